@@ -1,0 +1,306 @@
+#include "backends/comm_threads/comm_threads.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "core/base/error.hpp"
+
+namespace orrery {
+namespace {
+
+/// What one rank brings to a collective.
+struct Call {
+  const Op* op = nullptr;
+  const HostMemory* memory = nullptr;
+};
+
+/// The meeting place of one group on one lane. Ranks pass a barrier to see each other's calls,
+/// copy, and pass another before anyone may touch its operands again.
+struct Meeting {
+  explicit Meeting(int size) : calls(static_cast<std::size_t>(size)) {}
+  std::vector<Call> calls;  // by group index
+  int arrived = 0;
+  std::uint64_t round = 0;
+};
+
+struct Mail {
+  const char* data = nullptr;
+  std::int64_t bytes = 0;
+};
+
+using MeetingKey = std::tuple<Lane, std::uint16_t, int, int, int>;
+MeetingKey key_of(Lane lane, const Group& g) { return {lane, g.id, g.first, g.size, g.stride}; }
+
+}  // namespace
+
+struct ThreadWorld::Shared {
+  int ranks = 0;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::string aborted;  // why; empty while all is well
+  std::map<MeetingKey, std::unique_ptr<Meeting>> meetings;
+  std::map<std::tuple<MeetingKey, int, int>, Mail> mail;  // (place, sender, receiver)
+
+  int copying = 0;  // ranks that may be reading another rank's memory
+
+  /// Blocks until the condition holds. When a rank has failed instead: Aborted, but only once
+  /// nobody copies any more, because the caller will free memory that others may be reading.
+  template <class Condition>
+  void await(std::unique_lock<std::mutex>& lock, const Condition& condition) {
+    changed.wait(lock, [&] { return condition() || (!aborted.empty() && copying == 0); });
+    if (!condition()) throw Aborted(aborted);
+  }
+
+  Meeting& meeting(Lane lane, const Group& group) {
+    const std::lock_guard lock(mutex);
+    auto& slot = meetings[key_of(lane, group)];
+    if (!slot) slot = std::make_unique<Meeting>(group.size);
+    return *slot;
+  }
+
+  /// Returns when all ranks of the meeting are here; if they are about to copy, all are counted as
+  /// copying at once.
+  void barrier(Meeting& meeting, bool then_copy) {
+    std::unique_lock lock(mutex);
+    const std::uint64_t round = meeting.round;
+    if (++meeting.arrived == static_cast<int>(meeting.calls.size())) {
+      meeting.arrived = 0;
+      ++meeting.round;
+      if (then_copy) copying += static_cast<int>(meeting.calls.size());
+      changed.notify_all();
+    } else {
+      await(lock, [&] { return meeting.round != round; });
+    }
+  }
+
+  /// Ends this rank's copying when it goes out of scope.
+  struct Copying {
+    Shared& shared;
+    ~Copying() {
+      const std::lock_guard lock(shared.mutex);
+      if (--shared.copying == 0) shared.changed.notify_all();
+    }
+  };
+};
+
+class ThreadWorld::Rank final : public Communicator {
+ public:
+  Rank(Shared& shared, int rank) : shared_(shared), rank_(rank) {}
+  std::string_view name() const override { return "threads"; }
+
+  void run(Lane lane, const Op& op, const HostMemory& memory) override {
+    if (const auto* message = std::get_if<SendRecv>(&op)) return exchange(lane, *message, memory);
+    const Group group = *group_of(op);
+    Meeting& meeting = shared_.meeting(lane, group);
+    const int me = group.index_of(rank_);
+    meeting.calls[static_cast<std::size_t>(me)] = {&op, &memory};
+    shared_.barrier(meeting, true);
+    {
+      const Shared::Copying copying{shared_};
+      for (const Call& call : meeting.calls)
+        if (call.op->index() != op.index())
+          throw ProgramError(rank_, 0, fmt::format("{} meets {}", kind_of(op), kind_of(*call.op)));
+      std::visit([&](const auto& o) { collect(o, me, meeting, memory); }, op);
+    }
+    if (const auto* sum = std::get_if<AllReduce>(&op)) {
+      shared_.barrier(meeting, true);
+      const Shared::Copying copying{shared_};
+      spread(*sum, me, meeting, memory);
+    }
+    shared_.barrier(meeting, false);
+  }
+
+  void abort(std::string_view why) noexcept override {
+    const std::lock_guard lock(shared_.mutex);
+    if (shared_.aborted.empty()) shared_.aborted = why;
+    shared_.changed.notify_all();
+  }
+
+ private:
+  template <class T>
+  static const T& peer(const Meeting& meeting, int index) {
+    return std::get<T>(*meeting.calls[static_cast<std::size_t>(index)].op);
+  }
+  static const char* bytes_of_peer(const Meeting& meeting, int index, const Tensor& t) {
+    return static_cast<const char*>(
+        meeting.calls[static_cast<std::size_t>(index)].memory->bytes_at(t));
+  }
+  static void copy(void* to, const void* from, std::int64_t bytes) {
+    if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  }
+
+  void collect(const Broadcast& o, int me, const Meeting& meeting, const HostMemory& memory) {
+    if (me == o.root) return;
+    const Tensor& source = peer<Broadcast>(meeting, o.root).x;
+    match(source.bytes() == o.x.bytes(), o);
+    copy(memory.bytes_at(o.x), bytes_of_peer(meeting, o.root, source), o.x.bytes());
+  }
+
+  /// Each rank sums one slice into its own operand (which no other rank reads then); spread()
+  /// copies the slices around.
+  void collect(const AllReduce& o, int me, const Meeting& meeting, const HostMemory& memory) {
+    const auto from = [&](int i) -> const Tensor& { return peer<AllReduce>(meeting, i).x; };
+    for (int i = 0; i < o.group.size; ++i) match(from(i).bytes() == o.x.bytes(), o);
+    sum_elements(meeting, from, slice(o, me), slice(o, me + 1), o.x, slice(o, me), memory);
+  }
+
+  void spread(const AllReduce& o, int me, const Meeting& meeting, const HostMemory& memory) {
+    const std::int64_t element = bytes_of(o.x.dtype);
+    for (int i = 0; i < o.group.size; ++i) {
+      if (i == me) continue;
+      const std::int64_t begin = slice(o, i) * element, end = slice(o, i + 1) * element;
+      const char* from = bytes_of_peer(meeting, i, peer<AllReduce>(meeting, i).x);
+      copy(static_cast<char*>(memory.bytes_at(o.x)) + begin, from + begin, end - begin);
+    }
+  }
+
+  /// First element of the slice that group index i sums.
+  static std::int64_t slice(const AllReduce& o, int i) {
+    return o.x.shape.size() * i / o.group.size;
+  }
+
+  void collect(const ReduceScatter& o, int me, const Meeting& meeting, const HostMemory& memory) {
+    std::int64_t first = 0;
+    for (int i = 0; i < me; ++i) first += (*o.rows)[static_cast<std::size_t>(i)];
+    const auto from = [&](int i) -> const Tensor& { return peer<ReduceScatter>(meeting, i).x; };
+    for (int i = 0; i < o.group.size; ++i) match(from(i).shape == o.x.shape, o);
+    sum_elements(meeting, from, first * o.x.cols(), (first + o.y.rows()) * o.x.cols(), o.y, 0,
+                 memory);
+  }
+
+  void collect(const AllGather& o, int, const Meeting& meeting, const HostMemory& memory) {
+    auto* to = static_cast<char*>(memory.bytes_at(o.y));
+    for (int i = 0; i < o.group.size; ++i) {
+      const Tensor& source = peer<AllGather>(meeting, i).x;
+      match(source.rows() == (*o.rows)[static_cast<std::size_t>(i)] && source.cols() == o.y.cols(),
+            o);
+      copy(to, bytes_of_peer(meeting, i, source), source.bytes());
+      to += source.bytes();
+    }
+  }
+
+  void collect(const AllToAllV& o, int me, const Meeting& meeting, const HostMemory& memory) {
+    auto* to = static_cast<char*>(memory.bytes_at(o.y));
+    const std::int64_t row = o.y.cols() * bytes_of(o.y.dtype);
+    for (int i = 0; i < o.group.size; ++i) {
+      const auto& source = peer<AllToAllV>(meeting, i);
+      const auto rows = (*o.recv_rows)[static_cast<std::size_t>(i)];
+      match((*source.send_rows)[static_cast<std::size_t>(me)] == rows &&
+                source.x.cols() == o.y.cols(),
+            o);
+      std::int64_t first = 0;
+      for (int j = 0; j < me; ++j) first += (*source.send_rows)[static_cast<std::size_t>(j)];
+      copy(to, bytes_of_peer(meeting, i, source.x) + first * row, rows * row);
+      to += rows * row;
+    }
+  }
+
+  template <class T>
+  void collect(const T&, int, const Meeting&, const HostMemory&) {
+    ORRERY_ASSERT(!"a local op or a message, neither of which meets");
+  }
+
+  /// out[at + (i − begin)] ← Σ over ranks of their operand's element i, for i in [begin, end): in
+  /// rank order, so that every world of the same size gives the same bits. `out` may be this rank's
+  /// own operand.
+  template <class From>
+  void sum_elements(const Meeting& meeting, const From& from, std::int64_t begin, std::int64_t end,
+                    const Tensor& out, std::int64_t at, const HostMemory& memory) {
+    const auto sum = [&]<class T>(T* to) {
+      std::vector<T> total(static_cast<std::size_t>(end - begin));
+      for (int i = 0; i < static_cast<int>(meeting.calls.size()); ++i) {
+        const T* x = reinterpret_cast<const T*>(bytes_of_peer(meeting, i, from(i))) + begin;
+        for (std::size_t k = 0; k < total.size(); ++k) total[k] += x[k];
+      }
+      std::copy(total.begin(), total.end(), to);
+    };
+    if (out.dtype == DType::f64)
+      sum(memory.data<double>(out) + at);
+    else
+      sum(memory.data<float>(out) + at);
+  }
+
+  void exchange(Lane lane, const SendRecv& o, const HostMemory& memory) {
+    const MeetingKey place = key_of(lane, o.group);
+    const int to = o.to < 0 ? -1 : o.group.rank_of(o.to);
+    const int from = o.from < 0 ? -1 : o.group.rank_of(o.from);
+    std::unique_lock lock(shared_.mutex);
+    if (o.send) {
+      shared_.mail[{place, rank_, to}] = {static_cast<const char*>(memory.bytes_at(*o.send)),
+                                          o.send->bytes()};
+      shared_.changed.notify_all();
+    }
+    if (o.recv) {
+      const auto arrived = [&] { return shared_.mail.contains({place, from, rank_}); };
+      shared_.await(lock, arrived);
+      const Mail mail = shared_.mail[{place, from, rank_}];
+      match(mail.bytes == o.recv->bytes(), o);
+      ++shared_.copying;
+      lock.unlock();
+      {
+        const Shared::Copying copying{shared_};
+        copy(memory.bytes_at(*o.recv), mail.data, mail.bytes);
+      }
+      lock.lock();
+      shared_.mail.erase({place, from, rank_});
+      shared_.changed.notify_all();
+    }
+    if (o.send) shared_.await(lock, [&] { return !shared_.mail.contains({place, rank_, to}); });
+  }
+
+  template <class T>
+  void match(bool fits, const T& op) const {
+    if (!fits)
+      throw ProgramError(rank_, 0,
+                         "operands do not match those of the other ranks: " + to_string(Op(op)));
+  }
+
+  Shared& shared_;
+  int rank_;
+};
+
+ThreadWorld::ThreadWorld(int ranks) : shared_(std::make_unique<Shared>()) {
+  shared_->ranks = ranks;
+}
+ThreadWorld::~ThreadWorld() = default;
+
+void ThreadWorld::run(const std::function<void(int rank, Communicator& communicator)>& body) {
+  std::mutex mutex;
+  std::exception_ptr first, woken;
+  std::vector<std::thread> threads;
+  for (int r = 0; r < shared_->ranks; ++r)
+    threads.emplace_back([&, r] {
+      Rank communicator(*shared_, r);
+      std::exception_ptr failure;
+      bool merely_woken = false;
+      try {
+        body(r, communicator);
+      } catch (const Aborted&) {
+        failure = std::current_exception();
+        merely_woken = true;
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      if (!failure) return;
+      {
+        const std::lock_guard lock(mutex);
+        auto& slot = merely_woken ? woken : first;
+        if (!slot) slot = failure;
+      }
+      communicator.abort(fmt::format("rank {} failed", r));
+    });
+  for (auto& thread : threads) thread.join();
+  if (first) std::rethrow_exception(first);
+  if (woken) std::rethrow_exception(woken);
+}
+
+}  // namespace orrery

@@ -1,0 +1,128 @@
+// Dense product by oneDNN or OpenBLAS, called on one thread per block of our own loop.
+//
+// The library's own threads would spin beside ours after every call, and its way of splitting the
+// inner sum would make results depend on their number.
+#include <omp.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "backends/cpu/apply.hpp"
+#include "core/base/error.hpp"
+
+#ifdef ORRERY_HAVE_ONEDNN
+#include <oneapi/dnnl/dnnl.h>
+#else
+#include <cblas.h>
+#endif
+
+namespace orrery::cpu {
+namespace {
+
+/// c ← op(a)·op(b) + beta·c with op(a) [m, k], op(b) [k, n].
+struct Product {
+  std::int64_t m, n, k;
+  bool transpose_a, transpose_b;
+  Rows<const float> a, b;
+  Rows<float> c;
+  float beta;
+};
+
+/// Rows [begin, end) of c.
+Product rows_of_product(const Product& p, std::int64_t begin, std::int64_t end) {
+  Product part = p;
+  part.m = end - begin;
+  part.a.first += p.transpose_a ? begin : begin * p.a.ld;
+  part.c.first = p.c.row(begin);
+  return part;
+}
+
+/// The part of the sum over inner indices [begin, end), into `c` (contiguous).
+Product inner_of_product(const Product& p, std::int64_t begin, std::int64_t end, float* c) {
+  Product part = p;
+  part.k = end - begin;
+  part.a.first += p.transpose_a ? begin * p.a.ld : begin;
+  part.b.first += p.transpose_b ? begin : begin * p.b.ld;
+  part.c = {c, p.n};
+  part.beta = 0;
+  return part;
+}
+
+void multiply(const Product& p) {
+  omp_set_num_threads(1);  // of this thread's calls
+#ifdef ORRERY_HAVE_ONEDNN
+  const auto status =
+      dnnl_sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', p.m, p.n, p.k, 1.0F,
+                 p.a.first, p.a.ld, p.b.first, p.b.ld, p.beta, p.c.first, p.c.ld);
+  ORRERY_ASSERT(status == dnnl_success);
+#else
+  static const bool serial = (openblas_set_num_threads(1), true);
+  ORRERY_ASSERT(serial);
+  const auto extent = [](std::int64_t n) { return static_cast<blasint>(n); };
+  cblas_sgemm(CblasRowMajor, p.transpose_a ? CblasTrans : CblasNoTrans,
+              p.transpose_b ? CblasTrans : CblasNoTrans, extent(p.m), extent(p.n), extent(p.k),
+              1.0F, p.a.first, extent(p.a.ld), p.b.first, extent(p.b.ld), p.beta, p.c.first,
+              extent(p.c.ld));
+#endif
+}
+
+/// Blocks of c's rows, each about 16 MFLOP.
+void by_rows(const Product& p) {
+  const std::int64_t flops_per_row = 2 * p.n * p.k;
+  const std::int64_t rows = std::max<std::int64_t>(64, (16'000'000 / flops_per_row + 15) / 16 * 16);
+  parallel_for(p.m, rows, [&](std::int64_t begin, std::int64_t end) {
+    multiply(rows_of_product(p, begin, end));
+  });
+}
+
+/// At most 16 blocks of the inner sum; their results are added in order (a weight gradient: c is
+/// small, k is the number of vertices).
+void by_inner_sum(const Product& p) {
+  constexpr std::int64_t kMaxBlocks = 16;
+  const std::int64_t block = std::max<std::int64_t>(1024, (p.k + kMaxBlocks - 1) / kMaxBlocks);
+  const std::int64_t blocks = (p.k + block - 1) / block, size = p.m * p.n;
+  std::vector<float> parts(static_cast<std::size_t>(blocks * size));
+  parallel_for(p.k, block, [&](std::int64_t begin, std::int64_t end) {
+    multiply(inner_of_product(p, begin, end, parts.data() + begin / block * size));
+  });
+  parallel_for(p.m, rows_per_range(p.n), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      for (std::int64_t j = 0; j < p.n; ++j) {
+        float sum = p.beta == 0 ? 0 : p.beta * p.c.row(i)[j];
+        for (std::int64_t b = 0; b < blocks; ++b)
+          sum += parts[static_cast<std::size_t>(b * size + i * p.n + j)];
+        p.c.row(i)[j] = sum;
+      }
+  });
+}
+
+/// c ← beta·c, the product over an empty inner extent.
+void scale(const Product& p) {
+  for (std::int64_t i = 0; i < p.m; ++i)
+    for (std::int64_t j = 0; j < p.n; ++j) p.c.row(i)[j] = p.beta == 0 ? 0 : p.beta * p.c.row(i)[j];
+}
+
+}  // namespace
+
+void apply(const Gemm& op, const HostMemory& memory, const RangeKernels&) {
+  // The libraries ask for ld >= columns, which a window of one row need not have.
+  const auto leading = [](const Tensor& t) { return std::max({t.ld, t.cols(), std::int64_t{1}}); };
+  const Product p{.m = op.c.rows(),
+                  .n = op.c.cols(),
+                  .k = op.transpose_a ? op.a.rows() : op.a.cols(),
+                  .transpose_a = op.transpose_a,
+                  .transpose_b = op.transpose_b,
+                  .a = {memory.data<float>(op.a), leading(op.a)},
+                  .b = {memory.data<float>(op.b), leading(op.b)},
+                  .c = {memory.data<float>(op.c), leading(op.c)},
+                  .beta = op.beta};
+  if (p.m == 0 || p.n == 0) return;
+  if (p.k == 0)
+    scale(p);
+  else if (p.k >= 2048 && p.k >= 4 * p.m)
+    by_inner_sum(p);
+  else
+    by_rows(p);
+}
+
+}  // namespace orrery::cpu

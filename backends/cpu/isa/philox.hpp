@@ -1,0 +1,62 @@
+// Philox4x32-10 for many counters at once, bit for bit what Random123 computes for each.
+#pragma once
+
+#include "backends/cpu/isa/vector.hpp"
+
+namespace orrery::cpu::ORRERY_ISA {
+
+constexpr int kDraws = 16;
+
+/// First two words of the counters; the other two are common to all.
+struct PhiloxCounters {
+  alignas(64) std::uint64_t row[kDraws];
+  alignas(64) std::uint64_t block[kDraws];
+};
+
+/// One word of the state per 64-bit lane, in its low half; the high half may hold anything.
+typedef std::uint64_t Words __attribute__((vector_size(kLanes * 4)));
+constexpr int kWords = kLanes / 2;
+
+/// Products of the low halves of the lanes.
+inline Words wide_product(Words x, Words y) {
+#if defined(__AVX512F__)
+  return (Words)_mm512_maskz_mul_epu32(0xFF, (__m512i)x, (__m512i)y);
+#elif defined(__AVX2__)
+  return (Words)_mm256_mul_epu32((__m256i)x, (__m256i)y);
+#elif defined(__SSE2__)
+  return (Words)_mm_mul_epu32((__m128i)x, (__m128i)y);
+#else
+  return (x & 0xFFFFFFFFU) * (y & 0xFFFFFFFFU);
+#endif
+}
+
+/// The 128 bits of each counter as eight 16-bit numbers, low half of each word first.
+inline void philox(const PhiloxCounters& counters, std::uint32_t word2, std::uint32_t word3,
+                   std::uint32_t key_low, std::uint32_t key_high, std::uint16_t (&out)[kDraws][8]) {
+  const Words first_factor = Words{} + 0xD2511F53U, second_factor = Words{} + 0xCD9E8D57U;
+  std::uint64_t pairs[kDraws][2];
+  for (int draw = 0; draw < kDraws; draw += kWords) {
+    Words a, b, c = Words{} + word2, d = Words{} + word3;
+    std::memcpy(&a, counters.row + draw, sizeof a);
+    std::memcpy(&b, counters.block + draw, sizeof b);
+    std::uint32_t low = key_low, high = key_high;
+    for (int round = 0; round < 10; ++round) {
+      const Words p = wide_product(a, first_factor), q = wide_product(c, second_factor);
+      a = (q >> 32U) ^ b ^ low;
+      b = q;
+      c = (p >> 32U) ^ d ^ high;
+      d = p;
+      low += 0x9E3779B9U;
+      high += 0xBB67AE85U;
+    }
+    const Words ab = (a & 0xFFFFFFFFU) | (b << 32U), cd = (c & 0xFFFFFFFFU) | (d << 32U);
+    for (int i = 0; i < kWords; ++i) {
+      pairs[draw + i][0] = ab[i];
+      pairs[draw + i][1] = cd[i];
+    }
+  }
+  static_assert(sizeof pairs == sizeof out && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+  std::memcpy(out, pairs, sizeof out);
+}
+
+}  // namespace orrery::cpu::ORRERY_ISA

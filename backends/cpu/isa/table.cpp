@@ -1,0 +1,22 @@
+// The table through which the rest of the backend calls this instruction set.
+#include "backends/cpu/isa/kernels.hpp"
+
+namespace orrery::cpu::ORRERY_ISA {
+
+const RangeKernels kernels{
+    .spmm = spmm,
+    .gather = gather,
+    .scatter_add = scatter_add,
+    .activate = activate,
+    .activate_dropout = activate_dropout,
+    .relu_backward = relu_backward,
+    .column_sum = column_sum,
+    .layer_norm = layer_norm,
+    .layer_norm_backward = layer_norm_backward,
+    .softmax_loss = softmax_loss,
+    .sigmoid_loss = sigmoid_loss,
+    .sgd = sgd,
+    .adam = adam,
+};
+
+}  // namespace orrery::cpu::ORRERY_ISA

@@ -1,0 +1,93 @@
+// Loss and score of the target rows.
+#include <numeric>
+#include <vector>
+
+#include "backends/cpu/apply.hpp"
+#include "core/base/error.hpp"
+
+namespace orrery::cpu {
+namespace {
+
+struct Counts {
+  std::int64_t true_positives = 0, false_positives = 0, false_negatives = 0;
+  void add(bool predicted, bool positive) {
+    true_positives += predicted && positive;
+    false_positives += predicted && !positive;
+    false_negatives += !predicted && positive;
+  }
+};
+
+void count_single(const float* logits, std::int64_t classes, std::int32_t label, Counts& counts) {
+  const bool right = std::max_element(logits, logits + classes) - logits == label;
+  counts.add(true, right);
+  if (!right) counts.add(false, true);
+}
+
+void count_multiple(const float* logits, std::int64_t classes, const std::int32_t* labels,
+                    Counts& counts) {
+  for (std::int64_t c = 0; c < classes; ++c) counts.add(logits[c] > 0, labels[c] != 0);
+}
+
+}  // namespace
+
+void apply(const Loss& op, const HostMemory& memory, const RangeKernels& kernels) {
+  const std::int64_t rows = op.logits.rows(), classes = op.logits.cols();
+  const auto logits = inputs_of(memory, op.logits);
+  const auto grad = rows_of(memory, op.grad);
+  const Rows<const std::int32_t> labels{memory.data<std::int32_t>(op.labels), op.labels.ld};
+  const auto* targets = memory.data<std::int32_t>(op.targets);
+  const auto* targets_end = targets + op.targets.rows();
+  const auto scale = static_cast<float>(op.scale);
+  const auto row_loss = [&](std::int64_t i) {
+    if (op.loss_kind == LossKind::sigmoid)
+      return kernels.sigmoid_loss(logits.row(i), labels.row(i), classes, scale, grad.row(i));
+    const std::int32_t label = *labels.row(i);
+    ORRERY_ASSERT(label >= 0 && label < classes);
+    return kernels.softmax_loss(logits.row(i), classes, label, scale, grad.row(i));
+  };
+
+  const std::int64_t block = rows_per_range(classes);
+  std::vector<double> losses(static_cast<std::size_t>((rows + block - 1) / block));
+  parallel_for(rows, block, [&](std::int64_t begin, std::int64_t end) {
+    const auto* next = std::lower_bound(targets, targets_end, begin);
+    double sum = 0;
+    for (std::int64_t i = begin; i < end; ++i)
+      if (next != targets_end && *next == i) {
+        sum += row_loss(i);
+        ++next;
+      } else {
+        std::fill_n(grad.row(i), classes, 0.0F);
+      }
+    losses[static_cast<std::size_t>(begin / block)] = sum;
+  });
+  *memory.data<double>(op.loss) = op.scale * std::accumulate(losses.begin(), losses.end(), 0.0);
+}
+
+void apply(const Score& op, const HostMemory& memory, const RangeKernels&) {
+  const std::int64_t targets = op.targets.rows(), classes = op.logits.cols();
+  const auto logits = inputs_of(memory, op.logits);
+  const Rows<const std::int32_t> labels{memory.data<std::int32_t>(op.labels), op.labels.ld};
+  const auto* target = memory.data<std::int32_t>(op.targets);
+  const std::int64_t block = rows_per_range(classes);
+  std::vector<Counts> parts(static_cast<std::size_t>((targets + block - 1) / block));
+  parallel_for(targets, block, [&](std::int64_t begin, std::int64_t end) {
+    Counts counts;
+    for (std::int64_t t = begin; t < end; ++t) {
+      const std::int64_t i = target[t];
+      if (op.loss_kind == LossKind::softmax)
+        count_single(logits.row(i), classes, *labels.row(i), counts);
+      else
+        count_multiple(logits.row(i), classes, labels.row(i), counts);
+    }
+    parts[static_cast<std::size_t>(begin / block)] = counts;
+  });
+  double* out = memory.data<double>(op.counts);
+  std::fill_n(out, 3, 0.0);
+  for (const Counts& part : parts) {
+    out[0] += static_cast<double>(part.true_positives);
+    out[1] += static_cast<double>(part.false_positives);
+    out[2] += static_cast<double>(part.false_negatives);
+  }
+}
+
+}  // namespace orrery::cpu

@@ -1,0 +1,125 @@
+// The vector kernels of one instruction set: each works on a range of rows, on the calling thread.
+//
+// Files in isa/ implement them and are compiled once per instruction set; the files beside this one
+// cut the work into ranges and are compiled once. isa/ includes nothing but this header and plain
+// C headers: an inline function of the standard library compiled for AVX-512 could otherwise be the
+// copy that the linker keeps for all callers.
+#pragma once
+
+#include <cstdint>
+
+namespace orrery::cpu {
+
+/// A row-major window: row i begins at first + i·ld.
+template <class T>
+struct Rows {
+  T* first = nullptr;
+  std::int64_t ld = 0;
+  [[gnu::always_inline]] T* row(std::int64_t i) const { return first + i * ld; }
+};
+
+/// y ← a·x + beta·y.
+struct SpmmArgs {
+  const std::int64_t* offsets;
+  const std::int32_t* columns;
+  const float* values;  // null: all ones
+  Rows<const float> x;
+  Rows<float> y;
+  std::int64_t width;
+  float beta;
+  std::int64_t last_edge;  // greatest index into columns: where prefetching stops
+  bool stream;             // write y past the caches; rows of y are aligned to vectors
+};
+
+/// y[i] ← x[index[i]], and y[index[i]] += x[i].
+struct IndexedArgs {
+  Rows<const float> x;
+  const std::int32_t* index;
+  std::int64_t indices;
+  Rows<float> y;
+  std::int64_t width;
+};
+
+/// y ← activation(x + bias).
+struct ActivateArgs {
+  Rows<const float> x;
+  const float* bias;  // null: none
+  Rows<float> y;
+  std::int64_t width;
+  bool relu;
+};
+
+/// The rule at `struct Dropout`, with seed and counters taken apart.
+struct DropoutArgs {
+  std::uint32_t key_low, key_high;
+  std::uint32_t draw;       // epoch·4096 + layer
+  std::uint32_t purpose;    // last word of the counter
+  std::uint32_t threshold;  // 16-bit draws below are dropped
+  float scale;
+  const std::int32_t* row_ids;
+  std::uint32_t first_block;  // global column of the first column / 8
+};
+
+/// dx ← scale·dy where y > 0, else 0.
+struct ReluBackwardArgs {
+  Rows<const float> dy, y;
+  Rows<float> dx;
+  std::int64_t width;
+  float scale;
+};
+
+struct LayerNormArgs {
+  Rows<const float> x;
+  const float *gain, *shift;
+  Rows<float> normalised, rstd, y;
+  std::int64_t width;
+};
+
+struct LayerNormBackwardArgs {
+  Rows<const float> dy, normalised, rstd;
+  const float* gain;
+  Rows<float> dx;
+  std::int64_t width;
+};
+
+struct AdamArgs {
+  float rate, decay, beta1, beta2, epsilon;
+  float correction1, correction2;  // 1 / (1 − β^step)
+};
+
+struct RangeKernels {
+  void (*spmm)(const SpmmArgs&, std::int64_t begin, std::int64_t end);
+  void (*gather)(const IndexedArgs&, std::int64_t begin, std::int64_t end);
+  /// Adds the rows whose index is in [begin, end), in order.
+  void (*scatter_add)(const IndexedArgs&, std::int64_t begin, std::int64_t end);
+  void (*activate)(const ActivateArgs&, std::int64_t begin, std::int64_t end);
+  void (*activate_dropout)(const ActivateArgs&, const DropoutArgs&, std::int64_t begin,
+                           std::int64_t end);
+  void (*relu_backward)(const ReluBackwardArgs&, std::int64_t begin, std::int64_t end);
+  /// sums[c] += Σ x[i][c] over the rows of the range.
+  void (*column_sum)(Rows<const float> x, std::int64_t width, std::int64_t begin, std::int64_t end,
+                     double* sums);
+  void (*layer_norm)(const LayerNormArgs&, std::int64_t begin, std::int64_t end);
+  /// gain_sums and shift_sums [width] += the range's part of dgain and dshift.
+  void (*layer_norm_backward)(const LayerNormBackwardArgs&, std::int64_t begin, std::int64_t end,
+                              double* gain_sums, double* shift_sums);
+  /// Loss of one row before scaling; writes scale·gradient to grad (which may be logits).
+  double (*softmax_loss)(const float* logits, std::int64_t classes, std::int32_t label, float scale,
+                         float* grad);
+  double (*sigmoid_loss)(const float* logits, const std::int32_t* labels, std::int64_t classes,
+                         float scale, float* grad);
+  void (*sgd)(float* w, const float* g, std::int64_t count, float rate, float decay);
+  void (*adam)(float* w, const float* g, float* m, float* v, std::int64_t count, const AdamArgs&);
+};
+
+namespace baseline {
+extern const RangeKernels kernels;
+}
+namespace avx2 {
+extern const RangeKernels kernels;
+}
+namespace avx512 {
+extern const RangeKernels kernels;
+}
+
+}  // namespace orrery::cpu

@@ -1,0 +1,93 @@
+// Sparse-dense product: how rows and edges are shared out.
+//
+// A range of rows is cut where its work, one unit per edge and one per row, reaches a fixed amount,
+// so that a skewed graph balances like a regular one. A row that is longer than two ranges would
+// still hold up its thread: such rows are left out, summed up in pieces, and the pieces added.
+#include <cstdint>
+#include <vector>
+
+#include "backends/cpu/apply.hpp"
+
+namespace orrery::cpu {
+namespace {
+
+constexpr std::int64_t kNone = -1;
+/// y from this size on is written past the caches: nothing of it would survive there until it is
+/// read.
+constexpr std::int64_t kStreamBytes = std::int64_t{64} << 20;
+
+/// Edges per range: 2 MiB of rows of x.
+std::int64_t work_per_range(std::int64_t width) {
+  return std::max<std::int64_t>(1024, (std::int64_t{1} << 19) / width);
+}
+
+/// The first row at which rows and edges before it reach `work`.
+std::int64_t row_at(const Csr& a, std::int64_t work) {
+  std::int64_t low = 0, high = a.rows;
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (a.offsets[static_cast<std::size_t>(middle)] + middle < work)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/// One row by pieces of `piece` edges; their sums are added in order.
+void long_row(const Csr& a, std::int64_t row, std::int64_t piece, const SpmmArgs& args,
+              const RangeKernels& kernels) {
+  const EdgeIndex first = a.offsets[static_cast<std::size_t>(row)];
+  const std::int64_t width = args.width, edges = a.degree(row);
+  const std::int64_t pieces = (edges + piece - 1) / piece;
+  std::vector<float> sums(static_cast<std::size_t>(pieces * width));
+  parallel_for(edges, piece, [&](std::int64_t begin, std::int64_t end) {
+    const EdgeIndex offsets[] = {first + begin, first + end};
+    SpmmArgs part = args;
+    part.offsets = offsets;
+    part.y = {sums.data() + begin / piece * width, width};
+    part.beta = 0;
+    part.stream = false;
+    kernels.spmm(part, 0, 1);
+  });
+  float* y = args.y.row(row);
+  for (std::int64_t c = 0; c < width; ++c) {
+    float sum = args.beta == 0 ? 0 : args.beta * y[c];
+    for (std::int64_t p = 0; p < pieces; ++p) sum += sums[static_cast<std::size_t>(p * width + c)];
+    y[c] = sum;
+  }
+}
+
+bool streamable(const Tensor& y, const float* first) {
+  return y.bytes() >= kStreamBytes && y.cols() % 16 == 0 && y.ld % 16 == 0 &&
+         reinterpret_cast<std::uintptr_t>(first) % 64 == 0;
+}
+
+}  // namespace
+
+void apply(const SpMM& op, const HostMemory& memory, const RangeKernels& kernels) {
+  const Csr& a = memory.pattern(op.a);
+  if (op.y.shape.size() == 0) return;
+  const SpmmArgs args{.offsets = a.offsets.data(),
+                      .columns = a.columns.data(),
+                      .values = op.values ? memory.data<float>(*op.values) : nullptr,
+                      .x = inputs_of(memory, op.x),
+                      .y = rows_of(memory, op.y),
+                      .width = op.y.cols(),
+                      .beta = op.beta,
+                      .last_edge = a.nnz() - 1,
+                      .stream = streamable(op.y, memory.data<float>(op.y))};
+  const std::int64_t block = work_per_range(args.width), work = a.rows + a.nnz();
+  // Only the last row that begins in a range can reach beyond the next one.
+  std::vector<std::int64_t> long_rows(static_cast<std::size_t>((work + block - 1) / block), kNone);
+  parallel_for(work, block, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t first = row_at(a, begin), last = row_at(a, end);
+    const bool holds_long = first < last && a.degree(last - 1) > 2 * block;
+    if (holds_long) long_rows[static_cast<std::size_t>(begin / block)] = last - 1;
+    kernels.spmm(args, first, holds_long ? last - 1 : last);
+  });
+  for (const std::int64_t row : long_rows)
+    if (row != kNone) long_row(a, row, block, args, kernels);
+}
+
+}  // namespace orrery::cpu

@@ -1,0 +1,33 @@
+#include "core/base/error.hpp"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/base/units.hpp"
+
+namespace orrery {
+
+OutOfMemory::OutOfMemory(std::string tensor_name, std::int64_t asked_bytes,
+                         std::int64_t in_use_bytes, std::int64_t capacity_bytes)
+    : Error(fmt::format("out of memory: tensor '{}' needs {}, but {} of {} are in use", tensor_name,
+                        human_bytes(asked_bytes), human_bytes(in_use_bytes),
+                        human_bytes(capacity_bytes))),
+      tensor(std::move(tensor_name)),
+      asked(asked_bytes),
+      in_use(in_use_bytes),
+      capacity(capacity_bytes) {}
+
+ProgramError::ProgramError(int at_rank, std::size_t at_step, const std::string& problem)
+    : Error(fmt::format("rank {}, step {}: {}", at_rank, at_step, problem)),
+      rank(at_rank),
+      step(at_step) {}
+
+void assertion_failed(const char* expression, const char* file, int line) {
+  fmt::print(stderr, "{}:{}: impossible state: {} is false. This is a bug in Orrery.\n", file, line,
+             expression);
+  std::abort();
+}
+
+}  // namespace orrery

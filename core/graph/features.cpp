@@ -1,0 +1,228 @@
+#include "core/graph/features.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/base/error.hpp"
+#include "core/base/parallel.hpp"
+#include "core/base/rng.hpp"
+
+namespace orrery {
+namespace {
+
+constexpr std::int64_t kRowsPerBlock = 256;
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// Calls f(i) for every i below n, in parallel.
+template <class F>
+void for_each_row(std::int64_t n, const F& f) {
+  parallel_for(n, kRowsPerBlock, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) f(i);
+  });
+}
+
+class Dense final : public Features {
+ public:
+  Dense(std::int64_t rows, std::int64_t width, std::vector<float> values, std::string provenance,
+        bool made_up)
+      : rows_(rows),
+        width_(width),
+        values_(std::move(values)),
+        provenance_(std::move(provenance)),
+        made_up_(made_up),
+        binary_(std::ranges::all_of(values_, [](float x) { return x == 0 || x == 1; })) {
+    ORRERY_ASSERT(std::ssize(values_) == rows * width);
+  }
+  std::int64_t rows() const override { return rows_; }
+  std::int64_t width() const override { return width_; }
+  std::string provenance() const override { return provenance_; }
+  bool binary() const override { return binary_; }
+  bool made_up() const override { return made_up_; }
+  void read(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, float* out,
+            std::int64_t ld) const override {
+    for_each_row(std::ssize(vertices), [&](std::int64_t i) {
+      std::copy_n(values_.data() + vertices[at(i)] * width_ + col0, cols, out + i * ld);
+    });
+  }
+
+ private:
+  std::int64_t rows_, width_;
+  std::vector<float> values_;
+  std::string provenance_;
+  bool made_up_, binary_;
+};
+
+/// Entry (v, c) of a table of standard normal draws.
+float normal_entry(std::uint64_t seed, Vertex v, std::int64_t c) {
+  const auto bits = random_bits(seed, Purpose::features, static_cast<std::uint32_t>(v),
+                                static_cast<std::uint32_t>(c / 2));
+  return c % 2 == 0 ? normal_float(bits[0], bits[1]) : normal_float(bits[2], bits[3]);
+}
+
+class Random final : public Features {
+ public:
+  Random(std::int64_t rows, std::int64_t width, std::uint64_t seed)
+      : rows_(rows), width_(width), seed_(seed) {}
+  std::int64_t rows() const override { return rows_; }
+  std::int64_t width() const override { return width_; }
+  bool made_up() const override { return true; }
+  std::string provenance() const override {
+    return fmt::format("made up (random, {} columns)", width_);
+  }
+  void read(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, float* out,
+            std::int64_t ld) const override {
+    for_each_row(std::ssize(vertices), [&](std::int64_t i) {
+      for (std::int64_t c = 0; c < cols; ++c)
+        out[i * ld + c] = normal_entry(seed_, vertices[at(i)], col0 + c);
+    });
+  }
+
+ private:
+  std::int64_t rows_, width_;
+  std::uint64_t seed_;
+};
+
+/// Random directions, scaled so that two of them are `distance` apart on average.
+std::vector<float> class_centres(std::int64_t classes, std::int64_t width, double distance,
+                                 std::uint64_t seed) {
+  std::vector<float> centres(at(classes * width));
+  for (std::int64_t k = 0; k < classes; ++k) {
+    float* centre = centres.data() + k * width;
+    for (std::int64_t c = 0; c < width; ++c) {
+      const auto bits = random_bits(seed, Purpose::labels, static_cast<std::uint32_t>(k),
+                                    static_cast<std::uint32_t>(c));
+      centre[c] = normal_float(bits[0], bits[1]);
+    }
+    const double norm = std::sqrt(std::inner_product(centre, centre + width, centre, 0.0));
+    const auto scale = static_cast<float>(distance / std::sqrt(2.0) / norm);
+    std::for_each_n(centre, width, [&](float& x) { x *= scale; });
+  }
+  return centres;
+}
+
+class ClassCentred final : public Features {
+ public:
+  ClassCentred(std::vector<std::int32_t> labels, std::int64_t classes, std::int64_t width,
+               double distance, std::uint64_t seed)
+      : labels_(std::move(labels)),
+        centres_(class_centres(classes, width, distance, seed)),
+        width_(width),
+        distance_(distance),
+        seed_(seed) {}
+  std::int64_t rows() const override { return std::ssize(labels_); }
+  std::int64_t width() const override { return width_; }
+  bool made_up() const override { return true; }
+  std::string provenance() const override {
+    return fmt::format("made up (class centres {} apart plus unit noise, {} columns)", distance_,
+                       width_);
+  }
+  void read(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, float* out,
+            std::int64_t ld) const override {
+    for_each_row(std::ssize(vertices), [&](std::int64_t i) {
+      const Vertex v = vertices[at(i)];
+      const float* centre = centres_.data() + labels_[at(v)] * width_ + col0;
+      for (std::int64_t c = 0; c < cols; ++c)
+        out[i * ld + c] = centre[c] + normal_entry(seed_, v, col0 + c);
+    });
+  }
+
+ private:
+  std::vector<std::int32_t> labels_;
+  std::vector<float> centres_;
+  std::int64_t width_;
+  double distance_;
+  std::uint64_t seed_;
+};
+
+class RowNormalised final : public Features {
+ public:
+  explicit RowNormalised(std::shared_ptr<const Features> inner)
+      : inner_(std::move(inner)), scale_(at(inner_->rows())) {
+    parallel_for(rows(), kRowsPerBlock, [&](std::int64_t begin, std::int64_t end) {
+      std::vector<Vertex> block(at(end - begin));
+      std::iota(block.begin(), block.end(), static_cast<Vertex>(begin));
+      std::vector<float> values(at((end - begin) * width()));
+      inner_->read(block, 0, width(), values.data(), width());
+      for (std::int64_t i = 0; i < end - begin; ++i) {
+        const float* row = values.data() + i * width();
+        const double sum = std::accumulate(row, row + width(), 0.0);
+        scale_[at(begin + i)] = sum == 0 ? 0.0F : static_cast<float>(1 / sum);
+      }
+    });
+  }
+  std::int64_t rows() const override { return inner_->rows(); }
+  std::int64_t width() const override { return inner_->width(); }
+  bool made_up() const override { return inner_->made_up(); }
+  std::string provenance() const override {
+    return inner_->provenance() + ", rows divided by their sums";
+  }
+  void read(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, float* out,
+            std::int64_t ld) const override {
+    inner_->read(vertices, col0, cols, out, ld);
+    for_each_row(std::ssize(vertices), [&](std::int64_t i) {
+      const float scale = scale_[at(vertices[at(i)])];
+      std::for_each_n(out + i * ld, cols, [&](float& x) { x *= scale; });
+    });
+  }
+
+ private:
+  std::shared_ptr<const Features> inner_;
+  std::vector<float> scale_;
+};
+
+class Permuted final : public Features {
+ public:
+  Permuted(std::shared_ptr<const Features> inner, std::vector<Vertex> old_id)
+      : inner_(std::move(inner)), old_id_(std::move(old_id)) {
+    ORRERY_ASSERT(std::ssize(old_id_) == inner_->rows());
+  }
+  std::int64_t rows() const override { return inner_->rows(); }
+  std::int64_t width() const override { return inner_->width(); }
+  bool made_up() const override { return inner_->made_up(); }
+  bool binary() const override { return inner_->binary(); }
+  std::string provenance() const override { return inner_->provenance() + ", rows renumbered"; }
+  void read(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, float* out,
+            std::int64_t ld) const override {
+    std::vector<Vertex> old(vertices.size());
+    std::ranges::transform(vertices, old.begin(), [&](Vertex v) { return old_id_[at(v)]; });
+    inner_->read(old, col0, cols, out, ld);
+  }
+
+ private:
+  std::shared_ptr<const Features> inner_;
+  std::vector<Vertex> old_id_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Features> dense_features(std::int64_t rows, std::int64_t width,
+                                               std::vector<float> values, std::string provenance,
+                                               bool made_up) {
+  return std::make_shared<Dense>(rows, width, std::move(values), std::move(provenance), made_up);
+}
+
+std::shared_ptr<const Features> random_features(std::int64_t rows, std::int64_t width,
+                                                std::uint64_t seed) {
+  return std::make_shared<Random>(rows, width, seed);
+}
+
+std::shared_ptr<const Features> class_features(std::vector<std::int32_t> labels,
+                                               std::int64_t classes, std::int64_t width,
+                                               double distance, std::uint64_t seed) {
+  return std::make_shared<ClassCentred>(std::move(labels), classes, width, distance, seed);
+}
+
+std::shared_ptr<const Features> row_normalised(std::shared_ptr<const Features> features) {
+  return std::make_shared<RowNormalised>(std::move(features));
+}
+
+std::shared_ptr<const Features> permuted(std::shared_ptr<const Features> features,
+                                         std::vector<Vertex> old_id) {
+  return std::make_shared<Permuted>(std::move(features), std::move(old_id));
+}
+
+}  // namespace orrery

@@ -1,0 +1,29 @@
+// A file seen as bytes in memory, without copying it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace orrery {
+
+/// A read-only mapping of a whole file; pages are read when they are touched.
+///
+/// Errors    DataError: the file is missing, is no regular file, or may not be read
+class MappedFile {
+ public:
+  explicit MappedFile(const std::filesystem::path& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string_view bytes() const { return {data_, size_}; }
+
+ private:
+  std::string path_;
+  const char* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace orrery

@@ -1,0 +1,20 @@
+// Writes a data set as a folder of NumPy files with meta.json, completely or not at all.
+#pragma once
+
+#include <filesystem>
+
+#include "core/graph/dataset.hpp"
+
+namespace orrery {
+
+/// Writes the folder format that load_dataset reads. Everything goes into a temporary folder beside
+/// `folder`, which is renamed at the end; after an error nothing is left of it. Features are stored
+/// sparse where that is smaller.
+///
+/// Requires  the parent folder exists
+/// Errors    DataError: `folder` exists and not `force`, or it holds anything but a data set; a
+/// file
+///           cannot be written (the system's reason is named)
+void write_orrery(const Dataset& dataset, const std::filesystem::path& folder, bool force = false);
+
+}  // namespace orrery

@@ -1,0 +1,97 @@
+#include "core/model/adjacency.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/error.hpp"
+#include "core/base/parallel.hpp"
+
+namespace orrery {
+namespace {
+
+constexpr std::int64_t kRowBlock = 4096;
+
+/// The pattern without self-loops, or with exactly one in every row.
+Csr with_self_loops(const Csr& graph, bool add) {
+  Csr result;
+  result.rows = result.cols = graph.rows;
+  result.offsets.resize(static_cast<std::size_t>(graph.rows) + 1);
+  const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+  parallel_for(graph.rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t v = begin; v < end; ++v) {
+      const auto row = graph.row(v);
+      const bool stored = std::binary_search(row.begin(), row.end(), static_cast<Vertex>(v));
+      result.offsets[at(v) + 1] = graph.degree(v) - (stored ? 1 : 0) + (add ? 1 : 0);
+    }
+  });
+  for (std::int64_t v = 0; v < graph.rows; ++v) result.offsets[at(v) + 1] += result.offsets[at(v)];
+  result.columns.resize(at(result.offsets.back()));
+  parallel_for(graph.rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t v = begin; v < end; ++v) {
+      auto* out = result.columns.data() + result.offsets[at(v)];
+      const auto self = static_cast<Vertex>(v);
+      const auto row = graph.row(v);
+      const auto split = std::lower_bound(row.begin(), row.end(), self);
+      out = std::copy(row.begin(), split, out);
+      if (add) *out++ = self;
+      std::copy(split != row.end() && *split == self ? split + 1 : split, row.end(), out);
+    }
+  });
+  return result;
+}
+
+template <class Weight>
+std::shared_ptr<const std::vector<float>> edge_values(const Csr& pattern, const Weight& weight) {
+  std::vector<float> values(static_cast<std::size_t>(pattern.nnz()));
+  parallel_for(pattern.rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t v = begin; v < end; ++v) {
+      auto* out = values.data() + pattern.offsets[static_cast<std::size_t>(v)];
+      for (const Vertex u : pattern.row(v)) *out++ = weight(v, u);
+    }
+  });
+  return std::make_shared<const std::vector<float>>(std::move(values));
+}
+
+}  // namespace
+
+Adjacency normalised_adjacency(const Dataset& data, const ModelConfig& model) {
+  const bool gcn = model.type == ModelType::gcn;
+  const bool symmetric =
+      gcn && (model.normalisation == Normalisation::symmetric ||
+              (model.normalisation == Normalisation::automatic && data.symmetric));
+  if (symmetric && !data.symmetric)
+    throw ConfigError("model.normalisation",
+                      "\"symmetric\" needs a symmetric graph, but this one is directed; set "
+                      "dataset.symmetric to true or use \"row\"");
+  Adjacency a;
+  a.pattern = std::make_shared<const Csr>(with_self_loops(*data.graph, gcn));
+  a.symmetric = symmetric;
+  const Csr& p = *a.pattern;
+  const auto degree = [&p](std::int64_t v) { return static_cast<double>(p.degree(v)); };
+  a.values =
+      symmetric ? edge_values(p,
+                              [&](std::int64_t v, Vertex u) {
+                                return static_cast<float>(1 / std::sqrt(degree(v) * degree(u)));
+                              })
+                : edge_values(
+                      p, [&](std::int64_t v, Vertex) { return static_cast<float>(1 / degree(v)); });
+  return a;
+}
+
+Adjacency transpose(const Adjacency& a) {
+  Adjacency result;
+  result.symmetric = a.symmetric;
+  result.pattern = std::make_shared<const Csr>(transpose(*a.pattern));
+  // Rows of A in ascending order meet each column of Aᵀ in ascending order: a cursor per row of Aᵀ
+  // suffices.
+  std::vector<EdgeIndex> next(result.pattern->offsets.begin(), result.pattern->offsets.end() - 1);
+  std::vector<float> values(a.values->size());
+  for (std::size_t e = 0; e < values.size(); ++e) {
+    const auto row = static_cast<std::size_t>(a.pattern->columns[e]);
+    values[static_cast<std::size_t>(next[row]++)] = (*a.values)[e];
+  }
+  result.values = std::make_shared<const std::vector<float>>(std::move(values));
+  return result;
+}
+
+}  // namespace orrery

@@ -1,0 +1,32 @@
+// The matrix A that a model aggregates with: the graph's pattern with the model's normalisation as
+// values.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/graph/dataset.hpp"
+#include "core/model/config.hpp"
+
+namespace orrery {
+
+/// Row v holds the weights with which vertex v adds up its in-neighbours. Structure: real in every
+/// mode.
+struct Adjacency {
+  std::shared_ptr<const Csr> pattern;
+  std::shared_ptr<const std::vector<float>> values;  ///< [nnz]
+  bool symmetric = false;                            ///< values included: A = Aᵀ
+};
+
+/// GCN: stored self-loops dropped, one added to every vertex; values 1/sqrt(d_v·d_u) (symmetric) or
+/// 1/d_v (row), d the row lengths of the result. GraphSAGE-mean: stored self-loops dropped, values
+/// 1/d_v; a vertex without neighbours has an empty row.
+///
+/// Errors    ConfigError when symmetric normalisation is asked for on a directed graph
+/// Source    Kipf and Welling 2017, eq. 2; Hamilton et al. 2017, mean aggregator
+Adjacency normalised_adjacency(const Dataset& data, const ModelConfig& model);
+
+/// Aᵀ with its values.
+Adjacency transpose(const Adjacency& a);
+
+}  // namespace orrery

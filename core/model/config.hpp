@@ -1,0 +1,42 @@
+// What an experiment file says under "model" and "train", as plain data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/ops/ops.hpp"
+
+namespace orrery {
+
+enum class ModelType : std::uint8_t { gcn, sage };
+
+/// How A is scaled: symmetric D^-1/2·A·D^-1/2, row D^-1·A (D: degrees with the added self-loop), or
+/// chosen by the graph: symmetric where it is symmetric, else row over in-edges. GraphSAGE always
+/// takes the row mean.
+enum class Normalisation : std::uint8_t { automatic, symmetric, row };
+
+struct ModelConfig {
+  ModelType type = ModelType::gcn;
+  int layers = 2;
+  std::int64_t hidden = 64;
+  double dropout = 0.5;  ///< also on the input layer
+  bool bias = true;
+  bool layer_norm = false;  ///< between the convolution and the ReLU of every layer but the last
+  Normalisation normalisation = Normalisation::automatic;
+};
+
+enum class OptimizerType : std::uint8_t { sgd, adam };
+enum class WeightDecayOn : std::uint8_t { first, all };
+
+struct TrainConfig {
+  int epochs = 100;
+  OptimizerType optimizer = OptimizerType::adam;
+  double learning_rate = 0.01;
+  double weight_decay = 0;
+  WeightDecayOn weight_decay_on = WeightDecayOn::all;
+  LossKind loss = LossKind::softmax;
+  int eval_every = 1;  ///< exact evaluation after every so many epochs, and after the last
+  std::uint64_t seed = 0;
+};
+
+}  // namespace orrery

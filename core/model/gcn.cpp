@@ -1,0 +1,53 @@
+#include "core/model/convolution.hpp"
+
+namespace orrery {
+namespace {
+
+class GcnConvolution final : public Convolution {
+ public:
+  GcnConvolution(LayerContext& context, int layer, std::int64_t in, std::int64_t out, bool decays)
+      : Convolution(context, layer, in, out),
+        weight_(context.parameters.add({in, out}, Parameters::glorot(in, out), decays)) {}
+
+  void forward(const Tensor& x, const Tensor& y) override {
+    const Tensor w = c_.parameters.weight(weight_);
+    if (transform_first()) {
+      const Tensor xw = c_.scratch.view(rows_in(), out_);
+      c_.products.transform(x, w, xw, 0);
+      c_.products.aggregate(layer_, xw, y, 0);
+    } else {
+      c_.products.aggregate(layer_, x, aggregated_.tensor(), 0);
+      c_.products.transform(aggregated_.tensor(), w, y, 0);
+    }
+  }
+
+  void backward(const Tensor& x, const Tensor& dy, const std::optional<Tensor>& dx) override {
+    const Tensor w = c_.parameters.weight(weight_), dw = c_.parameters.gradient(weight_);
+    if (transform_first()) {
+      const Tensor dxw = c_.scratch.view(rows_in(), out_);
+      c_.products.aggregate_adjoint(layer_, dy, dxw, 0);
+      c_.products.weight_gradient(x, dxw, dw);
+      if (dx) c_.products.transform_adjoint(dxw, w, *dx, 0);
+    } else {
+      c_.products.weight_gradient(aggregated_.tensor(), dy, dw);
+      if (!dx) return;
+      const Tensor dax = c_.scratch.view(rows_out(), in_);
+      c_.products.transform_adjoint(dy, w, dax, 0);
+      c_.products.aggregate_adjoint(layer_, dax, *dx, 0);
+    }
+  }
+
+  bool backward_in_place() const override { return true; }
+
+ private:
+  int weight_;
+};
+
+}  // namespace
+
+std::unique_ptr<Convolution> make_gcn_convolution(LayerContext& context, int layer, std::int64_t in,
+                                                  std::int64_t out, bool decays) {
+  return std::make_unique<GcnConvolution>(context, layer, in, out, decays);
+}
+
+}  // namespace orrery

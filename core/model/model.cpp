@@ -1,0 +1,158 @@
+#include "core/model/model.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/base/error.hpp"
+
+namespace orrery {
+
+Model::Model(Runtime& rt, Products& products, const ModelConfig& model, const TrainConfig& train,
+             std::int64_t features, std::int64_t classes)
+    : rt_(rt),
+      products_(products),
+      config_(model),
+      train_(train),
+      context_{rt, products, parameters_, {}} {
+  widths_.assign(static_cast<std::size_t>(layers()) + 1, model.hidden);
+  widths_.front() = features;
+  widths_.back() = classes;
+  declare_parameters();
+  allocate_buffers();
+}
+
+void Model::declare_parameters() {
+  const bool decay_all = train_.weight_decay_on == WeightDecayOn::all;
+  for (int l = 1; l <= layers(); ++l) {
+    const bool decays = decay_all || l == 1;
+    const auto in = width(l - 1), out = width(l);
+    Layer layer;
+    layer.convolution = config_.type == ModelType::gcn
+                            ? make_gcn_convolution(context_, l, in, out, decays)
+                            : make_sage_convolution(context_, l, in, out, decays);
+    if (config_.bias) layer.bias = parameters_.add({1, out}, {}, decays);
+    if (config_.layer_norm && !last(l)) {
+      layer.gain = parameters_.add({1, out}, {0, 1}, decays);
+      layer.shift = parameters_.add({1, out}, {}, decays);
+    }
+    layers_.push_back(std::move(layer));
+  }
+}
+
+void Model::allocate_buffers() {
+  parameters_.allocate(rt_, train_);
+  const auto buffer = [&](std::int64_t elements, const std::string& name) {
+    return Buffer(rt_, {1, elements}, DType::f32, name);
+  };
+  if (config_.dropout > 0)
+    dropped_input_ =
+        Buffer(rt_, {products_.rows(0), width(0)}, DType::f32, "activations/input after dropout");
+  std::int64_t scratch = 0, widest_aggregate = 0, gradient = 0;
+  for (int l = 1; l <= layers(); ++l) {
+    Layer& layer = at(l);
+    const auto n_in = products_.rows(l - 1), n_out = products_.rows(l);
+    const auto narrow = std::min(width(l - 1), width(l));
+    layer.activation = buffer(std::max(n_out * width(l), l == 1 ? 0 : n_in * width(l - 1)),
+                              fmt::format("activations/layer {}", l));
+    layer.convolution->allocate();
+    if (layer.gain >= 0) {
+      layer.normalised = Buffer(rt_, {n_out, width(l)}, DType::f32,
+                                fmt::format("activations/normalised layer {}", l));
+      layer.rstd = Buffer(rt_, {n_out, 1}, DType::f32, fmt::format("activations/rstd layer {}", l));
+    }
+    scratch = std::max(scratch, std::max(n_in, n_out) * narrow);
+    widest_aggregate = std::max(widest_aggregate, narrow);
+    if (!layer.convolution->backward_in_place()) gradient = std::max(gradient, n_out * width(l));
+  }
+  context_.scratch = buffer(scratch, "scratch/product");
+  if (gradient > 0) gradient_ = buffer(gradient, "scratch/gradient");
+  products_.prepare(widest_aggregate);
+}
+
+Tensor Model::forward(const Tensor& features, Stage stage, int epoch,
+                      std::optional<std::uint32_t> dropout_epoch) {
+  dropout_epoch_ = config_.dropout > 0 ? dropout_epoch : std::nullopt;
+  if (dropout_epoch_) {
+    rt_.phase({stage, epoch, 0});
+    rt_.submit(Lane::compute, Activate{features, std::nullopt, dropped_input_.tensor(),
+                                       Activation::none, dropout(0)});
+  }
+  for (int l = 1; l <= layers(); ++l) {
+    rt_.phase({stage, epoch, l});
+    at(l).convolution->forward(input(l, features), output(l));
+    finish_forward(l, output(l));
+  }
+  return output(layers());
+}
+
+/// Everything of a layer that follows its convolution, in place.
+void Model::finish_forward(int layer, const Tensor& y) {
+  const Layer& self = at(layer);
+  std::optional<Tensor> bias;
+  if (self.bias >= 0) bias = parameters_.weight(self.bias);
+  if (last(layer)) {
+    if (bias) rt_.submit(Lane::compute, Activate{y, bias, y, Activation::none, std::nullopt});
+    return;
+  }
+  if (self.gain >= 0) {
+    if (bias) rt_.submit(Lane::compute, Activate{y, bias, y, Activation::none, std::nullopt});
+    rt_.submit(Lane::compute,
+               LayerNorm{y, parameters_.weight(self.gain), parameters_.weight(self.shift),
+                         self.normalised.tensor(), self.rstd.tensor(), y});
+    bias.reset();
+  }
+  rt_.submit(Lane::compute, Activate{y, bias, y, Activation::relu, dropout(layer)});
+}
+
+Tensor Model::logits_gradient() const { return gradient_at(layers()); }
+
+void Model::backward(const Tensor& features, int epoch) {
+  Tensor passed_down = logits_gradient();  // the gradient at h_l
+  for (int l = layers(); l >= 1; --l) {
+    rt_.phase({Stage::backward, epoch, l});
+    const Tensor dz = gradient_at(l);
+    finish_backward(l, passed_down, dz);
+    std::optional<Tensor> dx;
+    if (l > 1) dx = at(l).activation.view(products_.rows(l - 1), width(l - 1));
+    at(l).convolution->backward(input(l, features), dz, dx);
+    if (dx) passed_down = *dx;
+  }
+}
+
+/// The adjoint of finish_forward: dz ← gradient at the convolution's output from dy, the gradient
+/// at the layer's output.
+void Model::finish_backward(int layer, const Tensor& dy, const Tensor& dz) {
+  const Layer& self = at(layer);
+  if (!last(layer))
+    rt_.submit(Lane::compute,
+               ActivateBackward{dy, output(layer), dz, Activation::relu, dropout(layer)});
+  if (self.gain >= 0)
+    rt_.submit(Lane::compute,
+               LayerNormBackward{dz, self.normalised.tensor(), self.rstd.tensor(),
+                                 parameters_.weight(self.gain), dz, parameters_.gradient(self.gain),
+                                 parameters_.gradient(self.shift)});
+  if (self.bias >= 0) rt_.submit(Lane::compute, ColumnSum{dz, parameters_.gradient(self.bias), 0});
+}
+
+Tensor Model::output(int layer) const {
+  return at(layer).activation.view(products_.rows(layer), width(layer));
+}
+
+Tensor Model::input(int layer, const Tensor& features) const {
+  if (layer > 1) return output(layer - 1);
+  return dropout_epoch_ ? dropped_input_.tensor() : features;
+}
+
+Tensor Model::gradient_at(int layer) const {
+  return gradient_ ? gradient_.view(products_.rows(layer), width(layer)) : output(layer);
+}
+
+std::optional<Dropout> Model::dropout(int layer) const {
+  if (!dropout_epoch_) return std::nullopt;
+  const Tensor rows = products_.row_ids().rows_at(0, products_.rows(layer));
+  return Dropout{
+      config_.dropout, train_.seed, *dropout_epoch_, static_cast<std::uint32_t>(layer), rows, 0};
+}
+
+}  // namespace orrery

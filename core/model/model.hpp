@@ -1,0 +1,83 @@
+// A whole network on one rank: convolutions, bias, norm, ReLU and dropout, forward and backward by
+// hand.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/model/config.hpp"
+#include "core/model/convolution.hpp"
+#include "core/model/parameters.hpp"
+#include "core/model/products.hpp"
+
+namespace orrery {
+
+/// Layer l of L: h_l = dropout(ReLU(norm(conv_l(h_{l−1}) + b_l))); the last one is conv + bias
+/// alone. h_0 is the input after dropout.
+///
+/// Memory per rank, in elements, n_l = rows(l), d_l widths: one buffer per layer, max(n_l·d_l,
+/// n_{l−1}·d_{l−1}), that holds in turn the product, the activation, its gradient, and the gradient
+/// passed down (the first layer passes none down: n_1·d_1); one shared scratch of max_l
+/// n·min(d_{l−1}, d_l); the aggregated input of every layer that aggregates first; with input
+/// dropout a copy of the input; with layer norm the normalised rows of each such layer; for
+/// GraphSAGE one shared gradient buffer. Source    the buffer scheme of MG-GCN 4.2
+class Model {
+ public:
+  /// `classes` is the width of the last layer. Requires  products are not yet prepared
+  Model(Runtime& rt, Products& products, const ModelConfig& model, const TrainConfig& train,
+        std::int64_t features, std::int64_t classes);
+
+  /// Logits [rows(layers), classes]. With `dropout_epoch` dropout is on, drawn for that epoch;
+  /// without it this is an evaluation. `epoch` names the phases; `stage` is forward or evaluate.
+  Tensor forward(const Tensor& features, Stage stage, int epoch,
+                 std::optional<std::uint32_t> dropout_epoch);
+
+  /// Where the gradient of the loss at the logits is expected; may be the logits' own memory.
+  Tensor logits_gradient() const;
+
+  /// Sets all parameter gradients (this rank's part) from logits_gradient(), after a forward() with
+  /// the same features.
+  void backward(const Tensor& features, int epoch);
+
+  Parameters& parameters() { return parameters_; }
+  const Parameters& parameters() const { return parameters_; }
+
+ private:
+  struct Layer {
+    std::unique_ptr<Convolution> convolution;
+    int bias = -1, gain = -1, shift = -1;  ///< parameter numbers; −1 where there is none
+    Buffer activation;                     ///< flat; see class comment
+    Buffer normalised, rstd;               ///< with layer norm
+  };
+  int layers() const { return config_.layers; }
+  bool last(int layer) const { return layer == layers(); }
+  Layer& at(int layer) { return layers_[static_cast<std::size_t>(layer) - 1]; }
+  const Layer& at(int layer) const { return layers_[static_cast<std::size_t>(layer) - 1]; }
+  std::int64_t width(int level) const { return widths_[static_cast<std::size_t>(level)]; }
+  /// h_layer, the output of a layer.
+  Tensor output(int layer) const;
+  /// What the convolution of a layer was given.
+  Tensor input(int layer, const Tensor& features) const;
+  /// Where the gradient at a layer's product is put.
+  Tensor gradient_at(int layer) const;
+  std::optional<Dropout> dropout(int layer) const;
+
+  void declare_parameters();
+  void allocate_buffers();
+  void finish_forward(int layer, const Tensor& y);
+  void finish_backward(int layer, const Tensor& dy, const Tensor& dz);
+
+  Runtime& rt_;
+  Products& products_;
+  ModelConfig config_;
+  TrainConfig train_;
+  std::vector<std::int64_t> widths_;  ///< d_0 .. d_L
+  Parameters parameters_;
+  LayerContext context_;
+  std::vector<Layer> layers_;
+  Buffer dropped_input_, gradient_;
+  std::optional<std::uint32_t> dropout_epoch_;  ///< of the last forward()
+};
+
+}  // namespace orrery

@@ -1,0 +1,72 @@
+#include "core/model/parameters.hpp"
+
+#include <cmath>
+
+namespace orrery {
+namespace {
+
+constexpr std::int64_t kLineElements = 16;  // 64 bytes
+
+}  // namespace
+
+Parameters::Start Parameters::glorot(std::int64_t fan_in, std::int64_t fan_out) {
+  return {static_cast<float>(std::sqrt(6.0 / static_cast<double>(fan_in + fan_out))), 0};
+}
+
+int Parameters::add(Shape shape, Start start, bool decays) {
+  entries_.push_back({shape, start, decays, size_});
+  size_ += (shape.size() + kLineElements - 1) / kLineElements * kLineElements;
+  return static_cast<int>(entries_.size()) - 1;
+}
+
+void Parameters::allocate(Runtime& rt, const TrainConfig& config) {
+  const auto flat = [&](std::string_view name) {
+    Buffer buffer(rt, {1, size_}, DType::f32, name);
+    rt.submit(Lane::compute, Fill{buffer.tensor(), 0});
+    return buffer;
+  };
+  weights_ = flat("parameters/weights");
+  gradients_ = flat("parameters/gradients");
+  if (config.optimizer == OptimizerType::adam) {
+    first_moment_ = flat("optimizer/first moment");
+    second_moment_ = flat("optimizer/second moment");
+  }
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Start start = entries_[i].start;
+    const Tensor w = weight(static_cast<int>(i));
+    if (start.limit > 0)
+      rt.submit(Lane::compute,
+                Load{UniformWeights{config.seed, static_cast<std::uint32_t>(i), start.limit}, w});
+    else if (start.value != 0)
+      rt.submit(Lane::compute, Fill{w, start.value});
+  }
+}
+
+void Parameters::update(Runtime& rt, const TrainConfig& config, int step) const {
+  const auto rate = static_cast<float>(config.learning_rate);
+  // Neighbours with the same decay are updated as one run; the padding between them stays zero.
+  for (std::size_t first = 0, last; first < entries_.size(); first = last) {
+    last = first + 1;
+    while (last < entries_.size() && entries_[last].decays == entries_[first].decays) ++last;
+    const std::int64_t begin = entries_[first].offset;
+    const std::int64_t end = last < entries_.size() ? entries_[last].offset : size_;
+    const auto run = [&](const Buffer& b) { return b.tensor().cols_at(begin, end - begin); };
+    const float decay = entries_[first].decays ? static_cast<float>(config.weight_decay) : 0.0F;
+    if (first_moment_) {
+      Adam adam{run(weights_), run(gradients_), run(first_moment_), run(second_moment_)};
+      adam.rate = rate;
+      adam.decay = decay;
+      adam.step = step;
+      rt.submit(Lane::compute, adam);
+    } else {
+      rt.submit(Lane::compute, Sgd{run(weights_), run(gradients_), rate, decay});
+    }
+  }
+}
+
+Tensor Parameters::window(const Tensor& flat, int number) const {
+  const Entry& entry = entries_[static_cast<std::size_t>(number)];
+  return flat.cols_at(entry.offset, entry.shape.size()).reshaped(entry.shape);
+}
+
+}  // namespace orrery

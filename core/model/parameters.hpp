@@ -1,0 +1,54 @@
+// The trainable parameters of a model: one flat buffer each for weights, gradients and the
+// optimiser's state.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/model/config.hpp"
+#include "core/runtime/buffer.hpp"
+
+namespace orrery {
+
+/// All parameters lie in one allocation, so that gradients are averaged by one all-reduce. Every
+/// rank holds all of them.
+class Parameters {
+ public:
+  /// How a parameter starts: uniform in ±limit, or filled with `value` where limit is 0.
+  struct Start {
+    float limit = 0;
+    double value = 0;
+  };
+  /// Glorot's uniform limit sqrt(6 / (fan_in + fan_out)).
+  static Start glorot(std::int64_t fan_in, std::int64_t fan_out);
+
+  /// Declares one before allocate(); `decays` says whether weight decay applies. Returns its
+  /// number.
+  int add(Shape shape, Start start, bool decays);
+
+  /// Allocates and initialises; the draws depend on the seed and the parameter's number only.
+  void allocate(Runtime& rt, const TrainConfig& config);
+
+  Tensor weight(int number) const { return window(weights_.tensor(), number); }
+  Tensor gradient(int number) const { return window(gradients_.tensor(), number); }
+  /// All gradients as one row.
+  Tensor gradients() const { return gradients_.tensor(); }
+
+  /// One optimiser step on all parameters; `step` counts from 1.
+  void update(Runtime& rt, const TrainConfig& config, int step) const;
+
+ private:
+  struct Entry {
+    Shape shape;
+    Start start;
+    bool decays;
+    std::int64_t offset;
+  };
+  Tensor window(const Tensor& flat, int number) const;
+
+  std::vector<Entry> entries_;
+  std::int64_t size_ = 0;  // elements, each entry padded to a cache line
+  Buffer weights_, gradients_, first_moment_, second_moment_;  // the moments with Adam only
+};
+
+}  // namespace orrery

@@ -1,0 +1,53 @@
+// What a layer may ask of whoever distributes the work: the products across ranks, each with its
+// adjoint.
+#pragma once
+
+#include <cstdint>
+
+#include "core/runtime/runtime.hpp"
+
+namespace orrery {
+
+/// The products of one rank. All calls are collective: every rank makes them in the same order.
+///
+/// An activation of level l (0 = the model's input, l = output of layer l) has rows(l) rows on this
+/// rank; the rows of level l are the first rows(l) rows of level l − 1, so a vertex keeps its row
+/// while it is needed. Operands and results live on the compute lane: they are ready for it, and
+/// what the call leaves running on other lanes never touches them after the compute lane's next
+/// item.
+class Products {
+ public:
+  virtual ~Products() = default;
+
+  virtual std::int64_t rows(int level) const = 0;
+  /// Global vertex of each level-0 row, [rows(0), 1] i32.
+  virtual Tensor row_ids() const = 0;
+
+  /// Makes room for the products below; called once, before the first, with the widest matrix that
+  /// will be aggregated.
+  virtual void prepare(std::int64_t max_width) = 0;
+
+  /// y ← A·x + beta·y.
+  ///
+  /// Shapes    x [rows(layer − 1), f] · y [rows(layer), f];  Placement  as activations;  Aliasing
+  /// none
+  virtual void aggregate(int layer, const Tensor& x, const Tensor& y, float beta) = 0;
+
+  /// dx ← Aᵀ·dy + beta·dx, the adjoint of aggregate.
+  virtual void aggregate_adjoint(int layer, const Tensor& dy, const Tensor& dx, float beta) = 0;
+
+  /// y ← x·w + beta·y.   Shapes x [n, f] · w [f, g], the same on all ranks · y [n, g]
+  virtual void transform(const Tensor& x, const Tensor& w, const Tensor& y, float beta);
+
+  /// dx ← dy·wᵀ + beta·dx, the adjoint of transform in x.
+  virtual void transform_adjoint(const Tensor& dy, const Tensor& w, const Tensor& dx, float beta);
+
+  /// dw ← xᵀ·dy, the adjoint of transform in w: this rank's part of the sum over ranks.
+  virtual void weight_gradient(const Tensor& x, const Tensor& dy, const Tensor& dw);
+
+ protected:
+  explicit Products(Runtime& runtime) : rt_(runtime) {}
+  Runtime& rt_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,65 @@
+#include "core/model/convolution.hpp"
+
+namespace orrery {
+namespace {
+
+class SageConvolution final : public Convolution {
+ public:
+  SageConvolution(LayerContext& context, int layer, std::int64_t in, std::int64_t out, bool decays)
+      : Convolution(context, layer, in, out),
+        self_(context.parameters.add({in, out}, Parameters::glorot(in, out), decays)),
+        neighbour_(context.parameters.add({in, out}, Parameters::glorot(in, out), decays)) {}
+
+  void forward(const Tensor& x, const Tensor& y) override {
+    Products& p = c_.products;
+    const Tensor w = c_.parameters.weight(neighbour_);
+    if (transform_first()) {
+      const Tensor xw = c_.scratch.view(rows_in(), out_);
+      p.transform(x, w, xw, 0);
+      p.transform(own(x), c_.parameters.weight(self_), y, 0);
+      p.aggregate(layer_, xw, y, 1);
+    } else {
+      p.aggregate(layer_, x, aggregated_.tensor(), 0);
+      p.transform(own(x), c_.parameters.weight(self_), y, 0);
+      p.transform(aggregated_.tensor(), w, y, 1);
+    }
+  }
+
+  void backward(const Tensor& x, const Tensor& dy, const std::optional<Tensor>& dx) override {
+    Products& p = c_.products;
+    const Tensor w = c_.parameters.weight(neighbour_), dw = c_.parameters.gradient(neighbour_);
+    p.weight_gradient(own(x), dy, c_.parameters.gradient(self_));
+    if (transform_first()) {
+      const Tensor dxw = c_.scratch.view(rows_in(), out_);
+      p.aggregate_adjoint(layer_, dy, dxw, 0);
+      p.weight_gradient(x, dxw, dw);
+      if (!dx) return;
+      p.transform_adjoint(dxw, w, *dx, 0);
+    } else {
+      p.weight_gradient(aggregated_.tensor(), dy, dw);
+      if (!dx) return;
+      const Tensor dax = c_.scratch.view(rows_out(), in_);
+      p.transform_adjoint(dy, w, dax, 0);
+      p.aggregate_adjoint(layer_, dax, *dx, 0);
+    }
+    p.transform_adjoint(dy, c_.parameters.weight(self_), own(*dx), 1);
+  }
+
+  /// dy is still needed after dx has been started.
+  bool backward_in_place() const override { return false; }
+
+ private:
+  /// The rows of x that are also rows of the output.
+  Tensor own(const Tensor& x) const { return x.rows_at(0, rows_out()); }
+
+  int self_, neighbour_;
+};
+
+}  // namespace
+
+std::unique_ptr<Convolution> make_sage_convolution(LayerContext& context, int layer,
+                                                   std::int64_t in, std::int64_t out, bool decays) {
+  return std::make_unique<SageConvolution>(context, layer, in, out, decays);
+}
+
+}  // namespace orrery

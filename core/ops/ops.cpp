@@ -1,0 +1,487 @@
+#include "core/ops/ops.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <numeric>
+
+#include "core/base/error.hpp"
+
+namespace orrery {
+namespace {
+
+template <class... Cases>
+struct Overload : Cases... {
+  using Cases::operator()...;
+};
+
+/// Throws ShapeError "kind: requirement (operands)" unless the requirement holds.
+template <class T>
+void require(bool holds, const T& op, std::string_view requirement) {
+  if (!holds)
+    throw ShapeError(fmt::format("{}: {}, in: {}", T::kKind, requirement, to_string(Op(op))));
+}
+
+template <class T>
+void require_contiguous(const T& op) {
+  for (const Operand& o : op.operands())
+    require(o.tensor.contiguous(), op, fmt::format("{} must be contiguous", o.name));
+}
+
+std::int64_t total(const std::shared_ptr<const std::vector<std::int64_t>>& rows) {
+  return std::accumulate(rows->begin(), rows->end(), std::int64_t{0});
+}
+
+std::string dropout_text(const std::optional<Dropout>& d) {
+  return d ? fmt::format(" dropout={} draw={}/{}/{}", d->p, d->seed, d->epoch, d->layer) : "";
+}
+
+std::string activation_text(Activation a) { return a == Activation::relu ? "relu" : "none"; }
+std::string loss_text(LossKind k) { return k == LossKind::softmax ? "softmax" : "sigmoid"; }
+
+template <class T>
+void validate_dropout(const T& op, std::int64_t rows) {
+  if (!op.dropout) return;
+  require(op.dropout->p >= 0 && op.dropout->p < 1, op, "dropout must be in [0, 1)");
+  require(op.dropout->layer < 4096, op, "dropout layer must be below 4096");
+  require(op.dropout->col0 % 8 == 0, op, "dropout col0 must be a multiple of 8");
+  require(op.dropout->row_ids.shape == Shape{rows, 1}, op, "row_ids must be [rows, 1]");
+}
+
+template <class T>
+void validate_targets(const T& op) {
+  const auto n = op.logits.rows();
+  const auto label_columns = op.loss_kind == LossKind::softmax ? 1 : op.logits.cols();
+  require(op.labels.shape == Shape{n, label_columns} && op.labels.dtype == DType::i32, op,
+          "labels must be [rows, 1] for softmax, [rows, classes] for sigmoid, i32");
+  require(op.targets.cols() == 1 && op.targets.dtype == DType::i32, op,
+          "targets must be [t, 1] i32");
+}
+
+}  // namespace
+
+Operands& Operands::add(const Operand& o) {
+  ORRERY_ASSERT(count_ < items_.size());
+  items_[count_++] = o;
+  return *this;
+}
+
+std::int64_t Operands::bytes() const {
+  std::int64_t sum = 0;
+  for (const Operand& o : *this) sum += o.tensor.bytes() * (o.access == Access::update ? 2 : 1);
+  return sum;
+}
+
+// ---- data into tensors --------------------------------------------------------------------------
+
+void Load::validate() const {
+  const auto rows_match = [&](const auto& list) {
+    require(static_cast<std::int64_t>(list->size()) == to.rows(), *this,
+            "the source has another number of rows");
+  };
+  std::visit(
+      Overload{[&](const FeatureRows& s) { rows_match(s.vertices); },
+               [&](const LabelRows& s) {
+                 rows_match(s.vertices);
+                 require(to.dtype == DType::i32 && to.cols() == s.labels->columns(), *this,
+                         "labels need an i32 tensor with their number of columns");
+               },
+               [&](const IndexArray& s) {
+                 rows_match(s.values);
+                 require(to.dtype == DType::i32 && to.cols() == 1, *this, "needs [n, 1] i32");
+               },
+               [&](const EdgeValues& s) {
+                 rows_match(s.values);
+                 require(to.dtype == DType::f32 && to.cols() == 1, *this, "needs [n, 1] f32");
+               },
+               [&](const UniformWeights&) {
+                 require(to.dtype == DType::f32, *this, "weights are f32");
+               }},
+      from);
+  require(to.contiguous() || std::holds_alternative<FeatureRows>(from), *this,
+          "to must be contiguous");
+}
+
+std::string Load::attributes() const {
+  return std::visit(Overload{[](const FeatureRows& s) {
+                               return s.col0 == 0 ? std::string("features")
+                                                  : fmt::format("features col0={}", s.col0);
+                             },
+                             [](const LabelRows&) { return std::string("labels"); },
+                             [](const IndexArray&) { return std::string("indices"); },
+                             [](const EdgeValues&) { return std::string("edge values"); },
+                             [](const UniformWeights& s) {
+                               return fmt::format("uniform ±{:.6g} parameter {} seed {}", s.limit,
+                                                  s.parameter, s.seed);
+                             }},
+                    from);
+}
+
+void Fill::validate() const {}
+std::string Fill::attributes() const { return fmt::format("value={:g}", value); }
+
+void Copy::validate() const {
+  require(x.shape == y.shape && x.dtype == y.dtype, *this, "x and y must have equal shapes");
+}
+
+// ---- products -----------------------------------------------------------------------------------
+
+void SpMM::validate() const {
+  require(a.shape.cols == x.rows(), *this, "columns of a must equal rows of x");
+  require(a.shape.rows == y.rows(), *this, "rows of a must equal rows of y");
+  require(x.cols() == y.cols(), *this, "x and y must have equal widths");
+  require(!values || values->shape == Shape{a.nnz, 1}, *this, "values must be [nnz, 1]");
+  require(!overlap(x, y), *this, "x and y must not overlap");
+}
+double SpMM::flops() const { return 2.0 * static_cast<double>(a.nnz * x.cols()); }
+double SpMM::bytes() const {
+  return static_cast<double>(a.nnz * 4 + a.shape.rows * 8 + operands().bytes());
+}
+Operands SpMM::operands() const {
+  Operands list{{"x", x, Access::read}, {"y", y, beta == 0 ? Access::write : Access::update}};
+  return list.add("values", values, Access::read);
+}
+std::string SpMM::attributes() const { return fmt::format("beta={:g}", beta); }
+
+void Gemm::validate() const {
+  const auto m = transpose_a ? a.cols() : a.rows(), k = transpose_a ? a.rows() : a.cols();
+  const auto k2 = transpose_b ? b.cols() : b.rows(), n = transpose_b ? b.rows() : b.cols();
+  require(k == k2, *this, "inner extents must be equal");
+  require((c.shape == Shape{m, n}), *this, "c must be [m, n]");
+  require(!overlap(a, c) && !overlap(b, c), *this, "c must not overlap a or b");
+}
+double Gemm::flops() const {
+  return 2.0 * static_cast<double>(c.shape.size() * (transpose_a ? a.rows() : a.cols()));
+}
+Operands Gemm::operands() const {
+  return {{"a", a, Access::read},
+          {"b", b, Access::read},
+          {"c", c, beta == 0 ? Access::write : Access::update}};
+}
+std::string Gemm::attributes() const {
+  return fmt::format("{}{}beta={:g}", transpose_a ? "transpose_a " : "",
+                     transpose_b ? "transpose_b " : "", beta);
+}
+
+// ---- row movement -------------------------------------------------------------------------------
+
+void GatherRows::validate() const {
+  require(index.shape == Shape{y.rows(), 1} && index.dtype == DType::i32, *this,
+          "index must be [rows of y, 1] i32");
+  require(x.cols() == y.cols(), *this, "x and y must have equal widths");
+}
+double GatherRows::bytes() const { return static_cast<double>(2 * y.bytes() + index.bytes()); }
+Operands GatherRows::operands() const {
+  return {{"x", x, Access::read}, {"index", index, Access::read}, {"y", y, Access::write}};
+}
+
+void ScatterAddRows::validate() const {
+  require(index.shape == Shape{x.rows(), 1} && index.dtype == DType::i32, *this,
+          "index must be [rows of x, 1] i32");
+  require(x.cols() == y.cols(), *this, "x and y must have equal widths");
+}
+double ScatterAddRows::bytes() const { return static_cast<double>(3 * x.bytes() + index.bytes()); }
+Operands ScatterAddRows::operands() const {
+  return {{"x", x, Access::read}, {"index", index, Access::read}, {"y", y, Access::update}};
+}
+
+// ---- element-wise -------------------------------------------------------------------------------
+
+void Activate::validate() const {
+  require(x.shape == y.shape, *this, "x and y must have equal shapes");
+  require(!bias || bias->shape == Shape{1, x.cols()}, *this, "bias must be [1, columns]");
+  validate_dropout(*this, x.rows());
+}
+double Activate::flops() const {
+  const int per_element =
+      (bias ? 1 : 0) + (activation == Activation::relu ? 1 : 0) + (dropout ? 2 : 0);
+  return static_cast<double>(per_element * x.shape.size());
+}
+Operands Activate::operands() const {
+  Operands list{{"x", x, Access::read}, {"y", y, Access::write}};
+  list.add("bias", bias, Access::read);
+  return dropout ? list.add({"row_ids", dropout->row_ids, Access::read}) : list;
+}
+std::string Activate::attributes() const {
+  return activation_text(activation) + dropout_text(dropout);
+}
+
+void ActivateBackward::validate() const {
+  require(dy.shape == dx.shape, *this, "dy and dx must have equal shapes");
+  require(y.has_value() == (activation == Activation::relu), *this,
+          "y is needed for relu and only there");
+  require(!y || y->shape == dx.shape, *this, "y must have the shape of dx");
+  validate_dropout(*this, dx.rows());
+}
+Operands ActivateBackward::operands() const {
+  Operands list{{"dy", dy, Access::read}, {"dx", dx, Access::write}};
+  list.add("y", y, Access::read);
+  const bool draws = dropout && activation == Activation::none;
+  return draws ? list.add({"row_ids", dropout->row_ids, Access::read}) : list;
+}
+std::string ActivateBackward::attributes() const {
+  return activation_text(activation) + dropout_text(dropout);
+}
+
+void ColumnSum::validate() const {
+  require((y.shape == Shape{1, x.cols()}), *this, "y must be [1, columns]");
+}
+Operands ColumnSum::operands() const {
+  return {{"x", x, Access::read}, {"y", y, beta == 0 ? Access::write : Access::update}};
+}
+std::string ColumnSum::attributes() const { return fmt::format("beta={:g}", beta); }
+
+void LayerNorm::validate() const {
+  require(x.shape == y.shape && x.shape == normalised.shape, *this,
+          "x, normalised and y must have equal shapes");
+  require((gain.shape == Shape{1, x.cols()} && shift.shape == Shape{1, x.cols()}), *this,
+          "gain and shift must be [1, columns]");
+  require((rstd.shape == Shape{x.rows(), 1}), *this, "rstd must be [rows, 1]");
+  require(!overlap(y, normalised), *this, "y must not overlap normalised");
+}
+Operands LayerNorm::operands() const {
+  return {{"x", x, Access::read},         {"gain", gain, Access::read},
+          {"shift", shift, Access::read}, {"normalised", normalised, Access::write},
+          {"rstd", rstd, Access::write},  {"y", y, Access::write}};
+}
+
+void LayerNormBackward::validate() const {
+  require(dy.shape == dx.shape && dy.shape == normalised.shape, *this,
+          "dy, normalised and dx must have equal shapes");
+  require((rstd.shape == Shape{dy.rows(), 1}), *this, "rstd must be [rows, 1]");
+  const Shape row{1, dy.cols()};
+  require(gain.shape == row && dgain.shape == row && dshift.shape == row, *this,
+          "gain, dgain and dshift must be [1, columns]");
+}
+Operands LayerNormBackward::operands() const {
+  return {{"dy", dy, Access::read},         {"normalised", normalised, Access::read},
+          {"rstd", rstd, Access::read},     {"gain", gain, Access::read},
+          {"dx", dx, Access::write},        {"dgain", dgain, Access::write},
+          {"dshift", dshift, Access::write}};
+}
+
+// ---- loss and update ----------------------------------------------------------------------------
+
+void Loss::validate() const {
+  validate_targets(*this);
+  require(grad.shape == logits.shape, *this, "grad must have the shape of logits");
+  require((loss.shape == Shape{1, 1} && loss.dtype == DType::f64), *this,
+          "loss must be [1, 1] f64");
+}
+double Loss::flops() const { return 6.0 * static_cast<double>(targets.rows() * logits.cols()); }
+double Loss::bytes() const {
+  return static_cast<double>(targets.rows() * (logits.cols() + labels.cols() + 1) * 4 +
+                             grad.bytes());
+}
+Operands Loss::operands() const {
+  return {{"logits", logits, Access::read},
+          {"labels", labels, Access::read},
+          {"targets", targets, Access::read},
+          {"grad", grad, Access::write},
+          {"loss", loss, Access::write}};
+}
+std::string Loss::attributes() const {
+  return fmt::format("{} scale={:g}", loss_text(loss_kind), scale);
+}
+
+void Score::validate() const {
+  validate_targets(*this);
+  require((counts.shape == Shape{1, 3} && counts.dtype == DType::f64), *this,
+          "counts must be [1, 3] f64");
+}
+double Score::flops() const { return static_cast<double>(targets.rows() * logits.cols()); }
+double Score::bytes() const {
+  return static_cast<double>(targets.rows() * (logits.cols() + labels.cols() + 1) * 4);
+}
+Operands Score::operands() const {
+  return {{"logits", logits, Access::read},
+          {"labels", labels, Access::read},
+          {"targets", targets, Access::read},
+          {"counts", counts, Access::write}};
+}
+std::string Score::attributes() const { return loss_text(loss_kind); }
+
+void Sgd::validate() const { require(w.shape == g.shape, *this, "w and g must match"); }
+Operands Sgd::operands() const { return {{"w", w, Access::update}, {"g", g, Access::read}}; }
+std::string Sgd::attributes() const { return fmt::format("rate={:g} decay={:g}", rate, decay); }
+
+void Adam::validate() const {
+  require(w.shape == g.shape && w.shape == m.shape && w.shape == v.shape, *this,
+          "w, g, m and v must match");
+  require(step >= 1, *this, "step counts from 1");
+}
+Operands Adam::operands() const {
+  return {{"w", w, Access::update},
+          {"g", g, Access::read},
+          {"m", m, Access::update},
+          {"v", v, Access::update}};
+}
+std::string Adam::attributes() const {
+  return fmt::format("rate={:g} decay={:g} step={}", rate, decay, step);
+}
+
+// ---- collectives --------------------------------------------------------------------------------
+
+void SendRecv::validate() const {
+  require(send.has_value() == (to >= 0) && recv.has_value() == (from >= 0), *this,
+          "a peer is named for each half that is there, and only there");
+  require(to < group.size && from < group.size, *this, "peers must be in the group");
+  require_contiguous(*this);
+}
+Operands SendRecv::operands() const {
+  Operands list{};
+  return list.add("send", send, Access::read).add("recv", recv, Access::write);
+}
+std::string SendRecv::attributes() const {
+  return fmt::format("to={} from={} {}", to, from, to_string(group));
+}
+
+void Broadcast::validate() const {
+  require(root >= 0 && root < group.size, *this, "root must be in the group");
+  require_contiguous(*this);
+}
+std::string Broadcast::attributes() const {
+  return fmt::format("root={} {}", root, to_string(group));
+}
+
+void AllReduce::validate() const {
+  require(x.dtype != DType::i32, *this, "sums are f32 or f64");
+  require_contiguous(*this);
+}
+double AllReduce::flops() const {
+  return static_cast<double>(x.shape.size()) * (group.size - 1) / group.size;
+}
+double AllReduce::bytes() const {
+  return 2.0 * static_cast<double>(x.bytes()) * (group.size - 1) / group.size;
+}
+std::string AllReduce::attributes() const { return to_string(group); }
+
+void ReduceScatter::validate() const {
+  require(static_cast<int>(rows->size()) == group.size, *this, "one row count per rank");
+  require(x.rows() == total(rows) && x.cols() == y.cols() && x.dtype == y.dtype, *this,
+          "x must be [sum of rows, columns of y]");
+  require_contiguous(*this);
+}
+double ReduceScatter::flops() const {
+  return static_cast<double>(y.shape.size()) * (group.size - 1);
+}
+double ReduceScatter::bytes() const { return static_cast<double>(y.bytes()) * (group.size - 1); }
+Operands ReduceScatter::operands() const {
+  return {{"x", x, Access::read}, {"y", y, Access::write}};
+}
+std::string ReduceScatter::attributes() const {
+  return fmt::format("rows={} {}", *rows, to_string(group));
+}
+
+void AllGather::validate() const {
+  require(static_cast<int>(rows->size()) == group.size, *this, "one row count per rank");
+  require(y.rows() == total(rows) && x.cols() == y.cols() && x.dtype == y.dtype, *this,
+          "y must be [sum of rows, columns of x]");
+  require_contiguous(*this);
+}
+double AllGather::bytes() const { return static_cast<double>(y.bytes() - x.bytes()); }
+Operands AllGather::operands() const { return {{"x", x, Access::read}, {"y", y, Access::write}}; }
+std::string AllGather::attributes() const {
+  return fmt::format("rows={} {}", *rows, to_string(group));
+}
+
+void AllToAllV::validate() const {
+  require(static_cast<int>(send_rows->size()) == group.size &&
+              static_cast<int>(recv_rows->size()) == group.size,
+          *this, "one row count per rank");
+  require(x.rows() == total(send_rows) && y.rows() == total(recv_rows), *this,
+          "x must have the sent, y the received rows");
+  require(x.cols() == y.cols() && x.dtype == y.dtype, *this, "x and y must have equal widths");
+  require_contiguous(*this);
+}
+Operands AllToAllV::operands() const { return {{"x", x, Access::read}, {"y", y, Access::write}}; }
+std::string AllToAllV::attributes() const {
+  return fmt::format("send={} recv={} {}", *send_rows, *recv_rows, to_string(group));
+}
+
+// ---- the same for any op ------------------------------------------------------------------------
+
+std::string_view kind_of(const Op& op) {
+  return std::visit([](const auto& o) { return o.kKind; }, op);
+}
+void validate(const Op& op) {
+  std::visit([](const auto& o) { o.validate(); }, op);
+}
+double flops_of(const Op& op) {
+  return std::visit([](const auto& o) { return o.flops(); }, op);
+}
+double bytes_of(const Op& op) {
+  return std::visit([](const auto& o) { return o.bytes(); }, op);
+}
+Operands operands_of(const Op& op) {
+  return std::visit([](const auto& o) { return o.operands(); }, op);
+}
+
+std::optional<Sparse> sparse_of(const Op& op) {
+  const auto* product = std::get_if<SpMM>(&op);
+  return product ? std::optional(product->a) : std::nullopt;
+}
+
+std::optional<Group> group_of(const Op& op) {
+  return std::visit(
+      [](const auto& o) -> std::optional<Group> {
+        if constexpr (Collective<std::decay_t<decltype(o)>>) return o.group;
+        return std::nullopt;
+      },
+      op);
+}
+
+std::string to_string(const Op& op) {
+  std::string text(kind_of(op));
+  if (const auto a = sparse_of(op)) text += " a=" + to_string(*a);
+  for (const Operand& o : operands_of(op)) {
+    const char sign = o.access == Access::read ? '=' : o.access == Access::write ? '>' : '*';
+    text += fmt::format(" {}{}{}", o.name, sign, to_string(o.tensor));
+  }
+  const std::string rest = std::visit([](const auto& o) { return o.attributes(); }, op);
+  return rest.empty() ? text : text + " " + rest;
+}
+
+void received_bytes(const Op& op, int rank,
+                    const std::function<void(int peer, double bytes)>& visit) {
+  const auto each_peer = [&](const Group& g, const auto& bytes_from) {
+    for (int i = 0; i < g.size; ++i) {
+      if (g.rank_of(i) == rank) continue;
+      const double bytes = bytes_from(i);
+      if (bytes > 0) visit(g.rank_of(i), bytes);
+    }
+  };
+  const auto row_bytes = [](const Tensor& t) {
+    return static_cast<double>(t.cols() * bytes_of(t.dtype));
+  };
+  const auto at = [](const auto& rows, int i) {
+    return static_cast<double>((*rows)[static_cast<std::size_t>(i)]);
+  };
+  std::visit(Overload{[&](const SendRecv& o) {
+                        if (o.recv && o.group.rank_of(o.from) != rank && o.recv->bytes() > 0)
+                          visit(o.group.rank_of(o.from), static_cast<double>(o.recv->bytes()));
+                      },
+                      [&](const Broadcast& o) {
+                        if (o.group.rank_of(o.root) != rank && o.x.bytes() > 0)
+                          visit(o.group.rank_of(o.root), static_cast<double>(o.x.bytes()));
+                      },
+                      [&](const AllReduce& o) {
+                        each_peer(o.group, [&](int) {
+                          return 2.0 * static_cast<double>(o.x.bytes()) / o.group.size;
+                        });
+                      },
+                      [&](const ReduceScatter& o) {
+                        each_peer(o.group, [&](int) { return static_cast<double>(o.y.bytes()); });
+                      },
+                      [&](const AllGather& o) {
+                        each_peer(o.group, [&](int i) { return at(o.rows, i) * row_bytes(o.y); });
+                      },
+                      [&](const AllToAllV& o) {
+                        each_peer(o.group,
+                                  [&](int i) { return at(o.recv_rows, i) * row_bytes(o.y); });
+                      },
+                      [](const auto&) {}},
+             op);
+}
+
+}  // namespace orrery

@@ -1,0 +1,463 @@
+// The closed vocabulary of operations: everything a strategy may ask a machine to do.
+//
+// Each op is a plain struct that answers the same six questions, so that nothing about an op is
+// written anywhere else and a new op does not compile until it answers them:
+//   kKind         its name in programs, timelines and profiles
+//   validate()    its shape rules; throws ShapeError
+//   flops()       floating-point operations
+//   bytes()       bytes moved between memory and the device's cores (lower bound), or over links
+//   for collectives operands()    which windows it reads and writes attributes()  the rest of it,
+//   for printing
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "core/graph/dataset.hpp"
+#include "core/ops/tensor.hpp"
+
+namespace orrery {
+
+enum class Access : std::uint8_t { read, write, update };
+
+struct Operand {
+  std::string_view name;
+  Tensor tensor;
+  Access access = Access::read;
+};
+
+/// The operands of one op: at most eight, no allocation.
+class Operands {
+ public:
+  Operands(std::initializer_list<Operand> list) {
+    for (const auto& o : list) add(o);
+  }
+  Operands& add(const Operand& o);
+  Operands& add(std::string_view name, const std::optional<Tensor>& t, Access access) {
+    return t ? add({name, *t, access}) : *this;
+  }
+  const Operand* begin() const { return items_.data(); }
+  const Operand* end() const { return items_.data() + count_; }
+  /// Bytes read plus bytes written, each operand once per direction.
+  std::int64_t bytes() const;
+
+ private:
+  std::array<Operand, 8> items_;
+  std::size_t count_ = 0;
+};
+
+// ---- data into tensors -------------------------------------------------------------------------
+
+/// Rows of the data set's features: row i of the target is vertex (*vertices)[i].
+struct FeatureRows {
+  std::shared_ptr<const Features> features;
+  std::shared_ptr<const std::vector<Vertex>> vertices;
+  std::int64_t col0 = 0;
+};
+/// Labels of the same vertices, [rows, columns of the labels] i32.
+struct LabelRows {
+  std::shared_ptr<const Labels> labels;
+  std::shared_ptr<const std::vector<Vertex>> vertices;
+};
+/// An index array, [n, 1] i32.
+struct IndexArray {
+  std::shared_ptr<const std::vector<Vertex>> values;
+};
+/// Values of a sparse pattern, [nnz, 1] f32.
+struct EdgeValues {
+  std::shared_ptr<const std::vector<float>> values;
+};
+/// Initial weights, uniform in ±limit: element e of parameter `parameter` is a function of (seed,
+/// parameter, e).
+struct UniformWeights {
+  std::uint64_t seed = 0;
+  std::uint32_t parameter = 0;
+  float limit = 0;
+};
+using Source = std::variant<FeatureRows, LabelRows, IndexArray, EdgeValues, UniformWeights>;
+
+/// to ← rows of a source; `to` must be contiguous unless the source is FeatureRows.
+struct Load {
+  Source from;
+  Tensor to;
+  static constexpr std::string_view kKind = "load";
+  void validate() const;
+  double flops() const { return 0; }
+  double bytes() const { return static_cast<double>(to.bytes()); }
+  Operands operands() const { return {{"to", to, Access::write}}; }
+  std::string attributes() const;
+};
+
+/// y ← value everywhere.
+struct Fill {
+  Tensor y;
+  double value = 0;
+  static constexpr std::string_view kKind = "fill";
+  void validate() const;
+  double flops() const { return 0; }
+  double bytes() const { return static_cast<double>(y.bytes()); }
+  Operands operands() const { return {{"y", y, Access::write}}; }
+  std::string attributes() const;
+};
+
+/// y ← x, equal shapes, any spaces.
+struct Copy {
+  Tensor x, y;
+  static constexpr std::string_view kKind = "copy";
+  void validate() const;
+  double flops() const { return 0; }
+  double bytes() const { return static_cast<double>(operands().bytes()); }
+  Operands operands() const { return {{"x", x, Access::read}, {"y", y, Access::write}}; }
+  std::string attributes() const { return {}; }
+};
+
+// ---- products ----------------------------------------------------------------------------------
+
+/// y ← a·x + beta·y, the sparse-dense product.
+///
+/// Shapes    a [n, m] sparse · values [nnz, 1] f32 or absent (all ones) · x [m, f] · y [n, f]
+/// Aliasing  x and y must not overlap
+/// Cost      2·nnz·f FLOP; nnz·(4 + 4·valued) + 8·n + (m + n + n·(beta ≠ 0))·f·4 bytes (each row of
+/// x read once: a lower bound)
+struct SpMM {
+  Sparse a;
+  std::optional<Tensor> values;
+  Tensor x, y;
+  float beta = 0;
+  static constexpr std::string_view kKind = "spmm";
+  void validate() const;
+  double flops() const;
+  double bytes() const;
+  Operands operands() const;
+  std::string attributes() const;
+};
+
+/// c ← op(a)·op(b) + beta·c, the dense product; op transposes where asked.
+///
+/// Shapes    op(a) [m, k] · op(b) [k, n] · c [m, n]
+/// Cost      2·m·n·k FLOP
+struct Gemm {
+  Tensor a, b, c;
+  bool transpose_a = false, transpose_b = false;
+  float beta = 0;
+  static constexpr std::string_view kKind = "gemm";
+  void validate() const;
+  double flops() const;
+  double bytes() const { return static_cast<double>(operands().bytes()); }
+  Operands operands() const;
+  std::string attributes() const;
+};
+
+// ---- row movement ------------------------------------------------------------------------------
+
+/// y[i] ← x[index[i]].   Shapes x [m, f] · index [n, 1] i32, in [0, m) · y [n, f]
+struct GatherRows {
+  Tensor x, index, y;
+  static constexpr std::string_view kKind = "gather_rows";
+  void validate() const;
+  double flops() const { return 0; }
+  double bytes() const;
+  Operands operands() const;
+  std::string attributes() const { return {}; }
+};
+
+/// y[index[i]] += x[i], in the order of i (indices may repeat).   Shapes x [n, f] · index [n, 1]
+/// i32 · y [m, f]
+struct ScatterAddRows {
+  Tensor x, index, y;
+  static constexpr std::string_view kKind = "scatter_add_rows";
+  void validate() const;
+  double flops() const { return static_cast<double>(x.shape.size()); }
+  double bytes() const;
+  Operands operands() const;
+  std::string attributes() const { return {}; }
+};
+
+// ---- element-wise ------------------------------------------------------------------------------
+
+enum class Activation : std::uint8_t { none, relu };
+
+/// Inverted dropout whose mask is a function of (seed, epoch, layer, global row, column), never of
+/// the rank. Rule      Element (row r, column c) reads 16 bits: half h = (c mod 8) of
+/// random_bits(seed, Purpose::dropout, r, c / 8, epoch·4096 + layer),
+///           word h / 2, low half first. It is dropped when they are below round(p·65536), else
+///           scaled by 1 / (1 − p).
+/// Shapes    row_ids [n, 1] i32: global row of each row; col0: global column of the first column, a
+/// multiple of 8
+struct Dropout {
+  double p = 0;
+  std::uint64_t seed = 0;
+  std::uint32_t epoch = 0, layer = 0;  // layer < 4096
+  Tensor row_ids;
+  std::int64_t col0 = 0;
+};
+
+/// y ← dropout(activation(x + bias)).   Shapes x, y [n, f] · bias [1, f].   Aliasing: x and y may
+/// be the same window.
+struct Activate {
+  Tensor x;
+  std::optional<Tensor> bias;
+  Tensor y;
+  Activation activation = Activation::none;
+  std::optional<Dropout> dropout;
+  static constexpr std::string_view kKind = "activate";
+  void validate() const;
+  double flops() const;
+  double bytes() const { return static_cast<double>(operands().bytes()); }
+  Operands operands() const;
+  std::string attributes() const;
+};
+
+/// dx ← gradient at x of Activate, from dy and (for relu) the stored y: kept and positive is y > 0.
+/// With activation none and dropout the mask is drawn again.   Aliasing: dy, y and dx may be the
+/// same windows.
+struct ActivateBackward {
+  Tensor dy;
+  std::optional<Tensor> y;  // required for relu, absent for none
+  Tensor dx;
+  Activation activation = Activation::none;
+  std::optional<Dropout> dropout;
+  static constexpr std::string_view kKind = "activate_backward";
+  void validate() const;
+  double flops() const { return static_cast<double>(dx.shape.size()); }
+  double bytes() const { return static_cast<double>(operands().bytes()); }
+  Operands operands() const;
+  std::string attributes() const;
+};
+
+/// y ← Σ_i x[i] + beta·y.   Shapes x [n, f] · y [1, f]
+struct ColumnSum {
+  Tensor x, y;
+  float beta = 0;
+  static constexpr std::string_view kKind = "column_sum";
+  void validate() const;
+  double flops() const { return static_cast<double>(x.shape.size()); }
+  double bytes() const { return static_cast<double>(operands().bytes()); }
+  Operands operands() const;
+  std::string attributes() const;
+};
+
+/// normalised ← (x − mean) / sqrt(var + 1e-5) along each row; rstd ← 1 / sqrt(var + 1e-5); y ←
+/// normalised ∘ gain + shift.
+///
+/// Shapes    x, normalised, y [n, f] · gain, shift [1, f] · rstd [n, 1]
+/// Aliasing  normalised may be x; y may be x when normalised is not
+struct LayerNorm {
+  Tensor x, gain, shift, normalised, rstd, y;
+  static constexpr std::string_view kKind = "layer_norm";
+  void validate() const;
+  double flops() const { return 8.0 * static_cast<double>(x.shape.size()); }
+  double bytes() const { return static_cast<double>(operands().bytes()); }
+  Operands operands() const;
+  std::string attributes() const { return {}; }
+};
+
+/// Adjoint of LayerNorm: dx ← rstd·(g − mean(g) − normalised·mean(g ∘ normalised)), g = dy ∘ gain;
+/// dgain ← Σ_i dy ∘ normalised; dshift ← Σ_i dy.   Aliasing: dx may be dy
+struct LayerNormBackward {
+  Tensor dy, normalised, rstd, gain, dx, dgain, dshift;
+  static constexpr std::string_view kKind = "layer_norm_backward";
+  void validate() const;
+  double flops() const { return 12.0 * static_cast<double>(dy.shape.size()); }
+  double bytes() const { return static_cast<double>(operands().bytes()); }
+  Operands operands() const;
+  std::string attributes() const { return {}; }
+};
+
+// ---- loss and update ---------------------------------------------------------------------------
+
+enum class LossKind : std::uint8_t { softmax, sigmoid };
+
+/// Cross-entropy of the target rows: loss ← Σ_targets scale·ℓ; grad ← scale·∂ℓ/∂logits on target
+/// rows, 0 on all others. softmax: ℓ = −log softmax(logits)[label]; sigmoid: ℓ = mean over classes
+/// of the binary cross-entropies.
+///
+/// Shapes    logits, grad [n, classes] · labels [n, 1] (softmax) or [n, classes] (sigmoid) i32 ·
+/// targets [t, 1] i32, local rows ascending,
+///           distinct · loss [1, 1] f64 (summed in double)
+/// Aliasing  grad may be logits
+struct Loss {
+  LossKind loss_kind = LossKind::softmax;
+  Tensor logits, labels, targets, grad, loss;
+  double scale = 1;
+  static constexpr std::string_view kKind = "loss";
+  void validate() const;
+  double flops() const;
+  double bytes() const;
+  Operands operands() const;
+  std::string attributes() const;
+};
+
+/// Counts for micro-F1 over the target rows: counts ← (true positives, false positives, false
+/// negatives). softmax: the predicted class is the first largest logit, so F1 is the accuracy;
+/// sigmoid: positive where logit > 0.
+///
+/// Shapes    as Loss; counts [1, 3] f64
+struct Score {
+  LossKind loss_kind = LossKind::softmax;
+  Tensor logits, labels, targets, counts;
+  static constexpr std::string_view kKind = "score";
+  void validate() const;
+  double flops() const;
+  double bytes() const;
+  Operands operands() const;
+  std::string attributes() const;
+};
+
+/// w ← w − rate·(g + decay·w).
+struct Sgd {
+  Tensor w, g;
+  float rate = 0, decay = 0;
+  static constexpr std::string_view kKind = "sgd";
+  void validate() const;
+  double flops() const { return 4.0 * static_cast<double>(w.shape.size()); }
+  double bytes() const { return static_cast<double>(operands().bytes()); }
+  Operands operands() const;
+  std::string attributes() const;
+};
+
+/// Adam with L2 decay added to the gradient: g' = g + decay·w; m ← β1·m + (1 − β1)·g'; v ← β2·v +
+/// (1 − β2)·g'²; w ← w − rate·(m / (1 − β1^step)) / (sqrt(v / (1 − β2^step)) + ε).   step counts
+/// from 1.
+struct Adam {
+  Tensor w, g, m, v;
+  float rate = 0, decay = 0, beta1 = 0.9F, beta2 = 0.999F, epsilon = 1e-8F;
+  std::int32_t step = 1;
+  static constexpr std::string_view kKind = "adam";
+  void validate() const;
+  double flops() const { return 14.0 * static_cast<double>(w.shape.size()); }
+  double bytes() const { return static_cast<double>(operands().bytes()); }
+  Operands operands() const;
+  std::string attributes() const;
+};
+
+// ---- collectives -------------------------------------------------------------------------------
+// Windows of collectives are contiguous. bytes() is what one rank receives (logical bytes).
+
+/// Sends `send` to group index `to` and receives `recv` from group index `from`; either half may be
+/// absent.
+struct SendRecv {
+  std::optional<Tensor> send, recv;
+  int to = -1, from = -1;
+  Group group;
+  static constexpr std::string_view kKind = "send_recv";
+  static constexpr bool kCommunicates = true;
+  void validate() const;
+  double flops() const { return 0; }
+  double bytes() const { return recv ? static_cast<double>(recv->bytes()) : 0; }
+  Operands operands() const;
+  std::string attributes() const;
+};
+
+/// x of every rank ← x of the root.
+struct Broadcast {
+  Tensor x;
+  int root = 0;
+  Group group;
+  static constexpr std::string_view kKind = "broadcast";
+  static constexpr bool kCommunicates = true;
+  void validate() const;
+  double flops() const { return 0; }
+  double bytes() const { return static_cast<double>(x.bytes()); }
+  Operands operands() const { return {{"x", x, Access::update}}; }
+  std::string attributes() const;
+};
+
+/// x of every rank ← Σ over ranks of x, summed in rank order (f32 or f64).
+struct AllReduce {
+  Tensor x;
+  Group group;
+  static constexpr std::string_view kKind = "all_reduce";
+  static constexpr bool kCommunicates = true;
+  void validate() const;
+  double flops() const;
+  double bytes() const;
+  Operands operands() const { return {{"x", x, Access::update}}; }
+  std::string attributes() const;
+};
+
+/// y ← this rank's slice of Σ over ranks of x; rank index i gets rows [Σ_{j<i} rows[j], +rows[i]).
+/// Shapes    x [Σ rows, f] · y [rows[i], f]
+struct ReduceScatter {
+  Tensor x, y;
+  std::shared_ptr<const std::vector<std::int64_t>> rows;  // per group index
+  Group group;
+  static constexpr std::string_view kKind = "reduce_scatter";
+  static constexpr bool kCommunicates = true;
+  void validate() const;
+  double flops() const;
+  double bytes() const;
+  Operands operands() const;
+  std::string attributes() const;
+};
+
+/// y ← the x of all ranks below each other in group order.   Shapes x [rows[i], f] · y [Σ rows, f]
+struct AllGather {
+  Tensor x, y;
+  std::shared_ptr<const std::vector<std::int64_t>> rows;  // per group index
+  Group group;
+  static constexpr std::string_view kKind = "all_gather";
+  static constexpr bool kCommunicates = true;
+  void validate() const;
+  double flops() const { return 0; }
+  double bytes() const;
+  Operands operands() const;
+  std::string attributes() const;
+};
+
+/// Rows of x go out in group order, send_rows[j] to index j; rows of y come in likewise,
+/// recv_rows[j] from index j. Shapes    x [Σ send_rows, f] · y [Σ recv_rows, f]
+struct AllToAllV {
+  Tensor x, y;
+  std::shared_ptr<const std::vector<std::int64_t>> send_rows, recv_rows;  // per group index
+  Group group;
+  static constexpr std::string_view kKind = "all_to_all_v";
+  static constexpr bool kCommunicates = true;
+  void validate() const;
+  double flops() const { return 0; }
+  double bytes() const { return static_cast<double>(y.bytes()); }
+  Operands operands() const;
+  std::string attributes() const;
+};
+
+using Op = std::variant<Load, Fill, Copy, SpMM, Gemm, GatherRows, ScatterAddRows, Activate,
+                        ActivateBackward, ColumnSum, LayerNorm, LayerNormBackward, Loss, Score, Sgd,
+                        Adam, SendRecv, Broadcast, AllReduce, ReduceScatter, AllGather, AllToAllV>;
+
+template <class T>
+concept Collective = requires {
+  T::kCommunicates;
+};
+
+// ---- the same for any op ------------------------------------------------------------------------
+
+std::string_view kind_of(const Op& op);
+void validate(const Op& op);
+double flops_of(const Op& op);
+double bytes_of(const Op& op);
+Operands operands_of(const Op& op);
+/// The sparse operand, if the op has one.
+std::optional<Sparse> sparse_of(const Op& op);
+/// The group of a collective; nothing for a local op.
+std::optional<Group> group_of(const Op& op);
+/// "spmm a=s0[5x5 nnz 9] values=t1[9x1] x=t2[5x4] y>t3[5x4] beta=0": = reads, > writes, * updates.
+std::string to_string(const Op& op);
+
+/// Logical bytes that `rank` receives from each other rank by a collective (flat attribution):
+/// broadcast: all from the root; all-reduce of n bytes: 2n/p from each peer; reduce-scatter: its
+/// slice from each; all-gather and all-to-all: each peer's rows. Calls visit(peer rank, bytes) for
+/// every peer with bytes > 0; local ops call nothing.
+void received_bytes(const Op& op, int rank,
+                    const std::function<void(int peer, double bytes)>& visit);
+
+}  // namespace orrery

@@ -1,0 +1,12 @@
+#include "core/base/error.hpp"
+#include "core/partition/metis.hpp"
+
+namespace orrery {
+
+Partition metis_partition(const Csr&, int, std::uint64_t) {
+  throw NotBuilt(
+      "partition.method: \"metis\" is not in this build; install libmetis-dev and build again, or "
+      "use block or random");
+}
+
+}  // namespace orrery

@@ -1,0 +1,43 @@
+// Which rank owns which vertex.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/graph/csr.hpp"
+
+namespace orrery {
+
+/// owner[v] in [0, parts) for every vertex; parts may be empty.
+struct Partition {
+  int parts = 1;
+  std::vector<std::int32_t> owner;
+
+  /// The vertices of every part, ascending.
+  std::vector<std::vector<Vertex>> members() const;
+};
+
+/// What an experiment file says under "partition".
+struct PartitionOptions {
+  std::string method =
+      "block";  ///< block | random | metis | a file of one owner per line (method "file")
+  std::string file;
+  std::uint64_t seed = 0;
+};
+
+/// Cuts a graph into parts. block: equal runs of vertex numbers; random: a random permutation cut
+/// into equal runs; metis: k-way minimum cut, vertices weighted 1 + degree so that work is
+/// balanced, on the symmetrised graph.
+///
+/// Errors    ConfigError (unknown method, names the known ones) · NotBuilt (metis without libmetis)
+/// · DataError (file)
+Partition partition_graph(const Csr& graph, int parts, const PartitionOptions& options);
+
+/// Directed edges between different parts / all edges.
+double edge_cut(const Csr& graph, const Partition& partition);
+
+/// Largest part / mean part, in vertices.
+double balance(const Partition& partition);
+
+}  // namespace orrery

@@ -1,0 +1,67 @@
+// The memory of one rank on the host: turns tensors and sparse patterns into pointers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "core/ops/tensor.hpp"
+
+namespace orrery {
+
+/// Storage by id. Allocation and release happen on the rank's host thread, look-ups on its lane
+/// threads.
+class HostMemory {
+ public:
+  /// Guard bytes before and after every allocation, filled with a pattern (tests).
+  explicit HostMemory(std::int64_t guard_bytes = 0) : guard_bytes_(guard_bytes) {}
+  ~HostMemory();
+  HostMemory(const HostMemory&) = delete;
+  HostMemory& operator=(const HostMemory&) = delete;
+
+  /// Storage for allocation `id`, 64-byte aligned, `bytes` long; contents are poisoned when guards
+  /// are on.
+  void allocate(std::uint32_t id, std::int64_t bytes);
+  /// Frees allocation `id`; false when its guard bytes were overwritten.
+  bool free(std::uint32_t id);
+  void add_sparse(std::uint32_t id, std::shared_ptr<const Csr> pattern);
+  void remove_sparse(std::uint32_t id);
+  /// True while no guard byte of any live allocation has changed.
+  bool guards_intact() const;
+  /// Bytes of all live allocations and patterns, counted where they are made: a second count beside
+  /// the ledger's.
+  std::int64_t bytes_in_use() const;
+  /// The largest bytes_in_use() so far.
+  std::int64_t peak_bytes() const;
+
+  /// First element of a window.
+  template <class T>
+  T* data(const Tensor& t) const {
+    return static_cast<T*>(base(t.id)) + t.offset;
+  }
+  /// First element of the window as bytes.
+  void* bytes_at(const Tensor& t) const {
+    return static_cast<char*>(base(t.id)) + t.offset * bytes_of(t.dtype);
+  }
+  const Csr& pattern(const Sparse& s) const;
+
+ private:
+  struct Block {
+    void* raw = nullptr;
+    std::int64_t bytes = 0;
+  };
+  void* base(std::uint32_t id) const;
+  bool intact(const Block& block) const;
+  void held(std::int64_t change);
+
+  std::int64_t guard_bytes_;
+  mutable std::mutex mutex_;
+  std::int64_t in_use_ = 0, peak_ = 0;
+  std::vector<Block> blocks_;
+  std::vector<std::shared_ptr<const Csr>> patterns_;
+};
+
+}  // namespace orrery

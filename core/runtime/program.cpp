@@ -1,0 +1,68 @@
+#include "core/runtime/program.hpp"
+
+#include <fmt/core.h>
+
+namespace orrery {
+namespace {
+
+struct StepText {
+  std::string operator()(const AllocStep& s) const {
+    return fmt::format("alloc    {} {} {} B '{}'", to_string(s.tensor), name_of(s.tensor.space),
+                       s.tensor.bytes(), s.name);
+  }
+  std::string operator()(const ReleaseStep& s) const {
+    return fmt::format("release  {}", to_string(s.tensor));
+  }
+  std::string operator()(const DeclareStep& s) const {
+    return fmt::format("declare  {} {} {} B '{}'", name_of(s.lane), to_string(s.sparse),
+                       s.sparse.bytes(), s.name);
+  }
+  std::string operator()(const ReleaseSparseStep& s) const {
+    return fmt::format("release  {}", to_string(s.sparse));
+  }
+  std::string operator()(const SubmitStep& s) const {
+    return fmt::format("{:<8} {}", name_of(s.lane), to_string(s.op));
+  }
+  std::string operator()(const WaitStep& s) const {
+    return fmt::format("{:<8} wait {}#{}", name_of(s.lane), name_of(s.event.lane),
+                       s.event.position);
+  }
+  std::string operator()(const SyncStep& s) const {
+    return fmt::format("sync     {}#{}", name_of(s.event.lane), s.event.position);
+  }
+  std::string operator()(const HostStep& s) const {
+    return fmt::format("{:<8} task {} {} items={} bytes={} threads={}", name_of(s.lane), s.task.id,
+                       s.work.kind, s.work.items, s.work.bytes, s.work.threads);
+  }
+  std::string operator()(const JoinStep& s) const { return fmt::format("join     {}", s.task.id); }
+  std::string operator()(const ScalarStep& s) const {
+    return fmt::format("scalar   {} {}", name_of(s.lane), to_string(s.tensor));
+  }
+  std::string operator()(const PhaseStep& s) const {
+    return fmt::format("phase    {}", to_string(s.phase));
+  }
+};
+
+}  // namespace
+
+std::string_view name_of(Stage stage) {
+  constexpr std::string_view names[] = {"setup",    "load",        "sample", "forward",
+                                        "backward", "synchronise", "update", "evaluate"};
+  return names[static_cast<std::size_t>(stage)];
+}
+
+std::string to_string(const Phase& phase) {
+  std::string text = phase.epoch < 0 ? "" : fmt::format("epoch {} ", phase.epoch);
+  text += name_of(phase.stage);
+  return phase.layer < 0 ? text : text + fmt::format(" layer {}", phase.layer);
+}
+
+std::string to_string(const Step& step) { return std::visit(StepText{}, step); }
+
+std::string to_string(const Program& program) {
+  std::string text = fmt::format("rank {} of {}\n", program.rank, program.size);
+  for (const Step& step : program.steps) text += to_string(step) + "\n";
+  return text + fmt::format("peak     device {} B\n", program.peak_bytes[0]);
+}
+
+}  // namespace orrery

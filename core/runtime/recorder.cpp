@@ -1,0 +1,104 @@
+#include "core/runtime/recorder.hpp"
+
+#include <utility>
+#include <variant>
+
+#include "core/base/error.hpp"
+
+namespace orrery {
+
+Tensor Recorder::alloc(Shape shape, DType dtype, Space space, std::string_view name) {
+  ORRERY_ASSERT(shape.rows >= 0 && shape.cols >= 0);
+  Tensor t{static_cast<std::uint32_t>(allocations_.size()), shape, dtype, space, 0, shape.cols};
+  ledger_.take(space, t.bytes(), name);
+  allocations_.push_back({t, std::string(name), true});
+  keep(AllocStep{t, std::string(name)});
+  return t;
+}
+
+void Recorder::release(const Tensor& tensor) noexcept {
+  Allocation& allocation = allocations_[tensor.id];
+  if (std::exchange(allocation.held, false))
+    ledger_.give(allocation.whole.space, allocation.whole.bytes(), allocation.name);
+  keep(ReleaseStep{allocation.whole});
+}
+
+Sparse Recorder::declare(Lane lane, Pattern pattern, std::string_view name) {
+  Sparse s{static_cast<std::uint32_t>(declarations_.size()), {}, 0};
+  if (const auto* csr = std::get_if<std::shared_ptr<const Csr>>(&pattern)) {
+    s.shape = {(*csr)->rows, (*csr)->cols};
+    s.nnz = (*csr)->nnz();
+  } else {
+    const auto& counts = std::get<Counts>(pattern);
+    s.shape = {counts.rows, counts.cols};
+    s.nnz = counts.nnz;
+  }
+  ledger_.take(Space::device, s.bytes(), name);
+  declarations_.push_back({s, std::string(name), true});
+  advance(lane);
+  keep(DeclareStep{lane, s, std::string(name)});
+  return s;
+}
+
+void Recorder::release(const Sparse& sparse) noexcept {
+  Declaration& declaration = declarations_[sparse.id];
+  if (std::exchange(declaration.held, false))
+    ledger_.give(Space::device, declaration.sparse.bytes(), declaration.name);
+  keep(ReleaseSparseStep{declaration.sparse});
+}
+
+void Recorder::submit(Lane lane, const Op& op) {
+  validate(op);
+  advance(lane);
+  if (options_.keep_steps) keep(SubmitStep{lane, op});
+}
+
+void Recorder::wait(Lane lane, Event event) {
+  advance(lane);
+  keep(WaitStep{lane, event});
+}
+
+void Recorder::sync(Event event) { keep(SyncStep{event}); }
+
+Task Recorder::host(Lane lane, std::function<HostWork()> work) {
+  const Task task = place_task(lane);
+  report_task(task, work());
+  return task;
+}
+
+void Recorder::join(Task task) { keep(JoinStep{task}); }
+
+std::optional<double> Recorder::scalar(Lane lane, const Tensor& tensor) {
+  keep(ScalarStep{lane, tensor});
+  return std::nullopt;
+}
+
+void Recorder::phase(Phase phase) {
+  phase_ = phase;
+  keep(PhaseStep{phase});
+}
+
+Task Recorder::place_task(Lane lane) {
+  const Task task{static_cast<std::uint32_t>(task_steps_.size())};
+  task_steps_.push_back(steps_.size());
+  advance(lane);
+  keep(HostStep{lane, task, {}});
+  return task;
+}
+
+void Recorder::report_task(Task task, const HostWork& work) {
+  if (options_.keep_steps) std::get<HostStep>(steps_[task_steps_[task.id]]).work = work;
+}
+
+Program Recorder::program() const {
+  Program p{options_.rank, options_.size, steps_, {}, ledger_.peak_by_class(Space::device)};
+  for (int s = 0; s < kSpaces; ++s)
+    p.peak_bytes[static_cast<std::size_t>(s)] = ledger_.peak(static_cast<Space>(s));
+  return p;
+}
+
+void Recorder::keep(Step step) {
+  if (options_.keep_steps) steps_.push_back(std::move(step));
+}
+
+}  // namespace orrery

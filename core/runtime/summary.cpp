@@ -1,0 +1,41 @@
+#include "core/runtime/summary.hpp"
+
+namespace orrery {
+
+Totals::Kind Totals::sum() const {
+  Kind all;
+  for (const auto& [name, kind] : by_kind) {
+    all.count += kind.count;
+    all.flops += kind.flops;
+    all.bytes += kind.bytes;
+    all.internal += kind.internal;
+    all.external += kind.external;
+  }
+  return all;
+}
+
+Summary summarise(const Program& program, int ranks_per_server) {
+  Summary summary;
+  summary.peak_device_bytes = program.peak_bytes[static_cast<std::size_t>(Space::device)];
+  summary.peak_by_class = program.peak_by_class;
+  Phase phase;
+  for (const Step& step : program.steps) {
+    if (const auto* mark = std::get_if<PhaseStep>(&step)) phase = mark->phase;
+    const auto* submit = std::get_if<SubmitStep>(&step);
+    if (submit == nullptr || phase.epoch > 0) continue;
+    Totals& totals = phase.in_epoch()                 ? summary.epoch
+                     : phase.stage == Stage::evaluate ? summary.evaluation
+                                                      : summary.setup;
+    Totals::Kind& kind = totals.by_kind[std::string(kind_of(submit->op))];
+    ++kind.count;
+    kind.flops += flops_of(submit->op);
+    kind.bytes += bytes_of(submit->op);
+    received_bytes(submit->op, program.rank, [&](int peer, double bytes) {
+      const bool same = peer / ranks_per_server == program.rank / ranks_per_server;
+      (same ? kind.internal : kind.external) += bytes;
+    });
+  }
+  return summary;
+}
+
+}  // namespace orrery

@@ -1,0 +1,36 @@
+// What a recorded program amounts to: operations, FLOPs, bytes and memory, by stage and kind.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "core/runtime/program.hpp"
+
+namespace orrery {
+
+/// Sums over the steps of one stage of one rank. Bytes over links are logical and received (see
+/// received_bytes).
+struct Totals {
+  struct Kind {
+    std::int64_t count = 0;
+    double flops = 0;
+    double bytes = 0;  ///< moved between memory and cores (local ops) or over links (collectives)
+    double internal = 0;  ///< received from ranks of the same server
+    double external = 0;  ///< received from ranks of other servers
+  };
+  std::map<std::string, Kind> by_kind;
+
+  Kind sum() const;
+};
+
+struct Summary {
+  Totals setup, epoch, evaluation;  ///< one epoch and one evaluation: the first
+  std::int64_t peak_device_bytes = 0;
+  std::map<std::string, std::int64_t> peak_by_class;
+};
+
+/// Server of rank r: r / ranks_per_server.
+Summary summarise(const Program& program, int ranks_per_server);
+
+}  // namespace orrery

@@ -1,0 +1,111 @@
+#include "core/strategy/blocks.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace orrery {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// The block's columns [first, last).
+Block columns_of(const Block& block, std::int64_t first, std::int64_t last) {
+  auto pattern = std::make_shared<Csr>();
+  auto values = std::make_shared<std::vector<float>>();
+  pattern->rows = block.pattern->rows;
+  pattern->cols = last - first;
+  pattern->offsets.reserve(block.pattern->offsets.size());
+  for (std::int64_t r = 0; r < block.pattern->rows; ++r) {
+    const auto row = block.pattern->row(r);
+    const float* value = block.values->data() + block.pattern->offsets[at(r)];
+    for (std::size_t e = 0; e < row.size(); ++e)
+      if (row[e] >= first && row[e] < last) {
+        pattern->columns.push_back(static_cast<Vertex>(row[e] - first));
+        values->push_back(value[e]);
+      }
+    pattern->offsets.push_back(pattern->nnz());
+  }
+  return {std::move(pattern), std::move(values)};
+}
+
+}  // namespace
+
+std::vector<Block> cut_rows(const Adjacency& a, std::span<const Vertex> rows,
+                            std::span<const std::int32_t> block_of, std::span<const Vertex> local,
+                            std::span<const std::int64_t> widths) {
+  struct Entry {
+    Vertex column;
+    float value;
+  };
+  const std::size_t blocks = widths.size();
+  std::vector<std::shared_ptr<Csr>> patterns(blocks);
+  std::vector<std::shared_ptr<std::vector<float>>> values(blocks);
+  for (std::size_t b = 0; b < blocks; ++b) {
+    patterns[b] = std::make_shared<Csr>();
+    patterns[b]->rows = static_cast<std::int64_t>(rows.size());
+    patterns[b]->cols = widths[b];
+    patterns[b]->offsets.reserve(rows.size() + 1);
+    values[b] = std::make_shared<std::vector<float>>();
+  }
+  std::vector<std::vector<Entry>> entries(blocks);
+  for (const Vertex v : rows) {
+    const auto row = a.pattern->row(v);
+    const float* value = a.values->data() + a.pattern->offsets[at(v)];
+    for (std::size_t e = 0; e < row.size(); ++e) {
+      const auto b = block_of[at(row[e])];
+      if (b >= 0) entries[at(b)].push_back({local[at(row[e])], value[e]});
+    }
+    for (std::size_t b = 0; b < blocks; ++b) {
+      // Local numbers ascend with the global ones in most placements; sorting what is sorted costs
+      // little.
+      std::sort(entries[b].begin(), entries[b].end(),
+                [](const Entry& x, const Entry& y) { return x.column < y.column; });
+      for (const Entry& entry : entries[b]) {
+        patterns[b]->columns.push_back(entry.column);
+        values[b]->push_back(entry.value);
+      }
+      entries[b].clear();
+      patterns[b]->offsets.push_back(patterns[b]->nnz());
+    }
+  }
+  std::vector<Block> result;
+  for (std::size_t b = 0; b < blocks; ++b) result.push_back({patterns[b], values[b]});
+  return result;
+}
+
+Block transpose(const Block& block) {
+  const Adjacency t = transpose(Adjacency{block.pattern, block.values, false});
+  return {t.pattern, t.values};
+}
+
+LocalMatrix::LocalMatrix(Runtime& rt, const Block& block, int column_tiles, std::string_view name) {
+  const std::int64_t columns = block.pattern->cols;
+  const std::int64_t tiles =
+      std::clamp<std::int64_t>(column_tiles, 1, std::max<std::int64_t>(1, columns));
+  for (std::int64_t i = 0; i < tiles; ++i) {
+    const std::int64_t first = columns * i / tiles, last = columns * (i + 1) / tiles;
+    const Block tile = tiles == 1 ? block : columns_of(block, first, last);
+    Tile made{
+        SparseBuffer(rt, Lane::copy, tile.pattern, fmt::format("graph/{}", name)),
+        Buffer(rt, {tile.pattern->nnz(), 1}, DType::f32, fmt::format("graph/{} values", name)),
+        first};
+    rt.submit(Lane::copy, Load{EdgeValues{tile.values}, made.values.tensor()});
+    tiles_.push_back(std::move(made));
+  }
+  rt.wait(Lane::compute, rt.record(Lane::copy));
+}
+
+void LocalMatrix::multiply(Runtime& rt, const Tensor& x, const Tensor& y, float beta) const {
+  for (const Tile& tile : tiles_) {
+    const Sparse& a = tile.pattern.sparse();
+    const bool first = &tile == &tiles_.front();
+    if (a.nnz == 0 && (!first || beta == 1)) continue;  // adds nothing
+    rt.submit(Lane::compute,
+              SpMM{a, tile.values.tensor(), x.rows_at(tile.first_column, a.shape.cols), y,
+                   first ? beta : 1.0F});
+  }
+}
+
+}  // namespace orrery

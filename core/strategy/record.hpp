@@ -1,0 +1,17 @@
+// Records a training run without running it: the Programs of all ranks.
+#pragma once
+
+#include <vector>
+
+#include "core/runtime/ledger.hpp"
+#include "core/runtime/program.hpp"
+#include "core/strategy/strategy.hpp"
+
+namespace orrery {
+
+/// The programs of all ranks, set-up to tear-down, of a run of `epochs` epochs (each evaluated as
+/// the problem says). Errors    OutOfMemory as the real run would throw it
+std::vector<Program> record_training(const StrategyPlan& plan, const Problem& problem, int epochs,
+                                     const Capacities& capacities);
+
+}  // namespace orrery

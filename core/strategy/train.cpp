@@ -1,0 +1,165 @@
+#include "core/strategy/train.hpp"
+
+#include <array>
+
+#include "core/base/error.hpp"
+#include "core/model/model.hpp"
+
+namespace orrery {
+namespace {
+
+constexpr std::array kSplits{Split::train, Split::validation, Split::test};
+
+/// Loss and counts of one rank, side by side so that one all-reduce sums them: [loss | 3 counts per
+/// split].
+constexpr std::int64_t kMetrics = 1 + 3 * static_cast<std::int64_t>(kSplits.size());
+
+std::optional<double> micro_f1(double true_positive, double false_positive, double false_negative) {
+  const double all = 2 * true_positive + false_positive + false_negative;
+  if (all == 0) return std::nullopt;
+  return 2 * true_positive / all;
+}
+
+class Trainer {
+ public:
+  Trainer(Runtime& rt, const StrategyPlan& plan, const Problem& problem)
+      : rt_(rt), problem_(problem) {
+    rt_.phase({Stage::setup});
+    strategy_ = plan.instantiate(rt);
+    load_data();
+    model_ = std::make_unique<Model>(rt, *strategy_, problem.model, problem.train,
+                                     problem.data->features->width(), problem.data->labels.classes);
+  }
+
+  void run(TrainObserver& observer) {
+    const int epochs = problem_.train.epochs;
+    int step = 0;
+    for (int epoch = 0; epoch < epochs; ++epoch) {
+      for (int i = 0; i < strategy_->steps_per_epoch(); ++i) do_step(epoch, ++step);
+      rt_.sync(rt_.record(Lane::compute));
+      const bool evaluates = (epoch + 1) % problem_.train.eval_every == 0 || epoch + 1 == epochs;
+      if (!observer.epoch_done(report(epoch, evaluates))) break;
+    }
+  }
+
+ private:
+  void load_data() {
+    const Dataset& data = *problem_.data;
+    const auto vertices = strategy_->vertices();
+    const auto n = static_cast<std::int64_t>(vertices->size());
+    features_ = Buffer(rt_, {n, data.features->width()}, DType::f32, "features");
+    rt_.submit(Lane::copy, Load{FeatureRows{data.features, vertices, 0}, features_.tensor()});
+
+    const std::int64_t own = strategy_->rows(problem_.model.layers);
+    const auto first = vertices->begin();
+    const auto own_vertices = std::make_shared<const std::vector<Vertex>>(first, first + own);
+    const auto labels = std::shared_ptr<const Labels>(problem_.data, &data.labels);
+    labels_ = Buffer(rt_, {own, data.labels.columns()}, DType::i32, "labels");
+    rt_.submit(Lane::copy, Load{LabelRows{labels, own_vertices}, labels_.tensor()});
+
+    for (std::size_t s = 0; s < kSplits.size(); ++s) {
+      std::vector<Vertex> rows;
+      for (std::int64_t i = 0; i < own; ++i)
+        if (data.split[static_cast<std::size_t>((*vertices)[static_cast<std::size_t>(i)])] ==
+            kSplits[s])
+          rows.push_back(static_cast<Vertex>(i));
+      targets_[s] =
+          Buffer(rt_, {static_cast<std::int64_t>(rows.size()), 1}, DType::i32, "indices/targets");
+      auto shared = std::make_shared<const std::vector<Vertex>>(std::move(rows));
+      rt_.submit(Lane::copy, Load{IndexArray{std::move(shared)}, targets_[s].tensor()});
+    }
+    metrics_ = Buffer(rt_, {1, kMetrics}, DType::f64, "metrics");
+    rt_.submit(Lane::copy, Fill{metrics_.tensor(), 0});
+    rt_.wait(Lane::compute, rt_.record(Lane::copy));
+
+    std::int64_t training = 0;
+    for (const Split s : data.split) training += s == Split::train ? 1 : 0;
+    loss_scale_ = 1.0 / static_cast<double>(training);
+  }
+
+  void do_step(int epoch, int step) {
+    const Tensor logits = model_->forward(features_.tensor(), Stage::forward, epoch,
+                                          static_cast<std::uint32_t>(step));
+    rt_.submit(Lane::compute,
+               Loss{problem_.train.loss, logits, labels_.tensor(), targets_[0].tensor(),
+                    model_->logits_gradient(), metrics_.tensor().cols_at(0, 1), loss_scale_});
+    model_->backward(features_.tensor(), epoch);
+    rt_.phase({Stage::synchronise, epoch});
+    strategy_->synchronise(model_->parameters().gradients());
+    rt_.phase({Stage::update, epoch});
+    model_->parameters().update(rt_, problem_.train, step);
+  }
+
+  EpochReport report(int epoch, bool evaluates) {
+    rt_.phase({Stage::evaluate, epoch});
+    if (evaluates) {
+      const Tensor logits =
+          model_->forward(features_.tensor(), Stage::evaluate, epoch, std::nullopt);
+      for (std::size_t s = 0; s < kSplits.size(); ++s)
+        rt_.submit(Lane::compute,
+                   Score{problem_.train.loss, logits, labels_.tensor(), targets_[s].tensor(),
+                         metric(1 + 3 * static_cast<std::int64_t>(s), 3)});
+    }
+    const Tensor summed = metric(0, evaluates ? kMetrics : 1);
+    rt_.wait(Lane::comm, rt_.record(Lane::compute));
+    rt_.submit(Lane::comm, AllReduce{summed, world_group(rt_.size())});
+    rt_.wait(Lane::compute, rt_.record(Lane::comm));
+
+    EpochReport result{epoch, rt_.scalar(Lane::comm, metric(0, 1)), std::nullopt};
+    if (evaluates) result.scores = read_scores();
+    return result;
+  }
+
+  /// Nothing without values; the reads themselves are the same in every mode.
+  std::optional<Accuracies> read_scores() {
+    std::array<std::optional<double>, kMetrics - 1> counts;
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      counts[i] = rt_.scalar(Lane::comm, metric(1 + static_cast<std::int64_t>(i), 1));
+    if (!counts[0]) return std::nullopt;
+    const auto f1 = [&](std::size_t split) {
+      return micro_f1(*counts[3 * split], *counts[3 * split + 1], *counts[3 * split + 2]);
+    };
+    return Accuracies{f1(0), f1(1), f1(2)};
+  }
+
+  Tensor metric(std::int64_t first, std::int64_t count) const {
+    return metrics_.tensor().cols_at(first, count);
+  }
+
+  Runtime& rt_;
+  const Problem& problem_;
+  std::unique_ptr<Strategy> strategy_;
+  Buffer features_, labels_, metrics_;
+  std::array<Buffer, 3> targets_;  ///< rows of each split
+  std::unique_ptr<Model> model_;
+  double loss_scale_ = 0;
+};
+
+}  // namespace
+
+void require_trainable(const Problem& problem) {
+  const Dataset& data = *problem.data;
+  if (!data.features)
+    throw ConfigError("dataset.features", "'" + data.name +
+                                              "' has no features; set it to {\"random\": width} to "
+                                              "train on made-up ones");
+  if (!data.labels.present())
+    throw ConfigError("dataset", "'" + data.name + "' has no labels to train on");
+  if (data.labels.multilabel != (problem.train.loss == LossKind::sigmoid))
+    throw ConfigError("train.loss", data.labels.multilabel
+                                        ? "'" + data.name +
+                                              "' has several labels per vertex: use "
+                                              "\"sigmoid\""
+                                        : "'" + data.name +
+                                              "' has one label per vertex: use "
+                                              "\"softmax\"");
+  for (const Split s : data.split)
+    if (s == Split::train) return;
+  throw ConfigError("dataset.split", "'" + data.name + "' has no training vertices");
+}
+
+void train(Runtime& rt, const StrategyPlan& plan, const Problem& problem, TrainObserver& observer) {
+  Trainer(rt, plan, problem).run(observer);
+}
+
+}  // namespace orrery

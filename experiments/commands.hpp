@@ -1,0 +1,20 @@
+// The commands that work on an experiment file. Each is mounted on the command line; its work is
+// done by a callback while `app` parses, and its exit code is left in `exit_code`. `app` and
+// `exit_code` must outlive the parse.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace orrery {
+
+/// `orrery run FILE`: trains every combination of the file for real, writes a folder per run,
+/// prints a table.
+void add_run_command(CLI::App& app, int& exit_code);
+
+/// `orrery plan FILE`: records what would run and prints operations, FLOPs, bytes, memory, and
+/// whether it fits.
+void add_plan_command(CLI::App& app, int& exit_code);
+
+}  // namespace orrery

@@ -1,0 +1,292 @@
+#include "experiments/config.hpp"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "core/base/error.hpp"
+#include "experiments/validate_json.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMaxCombinations = 10000;
+constexpr int kMaxRanks = 1024;  // ranks are threads of one process
+
+/// Sets "a.b.c" in nested objects. Below "sweep" the rest of the path is one key.
+void set_path(Json& root, const std::string& path, const Json& value) {
+  Json* at = &root;
+  std::size_t begin = 0;
+  if (path.rfind("sweep.", 0) == 0) {
+    at = &root["sweep"];
+    if (at->is_object() || at->is_null()) (*at)[path.substr(6)] = value;
+    return;
+  }
+  for (;;) {
+    const std::size_t dot = path.find('.', begin);
+    const std::string key = path.substr(begin, dot - begin);
+    if (key.empty() || !(at->is_object() || at->is_null()))
+      throw ConfigError(path, "is no key path such as strategy.type");
+    at = &(*at)[key];
+    if (dot == std::string::npos) break;
+    begin = dot + 1;
+  }
+  *at = value;
+}
+
+/// The value after "=": JSON, or else the text itself.
+Json json_or_text(const std::string& text, const std::string& path) {
+  const Json parsed = Json::parse(text, nullptr, false);
+  if (!parsed.is_discarded()) return parsed;
+  const std::string quoted =
+      Json(text).dump(-1, ' ', false, nlohmann::detail::error_handler_t::ignore);
+  if (Json::parse(quoted) != Json(text)) throw ConfigError(path, "the value is not valid UTF-8");
+  return text;
+}
+
+void apply_override(Json& root, const std::string& assignment) {
+  const std::size_t equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw ConfigError("--set", fmt::format("found \"{}\", expected key.path=value", assignment));
+  const std::string path = assignment.substr(0, equals), text = assignment.substr(equals + 1);
+  const Json value = json_or_text(text, path);
+  set_path(root, path, value);
+  if (root.contains("sweep") && root["sweep"].is_object() && path.rfind("sweep", 0) != 0) {
+    root["sweep"].erase(path);  // one value instead of the list
+    if (root["sweep"].empty()) root.erase("sweep");
+  }
+}
+
+void check_sweep(const Json& sweep) {
+  if (!sweep.is_object())
+    throw ConfigError(
+        "sweep", fmt::format("found {}, expected key paths with lists of values", sweep.dump()));
+  std::size_t combinations = 1;
+  for (const auto& [path, values] : sweep.items()) {
+    if (path == "sweep") throw ConfigError("sweep.sweep", "a sweep cannot be swept");
+    if (!values.is_array() || values.empty())
+      throw ConfigError("sweep." + path,
+                        fmt::format("found {}, expected a list of values", values.dump()));
+    std::set<std::string> seen;
+    for (const Json& value : values)
+      if (!seen.insert(value.dump()).second)
+        throw ConfigError("sweep." + path, fmt::format("holds {} twice", value.dump()));
+    combinations *= values.size();
+    if (combinations > kMaxCombinations)
+      throw ConfigError("sweep", fmt::format("more than {} combinations", kMaxCombinations));
+  }
+}
+
+/// The combinations of a sweep: (label, file without "sweep" and with the values in place).
+std::vector<std::pair<std::string, Json>> combinations(Json root) {
+  if (!root.contains("sweep")) return {{"", root}};
+  const Json sweep = root["sweep"];
+  root.erase("sweep");
+  check_sweep(sweep);
+  std::vector<std::pair<std::string, Json>> list{{"", root}};
+  for (const auto& [path, values] : sweep.items()) {
+    std::vector<std::pair<std::string, Json>> longer;
+    for (const auto& [label, json] : list)
+      for (const Json& value : values) {
+        Json next = json;
+        set_path(next, path, value);
+        const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+        longer.emplace_back((label.empty() ? "" : label + ", ") + path + "=" + text,
+                            std::move(next));
+      }
+    list = std::move(longer);
+  }
+  return list;
+}
+
+template <class Enum>
+Enum pick(const Json& value, const std::map<std::string, Enum>& names) {
+  return names.at(value.get<std::string>());
+}
+
+template <class T>
+std::optional<T> optional(const Json& object, const char* key) {
+  return object.contains(key) ? std::optional(object[key].get<T>()) : std::nullopt;
+}
+
+DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
+  DatasetOptions o;
+  o.seed = seed;
+  o.row_normalise = optional<bool>(d, "row_normalise");
+  o.reorder = d["reorder"];
+  if (d.contains("path")) {
+    o.path = d["path"];
+    o.format = d["format"];
+    o.symmetric = d["symmetric"];
+    o.random_split = d["split"] == "random";
+    if (d.contains("features")) o.random_features = d["features"]["random"].get<std::int64_t>();
+    return o;
+  }
+  o.generator = d["generate"];
+  o.generate_vertices = d.value("vertices", std::int64_t{0});  // absent: counted in the degree file
+  o.generate_edges = d.value("edges", std::int64_t{0});
+  o.generate_classes = d["classes"];
+  o.generate_features = d["features"];
+  o.feature_signal = d["feature_signal"];
+  o.mixing = d.value("mixing", o.mixing);
+  o.exponent = d.value("exponent", o.exponent);
+  o.clustering = d.value("clustering", o.clustering);
+  o.degree_file = d.value("degree_file", o.degree_file);
+  return o;
+}
+
+/// Combinations that the schema cannot express, and defaults that depend on other keys.
+void complete(Json& root) {
+  Json& d = root["dataset"];
+  if (d.contains("path") == d.contains("generate"))
+    throw ConfigError("dataset", d.contains("path")
+                                     ? "\"path\" and \"generate\" exclude each other"
+                                     : "needs \"path\" (read) or \"generate\" (make up)");
+  if (d.contains("features") && d["features"].is_object() != d.contains("path"))
+    throw ConfigError("dataset.features", d.contains("path")
+                                              ? "with \"path\" expected {\"random\": width}"
+                                              : "with \"generate\" expected the width, an integer");
+  if (d.contains("generate") && !d.contains("features")) d["features"] = 64;
+  if (root["partition"]["method"] == "file" && !root["partition"].contains("file"))
+    throw ConfigError("partition.file", "is required with \"method\": \"file\"");
+  if (root["strategy"].value("permute", false) && root["partition"]["method"] != "block")
+    throw ConfigError("strategy.permute",
+                      "replaces the partition, so partition.method must stay \"block\"");
+  Json& c = root["cluster"];
+  if (c.contains("ranks") && c.contains("servers"))
+    throw ConfigError("cluster", "\"ranks\" and \"servers\" exclude each other");
+  if (c.contains("servers") && !c.contains("ranks_per_server")) c["ranks_per_server"] = 1;
+  if (!c.contains("servers") && !c.contains("ranks")) c["ranks"] = 1;
+  if (c.contains("servers") &&
+      c["servers"].get<int>() * c["ranks_per_server"].get<int>() > kMaxRanks)
+    throw ConfigError(
+        "cluster", fmt::format("{} servers x {} ranks are more than {} ranks", c["servers"].dump(),
+                               c["ranks_per_server"].dump(), kMaxRanks));
+  if (!root["train"].contains("weight_decay_on"))
+    root["train"]["weight_decay_on"] = root["model"]["type"] == "gcn" ? "first" : "all";
+}
+
+Experiment experiment_from(const std::string& label, Json root) {
+  validate_against_schema(root);
+  fill_in_defaults(root);
+  complete(root);
+
+  Experiment e;
+  e.label = label;
+  e.name = root["name"];
+  e.seed = root["seed"];
+  e.dataset = dataset_options(root["dataset"], e.seed);
+
+  const Json& m = root["model"];
+  e.model.type = pick<ModelType>(m["type"], {{"gcn", ModelType::gcn}, {"sage", ModelType::sage}});
+  e.model.layers = m["layers"];
+  e.model.hidden = m["hidden"];
+  e.model.dropout = m["dropout"];
+  e.model.bias = m["bias"];
+  e.model.layer_norm = m["layer_norm"];
+  if (m.contains("normalisation"))
+    e.model.normalisation =
+        pick<Normalisation>(m["normalisation"], {{"auto", Normalisation::automatic},
+                                                 {"symmetric", Normalisation::symmetric},
+                                                 {"row", Normalisation::row}});
+  const Json& t = root["train"];
+  e.train.epochs = t["epochs"];
+  e.train.optimizer = pick<OptimizerType>(
+      t["optimizer"], {{"adam", OptimizerType::adam}, {"sgd", OptimizerType::sgd}});
+  e.train.learning_rate = t["learning_rate"];
+  e.train.weight_decay = t["weight_decay"];
+  e.train.weight_decay_on = pick<WeightDecayOn>(
+      t["weight_decay_on"], {{"first", WeightDecayOn::first}, {"all", WeightDecayOn::all}});
+  e.train.loss =
+      pick<LossKind>(t["loss"], {{"softmax", LossKind::softmax}, {"sigmoid", LossKind::sigmoid}});
+  e.train.eval_every = t["eval_every"];
+  e.train.seed = e.seed;
+
+  const Json& s = root["strategy"];
+  e.strategy.type = pick<StrategyType>(
+      s["type"], {{"full_graph", StrategyType::full_graph}, {"spmm_1d", StrategyType::spmm_1d}});
+  e.strategy.overlap = s["overlap"];
+  e.strategy.permute = s.value("permute", false);
+  e.strategy.column_tiles = s["column_tiles"];
+
+  e.partition.method =
+      e.strategy.permute ? "random" : root["partition"]["method"].get<std::string>();
+  e.partition.file = root["partition"].value("file", std::string());
+  e.partition.seed = e.seed;
+
+  const Json& c = root["cluster"];
+  e.servers = c.value("servers", 1);
+  e.ranks_per_server = c.contains("servers") ? c["ranks_per_server"] : c["ranks"];
+  if (c.contains("device_bytes"))
+    e.device_bytes = c["device_bytes"].is_string()
+                         ? parse_bytes(c["device_bytes"], "cluster.device_bytes")
+                         : c["device_bytes"].get<std::int64_t>();
+  e.backend = root["backend"];
+  e.kernels = root["kernels"];
+  e.timeline_epochs = root["timeline"]["epochs"];
+  e.resolved = std::move(root);
+  return e;
+}
+
+}  // namespace
+
+std::int64_t parse_bytes(const std::string& text, const std::string& path) {
+  static const std::map<std::string, double> units{
+      {"", 1},      {"B", 1},        {"kB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
+      {"TB", 1e12}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+  std::size_t used = 0;
+  double number = -1;
+  try {
+    number = std::stod(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  const std::size_t unit = text.find_first_not_of(' ', used);
+  const auto scale = units.find(unit == std::string::npos ? "" : text.substr(unit));
+  if (used == 0 || scale == units.end() || !(number * scale->second >= 1) ||
+      number * scale->second > 0x1p62)
+    throw ConfigError(
+        path, fmt::format("found \"{}\", expected a size such as \"16 GiB\" (units B, kB, MB, "
+                          "GB, TB, KiB, MiB, GiB, TiB)",
+                          text));
+  return static_cast<std::int64_t>(std::llround(number * scale->second));
+}
+
+std::vector<Experiment> parse_experiments(const std::string& text, const std::string& origin,
+                                          const std::vector<std::string>& overrides) {
+  Json root = parse_json(text, origin);
+  if (!root.is_object()) throw ConfigError("", origin + ": expected a JSON object");
+  for (const std::string& assignment : overrides) apply_override(root, assignment);
+  std::vector<Experiment> experiments;
+  for (auto& [label, json] : combinations(std::move(root)))
+    experiments.push_back(experiment_from(label, std::move(json)));
+  return experiments;
+}
+
+std::vector<Experiment> load_experiments(const std::string& file,
+                                         const std::vector<std::string>& overrides) {
+  std::ifstream in(file);
+  if (!in || fs::is_directory(file))
+    throw ConfigError("", fmt::format("{}: cannot be read; expected an experiment file", file));
+  std::stringstream text;
+  text << in.rdbuf();
+  auto experiments = parse_experiments(text.str(), file, overrides);
+  const auto folder = fs::path(file).parent_path();
+  for (Experiment& e : experiments) {
+    const fs::path path = e.dataset.path;
+    if (!path.empty() && path.is_relative() && !fs::exists(path) && fs::exists(folder / path))
+      e.resolved["dataset"]["path"] = e.dataset.path =
+          fs::absolute(folder / path).lexically_normal().string();
+  }
+  return experiments;
+}
+
+}  // namespace orrery

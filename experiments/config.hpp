@@ -1,0 +1,53 @@
+// Experiment files: read, checked against the schema, completed with defaults, swept.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/dataset.hpp"
+#include "core/model/config.hpp"
+#include "core/partition/partition.hpp"
+#include "core/strategy/config.hpp"
+
+namespace orrery {
+
+/// One concrete experiment.
+struct Experiment {
+  std::string name;
+  std::string label;  ///< the swept values, "strategy.type=spmm_1d, seed=3"; empty without a sweep
+  std::uint64_t seed = 0;
+  DatasetOptions dataset;
+  ModelConfig model;
+  TrainConfig train;
+  PartitionOptions partition;
+  StrategyConfig strategy;
+  int servers = 1, ranks_per_server = 1;
+  std::optional<std::int64_t> device_bytes;  ///< of each rank; nothing: unlimited
+  std::string backend, kernels;
+  int timeline_epochs = 0;
+  nlohmann::ordered_json resolved;  ///< the file with every default filled in
+
+  int ranks() const { return servers * ranks_per_server; }
+};
+
+/// All experiments of a file: one, or one per combination of its sweep (the last key varies
+/// fastest). `overrides` are "key.path=value" with the value in JSON or, failing that, a plain
+/// string; one that names a swept key replaces its list. A relative dataset.path that exists beside
+/// the file but not in the working directory is taken from beside the file.
+///
+/// Errors    ConfigError in one line: key path, what was found, what is allowed, the nearest known
+/// key or value
+std::vector<Experiment> load_experiments(const std::string& file,
+                                         const std::vector<std::string>& overrides);
+
+/// The same from JSON text; `origin` names it in errors.
+std::vector<Experiment> parse_experiments(const std::string& text, const std::string& origin,
+                                          const std::vector<std::string>& overrides);
+
+/// "16 GiB", "512 MB", "1000": bytes (KiB = 1024 B, kB = 1000 B).   Errors  ConfigError at `path`
+std::int64_t parse_bytes(const std::string& text, const std::string& path);
+
+}  // namespace orrery

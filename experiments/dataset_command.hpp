@@ -1,0 +1,18 @@
+// The command `orrery dataset info|generate|convert|get`.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace orrery {
+
+/// Mounts `dataset` and its four subcommands on the command line. Their work is done by callbacks,
+/// while `app` parses; the result (0, or 1 where `get` finds no such set) is left in `exit_code`.
+/// `app` and `exit_code` must outlive the parse.
+///
+/// Errors    thrown out of app.parse(): CLI::ParseError (wrong use), ConfigError (impossible
+///           parameters), DataError (unreadable input, unwritable output)
+void add_dataset_command(CLI::App& app, int& exit_code);
+
+}  // namespace orrery

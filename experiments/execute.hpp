@@ -1,0 +1,52 @@
+// Runs a training problem for real, with ranks as threads of this process.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/runtime/executor.hpp"
+#include "core/runtime/summary.hpp"
+#include "core/strategy/train.hpp"
+
+namespace orrery {
+
+struct ExecuteOptions {
+  std::string kernels = "cpu";  ///< cpu | reference
+  int ranks_per_server = 1;
+  Capacities capacities;         ///< of each rank
+  bool keep_steps = false;       ///< also record what is executed
+  std::int64_t guard_bytes = 0;  ///< around every tensor
+  const std::atomic<bool>* stop =
+      nullptr;  ///< set by a signal: all ranks stop after the same epoch
+};
+
+/// What one rank leaves behind.
+struct RankOutcome {
+  Timeline timeline;
+  Summary summary;               ///< of the recorded program
+  Program program;               ///< steps only with keep_steps; peaks always
+  std::int64_t final_bytes = 0;  ///< tensors and patterns held at the end, counted by the allocator
+  std::int64_t peak_bytes = 0;   ///< largest number of bytes held, counted by the allocator
+};
+
+struct Outcome {
+  std::vector<EpochReport> epochs;
+  std::vector<RankOutcome> ranks;
+  bool interrupted = false;
+};
+
+/// Called on rank 0 after every epoch with the report and the seconds of that epoch on rank 0.
+using Progress = std::function<void(const EpochReport&, double epoch_seconds)>;
+
+/// Records two epochs of all ranks, checks them, and runs. Cores are shared fairly: each rank's
+/// kernels use cores / ranks threads.
+///
+/// Errors    ProgramError (the check), OutOfMemory (named tensor), ConfigError (unknown kernels),
+/// whatever a rank throws first
+Outcome execute_on_threads(const Problem& problem, const StrategyPlan& plan,
+                           const ExecuteOptions& options, const Progress& progress);
+
+}  // namespace orrery

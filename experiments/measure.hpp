@@ -1,0 +1,35 @@
+// From what the ranks leave behind to the numbers of a result: epoch time, its parts, bytes,
+// memory, accuracy.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/runtime/summary.hpp"
+#include "core/runtime/timeline.hpp"
+#include "core/strategy/train.hpp"
+
+namespace orrery {
+
+struct Measurement {
+  /// Median over epochs of the slowest rank's seconds, without the first epoch (which warms up) if
+  /// there are others. With an even number of epochs the lower of the two middle ones, so that it
+  /// is an epoch that happened and `breakdown` sums to it.
+  double epoch_seconds = 0;
+  Breakdown breakdown;  ///< of that epoch, on its slowest rank
+  double internal_bytes = 0,
+         external_bytes = 0;  ///< received per epoch, summed over ranks, flat collectives
+  std::vector<std::int64_t> peak_bytes;  ///< device bytes of each rank
+  std::vector<double> seconds;           ///< of each epoch, slowest rank
+};
+
+/// `summaries` of the recorded programs, one per rank, as `timelines`.
+Measurement measure(const std::vector<Timeline>& timelines, const std::vector<Summary>& summaries,
+                    int epochs);
+
+/// The report with the highest validation accuracy (the first of equals; without validation
+/// vertices the last evaluated one). Nothing where no epoch was evaluated.
+std::optional<EpochReport> best_epoch(const std::vector<EpochReport>& epochs);
+
+}  // namespace orrery

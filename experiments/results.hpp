@@ -1,0 +1,43 @@
+// Result folders: whole files appear at once or not at all, lines of a log are appended whole.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace orrery {
+
+/// Writes a whole file: into a temporary neighbour, flushed to disk, renamed.   Errors  Error
+/// naming the file and the cause
+void write_file(const std::filesystem::path& file, const std::string& text);
+
+/// The folder of one run.
+class ResultFolder {
+ public:
+  /// Creates the folder (and its parents).
+  /// Errors    Error when it cannot be written, or already holds a result.json and `overwrite` is
+  /// false
+  ResultFolder(std::filesystem::path folder, bool overwrite);
+
+  void write(const std::string& name, const std::string& text) const {
+    write_file(path_ / name, text);
+  }
+  /// Appends one JSON line to a file of the folder.
+  void append_line(const std::string& name, const nlohmann::ordered_json& line) const;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// "results/<name>-20260131-120000": a folder that does not exist yet, named by the time (UTC).
+std::filesystem::path default_result_folder(const std::string& name);
+
+/// A text fit for one path component: letters, digits, '.', '-', '_' and '=' stay.
+std::string as_file_name(const std::string& text);
+
+/// Where and with what a result was made: version, revision, compiler, host, CPU, cores, date
+/// (UTC).
+nlohmann::ordered_json provenance();
+
+}  // namespace orrery

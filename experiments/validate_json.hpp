@@ -1,0 +1,26 @@
+// Checks JSON against the experiment schema, with messages for people, and fills in its defaults.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace orrery {
+
+/// Parses JSON text without duplicate keys.   Errors  ConfigError with line and column
+nlohmann::ordered_json parse_json(const std::string& text, const std::string& origin);
+
+/// The schema that the program was built with.
+const nlohmann::ordered_json& experiment_schema();
+
+/// Errors    ConfigError for the first offence: "strategy.type: found "spmm1d", allowed: ... Did
+/// you mean ...?"
+void validate_against_schema(const nlohmann::ordered_json& experiment);
+
+/// Adds every default that applies, in schema order.
+void fill_in_defaults(nlohmann::ordered_json& experiment);
+
+/// The candidate with the smallest edit distance if it is close enough to be meant, else an empty
+/// string.
+std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
+
+}  // namespace orrery

@@ -1,0 +1,122 @@
+// Backward ops against central differences of their forward ops, in the reference backend.
+#include "backends/reference/reference.hpp"
+#include "tests/backends/world.hpp"
+
+namespace orrery::testing {
+namespace {
+
+constexpr float kStep = 1e-2F;
+
+/// (objective(x + h) − objective(x − h)) / 2h for every element of `x`.
+std::vector<float> central_differences(const World& world, const Tensor& x,
+                                       const std::function<double()>& objective) {
+  std::vector<float> slopes;
+  for (std::int64_t i = 0; i < x.shape.size(); ++i) {
+    float& element = world.data<float>(x)[i];
+    const float before = element;
+    element = before + kStep;
+    const double above = objective();
+    element = before - kStep;
+    const double below = objective();
+    element = before;
+    slopes.push_back(static_cast<float>((above - below) / (2 * static_cast<double>(kStep))));
+  }
+  return slopes;
+}
+
+void expect_near(const std::vector<float>& got, const std::vector<float>& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 2e-3) << i;
+}
+
+class Gradient : public ::testing::Test {
+ protected:
+  void run(const Op& op) { world_.run(*kernels_, op); }
+  /// Σ weights ∘ y: its gradient at y is `weights`.
+  double weighted(const Tensor& weights, const Tensor& y) {
+    double sum = 0;
+    for (std::int64_t i = 0; i < y.shape.size(); ++i)
+      sum += static_cast<double>(world_.data<float>(weights)[i]) * world_.data<float>(y)[i];
+    return sum;
+  }
+  World world_;
+  std::unique_ptr<Kernels> kernels_ = make_reference_kernels();
+};
+
+TEST_F(Gradient, OfReluWithDropoutIsReadFromTheStoredOutput) {
+  // Values k/8 + 1/16 are farther from the kink of relu than the step of the differences.
+  std::vector<float> spread;
+  for (int i = 0; i < 36; ++i) spread.push_back(static_cast<float>(i * 7 % 36 - 18) / 8 + 0.0625F);
+  const Tensor x = world_.given(4, 9, spread), y = world_.poisoned(4, 9);
+  const Tensor dy = world_.floats(4, 9), dx = world_.poisoned(4, 9);
+  const Dropout dropout{0.5, 11, 2, 1, world_.integers({3, 1, 4, 15}), 8};
+  const Activate forward{x, {}, y, Activation::relu, dropout};
+
+  const auto slopes = central_differences(world_, x, [&] {
+    run(forward);
+    return weighted(dy, y);
+  });
+  run(forward);
+  run(ActivateBackward{dy, y, dx, Activation::relu, dropout});
+
+  expect_near(world_.values(dx), slopes);
+}
+
+TEST_F(Gradient, OfDropoutAloneDrawsTheSameMaskAgain) {
+  const Tensor x = world_.floats(4, 9), y = world_.poisoned(4, 9);
+  const Tensor dy = world_.floats(4, 9), dx = world_.poisoned(4, 9);
+  const Dropout dropout{0.3, 11, 2, 1, world_.integers({3, 1, 4, 15}), 0};
+  const Activate forward{x, {}, y, Activation::none, dropout};
+
+  const auto slopes = central_differences(world_, x, [&] {
+    run(forward);
+    return weighted(dy, y);
+  });
+  run(ActivateBackward{dy, {}, dx, Activation::none, dropout});
+
+  expect_near(world_.values(dx), slopes);
+}
+
+TEST_F(Gradient, OfLayerNormHoldsForInputGainAndShift) {
+  const Tensor x = world_.floats(3, 5), gain = world_.floats(1, 5), shift = world_.floats(1, 5);
+  const Tensor normalised = world_.poisoned(3, 5), rstd = world_.poisoned(3, 1);
+  const Tensor y = world_.poisoned(3, 5), dy = world_.floats(3, 5);
+  const Tensor dx = world_.poisoned(3, 5), dgain = world_.poisoned(1, 5);
+  const Tensor dshift = world_.poisoned(1, 5);
+  const auto objective = [&] {
+    run(LayerNorm{x, gain, shift, normalised, rstd, y});
+    return weighted(dy, y);
+  };
+
+  const auto by_x = central_differences(world_, x, objective);
+  const auto by_gain = central_differences(world_, gain, objective);
+  const auto by_shift = central_differences(world_, shift, objective);
+  objective();
+  run(LayerNormBackward{dy, normalised, rstd, gain, dx, dgain, dshift});
+
+  expect_near(world_.values(dx), by_x);
+  expect_near(world_.values(dgain), by_gain);
+  expect_near(world_.values(dshift), by_shift);
+}
+
+TEST_F(Gradient, OfBothLossesHoldsOnEveryRow) {
+  const Tensor logits = world_.floats(4, 3), grad = world_.poisoned(4, 3);
+  const Tensor loss = world_.poisoned(1, 1, 0, DType::f64), targets = world_.integers({0, 2, 3});
+  const Tensor classes = world_.integers({2, -1, 0, 1});
+  const Tensor bits = world_.integers({1, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0, 1}, 3);
+  for (const LossKind kind : {LossKind::softmax, LossKind::sigmoid}) {
+    const Tensor labels = kind == LossKind::softmax ? classes : bits;
+    const Loss op{kind, logits, labels, targets, grad, loss, 0.75};
+
+    const auto slopes = central_differences(world_, logits, [&] {
+      run(op);
+      return *world_.data<double>(loss);
+    });
+    run(op);
+
+    expect_near(world_.values(grad), slopes);
+  }
+}
+
+}  // namespace
+}  // namespace orrery::testing

@@ -1,0 +1,203 @@
+// Experiment files: defaults, combinations, and the exact words of every refusal.
+#include "experiments/config.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "core/base/error.hpp"
+#include "experiments/validate_json.hpp"
+
+namespace orrery {
+namespace {
+
+const std::string kMinimal = R"({"name": "n", "dataset": {"generate": "rmat"},
+  "model": {"type": "gcn"}, "strategy": {"type": "full_graph"}})";
+
+std::vector<Experiment> load(const std::vector<std::string>& overrides = {}) {
+  return parse_experiments(kMinimal, "test.json", overrides);
+}
+
+std::string refusal(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  try {
+    parse_experiments(text, "test.json", overrides);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+std::string refusal_of(const std::string& assignment) { return refusal(kMinimal, {assignment}); }
+
+TEST(Defaults, AreThoseOfTheContract) {
+  const Experiment e = load().front();
+
+  EXPECT_EQ(e.seed, 0U);
+  EXPECT_EQ(e.ranks(), 1);
+  EXPECT_EQ(e.partition.method, "block");
+  EXPECT_EQ(e.train.optimizer, OptimizerType::adam);
+  EXPECT_EQ(e.train.learning_rate, 0.01);
+  EXPECT_EQ(e.train.weight_decay_on, WeightDecayOn::first);
+  EXPECT_EQ(e.backend, "threads");
+  EXPECT_EQ(e.kernels, "cpu");
+  EXPECT_FALSE(e.device_bytes.has_value());
+  EXPECT_FALSE(e.dataset.row_normalise.has_value());
+}
+
+TEST(Defaults, StandInTheResolvedFileWhichResolvesToItself) {
+  const Experiment e = load().front();
+
+  EXPECT_EQ(e.resolved["model"]["hidden"], 64);
+  EXPECT_EQ(e.resolved["cluster"]["ranks"], 1);
+  EXPECT_EQ(e.resolved["dataset"]["features"], 64);
+  EXPECT_FALSE(e.resolved["dataset"].contains("mixing")) << "rmat has no communities";
+  EXPECT_EQ(parse_experiments(e.resolved.dump(), "again", {}).front().resolved, e.resolved);
+}
+
+TEST(Defaults, WeightDecayOfSageIsOnAllLayers) {
+  EXPECT_EQ(load({"model.type=sage"}).front().train.weight_decay_on, WeightDecayOn::all);
+}
+
+TEST(Override, IsJsonOrAString) {
+  const Experiment e = load({"train.epochs=7", "name=other", "model.layer_norm=true",
+                             "cluster.device_bytes=\"2 GiB\""})
+                           .front();
+
+  EXPECT_EQ(e.train.epochs, 7);
+  EXPECT_EQ(e.name, "other");
+  EXPECT_TRUE(e.model.layer_norm);
+  EXPECT_EQ(e.device_bytes, std::int64_t{2} << 30);
+}
+
+TEST(Sweep, IsTheProductWithTheLastKeyFastest) {
+  const auto all =
+      load({R"(sweep={"strategy.type": ["full_graph", "spmm_1d"], "cluster.ranks": [1, 4]})"});
+
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[0].label, "strategy.type=full_graph, cluster.ranks=1");
+  EXPECT_EQ(all[1].ranks(), 4);
+  EXPECT_EQ(all[2].strategy.type, StrategyType::spmm_1d);
+  EXPECT_EQ(all[3].label, "strategy.type=spmm_1d, cluster.ranks=4");
+  EXPECT_FALSE(all[3].resolved.contains("sweep"));
+}
+
+TEST(Sweep, AnOverrideOfASweptKeyReplacesItsList) {
+  const auto all = load({R"(sweep={"seed": [1, 2, 3]})", "seed=9"});
+
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].seed, 9U);
+}
+
+TEST(Sweep, EveryCombinationIsChecked) {
+  EXPECT_EQ(refusal_of(R"(sweep={"train.epochs": [1, 0]})"),
+            "train.epochs: found 0, expected a value >= 1 and <= 1000000");
+  EXPECT_EQ(refusal_of(R"(sweep={"train.epoch": [1]})").substr(0, 57),
+            "train.epoch: unknown key. Did you mean \"epochs\"? Known ke");
+  EXPECT_EQ(refusal_of(R"(sweep={"seed": 3})"), "sweep.seed: found 3, expected a list of values");
+}
+
+TEST(Refusal, NamesPathFoundAllowedAndNearest) {
+  EXPECT_EQ(
+      refusal_of("strategy.type=spmm1d"),
+      "strategy.type: found \"spmm1d\", allowed: full_graph, spmm_1d. Did you mean \"spmm_1d\"?");
+  EXPECT_EQ(refusal_of("model.hiden=3"),
+            "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, hidden, "
+            "dropout, bias, layer_norm, normalisation");
+  EXPECT_EQ(refusal_of("train.epochs=ten"),
+            "train.epochs: found \"ten\" (string), expected integer >= 1 and <= 1000000");
+  EXPECT_EQ(refusal_of("train.epochs=2.5"),
+            "train.epochs: found 2.5 (number), expected integer >= 1 and <= 1000000");
+  EXPECT_EQ(refusal_of("model.dropout=1"), "model.dropout: found 1, expected a value >= 0 and < 1");
+  EXPECT_EQ(refusal_of("train.learning_rate=-1"),
+            "train.learning_rate: found -1, expected a value > 0");
+  EXPECT_EQ(refusal_of("seed=-1"), "seed: found -1, expected a value >= 0 and <= 9007199254740992");
+  EXPECT_EQ(refusal_of("dataset=cora"), "dataset: found \"cora\" (string), expected object");
+}
+
+TEST(Refusal, KnowsWhatLaterVersionsHave) {
+  EXPECT_EQ(refusal_of("backend=sim"),
+            "backend: \"sim\" is not in this version of Orrery, allowed: threads");
+  EXPECT_EQ(refusal_of("strategy.type=mini_batch"),
+            "strategy.type: \"mini_batch\" is not in this version of Orrery, allowed: full_graph, "
+            "spmm_1d");
+}
+
+TEST(Refusal, OfCombinations) {
+  EXPECT_EQ(refusal_of("strategy.permute=true"),
+            "strategy.permute: only goes with \"type\": spmm_1d");
+  EXPECT_EQ(refusal_of("dataset.mixing=0.1"),
+            "dataset.mixing: only goes with \"generate\": communities");
+  EXPECT_EQ(refusal_of("dataset.symmetric=true"), "dataset.symmetric: only goes with \"path\"");
+  EXPECT_EQ(refusal_of("dataset.path=cora"),
+            "dataset: \"path\" and \"generate\" exclude each other");
+  EXPECT_EQ(refusal_of("dataset={}"), "dataset: needs \"path\" (read) or \"generate\" (make up)");
+  EXPECT_EQ(refusal_of(R"(dataset.features={"random": 3})"),
+            "dataset.features: with \"generate\" expected the width, an integer");
+  EXPECT_EQ(refusal_of("partition.method=file"),
+            "partition.file: is required with \"method\": \"file\"");
+  EXPECT_EQ(refusal_of("partition.file=x"), "partition.file: only goes with \"method\": file");
+  EXPECT_EQ(refusal(kMinimal, {"cluster.ranks=2", "cluster.servers=2"}),
+            "cluster: \"ranks\" and \"servers\" exclude each other");
+  EXPECT_EQ(refusal(kMinimal,
+                    {"strategy.type=spmm_1d", "strategy.permute=true", "partition.method=metis"}),
+            "strategy.permute: replaces the partition, so partition.method must stay \"block\"");
+}
+
+TEST(Refusal, OfWhatIsMissing) {
+  EXPECT_EQ(refusal("{}"), "name: is required");
+  EXPECT_EQ(
+      refusal(
+          R"({"name": "n", "dataset": {"path": "x"}, "model": {}, "strategy": {"type": "spmm_1d"}})"),
+      "model.type: is required, one of: gcn, sage");
+  EXPECT_EQ(
+      refusal(
+          R"({"name": "", "dataset": {"path": "x"}, "model": {"type": "gcn"}, "strategy": {"type": "spmm_1d"}})"),
+      "name: found an empty string");
+}
+
+TEST(Refusal, OfTextThatIsNoJson) {
+  EXPECT_EQ(refusal("{\n \"name\": }").substr(0, 53),
+            "test.json: no valid JSON: line 2, column 10: syntax e");
+  EXPECT_EQ(refusal(R"({"name": "a", "name": "b"})"),
+            "name: stands twice in one object of test.json");
+  EXPECT_EQ(refusal("[1]"), "test.json: expected a JSON object");
+  EXPECT_EQ(refusal(kMinimal, {"epochs"}), "--set: found \"epochs\", expected key.path=value");
+  EXPECT_EQ(refusal(kMinimal, {"name.x=1"}), "name.x: is no key path such as strategy.type");
+}
+
+TEST(Refusal, OfAMissingFile) {
+  EXPECT_THROW(load_experiments("/nowhere/file.json", {}), ConfigError);
+}
+
+TEST(Bytes, HaveBinaryAndDecimalUnits) {
+  EXPECT_EQ(parse_bytes("1000", "k"), 1000);
+  EXPECT_EQ(parse_bytes("1.5 KiB", "k"), 1536);
+  EXPECT_EQ(parse_bytes("2GB", "k"), 2000000000);
+  for (const char* bad : {"", "GiB", "1 gib", "-1 GiB", "0", "1e40 TiB", "nan"})
+    EXPECT_THROW(parse_bytes(bad, "k"), ConfigError) << bad;
+}
+
+TEST(Nearest, SuggestsOnlyWhatIsClose) {
+  EXPECT_EQ(nearest("spmm1d", {"full_graph", "spmm_1d"}), "spmm_1d");
+  EXPECT_EQ(nearest("zzzzzz", {"full_graph", "spmm_1d"}), "");
+}
+
+TEST(Schema, EveryKeyIsDescribedOrObvious) {
+  const auto& properties = experiment_schema()["properties"];
+  for (const auto& [room, schema] : properties.items()) {
+    EXPECT_TRUE(schema.contains("description") || schema.contains("properties")) << room;
+  }
+}
+
+/// Every experiment file that ships can be read and resolves.
+TEST(Configs, AllLoad) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(ORRERY_SOURCES "/configs"))
+    if (entry.path().extension() == ".json") {
+      EXPECT_NO_THROW(load_experiments(entry.path().string(), {})) << entry.path();
+      ++files;
+    }
+  EXPECT_GE(files, 6);
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,155 @@
+// Shape rules, FLOPs, bytes and printing of the op vocabulary, by hand.
+#include "core/ops/ops.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "core/base/error.hpp"
+
+namespace orrery {
+namespace {
+
+Tensor matrix(std::uint32_t id, std::int64_t rows, std::int64_t cols, DType dtype = DType::f32) {
+  return {id, {rows, cols}, dtype, Space::device, 0, cols};
+}
+std::shared_ptr<const std::vector<std::int64_t>> counts(std::vector<std::int64_t> list) {
+  return std::make_shared<const std::vector<std::int64_t>>(std::move(list));
+}
+
+TEST(Window, RowsColumnsAndReshapeAddressTheSameElements) {
+  const Tensor t = matrix(3, 10, 8);
+
+  const Tensor w = t.rows_at(2, 5).cols_at(3, 4);
+
+  EXPECT_EQ(w.offset, 2 * 8 + 3);
+  EXPECT_EQ(w.ld, 8);
+  EXPECT_EQ(to_string(w), "t3[5x4 +19 /8]");
+  EXPECT_EQ(to_string(t.reshaped({4, 20})), "t3[4x20]");
+}
+
+/// Brute force: two windows overlap when they share a position.
+TEST(Window, OverlapEqualsComparingEveryElement) {
+  const Tensor whole = matrix(1, 6, 7);
+  std::vector<Tensor> windows;
+  for (std::int64_t r = 0; r < 6; r += 2)
+    for (std::int64_t c = 0; c < 7; c += 3)
+      for (std::int64_t h = 0; h + r <= 6; h += 3)
+        for (std::int64_t w = 0; w + c <= 7; w += 2)
+          windows.push_back(whole.rows_at(r, h).cols_at(c, w));
+  const auto positions = [](const Tensor& t) {
+    std::map<std::int64_t, int> set;
+    for (std::int64_t i = 0; i < t.rows(); ++i)
+      for (std::int64_t j = 0; j < t.cols(); ++j) set[t.offset + i * t.ld + j] = 1;
+    return set;
+  };
+
+  for (const Tensor& a : windows)
+    for (const Tensor& b : windows) {
+      const auto in_a = positions(a);
+      bool shared = false;
+      for (const auto& [p, one] : positions(b)) shared = shared || in_a.contains(p);
+      EXPECT_EQ(overlap(a, b), shared) << to_string(a) << " " << to_string(b);
+    }
+  EXPECT_FALSE(overlap(whole, matrix(2, 6, 7)));
+}
+
+TEST(SpMM, CountsAndPrints) {
+  const SpMM op{{0, {5, 6}, 9}, matrix(1, 9, 1), matrix(2, 6, 4), matrix(3, 5, 4), 0};
+
+  validate(op);
+
+  EXPECT_EQ(flops_of(op), 2 * 9 * 4);
+  EXPECT_EQ(bytes_of(op), 9 * 4 + 5 * 8 + 9 * 4 + 6 * 4 * 4 + 5 * 4 * 4);
+  EXPECT_EQ(to_string(Op(op)), "spmm a=s0[5x6 nnz 9] x=t2[6x4] y>t3[5x4] values=t1[9x1] beta=0");
+  SpMM added = op;
+  added.beta = 1;
+  EXPECT_EQ(bytes_of(added), bytes_of(op) + 5 * 4 * 4) << "y is read too";
+}
+
+TEST(SpMM, RefusesExtentsThatDoNotFitAndAliases) {
+  SpMM op{{0, {5, 6}, 9}, matrix(1, 9, 1), matrix(2, 6, 4), matrix(3, 5, 4), 0};
+  op.x = matrix(2, 5, 4);
+  EXPECT_THROW(validate(op), ShapeError);
+  op.x = matrix(2, 6, 3);
+  EXPECT_THROW(validate(op), ShapeError);
+  op.x = matrix(3, 6, 4);
+  EXPECT_THROW(validate(op), ShapeError) << "x overlaps y";
+  op.x = matrix(2, 6, 4);
+  op.values = matrix(1, 8, 1);
+  EXPECT_THROW(validate(op), ShapeError);
+}
+
+TEST(Gemm, TransposesChangeTheInnerExtent) {
+  const Gemm product{matrix(1, 7, 3), matrix(2, 3, 5), matrix(3, 7, 5)};
+  const Gemm gradient{matrix(1, 7, 3), matrix(3, 7, 5), matrix(2, 3, 5), true, false, 0};
+  const Gemm adjoint{matrix(3, 7, 5), matrix(2, 3, 5), matrix(1, 7, 3), false, true, 0};
+
+  for (const Gemm& op : {product, gradient, adjoint}) {
+    validate(op);
+    EXPECT_EQ(flops_of(op), 2 * 7 * 3 * 5);
+    EXPECT_EQ(bytes_of(op), 4 * (7 * 3 + 3 * 5 + 7 * 5));
+  }
+  EXPECT_THROW(validate(Gemm{matrix(1, 7, 3), matrix(2, 4, 5), matrix(3, 7, 5)}), ShapeError);
+}
+
+TEST(ShapeError, ShowsTheOperands) {
+  try {
+    validate(GatherRows{matrix(1, 7, 3), matrix(2, 4, 1, DType::i32), matrix(3, 5, 3)});
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_STREQ(error.what(),
+                 "gather_rows: index must be [rows of y, 1] i32, in: gather_rows x=t1[7x3] "
+                 "index=t2[4x1 i32] y>t3[5x3]");
+  }
+}
+
+/// Received by rank 1 of 4 (ranks 0..3), by peer.
+std::map<int, double> received(const Op& op, int rank = 1) {
+  std::map<int, double> by_peer;
+  received_bytes(op, rank, [&](int peer, double bytes) { by_peer[peer] += bytes; });
+  return by_peer;
+}
+
+TEST(Volume, OfEachCollectiveIsWhatItsDefinitionMoves) {
+  const Group all = world_group(4);
+  using Map = std::map<int, double>;
+  EXPECT_EQ(received(Broadcast{matrix(1, 3, 2), 2, all}), (Map{{2, 24}}));
+  EXPECT_EQ(received(Broadcast{matrix(1, 3, 2), 1, all}), Map{}) << "the root receives nothing";
+  EXPECT_EQ(received(AllReduce{matrix(1, 1, 8), all}), (Map{{0, 16}, {2, 16}, {3, 16}}))
+      << "2(p-1)/p of 32 bytes";
+  EXPECT_EQ(received(ReduceScatter{matrix(1, 10, 2), matrix(2, 2, 2), counts({1, 2, 3, 4}), all}),
+            (Map{{0, 16}, {2, 16}, {3, 16}}));
+  EXPECT_EQ(received(AllGather{matrix(1, 2, 2), matrix(2, 10, 2), counts({1, 2, 3, 4}), all}),
+            (Map{{0, 8}, {2, 24}, {3, 32}}));
+  EXPECT_EQ(received(AllToAllV{matrix(1, 4, 2), matrix(2, 6, 2), counts({1, 1, 1, 1}),
+                               counts({1, 2, 3, 0}), all}),
+            (Map{{0, 8}, {2, 24}}));
+  EXPECT_EQ(received(SendRecv{matrix(1, 1, 2), matrix(2, 1, 2), 2, 0, all}), (Map{{0, 8}}));
+  EXPECT_EQ(received(Fill{matrix(1, 1, 1), 0}), Map{});
+}
+
+TEST(Volume, PeersOfASubgroupAreNamedByRank) {
+  const Group odd{1, 1, 2, 2};  // ranks 1 and 3
+
+  EXPECT_EQ(received(Broadcast{matrix(1, 1, 1), 1, odd}), (std::map<int, double>{{3, 4}}));
+  EXPECT_EQ(to_string(odd), "ranks 1,3,..,3");
+}
+
+TEST(Loss, RefusesLabelsOfTheOtherKind) {
+  Loss op{LossKind::softmax,
+          matrix(1, 6, 3),
+          matrix(2, 6, 1, DType::i32),
+          matrix(3, 2, 1, DType::i32),
+          matrix(1, 6, 3),
+          matrix(4, 1, 1, DType::f64),
+          0.5};
+  validate(op);
+  op.loss_kind = LossKind::sigmoid;
+  EXPECT_THROW(validate(op), ShapeError);
+  op.labels = matrix(2, 6, 3, DType::i32);
+  validate(op);
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,91 @@
+#include "core/runtime/timeline.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/base/error.hpp"
+#include "core/runtime/ledger.hpp"
+
+namespace orrery {
+namespace {
+
+Span span(Lane lane, Stage stage, double begin, double end, bool communicates = false,
+          bool crosses = false) {
+  return {lane,
+          communicates ? "all_reduce" : "gemm",
+          communicates,
+          crosses,
+          {stage, 0, 1},
+          begin,
+          end,
+          0,
+          0};
+}
+
+/// Epoch 0 from 1.0 to 10.0:
+///   compute 1-3 and 4-6; internal 2-5 (1 s of it exposed, 3-4; 2 s hidden); external 6-7; nothing
+///   7-8; gradients 8-10.
+TEST(Breakdown, EveryInstantIsChargedOnce) {
+  Timeline t;
+  t.marks = {{{Stage::setup}, 0},
+             {{Stage::forward, 0, 1}, 1.0},
+             {{Stage::synchronise, 0}, 8.0},
+             {{Stage::evaluate, 0}, 10.0}};
+  t.spans = {span(Lane::compute, Stage::forward, 0.5, 3), span(Lane::compute, Stage::forward, 4, 6),
+             span(Lane::comm, Stage::forward, 2, 5, true),
+             span(Lane::comm, Stage::forward, 6, 7, true, true),
+             span(Lane::comm2, Stage::synchronise, 8, 12, true, true)};
+
+  const Breakdown b = epoch_breakdown(t, 0);
+
+  EXPECT_DOUBLE_EQ(b.compute, 4);
+  EXPECT_DOUBLE_EQ(b.internal, 1);
+  EXPECT_DOUBLE_EQ(b.external, 1);
+  EXPECT_DOUBLE_EQ(b.synchronise, 2);
+  EXPECT_DOUBLE_EQ(b.other, 1);
+  EXPECT_DOUBLE_EQ(b.hidden, 2);
+  EXPECT_DOUBLE_EQ(b.total(), epoch_seconds(t.marks, 0));
+  EXPECT_DOUBLE_EQ(b.compute_by_kind.at("gemm"), 4);
+}
+
+TEST(Breakdown, AnEpochThatIsNotThereIsZero) {
+  Timeline t;
+  t.marks = {{{Stage::forward, 0, 1}, 1.0}};
+
+  EXPECT_EQ(epoch_seconds(t.marks, 0), 0) << "never ended";
+  EXPECT_EQ(epoch_breakdown(t, 3).total(), 0);
+}
+
+TEST(Ledger, PeakIsTheLargestPrefixSumByClass) {
+  Ledger ledger({});
+  ledger.take(Space::device, 100, "activations/1");
+  ledger.take(Space::device, 50, "halo/1");
+  ledger.give(Space::device, 100, "activations/1");
+  ledger.take(Space::device, 90, "activations/2");
+  ledger.take(Space::host, 1000, "features");
+
+  EXPECT_EQ(ledger.in_use(Space::device), 140);
+  EXPECT_EQ(ledger.peak(Space::device), 150);
+  EXPECT_EQ(ledger.peak_by_class(Space::device).at("activations"), 100);
+  EXPECT_EQ(ledger.peak(Space::host), 1000);
+}
+
+TEST(Ledger, RefusesWhatDoesNotFitAndNamesIt) {
+  Capacities capacities;
+  capacities.bytes[0] = 100;
+  Ledger ledger(capacities);
+  ledger.take(Space::device, 60, "a");
+  try {
+    ledger.take(Space::device, 41, "big/one");
+    FAIL();
+  } catch (const OutOfMemory& error) {
+    EXPECT_EQ(error.tensor, "big/one");
+    EXPECT_EQ(error.asked, 41);
+    EXPECT_EQ(error.in_use, 60);
+    EXPECT_EQ(error.capacity, 100);
+  }
+  ledger.take(Space::device, 40, "fits");
+  EXPECT_EQ(ledger.in_use(Space::device), 100);
+}
+
+}  // namespace
+}  // namespace orrery

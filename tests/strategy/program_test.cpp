@@ -1,0 +1,209 @@
+// What a strategy issues: the same steps recorded and executed, safe by check(), and as counted by
+// hand.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "core/base/error.hpp"
+#include "core/runtime/check.hpp"
+#include "core/runtime/summary.hpp"
+#include "core/strategy/record.hpp"
+#include "tests/support/problems.hpp"
+
+namespace orrery {
+namespace {
+
+using testing::execute;
+using testing::make_problem;
+using testing::random_dataset;
+
+struct Setting {
+  StrategyType strategy;
+  ModelType model;
+  bool symmetric;
+};
+
+class Recorded : public ::testing::TestWithParam<Setting> {
+ protected:
+  Problem problem(int ranks) const {
+    Problem p = make_problem(random_dataset(50, 250, 12, 4, GetParam().symmetric), ranks,
+                             GetParam().strategy);
+    p.model.type = GetParam().model;
+    p.model.layers = 3;
+    p.model.hidden = 20;
+    p.model.layer_norm = true;
+    p.train.epochs = 2;
+    return p;
+  }
+};
+
+TEST_P(Recorded, StepsAndPeakEqualThoseOfTheRealRun) {
+  const Problem p = problem(4);
+
+  const Outcome real = execute(p);
+  const auto recorded = record_training(*plan_strategy(p), p, p.train.epochs, {});
+
+  for (std::size_t r = 0; r < recorded.size(); ++r) {
+    EXPECT_EQ(to_string(real.ranks[r].program), to_string(recorded[r])) << "rank " << r;
+    EXPECT_EQ(real.ranks[r].peak_bytes, recorded[r].peak_bytes[0]) << "counted by the allocator";
+    EXPECT_EQ(real.ranks[r].final_bytes, 0);
+  }
+}
+
+TEST_P(Recorded, PassesTheCheckWithAndWithoutOverlapAndTiles) {
+  for (const bool overlap : {true, false})
+    for (const int tiles : {1, 3}) {
+      Problem p = problem(3);
+      p.strategy.overlap = overlap;
+      p.strategy.column_tiles = tiles;
+
+      EXPECT_NO_THROW(check(record_training(*plan_strategy(p), p, 2, {})));
+    }
+}
+
+/// Less and less device memory: at every allocation in turn the recorder names the tensor that did
+/// not fit, and the real run fails with the same words on the same rank without hanging.
+TEST_P(Recorded, TooSmallADeviceIsRefusedAtEveryAllocation) {
+  const Problem p = problem(2);
+  const auto plan = plan_strategy(p);
+  const std::int64_t peak = record_training(*plan, p, 1, {})[0].peak_bytes[0];
+  std::vector<std::string> refused;
+  for (std::int64_t bytes = peak - 1; bytes > 0;) {
+    Capacities capacities;
+    capacities.bytes[0] = bytes;
+    try {
+      record_training(*plan, p, 1, capacities);
+      FAIL() << "fits into " << bytes;
+    } catch (const OutOfMemory& error) {
+      refused.push_back(error.tensor);
+      EXPECT_EQ(error.capacity, bytes);
+      bytes = std::min(bytes - 1, error.in_use - 1);
+    }
+  }
+  EXPECT_GT(refused.size(), 20U);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Recorded,
+                         ::testing::Values(Setting{StrategyType::full_graph, ModelType::gcn, true},
+                                           Setting{StrategyType::full_graph, ModelType::sage,
+                                                   false},
+                                           Setting{StrategyType::spmm_1d, ModelType::gcn, false},
+                                           Setting{StrategyType::spmm_1d, ModelType::sage, true}));
+
+TEST(Executed, OutOfMemoryOnOneRankEndsAllRanksAndNamesTheTensor) {
+  Problem p = make_problem(random_dataset(50, 250, 12, 4, true), 3, StrategyType::full_graph);
+  for (auto& owner : p.partition.owner) owner = owner == 2 ? 1 : owner;  // rank 1 holds most
+  ExecuteOptions options;
+  options.kernels = "reference";
+  options.capacities.bytes[0] = 12000;
+
+  EXPECT_THROW(execute_on_threads(p, *plan_strategy(p), options, {}), OutOfMemory);
+}
+
+/// Path 0 - 1 - 2 - 3 with ranks {0, 1} and {2, 3}: one layer, features 8, classes 2, no dropout.
+///
+/// Rows of A (GCN, self-loops added): 0: {0,1}, 1: {0,1,2}, 2: {1,2,3}, 3: {2,3}; nnz 10. Rank 0
+/// needs row 2, rank 1 row 1: one halo row each way, width 2 (8 >= 2: W first), 8 bytes. Own
+/// blocks: nnz 4 each; halo blocks: nnz 1 each.
+class PathOfFour : public ::testing::Test {
+ protected:
+  static Problem problem(StrategyType strategy) {
+    auto data = std::make_shared<Dataset>();
+    data->graph =
+        std::make_shared<const Csr>(build_csr({4, {0, 1, 1, 2, 2, 3}, {1, 0, 2, 1, 3, 2}}));
+    data->symmetric = true;
+    data->features = random_features(4, 8, 1);
+    data->labels = {2, false, {0, 1, 0, 1}};
+    data->split = {Split::train, Split::train, Split::validation, Split::test};
+    Problem p;
+    p.data = data;
+    p.strategy.type = strategy;
+    p.model.layers = 1;
+    p.model.dropout = 0;
+    p.train.epochs = 1;
+    p.partition = {2, {0, 0, 1, 1}};
+    return p;
+  }
+};
+
+TEST_F(PathOfFour, FullGraphCountsByHand) {
+  const Problem p = problem(StrategyType::full_graph);
+
+  const Summary s = summarise(record_training(*plan_strategy(p), p, 1, {})[0], 1);
+
+  const auto& ops = s.epoch.by_kind;
+  EXPECT_EQ(ops.at("gemm").count, 2);  // X·W and its weight gradient; no gradient for the input
+  EXPECT_EQ(ops.at("gemm").flops, 2 * (2.0 * 2 * 8 * 2));
+  EXPECT_EQ(ops.at("spmm").count, 4);  // own and halo, forward and backward
+  EXPECT_EQ(ops.at("spmm").flops, 2.0 * 2 * (4 + 1) * 2);
+  EXPECT_EQ(ops.at("all_to_all_v").count, 2);
+  EXPECT_EQ(ops.at("all_to_all_v").external, 2 * 8.0);  // one row of two floats each way
+  EXPECT_EQ(ops.at("all_reduce").count, 1);
+  // W 8x2 and b 2, each padded to 16 floats: 32 floats of gradients; 2(p − 1)/p of 128 bytes.
+  EXPECT_EQ(ops.at("all_reduce").external, 128.0);
+  EXPECT_EQ(ops.at("gather_rows").count, 1);
+  EXPECT_EQ(ops.at("scatter_add_rows").count, 1);
+  EXPECT_EQ(ops.at("adam").count, 1);
+  EXPECT_EQ(ops.at("loss").count, 1);
+  EXPECT_EQ(ops.at("activate").count, 1);    // bias
+  EXPECT_EQ(ops.at("column_sum").count, 1);  // its gradient
+  EXPECT_EQ(ops.size(), 10U);
+
+  std::int64_t graph = 0;
+  graph += 3 * 8 + 4 * 4 + 4 * 4;  // own block: 3 offsets, 4 columns, 4 values
+  graph += 3 * 8 + 1 * 4 + 1 * 4;  // halo block: 2 rows
+  graph += 2 * 8 + 1 * 4 + 1 * 4;  // its transpose: 1 row
+  EXPECT_EQ(s.peak_by_class.at("graph"), graph);
+  EXPECT_EQ(s.peak_by_class.at("features"), 2 * 8 * 4);
+  EXPECT_EQ(s.peak_by_class.at("labels"), 2 * 4);
+  EXPECT_EQ(s.peak_by_class.at("indices"), 2 * 4 + 1 * 4 + 2 * 4);  // vertices, sent row, targets
+  EXPECT_EQ(s.peak_by_class.at("activations"), 2 * 2 * 4);
+  EXPECT_EQ(s.peak_by_class.at("scratch"), 2 * 2 * 4);
+  EXPECT_EQ(s.peak_by_class.at("halo"), 8 + 8);
+  EXPECT_EQ(s.peak_by_class.at("parameters"), 2 * 32 * 4);
+  EXPECT_EQ(s.peak_by_class.at("optimizer"), 2 * 32 * 4);
+  EXPECT_EQ(s.peak_by_class.at("metrics"), 10 * 8);
+  std::int64_t sum = 0;
+  for (const auto& [name, bytes] : s.peak_by_class) sum += bytes;
+  EXPECT_EQ(sum, s.peak_device_bytes);
+}
+
+TEST_F(PathOfFour, OneDimensionalCountsByHand) {
+  const Problem p = problem(StrategyType::spmm_1d);
+
+  const auto programs = record_training(*plan_strategy(p), p, 1, {});
+  const Summary s = summarise(programs[1], 2);
+
+  const auto& ops = s.epoch.by_kind;
+  EXPECT_EQ(ops.at("broadcast").count, 4);  // two stages, forward and backward
+  EXPECT_EQ(ops.at("broadcast").internal,
+            2 * 2 * 2 * 4);                    // the other's two rows of two floats, twice
+  EXPECT_EQ(ops.at("broadcast").external, 0);  // both ranks on one server here
+  EXPECT_EQ(ops.at("spmm").count, 4);
+  EXPECT_EQ(ops.at("spmm").flops, 2.0 * 2 * 5 * 2);
+  EXPECT_EQ(s.peak_by_class.at("scratch"), 2 * 2 * 4 + 2 * 2 * 4);  // product, one broadcast buffer
+}
+
+/// Small enough to be read by eye: the whole epoch of rank 0.
+class Golden : public PathOfFour, public ::testing::WithParamInterface<StrategyType> {};
+
+TEST_P(Golden, EpochOfRankZeroReadsAsKept) {
+  const Problem p = problem(GetParam());
+  const std::string name = GetParam() == StrategyType::full_graph ? "full_graph" : "spmm_1d";
+
+  const std::string text = to_string(record_training(*plan_strategy(p), p, 1, {})[0]);
+
+  const auto begin = text.find("phase    epoch 0 forward");
+  const auto end = text.find("phase    epoch 0 evaluate");
+  std::ifstream file(std::string(ORRERY_GOLDEN) + "/" + name + "_2_ranks_1_layer.txt");
+  std::stringstream kept;
+  kept << file.rdbuf();
+  EXPECT_EQ(text.substr(begin, end - begin), kept.str());
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, Golden,
+                         ::testing::Values(StrategyType::full_graph, StrategyType::spmm_1d));
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,73 @@
+// Small problems that several test programs train on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/rng.hpp"
+#include "core/graph/dataset.hpp"
+#include "core/strategy/strategy.hpp"
+#include "experiments/execute.hpp"
+
+namespace orrery::testing {
+
+constexpr std::uint64_t kSeed = 20240717;
+
+/// A random graph with features, labels and a split: `edges` directed edges drawn uniformly
+/// (self-loops and duplicates included).
+inline std::shared_ptr<const Dataset> random_dataset(std::int64_t vertices, std::int64_t edges,
+                                                     std::int64_t features, std::int64_t classes,
+                                                     bool symmetric) {
+  auto data = std::make_shared<Dataset>();
+  data->name = "random";
+  EdgeList list;
+  list.vertices = vertices;
+  Sequence draws(kSeed, Purpose::edges, 0);
+  const auto vertex = [&] {
+    return static_cast<Vertex>(draws.below(static_cast<std::uint64_t>(vertices)));
+  };
+  for (std::int64_t i = 0; i < edges; ++i) {
+    list.source.push_back(vertex());
+    list.destination.push_back(vertex());
+  }
+  const Csr graph = build_csr(list);
+  data->graph = std::make_shared<const Csr>(symmetric ? symmetrise(graph) : graph);
+  data->symmetric = symmetric;
+  data->features = random_features(vertices, features, kSeed);
+  data->labels.classes = classes;
+  for (std::int64_t v = 0; v < vertices; ++v) {
+    data->labels.values.push_back(
+        static_cast<std::int32_t>(draws.below(static_cast<std::uint64_t>(classes))));
+    const auto pick = draws.below(10);
+    data->split.push_back(pick < 6 ? Split::train : pick < 8 ? Split::validation : Split::test);
+  }
+  return data;
+}
+
+inline Problem make_problem(std::shared_ptr<const Dataset> data, int ranks, StrategyType strategy,
+                            const std::string& partition = "random") {
+  Problem problem;
+  problem.data = std::move(data);
+  problem.strategy.type = strategy;
+  problem.train.seed = kSeed;
+  problem.train.epochs = 20;
+  problem.model.hidden = 16;
+  problem.partition = partition_graph(*problem.data->graph, ranks, {partition, "", kSeed});
+  return problem;
+}
+
+inline Outcome execute(const Problem& problem, const std::string& kernels = "reference") {
+  ExecuteOptions options;
+  options.kernels = kernels;
+  options.keep_steps = true;
+  options.guard_bytes = 64;
+  return execute_on_threads(problem, *plan_strategy(problem), options, {});
+}
+
+inline std::vector<double> losses(const Outcome& outcome) {
+  std::vector<double> values;
+  for (const EpochReport& report : outcome.epochs) values.push_back(*report.loss);
+  return values;
+}
+
+}  // namespace orrery::testing
