@@ -4,7 +4,8 @@ namespace orrery {
 
 std::shared_ptr<const Dataset> DatasetCache::load(const Experiment& experiment) {
   const std::string key = experiment.resolved["dataset"].dump() + std::to_string(experiment.seed);
-  if (key != key_) {
+  just_loaded_ = key != key_;
+  if (just_loaded_) {
     last_.reset();  // before the next one takes memory
     last_ = std::make_shared<const Dataset>(load_dataset(experiment.dataset));
     key_ = key;

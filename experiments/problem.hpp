@@ -14,9 +14,12 @@ namespace orrery {
 class DatasetCache {
  public:
   std::shared_ptr<const Dataset> load(const Experiment& experiment);
+  /// Whether the last load() really read or generated something.
+  bool just_loaded() const { return just_loaded_; }
 
  private:
   std::string key_;
+  bool just_loaded_ = false;
   std::shared_ptr<const Dataset> last_;
 };
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <csignal>
+#include <map>
 #include <memory>
 
 #include "backends/cpu/cpu.hpp"
@@ -103,15 +104,16 @@ Json result_json(const Experiment& experiment, const Dataset& data, const Outcom
   return result;
 }
 
+void announce(const Dataset& data) {
+  fmt::print(stderr, "{}: {} vertices, {} edges{}\n", data.name, data.vertices(), data.edges(),
+             data.generated ? " (generated)" : "");
+  for (const std::string& note : data.notes) fmt::print(stderr, "  note: {}\n", note);
+}
+
 Finished run_one(const Experiment& experiment, DatasetCache& datasets,
                  const std::filesystem::path& folder, const Options& options) {
-  const bool talk = !options.quiet;
   const auto data = datasets.load(experiment);
-  if (talk) {
-    fmt::print(stderr, "{}: {} vertices, {} edges{}\n", data->name, data->vertices(), data->edges(),
-               data->generated ? " (generated)" : "");
-    for (const std::string& note : data->notes) fmt::print(stderr, "  note: {}\n", note);
-  }
+  if (!options.quiet && datasets.just_loaded()) announce(*data);
   const Problem problem = make_problem(experiment, data);
   const auto plan = plan_strategy(problem);
   const ResultFolder results(folder, options.force);
@@ -126,7 +128,7 @@ Finished run_one(const Experiment& experiment, DatasetCache& datasets,
   {
     const std::string strategy = experiment.resolved["strategy"]["type"];
     ProgressBar bar(experiment.label.empty() ? strategy : experiment.label, problem.train.epochs,
-                    talk);
+                    !options.quiet);
     outcome =
         execute_on_threads(problem, *plan, execute, [&](const EpochReport& report, double seconds) {
           results.append_line("epochs.jsonl", epoch_json(report, seconds));
@@ -202,6 +204,29 @@ std::string table_of(const std::vector<Finished>& runs) {
   return table.text();
 }
 
+/// Busy seconds of the computing ops of the same epochs, the costliest kind first.
+std::string computing_table(const std::vector<Finished>& runs) {
+  std::map<std::string, double> total;
+  for (const Finished& run : runs)
+    for (const auto& [kind, seconds] : run.measured.breakdown.compute_by_kind)
+      total[kind] += seconds;
+  std::vector<std::string> kinds;
+  for (const auto& [kind, seconds] : total) kinds.push_back(kind);
+  std::sort(kinds.begin(), kinds.end(),
+            [&](const std::string& a, const std::string& b) { return total[a] > total[b]; });
+  std::vector<std::string> header{"compute, by operation"};
+  header.insert(header.end(), kinds.begin(), kinds.end());
+  Table table(header);
+  for (const Finished& run : runs) {
+    const auto& seconds = run.measured.breakdown.compute_by_kind;
+    std::vector<std::string> row{row_name(run).second};
+    for (const std::string& kind : kinds)
+      row.push_back(seconds.contains(kind) ? human_seconds(seconds.at(kind)) : "-");
+    table.add(row);
+  }
+  return table.text();
+}
+
 struct Spread {
   double mean = 0, deviation = 0;
 };
@@ -234,15 +259,17 @@ void print_for_people(const std::vector<Finished>& runs, const std::filesystem::
              first.experiment.ranks(), first.experiment.backend, first.experiment.model.layers,
              first.result["epochs"].get<int>());
   fmt::print(to, "{}\n", table_of(runs));
-  fmt::print(to,
-             "epoch = the parts to its right, on the slowest rank of the median epoch; "
-             "communication counts where no\n"
-             "computation hides it, and (hidden) is what computation hid. internal/external: "
-             "features between ranks of\n"
-             "the same/another server; gradients: averaging them; other: waiting for the host. "
-             "moved: bytes received by\n"
-             "all ranks; peak: memory of the largest rank; val, test: accuracy at the best "
-             "validation epoch.\n");
+  fmt::print(
+      to,
+      "epoch = the parts to its right, on the slowest rank of the median epoch; communication "
+      "counts\n"
+      "where no computation hides it, and (hidden) is what computation hid. internal, external:\n"
+      "features between ranks of the same or of another server; gradients: averaging them; other: "
+      "idle\n"
+      "(hand-overs, cores busy with other ranks). moved: bytes received by all ranks; peak: memory "
+      "of\n"
+      "the largest rank; val, test: accuracy at the best validation epoch.\n");
+  if (!sweeps_only_seeds(runs)) fmt::print(to, "\n{}", computing_table(runs));
   if (sweeps_only_seeds(runs))
     if (const auto spread = test_spread(runs))
       fmt::print(to, "\ntest accuracy over {} seeds: {:.1f} % ± {:.1f}\n", runs.size(),

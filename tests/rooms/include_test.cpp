@@ -1,0 +1,88 @@
+// The arrows between the rooms point one way: every #include is read and held against the table
+// below.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Which rooms a room may include, besides itself.
+const std::map<std::string, std::set<std::string>> kAllowed{
+    {"core/base", {}},
+    {"core/graph", {"core/base"}},
+    {"core/partition", {"core/base", "core/graph"}},
+    {"core/ops", {"core/base", "core/graph"}},
+    {"core/runtime", {"core/base", "core/graph", "core/ops"}},
+    {"core/model", {"core/base", "core/graph", "core/ops", "core/runtime"}},
+    {"core/strategy",
+     {"core/base", "core/graph", "core/ops", "core/runtime", "core/partition", "core/model"}},
+    {"backends/reference", {"core/base", "core/graph", "core/ops", "core/runtime"}},
+    {"backends/cpu", {"core/base", "core/graph", "core/ops", "core/runtime"}},
+    {"backends/comm_threads", {"core/base", "core/graph", "core/ops", "core/runtime"}},
+};
+/// Headers of libraries that only some rooms may see.
+const std::map<std::string, std::string> kLibraries{
+    {"metis.h", "core/partition"},  {"oneapi/", "backends/cpu"},
+    {"cblas.h", "backends/cpu"},    {"omp.h", "backends/cpu"},
+    {"CLI/", "experiments"},        {"valijson/", "experiments"},
+    {"mpi.h", "backends/comm_mpi"}, {"cuda", "backends/cuda"},
+    {"nccl.h", "backends/cuda"},    {"simgrid/", "sim"},
+};
+
+std::string room_of(const std::string& path) {
+  if (path.rfind("experiments/", 0) == 0) return "experiments";
+  const auto slash = path.find('/', path.find('/') + 1);
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+struct Include {
+  std::string from, header;
+};
+
+std::vector<Include> all_includes() {
+  std::vector<Include> list;
+  const fs::path root = ORRERY_SOURCES;
+  const std::regex line_form(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"])");
+  for (const char* top : {"core", "backends", "experiments"})
+    for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
+      const std::string extension = entry.path().extension();
+      if (extension != ".cpp" && extension != ".hpp") continue;
+      std::ifstream in(entry.path());
+      std::smatch found;
+      for (std::string line; std::getline(in, line);)
+        if (std::regex_search(line, found, line_form))
+          list.push_back({fs::relative(entry.path(), root).string(), found[1]});
+    }
+  return list;
+}
+
+TEST(Rooms, IncludeOnlyWhatLiesBelowThem) {
+  const auto includes = all_includes();
+  EXPECT_GT(includes.size(), 300U) << "the sources were not found";
+  for (const auto& [from, header] : includes) {
+    const std::string room = room_of(from), other = room_of(header);
+    const bool ours = header.rfind("core/", 0) == 0 || header.rfind("backends/", 0) == 0 ||
+                      header.rfind("experiments/", 0) == 0;
+    if (!ours || room == "experiments" || room == other) continue;
+    ASSERT_TRUE(kAllowed.contains(room)) << from << ": room " << room << " is not in the table";
+    EXPECT_TRUE(kAllowed.at(room).contains(other)) << from << " includes " << header;
+  }
+}
+
+TEST(Rooms, KeepTheirLibrariesToThemselves) {
+  for (const auto& [from, header] : all_includes())
+    for (const auto& [prefix, home] : kLibraries)
+      if (header.rfind(prefix, 0) == 0) {
+        EXPECT_EQ(room_of(from), home) << from << " includes " << header;
+      }
+}
+
+}  // namespace
