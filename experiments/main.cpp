@@ -1,16 +1,32 @@
 // The command line.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "experiments/commands.hpp"
 #include "experiments/dataset_command.hpp"
+#include "experiments/validate_json.hpp"
 
 namespace {
 
 constexpr int kFailed = 1, kWrongUse = 2;
+
+/// A mistyped command deserves the nearest one.
+void require_known(const CLI::App& app, const std::string& word) {
+  if (word.empty() || word[0] == '-') return;
+  std::vector<std::string> commands;
+  for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
+  if (std::find(commands.begin(), commands.end(), word) != commands.end()) return;
+  const std::string close = orrery::nearest(word, commands);
+  throw orrery::ConfigError(
+      word, fmt::format("unknown command.{} Known commands: {}, test",
+                        close.empty() ? "" : fmt::format(" Did you mean \"{}\"?", close),
+                        fmt::join(commands, ", ")));
+}
 
 }  // namespace
 
@@ -28,6 +44,7 @@ int main(int argc, char** argv) {
   add_plan_command(app, exit_code);
   add_dataset_command(app, exit_code);
   try {
+    if (argc > 1) require_known(app, argv[1]);
     app.parse(argc, argv);
     return exit_code;
   } catch (const CLI::ParseError& error) {
@@ -35,6 +52,13 @@ int main(int argc, char** argv) {
   } catch (const ConfigError& error) {
     fmt::print(stderr, "orrery: error: {}\n", error.what());
     return kWrongUse;
+  } catch (const OutOfMemory& error) {
+    fmt::print(
+        stderr,
+        "orrery: error: {}; more ranks, a narrower model or fewer layers need less, and orrery "
+        "plan shows what each rank holds\n",
+        error.what());
+    return kFailed;
   } catch (const std::exception& error) {
     fmt::print(stderr, "orrery: error: {}\n", error.what());
     return kFailed;

@@ -252,6 +252,11 @@ bool sweeps_only_seeds(const std::vector<Finished>& runs) {
          });
 }
 
+bool any_interrupted(const std::vector<Finished>& runs) {
+  return std::any_of(runs.begin(), runs.end(),
+                     [](const Finished& r) { return r.result["interrupted"].get<bool>(); });
+}
+
 void print_for_people(const std::vector<Finished>& runs, const std::filesystem::path& folder,
                       const Options& options, std::FILE* to) {
   const Finished& first = runs.front();
@@ -274,8 +279,7 @@ void print_for_people(const std::vector<Finished>& runs, const std::filesystem::
     if (const auto spread = test_spread(runs))
       fmt::print(to, "\ntest accuracy over {} seeds: {:.1f} % ± {:.1f}\n", runs.size(),
                  100 * spread->mean, 100 * spread->deviation);
-  if (std::any_of(runs.begin(), runs.end(),
-                  [](const Finished& r) { return r.result["interrupted"].get<bool>(); }))
+  if (any_interrupted(runs))
     fmt::print(to,
                "\ninterrupted: the results above hold the epochs that were done, and are marked\n");
   fmt::print(to,
@@ -291,7 +295,8 @@ void write_sweep(const std::vector<Finished>& runs, const std::filesystem::path&
                  Json& out) {
   out = {{"name", runs.front().experiment.name},
          {"backend", runs.front().experiment.backend},
-         {"out_dir", folder.string()}};
+         {"out_dir", folder.string()},
+         {"interrupted", any_interrupted(runs)}};
   if (const auto spread = test_spread(runs)) {
     out["mean_test_accuracy"] = spread->mean;
     out["std_test_accuracy"] = spread->deviation;

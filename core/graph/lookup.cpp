@@ -101,10 +101,11 @@ std::vector<fs::path> data_folders() {
 
 std::optional<fs::path> find_dataset(const std::string& path) {
   if (path.empty()) return std::nullopt;
+  const bool bare_name = path.find('/') == std::string::npos;
+  if (bare_name)  // before the working directory, where a result folder may have the same name
+    for (const fs::path& folder : data_folders())
+      if (fs::exists(folder / path)) return folder / path;
   if (fs::exists(path)) return path;
-  if (path.find('/') != std::string::npos) return std::nullopt;
-  for (const fs::path& folder : data_folders())
-    if (fs::exists(folder / path)) return folder / path;
   return std::nullopt;
 }
 

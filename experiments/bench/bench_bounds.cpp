@@ -27,7 +27,7 @@ struct Edges {
 template <int lines>
 [[gnu::always_inline]] inline float sum_rows(const Edges& edges, const float* x) {
   constexpr std::int64_t width = lines * kLineFloats;
-  constexpr std::int64_t ahead = std::clamp<std::int64_t>(2048 / width, 8, 32);
+  constexpr std::int64_t ahead = std::clamp<std::int64_t>(4096 / width, 8, 64);
   Line sum[lines] = {};
   for (std::int64_t e = edges.begin; e < edges.end; ++e) {
     __builtin_prefetch(edges.columns + std::min(e + 256, edges.last));
