@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include "core/base/units.hpp"
 
@@ -12,11 +13,20 @@ namespace orrery {
 
 using Clock = std::chrono::steady_clock;
 
+namespace {
+
+const char* term() {
+  const char* name = std::getenv("TERM");
+  return name == nullptr ? "dumb" : name;
+}
+
+}  // namespace
+
 ProgressBar::ProgressBar(std::string label, int total, bool enabled)
     : label_(std::move(label)),
       total_(total),
       enabled_(enabled),
-      terminal_(isatty(STDERR_FILENO) == 1) {}
+      terminal_(isatty(STDERR_FILENO) == 1 && std::string(term()) != "dumb") {}
 
 ProgressBar::~ProgressBar() {
   if (enabled_ && terminal_) fmt::print(stderr, "\r\033[K");

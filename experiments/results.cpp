@@ -103,7 +103,14 @@ void ResultFolder::append_line(const std::string& name, const nlohmann::ordered_
   const fs::path file = path_ / name;
   const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (descriptor < 0) fail(file, "opened");
-  write_all(descriptor, line.dump() + "\n", file);
+  const off_t before = ::lseek(descriptor, 0, SEEK_END);
+  try {
+    write_all(descriptor, line.dump() + "\n", file);
+  } catch (...) {
+    std::error_code ignored;  // a full disk: take back the half line
+    fs::resize_file(file, static_cast<std::uintmax_t>(before), ignored);
+    throw;
+  }
   if (::close(descriptor) != 0) fail(file, "written");
 }
 

@@ -1,5 +1,7 @@
 #include "core/runtime/memory.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -9,11 +11,22 @@ namespace orrery {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
+/// Large tensors lie on huge pages where the system grants them: random rows then miss the TLB
+/// rarely, which is worth up to twice the speed of a sparse product.
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr unsigned char kGuard = 0xA5;
 constexpr unsigned char kPoison = 0xFF;  // as float or double: NaN
 
-std::size_t rounded(std::int64_t bytes) {
-  return (static_cast<std::size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
+std::size_t rounded(std::int64_t bytes, std::size_t to = kAlignment) {
+  return (static_cast<std::size_t>(bytes) + to - 1) / to * to;
+}
+
+void* aligned_storage(std::size_t bytes) {
+  if (bytes < 2 * kHugePage) return std::aligned_alloc(kAlignment, std::max(bytes, kAlignment));
+  const std::size_t whole = rounded(static_cast<std::int64_t>(bytes), kHugePage);
+  void* raw = std::aligned_alloc(kHugePage, whole);
+  if (raw != nullptr) ::madvise(raw, whole, MADV_HUGEPAGE);  // a wish: refusal costs speed only
+  return raw;
 }
 
 std::int64_t pattern_bytes(const Csr& p) {
@@ -30,7 +43,7 @@ HostMemory::~HostMemory() {
 void HostMemory::allocate(std::uint32_t id, std::int64_t bytes) {
   const std::size_t guard = rounded(guard_bytes_);
   const std::size_t whole = guard + rounded(bytes) + guard;
-  void* raw = std::aligned_alloc(kAlignment, std::max(whole, kAlignment));
+  void* raw = aligned_storage(whole);
   if (raw == nullptr) throw std::bad_alloc();
   if (guard > 0) {
     auto* at = static_cast<unsigned char*>(raw);
