@@ -26,7 +26,7 @@ void panel_rows(const SpmmArgs& args, std::int64_t begin, std::int64_t end, Pane
   const SpmmArgs a = args;  // a copy, so that no store to y can change it
   const std::int64_t last = panel.width - lanes;
   const auto column_of = [last](int v) { return v == vectors - 1 ? last : v * lanes; };
-  const std::int64_t rows_ahead = larger(8, smaller(64, 4096 / panel.width));
+  const std::int64_t rows_ahead = larger(8, smaller(64, 2048 / panel.width));
   const float* x = a.x.first + panel.first;
   for (std::int64_t r = begin; r < end; ++r) {
     const std::int64_t row_end = a.offsets[r + 1];
