@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "core/base/error.hpp"
+#include "core/graph/lookup.hpp"
 #include "experiments/validate_json.hpp"
 
 namespace orrery {
@@ -58,6 +59,13 @@ void apply_override(Json& root, const std::string& assignment) {
     throw ConfigError("--set", fmt::format("found \"{}\", expected key.path=value", assignment));
   const std::string path = assignment.substr(0, equals), text = assignment.substr(equals + 1);
   const Json value = json_or_text(text, path);
+  if (root.contains("sweep") && root["sweep"].is_object())
+    for (const auto& [swept, values] : root["sweep"].items())
+      if (swept.rfind(path + ".", 0) == 0 || path.rfind(swept + ".", 0) == 0)
+        throw ConfigError("--set",
+                          fmt::format("{} would be undone by the sweep over {}; set sweep.{} "
+                                      "or {} itself",
+                                      path, swept, swept, swept));
   set_path(root, path, value);
   if (root.contains("sweep") && root["sweep"].is_object() && path.rfind("sweep", 0) != 0) {
     root["sweep"].erase(path);  // one value instead of the list
@@ -135,7 +143,7 @@ DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
   o.generate_edges = d.value("edges", std::int64_t{0});
   o.generate_classes = d["classes"];
   o.generate_features = d["features"];
-  o.feature_signal = d["feature_signal"];
+  o.feature_signal = d.value("feature_signal", o.feature_signal);
   o.mixing = d.value("mixing", o.mixing);
   o.exponent = d.value("exponent", o.exponent);
   o.clustering = d.value("clustering", o.clustering);
@@ -155,6 +163,10 @@ void complete(Json& root) {
                                               ? "with \"path\" expected {\"random\": width}"
                                               : "with \"generate\" expected the width, an integer");
   if (d.contains("generate") && !d.contains("features")) d["features"] = 64;
+  if (root["partition"]["method"] == "file" && d["reorder"] != "none")
+    throw ConfigError(
+        "partition.file",
+        "holds owners by vertex number, which dataset.reorder changes; use \"none\" there");
   if (root["partition"]["method"] == "file" && !root["partition"].contains("file"))
     throw ConfigError("partition.file", "is required with \"method\": \"file\"");
   if (root["strategy"].value("permute", false) && root["partition"]["method"] != "block")
@@ -280,11 +292,17 @@ std::vector<Experiment> load_experiments(const std::string& file,
   text << in.rdbuf();
   auto experiments = parse_experiments(text.str(), file, overrides);
   const auto folder = fs::path(file).parent_path();
+  // What is not found otherwise may lie beside the experiment file.
+  const auto rebase = [&](std::string& path, Json& room, const char* key, bool found) {
+    if (path.empty() || found || fs::path(path).is_absolute() || !fs::exists(folder / path)) return;
+    path = fs::absolute(folder / path).lexically_normal().string();
+    room[key] = path;
+  };
   for (Experiment& e : experiments) {
-    const fs::path path = e.dataset.path;
-    if (!path.empty() && path.is_relative() && !fs::exists(path) && fs::exists(folder / path))
-      e.resolved["dataset"]["path"] = e.dataset.path =
-          fs::absolute(folder / path).lexically_normal().string();
+    DatasetOptions& d = e.dataset;
+    rebase(d.path, e.resolved["dataset"], "path", find_dataset(d.path).has_value());
+    rebase(d.degree_file, e.resolved["dataset"], "degree_file", fs::exists(d.degree_file));
+    rebase(e.partition.file, e.resolved["partition"], "file", fs::exists(e.partition.file));
   }
   return experiments;
 }

@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
@@ -25,6 +27,7 @@ struct Flags {
   DatasetOptions options;
   std::string output;
   bool json = false, force = false;
+  std::vector<const CLI::Option*> generator_options;  ///< owned by the subcommand
 };
 
 class Stopwatch {
@@ -186,7 +189,30 @@ void write(Dataset& dataset, const Flags& flags) {
              dataset.features ? grouped(dataset.features->width()) : "no", dataset.labels.classes);
 }
 
+/// "--degree-file" -> "degree_file", the key of the experiment file that says the same.
+std::string key_of(const CLI::Option& option) {
+  std::string key = option.get_lnames().front();
+  std::ranges::replace(key, '-', '_');
+  return key;
+}
+
+/// Throws for the first option given that the generator would ignore.
+void reject_ignored(const Flags& flags) {
+  bool with_degree_file = false;
+  const auto reason = [&](const CLI::Option* option) {
+    return why_ignored(key_of(*option), flags.options.generator, with_degree_file);
+  };
+  for (const CLI::Option* option : flags.generator_options)
+    with_degree_file |=
+        option->count() > 0 && key_of(*option) == "degree_file" && !reason(option).has_value();
+  for (const CLI::Option* option : flags.generator_options) {
+    if (option->count() == 0) continue;
+    if (const auto problem = reason(option)) throw ConfigError(option->get_name(), *problem);
+  }
+}
+
 void generate_command(const Flags& flags) {
+  reject_ignored(flags);
   Dataset dataset = generate(flags.options);
   write(dataset, flags);
 }
@@ -259,7 +285,7 @@ void add_generator_options(CLI::App& command, Flags& flags) {
       ->required()
       ->check(CLI::IsMember({"communities", "rmat", "bter", "chung-lu"}));
   const auto option = [&](const char* name, auto& value, const char* what) {
-    command.add_option(name, value, what)->capture_default_str();
+    flags.generator_options.push_back(command.add_option(name, value, what)->capture_default_str());
   };
   option("--vertices", o.generate_vertices, "Vertices");
   option("--edges", o.generate_edges, "Undirected edges; each is stored in both directions");

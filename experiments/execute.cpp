@@ -40,25 +40,43 @@ class StopVote {
   std::map<int, bool> decisions_;
 };
 
+/// Collects what one rank's epochs cost; on rank 0 also what they learned.
 class RankObserver final : public TrainObserver {
  public:
-  RankObserver(const Executor& executor, StopVote& vote, Outcome* outcome, const Progress& progress)
-      : executor_(executor), vote_(vote), outcome_(outcome), progress_(progress) {}
+  RankObserver(Executor& executor, StopVote& vote, const ExecuteOptions& options, Outcome& outcome,
+               const Progress& progress)
+      : executor_(executor),
+        vote_(vote),
+        options_(options),
+        outcome_(outcome),
+        mine_(outcome.ranks[static_cast<std::size_t>(executor.rank())]),
+        progress_(progress) {
+    mine_.timeline.rank = executor.rank();
+  }
 
   bool epoch_done(const EpochReport& report) override {
     const bool stop = vote_.stop_after(report.epoch);
-    if (outcome_ != nullptr) {
-      outcome_->epochs.push_back(report);
-      outcome_->interrupted = stop;
-      if (progress_) progress_(report, epoch_seconds(executor_.marks(), report.epoch));
+    executor_.finish();
+    const Timeline recent = executor_.take_timeline();
+    mine_.epochs.push_back(
+        {epoch_seconds(recent.marks, report.epoch), epoch_breakdown(recent, report.epoch)});
+    if (report.epoch < options_.timeline_epochs)
+      mine_.timeline.spans.insert(mine_.timeline.spans.end(), recent.spans.begin(),
+                                  recent.spans.end());
+    if (executor_.rank() == 0) {
+      outcome_.epochs.push_back(report);
+      outcome_.interrupted = stop;
+      if (progress_) progress_(report, mine_.epochs.back().seconds);
     }
     return !stop;
   }
 
  private:
-  const Executor& executor_;
+  Executor& executor_;
   StopVote& vote_;
-  Outcome* outcome_;  ///< on rank 0
+  const ExecuteOptions& options_;
+  Outcome& outcome_;
+  RankOutcome& mine_;
   const Progress& progress_;
 };
 
@@ -87,11 +105,10 @@ Outcome execute_on_threads(const Problem& problem, const StrategyPlan& plan,
     Executor::Options own = common;
     own.rank = rank;
     Executor executor(own, make_kernels, communicator);
-    RankObserver observer(executor, vote, rank == 0 ? &outcome : nullptr, progress);
+    RankObserver observer(executor, vote, options, outcome, progress);
     train(executor, plan, problem, observer);
     executor.finish();
     RankOutcome& result = outcome.ranks[static_cast<std::size_t>(rank)];
-    result.timeline = executor.timeline();
     result.summary = summarise(recorded[static_cast<std::size_t>(rank)], options.ranks_per_server);
     result.program = executor.recorder().program();
     result.final_bytes = executor.memory().bytes_in_use();

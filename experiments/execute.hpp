@@ -19,13 +19,15 @@ struct ExecuteOptions {
   Capacities capacities;         ///< of each rank
   bool keep_steps = false;       ///< also record what is executed
   std::int64_t guard_bytes = 0;  ///< around every tensor
-  const std::atomic<bool>* stop =
-      nullptr;  ///< set by a signal: all ranks stop after the same epoch
+  int timeline_epochs = 3;       ///< epochs whose spans are kept
+  /// Set by a signal: all ranks stop after the same epoch.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 /// What one rank leaves behind.
 struct RankOutcome {
-  Timeline timeline;
+  std::vector<EpochCost> epochs;
+  Timeline timeline;             ///< of set-up and the first timeline_epochs epochs
   Summary summary;               ///< of the recorded program
   Program program;               ///< steps only with keep_steps; peaks always
   std::int64_t final_bytes = 0;  ///< tensors and patterns held at the end, counted by the allocator

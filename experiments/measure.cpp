@@ -6,33 +6,31 @@
 namespace orrery {
 namespace {
 
-/// The rank that took longest in an epoch.
-const Timeline& slowest(const std::vector<Timeline>& timelines, int epoch) {
-  return *std::max_element(timelines.begin(), timelines.end(),
-                           [epoch](const Timeline& a, const Timeline& b) {
-                             return epoch_seconds(a.marks, epoch) < epoch_seconds(b.marks, epoch);
-                           });
+/// An epoch on the rank that took longest.
+const EpochCost& slowest(const std::vector<std::vector<EpochCost>>& costs, std::size_t epoch) {
+  const auto& rank = *std::max_element(
+      costs.begin(), costs.end(),
+      [epoch](const auto& a, const auto& b) { return a[epoch].seconds < b[epoch].seconds; });
+  return rank[epoch];
 }
 
 }  // namespace
 
-Measurement measure(const std::vector<Timeline>& timelines, const std::vector<Summary>& summaries,
-                    int epochs) {
+Measurement measure(const std::vector<std::vector<EpochCost>>& costs,
+                    const std::vector<Summary>& summaries) {
   Measurement result;
-  for (int e = 0; e < epochs; ++e)
-    result.seconds.push_back(epoch_seconds(slowest(timelines, e).marks, e));
+  for (std::size_t e = 0; e < costs.front().size(); ++e)
+    result.seconds.push_back(slowest(costs, e).seconds);
 
-  std::vector<int> order(static_cast<std::size_t>(epochs));
-  std::iota(order.begin(), order.end(), 0);
-  if (epochs > 1) order.erase(order.begin());
-  std::sort(order.begin(), order.end(), [&](int a, int b) {
-    return result.seconds[static_cast<std::size_t>(a)] <
-           result.seconds[static_cast<std::size_t>(b)];
-  });
+  std::vector<std::size_t> order(result.seconds.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (order.size() > 1) order.erase(order.begin());
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return result.seconds[a] < result.seconds[b]; });
   if (!order.empty()) {
-    const int median = order[(order.size() - 1) / 2];
-    result.epoch_seconds = result.seconds[static_cast<std::size_t>(median)];
-    result.breakdown = epoch_breakdown(slowest(timelines, median), median);
+    const EpochCost& median = slowest(costs, order[(order.size() - 1) / 2]);
+    result.epoch_seconds = median.seconds;
+    result.breakdown = median.breakdown;
   }
   for (const Summary& summary : summaries) {
     const Totals::Kind epoch = summary.epoch.sum();

@@ -24,9 +24,9 @@ struct Measurement {
   std::vector<double> seconds;           ///< of each epoch, slowest rank
 };
 
-/// `summaries` of the recorded programs, one per rank, as `timelines`.
-Measurement measure(const std::vector<Timeline>& timelines, const std::vector<Summary>& summaries,
-                    int epochs);
+/// `costs` of each rank's epochs, as many for every rank; `summaries` of the recorded programs.
+Measurement measure(const std::vector<std::vector<EpochCost>>& costs,
+                    const std::vector<Summary>& summaries);
 
 /// The report with the highest validation accuracy (the first of equals; without validation
 /// vertices the last evaluated one). Nothing where no epoch was evaluated.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/core.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cctype>
@@ -92,11 +93,27 @@ ResultFolder::ResultFolder(fs::path folder, bool overwrite) : path_(std::move(fo
   std::error_code error;
   fs::create_directories(path_, error);
   if (error) throw Error(fmt::format("{}: cannot be created: {}", path_.string(), error.message()));
-  if (fs::exists(path_ / "result.json") && !overwrite)
-    throw Error(fmt::format("{}: already holds a result; give another --out or add --force",
-                            path_.string()));
-  for (const char* name : {"result.json", "epochs.jsonl", "timeline.json", "config.json"})
+  for (const char* name : {"result.json", "sweep.json"})
+    if (fs::exists(path_ / name) && !overwrite)
+      throw Error(fmt::format("{}: already holds a result; give another --out or add --force",
+                              path_.string()));
+  const fs::path lock = path_ / ".lock";
+  lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock_ < 0) fail(lock, "opened");
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    ::close(lock_);
+    throw Error(
+        fmt::format("{}: another run is writing there; give another --out", path_.string()));
+  }
+  for (const char* name :
+       {"result.json", "sweep.json", "epochs.jsonl", "timeline.json", "config.json"})
     fs::remove(path_ / name, error);
+}
+
+ResultFolder::~ResultFolder() {
+  std::error_code ignored;
+  fs::remove(path_ / ".lock", ignored);
+  ::close(lock_);
 }
 
 void ResultFolder::append_line(const std::string& name, const nlohmann::ordered_json& line) const {

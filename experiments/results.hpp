@@ -14,10 +14,13 @@ void write_file(const std::filesystem::path& file, const std::string& text);
 /// The folder of one run.
 class ResultFolder {
  public:
-  /// Creates the folder (and its parents).
-  /// Errors    Error when it cannot be written, or already holds a result.json and `overwrite` is
-  /// false
+  /// Creates the folder (and its parents) and keeps other runs out of it while this object lives.
+  /// Errors    Error when it cannot be written, another run is writing it, or it already holds a
+  ///           result and `overwrite` is false
   ResultFolder(std::filesystem::path folder, bool overwrite);
+  ~ResultFolder();
+  ResultFolder(const ResultFolder&) = delete;
+  ResultFolder& operator=(const ResultFolder&) = delete;
 
   void write(const std::string& name, const std::string& text) const {
     write_file(path_ / name, text);
@@ -28,6 +31,7 @@ class ResultFolder {
 
  private:
   std::filesystem::path path_;
+  int lock_ = -1;
 };
 
 /// "results/<name>-20260131-120000": a folder that does not exist yet, named by the time (UTC).

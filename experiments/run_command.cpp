@@ -6,8 +6,10 @@
 #include <atomic>
 #include <cmath>
 #include <csignal>
+#include <exception>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "backends/cpu/cpu.hpp"
 #include "core/base/error.hpp"
@@ -58,6 +60,13 @@ Json epoch_json(const EpochReport& report, double seconds) {
           {"seconds", seconds}};
 }
 
+/// The first epoch whose loss is no finite number, or null.
+Json diverged_at(const std::vector<EpochReport>& epochs) {
+  for (const EpochReport& report : epochs)
+    if (report.loss && !std::isfinite(*report.loss)) return report.epoch;
+  return nullptr;
+}
+
 Json result_json(const Experiment& experiment, const Dataset& data, const Outcome& outcome,
                  const Measurement& m) {
   const auto best = best_epoch(outcome.epochs);
@@ -75,6 +84,7 @@ Json result_json(const Experiment& experiment, const Dataset& data, const Outcom
       {"servers", experiment.servers},
       {"epochs", outcome.epochs.size()},
       {"loss", outcome.epochs.empty() ? Json(nullptr) : or_null(outcome.epochs.back().loss)},
+      {"diverged_at_epoch", diverged_at(outcome.epochs)},
       {"best_epoch", best ? Json(best->epoch) : Json(nullptr)},
       {"train_accuracy", or_null(scores.train)},
       {"val_accuracy", or_null(scores.validation)},
@@ -110,19 +120,19 @@ void announce(const Dataset& data) {
   for (const std::string& note : data.notes) fmt::print(stderr, "  note: {}\n", note);
 }
 
-Finished run_one(const Experiment& experiment, DatasetCache& datasets,
-                 const std::filesystem::path& folder, const Options& options) {
+Finished run_one(const Experiment& experiment, DatasetCache& datasets, const ResultFolder& results,
+                 const Options& options) {
   const auto data = datasets.load(experiment);
   if (!options.quiet && datasets.just_loaded()) announce(*data);
   const Problem problem = make_problem(experiment, data);
   const auto plan = plan_strategy(problem);
-  const ResultFolder results(folder, options.force);
   results.write("config.json", experiment.resolved.dump(2) + "\n");
 
   ExecuteOptions execute;
   execute.kernels = experiment.kernels;
   execute.ranks_per_server = experiment.ranks_per_server;
   execute.capacities = device_capacities(experiment);
+  execute.timeline_epochs = experiment.timeline_epochs;
   execute.stop = &stop_requested;
   Outcome outcome;
   {
@@ -136,17 +146,18 @@ Finished run_one(const Experiment& experiment, DatasetCache& datasets,
                      report.scores ? report.scores->validation : std::nullopt);
         });
   }
+  std::vector<std::vector<EpochCost>> costs;
   std::vector<Timeline> timelines;
   std::vector<Summary> summaries;
   for (RankOutcome& rank : outcome.ranks) {
+    costs.push_back(std::move(rank.epochs));
     timelines.push_back(std::move(rank.timeline));
     summaries.push_back(rank.summary);
   }
-  Finished done{
-      experiment, measure(timelines, summaries, static_cast<int>(outcome.epochs.size())), {}};
+  Finished done{experiment, measure(costs, summaries), {}};
   done.result = result_json(experiment, *data, outcome, done.measured);
-  done.result["out_dir"] = folder.string();
-  results.write("timeline.json", chrome_trace(timelines, experiment.timeline_epochs));
+  done.result["out_dir"] = results.path().string();
+  results.write("timeline.json", chrome_trace(timelines));
   results.write("result.json",
                 done.result.dump(2) + "\n");  // last: it says that the folder is complete
   return done;
@@ -279,6 +290,12 @@ void print_for_people(const std::vector<Finished>& runs, const std::filesystem::
     if (const auto spread = test_spread(runs))
       fmt::print(to, "\ntest accuracy over {} seeds: {:.1f} % ± {:.1f}\n", runs.size(),
                  100 * spread->mean, 100 * spread->deviation);
+  for (const Finished& run : runs)
+    if (!run.result["diverged_at_epoch"].is_null())
+      fmt::print(to,
+                 "\n{}: the loss is not finite since epoch {}: training diverged; try a smaller "
+                 "train.learning_rate\n",
+                 row_name(run).second, run.result["diverged_at_epoch"].get<int>());
   if (any_interrupted(runs))
     fmt::print(to,
                "\ninterrupted: the results above hold the epochs that were done, and are marked\n");
@@ -291,43 +308,71 @@ void print_for_people(const std::vector<Finished>& runs, const std::filesystem::
              folder.string(), options.file, options.file);
 }
 
-void write_sweep(const std::vector<Finished>& runs, const std::filesystem::path& folder,
-                 Json& out) {
-  out = {{"name", runs.front().experiment.name},
-         {"backend", runs.front().experiment.backend},
-         {"out_dir", folder.string()},
-         {"interrupted", any_interrupted(runs)}};
+/// All runs of a sweep as one object; `missing` combinations were not run.
+Json sweep_json(const std::vector<Finished>& runs, const ResultFolder& results,
+                std::size_t missing) {
+  Json out{{"name", runs.front().experiment.name},
+           {"backend", runs.front().experiment.backend},
+           {"out_dir", results.path().string()},
+           {"interrupted", missing > 0 || any_interrupted(runs)},
+           {"missing", missing}};
   if (const auto spread = test_spread(runs)) {
     out["mean_test_accuracy"] = spread->mean;
     out["std_test_accuracy"] = spread->deviation;
   }
   out["sweep"] = Json::array();
   for (const Finished& run : runs) out["sweep"].push_back(run.result);
-  write_file(folder / "sweep.json", out.dump(2) + "\n");
+  return out;
+}
+
+/// A folder name for each combination: its label where that is a plain and unique name, else with
+/// its number in front.
+std::vector<std::string> folder_names(const std::vector<Experiment>& experiments) {
+  std::vector<std::string> names;
+  for (const Experiment& e : experiments) names.push_back(as_file_name(e.label));
+  const std::set<std::string> distinct(names.begin(), names.end());
+  if (distinct.size() < names.size())
+    for (std::size_t i = 0; i < names.size(); ++i) names[i] = fmt::format("{:03}-{}", i, names[i]);
+  return names;
 }
 
 int run_all(Options options) {
   if (!options.backend.empty()) options.overrides.push_back("backend=" + options.backend);
   const auto experiments = load_experiments(options.file, options.overrides);
-  const std::filesystem::path folder = options.out.empty()
-                                           ? default_result_folder(experiments.front().name)
-                                           : std::filesystem::path(options.out);
+  const ResultFolder results(options.out.empty() ? default_result_folder(experiments.front().name)
+                                                 : std::filesystem::path(options.out),
+                             options.force);
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
 
+  const bool sweep = !experiments.front().label.empty();
+  const auto names = folder_names(experiments);
   DatasetCache datasets;
   std::vector<Finished> runs;
-  for (const Experiment& experiment : experiments) {
-    if (stop_requested) break;
-    const auto own = experiment.label.empty() ? folder : folder / as_file_name(experiment.label);
-    runs.push_back(run_one(experiment, datasets, own, options));
+  std::exception_ptr failure;  // what finished before it is reported all the same
+  for (std::size_t i = 0; i < experiments.size() && !stop_requested && !failure; ++i) try {
+      if (sweep)
+        runs.push_back(run_one(experiments[i], datasets,
+                               ResultFolder(results.path() / names[i], options.force), options));
+      else
+        runs.push_back(run_one(experiments[i], datasets, results, options));
+    } catch (const std::exception& error) {
+      failure = sweep && i > 0
+                    ? std::make_exception_ptr(Error(experiments[i].label + ": " + error.what()))
+                    : std::current_exception();
+    }
+  if (runs.empty() && !failure) throw Error("interrupted before the first run began");
+  if (!runs.empty()) {
+    Json out = runs.front().result;
+    if (sweep) {
+      out = sweep_json(runs, results, experiments.size() - runs.size());
+      results.write("sweep.json", out.dump(2) + "\n");
+    }
+    if (!options.json || !options.quiet)
+      print_for_people(runs, results.path(), options, options.json ? stderr : stdout);
+    if (options.json) fmt::print("{}\n", out.dump());
   }
-  if (runs.empty()) throw Error("interrupted before the first run began");
-  Json out = runs.front().result;
-  if (experiments.size() > 1) write_sweep(runs, folder, out);
-  if (!options.json || !options.quiet)
-    print_for_people(runs, folder, options, options.json ? stderr : stdout);
-  if (options.json) fmt::print("{}\n", out.dump());
+  if (failure) std::rethrow_exception(failure);
   return stop_requested ? 1 : 0;
 }
 

@@ -18,7 +18,7 @@ std::string_view colour(const Span& span) {
 
 }  // namespace
 
-std::string chrome_trace(const std::vector<Timeline>& timelines, int epochs) {
+std::string chrome_trace(const std::vector<Timeline>& timelines) {
   std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
   auto out = std::back_inserter(text);
   const char* separator = "";
@@ -30,7 +30,6 @@ std::string chrome_trace(const std::vector<Timeline>& timelines, int epochs) {
     separator = ",\n";
     std::array<bool, kLanes> used{};
     for (const Span& span : timeline.spans) {
-      if (span.phase.epoch >= epochs) continue;
       used[static_cast<std::size_t>(span.lane)] = true;
       fmt::format_to(
           out,

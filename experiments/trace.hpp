@@ -8,8 +8,7 @@
 
 namespace orrery {
 
-/// One process per rank, one row per lane; set-up and the first `epochs` epochs with their
-/// evaluations. Times in microseconds.
-std::string chrome_trace(const std::vector<Timeline>& timelines, int epochs);
+/// One process per rank, one row per lane. Times in microseconds.
+std::string chrome_trace(const std::vector<Timeline>& timelines);
 
 }  // namespace orrery

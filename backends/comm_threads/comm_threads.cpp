@@ -8,6 +8,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -60,6 +61,12 @@ struct ThreadWorld::Shared {
     if (!condition()) throw Aborted(aborted);
   }
 
+  /// Nobody starts anything with the others after a failure: they may have left, and their memory
+  /// with them.
+  void require_alive(std::unique_lock<std::mutex>& lock) {
+    await(lock, [&] { return aborted.empty(); });
+  }
+
   Meeting& meeting(Lane lane, const Group& group) {
     const std::lock_guard lock(mutex);
     auto& slot = meetings[key_of(lane, group)];
@@ -71,6 +78,7 @@ struct ThreadWorld::Shared {
   /// copying at once.
   void barrier(Meeting& meeting, bool then_copy) {
     std::unique_lock lock(mutex);
+    require_alive(lock);
     const std::uint64_t round = meeting.round;
     if (++meeting.arrived == static_cast<int>(meeting.calls.size())) {
       meeting.arrived = 0;
@@ -234,13 +242,16 @@ class ThreadWorld::Rank final : public Communicator {
     const int to = o.to < 0 ? -1 : o.group.rank_of(o.to);
     const int from = o.from < 0 ? -1 : o.group.rank_of(o.from);
     std::unique_lock lock(shared_.mutex);
+    shared_.require_alive(lock);
     if (o.send) {
       shared_.mail[{place, rank_, to}] = {static_cast<const char*>(memory.bytes_at(*o.send)),
                                           o.send->bytes()};
       shared_.changed.notify_all();
     }
     if (o.recv) {
-      const auto arrived = [&] { return shared_.mail.contains({place, from, rank_}); };
+      const auto arrived = [&] {
+        return shared_.aborted.empty() && shared_.mail.contains({place, from, rank_});
+      };
       shared_.await(lock, arrived);
       const Mail mail = shared_.mail[{place, from, rank_}];
       match(mail.bytes == o.recv->bytes(), o);
@@ -277,27 +288,34 @@ void ThreadWorld::run(const std::function<void(int rank, Communicator& communica
   std::mutex mutex;
   std::exception_ptr first, woken;
   std::vector<std::thread> threads;
-  for (int r = 0; r < shared_->ranks; ++r)
-    threads.emplace_back([&, r] {
-      Rank communicator(*shared_, r);
-      std::exception_ptr failure;
-      bool merely_woken = false;
-      try {
-        body(r, communicator);
-      } catch (const Aborted&) {
-        failure = std::current_exception();
-        merely_woken = true;
-      } catch (...) {
-        failure = std::current_exception();
-      }
-      if (!failure) return;
-      {
-        const std::lock_guard lock(mutex);
-        auto& slot = merely_woken ? woken : first;
-        if (!slot) slot = failure;
-      }
-      communicator.abort(fmt::format("rank {} failed", r));
-    });
+  const auto rank_body = [&](int r) {
+    Rank communicator(*shared_, r);
+    std::exception_ptr failure;
+    bool merely_woken = false;
+    try {
+      body(r, communicator);
+    } catch (const Aborted&) {
+      failure = std::current_exception();
+      merely_woken = true;
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (!failure) return;
+    {
+      const std::lock_guard lock(mutex);
+      auto& slot = merely_woken ? woken : first;
+      if (!slot) slot = failure;
+    }
+    communicator.abort(fmt::format("rank {} failed", r));
+  };
+  try {
+    for (int r = 0; r < shared_->ranks; ++r) threads.emplace_back(rank_body, r);
+  } catch (const std::system_error&) {
+    const std::lock_guard lock(mutex);
+    first = std::make_exception_ptr(
+        Error(fmt::format("{} ranks need more threads than the system grants", shared_->ranks)));
+    Rank(*shared_, 0).abort("not all ranks could be started");
+  }
   for (auto& thread : threads) thread.join();
   if (first) std::rethrow_exception(first);
   if (woken) std::rethrow_exception(woken);

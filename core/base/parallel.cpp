@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -88,7 +89,11 @@ int available_cores() {
 }
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()), outer_(current_pool) {
-  for (int i = 1; i < threads; ++i) state_->workers.emplace_back([this] { state_->serve(); });
+  try {
+    for (int i = 1; i < threads; ++i) state_->workers.emplace_back([this] { state_->serve(); });
+  } catch (const std::system_error&) {
+    // The system grants no more threads; loops give the same results on those that are there.
+  }
   current_pool = this;
 }
 

@@ -1,6 +1,7 @@
 #include "core/graph/generate.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -67,6 +68,32 @@ std::vector<std::vector<Edge>> draw_round(std::int64_t count, std::uint32_t roun
 }
 
 }  // namespace
+
+std::optional<std::string> why_ignored(std::string_view key, std::string_view generator,
+                                       bool with_degree_file) {
+  struct Rule {
+    std::string_view key;
+    std::vector<std::string_view> generators;  // empty: all
+    bool replaced_by_degree_file = false;
+  };
+  static const std::vector<Rule> rules{
+      {"vertices", {}, true},
+      {"edges", {}, true},
+      {"mixing", {"communities"}},
+      {"feature_signal", {"communities"}},
+      {"exponent", {"bter", "chung-lu"}, true},
+      {"clustering", {"bter"}},
+      {"degree_file", {"bter", "chung-lu"}},
+  };
+  const auto rule = std::ranges::find(rules, key, &Rule::key);
+  if (rule == rules.end()) return std::nullopt;
+  if (!rule->generators.empty() &&
+      std::ranges::find(rule->generators, generator) == rule->generators.end())
+    return fmt::format("only goes with {}", fmt::join(rule->generators, ", "));
+  if (rule->replaced_by_degree_file && with_degree_file)
+    return "does not go with a degree file, which says it";
+  return std::nullopt;
+}
 
 Scramble::Scramble(std::int64_t n, std::uint64_t seed)
     : n_(static_cast<std::uint64_t>(n)),

@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/rng.hpp"
@@ -48,6 +50,12 @@ struct DegreeClass {
   std::int64_t degree = 0, vertices = 0;
   double clustering = 0;
 };
+
+/// Why `generator` would ignore a key of "dataset" ("mixing", "degree_file", ...) that the user
+/// gave, as the rest of the sentence that the key begins; nothing when it honours the key.
+/// `with_degree_file`: the user gave a degree file, too.
+std::optional<std::string> why_ignored(std::string_view key, std::string_view generator,
+                                       bool with_degree_file);
 
 /// The wanted degrees, ascending: from `degree_file` ("degree count [clustering]" per line), or a
 /// power law with `exponent` whose mean is 2·edges / vertices, cut off at the degree above which

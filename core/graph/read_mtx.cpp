@@ -54,6 +54,7 @@ MatrixHeader parse_header(const TextFile& file) {
   const char* expected = "the size line 'rows columns entries'";
   const std::uint64_t rows = line.integer(expected), columns = line.integer(expected);
   header.entries = static_cast<std::int64_t>(line.integer(expected));
+  if (!line.at_end()) line.fail("the end of the line after 'rows columns entries'");
   if (rows != columns)
     throw TextProblem{
         p, fmt::format("expected a square matrix (a graph), found {} x {}", rows, columns)};

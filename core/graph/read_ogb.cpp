@@ -34,19 +34,20 @@ struct Table {
 template <class T, class Read>
 Table<T> read_table(const TextFile& file, const Read& read) {
   Table<T> table;
-  const std::string_view first_line = file.text().substr(0, file.text().find('\n'));
-  Line first(first_line.data(), first_line.data() + first_line.size());
+  const char* begin = find_data_line(file, 0);
+  Line first(begin, std::find(begin, file.end(), '\n'));
   while (!first.at_end()) {
     first.field();
     ++table.columns;
   }
+  const std::string expected =
+      fmt::format("{} columns as in line {}", table.columns, file.line_number(begin));
   auto chunks = parse_lines<T>(file, file.text().data(), [&](Line& line, auto& out) {
     for (std::int64_t c = 0; c < table.columns; ++c) {
-      if (line.at_end()) line.fail(fmt::format("{} columns as in line 1", table.columns));
+      if (line.at_end()) line.fail(expected);
       out.push_back(read(line));
     }
-    if (!line.at_end())
-      line.fail(fmt::format("{} columns as in line 1, then the end of the line", table.columns));
+    if (!line.at_end()) line.fail(expected + ", then the end of the line");
   });
   for (auto& chunk : chunks) {
     table.values.insert(table.values.end(), chunk.begin(), chunk.end());
@@ -138,6 +139,13 @@ void set_multilabels(Dataset& dataset, Table<std::int32_t>& table, const TextFil
 void set_labels(Dataset& dataset, Table<std::int32_t>& table, const TextFile& file) {
   if (table.columns > 1) return set_multilabels(dataset, table, file);
   const std::int64_t classes = std::int64_t{*std::ranges::max_element(table.values)} + 1;
+  const std::int64_t most = most_implied_classes(table.rows);
+  if (classes > most) {
+    const auto bad = std::ranges::find_if(table.values, [&](auto label) { return label >= most; });
+    file.fail({find_data_line(file, bad - table.values.begin()),
+               fmt::format("expected a label below {} (for {} vertices), found {}", most,
+                           table.rows, *bad)});
+  }
   dataset.labels = {classes, false, std::move(table.values)};
 }
 

@@ -119,9 +119,14 @@ void read_features(Dataset& dataset, const fs::path& folder, const Meta& meta) {
 
 void read_class_labels(Dataset& dataset, const NpyArray& array, std::int64_t classes) {
   const auto values = array.values<std::int32_t>({dataset.vertices()});
-  if (classes <= 0)
+  std::string expected = "a class from 0 to {}, or -1 (unlabelled)";
+  if (classes <= 0) {
     classes = values.empty() ? 0 : std::int64_t{*std::ranges::max_element(values)} + 1;
-  expect_all(array, values, fmt::format("a class from 0 to {}, or -1 (unlabelled)", classes - 1),
+    const std::int64_t most = most_implied_classes(dataset.vertices());
+    if (classes > most) expected += "; more take \"num_classes\" in meta.json";
+    classes = std::min(classes, most);
+  }
+  expect_all(array, values, fmt::format(fmt::runtime(expected), classes - 1),
              [&](std::int32_t label) { return label >= -1 && label < classes; });
   dataset.labels = {classes, false, {values.begin(), values.end()}};
 }

@@ -13,6 +13,12 @@ namespace orrery {
 
 constexpr std::int64_t kMaxVertices = 2147483647;  ///< vertices are numbered by int32
 
+/// How many classes the largest label may imply where no file states their number; a model has an
+/// output column per class, so one stray label must not ask for two thousand million of them.
+constexpr std::int64_t most_implied_classes(std::int64_t vertices) {
+  return vertices > 1000 ? vertices : 1000;
+}
+
 /// Folder of NumPy files with meta.json (the format that write_orrery writes).
 ///
 /// Errors    DataError: a file is missing, of the wrong type or shape, or holds a value out of

@@ -59,9 +59,22 @@ TextFile::TextFile(const std::filesystem::path& path) : file_(path), text_(file_
   text_ = inflated_;
 }
 
+std::int64_t TextFile::line_number(const char* place) const {
+  return 1 + std::count(text_.data(), place, '\n');
+}
+
 void TextFile::fail(const TextProblem& problem) const {
-  const auto line = 1 + std::count(text_.data(), problem.place, '\n');
-  throw DataError(path(), fmt::format("line {}", line), problem.message);
+  throw DataError(path(), fmt::format("line {}", line_number(problem.place)), problem.message);
+}
+
+const char* find_data_line(const TextFile& file, std::int64_t row) {
+  const char* p = file.text().data();
+  while (p < file.end()) {
+    const char* end = std::find(p, file.end(), '\n');
+    if (!Line(p, end).skippable() && row-- == 0) return p;
+    p = end == file.end() ? end : end + 1;
+  }
+  return file.end();
 }
 
 std::uint64_t Line::integer(const char* what) {

@@ -31,6 +31,8 @@ class TextFile {
   std::string_view text() const { return text_; }
   const char* end() const { return text_.data() + text_.size(); }
 
+  /// Number (from 1) of the line that holds `place`.
+  std::int64_t line_number(const char* place) const;
   /// Throws the DataError "path:line N: message" for the line that holds `problem.place`.
   [[noreturn]] void fail(const TextProblem& problem) const;
 
@@ -53,6 +55,8 @@ class Line {
       ++next_;
     return next_ == end_;
   }
+  /// True at the start of a line without data: blank, or a comment (starting with # or %).
+  bool skippable() { return at_end() || *next_ == '#' || *next_ == '%'; }
   /// First character of the next field; call at_end() first.
   char peek() const { return *next_; }
   const char* place() const { return next_; }  ///< where the next field is, for a TextProblem
@@ -71,8 +75,11 @@ std::int32_t read_vertex(Line& line, std::int64_t vertices);
 
 constexpr std::int64_t kTextChunk = 1 << 20;  ///< bytes parsed as one piece of parallel work
 
-/// Calls parse(Line&, std::vector<T>& out) for every line from `begin` on that is neither blank nor
-/// a comment (starting with # or %), and returns what the chunks of the text appended, in order.
+/// Start of data line number `row` (from 0), counted as parse_lines does, or the end of the text.
+const char* find_data_line(const TextFile& file, std::int64_t row);
+
+/// Calls parse(Line&, std::vector<T>& out) for every line from `begin` on that is not skippable(),
+/// and returns what the chunks of the text appended, in order.
 ///
 /// Errors    DataError for the first line (in the file) that parse rejects with a TextProblem
 template <class T, class Parse>
@@ -95,7 +102,7 @@ std::vector<std::vector<T>> parse_lines(const TextFile& file, const char* begin,
       while (p < begin + chunk_end) {
         const char* end = line_end(p);
         Line line(p, end);
-        if (!line.at_end() && line.peek() != '#' && line.peek() != '%') parse(line, rows[chunk]);
+        if (!line.skippable()) parse(line, rows[chunk]);
         p = end + 1;
       }
     } catch (const TextProblem& problem) {

@@ -129,10 +129,12 @@ void Executor::finish() {
   rethrow_failure();
 }
 
-Timeline Executor::timeline() const {
-  Timeline timeline{options_.rank, {}, marks_};
-  for (const LaneState& state : lanes_)
+Timeline Executor::take_timeline() {
+  Timeline timeline{options_.rank, {}, std::exchange(marks_, {})};
+  for (LaneState& state : lanes_) {
     timeline.spans.insert(timeline.spans.end(), state.spans.begin(), state.spans.end());
+    state.spans.clear();
+  }
   std::sort(timeline.spans.begin(), timeline.spans.end(),
             [](const Span& a, const Span& b) { return a.begin < b.begin; });
   return timeline;

@@ -61,10 +61,9 @@ class Executor final : public Runtime {
   void finish();
   const Recorder& recorder() const { return recorder_; }
   const HostMemory& memory() const { return memory_; }
-  /// When the host entered each phase so far.
-  const std::vector<Timeline::Mark>& marks() const { return marks_; }
+  /// What ran since the last call; a long run takes it epoch by epoch, so that it does not pile up.
   /// Requires  finish()
-  Timeline timeline() const;
+  Timeline take_timeline();
 
  private:
   struct LaneState {

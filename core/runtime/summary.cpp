@@ -1,5 +1,7 @@
 #include "core/runtime/summary.hpp"
 
+#include <cmath>
+
 namespace orrery {
 
 Totals::Kind Totals::sum() const {
@@ -20,9 +22,13 @@ Summary summarise(const Program& program, int ranks_per_server) {
   summary.peak_by_class = program.peak_by_class;
   Phase phase;
   for (const Step& step : program.steps) {
-    if (const auto* mark = std::get_if<PhaseStep>(&step)) phase = mark->phase;
+    if (const auto* mark = std::get_if<PhaseStep>(&step)) {
+      if (phase.in_epoch() && mark->phase.stage == Stage::evaluate)
+        summary.evaluation = {};  // the last one counts: it always evaluates in full
+      phase = mark->phase;
+    }
     const auto* submit = std::get_if<SubmitStep>(&step);
-    if (submit == nullptr || phase.epoch > 0) continue;
+    if (submit == nullptr || (phase.in_epoch() && phase.epoch > 0)) continue;
     Totals& totals = phase.in_epoch()                 ? summary.epoch
                      : phase.stage == Stage::evaluate ? summary.evaluation
                                                       : summary.setup;
@@ -34,6 +40,8 @@ Summary summarise(const Program& program, int ranks_per_server) {
       const bool same = peer / ranks_per_server == program.rank / ranks_per_server;
       (same ? kind.internal : kind.external) += bytes;
     });
+    // Shares of an all-reduce are fractions of bytes that add up to whole ones.
+    for (double* sum : {&kind.internal, &kind.external}) *sum = std::round(*sum * 1e6) / 1e6;
   }
   return summary;
 }

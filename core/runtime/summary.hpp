@@ -25,7 +25,7 @@ struct Totals {
 };
 
 struct Summary {
-  Totals setup, epoch, evaluation;  ///< one epoch and one evaluation: the first
+  Totals setup, epoch, evaluation;  ///< one epoch (the first) and one evaluation (the last)
   std::int64_t peak_device_bytes = 0;
   std::map<std::string, std::int64_t> peak_by_class;
 };

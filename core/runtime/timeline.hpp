@@ -50,4 +50,10 @@ double epoch_seconds(const std::vector<Timeline::Mark>& marks, int epoch);
 
 Breakdown epoch_breakdown(const Timeline& timeline, int epoch);
 
+/// What an epoch cost one rank.
+struct EpochCost {
+  double seconds = 0;
+  Breakdown breakdown;
+};
+
 }  // namespace orrery

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <numeric>
 #include <thread>
 
@@ -181,6 +182,28 @@ TEST(ThreadWorld, ARankThatLeavesWakesThoseWhoWait) {
     communicator.run(Lane::comm, AllReduce{x, world_group(3)}, rank.memory);
   }),
                Error);
+}
+
+/// Rank 0 is woken by the failure of rank 1 and leaves with its memory; rank 2, which comes late,
+/// must not touch it.
+TEST(ThreadWorld, ARankThatComesLateToAFailedMeetingIsToldSo) {
+  for (const bool message : {false, true})
+    EXPECT_THROW(ThreadWorld(3).run([&](int r, Communicator& communicator) {
+      Rank rank;
+      const Tensor x = rank.tensor(1, 4, {1, 2, 3, 4});
+      const Group two{1, 0, 2, 2};  // ranks 0 and 2
+      if (r == 1) throw Error("gone");
+      if (r == 2) std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      if (message)
+        communicator.run(
+            Lane::comm,
+            r == 0 ? SendRecv{x, std::nullopt, 1, -1, two} : SendRecv{std::nullopt, x, -1, 0, two},
+            rank.memory);
+      else
+        communicator.run(Lane::comm, AllReduce{x, two}, rank.memory);
+      ADD_FAILURE() << "rank " << r << " went on";
+    }),
+                 Error);
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ TEST(Refusal, NamesPathFoundAllowedAndNearest) {
             "train.epochs: found 2.5 (number), expected integer >= 1 and <= 1000000");
   EXPECT_EQ(refusal_of("model.dropout=1"), "model.dropout: found 1, expected a value >= 0 and < 1");
   EXPECT_EQ(refusal_of("train.learning_rate=-1"),
-            "train.learning_rate: found -1, expected a value > 0");
+            "train.learning_rate: found -1, expected a value > 0 and <= 1000000");
   EXPECT_EQ(refusal_of("seed=-1"), "seed: found -1, expected a value >= 0 and <= 9007199254740992");
   EXPECT_EQ(refusal_of("dataset=cora"), "dataset: found \"cora\" (string), expected object");
 }
@@ -140,6 +140,15 @@ TEST(Refusal, OfCombinations) {
   EXPECT_EQ(refusal(kMinimal,
                     {"strategy.type=spmm_1d", "strategy.permute=true", "partition.method=metis"}),
             "strategy.permute: replaces the partition, so partition.method must stay \"block\"");
+}
+
+TEST(Refusal, OfWhatWouldBeUndoneOrMisread) {
+  EXPECT_EQ(refusal(kMinimal, {R"(sweep={"model": [{"type": "gcn"}]})", "model.hidden=4"}),
+            "--set: model.hidden would be undone by the sweep over model; set sweep.model or model "
+            "itself");
+  EXPECT_EQ(refusal(kMinimal, {"partition.method=file", "partition.file=x", "dataset.reorder=bfs"}),
+            "partition.file: holds owners by vertex number, which dataset.reorder changes; use "
+            "\"none\" there");
 }
 
 TEST(Refusal, OfWhatIsMissing) {

@@ -10,27 +10,19 @@
 namespace orrery {
 namespace {
 
-/// One rank whose epoch e ends at ends[e], computing all the time.
-Timeline timeline(int rank, const std::vector<double>& ends) {
-  Timeline t{rank, {}, {}};
-  double begin = 0;
-  int epoch = 0;
-  for (const double end : ends) {
-    t.marks.push_back({{Stage::forward, epoch, 1}, begin});
-    t.marks.push_back({{Stage::evaluate, epoch}, end});
-    t.spans.push_back(
-        {Lane::compute, "gemm", false, false, {Stage::forward, epoch, 1}, begin, end, 2, 3});
-    begin = end;
-    ++epoch;
+/// Epochs of the given seconds, all of them computing.
+std::vector<EpochCost> costs(const std::vector<double>& seconds) {
+  std::vector<EpochCost> list;
+  for (const double s : seconds) {
+    list.push_back({s, {}});
+    list.back().breakdown.compute = s;
   }
-  return t;
+  return list;
 }
 
-/// Rank 0 takes 10, 1, 2, 3 s, rank 1 takes 9, 2, 1, 4 s: the slowest 10, 2, 2, 4; without the
-/// first the median is 2.
+/// Slowest of the two: 10, 2, 2, 4; without the first the median is 2.
 TEST(Measurement, IsTheMedianEpochOfTheSlowestRankWithoutTheFirst) {
-  const Measurement m =
-      measure({timeline(0, {10, 11, 13, 16}), timeline(1, {9, 11, 12, 16})}, {}, 4);
+  const Measurement m = measure({costs({10, 1, 2, 3}), costs({9, 2, 1, 4})}, {});
 
   EXPECT_EQ(m.seconds, (std::vector<double>{10, 2, 2, 4}));
   EXPECT_DOUBLE_EQ(m.epoch_seconds, 2);
@@ -38,7 +30,7 @@ TEST(Measurement, IsTheMedianEpochOfTheSlowestRankWithoutTheFirst) {
 }
 
 TEST(Measurement, OfASingleEpochIsThatEpoch) {
-  EXPECT_DOUBLE_EQ(measure({timeline(0, {5})}, {}, 1).epoch_seconds, 5);
+  EXPECT_DOUBLE_EQ(measure({costs({5})}, {}).epoch_seconds, 5);
 }
 
 EpochReport scored(int epoch, double validation, double test) {
@@ -60,8 +52,14 @@ TEST(BestEpoch, WithoutValidationVerticesIsTheLast) {
 }
 
 TEST(Trace, IsJsonWithARowPerRankAndLane) {
-  const auto trace =
-      nlohmann::json::parse(chrome_trace({timeline(0, {1, 2, 3}), timeline(1, {1, 2, 3})}, 2));
+  Timeline zero, one;
+  one.rank = 1;
+  for (Timeline* t : {&zero, &one}) {
+    t->spans.push_back({Lane::compute, "gemm", false, false, {Stage::forward, 0, 1}, 1, 2, 8, 9});
+    t->spans.push_back({Lane::comm, "broadcast", true, true, {Stage::forward, 0, 1}, 1, 3, 0, 4});
+  }
+
+  const auto trace = nlohmann::json::parse(chrome_trace({zero, one}));
 
   int spans = 0, lanes = 0, ranks = 0;
   for (const auto& event : trace["traceEvents"]) {
@@ -69,9 +67,10 @@ TEST(Trace, IsJsonWithARowPerRankAndLane) {
     lanes += event["name"] == "thread_name" ? 1 : 0;
     ranks += event["name"] == "process_name" ? 1 : 0;
   }
-  EXPECT_EQ(spans, 4) << "two epochs of each rank";
-  EXPECT_EQ(lanes, 2);
+  EXPECT_EQ(spans, 4);
+  EXPECT_EQ(lanes, 4);
   EXPECT_EQ(ranks, 2);
+  EXPECT_EQ(trace["traceEvents"][1]["dur"], 1e6);
 }
 
 }  // namespace

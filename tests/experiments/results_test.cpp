@@ -121,5 +121,12 @@ TEST(Provenance, NamesWhereAndWithWhatAResultWasMade) {
   EXPECT_GE(provenance.at("cores").get<int>(), 1);
 }
 
+TEST_F(Results, OneRunAtATimeWritesAFolder) {
+  const ResultFolder first(folder_ / "run", false);
+
+  EXPECT_NE(problem([&] { ResultFolder(folder_ / "run", true); }).find("another run is writing"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace orrery

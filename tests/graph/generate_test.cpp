@@ -2,7 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 
@@ -319,6 +322,45 @@ TEST(TaughtLabelsTest, MoreClassesThanFeaturesIsAnError) {
 
   EXPECT_THAT(config_error([&] { generate(options); }),
               HasSubstr("dataset.features: expected at least 5 columns"));
+}
+
+using Json = nlohmann::json;
+
+/// Whether experiments/schema.json takes `key` beside this generator (and a degree file).
+bool schema_takes(const Json& property, const std::string& generator, bool with_degree_file) {
+  if (with_degree_file && property.value("x-without", "") == "degree_file") return false;
+  const Json wanted = property.at("x-when").at("generate");
+  return !wanted.is_array() || std::find(wanted.begin(), wanted.end(), generator) != wanted.end();
+}
+
+TEST(IgnoredKeysTest, AreThoseThatTheSchemaRefuses) {
+  std::ifstream file(ORRERY_SOURCES "/experiments/schema.json");
+  const Json schema = Json::parse(file).at("properties").at("dataset").at("properties");
+
+  int compared = 0;
+  for (const auto& [key, property] : schema.items()) {
+    if (!property.contains("x-when") || !property["x-when"].contains("generate")) continue;
+    for (const char* generator : {"communities", "rmat", "bter", "chung-lu"})
+      for (const bool with_degree_file : {false, true}) {
+        const bool takes = schema_takes(property, generator, with_degree_file);
+        const bool honours = !why_ignored(key, generator, with_degree_file);
+        if (key == "feature_signal")  // read by class_features alone, so never looser than here
+          EXPECT_EQ(honours, std::string(generator) == "communities");
+        else
+          EXPECT_EQ(honours, takes) << key << " with " << generator << ", " << with_degree_file;
+        ++compared;
+      }
+  }
+  EXPECT_GE(compared, 64);
+}
+
+TEST(IgnoredKeysTest, AreRefusedWithTheGeneratorsThatHaveThem) {
+  EXPECT_EQ(why_ignored("mixing", "rmat", false), "only goes with communities");
+  EXPECT_EQ(why_ignored("exponent", "rmat", false), "only goes with bter, chung-lu");
+  EXPECT_EQ(why_ignored("exponent", "bter", true), "does not go with a degree file, which says it");
+  EXPECT_EQ(why_ignored("degree_file", "communities", true), "only goes with bter, chung-lu");
+  EXPECT_EQ(why_ignored("degree_file", "bter", true), std::nullopt);
+  EXPECT_EQ(why_ignored("features", "rmat", false), std::nullopt);
 }
 
 }  // namespace

@@ -162,5 +162,53 @@ TEST_F(ReadOgbTest, SplitErrors) {
               HasSubstr("test.csv: expected this part of the split, found no such file"));
 }
 
+TEST_F(ReadOgbTest, BlankLinesAndCommentsMayComeFirst) {
+  write_set();
+  for (const char* name : {"edge", "num-node-list", "num-edge-list", "node-feat", "node-label"}) {
+    const std::string path = std::string("set/raw/") + name + ".csv";
+    write(path, "\n# a,b,c\n \r\n" + read(path));
+  }
+
+  expect_set(load());
+}
+
+TEST_F(ReadOgbTest, ColumnsAreThoseOfTheFirstDataLine) {
+  EXPECT_THAT(
+      error_with("set/raw/node-feat.csv", "\n% one two three\n1,2\n\n3\n"),
+      HasSubstr(
+          "node-feat.csv:line 5: expected 2 columns as in line 3, found the end of the line"));
+  EXPECT_THAT(error_with("set/raw/node-feat.csv", "\n1,2\n3,4,5\n"),
+              HasSubstr("line 3: expected 2 columns as in line 2, then the end of the line, "
+                        "found '5'"));
+  EXPECT_THAT(error_with("set/raw/node-feat.csv", "\n# nothing\n"),
+              HasSubstr("expected a row of numbers"));
+}
+
+TEST_F(ReadOgbTest, LabelsMayNotImplyFarMoreClassesThanVertices) {
+  EXPECT_THAT(
+      error_with("set/raw/node-label.csv", "# class\n1\n\n2000000000\nnan\n"),
+      HasSubstr(
+          "node-label.csv:line 4: expected a label below 1000 (for 3 vertices), found 2000000000"));
+  EXPECT_THAT(error_with("set/raw/node-label.csv", "1\n0\n1000\n"),
+              HasSubstr("node-label.csv:line 3: expected a label below 1000"));
+
+  write("set/raw/node-label.csv", "1\n999\n0\n");
+  EXPECT_EQ(load().labels.classes, 1000);
+}
+
+TEST_F(ReadOgbTest, LabelsMayImplyAClassPerVertex) {
+  const int vertices = 1500;
+  std::string labels;
+  for (int v = 0; v < vertices; ++v) labels += std::to_string(v) + "\n";
+  write("wide/edge.csv", "0,1\n");
+  write("wide/node-label.csv", labels);
+
+  EXPECT_EQ(load("wide").labels.classes, vertices);
+  write("wide/node-label.csv", "1500\n" + labels.substr(2));
+  EXPECT_THAT(data_error([&] { load("wide"); }),
+              HasSubstr("node-label.csv:line 1: expected a label below 1500 (for 1500 vertices), "
+                        "found 1500"));
+}
+
 }  // namespace
 }  // namespace orrery

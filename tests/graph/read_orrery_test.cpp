@@ -199,5 +199,25 @@ TEST_F(ReadOrreryTest, MetaErrors) {
   EXPECT_THAT(error(), HasSubstr("meta.json: expected a readable file"));
 }
 
+TEST_F(ReadOrreryTest, LabelsMayNotImplyFarMoreClassesThanVertices) {
+  write_set();
+  write("meta.json", R"({"num_nodes": 3, "num_edges": 2})");
+  write_npy<std::int32_t>("labels.npy", {3}, {1, 2000000000, 0});
+
+  EXPECT_THAT(error(),
+              HasSubstr("labels.npy:element 1: expected a class from 0 to 999, or -1 (unlabelled); "
+                        "more take \"num_classes\" in meta.json, found 2000000000"));
+  write_npy<std::int32_t>("labels.npy", {3}, {1, 999, 0});
+  EXPECT_EQ(load().labels.classes, 1000);
+}
+
+TEST_F(ReadOrreryTest, ANumberOfClassesInMetaMayBeAnything) {
+  write_set();
+  write("meta.json", R"({"num_nodes": 3, "num_edges": 2, "num_classes": 5000})");
+  write_npy<std::int32_t>("labels.npy", {3}, {1, 4999, 0});
+
+  EXPECT_EQ(load().labels.classes, 5000);
+}
+
 }  // namespace
 }  // namespace orrery

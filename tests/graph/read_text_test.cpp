@@ -197,6 +197,9 @@ TEST_F(ReadTextTest, MatrixMarketErrorsNameLineAndFinding) {
               HasSubstr("expected an index between 1 and 3, found '0'"));
   EXPECT_THAT(error_of("g.mtx", banner + "3 4 1\n1 1\n"),
               HasSubstr("line 2: expected a square matrix (a graph), found 3 x 4"));
+  EXPECT_THAT(error_of("g.mtx", banner + "3 3 2 9\n1 2\n2 3\n"),
+              HasSubstr("g.mtx:line 2: expected the end of the line after 'rows columns entries', "
+                        "found '9'"));
   EXPECT_THAT(error_of("g.mtx", banner),
               HasSubstr("expected the size line 'rows columns entries'"));
   EXPECT_THAT(error_of("g.mtx", "%%MatrixMarket matrix array real general\n2 2\n"),

@@ -169,6 +169,17 @@ TEST_F(PathOfFour, FullGraphCountsByHand) {
   EXPECT_EQ(sum, s.peak_device_bytes);
 }
 
+TEST_F(PathOfFour, EvaluationIsCountedInFullAlsoWhenItIsRare) {
+  Problem p = problem(StrategyType::full_graph);
+  p.train.eval_every = 5;
+
+  const Summary s = summarise(record_training(*plan_strategy(p), p, 2, {})[0], 1);
+
+  EXPECT_EQ(s.evaluation.by_kind.at("score").count, 3);
+  EXPECT_EQ(s.evaluation.by_kind.at("spmm").count, 2);
+  EXPECT_EQ(s.evaluation.by_kind.at("all_reduce").count, 1);
+}
+
 TEST_F(PathOfFour, OneDimensionalCountsByHand) {
   const Problem p = problem(StrategyType::spmm_1d);
 
