@@ -1,0 +1,248 @@
+#include "experiments/run_report.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "backends/cpu/cpu.hpp"
+#include "core/base/units.hpp"
+#include "experiments/results.hpp"
+#include "experiments/table.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+/// The first epoch whose loss is no finite number, or null.
+Json diverged_at(const std::vector<EpochReport>& epochs) {
+  for (const EpochReport& report : epochs)
+    if (report.loss && !std::isfinite(*report.loss)) return report.epoch;
+  return nullptr;
+}
+
+std::string percent(const Json& accuracy) {
+  return accuracy.is_null() ? "-" : fmt::format("{:.1f} %", 100 * accuracy.get<double>());
+}
+
+/// A column of the table: its header and each run's cell. Columns of seconds that are zero
+/// everywhere are left out.
+struct Column {
+  std::string header;
+  double Breakdown::*part;
+};
+constexpr std::size_t kParts = 8;
+const std::array<Column, kParts> kColumns{{{"compute", &Breakdown::compute},
+                                           {"internal", &Breakdown::internal},
+                                           {"external", &Breakdown::external},
+                                           {"gradients", &Breakdown::synchronise},
+                                           {"sample", &Breakdown::sample},
+                                           {"load", &Breakdown::load},
+                                           {"other", &Breakdown::other},
+                                           {"(hidden)", &Breakdown::hidden}}};
+
+/// The swept value alone where one key is swept, else the whole label, else the strategy.
+std::pair<std::string, std::string> row_name(const FinishedRun& run) {
+  const std::string& label = run.experiment.label;
+  if (label.empty()) return {"strategy", run.result["strategy"]};
+  const auto equals = label.find('=');
+  if (label.find(", ") != std::string::npos) return {"setting", label};
+  return {label.substr(0, equals), label.substr(equals + 1)};
+}
+
+std::string table_of(const std::vector<FinishedRun>& runs) {
+  std::vector<std::string> header{row_name(runs.front()).first, "epoch"};
+  std::vector<Column> columns;
+  for (const Column& c : kColumns)
+    if (std::any_of(runs.begin(), runs.end(),
+                    [&](const FinishedRun& r) { return r.measured.breakdown.*c.part > 0; }))
+      columns.push_back(c);
+  for (const Column& c : columns) header.push_back(c.header);
+  header.insert(header.end(), {"moved/epoch", "peak/rank", "val", "test"});
+  Table table(header);
+  for (const FinishedRun& run : runs) {
+    const Measurement& m = run.measured;
+    std::vector<std::string> row{row_name(run).second, human_seconds(m.epoch_seconds)};
+    for (const Column& c : columns) row.push_back(human_seconds(m.breakdown.*c.part));
+    row.push_back(human_bytes(m.internal_bytes + m.external_bytes));
+    row.push_back(human_bytes(*std::max_element(m.peak_bytes.begin(), m.peak_bytes.end())));
+    row.push_back(percent(run.result["val_accuracy"]));
+    row.push_back(percent(run.result["test_accuracy"]));
+    table.add(row);
+  }
+  return table.text();
+}
+
+/// Busy seconds of the computing ops of the same epochs, the costliest kind first.
+std::string computing_table(const std::vector<FinishedRun>& runs) {
+  std::map<std::string, double> total;
+  for (const FinishedRun& run : runs)
+    for (const auto& [kind, seconds] : run.measured.breakdown.compute_by_kind)
+      total[kind] += seconds;
+  std::vector<std::string> kinds;
+  for (const auto& [kind, seconds] : total) kinds.push_back(kind);
+  std::sort(kinds.begin(), kinds.end(),
+            [&](const std::string& a, const std::string& b) { return total[a] > total[b]; });
+  std::vector<std::string> header{"compute, by operation"};
+  header.insert(header.end(), kinds.begin(), kinds.end());
+  Table table(header);
+  for (const FinishedRun& run : runs) {
+    const auto& seconds = run.measured.breakdown.compute_by_kind;
+    std::vector<std::string> row{row_name(run).second};
+    for (const std::string& kind : kinds)
+      row.push_back(seconds.contains(kind) ? human_seconds(seconds.at(kind)) : "-");
+    table.add(row);
+  }
+  return table.text();
+}
+
+struct Spread {
+  double mean = 0, deviation = 0;
+};
+
+/// Mean and sample standard deviation of the test accuracies, where all runs have one.
+std::optional<Spread> test_spread(const std::vector<FinishedRun>& runs) {
+  double sum = 0, squares = 0;
+  for (const FinishedRun& run : runs) {
+    if (run.result["test_accuracy"].is_null()) return std::nullopt;
+    const double x = run.result["test_accuracy"];
+    sum += x;
+    squares += x * x;
+  }
+  const auto n = static_cast<double>(runs.size());
+  const double variance = n > 1 ? std::max(0.0, (squares - sum * sum / n) / (n - 1)) : 0;
+  return Spread{sum / n, std::sqrt(variance)};
+}
+
+bool sweeps_only_seeds(const std::vector<FinishedRun>& runs) {
+  return runs.size() > 1 && std::all_of(runs.begin(), runs.end(), [](const FinishedRun& r) {
+           return r.experiment.label.rfind("seed=", 0) == 0 &&
+                  r.experiment.label.find(", ") == std::string::npos;
+         });
+}
+
+bool any_interrupted(const std::vector<FinishedRun>& runs) {
+  return std::any_of(runs.begin(), runs.end(),
+                     [](const FinishedRun& r) { return r.result["interrupted"].get<bool>(); });
+}
+
+}  // namespace
+
+Json epoch_json(const EpochReport& report, double seconds) {
+  const Accuracies scores = report.scores.value_or(Accuracies{});
+  return {{"epoch", report.epoch},
+          {"loss", or_null(report.loss)},
+          {"train_accuracy", or_null(scores.train)},
+          {"val_accuracy", or_null(scores.validation)},
+          {"test_accuracy", or_null(scores.test)},
+          {"seconds", seconds}};
+}
+
+Json result_json(const Experiment& experiment, const Dataset& data, const Outcome& outcome,
+                 const Measurement& m) {
+  const auto best = best_epoch(outcome.epochs);
+  const Accuracies scores = best ? *best->scores : Accuracies{};
+  Json kinds = Json::object();
+  for (const auto& [kind, seconds] : m.breakdown.compute_by_kind) kinds[kind] = seconds;
+  Json result{
+      {"name", experiment.name},
+      {"label", experiment.label},
+      {"interrupted", outcome.interrupted},
+      {"backend", experiment.backend},
+      {"kernels", experiment.kernels == "cpu" ? cpu_kernels_description() : experiment.kernels},
+      {"strategy", experiment.resolved["strategy"]["type"]},
+      {"ranks", experiment.ranks()},
+      {"servers", experiment.servers},
+      {"epochs", outcome.epochs.size()},
+      {"loss", outcome.epochs.empty() ? Json(nullptr) : or_null(outcome.epochs.back().loss)},
+      {"diverged_at_epoch", diverged_at(outcome.epochs)},
+      {"best_epoch", best ? Json(best->epoch) : Json(nullptr)},
+      {"train_accuracy", or_null(scores.train)},
+      {"val_accuracy", or_null(scores.validation)},
+      {"test_accuracy", or_null(scores.test)},
+      {"epoch_seconds", m.epoch_seconds},
+      {"breakdown",
+       {{"compute", m.breakdown.compute},
+        {"internal", m.breakdown.internal},
+        {"external", m.breakdown.external},
+        {"synchronise", m.breakdown.synchronise},
+        {"sample", m.breakdown.sample},
+        {"load", m.breakdown.load},
+        {"other", m.breakdown.other},
+        {"hidden", m.breakdown.hidden}}},
+      {"compute_by_kind", kinds},
+      {"bytes", {{"internal", m.internal_bytes}, {"external", m.external_bytes}}},
+      {"collectives", "flat"},
+      {"peak_bytes", m.peak_bytes},
+      {"dataset",
+       {{"name", data.name},
+        {"vertices", data.vertices()},
+        {"edges", data.edges()},
+        {"generated", data.generated},
+        {"features", data.features ? data.features->provenance() : "none"},
+        {"notes", data.notes}}},
+      {"provenance", provenance()}};
+  return result;
+}
+
+Json sweep_json(const std::vector<FinishedRun>& runs, const std::string& folder,
+                std::size_t missing) {
+  Json out = runs.front().result;
+  out["out_dir"] = folder;
+  out["interrupted"] = missing > 0 || any_interrupted(runs);
+  out["missing"] = missing;
+  if (const auto spread = test_spread(runs)) {
+    out["mean_test_accuracy"] = spread->mean;
+    out["std_test_accuracy"] = spread->deviation;
+  }
+  out["sweep"] = Json::array();
+  for (const FinishedRun& run : runs) out["sweep"].push_back(run.result);
+  return out;
+}
+
+void print_report(const std::vector<FinishedRun>& runs, const std::string& folder,
+                  const std::string& file, std::FILE* to) {
+  const FinishedRun& first = runs.front();
+  fmt::print(to, "\n{}: {} ranks as {}, {} layers, {} epochs\n\n", first.experiment.name,
+             first.experiment.ranks(), first.experiment.backend, first.experiment.model.layers,
+             first.result["epochs"].get<int>());
+  fmt::print(to, "{}\n", table_of(runs));
+  fmt::print(
+      to,
+      "epoch = the parts to its right, on the slowest rank of the median epoch; communication "
+      "counts\n"
+      "where no computation hides it, and (hidden) is what computation hid. internal, external:\n"
+      "features between ranks of the same or of another server; gradients: averaging them; other: "
+      "idle\n"
+      "(hand-overs, cores busy with other ranks). moved: bytes received by all ranks; peak: memory "
+      "of\n"
+      "the largest rank; val, test: accuracy at the best validation epoch.\n");
+  if (!sweeps_only_seeds(runs)) fmt::print(to, "\n{}", computing_table(runs));
+  if (sweeps_only_seeds(runs))
+    if (const auto spread = test_spread(runs))
+      fmt::print(to, "\ntest accuracy over {} seeds: {:.1f} % ± {:.1f}\n", runs.size(),
+                 100 * spread->mean, 100 * spread->deviation);
+  for (const FinishedRun& run : runs)
+    if (!run.result["diverged_at_epoch"].is_null())
+      fmt::print(to,
+                 "\n{}: the loss is not finite since epoch {}: training diverged; try a smaller "
+                 "train.learning_rate\n",
+                 row_name(run).second, run.result["diverged_at_epoch"].get<int>());
+  if (any_interrupted(runs))
+    fmt::print(to,
+               "\ninterrupted: the results above hold the epochs that were done, and are marked\n");
+  fmt::print(to,
+             "\nResults: {}\n"
+             "  timeline.json of a run opens in ui.perfetto.dev: one row per rank and lane\n"
+             "Try next:\n"
+             "  ./orrery plan {}                 what each rank does, moves and holds\n"
+             "  ./orrery run {} --set cluster.ranks=2\n",
+             folder, file, file);
+}
+
+}  // namespace orrery

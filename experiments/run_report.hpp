@@ -1,0 +1,40 @@
+// What a run says about itself: as JSON for machines, as tables for people.
+#pragma once
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "experiments/config.hpp"
+#include "experiments/execute.hpp"
+#include "experiments/measure.hpp"
+
+namespace orrery {
+
+/// One finished combination.
+struct FinishedRun {
+  Experiment experiment;
+  Measurement measured;
+  nlohmann::ordered_json result;  ///< as result.json holds it
+};
+
+/// A line of epochs.jsonl.
+nlohmann::ordered_json epoch_json(const EpochReport& report, double seconds);
+
+/// result.json, but for its "out_dir".
+nlohmann::ordered_json result_json(const Experiment& experiment, const Dataset& data,
+                                   const Outcome& outcome, const Measurement& measured);
+
+/// A sweep as one object (sweep.json): the first combination's result, whose label names it, with
+/// all of them under "sweep" and the mean and deviation of the test accuracies; `missing`
+/// combinations were not run.
+nlohmann::ordered_json sweep_json(const std::vector<FinishedRun>& runs, const std::string& folder,
+                                  std::size_t missing);
+
+/// The tables with their legend, where the results are in `folder`, and what to try next with
+/// `file`.
+void print_report(const std::vector<FinishedRun>& runs, const std::string& folder,
+                  const std::string& file, std::FILE* to);
+
+}  // namespace orrery
