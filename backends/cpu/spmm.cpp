@@ -16,9 +16,10 @@ constexpr std::int64_t kNone = -1;
 /// read.
 constexpr std::int64_t kStreamBytes = std::int64_t{64} << 20;
 
-/// Edges per range: 2 MiB of rows of x.
+/// Edges per range: 8 MiB of rows of x, so that the start of a range, with nothing fetched ahead,
+/// is rare.
 std::int64_t work_per_range(std::int64_t width) {
-  return std::max<std::int64_t>(1024, (std::int64_t{1} << 19) / width);
+  return std::max<std::int64_t>(1024, (std::int64_t{1} << 21) / width);
 }
 
 /// The first row at which rows and edges before it reach `work`.

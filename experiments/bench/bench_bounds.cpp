@@ -29,6 +29,9 @@ template <int lines>
   constexpr std::int64_t width = lines * kLineFloats;
   constexpr std::int64_t ahead = std::clamp<std::int64_t>(4096 / width, 8, 64);
   Line sum[lines] = {};
+  for (std::int64_t e = edges.begin; e < std::min(edges.begin + ahead, edges.end); ++e)
+    for (int l = 0; l < lines; ++l)
+      __builtin_prefetch(x + edges.columns[e] * width + l * kLineFloats, 0, 2);
   for (std::int64_t e = edges.begin; e < edges.end; ++e) {
     __builtin_prefetch(edges.columns + std::min(e + 256, edges.last));
     const float* next = x + edges.columns[std::min(e + ahead, edges.last)] * width;
@@ -75,7 +78,7 @@ float gather_rows_only(const std::vector<Vertex>& columns, const float* x, std::
   ORRERY_ASSERT(width == 16 || width == 64 || width == 128 || width == 256);
   const auto edges = static_cast<std::int64_t>(columns.size());
   std::atomic<float> total = 0;
-  parallel_for(edges, (std::int64_t{1} << 19) / width, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(edges, (std::int64_t{1} << 21) / width, [&](std::int64_t begin, std::int64_t end) {
     total += sum_rows_of({columns.data(), begin, end, edges - 1}, x, width);
   });
   return total;

@@ -28,6 +28,10 @@ void panel_rows(const SpmmArgs& args, std::int64_t begin, std::int64_t end, Pane
   const auto column_of = [last](int v) { return v == vectors - 1 ? last : v * lanes; };
   const std::int64_t rows_ahead = larger(8, smaller(64, 2048 / panel.width));
   const float* x = a.x.first + panel.first;
+  const std::int64_t first = a.offsets[begin],
+                     unasked = smaller(first + rows_ahead, a.offsets[end]);
+  for (std::int64_t e = first; e < unasked; ++e)  // rows that no edge before asked for
+    prefetch(x + a.columns[e] * a.x.ld, vectors * lanes);
   for (std::int64_t r = begin; r < end; ++r) {
     const std::int64_t row_end = a.offsets[r + 1];
     if (a.offsets[r] == row_end && a.beta == 1) continue;
