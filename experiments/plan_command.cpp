@@ -220,7 +220,7 @@ void run_plan(const Options& options) {
     results.push_back(plan_one(experiment, datasets, options));
   if (options.json) {
     Json out = results.front();
-    if (results.size() > 1) out = Json{{"name", out["name"]}, {"sweep", results}};
+    if (results.size() > 1) out["sweep"] = results;
     fmt::print("{}\n", out.dump());
   }
 }
