@@ -208,8 +208,15 @@ Json sweep_json(const std::vector<FinishedRun>& runs, const std::string& folder,
 void print_report(const std::vector<FinishedRun>& runs, const std::string& folder,
                   const std::string& file, std::FILE* to) {
   const FinishedRun& first = runs.front();
-  fmt::print(to, "\n{}: {} ranks as {}, {} layers, {} epochs\n\n", first.experiment.name,
-             first.experiment.ranks(), first.experiment.backend, first.experiment.model.layers,
+  const auto [fewest, most] =
+      std::minmax_element(runs.begin(), runs.end(), [](const FinishedRun& a, const FinishedRun& b) {
+        return a.experiment.ranks() < b.experiment.ranks();
+      });
+  const int from = fewest->experiment.ranks(), up_to = most->experiment.ranks();
+  const std::string ranks =
+      from == up_to ? fmt::format("{}", from) : fmt::format("{} to {}", from, up_to);
+  fmt::print(to, "\n{}: {} rank{} as {}, {} layers, {} epochs\n\n", first.experiment.name, ranks,
+             up_to == 1 ? "" : "s", first.experiment.backend, first.experiment.model.layers,
              first.result["epochs"].get<int>());
   fmt::print(to, "{}\n", table_of(runs));
   fmt::print(
