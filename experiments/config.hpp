@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cluster/placement.hpp"
 #include "core/graph/dataset.hpp"
 #include "core/model/config.hpp"
 #include "core/partition/partition.hpp"
@@ -31,6 +32,7 @@ struct Experiment {
   nlohmann::ordered_json resolved;  ///< the file with every default filled in
 
   int ranks() const { return servers * ranks_per_server; }
+  Placement placement() const { return Placement::uniform(servers, ranks_per_server); }
 };
 
 /// All experiments of a file: one, or one per combination of its sweep (the last key varies

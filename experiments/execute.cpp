@@ -95,7 +95,7 @@ Outcome execute_on_threads(const Problem& problem, const StrategyPlan& plan,
   StopVote vote(options.stop);
   Executor::Options common;
   common.size = problem.ranks();
-  common.ranks_per_server = options.ranks_per_server;
+  common.placement = options.placement;
   common.capacities = options.capacities;
   common.kernel_threads = std::max(1, available_cores() / problem.ranks());
   common.keep_steps = options.keep_steps;
@@ -109,7 +109,7 @@ Outcome execute_on_threads(const Problem& problem, const StrategyPlan& plan,
     train(executor, plan, problem, observer);
     executor.finish();
     RankOutcome& result = outcome.ranks[static_cast<std::size_t>(rank)];
-    result.summary = summarise(recorded[static_cast<std::size_t>(rank)], options.ranks_per_server);
+    result.summary = summarise(recorded[static_cast<std::size_t>(rank)], options.placement);
     result.program = executor.recorder().program();
     result.final_bytes = executor.memory().bytes_in_use();
     result.peak_bytes = executor.memory().peak_bytes();

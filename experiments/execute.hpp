@@ -15,7 +15,7 @@ namespace orrery {
 
 struct ExecuteOptions {
   std::string kernels = "cpu";  ///< cpu | reference
-  int ranks_per_server = 1;
+  Placement placement;
   Capacities capacities;         ///< of each rank
   bool keep_steps = false;       ///< also record what is executed
   std::int64_t guard_bytes = 0;  ///< around every tensor

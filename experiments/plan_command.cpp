@@ -175,7 +175,7 @@ Json plan_one(const Experiment& experiment, DatasetCache& datasets, const Option
 
   std::vector<Summary> ranks;
   for (const Program& program : programs)
-    ranks.push_back(summarise(program, experiment.ranks_per_server));
+    ranks.push_back(summarise(program, experiment.placement()));
   const Summary& largest = *std::max_element(
       ranks.begin(), ranks.end(),
       [](const Summary& a, const Summary& b) { return a.peak_device_bytes < b.peak_device_bytes; });

@@ -50,7 +50,7 @@ FinishedRun run_one(const Experiment& experiment, DatasetCache& datasets,
 
   ExecuteOptions execute;
   execute.kernels = experiment.kernels;
-  execute.ranks_per_server = experiment.ranks_per_server;
+  execute.placement = experiment.placement();
   execute.capacities = device_capacities(experiment);
   execute.timeline_epochs = experiment.timeline_epochs;
   execute.stop = &stop_requested;

@@ -19,7 +19,7 @@ namespace orrery {
 namespace {
 
 /// What one rank brings to a collective.
-struct Call {
+struct Arrival {
   const Op* op = nullptr;
   const HostMemory* memory = nullptr;
 };
@@ -28,7 +28,7 @@ struct Call {
 /// copy, and pass another before anyone may touch its operands again.
 struct Meeting {
   explicit Meeting(int size) : calls(static_cast<std::size_t>(size)) {}
-  std::vector<Call> calls;  // by group index
+  std::vector<Arrival> calls;  // by group index
   int arrived = 0;
   std::uint64_t round = 0;
 };
@@ -102,10 +102,18 @@ struct ThreadWorld::Shared {
 
 class ThreadWorld::Rank final : public Communicator {
  public:
-  Rank(Shared& shared, int rank) : shared_(shared), rank_(rank) {}
+  Rank(Shared& shared, int rank) : Communicator(shared.ranks), shared_(shared), rank_(rank) {}
   std::string_view name() const override { return "threads"; }
 
-  void run(Lane lane, const Op& op, const HostMemory& memory) override {
+  void abort(std::string_view why) noexcept override {
+    const std::lock_guard lock(shared_.mutex);
+    if (shared_.aborted.empty()) shared_.aborted = why;
+    shared_.changed.notify_all();
+  }
+
+ protected:
+  void move(const Call& call, const HostMemory& memory) override {
+    const auto& [lane, op, phase] = call;
     if (const auto* message = std::get_if<SendRecv>(&op)) return exchange(lane, *message, memory);
     const Group group = *group_of(op);
     Meeting& meeting = shared_.meeting(lane, group);
@@ -114,9 +122,9 @@ class ThreadWorld::Rank final : public Communicator {
     shared_.barrier(meeting, true);
     {
       const Shared::Copying copying{shared_};
-      for (const Call& call : meeting.calls)
-        if (call.op->index() != op.index())
-          throw ProgramError(rank_, 0, fmt::format("{} meets {}", kind_of(op), kind_of(*call.op)));
+      for (const Arrival& other : meeting.calls)
+        if (other.op->index() != op.index())
+          throw ProgramError(rank_, 0, fmt::format("{} meets {}", kind_of(op), kind_of(*other.op)));
       std::visit([&](const auto& o) { collect(o, me, meeting, memory); }, op);
     }
     if (const auto* sum = std::get_if<AllReduce>(&op)) {
@@ -125,12 +133,6 @@ class ThreadWorld::Rank final : public Communicator {
       spread(*sum, me, meeting, memory);
     }
     shared_.barrier(meeting, false);
-  }
-
-  void abort(std::string_view why) noexcept override {
-    const std::lock_guard lock(shared_.mutex);
-    if (shared_.aborted.empty()) shared_.aborted = why;
-    shared_.changed.notify_all();
   }
 
  private:
@@ -146,11 +148,37 @@ class ThreadWorld::Rank final : public Communicator {
     if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
   }
 
+  /// A copy of what group index `from` holds.
+  template <class T>
+  void take(const T& op, int from, void* to, const void* source, std::int64_t bytes) {
+    copy(to, source, bytes);
+    if (op.group.rank_of(from) != rank_) count_received(op.group.rank_of(from), bytes);
+  }
+
   void collect(const Broadcast& o, int me, const Meeting& meeting, const HostMemory& memory) {
     if (me == o.root) return;
     const Tensor& source = peer<Broadcast>(meeting, o.root).x;
     match(source.bytes() == o.x.bytes(), o);
-    copy(memory.bytes_at(o.x), bytes_of_peer(meeting, o.root, source), o.x.bytes());
+    take(o, o.root, memory.bytes_at(o.x), bytes_of_peer(meeting, o.root, source), o.x.bytes());
+  }
+
+  void collect(const BroadcastSparse& o, int me, const Meeting& meeting, const HostMemory& memory) {
+    if (me == o.root) return;
+    const auto& source = peer<BroadcastSparse>(meeting, o.root);
+    match(source.a.shape == o.a.shape && source.a.nnz == o.a.nnz, o);
+    const HostMemory& theirs = *meeting.calls[static_cast<std::size_t>(o.root)].memory;
+    const Csr& from = theirs.pattern(source.a);
+    Csr& to = memory.fill_sparse(o.a);
+    take(o, o.root, to.offsets.data(), from.offsets.data(), (o.a.shape.rows + 1) * 8);
+    take(o, o.root, to.columns.data(), from.columns.data(), o.a.nnz * 4);
+    take(o, o.root, memory.bytes_at(o.values), bytes_of_peer(meeting, o.root, source.values),
+         o.values.bytes());
+  }
+
+  void collect(const Reduce& o, int me, const Meeting& meeting, const HostMemory& memory) {
+    const auto from = [&](int i) -> const Tensor& { return peer<Reduce>(meeting, i).x; };
+    for (int i = 0; i < o.group.size; ++i) match(from(i).bytes() == o.x.bytes(), o);
+    if (me == o.root) sum_elements(o, meeting, from, 0, o.x.shape.size(), o.x, 0, memory);
   }
 
   /// Each rank sums one slice into its own operand (which no other rank reads then); spread()
@@ -158,7 +186,7 @@ class ThreadWorld::Rank final : public Communicator {
   void collect(const AllReduce& o, int me, const Meeting& meeting, const HostMemory& memory) {
     const auto from = [&](int i) -> const Tensor& { return peer<AllReduce>(meeting, i).x; };
     for (int i = 0; i < o.group.size; ++i) match(from(i).bytes() == o.x.bytes(), o);
-    sum_elements(meeting, from, slice(o, me), slice(o, me + 1), o.x, slice(o, me), memory);
+    sum_elements(o, meeting, from, slice(o, me), slice(o, me + 1), o.x, slice(o, me), memory);
   }
 
   void spread(const AllReduce& o, int me, const Meeting& meeting, const HostMemory& memory) {
@@ -167,7 +195,7 @@ class ThreadWorld::Rank final : public Communicator {
       if (i == me) continue;
       const std::int64_t begin = slice(o, i) * element, end = slice(o, i + 1) * element;
       const char* from = bytes_of_peer(meeting, i, peer<AllReduce>(meeting, i).x);
-      copy(static_cast<char*>(memory.bytes_at(o.x)) + begin, from + begin, end - begin);
+      take(o, i, static_cast<char*>(memory.bytes_at(o.x)) + begin, from + begin, end - begin);
     }
   }
 
@@ -181,7 +209,7 @@ class ThreadWorld::Rank final : public Communicator {
     for (int i = 0; i < me; ++i) first += (*o.rows)[static_cast<std::size_t>(i)];
     const auto from = [&](int i) -> const Tensor& { return peer<ReduceScatter>(meeting, i).x; };
     for (int i = 0; i < o.group.size; ++i) match(from(i).shape == o.x.shape, o);
-    sum_elements(meeting, from, first * o.x.cols(), (first + o.y.rows()) * o.x.cols(), o.y, 0,
+    sum_elements(o, meeting, from, first * o.x.cols(), (first + o.y.rows()) * o.x.cols(), o.y, 0,
                  memory);
   }
 
@@ -191,7 +219,7 @@ class ThreadWorld::Rank final : public Communicator {
       const Tensor& source = peer<AllGather>(meeting, i).x;
       match(source.rows() == (*o.rows)[static_cast<std::size_t>(i)] && source.cols() == o.y.cols(),
             o);
-      copy(to, bytes_of_peer(meeting, i, source), source.bytes());
+      take(o, i, to, bytes_of_peer(meeting, i, source), source.bytes());
       to += source.bytes();
     }
   }
@@ -207,7 +235,7 @@ class ThreadWorld::Rank final : public Communicator {
             o);
       std::int64_t first = 0;
       for (int j = 0; j < me; ++j) first += (*source.send_rows)[static_cast<std::size_t>(j)];
-      copy(to, bytes_of_peer(meeting, i, source.x) + first * row, rows * row);
+      take(o, i, to, bytes_of_peer(meeting, i, source.x) + first * row, rows * row);
       to += rows * row;
     }
   }
@@ -220,14 +248,17 @@ class ThreadWorld::Rank final : public Communicator {
   /// out[at + (i − begin)] ← Σ over ranks of their operand's element i, for i in [begin, end): in
   /// rank order, so that every world of the same size gives the same bits. `out` may be this rank's
   /// own operand.
-  template <class From>
-  void sum_elements(const Meeting& meeting, const From& from, std::int64_t begin, std::int64_t end,
-                    const Tensor& out, std::int64_t at, const HostMemory& memory) {
+  template <class Collective, class From>
+  void sum_elements(const Collective& op, const Meeting& meeting, const From& from,
+                    std::int64_t begin, std::int64_t end, const Tensor& out, std::int64_t at,
+                    const HostMemory& memory) {
     const auto sum = [&]<class T>(T* to) {
       std::vector<T> total(static_cast<std::size_t>(end - begin));
       for (int i = 0; i < static_cast<int>(meeting.calls.size()); ++i) {
         const T* x = reinterpret_cast<const T*>(bytes_of_peer(meeting, i, from(i))) + begin;
         for (std::size_t k = 0; k < total.size(); ++k) total[k] += x[k];
+        if (op.group.rank_of(i) != rank_)
+          count_received(op.group.rank_of(i), (end - begin) * static_cast<std::int64_t>(sizeof(T)));
       }
       std::copy(total.begin(), total.end(), to);
     };
@@ -259,7 +290,7 @@ class ThreadWorld::Rank final : public Communicator {
       lock.unlock();
       {
         const Shared::Copying copying{shared_};
-        copy(memory.bytes_at(*o.recv), mail.data, mail.bytes);
+        take(o, o.from, memory.bytes_at(*o.recv), mail.data, mail.bytes);
       }
       lock.lock();
       shared_.mail.erase({place, from, rank_});

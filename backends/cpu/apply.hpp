@@ -16,6 +16,7 @@ namespace orrery::cpu {
 
 void apply(const Load& op, const HostMemory& memory, const RangeKernels& kernels);
 void apply(const Fill& op, const HostMemory& memory, const RangeKernels& kernels);
+void apply(const Save& op, const HostMemory& memory, const RangeKernels& kernels);
 void apply(const Copy& op, const HostMemory& memory, const RangeKernels& kernels);
 void apply(const SpMM& op, const HostMemory& memory, const RangeKernels& kernels);
 void apply(const Gemm& op, const HostMemory& memory, const RangeKernels& kernels);

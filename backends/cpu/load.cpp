@@ -35,7 +35,7 @@ void load(const IndexArray& from, const Tensor& to, const HostMemory& memory) {
   copy_all(*from.values, memory.data<Vertex>(to));
 }
 
-void load(const EdgeValues& from, const Tensor& to, const HostMemory& memory) {
+void load(const FloatArray& from, const Tensor& to, const HostMemory& memory) {
   copy_all(*from.values, memory.data<float>(to));
 }
 
@@ -79,6 +79,11 @@ void apply(const Fill& op, const HostMemory& memory, const RangeKernels&) {
     case DType::i32:
       return fill<std::int32_t>(op, memory);
   }
+}
+
+void apply(const Save& op, const HostMemory& memory, const RangeKernels&) {
+  const float* x = memory.data<float>(op.x);
+  op.to->assign(x, x + op.x.shape.size());
 }
 
 void apply(const Copy& op, const HostMemory& memory, const RangeKernels&) {

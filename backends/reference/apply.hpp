@@ -23,6 +23,7 @@ using Integers = Window<std::int32_t>;
 
 void apply(const Load& op, const HostMemory& memory);
 void apply(const Fill& op, const HostMemory& memory);
+void apply(const Save& op, const HostMemory& memory);
 void apply(const Copy& op, const HostMemory& memory);
 void apply(const SpMM& op, const HostMemory& memory);
 void apply(const Gemm& op, const HostMemory& memory);

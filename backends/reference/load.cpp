@@ -24,7 +24,7 @@ void load(const IndexArray& from, const Tensor& to, const HostMemory& memory) {
   for (const Vertex v : *from.values) *out++ = v;
 }
 
-void load(const EdgeValues& from, const Tensor& to, const HostMemory& memory) {
+void load(const FloatArray& from, const Tensor& to, const HostMemory& memory) {
   auto* out = memory.data<float>(to);
   for (const float v : *from.values) *out++ = v;
 }
@@ -63,6 +63,11 @@ void apply(const Fill& op, const HostMemory& memory) {
     case DType::i32:
       return fill<std::int32_t>(op, memory);
   }
+}
+
+void apply(const Save& op, const HostMemory& memory) {
+  const float* x = memory.data<float>(op.x);
+  op.to->assign(x, x + op.x.shape.size());
 }
 
 void apply(const Copy& op, const HostMemory& memory) {

@@ -10,7 +10,16 @@ namespace orrery {
 
 /// Base of everything that Orrery throws on purpose; what() is one line that says what to do.
 class Error : public std::runtime_error {
+ public:
   using std::runtime_error::runtime_error;
+  /// Where it happened, in brackets behind the message.
+  void add_context(const std::string& where) { text_ = what() + (" (" + where + ")"); }
+  const char* what() const noexcept override {
+    return text_.empty() ? std::runtime_error::what() : text_.c_str();
+  }
+
+ private:
+  std::string text_;
 };
 
 /// A setting that cannot be honoured; `path` is the key's path in the experiment file

@@ -79,25 +79,26 @@ void Load::validate() const {
     require(static_cast<std::int64_t>(list->size()) == to.rows(), *this,
             "the source has another number of rows");
   };
-  std::visit(
-      Overload{[&](const FeatureRows& s) { rows_match(s.vertices); },
-               [&](const LabelRows& s) {
-                 rows_match(s.vertices);
-                 require(to.dtype == DType::i32 && to.cols() == s.labels->columns(), *this,
-                         "labels need an i32 tensor with their number of columns");
-               },
-               [&](const IndexArray& s) {
-                 rows_match(s.values);
-                 require(to.dtype == DType::i32 && to.cols() == 1, *this, "needs [n, 1] i32");
-               },
-               [&](const EdgeValues& s) {
-                 rows_match(s.values);
-                 require(to.dtype == DType::f32 && to.cols() == 1, *this, "needs [n, 1] f32");
-               },
-               [&](const UniformWeights&) {
-                 require(to.dtype == DType::f32, *this, "weights are f32");
-               }},
-      from);
+  std::visit(Overload{[&](const FeatureRows& s) { rows_match(s.vertices); },
+                      [&](const LabelRows& s) {
+                        rows_match(s.vertices);
+                        require(to.dtype == DType::i32 && to.cols() == s.labels->columns(), *this,
+                                "labels need an i32 tensor with their number of columns");
+                      },
+                      [&](const IndexArray& s) {
+                        rows_match(s.values);
+                        require(to.dtype == DType::i32 && to.cols() == 1, *this,
+                                "needs [n, 1] i32");
+                      },
+                      [&](const FloatArray& s) {
+                        require(static_cast<std::int64_t>(s.values->size()) == to.shape.size() &&
+                                    to.dtype == DType::f32,
+                                *this, "needs as many f32 elements as there are values");
+                      },
+                      [&](const UniformWeights&) {
+                        require(to.dtype == DType::f32, *this, "weights are f32");
+                      }},
+             from);
   require(to.contiguous() || std::holds_alternative<FeatureRows>(from), *this,
           "to must be contiguous");
 }
@@ -109,7 +110,7 @@ std::string Load::attributes() const {
                              },
                              [](const LabelRows&) { return std::string("labels"); },
                              [](const IndexArray&) { return std::string("indices"); },
-                             [](const EdgeValues&) { return std::string("edge values"); },
+                             [](const FloatArray&) { return std::string("values"); },
                              [](const UniformWeights& s) {
                                return fmt::format("uniform ±{:.6g} parameter {} seed {}", s.limit,
                                                   s.parameter, s.seed);
@@ -122,6 +123,11 @@ std::string Fill::attributes() const { return fmt::format("value={:g}", value); 
 
 void Copy::validate() const {
   require(x.shape == y.shape && x.dtype == y.dtype, *this, "x and y must have equal shapes");
+}
+
+void Save::validate() const {
+  require(x.dtype == DType::f32, *this, "saved tensors are f32");
+  require_contiguous(*this);
 }
 
 // ---- products -----------------------------------------------------------------------------------
@@ -344,6 +350,23 @@ std::string Broadcast::attributes() const {
   return fmt::format("root={} {}", root, to_string(group));
 }
 
+void BroadcastSparse::validate() const {
+  require(root >= 0 && root < group.size, *this, "root must be in the group");
+  require((values.shape == Shape{a.nnz, 1} && values.dtype == DType::f32), *this,
+          "values must be [nnz, 1] f32");
+  require_contiguous(*this);
+}
+std::string BroadcastSparse::attributes() const {
+  return fmt::format("root={} {}", root, to_string(group));
+}
+
+void Reduce::validate() const {
+  require(root >= 0 && root < group.size, *this, "root must be in the group");
+  require(x.dtype != DType::i32, *this, "sums are f32 or f64");
+  require_contiguous(*this);
+}
+std::string Reduce::attributes() const { return fmt::format("root={} {}", root, to_string(group)); }
+
 void AllReduce::validate() const {
   require(x.dtype != DType::i32, *this, "sums are f32 or f64");
   require_contiguous(*this);
@@ -417,9 +440,11 @@ Operands operands_of(const Op& op) {
   return std::visit([](const auto& o) { return o.operands(); }, op);
 }
 
-std::optional<Sparse> sparse_of(const Op& op) {
-  const auto* product = std::get_if<SpMM>(&op);
-  return product ? std::optional(product->a) : std::nullopt;
+std::optional<SparseOperand> sparse_of(const Op& op) {
+  if (const auto* product = std::get_if<SpMM>(&op)) return SparseOperand{product->a, Access::read};
+  if (const auto* moved = std::get_if<BroadcastSparse>(&op))
+    return SparseOperand{moved->a, Access::update};
+  return std::nullopt;
 }
 
 std::optional<Group> group_of(const Op& op) {
@@ -433,11 +458,13 @@ std::optional<Group> group_of(const Op& op) {
 
 std::string to_string(const Op& op) {
   std::string text(kind_of(op));
-  if (const auto a = sparse_of(op)) text += " a=" + to_string(*a);
-  for (const Operand& o : operands_of(op)) {
-    const char sign = o.access == Access::read ? '=' : o.access == Access::write ? '>' : '*';
-    text += fmt::format(" {}{}{}", o.name, sign, to_string(o.tensor));
-  }
+  const auto sign = [](Access access) {
+    return access == Access::read ? '=' : access == Access::write ? '>' : '*';
+  };
+  if (const auto a = sparse_of(op))
+    text += fmt::format(" a{}{}", sign(a->access), to_string(a->sparse));
+  for (const Operand& o : operands_of(op))
+    text += fmt::format(" {}{}{}", o.name, sign(o.access), to_string(o.tensor));
   const std::string rest = std::visit([](const auto& o) { return o.attributes(); }, op);
   return rest.empty() ? text : text + " " + rest;
 }
@@ -457,31 +484,37 @@ void received_bytes(const Op& op, int rank,
   const auto at = [](const auto& rows, int i) {
     return static_cast<double>((*rows)[static_cast<std::size_t>(i)]);
   };
-  std::visit(Overload{[&](const SendRecv& o) {
-                        if (o.recv && o.group.rank_of(o.from) != rank && o.recv->bytes() > 0)
-                          visit(o.group.rank_of(o.from), static_cast<double>(o.recv->bytes()));
-                      },
-                      [&](const Broadcast& o) {
-                        if (o.group.rank_of(o.root) != rank && o.x.bytes() > 0)
-                          visit(o.group.rank_of(o.root), static_cast<double>(o.x.bytes()));
-                      },
-                      [&](const AllReduce& o) {
-                        each_peer(o.group, [&](int) {
-                          return 2.0 * static_cast<double>(o.x.bytes()) / o.group.size;
-                        });
-                      },
-                      [&](const ReduceScatter& o) {
-                        each_peer(o.group, [&](int) { return static_cast<double>(o.y.bytes()); });
-                      },
-                      [&](const AllGather& o) {
-                        each_peer(o.group, [&](int i) { return at(o.rows, i) * row_bytes(o.y); });
-                      },
-                      [&](const AllToAllV& o) {
-                        each_peer(o.group,
-                                  [&](int i) { return at(o.recv_rows, i) * row_bytes(o.y); });
-                      },
-                      [](const auto&) {}},
-             op);
+  const auto from_root = [&](const auto& o, std::int64_t bytes) {
+    if (o.group.rank_of(o.root) != rank && bytes > 0)
+      visit(o.group.rank_of(o.root), static_cast<double>(bytes));
+  };
+  std::visit(
+      Overload{[&](const SendRecv& o) {
+                 if (o.recv && o.group.rank_of(o.from) != rank && o.recv->bytes() > 0)
+                   visit(o.group.rank_of(o.from), static_cast<double>(o.recv->bytes()));
+               },
+               [&](const Broadcast& o) { from_root(o, o.x.bytes()); },
+               [&](const BroadcastSparse& o) { from_root(o, o.a.bytes() + o.values.bytes()); },
+               [&](const Reduce& o) {
+                 if (o.group.rank_of(o.root) == rank)
+                   each_peer(o.group, [&](int) { return static_cast<double>(o.x.bytes()); });
+               },
+               [&](const AllReduce& o) {
+                 each_peer(o.group, [&](int) {
+                   return 2.0 * static_cast<double>(o.x.bytes()) / o.group.size;
+                 });
+               },
+               [&](const ReduceScatter& o) {
+                 each_peer(o.group, [&](int) { return static_cast<double>(o.y.bytes()); });
+               },
+               [&](const AllGather& o) {
+                 each_peer(o.group, [&](int i) { return at(o.rows, i) * row_bytes(o.y); });
+               },
+               [&](const AllToAllV& o) {
+                 each_peer(o.group, [&](int i) { return at(o.recv_rows, i) * row_bytes(o.y); });
+               },
+               [](const auto&) {}},
+      op);
 }
 
 }  // namespace orrery

@@ -73,8 +73,8 @@ struct LabelRows {
 struct IndexArray {
   std::shared_ptr<const std::vector<Vertex>> values;
 };
-/// Values of a sparse pattern, [nnz, 1] f32.
-struct EdgeValues {
+/// Given values, f32: those of a sparse pattern, or of a tensor that was saved.
+struct FloatArray {
   std::shared_ptr<const std::vector<float>> values;
 };
 /// Initial weights, uniform in ±limit: element e of parameter `parameter` is a function of (seed,
@@ -84,7 +84,7 @@ struct UniformWeights {
   std::uint32_t parameter = 0;
   float limit = 0;
 };
-using Source = std::variant<FeatureRows, LabelRows, IndexArray, EdgeValues, UniformWeights>;
+using Source = std::variant<FeatureRows, LabelRows, IndexArray, FloatArray, UniformWeights>;
 
 /// to ← rows of a source; `to` must be contiguous unless the source is FeatureRows.
 struct Load {
@@ -118,6 +118,19 @@ struct Copy {
   double flops() const { return 0; }
   double bytes() const { return static_cast<double>(operands().bytes()); }
   Operands operands() const { return {{"x", x, Access::read}, {"y", y, Access::write}}; }
+  std::string attributes() const { return {}; }
+};
+
+/// to ← x, into memory of the host program: how values leave a run (a checkpoint). `to` has its
+/// values once the lane has passed this op.   Shapes  x [n, f] f32, contiguous
+struct Save {
+  Tensor x;
+  std::shared_ptr<std::vector<float>> to;
+  static constexpr std::string_view kKind = "save";
+  void validate() const;
+  double flops() const { return 0; }
+  double bytes() const { return static_cast<double>(x.bytes()); }
+  Operands operands() const { return {{"x", x, Access::read}}; }
   std::string attributes() const { return {}; }
 };
 
@@ -373,6 +386,42 @@ struct Broadcast {
   std::string attributes() const;
 };
 
+/// A sparse pattern and its values to every rank: a and values of every rank ← those of the root.
+/// On the others `a` is a window of a pattern that was declared by its Counts, at least as large.
+///
+/// Shapes    values [nnz of a, 1] f32.   Cost  8 bytes per row offset, 4 per column number, 4 per
+/// value
+struct BroadcastSparse {
+  Sparse a;
+  Tensor values;
+  int root = 0;
+  Group group;
+  static constexpr std::string_view kKind = "broadcast_sparse";
+  static constexpr bool kCommunicates = true;
+  void validate() const;
+  double flops() const { return 0; }
+  double bytes() const { return static_cast<double>(a.bytes() + values.bytes()); }
+  Operands operands() const { return {{"values", values, Access::update}}; }
+  std::string attributes() const;
+};
+
+/// x of the root ← Σ over ranks of x, summed in rank order (f32 or f64); the others keep theirs.
+struct Reduce {
+  Tensor x;
+  int root = 0;
+  Group group;
+  static constexpr std::string_view kKind = "reduce";
+  static constexpr bool kCommunicates = true;
+  void validate() const;
+  double flops() const {
+    return static_cast<double>(x.shape.size()) * (group.size - 1) / group.size;
+  }
+  /// Of the ranks' average: the root receives x from each of the others.
+  double bytes() const { return static_cast<double>(x.bytes()) * (group.size - 1) / group.size; }
+  Operands operands() const { return {{"x", x, Access::update}}; }
+  std::string attributes() const;
+};
+
 /// x of every rank ← Σ over ranks of x, summed in rank order (f32 or f64).
 struct AllReduce {
   Tensor x;
@@ -430,9 +479,10 @@ struct AllToAllV {
   std::string attributes() const;
 };
 
-using Op = std::variant<Load, Fill, Copy, SpMM, Gemm, GatherRows, ScatterAddRows, Activate,
+using Op = std::variant<Load, Fill, Copy, Save, SpMM, Gemm, GatherRows, ScatterAddRows, Activate,
                         ActivateBackward, ColumnSum, LayerNorm, LayerNormBackward, Loss, Score, Sgd,
-                        Adam, SendRecv, Broadcast, AllReduce, ReduceScatter, AllGather, AllToAllV>;
+                        Adam, SendRecv, Broadcast, BroadcastSparse, Reduce, AllReduce,
+                        ReduceScatter, AllGather, AllToAllV>;
 
 template <class T>
 concept Collective = requires {
@@ -446,17 +496,22 @@ void validate(const Op& op);
 double flops_of(const Op& op);
 double bytes_of(const Op& op);
 Operands operands_of(const Op& op);
+struct SparseOperand {
+  Sparse sparse;
+  Access access = Access::read;
+};
 /// The sparse operand, if the op has one.
-std::optional<Sparse> sparse_of(const Op& op);
+std::optional<SparseOperand> sparse_of(const Op& op);
 /// The group of a collective; nothing for a local op.
 std::optional<Group> group_of(const Op& op);
 /// "spmm a=s0[5x5 nnz 9] values=t1[9x1] x=t2[5x4] y>t3[5x4] beta=0": = reads, > writes, * updates.
 std::string to_string(const Op& op);
 
 /// Logical bytes that `rank` receives from each other rank by a collective (flat attribution):
-/// broadcast: all from the root; all-reduce of n bytes: 2n/p from each peer; reduce-scatter: its
-/// slice from each; all-gather and all-to-all: each peer's rows. Calls visit(peer rank, bytes) for
-/// every peer with bytes > 0; local ops call nothing.
+/// broadcast: all from the root; reduce: the root receives the operand from each; all-reduce of n
+/// bytes: 2n/p from each peer; reduce-scatter: its slice from each; all-gather and all-to-all: each
+/// peer's rows. Calls visit(peer rank, bytes) for every peer with bytes > 0; local ops call
+/// nothing.
 void received_bytes(const Op& op, int rank,
                     const std::function<void(int peer, double bytes)>& visit);
 

@@ -38,6 +38,14 @@ struct Mismatch {
     if (a.root != b.root) return fmt::format("roots {} and {}", a.root, b.root);
     return same(a.x, b.x);
   }
+  std::string operator()(const BroadcastSparse& a, const BroadcastSparse& b) const {
+    if (a.root != b.root) return fmt::format("roots {} and {}", a.root, b.root);
+    return a.a.shape == b.a.shape ? same(a.values, b.values) : "patterns of different shape";
+  }
+  std::string operator()(const Reduce& a, const Reduce& b) const {
+    if (a.root != b.root) return fmt::format("roots {} and {}", a.root, b.root);
+    return same(a.x, b.x);
+  }
   std::string operator()(const AllReduce& a, const AllReduce& b) const { return same(a.x, b.x); }
   std::string operator()(const ReduceScatter& a, const ReduceScatter& b) const {
     return *a.rows == *b.rows ? same(a.x, b.x) : "different row counts";

@@ -62,7 +62,7 @@ class LocalCheck {
     const Clock before = begin_item(s.lane);
     const std::uint32_t item = before[index(s.lane)] + 1;
     if (const auto a = sparse_of(s.op))
-      use(patterns_, a->id, {s.lane, item, {}, false, at_}, before);
+      use(patterns_, a->sparse.id, {s.lane, item, {}, a->access != Access::read, at_}, before);
     for (const Operand& o : operands_of(s.op))
       use(tensors_, o.tensor.id, {s.lane, item, o.tensor, o.access != Access::read, at_}, before);
   }

@@ -1,10 +1,14 @@
 // What a communicator (threads, MPI) implements: every collective on host memory.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "core/ops/ops.hpp"
 #include "core/runtime/memory.hpp"
+#include "core/runtime/runtime.hpp"
 
 namespace orrery {
 
@@ -12,13 +16,35 @@ namespace orrery {
 /// and `comm2` may be inside at the same time.
 class Communicator {
  public:
+  explicit Communicator(int size) : received_(static_cast<std::size_t>(size)) {}
   virtual ~Communicator() = default;
   virtual std::string_view name() const = 0;
+  /// `phase` is what the operation belongs to, for messages.
+  ///
   /// Errors    Aborted when another rank has failed · ProgramError when the ranks' calls do not
-  /// match
-  virtual void run(Lane lane, const Op& op, const HostMemory& memory) = 0;
+  /// match · Error when the others do not answer in time
+  void run(Lane lane, const Op& op, const HostMemory& memory, const Phase& phase = {}) {
+    move({lane, op, phase}, memory);
+  }
   /// Wakes every rank that waits, now and later, with Aborted: this rank has failed.
   virtual void abort(std::string_view why) noexcept = 0;
+  /// Bytes that really came in so far, by the rank they are from; a broadcast counts as from its
+  /// root, whatever way it took.
+  std::vector<std::int64_t> received_from() const { return {received_.begin(), received_.end()}; }
+
+ protected:
+  struct Call {
+    Lane lane;
+    const Op& op;
+    const Phase& phase;
+  };
+  virtual void move(const Call& call, const HostMemory& memory) = 0;
+  void count_received(int from, std::int64_t bytes) {
+    received_[static_cast<std::size_t>(from)] += bytes;
+  }
+
+ private:
+  std::vector<std::atomic<std::int64_t>> received_;
 };
 
 }  // namespace orrery

@@ -1,5 +1,7 @@
 #include "core/runtime/executor.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -43,9 +45,11 @@ void Executor::release(const Tensor& tensor) noexcept {
 }
 
 Sparse Executor::declare(Lane on, Pattern pattern, std::string_view name) {
-  auto csr = std::get<std::shared_ptr<const Csr>>(pattern);
-  const Sparse s = recorder_.declare(on, std::move(pattern), name);
-  memory_.add_sparse(s.id, std::move(csr));
+  const Sparse s = recorder_.declare(on, pattern, name);
+  if (const auto* csr = std::get_if<std::shared_ptr<const Csr>>(&pattern))
+    memory_.add_sparse(s.id, *csr);
+  else
+    memory_.add_sparse_room(s.id, std::get<Counts>(pattern));
   enqueue(on, [] {});
   return s;
 }
@@ -165,13 +169,18 @@ void Executor::enqueue(Lane on, std::function<void()> item) {
 
 void Executor::run(LaneState& state, Lane on, const Op& op, const Phase& phase) {
   const auto group = group_of(op);
-  const auto server = [&](int r) { return r / options_.ranks_per_server; };
   Span span{on, kind_of(op), group.has_value(), false, phase, now(), 0, flops_of(op), bytes_of(op)};
-  if (group) {
-    span.crosses_servers = server(group->first) != server(group->rank_of(group->size - 1));
-    communicator_.run(on, op, memory_);
-  } else {
-    state.kernels->run(op, memory_);
+  if (group) span.crosses_servers = options_.placement.crosses_servers(*group);
+  try {
+    if (group)
+      communicator_.run(on, op, memory_, phase);
+    else
+      state.kernels->run(op, memory_);
+  } catch (const Aborted&) {
+    throw;
+  } catch (Error& error) {
+    error.add_context(fmt::format("in {}, {}", kind_of(op), to_string(phase)));
+    throw;
   }
   span.end = now();
   state.spans.push_back(span);

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/cluster/placement.hpp"
 #include "core/runtime/communicator.hpp"
 #include "core/runtime/kernels.hpp"
 #include "core/runtime/lane_thread.hpp"
@@ -27,7 +28,7 @@ class Executor final : public Runtime {
  public:
   struct Options {
     int rank = 0, size = 1;
-    int ranks_per_server = 1;  ///< for telling internal from external communication
+    Placement placement;  ///< of all ranks, for timelines
     Capacities capacities;
     int kernel_threads = 1;   ///< of the compute lane
     bool keep_steps = false;  ///< also record (tests compare it with a Recorder's list)
@@ -45,7 +46,7 @@ class Executor final : public Runtime {
   int size() const override { return options_.size; }
   Tensor alloc(Shape shape, DType dtype, Space space, std::string_view name) override;
   void release(const Tensor& tensor) noexcept override;
-  /// Requires  a real Csr, not Counts
+  /// Counts make room for a pattern that a BroadcastSparse brings.
   Sparse declare(Lane lane, Pattern pattern, std::string_view name) override;
   void release(const Sparse& sparse) noexcept override;
   void submit(Lane lane, const Op& op) override;

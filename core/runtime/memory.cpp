@@ -67,16 +67,43 @@ bool HostMemory::free(std::uint32_t id) {
 }
 
 void HostMemory::add_sparse(std::uint32_t id, std::shared_ptr<const Csr> pattern) {
+  const std::int64_t bytes = pattern_bytes(*pattern);
+  hold_pattern(id, {std::move(pattern), nullptr, bytes});
+}
+
+void HostMemory::add_sparse_room(std::uint32_t id, const Counts& largest) {
+  auto room = std::make_shared<Csr>();
+  room->offsets.reserve(static_cast<std::size_t>(largest.rows) + 1);
+  room->columns.reserve(static_cast<std::size_t>(largest.nnz));
+  const std::int64_t bytes = Sparse{id, {largest.rows, largest.cols}, largest.nnz}.bytes();
+  hold_pattern(id, {room, room, bytes});
+}
+
+void HostMemory::hold_pattern(std::uint32_t id, HeldPattern pattern) {
   const std::lock_guard lock(mutex_);
   if (patterns_.size() <= id) patterns_.resize(id + 1);
-  held(pattern_bytes(*pattern));
+  held(pattern.bytes);
   patterns_[id] = std::move(pattern);
 }
 
 void HostMemory::remove_sparse(std::uint32_t id) {
   const std::lock_guard lock(mutex_);
-  held(-pattern_bytes(*patterns_[id]));
-  patterns_[id].reset();
+  held(-patterns_[id].bytes);
+  patterns_[id] = {};
+}
+
+Csr& HostMemory::fill_sparse(const Sparse& s) const {
+  const std::lock_guard lock(mutex_);
+  ORRERY_ASSERT(s.id < patterns_.size() && patterns_[s.id].room);
+  Csr& room = *patterns_[s.id].room;
+  const auto offsets = static_cast<std::size_t>(s.shape.rows) + 1;
+  const auto entries = static_cast<std::size_t>(s.nnz);
+  ORRERY_ASSERT(offsets <= room.offsets.capacity() && entries <= room.columns.capacity());
+  room.rows = s.shape.rows;
+  room.cols = s.shape.cols;
+  room.offsets.resize(offsets);
+  room.columns.resize(entries);
+  return room;
 }
 
 bool HostMemory::guards_intact() const {
@@ -96,8 +123,8 @@ std::int64_t HostMemory::peak_bytes() const {
 
 const Csr& HostMemory::pattern(const Sparse& s) const {
   const std::lock_guard lock(mutex_);
-  ORRERY_ASSERT(s.id < patterns_.size() && patterns_[s.id]);
-  return *patterns_[s.id];
+  ORRERY_ASSERT(s.id < patterns_.size() && patterns_[s.id].pattern);
+  return *patterns_[s.id].pattern;
 }
 
 void HostMemory::held(std::int64_t change) {

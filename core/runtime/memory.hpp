@@ -28,6 +28,8 @@ class HostMemory {
   /// Frees allocation `id`; false when its guard bytes were overwritten.
   bool free(std::uint32_t id);
   void add_sparse(std::uint32_t id, std::shared_ptr<const Csr> pattern);
+  /// Room for a pattern of at most so many rows and entries, for fill_sparse().
+  void add_sparse_room(std::uint32_t id, const Counts& largest);
   void remove_sparse(std::uint32_t id);
   /// True while no guard byte of any live allocation has changed.
   bool guards_intact() const;
@@ -47,12 +49,20 @@ class HostMemory {
     return static_cast<char*>(base(t.id)) + t.offset * bytes_of(t.dtype);
   }
   const Csr& pattern(const Sparse& s) const;
+  /// The pattern in a room, sized as `s` says; its contents are the caller's to write.
+  Csr& fill_sparse(const Sparse& s) const;
 
  private:
   struct Block {
     void* raw = nullptr;
     std::int64_t bytes = 0;
   };
+  struct HeldPattern {
+    std::shared_ptr<const Csr> pattern;
+    std::shared_ptr<Csr> room;  ///< the same, where it may be written
+    std::int64_t bytes = 0;
+  };
+  void hold_pattern(std::uint32_t id, HeldPattern pattern);
   void* base(std::uint32_t id) const;
   bool intact(const Block& block) const;
   void held(std::int64_t change);
@@ -61,7 +71,7 @@ class HostMemory {
   mutable std::mutex mutex_;
   std::int64_t in_use_ = 0, peak_ = 0;
   std::vector<Block> blocks_;
-  std::vector<std::shared_ptr<const Csr>> patterns_;
+  std::vector<HeldPattern> patterns_;
 };
 
 }  // namespace orrery

@@ -16,7 +16,7 @@ Totals::Kind Totals::sum() const {
   return all;
 }
 
-Summary summarise(const Program& program, int ranks_per_server) {
+Summary summarise(const Program& program, const Placement& placement) {
   Summary summary;
   summary.peak_device_bytes = program.peak_bytes[static_cast<std::size_t>(Space::device)];
   summary.peak_by_class = program.peak_by_class;
@@ -37,8 +37,7 @@ Summary summarise(const Program& program, int ranks_per_server) {
     kind.flops += flops_of(submit->op);
     kind.bytes += bytes_of(submit->op);
     received_bytes(submit->op, program.rank, [&](int peer, double bytes) {
-      const bool same = peer / ranks_per_server == program.rank / ranks_per_server;
-      (same ? kind.internal : kind.external) += bytes;
+      (placement.same_server(peer, program.rank) ? kind.internal : kind.external) += bytes;
     });
     // Shares of an all-reduce are fractions of bytes that add up to whole ones.
     for (double* sum : {&kind.internal, &kind.external}) *sum = std::round(*sum * 1e6) / 1e6;

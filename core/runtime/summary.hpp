@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "core/cluster/placement.hpp"
 #include "core/runtime/program.hpp"
 
 namespace orrery {
@@ -30,7 +31,6 @@ struct Summary {
   std::map<std::string, std::int64_t> peak_by_class;
 };
 
-/// Server of rank r: r / ranks_per_server.
-Summary summarise(const Program& program, int ranks_per_server);
+Summary summarise(const Program& program, const Placement& placement);
 
 }  // namespace orrery

@@ -91,7 +91,7 @@ LocalMatrix::LocalMatrix(Runtime& rt, const Block& block, int column_tiles, std:
         SparseBuffer(rt, Lane::copy, tile.pattern, fmt::format("graph/{}", name)),
         Buffer(rt, {tile.pattern->nnz(), 1}, DType::f32, fmt::format("graph/{} values", name)),
         first};
-    rt.submit(Lane::copy, Load{EdgeValues{tile.values}, made.values.tensor()});
+    rt.submit(Lane::copy, Load{FloatArray{tile.values}, made.values.tensor()});
     tiles_.push_back(std::move(made));
   }
   rt.wait(Lane::compute, rt.record(Lane::copy));

@@ -289,7 +289,7 @@ TEST_P(Cpu, LoadFillAndCopyEqualReference) {
   exactly([&](World& w) -> Op {
     return Load{IndexArray{vertices}, w.poisoned(3, 1, 0, DType::i32)};
   });
-  exactly([&](World& w) -> Op { return Load{EdgeValues{values}, w.poisoned(40000, 1)}; });
+  exactly([&](World& w) -> Op { return Load{FloatArray{values}, w.poisoned(40000, 1)}; });
   for (const std::int64_t rows : {0, 1, 333})
     exactly([&](World& w) -> Op {
       return Load{UniformWeights{5, 2, 0.5F}, w.poisoned(rows, 101)};

@@ -72,6 +72,76 @@ TEST_P(Collectives, AllReduceSumsOverRanksAlsoWhenElementsAreFewerThanRanks) {
   });
 }
 
+TEST_P(Collectives, ReduceSumsAtTheRootAndLeavesTheOthersAsTheyWere) {
+  on_all([&](int r, Rank& rank, const auto& run) {
+    for (int root = 0; root < p(); ++root) {
+      const Tensor x = rank.tensor(1, 3, {static_cast<float>(r), 1, 2});
+      run(Reduce{x, root, all()});
+      const auto n = static_cast<float>(p());
+      const std::vector<float> sum{n * (n - 1) / 2, n, 2 * n}, mine{static_cast<float>(r), 1, 2};
+      EXPECT_EQ(rank.values(x), r == root ? sum : mine);
+    }
+  });
+}
+
+/// Rank r's pattern: one row per rank, row i holding columns 0 .. (i + r) mod 3 − 1; values 10·r.
+TEST_P(Collectives, BroadcastSparseBringsPatternAndValues) {
+  const auto pattern_of = [&](int r) {
+    Csr a;
+    a.rows = p();
+    a.cols = 3;
+    for (int i = 0; i < p(); ++i) {
+      for (int c = 0; c < (i + r) % 3; ++c) a.columns.push_back(c);
+      a.offsets.push_back(a.nnz());
+    }
+    return a;
+  };
+  on_all([&](int r, Rank& rank, const auto& run) {
+    const auto mine = std::make_shared<const Csr>(pattern_of(r));
+    rank.memory.add_sparse(0, mine);
+    rank.memory.add_sparse_room(1, {p(), 3, 2 * p(), 1});
+    for (int root = 0; root < p(); ++root) {
+      const Csr want = pattern_of(root);
+      const bool is_root = r == root;
+      const Sparse a{is_root ? 0U : 1U, {want.rows, want.cols}, want.nnz()};
+      const Tensor values =
+          rank.tensor(want.nnz(), 1,
+                      std::vector<float>(static_cast<std::size_t>(is_root ? want.nnz() : 0),
+                                         10.0F * static_cast<float>(root)));
+      run(BroadcastSparse{a, values, root, all()});
+      EXPECT_EQ(rank.memory.pattern(a), want);
+      EXPECT_EQ(rank.values(values),
+                std::vector<float>(want.columns.size(), 10.0F * static_cast<float>(root)));
+    }
+  });
+}
+
+/// What comes in, by the rank it is from, is what received_bytes() says of each operation.
+TEST_P(Collectives, CountTheBytesThatCameIn) {
+  ThreadWorld(p()).run([&](int r, Communicator& communicator) {
+    Rank rank;
+    const std::int64_t n = 4 * p();  // every slice of a sum is whole
+    const Tensor x = rank.tensor(n, 1), y = rank.tensor(4, 1), back = rank.tensor(n, 1);
+    const std::vector<std::int64_t> four(static_cast<std::size_t>(p()), 4);
+    const std::vector<Op> ops{Broadcast{x, p() - 1, all()},
+                              Reduce{x, 0, all()},
+                              AllReduce{x, all()},
+                              ReduceScatter{x, y, rows(four), all()},
+                              AllGather{y, x, rows(four), all()},
+                              AllToAllV{x, back, rows(four), rows(four), all()},
+                              SendRecv{x, back, (r + 1) % p(), (r + p() - 1) % p(), all()}};
+    std::vector<double> want(static_cast<std::size_t>(p()), 0);
+    for (const Op& op : ops) {
+      communicator.run(Lane::comm, op, rank.memory);
+      received_bytes(
+          op, r, [&](int peer, double bytes) { want[static_cast<std::size_t>(peer)] += bytes; });
+    }
+
+    const auto came = communicator.received_from();
+    EXPECT_EQ(std::vector<double>(came.begin(), came.end()), want);
+  });
+}
+
 TEST_P(Collectives, ReduceScatterGivesEachRankItsUnevenSlice) {
   std::vector<std::int64_t> sizes;
   for (int i = 0; i < p(); ++i) sizes.push_back(i);  // rank 0 gets nothing

@@ -20,13 +20,16 @@ const std::map<std::string, std::set<std::string>> kAllowed{
     {"core/graph", {"core/base"}},
     {"core/partition", {"core/base", "core/graph"}},
     {"core/ops", {"core/base", "core/graph"}},
-    {"core/runtime", {"core/base", "core/graph", "core/ops"}},
+    {"core/cluster", {"core/base", "core/ops"}},
+    {"core/runtime", {"core/base", "core/graph", "core/ops", "core/cluster"}},
     {"core/model", {"core/base", "core/graph", "core/ops", "core/runtime"}},
     {"core/strategy",
-     {"core/base", "core/graph", "core/ops", "core/runtime", "core/partition", "core/model"}},
+     {"core/base", "core/graph", "core/ops", "core/cluster", "core/runtime", "core/partition",
+      "core/model"}},
     {"backends/reference", {"core/base", "core/graph", "core/ops", "core/runtime"}},
     {"backends/cpu", {"core/base", "core/graph", "core/ops", "core/runtime"}},
     {"backends/comm_threads", {"core/base", "core/graph", "core/ops", "core/runtime"}},
+    {"backends/comm_mpi", {"core/base", "core/graph", "core/ops", "core/cluster", "core/runtime"}},
 };
 /// Headers of libraries that only some rooms may see.
 const std::map<std::string, std::string> kLibraries{

@@ -18,6 +18,8 @@ using testing::execute;
 using testing::make_problem;
 using testing::random_dataset;
 
+const Placement kTwoServers = Placement::uniform(2, 1);
+
 struct Setting {
   StrategyType strategy;
   ModelType model;
@@ -130,7 +132,7 @@ class PathOfFour : public ::testing::Test {
 TEST_F(PathOfFour, FullGraphCountsByHand) {
   const Problem p = problem(StrategyType::full_graph);
 
-  const Summary s = summarise(record_training(*plan_strategy(p), p, 1, {})[0], 1);
+  const Summary s = summarise(record_training(*plan_strategy(p), p, 1, {})[0], kTwoServers);
 
   const auto& ops = s.epoch.by_kind;
   EXPECT_EQ(ops.at("gemm").count, 2);  // X·W and its weight gradient; no gradient for the input
@@ -173,7 +175,7 @@ TEST_F(PathOfFour, EvaluationIsCountedInFullAlsoWhenItIsRare) {
   Problem p = problem(StrategyType::full_graph);
   p.train.eval_every = 5;
 
-  const Summary s = summarise(record_training(*plan_strategy(p), p, 2, {})[0], 1);
+  const Summary s = summarise(record_training(*plan_strategy(p), p, 2, {})[0], kTwoServers);
 
   EXPECT_EQ(s.evaluation.by_kind.at("score").count, 3);
   EXPECT_EQ(s.evaluation.by_kind.at("spmm").count, 2);
@@ -184,7 +186,7 @@ TEST_F(PathOfFour, OneDimensionalCountsByHand) {
   const Problem p = problem(StrategyType::spmm_1d);
 
   const auto programs = record_training(*plan_strategy(p), p, 1, {});
-  const Summary s = summarise(programs[1], 2);
+  const Summary s = summarise(programs[1], Placement::uniform(1, 2));
 
   const auto& ops = s.epoch.by_kind;
   EXPECT_EQ(ops.at("broadcast").count, 4);  // two stages, forward and backward
