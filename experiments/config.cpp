@@ -151,6 +151,28 @@ DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
   return o;
 }
 
+StrategyConfig strategy_config(const Json& s) {
+  StrategyConfig config;
+  config.type = pick<StrategyType>(s["type"], {{"full_graph", StrategyType::full_graph},
+                                               {"spmm_1d", StrategyType::spmm_1d},
+                                               {"spmm_15d", StrategyType::spmm_15d},
+                                               {"spmm_2d", StrategyType::spmm_2d}});
+  config.overlap = s["overlap"];
+  config.permute = s.value("permute", false);
+  config.column_tiles = s.value("column_tiles", 1);
+  config.replication = s.value("replication", 1);
+  if (s.contains("variant"))
+    config.variant =
+        pick<Variant>(s["variant"], {{"row", Variant::row}, {"column", Variant::column}});
+  config.first_layer = FirstLayer::recompute;  // where there is no choice
+  if (s.contains("first_layer"))
+    config.first_layer =
+        pick<FirstLayer>(s["first_layer"], {{"exact", FirstLayer::exact},
+                                            {"recompute", FirstLayer::recompute},
+                                            {"mggcn_compat", FirstLayer::mggcn_compat}});
+  return config;
+}
+
 /// Combinations that the schema cannot express, and defaults that depend on other keys.
 void complete(Json& root) {
   Json& d = root["dataset"];
@@ -220,14 +242,11 @@ Experiment experiment_from(const std::string& label, Json root) {
   e.train.loss =
       pick<LossKind>(t["loss"], {{"softmax", LossKind::softmax}, {"sigmoid", LossKind::sigmoid}});
   e.train.eval_every = t["eval_every"];
+  e.checkpoint_every = t["checkpoint_every"];
   e.train.seed = e.seed;
 
   const Json& s = root["strategy"];
-  e.strategy.type = pick<StrategyType>(
-      s["type"], {{"full_graph", StrategyType::full_graph}, {"spmm_1d", StrategyType::spmm_1d}});
-  e.strategy.overlap = s["overlap"];
-  e.strategy.permute = s.value("permute", false);
-  e.strategy.column_tiles = s["column_tiles"];
+  e.strategy = strategy_config(s);
 
   e.partition.method =
       e.strategy.permute ? "random" : root["partition"]["method"].get<std::string>();

@@ -29,6 +29,7 @@ struct Experiment {
   std::optional<std::int64_t> device_bytes;  ///< of each rank; nothing: unlimited
   std::string backend, kernels;
   int timeline_epochs = 0;
+  int checkpoint_every = 0;         ///< epochs; 0: never
   nlohmann::ordered_json resolved;  ///< the file with every default filled in
 
   int ranks() const { return servers * ranks_per_server; }

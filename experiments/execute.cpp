@@ -111,6 +111,7 @@ Outcome execute_on_threads(const Problem& problem, const StrategyPlan& plan,
     RankOutcome& result = outcome.ranks[static_cast<std::size_t>(rank)];
     result.summary = summarise(recorded[static_cast<std::size_t>(rank)], options.placement);
     result.program = executor.recorder().program();
+    result.received_from = communicator.received_from();
     result.final_bytes = executor.memory().bytes_in_use();
     result.peak_bytes = executor.memory().peak_bytes();
   });

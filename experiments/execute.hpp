@@ -27,9 +27,10 @@ struct ExecuteOptions {
 /// What one rank leaves behind.
 struct RankOutcome {
   std::vector<EpochCost> epochs;
-  Timeline timeline;             ///< of set-up and the first timeline_epochs epochs
-  Summary summary;               ///< of the recorded program
-  Program program;               ///< steps only with keep_steps; peaks always
+  Timeline timeline;                        ///< of set-up and the first timeline_epochs epochs
+  Summary summary;                          ///< of the recorded program
+  Program program;                          ///< steps only with keep_steps; peaks always
+  std::vector<std::int64_t> received_from;  ///< bytes that came in, by the rank they are from
   std::int64_t final_bytes = 0;  ///< tensors and patterns held at the end, counted by the allocator
   std::int64_t peak_bytes = 0;   ///< largest number of bytes held, counted by the allocator
 };

@@ -15,7 +15,8 @@ std::shared_ptr<const Dataset> DatasetCache::load(const Experiment& experiment) 
 
 Problem make_problem(const Experiment& experiment, std::shared_ptr<const Dataset> data) {
   Problem problem;
-  problem.partition = partition_graph(*data->graph, experiment.ranks(), experiment.partition);
+  problem.partition = partition_graph(
+      *data->graph, parts_for(experiment.strategy, experiment.ranks()), experiment.partition);
   problem.data = std::move(data);
   problem.model = experiment.model;
   problem.train = experiment.train;

@@ -15,6 +15,15 @@ enum class ModelType : std::uint8_t { gcn, sage };
 /// takes the row mean.
 enum class Normalisation : std::uint8_t { automatic, symmetric, row };
 
+/// How the first layer's aggregation, whose input may be constant over epochs, is treated.
+///   exact         A·x is computed once and kept where x is constant (no input dropout), else anew
+///                 in every epoch; gradients are exact either way
+///   recompute     A·x anew in every epoch; exact as well
+///   mggcn_compat  the cheaper backward pass of MG-GCN: the first layer's weight gradient leaves
+///   out
+///                 Aᵀ, as does that of every layer that aggregates first. Inexact: for timing only.
+enum class FirstLayer : std::uint8_t { exact, recompute, mggcn_compat };
+
 struct ModelConfig {
   ModelType type = ModelType::gcn;
   int layers = 2;
@@ -35,7 +44,7 @@ struct TrainConfig {
   double weight_decay = 0;
   WeightDecayOn weight_decay_on = WeightDecayOn::all;
   LossKind loss = LossKind::softmax;
-  int eval_every = 1;  ///< exact evaluation after every so many epochs, and after the last
+  int eval_every = 1;  ///< exact evaluation after every so many epochs and after the last; 0: never
   std::uint64_t seed = 0;
 };
 

@@ -15,13 +15,16 @@ struct LayerContext {
   Runtime& rt;
   Products& products;
   Parameters& parameters;
+  FirstLayer first_layer = FirstLayer::exact;
+  bool constant_input = false;  ///< the first layer is given the same rows in every epoch
   /// One product's intermediate at a time, of the narrower of a layer's two widths; alive only
   /// within a call.
   Buffer scratch;
 };
 
 /// Layer `layer` (from 1), widths in → out. A convolution multiplies by W before or after A,
-/// whichever makes the aggregated matrix narrower: before it when in >= out.
+/// whichever makes the aggregated matrix narrower: before it when in >= out. A first layer whose
+/// aggregated input is kept multiplies that by W.
 class Convolution {
  public:
   Convolution(LayerContext& context, int layer, std::int64_t in, std::int64_t out)
@@ -30,6 +33,12 @@ class Convolution {
 
   /// Allocates what forward() keeps for backward().
   virtual void allocate();
+  /// The first layer's aggregated input is computed once, by keep_aggregated(), and for all epochs.
+  bool keeps_aggregated() const {
+    return layer_ == 1 && c_.constant_input && c_.first_layer == FirstLayer::exact;
+  }
+  /// Requires  keeps_aggregated();  slab: room for [rows(1), min(in, out)]
+  void keep_aggregated(const Tensor& x, const Buffer& slab);
   /// y ← conv(x).   Shapes  x [rows(layer − 1), in] · y [rows(layer), out]
   virtual void forward(const Tensor& x, const Tensor& y) = 0;
   /// Sets the weight gradients (this rank's part) and, when asked, dx ← the gradient at x.
@@ -39,14 +48,19 @@ class Convolution {
   virtual bool backward_in_place() const = 0;
 
  protected:
-  bool transform_first() const { return in_ >= out_; }
+  bool transform_first() const { return in_ >= out_ && !keeps_aggregated(); }
+  /// The weight gradient leaves out A (see FirstLayer).
+  bool inexact() const { return c_.first_layer == FirstLayer::mggcn_compat; }
+  /// Columns of this rank in a matrix of the layer's input or output width.
+  std::int64_t local(std::int64_t width) const { return c_.products.columns(width).count; }
   std::int64_t rows_in() const { return c_.products.rows(layer_ - 1); }
   std::int64_t rows_out() const { return c_.products.rows(layer_); }
 
   LayerContext& c_;
   int layer_;
   std::int64_t in_, out_;
-  Buffer aggregated_;  ///< A·x, kept for the weight gradient when A comes first: [rows(layer), in]
+  /// A·x, [rows(layer), in], kept for the weight gradient when A comes first, or for all epochs.
+  Buffer aggregated_;
 };
 
 /// y = A·x·W.   Source  Kipf and Welling 2017

@@ -9,12 +9,13 @@
 namespace orrery {
 
 Model::Model(Runtime& rt, Products& products, const ModelConfig& model, const TrainConfig& train,
-             std::int64_t features, std::int64_t classes)
-    : rt_(rt),
-      products_(products),
-      config_(model),
-      train_(train),
-      context_{rt, products, parameters_, {}} {
+             FirstLayer first_layer, std::int64_t features, std::int64_t classes)
+    : rt_(rt), products_(products), config_(model), train_(train), context_{rt,
+                                                                            products,
+                                                                            parameters_,
+                                                                            first_layer,
+                                                                            model.dropout == 0,
+                                                                            {}} {
   widths_.assign(static_cast<std::size_t>(layers()) + 1, model.hidden);
   widths_.front() = features;
   widths_.back() = classes;
@@ -47,13 +48,13 @@ void Model::allocate_buffers() {
   };
   if (config_.dropout > 0)
     dropped_input_ =
-        Buffer(rt_, {products_.rows(0), width(0)}, DType::f32, "activations/input after dropout");
+        Buffer(rt_, {products_.rows(0), columns(0)}, DType::f32, "activations/input after dropout");
   std::int64_t scratch = 0, widest_aggregate = 0, gradient = 0;
   for (int l = 1; l <= layers(); ++l) {
     Layer& layer = at(l);
     const auto n_in = products_.rows(l - 1), n_out = products_.rows(l);
     const auto narrow = std::min(width(l - 1), width(l));
-    layer.activation = buffer(std::max(n_out * width(l), l == 1 ? 0 : n_in * width(l - 1)),
+    layer.activation = buffer(std::max(n_out * columns(l), n_in * columns(l - 1)),
                               fmt::format("activations/layer {}", l));
     layer.convolution->allocate();
     if (layer.gain >= 0) {
@@ -61,13 +62,19 @@ void Model::allocate_buffers() {
                                 fmt::format("activations/normalised layer {}", l));
       layer.rstd = Buffer(rt_, {n_out, 1}, DType::f32, fmt::format("activations/rstd layer {}", l));
     }
-    scratch = std::max(scratch, std::max(n_in, n_out) * narrow);
+    scratch = std::max(scratch, std::max(n_in, n_out) * products_.columns(narrow).count);
     widest_aggregate = std::max(widest_aggregate, narrow);
-    if (!layer.convolution->backward_in_place()) gradient = std::max(gradient, n_out * width(l));
+    if (!layer.convolution->backward_in_place()) gradient = std::max(gradient, n_out * columns(l));
   }
   context_.scratch = buffer(scratch, "scratch/product");
   if (gradient > 0) gradient_ = buffer(gradient, "scratch/gradient");
-  products_.prepare(widest_aggregate);
+  products_.prepare(widest_aggregate, *std::max_element(widths_.begin(), widths_.end()));
+}
+
+void Model::begin(const Tensor& features) {
+  Layer& first = at(1);
+  if (first.convolution->keeps_aggregated())
+    first.convolution->keep_aggregated(features, first.activation);
 }
 
 Tensor Model::forward(const Tensor& features, Stage stage, int epoch,
@@ -90,7 +97,7 @@ Tensor Model::forward(const Tensor& features, Stage stage, int epoch,
 void Model::finish_forward(int layer, const Tensor& y) {
   const Layer& self = at(layer);
   std::optional<Tensor> bias;
-  if (self.bias >= 0) bias = parameters_.weight(self.bias);
+  if (self.bias >= 0) bias = own_columns(parameters_.weight(self.bias));
   if (last(layer)) {
     if (bias) rt_.submit(Lane::compute, Activate{y, bias, y, Activation::none, std::nullopt});
     return;
@@ -114,7 +121,7 @@ void Model::backward(const Tensor& features, int epoch) {
     const Tensor dz = gradient_at(l);
     finish_backward(l, passed_down, dz);
     std::optional<Tensor> dx;
-    if (l > 1) dx = at(l).activation.view(products_.rows(l - 1), width(l - 1));
+    if (l > 1) dx = at(l).activation.view(products_.rows(l - 1), columns(l - 1));
     at(l).convolution->backward(input(l, features), dz, dx);
     if (dx) passed_down = *dx;
   }
@@ -132,11 +139,14 @@ void Model::finish_backward(int layer, const Tensor& dy, const Tensor& dz) {
                LayerNormBackward{dz, self.normalised.tensor(), self.rstd.tensor(),
                                  parameters_.weight(self.gain), dz, parameters_.gradient(self.gain),
                                  parameters_.gradient(self.shift)});
-  if (self.bias >= 0) rt_.submit(Lane::compute, ColumnSum{dz, parameters_.gradient(self.bias), 0});
+  if (self.bias < 0) return;
+  const Tensor db = parameters_.gradient(self.bias);
+  if (columns(layer) < width(layer)) rt_.submit(Lane::compute, Fill{db, 0});
+  rt_.submit(Lane::compute, ColumnSum{dz, own_columns(db), 0});
 }
 
 Tensor Model::output(int layer) const {
-  return at(layer).activation.view(products_.rows(layer), width(layer));
+  return at(layer).activation.view(products_.rows(layer), columns(layer));
 }
 
 Tensor Model::input(int layer, const Tensor& features) const {
@@ -145,14 +155,23 @@ Tensor Model::input(int layer, const Tensor& features) const {
 }
 
 Tensor Model::gradient_at(int layer) const {
-  return gradient_ ? gradient_.view(products_.rows(layer), width(layer)) : output(layer);
+  return gradient_ ? gradient_.view(products_.rows(layer), columns(layer)) : output(layer);
+}
+
+Tensor Model::own_columns(const Tensor& row) const {
+  const auto [first, count] = products_.columns(row.cols());
+  return row.cols_at(first, count);
 }
 
 std::optional<Dropout> Model::dropout(int layer) const {
   if (!dropout_epoch_) return std::nullopt;
   const Tensor rows = products_.row_ids().rows_at(0, products_.rows(layer));
-  return Dropout{
-      config_.dropout, train_.seed, *dropout_epoch_, static_cast<std::uint32_t>(layer), rows, 0};
+  return Dropout{config_.dropout,
+                 train_.seed,
+                 *dropout_epoch_,
+                 static_cast<std::uint32_t>(layer),
+                 rows,
+                 products_.columns(width(layer)).first};
 }
 
 }  // namespace orrery

@@ -16,20 +16,27 @@ namespace orrery {
 /// Layer l of L: h_l = dropout(ReLU(norm(conv_l(h_{l−1}) + b_l))); the last one is conv + bias
 /// alone. h_0 is the input after dropout.
 ///
-/// Memory per rank, in elements, n_l = rows(l), d_l widths: one buffer per layer, max(n_l·d_l,
-/// n_{l−1}·d_{l−1}), that holds in turn the product, the activation, its gradient, and the gradient
-/// passed down (the first layer passes none down: n_1·d_1); one shared scratch of max_l
-/// n·min(d_{l−1}, d_l); the aggregated input of every layer that aggregates first; with input
-/// dropout a copy of the input; with layer norm the normalised rows of each such layer; for
-/// GraphSAGE one shared gradient buffer. Source    the buffer scheme of MG-GCN 4.2
+/// Memory per rank, in elements, n_l = rows(l), d_l widths (those of this rank's columns): one
+/// buffer per layer, max(n_l·d_l, n_{l−1}·d_{l−1}), that holds in turn the product, the activation,
+/// its gradient, and the gradient passed down; one shared scratch of max_l n·min(d_{l−1}, d_l); the
+/// aggregated input of every layer that aggregates first, and n_1·d_0 where that of the first layer
+/// is kept for all epochs (neither with mggcn_compat); with input dropout a copy of the input; with
+/// layer norm the normalised rows of each such layer; for GraphSAGE one shared gradient buffer.
+///
+/// Source    the buffer scheme of MG-GCN 4.2: L + 3 with the two broadcast buffers of the 1D
+/// product
 class Model {
  public:
   /// `classes` is the width of the last layer. Requires  products are not yet prepared
   Model(Runtime& rt, Products& products, const ModelConfig& model, const TrainConfig& train,
-        std::int64_t features, std::int64_t classes);
+        FirstLayer first_layer, std::int64_t features, std::int64_t classes);
 
-  /// Logits [rows(layers), classes]. With `dropout_epoch` dropout is on, drawn for that epoch;
-  /// without it this is an evaluation. `epoch` names the phases; `stage` is forward or evaluate.
+  /// Computes what is kept of the features for all epochs; once, before the first forward().
+  void begin(const Tensor& features);
+
+  /// Logits [rows(layers), columns(classes)]. With `dropout_epoch` dropout is on, drawn for that
+  /// epoch; without it this is an evaluation. `epoch` names the phases; `stage` is forward or
+  /// evaluate.
   Tensor forward(const Tensor& features, Stage stage, int epoch,
                  std::optional<std::uint32_t> dropout_epoch);
 
@@ -55,6 +62,10 @@ class Model {
   Layer& at(int layer) { return layers_[static_cast<std::size_t>(layer) - 1]; }
   const Layer& at(int layer) const { return layers_[static_cast<std::size_t>(layer) - 1]; }
   std::int64_t width(int level) const { return widths_[static_cast<std::size_t>(level)]; }
+  /// Columns of this rank at a level.
+  std::int64_t columns(int level) const { return products_.columns(width(level)).count; }
+  /// This rank's columns of a parameter row [1, width].
+  Tensor own_columns(const Tensor& row) const;
   /// h_layer, the output of a layer.
   Tensor output(int layer) const;
   /// What the convolution of a layer was given.

@@ -23,9 +23,16 @@ class Products {
   /// Global vertex of each level-0 row, [rows(0), 1] i32.
   virtual Tensor row_ids() const = 0;
 
-  /// Makes room for the products below; called once, before the first, with the widest matrix that
-  /// will be aggregated.
-  virtual void prepare(std::int64_t max_width) = 0;
+  /// The columns that this rank holds of a matrix of the given width (of features, activations,
+  /// gradients); first is a multiple of 8, or the width.
+  struct Columns {
+    std::int64_t first = 0, count = 0;
+  };
+  virtual Columns columns(std::int64_t width) const { return {0, width}; }
+
+  /// Makes room for the products below; called once, before the first, with the widths (of whole
+  /// rows) of the widest matrix that will be aggregated and of any that will be transformed.
+  virtual void prepare(std::int64_t widest_aggregate, std::int64_t widest) = 0;
 
   /// y ← A·x + beta·y.
   ///
@@ -36,13 +43,15 @@ class Products {
   /// dx ← Aᵀ·dy + beta·dx, the adjoint of aggregate.
   virtual void aggregate_adjoint(int layer, const Tensor& dy, const Tensor& dx, float beta) = 0;
 
-  /// y ← x·w + beta·y.   Shapes x [n, f] · w [f, g], the same on all ranks · y [n, g]
+  /// y ← x·w + beta·y.   Shapes x [n, columns(f)] · w [f, g], the same on all ranks · y [n,
+  /// columns(g)]
   virtual void transform(const Tensor& x, const Tensor& w, const Tensor& y, float beta);
 
   /// dx ← dy·wᵀ + beta·dx, the adjoint of transform in x.
   virtual void transform_adjoint(const Tensor& dy, const Tensor& w, const Tensor& dx, float beta);
 
-  /// dw ← xᵀ·dy, the adjoint of transform in w: this rank's part of the sum over ranks.
+  /// dw ← xᵀ·dy, the adjoint of transform in w: this rank's part of the sum over ranks, zero where
+  /// it has none.
   virtual void weight_gradient(const Tensor& x, const Tensor& dy, const Tensor& dw);
 
  protected:

@@ -14,12 +14,12 @@ class SageConvolution final : public Convolution {
     Products& p = c_.products;
     const Tensor w = c_.parameters.weight(neighbour_);
     if (transform_first()) {
-      const Tensor xw = c_.scratch.view(rows_in(), out_);
+      const Tensor xw = c_.scratch.view(rows_in(), local(out_));
       p.transform(x, w, xw, 0);
       p.transform(own(x), c_.parameters.weight(self_), y, 0);
       p.aggregate(layer_, xw, y, 1);
     } else {
-      p.aggregate(layer_, x, aggregated_.tensor(), 0);
+      if (!keeps_aggregated()) p.aggregate(layer_, x, aggregated_.tensor(), 0);
       p.transform(own(x), c_.parameters.weight(self_), y, 0);
       p.transform(aggregated_.tensor(), w, y, 1);
     }
@@ -30,7 +30,7 @@ class SageConvolution final : public Convolution {
     const Tensor w = c_.parameters.weight(neighbour_), dw = c_.parameters.gradient(neighbour_);
     p.weight_gradient(own(x), dy, c_.parameters.gradient(self_));
     if (transform_first()) {
-      const Tensor dxw = c_.scratch.view(rows_in(), out_);
+      const Tensor dxw = c_.scratch.view(rows_in(), local(out_));
       p.aggregate_adjoint(layer_, dy, dxw, 0);
       p.weight_gradient(x, dxw, dw);
       if (!dx) return;
@@ -38,7 +38,7 @@ class SageConvolution final : public Convolution {
     } else {
       p.weight_gradient(aggregated_.tensor(), dy, dw);
       if (!dx) return;
-      const Tensor dax = c_.scratch.view(rows_out(), in_);
+      const Tensor dax = c_.scratch.view(rows_out(), local(in_));
       p.transform_adjoint(dy, w, dax, 0);
       p.aggregate_adjoint(layer_, dax, *dx, 0);
     }

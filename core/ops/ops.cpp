@@ -44,7 +44,8 @@ void validate_dropout(const T& op, std::int64_t rows) {
   if (!op.dropout) return;
   require(op.dropout->p >= 0 && op.dropout->p < 1, op, "dropout must be in [0, 1)");
   require(op.dropout->layer < 4096, op, "dropout layer must be below 4096");
-  require(op.dropout->col0 % 8 == 0, op, "dropout col0 must be a multiple of 8");
+  require(op.dropout->col0 % 8 == 0 || op.operands().begin()->tensor.cols() == 0, op,
+          "dropout col0 must be a multiple of 8");
   require(op.dropout->row_ids.shape == Shape{rows, 1}, op, "row_ids must be [rows, 1]");
 }
 

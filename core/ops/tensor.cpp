@@ -85,6 +85,7 @@ std::string to_string(const Sparse& s) {
 std::string to_string(const Group& g) {
   if (g.size == 1) return fmt::format("rank {}", g.first);
   const int last = g.rank_of(g.size - 1);
+  if (g.stride > 1 && g.size == 2) return fmt::format("ranks {},{}", g.first, last);
   return g.stride == 1 ? fmt::format("ranks {}..{}", g.first, last)
                        : fmt::format("ranks {},{},..,{}", g.first, g.first + g.stride, last);
 }

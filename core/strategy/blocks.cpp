@@ -97,6 +97,13 @@ LocalMatrix::LocalMatrix(Runtime& rt, const Block& block, int column_tiles, std:
   rt.wait(Lane::compute, rt.record(Lane::copy));
 }
 
+std::vector<LocalMatrix> load_matrices(Runtime& rt, const std::vector<Block>& blocks,
+                                       int column_tiles, std::string_view name) {
+  std::vector<LocalMatrix> matrices;
+  for (const Block& block : blocks) matrices.emplace_back(rt, block, column_tiles, name);
+  return matrices;
+}
+
 void LocalMatrix::multiply(Runtime& rt, const Tensor& x, const Tensor& y, float beta) const {
   for (const Tile& tile : tiles_) {
     const Sparse& a = tile.pattern.sparse();

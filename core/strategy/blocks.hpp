@@ -46,4 +46,8 @@ class LocalMatrix {
   std::vector<Tile> tiles_;
 };
 
+/// One matrix per block.
+std::vector<LocalMatrix> load_matrices(Runtime& rt, const std::vector<Block>& blocks,
+                                       int column_tiles, std::string_view name);
+
 }  // namespace orrery

@@ -4,11 +4,11 @@
 // A's rows of a rank are kept as two blocks, [own columns | halo columns], so that the own block is
 // multiplied while the halo travels.
 #include <algorithm>
-#include <numeric>
 
-#include "core/base/parallel.hpp"
 #include "core/strategy/blocks.hpp"
-#include "core/strategy/strategy.hpp"
+#include "core/strategy/once_per_rank.hpp"
+#include "core/strategy/part_source.hpp"
+#include "core/strategy/rows_strategy.hpp"
 
 namespace orrery {
 namespace {
@@ -19,116 +19,122 @@ using RowCounts = std::shared_ptr<const std::vector<std::int64_t>>;  // per rank
 
 /// The structure of one rank.
 struct Part {
-  std::shared_ptr<const std::vector<Vertex>> own;  ///< ascending
-  std::vector<Vertex> halo;                        ///< by owner, ascending within
-  RowCounts receive, send;                         ///< rows from and to each rank
+  std::shared_ptr<const std::vector<Vertex>> own;
+  std::int64_t halo = 0;    ///< distinct rows of other ranks, by owner, ascending within
+  RowCounts receive, send;  ///< rows from and to each rank
   std::shared_ptr<const std::vector<Vertex>>
       send_rows;  ///< own local row of each row sent, by receiver
   Block own_block, halo_block;
 };
 
-/// The vertices of other parts that the rows of `own` need, by owner, ascending within.
-std::vector<Vertex> find_halo(const Adjacency& a, const Partition& partition, int rank,
-                              const std::vector<Vertex>& own) {
-  std::vector<Vertex> halo;
-  for (const Vertex v : own)
-    for (const Vertex u : a.pattern->row(v))
-      if (partition.owner[at(u)] != rank) halo.push_back(u);
-  std::sort(halo.begin(), halo.end());
-  halo.erase(std::unique(halo.begin(), halo.end()), halo.end());
-  std::stable_sort(halo.begin(), halo.end(), [&](Vertex x, Vertex y) {
-    return partition.owner[at(x)] < partition.owner[at(y)];
-  });
-  return halo;
+/// The columns that have an entry, ascending.
+std::vector<Vertex> used_columns(const Csr& a) {
+  std::vector<bool> used(at(a.cols), false);
+  for (const Vertex c : a.columns) used[at(c)] = true;
+  std::vector<Vertex> columns;
+  for (std::size_t c = 0; c < used.size(); ++c)
+    if (used[c]) columns.push_back(static_cast<Vertex>(c));
+  return columns;
+}
+
+std::vector<Vertex> used_rows(const Csr& a) {
+  std::vector<Vertex> rows;
+  for (std::int64_t r = 0; r < a.rows; ++r)
+    if (a.degree(r) > 0) rows.push_back(static_cast<Vertex>(r));
+  return rows;
+}
+
+/// The tiles of all other ranks side by side, their used columns only.
+Block join_halo(const std::vector<Block>& tiles, int rank,
+                const std::vector<std::vector<Vertex>>& used) {
+  const std::int64_t rows = tiles[at(rank)].pattern->rows;
+  std::vector<std::vector<Vertex>> halo_column(tiles.size());  // of each column of a tile
+  auto pattern = std::make_shared<Csr>();
+  for (std::size_t j = 0; j < tiles.size(); ++j) {
+    halo_column[j].resize(at(tiles[j].pattern->cols));
+    for (const Vertex c : used[j]) halo_column[j][at(c)] = static_cast<Vertex>(pattern->cols++);
+  }
+  auto values = std::make_shared<std::vector<float>>();
+  pattern->rows = rows;
+  pattern->offsets.reserve(at(rows) + 1);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::size_t j = 0; j < tiles.size(); ++j) {
+      if (j == at(rank)) continue;
+      const Csr& tile = *tiles[j].pattern;
+      for (EdgeIndex e = tile.offsets[at(r)]; e < tile.offsets[at(r) + 1]; ++e) {
+        pattern->columns.push_back(halo_column[j][at(tile.columns[at(e)])]);
+        values->push_back((*tiles[j].values)[at(e)]);
+      }
+    }
+    pattern->offsets.push_back(pattern->nnz());
+  }
+  return {std::move(pattern), std::move(values)};
+}
+
+/// What a rank receives are the columns of its rows of A that it does not own; what it sends are
+/// its vertices that have an entry in another rank's rows: rows of Aᵀ with an entry in that rank's
+/// columns.
+Part make_part(const PartSource& source, int rank) {
+  Part part;
+  part.own = source.vertices(rank);
+  const auto tiles = source.rows(rank, Direction::forward);
+  const auto adjoint = source.symmetric() ? tiles : source.rows(rank, Direction::adjoint);
+  std::vector<std::vector<Vertex>> used(tiles.size());
+  std::vector<std::int64_t> receive, send;
+  std::vector<Vertex> send_rows;
+  for (std::size_t j = 0; j < tiles.size(); ++j) {
+    std::vector<Vertex> sent;
+    if (j != at(rank)) {
+      used[j] = used_columns(*tiles[j].pattern);
+      sent = used_rows(*adjoint[j].pattern);
+    }
+    receive.push_back(static_cast<std::int64_t>(used[j].size()));
+    send.push_back(static_cast<std::int64_t>(sent.size()));
+    send_rows.insert(send_rows.end(), sent.begin(), sent.end());
+  }
+  part.own_block = tiles[at(rank)];
+  part.halo_block = join_halo(tiles, rank, used);
+  part.halo = part.halo_block.pattern->cols;
+  part.receive = std::make_shared<const std::vector<std::int64_t>>(std::move(receive));
+  part.send = std::make_shared<const std::vector<std::int64_t>>(std::move(send));
+  part.send_rows = std::make_shared<const std::vector<Vertex>>(std::move(send_rows));
+  return part;
 }
 
 class FullGraphPlan final : public StrategyPlan {
  public:
   explicit FullGraphPlan(const Problem& problem)
-      : config_(problem.strategy), adjacency_(normalised_adjacency(*problem.data, problem.model)) {
-    const int ranks = problem.ranks();
-    parts_.resize(at(ranks));
-    const auto members = problem.partition.members();
-    std::vector<Vertex> local(problem.partition.owner.size());  // row of each vertex at its owner
-    for (const auto& own : members)
-      for (std::size_t i = 0; i < own.size(); ++i) local[at(own[i])] = static_cast<Vertex>(i);
-    parallel_for(ranks, 1, [&](std::int64_t r, std::int64_t) {
-      Part& part = parts_[at(r)];
-      part.own = std::make_shared<const std::vector<Vertex>>(members[at(r)]);
-      part.halo = find_halo(adjacency_, problem.partition, static_cast<int>(r), *part.own);
-      std::vector<std::int64_t> receive(at(ranks), 0);
-      for (const Vertex u : part.halo) ++receive[at(problem.partition.owner[at(u)])];
-      part.receive = std::make_shared<const std::vector<std::int64_t>>(std::move(receive));
-      cut(part, problem.partition, static_cast<int>(r), local);
-    });
-    parallel_for(ranks, 1, [&](std::int64_t r, std::int64_t) { find_sends(r, local); });
-  }
+      : config_(problem.strategy), source_(part_source(problem)), parts_(problem.ranks()) {}
 
   std::unique_ptr<Strategy> instantiate(Runtime& rt) const override;
 
  private:
-  void cut(Part& part, const Partition& partition, int rank,
-           const std::vector<Vertex>& local) const {
-    std::vector<std::int32_t> block_of(partition.owner.size());
-    std::vector<Vertex> column = local;
-    for (std::size_t u = 0; u < block_of.size(); ++u)
-      block_of[u] = partition.owner[u] == rank ? 0 : 1;
-    for (std::size_t i = 0; i < part.halo.size(); ++i)
-      column[at(part.halo[i])] = static_cast<Vertex>(i);
-    const std::vector<std::int64_t> widths{static_cast<std::int64_t>(part.own->size()),
-                                           static_cast<std::int64_t>(part.halo.size())};
-    auto blocks = cut_rows(adjacency_, *part.own, block_of, column, widths);
-    part.own_block = std::move(blocks[0]);
-    part.halo_block = std::move(blocks[1]);
-  }
-
-  /// What a rank sends is what the others found in their halos.
-  void find_sends(std::int64_t rank, const std::vector<Vertex>& local) {
-    std::vector<std::int64_t> send;
-    std::vector<Vertex> rows;
-    for (const Part& peer : parts_) {
-      const auto& receive = *peer.receive;
-      const auto first = std::accumulate(receive.begin(), receive.begin() + rank, std::int64_t{0});
-      for (std::int64_t i = 0; i < receive[at(rank)]; ++i)
-        rows.push_back(local[at(peer.halo[at(first + i)])]);
-      send.push_back(receive[at(rank)]);
-    }
-    parts_[at(rank)].send = std::make_shared<const std::vector<std::int64_t>>(std::move(send));
-    parts_[at(rank)].send_rows = std::make_shared<const std::vector<Vertex>>(std::move(rows));
-  }
-
   StrategyConfig config_;
-  Adjacency adjacency_;
-  std::vector<Part> parts_;
+  std::shared_ptr<const PartSource> source_;
+  OncePerRank<Part> parts_;
 };
 
-class FullGraph final : public Strategy {
+class FullGraph final : public RowsStrategy {
  public:
   FullGraph(Runtime& rt, const Part& part, const StrategyConfig& config, bool symmetric)
-      : Strategy(rt),
+      : RowsStrategy(rt, part.own),
         part_(part),
         overlap_(config.overlap),
         own_(rt, part.own_block, config.column_tiles, "own block"),
         halo_(rt, part.halo_block, config.column_tiles, "halo block"),
         halo_adjoint_(rt, transpose(part.halo_block), 1, "halo block transposed"),
-        row_ids_(rt, {own_rows(), 1}, DType::i32, "indices/vertices"),
         send_index_(rt, {send_rows(), 1}, DType::i32, "indices/rows to send") {
     // A symmetric matrix has symmetric diagonal blocks.
     if (!symmetric)
       own_adjoint_.emplace(rt, transpose(part.own_block), config.column_tiles,
                            "own block transposed");
-    rt.submit(Lane::copy, Load{IndexArray{part.own}, row_ids_.tensor()});
     rt.submit(Lane::copy, Load{IndexArray{part.send_rows}, send_index_.tensor()});
     rt.wait(Lane::compute, rt.record(Lane::copy));
   }
 
-  std::shared_ptr<const std::vector<Vertex>> vertices() const override { return part_.own; }
-  std::int64_t rows(int) const override { return own_rows(); }
-  Tensor row_ids() const override { return row_ids_.tensor(); }
-
-  void prepare(std::int64_t max_width) override {
-    sent_ = Buffer(rt_, {send_rows(), max_width}, DType::f32, "halo/rows sent");
-    received_ = Buffer(rt_, {halo_rows(), max_width}, DType::f32, "halo/rows received");
+  void prepare(std::int64_t widest_aggregate, std::int64_t) override {
+    sent_ = Buffer(rt_, {send_rows(), widest_aggregate}, DType::f32, "halo/rows sent");
+    received_ = Buffer(rt_, {halo_rows(), widest_aggregate}, DType::f32, "halo/rows received");
   }
 
   void aggregate(int, const Tensor& x, const Tensor& y, float beta) override {
@@ -152,8 +158,7 @@ class FullGraph final : public Strategy {
   }
 
  private:
-  std::int64_t own_rows() const { return static_cast<std::int64_t>(part_.own->size()); }
-  std::int64_t halo_rows() const { return static_cast<std::int64_t>(part_.halo.size()); }
+  std::int64_t halo_rows() const { return part_.halo; }
   std::int64_t send_rows() const { return static_cast<std::int64_t>(part_.send_rows->size()); }
 
   void exchange(const Tensor& from, const Tensor& to, const RowCounts& out, const RowCounts& in) {
@@ -166,11 +171,12 @@ class FullGraph final : public Strategy {
   bool overlap_;
   LocalMatrix own_, halo_, halo_adjoint_;
   std::optional<LocalMatrix> own_adjoint_;
-  Buffer row_ids_, send_index_, sent_, received_;
+  Buffer send_index_, sent_, received_;
 };
 
 std::unique_ptr<Strategy> FullGraphPlan::instantiate(Runtime& rt) const {
-  return std::make_unique<FullGraph>(rt, parts_[at(rt.rank())], config_, adjacency_.symmetric);
+  const Part& part = parts_.get(rt.rank(), [&] { return make_part(*source_, rt.rank()); });
+  return std::make_unique<FullGraph>(rt, part, config_, source_->symmetric());
 }
 
 }  // namespace

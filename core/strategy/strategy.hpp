@@ -11,6 +11,7 @@
 #include "core/model/products.hpp"
 #include "core/partition/partition.hpp"
 #include "core/strategy/config.hpp"
+#include "core/strategy/part_source.hpp"
 
 namespace orrery {
 
@@ -21,29 +22,38 @@ struct Problem {
   ModelConfig model;
   TrainConfig train;
   StrategyConfig strategy;
-  Partition partition;  ///< one part per rank
+  Partition partition;  ///< as many parts as parts_for(strategy, ranks)
 
-  int ranks() const { return partition.parts; }
+  int ranks() const { return ranks_for(strategy, partition.parts); }
 };
+
+/// Where the problem's strategies get the structure of parts from.
+std::shared_ptr<const PartSource> part_source(const Problem& problem);
 
 /// One rank of a strategy. The default answers are those of whole-graph training.
 class Strategy : public Products {
  public:
   /// Placement: the global vertex of each level-0 row. The rows of the last level are this rank's
-  /// own vertices: every vertex of the graph is in the last level of exactly one rank, so that sums
-  /// over ranks count it once.
+  /// own vertices.
   virtual std::shared_ptr<const std::vector<Vertex>> vertices() const = 0;
   /// Steps: how many optimiser steps make an epoch.
   virtual int steps_per_epoch() const { return 1; }
-  /// Synchronise: gradients ← sum over ranks; the compute lane has it when it goes on. Default: one
-  /// all-reduce over all ranks.
+  /// Placement: ranks, this one among them, whose own vertices are those of the whole graph, each
+  /// once; sums over vertices are sums over this group. Default: all ranks.
+  virtual Group covering_group() const { return world_group(rt_.size()); }
+  /// Whole rows of an activation, where this rank holds some of its columns; else x itself. The
+  /// result is this rank's to overwrite, until the next call.
+  virtual Tensor whole_rows(const Tensor& x, std::int64_t width);
+  /// Synchronise: gradients ← sum over the ranks that hold a share of them; the compute lane has it
+  /// when it goes on. Default: one all-reduce over the covering group.
   virtual void synchronise(const Tensor& gradients);
 
  protected:
   using Products::Products;
 };
 
-/// The structure that a strategy needs, computed once and shared by the ranks of a process.
+/// The structure that a strategy needs, shared by the ranks of a process; that of one rank is made
+/// when the rank asks for it.
 class StrategyPlan {
  public:
   virtual ~StrategyPlan() = default;
@@ -57,5 +67,7 @@ std::unique_ptr<StrategyPlan> plan_strategy(const Problem& problem);
 // One per strategy, in the file of that name.
 std::unique_ptr<StrategyPlan> plan_full_graph(const Problem& problem);
 std::unique_ptr<StrategyPlan> plan_spmm_1d(const Problem& problem);
+std::unique_ptr<StrategyPlan> plan_spmm_15d(const Problem& problem);
+std::unique_ptr<StrategyPlan> plan_spmm_2d(const Problem& problem);
 
 }  // namespace orrery

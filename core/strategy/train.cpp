@@ -28,7 +28,9 @@ class Trainer {
     strategy_ = plan.instantiate(rt);
     load_data();
     model_ = std::make_unique<Model>(rt, *strategy_, problem.model, problem.train,
-                                     problem.data->features->width(), problem.data->labels.classes);
+                                     problem.strategy.first_layer, problem.data->features->width(),
+                                     problem.data->labels.classes);
+    model_->begin(features_.tensor());
   }
 
   void run(TrainObserver& observer) {
@@ -37,7 +39,8 @@ class Trainer {
     for (int epoch = 0; epoch < epochs; ++epoch) {
       for (int i = 0; i < strategy_->steps_per_epoch(); ++i) do_step(epoch, ++step);
       rt_.sync(rt_.record(Lane::compute));
-      const bool evaluates = (epoch + 1) % problem_.train.eval_every == 0 || epoch + 1 == epochs;
+      const int every = problem_.train.eval_every;
+      const bool evaluates = every > 0 && ((epoch + 1) % every == 0 || epoch + 1 == epochs);
       if (!observer.epoch_done(report(epoch, evaluates))) break;
     }
   }
@@ -47,8 +50,10 @@ class Trainer {
     const Dataset& data = *problem_.data;
     const auto vertices = strategy_->vertices();
     const auto n = static_cast<std::int64_t>(vertices->size());
-    features_ = Buffer(rt_, {n, data.features->width()}, DType::f32, "features");
-    rt_.submit(Lane::copy, Load{FeatureRows{data.features, vertices, 0}, features_.tensor()});
+    const auto [first_column, columns] = strategy_->columns(data.features->width());
+    features_ = Buffer(rt_, {n, columns}, DType::f32, "features");
+    rt_.submit(Lane::copy,
+               Load{FeatureRows{data.features, vertices, first_column}, features_.tensor()});
 
     const std::int64_t own = strategy_->rows(problem_.model.layers);
     const auto first = vertices->begin();
@@ -78,11 +83,18 @@ class Trainer {
   }
 
   void do_step(int epoch, int step) {
-    const Tensor logits = model_->forward(features_.tensor(), Stage::forward, epoch,
-                                          static_cast<std::uint32_t>(step));
+    const Tensor own = model_->forward(features_.tensor(), Stage::forward, epoch,
+                                       static_cast<std::uint32_t>(step));
+    const Tensor logits = strategy_->whole_rows(own, classes());
+    const bool whole = logits.id == own.id;
+    const Tensor gradient = whole ? model_->logits_gradient() : logits;
     rt_.submit(Lane::compute,
-               Loss{problem_.train.loss, logits, labels_.tensor(), targets_[0].tensor(),
-                    model_->logits_gradient(), metrics_.tensor().cols_at(0, 1), loss_scale_});
+               Loss{problem_.train.loss, logits, labels_.tensor(), targets_[0].tensor(), gradient,
+                    metrics_.tensor().cols_at(0, 1), loss_scale_});
+    if (!whole) {
+      const auto [first, count] = strategy_->columns(classes());
+      rt_.submit(Lane::compute, Copy{gradient.cols_at(first, count), model_->logits_gradient()});
+    }
     model_->backward(features_.tensor(), epoch);
     rt_.phase({Stage::synchronise, epoch});
     strategy_->synchronise(model_->parameters().gradients());
@@ -93,8 +105,8 @@ class Trainer {
   EpochReport report(int epoch, bool evaluates) {
     rt_.phase({Stage::evaluate, epoch});
     if (evaluates) {
-      const Tensor logits =
-          model_->forward(features_.tensor(), Stage::evaluate, epoch, std::nullopt);
+      const Tensor logits = strategy_->whole_rows(
+          model_->forward(features_.tensor(), Stage::evaluate, epoch, std::nullopt), classes());
       for (std::size_t s = 0; s < kSplits.size(); ++s)
         rt_.submit(Lane::compute,
                    Score{problem_.train.loss, logits, labels_.tensor(), targets_[s].tensor(),
@@ -102,7 +114,7 @@ class Trainer {
     }
     const Tensor summed = metric(0, evaluates ? kMetrics : 1);
     rt_.wait(Lane::comm, rt_.record(Lane::compute));
-    rt_.submit(Lane::comm, AllReduce{summed, world_group(rt_.size())});
+    rt_.submit(Lane::comm, AllReduce{summed, strategy_->covering_group()});
     rt_.wait(Lane::compute, rt_.record(Lane::comm));
 
     EpochReport result{epoch, rt_.scalar(Lane::comm, metric(0, 1)), std::nullopt};
@@ -121,6 +133,8 @@ class Trainer {
     };
     return Accuracies{f1(0), f1(1), f1(2)};
   }
+
+  std::int64_t classes() const { return problem_.data->labels.classes; }
 
   Tensor metric(std::int64_t first, std::int64_t count) const {
     return metrics_.tensor().cols_at(first, count);

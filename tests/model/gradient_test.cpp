@@ -38,7 +38,8 @@ class Bench {
     rt.submit(Lane::compute, Load{LabelRows{labels, strategy_->vertices()}, labels_.tensor()});
     rt.submit(Lane::compute, Load{IndexArray{half}, targets_.tensor()});
     model_ = std::make_unique<Model>(rt, *strategy_, problem.model, problem.train,
-                                     data.features->width(), data.labels.classes);
+                                     problem.strategy.first_layer, data.features->width(),
+                                     data.labels.classes);
   }
 
   /// Biases of exactly zero would put rows without any kept input on the kink of the ReLU.

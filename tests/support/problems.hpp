@@ -44,16 +44,48 @@ inline std::shared_ptr<const Dataset> random_dataset(std::int64_t vertices, std:
   return data;
 }
 
-inline Problem make_problem(std::shared_ptr<const Dataset> data, int ranks, StrategyType strategy,
+/// A strategy with its name in tests.
+struct NamedStrategy {
+  std::string name;
+  StrategyConfig config;
+};
+
+/// Every strategy in each of its variants.
+inline std::vector<NamedStrategy> all_strategies() {
+  StrategyConfig full, row, column, copies, grid;
+  row.type = column.type = StrategyType::spmm_1d;
+  column.variant = Variant::column;
+  copies.type = StrategyType::spmm_15d;
+  StrategyConfig two_copies = copies;
+  two_copies.replication = 2;
+  grid.type = StrategyType::spmm_2d;
+  grid.first_layer = FirstLayer::recompute;
+  return {{"FullGraph", full},
+          {"Spmm1dRow", row},
+          {"Spmm1dColumn", column},
+          {"Spmm15dOneCopy", copies},
+          {"Spmm15dTwoCopies", two_copies},
+          {"Spmm2d", grid}};
+}
+
+inline Problem make_problem(std::shared_ptr<const Dataset> data, int ranks,
+                            const StrategyConfig& strategy,
                             const std::string& partition = "random") {
   Problem problem;
   problem.data = std::move(data);
-  problem.strategy.type = strategy;
+  problem.strategy = strategy;
   problem.train.seed = kSeed;
   problem.train.epochs = 20;
   problem.model.hidden = 16;
-  problem.partition = partition_graph(*problem.data->graph, ranks, {partition, "", kSeed});
+  problem.partition =
+      partition_graph(*problem.data->graph, parts_for(strategy, ranks), {partition, "", kSeed});
   return problem;
+}
+inline Problem make_problem(std::shared_ptr<const Dataset> data, int ranks, StrategyType strategy,
+                            const std::string& partition = "random") {
+  StrategyConfig config;
+  config.type = strategy;
+  return make_problem(std::move(data), ranks, config, partition);
 }
 
 inline Outcome execute(const Problem& problem, const std::string& kernels = "reference") {

@@ -1,0 +1,63 @@
+#include "core/strategy/config.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <vector>
+
+#include "core/base/error.hpp"
+
+namespace orrery {
+namespace {
+
+/// A replication c needs whole columns of the grid (c divides the ranks) and at least one stage in
+/// each of them (c² <= ranks).
+bool possible(int replication, int ranks) {
+  return ranks % replication == 0 && static_cast<std::int64_t>(replication) * replication <= ranks;
+}
+
+void require_replication(int replication, int ranks) {
+  if (replication >= 1 && possible(replication, ranks)) return;
+  std::vector<int> choices;
+  for (int c = 1; c * c <= ranks; ++c)
+    if (possible(c, ranks)) choices.push_back(c);
+  throw ConfigError("strategy.replication",
+                    fmt::format("{} on {} ranks: it must divide them and its square must not "
+                                "exceed them; possible with {} ranks: {}",
+                                replication, ranks, ranks, fmt::join(choices, ", ")));
+}
+
+int side_of(int ranks) {
+  const int side = static_cast<int>(std::lround(std::sqrt(ranks)));
+  if (side * side == ranks) return side;
+  const int below = static_cast<int>(std::sqrt(ranks));
+  throw ConfigError("strategy.type",
+                    fmt::format("spmm_2d needs a square number of ranks, found {}; the nearest are "
+                                "{} ({} x {}) and {} ({} x {})",
+                                ranks, below * below, below, below, (below + 1) * (below + 1),
+                                below + 1, below + 1));
+}
+
+}  // namespace
+
+int parts_for(const StrategyConfig& strategy, int ranks) {
+  switch (strategy.type) {
+    case StrategyType::full_graph:
+    case StrategyType::spmm_1d:
+      return ranks;
+    case StrategyType::spmm_15d:
+      require_replication(strategy.replication, ranks);
+      return ranks / strategy.replication;
+    case StrategyType::spmm_2d:
+      return side_of(ranks);
+  }
+  return ranks;
+}
+
+int ranks_for(const StrategyConfig& strategy, int parts) {
+  if (strategy.type == StrategyType::spmm_15d) return parts * strategy.replication;
+  return strategy.type == StrategyType::spmm_2d ? parts * parts : parts;
+}
+
+}  // namespace orrery

@@ -1,0 +1,56 @@
+#include "core/strategy/part_source.hpp"
+
+#include <mutex>
+
+#include "core/model/adjacency.hpp"
+
+namespace orrery {
+namespace {
+
+class PartsInMemory final : public PartSource {
+ public:
+  PartsInMemory(const Dataset& data, const ModelConfig& model, const Partition& partition)
+      : owner_(partition.owner),
+        row_at_owner_(partition.owner.size()),
+        a_(normalised_adjacency(data, model)) {
+    for (auto& own : partition.members()) {
+      sizes_.push_back(static_cast<std::int64_t>(own.size()));
+      for (std::size_t i = 0; i < own.size(); ++i)
+        row_at_owner_[static_cast<std::size_t>(own[i])] = static_cast<Vertex>(i);
+      vertices_.push_back(std::make_shared<const std::vector<Vertex>>(std::move(own)));
+    }
+  }
+
+  const std::vector<std::int64_t>& sizes() const override { return sizes_; }
+  bool symmetric() const override { return a_.symmetric; }
+  std::shared_ptr<const std::vector<Vertex>> vertices(int part) const override {
+    return vertices_[static_cast<std::size_t>(part)];
+  }
+  std::vector<Block> rows(int part, Direction direction) const override {
+    const bool forward = direction == Direction::forward || a_.symmetric;
+    return cut_rows(forward ? a_ : adjoint(), *vertices(part), owner_, row_at_owner_, sizes_);
+  }
+
+ private:
+  const Adjacency& adjoint() const {
+    std::call_once(transposed_, [this] { adjoint_ = transpose(a_); });
+    return adjoint_;
+  }
+
+  std::vector<std::int32_t> owner_;
+  std::vector<Vertex> row_at_owner_;  ///< of each vertex
+  Adjacency a_;
+  mutable std::once_flag transposed_;
+  mutable Adjacency adjoint_;
+  std::vector<std::int64_t> sizes_;
+  std::vector<std::shared_ptr<const std::vector<Vertex>>> vertices_;
+};
+
+}  // namespace
+
+std::shared_ptr<const PartSource> parts_in_memory(const Dataset& data, const ModelConfig& model,
+                                                  const Partition& partition) {
+  return std::make_shared<const PartsInMemory>(data, model, partition);
+}
+
+}  // namespace orrery

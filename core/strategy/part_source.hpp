@@ -1,0 +1,40 @@
+// The structure of one part of the graph, wherever it comes from: strategies cut their placements
+// out of it, and a rank asks for no part but those it works on.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/graph/dataset.hpp"
+#include "core/model/config.hpp"
+#include "core/partition/partition.hpp"
+#include "core/strategy/blocks.hpp"
+
+namespace orrery {
+
+/// A, with which a model aggregates, or Aᵀ, with which gradients travel back.
+enum class Direction : std::uint8_t { forward, adjoint };
+
+/// Parts of the vertices with their rows of A. Local vertex i of a part is its i-th in ascending
+/// order of global numbers. All calls may come from several threads at once.
+class PartSource {
+ public:
+  virtual ~PartSource() = default;
+  /// Vertices of each part.
+  virtual const std::vector<std::int64_t>& sizes() const = 0;
+  /// Whether A = Aᵀ, values included.
+  virtual bool symmetric() const = 0;
+  /// The global vertices of a part.
+  virtual std::shared_ptr<const std::vector<Vertex>> vertices(int part) const = 0;
+  /// The part's rows of A (or Aᵀ), cut by the part that owns the columns.   Shapes  block j
+  /// [sizes[part], sizes[j]], in local numbers
+  virtual std::vector<Block> rows(int part, Direction direction) const = 0;
+
+  int parts() const { return static_cast<int>(sizes().size()); }
+};
+
+/// From a graph in memory.
+std::shared_ptr<const PartSource> parts_in_memory(const Dataset& data, const ModelConfig& model,
+                                                  const Partition& partition);
+
+}  // namespace orrery

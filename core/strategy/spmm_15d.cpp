@@ -1,0 +1,122 @@
+// The 1.5D product: a grid of (P/c) x c ranks, rank = row·c + column. The c ranks of a row hold the
+// same block of rows of everything; each column multiplies its share of the blocks of columns of A,
+// broadcast within the column, and the partial results are summed within the row.
+//
+// Received per product of width f: n·f/c − own + 2(c − 1)·n·f/P elements.
+//
+// Source    CAGNET 1.5D; MG-GCN 5.1
+// Departs   the loss and the weight gradients are those of the global mean, not of local ones
+#include "core/strategy/once_per_rank.hpp"
+#include "core/strategy/part_source.hpp"
+#include "core/strategy/rows_strategy.hpp"
+#include "core/strategy/staged_broadcasts.hpp"
+
+namespace orrery {
+namespace {
+
+struct Grid {
+  int rows = 1, columns = 1;
+  int row_of(int rank) const { return rank / columns; }
+  int column_of(int rank) const { return rank % columns; }
+  /// The holders of copies of one block of rows.
+  Group row_group(int rank) const { return {1, row_of(rank) * columns, columns, 1}; }
+  /// One holder of every block.
+  Group column_group(int rank) const { return {2, column_of(rank), rows, columns}; }
+  /// The blocks of columns that a column of the grid multiplies: ⌊P/c²⌋ each, the last column the
+  /// rest.
+  int first_stage(int column) const { return column * (rows / columns); }
+  int last_stage(int column) const {
+    return column + 1 == columns ? rows : first_stage(column + 1);
+  }
+};
+
+/// The structure of one rank: the tiles of its stages, of A and of Aᵀ (none where A = Aᵀ).
+struct Tiles {
+  std::vector<Block> forward, adjoint;
+};
+
+class Spmm15d final : public RowsStrategy {
+ public:
+  Spmm15d(Runtime& rt, const PartSource& source, const Grid& grid, const Tiles& tiles,
+          const StrategyConfig& config)
+      : RowsStrategy(rt, source.vertices(grid.row_of(rt.rank()))),
+        grid_(grid),
+        tiles_(load_matrices(rt, tiles.forward, config.column_tiles, "tiles")),
+        adjoint_tiles_(load_matrices(rt, tiles.adjoint, config.column_tiles, "tiles transposed")),
+        product_(rt, grid.column_group(rt.rank()), stages(source, grid, rt.rank()),
+                 config.overlap) {}
+
+  Group covering_group() const override { return grid_.column_group(rt_.rank()); }
+
+  void prepare(std::int64_t widest_aggregate, std::int64_t) override {
+    product_.prepare(widest_aggregate);
+  }
+  void aggregate(int, const Tensor& x, const Tensor& y, float beta) override {
+    multiply(tiles_, x, y, beta);
+  }
+  void aggregate_adjoint(int, const Tensor& dy, const Tensor& dx, float beta) override {
+    multiply(adjoint_tiles_.empty() ? tiles_ : adjoint_tiles_, dy, dx, beta);
+  }
+
+ private:
+  static std::vector<StagedBroadcasts::Stage> stages(const PartSource& source, const Grid& grid,
+                                                     int rank) {
+    std::vector<StagedBroadcasts::Stage> list;
+    const int column = grid.column_of(rank);
+    for (int k = grid.first_stage(column); k < grid.last_stage(column); ++k)
+      list.push_back({k, source.sizes()[static_cast<std::size_t>(k)]});
+    return list;
+  }
+
+  /// What y held before enters the sum over the row once.
+  void multiply(const std::vector<LocalMatrix>& tiles, const Tensor& x, const Tensor& y,
+                float beta) {
+    product_.multiply(tiles, x, y, grid_.column_of(rt_.rank()) == 0 ? beta : 0);
+    if (grid_.columns == 1) return;
+    rt_.wait(Lane::comm, rt_.record(Lane::compute));
+    rt_.submit(Lane::comm, AllReduce{y, grid_.row_group(rt_.rank())});
+    rt_.wait(Lane::compute, rt_.record(Lane::comm));
+  }
+
+  Grid grid_;
+  std::vector<LocalMatrix> tiles_, adjoint_tiles_;
+  StagedBroadcasts product_;
+};
+
+class Spmm15dPlan final : public StrategyPlan {
+ public:
+  explicit Spmm15dPlan(const Problem& problem)
+      : config_(problem.strategy),
+        grid_{problem.partition.parts, problem.strategy.replication},
+        source_(part_source(problem)),
+        tiles_(problem.ranks()) {}
+
+  std::unique_ptr<Strategy> instantiate(Runtime& rt) const override {
+    const Tiles& tiles = tiles_.get(rt.rank(), [&] {
+      return Tiles{
+          own_stages(rt.rank(), Direction::forward),
+          source_->symmetric() ? std::vector<Block>{} : own_stages(rt.rank(), Direction::adjoint)};
+    });
+    return std::make_unique<Spmm15d>(rt, *source_, grid_, tiles, config_);
+  }
+
+ private:
+  std::vector<Block> own_stages(int rank, Direction direction) const {
+    const auto row = source_->rows(grid_.row_of(rank), direction);
+    const int column = grid_.column_of(rank);
+    return {row.begin() + grid_.first_stage(column), row.begin() + grid_.last_stage(column)};
+  }
+
+  StrategyConfig config_;
+  Grid grid_;
+  std::shared_ptr<const PartSource> source_;
+  OncePerRank<Tiles> tiles_;
+};
+
+}  // namespace
+
+std::unique_ptr<StrategyPlan> plan_spmm_15d(const Problem& problem) {
+  return std::make_unique<Spmm15dPlan>(problem);
+}
+
+}  // namespace orrery
