@@ -174,7 +174,7 @@ StrategyConfig strategy_config(const Json& s) {
 }
 
 /// Combinations that the schema cannot express, and defaults that depend on other keys.
-void complete(Json& root) {
+void complete(Json& root, int mpi_ranks) {
   Json& d = root["dataset"];
   if (d.contains("path") == d.contains("generate"))
     throw ConfigError("dataset", d.contains("path")
@@ -198,7 +198,8 @@ void complete(Json& root) {
   if (c.contains("ranks") && c.contains("servers"))
     throw ConfigError("cluster", "\"ranks\" and \"servers\" exclude each other");
   if (c.contains("servers") && !c.contains("ranks_per_server")) c["ranks_per_server"] = 1;
-  if (!c.contains("servers") && !c.contains("ranks")) c["ranks"] = 1;
+  if (!c.contains("servers") && !c.contains("ranks"))
+    c["ranks"] = root["backend"] == "mpi" ? mpi_ranks : 1;
   if (c.contains("servers") &&
       c["servers"].get<int>() * c["ranks_per_server"].get<int>() > kMaxRanks)
     throw ConfigError(
@@ -208,10 +209,10 @@ void complete(Json& root) {
     root["train"]["weight_decay_on"] = root["model"]["type"] == "gcn" ? "first" : "all";
 }
 
-Experiment experiment_from(const std::string& label, Json root) {
+Experiment experiment_from(const std::string& label, Json root, int mpi_ranks) {
   validate_against_schema(root);
   fill_in_defaults(root);
-  complete(root);
+  complete(root, mpi_ranks);
 
   Experiment e;
   e.label = label;
@@ -263,6 +264,7 @@ Experiment experiment_from(const std::string& label, Json root) {
   e.backend = root["backend"];
   e.kernels = root["kernels"];
   e.timeline_epochs = root["timeline"]["epochs"];
+  parts_for(e.strategy, e.ranks());  // a grid that is impossible is told before anything is loaded
   e.resolved = std::move(root);
   return e;
 }
@@ -292,24 +294,25 @@ std::int64_t parse_bytes(const std::string& text, const std::string& path) {
 }
 
 std::vector<Experiment> parse_experiments(const std::string& text, const std::string& origin,
-                                          const std::vector<std::string>& overrides) {
+                                          const std::vector<std::string>& overrides,
+                                          int mpi_ranks) {
   Json root = parse_json(text, origin);
   if (!root.is_object()) throw ConfigError("", origin + ": expected a JSON object");
   for (const std::string& assignment : overrides) apply_override(root, assignment);
   std::vector<Experiment> experiments;
   for (auto& [label, json] : combinations(std::move(root)))
-    experiments.push_back(experiment_from(label, std::move(json)));
+    experiments.push_back(experiment_from(label, std::move(json), mpi_ranks));
   return experiments;
 }
 
 std::vector<Experiment> load_experiments(const std::string& file,
-                                         const std::vector<std::string>& overrides) {
+                                         const std::vector<std::string>& overrides, int mpi_ranks) {
   std::ifstream in(file);
   if (!in || fs::is_directory(file))
     throw ConfigError("", fmt::format("{}: cannot be read; expected an experiment file", file));
   std::stringstream text;
   text << in.rdbuf();
-  auto experiments = parse_experiments(text.str(), file, overrides);
+  auto experiments = parse_experiments(text.str(), file, overrides, mpi_ranks);
   const auto folder = fs::path(file).parent_path();
   // What is not found otherwise may lie beside the experiment file.
   const auto rebase = [&](std::string& path, Json& room, const char* key, bool found) {

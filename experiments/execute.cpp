@@ -40,80 +40,96 @@ class StopVote {
   std::map<int, bool> decisions_;
 };
 
-/// Collects what one rank's epochs cost; on rank 0 also what they learned.
+/// Collects what one rank's epochs cost.
 class RankObserver final : public TrainObserver {
  public:
-  RankObserver(Executor& executor, StopVote& vote, const ExecuteOptions& options, Outcome& outcome,
-               const Progress& progress)
-      : executor_(executor),
-        vote_(vote),
-        options_(options),
-        outcome_(outcome),
-        mine_(outcome.ranks[static_cast<std::size_t>(executor.rank())]),
-        progress_(progress) {
-    mine_.timeline.rank = executor.rank();
+  RankObserver(Executor& executor, const ExecuteOptions& options, const RankHooks& hooks,
+               RankOutcome& outcome)
+      : executor_(executor), options_(options), hooks_(hooks), outcome_(outcome) {
+    outcome_.timeline.rank = executor.rank();
   }
 
   bool epoch_done(const EpochReport& report) override {
-    const bool stop = vote_.stop_after(report.epoch);
+    const bool stop = hooks_.stop_after(report.epoch);
     executor_.finish();
     const Timeline recent = executor_.take_timeline();
-    mine_.epochs.push_back(
-        {epoch_seconds(recent.marks, report.epoch), epoch_breakdown(recent, report.epoch)});
-    if (report.epoch < options_.timeline_epochs)
-      mine_.timeline.spans.insert(mine_.timeline.spans.end(), recent.spans.begin(),
-                                  recent.spans.end());
-    if (executor_.rank() == 0) {
-      outcome_.epochs.push_back(report);
-      outcome_.interrupted = stop;
-      if (progress_) progress_(report, mine_.epochs.back().seconds);
+    if (outcome_.epochs.empty()) {
+      const auto first = std::find_if(recent.marks.begin(), recent.marks.end(),
+                                      [](const Timeline::Mark& m) { return m.phase.in_epoch(); });
+      outcome_.seconds_to_first_epoch = first->at;
     }
+    outcome_.epochs.push_back(
+        {epoch_seconds(recent.marks, report.epoch), epoch_breakdown(recent, report.epoch)});
+    if (static_cast<int>(outcome_.epochs.size()) <= options_.timeline_epochs)
+      outcome_.timeline.spans.insert(outcome_.timeline.spans.end(), recent.spans.begin(),
+                                     recent.spans.end());
+    hooks_.epoch_done(report, outcome_.epochs.back().seconds);
     return !stop;
+  }
+
+  void keep(const Checkpoint& checkpoint) override {
+    if (options_.keep) options_.keep(checkpoint);
   }
 
  private:
   Executor& executor_;
-  StopVote& vote_;
   const ExecuteOptions& options_;
-  Outcome& outcome_;
-  RankOutcome& mine_;
-  const Progress& progress_;
+  const RankHooks& hooks_;
+  RankOutcome& outcome_;
 };
 
 }  // namespace
 
+int epochs_to_record(const Problem& problem) { return std::min(2, problem.train.epochs); }
+
+RankOutcome execute_rank(const Problem& problem, const StrategyPlan& plan,
+                         const ExecuteOptions& options, int rank, int kernel_threads,
+                         Communicator& communicator, const RankHooks& hooks) {
+  Executor::Options own;
+  own.rank = rank;
+  own.size = problem.ranks();
+  own.placement = options.placement;
+  own.capacities = options.capacities;
+  own.kernel_threads = kernel_threads;
+  own.keep_steps = options.keep_steps;
+  own.guard_bytes = options.guard_bytes;
+  RankOutcome outcome;
+  const auto received_before = communicator.received_from();
+  Executor executor(own, kernel_factory(options.kernels), communicator);
+  RankObserver observer(executor, options, hooks, outcome);
+  train(executor, plan, problem, observer, options.control);
+  executor.finish();
+  outcome.program = executor.recorder().program();
+  outcome.received_from = communicator.received_from();
+  for (std::size_t r = 0; r < received_before.size(); ++r)
+    outcome.received_from[r] -= received_before[r];
+  outcome.final_bytes = executor.memory().bytes_in_use();
+  outcome.peak_bytes = executor.memory().peak_bytes();
+  return outcome;
+}
+
 Outcome execute_on_threads(const Problem& problem, const StrategyPlan& plan,
                            const ExecuteOptions& options, const Progress& progress) {
-  const auto make_kernels = kernel_factory(options.kernels);
   require_trainable(problem);
   const auto recorded =
-      record_training(plan, problem, std::min(2, problem.train.epochs), options.capacities);
+      record_training(plan, problem, epochs_to_record(problem), options.capacities);
   check(recorded);
 
   Outcome outcome;
   outcome.ranks.resize(static_cast<std::size_t>(problem.ranks()));
   StopVote vote(options.stop);
-  Executor::Options common;
-  common.size = problem.ranks();
-  common.placement = options.placement;
-  common.capacities = options.capacities;
-  common.kernel_threads = std::max(1, available_cores() / problem.ranks());
-  common.keep_steps = options.keep_steps;
-  common.guard_bytes = options.guard_bytes;
-
+  const int kernel_threads = std::max(1, available_cores() / problem.ranks());
   ThreadWorld(problem.ranks()).run([&](int rank, Communicator& communicator) {
-    Executor::Options own = common;
-    own.rank = rank;
-    Executor executor(own, make_kernels, communicator);
-    RankObserver observer(executor, vote, options, outcome, progress);
-    train(executor, plan, problem, observer);
-    executor.finish();
-    RankOutcome& result = outcome.ranks[static_cast<std::size_t>(rank)];
-    result.summary = summarise(recorded[static_cast<std::size_t>(rank)], options.placement);
-    result.program = executor.recorder().program();
-    result.received_from = communicator.received_from();
-    result.final_bytes = executor.memory().bytes_in_use();
-    result.peak_bytes = executor.memory().peak_bytes();
+    const RankHooks hooks{[&](int epoch) { return vote.stop_after(epoch); },
+                          [&](const EpochReport& report, double seconds) {
+                            if (rank != 0) return;
+                            outcome.epochs.push_back(report);
+                            outcome.interrupted = vote.stop_after(report.epoch);
+                            if (progress) progress(report, seconds);
+                          }};
+    RankOutcome& mine = outcome.ranks[static_cast<std::size_t>(rank)];
+    mine = execute_rank(problem, plan, options, rank, kernel_threads, communicator, hooks);
+    mine.summary = summarise(recorded[static_cast<std::size_t>(rank)], options.placement);
   });
   return outcome;
 }

@@ -1,4 +1,5 @@
-// Runs a training problem for real, with ranks as threads of this process.
+// Runs a training problem for real: one rank of it on any communicator, or all ranks as threads of
+// this process.
 #pragma once
 
 #include <atomic>
@@ -22,6 +23,9 @@ struct ExecuteOptions {
   int timeline_epochs = 3;       ///< epochs whose spans are kept
   /// Set by a signal: all ranks stop after the same epoch.
   const std::atomic<bool>* stop = nullptr;
+  TrainControl control;
+  /// Given the checkpoints of rank 0, on a thread of its own; what it throws ends the run.
+  std::function<void(const Checkpoint&)> keep;
 };
 
 /// What one rank leaves behind.
@@ -31,6 +35,8 @@ struct RankOutcome {
   Summary summary;                          ///< of the recorded program
   Program program;                          ///< steps only with keep_steps; peaks always
   std::vector<std::int64_t> received_from;  ///< bytes that came in, by the rank they are from
+  /// From the start of execute_rank() to that of the first epoch: structure, features, weights.
+  double seconds_to_first_epoch = 0;
   std::int64_t final_bytes = 0;  ///< tensors and patterns held at the end, counted by the allocator
   std::int64_t peak_bytes = 0;   ///< largest number of bytes held, counted by the allocator
 };
@@ -43,6 +49,21 @@ struct Outcome {
 
 /// Called on rank 0 after every epoch with the report and the seconds of that epoch on rank 0.
 using Progress = std::function<void(const EpochReport&, double epoch_seconds)>;
+
+/// Epochs to record for the check and the volumes: the second one shows what the first set up.
+int epochs_to_record(const Problem& problem);
+
+/// How one rank's run is steered and watched.
+struct RankHooks {
+  std::function<bool(int epoch)> stop_after;  ///< asked after every epoch; all ranks alike
+  std::function<void(const EpochReport&, double epoch_seconds)> epoch_done;
+};
+
+/// Runs one rank whose program has been checked, with so many threads for its kernels; everything
+/// but the result's `summary`.   Errors    OutOfMemory, Aborted, whatever a lane throws
+RankOutcome execute_rank(const Problem& problem, const StrategyPlan& plan,
+                         const ExecuteOptions& options, int rank, int kernel_threads,
+                         Communicator& communicator, const RankHooks& hooks);
 
 /// Records two epochs of all ranks, checks them, and runs. Cores are shared fairly: each rank's
 /// kernels use cores / ranks threads.

@@ -4,16 +4,29 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "experiments/commands.hpp"
 #include "experiments/dataset_command.hpp"
+#include "experiments/launch.hpp"
 #include "experiments/validate_json.hpp"
 
 namespace {
 
 constexpr int kFailed = 1, kWrongUse = 2;
+
+/// One of many ranks that make the same mistake says so: rank 0 at once, the others only if they
+/// live on, which means that the mistake was theirs alone.
+int fail(const std::string& message, int exit_code) {
+  const orrery::Launch launch = orrery::launch_from_environment();
+  if (launch.rank > 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+  const std::string rank = launch.rank > 0 ? fmt::format("rank {}: ", launch.rank) : "";
+  fmt::print(stderr, "orrery: error: {}{}\n", rank, message);
+  return exit_code;
+}
 
 /// A mistyped command deserves the nearest one.
 void require_known(const CLI::App& app, const std::string& word) {
@@ -50,17 +63,13 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kWrongUse;
   } catch (const ConfigError& error) {
-    fmt::print(stderr, "orrery: error: {}\n", error.what());
-    return kWrongUse;
+    return fail(error.what(), kWrongUse);
   } catch (const OutOfMemory& error) {
-    fmt::print(
-        stderr,
-        "orrery: error: {}; more ranks, a narrower model or fewer layers need less, and orrery "
-        "plan shows what each rank holds\n",
-        error.what());
-    return kFailed;
+    return fail(fmt::format("{}; more ranks, a narrower model or fewer layers need less, and "
+                            "orrery plan shows what each rank holds",
+                            error.what()),
+                kFailed);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "orrery: error: {}\n", error.what());
-    return kFailed;
+    return fail(error.what(), kFailed);
   }
 }

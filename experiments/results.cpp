@@ -89,12 +89,12 @@ void write_file(const fs::path& file, const std::string& text) {
   }
 }
 
-ResultFolder::ResultFolder(fs::path folder, bool overwrite) : path_(std::move(folder)) {
+ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move(folder)) {
   std::error_code error;
   fs::create_directories(path_, error);
   if (error) throw Error(fmt::format("{}: cannot be created: {}", path_.string(), error.message()));
   for (const char* name : {"result.json", "sweep.json"})
-    if (fs::exists(path_ / name) && !overwrite)
+    if (fs::exists(path_ / name) && existing == Existing::refuse)
       throw Error(fmt::format("{}: already holds a result; give another --out or add --force",
                               path_.string()));
   const fs::path lock = path_ / ".lock";
@@ -105,8 +105,9 @@ ResultFolder::ResultFolder(fs::path folder, bool overwrite) : path_(std::move(fo
     throw Error(
         fmt::format("{}: another run is writing there; give another --out", path_.string()));
   }
-  for (const char* name :
-       {"result.json", "sweep.json", "epochs.jsonl", "timeline.json", "config.json"})
+  if (existing == Existing::resume && fs::exists(checkpoint())) return;
+  for (const char* name : {"result.json", "sweep.json", "epochs.jsonl", "timeline.json",
+                           "config.json", "checkpoint.bin", "failure.json"})
     fs::remove(path_ / name, error);
 }
 

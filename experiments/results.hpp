@@ -11,13 +11,20 @@ namespace orrery {
 /// naming the file and the cause
 void write_file(const std::filesystem::path& file, const std::string& text);
 
+/// What to do with a result that a folder already holds.
+enum class Existing : std::uint8_t {
+  refuse,
+  overwrite,
+  resume  ///< go on where a checkpoint was left; without one as overwrite
+};
+
 /// The folder of one run.
 class ResultFolder {
  public:
   /// Creates the folder (and its parents) and keeps other runs out of it while this object lives.
   /// Errors    Error when it cannot be written, another run is writing it, or it already holds a
-  ///           result and `overwrite` is false
-  ResultFolder(std::filesystem::path folder, bool overwrite);
+  ///           result that may not be replaced
+  ResultFolder(std::filesystem::path folder, Existing existing);
   ~ResultFolder();
   ResultFolder(const ResultFolder&) = delete;
   ResultFolder& operator=(const ResultFolder&) = delete;
@@ -28,6 +35,7 @@ class ResultFolder {
   /// Appends one JSON line to a file of the folder.
   void append_line(const std::string& name, const nlohmann::ordered_json& line) const;
   const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path checkpoint() const { return path_ / "checkpoint.bin"; }
 
  private:
   std::filesystem::path path_;

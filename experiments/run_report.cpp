@@ -26,6 +26,24 @@ Json diverged_at(const std::vector<EpochReport>& epochs) {
   return nullptr;
 }
 
+std::vector<int> servers_of(const Placement& placement, int ranks) {
+  std::vector<int> list;
+  for (int r = 0; r < ranks; ++r) list.push_back(placement.server_of(r));
+  return list;
+}
+
+/// What really came in during the whole run, evaluation included, as the communicators counted it.
+Json received_json(const Outcome& outcome, const Placement& placement) {
+  std::int64_t internal = 0, external = 0;
+  for (std::size_t r = 0; r < outcome.ranks.size(); ++r) {
+    const auto& from = outcome.ranks[r].received_from;
+    for (std::size_t peer = 0; peer < from.size(); ++peer)
+      (placement.same_server(static_cast<int>(r), static_cast<int>(peer)) ? internal : external) +=
+          from[peer];
+  }
+  return {{"internal", internal}, {"external", external}};
+}
+
 std::string percent(const Json& accuracy) {
   return accuracy.is_null() ? "-" : fmt::format("{:.1f} %", 100 * accuracy.get<double>());
 }
@@ -143,8 +161,8 @@ Json epoch_json(const EpochReport& report, double seconds) {
           {"seconds", seconds}};
 }
 
-Json result_json(const Experiment& experiment, const Dataset& data, const Outcome& outcome,
-                 const Measurement& m) {
+Json result_json(const Experiment& experiment, const Dataset& data, const Placement& placement,
+                 const Outcome& outcome, const Measurement& m) {
   const auto best = best_epoch(outcome.epochs);
   const Accuracies scores = best ? *best->scores : Accuracies{};
   Json kinds = Json::object();
@@ -157,7 +175,8 @@ Json result_json(const Experiment& experiment, const Dataset& data, const Outcom
       {"kernels", experiment.kernels == "cpu" ? cpu_kernels_description() : experiment.kernels},
       {"strategy", experiment.resolved["strategy"]["type"]},
       {"ranks", experiment.ranks()},
-      {"servers", experiment.servers},
+      {"servers", placement.servers()},
+      {"server_of_rank", servers_of(placement, experiment.ranks())},
       {"epochs", outcome.epochs.size()},
       {"loss", outcome.epochs.empty() ? Json(nullptr) : or_null(outcome.epochs.back().loss)},
       {"diverged_at_epoch", diverged_at(outcome.epochs)},
@@ -177,7 +196,9 @@ Json result_json(const Experiment& experiment, const Dataset& data, const Outcom
         {"hidden", m.breakdown.hidden}}},
       {"compute_by_kind", kinds},
       {"bytes", {{"internal", m.internal_bytes}, {"external", m.external_bytes}}},
+      {"received_bytes", received_json(outcome, placement)},
       {"collectives", "flat"},
+      {"exact_gradients", experiment.strategy.first_layer != FirstLayer::mggcn_compat},
       {"peak_bytes", m.peak_bytes},
       {"dataset",
        {{"name", data.name},

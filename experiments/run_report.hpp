@@ -24,7 +24,8 @@ nlohmann::ordered_json epoch_json(const EpochReport& report, double seconds);
 
 /// result.json, but for its "out_dir".
 nlohmann::ordered_json result_json(const Experiment& experiment, const Dataset& data,
-                                   const Outcome& outcome, const Measurement& measured);
+                                   const Placement& placement, const Outcome& outcome,
+                                   const Measurement& measured);
 
 /// A sweep as one object (sweep.json): the first combination's result, whose label names it, with
 /// all of them under "sweep" and the mean and deviation of the test accuracies; `missing`

@@ -42,6 +42,15 @@ void Parameters::allocate(Runtime& rt, const TrainConfig& config) {
   }
 }
 
+std::vector<Tensor> Parameters::state() const {
+  std::vector<Tensor> rows{weights_.tensor()};
+  if (first_moment_) {
+    rows.push_back(first_moment_.tensor());
+    rows.push_back(second_moment_.tensor());
+  }
+  return rows;
+}
+
 void Parameters::update(Runtime& rt, const TrainConfig& config, int step) const {
   const auto rate = static_cast<float>(config.learning_rate);
   // Neighbours with the same decay are updated as one run; the padding between them stays zero.

@@ -34,6 +34,10 @@ class Parameters {
   /// All gradients as one row.
   Tensor gradients() const { return gradients_.tensor(); }
 
+  /// The whole state of training: all weights, then the optimiser's moments where it has any, each
+  /// as one row.
+  std::vector<Tensor> state() const;
+
   /// One optimiser step on all parameters; `step` counts from 1.
   void update(Runtime& rt, const TrainConfig& config, int step) const;
 

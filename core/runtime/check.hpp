@@ -28,6 +28,9 @@ std::vector<Finding> find_local_problems(const Program& program);
 /// would wait for each other for ever. Requires  the programs of all ranks, in rank order
 std::vector<Finding> find_collective_problems(std::span<const Program> programs);
 
+/// Errors    ProgramError with the first finding and the number of others, if there are any
+void throw_findings(const std::vector<Finding>& findings);
+
 /// Both of the above.   Errors    ProgramError with the first finding and the number of others
 void check(std::span<const Program> programs);
 

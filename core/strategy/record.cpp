@@ -13,16 +13,22 @@ class Unobserved final : public TrainObserver {
 
 }  // namespace
 
-std::vector<Program> record_training(const StrategyPlan& plan, const Problem& problem, int epochs,
-                                     const Capacities& capacities) {
+Program record_rank(const StrategyPlan& plan, const Problem& problem, int rank, int epochs,
+                    const Capacities& capacities) {
   Problem shortened = problem;
   shortened.train.epochs = epochs;
+  Recorder recorder({rank, problem.ranks(), capacities, true});
+  Unobserved observer;
+  train(recorder, plan, shortened, observer);
+  return recorder.program();
+}
+
+std::vector<Program> record_training(const StrategyPlan& plan, const Problem& problem, int epochs,
+                                     const Capacities& capacities) {
   std::vector<Program> programs(static_cast<std::size_t>(problem.ranks()));
   parallel_for(problem.ranks(), 1, [&](std::int64_t rank, std::int64_t) {
-    Recorder recorder({static_cast<int>(rank), problem.ranks(), capacities, true});
-    Unobserved observer;
-    train(recorder, plan, shortened, observer);
-    programs[static_cast<std::size_t>(rank)] = recorder.program();
+    programs[static_cast<std::size_t>(rank)] =
+        record_rank(plan, problem, static_cast<int>(rank), epochs, capacities);
   });
   return programs;
 }

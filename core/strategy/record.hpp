@@ -9,8 +9,12 @@
 
 namespace orrery {
 
-/// The programs of all ranks, set-up to tear-down, of a run of `epochs` epochs (each evaluated as
+/// The program of one rank, set-up to tear-down, of a run of `epochs` epochs (each evaluated as
 /// the problem says). Errors    OutOfMemory as the real run would throw it
+Program record_rank(const StrategyPlan& plan, const Problem& problem, int rank, int epochs,
+                    const Capacities& capacities);
+
+/// The same of all ranks.
 std::vector<Program> record_training(const StrategyPlan& plan, const Problem& problem, int epochs,
                                      const Capacities& capacities);
 

@@ -22,8 +22,9 @@ std::optional<double> micro_f1(double true_positive, double false_positive, doub
 
 class Trainer {
  public:
-  Trainer(Runtime& rt, const StrategyPlan& plan, const Problem& problem)
-      : rt_(rt), problem_(problem) {
+  Trainer(Runtime& rt, const StrategyPlan& plan, const Problem& problem,
+          const TrainControl& control)
+      : rt_(rt), problem_(problem), control_(control) {
     rt_.phase({Stage::setup});
     strategy_ = plan.instantiate(rt);
     load_data();
@@ -31,21 +32,67 @@ class Trainer {
                                      problem.strategy.first_layer, problem.data->features->width(),
                                      problem.data->labels.classes);
     model_->begin(features_.tensor());
+    if (control.resume) restore(*control.resume);
   }
 
   void run(TrainObserver& observer) {
     const int epochs = problem_.train.epochs;
-    int step = 0;
-    for (int epoch = 0; epoch < epochs; ++epoch) {
+    const int first = control_.resume ? control_.resume->epochs : 0;
+    int step = first * strategy_->steps_per_epoch();
+    for (int epoch = first; epoch < epochs; ++epoch) {
       for (int i = 0; i < strategy_->steps_per_epoch(); ++i) do_step(epoch, ++step);
       rt_.sync(rt_.record(Lane::compute));
       const int every = problem_.train.eval_every;
       const bool evaluates = every > 0 && ((epoch + 1) % every == 0 || epoch + 1 == epochs);
-      if (!observer.epoch_done(report(epoch, evaluates))) break;
+      const bool stops = !observer.epoch_done(report(epoch, evaluates));
+      const int k = control_.checkpoint_every;
+      if (k > 0 && ((epoch + 1) % k == 0 || stops)) keep_checkpoint(epoch + 1, observer);
+      if (stops) break;
     }
+    finish_checkpoint();
   }
 
  private:
+  void restore(const Checkpoint& from) {
+    const auto rows = model_->parameters().state();
+    const auto fits = [&](std::size_t i) {
+      return from.state[i].size() == static_cast<std::size_t>(rows[i].cols());
+    };
+    bool same = from.state.size() == rows.size();
+    for (std::size_t i = 0; same && i < rows.size(); ++i) same = fits(i);
+    if (!same) throw ConfigError("", "the checkpoint holds weights of another model");
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto values = std::make_shared<const std::vector<float>>(from.state[i]);
+      rt_.submit(Lane::compute, Load{FloatArray{values}, rows[i]});
+    }
+  }
+
+  /// The values leave on the copy lane and are kept on the host lane, while the next epoch runs.
+  void keep_checkpoint(int epochs, TrainObserver& observer) {
+    if (rt_.rank() != 0) return;
+    finish_checkpoint();
+    rt_.wait(Lane::copy, rt_.record(Lane::compute));
+    std::vector<std::shared_ptr<std::vector<float>>> saved;
+    std::int64_t bytes = 0;
+    for (const Tensor& row : model_->parameters().state()) {
+      saved.push_back(std::make_shared<std::vector<float>>());
+      rt_.submit(Lane::copy, Save{row, saved.back()});
+      bytes += row.bytes();
+    }
+    rt_.wait(Lane::compute, rt_.record(Lane::copy));
+    rt_.wait(Lane::host, rt_.record(Lane::copy));
+    checkpoint_ = rt_.host(Lane::host, [=, &observer] {
+      Checkpoint checkpoint{epochs, {}};
+      for (const auto& row : saved) checkpoint.state.push_back(std::move(*row));
+      observer.keep(checkpoint);
+      return HostWork{"checkpoint", 1, bytes, 1};
+    });
+  }
+  void finish_checkpoint() {
+    if (checkpoint_) rt_.join(*checkpoint_);
+    checkpoint_.reset();
+  }
+
   void load_data() {
     const Dataset& data = *problem_.data;
     const auto vertices = strategy_->vertices();
@@ -142,6 +189,8 @@ class Trainer {
 
   Runtime& rt_;
   const Problem& problem_;
+  const TrainControl& control_;
+  std::optional<Task> checkpoint_;  ///< being kept
   std::unique_ptr<Strategy> strategy_;
   Buffer features_, labels_, metrics_;
   std::array<Buffer, 3> targets_;  ///< rows of each split
@@ -172,8 +221,9 @@ void require_trainable(const Problem& problem) {
   throw ConfigError("dataset.split", "'" + data.name + "' has no training vertices");
 }
 
-void train(Runtime& rt, const StrategyPlan& plan, const Problem& problem, TrainObserver& observer) {
-  Trainer(rt, plan, problem).run(observer);
+void train(Runtime& rt, const StrategyPlan& plan, const Problem& problem, TrainObserver& observer,
+           const TrainControl& control) {
+  Trainer(rt, plan, problem, control).run(observer);
 }
 
 }  // namespace orrery

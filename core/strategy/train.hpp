@@ -22,20 +22,36 @@ struct EpochReport {
       scores;  ///< after the update; nothing where the epoch was not evaluated, or without values
 };
 
+/// A run between two epochs: all it takes to go on as if it had never stopped. Random draws are
+/// functions of the seed, the epoch and the vertex, so there is no other state.
+struct Checkpoint {
+  int epochs = 0;                         ///< done so far
+  std::vector<std::vector<float>> state;  ///< the rows of Parameters::state()
+};
+
 /// Told about every epoch, on every rank, after the epoch's time has ended.
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
   /// Returns false to stop training; all ranks must be answered alike.
   virtual bool epoch_done(const EpochReport& report) = 0;
+  /// Rank 0 alone is given the checkpoints, on a thread of its own while training goes on.
+  virtual void keep(const Checkpoint&) {}
+};
+
+struct TrainControl {
+  std::shared_ptr<const Checkpoint> resume;  ///< go on from here
+  int checkpoint_every = 0;                  ///< epochs; also after an early stop; 0: never
 };
 
 /// Trains on this rank. Needs features, labels and a split.
 ///
 /// The loss is averaged over the training vertices of the whole graph; evaluation is an exact
 /// forward pass without dropout, outside the epoch's time. Errors    ConfigError (no features,
-/// labels, training vertices; loss and labels do not fit) and whatever the runtime throws
-void train(Runtime& rt, const StrategyPlan& plan, const Problem& problem, TrainObserver& observer);
+/// labels, training vertices; loss and labels do not fit; a checkpoint of other sizes) and whatever
+/// the runtime throws
+void train(Runtime& rt, const StrategyPlan& plan, const Problem& problem, TrainObserver& observer,
+           const TrainControl& control = {});
 
 /// The checks of train() that need no runtime, so that a user's mistake is told before anything
 /// starts.

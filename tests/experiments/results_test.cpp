@@ -63,13 +63,13 @@ TEST_F(Results, AFullDiskLeavesTheOldFileAndIsNamed) {
 TEST_F(Results, AFolderThatCannotBeMadeIsNamed) {
   write_file(folder_ / "file", "no folder");
 
-  const std::string message = problem([&] { ResultFolder(folder_ / "file" / "run", false); });
+  const std::string message = problem([&] { ResultFolder(folder_ / "file" / "run", Existing::refuse); });
 
   EXPECT_NE(message.find("file/run"), std::string::npos) << message;
 }
 
 TEST_F(Results, LinesAreAppended) {
-  const ResultFolder results(folder_ / "run", false);
+  const ResultFolder results(folder_ / "run", Existing::refuse);
 
   results.append_line("epochs.jsonl", {{"epoch", 1}});
   results.append_line("epochs.jsonl", {{"epoch", 2}});
@@ -79,7 +79,7 @@ TEST_F(Results, LinesAreAppended) {
 
 TEST_F(Results, AFullDiskFailsTheAppendingOfALine) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
-  const ResultFolder results(folder_ / "run", false);
+  const ResultFolder results(folder_ / "run", Existing::refuse);
   fs::create_symlink("/dev/full", results.path() / "epochs.jsonl");
 
   const std::string message = problem([&] { results.append_line("epochs.jsonl", {{"epoch", 1}}); });
@@ -90,15 +90,15 @@ TEST_F(Results, AFullDiskFailsTheAppendingOfALine) {
 
 TEST_F(Results, AnOldResultIsOnlyReplacedOnRequest) {
   {
-    const ResultFolder results(folder_ / "run", false);
+    const ResultFolder results(folder_ / "run", Existing::refuse);
     results.write("result.json", "{}");
     results.append_line("epochs.jsonl", {{"epoch", 1}});
   }
 
-  EXPECT_NE(problem([&] { ResultFolder(folder_ / "run", false); }).find("already holds a result"),
+  EXPECT_NE(problem([&] { ResultFolder(folder_ / "run", Existing::refuse); }).find("already holds a result"),
             std::string::npos);
   EXPECT_TRUE(fs::exists(folder_ / "run" / "result.json"));
-  const ResultFolder replaced(folder_ / "run", true);
+  const ResultFolder replaced(folder_ / "run", Existing::overwrite);
   EXPECT_FALSE(fs::exists(folder_ / "run" / "result.json"));
   EXPECT_FALSE(fs::exists(folder_ / "run" / "epochs.jsonl"));
 }
@@ -122,9 +122,9 @@ TEST(Provenance, NamesWhereAndWithWhatAResultWasMade) {
 }
 
 TEST_F(Results, OneRunAtATimeWritesAFolder) {
-  const ResultFolder first(folder_ / "run", false);
+  const ResultFolder first(folder_ / "run", Existing::refuse);
 
-  EXPECT_NE(problem([&] { ResultFolder(folder_ / "run", true); }).find("another run is writing"),
+  EXPECT_NE(problem([&] { ResultFolder(folder_ / "run", Existing::overwrite); }).find("another run is writing"),
             std::string::npos);
 }
 

@@ -1,0 +1,75 @@
+#include "experiments/execute_mpi.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/parallel.hpp"
+#include "core/runtime/check.hpp"
+#include "core/runtime/check_digest.hpp"
+#include "core/strategy/record.hpp"
+#include "experiments/outcome_bytes.hpp"
+
+namespace orrery {
+namespace {
+
+/// Threads for this rank's kernels: its share of the cores that it may use, where those are shared
+/// with other ranks of its server (mpirun may have bound each rank to cores of its own).
+int kernel_threads(MpiWorld& world) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  sched_getaffinity(0, sizeof cores, &cores);
+  std::string mine(sizeof cores, '\0');
+  std::memcpy(mine.data(), &cores, sizeof cores);
+  const Placement placement = world.placement();
+  const auto all = world.all_gather(mine);
+  int sharing = 0;
+  for (int r = 0; r < world.size(); ++r)
+    if (placement.same_server(r, world.rank()) && all[static_cast<std::size_t>(r)] == mine)
+      ++sharing;
+  return std::max(1, available_cores() / sharing);
+}
+
+void check_with_others(MpiWorld& world, const Program& mine) {
+  throw_findings(find_local_problems(mine));
+  std::vector<std::vector<CollectiveDigest>> digests;
+  for (const std::string& text : world.all_gather(to_text(digest_collectives(mine))))
+    digests.push_back(digests_from_text(text));
+  throw_findings(compare_digests(digests));
+}
+
+}  // namespace
+
+Outcome execute_on_mpi(MpiWorld& world, Communicator& communicator, const Problem& problem,
+                       const StrategyPlan& plan, const ExecuteOptions& options,
+                       const Progress& progress) {
+  require_trainable(problem);
+  const Program recorded =
+      record_rank(plan, problem, world.rank(), epochs_to_record(problem), options.capacities);
+  check_with_others(world, recorded);
+
+  Outcome outcome;
+  const RankHooks hooks{[&](int) {
+                          outcome.interrupted =
+                              world.any(options.stop != nullptr && options.stop->load());
+                          return outcome.interrupted;
+                        },
+                        [&](const EpochReport& report, double seconds) {
+                          outcome.epochs.push_back(report);
+                          if (world.rank() == 0 && progress) progress(report, seconds);
+                        }};
+  RankOutcome mine = execute_rank(problem, plan, options, world.rank(), kernel_threads(world),
+                                  communicator, hooks);
+  mine.summary = summarise(recorded, options.placement);
+  if (world.rank() != 0) {
+    world.gather(to_bytes(mine));
+    outcome.ranks.push_back(std::move(mine));
+    return outcome;
+  }
+  for (const std::string& bytes : world.gather(to_bytes(mine)))
+    outcome.ranks.push_back(outcome_from_bytes(bytes));
+  return outcome;
+}
+
+}  // namespace orrery

@@ -1,0 +1,27 @@
+// Going on with a run that was stopped or killed: its checkpoint and what it had already reported.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/strategy/train.hpp"
+#include "experiments/results.hpp"
+
+namespace orrery {
+
+/// What a result folder holds of an earlier start of the run.
+struct Earlier {
+  std::string checkpoint;           ///< the file's bytes; empty where there is none
+  std::vector<EpochReport> epochs;  ///< those that the checkpoint has seen
+  std::vector<double> seconds;      ///< of each
+};
+
+/// Reads them, and takes back the lines of epochs.jsonl after the checkpoint, which will be written
+/// again.   Errors  DataError · ConfigError (a checkpoint of another experiment)
+Earlier take_up(const ResultFolder& folder, const nlohmann::ordered_json& resolved);
+
+/// Whether the folder holds the result of a run that came to its end.
+bool is_complete(const std::filesystem::path& folder);
+
+}  // namespace orrery
