@@ -1,0 +1,74 @@
+// Ranks as processes started by mpirun: collectives over MPI's point-to-point messages.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/cluster/placement.hpp"
+#include "core/runtime/communicator.hpp"
+
+namespace orrery {
+
+struct MpiOptions {
+  double heartbeat_seconds = 1;  ///< between signs of life to the next rank of the ring
+  double silence_seconds = 7;    ///< a rank that is silent for so long is taken for dead
+  /// Longest wait of one operation without any progress while all ranks live; then an Error naming
+  /// the operation and the ranks it waits for.
+  double wait_seconds = 600;
+  double notice_seconds = 30;  ///< a line on stderr after so long (and after twice that, ...)
+  /// Asked by a rank that is about to print the message that ends the job (absent: yes), so that
+  /// the ranks can agree on one.
+  std::function<bool()> may_report;
+  /// Set by a SIGTERM handler: the job is being ended from outside, which mpirun does when a rank
+  /// has died. A rank that waits then says for whom.
+  const std::atomic<bool>* ending = nullptr;
+};
+
+/// This process as one rank of the job. A rank that throws, exits, is killed or is stopped ends the
+/// whole job within `silence_seconds` and a little: nobody waits for ever.
+///
+/// Requires  one MpiWorld in the life of a process; all ranks construct and destroy theirs
+class MpiWorld {
+ public:
+  /// Whether this build has MPI.
+  static bool built();
+  /// Joins the ranks of the job.   Errors  NotBuilt · Error
+  explicit MpiWorld(MpiOptions options);
+  /// Leaves, once all ranks do.
+  ~MpiWorld();
+  MpiWorld(const MpiWorld&) = delete;
+  MpiWorld& operator=(const MpiWorld&) = delete;
+
+  int rank() const;
+  int size() const;
+  /// Ranks that share memory are on one server.
+  Placement placement() const;
+
+  // Exchanges of the host programs, outside any Runtime. All ranks must call the same ones in the
+  // same order.   Errors  ProgramError when they do not · Error when the others do not answer
+
+  /// bytes of every rank ← those of `root`.
+  void share(std::string& bytes, int root = 0);
+  /// Everyone's bytes by rank, at rank 0; empty elsewhere.
+  std::vector<std::string> gather(const std::string& bytes);
+  /// Everyone's bytes by rank, everywhere.
+  std::vector<std::string> all_gather(const std::string& bytes);
+  /// Whether `mine` is true anywhere: the same answer everywhere.
+  bool any(bool mine);
+
+  /// Runs this rank's part. When it throws, one line on stderr says so and the job ends: see
+  /// fail().
+  void run(const std::function<void(Communicator&)>& body);
+  /// Ends the job with status 1, after "orrery: error: rank R: <what>" on stderr if may_report().
+  [[noreturn]] void fail(std::string_view what);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,72 @@
+// What all parts of the MPI communicator share: the library itself, its lock, and how a job ends.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/comm_mpi/comm_mpi.hpp"
+#include "core/cluster/placement.hpp"
+
+namespace orrery::mpi {
+
+class Batch;
+
+/// Every MPI call of the process is made under this lock. (The library then needs no locks of its
+/// own, and lane threads, watchdog and host program may all use it.)
+std::mutex& library_lock();
+
+/// MPI, initialised, with one communicator for each kind of traffic, so that they never meet.
+class Engine {
+ public:
+  explicit Engine(MpiOptions options);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  const MpiOptions& options() const { return options_; }
+  const Placement& placement() const { return placement_; }
+  MPI_Comm comm_of(Lane lane) const { return lanes_[static_cast<std::size_t>(lane)]; }
+  MPI_Comm host_comm() const { return host_; }
+  MPI_Comm control_comm() const { return control_; }
+  /// A tag that tells calls of one kind apart as far as MPI's range of tags allows.
+  int tag_of(int kind, std::uint64_t call) const;
+  static int kind_of_tag(int tag);
+
+  /// From now on nothing is sent or received by this process, because memory that messages arrive
+  /// in may go away: whoever waits, now or later, gets Aborted with this reason.
+  void freeze(std::string_view why) noexcept;
+  /// Throws Aborted after freeze(). Call with the lock held.
+  void require_alive() const;
+  bool frozen() const;
+  /// Prints the reason (if this rank may) and ends all ranks.
+  [[noreturn]] void fail(std::string_view what) noexcept;
+  /// Ends all ranks without a word.
+  [[noreturn]] void end() noexcept;
+
+  /// The operations under way. Use with the lock held.
+  std::vector<const Batch*>& batches() { return batches_; }
+
+ private:
+  void find_servers();
+
+  MpiOptions options_;
+  int rank_ = 0, size_ = 1, tag_space_ = 0;
+  std::array<MPI_Comm, kLanes> lanes_{};
+  MPI_Comm host_ = MPI_COMM_NULL, control_ = MPI_COMM_NULL;
+  Placement placement_;
+  bool frozen_ = false;
+  std::string why_;
+  std::vector<const Batch*> batches_;
+};
+
+/// Throws an Error naming the call unless it succeeded.
+void require_success(int code, std::string_view call);
+
+}  // namespace orrery::mpi

@@ -1,0 +1,42 @@
+// How a rank waits: eagerly at first, then so that it leaves the cores to those who compute.
+#pragma once
+
+#include <sched.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace orrery::mpi {
+
+/// The pauses of one wait. Ranks often outnumber cores, so a wait yields from the start; one that
+/// lasts sleeps for an eighth of what it has lasted so far, up to 200 us (2 % of a core).
+class Pause {
+ public:
+  /// Something has happened: be eager again.
+  void reset() { began_ = {}; }
+  /// Yields or sleeps; true when it slept.
+  bool rest() {
+    using namespace std::chrono_literals;
+    const auto now = Clock::now();
+    if (began_ == Clock::time_point{}) began_ = now;
+    const auto waited = now - began_;
+    if (waited < 60us) {
+      ::sched_yield();
+      return false;
+    }
+    // By default the system wakes a sleeper up to 50 us late; the setting is the thread's own.
+    static thread_local const int precise = ::prctl(PR_SET_TIMERSLACK, 1000UL);
+    static_cast<void>(precise);
+    std::this_thread::sleep_for(
+        std::clamp<Clock::duration>(waited / 8, Clock::duration(20us), Clock::duration(200us)));
+    return true;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point began_{};
+};
+
+}  // namespace orrery::mpi

@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "backends/comm_mpi/schedules.hpp"
+
+namespace orrery::mpi {
+namespace {
+
+constexpr std::int64_t kPieceBytes = std::int64_t{1} << 20;
+
+/// out ← Σ sources, in their order and from zero. Block by block, so that sums stay in the nearest
+/// cache; `out` may be one of the sources.
+template <class T>
+void add_up(std::span<const T* const> sources, T* out, std::int64_t n) {
+  constexpr std::int64_t kBlock = 1024;
+  std::array<T, kBlock> total;
+  for (std::int64_t begin = 0; begin < n; begin += kBlock) {
+    const std::int64_t count = std::min(kBlock, n - begin);
+    std::fill_n(total.data(), count, T{0});
+    for (const T* source : sources)
+      for (std::int64_t k = 0; k < count; ++k)
+        total[static_cast<std::size_t>(k)] += source[begin + k];
+    std::copy_n(total.data(), count, out + begin);
+  }
+}
+
+/// One sum: in every round each rank gets the next piece of its slice from everybody, while it adds
+/// up the piece before and hands it out.
+template <class T>
+class SliceSum {
+ public:
+  SliceSum(Batch& batch, const Group& group, int me, std::span<const std::int64_t> bounds,
+           const T* x, T* out, T* spread)
+      : batch_(batch), group_(group), me_(me), bounds_(bounds), x_(x), out_(out), spread_(spread) {
+    std::int64_t longest = 0;
+    for (int i = 0; i < group.size; ++i) longest = std::max(longest, end_of(i) - begin_of(i));
+    rounds_ = static_cast<int>((longest + kPiece - 1) / kPiece);
+    const std::int64_t piece = std::min(kPiece, end_of(me) - begin_of(me));
+    for (auto& buffer : scratch_) buffer.resize(static_cast<std::size_t>(piece * (group.size - 1)));
+  }
+
+  void run() {
+    if (rounds_ > 0) collect(0);
+    for (int k = 0; k < rounds_; ++k) {
+      if (k + 1 < rounds_) collect(k + 1);
+      batch_.wait(k);
+      add(k);
+      if (spread_ != nullptr) hand_out(k);
+    }
+    batch_.wait(rounds_ + 2);
+  }
+
+ private:
+  static constexpr std::int64_t kPiece = kPieceBytes / static_cast<std::int64_t>(sizeof(T));
+
+  std::int64_t begin_of(int i) const { return bounds_[static_cast<std::size_t>(i)]; }
+  std::int64_t end_of(int i) const { return bounds_[static_cast<std::size_t>(i) + 1]; }
+  /// First element and number of elements of piece k of slice i.
+  std::int64_t first(int i, int k) const { return begin_of(i) + k * kPiece; }
+  std::int64_t count(int i, int k) const {
+    return std::clamp<std::int64_t>(end_of(i) - first(i, k), 0, kPiece);
+  }
+  std::int64_t bytes(int i, int k) const {
+    return count(i, k) * static_cast<std::int64_t>(sizeof(T));
+  }
+  int peer(int d) const { return (me_ + d) % group_.size; }
+  /// Where piece k of this rank's slice arrives from the peer at distance d.
+  T* arrival(int d, int k) {
+    return scratch_[static_cast<std::size_t>(k % 2)].data() +
+           (d - 1) * std::min(kPiece, end_of(me_) - begin_of(me_));
+  }
+
+  void collect(int k) {
+    for (int d = 1; d < group_.size; ++d)
+      batch_.receive(k, group_.rank_of(peer(d)), arrival(d, k), bytes(me_, k));
+    for (int d = 1; d < group_.size; ++d)
+      if (const int to = peer(d); bytes(to, k) > 0)
+        batch_.send(k, group_.rank_of(to), x_ + first(to, k), bytes(to, k));
+  }
+
+  void add(int k) {
+    if (count(me_, k) == 0) return;
+    sources_.assign(static_cast<std::size_t>(group_.size), x_ + first(me_, k));
+    for (int d = 1; d < group_.size; ++d)
+      sources_[static_cast<std::size_t>(peer(d))] = arrival(d, k);
+    add_up<T>(sources_, out_ + k * kPiece, count(me_, k));
+  }
+
+  /// In step k + 2: that is when round k + 2 is waited for, and all that was sent of x in round k
+  /// has left before the sum comes in there.
+  void hand_out(int k) {
+    for (int d = 1; d < group_.size; ++d)
+      if (const int from = peer(d); bytes(from, k) > 0)
+        batch_.receive(k + 2, group_.rank_of(from), spread_ + first(from, k), bytes(from, k));
+    for (int d = 1; d < group_.size; ++d)
+      batch_.send(k + 2, group_.rank_of(peer(d)), out_ + k * kPiece, bytes(me_, k));
+  }
+
+  Batch& batch_;
+  const Group& group_;
+  int me_;
+  std::span<const std::int64_t> bounds_;
+  const T* x_;
+  T *out_, *spread_;
+  int rounds_ = 0;
+  std::array<std::vector<T>, 2> scratch_;
+  std::vector<const T*> sources_;  // by group index
+};
+
+}  // namespace
+
+template <class T>
+void sum_slices(Batch& batch, const Group& group, int me, std::span<const std::int64_t> bounds,
+                const T* x, T* out, T* spread) {
+  SliceSum<T>(batch, group, me, bounds, x, out, spread).run();
+}
+
+template void sum_slices(Batch&, const Group&, int, std::span<const std::int64_t>, const float*,
+                         float*, float*);
+template void sum_slices(Batch&, const Group&, int, std::span<const std::int64_t>, const double*,
+                         double*, double*);
+
+}  // namespace orrery::mpi

@@ -1,0 +1,112 @@
+#include "backends/comm_mpi/watchdog.hpp"
+
+#include <fmt/core.h>
+
+#include "backends/comm_mpi/batch.hpp"
+
+namespace orrery::mpi {
+namespace {
+
+constexpr auto kLook = std::chrono::milliseconds(50);  // between looks of the watchdog
+constexpr double kOwnDelay = 2;                        // seconds: this process was stopped itself
+constexpr double kWaitsForTheDead = 0.3;               // seconds without progress
+constexpr double kGrace = 2;                           // seconds between SIGTERM and the end
+constexpr char kAlive = 1, kFarewell = 2;
+
+double seconds(std::chrono::steady_clock::duration d) {
+  return std::chrono::duration<double>(d).count();
+}
+
+}  // namespace
+
+Watchdog::Watchdog(Engine& engine) : engine_(engine), thread_([this] { watch(); }) {}
+
+Watchdog::~Watchdog() { stop(); }
+
+void Watchdog::stop() {
+  leaving_ = true;
+  if (thread_.joinable()) thread_.join();
+}
+
+void Watchdog::watch() {
+  while (true) {
+    const auto now = Clock::now();
+    // While this process was stopped, or got no core, the others' signs could not be read.
+    if (seconds(now - looked_) > kOwnDelay) heard_ = now;
+    looked_ = now;
+    const bool leaving = leaving_;
+    if (!alone() && !engine_.frozen()) {
+      send_sign(now, leaving);
+      listen(now);
+      judge_silence(now);
+    }
+    judge_end(now);
+    if (leaving && (alone() || (said_farewell_ && heard_farewell_))) return;
+    std::this_thread::sleep_for(leaving ? std::chrono::milliseconds(1) : kLook);
+  }
+}
+
+void Watchdog::send_sign(Clock::time_point now, bool leaving) {
+  const std::lock_guard lock(library_lock());
+  int done = 1;
+  if (sending_ != MPI_REQUEST_NULL) MPI_Test(&sending_, &done, MPI_STATUS_IGNORE);
+  if (done == 0) return;
+  if (out_ == kFarewell) {
+    said_farewell_ = true;
+    return;
+  }
+  if (!leaving && seconds(now - sent_) < engine_.options().heartbeat_seconds) return;
+  out_ = leaving ? kFarewell : kAlive;
+  sent_ = now;
+  const int next = (engine_.rank() + 1) % engine_.size();
+  MPI_Isend(&out_, 1, MPI_CHAR, next, 0, engine_.control_comm(), &sending_);
+}
+
+void Watchdog::listen(Clock::time_point now) {
+  const std::lock_guard lock(library_lock());
+  const int previous = (engine_.rank() + engine_.size() - 1) % engine_.size();
+  while (!heard_farewell_) {
+    if (listening_ == MPI_REQUEST_NULL)
+      MPI_Irecv(&in_, 1, MPI_CHAR, previous, 0, engine_.control_comm(), &listening_);
+    int done = 0;
+    MPI_Test(&listening_, &done, MPI_STATUS_IGNORE);
+    if (done == 0) return;
+    heard_ = now;
+    heard_farewell_ = in_ == kFarewell;
+  }
+}
+
+void Watchdog::judge_silence(Clock::time_point now) {
+  const double silent = seconds(now - heard_);
+  if (heard_farewell_ || silent < engine_.options().silence_seconds) return;
+  const int previous = (engine_.rank() + engine_.size() - 1) % engine_.size();
+  const std::string waits = waits_here(0);
+  engine_.fail(
+      fmt::format("rank {} has been silent for {:.0f} s: it was stopped, has lost its "
+                  "connection or is gone{}",
+                  previous, silent, waits.empty() ? "" : "; " + waits));
+}
+
+void Watchdog::judge_end(Clock::time_point now) {
+  if (engine_.options().ending == nullptr || !*engine_.options().ending) return;
+  if (!end_seen_) end_seen_ = now;
+  if (const std::string waits = waits_here(kWaitsForTheDead); !waits.empty())
+    engine_.fail("the job is being ended from outside, perhaps because a rank died; here " + waits);
+  if (seconds(now - *end_seen_) > kGrace) engine_.fail("the job was ended from outside");
+}
+
+/// "all_reduce, epoch 3 synchronise on comm waits for rank 2" for every operation that has made no
+/// progress for so long.
+std::string Watchdog::waits_here(double longer_than) const {
+  const std::lock_guard lock(library_lock());
+  std::string text;
+  for (const Batch* batch : engine_.batches()) {
+    const auto whom = batch->awaited();
+    if (whom.empty() || batch->seconds_without_progress() < longer_than) continue;
+    text += fmt::format("{}{} waits for {}", text.empty() ? "" : "; ", to_string(batch->title()),
+                        ranks_text(whom));
+  }
+  return text;
+}
+
+}  // namespace orrery::mpi

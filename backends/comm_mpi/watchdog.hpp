@@ -1,0 +1,49 @@
+// Notices ranks that are gone, and ends the job then.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "backends/comm_mpi/engine.hpp"
+
+namespace orrery::mpi {
+
+/// A thread that sends signs of life to the next rank of the ring and listens for those of the rank
+/// before; a rank that computes or waits is alive, one that was killed or stopped is not.
+class Watchdog {
+ public:
+  explicit Watchdog(Engine& engine);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  /// Ends the watch. All ranks must have agreed to leave: each still gets its predecessor's
+  /// farewell.
+  void stop();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void watch();
+  bool alone() const { return engine_.size() == 1; }
+  void send_sign(Clock::time_point now, bool leaving);
+  void listen(Clock::time_point now);
+  void judge_silence(Clock::time_point now);
+  void judge_end(Clock::time_point now);
+  std::string waits_here(double longer_than) const;
+
+  Engine& engine_;
+  std::atomic<bool> leaving_ = false;
+  bool said_farewell_ = false, heard_farewell_ = false;
+  char out_ = 0, in_ = 0;
+  MPI_Request sending_ = MPI_REQUEST_NULL, listening_ = MPI_REQUEST_NULL;
+  Clock::time_point sent_{}, heard_ = Clock::now(), looked_ = Clock::now();
+  std::optional<Clock::time_point> end_seen_;
+  std::thread thread_;
+};
+
+}  // namespace orrery::mpi

@@ -1,0 +1,150 @@
+// Jobs of real ranks: mpirun starts `mpi_ranks SCENARIO`, and the outcome is looked at here.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "backends/comm_mpi/comm_mpi.hpp"
+#include "core/base/error.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(MpiNotBuilt, IsAnErrorThatSaysWhatToDo) {
+  EXPECT_FALSE(MpiWorld::built());  // of this program, which links the stub
+  try {
+    const MpiWorld world({});
+    FAIL() << "there is no MPI here";
+  } catch (const NotBuilt& error) {
+    EXPECT_NE(std::string(error.what()).find("install libopenmpi-dev"), std::string::npos);
+  }
+}
+
+#ifdef ORRERY_MPIRUN
+
+struct Outcome {
+  int status = 0;
+  std::string text;
+  double seconds = 0;
+  int errors() const {
+    int count = 0;
+    for (auto at = text.find("orrery: error:"); at != std::string::npos;
+         at = text.find("orrery: error:", at + 1))
+      ++count;
+    return count;
+  }
+};
+
+/// Runs a job of P ranks; one that does not end by itself is ended and has status 124.
+Outcome job(int ranks, const std::string& scenario) {
+  const fs::path folder = fs::temp_directory_path() / fmt::format("orrery-mpi-{}", ::getpid());
+  fs::create_directory(folder);
+  const std::string command = fmt::format(
+      "ORRERY_TEST_REPORT={0}/reported timeout -k 5 100 {1} {2} --oversubscribe --mca "
+      "mpi_yield_when_idle 1 -n {3} {4} {5} >{0}/out 2>&1 </dev/null",
+      folder.string(), ORRERY_MPIRUN, ::geteuid() == 0 ? "--allow-run-as-root" : "", ranks,
+      ORRERY_MPI_RANKS, scenario);
+  const auto begin = std::chrono::steady_clock::now();
+  const int status = std::system(command.c_str());
+  Outcome outcome;
+  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  std::ostringstream text;
+  text << std::ifstream(folder / "out").rdbuf();
+  outcome.text = text.str();
+  fs::remove_all(folder);
+  return outcome;
+}
+
+void expect_success(int ranks, const std::string& scenario) {
+  const Outcome outcome = job(ranks, scenario);
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+}
+
+/// The job fails soon, and one rank says why, in these words.
+void expect_failure(int ranks, const std::string& scenario, const std::vector<std::string>& words) {
+  const Outcome outcome = job(ranks, scenario);
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_LT(outcome.seconds, 10);
+  EXPECT_EQ(outcome.errors(), 1) << outcome.text;
+  for (const std::string& word : words)
+    EXPECT_NE(outcome.text.find(word), std::string::npos)
+        << "no \"" << word << "\" in: " << outcome.text;
+}
+
+class MpiRanks : public ::testing::TestWithParam<int> {};
+
+TEST_P(MpiRanks, CollectivesGiveWhatTheyAreDefinedToGive) {
+  expect_success(GetParam(), "collectives");
+}
+TEST_P(MpiRanks, ExchangesOfTheHostProgramsBringEveryRanksBytes) {
+  expect_success(GetParam(), "exchanges");
+}
+TEST_P(MpiRanks, LargeOperandsArriveWhole) { expect_success(GetParam(), "large"); }
+TEST_P(MpiRanks, OfOneMachineAreOnOneServer) { expect_success(GetParam(), "one_server"); }
+
+INSTANTIATE_TEST_SUITE_P(Of, MpiRanks, ::testing::Values(1, 2, 3, 5),
+                         [](const auto& made) { return std::to_string(made.param); });
+
+TEST(MpiWorld, SubgroupsOfTheGridReduceSeparately) { expect_success(6, "grid"); }
+
+const std::string kSum = "all_reduce, epoch 3 synchronise on comm";
+
+TEST(MpiFailures, ARankThatThrowsIsTheOneThatIsReported) {
+  expect_failure(3, "throws", {"rank 1: no room for t7 (in gemm, epoch 3 backward layer 1)"});
+}
+TEST(MpiFailures, ARankThatThrowsOutsideOfItsPartEndsTheJob) {
+  expect_failure(3, "throws_outside", {"rank 1: "});
+}
+TEST(MpiFailures, AKilledRankIsNamedByOneThatWaitsForIt) {
+  expect_failure(3, "killed", {kSum + " waits for rank 1", "perhaps because a rank died"});
+}
+TEST(MpiFailures, ARankKilledInAnExchangeIsNamedToo) {
+  expect_failure(3, "killed_in_exchange", {"any waits for rank 1"});
+}
+TEST(MpiFailures, AStoppedRankIsTakenForDead) {
+  expect_failure(3, "stopped", {"rank 1 has been silent for 3 s", kSum + " waits for rank 1"});
+}
+TEST(MpiFailures, ARankThatLeavesEarlyEndsTheJob) {
+  expect_failure(3, "leaves", {kSum + " waits for rank 1"});
+}
+TEST(MpiFailures, AnOperationThatOneRankNeverCallsEndsAfterItsTime) {
+  expect_failure(3, "absent", {kSum + ": waited 2 s for rank 1"});
+}
+TEST(MpiFailures, AFailureOnOneLaneWakesTheOther) {
+  expect_failure(2, "lane_fails_beside_a_wait", {"rank 0: the other lane's failure"});
+}
+TEST(MpiFailures, OperationsThatDoNotMatchAreAnErrorNotAHang) {
+  expect_failure(2, "other_operation",
+                 {"all_reduce, epoch 3 synchronise on comm2 meets broadcast"});
+}
+TEST(MpiFailures, SizesThatDoNotMatchAreAnErrorNotAHang) {
+  expect_failure(2, "other_size", {"operands do not match those of rank 1: broadcast"});
+}
+TEST(MpiFailures, ExchangesThatDoNotMatchAreAnErrorNotAHang) {
+  expect_failure(2, "other_exchange", {" meets "});
+}
+
+TEST(MpiWorld, SaysForWhomItWaitsLong) {
+  const Outcome outcome = job(2, "late");
+
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_NE(outcome.text.find("orrery: rank 0: any has waited"), std::string::npos) << outcome.text;
+}
+
+#else
+
+TEST(MpiWorld, RunsInJobsOfMpirun) { GTEST_SKIP() << "MPI is not in this build"; }
+
+#endif
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,129 @@
+// One rank of a test job: `mpirun -n P mpi_ranks SCENARIO`. Ends with 1 when an expectation fails.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/base/error.hpp"
+#include "tests/comm_mpi/scenarios.hpp"
+#include "tests/support/collectives.hpp"
+
+namespace orrery::testing {
+namespace {
+
+std::atomic<bool> ending = false;
+
+Ranks ranks_of(MpiWorld& world) {
+  return {world.size(), [&world](const auto& body) {
+            world.run([&](Communicator& communicator) { body(world.rank(), communicator); });
+          }};
+}
+
+void all_cases(MpiWorld& world) {
+  for (const auto& [name, check] : collective_cases()) {
+    SCOPED_TRACE(name + " on rank " + std::to_string(world.rank()));
+    check(ranks_of(world));
+  }
+}
+
+/// Larger than any piece, chunk or message that a transfer is cut into, and no multiple of them.
+void large(MpiWorld& world) {
+  const int p = world.size();
+  const std::int64_t n = 10'000'019;
+  ranks_of(world).on_all([&](int r, Rank& rank, const auto& run) {
+    const Group all = world_group(p);
+    const auto filled = [&](std::int64_t count, float value) {
+      return rank.tensor(count, 1, std::vector<float>(static_cast<std::size_t>(count), value));
+    };
+    const auto expect_all = [&](const Tensor& t, float want) {
+      const float* x = rank.memory.data<float>(t);
+      EXPECT_EQ(std::count(x, x + t.rows(), want), t.rows());
+    };
+    const Tensor x = filled(n, static_cast<float>(r + 1));
+    run(Broadcast{x, p - 1, all});
+    expect_all(x, static_cast<float>(p));
+    run(Reduce{x, 0, all});
+    expect_all(x, static_cast<float>(r == 0 ? p * p : p));
+    run(Broadcast{x, 0, all});
+    run(AllReduce{x, all});
+    expect_all(x, static_cast<float>(p * p * p));
+    const Tensor y = filled(n * p, 0);
+    const std::vector<std::int64_t> each(static_cast<std::size_t>(p), n);
+    run(AllGather{x, y, rows(each), all});
+    expect_all(y, static_cast<float>(p * p * p));
+    run(ReduceScatter{y, x, rows(each), all});
+    expect_all(x, static_cast<float>(p * p * p * p));
+  });
+}
+
+void exchanges(MpiWorld& world) {
+  const int p = world.size();
+  for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{70} << 20}) {
+    const auto text_of = [&](int r) { return std::string(n + static_cast<std::size_t>(r), 'a'); };
+    std::string text = text_of(world.rank());
+    world.share(text, p - 1);
+    EXPECT_EQ(text, text_of(p - 1));
+    const auto all = world.all_gather(text_of(world.rank()));
+    const auto gathered = world.gather(text_of(world.rank()));
+    ASSERT_EQ(all.size(), static_cast<std::size_t>(p));
+    for (int r = 0; r < p; ++r) EXPECT_EQ(all[static_cast<std::size_t>(r)], text_of(r));
+    EXPECT_EQ(gathered, world.rank() == 0 ? all : std::vector<std::string>{});
+  }
+  EXPECT_FALSE(world.any(false));
+  EXPECT_TRUE(world.any(world.rank() == p / 2));
+}
+
+void one_server(MpiWorld& world) {
+  EXPECT_EQ(world.placement(), Placement::uniform(1, world.size()));
+}
+
+/// By O_EXCL one rank of the job may report.
+bool may_report() {
+  const char* name = std::getenv("ORRERY_TEST_REPORT");
+  if (name == nullptr) return true;
+  const int file = ::open(name, O_CREAT | O_EXCL | O_WRONLY, 0600);
+  if (file < 0) return false;
+  ::close(file);
+  return true;
+}
+
+int run(const std::string& name) {
+  Scenarios scenarios{{"collectives", {all_cases}},
+                      {"large", {large}},
+                      {"exchanges", {exchanges}},
+                      {"one_server", {one_server}},
+                      {"grid", {[](MpiWorld& world) {
+                         subgroups_of_the_grid_reduce_separately(ranks_of(world));
+                       }}}};
+  add_failures(scenarios);
+  const auto found = scenarios.find(name);
+  if (found == scenarios.end()) return 2;
+  ::signal(SIGTERM, [](int) { ending = true; });
+  MpiOptions options;
+  options.silence_seconds = 3;
+  options.wait_seconds = 60;
+  options.may_report = may_report;
+  options.ending = &ending;
+  found->second.options(options);
+  MpiWorld world(options);
+  found->second.part(world);
+  // Expectations outside of a test are counted here.
+  return ::testing::UnitTest::GetInstance()->ad_hoc_test_result().Failed() ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace orrery::testing
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  if (argc != 2) return 2;
+  try {
+    return orrery::testing::run(argv[1]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "orrery: error: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,102 @@
+// Ranks that throw, die, stop or do something else than the others.
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "core/base/error.hpp"
+#include "tests/comm_mpi/scenarios.hpp"
+#include "tests/support/collectives.hpp"
+
+namespace orrery::testing {
+namespace {
+
+constexpr Phase kPhase{Stage::synchronise, 3, -1};
+
+/// All ranks sum again and again; in the fifth round rank 1 does something else.
+Scenario summing_until(const std::function<void()>& rank_1_does) {
+  return {[=](MpiWorld& world) {
+    world.run([&](Communicator& communicator) {
+      Rank rank;
+      const Tensor x = rank.tensor(100, 10, std::vector<float>(1000, 1));
+      for (int round = 0; round < 1000000; ++round) {
+        if (round == 5 && world.rank() == 1) rank_1_does();
+        communicator.run(Lane::comm, AllReduce{x, world_group(world.size())}, rank.memory, kPhase);
+      }
+    });
+  }};
+}
+
+void sleep_seconds(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+/// Rank 1 broadcasts `theirs` columns where the others broadcast, or sum, `ours`.
+Scenario mismatch(bool sums, std::int64_t ours, std::int64_t theirs) {
+  return {[=](MpiWorld& world) {
+    world.run([&](Communicator& communicator) {
+      Rank rank;
+      const Group all = world_group(world.size());
+      const Tensor x = rank.tensor(8, world.rank() == 1 ? theirs : ours);
+      if (sums && world.rank() != 1)
+        communicator.run(Lane::comm2, AllReduce{x, all}, rank.memory, kPhase);
+      else
+        communicator.run(Lane::comm2, Broadcast{x, 1, all}, rank.memory, kPhase);
+      sleep_seconds(5);  // only those who receive can see it
+    });
+  }};
+}
+
+}  // namespace
+
+void add_failures(Scenarios& all) {
+  all["throws"] =
+      summing_until([] { throw Error("no room for t7 (in gemm, epoch 3 backward layer 1)"); });
+  all["killed"] = summing_until([] { ::kill(::getpid(), SIGKILL); });
+  all["stopped"] = summing_until([] { ::kill(::getpid(), SIGSTOP); });
+  all["leaves"] = summing_until([] { ::_exit(0); });
+  all["absent"] = summing_until([] { sleep_seconds(60); });
+  all["absent"].options = [](MpiOptions& options) { options.wait_seconds = 2; };
+  all["late"] = {[](MpiWorld& world) {
+    if (world.rank() == 1) sleep_seconds(1.2);
+    world.any(false);
+  }};
+  all["late"].options = [](MpiOptions& options) { options.notice_seconds = 0.5; };
+  all["other_operation"] = mismatch(true, 4, 4);
+  all["other_size"] = mismatch(false, 4, 5);
+  all["other_exchange"] = {[](MpiWorld& world) {
+    std::string text = "text";
+    if (world.rank() == 1)
+      world.share(text, 1);
+    else
+      world.all_gather(text);
+  }};
+  all["throws_outside"] = {[](MpiWorld& world) {
+    if (world.rank() == 1) throw Error("not caught inside");
+    world.any(true);
+  }};
+  all["killed_in_exchange"] = {[](MpiWorld& world) {
+    if (world.rank() == 1) ::kill(::getpid(), SIGKILL);
+    world.any(true);
+  }};
+  all["lane_fails_beside_a_wait"] = {[](MpiWorld& world) {
+    world.run([&](Communicator& communicator) {
+      Rank rank;
+      const Tensor x = rank.tensor(1, 4);
+      if (world.rank() == 1) return sleep_seconds(30);
+      std::thread other([&] {
+        sleep_seconds(0.3);
+        communicator.abort("another lane has failed");
+      });
+      try {
+        communicator.run(Lane::comm, AllReduce{x, world_group(world.size())}, rank.memory, kPhase);
+      } catch (const Aborted&) {
+        other.join();
+        throw Error("the other lane's failure");
+      }
+    });
+  }};
+}
+
+}  // namespace orrery::testing
