@@ -116,9 +116,11 @@ class Runner {
     Outcome outcome = execute_all(experiment, problem, *plan, execute, results);
     outcome.epochs.insert(outcome.epochs.begin(), earlier.epochs.begin(), earlier.epochs.end());
     if (results == nullptr) return std::nullopt;
-    FinishedRun done = report(experiment, *data, execute.placement, outcome, *results);
-    done.result["resumed_from_epoch"] =
-        earlier.epochs.empty() ? nlohmann::ordered_json(nullptr) : earlier.epochs.size();
+    FinishedRun done =
+        report(experiment, *data, execute.placement, outcome, earlier.seconds, *results);
+    done.result["resumed_from_epoch"] = earlier.epochs.empty()
+                                            ? nlohmann::ordered_json(nullptr)
+                                            : nlohmann::ordered_json(earlier.epochs.size());
     if (first_)
       done.result["startup"] = {{"load_seconds", load_seconds},
                                 {"until_first_epoch_seconds",
@@ -147,6 +149,7 @@ class Runner {
 
   static FinishedRun report(const Experiment& experiment, const Dataset& data,
                             const Placement& placement, Outcome& outcome,
+                            const std::vector<double>& earlier_seconds,
                             const ResultFolder& results) {
     std::vector<std::vector<EpochCost>> costs;
     std::vector<Timeline> timelines;
@@ -155,6 +158,10 @@ class Runner {
       costs.push_back(std::move(rank.epochs));
       timelines.push_back(std::move(rank.timeline));
       summaries.push_back(rank.summary);
+    }
+    if (costs.front().empty()) {  // killed after its last epoch: what was reported then
+      costs.assign(1, {});
+      for (const double seconds : earlier_seconds) costs.front().push_back({seconds, {}});
     }
     FinishedRun done{experiment, measure(costs, summaries), {}};
     done.result = result_json(experiment, data, placement, outcome, done.measured);

@@ -96,9 +96,9 @@ TEST(Sweep, EveryCombinationIsChecked) {
 }
 
 TEST(Refusal, NamesPathFoundAllowedAndNearest) {
-  EXPECT_EQ(
-      refusal_of("strategy.type=spmm1d"),
-      "strategy.type: found \"spmm1d\", allowed: full_graph, spmm_1d. Did you mean \"spmm_1d\"?");
+  EXPECT_EQ(refusal_of("strategy.type=spmm1d"),
+            "strategy.type: found \"spmm1d\", allowed: full_graph, spmm_1d, spmm_15d, spmm_2d. Did "
+            "you mean \"spmm_1d\"?");
   EXPECT_EQ(refusal_of("model.hiden=3"),
             "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, hidden, "
             "dropout, bias, layer_norm, normalisation");
@@ -115,15 +115,15 @@ TEST(Refusal, NamesPathFoundAllowedAndNearest) {
 
 TEST(Refusal, KnowsWhatLaterVersionsHave) {
   EXPECT_EQ(refusal_of("backend=sim"),
-            "backend: \"sim\" is not in this version of Orrery, allowed: threads");
+            "backend: \"sim\" is not in this version of Orrery, allowed: threads, mpi");
   EXPECT_EQ(refusal_of("strategy.type=mini_batch"),
             "strategy.type: \"mini_batch\" is not in this version of Orrery, allowed: full_graph, "
-            "spmm_1d");
+            "spmm_1d, spmm_15d, spmm_2d");
 }
 
 TEST(Refusal, OfCombinations) {
   EXPECT_EQ(refusal_of("strategy.permute=true"),
-            "strategy.permute: only goes with \"type\": spmm_1d");
+            "strategy.permute: only goes with \"type\": spmm_1d, spmm_15d, spmm_2d");
   EXPECT_EQ(refusal_of("dataset.mixing=0.1"),
             "dataset.mixing: only goes with \"generate\": communities");
   EXPECT_EQ(refusal_of("dataset.symmetric=true"), "dataset.symmetric: only goes with \"path\"");
@@ -149,6 +149,22 @@ TEST(Refusal, OfWhatWouldBeUndoneOrMisread) {
   EXPECT_EQ(refusal(kMinimal, {"partition.method=file", "partition.file=x", "dataset.reorder=bfs"}),
             "partition.file: holds owners by vertex number, which dataset.reorder changes; use "
             "\"none\" there");
+}
+
+/// Grids of ranks that do not exist are told with those that do, before anything is loaded.
+TEST(Refusal, OfImpossibleGrids) {
+  EXPECT_EQ(
+      refusal(kMinimal, {"cluster.ranks=4", "strategy.type=spmm_15d", "strategy.replication=3"}),
+      "strategy.replication: 3 on 4 ranks: it must divide them and its square must not exceed "
+      "them; possible with 4 ranks: 1, 2");
+  EXPECT_EQ(
+      refusal(kMinimal, {"cluster.ranks=8", "strategy.type=spmm_15d", "strategy.replication=4"}),
+      "strategy.replication: 4 on 8 ranks: it must divide them and its square must not exceed "
+      "them; possible with 8 ranks: 1, 2");
+  EXPECT_EQ(
+      refusal(kMinimal, {"cluster.ranks=6", "strategy.type=spmm_2d"}),
+      "strategy.type: spmm_2d needs a square number of ranks, found 6; the nearest are 4 (2 x "
+      "2) and 9 (3 x 3)");
 }
 
 TEST(Refusal, OfWhatIsMissing) {

@@ -63,7 +63,8 @@ TEST_F(Results, AFullDiskLeavesTheOldFileAndIsNamed) {
 TEST_F(Results, AFolderThatCannotBeMadeIsNamed) {
   write_file(folder_ / "file", "no folder");
 
-  const std::string message = problem([&] { ResultFolder(folder_ / "file" / "run", Existing::refuse); });
+  const std::string message =
+      problem([&] { ResultFolder(folder_ / "file" / "run", Existing::refuse); });
 
   EXPECT_NE(message.find("file/run"), std::string::npos) << message;
 }
@@ -95,7 +96,9 @@ TEST_F(Results, AnOldResultIsOnlyReplacedOnRequest) {
     results.append_line("epochs.jsonl", {{"epoch", 1}});
   }
 
-  EXPECT_NE(problem([&] { ResultFolder(folder_ / "run", Existing::refuse); }).find("already holds a result"),
+  EXPECT_NE(problem([&] {
+              ResultFolder(folder_ / "run", Existing::refuse);
+            }).find("already holds a result"),
             std::string::npos);
   EXPECT_TRUE(fs::exists(folder_ / "run" / "result.json"));
   const ResultFolder replaced(folder_ / "run", Existing::overwrite);
@@ -124,7 +127,9 @@ TEST(Provenance, NamesWhereAndWithWhatAResultWasMade) {
 TEST_F(Results, OneRunAtATimeWritesAFolder) {
   const ResultFolder first(folder_ / "run", Existing::refuse);
 
-  EXPECT_NE(problem([&] { ResultFolder(folder_ / "run", Existing::overwrite); }).find("another run is writing"),
+  EXPECT_NE(problem([&] {
+              ResultFolder(folder_ / "run", Existing::overwrite);
+            }).find("another run is writing"),
             std::string::npos);
 }
 
