@@ -1,0 +1,174 @@
+// Experiments on real ranks: jobs of mpirun against one process.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace orrery {
+namespace {
+
+#ifdef ORRERY_MPIRUN
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+class MpiJob : public ::testing::Test {
+ protected:
+  MpiJob() { fs::create_directories(folder_); }
+  ~MpiJob() override { fs::remove_all(folder_); }
+
+  std::string read(const std::string& name) const {
+    std::stringstream text;
+    text << std::ifstream(folder_ / name).rdbuf();
+    return text.str();
+  }
+  /// Exit status; output is in the files `out` and `err`.
+  int shell(const std::string& command) const {
+    const int status = std::system(fmt::format("{} >'{}/out' 2>'{}/err' </dev/null", command,
+                                               folder_.string(), folder_.string())
+                                       .c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  static std::string mpirun(int ranks) {
+    return fmt::format("timeout -k 5 120 {} {} --oversubscribe --mca mpi_yield_when_idle 1 -n {} ",
+                       ORRERY_MPIRUN, ::geteuid() == 0 ? "--allow-run-as-root" : "", ranks);
+  }
+  std::string experiment(int epochs, const std::string& more = "") const {
+    const fs::path file = folder_ / "experiment.json";
+    std::ofstream(file) << fmt::format(
+        R"({{"name": "job", "seed": 5, "backend": "mpi",
+            "dataset": {{"generate": "communities", "vertices": 2000, "edges": 15000}},
+            "model": {{"type": "gcn", "hidden": 32}}, "strategy": {{"type": "full_graph"}},
+            "train": {{"epochs": {}, "checkpoint_every": 3}}{}}})",
+        epochs, more);
+    return file.string();
+  }
+  /// The first JSON object of standard output (nothing else may be printed there).
+  Json printed() const { return Json::parse(read("out")); }
+
+  const fs::path folder_ = fs::temp_directory_path() / fmt::format("orrery-job-{}", ::getpid());
+};
+
+class MpiLosses : public MpiJob, public ::testing::WithParamInterface<int> {};
+
+TEST_P(MpiLosses, EqualThoseOfOneRankForEveryStrategy) {
+  EXPECT_EQ(shell(mpirun(GetParam()) + ORRERY_MPI_STRATEGIES), 0) << read("err");
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, MpiLosses, ::testing::Values(1, 2, 3, 4, 5, 6, 7, 8),
+                         [](const auto& param) { return std::to_string(param.param); });
+
+TEST_F(MpiJob, RunsAnExperimentWithRankZeroAloneSpeaking) {
+  const std::string file = experiment(6);
+  const std::string arguments = fmt::format(" run '{}' --json --quiet --out ", file);
+  ASSERT_EQ(shell(mpirun(3) + ORRERY_MPI + arguments + (folder_ / "a").string()), 0) << read("err");
+  const Json job = printed();
+  ASSERT_EQ(shell(std::string(ORRERY_BINARY) + arguments + (folder_ / "b").string() +
+                  " --backend threads --set cluster.ranks=3"),
+            0)
+      << read("err");
+  const Json threads = printed();
+
+  EXPECT_EQ(job["ranks"], 3) << "as many as were started";
+  EXPECT_EQ(job["backend"], "mpi");
+  EXPECT_EQ(job["loss"], threads["loss"]) << "sums are in rank order everywhere";
+  EXPECT_EQ(job["bytes"], threads["bytes"]);
+  EXPECT_EQ(job["received_bytes"], threads["received_bytes"]);
+  EXPECT_EQ(job["peak_bytes"], threads["peak_bytes"]);
+  EXPECT_EQ(job["breakdown"].size(), 8U);
+  EXPECT_NE(read("a/timeline.json").find("rank 2"), std::string::npos);
+}
+
+TEST_F(MpiJob, OfAnotherSizeThanTheFileSaysIsAnErrorNamingBoth) {
+  const std::string file = experiment(6, R"(, "cluster": {"servers": 2, "ranks_per_server": 2})");
+
+  const int status = shell(mpirun(3) + ORRERY_MPI + " run " + file);
+
+  EXPECT_EQ(status, 2);
+  EXPECT_NE(read("err").find("cluster: 4 ranks in the experiment, but 3 processes were started"),
+            std::string::npos)
+      << read("err");
+}
+
+TEST_F(MpiJob, OfThreadsIsRefused) {
+  EXPECT_EQ(shell(mpirun(2) + ORRERY_MPI + " run " + experiment(2) + " --backend threads"), 2);
+  EXPECT_NE(read("err").find("backend: 2 processes were started"), std::string::npos);
+}
+
+TEST_F(MpiJob, WithoutMpirunSaysHowToStart) {
+  EXPECT_EQ(shell(std::string(ORRERY_BINARY) + " run " + experiment(2) + " --set cluster.ranks=4"),
+            2);
+  EXPECT_NE(read("err").find("mpirun -n 4 ./orrery run FILE --backend mpi"), std::string::npos);
+}
+
+TEST_F(MpiJob, ServersOfTheFileWinOverThoseOfTheMachine) {
+  const std::string file = experiment(2, R"(, "cluster": {"servers": 2, "ranks_per_server": 2})");
+
+  ASSERT_EQ(shell(mpirun(4) + ORRERY_MPI + " run " + file + " --json --quiet --out " +
+                  (folder_ / "a").string()),
+            0)
+      << read("err");
+
+  EXPECT_EQ(printed()["server_of_rank"], (std::vector<int>{0, 0, 1, 1}));
+  EXPECT_GT(printed()["bytes"]["external"], 0);
+}
+
+/// SIGKILL for one rank in the middle: one line names an operation and the rank; then the job
+/// resumes to the loss of an undisturbed one.
+TEST_F(MpiJob, WithAKilledRankEndsSoonAndResumes) {
+  const std::string file = experiment(400);
+  const std::string run =
+      mpirun(3) + ORRERY_MPI + " run " + file + " --json --quiet --out " + (folder_ / "a").string();
+  const auto begin = std::chrono::steady_clock::now();
+
+  const int status = shell(fmt::format(
+      "sh -c 'for i in $(seq 100); do sleep 0.1; [ -e {0}/a/checkpoint.bin ] && break; done; "
+      "pkill -KILL -n -f \"run {1}\"' & {2}",
+      folder_.string(), file, run));
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+
+  EXPECT_NE(status, 0);
+  EXPECT_LT(seconds, 20);
+  EXPECT_NE(read("err").find("waits for rank"), std::string::npos) << read("err");
+  ASSERT_EQ(shell(run + " --resume --set train.epochs=60"), 0) << read("err");
+  const Json resumed = printed();
+  ASSERT_EQ(
+      shell(std::string(ORRERY_BINARY) + " run " + file + " --backend threads --json --quiet " +
+            "--set cluster.ranks=3 --set train.epochs=" +
+            std::to_string(resumed["epochs"].get<int>()) + " --out " + (folder_ / "b").string()),
+      0)
+      << read("err");
+  EXPECT_EQ(resumed["loss"], printed()["loss"]);
+}
+
+/// Only one rank has too little memory: one message, naming the rank and the tensor.
+TEST_F(MpiJob, WithARankThatFailsSaysSoOnce) {
+  const std::string file = experiment(5);
+
+  const int status = shell(mpirun(3) + ORRERY_MPI + " run " + file +
+                           " --set cluster.device_bytes=400000 --out " + (folder_ / "a").string());
+
+  EXPECT_NE(status, 0);
+  const std::string text = read("err");
+  const auto first = text.find("orrery: error:");
+  ASSERT_NE(first, std::string::npos) << text;
+  EXPECT_EQ(text.find("orrery: error:", first + 1), std::string::npos) << text;
+  EXPECT_NE(text.find("rank ", first), std::string::npos) << text;
+}
+
+#else
+
+TEST(MpiJob, RunsExperimentsOnRealRanks) { GTEST_SKIP() << "MPI is not in this build"; }
+
+#endif
+
+}  // namespace
+}  // namespace orrery
