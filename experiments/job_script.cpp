@@ -23,12 +23,20 @@ std::string slurm_script(const Experiment& experiment, const std::string& file,
                          const std::vector<std::string>& overrides) {
   const std::string name = as_file_name(experiment.name);
   std::string settings;
-  for (const std::string& assignment : overrides) settings += " --set " + quoted(assignment);
+  for (const std::string& assignment : overrides)
+    if (assignment.rfind("backend=", 0) != 0) settings += " --set " + quoted(assignment);
   const bool placed = experiment.resolved["cluster"].contains("servers");
   const std::string tasks = placed
                                 ? fmt::format("#SBATCH --nodes={}\n#SBATCH --ntasks-per-node={}\n",
                                               experiment.servers, experiment.ranks_per_server)
                                 : fmt::format("#SBATCH --ntasks={}\n", experiment.ranks());
+  const bool sweep = !experiment.label.empty();
+  const std::string again =
+      sweep ? "# A sweep starts anew when it is queued again.\n"
+      : experiment.checkpoint_every == 0
+          ? "# Queued again, it starts anew: set train.checkpoint_every to go on where it was.\n"
+          : fmt::format("# Queued again, it goes on from its last checkpoint (every {} epochs).\n",
+                        experiment.checkpoint_every);
   return fmt::format(
       "#!/bin/bash\n"
       "# {} ranks of {}. Submit with: sbatch THIS_FILE\n"
@@ -42,10 +50,11 @@ std::string slurm_script(const Experiment& experiment, const std::string& file,
       "#SBATCH --requeue\n"
       "\n"
       "cd {}\n"
-      "# A job that is queued again goes on from its checkpoint (train.checkpoint_every).\n"
-      "srun --mpi=pmix ./orrery run {} --backend mpi --out {} --resume{}\n",
-      experiment.ranks(), experiment.name, name, tasks, name, quoted(kSourceRoot),
-      quoted(std::filesystem::absolute(file).string()), quoted("results/" + name), settings);
+      "{}"
+      "srun --mpi=pmix ./orrery run {} --backend mpi --out {}{}{}\n",
+      experiment.ranks(), experiment.name, name, tasks, name, quoted(kSourceRoot), again,
+      quoted(std::filesystem::absolute(file).string()), quoted("results/" + name),
+      sweep ? " --force" : " --resume", settings);
 }
 
 }  // namespace orrery

@@ -22,7 +22,7 @@ constexpr int kFailed = 1, kWrongUse = 2;
 /// live on, which means that the mistake was theirs alone.
 int fail(const std::string& message, int exit_code) {
   const orrery::Launch launch = orrery::launch_from_environment();
-  if (launch.rank > 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+  if (launch.rank > 0) std::this_thread::sleep_for(std::chrono::seconds(3));
   const std::string rank = launch.rank > 0 ? fmt::format("rank {}: ", launch.rank) : "";
   fmt::print(stderr, "orrery: error: {}{}\n", rank, message);
   return exit_code;

@@ -293,7 +293,7 @@ class Speaker {
   void meet_in(const std::filesystem::path& folder) { file_ = folder / "failure.json"; }
   bool may_speak() const {
     if (file_.empty()) {
-      if (rank_ != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+      if (rank_ != 0) std::this_thread::sleep_for(std::chrono::seconds(3));
       return true;
     }
     const int descriptor = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
