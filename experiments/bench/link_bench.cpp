@@ -1,0 +1,141 @@
+// How fast two ranks of an MPI job exchange messages: rank 0 with the first other rank of its own
+// server, and with the first rank of another server. Rank 0 prints one line of JSON:
+//
+//   {"internal":{"latency_seconds":..,"bytes_per_second":..},"external":{..}}
+//
+// with null where there is no such pair. Latency is half the median round trip of 8 bytes;
+// bandwidth the larger of those of 1 MiB and 8 MiB, bytes over half the median round trip.
+//
+// Plain MPI without the project's libraries, so that it measures the cluster and nothing else.
+#define OMPI_SKIP_MPICXX
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr int kSmall = 8, kLarge = 1 << 20, kLarger = 8 << 20;
+constexpr int kTag = 1;
+/// Seconds of measurement per message size, and the bounds of the number of round trips.
+constexpr double kBudget = 0.5;
+constexpr int kFewest = 3, kMost = 2000;
+/// A link on which 1 MiB takes so long (seconds there and back) is not asked for 8 MiB.
+constexpr double kSlow = 1.0;
+
+/// The server of each rank, named by the lowest rank on it: ranks that share memory are one server.
+std::vector<int> servers() {
+  int rank = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm server = MPI_COMM_NULL;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &server);
+  int lowest = rank;
+  MPI_Bcast(&lowest, 1, MPI_INT, 0, server);
+  MPI_Comm_free(&server);
+  std::vector<int> all(static_cast<std::size_t>(size));
+  MPI_Allgather(&lowest, 1, MPI_INT, all.data(), 1, MPI_INT, MPI_COMM_WORLD);
+  return all;
+}
+
+/// The lowest rank but 0 that is (`same`) or is not on the server of rank 0.
+std::optional<int> partner(const std::vector<int>& server, bool same) {
+  for (std::size_t r = 1; r < server.size(); ++r)
+    if ((server[r] == server[0]) == same) return static_cast<int>(r);
+  return std::nullopt;
+}
+
+/// What rank 0 announces to its partner: so many messages of so many bytes to send back.
+struct Round {
+  int bytes = 0, trips = 0;
+};
+
+/// Rank 0: the median of `trips` round trips to rank `other`, in seconds.
+double median_of(int other, std::vector<char>& buffer, Round round) {
+  MPI_Send(&round, 2, MPI_INT, other, kTag, MPI_COMM_WORLD);
+  std::vector<double> seconds;
+  for (int i = 0; i < round.trips; ++i) {
+    const double begin = MPI_Wtime();
+    MPI_Send(buffer.data(), round.bytes, MPI_CHAR, other, kTag, MPI_COMM_WORLD);
+    MPI_Recv(buffer.data(), round.bytes, MPI_CHAR, other, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    seconds.push_back(MPI_Wtime() - begin);
+  }
+  const auto middle = seconds.begin() + round.trips / 2;
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return *middle;
+}
+
+/// Rank 0: the median round trip in seconds, of as many as the budget allows. The first trip opens
+/// the connection, the second tells how long one takes.
+double round_trip(int other, std::vector<char>& buffer, int bytes) {
+  median_of(other, buffer, {bytes, 1});
+  const double estimate = median_of(other, buffer, {bytes, 1});
+  const double trips = std::clamp<double>(kBudget / std::max(estimate, 1e-9), kFewest, kMost);
+  return median_of(other, buffer, {bytes, static_cast<int>(trips)});
+}
+
+/// Rank 0: the numbers of its link to rank `other`, as JSON.
+std::string measure(int other) {
+  std::vector<char> buffer(kLarger);
+  const double latency = round_trip(other, buffer, kSmall) / 2;
+  double seconds = round_trip(other, buffer, kLarge);
+  double bandwidth = 2.0 * kLarge / seconds;
+  if (seconds < kSlow) {
+    seconds = round_trip(other, buffer, kLarger);
+    bandwidth = std::max(bandwidth, 2.0 * kLarger / seconds);
+  }
+  const Round end;
+  MPI_Send(&end, 2, MPI_INT, other, kTag, MPI_COMM_WORLD);
+  char text[128];
+  std::snprintf(text, sizeof text, R"({"latency_seconds":%.3e,"bytes_per_second":%.0f})", latency,
+                bandwidth);
+  return text;
+}
+
+/// The partner of `measure`.
+void answer() {
+  std::vector<char> buffer(kLarger);
+  for (Round round;;) {
+    MPI_Recv(&round, 2, MPI_INT, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (round.trips == 0) return;
+    for (int i = 0; i < round.trips; ++i) {
+      MPI_Recv(buffer.data(), round.bytes, MPI_CHAR, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Send(buffer.data(), round.bytes, MPI_CHAR, 0, kTag, MPI_COMM_WORLD);
+    }
+  }
+}
+
+/// Waits for all ranks asleep: MPI's own waiting spins, and would take the cores from the two ranks
+/// that measure.
+void meet() {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  for (int done = 0; done == 0;) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const std::vector<int> server = servers();
+  std::string json;
+  for (const bool internal : {true, false}) {
+    const std::optional<int> other = partner(server, internal);
+    json += internal ? R"({"internal":)" : R"(,"external":)";
+    if (rank == 0) json += other ? measure(*other) : "null";
+    if (rank == other) answer();
+    meet();
+  }
+  if (rank == 0) std::printf("%s}\n", json.c_str());
+  MPI_Finalize();
+}

@@ -1,0 +1,271 @@
+// The cluster of network namespaces: its links are as slow as they were asked to be, and nothing of
+// it stays behind, however it ends. Needs root; skipped with a reason where it cannot work.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+const std::string kScript = std::string(ORRERY_SOURCES) + "/experiments/netcluster";
+const std::string kBench = std::string(ORRERY_BUILD) + "/experiments/bench/link_bench";
+
+std::string text_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Whether a command of the shell succeeds; what it prints is not of interest.
+bool succeeds(const std::string& command) {
+  return std::system(("{ " + command + "; } >/dev/null 2>&1").c_str()) == 0;
+}
+
+/// Asks until it is so, for some seconds.
+template <class Question>
+bool becomes_true(const Question& question, int seconds) {
+  for (const auto end = Clock::now() + std::chrono::seconds(seconds); Clock::now() < end;) {
+    if (question()) return true;
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  return false;
+}
+
+/// Why there can be no cluster here; nothing when there can.
+std::optional<std::string> obstacle() {
+  if (::geteuid() != 0) return "only root may make network namespaces";
+  for (const char* tool : {"ip", "tc", "mpirun.openmpi"})
+    if (!succeeds("command -v " + std::string(tool))) return std::string(tool) + " is missing";
+  const std::string name = "netcluster-probe-" + std::to_string(::getpid());
+  const bool works = succeeds("ip netns add " + name + " && ip -n " + name +
+                              " link add probe0 type veth peer name probe1 && tc -n " + name +
+                              " qdisc add dev probe0 root handle 1: htb default 10");
+  succeeds("ip netns del " + name);
+  if (!works) return "this system makes no network namespaces with shaped links";
+  return std::nullopt;
+}
+
+/// How many processes run `sleep` with this argument; each test has its own.
+int sleeping(const std::string& seconds) {
+  const std::string wanted = std::string("sleep") + '\0' + seconds + '\0';
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator("/proc"))
+    if (text_of(entry.path() / "cmdline") == wanted) ++count;
+  return count;
+}
+
+/// A netcluster that runs beside the test.
+class Netcluster {
+ public:
+  explicit Netcluster(std::vector<std::string> arguments) {
+    std::string name = (fs::temp_directory_path() / "orrery-test-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+    const std::string out = folder_ / "out", error = folder_ / "error";
+    arguments.insert(arguments.begin(), kScript);
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT, 0600), 1);
+      ::dup2(::open(error.c_str(), O_WRONLY | O_CREAT, 0600), 2);
+      ::execv(argv[0], argv.data());
+      ::_exit(126);
+    }
+  }
+  ~Netcluster() {
+    if (!ended_) {
+      ::kill(pid_, SIGTERM);
+      wait();
+    }
+    fs::remove_all(folder_);
+  }
+  Netcluster(const Netcluster&) = delete;
+  Netcluster& operator=(const Netcluster&) = delete;
+
+  void signal(int number) const { ::kill(pid_, number); }
+
+  /// Its exit code when it ends within some seconds; minus the signal that killed it.
+  std::optional<int> wait(int seconds = 60) {
+    int status = 0;
+    ended_ = becomes_true([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; }, seconds);
+    if (!ended_) return std::nullopt;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+  std::string out() const { return text_of(folder_ / "out"); }
+  std::string error() const { return text_of(folder_ / "error"); }
+
+  /// Namespaces and files that carry its name.
+  std::vector<std::string> traces() const {
+    const std::string prefix = "orrery-" + std::to_string(pid_) + "-";
+    std::vector<std::string> found;
+    for (const char* place : {"/run/netns", "/dev/shm", "/tmp"})
+      if (fs::exists(place))
+        for (const auto& entry : fs::directory_iterator(place))
+          if (entry.path().filename().string().rfind(prefix, 0) == 0) found.push_back(entry.path());
+    return found;
+  }
+
+ private:
+  fs::path folder_;
+  pid_t pid_ = -1;
+  bool ended_ = false;
+};
+
+using None = std::vector<std::string>;
+
+class NetclusterTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    static const std::optional<std::string> reason = obstacle();
+    if (reason) GTEST_SKIP() << *reason;
+    ::setenv("ORRERY_LINK_BENCH", kBench.c_str(), 1);
+  }
+  /// Arguments of `sleep` that no other process has.
+  static std::string own_seconds(int test) {
+    return "60." + std::to_string(::getpid()) + std::to_string(test);
+  }
+};
+
+TEST_F(NetclusterTest, LinksAreAsSlowAsTheRateAndServersAreFastInside) {
+  if (!fs::exists(kBench)) GTEST_SKIP() << "link_bench was not built: no libopenmpi-dev";
+  Netcluster cluster({"--servers", "2", "--ranks-per-server", "2", "--rate", "200mbit", "--json"});
+
+  ASSERT_EQ(cluster.wait(), 0) << cluster.error();
+
+  const auto measured = nlohmann::json::parse(cluster.out());
+  const double rate = 25e6, external = measured["external"]["bytes_per_second"];
+  EXPECT_EQ(measured["rate_bytes_per_second"], rate);
+  EXPECT_GT(external, 0.8 * rate);
+  EXPECT_LE(external, rate);
+  EXPECT_GT(measured["internal"]["bytes_per_second"], 10 * external);
+  EXPECT_LT(measured["internal"]["latency_seconds"], 1e-3);
+  EXPECT_EQ(cluster.traces(), None{});
+}
+
+TEST_F(NetclusterTest, FailsWhenMessagesGoRoundTheLinks) {
+  const fs::path fake = fs::temp_directory_path() / ("orrery-fake-" + std::to_string(::getpid()));
+  std::ofstream(fake) << "#!/bin/sh\n[ $OMPI_COMM_WORLD_RANK != 0 ] || echo '{\"internal\":null,"
+                         "\"external\":{\"latency_seconds\":1e-6,\"bytes_per_second\":13000000}}'";
+  fs::permissions(fake, fs::perms::owner_all);
+  ::setenv("ORRERY_LINK_BENCH", fake.c_str(), 1);
+  Netcluster cluster({"--rate", "100mbit", "--json", "--measure", "--", "echo", "not reached"});
+
+  EXPECT_EQ(cluster.wait(), 1);
+
+  fs::remove(fake);
+  EXPECT_NE(cluster.error().find("bypasses the shaping"), std::string::npos) << cluster.error();
+  EXPECT_EQ(cluster.out().find("not reached"), std::string::npos) << cluster.out();
+  EXPECT_EQ(cluster.traces(), None{});
+}
+
+TEST_F(NetclusterTest, TheJobHasTheFolderAndTheEnvironmentOfItsCaller) {
+  ::setenv("ORRERY_TEST", "a b$c", 1);
+  const std::string expected =
+      fs::current_path().string() + " a b$c " + std::getenv("PATH") + " : 'x  y'\n";
+  Netcluster cluster({"--ranks-per-server", "1", "--", "sh", "-c",
+                      R"(echo "$(pwd -P) $ORRERY_TEST $PATH $1 $2")", "sh", ":", "'x  y'"});
+
+  EXPECT_EQ(cluster.wait(), 0) << cluster.error();
+
+  EXPECT_EQ(cluster.out(), expected + expected);
+  EXPECT_EQ(cluster.traces(), None{});
+}
+
+TEST_F(NetclusterTest, TwoAtOnceDoNotMeet) {
+  const std::vector<std::string> arguments{"--servers", "3",  "--ranks-per-server", "1", "--",
+                                           "sh",        "-c", "sleep 0.5; hostname"};
+  Netcluster one(arguments), other(arguments);
+
+  EXPECT_EQ(one.wait(), 0) << one.error();
+  EXPECT_EQ(other.wait(), 0) << other.error();
+
+  for (const Netcluster* cluster : {&one, &other}) {
+    for (const char* server : {"server0\n", "server1\n", "server2\n"})
+      EXPECT_NE(cluster->out().find(server), std::string::npos) << cluster->out();
+    EXPECT_EQ(cluster->traces(), None{});
+  }
+}
+
+TEST_F(NetclusterTest, ExitsWithTheCodeOfTheJob) {
+  Netcluster cluster({"--", "sh", "-c", "exit 7"});
+
+  EXPECT_EQ(cluster.wait(), 7);
+
+  EXPECT_EQ(cluster.traces(), None{});
+}
+
+TEST_F(NetclusterTest, EndsTheJobAndCleansUpWhenInterrupted) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    const std::string seconds = own_seconds(number);
+    Netcluster cluster({"--", "sleep", seconds});
+    ASSERT_TRUE(becomes_true([&] { return sleeping(seconds) == 4; }, 20)) << cluster.error();
+
+    cluster.signal(number);
+
+    EXPECT_EQ(cluster.wait(10), 128 + number) << cluster.error();
+    EXPECT_EQ(sleeping(seconds), 0);
+    EXPECT_EQ(cluster.traces(), None{});
+  }
+}
+
+TEST_F(NetclusterTest, RemovesWhatAKilledOneLeftBehind) {
+  const std::string seconds = own_seconds(0);
+  Netcluster killed({"--", "setsid", "sleep", seconds});
+  ASSERT_TRUE(becomes_true([&] { return sleeping(seconds) == 4; }, 20)) << killed.error();
+
+  killed.signal(SIGKILL);
+  EXPECT_EQ(killed.wait(), -SIGKILL);
+  EXPECT_NE(killed.traces(), None{});
+  Netcluster next({"--", "true"});
+
+  EXPECT_EQ(next.wait(), 0) << next.error();
+  EXPECT_EQ(sleeping(seconds), 0);
+  EXPECT_EQ(killed.traces(), None{});
+  EXPECT_EQ(next.traces(), None{});
+}
+
+TEST(NetclusterUsage, MistakesAreExitCodeTwoAndNamed) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes{
+      {{"--sevrers", "2"}, "--sevrers"},
+      {{"--servers", "0", "true"}, "--servers"},
+      {{"--ranks-per-server", "x"}, "'x'"},
+      {{"--rate", "fast", "true"}, "'fast'"},
+      {{"--rate"}, "--rate"},
+      {{"--json", "--", "true"}, "--measure"},
+      {{"--", "/no/such/program"}, "/no/such/program"},
+  };
+  for (const auto& [arguments, named] : mistakes) {
+    Netcluster cluster(arguments);
+
+    EXPECT_EQ(cluster.wait(), 2);
+
+    EXPECT_NE(cluster.error().find(named), std::string::npos) << cluster.error();
+  }
+}
+
+TEST(NetclusterUsage, HelpHasAnExample) {
+  Netcluster cluster({"--help"});
+
+  EXPECT_EQ(cluster.wait(), 0);
+
+  EXPECT_NE(cluster.out().find("Example: experiments/netcluster"), std::string::npos);
+}
+
+}  // namespace
