@@ -17,4 +17,7 @@ void add_run_command(CLI::App& app, int& exit_code);
 /// whether it fits.
 void add_plan_command(CLI::App& app, int& exit_code);
 
+/// `orrery partition GRAPH|FILE`: cuts a graph, prints the metrics, writes the parts.
+void add_partition_command(CLI::App& app, int& exit_code);
+
 }  // namespace orrery

@@ -128,6 +128,7 @@ std::optional<T> optional(const Json& object, const char* key) {
 DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
   DatasetOptions o;
   o.seed = seed;
+  if (d.contains("parts")) return o;
   o.row_normalise = optional<bool>(d, "row_normalise");
   o.reorder = d["reorder"];
   if (d.contains("path")) {
@@ -176,16 +177,28 @@ StrategyConfig strategy_config(const Json& s) {
 /// Combinations that the schema cannot express, and defaults that depend on other keys.
 void complete(Json& root, int mpi_ranks) {
   Json& d = root["dataset"];
-  if (d.contains("path") == d.contains("generate"))
-    throw ConfigError("dataset", d.contains("path")
-                                     ? "\"path\" and \"generate\" exclude each other"
-                                     : "needs \"path\" (read) or \"generate\" (make up)");
+  const int sources = static_cast<int>(d.contains("path")) +
+                      static_cast<int>(d.contains("generate")) +
+                      static_cast<int>(d.contains("parts"));
+  if (sources != 1)
+    throw ConfigError("dataset", sources == 0 ? "needs \"path\" (read), \"generate\" (make up) or "
+                                                "\"parts\" (written by orrery partition)"
+                                              : "\"path\", \"generate\" and \"parts\" exclude "
+                                                "each other");
+  if (d.contains("parts")) {
+    if (d.contains("features"))
+      throw ConfigError("dataset.features", "the parts hold theirs; give it to orrery partition");
+    if (root["partition"]["method"] != "block" || root["strategy"].value("permute", false))
+      throw ConfigError("partition",
+                        "the parts are cut already: leave partition and "
+                        "strategy.permute out");
+  }
   if (d.contains("features") && d["features"].is_object() != d.contains("path"))
     throw ConfigError("dataset.features", d.contains("path")
                                               ? "with \"path\" expected {\"random\": width}"
                                               : "with \"generate\" expected the width, an integer");
   if (d.contains("generate") && !d.contains("features")) d["features"] = 64;
-  if (root["partition"]["method"] == "file" && d["reorder"] != "none")
+  if (root["partition"]["method"] == "file" && d.value("reorder", "none") != "none")
     throw ConfigError(
         "partition.file",
         "holds owners by vertex number, which dataset.reorder changes; use \"none\" there");
@@ -219,6 +232,7 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks) {
   e.name = root["name"];
   e.seed = root["seed"];
   e.dataset = dataset_options(root["dataset"], e.seed);
+  e.parts = root["dataset"].value("parts", std::string());
 
   const Json& m = root["model"];
   e.model.type = pick<ModelType>(m["type"], {{"gcn", ModelType::gcn}, {"sage", ModelType::sage}});
@@ -323,6 +337,7 @@ std::vector<Experiment> load_experiments(const std::string& file,
   for (Experiment& e : experiments) {
     DatasetOptions& d = e.dataset;
     rebase(d.path, e.resolved["dataset"], "path", find_dataset(d.path).has_value());
+    rebase(e.parts, e.resolved["dataset"], "parts", fs::exists(e.parts));
     rebase(d.degree_file, e.resolved["dataset"], "degree_file", fs::exists(d.degree_file));
     rebase(e.partition.file, e.resolved["partition"], "file", fs::exists(e.partition.file));
   }

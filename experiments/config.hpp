@@ -21,6 +21,7 @@ struct Experiment {
   std::string label;  ///< the swept values, "strategy.type=spmm_1d, seed=3"; empty without a sweep
   std::uint64_t seed = 0;
   DatasetOptions dataset;
+  std::string parts;  ///< folder of parts instead of a data set; empty: none
   ModelConfig model;
   TrainConfig train;
   PartitionOptions partition;

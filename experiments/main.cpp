@@ -55,6 +55,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   add_run_command(app, exit_code);
   add_plan_command(app, exit_code);
+  add_partition_command(app, exit_code);
   add_dataset_command(app, exit_code);
   try {
     if (argc > 1) require_known(app, argv[1]);

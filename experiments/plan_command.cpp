@@ -162,7 +162,8 @@ Json rank_json(const Summary& summary) {
 }
 
 Json plan_one(const Experiment& experiment, DatasetCache& datasets, const Options& options) {
-  const Problem problem = make_problem(experiment, datasets.load(experiment));
+  const ProblemData data = datasets.load(experiment);
+  const Problem problem = make_problem(experiment, data, make_partition(experiment, data));
   require_trainable(problem);
   const auto plan = plan_strategy(problem);
   const auto programs = record_training(*plan, problem, std::min(2, problem.train.epochs), {});

@@ -1,26 +1,44 @@
 #include "experiments/problem.hpp"
 
+#include <fmt/core.h>
+
+#include "core/base/error.hpp"
+
 namespace orrery {
 
-std::shared_ptr<const Dataset> DatasetCache::load(const Experiment& experiment) {
+ProblemData DatasetCache::load(const Experiment& experiment) {
   const std::string key = experiment.resolved["dataset"].dump() + std::to_string(experiment.seed);
   just_loaded_ = key != key_;
   if (just_loaded_) {
-    last_.reset();  // before the next one takes memory
-    last_ = std::make_shared<const Dataset>(load_dataset(experiment.dataset));
+    last_ = {};  // before the next one takes memory
+    if (experiment.parts.empty())
+      last_.whole = std::make_shared<const Dataset>(load_dataset(experiment.dataset));
+    else
+      last_.parts = std::make_shared<const PartsFolder>(experiment.parts);
     key_ = key;
   }
   return last_;
 }
 
-Problem make_problem(const Experiment& experiment, std::shared_ptr<const Dataset> data) {
+Partition make_partition(const Experiment& experiment, const ProblemData& data) {
+  const int parts = parts_for(experiment.strategy, experiment.ranks());
+  if (!data.parts) return partition_graph(*data.whole->graph, parts, experiment.partition);
+  const auto there = static_cast<int>(data.parts->sizes().size());
+  if (there != parts)
+    throw ConfigError("dataset.parts",
+                      fmt::format("{} holds {} parts, but {} ranks of this strategy work on {}",
+                                  experiment.parts, there, experiment.ranks(), parts));
+  return {there, {}};
+}
+
+Problem make_problem(const Experiment& experiment, const ProblemData& data, Partition partition) {
   Problem problem;
-  problem.partition = partition_graph(
-      *data->graph, parts_for(experiment.strategy, experiment.ranks()), experiment.partition);
-  problem.data = std::move(data);
+  problem.data = data.whole;
+  problem.stored = data.parts;
   problem.model = experiment.model;
   problem.train = experiment.train;
   problem.strategy = experiment.strategy;
+  problem.partition = std::move(partition);
   return problem;
 }
 

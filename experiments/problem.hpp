@@ -10,21 +10,31 @@
 
 namespace orrery {
 
+/// What an experiment trains on: a data set in memory, or a folder of parts.
+struct ProblemData {
+  std::shared_ptr<const Dataset> whole;
+  std::shared_ptr<const PartsFolder> parts;
+  DataFacts facts() const { return parts ? parts->facts() : facts_of(*whole); }
+};
+
 /// Loads data sets, keeping the last one: the combinations of a sweep mostly share theirs.
 class DatasetCache {
  public:
-  std::shared_ptr<const Dataset> load(const Experiment& experiment);
+  ProblemData load(const Experiment& experiment);
   /// Whether the last load() really read or generated something.
   bool just_loaded() const { return just_loaded_; }
 
  private:
   std::string key_;
   bool just_loaded_ = false;
-  std::shared_ptr<const Dataset> last_;
+  ProblemData last_;
 };
 
-/// Partitions the data set for the experiment's ranks.
-Problem make_problem(const Experiment& experiment, std::shared_ptr<const Dataset> data);
+/// The cut of the data for the experiment's ranks; parts that were cut before are only counted.
+/// Errors    ConfigError (parts of another number), and those of partition_graph
+Partition make_partition(const Experiment& experiment, const ProblemData& data);
+
+Problem make_problem(const Experiment& experiment, const ProblemData& data, Partition partition);
 
 /// The device memory of each rank.
 Capacities device_capacities(const Experiment& experiment);

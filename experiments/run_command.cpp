@@ -62,8 +62,8 @@ struct Job {
   }
 };
 
-void announce(const Dataset& data) {
-  fmt::print(stderr, "{}: {} vertices, {} edges{}\n", data.name, data.vertices(), data.edges(),
+void announce(const DataFacts& data) {
+  fmt::print(stderr, "{}: {} vertices, {} edges{}\n", data.name, data.vertices, data.edges,
              data.generated ? " (generated)" : "");
   for (const std::string& note : data.notes) fmt::print(stderr, "  note: {}\n", note);
 }
@@ -89,8 +89,8 @@ class Runner {
     const auto begin = std::chrono::steady_clock::now();
     const auto data = datasets_.load(experiment);
     const double load_seconds = seconds_since(begin);
-    if (job_.leads() && !options_.quiet && datasets_.just_loaded()) announce(*data);
-    const Problem problem = make_problem(experiment, data);
+    if (job_.leads() && !options_.quiet && datasets_.just_loaded()) announce(data.facts());
+    const Problem problem = make_problem(experiment, data, partition(experiment, data));
     const auto plan = plan_strategy(problem);
 
     ExecuteOptions execute;
@@ -117,7 +117,7 @@ class Runner {
     outcome.epochs.insert(outcome.epochs.begin(), earlier.epochs.begin(), earlier.epochs.end());
     if (results == nullptr) return std::nullopt;
     FinishedRun done =
-        report(experiment, *data, execute.placement, outcome, earlier.seconds, *results);
+        report(experiment, data.facts(), execute.placement, outcome, earlier.seconds, *results);
     done.result["resumed_from_epoch"] = earlier.epochs.empty()
                                             ? nlohmann::ordered_json(nullptr)
                                             : nlohmann::ordered_json(earlier.epochs.size());
@@ -132,6 +132,22 @@ class Runner {
   }
 
  private:
+  /// Cut once, by the process that leads, and shared with the others.
+  Partition partition(const Experiment& experiment, const ProblemData& data) const {
+    if (job_.world == nullptr || data.parts) return make_partition(experiment, data);
+    Partition cut{parts_for(experiment.strategy, experiment.ranks()), {}};
+    std::string bytes;
+    if (job_.leads()) {
+      cut = make_partition(experiment, data);
+      bytes.assign(reinterpret_cast<const char*>(cut.owner.data()),
+                   cut.owner.size() * sizeof(cut.owner[0]));
+    }
+    job_.share(bytes);
+    cut.owner.resize(bytes.size() / sizeof(cut.owner[0]));
+    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(cut.owner.data()));
+    return cut;
+  }
+
   Outcome execute_all(const Experiment& experiment, const Problem& problem,
                       const StrategyPlan& plan, const ExecuteOptions& execute,
                       const ResultFolder* results) const {
@@ -147,7 +163,7 @@ class Runner {
     return execute_on_mpi(*job_.world, *job_.communicator, problem, plan, execute, progress);
   }
 
-  static FinishedRun report(const Experiment& experiment, const Dataset& data,
+  static FinishedRun report(const Experiment& experiment, const DataFacts& data,
                             const Placement& placement, Outcome& outcome,
                             const std::vector<double>& earlier_seconds,
                             const ResultFolder& results) {

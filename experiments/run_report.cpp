@@ -161,7 +161,7 @@ Json epoch_json(const EpochReport& report, double seconds) {
           {"seconds", seconds}};
 }
 
-Json result_json(const Experiment& experiment, const Dataset& data, const Placement& placement,
+Json result_json(const Experiment& experiment, const DataFacts& data, const Placement& placement,
                  const Outcome& outcome, const Measurement& m) {
   const auto best = best_epoch(outcome.epochs);
   const Accuracies scores = best ? *best->scores : Accuracies{};
@@ -202,10 +202,10 @@ Json result_json(const Experiment& experiment, const Dataset& data, const Placem
       {"peak_bytes", m.peak_bytes},
       {"dataset",
        {{"name", data.name},
-        {"vertices", data.vertices()},
-        {"edges", data.edges()},
+        {"vertices", data.vertices},
+        {"edges", data.edges},
         {"generated", data.generated},
-        {"features", data.features ? data.features->provenance() : "none"},
+        {"features", data.features_provenance},
         {"notes", data.notes}}},
       {"provenance", provenance()}};
   return result;

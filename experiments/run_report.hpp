@@ -23,7 +23,7 @@ struct FinishedRun {
 nlohmann::ordered_json epoch_json(const EpochReport& report, double seconds);
 
 /// result.json, but for its "out_dir".
-nlohmann::ordered_json result_json(const Experiment& experiment, const Dataset& data,
+nlohmann::ordered_json result_json(const Experiment& experiment, const DataFacts& data,
                                    const Placement& placement, const Outcome& outcome,
                                    const Measurement& measured);
 

@@ -54,27 +54,30 @@ std::shared_ptr<const std::vector<float>> edge_values(const Csr& pattern, const 
 
 }  // namespace
 
-Adjacency normalised_adjacency(const Dataset& data, const ModelConfig& model) {
+float Weighting::operator()(double row_length, double column_length) const {
+  return static_cast<float>(symmetric ? 1 / std::sqrt(row_length * column_length) : 1 / row_length);
+}
+
+Weighting weighting_of(const ModelConfig& model, bool symmetric_graph) {
   const bool gcn = model.type == ModelType::gcn;
   const bool symmetric =
       gcn && (model.normalisation == Normalisation::symmetric ||
-              (model.normalisation == Normalisation::automatic && data.symmetric));
-  if (symmetric && !data.symmetric)
+              (model.normalisation == Normalisation::automatic && symmetric_graph));
+  if (symmetric && !symmetric_graph)
     throw ConfigError("model.normalisation",
                       "\"symmetric\" needs a symmetric graph, but this one is directed; set "
                       "dataset.symmetric to true or use \"row\"");
+  return {gcn, symmetric};
+}
+
+Adjacency normalised_adjacency(const Dataset& data, const ModelConfig& model) {
+  const Weighting weight = weighting_of(model, data.symmetric);
   Adjacency a;
-  a.pattern = std::make_shared<const Csr>(with_self_loops(*data.graph, gcn));
-  a.symmetric = symmetric;
+  a.pattern = std::make_shared<const Csr>(with_self_loops(*data.graph, weight.loops));
+  a.symmetric = weight.symmetric;
   const Csr& p = *a.pattern;
-  const auto degree = [&p](std::int64_t v) { return static_cast<double>(p.degree(v)); };
-  a.values =
-      symmetric ? edge_values(p,
-                              [&](std::int64_t v, Vertex u) {
-                                return static_cast<float>(1 / std::sqrt(degree(v) * degree(u)));
-                              })
-                : edge_values(
-                      p, [&](std::int64_t v, Vertex) { return static_cast<float>(1 / degree(v)); });
+  const auto length = [&p](std::int64_t v) { return static_cast<double>(p.degree(v)); };
+  a.values = edge_values(p, [&](std::int64_t v, Vertex u) { return weight(length(v), length(u)); });
   return a;
 }
 

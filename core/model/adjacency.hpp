@@ -18,6 +18,16 @@ struct Adjacency {
   bool symmetric = false;                            ///< values included: A = Aᵀ
 };
 
+/// How the entries of A follow from the degrees.
+struct Weighting {
+  bool loops = false;      ///< stored self-loops are dropped; with `loops` one is added to each row
+  bool symmetric = false;  ///< 1/sqrt(d_v·d_u), else 1/d_v
+  /// The entry in row v, column u, from their row lengths in A.
+  float operator()(double row_length, double column_length) const;
+};
+/// Errors    ConfigError when symmetric normalisation is asked for on a directed graph
+Weighting weighting_of(const ModelConfig& model, bool symmetric_graph);
+
 /// GCN: stored self-loops dropped, one added to every vertex; values 1/sqrt(d_v·d_u) (symmetric) or
 /// 1/d_v (row), d the row lengths of the result. GraphSAGE-mean: stored self-loops dropped, values
 /// 1/d_v; a vertex without neighbours has an empty row.

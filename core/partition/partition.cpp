@@ -90,6 +90,25 @@ double edge_cut(const Csr& graph, const Partition& partition) {
   return graph.nnz() == 0 ? 0 : static_cast<double>(cut) / static_cast<double>(graph.nnz());
 }
 
+double replication_factor(const Csr& graph, const Partition& partition) {
+  std::int64_t held = 0;
+  std::vector<std::int32_t> seen(partition.owner.size(), -1);  // last part that counted a vertex
+  const auto members = partition.members();
+  for (std::size_t p = 0; p < members.size(); ++p) {
+    const auto part = static_cast<std::int32_t>(p);
+    const auto count = [&](Vertex v) {
+      auto& mark = seen[static_cast<std::size_t>(v)];
+      held += mark == part ? 0 : 1;
+      mark = part;
+    };
+    for (const Vertex v : members[p]) {
+      count(v);
+      for (const Vertex u : graph.row(v)) count(u);
+    }
+  }
+  return graph.rows == 0 ? 1 : static_cast<double>(held) / static_cast<double>(graph.rows);
+}
+
 double balance(const Partition& partition) {
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(partition.parts), 0);
   for (const auto p : partition.owner) ++sizes[static_cast<std::size_t>(p)];

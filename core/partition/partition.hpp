@@ -37,6 +37,10 @@ Partition partition_graph(const Csr& graph, int parts, const PartitionOptions& o
 /// Directed edges between different parts / all edges.
 double edge_cut(const Csr& graph, const Partition& partition);
 
+/// Vertices that the parts hold with complete neighbourhoods, own ones and in-neighbours, / all:
+/// Σ_p |owned_p ∪ N(owned_p)| / |V|.   Source  CATGNN 5.2
+double replication_factor(const Csr& graph, const Partition& partition);
+
 /// Largest part / mean part, in vertices.
 double balance(const Partition& partition);
 

@@ -19,7 +19,6 @@ using RowCounts = std::shared_ptr<const std::vector<std::int64_t>>;  // per rank
 
 /// The structure of one rank.
 struct Part {
-  std::shared_ptr<const std::vector<Vertex>> own;
   std::int64_t halo = 0;    ///< distinct rows of other ranks, by owner, ascending within
   RowCounts receive, send;  ///< rows from and to each rank
   std::shared_ptr<const std::vector<Vertex>>
@@ -76,7 +75,6 @@ Block join_halo(const std::vector<Block>& tiles, int rank,
 /// columns.
 Part make_part(const PartSource& source, int rank) {
   Part part;
-  part.own = source.vertices(rank);
   const auto tiles = source.rows(rank, Direction::forward);
   const auto adjoint = source.symmetric() ? tiles : source.rows(rank, Direction::adjoint);
   std::vector<std::vector<Vertex>> used(tiles.size());
@@ -116,8 +114,8 @@ class FullGraphPlan final : public StrategyPlan {
 
 class FullGraph final : public RowsStrategy {
  public:
-  FullGraph(Runtime& rt, const Part& part, const StrategyConfig& config, bool symmetric)
-      : RowsStrategy(rt, part.own),
+  FullGraph(Runtime& rt, const PartSource& source, const Part& part, const StrategyConfig& config)
+      : RowsStrategy(rt, source, rt.rank()),
         part_(part),
         overlap_(config.overlap),
         own_(rt, part.own_block, config.column_tiles, "own block"),
@@ -125,7 +123,7 @@ class FullGraph final : public RowsStrategy {
         halo_adjoint_(rt, transpose(part.halo_block), 1, "halo block transposed"),
         send_index_(rt, {send_rows(), 1}, DType::i32, "indices/rows to send") {
     // A symmetric matrix has symmetric diagonal blocks.
-    if (!symmetric)
+    if (!source.symmetric())
       own_adjoint_.emplace(rt, transpose(part.own_block), config.column_tiles,
                            "own block transposed");
     rt.submit(Lane::copy, Load{IndexArray{part.send_rows}, send_index_.tensor()});
@@ -176,7 +174,7 @@ class FullGraph final : public RowsStrategy {
 
 std::unique_ptr<Strategy> FullGraphPlan::instantiate(Runtime& rt) const {
   const Part& part = parts_.get(rt.rank(), [&] { return make_part(*source_, rt.rank()); });
-  return std::make_unique<FullGraph>(rt, part, config_, source_->symmetric());
+  return std::make_unique<FullGraph>(rt, *source_, part, config_);
 }
 
 }  // namespace

@@ -9,10 +9,12 @@ namespace {
 
 class PartsInMemory final : public PartSource {
  public:
-  PartsInMemory(const Dataset& data, const ModelConfig& model, const Partition& partition)
-      : owner_(partition.owner),
+  PartsInMemory(std::shared_ptr<const Dataset> data, const ModelConfig& model,
+                const Partition& partition)
+      : data_(std::move(data)),
+        owner_(partition.owner),
         row_at_owner_(partition.owner.size()),
-        a_(normalised_adjacency(data, model)) {
+        a_(normalised_adjacency(*data_, model)) {
     for (auto& own : partition.members()) {
       sizes_.push_back(static_cast<std::int64_t>(own.size()));
       for (std::size_t i = 0; i < own.size(); ++i)
@@ -21,6 +23,7 @@ class PartsInMemory final : public PartSource {
     }
   }
 
+  PartData data(int part) const override { return {data_, vertices(part)}; }
   const std::vector<std::int64_t>& sizes() const override { return sizes_; }
   bool symmetric() const override { return a_.symmetric; }
   std::shared_ptr<const std::vector<Vertex>> vertices(int part) const override {
@@ -37,6 +40,7 @@ class PartsInMemory final : public PartSource {
     return adjoint_;
   }
 
+  std::shared_ptr<const Dataset> data_;
   std::vector<std::int32_t> owner_;
   std::vector<Vertex> row_at_owner_;  ///< of each vertex
   Adjacency a_;
@@ -48,9 +52,10 @@ class PartsInMemory final : public PartSource {
 
 }  // namespace
 
-std::shared_ptr<const PartSource> parts_in_memory(const Dataset& data, const ModelConfig& model,
+std::shared_ptr<const PartSource> parts_in_memory(std::shared_ptr<const Dataset> data,
+                                                  const ModelConfig& model,
                                                   const Partition& partition) {
-  return std::make_shared<const PartsInMemory>(data, model, partition);
+  return std::make_shared<const PartsInMemory>(std::move(data), model, partition);
 }
 
 }  // namespace orrery

@@ -8,12 +8,19 @@
 #include "core/graph/dataset.hpp"
 #include "core/model/config.hpp"
 #include "core/partition/partition.hpp"
+#include "core/partition/parts_folder.hpp"
 #include "core/strategy/blocks.hpp"
 
 namespace orrery {
 
 /// A, with which a model aggregates, or Aᵀ, with which gradients travel back.
 enum class Direction : std::uint8_t { forward, adjoint };
+
+/// Where a part's features, labels and split lie.
+struct PartData {
+  std::shared_ptr<const Dataset> data;
+  std::shared_ptr<const std::vector<Vertex>> rows;  ///< in `data`, of each of the part's vertices
+};
 
 /// Parts of the vertices with their rows of A. Local vertex i of a part is its i-th in ascending
 /// order of global numbers. All calls may come from several threads at once.
@@ -30,11 +37,18 @@ class PartSource {
   /// [sizes[part], sizes[j]], in local numbers
   virtual std::vector<Block> rows(int part, Direction direction) const = 0;
 
+  virtual PartData data(int part) const = 0;
+
   int parts() const { return static_cast<int>(sizes().size()); }
 };
 
 /// From a graph in memory.
-std::shared_ptr<const PartSource> parts_in_memory(const Dataset& data, const ModelConfig& model,
+std::shared_ptr<const PartSource> parts_in_memory(std::shared_ptr<const Dataset> data,
+                                                  const ModelConfig& model,
                                                   const Partition& partition);
+
+/// From a folder of parts: each is read when it is first asked for.
+std::shared_ptr<const PartSource> parts_in_folder(std::shared_ptr<const PartsFolder> folder,
+                                                  const ModelConfig& model);
 
 }  // namespace orrery

@@ -39,7 +39,7 @@ class Spmm15d final : public RowsStrategy {
  public:
   Spmm15d(Runtime& rt, const PartSource& source, const Grid& grid, const Tiles& tiles,
           const StrategyConfig& config)
-      : RowsStrategy(rt, source.vertices(grid.row_of(rt.rank()))),
+      : RowsStrategy(rt, source, grid.row_of(rt.rank())),
         grid_(grid),
         tiles_(load_matrices(rt, tiles.forward, config.column_tiles, "tiles")),
         adjoint_tiles_(load_matrices(rt, tiles.adjoint, config.column_tiles, "tiles transposed")),

@@ -34,7 +34,7 @@ std::vector<Block> tiles_of(const PartSource& source, int rank, Variant variant,
 class Spmm1d final : public RowsStrategy {
  public:
   Spmm1d(Runtime& rt, const PartSource& source, const Tiles& tiles, const StrategyConfig& config)
-      : RowsStrategy(rt, source.vertices(rt.rank())),
+      : RowsStrategy(rt, source, rt.rank()),
         tiles_(load_matrices(rt, tiles.forward, config.column_tiles, "tiles")),
         adjoint_tiles_(load_matrices(rt, tiles.adjoint, config.column_tiles, "tiles transposed")),
         product_(make_product(rt, source.sizes(), config)) {}

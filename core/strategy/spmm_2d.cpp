@@ -100,7 +100,7 @@ class Spmm2d final : public RowsStrategy {
  public:
   Spmm2d(Runtime& rt, const PartSource& source, const Grid& grid, const Structure& structure,
          const StrategyConfig& config)
-      : RowsStrategy(rt, source.vertices(grid.row_of(rt.rank()))),
+      : RowsStrategy(rt, source, grid.row_of(rt.rank())),
         grid_(grid),
         i_(grid.row_of(rt.rank())),
         j_(grid.column_of(rt.rank())),

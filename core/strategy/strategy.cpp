@@ -5,7 +5,8 @@
 namespace orrery {
 
 std::shared_ptr<const PartSource> part_source(const Problem& problem) {
-  return parts_in_memory(*problem.data, problem.model, problem.partition);
+  if (problem.stored) return parts_in_folder(problem.stored, problem.model);
+  return parts_in_memory(problem.data, problem.model, problem.partition);
 }
 
 Tensor Strategy::whole_rows(const Tensor& x, std::int64_t width) {

@@ -18,12 +18,14 @@ namespace orrery {
 /// Everything an experiment fixes before the first operation: structure and settings, the same on
 /// all ranks.
 struct Problem {
-  std::shared_ptr<const Dataset> data;
+  std::shared_ptr<const Dataset> data;        ///< in memory as a whole, or
+  std::shared_ptr<const PartsFolder> stored;  ///< in parts, which `partition` counts only
   ModelConfig model;
   TrainConfig train;
   StrategyConfig strategy;
   Partition partition;  ///< as many parts as parts_for(strategy, ranks)
 
+  DataFacts facts() const { return stored ? stored->facts() : facts_of(*data); }
   int ranks() const { return ranks_for(strategy, partition.parts); }
 };
 
@@ -33,6 +35,8 @@ std::shared_ptr<const PartSource> part_source(const Problem& problem);
 /// One rank of a strategy. The default answers are those of whole-graph training.
 class Strategy : public Products {
  public:
+  /// Where the features, labels and split of the level-0 rows lie.
+  virtual PartData data() const = 0;
   /// Placement: the global vertex of each level-0 row. The rows of the last level are this rank's
   /// own vertices.
   virtual std::shared_ptr<const std::vector<Vertex>> vertices() const = 0;

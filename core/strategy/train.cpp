@@ -24,13 +24,12 @@ class Trainer {
  public:
   Trainer(Runtime& rt, const StrategyPlan& plan, const Problem& problem,
           const TrainControl& control)
-      : rt_(rt), problem_(problem), control_(control) {
+      : rt_(rt), problem_(problem), facts_(problem.facts()), control_(control) {
     rt_.phase({Stage::setup});
     strategy_ = plan.instantiate(rt);
     load_data();
     model_ = std::make_unique<Model>(rt, *strategy_, problem.model, problem.train,
-                                     problem.strategy.first_layer, problem.data->features->width(),
-                                     problem.data->labels.classes);
+                                     problem.strategy.first_layer, facts_.features, facts_.classes);
     model_->begin(features_.tensor());
     if (control.resume) restore(*control.resume);
   }
@@ -94,39 +93,35 @@ class Trainer {
   }
 
   void load_data() {
-    const Dataset& data = *problem_.data;
-    const auto vertices = strategy_->vertices();
-    const auto n = static_cast<std::int64_t>(vertices->size());
-    const auto [first_column, columns] = strategy_->columns(data.features->width());
+    const auto [data, rows] = strategy_->data();
+    const auto n = static_cast<std::int64_t>(rows->size());
+    const auto [first_column, columns] = strategy_->columns(facts_.features);
     features_ = Buffer(rt_, {n, columns}, DType::f32, "features");
     rt_.submit(Lane::copy,
-               Load{FeatureRows{data.features, vertices, first_column}, features_.tensor()});
+               Load{FeatureRows{data->features, rows, first_column}, features_.tensor()});
 
     const std::int64_t own = strategy_->rows(problem_.model.layers);
-    const auto first = vertices->begin();
-    const auto own_vertices = std::make_shared<const std::vector<Vertex>>(first, first + own);
-    const auto labels = std::shared_ptr<const Labels>(problem_.data, &data.labels);
-    labels_ = Buffer(rt_, {own, data.labels.columns()}, DType::i32, "labels");
-    rt_.submit(Lane::copy, Load{LabelRows{labels, own_vertices}, labels_.tensor()});
+    const auto own_rows =
+        std::make_shared<const std::vector<Vertex>>(rows->begin(), rows->begin() + own);
+    const auto labels = std::shared_ptr<const Labels>(data, &data->labels);
+    labels_ = Buffer(rt_, {own, labels->columns()}, DType::i32, "labels");
+    rt_.submit(Lane::copy, Load{LabelRows{labels, own_rows}, labels_.tensor()});
 
     for (std::size_t s = 0; s < kSplits.size(); ++s) {
-      std::vector<Vertex> rows;
+      std::vector<Vertex> targets;
       for (std::int64_t i = 0; i < own; ++i)
-        if (data.split[static_cast<std::size_t>((*vertices)[static_cast<std::size_t>(i)])] ==
+        if (data->split[static_cast<std::size_t>((*rows)[static_cast<std::size_t>(i)])] ==
             kSplits[s])
-          rows.push_back(static_cast<Vertex>(i));
-      targets_[s] =
-          Buffer(rt_, {static_cast<std::int64_t>(rows.size()), 1}, DType::i32, "indices/targets");
-      auto shared = std::make_shared<const std::vector<Vertex>>(std::move(rows));
+          targets.push_back(static_cast<Vertex>(i));
+      targets_[s] = Buffer(rt_, {static_cast<std::int64_t>(targets.size()), 1}, DType::i32,
+                           "indices/targets");
+      auto shared = std::make_shared<const std::vector<Vertex>>(std::move(targets));
       rt_.submit(Lane::copy, Load{IndexArray{std::move(shared)}, targets_[s].tensor()});
     }
     metrics_ = Buffer(rt_, {1, kMetrics}, DType::f64, "metrics");
     rt_.submit(Lane::copy, Fill{metrics_.tensor(), 0});
     rt_.wait(Lane::compute, rt_.record(Lane::copy));
-
-    std::int64_t training = 0;
-    for (const Split s : data.split) training += s == Split::train ? 1 : 0;
-    loss_scale_ = 1.0 / static_cast<double>(training);
+    loss_scale_ = 1.0 / static_cast<double>(facts_.training_vertices);
   }
 
   void do_step(int epoch, int step) {
@@ -181,7 +176,7 @@ class Trainer {
     return Accuracies{f1(0), f1(1), f1(2)};
   }
 
-  std::int64_t classes() const { return problem_.data->labels.classes; }
+  std::int64_t classes() const { return facts_.classes; }
 
   Tensor metric(std::int64_t first, std::int64_t count) const {
     return metrics_.tensor().cols_at(first, count);
@@ -189,6 +184,7 @@ class Trainer {
 
   Runtime& rt_;
   const Problem& problem_;
+  const DataFacts facts_;
   const TrainControl& control_;
   std::optional<Task> checkpoint_;  ///< being kept
   std::unique_ptr<Strategy> strategy_;
@@ -201,24 +197,20 @@ class Trainer {
 }  // namespace
 
 void require_trainable(const Problem& problem) {
-  const Dataset& data = *problem.data;
-  if (!data.features)
-    throw ConfigError("dataset.features", "'" + data.name +
-                                              "' has no features; set it to {\"random\": width} to "
-                                              "train on made-up ones");
-  if (!data.labels.present())
-    throw ConfigError("dataset", "'" + data.name + "' has no labels to train on");
-  if (data.labels.multilabel != (problem.train.loss == LossKind::sigmoid))
-    throw ConfigError("train.loss", data.labels.multilabel
-                                        ? "'" + data.name +
-                                              "' has several labels per vertex: use "
-                                              "\"sigmoid\""
-                                        : "'" + data.name +
-                                              "' has one label per vertex: use "
-                                              "\"softmax\"");
-  for (const Split s : data.split)
-    if (s == Split::train) return;
-  throw ConfigError("dataset.split", "'" + data.name + "' has no training vertices");
+  const DataFacts facts = problem.facts();
+  const std::string name = "'" + facts.name + "'";
+  if (facts.features == 0)
+    throw ConfigError("dataset.features",
+                      name +
+                          " has no features; set it to {\"random\": width} to train on made-up "
+                          "ones");
+  if (facts.classes == 0) throw ConfigError("dataset", name + " has no labels to train on");
+  if (facts.multilabel && problem.train.loss == LossKind::softmax)
+    throw ConfigError("train.loss", name + " has several labels per vertex: use \"sigmoid\"");
+  if (!facts.multilabel && problem.train.loss == LossKind::sigmoid)
+    throw ConfigError("train.loss", name + " has one label per vertex: use \"softmax\"");
+  if (facts.training_vertices == 0)
+    throw ConfigError("dataset.split", name + " has no training vertices");
 }
 
 void train(Runtime& rt, const StrategyPlan& plan, const Problem& problem, TrainObserver& observer,

@@ -128,8 +128,10 @@ TEST(Refusal, OfCombinations) {
             "dataset.mixing: only goes with \"generate\": communities");
   EXPECT_EQ(refusal_of("dataset.symmetric=true"), "dataset.symmetric: only goes with \"path\"");
   EXPECT_EQ(refusal_of("dataset.path=cora"),
-            "dataset: \"path\" and \"generate\" exclude each other");
-  EXPECT_EQ(refusal_of("dataset={}"), "dataset: needs \"path\" (read) or \"generate\" (make up)");
+            "dataset: \"path\", \"generate\" and \"parts\" exclude each other");
+  EXPECT_EQ(refusal_of("dataset={}"),
+            "dataset: needs \"path\" (read), \"generate\" (make up) or \"parts\" (written by "
+            "orrery partition)");
   EXPECT_EQ(refusal_of(R"(dataset.features={"random": 3})"),
             "dataset.features: with \"generate\" expected the width, an integer");
   EXPECT_EQ(refusal_of("partition.method=file"),
@@ -165,6 +167,20 @@ TEST(Refusal, OfImpossibleGrids) {
       refusal(kMinimal, {"cluster.ranks=6", "strategy.type=spmm_2d"}),
       "strategy.type: spmm_2d needs a square number of ranks, found 6; the nearest are 4 (2 x "
       "2) and 9 (3 x 3)");
+}
+
+TEST(Refusal, OfWhatPartsHaveSettledAlready) {
+  const auto refused = [](const std::string& setting) {
+    return refusal(kMinimal, {R"(dataset={"parts": "p"})", "cluster.ranks=4", setting});
+  };
+
+  EXPECT_EQ(refused("seed=2"), "accepted");
+  EXPECT_EQ(refused("partition.method=metis"),
+            "partition: the parts are cut already: leave partition and strategy.permute out");
+  EXPECT_EQ(refused("dataset.features={\"random\": 3}"),
+            "dataset.features: the parts hold theirs; give it to orrery partition");
+  EXPECT_EQ(refused("dataset.reorder=bfs"), "dataset.reorder: does not go with \"parts\"");
+  EXPECT_EQ(refused("dataset.symmetric=true"), "dataset.symmetric: only goes with \"path\"");
 }
 
 TEST(Refusal, OfWhatIsMissing) {

@@ -24,6 +24,15 @@ Csr two_cliques() {
   return build_csr(edges);
 }
 
+/// Path 0 - 1 - 2 - 3, cut in the middle: each part holds its two vertices and one of the other.
+TEST(Partition, ReplicationCountsCompleteNeighbourhoods) {
+  const Csr path = build_csr({4, {0, 1, 1, 2, 2, 3}, {1, 0, 2, 1, 3, 2}});
+
+  EXPECT_EQ(replication_factor(path, {2, {0, 0, 1, 1}}), 6.0 / 4);
+  EXPECT_EQ(replication_factor(path, {2, {0, 1, 0, 1}}), 8.0 / 4);
+  EXPECT_EQ(replication_factor(path, {1, {0, 0, 0, 0}}), 1.0);
+}
+
 TEST(Partition, BlocksAreRunsOfNearlyEqualLength) {
   const Partition p = partition_graph(two_cliques(), 3, {"block", "", 0});
 

@@ -1,0 +1,105 @@
+// Training from a folder of parts is training from the graph in memory.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/base/error.hpp"
+#include "core/partition/parts_folder.hpp"
+#include "tests/support/problems.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::losses;
+using testing::make_problem;
+using testing::random_dataset;
+
+class PartsOnDisk : public ::testing::TestWithParam<testing::NamedStrategy> {
+ protected:
+  PartsOnDisk() { fs::create_directories(folder_); }
+  ~PartsOnDisk() override { fs::remove_all(folder_); }
+
+  /// The same problem with its structure and data from a folder.
+  Problem stored(Problem problem) const {
+    write_parts(*problem.data, problem.partition, "test", folder_ / "parts", true);
+    problem.stored = std::make_shared<const PartsFolder>(folder_ / "parts");
+    problem.data.reset();
+    problem.partition.owner.clear();
+    return problem;
+  }
+
+  const fs::path folder_ =
+      fs::temp_directory_path() / ("orrery-parts-" + std::to_string(::getpid()));
+};
+
+TEST_P(PartsOnDisk, GiveTheSameLosses) {
+  for (const bool symmetric : {true, false})
+    for (const ModelType model : {ModelType::gcn, ModelType::sage}) {
+      Problem whole = make_problem(random_dataset(70, 350, 12, 4, symmetric), 4, GetParam().config);
+      whole.model.type = model;
+      for (auto& owner : whole.partition.owner)  // an empty part
+        if (owner == 1 && whole.partition.parts > 2) owner = 0;
+
+      EXPECT_EQ(losses(testing::execute(stored(whole))), losses(testing::execute(whole)));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PartsOnDisk, ::testing::ValuesIn(testing::all_strategies()),
+                         [](const auto& param) { return param.param.name; });
+
+class PartsFolderTest : public PartsOnDisk {};
+INSTANTIATE_TEST_SUITE_P(One, PartsFolderTest,
+                         ::testing::Values(testing::all_strategies().front()));
+
+TEST_P(PartsFolderTest, RanksReadTheirOwnPartAlone) {
+  Problem problem =
+      stored(make_problem(random_dataset(60, 300, 8, 3, true), 3, StrategyType::full_graph));
+  fs::remove_all(folder_ / "parts" / "part-00000");
+  fs::remove_all(folder_ / "parts" / "part-00002");
+  const auto source = parts_in_folder(problem.stored, problem.model);
+
+  EXPECT_EQ(source->rows(1, Direction::forward).size(), 3U);
+  EXPECT_THROW(source->rows(0, Direction::forward), DataError);
+}
+
+TEST_P(PartsFolderTest, MultiLabelSetsWork) {
+  auto data = std::make_shared<Dataset>(*random_dataset(40, 160, 8, 3, true));
+  data->labels.multilabel = true;
+  data->labels.values.clear();
+  for (int i = 0; i < 40 * 3; ++i) data->labels.values.push_back(i * 7 % 5 < 2 ? 1 : 0);
+  Problem whole = make_problem(data, 3, StrategyType::full_graph);
+  whole.train.loss = LossKind::sigmoid;
+
+  EXPECT_EQ(losses(testing::execute(stored(whole))), losses(testing::execute(whole)));
+}
+
+TEST_P(PartsFolderTest, DamageIsToldByFile) {
+  const Problem problem =
+      stored(make_problem(random_dataset(60, 300, 8, 3, true), 3, StrategyType::full_graph));
+  const auto part = folder_ / "parts" / "part-00001";
+  const auto words_of = [&] {
+    try {
+      PartsFolder(folder_ / "parts").read(1);
+    } catch (const DataError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+
+  for (const char* name : {"halo.npy", "cross_in.npy", "degrees.npy", "vertices.npy"}) {
+    const auto bytes = fs::file_size(part / name);
+    fs::copy_file(part / name, folder_ / "kept", fs::copy_options::overwrite_existing);
+    fs::resize_file(part / name, bytes - 4);
+    EXPECT_NE(words_of().find(name), std::string::npos) << words_of();
+    fs::copy_file(folder_ / "kept", part / name, fs::copy_options::overwrite_existing);
+  }
+  EXPECT_EQ(words_of(), "accepted");
+  std::ofstream(folder_ / "parts" / "meta.json") << "{\"format\": \"other\"}";
+  EXPECT_NE(words_of().find("expected the meta.json of a folder of parts"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery
