@@ -30,8 +30,13 @@ void Watchdog::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+void Watchdog::abandon() {
+  abandoned_ = true;
+  stop();
+}
+
 void Watchdog::watch() {
-  while (true) {
+  while (!abandoned_) {
     const auto now = Clock::now();
     // While this process was stopped, or got no core, the others' signs could not be read.
     if (seconds(now - looked_) > kOwnDelay) heard_ = now;
