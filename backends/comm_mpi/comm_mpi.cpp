@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 
 #include "backends/comm_mpi/batch.hpp"
@@ -57,6 +58,16 @@ struct MpiWorld::Parts {
     mpi::exchange(messages, all, engine.rank(), send, receive);
   }
 
+  /// An error leaves the world behind: MPI_Finalize would wait for ranks that wait for this one.
+  /// Whoever catches the error reports it.
+  void abandon() {
+    static std::atomic<Parts*> left_behind;  // no leak
+    left_behind = this;
+    engine.freeze("this rank has failed");
+    watchdog.abandon();
+    if (engine.options().may_report) engine.options().may_report();
+  }
+
   mpi::Engine engine;
   mpi::Watchdog watchdog;
   Group all;
@@ -67,7 +78,10 @@ bool MpiWorld::built() { return true; }
 MpiWorld::MpiWorld(MpiOptions options) : parts_(std::make_unique<Parts>(std::move(options))) {}
 
 MpiWorld::~MpiWorld() {
-  if (std::uncaught_exceptions() > 0) fail("an error outside of the ranks' common part");
+  if (std::uncaught_exceptions() > 0) {
+    parts_.release()->abandon();
+    return;
+  }
   try {
     parts_->collect(Exchange::leave, {}, [](int) { return true; });
   } catch (const std::exception& error) {

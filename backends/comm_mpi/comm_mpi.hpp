@@ -38,7 +38,8 @@ class MpiWorld {
   static bool built();
   /// Joins the ranks of the job.   Errors  NotBuilt · Error
   explicit MpiWorld(MpiOptions options);
-  /// Leaves, once all ranks do.
+  /// Leaves, once all ranks do. While an exception passes by, it leaves without the others, who end
+  /// when this process does: what goes wrong while a world lives had better be told to fail().
   ~MpiWorld();
   MpiWorld(const MpiWorld&) = delete;
   MpiWorld& operator=(const MpiWorld&) = delete;

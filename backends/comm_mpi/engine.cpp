@@ -138,10 +138,14 @@ bool Engine::frozen() const {
   return frozen_;
 }
 
-void Engine::fail(std::string_view what) noexcept {
-  freeze(what);
+void Engine::report(std::string_view what) const noexcept {
   if (!options_.may_report || options_.may_report())
     fmt::print(stderr, "orrery: error: rank {}: {}\n", rank_, what);
+}
+
+void Engine::fail(std::string_view what) noexcept {
+  freeze(what);
+  report(what);
   end();
 }
 

@@ -45,6 +45,8 @@ class Engine {
   /// Throws Aborted after freeze(). Call with the lock held.
   void require_alive() const;
   bool frozen() const;
+  /// Prints why the job ends, if this rank may.
+  void report(std::string_view what) const noexcept;
   /// Prints the reason (if this rank may) and ends all ranks.
   [[noreturn]] void fail(std::string_view what) noexcept;
   /// Ends all ranks without a word.

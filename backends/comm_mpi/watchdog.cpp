@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <cstdlib>
+
 #include "backends/comm_mpi/batch.hpp"
 
 namespace orrery::mpi {
@@ -28,8 +30,13 @@ void Watchdog::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+void Watchdog::abandon() {
+  abandoned_ = true;
+  stop();
+}
+
 void Watchdog::watch() {
-  while (true) {
+  while (!abandoned_) {
     const auto now = Clock::now();
     // While this process was stopped, or got no core, the others' signs could not be read.
     if (seconds(now - looked_) > kOwnDelay) heard_ = now;
@@ -90,9 +97,11 @@ void Watchdog::judge_silence(Clock::time_point now) {
 void Watchdog::judge_end(Clock::time_point now) {
   if (engine_.options().ending == nullptr || !*engine_.options().ending) return;
   if (!end_seen_) end_seen_ = now;
-  if (const std::string waits = waits_here(kWaitsForTheDead); !waits.empty())
-    engine_.fail("the job is being ended from outside, perhaps because a rank died; here " + waits);
-  if (seconds(now - *end_seen_) > kGrace) engine_.fail("the job was ended from outside");
+  const std::string waits = waits_here(kWaitsForTheDead);
+  if (waits.empty() && seconds(now - *end_seen_) < kGrace) return;
+  engine_.report("the job is being ended from outside, perhaps because a rank died" +
+                 (waits.empty() ? "" : "; here " + waits));
+  std::_Exit(1);  // whoever ends the job needs no MPI_Abort for it
 }
 
 /// "all_reduce, epoch 3 synchronise on comm waits for rank 2" for every operation that has made no

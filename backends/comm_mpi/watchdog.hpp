@@ -25,6 +25,8 @@ class Watchdog {
   /// Ends the watch. All ranks must have agreed to leave: each still gets its predecessor's
   /// farewell.
   void stop();
+  /// Ends the watch at once; the others will miss this rank.
+  void abandon();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -37,7 +39,7 @@ class Watchdog {
   std::string waits_here(double longer_than) const;
 
   Engine& engine_;
-  std::atomic<bool> leaving_ = false;
+  std::atomic<bool> leaving_ = false, abandoned_ = false;
   bool said_farewell_ = false, heard_farewell_ = false;
   char out_ = 0, in_ = 0;
   MPI_Request sending_ = MPI_REQUEST_NULL, listening_ = MPI_REQUEST_NULL;

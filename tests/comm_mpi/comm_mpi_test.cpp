@@ -48,10 +48,12 @@ Outcome job(int ranks, const std::string& scenario) {
   const fs::path folder = fs::temp_directory_path() / fmt::format("orrery-mpi-{}", ::getpid());
   fs::create_directory(folder);
   const std::string command = fmt::format(
+      "ASAN_OPTIONS=$ASAN_OPTIONS:fast_unwind_on_malloc=0 LSAN_OPTIONS=suppressions={6}/lsan.supp "
+      "TSAN_OPTIONS=$TSAN_OPTIONS:suppressions={6}/tsan.supp "
       "ORRERY_TEST_REPORT={0}/reported timeout -k 5 100 {1} {2} --oversubscribe --mca "
       "mpi_yield_when_idle 1 -n {3} {4} {5} >{0}/out 2>&1 </dev/null",
       folder.string(), ORRERY_MPIRUN, ::geteuid() == 0 ? "--allow-run-as-root" : "", ranks,
-      ORRERY_MPI_RANKS, scenario);
+      ORRERY_MPI_RANKS, scenario, ORRERY_SANITIZERS);
   const auto begin = std::chrono::steady_clock::now();
   const int status = std::system(command.c_str());
   Outcome outcome;
@@ -61,6 +63,7 @@ Outcome job(int ranks, const std::string& scenario) {
   text << std::ifstream(folder / "out").rdbuf();
   outcome.text = text.str();
   fs::remove_all(folder);
+  EXPECT_EQ(outcome.text.find("Sanitizer"), std::string::npos) << outcome.text;
   return outcome;
 }
 
@@ -102,7 +105,10 @@ TEST(MpiFailures, ARankThatThrowsIsTheOneThatIsReported) {
   expect_failure(3, "throws", {"rank 1: no room for t7 (in gemm, epoch 3 backward layer 1)"});
 }
 TEST(MpiFailures, ARankThatThrowsOutsideOfItsPartEndsTheJob) {
-  expect_failure(3, "throws_outside", {"rank 1: "});
+  expect_failure(3, "throws_outside", {"rank 1: not caught inside"});
+}
+TEST(MpiFailures, AnErrorThatPassesTheWorldIsLeftToWhoCatchesIt) {
+  expect_failure(3, "throws_past_the_world", {"orrery: error: not caught inside"});
 }
 TEST(MpiFailures, AKilledRankIsNamedByOneThatWaitsForIt) {
   expect_failure(3, "killed", {kSum + " waits for rank 1", "perhaps because a rank died"});

@@ -76,6 +76,7 @@ void add_failures(Scenarios& all) {
     if (world.rank() == 1) throw Error("not caught inside");
     world.any(true);
   }};
+  all["throws_past_the_world"] = all["throws_outside"];
   all["killed_in_exchange"] = {[](MpiWorld& world) {
     if (world.rank() == 1) ::kill(::getpid(), SIGKILL);
     world.any(true);
