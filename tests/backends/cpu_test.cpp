@@ -306,6 +306,19 @@ TEST_P(Cpu, LoadFillAndCopyEqualReference) {
     }
 }
 
+TEST_P(Cpu, SaveTakesAWindowOutAndLoadBringsItBack) {
+  World world;
+  const Tensor x = world.given(1, 7, {0, 1, 2, 3, 4, 5, 6}), y = world.poisoned(1, 3);
+  const auto saved = std::make_shared<std::vector<float>>();
+  for (const auto& kernels :
+       {make_cpu_kernels_for(std::get<0>(GetParam())), make_reference_kernels()}) {
+    world.run(*kernels, Save{x.cols_at(2, 3), saved});
+    EXPECT_EQ(*saved, (std::vector<float>{2, 3, 4}));
+    world.run(*kernels, Load{FloatArray{saved}, y});
+    EXPECT_EQ(world.values(y), *saved);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(AllIsas, Cpu,
                          ::testing::Combine(::testing::Values(Isa::baseline, Isa::avx2,
                                                               Isa::avx512),

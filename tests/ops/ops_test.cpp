@@ -126,6 +126,12 @@ TEST(Volume, OfEachCollectiveIsWhatItsDefinitionMoves) {
                                counts({1, 2, 3, 0}), all}),
             (Map{{0, 8}, {2, 24}}));
   EXPECT_EQ(received(SendRecv{matrix(1, 1, 2), matrix(2, 1, 2), 2, 0, all}), (Map{{0, 8}}));
+  EXPECT_EQ(received(Reduce{matrix(1, 3, 2), 1, all}), (Map{{0, 24}, {2, 24}, {3, 24}}))
+      << "the root receives from each";
+  EXPECT_EQ(received(Reduce{matrix(1, 3, 2), 0, all}), Map{}) << "the others send";
+  EXPECT_EQ(received(BroadcastSparse{{0, {3, 9}, 5}, matrix(1, 5, 1), 3, all}),
+            (Map{{3, 4 * 8 + 5 * 4 + 5 * 4}}))
+      << "offsets, columns, values";
   EXPECT_EQ(received(Fill{matrix(1, 1, 1), 0}), Map{});
 }
 
@@ -133,7 +139,16 @@ TEST(Volume, PeersOfASubgroupAreNamedByRank) {
   const Group odd{1, 1, 2, 2};  // ranks 1 and 3
 
   EXPECT_EQ(received(Broadcast{matrix(1, 1, 1), 1, odd}), (std::map<int, double>{{3, 4}}));
-  EXPECT_EQ(to_string(odd), "ranks 1,3,..,3");
+  EXPECT_EQ(to_string(odd), "ranks 1,3");
+  EXPECT_EQ(to_string(Group{1, 1, 3, 2}), "ranks 1,3,..,5");
+}
+
+TEST(BroadcastSparse, RefusesValuesOfAnotherNumber) {
+  validate(BroadcastSparse{{0, {3, 9}, 5}, matrix(1, 5, 1), 0, world_group(2)});
+  EXPECT_THROW(validate(BroadcastSparse{{0, {3, 9}, 4}, matrix(1, 5, 1), 0, world_group(2)}),
+               ShapeError);
+  EXPECT_THROW(validate(BroadcastSparse{{0, {3, 9}, 5}, matrix(1, 5, 1), 2, world_group(2)}),
+               ShapeError);
 }
 
 TEST(Loss, RefusesLabelsOfTheOtherKind) {

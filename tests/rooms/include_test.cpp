@@ -2,8 +2,10 @@
 // below.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <regex>
 #include <set>
@@ -91,6 +93,27 @@ TEST(Rooms, KeepTheirLibrariesToThemselves) {
       if (header.rfind(prefix, 0) == 0 && !kMeasuring.contains({from, prefix})) {
         EXPECT_EQ(room_of(from), home) << from << " includes " << header;
       }
+}
+
+/// The libraries that a program loads, as the loader lists them.
+std::string libraries_of(const std::string& program) {
+  const std::string file = ::testing::TempDir() + "libraries.txt";
+  if (std::system(("ldd '" + program + "' > '" + file + "'").c_str()) != 0) return "";
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// MPI and the simulator must not share a process: each has a program of its own, and the plain one
+/// has neither.
+TEST(Programs, LoadOnlyTheirOwnLibraries) {
+  const std::string plain = libraries_of(ORRERY_BUILD "/experiments/orrery");
+  ASSERT_NE(plain.find("libc.so"), std::string::npos);
+  EXPECT_EQ(plain.find("libmpi"), std::string::npos);
+  EXPECT_EQ(plain.find("libsimgrid"), std::string::npos);
+  if (!fs::exists(ORRERY_BUILD "/experiments/orrery-mpi")) return;
+  const std::string mpi = libraries_of(ORRERY_BUILD "/experiments/orrery-mpi");
+  EXPECT_NE(mpi.find("libmpi"), std::string::npos);
+  EXPECT_EQ(mpi.find("libsimgrid"), std::string::npos);
 }
 
 }  // namespace
