@@ -99,10 +99,12 @@ void Batch::wait(int step) {
   };
   while (pending()) {
     const auto before = Clock::now();
-    if (poll() || Clock::now() - before > kMovedData)
+    if (poll()) {
       pause.reset();
-    else if (pause.rest())
-      keep_patience();
+      continue;
+    }
+    if (Clock::now() - before > kMovedData) pause.stir();
+    if (pause.rest()) keep_patience();
   }
 }
 

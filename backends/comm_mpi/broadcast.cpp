@@ -6,13 +6,13 @@
 namespace orrery::mpi {
 namespace {
 
-/// Measured on two cores (shared memory, 64 MiB): chunks of 256 KiB to 4 MiB give 6.5 GB/s between
-/// two ranks and 3 GB/s along four, 64 KiB 5.5 and 2; small ones let 1 MiB start early. Up to one
+/// Measured on two cores (shared memory, 64 MiB): from 256 KiB on, chunks give 13 GB/s between two
+/// ranks and 3 GB/s along four, and no more when they are larger; 64 KiB lose a quarter. Up to one
 /// chunk nothing could overlap along a chain, and a tree is up to three times as fast.
-constexpr std::int64_t kChunk = std::int64_t{256} << 10;
+constexpr std::int64_t kChunk = std::int64_t{512} << 10;
 /// Chunks under way per link: with 4, a link stands still whenever its other end gets no core (half
-/// the speed on busy cores); with 16 and more it does not.
-constexpr int kWindow = 32;
+/// the speed on busy cores); with 16 it does not.
+constexpr int kWindow = 16;
 
 /// This rank's place in a broadcast: ranks are counted from the root.
 struct Place {

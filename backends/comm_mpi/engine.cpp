@@ -94,7 +94,7 @@ Engine::Engine(MpiOptions options) : options_(std::move(options)) {
 }
 
 Engine::~Engine() {
-  const Deadline deadline(rank_, options_.silence_seconds);
+  const Deadline deadline(rank_, 3 * options_.silence_seconds);  // many ranks may share a core
   const std::lock_guard lock(library_lock());
   for (MPI_Comm& lane : lanes_) MPI_Comm_free(&lane);
   MPI_Comm_free(&host_);
