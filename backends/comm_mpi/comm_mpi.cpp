@@ -20,6 +20,12 @@ using mpi::Batch;
 using mpi::Exchange;
 using mpi::Part;
 
+namespace {
+
+constexpr int kWrongUse = 2;  // exit status where the experiment is at fault
+
+}  // namespace
+
 struct MpiWorld::Parts {
   explicit Parts(MpiOptions options)
       : engine(std::move(options)), watchdog(engine), all(world_group(engine.size())) {}
@@ -123,11 +129,13 @@ void MpiWorld::run(const std::function<void(Communicator&)>& body) {
     body(communicator);
   } catch (const Aborted&) {
     parts_->engine.end();  // the failure that woke this rank is reported where it was
+  } catch (const ConfigError& error) {
+    fail(error.what(), kWrongUse);
   } catch (const std::exception& error) {
     fail(error.what());
   }
 }
 
-void MpiWorld::fail(std::string_view what) { parts_->engine.fail(what); }
+void MpiWorld::fail(std::string_view what, int status) { parts_->engine.fail(what, status); }
 
 }  // namespace orrery

@@ -64,8 +64,9 @@ class MpiWorld {
   /// Runs this rank's part. When it throws, one line on stderr says so and the job ends: see
   /// fail().
   void run(const std::function<void(Communicator&)>& body);
-  /// Ends the job with status 1, after "orrery: error: rank R: <what>" on stderr if may_report().
-  [[noreturn]] void fail(std::string_view what);
+  /// Ends the job with that exit status (2 for a ConfigError that run() lets through), after
+  /// "orrery: error: rank R: <what>" on stderr if may_report().
+  [[noreturn]] void fail(std::string_view what, int status = 1);
 
  private:
   struct Parts;

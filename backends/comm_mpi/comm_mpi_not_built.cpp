@@ -25,6 +25,6 @@ std::vector<std::string> MpiWorld::gather(const std::string&) { return {}; }
 std::vector<std::string> MpiWorld::all_gather(const std::string&) { return {}; }
 bool MpiWorld::any(bool mine) { return mine; }
 void MpiWorld::run(const std::function<void(Communicator&)>&) {}
-void MpiWorld::fail(std::string_view) { std::abort(); }
+void MpiWorld::fail(std::string_view, int) { std::abort(); }
 
 }  // namespace orrery

@@ -143,19 +143,19 @@ void Engine::report(std::string_view what) const noexcept {
     fmt::print(stderr, "orrery: error: rank {}: {}\n", rank_, what);
 }
 
-void Engine::fail(std::string_view what) noexcept {
+void Engine::fail(std::string_view what, int status) noexcept {
   freeze(what);
   report(what);
-  end();
+  end(status);
 }
 
-void Engine::end() noexcept {
+void Engine::end(int status) noexcept {
   std::fflush(nullptr);
   // The lock is for good manners only: whoever holds it for long hangs inside the library.
   std::unique_lock lock(library_lock(), std::defer_lock);
   for (int i = 0; i < 100 && !lock.try_lock(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  MPI_Abort(MPI_COMM_WORLD, 1);
+  MPI_Abort(MPI_COMM_WORLD, status);
   std::_Exit(1);
 }
 

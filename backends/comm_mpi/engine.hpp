@@ -48,9 +48,9 @@ class Engine {
   /// Prints why the job ends, if this rank may.
   void report(std::string_view what) const noexcept;
   /// Prints the reason (if this rank may) and ends all ranks.
-  [[noreturn]] void fail(std::string_view what) noexcept;
+  [[noreturn]] void fail(std::string_view what, int status = 1) noexcept;
   /// Ends all ranks without a word.
-  [[noreturn]] void end() noexcept;
+  [[noreturn]] void end(int status = 1) noexcept;
 
   /// The operations under way. Use with the lock held.
   std::vector<const Batch*>& batches() { return batches_; }

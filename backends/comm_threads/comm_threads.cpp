@@ -90,6 +90,14 @@ struct ThreadWorld::Shared {
     }
   }
 
+  /// This rank goes, and its operands with it: not before those who are looking at them have done.
+  void leave(const std::string& why) {
+    std::unique_lock lock(mutex);
+    if (aborted.empty()) aborted = why;
+    changed.notify_all();
+    changed.wait(lock, [&] { return copying == 0; });
+  }
+
   /// Ends this rank's copying when it goes out of scope.
   struct Copying {
     Shared& shared;
@@ -115,6 +123,17 @@ class ThreadWorld::Rank final : public Communicator {
   void move(const Call& call, const HostMemory& memory) override {
     const auto& [lane, op, phase] = call;
     if (const auto* message = std::get_if<SendRecv>(&op)) return exchange(lane, *message, memory);
+    try {
+      meet(lane, op, memory);
+    } catch (...) {
+      shared_.leave(fmt::format("rank {} failed", rank_));
+      throw;
+    }
+  }
+
+ private:
+  /// A collective of a whole group.
+  void meet(Lane lane, const Op& op, const HostMemory& memory) {
     const Group group = *group_of(op);
     Meeting& meeting = shared_.meeting(lane, group);
     const int me = group.index_of(rank_);
@@ -135,7 +154,6 @@ class ThreadWorld::Rank final : public Communicator {
     shared_.barrier(meeting, false);
   }
 
- private:
   template <class T>
   static const T& peer(const Meeting& meeting, int index) {
     return std::get<T>(*meeting.calls[static_cast<std::size_t>(index)].op);

@@ -142,7 +142,7 @@ TEST(Executor, ARankThatFailsWakesTheOthersAndIsTheOneReported) {
     });
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "rank 1 broke");
+    EXPECT_STREQ(error.what(), "rank 1 broke (in fill, setup)");
   }
 }
 
