@@ -12,6 +12,7 @@
 
 #include "backends/comm_mpi/comm_mpi.hpp"
 #include "core/base/error.hpp"
+#include "tests/support/mpirun.hpp"
 
 namespace orrery {
 namespace {
@@ -47,13 +48,9 @@ struct Outcome {
 Outcome job(int ranks, const std::string& scenario) {
   const fs::path folder = fs::temp_directory_path() / fmt::format("orrery-mpi-{}", ::getpid());
   fs::create_directory(folder);
-  const std::string command = fmt::format(
-      "ASAN_OPTIONS=$ASAN_OPTIONS:fast_unwind_on_malloc=0 LSAN_OPTIONS=suppressions={6}/lsan.supp "
-      "TSAN_OPTIONS=$TSAN_OPTIONS:suppressions={6}/tsan.supp "
-      "ORRERY_TEST_REPORT={0}/reported timeout -k 5 100 {1} {2} --oversubscribe --mca "
-      "mpi_yield_when_idle 1 -n {3} {4} {5} >{0}/out 2>&1 </dev/null",
-      folder.string(), ORRERY_MPIRUN, ::geteuid() == 0 ? "--allow-run-as-root" : "", ranks,
-      ORRERY_MPI_RANKS, scenario, ORRERY_SANITIZERS);
+  const std::string command =
+      fmt::format("ORRERY_TEST_REPORT={0}/reported {1} {2} {3} >{0}/out 2>&1 </dev/null",
+                  folder.string(), testing::mpirun(ranks), ORRERY_MPI_RANKS, scenario);
   const auto begin = std::chrono::steady_clock::now();
   const int status = std::system(command.c_str());
   Outcome outcome;

@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/support/mpirun.hpp"
+
 namespace orrery {
 namespace {
 
@@ -18,6 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+
+using testing::mpirun;
 
 class MpiJob : public ::testing::Test {
  protected:
@@ -35,10 +39,6 @@ class MpiJob : public ::testing::Test {
                                                folder_.string(), folder_.string())
                                        .c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-  static std::string mpirun(int ranks) {
-    return fmt::format("timeout -k 5 120 {} {} --oversubscribe --mca mpi_yield_when_idle 1 -n {} ",
-                       ORRERY_MPIRUN, ::geteuid() == 0 ? "--allow-run-as-root" : "", ranks);
   }
   std::string experiment(int epochs, const std::string& more = "") const {
     const fs::path file = folder_ / "experiment.json";

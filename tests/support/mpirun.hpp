@@ -1,0 +1,25 @@
+// How tests start jobs of real ranks.
+#pragma once
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace orrery::testing {
+
+#ifdef ORRERY_MPIRUN
+
+/// The front of a shell command that starts so many ranks of the program behind it. A job that does
+/// not end by itself is ended and has status 124. Instrumented ranks leave out what is OpenMPI's.
+inline std::string mpirun(int ranks) {
+  return fmt::format(
+      "ASAN_OPTIONS=$ASAN_OPTIONS:fast_unwind_on_malloc=0 LSAN_OPTIONS=suppressions={0}/lsan.supp "
+      "TSAN_OPTIONS=$TSAN_OPTIONS:suppressions={0}/tsan.supp timeout -k 5 120 {1} {2} "
+      "--oversubscribe --mca mpi_yield_when_idle 1 -n {3} ",
+      ORRERY_SANITIZERS, ORRERY_MPIRUN, ::geteuid() == 0 ? "--allow-run-as-root" : "", ranks);
+}
+
+#endif
+
+}  // namespace orrery::testing
