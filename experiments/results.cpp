@@ -105,9 +105,10 @@ ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move
     throw Error(
         fmt::format("{}: another run is writing there; give another --out", path_.string()));
   }
+  fs::remove(path_ / "failure.json", error);  // of an earlier start
   if (existing == Existing::resume && fs::exists(checkpoint())) return;
   for (const char* name : {"result.json", "sweep.json", "epochs.jsonl", "timeline.json",
-                           "config.json", "checkpoint.bin", "failure.json"})
+                           "config.json", "checkpoint.bin"})
     fs::remove(path_ / name, error);
 }
 

@@ -14,17 +14,10 @@
 #include <thread>
 
 #include "core/base/error.hpp"
-#include "experiments/checkpoint.hpp"
 #include "experiments/commands.hpp"
-#include "experiments/execute_mpi.hpp"
 #include "experiments/job_script.hpp"
 #include "experiments/launch.hpp"
-#include "experiments/problem.hpp"
-#include "experiments/progress.hpp"
-#include "experiments/results.hpp"
-#include "experiments/resume.hpp"
-#include "experiments/run_report.hpp"
-#include "experiments/trace.hpp"
+#include "experiments/runner.hpp"
 
 namespace orrery {
 namespace {
@@ -49,147 +42,6 @@ struct Options {
   Existing existing() const {
     return resume ? Existing::resume : force ? Existing::overwrite : Existing::refuse;
   }
-};
-
-/// This process among those that run the experiments: alone, or a rank of an MPI job.
-struct Job {
-  MpiWorld* world = nullptr;
-  Communicator* communicator = nullptr;
-  /// The one that prints and writes.
-  bool leads() const { return world == nullptr || world->rank() == 0; }
-  void share(std::string& bytes) const {
-    if (world != nullptr) world->share(bytes);
-  }
-};
-
-void announce(const DataFacts& data) {
-  fmt::print(stderr, "{}: {} vertices, {} edges{}\n", data.name, data.vertices, data.edges,
-             data.generated ? " (generated)" : "");
-  for (const std::string& note : data.notes) fmt::print(stderr, "  note: {}\n", note);
-}
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-/// The file's placement where it names servers, else that of the ranks as they were started.
-Placement placement_of(const Experiment& experiment, const Job& job) {
-  const bool described = experiment.resolved["cluster"].contains("servers");
-  return described || job.world == nullptr ? experiment.placement() : job.world->placement();
-}
-
-/// Runs experiments one after the other.
-class Runner {
- public:
-  Runner(const Options& options, const Job& job) : options_(options), job_(job) {}
-
-  /// The finished run on the process that leads, which has a folder; nothing elsewhere.
-  std::optional<FinishedRun> run(const Experiment& experiment, const ResultFolder* results) {
-    const double age = first_ ? process_age_seconds() : 0;
-    const auto begin = std::chrono::steady_clock::now();
-    const auto data = datasets_.load(experiment);
-    const double load_seconds = seconds_since(begin);
-    if (job_.leads() && !options_.quiet && datasets_.just_loaded()) announce(data.facts());
-    const Problem problem = make_problem(experiment, data, partition(experiment, data));
-    const auto plan = plan_strategy(problem);
-
-    ExecuteOptions execute;
-    execute.kernels = experiment.kernels;
-    execute.placement = placement_of(experiment, job_);
-    execute.capacities = device_capacities(experiment);
-    execute.timeline_epochs = experiment.timeline_epochs;
-    execute.stop = &stop_requested;
-    execute.control.checkpoint_every = experiment.checkpoint_every;
-    Earlier earlier;
-    if (results != nullptr && options_.resume) earlier = take_up(*results, experiment.resolved);
-    job_.share(earlier.checkpoint);
-    if (!earlier.checkpoint.empty())
-      execute.control.resume = std::make_shared<const Checkpoint>(
-          parse_checkpoint(earlier.checkpoint, "the checkpoint", experiment.resolved));
-    if (results != nullptr) {
-      results->write("config.json", experiment.resolved.dump(2) + "\n");
-      execute.keep = [&, file = results->checkpoint()](const Checkpoint& checkpoint) {
-        write_checkpoint(file, checkpoint, experiment.resolved);
-      };
-    }
-    const double prepare_seconds = age + seconds_since(begin);
-    Outcome outcome = execute_all(experiment, problem, *plan, execute, results);
-    outcome.epochs.insert(outcome.epochs.begin(), earlier.epochs.begin(), earlier.epochs.end());
-    if (results == nullptr) return std::nullopt;
-    FinishedRun done =
-        report(experiment, data.facts(), execute.placement, outcome, earlier.seconds, *results);
-    done.result["resumed_from_epoch"] = earlier.epochs.empty()
-                                            ? nlohmann::ordered_json(nullptr)
-                                            : nlohmann::ordered_json(earlier.epochs.size());
-    if (first_)
-      done.result["startup"] = {{"load_seconds", load_seconds},
-                                {"until_first_epoch_seconds",
-                                 prepare_seconds + outcome.ranks.front().seconds_to_first_epoch}};
-    first_ = false;
-    results->write("result.json",
-                   done.result.dump(2) + "\n");  // last: it says that the folder is complete
-    return done;
-  }
-
- private:
-  /// Cut once, by the process that leads, and shared with the others.
-  Partition partition(const Experiment& experiment, const ProblemData& data) const {
-    if (job_.world == nullptr || data.parts) return make_partition(experiment, data);
-    Partition cut{parts_for(experiment.strategy, experiment.ranks()), {}};
-    std::string bytes;
-    if (job_.leads()) {
-      cut = make_partition(experiment, data);
-      bytes.assign(reinterpret_cast<const char*>(cut.owner.data()),
-                   cut.owner.size() * sizeof(cut.owner[0]));
-    }
-    job_.share(bytes);
-    cut.owner.resize(bytes.size() / sizeof(cut.owner[0]));
-    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(cut.owner.data()));
-    return cut;
-  }
-
-  Outcome execute_all(const Experiment& experiment, const Problem& problem,
-                      const StrategyPlan& plan, const ExecuteOptions& execute,
-                      const ResultFolder* results) const {
-    const std::string strategy = experiment.resolved["strategy"]["type"];
-    ProgressBar bar(experiment.label.empty() ? strategy : experiment.label, problem.train.epochs,
-                    results != nullptr && !options_.quiet);
-    const auto progress = [&](const EpochReport& report, double seconds) {
-      results->append_line("epochs.jsonl", epoch_json(report, seconds));
-      bar.update(report.epoch + 1, report.loss,
-                 report.scores ? report.scores->validation : std::nullopt);
-    };
-    if (job_.world == nullptr) return execute_on_threads(problem, plan, execute, progress);
-    return execute_on_mpi(*job_.world, *job_.communicator, problem, plan, execute, progress);
-  }
-
-  static FinishedRun report(const Experiment& experiment, const DataFacts& data,
-                            const Placement& placement, Outcome& outcome,
-                            const std::vector<double>& earlier_seconds,
-                            const ResultFolder& results) {
-    std::vector<std::vector<EpochCost>> costs;
-    std::vector<Timeline> timelines;
-    std::vector<Summary> summaries;
-    for (RankOutcome& rank : outcome.ranks) {
-      costs.push_back(std::move(rank.epochs));
-      timelines.push_back(std::move(rank.timeline));
-      summaries.push_back(rank.summary);
-    }
-    if (costs.front().empty()) {  // killed after its last epoch: what was reported then
-      costs.assign(1, {});
-      for (const double seconds : earlier_seconds) costs.front().push_back({seconds, {}});
-    }
-    FinishedRun done{experiment, measure(costs, summaries), {}};
-    done.result = result_json(experiment, data, placement, outcome, done.measured);
-    done.result["out_dir"] = results.path().string();
-    results.write("timeline.json", chrome_trace(timelines));
-    return done;
-  }
-
-  const Options& options_;
-  const Job& job_;
-  DatasetCache datasets_;
-  bool first_ = true;
 };
 
 /// A folder name for each combination: its label where that is a plain and unique name, else with
@@ -226,7 +78,7 @@ void run_experiments(const std::vector<Experiment>& experiments, const ResultFol
                      const Options& options, const Job& job) {
   const bool sweep = !experiments.front().label.empty();
   const auto names = folder_names(experiments);
-  Runner runner(options, job);
+  Runner runner({options.quiet, options.resume, &stop_requested}, job);
   std::vector<FinishedRun> runs;
   std::exception_ptr failure;
   for (std::size_t i = 0; i < experiments.size() && !failure; ++i) try {
@@ -258,6 +110,12 @@ void install_signals(bool mpi) {
 /// not fit
 bool runs_over_mpi(const std::vector<Experiment>& experiments, const Launch& launch) {
   const bool mpi = experiments.front().backend == "mpi";
+  if (mpi && launch.size == 1 && !MpiWorld::built())
+    throw ConfigError(
+        "backend",
+        fmt::format("the ranks of mpi are processes; start {} with: mpirun -n {} "
+                    "./orrery run FILE --backend mpi",
+                    experiments.front().ranks() == 1 ? "it" : "them", experiments.front().ranks()));
   for (const Experiment& e : experiments) {
     if ((e.backend == "mpi") != mpi)
       throw ConfigError("sweep.backend",

@@ -261,6 +261,13 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
                  "\n{}: the loss is not finite since epoch {}: training diverged; try a smaller "
                  "train.learning_rate\n",
                  row_name(run).second, run.result["diverged_at_epoch"].get<int>());
+  for (const FinishedRun& run : runs)
+    if (!run.result["exact_gradients"].get<bool>())
+      fmt::print(
+          to,
+          "\n{}: gradients are inexact (first_layer mggcn_compat): its times count, its loss "
+          "does not\n",
+          row_name(run).second);
   if (any_interrupted(runs))
     fmt::print(to,
                "\ninterrupted: the results above hold the epochs that were done, and are marked\n");

@@ -102,6 +102,11 @@ TEST_F(MpiJob, OfThreadsIsRefused) {
   EXPECT_NE(read("err").find("backend: 2 processes were started"), std::string::npos);
 }
 
+TEST_F(MpiJob, CommandsThatNeedOneProcessAreDoneByTheFirst) {
+  ASSERT_EQ(shell(mpirun(3) + ORRERY_MPI + " plan " + experiment(2) + " --json"), 0) << read("err");
+  EXPECT_EQ(printed()["name"], "job") << "one object, not three";
+}
+
 TEST_F(MpiJob, WithoutMpirunSaysHowToStart) {
   EXPECT_EQ(shell(std::string(ORRERY_BINARY) + " run " + experiment(2) + " --set cluster.ranks=4"),
             2);

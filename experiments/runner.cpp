@@ -1,0 +1,142 @@
+#include "experiments/runner.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "experiments/checkpoint.hpp"
+#include "experiments/execute_mpi.hpp"
+#include "experiments/launch.hpp"
+#include "experiments/progress.hpp"
+#include "experiments/trace.hpp"
+
+namespace orrery {
+namespace {
+
+void announce(const DataFacts& data) {
+  fmt::print(stderr, "{}: {} vertices, {} edges{}\n", data.name, data.vertices, data.edges,
+             data.generated ? " (generated)" : "");
+  for (const std::string& note : data.notes) fmt::print(stderr, "  note: {}\n", note);
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// The file's placement where it names servers, else that of the ranks as they were started.
+Placement placement_of(const Experiment& experiment, const Job& job) {
+  const bool described = experiment.resolved["cluster"].contains("servers");
+  return described || job.world == nullptr ? experiment.placement() : job.world->placement();
+}
+
+/// Writes the timeline and puts the result together.
+FinishedRun report(const Experiment& experiment, const DataFacts& data, const Placement& placement,
+                   Outcome& outcome, const std::vector<double>& earlier_seconds,
+                   const ResultFolder& results) {
+  std::vector<std::vector<EpochCost>> costs;
+  std::vector<Timeline> timelines;
+  std::vector<Summary> summaries;
+  for (RankOutcome& rank : outcome.ranks) {
+    costs.push_back(std::move(rank.epochs));
+    timelines.push_back(std::move(rank.timeline));
+    summaries.push_back(rank.summary);
+  }
+  if (costs.front().empty()) {  // killed after its last epoch: what was reported then
+    costs.assign(1, {});
+    for (const double seconds : earlier_seconds) costs.front().push_back({seconds, {}});
+  }
+  FinishedRun done{experiment, measure(costs, summaries), {}};
+  done.result = result_json(experiment, data, placement, outcome, done.measured);
+  done.result["out_dir"] = results.path().string();
+  results.write("timeline.json", chrome_trace(timelines));
+  return done;
+}
+
+}  // namespace
+
+std::optional<FinishedRun> Runner::run(const Experiment& experiment, const ResultFolder* results) {
+  const double age = process_age_seconds();
+  const auto begin = std::chrono::steady_clock::now();
+  const auto data = datasets_.load(experiment);
+  const double load_seconds = seconds_since(begin);
+  if (job_.leads() && !options_.quiet && datasets_.just_loaded()) announce(data.facts());
+  const Problem problem = make_problem(experiment, data, partition(experiment, data));
+  const auto plan = plan_strategy(problem);
+
+  ExecuteOptions options = execute_options(experiment);
+  Earlier earlier;
+  if (results != nullptr && options_.resume) earlier = take_up(*results, experiment.resolved);
+  job_.share(earlier.checkpoint);
+  if (!earlier.checkpoint.empty())
+    options.control.resume = std::make_shared<const Checkpoint>(
+        parse_checkpoint(earlier.checkpoint, "the checkpoint", experiment.resolved));
+  if (results != nullptr) {
+    results->write("config.json", experiment.resolved.dump(2) + "\n");
+    options.keep = [&](const Checkpoint& checkpoint) {
+      write_checkpoint(results->checkpoint(), checkpoint, experiment.resolved);
+    };
+  }
+  const double prepare_seconds = age + seconds_since(begin);
+  Outcome outcome = execute(experiment, problem, *plan, options, results);
+  const bool first = std::exchange(first_, false);
+  if (results == nullptr) return std::nullopt;
+
+  outcome.epochs.insert(outcome.epochs.begin(), earlier.epochs.begin(), earlier.epochs.end());
+  FinishedRun done =
+      report(experiment, data.facts(), options.placement, outcome, earlier.seconds, *results);
+  nlohmann::ordered_json& result = done.result;
+  result["resumed_from_epoch"] = nullptr;
+  if (!earlier.epochs.empty()) result["resumed_from_epoch"] = earlier.epochs.size();
+  if (first)
+    result["startup"] = {{"load_seconds", load_seconds},
+                         {"until_first_epoch_seconds",
+                          prepare_seconds + outcome.ranks.front().seconds_to_first_epoch}};
+  results->write("result.json",
+                 result.dump(2) + "\n");  // last: it says that the folder is complete
+  return done;
+}
+
+ExecuteOptions Runner::execute_options(const Experiment& experiment) const {
+  ExecuteOptions options;
+  options.kernels = experiment.kernels;
+  options.placement = placement_of(experiment, job_);
+  options.capacities = device_capacities(experiment);
+  options.timeline_epochs = experiment.timeline_epochs;
+  options.stop = options_.stop;
+  options.control.checkpoint_every = experiment.checkpoint_every;
+  return options;
+}
+
+/// Cut once, by the process that leads, and shared with the others.
+Partition Runner::partition(const Experiment& experiment, const ProblemData& data) const {
+  if (job_.world == nullptr || data.parts) return make_partition(experiment, data);
+  Partition cut{parts_for(experiment.strategy, experiment.ranks()), {}};
+  std::string bytes;
+  if (job_.leads()) {
+    cut = make_partition(experiment, data);
+    bytes.assign(reinterpret_cast<const char*>(cut.owner.data()),
+                 cut.owner.size() * sizeof(cut.owner[0]));
+  }
+  job_.share(bytes);
+  cut.owner.resize(bytes.size() / sizeof(cut.owner[0]));
+  std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(cut.owner.data()));
+  return cut;
+}
+
+Outcome Runner::execute(const Experiment& experiment, const Problem& problem,
+                        const StrategyPlan& plan, const ExecuteOptions& options,
+                        const ResultFolder* results) const {
+  const std::string strategy = experiment.resolved["strategy"]["type"];
+  ProgressBar bar(experiment.label.empty() ? strategy : experiment.label, problem.train.epochs,
+                  results != nullptr && !options_.quiet);
+  const auto progress = [&](const EpochReport& report, double seconds) {
+    results->append_line("epochs.jsonl", epoch_json(report, seconds));
+    bar.update(report.epoch + 1, report.loss,
+               report.scores ? report.scores->validation : std::nullopt);
+  };
+  if (job_.world == nullptr) return execute_on_threads(problem, plan, options, progress);
+  return execute_on_mpi(*job_.world, *job_.communicator, problem, plan, options, progress);
+}
+
+}  // namespace orrery
