@@ -36,7 +36,7 @@ Json identity(const Json& resolved) {
           {"train", train}};
 }
 
-void require_same(const Json& kept, const Json& now, const std::string& origin) {
+void require_same_identity(const Json& kept, const Json& now, const std::string& origin) {
   const Json a = kept.flatten(), b = now.flatten();
   const auto differs = [&](const std::string& pointer) {
     const auto shown = [&](const Json& j) {
@@ -46,7 +46,7 @@ void require_same(const Json& kept, const Json& now, const std::string& origin) 
     std::string path = pointer.substr(1);
     for (char& c : path)
       if (c == '/') c = '.';
-    throw ConfigError(path, fmt::format("is {} here, but {} in the checkpoint {}; resume with the "
+    throw ConfigError(path, fmt::format("is {} here, but {} in {}; resume with the "
                                         "same experiment, or start anew without --resume",
                                         shown(b), shown(a), origin));
   };
@@ -79,6 +79,10 @@ class Reader {
 
 }  // namespace
 
+void require_same_experiment(const Json& kept, const Json& now, const std::string& origin) {
+  require_same_identity(identity(kept), identity(now), origin);
+}
+
 void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint,
                       const Json& resolved) {
   Json header{{"epochs", checkpoint.epochs}, {"experiment", identity(resolved)}};
@@ -104,15 +108,19 @@ Checkpoint parse_checkpoint(const std::string& bytes, const std::string& origin,
   std::memcpy(&kept, bytes.data() + body, sizeof kept);
   if (kept != crc_of(bytes.data(), body))
     throw DataError(origin, "", "is damaged: its checksum does not fit; remove it to start anew");
-  const auto header = Json::parse(in.take(in.number<std::uint64_t>()));
-  require_same(header["experiment"], identity(resolved), origin);
   Checkpoint checkpoint;
-  checkpoint.epochs = header["epochs"];
-  for (const auto& size : header["rows"]) {
-    std::vector<float> row(size.get<std::size_t>());
-    const auto raw = in.take(row.size() * sizeof(float));
-    if (!row.empty()) std::memcpy(row.data(), raw.data(), raw.size());
-    checkpoint.state.push_back(std::move(row));
+  try {
+    const Json header = Json::parse(in.take(in.number<std::uint64_t>()));
+    require_same_identity(header.at("experiment"), identity(resolved), origin);
+    checkpoint.epochs = header.at("epochs");
+    for (const auto& size : header.at("rows")) {
+      std::vector<float> row(size.get<std::size_t>());
+      const auto raw = in.take(row.size() * sizeof(float));
+      if (!row.empty()) std::memcpy(row.data(), raw.data(), raw.size());
+      checkpoint.state.push_back(std::move(row));
+    }
+  } catch (const Json::exception& error) {
+    throw DataError(origin, "", fmt::format("is no checkpoint of this version: {}", error.what()));
   }
   return checkpoint;
 }

@@ -15,9 +15,13 @@ namespace orrery {
 void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint,
                       const nlohmann::ordered_json& resolved);
 
-/// Reads the contents of a checkpoint file; `origin` names it in errors. Strategy, partition,
-/// cluster and number of epochs may be other ones than those it was written with; whatever the
-/// learned weights depend on may not.
+/// Whether a run of one experiment may go on as another: strategy, partition, cluster and number of
+/// epochs may differ, whatever the learned weights depend on may not.   Errors  ConfigError naming
+/// the first key that differs; `origin` holds what was kept
+void require_same_experiment(const nlohmann::ordered_json& kept, const nlohmann::ordered_json& now,
+                             const std::string& origin);
+
+/// Reads the contents of a checkpoint file; `origin` names it in errors.
 ///
 /// Errors    DataError (truncated, damaged) · ConfigError (another experiment: the first key that
 /// differs)

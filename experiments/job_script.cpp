@@ -19,20 +19,20 @@ std::string quoted(const std::string& word) {
 
 }  // namespace
 
-std::string slurm_script(const Experiment& experiment, const std::string& file,
-                         const std::vector<std::string>& overrides) {
-  const std::string name = as_file_name(experiment.name);
+std::string slurm_script(const Experiment& experiment, const JobRequest& request) {
+  std::string name = as_file_name(experiment.name);
+  if (name.find_first_not_of("_.-=") == std::string::npos) name = "orrery";
   std::string settings;
-  for (const std::string& assignment : overrides)
+  for (const std::string& assignment : request.overrides)
     if (assignment.rfind("backend=", 0) != 0) settings += " --set " + quoted(assignment);
   const bool placed = experiment.resolved["cluster"].contains("servers");
   const std::string tasks = placed
                                 ? fmt::format("#SBATCH --nodes={}\n#SBATCH --ntasks-per-node={}\n",
                                               experiment.servers, experiment.ranks_per_server)
                                 : fmt::format("#SBATCH --ntasks={}\n", experiment.ranks());
-  const bool sweep = !experiment.label.empty();
+  const bool anew = request.force || !experiment.label.empty();
   const std::string again =
-      sweep ? "# A sweep starts anew when it is queued again.\n"
+      anew ? "# Queued again, it starts anew.\n"
       : experiment.checkpoint_every == 0
           ? "# Queued again, it starts anew: set train.checkpoint_every to go on where it was.\n"
           : fmt::format("# Queued again, it goes on from its last checkpoint (every {} epochs).\n",
@@ -51,10 +51,11 @@ std::string slurm_script(const Experiment& experiment, const std::string& file,
       "\n"
       "cd {}\n"
       "{}"
-      "srun --mpi=pmix ./orrery run {} --backend mpi --out {}{}{}\n",
-      experiment.ranks(), experiment.name, name, tasks, name, quoted(kSourceRoot), again,
-      quoted(std::filesystem::absolute(file).string()), quoted("results/" + name),
-      sweep ? " --force" : " --resume", settings);
+      "srun --mpi=pmix {} run {} --backend mpi --out {}{}{}\n",
+      experiment.ranks(), name, name, tasks, name, quoted(std::filesystem::current_path().string()),
+      again, quoted(std::string(kSourceRoot) + "/orrery"), quoted(request.file),
+      quoted(request.out.empty() ? "results/" + name : request.out),
+      anew ? " --force" : " --resume", settings);
 }
 
 }  // namespace orrery

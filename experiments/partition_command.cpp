@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "core/base/error.hpp"
 #include "core/base/units.hpp"
 #include "core/partition/parts_folder.hpp"
 #include "experiments/commands.hpp"
@@ -28,7 +29,14 @@ Experiment experiment_of(const Options& options) {
   std::vector<std::string> overrides = options.overrides;
   if (!options.method.empty()) overrides.push_back("partition.method=" + options.method);
   const bool file = std::filesystem::path(options.source).extension() == ".json";
-  if (file) return load_experiments(options.source, overrides).front();
+  if (file) {
+    const auto experiments = load_experiments(options.source, overrides);
+    if (!experiments.front().label.empty())
+      throw ConfigError("sweep", "one cut at a time: choose a combination with --set");
+    if (!experiments.front().parts.empty())
+      throw ConfigError("dataset.parts", "is partitioned already");
+    return experiments.front();
+  }
   const Json text{{"name", "partition"},
                   {"dataset", {{"path", options.source}}},
                   {"model", {{"type", "gcn"}}},

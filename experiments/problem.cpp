@@ -26,7 +26,7 @@ Partition make_partition(const Experiment& experiment, const ProblemData& data) 
   const auto there = static_cast<int>(data.parts->sizes().size());
   if (there != parts)
     throw ConfigError("dataset.parts",
-                      fmt::format("{} holds {} parts, but {} ranks of this strategy work on {}",
+                      fmt::format("{} holds {} parts, but {} ranks of this strategy need {}",
                                   experiment.parts, there, experiment.ranks(), parts));
   return {there, {}};
 }

@@ -105,17 +105,16 @@ ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move
     throw Error(
         fmt::format("{}: another run is writing there; give another --out", path_.string()));
   }
-  fs::remove(path_ / "failure.json", error);  // of an earlier start
+  // What an earlier start left would tell of another run.
+  for (const char* name : {"result.json", "sweep.json", "timeline.json", "failure.json"})
+    fs::remove(path_ / name, error);
   if (existing == Existing::resume && fs::exists(checkpoint())) return;
-  for (const char* name : {"result.json", "sweep.json", "epochs.jsonl", "timeline.json",
-                           "config.json", "checkpoint.bin"})
+  for (const char* name : {"epochs.jsonl", "config.json", "checkpoint.bin"})
     fs::remove(path_ / name, error);
 }
 
 ResultFolder::~ResultFolder() {
-  std::error_code ignored;
-  fs::remove(path_ / ".lock", ignored);
-  ::close(lock_);
+  ::close(lock_);  // the file stays: removed, it could be locked by two
 }
 
 void ResultFolder::append_line(const std::string& name, const nlohmann::ordered_json& line) const {

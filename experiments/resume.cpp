@@ -22,12 +22,13 @@ std::string whole_file(const fs::path& file) {
 }
 
 std::optional<double> number(const Json& line, const char* key) {
-  return line[key].is_null() ? std::nullopt : std::optional(line[key].get<double>());
+  const Json& value = line.at(key);
+  return value.is_null() ? std::nullopt : std::optional(value.get<double>());
 }
 
 /// The inverse of epoch_json().
 EpochReport report_of(const Json& line) {
-  EpochReport report{line["epoch"], number(line, "loss"), std::nullopt};
+  EpochReport report{line.at("epoch"), number(line, "loss"), std::nullopt};
   const Accuracies scores{number(line, "train_accuracy"), number(line, "val_accuracy"),
                           number(line, "test_accuracy")};
   if (scores.train || scores.validation || scores.test) report.scores = scores;
@@ -42,6 +43,9 @@ Earlier take_up(const ResultFolder& folder, const Json& resolved) {
   earlier.checkpoint = whole_file(folder.checkpoint());
   const int done =
       parse_checkpoint(earlier.checkpoint, folder.checkpoint().string(), resolved).epochs;
+  if (done > resolved["train"]["epochs"])
+    throw ConfigError("train.epochs", fmt::format("is {}, but the checkpoint has seen {} epochs",
+                                                  resolved["train"]["epochs"].get<int>(), done));
   const fs::path log = folder.path() / "epochs.jsonl";
   std::ifstream in(log);
   std::string line, kept;
@@ -50,8 +54,12 @@ Earlier take_up(const ResultFolder& folder, const Json& resolved) {
     if (parsed.is_discarded() ||
         parsed.value("epoch", -1) != static_cast<int>(earlier.epochs.size()))
       break;
-    earlier.epochs.push_back(report_of(parsed));
-    earlier.seconds.push_back(parsed["seconds"]);
+    try {
+      earlier.seconds.push_back(parsed.at("seconds"));
+      earlier.epochs.push_back(report_of(parsed));
+    } catch (const Json::exception&) {
+      break;  // no line of ours
+    }
     kept += line + "\n";
   }
   if (static_cast<int>(earlier.epochs.size()) < done)
@@ -63,10 +71,24 @@ Earlier take_up(const ResultFolder& folder, const Json& resolved) {
   return earlier;
 }
 
-bool is_complete(const fs::path& folder) {
+bool is_complete(const fs::path& folder, const Json& resolved) {
   if (!fs::exists(folder / "result.json")) return false;
   const Json result = Json::parse(whole_file(folder / "result.json"), nullptr, false);
-  return !result.is_discarded() && !result.value("interrupted", true);
+  const Json kept = Json::parse(whole_file(folder / "config.json"), nullptr, false);
+  if (result.is_discarded() || kept.is_discarded() || result.value("interrupted", true))
+    return false;
+  require_same_experiment(kept, resolved, (folder / "config.json").string());
+  const int done = result.value("epochs", 0), wanted = resolved["train"]["epochs"];
+  if (done == wanted) return true;
+  if (done > wanted)
+    throw ConfigError("train.epochs", fmt::format("is {}, but {} holds a run of {} epochs", wanted,
+                                                  folder.string(), done));
+  if (!fs::exists(folder / "checkpoint.bin"))
+    throw ConfigError("train.epochs",
+                      fmt::format("is {}, but {} holds a complete run of {} epochs and no "
+                                  "checkpoint to go on from",
+                                  wanted, folder.string(), done));
+  return false;
 }
 
 }  // namespace orrery

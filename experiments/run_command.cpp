@@ -89,9 +89,12 @@ void run_experiments(const std::vector<Experiment>& experiments, const ResultFol
       auto run = runner.run(experiments[i], own ? &*own : results);
       if (run) runs.push_back(std::move(*run));
     } catch (const std::exception& error) {
-      failure = sweep && i > 0
-                    ? std::make_exception_ptr(Error(experiments[i].label + ": " + error.what()))
-                    : std::current_exception();
+      failure = std::current_exception();
+      const std::string what = experiments[i].label + ": " + error.what();
+      if (sweep && i > 0)
+        failure = dynamic_cast<const ConfigError*>(&error) != nullptr
+                      ? std::make_exception_ptr(ConfigError("", what))
+                      : std::make_exception_ptr(Error(what));
     }
   if (results != nullptr) {
     if (runs.empty() && !failure) throw Error("interrupted before the first run began");
@@ -138,10 +141,10 @@ bool runs_over_mpi(const std::vector<Experiment>& experiments, const Launch& lau
 
 int exit_code() { return stop_requested ? 1 : 0; }
 
-/// A result that is already there, when asked to resume: nothing to do.
-bool already_complete(const Options& options, const std::filesystem::path& folder, bool leads) {
-  if (!options.resume || !is_complete(folder)) return false;
-  if (!leads) return true;
+/// A result that is already there, when asked to resume: nothing to do but to tell.
+bool already_complete(const Options& options, const std::filesystem::path& folder,
+                      const Experiment& experiment) {
+  if (!options.resume || !is_complete(folder, experiment.resolved)) return false;
   fmt::print(stderr, "{}: the run is complete, there is nothing to resume\n", folder.string());
   if (options.json) {
     std::ifstream in(folder / "result.json");
@@ -152,7 +155,7 @@ bool already_complete(const Options& options, const std::filesystem::path& folde
 
 int run_on_threads(const std::vector<Experiment>& experiments, const Options& options) {
   const auto folder = result_folder(options, experiments.front());
-  if (already_complete(options, folder, true)) return 0;
+  if (already_complete(options, folder, experiments.front())) return 0;
   const ResultFolder results(folder, options.existing());
   install_signals(false);
   run_experiments(experiments, &results, options, {});
@@ -194,7 +197,8 @@ int run_on_mpi(const std::vector<Experiment>& experiments, const Options& option
     const Job job{&world, &communicator};
     std::string folder = result_folder(options, experiments.front()).string();
     job.share(folder);
-    std::string complete = job.leads() && already_complete(options, folder, true) ? "complete" : "";
+    std::string complete =
+        job.leads() && already_complete(options, folder, experiments.front()) ? "complete" : "";
     job.share(complete);
     if (!complete.empty()) return;
     std::optional<ResultFolder> results;
@@ -215,7 +219,13 @@ int run_all(Options options) {
     if (options.print_job != "slurm")
       throw ConfigError("--print-job",
                         fmt::format("found \"{}\", allowed: slurm", options.print_job));
-    fmt::print("{}", slurm_script(experiments.front(), options.file, options.overrides));
+    for (const Experiment& e : experiments)
+      if (e.ranks() != experiments.front().ranks())
+        throw ConfigError("--print-job",
+                          "the combinations of the sweep need different numbers of "
+                          "ranks: choose one number with --set");
+    const JobRequest request{options.file, options.overrides, options.out, options.force};
+    fmt::print("{}", slurm_script(experiments.front(), request));
     return 0;
   }
   if (options.resume && !experiments.front().label.empty())
@@ -240,9 +250,11 @@ void add_run_command(CLI::App& app, int& exit_code) {
   command->add_option("--backend", options->backend,
                       "how ranks run: threads, or mpi under mpirun or srun");
   command->add_option("--out", options->out, "result folder (default: results/<name>-<time>)");
-  command->add_flag("--force", options->force, "overwrite results in --out");
-  command->add_flag("--resume", options->resume,
-                    "go on from the checkpoint in --out, if there is one (train.checkpoint_every)");
+  auto* force = command->add_flag("--force", options->force, "overwrite results in --out");
+  command
+      ->add_flag("--resume", options->resume,
+                 "go on from the checkpoint in --out, if there is one (train.checkpoint_every)")
+      ->excludes(force);
   command->add_option("--print-job", options->print_job,
                       "print a job script that runs it on a cluster: slurm");
   command->add_flag("--json", options->json, "one JSON object as the last line of standard output");

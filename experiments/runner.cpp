@@ -44,7 +44,11 @@ FinishedRun report(const Experiment& experiment, const DataFacts& data, const Pl
   }
   if (costs.front().empty()) {  // killed after its last epoch: what was reported then
     costs.assign(1, {});
-    for (const double seconds : earlier_seconds) costs.front().push_back({seconds, {}});
+    for (const double seconds : earlier_seconds) {
+      EpochCost cost{seconds, {}};
+      cost.breakdown.other = seconds;  // its parts were not kept
+      costs.front().push_back(cost);
+    }
   }
   FinishedRun done{experiment, measure(costs, summaries), {}};
   done.result = result_json(experiment, data, placement, outcome, done.measured);
@@ -66,7 +70,11 @@ std::optional<FinishedRun> Runner::run(const Experiment& experiment, const Resul
 
   ExecuteOptions options = execute_options(experiment);
   Earlier earlier;
-  if (results != nullptr && options_.resume) earlier = take_up(*results, experiment.resolved);
+  if (results != nullptr && options_.resume) {
+    earlier = take_up(*results, experiment.resolved);
+    if (earlier.checkpoint.empty() && !options_.quiet)
+      fmt::print(stderr, "{}: no checkpoint, starting anew\n", results->path().string());
+  }
   job_.share(earlier.checkpoint);
   if (!earlier.checkpoint.empty())
     options.control.resume = std::make_shared<const Checkpoint>(

@@ -34,15 +34,16 @@ MPI_Comm duplicate_of_world() {
   return copy;
 }
 
-/// Leaves the process when MPI_Finalize hangs because another rank was lost in the very end.
+/// Leaves the process when MPI_Init or MPI_Finalize hangs because another rank was lost then.
 class Deadline {
  public:
-  Deadline(int rank, double seconds)
-      : thread_([this, rank, seconds] {
+  /// `what` did not happen when this speaks.
+  Deadline(std::string what, double seconds)
+      : thread_([this, what = std::move(what), seconds] {
           std::unique_lock lock(mutex_);
           const std::chrono::duration<double> limit(seconds);
           if (met_.wait_for(lock, limit, [this] { return done_; })) return;
-          fmt::print(stderr, "orrery: error: rank {}: the other ranks did not leave MPI\n", rank);
+          fmt::print(stderr, "orrery: error: {} within {} s\n", what, seconds);
           std::_Exit(1);
         }) {}
   ~Deadline() {
@@ -78,6 +79,8 @@ void require_success(int code, std::string_view call) {
 }
 
 Engine::Engine(MpiOptions options) : options_(std::move(options)) {
+  const Deadline deadline("this rank waits for others that did not start MPI",
+                          3 * options_.silence_seconds);
   const std::lock_guard lock(library_lock());
   initialise();
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -94,7 +97,8 @@ Engine::Engine(MpiOptions options) : options_(std::move(options)) {
 }
 
 Engine::~Engine() {
-  const Deadline deadline(rank_, 3 * options_.silence_seconds);  // many ranks may share a core
+  const Deadline deadline(fmt::format("rank {}: the other ranks did not leave MPI", rank_),
+                          3 * options_.silence_seconds);  // many ranks may share a core
   const std::lock_guard lock(library_lock());
   for (MPI_Comm& lane : lanes_) MPI_Comm_free(&lane);
   MPI_Comm_free(&host_);

@@ -99,8 +99,9 @@ void Watchdog::judge_end(Clock::time_point now) {
   if (!end_seen_) end_seen_ = now;
   const std::string waits = waits_here(kWaitsForTheDead);
   if (waits.empty() && seconds(now - *end_seen_) < kGrace) return;
-  engine_.report("the job is being ended from outside, perhaps because a rank died" +
-                 (waits.empty() ? "" : "; here " + waits));
+  engine_.report(
+      "the job is being ended from outside, perhaps because a rank died, which mpirun names then" +
+      (waits.empty() ? "" : "; here " + waits));
   std::_Exit(1);  // whoever ends the job needs no MPI_Abort for it
 }
 

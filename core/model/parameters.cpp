@@ -3,19 +3,13 @@
 #include <cmath>
 
 namespace orrery {
-namespace {
-
-constexpr std::int64_t kLineElements = 16;  // 64 bytes
-
-}  // namespace
-
 Parameters::Start Parameters::glorot(std::int64_t fan_in, std::int64_t fan_out) {
   return {static_cast<float>(std::sqrt(6.0 / static_cast<double>(fan_in + fan_out))), 0};
 }
 
 int Parameters::add(Shape shape, Start start, bool decays) {
   entries_.push_back({shape, start, decays, size_});
-  size_ += (shape.size() + kLineElements - 1) / kLineElements * kLineElements;
+  size_ += shape.size();
   return static_cast<int>(entries_.size()) - 1;
 }
 
@@ -53,7 +47,7 @@ std::vector<Tensor> Parameters::state() const {
 
 void Parameters::update(Runtime& rt, const TrainConfig& config, int step) const {
   const auto rate = static_cast<float>(config.learning_rate);
-  // Neighbours with the same decay are updated as one run; the padding between them stays zero.
+  // Neighbours with the same decay are updated as one run.
   for (std::size_t first = 0, last; first < entries_.size(); first = last) {
     last = first + 1;
     while (last < entries_.size() && entries_[last].decays == entries_[first].decays) ++last;

@@ -51,7 +51,7 @@ class Parameters {
   Tensor window(const Tensor& flat, int number) const;
 
   std::vector<Entry> entries_;
-  std::int64_t size_ = 0;  // elements, each entry padded to a cache line
+  std::int64_t size_ = 0;                                      // elements
   Buffer weights_, gradients_, first_moment_, second_moment_;  // the moments with Adam only
 };
 

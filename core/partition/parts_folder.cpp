@@ -202,6 +202,18 @@ void swap_ends(Pairs& pairs) {
   for (auto& [a, b] : pairs) std::swap(a, b);
 }
 
+/// Only parts are replaced by parts.
+void require_replaceable(const fs::path& folder, bool force) {
+  if (!fs::exists(folder) || (fs::is_directory(folder) && fs::is_empty(folder))) return;
+  if (!force)
+    throw DataError(folder.string(), "", "is there already; --force replaces a folder of parts");
+  try {
+    const PartsFolder is_one(folder);
+  } catch (const DataError&) {
+    throw DataError(folder.string(), "", "is no folder of parts, so it is not replaced");
+  }
+}
+
 }  // namespace
 
 DataFacts facts_of(const Dataset& data) {
@@ -224,6 +236,7 @@ DataFacts facts_of(const Dataset& data) {
 
 void write_parts(const Dataset& data, const Partition& partition, const std::string& method,
                  const fs::path& folder, bool force) {
+  require_replaceable(folder, force);
   FolderInProgress progress(folder, force);
   const PartsWriter writer(data, partition);
   const DataFacts f = facts_of(data);

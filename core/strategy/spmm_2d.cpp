@@ -123,7 +123,8 @@ class Spmm2d final : public RowsStrategy {
   void prepare(std::int64_t widest_aggregate, std::int64_t widest) override {
     if (grid_.side == 1) return;
     for (Buffer& slot : received_) {
-      const std::int64_t column = widest_part() * grid_.share(widest_aggregate, j_).count;
+      // The first share is the largest, and grows with the width; the others need not.
+      const std::int64_t column = widest_part() * grid_.share(widest_aggregate, 0).count;
       const std::int64_t row = rows(0) * grid_.share(widest, 0).count;
       slot = Buffer(rt_, {1, std::max(column, row)}, DType::f32, "scratch/block that comes by");
     }
@@ -260,7 +261,7 @@ class Spmm2dPlan final : public StrategyPlan {
 }  // namespace
 
 std::unique_ptr<StrategyPlan> plan_spmm_2d(const Problem& problem) {
-  if (problem.model.layer_norm)
+  if (problem.model.layer_norm && problem.ranks() > 1)
     throw ConfigError("model.layer_norm",
                       "needs whole rows, which spmm_2d splits; set it to false or use another "
                       "strategy");

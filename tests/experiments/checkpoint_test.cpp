@@ -76,7 +76,7 @@ TEST_F(CheckpointFile, OfAnotherExperimentIsRefusedByTheKeyThatDiffers) {
   const std::string bytes = read(file_);
 
   for (const auto& [setting, words] : std::vector<std::pair<std::string, std::string>>{
-           {"model.hidden=32", "model.hidden: is 32 here, but 64 in the checkpoint c"},
+           {"model.hidden=32", "model.hidden: is 32 here, but 64 in c"},
            {"seed=3", "seed: is 3 here, but 0"},
            {"dataset.vertices=50", "dataset.vertices: is 50 here, but 100"},
            {"train.learning_rate=0.5", "train.learning_rate: is 0.5 here, but 0.01"}})
@@ -173,6 +173,20 @@ TEST_F(KilledRun, ThatIsCompleteHasNothingToResume) {
   EXPECT_EQ(read(folder_ / "a" / "result.json"), before);
 }
 
+TEST_F(KilledRun, ThatIsCompleteIsHeldAgainstWhatIsAsked) {
+  write_experiment();
+  ASSERT_EQ(run("a", "--set train.epochs=8"), 0) << errors();
+
+  EXPECT_EQ(run("a", "--resume --set train.epochs=8 --set model.hidden=16"), 2);
+  EXPECT_NE(errors().find("model.hidden: is 16 here, but 32 in "), std::string::npos) << errors();
+  EXPECT_EQ(run("a", "--resume --set train.epochs=5"), 2);
+  EXPECT_NE(errors().find("holds a run of 8 epochs"), std::string::npos) << errors();
+  EXPECT_EQ(run("a", "--resume --force"), 2);
+  EXPECT_EQ(run("a", "--resume"), 0) << errors();
+  EXPECT_EQ(result("a")["resumed_from_epoch"], 8);
+  expect_whole_log("a");
+}
+
 TEST_F(KilledRun, OnAFullDiskSaysSoAndLeavesTheOldCheckpointWhole) {
   write_experiment();
   ASSERT_EQ(run("a", "--set train.epochs=4"), 0) << errors();
@@ -198,7 +212,8 @@ TEST_F(KilledRun, DoesNotResumeAnotherModelNorASweepNorWithoutAFolder) {
   fs::remove(folder_ / "a" / "result.json");
 
   EXPECT_EQ(run("a", "--resume --set model.hidden=16"), 2);
-  EXPECT_NE(errors().find("model.hidden: is 16 here, but 32 in the checkpoint"), std::string::npos);
+  EXPECT_NE(errors().find("model.hidden: is 16 here, but 32 in "),
+            std::string::npos);
   EXPECT_EQ(run("a", "--resume --set 'sweep={\"seed\": [5, 6]}'"), 2);
   EXPECT_NE(errors().find("--resume: resumes one run"), std::string::npos);
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <tuple>
 
 #include "tests/support/problems.hpp"
 
@@ -190,6 +191,25 @@ TEST_P(Schedule, MetisPartsWork) {
   const auto data = random_dataset(90, 500, 8, 3, false);
 
   expect_equal_losses(execute(problem_on(4, data, "metis")), execute(alone(data)));
+}
+
+/// Widths whose shares of columns do not shrink evenly, on parts of very different sizes.
+TEST_P(Schedule, NarrowAndOddWidthsOnUnevenPartsWork) {
+  for (const auto& [features, hidden, classes] :
+       {std::tuple{17, 17, 16}, {24, 24, 16}, {7, 13, 5}, {1, 1, 2}}) {
+    const auto data = random_dataset(52, 260, features, classes, true);
+    Problem alone_ = alone(data);
+    Problem problem = problem_on(GetParam().config.type == StrategyType::spmm_2d ? 25 : 4, data);
+    for (Problem* p : {&alone_, &problem}) {
+      p->model.hidden = hidden;
+      p->model.layers = 3;
+      p->train.epochs = 3;
+    }
+    for (auto& owner : problem.partition.owner)
+      if (owner == 1 && problem.partition.parts > 2) owner = 0;
+
+    expect_equal_losses(execute(problem), execute(alone_));
+  }
 }
 
 TEST_P(Schedule, SameSeedGivesTheSameBits) {

@@ -76,6 +76,22 @@ TEST_P(PartsFolderTest, MultiLabelSetsWork) {
   EXPECT_EQ(losses(testing::execute(stored(whole))), losses(testing::execute(whole)));
 }
 
+TEST_P(PartsFolderTest, OnlyPartsAreReplaced) {
+  const Problem p = make_problem(random_dataset(20, 60, 4, 2, true), 2, StrategyType::full_graph);
+  const auto write = [&](bool force) {
+    write_parts(*p.data, p.partition, "test", folder_ / "other", force);
+  };
+  fs::create_directories(folder_ / "other");
+  std::ofstream(folder_ / "other" / "meta.json") << "{}";
+
+  EXPECT_THROW(write(false), DataError);
+  EXPECT_THROW(write(true), DataError);
+  fs::remove_all(folder_ / "other");
+  write(false);
+  EXPECT_THROW(write(false), DataError);
+  EXPECT_NO_THROW(write(true));
+}
+
 TEST_P(PartsFolderTest, DamageIsToldByFile) {
   const Problem problem =
       stored(make_problem(random_dataset(60, 300, 8, 3, true), 3, StrategyType::full_graph));

@@ -176,8 +176,8 @@ TEST_F(PathOfFour, FullGraphCountsByHand) {
   EXPECT_EQ(ops.at("all_to_all_v").count, 2);
   EXPECT_EQ(ops.at("all_to_all_v").external, 2 * 8.0);  // one row of two floats each way
   EXPECT_EQ(ops.at("all_reduce").count, 1);
-  // W 8x2 and b 2, each padded to 16 floats: 32 floats of gradients; 2(p − 1)/p of 128 bytes.
-  EXPECT_EQ(ops.at("all_reduce").external, 128.0);
+  // W 8x2 and b 2: 18 floats of gradients; 2(p − 1)/p of 72 bytes.
+  EXPECT_EQ(ops.at("all_reduce").external, 72.0);
   EXPECT_EQ(ops.at("gather_rows").count, 1);
   EXPECT_EQ(ops.at("scatter_add_rows").count, 1);
   EXPECT_EQ(ops.at("adam").count, 1);
@@ -197,8 +197,8 @@ TEST_F(PathOfFour, FullGraphCountsByHand) {
   EXPECT_EQ(s.peak_by_class.at("activations"), 2 * 8 * 4);          // 2 rows of max(8, 2)
   EXPECT_EQ(s.peak_by_class.at("scratch"), 2 * 2 * 4);
   EXPECT_EQ(s.peak_by_class.at("halo"), 8 + 8);
-  EXPECT_EQ(s.peak_by_class.at("parameters"), 2 * 32 * 4);
-  EXPECT_EQ(s.peak_by_class.at("optimizer"), 2 * 32 * 4);
+  EXPECT_EQ(s.peak_by_class.at("parameters"), 2 * 18 * 4);
+  EXPECT_EQ(s.peak_by_class.at("optimizer"), 2 * 18 * 4);
   EXPECT_EQ(s.peak_by_class.at("metrics"), 10 * 8);
   std::int64_t sum = 0;
   for (const auto& [name, bytes] : s.peak_by_class) sum += bytes;
