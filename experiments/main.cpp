@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
   add_plan_command(app, exit_code);
   add_partition_command(app, exit_code);
   add_dataset_command(app, exit_code);
+  add_cluster_command(app, exit_code);
   try {
     if (argc > 1) require_known(app, argv[1]);
     app.parse(argc, argv);
