@@ -272,7 +272,7 @@ void add_cluster_command(CLI::App& app, int& exit_code) {
   command->add_option("FILE", options->file, "cluster file, or the name of one in configs/clusters")
       ->required();
   command->add_option("--servers", options->servers, "another number of servers than the file says")
-      ->check(CLI::Range(1, 4096));
+      ->check(CLI::Range(1, kMostServers));
   command->add_option("--svg", options->svg, "also draw the cluster into this file");
   command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
   command->footer("Example: orrery cluster show a6000-4x4-nvlink --svg a6000.svg");

@@ -298,9 +298,9 @@ fs::path find_file(const std::string& file_or_name) {
 
 Cluster make_cluster(const Json& file, std::optional<int> servers) {
   validate_against(kClusterSchema, file);
-  if (servers && (*servers < 1 || *servers > kMostNodesOfARange))
+  if (servers && (*servers < 1 || *servers > kMostServers))
     throw ConfigError("--servers",
-                      fmt::format("found {}, expected 1 to {}", *servers, kMostNodesOfARange));
+                      fmt::format("found {}, expected 1 to {}", *servers, kMostServers));
   Cluster cluster = Builder(file, servers).build();
   validate(cluster);
   return cluster;

@@ -10,6 +10,9 @@
 
 namespace orrery {
 
+/// As many as a file may say.
+inline constexpr int kMostServers = 1024;
+
 /// Builds the cluster that a parsed file describes; `servers` takes the place of the file's number.
 /// Nodes are called "s0/gpu3" and, of the network, as in the file; ranks count server by server, in
 /// each as the file lists its devices. With one server the network is left out.

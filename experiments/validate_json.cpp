@@ -118,6 +118,8 @@ class Explainer {
   }
 
   void check_object(const Json& schema, const Json& value, const std::string& path) const {
+    if (value.size() < schema.value("minProperties", std::size_t{0}))
+      throw ConfigError(path, "found an empty object, expected at least one key");
     const Json properties = schema.value("properties", Json::object());
     std::vector<std::string> known;
     for (const auto& [key, unused] : properties.items()) known.push_back(key);

@@ -258,6 +258,13 @@ TEST(ClusterFile, RefusesRatesThatAreNotPositive) {
   }
 }
 
+TEST(ClusterFile, RefusesEmptyTypes) {
+  Json file = file_of("dgx-1");
+  file["device_types"] = Json::object();
+
+  EXPECT_EQ(refusal(file), "device_types: found an empty object, expected at least one key");
+}
+
 TEST(ClusterFile, RefusesNumbersWithoutASource) {
   Json file = file_of("dgx-1");
   file["link_types"]["qpi"]["bytes_per_second"].erase("source");
