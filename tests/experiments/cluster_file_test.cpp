@@ -296,6 +296,23 @@ TEST(ClusterFile, RefusesPatternsThatDoNotFit) {
   EXPECT_EQ(refusal(half), "server.links[5].from: only goes with \"to\"");
 }
 
+TEST(ClusterFile, WiresNetworksOfSeveralSwitches) {
+  Json file = file_of("a6000-4x4-pcie");
+  file["network"] = {
+      {"source", "a test"},
+      {"switches", "edge0..edge2"},
+      {"links",
+       {{{"type", "ib-qdr"}, {"from", "s*/nic0"}, {"to", "edge0..edge1"}},
+        {{"type", "ib-qdr"}, {"count", 2}, {"from", "edge0..edge1"}, {"to", "edge2"}}}}};
+
+  const Cluster cluster = make_cluster(file);
+
+  const Router router(cluster);
+  EXPECT_EQ(router.between(0, 4).hops.size(), 6U);  // s0 and s1 share edge0
+  EXPECT_EQ(router.between(0, 8).hops.size(), 8U);  // s2 is behind edge2 and edge1
+  EXPECT_DOUBLE_EQ(link_of(cluster, router.between(0, 8).hops[3]).bytes_per_second, 8e9);
+}
+
 TEST(ClusterFile, NeedsANetworkBetweenServers) {
   Json file = file_of("a6000-1x2-nvlink");
   file["servers"]["value"] = 2;
