@@ -1,6 +1,6 @@
-// The commands that work on an experiment file. Each is mounted on the command line; its work is
-// done by a callback while `app` parses, and its exit code is left in `exit_code`. `app` and
-// `exit_code` must outlive the parse.
+// The commands that work on an experiment or cluster file. Each is mounted on the command line; its
+// work is done by a callback while `app` parses, and its exit code is left in `exit_code`. `app`
+// and `exit_code` must outlive the parse.
 #pragma once
 
 namespace CLI {
@@ -19,5 +19,9 @@ void add_plan_command(CLI::App& app, int& exit_code);
 
 /// `orrery partition GRAPH|FILE`: cuts a graph, prints the metrics, writes the parts.
 void add_partition_command(CLI::App& app, int& exit_code);
+
+/// `orrery cluster show FILE|NAME`: prints a described cluster, its links and the routes between
+/// its devices, and draws it.
+void add_cluster_command(CLI::App& app, int& exit_code);
 
 }  // namespace orrery

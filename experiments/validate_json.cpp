@@ -56,6 +56,9 @@ class Explainer {
     if (value.is_object()) check_object(schema, value, path);
     if (value.is_array() && value.size() < schema.value("minItems", std::size_t{0}))
       throw ConfigError(path, "found an empty list, expected at least one value");
+    if (value.is_array() && schema.contains("items"))
+      for (std::size_t i = 0; i < value.size(); ++i)
+        explain(schema["items"], value[i], fmt::format("{}[{}]", path, i));
     if (value.is_string() && value.get<std::string>().size() < schema.value("minLength", 0U))
       throw ConfigError(path, "found an empty string");
   }
@@ -115,6 +118,8 @@ class Explainer {
   }
 
   void check_object(const Json& schema, const Json& value, const std::string& path) const {
+    if (value.size() < schema.value("minProperties", std::size_t{0}))
+      throw ConfigError(path, "found an empty object, expected at least one key");
     const Json properties = schema.value("properties", Json::object());
     std::vector<std::string> known;
     for (const auto& [key, unused] : properties.items()) known.push_back(key);
@@ -234,11 +239,11 @@ const Json& experiment_schema() {
   return schema;
 }
 
-void validate_against_schema(const Json& experiment) {
-  Explainer().explain(experiment_schema(), experiment, "");
+void validate_against(const std::string& schema_text, const Json& value) {
+  Explainer().explain(Json::parse(schema_text), value, "");
   // The explanation covers the keywords in use; the validator covers the standard.
-  const nlohmann::json schema_json = nlohmann::json::parse(kExperimentSchema);
-  const nlohmann::json target = nlohmann::json::parse(experiment.dump());
+  const nlohmann::json schema_json = nlohmann::json::parse(schema_text);
+  const nlohmann::json target = nlohmann::json::parse(value.dump());
   valijson::Schema schema;
   valijson::SchemaParser(valijson::SchemaParser::kDraft7)
       .populateSchema(valijson::adapters::NlohmannJsonAdapter(schema_json), schema);
@@ -248,6 +253,10 @@ void validate_against_schema(const Json& experiment) {
   valijson::ValidationResults::Error error;
   results.popError(error);
   throw ConfigError(fmt::format("{}", fmt::join(error.context, "")), error.description);
+}
+
+void validate_against_schema(const Json& experiment) {
+  validate_against(kExperimentSchema, experiment);
 }
 
 void fill_in_defaults(Json& experiment) { fill(experiment_schema(), experiment); }

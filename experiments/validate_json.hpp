@@ -12,9 +12,13 @@ nlohmann::ordered_json parse_json(const std::string& text, const std::string& or
 /// The schema that the program was built with.
 const nlohmann::ordered_json& experiment_schema();
 
+/// Checks an experiment against its schema.   Errors  as validate_against
+void validate_against_schema(const nlohmann::ordered_json& experiment);
+
+/// Checks a value against one of our schemas, given as text.
 /// Errors    ConfigError for the first offence: "strategy.type: found "spmm1d", allowed: ... Did
 /// you mean ...?"
-void validate_against_schema(const nlohmann::ordered_json& experiment);
+void validate_against(const std::string& schema, const nlohmann::ordered_json& value);
 
 /// Adds every default that applies, in schema order.
 void fill_in_defaults(nlohmann::ordered_json& experiment);

@@ -233,7 +233,8 @@ TEST(Schema, EveryKeyIsDescribedOrObvious) {
 TEST(Configs, AllLoad) {
   int files = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(ORRERY_SOURCES "/configs"))
-    if (entry.path().extension() == ".json") {
+    if (entry.path().extension() == ".json" &&
+        entry.path().parent_path().filename() != "clusters") {
       EXPECT_NO_THROW(load_experiments(entry.path().string(), {})) << entry.path();
       ++files;
     }

@@ -36,11 +36,17 @@ const std::map<std::string, std::set<std::string>> kAllowed{
 };
 /// Headers of libraries that only some rooms may see.
 const std::map<std::string, std::string> kLibraries{
-    {"metis.h", "core/partition"},  {"oneapi/", "backends/cpu"},
-    {"cblas.h", "backends/cpu"},    {"omp.h", "backends/cpu"},
-    {"CLI/", "experiments"},        {"valijson/", "experiments"},
-    {"mpi.h", "backends/comm_mpi"}, {"cuda", "backends/cuda"},
-    {"nccl.h", "backends/cuda"},    {"simgrid/", "sim"},
+    {"metis.h", "core/partition"},
+    {"oneapi/", "backends/cpu"},
+    {"boost/graph", "core/cluster"},
+    {"cblas.h", "backends/cpu"},
+    {"omp.h", "backends/cpu"},
+    {"CLI/", "experiments"},
+    {"valijson/", "experiments"},
+    {"mpi.h", "backends/comm_mpi"},
+    {"cuda", "backends/cuda"},
+    {"nccl.h", "backends/cuda"},
+    {"simgrid/", "sim"},
 };
 /// Programs that measure such a library itself, without anything of ours above it.
 const std::set<std::pair<std::string, std::string>> kMeasuring{

@@ -1,0 +1,110 @@
+#include "core/cluster/cluster.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/base/error.hpp"
+#include "core/cluster/routes.hpp"
+
+namespace orrery {
+namespace {
+
+void validate_nodes(const Cluster& cluster) {
+  std::set<std::string> names;
+  for (const ClusterNode& node : cluster.nodes) {
+    if (node.name.empty()) throw ConfigError("nodes", "a node has no name");
+    if (!names.insert(node.name).second)
+      throw ConfigError(node.name, "duplicate name: two nodes are called so");
+    if ((node.kind == NodeKind::kNetworkSwitch) != (node.server == kNoServer))
+      throw ConfigError(node.name, fmt::format("a {} {} a server", to_string(node.kind),
+                                               node.server == kNoServer ? "needs" : "has not"));
+  }
+}
+
+void validate_links(const Cluster& cluster) {
+  const auto known = [&](int end) {
+    return end >= 0 && end < static_cast<int>(cluster.nodes.size());
+  };
+  for (std::size_t i = 0; i < cluster.links.size(); ++i) {
+    const ClusterLink& link = cluster.links[i];
+    if (!known(link.from) || !known(link.to))
+      throw ConfigError(fmt::format("link {} ({})", i, link.type),
+                        fmt::format("unknown end: node {} of {}",
+                                    known(link.from) ? link.to : link.from, cluster.nodes.size()));
+    const std::string name = fmt::format("{} {} - {}", link.type,
+                                         cluster.nodes[static_cast<std::size_t>(link.from)].name,
+                                         cluster.nodes[static_cast<std::size_t>(link.to)].name);
+    if (link.from == link.to) throw ConfigError(name, "links a node with itself");
+    if (!(link.bytes_per_second > 0) || !std::isfinite(link.bytes_per_second))
+      throw ConfigError(name, fmt::format("found {} bytes per second, expected a value > 0",
+                                          link.bytes_per_second));
+    if (!(link.latency_seconds >= 0) || !std::isfinite(link.latency_seconds))
+      throw ConfigError(name, fmt::format("found a latency of {} s, expected a value >= 0",
+                                          link.latency_seconds));
+  }
+}
+
+void validate_devices(const Cluster& cluster) {
+  if (cluster.devices.empty()) throw ConfigError(cluster.name, "has no device");
+  std::set<int> nodes;
+  for (const Device& device : cluster.devices) {
+    if (device.node < 0 || device.node >= static_cast<int>(cluster.nodes.size()))
+      throw ConfigError("devices", fmt::format("unknown node {}", device.node));
+    const ClusterNode& node = cluster.nodes[static_cast<std::size_t>(device.node)];
+    if (node.kind != NodeKind::kDevice)
+      throw ConfigError(node.name, fmt::format("is a {}, not a device", to_string(node.kind)));
+    if (!nodes.insert(device.node).second) throw ConfigError(node.name, "has two ranks");
+    if (device.memory_bytes <= 0 || !(device.memory_bytes_per_second > 0) ||
+        !(device.flops_per_second > 0))
+      throw ConfigError(node.name, "memory, its rate and the FLOP rate must be > 0");
+  }
+  for (std::size_t n = 0; n < cluster.nodes.size(); ++n)
+    if (cluster.nodes[n].kind == NodeKind::kDevice && !nodes.contains(static_cast<int>(n)))
+      throw ConfigError(cluster.nodes[n].name, "is a device without a rank");
+}
+
+}  // namespace
+
+std::string to_string(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::kDevice:
+      return "device";
+    case NodeKind::kHost:
+      return "host";
+    case NodeKind::kNic:
+      return "nic";
+    case NodeKind::kNetworkSwitch:
+      return "network switch";
+    case NodeKind::kLocalSwitch:
+      return "switch";
+  }
+  ORRERY_ASSERT(false);
+}
+
+int Cluster::servers() const {
+  int last = kNoServer;
+  for (const ClusterNode& node : nodes) last = std::max(last, node.server);
+  return last + 1;
+}
+
+const ClusterNode& Cluster::node_of(int rank) const {
+  return nodes[static_cast<std::size_t>(devices[static_cast<std::size_t>(rank)].node)];
+}
+
+void validate(const Cluster& cluster) {
+  validate_nodes(cluster);
+  validate_links(cluster);
+  validate_devices(cluster);
+  if (const auto cut = find_unreachable(cluster)) {
+    const char* hint =
+        cluster.relay_through_devices ? "" : " (devices pass nothing on: relay_through_devices)";
+    throw ConfigError(cluster.name_of(cut->device),
+                      fmt::format("unreachable device: no route between it and {}{}",
+                                  cluster.name_of(cut->other), hint));
+  }
+}
+
+}  // namespace orrery

@@ -1,0 +1,69 @@
+// Servers, devices, switches and the links between them: the hardware that a run is forecast for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace orrery {
+
+/// What a node of the cluster is. A local switch (PCIe, NVSwitch) belongs to a server, a network
+/// switch to none.
+enum class NodeKind { kDevice, kHost, kNic, kNetworkSwitch, kLocalSwitch };
+std::string to_string(NodeKind kind);
+
+/// Number of the server of a network switch.
+inline constexpr int kNoServer = -1;
+
+struct ClusterNode {
+  std::string name;  ///< "s0/gpu3", "leaf1"
+  NodeKind kind;
+  int server;  ///< from 0, or kNoServer
+};
+
+/// Whether the two directions of a link have a capacity each or one for both.
+enum class Duplex { kFull, kShared };
+
+/// A connection of two nodes, usable in both directions.
+/// Units     bytes_per_second: per direction where full; parallel cables are counted in, not apart
+struct ClusterLink {
+  int from, to;  ///< numbers of nodes
+  double bytes_per_second;
+  double latency_seconds;
+  Duplex duplex = Duplex::kFull;
+  std::string type;  ///< as the file names it: "nvlink", "pcie"
+  int count = 1;     ///< parallel cables, all of them in bytes_per_second
+};
+
+/// What computes: a GPU, or a whole machine where a rank has one.
+struct Device {
+  int node;
+  std::string type;     ///< as the file names it
+  std::string profile;  ///< of its kernels' times
+  std::int64_t memory_bytes;
+  double memory_bytes_per_second;  ///< peak
+  double flops_per_second;         ///< peak, single precision
+};
+
+/// A cluster as plain data. Ranks number the devices.
+struct Cluster {
+  std::string name, description;
+  std::vector<ClusterNode> nodes;
+  std::vector<ClusterLink> links;
+  std::vector<Device> devices;         ///< in the order of ranks
+  std::int64_t host_memory_bytes = 0;  ///< of each server; 0: not said
+  bool relay_through_devices = false;  ///< whether a route may pass a third device
+
+  int servers() const;
+  const ClusterNode& node_of(int rank) const;
+  const std::string& name_of(int rank) const { return node_of(rank).name; }
+  int server_of(int rank) const { return node_of(rank).server; }
+};
+
+/// Checks that a cluster can be simulated: names unique, ends known, rates positive, a route
+/// between any two devices.
+/// Errors    ConfigError whose path is the name of the offending node or link
+/// Cost      O(devices x links)
+void validate(const Cluster& cluster);
+
+}  // namespace orrery

@@ -1,0 +1,204 @@
+#include "core/cluster/routes.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/dijkstra_shortest_paths.hpp>
+#include <boost/graph/filtered_graph.hpp>
+#include <cmath>
+#include <limits>
+
+#include "core/base/error.hpp"
+
+namespace orrery {
+namespace {
+
+/// Picoseconds, then links.
+struct Cost {
+  std::int64_t picoseconds = 0;
+  int links = 0;
+  auto operator<=>(const Cost&) const = default;
+};
+constexpr Cost kFarAway{std::numeric_limits<std::int64_t>::max(), 0};
+
+struct Sum {
+  Cost operator()(const Cost& a, const Cost& b) const {
+    if (a == kFarAway || b == kFarAway) return kFarAway;
+    return {a.picoseconds + b.picoseconds, a.links + b.links};
+  }
+};
+
+/// One direction of a link.
+struct Arc {
+  Hop hop;
+  Cost cost;
+};
+
+using Network =
+    boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, boost::no_property, Arc>;
+using ArcId = Network::edge_descriptor;
+using NodeId = Network::vertex_descriptor;
+
+Network network_of(const Cluster& cluster) {
+  Network network(cluster.nodes.size());
+  for (std::size_t i = 0; i < cluster.links.size(); ++i) {
+    const ClusterLink& link = cluster.links[i];
+    const auto from = static_cast<NodeId>(link.from), to = static_cast<NodeId>(link.to);
+    const Cost cost{Router::picoseconds(link), 1};
+    boost::add_edge(from, to, {{static_cast<int>(i), true}, cost}, network);
+    boost::add_edge(to, from, {{static_cast<int>(i), false}, cost}, network);
+  }
+  return network;
+}
+
+/// Which arcs a route from one device may take.
+struct Allowed {
+  const Cluster* cluster = nullptr;
+  const Network* network = nullptr;
+  NodeId source = 0;
+
+  bool operator()(const ArcId& arc) const {
+    const NodeId from = boost::source(arc, *network), to = boost::target(arc, *network);
+    const ClusterNode &tail = cluster->nodes[from], &head = cluster->nodes[to];
+    const bool relayed = tail.kind == NodeKind::kDevice && from != source;
+    if (relayed && !cluster->relay_through_devices) return false;
+    if (tail.server == head.server) return true;
+    const int home = cluster->nodes[source].server;
+    // Out of the first server, never back into it, and out of no other.
+    return head.server != home && (tail.server == home || tail.server == kNoServer);
+  }
+};
+
+using View = boost::filtered_graph<Network, Allowed>;
+
+std::vector<Cost> distances(const Network& network, const View& view, NodeId source) {
+  std::vector<Cost> distance(boost::num_vertices(network), kFarAway);
+  const auto index = boost::get(boost::vertex_index, network);
+  boost::dijkstra_shortest_paths(
+      view, source,
+      boost::weight_map(boost::get(&Arc::cost, view))
+          .distance_map(boost::make_iterator_property_map(distance.begin(), index))
+          .vertex_index_map(index)
+          .distance_compare(std::less<Cost>())
+          .distance_combine(Sum())
+          .distance_inf(kFarAway)
+          .distance_zero(Cost{}));
+  return distance;
+}
+
+/// The last arc of a shortest route to `node`: of equally good ones, number `choice` modulo how
+/// many.
+ArcId last_arc(const View& view, const std::vector<Cost>& distance, NodeId node, int choice) {
+  std::vector<ArcId> tight;
+  const auto [begin, end] = boost::in_edges(node, view);
+  for (auto arc = begin; arc != end; ++arc)
+    if (Sum()(distance[boost::source(*arc, view)], view[*arc].cost) == distance[node])
+      tight.push_back(*arc);
+  ORRERY_ASSERT(!tight.empty());
+  std::sort(tight.begin(), tight.end(),
+            [&](const ArcId& a, const ArcId& b) { return view[a].hop.link < view[b].hop.link; });
+  return tight[static_cast<std::size_t>(choice) % tight.size()];
+}
+
+}  // namespace
+
+struct Router::Graph {
+  explicit Graph(const Cluster& cluster) : network(network_of(cluster)) {}
+  Network network;
+};
+
+Router::Router(const Cluster& cluster)
+    : cluster_(cluster), graph_(std::make_unique<Graph>(cluster)) {}
+Router::~Router() = default;
+Router::Router(Router&&) noexcept = default;
+
+std::int64_t Router::picoseconds(const ClusterLink& link) {
+  // A link of less than 1 KiB/s counts as one: sums must not overflow.
+  const double seconds = link.latency_seconds + kReferenceMessageBytes / link.bytes_per_second;
+  return std::llround(std::min(seconds, 1024.0) * 1e12);
+}
+
+std::vector<Route> Router::from(int rank) const {
+  const auto node_of = [&](int r) {
+    return static_cast<NodeId>(cluster_.devices[static_cast<std::size_t>(r)].node);
+  };
+  const NodeId source = node_of(rank);
+  const Network& network = graph_->network;
+  const View view(network, Allowed{&cluster_, &network, source});
+  const std::vector<Cost> distance = distances(network, view, source);
+
+  std::vector<Route> routes;
+  for (int target = 0; target < static_cast<int>(cluster_.devices.size()); ++target) {
+    Route route{{}, std::numeric_limits<double>::infinity(), 0};
+    if (distance[node_of(target)] == kFarAway)
+      throw ConfigError(
+          cluster_.name_of(target),
+          fmt::format("unreachable device: no route from {}", cluster_.name_of(rank)));
+    for (NodeId at = node_of(target); at != source;) {
+      const ArcId arc = last_arc(view, distance, at, target);
+      const ClusterLink& link = cluster_.links[static_cast<std::size_t>(view[arc].hop.link)];
+      route.hops.push_back(view[arc].hop);
+      route.bytes_per_second = std::min(route.bytes_per_second, link.bytes_per_second);
+      at = boost::source(arc, view);
+    }
+    std::reverse(route.hops.begin(), route.hops.end());
+    for (const Hop& hop : route.hops)
+      route.latency_seconds += cluster_.links[static_cast<std::size_t>(hop.link)].latency_seconds;
+    routes.push_back(std::move(route));
+  }
+  return routes;
+}
+
+Route Router::between(int rank, int target) const {
+  return from(rank)[static_cast<std::size_t>(target)];
+}
+
+PairMatrices pair_matrices(const Cluster& cluster, const std::vector<int>& ranks) {
+  const Router router(cluster);
+  PairMatrices matrices;
+  for (const int rank : ranks) {
+    const std::vector<Route> routes = router.from(rank);
+    std::vector<double> rates, latencies;
+    for (const int target : ranks) {
+      rates.push_back(routes[static_cast<std::size_t>(target)].bytes_per_second);
+      latencies.push_back(routes[static_cast<std::size_t>(target)].latency_seconds);
+    }
+    matrices.bytes_per_second.push_back(std::move(rates));
+    matrices.latency_seconds.push_back(std::move(latencies));
+  }
+  return matrices;
+}
+
+std::optional<Unreachable> find_unreachable(const Cluster& cluster) {
+  const Network network = network_of(cluster);
+  std::optional<Unreachable> worst;
+  std::size_t fewest = cluster.devices.size();
+  for (std::size_t rank = 0; rank < cluster.devices.size(); ++rank) {
+    const auto source = static_cast<NodeId>(cluster.devices[rank].node);
+    const View view(network, Allowed{&cluster, &network, source});
+    std::vector<char> seen(cluster.nodes.size(), 0);
+    std::vector<NodeId> open{source};
+    seen[source] = 1;
+    while (!open.empty()) {
+      const NodeId at = open.back();
+      open.pop_back();
+      const auto [begin, end] = boost::out_edges(at, view);
+      for (auto arc = begin; arc != end; ++arc)
+        if (const NodeId next = boost::target(*arc, view); !std::exchange(seen[next], 1))
+          open.push_back(next);
+    }
+    std::size_t reached = 0, lost = 0;
+    for (std::size_t other = 0; other < cluster.devices.size(); ++other) {
+      const bool there = seen[static_cast<std::size_t>(cluster.devices[other].node)] != 0;
+      reached += there ? 1 : 0;
+      if (!there && lost == 0) lost = other + 1;
+    }
+    if (reached >= fewest) continue;
+    fewest = reached;
+    worst = {static_cast<int>(rank), static_cast<int>(lost) - 1};
+  }
+  return worst;
+}
+
+}  // namespace orrery
