@@ -29,6 +29,7 @@ const std::map<std::string, std::set<std::string>> kAllowed{
     {"core/strategy",
      {"core/base", "core/graph", "core/ops", "core/cluster", "core/runtime", "core/partition",
       "core/model"}},
+    {"core/cost", {"core/base"}},
     {"backends/reference", {"core/base", "core/graph", "core/ops", "core/runtime"}},
     {"backends/cpu", {"core/base", "core/graph", "core/ops", "core/runtime"}},
     {"backends/comm_threads", {"core/base", "core/graph", "core/ops", "core/runtime"}},
