@@ -3,11 +3,18 @@
 // and `exit_code` must outlive the parse.
 #pragma once
 
+#include <string>
+
 namespace CLI {
 class App;
 }
 
 namespace orrery {
+
+class OutOfMemory;
+
+/// The error with what helps against it.
+std::string with_advice(const OutOfMemory& error);
 
 /// `orrery run FILE`: trains every combination of the file for real, writes a folder per run,
 /// prints a table.

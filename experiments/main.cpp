@@ -69,10 +69,7 @@ int main(int argc, char** argv) {
   } catch (const ConfigError& error) {
     return fail(error.what(), kWrongUse);
   } catch (const OutOfMemory& error) {
-    return fail(fmt::format("{}; more ranks, a narrower model or fewer layers need less, and "
-                            "orrery plan shows what each rank holds",
-                            error.what()),
-                kFailed);
+    return fail(with_advice(error), kFailed);
   } catch (const std::exception& error) {
     return fail(error.what(), kFailed);
   }

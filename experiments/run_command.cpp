@@ -205,7 +205,11 @@ int run_on_mpi(const std::vector<Experiment>& experiments, const Options& option
     if (job.leads()) results.emplace(folder, options.existing());
     job.share(folder);  // the folder is there
     speaker.meet_in(folder);
-    run_experiments(experiments, results ? &*results : nullptr, options, job);
+    try {
+      run_experiments(experiments, results ? &*results : nullptr, options, job);
+    } catch (const OutOfMemory& error) {
+      world.fail(with_advice(error));
+    }
     code = exit_code();
   });
   return code;
@@ -239,6 +243,13 @@ int run_all(Options options) {
 }
 
 }  // namespace
+
+std::string with_advice(const OutOfMemory& error) {
+  return fmt::format(
+      "{}; more ranks, a narrower model or fewer layers need less, and orrery plan "
+      "shows what each rank holds",
+      error.what());
+}
 
 void add_run_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
