@@ -4,12 +4,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "tests/support/mpirun.hpp"
 
@@ -125,6 +130,22 @@ TEST_F(MpiJob, ServersOfTheFileWinOverThoseOfTheMachine) {
   EXPECT_GT(printed()["bytes"]["external"], 0);
 }
 
+/// Kills the rank that was started last of the job that runs this experiment file; its process, or
+/// 0 where there is none.
+pid_t kill_newest_rank(const std::string& file) {
+  pid_t newest = 0;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const pid_t pid = static_cast<pid_t>(std::atol(entry.path().filename().c_str()));
+    std::ifstream in(entry.path() / "cmdline", std::ios::binary);
+    std::string program;
+    std::getline(in, program, '\0');
+    const std::string arguments{std::istreambuf_iterator<char>(in), {}};
+    if (program == ORRERY_MPI && arguments.find(file) != std::string::npos)
+      newest = std::max(newest, pid);
+  }
+  return newest > 0 && ::kill(newest, SIGKILL) == 0 ? newest : 0;
+}
+
 /// SIGKILL for one rank in the middle: one line names an operation and the rank; then the job
 /// resumes to the loss of an undisturbed one.
 TEST_F(MpiJob, WithAKilledRankEndsSoonAndResumes) {
@@ -133,10 +154,11 @@ TEST_F(MpiJob, WithAKilledRankEndsSoonAndResumes) {
       mpirun(3) + ORRERY_MPI + " run " + file + " --json --quiet --out " + (folder_ / "a").string();
   const auto begin = std::chrono::steady_clock::now();
 
-  const int status = shell(fmt::format(
-      "sh -c 'for i in $(seq 100); do sleep 0.1; [ -e {0}/a/checkpoint.bin ] && break; done; "
-      "pkill -KILL -n -f \"run {1}\"' & {2}",
-      folder_.string(), file, run));
+  auto job = std::async(std::launch::async, [&] { return shell(run); });
+  for (int i = 0; i < 100 && !fs::exists(folder_ / "a" / "checkpoint.bin"); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  ASSERT_GT(kill_newest_rank(file), 0) << read("err");
+  const int status = job.get();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 

@@ -52,10 +52,12 @@ std::optional<std::string> obstacle() {
   for (const char* tool : {"ip", "tc", "mpirun.openmpi"})
     if (!succeeds("command -v " + std::string(tool))) return std::string(tool) + " is missing";
   const std::string name = "netcluster-probe-" + std::to_string(::getpid());
+  const bool first = !fs::exists("/run/netns");  // the first namespace makes it a mount point
   const bool works = succeeds("ip netns add " + name + " && ip -n " + name +
                               " link add probe0 type veth peer name probe1 && tc -n " + name +
                               " qdisc add dev probe0 root handle 1: htb default 10");
   succeeds("ip netns del " + name);
+  if (first) succeeds("umount /run/netns && rmdir /run/netns");
   if (!works) return "this system makes no network namespaces with shaped links";
   return std::nullopt;
 }
