@@ -212,8 +212,7 @@ TEST_F(KilledRun, DoesNotResumeAnotherModelNorASweepNorWithoutAFolder) {
   fs::remove(folder_ / "a" / "result.json");
 
   EXPECT_EQ(run("a", "--resume --set model.hidden=16"), 2);
-  EXPECT_NE(errors().find("model.hidden: is 16 here, but 32 in "),
-            std::string::npos);
+  EXPECT_NE(errors().find("model.hidden: is 16 here, but 32 in "), std::string::npos);
   EXPECT_EQ(run("a", "--resume --set 'sweep={\"seed\": [5, 6]}'"), 2);
   EXPECT_NE(errors().find("--resume: resumes one run"), std::string::npos);
 }
