@@ -65,6 +65,16 @@ class ProgramError : public Error {
   std::size_t step;
 };
 
+/// An operation that the device profile of a simulation cannot price; names both.
+class Uncalibrated : public Error {
+  using Error::Error;
+};
+
+/// A strategy needs the graph itself, but only its statistics are given.
+class NeedsStructure : public Error {
+  using Error::Error;
+};
+
 /// Another rank failed first, so this one stops too; the other rank's error is the one to report.
 class Aborted : public Error {
   using Error::Error;

@@ -43,6 +43,7 @@ struct Device {
   std::int64_t memory_bytes;
   double memory_bytes_per_second;  ///< peak
   double flops_per_second;         ///< peak, single precision
+  int cores = 0;  ///< of a CPU, which several ranks may share; 0: an accelerator of one rank
 };
 
 /// A cluster as plain data. Ranks number the devices.

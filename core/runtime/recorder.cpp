@@ -1,11 +1,24 @@
 #include "core/runtime/recorder.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
 #include "core/base/error.hpp"
 
 namespace orrery {
+namespace {
+
+/// Largest row divided by the mean one; 1 without entries.
+float skew_of(const Csr& a) {
+  std::int64_t largest = 0;
+  for (std::int64_t r = 0; r < a.rows; ++r) largest = std::max(largest, a.degree(r));
+  if (largest == 0) return 1;
+  return static_cast<float>(static_cast<double>(largest) * static_cast<double>(a.rows) /
+                            static_cast<double>(a.nnz()));
+}
+
+}  // namespace
 
 Tensor Recorder::alloc(Shape shape, DType dtype, Space space, std::string_view name) {
   ORRERY_ASSERT(shape.rows >= 0 && shape.cols >= 0);
@@ -28,10 +41,12 @@ Sparse Recorder::declare(Lane lane, Pattern pattern, std::string_view name) {
   if (const auto* csr = std::get_if<std::shared_ptr<const Csr>>(&pattern)) {
     s.shape = {(*csr)->rows, (*csr)->cols};
     s.nnz = (*csr)->nnz();
+    s.skew = skew_of(**csr);
   } else {
     const auto& counts = std::get<Counts>(pattern);
     s.shape = {counts.rows, counts.cols};
     s.nnz = counts.nnz;
+    s.skew = static_cast<float>(counts.skew);
   }
   ledger_.take(Space::device, s.bytes(), name);
   declarations_.push_back({s, std::string(name), true});

@@ -1,0 +1,83 @@
+// Collectives as messages between two ranks each, by named algorithms.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/cluster/cluster.hpp"
+#include "core/ops/ops.hpp"
+#include "sim/profile.hpp"
+
+namespace orrery {
+
+enum class CollectiveKind : std::uint8_t {
+  send_recv,
+  broadcast,
+  reduce,
+  all_reduce,
+  reduce_scatter,
+  all_gather,
+  all_to_all
+};
+std::string_view name_of(CollectiveKind kind);
+
+/// A collective as all its ranks together state it. Ranks are indices in the group.
+struct CollectiveShape {
+  CollectiveKind kind = CollectiveKind::broadcast;
+  int ranks = 1;
+  int root = 0;      ///< broadcast, reduce
+  double bytes = 0;  ///< broadcast, reduce, all_reduce: of the operand
+  /// reduce_scatter, all_gather: of each rank's slice [ranks]. all_to_all: what i sends to j
+  /// [i · ranks + j]; null where all pairs send `bytes` (statistics alone).
+  std::shared_ptr<const std::vector<double>> parts;
+};
+
+/// One message. It may start when both ends have come to the collective, the messages it waits for
+/// have arrived, and (where `streams` >= 0) the message it passes on has been under way long enough
+/// for the first chunk of it, of `chunk` bytes, to be there.
+struct Message {
+  int from = 0, to = 0;
+  double bytes = 0;
+  int streams = -1;  ///< passes on this message (to the same rank as `from`) as it comes in
+  double chunk = 0;
+  double reduced = 0;                      ///< bytes that the receiver adds up when it has arrived
+  std::int32_t first_wait = 0, waits = 0;  ///< in Expansion::waits
+};
+
+/// A collective as messages. A message comes after those that it waits for or streams.
+struct Expansion {
+  std::string algorithm;  ///< "ring, 6 channels", "double tree", as results show it
+  std::vector<Message> messages;
+  std::vector<std::int32_t> waits;
+};
+
+/// Where the ranks of a group are, as the algorithms want to know it.
+struct GroupPlaces {
+  std::vector<int> device;  ///< of each index: number of the cluster's device
+  std::vector<int> server;  ///< of each index
+};
+
+/// Settings of a simulation that shape its messages; shown in its result.
+struct CollectiveOptions {
+  std::string algorithm = "auto";  ///< or a name, forced for every collective that has it
+  int window = 0;  ///< messages of an all-to-all that a rank has under way; 0: as ranks allow
+  double chunk_bytes = 0;  ///< of pipelined chains and rings; 0: the library's
+};
+
+/// Chooses an algorithm as the library would and expands.
+class CollectivePlanner {
+ public:
+  CollectivePlanner(const Cluster& cluster, Library library, CollectiveOptions options);
+  ~CollectivePlanner();
+  /// Errors    ConfigError (an algorithm that the collective or library has not)
+  Expansion expand(const CollectiveShape& shape, const GroupPlaces& places);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,74 @@
+// What a simulation knows of a device: how long each operation takes on it, what its host adds, and
+// how the libraries that connect it behave.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/ops/ops.hpp"
+
+namespace orrery {
+
+/// A communication library on a kind of device. Times in seconds, rates in bytes per second.
+struct Library {
+  std::string name;               ///< nccl | mpi | threads: which algorithms it has
+  double collective_seconds = 0;  ///< of every collective on every rank, before its first message
+  double message_seconds = 0;     ///< of software, added to the latency of each message
+  /// Messages between ranks of one server are copied by a core of the receiver at this rate; 0:
+  /// they go over the server's links.
+  double copy_bytes_per_second = 0;
+  /// Time of a core at each end of a message that goes over links (0: adapters do it).
+  double core_seconds_per_byte = 0;
+  /// Sums of collectives are formed at this rate of incoming bytes, by a core; 0: in passing.
+  double reduce_bytes_per_second = 0;
+};
+
+/// A table of measured times of one kind of operation on a full grid, interpolated in between.
+/// Seconds are row-major over the axes, the last one varying fastest.
+struct PriceTable {
+  struct Axis {
+    std::string name;            ///< "rows", "nnz", "width", "skew", "threads", ...
+    std::vector<double> points;  ///< positive, ascending
+  };
+  std::vector<Axis> axes;
+  std::vector<double> seconds;
+  double fit_error = 0;  ///< mean relative error of interpolation at points that were left out
+};
+
+/// A roofline: seconds = launch + max(flops / (peak · efficiency), bytes / (peak · efficiency)).
+struct Roofline {
+  double flops_per_second = 0, bytes_per_second = 0;  ///< peaks
+  struct Efficiency {
+    double flops = 1, bytes = 1;
+  };
+  std::map<std::string, Efficiency> by_kind;  ///< stated per kind of operation
+  double launch_seconds = 0;                  ///< of every kernel on the device
+};
+
+/// One kind of device.
+class DeviceProfile {
+ public:
+  std::string name;
+  std::string origin;                        ///< "measured" or "derived"
+  std::string source;                        ///< when, on what, or from which figures
+  std::map<std::string, PriceTable> tables;  ///< by kind; one that is here goes before the roofline
+  Roofline roofline;
+  /// Multiplies the price of a kind: a rate that was fitted, and said so in the result.
+  std::map<std::string, double> scale;
+
+  double issue_seconds = 0;     ///< of the host for every submit
+  double handover_seconds = 0;  ///< from the end of what an operation waited for to its start
+  double sync_seconds = 0;      ///< from the end of what the host waits for to its going on
+  /// A kernel takes so many times as long while the device also communicates (MG-GCN 6.4).
+  double communication_slowdown = 1;
+  std::map<std::string, Library> libraries;  ///< by name
+
+  /// Seconds of a local operation (no collective), alone on the device, with so many threads where
+  /// the device is a CPU.
+  ///
+  /// Errors    Uncalibrated naming the operation and this profile
+  double seconds(const Op& op, int threads) const;
+};
+
+}  // namespace orrery
