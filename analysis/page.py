@@ -31,6 +31,7 @@ svg text.axis,svg text.note,svg text.lane{fill:var(--soft)}
 .legend span{display:inline-block;margin-right:1rem;font-size:.85rem;color:var(--soft)}
 .legend i{display:inline-block;width:.8em;height:.8em;margin-right:.35em;border-radius:2px}
 a{color:var(--compute)}summary{cursor:pointer;color:var(--soft)}
+td:not(:last-child){white-space:nowrap}
 rect:hover{opacity:.7}
 """
 
