@@ -11,6 +11,7 @@
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "core/runtime/check.hpp"
+#include "core/runtime/check_digest.hpp"
 #include "core/strategy/record.hpp"
 #include "experiments/problem.hpp"
 #include "experiments/profile_file.hpp"
@@ -19,6 +20,7 @@ namespace orrery {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using Programs = std::vector<std::shared_ptr<const Program>>;
 
 const Device& device_of(const Experiment& experiment, int rank) {
   return experiment.cluster->devices[static_cast<std::size_t>(
@@ -36,20 +38,45 @@ Library library_of(const Experiment& experiment, const DeviceProfile& profile) {
                                 fmt::join(names, ", ")));
 }
 
-std::vector<PricedProgram> price_all(
-    const std::vector<std::shared_ptr<const Program>>& programs, const DeviceProfile& profile,
-    int threads) {
+/// Proves the programs safe; those that ranks share once. Orders of collectives in which ranks
+/// wait for each other for ever are found by the replay itself.
+void check_shared(const Programs& programs, const StrategyPlan& plan) {
+  std::vector<std::vector<Finding>> findings(programs.size());
+  std::vector<std::vector<CollectiveDigest>> digests(programs.size());
+  parallel_for(static_cast<std::int64_t>(programs.size()), 1, [&](std::int64_t r, std::int64_t) {
+    const auto i = static_cast<std::size_t>(r);
+    if (plan.representative(static_cast<int>(r)) != r) return;
+    findings[i] = find_local_problems(*programs[i]);
+    digests[i] = digest_collectives(*programs[i]);
+  });
+  for (std::size_t r = 0; r < programs.size(); ++r) {
+    throw_findings(findings[r]);
+    const int rank = static_cast<int>(r), shown = plan.representative(rank);
+    if (shown == rank) continue;
+    digests[r] = digests[static_cast<std::size_t>(shown)];
+    for (CollectiveDigest& digest : digests[r]) digest.group = plan.own_group(digest.group, rank);
+  }
+  throw_findings(compare_digests(digests));
+}
+
+std::vector<PricedProgram> price_all(const Programs& programs, const StrategyPlan& plan,
+                                     const DeviceProfile& profile, int threads) {
   std::vector<PricedProgram> priced(programs.size());
   parallel_for(static_cast<std::int64_t>(programs.size()), 1, [&](std::int64_t r, std::int64_t) {
     const auto i = static_cast<std::size_t>(r);
-    if (i == 0 || programs[i] != programs[i - 1]) priced[i] = price(*programs[i], profile, threads);
+    if (plan.representative(static_cast<int>(r)) == r)
+      priced[i] = price(*programs[i], profile, threads);
   });
   ScheduleInterner interner;
-  for (std::size_t i = 0; i < priced.size(); ++i)
-    if (priced[i].schedule)
-      priced[i].schedule = interner.intern(priced[i].schedule);
-    else
-      priced[i] = priced[i - 1];
+  for (std::size_t r = 0; r < priced.size(); ++r) {
+    const int rank = static_cast<int>(r), shown = plan.representative(rank);
+    if (shown == rank) {
+      priced[r].schedule = interner.intern(priced[r].schedule);
+      continue;
+    }
+    priced[r] = priced[static_cast<std::size_t>(shown)];
+    for (GroupUse& use : priced[r].groups) use.group = plan.own_group(use.group, rank);
+  }
   return priced;
 }
 
@@ -114,12 +141,12 @@ SimulatedOutcome simulate(const Experiment& experiment, const Problem& problem,
   const DeviceProfile profile = profile_of(experiment);
   const int epochs = std::min(experiment.simulation.epochs, problem.train.epochs);
   const auto programs = record_shared(plan, problem, epochs, device_capacities(experiment));
-  check(programs);
+  check_shared(programs, plan);
 
   Simulation simulation;
   simulation.cluster = *experiment.cluster;
   simulation.devices = experiment.devices;
-  simulation.programs = price_all(programs, profile, kernel_threads(experiment));
+  simulation.programs = price_all(programs, plan, profile, kernel_threads(experiment));
   simulation.behaviour = {profile.issue_seconds, profile.handover_seconds, profile.sync_seconds,
                           profile.communication_slowdown};
   simulation.library = library_of(experiment, profile);
@@ -139,7 +166,9 @@ SimulatedOutcome simulate(const Experiment& experiment, const Problem& problem,
     const auto i = static_cast<std::size_t>(r);
     RankOutcome& rank = result.outcome.ranks[i];
     rank.epochs = replay.epochs[i];
-    rank.summary = summarise(*programs[i], placement, static_cast<int>(r));
+    rank.summary =
+        summarise(*programs[i], placement, static_cast<int>(r),
+                  [&](const Group& group) { return plan.own_group(group, static_cast<int>(r)); });
     rank.timeline.rank = static_cast<int>(r);
   });
   for (const Timeline& timeline : replay.timelines)
