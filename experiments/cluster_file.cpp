@@ -283,9 +283,7 @@ fs::path shipped_folder() {
 }
 
 fs::path find_file(const std::string& file_or_name) {
-  if (fs::is_regular_file(file_or_name)) return file_or_name;
-  const fs::path shipped = shipped_folder() / (file_or_name + ".json");
-  if (file_or_name.find('/') == std::string::npos && fs::is_regular_file(shipped)) return shipped;
+  if (const auto found = find_cluster(file_or_name)) return *found;
   const auto known = shipped_clusters();
   const std::string close = nearest(fs::path(file_or_name).stem().string(), known);
   throw ConfigError(
@@ -318,6 +316,16 @@ Cluster load_cluster(const std::string& file_or_name, std::optional<int> servers
     error.add_context(path.string());
     throw;
   }
+}
+
+std::optional<std::string> find_cluster(const std::string& file_or_name) {
+  const fs::path asked = file_or_name;
+  if (fs::is_regular_file(asked)) return file_or_name;
+  const bool named = !asked.has_parent_path(), shipped = asked.parent_path() == "configs/clusters";
+  const fs::path file =
+      shipped_folder() / (named ? fs::path(file_or_name + ".json") : asked.filename());
+  if ((named || shipped) && fs::is_regular_file(file)) return file.string();
+  return std::nullopt;
 }
 
 std::vector<std::string> shipped_clusters() {

@@ -1,6 +1,7 @@
 #include "experiments/config.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <filesystem>
@@ -11,6 +12,9 @@
 
 #include "core/base/error.hpp"
 #include "core/graph/lookup.hpp"
+#include "core/ops/ops.hpp"
+#include "experiments/cluster_file.hpp"
+#include "experiments/place_ranks.hpp"
 #include "experiments/validate_json.hpp"
 
 namespace orrery {
@@ -20,7 +24,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxCombinations = 10000;
-constexpr int kMaxRanks = 1024;  // ranks are threads of one process
+constexpr int kMaxRanks = 1024;  // ranks may be threads of one process
 
 /// Sets "a.b.c" in nested objects. Below "sweep" the rest of the path is one key.
 void set_path(Json& root, const std::string& path, const Json& value) {
@@ -128,7 +132,7 @@ std::optional<T> optional(const Json& object, const char* key) {
 DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
   DatasetOptions o;
   o.seed = seed;
-  if (d.contains("parts")) return o;
+  if (d.contains("parts") || d.contains("statistics")) return o;
   o.row_normalise = optional<bool>(d, "row_normalise");
   o.reorder = d["reorder"];
   if (d.contains("path")) {
@@ -150,6 +154,22 @@ DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
   o.clustering = d.value("clustering", o.clustering);
   o.degree_file = d.value("degree_file", o.degree_file);
   return o;
+}
+
+std::optional<GraphStatistics> graph_statistics(const Json& d, const std::string& name) {
+  if (!d.contains("statistics")) return std::nullopt;
+  const Json& s = d["statistics"];
+  GraphStatistics graph;
+  graph.name = name;
+  graph.vertices = s["vertices"];
+  graph.edges = s["edges"];
+  graph.features = s["features"];
+  graph.classes = s["classes"];
+  graph.skew = s["skew"];
+  graph.symmetric = s["symmetric"];
+  graph.multilabel = s["multilabel"];
+  graph.training_vertices = s["training_vertices"];
+  return graph;
 }
 
 StrategyConfig strategy_config(const Json& s) {
@@ -174,17 +194,82 @@ StrategyConfig strategy_config(const Json& s) {
   return config;
 }
 
+template <class... Ops>
+std::vector<std::string> kinds_in(const std::variant<Ops...>*) {
+  return {std::string(Ops::kKind)...};
+}
+
+/// What a simulation needs, and what only a simulation has.
+void complete_simulation(Json& root) {
+  const Json& c = root["cluster"];
+  const std::string backend = root["backend"];
+  const bool real = backend != "sim" && backend != "model";
+  if (!real && !c.contains("file"))
+    throw ConfigError(
+        "cluster.file",
+        fmt::format("backend {} needs hardware: a cluster file, or one of those that ship: {}",
+                    backend, fmt::join(shipped_clusters(), ", ")));
+  if (real && c.value("hosts", "per_rank") == "per_server")
+    throw ConfigError("cluster.hosts", fmt::format("\"per_server\" is for simulations; with "
+                                                   "backend {} each rank has its own host",
+                                                   backend));
+  Json& s = root["simulation"];
+  const int epochs = root["train"]["epochs"];
+  if (!s.contains("epochs")) s["epochs"] = std::min(3, epochs);
+  if (s["epochs"] > epochs)
+    throw ConfigError("simulation.epochs", fmt::format("found {}, expected at most train.epochs, "
+                                                       "which is {}",
+                                                       s["epochs"].dump(), epochs));
+  const auto kinds = kinds_in(static_cast<const Op*>(nullptr));
+  for (const auto& [kind, factor] : s["scale"].items())
+    if (kind != "*" && std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+      const std::string close = nearest(kind, kinds);
+      throw ConfigError("simulation.scale." + kind,
+                        fmt::format("unknown operation.{} Known: *, {}",
+                                    close.empty() ? "" : " Did you mean \"" + close + "\"?",
+                                    fmt::join(kinds, ", ")));
+    }
+}
+
+/// Statistics that no graph has, and settings that need more than statistics. (A strategy that
+/// always does is told apart when it is planned.)
+void complete_statistics(Json& root) {
+  Json& s = root["dataset"]["statistics"];
+  const auto vertices = s["vertices"].get<std::int64_t>(), edges = s["edges"].get<std::int64_t>();
+  if (static_cast<double>(edges) >
+      static_cast<double>(vertices) * static_cast<double>(vertices - 1))
+    throw ConfigError("dataset.statistics.edges",
+                      fmt::format("found {}, but {} vertices have at most {} edges without "
+                                  "self-loops and duplicates",
+                                  edges, vertices, vertices * (vertices - 1)));
+  if (!s.contains("training_vertices"))
+    s["training_vertices"] = (7 * vertices + 9) / 10;
+  if (s["training_vertices"] > vertices)
+    throw ConfigError("dataset.statistics.training_vertices",
+                      fmt::format("found {}, but there are {} vertices",
+                                  s["training_vertices"].dump(), vertices));
+  const bool permuted =
+      root["strategy"].value("permute", false) || root["partition"]["method"] == "random";
+  if (root["strategy"]["type"] != "full_graph" && !permuted)
+    throw ConfigError("strategy.permute",
+                      "statistics alone need true: they say how large equal blocks of a random "
+                      "permutation are, and nothing about other cuts");
+}
+
 /// Combinations that the schema cannot express, and defaults that depend on other keys.
 void complete(Json& root, int mpi_ranks) {
   Json& d = root["dataset"];
-  const int sources = static_cast<int>(d.contains("path")) +
-                      static_cast<int>(d.contains("generate")) +
-                      static_cast<int>(d.contains("parts"));
+  const int sources =
+      static_cast<int>(d.contains("path")) + static_cast<int>(d.contains("generate")) +
+      static_cast<int>(d.contains("parts")) + static_cast<int>(d.contains("statistics"));
   if (sources != 1)
-    throw ConfigError("dataset", sources == 0 ? "needs \"path\" (read), \"generate\" (make up) or "
-                                                "\"parts\" (written by orrery partition)"
-                                              : "\"path\", \"generate\" and \"parts\" exclude "
-                                                "each other");
+    throw ConfigError("dataset", sources == 0
+                                     ? "needs \"path\" (read), \"generate\" (make up), \"parts\" "
+                                       "(written by orrery partition) or \"statistics\" (counts "
+                                       "alone, nothing to train on)"
+                                     : "\"path\", \"generate\", \"parts\" and \"statistics\" "
+                                       "exclude each other");
+  if (d.contains("statistics")) complete_statistics(root);
   if (d.contains("parts")) {
     if (d.contains("features"))
       throw ConfigError("dataset.features", "the parts hold theirs; give it to orrery partition");
@@ -210,10 +295,12 @@ void complete(Json& root, int mpi_ranks) {
   Json& c = root["cluster"];
   if (c.contains("ranks") && c.contains("servers"))
     throw ConfigError("cluster", "\"ranks\" and \"servers\" exclude each other");
-  if (c.contains("servers") && !c.contains("ranks_per_server")) c["ranks_per_server"] = 1;
-  if (!c.contains("servers") && !c.contains("ranks"))
+  complete_simulation(root);
+  if (!c.contains("file") && c.contains("servers") && !c.contains("ranks_per_server"))
+    c["ranks_per_server"] = 1;
+  if (!c.contains("file") && !c.contains("servers") && !c.contains("ranks"))
     c["ranks"] = root["backend"] == "mpi" ? mpi_ranks : 1;
-  if (c.contains("servers") &&
+  if (c.contains("servers") && c.contains("ranks_per_server") &&
       c["servers"].get<int>() * c["ranks_per_server"].get<int>() > kMaxRanks)
     throw ConfigError(
         "cluster", fmt::format("{} servers x {} ranks are more than {} ranks", c["servers"].dump(),
@@ -222,7 +309,45 @@ void complete(Json& root, int mpi_ranks) {
     root["train"]["weight_decay_on"] = root["model"]["type"] == "gcn" ? "first" : "all";
 }
 
-Experiment experiment_from(const std::string& label, Json root, int mpi_ranks) {
+std::int64_t bytes_at(const Json& room, const char* key, const std::string& path) {
+  return room[key].is_string() ? parse_bytes(room[key], path) : room[key].get<std::int64_t>();
+}
+
+/// Where the ranks are and how much memory each of them has.
+void place(Experiment& e, Json& c, const fs::path& folder, ClusterCache& clusters) {
+  if (c.contains("file")) {
+    e.cluster = cluster_of(c, folder, clusters);
+    e.devices = deal_ranks(*e.cluster, c);
+    e.device_bytes = memory_of_a_rank(*e.cluster, e.devices);
+    e.host_per_server = c["hosts"] == "per_server";
+    if (e.ranks() > kMaxRanks)
+      throw ConfigError("cluster", fmt::format("{} ranks are more than {}", e.ranks(), kMaxRanks));
+  } else {
+    e.servers = c.value("servers", 1);
+    e.ranks_per_server = c.contains("servers") ? c["ranks_per_server"] : c["ranks"];
+  }
+  if (c.contains("device_bytes"))
+    e.device_bytes = bytes_at(c, "device_bytes", "cluster.device_bytes");
+}
+
+SimulationConfig simulation_config(const Json& s, const Experiment& e) {
+  SimulationConfig config;
+  config.epochs = s["epochs"];
+  config.library = s["library"];
+  if (config.library == "auto" && e.cluster)
+    config.library = !has_only_cpus(*e.cluster)    ? "nccl"
+                     : e.placement().servers() > 1 ? "mpi"
+                                                   : "threads";
+  config.algorithm = s["algorithm"];
+  config.window = s["window"];
+  config.chunk_bytes = bytes_at(s, "chunk_bytes", "simulation.chunk_bytes");
+  config.profile = s.value("profile", std::string());
+  config.scale = s["scale"].get<std::map<std::string, double>>();
+  return config;
+}
+
+Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
+                           const fs::path& folder, ClusterCache& clusters) {
   validate_against_schema(root);
   fill_in_defaults(root);
   complete(root, mpi_ranks);
@@ -233,6 +358,7 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks) {
   e.seed = root["seed"];
   e.dataset = dataset_options(root["dataset"], e.seed);
   e.parts = root["dataset"].value("parts", std::string());
+  e.statistics = graph_statistics(root["dataset"], e.name);
 
   const Json& m = root["model"];
   e.model.type = pick<ModelType>(m["type"], {{"gcn", ModelType::gcn}, {"sage", ModelType::sage}});
@@ -268,13 +394,8 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks) {
   e.partition.file = root["partition"].value("file", std::string());
   e.partition.seed = e.seed;
 
-  const Json& c = root["cluster"];
-  e.servers = c.value("servers", 1);
-  e.ranks_per_server = c.contains("servers") ? c["ranks_per_server"] : c["ranks"];
-  if (c.contains("device_bytes"))
-    e.device_bytes = c["device_bytes"].is_string()
-                         ? parse_bytes(c["device_bytes"], "cluster.device_bytes")
-                         : c["device_bytes"].get<std::int64_t>();
+  place(e, root["cluster"], folder, clusters);
+  e.simulation = simulation_config(root["simulation"], e);
   e.backend = root["backend"];
   e.kernels = root["kernels"];
   e.timeline_epochs = root["timeline"]["epochs"];
@@ -307,16 +428,34 @@ std::int64_t parse_bytes(const std::string& text, const std::string& path) {
   return static_cast<std::int64_t>(std::llround(number * scale->second));
 }
 
-std::vector<Experiment> parse_experiments(const std::string& text, const std::string& origin,
-                                          const std::vector<std::string>& overrides,
-                                          int mpi_ranks) {
+Placement Experiment::placement() const {
+  if (!cluster) return Placement::uniform(servers, ranks_per_server);
+  std::vector<int> server_of;
+  for (const int device : devices) server_of.push_back(cluster->server_of(device));
+  return Placement(server_of);
+}
+
+namespace {
+
+std::vector<Experiment> experiments_in(const std::string& text, const std::string& origin,
+                                       const std::vector<std::string>& overrides, int mpi_ranks,
+                                       const fs::path& folder) {
   Json root = parse_json(text, origin);
   if (!root.is_object()) throw ConfigError("", origin + ": expected a JSON object");
   for (const std::string& assignment : overrides) apply_override(root, assignment);
   std::vector<Experiment> experiments;
+  ClusterCache clusters;
   for (auto& [label, json] : combinations(std::move(root)))
-    experiments.push_back(experiment_from(label, std::move(json), mpi_ranks));
+    experiments.push_back(experiment_from(label, std::move(json), mpi_ranks, folder, clusters));
   return experiments;
+}
+
+}  // namespace
+
+std::vector<Experiment> parse_experiments(const std::string& text, const std::string& origin,
+                                          const std::vector<std::string>& overrides,
+                                          int mpi_ranks) {
+  return experiments_in(text, origin, overrides, mpi_ranks, ".");
 }
 
 std::vector<Experiment> load_experiments(const std::string& file,
@@ -326,8 +465,8 @@ std::vector<Experiment> load_experiments(const std::string& file,
     throw ConfigError("", fmt::format("{}: cannot be read; expected an experiment file", file));
   std::stringstream text;
   text << in.rdbuf();
-  auto experiments = parse_experiments(text.str(), file, overrides, mpi_ranks);
   const auto folder = fs::path(file).parent_path();
+  auto experiments = experiments_in(text.str(), file, overrides, mpi_ranks, folder);
   // What is not found otherwise may lie beside the experiment file.
   const auto rebase = [&](std::string& path, Json& room, const char* key, bool found) {
     if (path.empty() || found || fs::path(path).is_absolute() || !fs::exists(folder / path)) return;
@@ -339,6 +478,8 @@ std::vector<Experiment> load_experiments(const std::string& file,
     rebase(d.path, e.resolved["dataset"], "path", find_dataset(d.path).has_value());
     rebase(e.parts, e.resolved["dataset"], "parts", fs::exists(e.parts));
     rebase(d.degree_file, e.resolved["dataset"], "degree_file", fs::exists(d.degree_file));
+    rebase(e.simulation.profile, e.resolved["simulation"], "profile",
+           fs::exists(e.simulation.profile));
     rebase(e.partition.file, e.resolved["partition"], "file", fs::exists(e.partition.file));
   }
   return experiments;

@@ -2,18 +2,32 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/cluster/cluster.hpp"
 #include "core/cluster/placement.hpp"
 #include "core/graph/dataset.hpp"
+#include "core/graph/graph_statistics.hpp"
 #include "core/model/config.hpp"
 #include "core/partition/partition.hpp"
 #include "core/strategy/config.hpp"
 
 namespace orrery {
+
+/// How a run is replayed on a cluster.
+struct SimulationConfig {
+  int epochs = 3;
+  std::string library = "auto";  ///< nccl | mpi | threads; auto only where there is no cluster
+  std::string algorithm = "auto";
+  int window = 0;                       ///< 0: automatic
+  std::int64_t chunk_bytes = 0;         ///< 0: the library's
+  std::string profile;                  ///< empty: the one that the cluster names
+  std::map<std::string, double> scale;  ///< by kind of operation
+};
 
 /// One concrete experiment.
 struct Experiment {
@@ -22,25 +36,35 @@ struct Experiment {
   std::uint64_t seed = 0;
   DatasetOptions dataset;
   std::string parts;  ///< folder of parts instead of a data set; empty: none
+  std::optional<GraphStatistics> statistics;  ///< instead of a data set
   ModelConfig model;
   TrainConfig train;
   PartitionOptions partition;
   StrategyConfig strategy;
-  int servers = 1, ranks_per_server = 1;
+  int servers = 1, ranks_per_server = 1;     ///< without a cluster
+  std::optional<Cluster> cluster;            ///< that of cluster.file
+  std::vector<int> devices;                  ///< of each rank, in `cluster`; empty without
+  bool host_per_server = false;              ///< one host process feeds all devices of a server
   std::optional<std::int64_t> device_bytes;  ///< of each rank; nothing: unlimited
+  SimulationConfig simulation;
   std::string backend, kernels;
   int timeline_epochs = 0;
   int checkpoint_every = 0;         ///< epochs; 0: never
   nlohmann::ordered_json resolved;  ///< the file with every default filled in
 
-  int ranks() const { return servers * ranks_per_server; }
-  Placement placement() const { return Placement::uniform(servers, ranks_per_server); }
+  int ranks() const {
+    return cluster ? static_cast<int>(devices.size()) : servers * ranks_per_server;
+  }
+  Placement placement() const;
+  /// Whether the file says which ranks share a server.
+  bool places_ranks() const { return cluster || resolved["cluster"].contains("servers"); }
 };
 
 /// All experiments of a file: one, or one per combination of its sweep (the last key varies
 /// fastest). `overrides` are "key.path=value" with the value in JSON or, failing that, a plain
-/// string; one that names a swept key replaces its list. A relative dataset.path that exists beside
-/// the file but not in the working directory is taken from beside the file. `mpi_ranks`: the ranks
+/// string; one that names a swept key replaces its list. A relative path (dataset.path,
+/// cluster.file, ...) that exists beside the file but not in the working directory is taken from
+/// beside the file. `mpi_ranks`: the ranks
 /// of an experiment for backend mpi that says nothing about them.
 ///
 /// Errors    ConfigError in one line: key path, what was found, what is allowed, the nearest known

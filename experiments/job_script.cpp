@@ -25,11 +25,13 @@ std::string slurm_script(const Experiment& experiment, const JobRequest& request
   std::string settings;
   for (const std::string& assignment : request.overrides)
     if (assignment.rfind("backend=", 0) != 0) settings += " --set " + quoted(assignment);
-  const bool placed = experiment.resolved["cluster"].contains("servers");
+  const int servers = experiment.placement().servers(), ranks = experiment.ranks();
+  const bool placed = experiment.places_ranks() &&
+                      experiment.placement() == Placement::uniform(servers, ranks / servers);
   const std::string tasks = placed
                                 ? fmt::format("#SBATCH --nodes={}\n#SBATCH --ntasks-per-node={}\n",
-                                              experiment.servers, experiment.ranks_per_server)
-                                : fmt::format("#SBATCH --ntasks={}\n", experiment.ranks());
+                                              servers, ranks / servers)
+                                : fmt::format("#SBATCH --ntasks={}\n", ranks);
   const bool anew = request.force || !experiment.label.empty();
   const std::string again =
       anew ? "# Queued again, it starts anew.\n"

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/base/error.hpp"
+#include "core/base/parallel.hpp"
 #include "core/base/units.hpp"
 #include "core/runtime/check.hpp"
 #include "core/runtime/summary.hpp"
@@ -161,22 +162,50 @@ Json rank_json(const Summary& summary) {
   return rank;
 }
 
+using Programs = std::vector<std::shared_ptr<const Program>>;
+
+/// The checked programs of all ranks; of statistics, ranks of equal structure share theirs.
+Programs record_checked(const StrategyPlan& plan, const Problem& problem) {
+  const int epochs = std::min(2, problem.train.epochs);
+  Programs programs;
+  if (problem.statistics) {
+    programs = record_shared(plan, problem, epochs, {});
+    for (const auto& program : std::set(programs.begin(), programs.end()))
+      throw_findings(find_local_problems(*program));
+    return programs;
+  }
+  auto recorded = record_training(plan, problem, epochs, {});
+  check(recorded);
+  for (Program& program : recorded)
+    programs.push_back(std::make_shared<const Program>(std::move(program)));
+  return programs;
+}
+
+std::vector<Summary> summaries(const Programs& programs, const StrategyPlan& plan,
+                               const Placement& placement) {
+  std::vector<Summary> ranks(programs.size());
+  parallel_for(static_cast<std::int64_t>(ranks.size()), 1, [&](std::int64_t i, std::int64_t) {
+    const auto rank = static_cast<int>(i);
+    ranks[static_cast<std::size_t>(i)] =
+        summarise(*programs[static_cast<std::size_t>(i)], placement, rank,
+                  [&](const Group& group) { return plan.own_group(group, rank); });
+  });
+  return ranks;
+}
+
 Json plan_one(const Experiment& experiment, DatasetCache& datasets, const Options& options) {
   const ProblemData data = datasets.load(experiment);
   const Problem problem = make_problem(experiment, data, make_partition(experiment, data));
   require_trainable(problem);
   const auto plan = plan_strategy(problem);
-  const auto programs = record_training(*plan, problem, std::min(2, problem.train.epochs), {});
-  check(programs);
+  const Programs programs = record_checked(*plan, problem);
   if (options.steps_of_rank >= problem.ranks())
     throw ConfigError("--steps",
                       fmt::format("rank {} of {} ranks", options.steps_of_rank, problem.ranks()));
   if (options.steps_of_rank >= 0 && !options.json)
-    fmt::print("{}\n", to_string(programs[static_cast<std::size_t>(options.steps_of_rank)]));
+    fmt::print("{}\n", to_string(*programs[static_cast<std::size_t>(options.steps_of_rank)]));
 
-  std::vector<Summary> ranks;
-  for (const Program& program : programs)
-    ranks.push_back(summarise(program, experiment.placement()));
+  const auto ranks = summaries(programs, *plan, experiment.placement());
   const Summary& largest = *std::max_element(
       ranks.begin(), ranks.end(),
       [](const Summary& a, const Summary& b) { return a.peak_device_bytes < b.peak_device_bytes; });
@@ -198,7 +227,7 @@ Json plan_one(const Experiment& experiment, DatasetCache& datasets, const Option
   } else {
     verdict += fmt::format(": does NOT fit into {}", human_bytes(*experiment.device_bytes));
     try {
-      record_training(*plan, problem, 1, device_capacities(experiment));
+      record_shared(*plan, problem, 1, device_capacities(experiment));
     } catch (const OutOfMemory& error) {
       verdict += fmt::format(" ({})", error.what());
       result["does_not_fit"] = error.tensor;

@@ -17,6 +17,7 @@
 #include "experiments/commands.hpp"
 #include "experiments/job_script.hpp"
 #include "experiments/launch.hpp"
+#include "experiments/problem.hpp"
 #include "experiments/runner.hpp"
 
 namespace orrery {
@@ -122,8 +123,7 @@ bool runs_over_mpi(const std::vector<Experiment>& experiments, const Launch& lau
   for (const Experiment& e : experiments) {
     if ((e.backend == "mpi") != mpi)
       throw ConfigError("sweep.backend",
-                        "threads and mpi are started in different ways: run each "
-                        "with --backend");
+                        "mpi is started in another way than the others: run each with --backend");
     if (mpi && e.ranks() != launch.size)
       throw ConfigError(
           "cluster",
@@ -132,10 +132,13 @@ bool runs_over_mpi(const std::vector<Experiment>& experiments, const Launch& lau
                       e.ranks(), e.label.empty() ? "" : " (" + e.label + ")", launch.size,
                       launch.size == 1 ? " was" : "es were", e.ranks()));
   }
+  const std::string& backend = experiments.front().backend;
   if (!mpi && launch.size > 1)
-    throw ConfigError("backend", fmt::format("{} processes were started, but the ranks of backend "
-                                             "\"threads\" are threads of one; add --backend mpi",
-                                             launch.size));
+    throw ConfigError(
+        "backend",
+        fmt::format(
+            "{} processes were started, but backend \"{}\" is one process{}", launch.size, backend,
+            backend == "threads" ? "; add --backend mpi" : ": start it without mpirun or srun"));
   return mpi;
 }
 
@@ -219,6 +222,7 @@ int run_all(Options options) {
   if (!options.backend.empty()) options.overrides.push_back("backend=" + options.backend);
   const Launch launch = launch_from_environment();
   const auto experiments = load_experiments(options.file, options.overrides, launch.size);
+  for (const Experiment& e : experiments) require_data(e);
   if (!options.print_job.empty()) {
     if (options.print_job != "slurm")
       throw ConfigError("--print-job",
@@ -259,7 +263,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
   command->add_option("--set", options->overrides, "override a key: key.path=value")
       ->allow_extra_args(false);
   command->add_option("--backend", options->backend,
-                      "how ranks run: threads, or mpi under mpirun or srun");
+                      "how ranks run: threads; mpi under mpirun or srun; sim; model");
   command->add_option("--out", options->out, "result folder (default: results/<name>-<time>)");
   auto* force = command->add_flag("--force", options->force, "overwrite results in --out");
   command

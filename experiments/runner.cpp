@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/base/error.hpp"
 #include "experiments/checkpoint.hpp"
 #include "experiments/execute_mpi.hpp"
 #include "experiments/launch.hpp"
@@ -24,10 +25,10 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// The file's placement where it names servers, else that of the ranks as they were started.
+/// The file's placement where it has one, else that of the ranks as they were started.
 Placement placement_of(const Experiment& experiment, const Job& job) {
-  const bool described = experiment.resolved["cluster"].contains("servers");
-  return described || job.world == nullptr ? experiment.placement() : job.world->placement();
+  return experiment.places_ranks() || job.world == nullptr ? experiment.placement()
+                                                           : job.world->placement();
 }
 
 /// Writes the timeline and puts the result together.
@@ -135,6 +136,8 @@ Partition Runner::partition(const Experiment& experiment, const ProblemData& dat
 Outcome Runner::execute(const Experiment& experiment, const Problem& problem,
                         const StrategyPlan& plan, const ExecuteOptions& options,
                         const ResultFolder* results) const {
+  if (experiment.backend == "sim" || experiment.backend == "model")
+    throw ConfigError("backend", fmt::format("\"{}\" cannot be run yet", experiment.backend));
   const std::string strategy = experiment.resolved["strategy"]["type"];
   ProgressBar bar(experiment.label.empty() ? strategy : experiment.label, problem.train.epochs,
                   results != nullptr && !options_.quiet);

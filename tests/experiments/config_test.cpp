@@ -114,8 +114,9 @@ TEST(Refusal, NamesPathFoundAllowedAndNearest) {
 }
 
 TEST(Refusal, KnowsWhatLaterVersionsHave) {
-  EXPECT_EQ(refusal_of("backend=sim"),
-            "backend: \"sim\" is not in this version of Orrery, allowed: threads, mpi");
+  EXPECT_EQ(
+      refusal_of("backend=nccl"),
+      "backend: \"nccl\" is not in this version of Orrery, allowed: threads, mpi, sim, model");
   EXPECT_EQ(refusal_of("strategy.type=mini_batch"),
             "strategy.type: \"mini_batch\" is not in this version of Orrery, allowed: full_graph, "
             "spmm_1d, spmm_15d, spmm_2d");

@@ -1,0 +1,53 @@
+// One rank's epoch as the closed forms see it: products in stages of communication and computation,
+// and what lies between them.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/runtime/program.hpp"
+
+namespace orrery {
+
+/// Seconds of an operation, alone.
+using Price = std::function<double(const Op&)>;
+
+/// One product with a matrix that is spread over the ranks. Stage i needs (or, where `sums`, gives
+/// away) what communicate[i] brings; each list in seconds.
+struct StagedProduct {
+  std::string kind;  ///< of its computation: spmm, gemm
+  Group group;       ///< of its dense communication
+  bool sums = false;
+  std::vector<double> communicate, compute;
+  std::int64_t columns = 0;  ///< of what is multiplied, on this rank
+  std::int64_t received_rows = 0;
+  double received_bytes = 0;
+};
+
+struct StagedEpoch {
+  std::vector<StagedProduct> products;
+  double compute = 0;                             ///< all computation, that of products included
+  std::map<std::string, double> compute_by_kind;  ///< the same
+  double internal = 0, external = 0;              ///< communication of no product, not gradients'
+  double synchronise = 0;                         ///< communication of gradients
+  double gradient_bytes = 0;
+};
+
+/// Takes a recorded epoch apart. A product is what full_graph, spmm_1d, spmm_15d and spmm_2d make
+/// of A·x and (spmm_2d) of x·w: broadcasts each followed by its computation, sums each after its
+/// computation, or a halo beside the computation that needs none of it.
+///
+/// Requires  a program with that epoch
+StagedEpoch stage_epoch(const Program& program, int epoch, const Price& local,
+                        const Price& collective, const std::function<bool(const Group&)>& crosses);
+
+/// Time of a product, one stage after the other, and with communication beside computation.
+///
+/// Source    MG-GCN section 4.3 for broadcasts; sums are the same read backwards; a halo is two
+///           stages, own rows (no communication) and the halo
+double serial_seconds(const StagedProduct& product);
+double overlapped_seconds(const StagedProduct& product);
+
+}  // namespace orrery
