@@ -15,7 +15,7 @@ Keys
                          "note"?}
       paper              a number, [least, most], true or false, a quoted sentence, or null (nothing,
                          or out of memory: "paper_says")
-      role               "predicted" (default), "fitted", "ours alone"
+      role               "predicted" (default), "fitted", "aside"
       reported           where the number stands in the list of reported results, for a test
   panels                 the parts of the picture: {"kind": cells|curves|shares|lanes, ...}
   notes                  sentences on what was assumed
@@ -32,7 +32,7 @@ _REQUIRED = {"title": str, "source": str, "shows": str, "cost": str, "reached": 
 _ROW_REQUIRED = {"label", "unit", "paper", "ours"}
 _ROW_ALLOWED = _ROW_REQUIRED | {"role", "reported", "note", "paper_says"}
 _RUN_ALLOWED = {"file", "title", "set", "fit", "scale_of", "data", "otherwise"}
-ROLES = ("predicted", "fitted", "ours alone")
+ROLES = ("predicted", "fitted", "aside")
 PANELS = ("cells", "curves", "shares", "lanes")
 
 
