@@ -98,6 +98,13 @@ std::string table_of(const std::vector<FinishedRun>& runs) {
   Table table(header);
   for (const FinishedRun& run : runs) {
     const Measurement& m = run.measured;
+    if (run.result.contains("out_of_memory")) {
+      std::vector<std::string> row(header.size(), "-");
+      row[0] = row_name(run).second;
+      row[1] = "out of memory";
+      table.add(row);
+      continue;
+    }
     std::vector<std::string> row{row_name(run).second, human_seconds(m.epoch_seconds)};
     for (const Column& c : columns) row.push_back(human_seconds(m.breakdown.*c.part));
     row.push_back(human_bytes(m.internal_bytes + m.external_bytes));
@@ -162,6 +169,12 @@ bool any_interrupted(const std::vector<FinishedRun>& runs) {
                      [](const FinishedRun& r) { return r.result["interrupted"].get<bool>(); });
 }
 
+/// "as threads", "simulated on dgx-a100": simulated times are called so.
+std::string where(const FinishedRun& run) {
+  if (run.experiment.backend != "sim") return "as " + run.experiment.backend;
+  return "simulated on " + run.experiment.cluster->name;
+}
+
 }  // namespace
 
 Json epoch_json(const EpochReport& report, double seconds) {
@@ -218,6 +231,21 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
   return result;
 }
 
+FinishedRun does_not_fit(const Experiment& experiment, const DataFacts& data,
+                         const OutOfMemory& error) {
+  FinishedRun run{experiment, {}, {}};
+  run.measured.peak_bytes.assign(static_cast<std::size_t>(experiment.ranks()), error.capacity);
+  run.result = result_json(experiment, data, experiment.placement(), {}, run.measured);
+  for (const char* key :
+       {"epoch_seconds", "breakdown", "bytes", "received_bytes", "peak_bytes", "kernels"})
+    run.result[key] = nullptr;
+  run.result["out_of_memory"] = {{"tensor", error.tensor},
+                                 {"asked", error.asked},
+                                 {"in_use", error.in_use},
+                                 {"capacity", error.capacity}};
+  return run;
+}
+
 Json sweep_json(const std::vector<FinishedRun>& runs, const std::string& folder,
                 std::size_t missing) {
   Json out = runs.front().result;
@@ -243,8 +271,8 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
   const int from = fewest->experiment.ranks(), up_to = most->experiment.ranks();
   const std::string ranks =
       from == up_to ? fmt::format("{}", from) : fmt::format("{} to {}", from, up_to);
-  fmt::print(to, "\n{}: {} rank{} as {}, {} layers, {} epochs\n\n", first.experiment.name, ranks,
-             up_to == 1 ? "" : "s", first.experiment.backend, first.experiment.model.layers,
+  fmt::print(to, "\n{}: {} rank{} {}, {} layers, {} epochs\n\n", first.experiment.name, ranks,
+             up_to == 1 ? "" : "s", where(first), first.experiment.model.layers,
              first.result["epochs"].get<int>());
   fmt::print(to, "{}\n", table_of(runs));
   fmt::print(

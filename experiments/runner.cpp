@@ -10,6 +10,7 @@
 #include "experiments/execute_mpi.hpp"
 #include "experiments/launch.hpp"
 #include "experiments/progress.hpp"
+#include "experiments/simulate.hpp"
 #include "experiments/trace.hpp"
 
 namespace orrery {
@@ -40,7 +41,7 @@ FinishedRun report(const Experiment& experiment, const DataFacts& data, const Pl
   std::vector<Summary> summaries;
   for (RankOutcome& rank : outcome.ranks) {
     costs.push_back(std::move(rank.epochs));
-    timelines.push_back(std::move(rank.timeline));
+    if (!rank.timeline.spans.empty()) timelines.push_back(std::move(rank.timeline));
     summaries.push_back(rank.summary);
   }
   if (costs.front().empty()) {  // killed after its last epoch: what was reported then
@@ -68,6 +69,7 @@ std::optional<FinishedRun> Runner::run(const Experiment& experiment, const Resul
   if (job_.leads() && !options_.quiet && datasets_.just_loaded()) announce(data.facts());
   const Problem problem = make_problem(experiment, data, partition(experiment, data));
   const auto plan = plan_strategy(problem);
+  if (experiment.backend == "sim") return simulated(experiment, problem, *plan, *results);
 
   ExecuteOptions options = execute_options(experiment);
   Earlier earlier;
@@ -106,6 +108,30 @@ std::optional<FinishedRun> Runner::run(const Experiment& experiment, const Resul
   return done;
 }
 
+/// A combination of a sweep that does not fit is a result like others; alone it is an error.
+FinishedRun Runner::simulated(const Experiment& experiment, const Problem& problem,
+                              const StrategyPlan& plan, const ResultFolder& results) {
+  results.write("config.json", experiment.resolved.dump(2) + "\n");
+  FinishedRun done;
+  try {
+    SimulatedOutcome made = simulate(experiment, problem, plan, simulator_, !options_.quiet);
+    done = report(experiment, problem.facts(), experiment.placement(), made.outcome, {}, results);
+    done.result["kernels"] = nullptr;
+    done.result["received_bytes"] = nullptr;
+    done.result["simulation"] = std::move(made.simulation);
+    done.result["links"] = std::move(made.links);
+    for (std::size_t e = 0; e < done.measured.seconds.size(); ++e)
+      results.append_line("epochs.jsonl",
+                          epoch_json(made.outcome.epochs[e], done.measured.seconds[e]));
+  } catch (const OutOfMemory& error) {
+    if (experiment.label.empty()) throw;
+    done = does_not_fit(experiment, problem.facts(), error);
+    done.result["out_dir"] = results.path().string();
+  }
+  results.write("result.json", done.result.dump(2) + "\n");
+  return done;
+}
+
 ExecuteOptions Runner::execute_options(const Experiment& experiment) const {
   ExecuteOptions options;
   options.kernels = experiment.kernels;
@@ -136,7 +162,7 @@ Partition Runner::partition(const Experiment& experiment, const ProblemData& dat
 Outcome Runner::execute(const Experiment& experiment, const Problem& problem,
                         const StrategyPlan& plan, const ExecuteOptions& options,
                         const ResultFolder* results) const {
-  if (experiment.backend == "sim" || experiment.backend == "model")
+  if (experiment.backend == "model")
     throw ConfigError("backend", fmt::format("\"{}\" cannot be run yet", experiment.backend));
   const std::string strategy = experiment.resolved["strategy"]["type"];
   ProgressBar bar(experiment.label.empty() ? strategy : experiment.label, problem.train.epochs,

@@ -11,6 +11,7 @@
 #include "experiments/results.hpp"
 #include "experiments/resume.hpp"
 #include "experiments/run_report.hpp"
+#include "experiments/simulator.hpp"
 
 namespace orrery {
 
@@ -46,8 +47,12 @@ class Runner {
   Outcome execute(const Experiment& experiment, const Problem& problem, const StrategyPlan& plan,
                   const ExecuteOptions& options, const ResultFolder* results) const;
 
+  FinishedRun simulated(const Experiment& experiment, const Problem& problem,
+                        const StrategyPlan& plan, const ResultFolder& results);
+
   Options options_;
   const Job& job_;
+  Simulator simulator_;
   DatasetCache datasets_;
   bool first_ =
       true;  ///< nothing was run before: times since the process was started mean something
