@@ -113,7 +113,7 @@ def results_csv(experiments):
     for name, runs in experiments.results.items():
         for run in runs:
             result, parts = run.result, run.result.get("breakdown") or {}
-            moved, limit = result.get("bytes") or {}, limits.limit_of(run.config, result)
+            moved, limit = result.get("bytes") or {}, limits.limit_of(result)
             out.writerow([
                 name, run.label, value_at(run, "cluster.gpus"), result["epoch_seconds"],
                 *(parts.get(p) for p in limits.PARTS), parts.get("hidden"),

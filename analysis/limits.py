@@ -76,26 +76,23 @@ def imbalance(result):
     return max(computing) / mean if mean > 0 else None
 
 
-def capacity(config, result):
+def capacity(result):
     """Device memory of a rank in bytes, or None where it is unlimited or unknown."""
-    told = (result.get("simulation") or {}).get("device_bytes")
-    if told is None:
-        told = (config.get("cluster") or {}).get("device_bytes")
-    return told if isinstance(told, (int, float)) else None
+    return result.get("device_bytes")
 
 
-def _beside(config, result):
+def _beside(result):
     notes = []
     unequal = imbalance(result)
     if unequal and unequal > UNEQUAL:
         notes.append(f"the busiest rank computes {unequal:.2f} times the mean")
-    device, peaks = capacity(config, result), result.get("peak_bytes") or []
+    device, peaks = capacity(result), result.get("peak_bytes") or []
     if device and peaks and max(peaks) > NEAR_CAPACITY * device:
         notes.append(f"memory is {units.percent(max(peaks) / device, 0)} full")
     return "".join(f"; {note}" for note in notes)
 
 
-def limit_of(config, result):
+def limit_of(result):
     """The Limit of a run; None where its result has no breakdown."""
     short = result.get("out_of_memory")
     if short:
@@ -114,4 +111,4 @@ def limit_of(config, result):
     else:
         sentence = f"{WORDS[part]}, {units.percent(share, 0)} of the epoch"
         sentence += _compute_detail(result) if part == "compute" else ""
-    return Limit(part, share, sentence + _beside(config, result))
+    return Limit(part, share, sentence + _beside(result))

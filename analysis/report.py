@@ -21,7 +21,7 @@ def sweep_overview(sweep):
     for i, run in enumerate(sweep.runs):
         result = run.result
         link = ("html", f'<a href="#run{i}">{escape(run.label)}</a>')
-        limit = limits.limit_of(run.config, result)
+        limit = limits.limit_of(result)
         epoch = "out of memory" if run.out_of_memory else units.seconds(result.get("epoch_seconds"))
         moved = result.get("bytes") or {}
         rows.append([
@@ -82,7 +82,7 @@ def main():
         print(f"orrery: error: {error}", file=sys.stderr)
         return 1
     runs = found.runs if isinstance(found, result_folder.Sweep) else [found]
-    told = [limits.limit_of(run.config, run.result) for run in runs]
+    told = [limits.limit_of(run.result) for run in runs]
     out_path = str(out.resolve())
     if asked.json:
         lines = [{"label": run.label, "limited_by": limit and limit.part, "share": limit and limit.share,

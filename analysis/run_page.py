@@ -37,7 +37,7 @@ def how_it_was_made(run):
 def header(run):
     word, sentence = how_it_was_made(run)
     cls = "how" if word == "measured" else "how simulated"
-    limit = limits.limit_of(run.config, run.result)
+    limit = limits.limit_of(run.result)
     parts = [f'<p><span class="{cls}">{word}</span>{escape(sentence)}</p>']
     if limit:
         parts.append(f'<p class="limit"><b>What limited this run:</b> {escape(limit.sentence)}</p>')
@@ -145,7 +145,7 @@ def memory(run):
     peaks = result.get("peak_bytes") or []
     if not peaks:
         return ""
-    device = limits.capacity(run.config, result)
+    device = limits.capacity(result)
     content = []
     if classes := sorted((result.get("peak_by_class") or {}).items(), key=lambda item: -item[1]):
         total = sum(size for _, size in classes)
@@ -181,8 +181,7 @@ def volumes(run):
     elif run.simulated is False:
         content.append(page.paragraph("A measured run does not know its links; a simulated one does."))
     if algorithms := (result.get("simulation") or {}).get("algorithms"):
-        content.append(page.paragraph("Collectives: " + "; ".join(
-            f"{kind}: {told}" for kind, told in algorithms.items())))
+        content += ["<h3>Collectives</h3>", algorithm_table(algorithms)]
     return page.section("Volumes and links", *content)
 
 
@@ -213,6 +212,16 @@ def link_content(links):
     out += [f"<h3>{title}</h3>", page.paragraph(caption),
             charts.bars(bars, "utilisation by link", units.percent, most=1.0, left=280)]
     return out
+
+
+def algorithm_table(algorithms):
+    """Which algorithm carried which collective, as the simulation chose."""
+    rows = [
+        [one["collective"], one["algorithm"], str(one["ranks"]),
+         " to ".join(dict.fromkeys(units.bytes_(size) for size in one["bytes"])), str(one["calls"])]
+        for one in algorithms
+    ]
+    return page.table(["collective", "algorithm", "ranks", "operand", "calls of the run"], rows)
 
 
 def learning(run):

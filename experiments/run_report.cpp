@@ -220,6 +220,7 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
       {"exact_gradients", experiment.strategy.first_layer != FirstLayer::mggcn_compat},
       {"peak_bytes", m.peak_bytes},
       {"peak_by_class", m.peak_by_class},
+      {"device_bytes", experiment.device_bytes ? Json(*experiment.device_bytes) : Json(nullptr)},
       {"dataset",
        {{"name", data.name},
         {"vertices", data.vertices},

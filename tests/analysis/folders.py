@@ -50,7 +50,8 @@ def result(**changes):
         "peak_by_class": {"features": 1500, "scratch": 500},
         "dataset": {"name": "made-up", "vertices": 10, "edges": 20},
         "simulation": {"simulated": True, "cluster": "dgx-1", "profile": "v100",
-                       "profile_origin": "derived", "algorithms": {"broadcast": "ring"}},
+                       "profile_origin": "derived", "algorithms": [{"collective": "broadcast", "ranks": 2, "algorithm": "ring",
+                                       "bytes": [64, 4096], "calls": 12, "epochs": 3}]},
         "links": [
             {"name": "s0/nic0 > ib", "type": "ib-qdr", "bytes_per_second": 4e9, "bytes": 3.9e7,
              "busy_seconds": 0.0097, "utilisation": 0.97},

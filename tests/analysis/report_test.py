@@ -155,7 +155,7 @@ class ReportOfNothing(ReportTest):
 
 class WhatLimitedARun(unittest.TestCase):
     def limit(self, **changes):
-        return limits.limit_of({}, folders.result(**changes))
+        return limits.limit_of(folders.result(**changes))
 
     def test_is_communication_with_the_busiest_link(self):
         limit = self.limit()
@@ -181,9 +181,8 @@ class WhatLimitedARun(unittest.TestCase):
 
     def test_mentions_unequal_ranks_and_full_memory(self):
         parts = [folders.breakdown(compute=1.0), folders.breakdown(compute=3.0)]
-        config = {"cluster": {"device_bytes": 2100}}
 
-        limit = limits.limit_of(config, folders.result(breakdown_of_rank=parts))
+        limit = self.limit(breakdown_of_rank=parts, device_bytes=2100)
 
         self.assertIn("1.50 times the mean", limit.sentence)
         self.assertIn("memory is 95 % full", limit.sentence)
