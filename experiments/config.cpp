@@ -201,8 +201,7 @@ void complete_statistics(Json& root) {
                       fmt::format("found {}, but {} vertices have at most {} edges without "
                                   "self-loops and duplicates",
                                   edges, vertices, vertices * (vertices - 1)));
-  if (!s.contains("training_vertices"))
-    s["training_vertices"] = (7 * vertices + 9) / 10;
+  if (!s.contains("training_vertices")) s["training_vertices"] = (7 * vertices + 9) / 10;
   if (s["training_vertices"] > vertices)
     throw ConfigError("dataset.statistics.training_vertices",
                       fmt::format("found {}, but there are {} vertices",

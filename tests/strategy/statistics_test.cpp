@@ -359,6 +359,33 @@ TEST_P(Shared, EveryRankDoesWhatItsRepresentativeDoes) {
     }
 }
 
+/// GraphSAGE adds its products to what is there. The column variant does so when it comes to its
+/// own rows, so that there the order of two kernels differs from rank to rank.
+TEST_P(Shared, EveryRankDoesWhatItsRepresentativeDoesWithTwoMatrices) {
+  Problem p = problem(8, 1003);
+  p.model.type = ModelType::sage;
+  const auto plan = plan_strategy(p);
+  const auto programs = record_training(*plan, p, 2, {});
+  const bool ordered = p.strategy.variant == Variant::row;
+
+  for (int r = 0; r < 8; ++r) {
+    const Program& own = programs[static_cast<std::size_t>(r)];
+    const Program& other = programs[static_cast<std::size_t>(plan->representative(r))];
+    EXPECT_EQ(own.peak_bytes, other.peak_bytes) << r;
+    const auto mine = essence(own, [](const Group& g) { return g; });
+    const auto its = essence(other, [&](const Group& g) { return plan->own_group(g, r); });
+    ASSERT_EQ(mine.size(), its.size());
+    std::size_t different = 0;
+    for (std::size_t i = 0; i < mine.size(); ++i) different += mine[i] != its[i] ? 1 : 0;
+    const bool alone = plan->representative(r) == r;
+    EXPECT_EQ(different > 0, !ordered && !alone) << r << ": " << different << " steps differ";
+    const auto work = [](const Program& program) {
+      return summarise(program, Placement::uniform(1, 8)).epoch.by_kind.at("spmm").flops;
+    };
+    EXPECT_EQ(work(own), work(other)) << r;
+  }
+}
+
 TEST_P(Shared, ProgramsAreRecordedOnceAndHandedToAllAlike) {
   const Problem p = problem(8, 1003);
   const auto plan = plan_strategy(p);
