@@ -277,7 +277,6 @@ class Builder {
   std::set<std::tuple<int, int, std::string>> linked_;  // ends and type
 };
 
-<<<<<<< HEAD
 fs::path shipped_folder() {
   const fs::path here = "configs/clusters";
   return fs::is_directory(here) ? here : fs::path(kSourceRoot) / here;
@@ -293,8 +292,6 @@ fs::path find_file(const std::string& file_or_name) {
                   close.empty() ? "" : " Did you mean \"" + close + "\"?", fmt::join(known, ", ")));
 }
 
-=======
->>>>>>> prof
 }  // namespace
 
 Cluster make_cluster(const Json& file, std::optional<int> servers) {
@@ -321,7 +318,6 @@ Cluster load_cluster(const std::string& file_or_name, std::optional<int> servers
   }
 }
 
-<<<<<<< HEAD
 std::optional<std::string> find_cluster(const std::string& file_or_name) {
   const fs::path asked = file_or_name;
   if (fs::is_regular_file(asked)) return file_or_name;
@@ -340,8 +336,6 @@ std::vector<std::string> shipped_clusters() {
   std::sort(names.begin(), names.end());
   return names;
 }
-=======
 std::vector<std::string> shipped_clusters() { return kClusterFiles.names(); }
->>>>>>> prof
 
 }  // namespace orrery
