@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -13,13 +12,12 @@
 
 #include "core/base/error.hpp"
 #include "experiments/schema.hpp"
+#include "experiments/shipped.hpp"
 #include "experiments/validate_json.hpp"
-#include "experiments/version.hpp"
 
 namespace orrery {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr int kMostNodesOfARange = 4096;
@@ -151,10 +149,12 @@ class Builder {
 
   void add_device(int node, const std::string& type) {
     const Json& numbers = file_["device_types"][type];
-    cluster_.devices.push_back({node, type, numbers.value("profile", type),
-                                numbers["memory_bytes"]["value"].get<std::int64_t>(),
-                                numbers["memory_bytes_per_second"]["value"].get<double>(),
-                                numbers["flops_per_second"]["value"].get<double>()});
+    cluster_.devices.push_back(
+        {node, type, numbers.value("profile", type),
+         numbers["memory_bytes"]["value"].get<std::int64_t>(),
+         numbers["memory_bytes_per_second"]["value"].get<double>(),
+         numbers["flops_per_second"]["value"].get<double>(),
+         numbers.contains("cores") ? numbers["cores"]["value"].get<int>() : 0});
   }
 
   const Json& link_type(const std::string& type, const std::string& path) const {
@@ -277,21 +277,6 @@ class Builder {
   std::set<std::tuple<int, int, std::string>> linked_;  // ends and type
 };
 
-fs::path shipped_folder() {
-  const fs::path here = "configs/clusters";
-  return fs::is_directory(here) ? here : fs::path(kSourceRoot) / here;
-}
-
-fs::path find_file(const std::string& file_or_name) {
-  if (const auto found = find_cluster(file_or_name)) return *found;
-  const auto known = shipped_clusters();
-  const std::string close = nearest(fs::path(file_or_name).stem().string(), known);
-  throw ConfigError(
-      file_or_name,
-      fmt::format("no such cluster file.{} Clusters that ship: {}",
-                  close.empty() ? "" : " Did you mean \"" + close + "\"?", fmt::join(known, ", ")));
-}
-
 }  // namespace
 
 Cluster make_cluster(const Json& file, std::optional<int> servers) {
@@ -305,36 +290,19 @@ Cluster make_cluster(const Json& file, std::optional<int> servers) {
 }
 
 Cluster load_cluster(const std::string& file_or_name, std::optional<int> servers) {
-  const fs::path path = find_file(file_or_name);
+  const std::string path = kClusterFiles.find(file_or_name);
   std::ifstream in(path);
-  if (!in) throw DataError(path.string(), "", "cannot be read");
+  if (!in) throw DataError(path, "", "cannot be read");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const Json file = parse_json(text, path.string());
+  const Json file = parse_json(text, path);
   try {
     return make_cluster(file, servers);
   } catch (ConfigError& error) {
-    error.add_context(path.string());
+    error.add_context(path);
     throw;
   }
 }
 
-std::optional<std::string> find_cluster(const std::string& file_or_name) {
-  const fs::path asked = file_or_name;
-  if (fs::is_regular_file(asked)) return file_or_name;
-  const bool named = !asked.has_parent_path(), shipped = asked.parent_path() == "configs/clusters";
-  const fs::path file =
-      shipped_folder() / (named ? fs::path(file_or_name + ".json") : asked.filename());
-  if ((named || shipped) && fs::is_regular_file(file)) return file.string();
-  return std::nullopt;
-}
-
-std::vector<std::string> shipped_clusters() {
-  std::vector<std::string> names;
-  if (fs::is_directory(shipped_folder()))
-    for (const auto& entry : fs::directory_iterator(shipped_folder()))
-      if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
+std::vector<std::string> shipped_clusters() { return kClusterFiles.names(); }
 
 }  // namespace orrery
