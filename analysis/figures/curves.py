@@ -3,7 +3,7 @@
 Panel keys: title, x (key), x_name, y_name; series: [{"of", "at"?, "title"}]; base? (keys of the run
 that each point is divided into: y is a speedup over it, else seconds per epoch); unit_of_x? (what x
 is divided by); log? ("x", "y", "xy"); quoted? [{"title", "of", "at", "factor"}]: a number of the
-paper that is a multiple of ours; references? [{"y", "title"}]: horizontal lines.
+paper that is a multiple of ours, with marks? {mark: title}; references? [{"y", "title"}]: horizontal lines.
 """
 
 import measures
@@ -31,7 +31,9 @@ def _quoted(axes, panel, experiments, colours):
         ours = experiments.pick(quote["of"], quote["at"]).result["epoch_seconds"]
         if ours is not None:
             axes.plot([quote["at"][panel["x"]]], [ours * quote["factor"]], quote.get("mark", "x"),
-                      color=colours.get(quote["of"], "black"), markersize=6)
+                      color=colours.get(quote["of"], "black"), markersize=5, linestyle="none")
+    for mark, title in panel.get("marks", {}).items():
+        axes.plot([], [], mark, color="#5b6675", markersize=5, label=title)
 
 
 def draw(axes, panel, experiments, rows):
@@ -58,4 +60,7 @@ def draw(axes, panel, experiments, rows):
         axes.set_ylim(bottom=0)
     axes.set_xlabel(panel["x_name"])
     axes.set_ylabel(panel["y_name"])
-    axes.legend(fontsize=7)
+    if len(panel["series"]) > 4:  # would lie on the curves
+        axes.legend(fontsize=6.5, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    else:
+        axes.legend(fontsize=7)

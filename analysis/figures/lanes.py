@@ -1,6 +1,6 @@
 """One distributed product on every GPU: computation blue, communication yellow, stages numbered.
 
-Panel keys: title, of, at, stage, layer; until_ms? (the same axis for panels that are compared).
+Panel keys: title, of, at, stage, layer; scale? (panels with the same word have the same axis).
 """
 
 import measures
@@ -30,4 +30,4 @@ def draw(axes, panel, experiments, rows):
     axes.text(end, 0.6, f"{end:.1f} ms", fontsize=7, ha="right")
     axes.set_yticks([-t.rank for t in timelines], [f"GPU {t.rank}" for t in timelines])
     axes.set_xlabel("ms")
-    axes.set_xlim(0, max(end * 1.02, panel.get("until_ms", 0)))
+    axes.set_xlim(0, end * 1.02)
