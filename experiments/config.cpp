@@ -132,7 +132,7 @@ std::optional<T> optional(const Json& object, const char* key) {
 DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
   DatasetOptions o;
   o.seed = seed;
-  if (d.contains("parts")) return o;
+  if (d.contains("parts") || d.contains("statistics")) return o;
   o.row_normalise = optional<bool>(d, "row_normalise");
   o.reorder = d["reorder"];
   if (d.contains("path")) {
@@ -154,6 +154,22 @@ DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
   o.clustering = d.value("clustering", o.clustering);
   o.degree_file = d.value("degree_file", o.degree_file);
   return o;
+}
+
+std::optional<GraphStatistics> graph_statistics(const Json& d, const std::string& name) {
+  if (!d.contains("statistics")) return std::nullopt;
+  const Json& s = d["statistics"];
+  GraphStatistics graph;
+  graph.name = name;
+  graph.vertices = s["vertices"];
+  graph.edges = s["edges"];
+  graph.features = s["features"];
+  graph.classes = s["classes"];
+  graph.skew = s["skew"];
+  graph.symmetric = s["symmetric"];
+  graph.multilabel = s["multilabel"];
+  graph.training_vertices = s["training_vertices"];
+  return graph;
 }
 
 StrategyConfig strategy_config(const Json& s) {
@@ -183,6 +199,10 @@ std::vector<std::string> kinds_in(const std::variant<Ops...>*) {
   return {std::string(Ops::kKind)...};
 }
 
+bool contains(const std::vector<std::string>& list, const std::string& word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
 /// What a simulation needs, and what only a simulation has.
 void complete_simulation(Json& root) {
   const Json& c = root["cluster"];
@@ -206,7 +226,7 @@ void complete_simulation(Json& root) {
                                                        s["epochs"].dump(), epochs));
   const auto kinds = kinds_in(static_cast<const Op*>(nullptr));
   for (const auto& [kind, factor] : s["scale"].items())
-    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+    if (kind != "*" && !contains(kinds, kind.substr(0, kind.find('/')))) {
       const std::string close = nearest(kind, kinds);
       throw ConfigError("simulation.scale." + kind,
                         fmt::format("unknown operation.{} Known: {}",
@@ -215,17 +235,44 @@ void complete_simulation(Json& root) {
     }
 }
 
+/// Statistics that no graph has, and settings that need more than statistics. (A strategy that
+/// always does is told apart when it is planned.)
+void complete_statistics(Json& root) {
+  Json& s = root["dataset"]["statistics"];
+  const auto vertices = s["vertices"].get<std::int64_t>(), edges = s["edges"].get<std::int64_t>();
+  if (static_cast<double>(edges) >
+      static_cast<double>(vertices) * static_cast<double>(vertices - 1))
+    throw ConfigError("dataset.statistics.edges",
+                      fmt::format("found {}, but {} vertices have at most {} edges without "
+                                  "self-loops and duplicates",
+                                  edges, vertices, vertices * (vertices - 1)));
+  if (!s.contains("training_vertices")) s["training_vertices"] = (7 * vertices + 9) / 10;
+  if (s["training_vertices"] > vertices)
+    throw ConfigError("dataset.statistics.training_vertices",
+                      fmt::format("found {}, but there are {} vertices",
+                                  s["training_vertices"].dump(), vertices));
+  const bool permuted =
+      root["strategy"].value("permute", false) || root["partition"]["method"] == "random";
+  if (root["strategy"]["type"] != "full_graph" && !permuted)
+    throw ConfigError("strategy.permute",
+                      "statistics alone need true: they say how large equal blocks of a random "
+                      "permutation are, and nothing about other cuts");
+}
+
 /// Combinations that the schema cannot express, and defaults that depend on other keys.
 void complete(Json& root, int mpi_ranks) {
   Json& d = root["dataset"];
-  const int sources = static_cast<int>(d.contains("path")) +
-                      static_cast<int>(d.contains("generate")) +
-                      static_cast<int>(d.contains("parts"));
+  const int sources =
+      static_cast<int>(d.contains("path")) + static_cast<int>(d.contains("generate")) +
+      static_cast<int>(d.contains("parts")) + static_cast<int>(d.contains("statistics"));
   if (sources != 1)
-    throw ConfigError("dataset", sources == 0 ? "needs \"path\" (read), \"generate\" (make up) or "
-                                                "\"parts\" (written by orrery partition)"
-                                              : "\"path\", \"generate\" and \"parts\" exclude "
-                                                "each other");
+    throw ConfigError("dataset", sources == 0
+                                     ? "needs \"path\" (read), \"generate\" (make up), \"parts\" "
+                                       "(written by orrery partition) or \"statistics\" (counts "
+                                       "alone, nothing to train on)"
+                                     : "\"path\", \"generate\", \"parts\" and \"statistics\" "
+                                       "exclude each other");
+  if (d.contains("statistics")) complete_statistics(root);
   if (d.contains("parts")) {
     if (d.contains("features"))
       throw ConfigError("dataset.features", "the parts hold theirs; give it to orrery partition");
@@ -314,6 +361,7 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   e.seed = root["seed"];
   e.dataset = dataset_options(root["dataset"], e.seed);
   e.parts = root["dataset"].value("parts", std::string());
+  e.statistics = graph_statistics(root["dataset"], e.name);
 
   const Json& m = root["model"];
   e.model.type = pick<ModelType>(m["type"], {{"gcn", ModelType::gcn}, {"sage", ModelType::sage}});

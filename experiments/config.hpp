@@ -11,6 +11,7 @@
 #include "core/cluster/cluster.hpp"
 #include "core/cluster/placement.hpp"
 #include "core/graph/dataset.hpp"
+#include "core/graph/graph_statistics.hpp"
 #include "core/model/config.hpp"
 #include "core/partition/partition.hpp"
 #include "core/strategy/config.hpp"
@@ -35,6 +36,7 @@ struct Experiment {
   std::uint64_t seed = 0;
   DatasetOptions dataset;
   std::string parts;  ///< folder of parts instead of a data set; empty: none
+  std::optional<GraphStatistics> statistics;  ///< instead of a data set
   ModelConfig model;
   TrainConfig train;
   PartitionOptions partition;

@@ -35,6 +35,8 @@ Experiment experiment_of(const Options& options) {
       throw ConfigError("sweep", "one cut at a time: choose a combination with --set");
     if (!experiments.front().parts.empty())
       throw ConfigError("dataset.parts", "is partitioned already");
+    if (experiments.front().statistics)
+      throw ConfigError("dataset.statistics", "describe no graph to cut");
     return experiments.front();
   }
   const Json text{{"name", "partition"},

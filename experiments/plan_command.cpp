@@ -8,12 +8,11 @@
 
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
-#include "core/runtime/check.hpp"
-#include "core/runtime/summary.hpp"
 #include "core/strategy/record.hpp"
 #include "core/strategy/train.hpp"
 #include "experiments/commands.hpp"
 #include "experiments/problem.hpp"
+#include "experiments/recorded.hpp"
 #include "experiments/table.hpp"
 
 namespace orrery {
@@ -166,17 +165,14 @@ Json plan_one(const Experiment& experiment, DatasetCache& datasets, const Option
   const Problem problem = make_problem(experiment, data, make_partition(experiment, data));
   require_trainable(problem);
   const auto plan = plan_strategy(problem);
-  const auto programs = record_training(*plan, problem, std::min(2, problem.train.epochs), {});
-  check(programs);
+  const Programs programs = record_checked(*plan, problem);
   if (options.steps_of_rank >= problem.ranks())
     throw ConfigError("--steps",
                       fmt::format("rank {} of {} ranks", options.steps_of_rank, problem.ranks()));
   if (options.steps_of_rank >= 0 && !options.json)
-    fmt::print("{}\n", to_string(programs[static_cast<std::size_t>(options.steps_of_rank)]));
+    fmt::print("{}\n", to_string(*programs[static_cast<std::size_t>(options.steps_of_rank)]));
 
-  std::vector<Summary> ranks;
-  for (const Program& program : programs)
-    ranks.push_back(summarise(program, experiment.placement()));
+  const auto ranks = summaries(programs, *plan, experiment.placement());
   const Summary& largest = *std::max_element(
       ranks.begin(), ranks.end(),
       [](const Summary& a, const Summary& b) { return a.peak_device_bytes < b.peak_device_bytes; });
@@ -198,7 +194,7 @@ Json plan_one(const Experiment& experiment, DatasetCache& datasets, const Option
   } else {
     verdict += fmt::format(": does NOT fit into {}", human_bytes(*experiment.device_bytes));
     try {
-      record_training(*plan, problem, 1, device_capacities(experiment));
+      record_shared(*plan, problem, 1, device_capacities(experiment));
     } catch (const OutOfMemory& error) {
       verdict += fmt::format(" ({})", error.what());
       result["does_not_fit"] = error.tensor;

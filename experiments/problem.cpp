@@ -11,7 +11,9 @@ ProblemData DatasetCache::load(const Experiment& experiment) {
   just_loaded_ = key != key_;
   if (just_loaded_) {
     last_ = {};  // before the next one takes memory
-    if (experiment.parts.empty())
+    if (experiment.statistics)
+      last_.statistics = experiment.statistics;
+    else if (experiment.parts.empty())
       last_.whole = std::make_shared<const Dataset>(load_dataset(experiment.dataset));
     else
       last_.parts = std::make_shared<const PartsFolder>(experiment.parts);
@@ -20,8 +22,16 @@ ProblemData DatasetCache::load(const Experiment& experiment) {
   return last_;
 }
 
+void require_data(const Experiment& experiment) {
+  const bool trains = experiment.backend == "threads" || experiment.backend == "mpi";
+  if (experiment.statistics && trains)
+    throw ConfigError("dataset.statistics",
+                      "statistics describe no graph to train on; use backend sim or orrery plan");
+}
+
 Partition make_partition(const Experiment& experiment, const ProblemData& data) {
   const int parts = parts_for(experiment.strategy, experiment.ranks());
+  if (data.statistics) return {parts, {}};
   if (!data.parts) return partition_graph(*data.whole->graph, parts, experiment.partition);
   const auto there = static_cast<int>(data.parts->sizes().size());
   if (there != parts)
@@ -35,6 +45,7 @@ Problem make_problem(const Experiment& experiment, const ProblemData& data, Part
   Problem problem;
   problem.data = data.whole;
   problem.stored = data.parts;
+  problem.statistics = data.statistics;
   problem.model = experiment.model;
   problem.train = experiment.train;
   problem.strategy = experiment.strategy;

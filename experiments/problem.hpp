@@ -10,11 +10,15 @@
 
 namespace orrery {
 
-/// What an experiment trains on: a data set in memory, or a folder of parts.
+/// What an experiment trains on: a data set in memory, a folder of parts, or statistics.
 struct ProblemData {
   std::shared_ptr<const Dataset> whole;
   std::shared_ptr<const PartsFolder> parts;
-  DataFacts facts() const { return parts ? parts->facts() : facts_of(*whole); }
+  std::optional<GraphStatistics> statistics;
+  DataFacts facts() const {
+    if (statistics) return facts_of(*statistics);
+    return parts ? parts->facts() : facts_of(*whole);
+  }
 };
 
 /// Loads data sets, keeping the last one: the combinations of a sweep mostly share theirs.
@@ -30,7 +34,12 @@ class DatasetCache {
   ProblemData last_;
 };
 
-/// The cut of the data for the experiment's ranks; parts that were cut before are only counted.
+/// Tells apart, before anything is loaded, what cannot run for real.   Errors    ConfigError where
+/// only statistics are given and the backend is one that trains
+void require_data(const Experiment& experiment);
+
+/// The cut of the data for the experiment's ranks; parts that were cut before, or cannot be, are
+/// only counted.
 /// Errors    ConfigError (parts of another number), and those of partition_graph
 Partition make_partition(const Experiment& experiment, const ProblemData& data);
 

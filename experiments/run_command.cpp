@@ -17,6 +17,7 @@
 #include "experiments/commands.hpp"
 #include "experiments/job_script.hpp"
 #include "experiments/launch.hpp"
+#include "experiments/problem.hpp"
 #include "experiments/runner.hpp"
 
 namespace orrery {
@@ -221,6 +222,7 @@ int run_all(Options options) {
   if (!options.backend.empty()) options.overrides.push_back("backend=" + options.backend);
   const Launch launch = launch_from_environment();
   const auto experiments = load_experiments(options.file, options.overrides, launch.size);
+  for (const Experiment& e : experiments) require_data(e);
   if (!options.print_job.empty()) {
     if (options.print_job != "slurm")
       throw ConfigError("--print-job",

@@ -148,9 +148,17 @@ class Explainer {
   }
 
  public:
+  /// The sibling that a key does not go with (x-without names one or several); empty: none is
+  /// there.
+  static std::string excluded_by(const Json& schema, const Json& siblings) {
+    const Json others = schema.value("x-without", Json::array());
+    for (const Json& other : others.is_array() ? others : Json::array({others}))
+      if (siblings.contains(other.get<std::string>())) return other;
+    return "";
+  }
   /// Whether a key's x-when and x-without hold among its siblings.
   static bool applies(const Json& schema, const Json& siblings) {
-    if (siblings.contains(schema.value("x-without", std::string()))) return false;
+    if (!excluded_by(schema, siblings).empty()) return false;
     const Json condition = schema.value("x-when", Json::object());
     for (const auto& [other, wanted] : condition.items()) {
       if (!siblings.contains(other)) return false;
@@ -164,8 +172,8 @@ class Explainer {
  private:
   static void check_condition(const Json& schema, const Json& siblings, const std::string& path) {
     if (applies(schema, siblings)) return;
-    const std::string excluded = schema.value("x-without", std::string());
-    if (siblings.contains(excluded))
+    const std::string excluded = excluded_by(schema, siblings);
+    if (!excluded.empty())
       throw ConfigError(path, fmt::format("does not go with \"{}\"", excluded));
     for (const auto& [other, wanted] : schema["x-when"].items())
       throw ConfigError(path,

@@ -41,6 +41,8 @@ void load(const UniformWeights& from, const Tensor& to, const HostMemory& memory
   }
 }
 
+[[noreturn]] void load(const Unknown& from, const Tensor&, const HostMemory&) { refuse(from); }
+
 template <class T>
 void fill(const Fill& op, const HostMemory& memory) {
   const Window<T> y(memory, op.y);

@@ -80,26 +80,26 @@ void Load::validate() const {
     require(static_cast<std::int64_t>(list->size()) == to.rows(), *this,
             "the source has another number of rows");
   };
-  std::visit(Overload{[&](const FeatureRows& s) { rows_match(s.vertices); },
-                      [&](const LabelRows& s) {
-                        rows_match(s.vertices);
-                        require(to.dtype == DType::i32 && to.cols() == s.labels->columns(), *this,
-                                "labels need an i32 tensor with their number of columns");
-                      },
-                      [&](const IndexArray& s) {
-                        rows_match(s.values);
-                        require(to.dtype == DType::i32 && to.cols() == 1, *this,
-                                "needs [n, 1] i32");
-                      },
-                      [&](const FloatArray& s) {
-                        require(static_cast<std::int64_t>(s.values->size()) == to.shape.size() &&
-                                    to.dtype == DType::f32,
-                                *this, "needs as many f32 elements as there are values");
-                      },
-                      [&](const UniformWeights&) {
-                        require(to.dtype == DType::f32, *this, "weights are f32");
-                      }},
-             from);
+  std::visit(
+      Overload{
+          [&](const FeatureRows& s) { rows_match(s.vertices); },
+          [&](const LabelRows& s) {
+            rows_match(s.vertices);
+            require(to.dtype == DType::i32 && to.cols() == s.labels->columns(), *this,
+                    "labels need an i32 tensor with their number of columns");
+          },
+          [&](const IndexArray& s) {
+            rows_match(s.values);
+            require(to.dtype == DType::i32 && to.cols() == 1, *this, "needs [n, 1] i32");
+          },
+          [&](const FloatArray& s) {
+            require(static_cast<std::int64_t>(s.values->size()) == to.shape.size() &&
+                        to.dtype == DType::f32,
+                    *this, "needs as many f32 elements as there are values");
+          },
+          [&](const UniformWeights&) { require(to.dtype == DType::f32, *this, "weights are f32"); },
+          [](const Unknown&) {}},
+      from);
   require(to.contiguous() || std::holds_alternative<FeatureRows>(from), *this,
           "to must be contiguous");
 }
@@ -115,8 +115,14 @@ std::string Load::attributes() const {
                              [](const UniformWeights& s) {
                                return fmt::format("uniform ±{:.6g} parameter {} seed {}", s.limit,
                                                   s.parameter, s.seed);
-                             }},
+                             },
+                             [](const Unknown& s) { return fmt::format("unknown {}", s.what); }},
                     from);
+}
+
+void refuse(const Unknown& data) {
+  throw NeedsStructure(
+      fmt::format("a graph that is given by its statistics has no {} to load", data.what));
 }
 
 void Fill::validate() const {}
@@ -455,6 +461,15 @@ std::optional<Group> group_of(const Op& op) {
         return std::nullopt;
       },
       op);
+}
+
+Op in_group(Op op, const Group& group) {
+  std::visit(
+      [&](auto& o) {
+        if constexpr (Collective<std::decay_t<decltype(o)>>) o.group = group;
+      },
+      op);
+  return op;
 }
 
 std::string to_string(const Op& op) {

@@ -84,7 +84,15 @@ struct UniformWeights {
   std::uint32_t parameter = 0;
   float limit = 0;
 };
-using Source = std::variant<FeatureRows, LabelRows, IndexArray, FloatArray, UniformWeights>;
+/// What nobody has: data of a graph that is given by its statistics. Such a load can be recorded,
+/// counted and priced, but not carried out.
+struct Unknown {
+  std::string_view what;  ///< "features", "labels", "indices", "values"
+};
+using Source =
+    std::variant<FeatureRows, LabelRows, IndexArray, FloatArray, UniformWeights, Unknown>;
+/// What a backend does when it is asked to load it.   Errors    NeedsStructure
+[[noreturn]] void refuse(const Unknown& data);
 
 /// to ← rows of a source; `to` must be contiguous unless the source is FeatureRows.
 struct Load {
@@ -504,6 +512,8 @@ struct SparseOperand {
 std::optional<SparseOperand> sparse_of(const Op& op);
 /// The group of a collective; nothing for a local op.
 std::optional<Group> group_of(const Op& op);
+/// The same collective in another group.   Requires  a collective
+Op in_group(Op op, const Group& group);
 /// "spmm a=s0[5x5 nnz 9] values=t1[9x1] x=t2[5x4] y>t3[5x4] beta=0": = reads, > writes, * updates.
 std::string to_string(const Op& op);
 

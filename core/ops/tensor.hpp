@@ -64,7 +64,8 @@ bool overlap(const Tensor& a, const Tensor& b);
 /// i32]" where not f32.
 std::string to_string(const Tensor& t);
 
-/// A graph known by its statistics alone; `skew` is the largest degree divided by the mean.
+/// A sparse matrix of which only its size is known; `skew` is the largest row divided by the mean
+/// one.
 struct Counts {
   std::int64_t rows = 0, cols = 0, nnz = 0;
   double skew = 1;

@@ -234,6 +234,21 @@ DataFacts facts_of(const Dataset& data) {
   return facts;
 }
 
+DataFacts facts_of(const GraphStatistics& graph) {
+  DataFacts facts;
+  facts.name = graph.name;
+  facts.vertices = graph.vertices;
+  facts.edges = graph.edges;
+  facts.symmetric = graph.symmetric;
+  facts.features = graph.features;
+  facts.features_provenance = "unknown";
+  facts.classes = graph.classes;
+  facts.multilabel = graph.multilabel;
+  facts.training_vertices = graph.training_vertices;
+  facts.notes = {"known by its statistics alone"};
+  return facts;
+}
+
 void write_parts(const Dataset& data, const Partition& partition, const std::string& method,
                  const fs::path& folder, bool force) {
   require_replaceable(folder, force);

@@ -19,11 +19,13 @@
 #include <vector>
 
 #include "core/graph/dataset.hpp"
+#include "core/graph/graph_statistics.hpp"
 #include "core/partition/partition.hpp"
 
 namespace orrery {
 
-/// What is known of a data set without reading it: the same for one in memory and one in parts.
+/// What is known of a data set without reading it: the same for one in memory, one in parts and one
+/// given by its statistics.
 struct DataFacts {
   std::string name;
   std::int64_t vertices = 0, edges = 0;
@@ -36,6 +38,7 @@ struct DataFacts {
   std::vector<std::string> notes;
 };
 DataFacts facts_of(const Dataset& data);
+DataFacts facts_of(const GraphStatistics& graph);
 
 /// Writes the parts, completely or not at all; `method` says how they were cut.
 ///

@@ -17,6 +17,11 @@ Totals::Kind Totals::sum() const {
 }
 
 Summary summarise(const Program& program, const Placement& placement) {
+  return summarise(program, placement, program.rank, [](const Group& group) { return group; });
+}
+
+Summary summarise(const Program& program, const Placement& placement, int rank,
+                  const std::function<Group(const Group&)>& own_group) {
   Summary summary;
   summary.peak_device_bytes = program.peak_bytes[static_cast<std::size_t>(Space::device)];
   summary.peak_by_class = program.peak_by_class;
@@ -36,8 +41,10 @@ Summary summarise(const Program& program, const Placement& placement) {
     ++kind.count;
     kind.flops += flops_of(submit->op);
     kind.bytes += bytes_of(submit->op);
-    received_bytes(submit->op, program.rank, [&](int peer, double bytes) {
-      (placement.same_server(peer, program.rank) ? kind.internal : kind.external) += bytes;
+    const auto group = group_of(submit->op);
+    if (!group) continue;
+    received_bytes(in_group(submit->op, own_group(*group)), rank, [&](int peer, double bytes) {
+      (placement.same_server(peer, rank) ? kind.internal : kind.external) += bytes;
     });
     // Shares of an all-reduce are fractions of bytes that add up to whole ones.
     for (double* sum : {&kind.internal, &kind.external}) *sum = std::round(*sum * 1e6) / 1e6;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -32,5 +33,10 @@ struct Summary {
 };
 
 Summary summarise(const Program& program, const Placement& placement);
+
+/// The same of another rank that does what the program does, but for its number and its groups:
+/// own_group says which it means where the program says another.
+Summary summarise(const Program& program, const Placement& placement, int rank,
+                  const std::function<Group(const Group&)>& own_group);
 
 }  // namespace orrery

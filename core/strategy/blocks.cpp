@@ -3,23 +3,39 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <numeric>
+#include <cmath>
+
+#include "core/base/error.hpp"
 
 namespace orrery {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+/// An equal share of the entries for every column.
+Counts columns_of(Counts counts, std::int64_t first, std::int64_t last) {
+  const auto before = [&, whole = counts](std::int64_t column) {
+    return std::llround(static_cast<double>(whole.nnz) * static_cast<double>(column) /
+                        static_cast<double>(whole.cols));
+  };
+  counts.nnz = before(last) - before(first);
+  counts.cols = last - first;
+  return counts;
+}
+
 /// The block's columns [first, last).
 Block columns_of(const Block& block, std::int64_t first, std::int64_t last) {
+  if (const auto* counts = std::get_if<Counts>(&block.pattern))
+    return {columns_of(*counts, first, last), nullptr};
+  const Csr& whole = block.csr();
   auto pattern = std::make_shared<Csr>();
   auto values = std::make_shared<std::vector<float>>();
-  pattern->rows = block.pattern->rows;
+  pattern->rows = whole.rows;
   pattern->cols = last - first;
-  pattern->offsets.reserve(block.pattern->offsets.size());
-  for (std::int64_t r = 0; r < block.pattern->rows; ++r) {
-    const auto row = block.pattern->row(r);
-    const float* value = block.values->data() + block.pattern->offsets[at(r)];
+  pattern->offsets.reserve(whole.offsets.size());
+  for (std::int64_t r = 0; r < whole.rows; ++r) {
+    const auto row = whole.row(r);
+    const float* value = block.values->data() + whole.offsets[at(r)];
     for (std::size_t e = 0; e < row.size(); ++e)
       if (row[e] >= first && row[e] < last) {
         pattern->columns.push_back(static_cast<Vertex>(row[e] - first));
@@ -31,6 +47,26 @@ Block columns_of(const Block& block, std::int64_t first, std::int64_t last) {
 }
 
 }  // namespace
+
+Shape Block::shape() const {
+  const auto* counts = std::get_if<Counts>(&pattern);
+  return counts != nullptr ? Shape{counts->rows, counts->cols} : Shape{csr().rows, csr().cols};
+}
+
+std::int64_t Block::nnz() const {
+  const auto* counts = std::get_if<Counts>(&pattern);
+  return counts != nullptr ? counts->nnz : csr().nnz();
+}
+
+const Csr& Block::csr() const {
+  if (std::holds_alternative<Counts>(pattern))
+    throw NeedsStructure("a graph that is given by its statistics has no edges to look at");
+  return *std::get<std::shared_ptr<const Csr>>(pattern);
+}
+
+Source Block::source() const {
+  return values ? Source(FloatArray{values}) : Source(Unknown{"values"});
+}
 
 std::vector<Block> cut_rows(const Adjacency& a, std::span<const Vertex> rows,
                             std::span<const std::int32_t> block_of, std::span<const Vertex> local,
@@ -76,22 +112,23 @@ std::vector<Block> cut_rows(const Adjacency& a, std::span<const Vertex> rows,
 }
 
 Block transpose(const Block& block) {
-  const Adjacency t = transpose(Adjacency{block.pattern, block.values, false});
+  if (const auto* counts = std::get_if<Counts>(&block.pattern))
+    return {Counts{counts->cols, counts->rows, counts->nnz, counts->skew}, nullptr};
+  const auto& pattern = std::get<std::shared_ptr<const Csr>>(block.pattern);
+  const Adjacency t = transpose(Adjacency{pattern, block.values, false});
   return {t.pattern, t.values};
 }
 
 LocalMatrix::LocalMatrix(Runtime& rt, const Block& block, int column_tiles, std::string_view name) {
-  const std::int64_t columns = block.pattern->cols;
+  const std::int64_t columns = block.shape().cols;
   const std::int64_t tiles =
       std::clamp<std::int64_t>(column_tiles, 1, std::max<std::int64_t>(1, columns));
   for (std::int64_t i = 0; i < tiles; ++i) {
     const std::int64_t first = columns * i / tiles, last = columns * (i + 1) / tiles;
     const Block tile = tiles == 1 ? block : columns_of(block, first, last);
-    Tile made{
-        SparseBuffer(rt, Lane::copy, tile.pattern, fmt::format("graph/{}", name)),
-        Buffer(rt, {tile.pattern->nnz(), 1}, DType::f32, fmt::format("graph/{} values", name)),
-        first};
-    rt.submit(Lane::copy, Load{FloatArray{tile.values}, made.values.tensor()});
+    Tile made{SparseBuffer(rt, Lane::copy, tile.pattern, fmt::format("graph/{}", name)),
+              Buffer(rt, {tile.nnz(), 1}, DType::f32, fmt::format("graph/{} values", name)), first};
+    rt.submit(Lane::copy, Load{tile.source(), made.values.tensor()});
     tiles_.push_back(std::move(made));
   }
   rt.wait(Lane::compute, rt.record(Lane::copy));

@@ -11,10 +11,17 @@
 
 namespace orrery {
 
-/// A sparse matrix in local numbers.
+/// A sparse matrix in local numbers, or how large it is.
 struct Block {
-  std::shared_ptr<const Csr> pattern;
-  std::shared_ptr<const std::vector<float>> values;  ///< [nnz]
+  Pattern pattern;
+  std::shared_ptr<const std::vector<float>> values;  ///< [nnz]; none where only counts are known
+
+  Shape shape() const;
+  std::int64_t nnz() const;
+  /// Errors    NeedsStructure where only counts are known
+  const Csr& csr() const;
+  /// What its values are loaded from.
+  Source source() const;
 };
 
 /// The given rows of A, split by column into `blocks` blocks: column u becomes column local[u] of
@@ -25,6 +32,7 @@ std::vector<Block> cut_rows(const Adjacency& a, std::span<const Vertex> rows,
                             std::span<const std::int32_t> block_of, std::span<const Vertex> local,
                             std::span<const std::int64_t> widths);
 
+/// Counts keep their skew.
 Block transpose(const Block& block);
 
 /// A block on the device, ready to multiply, cut into column tiles of equal width so that the rows

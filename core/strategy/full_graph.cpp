@@ -5,6 +5,7 @@
 // multiplied while the halo travels.
 #include <algorithm>
 
+#include "core/base/error.hpp"
 #include "core/strategy/blocks.hpp"
 #include "core/strategy/once_per_rank.hpp"
 #include "core/strategy/part_source.hpp"
@@ -46,11 +47,11 @@ std::vector<Vertex> used_rows(const Csr& a) {
 /// The tiles of all other ranks side by side, their used columns only.
 Block join_halo(const std::vector<Block>& tiles, int rank,
                 const std::vector<std::vector<Vertex>>& used) {
-  const std::int64_t rows = tiles[at(rank)].pattern->rows;
+  const std::int64_t rows = tiles[at(rank)].shape().rows;
   std::vector<std::vector<Vertex>> halo_column(tiles.size());  // of each column of a tile
   auto pattern = std::make_shared<Csr>();
   for (std::size_t j = 0; j < tiles.size(); ++j) {
-    halo_column[j].resize(at(tiles[j].pattern->cols));
+    halo_column[j].resize(at(tiles[j].shape().cols));
     for (const Vertex c : used[j]) halo_column[j][at(c)] = static_cast<Vertex>(pattern->cols++);
   }
   auto values = std::make_shared<std::vector<float>>();
@@ -59,7 +60,7 @@ Block join_halo(const std::vector<Block>& tiles, int rank,
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::size_t j = 0; j < tiles.size(); ++j) {
       if (j == at(rank)) continue;
-      const Csr& tile = *tiles[j].pattern;
+      const Csr& tile = tiles[j].csr();
       for (EdgeIndex e = tile.offsets[at(r)]; e < tile.offsets[at(r) + 1]; ++e) {
         pattern->columns.push_back(halo_column[j][at(tile.columns[at(e)])]);
         values->push_back((*tiles[j].values)[at(e)]);
@@ -83,8 +84,8 @@ Part make_part(const PartSource& source, int rank) {
   for (std::size_t j = 0; j < tiles.size(); ++j) {
     std::vector<Vertex> sent;
     if (j != at(rank)) {
-      used[j] = used_columns(*tiles[j].pattern);
-      sent = used_rows(*adjoint[j].pattern);
+      used[j] = used_columns(tiles[j].csr());
+      sent = used_rows(adjoint[j].csr());
     }
     receive.push_back(static_cast<std::int64_t>(used[j].size()));
     send.push_back(static_cast<std::int64_t>(sent.size()));
@@ -92,7 +93,7 @@ Part make_part(const PartSource& source, int rank) {
   }
   part.own_block = tiles[at(rank)];
   part.halo_block = join_halo(tiles, rank, used);
-  part.halo = part.halo_block.pattern->cols;
+  part.halo = part.halo_block.shape().cols;
   part.receive = std::make_shared<const std::vector<std::int64_t>>(std::move(receive));
   part.send = std::make_shared<const std::vector<std::int64_t>>(std::move(send));
   part.send_rows = std::make_shared<const std::vector<Vertex>>(std::move(send_rows));
@@ -180,6 +181,10 @@ std::unique_ptr<Strategy> FullGraphPlan::instantiate(Runtime& rt) const {
 }  // namespace
 
 std::unique_ptr<StrategyPlan> plan_full_graph(const Problem& problem) {
+  if (problem.statistics)
+    throw NeedsStructure(
+        "full_graph: which rows each rank needs of the others stands in the edges, and "
+        "dataset.statistics has none; spmm_1d, spmm_15d and spmm_2d need no more than that");
   return std::make_unique<FullGraphPlan>(problem);
 }
 

@@ -23,18 +23,19 @@ class PartsInMemory final : public PartSource {
     }
   }
 
-  PartData data(int part) const override { return {data_, vertices(part)}; }
+  PartData data(int part) const override { return {data_, numbers(part)}; }
   const std::vector<std::int64_t>& sizes() const override { return sizes_; }
   bool symmetric() const override { return a_.symmetric; }
-  std::shared_ptr<const std::vector<Vertex>> vertices(int part) const override {
-    return vertices_[static_cast<std::size_t>(part)];
-  }
+  IndexList vertices(int part) const override { return IndexList(numbers(part)); }
   std::vector<Block> rows(int part, Direction direction) const override {
     const bool forward = direction == Direction::forward || a_.symmetric;
-    return cut_rows(forward ? a_ : adjoint(), *vertices(part), owner_, row_at_owner_, sizes_);
+    return cut_rows(forward ? a_ : adjoint(), *numbers(part), owner_, row_at_owner_, sizes_);
   }
 
  private:
+  const std::shared_ptr<const std::vector<Vertex>>& numbers(int part) const {
+    return vertices_[static_cast<std::size_t>(part)];
+  }
   const Adjacency& adjoint() const {
     std::call_once(transposed_, [this] { adjoint_ = transpose(a_); });
     return adjoint_;

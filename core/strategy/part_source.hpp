@@ -6,21 +6,18 @@
 #include <vector>
 
 #include "core/graph/dataset.hpp"
+#include "core/graph/graph_statistics.hpp"
 #include "core/model/config.hpp"
 #include "core/partition/partition.hpp"
 #include "core/partition/parts_folder.hpp"
 #include "core/strategy/blocks.hpp"
+#include "core/strategy/index_list.hpp"
+#include "core/strategy/part_data.hpp"
 
 namespace orrery {
 
 /// A, with which a model aggregates, or Aᵀ, with which gradients travel back.
 enum class Direction : std::uint8_t { forward, adjoint };
-
-/// Where a part's features, labels and split lie.
-struct PartData {
-  std::shared_ptr<const Dataset> data;
-  std::shared_ptr<const std::vector<Vertex>> rows;  ///< in `data`, of each of the part's vertices
-};
 
 /// Parts of the vertices with their rows of A. Local vertex i of a part is its i-th in ascending
 /// order of global numbers. All calls may come from several threads at once.
@@ -32,12 +29,15 @@ class PartSource {
   /// Whether A = Aᵀ, values included.
   virtual bool symmetric() const = 0;
   /// The global vertices of a part.
-  virtual std::shared_ptr<const std::vector<Vertex>> vertices(int part) const = 0;
+  virtual IndexList vertices(int part) const = 0;
   /// The part's rows of A (or Aᵀ), cut by the part that owns the columns.   Shapes  block j
   /// [sizes[part], sizes[j]], in local numbers
   virtual std::vector<Block> rows(int part, Direction direction) const = 0;
 
   virtual PartData data(int part) const = 0;
+
+  /// Whether parts of equal size have equal rows and data, as far as anything is known of them.
+  virtual bool alike() const { return false; }
 
   int parts() const { return static_cast<int>(sizes().size()); }
 };
@@ -50,5 +50,10 @@ std::shared_ptr<const PartSource> parts_in_memory(std::shared_ptr<const Dataset>
 /// From a folder of parts: each is read when it is first asked for.
 std::shared_ptr<const PartSource> parts_in_folder(std::shared_ptr<const PartsFolder> folder,
                                                   const ModelConfig& model);
+
+/// From statistics alone: equal blocks of a random permutation, each tile by its expected counts.
+/// Nothing is as large as the graph. See parts_by_statistics.cpp for what is expected.
+std::shared_ptr<const PartSource> parts_by_statistics(const GraphStatistics& graph,
+                                                      const ModelConfig& model, int parts);
 
 }  // namespace orrery

@@ -66,9 +66,7 @@ class PartsInFolder final : public PartSource {
 
   const std::vector<std::int64_t>& sizes() const override { return folder_->sizes(); }
   bool symmetric() const override { return weight_.symmetric; }
-  std::shared_ptr<const std::vector<Vertex>> vertices(int part) const override {
-    return load(part).stored.vertices;
-  }
+  IndexList vertices(int part) const override { return IndexList(load(part).stored.vertices); }
   PartData data(int part) const override {
     const Loaded& loaded = load(part);
     return {loaded.stored.own, loaded.rows};

@@ -33,4 +33,22 @@ std::vector<Program> record_training(const StrategyPlan& plan, const Problem& pr
   return programs;
 }
 
+std::vector<std::shared_ptr<const Program>> record_shared(const StrategyPlan& plan,
+                                                          const Problem& problem, int epochs,
+                                                          const Capacities& capacities) {
+  std::vector<int> representatives;  // each once, ascending
+  std::vector<std::shared_ptr<const Program>> programs(static_cast<std::size_t>(problem.ranks()));
+  for (int rank = 0; rank < problem.ranks(); ++rank)
+    if (plan.representative(rank) == rank) representatives.push_back(rank);
+  const auto entry = [&](int rank) -> auto& { return programs[static_cast<std::size_t>(rank)]; };
+  parallel_for(
+      static_cast<std::int64_t>(representatives.size()), 1, [&](std::int64_t i, std::int64_t) {
+        const int rank = representatives[static_cast<std::size_t>(i)];
+        entry(rank) =
+            std::make_shared<const Program>(record_rank(plan, problem, rank, epochs, capacities));
+      });
+  for (int rank = 0; rank < problem.ranks(); ++rank) entry(rank) = entry(plan.representative(rank));
+  return programs;
+}
+
 }  // namespace orrery

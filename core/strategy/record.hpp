@@ -1,6 +1,7 @@
 // Records a training run without running it: the Programs of all ranks.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "core/runtime/ledger.hpp"
@@ -17,5 +18,13 @@ Program record_rank(const StrategyPlan& plan, const Problem& problem, int rank, 
 /// The same of all ranks.
 std::vector<Program> record_training(const StrategyPlan& plan, const Problem& problem, int epochs,
                                      const Capacities& capacities);
+
+/// The same, where ranks of equal structure share one program: entry r is that of
+/// plan.representative(r), which says its own rank and, in own_group(), its own groups.
+///
+/// Cost      each representative is recorded once, side by side
+std::vector<std::shared_ptr<const Program>> record_shared(const StrategyPlan& plan,
+                                                          const Problem& problem, int epochs,
+                                                          const Capacities& capacities);
 
 }  // namespace orrery

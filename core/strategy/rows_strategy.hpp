@@ -9,8 +9,8 @@ namespace orrery {
 class RowsStrategy : public Strategy {
  public:
   PartData data() const override { return data_; }
-  std::shared_ptr<const std::vector<Vertex>> vertices() const override { return own_; }
-  std::int64_t rows(int) const override { return static_cast<std::int64_t>(own_->size()); }
+  IndexList vertices() const override { return own_; }
+  std::int64_t rows(int) const override { return own_.size(); }
   Tensor row_ids() const override { return row_ids_.tensor(); }
 
  protected:
@@ -19,13 +19,13 @@ class RowsStrategy : public Strategy {
         data_(source.data(part)),
         own_(source.vertices(part)),
         row_ids_(rt, {rows(0), 1}, DType::i32, "indices/vertices") {
-    rt.submit(Lane::copy, Load{IndexArray{own_}, row_ids_.tensor()});
+    rt.submit(Lane::copy, Load{own_.source(), row_ids_.tensor()});
     rt.wait(Lane::compute, rt.record(Lane::copy));
   }
 
  private:
   PartData data_;
-  std::shared_ptr<const std::vector<Vertex>> own_;
+  IndexList own_;
   Buffer row_ids_;
 };
 

@@ -100,6 +100,25 @@ class Spmm15dPlan final : public StrategyPlan {
     return std::make_unique<Spmm15d>(rt, *source_, grid_, tiles, config_);
   }
 
+  /// In the same column of the grid, where the same blocks are multiplied.
+  int representative(int rank) const override {
+    if (!source_->alike()) return rank;
+    const int column = grid_.column_of(rank), stage = grid_.first_stage(column);
+    const int stages = grid_.last_stage(column) - stage;
+    const auto kind = [&](int r) {
+      const int row = grid_.row_of(r);
+      return std::pair{source_->sizes()[static_cast<std::size_t>(row)],
+                       buffers_needed(stages, row - stage)};
+    };
+    int first = column;
+    while (kind(first) != kind(rank)) first += grid_.columns;
+    return first;
+  }
+  /// Ranks of a column are in different rows.
+  Group own_group(const Group& group, int rank) const override {
+    return group.id == grid_.row_group(rank).id ? grid_.row_group(rank) : group;
+  }
+
  private:
   std::vector<Block> own_stages(int rank, Direction direction) const {
     const auto row = source_->rows(grid_.row_of(rank), direction);

@@ -85,6 +85,17 @@ class Spmm1dPlan final : public StrategyPlan {
     return std::make_unique<Spmm1d>(rt, *source_, tiles, config_);
   }
 
+  int representative(int rank) const override {
+    if (!source_->alike()) return rank;
+    const auto& sizes = source_->sizes();
+    const auto kind = [&](int r) {
+      return std::pair{sizes[static_cast<std::size_t>(r)], buffers_needed(source_->parts(), r)};
+    };
+    int first = 0;
+    while (kind(first) != kind(rank)) ++first;
+    return first;
+  }
+
  private:
   StrategyConfig config_;
   std::shared_ptr<const PartSource> source_;

@@ -46,7 +46,7 @@ struct TileRow {
 
 TileRow tile_row(std::vector<Block> tiles, int column) {
   TileRow row;
-  for (const Block& tile : tiles) row.nnz.push_back(tile.pattern->nnz());
+  for (const Block& tile : tiles) row.nnz.push_back(tile.nnz());
   row.own = std::move(tiles[at(column)]);
   return row;
 }
@@ -62,9 +62,8 @@ class TravellingTiles {
                   std::string_view name)
       : nnz_(row.nnz),
         own_(rt, Lane::copy, row.own.pattern, fmt::format("graph/{}", name)),
-        own_values_(rt, {row.own.pattern->nnz(), 1}, DType::f32,
-                    fmt::format("graph/{} values", name)) {
-    rt.submit(Lane::copy, Load{FloatArray{row.own.values}, own_values_.tensor()});
+        own_values_(rt, {row.own.nnz(), 1}, DType::f32, fmt::format("graph/{} values", name)) {
+    rt.submit(Lane::copy, Load{row.own.source(), own_values_.tensor()});
     const std::int64_t largest = *std::max_element(nnz_.begin(), nnz_.end());
     const std::size_t rooms = nnz_.size() > 1 ? 2 : 0;
     for (std::size_t i = 0; i < rooms; ++i) {

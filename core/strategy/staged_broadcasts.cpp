@@ -4,6 +4,12 @@
 
 namespace orrery {
 
+int buffers_needed(int stages, int own) {
+  std::array<bool, 2> used{};
+  for (int s = 0; s < stages; ++s) used[static_cast<std::size_t>(s % 2)] |= s != own;
+  return static_cast<int>(used[0]) + static_cast<int>(used[1]);
+}
+
 void StagedBroadcasts::prepare(std::int64_t max_width) {
   std::int64_t largest = 0;
   for (const Stage& stage : stages_) largest = std::max(largest, stage.rows);

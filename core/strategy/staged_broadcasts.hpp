@@ -10,6 +10,10 @@
 
 namespace orrery {
 
+/// How many of two buffers, used in turn by so many stages, a rank needs whose own stage (an index;
+/// −1: none) needs none.
+int buffers_needed(int stages, int own);
+
 /// One rank's stages.
 class StagedBroadcasts {
  public:

@@ -5,6 +5,8 @@
 namespace orrery {
 
 std::shared_ptr<const PartSource> part_source(const Problem& problem) {
+  if (problem.statistics)
+    return parts_by_statistics(*problem.statistics, problem.model, problem.partition.parts);
   if (problem.stored) return parts_in_folder(problem.stored, problem.model);
   return parts_in_memory(problem.data, problem.model, problem.partition);
 }

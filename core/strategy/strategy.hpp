@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/graph/dataset.hpp"
@@ -19,13 +20,18 @@ namespace orrery {
 /// all ranks.
 struct Problem {
   std::shared_ptr<const Dataset> data;        ///< in memory as a whole, or
-  std::shared_ptr<const PartsFolder> stored;  ///< in parts, which `partition` counts only
+  std::shared_ptr<const PartsFolder> stored;  ///< in parts, which `partition` counts only, or
+  std::optional<GraphStatistics> statistics;  ///< not at all; `partition` counts equal blocks of a
+                                              ///< random permutation
   ModelConfig model;
   TrainConfig train;
   StrategyConfig strategy;
   Partition partition;  ///< as many parts as parts_for(strategy, ranks)
 
-  DataFacts facts() const { return stored ? stored->facts() : facts_of(*data); }
+  DataFacts facts() const {
+    if (statistics) return facts_of(*statistics);
+    return stored ? stored->facts() : facts_of(*data);
+  }
   int ranks() const { return ranks_for(strategy, partition.parts); }
 };
 
@@ -39,7 +45,7 @@ class Strategy : public Products {
   virtual PartData data() const = 0;
   /// Placement: the global vertex of each level-0 row. The rows of the last level are this rank's
   /// own vertices.
-  virtual std::shared_ptr<const std::vector<Vertex>> vertices() const = 0;
+  virtual IndexList vertices() const = 0;
   /// Steps: how many optimiser steps make an epoch.
   virtual int steps_per_epoch() const { return 1; }
   /// Placement: ranks, this one among them, whose own vertices are those of the whole graph, each
@@ -63,9 +69,18 @@ class StrategyPlan {
   virtual ~StrategyPlan() = default;
   /// This rank's part, with its structure on the device. The plan must outlive it.
   virtual std::unique_ptr<Strategy> instantiate(Runtime& rt) const = 0;
+
+  /// The lowest rank that does what `rank` does: the same operations on the same sizes, in the same
+  /// order and waiting for the same, with the same memory. They differ in their number, in which
+  /// stage of a product is their own (there the rows are at hand instead of in a buffer, and what
+  /// was there before is added), and in their groups. Default: `rank` itself.
+  virtual int representative(int rank) const { return rank; }
+  /// The group that `rank` means where its representative's program says `group`.
+  virtual Group own_group(const Group& group, int /*rank*/) const { return group; }
 };
 
-/// Errors    ConfigError (settings the strategy cannot honour)
+/// Errors    ConfigError (settings the strategy cannot honour) · NeedsStructure (statistics where
+/// the strategy needs the graph)
 std::unique_ptr<StrategyPlan> plan_strategy(const Problem& problem);
 
 // One per strategy, in the file of that name.

@@ -93,30 +93,19 @@ class Trainer {
   }
 
   void load_data() {
-    const auto [data, rows] = strategy_->data();
-    const auto n = static_cast<std::int64_t>(rows->size());
+    const PartData data = strategy_->data();
     const auto [first_column, columns] = strategy_->columns(facts_.features);
-    features_ = Buffer(rt_, {n, columns}, DType::f32, "features");
-    rt_.submit(Lane::copy,
-               Load{FeatureRows{data->features, rows, first_column}, features_.tensor()});
+    features_ = Buffer(rt_, {data.vertices(), columns}, DType::f32, "features");
+    rt_.submit(Lane::copy, Load{data.features(first_column), features_.tensor()});
 
     const std::int64_t own = strategy_->rows(problem_.model.layers);
-    const auto own_rows =
-        std::make_shared<const std::vector<Vertex>>(rows->begin(), rows->begin() + own);
-    const auto labels = std::shared_ptr<const Labels>(data, &data->labels);
-    labels_ = Buffer(rt_, {own, labels->columns()}, DType::i32, "labels");
-    rt_.submit(Lane::copy, Load{LabelRows{labels, own_rows}, labels_.tensor()});
+    labels_ = Buffer(rt_, {own, facts_.multilabel ? facts_.classes : 1}, DType::i32, "labels");
+    rt_.submit(Lane::copy, Load{data.labels(own), labels_.tensor()});
 
     for (std::size_t s = 0; s < kSplits.size(); ++s) {
-      std::vector<Vertex> targets;
-      for (std::int64_t i = 0; i < own; ++i)
-        if (data->split[static_cast<std::size_t>((*rows)[static_cast<std::size_t>(i)])] ==
-            kSplits[s])
-          targets.push_back(static_cast<Vertex>(i));
-      targets_[s] = Buffer(rt_, {static_cast<std::int64_t>(targets.size()), 1}, DType::i32,
-                           "indices/targets");
-      auto shared = std::make_shared<const std::vector<Vertex>>(std::move(targets));
-      rt_.submit(Lane::copy, Load{IndexArray{std::move(shared)}, targets_[s].tensor()});
+      const IndexList targets = data.targets(kSplits[s], own);
+      targets_[s] = Buffer(rt_, {targets.size(), 1}, DType::i32, "indices/targets");
+      rt_.submit(Lane::copy, Load{targets.source(), targets_[s].tensor()});
     }
     metrics_ = Buffer(rt_, {1, kMetrics}, DType::f64, "metrics");
     rt_.submit(Lane::copy, Fill{metrics_.tensor(), 0});

@@ -32,10 +32,8 @@ class Bench {
     loss_ = Buffer(rt, {1, 1}, DType::f64, "loss");
     auto half = std::make_shared<std::vector<Vertex>>();
     for (Vertex v = 0; v < n / 2; ++v) half->push_back(2 * v);
-    rt.submit(Lane::compute,
-              Load{FeatureRows{data.features, strategy_->vertices()}, features_.tensor()});
-    const auto labels = std::shared_ptr<const Labels>(problem.data, &data.labels);
-    rt.submit(Lane::compute, Load{LabelRows{labels, strategy_->vertices()}, labels_.tensor()});
+    rt.submit(Lane::compute, Load{strategy_->data().features(0), features_.tensor()});
+    rt.submit(Lane::compute, Load{strategy_->data().labels(n), labels_.tensor()});
     rt.submit(Lane::compute, Load{IndexArray{half}, targets_.tensor()});
     model_ = std::make_unique<Model>(rt, *strategy_, problem.model, problem.train,
                                      problem.strategy.first_layer, data.features->width(),

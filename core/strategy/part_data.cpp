@@ -1,0 +1,30 @@
+#include "core/strategy/part_data.hpp"
+
+namespace orrery {
+
+Source PartData::features(std::int64_t first_column) const {
+  if (!data_) return Unknown{"features"};
+  return FeatureRows{data_->features, rows_.numbers(), first_column};
+}
+
+Source PartData::labels(std::int64_t count) const {
+  if (!data_) return Unknown{"labels"};
+  const auto& rows = *rows_.numbers();
+  auto first = std::make_shared<const std::vector<Vertex>>(rows.begin(), rows.begin() + count);
+  return LabelRows{std::shared_ptr<const Labels>(data_, &data_->labels), std::move(first)};
+}
+
+IndexList PartData::targets(Split split, std::int64_t count) const {
+  if (!data_) {
+    ORRERY_ASSERT(count == vertices());
+    return IndexList::counted(splits_.at(static_cast<std::size_t>(split)));
+  }
+  const auto& rows = *rows_.numbers();
+  auto targets = std::make_shared<std::vector<Vertex>>();
+  for (std::int64_t i = 0; i < count; ++i)
+    if (data_->split[static_cast<std::size_t>(rows[static_cast<std::size_t>(i)])] == split)
+      targets->push_back(static_cast<Vertex>(i));
+  return IndexList(std::move(targets));
+}
+
+}  // namespace orrery
