@@ -229,7 +229,7 @@ void complete_simulation(Json& root) {
     if (kind != "*" && !contains(kinds, kind.substr(0, kind.find('/')))) {
       const std::string close = nearest(kind, kinds);
       throw ConfigError("simulation.scale." + kind,
-                        fmt::format("unknown operation.{} Known: {}",
+                        fmt::format("unknown operation.{} Known: *, {}",
                                     close.empty() ? "" : " Did you mean \"" + close + "\"?",
                                     fmt::join(kinds, ", ")));
     }

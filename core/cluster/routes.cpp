@@ -8,6 +8,7 @@
 #include <boost/graph/filtered_graph.hpp>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "core/base/error.hpp"
 
@@ -120,6 +121,12 @@ std::int64_t Router::picoseconds(const ClusterLink& link) {
 }
 
 std::vector<Route> Router::from(int rank) const {
+  std::vector<int> all(cluster_.devices.size());
+  std::iota(all.begin(), all.end(), 0);
+  return from(rank, all);
+}
+
+std::vector<Route> Router::from(int rank, const std::vector<int>& targets) const {
   const auto node_of = [&](int r) {
     return static_cast<NodeId>(cluster_.devices[static_cast<std::size_t>(r)].node);
   };
@@ -129,7 +136,7 @@ std::vector<Route> Router::from(int rank) const {
   const std::vector<Cost> distance = distances(network, view, source);
 
   std::vector<Route> routes;
-  for (int target = 0; target < static_cast<int>(cluster_.devices.size()); ++target) {
+  for (const int target : targets) {
     Route route{{}, std::numeric_limits<double>::infinity(), 0};
     if (distance[node_of(target)] == kFarAway)
       throw ConfigError(
@@ -151,7 +158,7 @@ std::vector<Route> Router::from(int rank) const {
 }
 
 Route Router::between(int rank, int target) const {
-  return from(rank)[static_cast<std::size_t>(target)];
+  return from(rank, {target}).front();
 }
 
 PairMatrices pair_matrices(const Cluster& cluster, const std::vector<int>& ranks) {

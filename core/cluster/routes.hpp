@@ -47,6 +47,8 @@ class Router {
   /// Errors    ConfigError naming a device that cannot be reached
   /// Cost      one run of Dijkstra's algorithm
   std::vector<Route> from(int rank) const;
+  /// Routes to some ranks only.
+  std::vector<Route> from(int rank, const std::vector<int>& targets) const;
   /// Cost      as from()
   Route between(int rank, int target) const;
 

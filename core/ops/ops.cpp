@@ -434,6 +434,21 @@ std::string AllToAllV::attributes() const {
 std::string_view kind_of(const Op& op) {
   return std::visit([](const auto& o) { return o.kKind; }, op);
 }
+
+namespace {
+
+template <class... Ops>
+std::string_view kind_among(std::string_view name, const std::variant<Ops...>*) {
+  std::string_view found;
+  ((Ops::kKind == name ? static_cast<void>(found = Ops::kKind) : static_cast<void>(0)), ...);
+  return found;
+}
+
+}  // namespace
+
+std::string_view kind_named(std::string_view name) {
+  return kind_among(name, static_cast<const Op*>(nullptr));
+}
 void validate(const Op& op) {
   std::visit([](const auto& o) { o.validate(); }, op);
 }

@@ -500,6 +500,8 @@ concept Collective = requires {
 // ---- the same for any op ------------------------------------------------------------------------
 
 std::string_view kind_of(const Op& op);
+/// The static name that equals `name`; empty where no op is called so.
+std::string_view kind_named(std::string_view name);
 void validate(const Op& op);
 double flops_of(const Op& op);
 double bytes_of(const Op& op);

@@ -104,6 +104,11 @@ TEST(Rooms, KeepTheirLibrariesToThemselves) {
       }
 }
 
+TEST(Rooms, KeepTheSimulatorInOneFile) {
+  for (const auto& [from, header] : all_includes())
+    if (header.rfind("simgrid/", 0) == 0) EXPECT_EQ(from, "sim/simgrid_network.cpp");
+}
+
 /// The libraries that a program loads, as the loader lists them.
 std::string libraries_of(const std::string& program) {
   const std::string file = ::testing::TempDir() + "libraries.txt";
@@ -123,6 +128,10 @@ TEST(Programs, LoadOnlyTheirOwnLibraries) {
   const std::string mpi = libraries_of(ORRERY_BUILD "/experiments/orrery-mpi");
   EXPECT_NE(mpi.find("libmpi"), std::string::npos);
   EXPECT_EQ(mpi.find("libsimgrid"), std::string::npos);
+  if (!fs::exists(ORRERY_BUILD "/sim/orrery-sim")) return;
+  const std::string sim = libraries_of(ORRERY_BUILD "/sim/orrery-sim");
+  EXPECT_NE(sim.find("libsimgrid"), std::string::npos);
+  EXPECT_EQ(sim.find("libmpi"), std::string::npos);
 }
 
 }  // namespace

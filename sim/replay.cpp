@@ -1,0 +1,590 @@
+#include "sim/replay.hpp"
+
+#include <fmt/core.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <deque>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/base/units.hpp"
+#include "core/cluster/placement.hpp"
+#include "sim/calls.hpp"
+#include "sim/processor.hpp"
+
+namespace orrery {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// What a token of the network stands for: a type and two numbers.
+enum class Happening : std::uint64_t {
+  processor,
+  lane,
+  work,
+  call,
+  arrival,
+  core,
+  stream,
+  release,
+  sum
+};
+constexpr int kBits = 28;
+constexpr std::uint64_t token(Happening what, std::int64_t a, std::int64_t b = 0) {
+  return static_cast<std::uint64_t>(what) << (2 * kBits) | static_cast<std::uint64_t>(a) << kBits |
+         static_cast<std::uint64_t>(b);
+}
+
+class Replayer final : public NetworkListener {
+ public:
+  Replayer(const Simulation& simulation, Traffic& traffic, Network& network)
+      : s_(simulation),
+        traffic_(traffic),
+        network_(network),
+        calls_(simulation),
+        began_(std::chrono::steady_clock::now()) {
+    for (std::size_t d = 0; d < s_.cluster.devices.size(); ++d)
+      processors_.emplace_back(network, s_.cluster.devices[d].cores,
+                               s_.behaviour.communication_slowdown,
+                               token(Happening::processor, static_cast<std::int64_t>(d)));
+    std::map<int, int> on_server;
+    for (int r = 0; r < s_.ranks(); ++r) {
+      Rank rank;
+      rank.program = &s_.programs[at(r)];
+      rank.device = s_.devices[at(r)];
+      rank.place = on_server[s_.cluster.server_of(rank.device)]++;
+      ranks_.push_back(std::move(rank));
+    }
+    for (Rank& rank : ranks_)
+      rank.sharers =
+          s_.hosts == Hosts::per_server ? on_server[s_.cluster.server_of(rank.device)] : 1;
+  }
+
+  Replay run() {
+    for (int r = 0; r < s_.ranks(); ++r) proceed(r);
+    work_off();
+    network_.run(*this);
+    require_finished();
+    return result();
+  }
+
+  void on_timer(std::uint64_t token) override {
+    happen(token);
+    work_off();
+  }
+  void on_arrival(std::uint64_t token) override {
+    happen(token);
+    work_off();
+  }
+
+ private:
+  struct Done {
+    std::uint32_t item;
+    double begin, end;
+  };
+  struct LaneState {
+    std::uint32_t cursor = 0;  ///< items before it are done
+    bool busy = false;         ///< the item at the cursor runs
+    int open = 0;              ///< collectives that the running item still belongs to
+    bool blocked = true;       ///< it had to wait for something
+    double not_before = 0;     ///< hand-over
+    double wake_at = -1;       ///< a timer was set for then
+    double begin = 0;
+    std::vector<Done> done;
+  };
+  struct Rank {
+    const PricedProgram* program = nullptr;
+    int device = 0, place = 0, sharers = 1;
+    std::array<LaneState, kLanes> lanes;
+    std::size_t host = 0;      ///< next item of the host
+    std::uint32_t issued = 0;  ///< submits that the host has come to
+    std::uint32_t first = 0;   ///< submits before the host last went on
+    double base = 0;           ///< when it last went on
+    bool host_blocked = false;
+    std::vector<Timeline::Mark> marks;
+    const RankSchedule& schedule() const { return *program->schedule; }
+  };
+  struct Live {
+    CallKey key;
+    std::shared_ptr<const CallPlan> plan;
+    std::unique_ptr<Instance> instance;
+    bool counted = false;  ///< in an epoch
+  };
+
+  // ---- the host --------------------------------------------------------------------------------
+
+  /// When the rank's host comes to a point with so many submits before it.
+  double host_time(const Rank& rank, std::uint32_t submits) const {
+    if (submits <= rank.first) return rank.base;
+    const double turns = static_cast<double>(submits - rank.first - 1) * rank.sharers +
+                         rank.place * (rank.sharers > 1 ? 1 : 0) + 1;
+    return rank.base + turns * s_.behaviour.issue_seconds;
+  }
+
+  /// The host goes on until it waits for something that has not passed.
+  void proceed(int r) {
+    Rank& rank = ranks_[at(r)];
+    const RankSchedule& schedule = rank.schedule();
+    rank.host_blocked = false;
+    for (; rank.host < schedule.host.size(); ++rank.host) {
+      const HostItem& item = schedule.host[rank.host];
+      if (item.type == HostItem::Type::phase) {
+        rank.marks.push_back({schedule.phases[item.index], host_time(rank, item.submits)});
+        continue;
+      }
+      rank.issued = item.submits;
+      if (rank.lanes[at(static_cast<int>(item.lane))].cursor < item.index) {
+        rank.host_blocked = true;
+        break;
+      }
+      rank.base = host_time(rank, item.submits);
+      rank.first = item.submits;
+    }
+    if (!rank.host_blocked) rank.issued = schedule.submits;
+    for (int lane = 0; lane < kLanes; ++lane) wake(r, lane);
+  }
+
+  /// What the host waits for may have passed.
+  void wake_host(int r, int lane) {
+    Rank& rank = ranks_[at(r)];
+    if (!rank.host_blocked) return;
+    const HostItem& item = rank.schedule().host[rank.host];
+    if (static_cast<int>(item.lane) != lane || rank.lanes[at(lane)].cursor < item.index) return;
+    rank.base = std::max(host_time(rank, item.submits), network_.now()) + s_.behaviour.sync_seconds;
+    rank.first = item.submits;
+    ++rank.host;
+    proceed(r);
+  }
+
+  // ---- lanes -----------------------------------------------------------------------------------
+
+  void wake(int r, int lane) { to_do_.emplace_back(r, lane); }
+
+  void work_off() {
+    while (!to_do_.empty()) {
+      const auto [r, lane] = to_do_.front();
+      to_do_.pop_front();
+      advance(r, lane);
+    }
+  }
+
+  /// Starts what the lane can start now.
+  void advance(int r, int l) {
+    Rank& rank = ranks_[at(r)];
+    LaneState& lane = rank.lanes[at(l)];
+    const RankSchedule& schedule = rank.schedule();
+    const auto& items = schedule.lanes[at(l)];
+    while (!lane.busy && lane.cursor < items.size()) {
+      const LaneItem& item = items[lane.cursor];
+      if (!may_start(rank, item, lane, r, l)) return;
+      switch (item.type) {
+        case LaneItem::Type::wait:
+        case LaneItem::Type::nothing:
+          pass(r, l);
+          break;
+        case LaneItem::Type::work: {
+          const Work& work = schedule.works[item.index];
+          begin(lane);
+          processors_[at(rank.device)].start(work.seconds, work.threads,
+                                             token(Happening::work, r, l));
+          break;
+        }
+        case LaneItem::Type::call:
+          begin(lane);
+          if (s_.library.collective_seconds > 0)
+            network_.at(network_.now() + s_.library.collective_seconds,
+                        token(Happening::call, r, l));
+          else
+            come(r, l);
+          break;
+      }
+    }
+  }
+
+  bool may_start(const Rank& rank, const LaneItem& item, LaneState& lane, int r, int l) {
+    const double now = network_.now();
+    const bool waits = item.type == LaneItem::Type::wait &&
+                       rank.lanes[at(static_cast<int>(item.waits_for))].cursor < item.index;
+    if (item.submits > rank.issued || waits) {  // the host or the other lane will wake this one
+      lane.blocked = true;
+      return false;
+    }
+    if (const double issued_at = host_time(rank, item.submits); issued_at > now) {
+      lane.blocked = true;
+      return later(lane, r, l, issued_at);
+    }
+    const bool runs = item.type == LaneItem::Type::work || item.type == LaneItem::Type::call;
+    if (!runs) return true;
+    if (std::exchange(lane.blocked, false)) lane.not_before = now + s_.behaviour.handover_seconds;
+    return lane.not_before <= now || later(lane, r, l, lane.not_before);
+  }
+
+  /// Asks for a wake-up, once.
+  bool later(LaneState& lane, int r, int l, double time) {
+    if (lane.wake_at != time) network_.at(time, token(Happening::lane, r, l));
+    lane.wake_at = time;
+    return false;
+  }
+
+  void begin(LaneState& lane) {
+    lane.busy = true;
+    lane.begin = network_.now();
+    ++operations_;
+  }
+
+  /// The running item has ended.
+  void complete(int r, int l) {
+    LaneState& lane = ranks_[at(r)].lanes[at(l)];
+    lane.done.push_back({lane.cursor, lane.begin, network_.now()});
+    lane.busy = false;
+    pass(r, l);
+    wake(r, l);
+  }
+
+  /// The item at the cursor is done: others may wait for it.
+  void pass(int r, int l) {
+    Rank& rank = ranks_[at(r)];
+    ++rank.lanes[at(l)].cursor;
+    for (int other = 0; other < kLanes; ++other) {
+      if (other == l) continue;
+      const LaneState& waiting = rank.lanes[at(other)];
+      const auto& items = rank.schedule().lanes[at(other)];
+      if (waiting.busy || waiting.cursor >= items.size()) continue;
+      const LaneItem& item = items[waiting.cursor];
+      if (item.type == LaneItem::Type::wait && static_cast<int>(item.waits_for) == l)
+        wake(r, other);
+    }
+    wake_host(r, l);
+  }
+
+  // ---- collectives -----------------------------------------------------------------------------
+
+  /// A rank's lane comes to the call at its cursor.
+  void come(int r, int l) {
+    Rank& rank = ranks_[at(r)];
+    LaneState& lane = rank.lanes[at(l)];
+    const LaneItem& item = rank.schedule().lanes[at(l)][lane.cursor];
+    const Call& call = rank.schedule().calls[item.index];
+    const std::vector<CallKey> keys = calls_.next(r, call, rank.program->groups[call.group]);
+    lane.open = static_cast<int>(keys.size());
+    for (const CallKey& key : keys) {
+      const int slot = slot_of(key, r, call, rank.schedule().phases[item.phase].in_epoch());
+      const Live& live = live_[at(slot)];
+      live.instance->arrive(live.plan->members.index_of(r), ready_, finished_);
+      follow_up(slot);
+    }
+    if (keys.empty()) complete(r, l);
+  }
+
+  int slot_of(const CallKey& key, int r, const Call& call, bool counted) {
+    const auto [found, is_new] = slots_.try_emplace(key, 0);
+    if (!is_new) return found->second;
+    if (free_slots_.empty()) {
+      free_slots_.push_back(static_cast<int>(live_.size()));
+      live_.emplace_back();
+    }
+    const int slot = found->second = free_slots_.back();
+    free_slots_.pop_back();
+    auto plan = calls_.plan(key, r, call);
+    auto instance = std::make_unique<Instance>(plan->expansion, plan->members.size,
+                                               s_.library.name == "threads");
+    messages_ += static_cast<std::int64_t>(plan->expansion->expansion.messages.size());
+    calls_.count(*plan);
+    live_[at(slot)] = {key, std::move(plan), std::move(instance), counted};
+    return slot;
+  }
+
+  /// Starts the messages that are ready and lets the ranks go that are done.
+  void follow_up(int slot) {
+    const std::vector<int> ready = std::exchange(ready_, {});
+    const std::vector<int> finished = std::exchange(finished_, {});
+    for (const int m : ready) start(slot, m);
+    if (finished.empty()) return;
+    Live& live = live_[at(slot)];
+    const auto plan = live.plan;
+    const int lane = static_cast<int>(live.key.lane);
+    if (live.instance->over()) {
+      slots_.erase(live.key);
+      live = {};
+      free_slots_.push_back(slot);
+    }
+    for (const int i : finished) {
+      const int r = plan->members.rank_of(i);
+      if (--ranks_[at(r)].lanes[at(lane)].open == 0) complete(r, lane);
+    }
+  }
+
+  struct Ends {
+    Traffic::Pair devices;
+    bool by_copy;
+  };
+  Ends ends(const Live& live, const Message& m) const {
+    const int from = ranks_[at(live.plan->members.rank_of(m.from))].device;
+    const int to = ranks_[at(live.plan->members.rank_of(m.to))].device;
+    return {{from, to}, copied(s_, from, to)};
+  }
+  double latency(const Ends& e) const {
+    return s_.library.message_seconds + (e.by_copy ? 0 : traffic_.latency_seconds(e.devices));
+  }
+  double rate(const Ends& e) const {
+    return e.by_copy ? s_.library.copy_bytes_per_second : traffic_.bytes_per_second(e.devices);
+  }
+
+  void start(int slot, int m) {
+    Live& live = live_[at(slot)];
+    const Message& message = live.instance->message(m);
+    Instance::State& state = live.instance->state(m);
+    const Ends e = ends(live, message);
+    const auto [from, to] = e.devices;
+    state.parts = 1;
+    if (e.by_copy) {
+      processors_[at(to)].start(latency(e) + message.bytes / rate(e), 1,
+                                token(Happening::core, slot, m));
+    } else {
+      const double core = message.bytes * s_.library.core_seconds_per_byte;
+      if (core > 0) {
+        state.parts = 3;
+        for (const int device : {from, to})
+          processors_[at(device)].start(core, 1, token(Happening::core, slot, m));
+      }
+      processors_[at(from)].communicates(+1);
+      processors_[at(to)].communicates(+1);
+      if (live.counted) traffic_.begin(e.devices, message.bytes, network_.now());
+      network_.send(from, to, message.bytes, latency(e), token(Happening::arrival, slot, m));
+    }
+    for (const std::int32_t next : live.instance->streamers(m)) {
+      const double first_chunk = std::min(live.instance->message(next).chunk, message.bytes);
+      network_.at(network_.now() + latency(e) + first_chunk / rate(e),
+                  token(Happening::stream, slot, next));
+    }
+  }
+
+  void arrived(int slot, int m) {
+    Live& live = live_[at(slot)];
+    const Ends e = ends(live, live.instance->message(m));
+    processors_[at(e.devices.first)].communicates(-1);
+    processors_[at(e.devices.second)].communicates(-1);
+    if (live.counted) traffic_.end(e.devices, network_.now());
+    part_ended(slot, m);
+  }
+
+  void part_ended(int slot, int m) {
+    Live& live = live_[at(slot)];
+    Instance::State& state = live.instance->state(m);
+    if (--state.parts > 0) return;
+    const Message& message = live.instance->message(m);
+    if (message.streams >= 0) {
+      const Instance::State& source = live.instance->state(message.streams);
+      if (!source.ended) {
+        state.held = true;
+        return;
+      }
+      const double earliest = source.ended_at + last_chunk_seconds(live, message);
+      if (earliest > network_.now()) {
+        network_.at(earliest, token(Happening::release, slot, m));
+        return;
+      }
+    }
+    add_up(slot, m);
+  }
+
+  /// What the last chunk of a streamed message still takes when it has come in.
+  double last_chunk_seconds(const Live& live, const Message& message) const {
+    const Ends e = ends(live, message);
+    return latency(e) + std::min(message.chunk, message.bytes) / rate(e);
+  }
+
+  void add_up(int slot, int m) {
+    const Live& live = live_[at(slot)];
+    const Message& message = live.instance->message(m);
+    if (message.reduced > 0 && s_.library.reduce_bytes_per_second > 0)
+      processors_[at(ends(live, message).devices.second)].start(
+          message.reduced / s_.library.reduce_bytes_per_second, 1, token(Happening::sum, slot, m));
+    else
+      end(slot, m);
+  }
+
+  void end(int slot, int m) {
+    Live& live = live_[at(slot)];
+    live.instance->state(m).ended_at = network_.now();
+    live.instance->end(m, ready_, finished_);
+    for (const std::int32_t next : live.instance->streamers(m))
+      if (live.instance->state(next).held)
+        network_.at(network_.now() + last_chunk_seconds(live, live.instance->message(next)),
+                    token(Happening::release, slot, next));
+    follow_up(slot);
+  }
+
+  // ---- events ----------------------------------------------------------------------------------
+
+  void happen(std::uint64_t token) {
+    const auto what = static_cast<Happening>(token >> (2 * kBits));
+    const auto mask = (std::uint64_t{1} << kBits) - 1;
+    const auto a = static_cast<int>(token >> kBits & mask), b = static_cast<int>(token & mask);
+    tell_progress();
+    switch (what) {
+      case Happening::processor: {
+        std::vector<std::uint64_t> done;
+        processors_[at(a)].on_timer(done);
+        for (const std::uint64_t t : done) happen(t);
+        return;
+      }
+      case Happening::lane:
+        return wake(a, b);
+      case Happening::work:
+        return complete(a, b);
+      case Happening::call:
+        return come(a, b);
+      case Happening::arrival:
+        return arrived(a, b);
+      case Happening::core:
+        return part_ended(a, b);
+      case Happening::stream:
+        live_[at(a)].instance->stream(b, ready_);
+        return follow_up(a);
+      case Happening::release:
+        return add_up(a, b);
+      case Happening::sum:
+        return end(a, b);
+    }
+  }
+
+  void tell_progress() {
+    if (!s_.progress || (++events_ & 0xffff) != 0) return;
+    const double wall = seconds_since_start();
+    fmt::print(stderr, "\rreplaying: {} messages, {} simulated, {:.0f} s   ", messages_,
+               human_seconds(network_.now()), wall);
+    std::fflush(stderr);
+    told_ = true;
+  }
+
+  double seconds_since_start() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  }
+
+  // ---- what came out ---------------------------------------------------------------------------
+
+  void require_finished() const {
+    for (int r = 0; r < s_.ranks(); ++r)
+      for (int l = 0; l < kLanes; ++l) {
+        const Rank& rank = ranks_[at(r)];
+        const auto& items = rank.schedule().lanes[at(l)];
+        const std::uint32_t cursor = rank.lanes[at(l)].cursor;
+        if (cursor < items.size())
+          throw ProgramError(
+              r, cursor,
+              fmt::format("the replay stands still: lane {} waits at item {} of {} ({})",
+                          name_of(static_cast<Lane>(l)), cursor, items.size(),
+                          to_string(rank.schedule().phases[items[cursor].phase])));
+      }
+  }
+
+  Timeline timeline(int r) const {
+    const Rank& rank = ranks_[at(r)];
+    const RankSchedule& schedule = rank.schedule();
+    Timeline timeline{r, {}, rank.marks};
+    for (int l = 0; l < kLanes; ++l)
+      for (const Done& done : rank.lanes[at(l)].done) {
+        const LaneItem& item = schedule.lanes[at(l)][done.item];
+        Span span{static_cast<Lane>(l), {},       false, false, schedule.phases[item.phase],
+                  done.begin,           done.end, 0,     0};
+        if (item.type == LaneItem::Type::work) {
+          const Work& work = schedule.works[item.index];
+          span.kind = schedule.kinds[work.kind];
+          span.flops = work.flops;
+          span.bytes = work.bytes;
+        } else {
+          const Call& call = schedule.calls[item.index];
+          span.kind = schedule.kinds[call.kind];
+          span.bytes = call.received;
+          span.communicates = true;
+          span.crosses_servers = calls_.crosses_servers(rank.program->groups[call.group].group);
+        }
+        timeline.spans.push_back(span);
+      }
+    std::sort(timeline.spans.begin(), timeline.spans.end(),
+              [](const Span& a, const Span& b) { return a.begin < b.begin; });
+    return timeline;
+  }
+
+  int epochs() const {
+    int last = -1;
+    for (const Timeline::Mark& mark : ranks_.front().marks)
+      if (mark.phase.in_epoch()) last = std::max(last, mark.phase.epoch);
+    return last + 1;
+  }
+
+  Replay result() const {
+    if (told_) fmt::print(stderr, "\r\033[K");
+    Replay result;
+    double slowest = -1;
+    int slowest_rank = 0;
+    for (int r = 0; r < s_.ranks(); ++r) {
+      const Timeline all = timeline(r);
+      std::vector<EpochCost> costs;
+      double sum = 0;
+      for (int e = 0; e < epochs(); ++e) {
+        costs.push_back({epoch_seconds(all.marks, e), epoch_breakdown(all, e)});
+        sum += costs.back().seconds;
+      }
+      if (sum > slowest) {
+        slowest = sum;
+        slowest_rank = r;
+      }
+      result.epochs.push_back(std::move(costs));
+    }
+    std::set<int> kept{slowest_rank};
+    for (int r = 0; r < std::min(s_.ranks(), s_.timeline_ranks); ++r) kept.insert(r);
+    for (const int r : kept) result.timelines.push_back(shortened(timeline(r)));
+    result.links = traffic_.use();
+    result.algorithms = calls_.algorithms();
+    result.messages = messages_;
+    result.operations = operations_;
+    result.simulated_seconds = network_.now();
+    result.wall_seconds = seconds_since_start();
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    result.peak_rss_bytes = std::int64_t{usage.ru_maxrss} * 1024;
+    return result;
+  }
+
+  /// Set-up and the first epochs.
+  Timeline shortened(Timeline all) const {
+    std::erase_if(all.spans, [&](const Span& s) { return s.phase.epoch >= s_.timeline_epochs; });
+    return all;
+  }
+
+  const Simulation& s_;
+  Traffic& traffic_;
+  Network& network_;
+  CallBook calls_;
+  std::chrono::steady_clock::time_point began_;
+  std::vector<Processor> processors_;
+  std::vector<Rank> ranks_;
+  std::deque<std::pair<int, int>> to_do_;
+  std::unordered_map<CallKey, int, CallKeyHash> slots_;
+  std::vector<Live> live_;
+  std::vector<int> free_slots_;
+  std::vector<int> ready_, finished_;
+  std::int64_t messages_ = 0, operations_ = 0, events_ = 0;
+  bool told_ = false;
+};
+
+}  // namespace
+
+std::vector<Traffic::Pair> connected_pairs(const Simulation& simulation) {
+  const auto pairs = CallBook(simulation).connected_pairs();
+  return {pairs.begin(), pairs.end()};
+}
+
+Replay replay(const Simulation& simulation, Traffic& traffic, Network& network) {
+  return Replayer(simulation, traffic, network).run();
+}
+
+}  // namespace orrery
