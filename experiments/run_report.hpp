@@ -27,6 +27,9 @@ nlohmann::ordered_json result_json(const Experiment& experiment, const DataFacts
                                    const Placement& placement, const Outcome& outcome,
                                    const Measurement& measured);
 
+/// What a result.json says of time, bytes and memory: its inverse as far as the tables need it.
+Measurement measurement_of(const nlohmann::ordered_json& result);
+
 /// A sweep as one object (sweep.json): the first combination's result, whose label names it, with
 /// all of them under "sweep" and the mean and deviation of the test accuracies; `missing`
 /// combinations were not run.

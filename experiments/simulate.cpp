@@ -23,8 +23,8 @@ using Json = nlohmann::ordered_json;
 using Programs = std::vector<std::shared_ptr<const Program>>;
 
 const Device& device_of(const Experiment& experiment, int rank) {
-  return experiment.cluster->devices[static_cast<std::size_t>(
-      experiment.devices[static_cast<std::size_t>(rank)])];
+  return experiment.cluster
+      ->devices[static_cast<std::size_t>(experiment.devices[static_cast<std::size_t>(rank)])];
 }
 
 Library library_of(const Experiment& experiment, const DeviceProfile& profile) {
@@ -32,10 +32,10 @@ Library library_of(const Experiment& experiment, const DeviceProfile& profile) {
   if (found != profile.libraries.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& [name, library] : profile.libraries) names.push_back(name);
-  throw ConfigError("simulation.library",
-                    fmt::format("the device profile {} knows nothing of \"{}\"; it has: {}",
-                                profile.name, experiment.simulation.library,
-                                fmt::join(names, ", ")));
+  throw ConfigError(
+      "simulation.library",
+      fmt::format("the device profile {} knows nothing of \"{}\"; it has: {}", profile.name,
+                  experiment.simulation.library, fmt::join(names, ", ")));
 }
 
 /// Proves the programs safe; those that ranks share once. Orders of collectives in which ranks
@@ -166,9 +166,9 @@ SimulatedOutcome simulate(const Experiment& experiment, const Problem& problem,
     const auto i = static_cast<std::size_t>(r);
     RankOutcome& rank = result.outcome.ranks[i];
     rank.epochs = replay.epochs[i];
-    rank.summary =
-        summarise(*programs[i], placement, static_cast<int>(r),
-                  [&](const Group& group) { return plan.own_group(group, static_cast<int>(r)); });
+    rank.summary = summarise(*programs[i], placement, static_cast<int>(r), [&](const Group& group) {
+      return plan.own_group(group, static_cast<int>(r));
+    });
     rank.timeline.rank = static_cast<int>(r);
   });
   for (const Timeline& timeline : replay.timelines)

@@ -67,8 +67,8 @@ Replay Simulator::replay(const Simulation& simulation) {
   const auto former = ::signal(SIGPIPE, SIG_IGN);
   Answer kind = Answer::error;
   std::string bytes;
-  const bool answered = write_message(to_, Answer::replay, to_bytes(simulation)) &&
-                        read_message(from_, kind, bytes);
+  const bool answered =
+      write_message(to_, Answer::replay, to_bytes(simulation)) && read_message(from_, kind, bytes);
   ::signal(SIGPIPE, former);
   if (!answered) {
     stop();
