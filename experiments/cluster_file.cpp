@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -13,13 +12,12 @@
 
 #include "core/base/error.hpp"
 #include "experiments/schema.hpp"
+#include "experiments/shipped.hpp"
 #include "experiments/validate_json.hpp"
-#include "experiments/version.hpp"
 
 namespace orrery {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr int kMostNodesOfARange = 4096;
@@ -151,10 +149,12 @@ class Builder {
 
   void add_device(int node, const std::string& type) {
     const Json& numbers = file_["device_types"][type];
-    cluster_.devices.push_back({node, type, numbers.value("profile", type),
-                                numbers["memory_bytes"]["value"].get<std::int64_t>(),
-                                numbers["memory_bytes_per_second"]["value"].get<double>(),
-                                numbers["flops_per_second"]["value"].get<double>()});
+    cluster_.devices.push_back(
+        {node, type, numbers.value("profile", type),
+         numbers["memory_bytes"]["value"].get<std::int64_t>(),
+         numbers["memory_bytes_per_second"]["value"].get<double>(),
+         numbers["flops_per_second"]["value"].get<double>(),
+         numbers.contains("cores") ? numbers["cores"]["value"].get<int>() : 0});
   }
 
   const Json& link_type(const std::string& type, const std::string& path) const {
@@ -305,15 +305,15 @@ Cluster make_cluster(const Json& file, std::optional<int> servers) {
 }
 
 Cluster load_cluster(const std::string& file_or_name, std::optional<int> servers) {
-  const fs::path path = find_file(file_or_name);
+  const std::string path = kClusterFiles.find(file_or_name);
   std::ifstream in(path);
-  if (!in) throw DataError(path.string(), "", "cannot be read");
+  if (!in) throw DataError(path, "", "cannot be read");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const Json file = parse_json(text, path.string());
+  const Json file = parse_json(text, path);
   try {
     return make_cluster(file, servers);
   } catch (ConfigError& error) {
-    error.add_context(path.string());
+    error.add_context(path);
     throw;
   }
 }
@@ -336,5 +336,6 @@ std::vector<std::string> shipped_clusters() {
   std::sort(names.begin(), names.end());
   return names;
 }
+std::vector<std::string> shipped_clusters() { return kClusterFiles.names(); }
 
 }  // namespace orrery

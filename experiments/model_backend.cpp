@@ -3,12 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
-#include <set>
 
 #include "core/cost/cagnet.hpp"
 #include "core/cost/granndis.hpp"
 #include "experiments/model_links.hpp"
+#include "experiments/problem.hpp"
+#include "experiments/simulate.hpp"
 #include "experiments/staged_epoch.hpp"
 
 namespace orrery {
@@ -34,10 +36,12 @@ class Model {
       : in_(input),
         placement_(input.experiment.placement()),
         times_(*input.experiment.cluster, input.experiment.devices, input.library) {
-    std::set<const Program*> seen;
-    for (std::size_t r = 0; r < in_.programs.size(); ++r)
-      if (seen.insert(in_.programs[r].get()).second)
-        ranks_.push_back(rank_epoch(static_cast<int>(r)));
+    std::map<const Program*, std::size_t> seen;
+    for (std::size_t r = 0; r < in_.programs.size(); ++r) {
+      const auto [at, fresh] = seen.emplace(in_.programs[r].get(), ranks_.size());
+      if (fresh) ranks_.push_back(rank_epoch(static_cast<int>(r)));
+      program_.push_back(at->second);
+    }
     slowest_ = &*std::max_element(ranks_.begin(), ranks_.end(), [](const auto& a, const auto& b) {
       return a.breakdown.total() < b.breakdown.total();
     });
@@ -61,7 +65,9 @@ class Model {
     }
     add_gradients();
     add_what_does_not_apply();
-    return {slowest_->breakdown, equations_};
+    ModelOutcome out{slowest_->breakdown, {}, program_, equations_};
+    for (const RankEpoch& rank : ranks_) out.of_program.push_back(rank.breakdown);
+    return out;
   }
 
  private:
@@ -318,13 +324,53 @@ class Model {
   const ModelInput& in_;
   Placement placement_;
   CollectiveTimes times_;
-  std::vector<RankEpoch> ranks_;
+  std::vector<RankEpoch> ranks_;      // of the first rank of each distinct program
+  std::vector<std::size_t> program_;  // of each rank
   const RankEpoch* slowest_ = nullptr;
   Json equations_ = Json::array();
 };
 
+/// How many ranks take turns on each core of a CPU; 1 where there are enough cores.
+double oversubscription(const Experiment& experiment, int threads) {
+  const int device = experiment.devices.front();
+  const int cores = experiment.cluster->devices[static_cast<std::size_t>(device)].cores;
+  const auto ranks = std::count(experiment.devices.begin(), experiment.devices.end(), device);
+  return cores == 0 ? 1.0 : std::max(1.0, static_cast<double>(ranks * threads) / cores);
+}
+
 }  // namespace
 
 ModelOutcome evaluate_model(const ModelInput& input) { return Model(input).outcome(); }
+
+ModelledOutcome model(const Experiment& experiment, const Problem& problem,
+                      const StrategyPlan& plan) {
+  require_trainable(problem);
+  const DeviceProfile profile = profile_of(experiment);
+  const int threads = kernel_threads(experiment);
+  const Programs programs = record_checked(plan, problem, device_capacities(experiment));
+  const double shared = oversubscription(experiment, threads);
+  const auto price = [&](const Op& op, int) { return shared * profile.seconds(op, threads); };
+  const DataFacts facts = problem.facts();
+  const ModelInput input{experiment, facts, plan, programs, price, library_of(experiment, profile)};
+  ModelOutcome out = evaluate_model(input);
+
+  ModelledOutcome result;
+  result.outcome.epochs.push_back({0, std::nullopt, std::nullopt});
+  const auto summary = summaries(programs, plan, experiment.placement());
+  for (std::size_t r = 0; r < programs.size(); ++r) {
+    RankOutcome rank;
+    const Breakdown& breakdown = out.of_program[out.program[r]];
+    rank.epochs.push_back({breakdown.total(), breakdown});
+    rank.summary = summary[r];
+    result.outcome.ranks.push_back(std::move(rank));
+  }
+  result.model = {{"cluster", experiment.cluster->name},
+                  {"profile", profile.name},
+                  {"profile_origin", profile.origin},
+                  {"library", input.library.name},
+                  {"leaves_out", "hosts, contention, waiting for other ranks"}};
+  result.equations = std::move(out.equations);
+  return result;
+}
 
 }  // namespace orrery

@@ -7,6 +7,7 @@
 
 #include "core/runtime/timeline.hpp"
 #include "experiments/config.hpp"
+#include "experiments/execute.hpp"
 #include "experiments/recorded.hpp"
 #include "sim/profile.hpp"
 
@@ -25,7 +26,9 @@ struct ModelInput {
 /// `breakdown` sums to the epoch. `equations` holds an object each: "name", "source", "seconds" or
 /// "bytes" per epoch, and "applies_because"; or "does_not_apply_because".
 struct ModelOutcome {
-  Breakdown breakdown;
+  Breakdown breakdown;                ///< of the slowest rank
+  std::vector<Breakdown> of_program;  ///< of the first rank of each distinct program
+  std::vector<std::size_t> program;   ///< of each rank: its number there
   nlohmann::ordered_json equations;
 };
 
@@ -36,5 +39,19 @@ struct ModelOutcome {
 ///
 /// Errors    those of kernel_seconds; Uncalibrated
 ModelOutcome evaluate_model(const ModelInput& input);
+
+/// What a run on paper leaves behind: the same as a real one, and how it was made.
+struct ModelledOutcome {
+  Outcome outcome;
+  nlohmann::ordered_json model, equations;  ///< of result.json
+};
+
+/// Records the experiment's programs and evaluates the equations with the prices of its devices'
+/// profile.
+///
+/// Errors    as evaluate_model; OutOfMemory (as the device would), ProgramError (the check),
+///           NeedsStructure, ConfigError (no or several profiles; a library the profile has not)
+ModelledOutcome model(const Experiment& experiment, const Problem& problem,
+                      const StrategyPlan& plan);
 
 }  // namespace orrery

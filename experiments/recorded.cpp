@@ -9,16 +9,17 @@
 
 namespace orrery {
 
-Programs record_checked(const StrategyPlan& plan, const Problem& problem) {
+Programs record_checked(const StrategyPlan& plan, const Problem& problem,
+                        const Capacities& capacities) {
   const int epochs = std::min(2, problem.train.epochs);
   Programs programs;
   if (problem.statistics) {
-    programs = record_shared(plan, problem, epochs, {});
+    programs = record_shared(plan, problem, epochs, capacities);
     for (const auto& program : std::set(programs.begin(), programs.end()))
       throw_findings(find_local_problems(*program));
     return programs;
   }
-  auto recorded = record_training(plan, problem, epochs, {});
+  auto recorded = record_training(plan, problem, epochs, capacities);
   check(recorded);
   for (Program& program : recorded)
     programs.push_back(std::make_shared<const Program>(std::move(program)));

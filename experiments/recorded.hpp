@@ -14,8 +14,9 @@ namespace orrery {
 using Programs = std::vector<std::shared_ptr<const Program>>;
 
 /// The checked programs of all ranks for the first epochs (two, or fewer if the run has fewer); of
-/// statistics, ranks of equal structure share theirs.   Errors    ProgramError
-Programs record_checked(const StrategyPlan& plan, const Problem& problem);
+/// statistics, ranks of equal structure share theirs.   Errors    ProgramError; OutOfMemory
+Programs record_checked(const StrategyPlan& plan, const Problem& problem,
+                        const Capacities& capacities = {});
 
 /// What each rank's program amounts to.
 std::vector<Summary> summaries(const Programs& programs, const StrategyPlan& plan,

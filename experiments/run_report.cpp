@@ -85,6 +85,13 @@ std::string table_of(const std::vector<FinishedRun>& runs) {
   Table table(header);
   for (const FinishedRun& run : runs) {
     const Measurement& m = run.measured;
+    if (run.result.contains("out_of_memory")) {
+      std::vector<std::string> row(header.size(), "-");
+      row[0] = row_name(run).second;
+      row[1] = "out of memory";
+      table.add(row);
+      continue;
+    }
     std::vector<std::string> row{row_name(run).second, human_seconds(m.epoch_seconds)};
     for (const Column& c : columns) row.push_back(human_seconds(m.breakdown.*c.part));
     row.push_back(human_bytes(m.internal_bytes + m.external_bytes));
@@ -147,6 +154,12 @@ bool sweeps_only_seeds(const std::vector<FinishedRun>& runs) {
 bool any_interrupted(const std::vector<FinishedRun>& runs) {
   return std::any_of(runs.begin(), runs.end(),
                      [](const FinishedRun& r) { return r.result["interrupted"].get<bool>(); });
+}
+
+/// "as threads", "simulated on dgx-a100": simulated times are called so.
+std::string where(const FinishedRun& run) {
+  if (run.experiment.backend != "sim") return "as " + run.experiment.backend;
+  return "simulated on " + run.experiment.cluster->name;
 }
 
 }  // namespace
@@ -213,6 +226,7 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
 
 Measurement measurement_of(const Json& result) {
   Measurement m;
+  if (result["epoch_seconds"].is_null()) return m;  // it did not fit
   m.epoch_seconds = result["epoch_seconds"];
   const Json& parts = result["breakdown"];
   Breakdown& b = m.breakdown;
@@ -230,6 +244,21 @@ Measurement measurement_of(const Json& result) {
   m.external_bytes = result["bytes"]["external"];
   m.peak_bytes = result["peak_bytes"].get<std::vector<std::int64_t>>();
   return m;
+}
+
+FinishedRun does_not_fit(const Experiment& experiment, const DataFacts& data,
+                         const OutOfMemory& error) {
+  FinishedRun run{experiment, {}, {}};
+  run.measured.peak_bytes.assign(static_cast<std::size_t>(experiment.ranks()), error.capacity);
+  run.result = result_json(experiment, data, experiment.placement(), {}, run.measured);
+  for (const char* key :
+       {"epoch_seconds", "breakdown", "bytes", "received_bytes", "peak_bytes", "kernels"})
+    run.result[key] = nullptr;
+  run.result["out_of_memory"] = {{"tensor", error.tensor},
+                                 {"asked", error.asked},
+                                 {"in_use", error.in_use},
+                                 {"capacity", error.capacity}};
+  return run;
 }
 
 Json sweep_json(const std::vector<FinishedRun>& runs, const std::string& folder,
@@ -257,8 +286,8 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
   const int from = fewest->experiment.ranks(), up_to = most->experiment.ranks();
   const std::string ranks =
       from == up_to ? fmt::format("{}", from) : fmt::format("{} to {}", from, up_to);
-  fmt::print(to, "\n{}: {} rank{} as {}, {} layers, {} epochs\n\n", first.experiment.name, ranks,
-             up_to == 1 ? "" : "s", first.experiment.backend, first.experiment.model.layers,
+  fmt::print(to, "\n{}: {} rank{} {}, {} layers, {} epochs\n\n", first.experiment.name, ranks,
+             up_to == 1 ? "" : "s", where(first), first.experiment.model.layers,
              first.result["epochs"].get<int>());
   fmt::print(to, "{}\n", table_of(runs));
   fmt::print(

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/error.hpp"
 #include "experiments/config.hpp"
 #include "experiments/execute.hpp"
 #include "experiments/measure.hpp"
@@ -29,6 +30,11 @@ nlohmann::ordered_json result_json(const Experiment& experiment, const DataFacts
 
 /// What a result.json says of time, bytes and memory: its inverse as far as the tables need it.
 Measurement measurement_of(const nlohmann::ordered_json& result);
+
+/// A combination that needs more memory than a device has: its result has no times, but
+/// "out_of_memory".
+FinishedRun does_not_fit(const Experiment& experiment, const DataFacts& data,
+                         const OutOfMemory& error);
 
 /// A sweep as one object (sweep.json): the first combination's result, whose label names it, with
 /// all of them under "sweep" and the mean and deviation of the test accuracies; `missing`

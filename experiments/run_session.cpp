@@ -56,29 +56,16 @@ std::filesystem::path result_folder(const RunOptions& options, const Experiment&
   return default_result_folder(first.name);
 }
 
-/// What came of the combinations so far.
-struct Results {
-  std::vector<FinishedRun> runs;
-  std::vector<nlohmann::ordered_json> out_of_memory;  ///< of a sweep: lines of its log
-  std::size_t missing = 0;
-};
-
 /// Tells about all runs: tables, sweep.json, the JSON line.
-void report_all(const Results& all, bool sweep, const ResultFolder& results,
-                const RunOptions& options) {
-  std::FILE* to = options.json ? stderr : stdout;
-  const std::string folder = results.path().string();
-  nlohmann::ordered_json out = nlohmann::ordered_json::object();
-  if (!all.runs.empty())
-    out = sweep ? sweep_json(all.runs, folder, all.missing) : all.runs.front().result;
-  if (options.sweep) out["out_of_memory"] = all.out_of_memory;
-  if (sweep) results.write("sweep.json", out.dump(2) + "\n");
-  if (!options.json || !options.quiet) {
-    if (!all.runs.empty()) print_report(all.runs, folder, options.file, to);
-    for (const auto& line : all.out_of_memory)
-      fmt::print(to, "{}: {}\n", line["label"].get<std::string>(),
-                 line["out_of_memory"].get<std::string>());
+void report_all(const std::vector<FinishedRun>& runs, std::size_t missing, bool sweep,
+                const ResultFolder& results, const RunOptions& options) {
+  nlohmann::ordered_json out = runs.front().result;
+  if (sweep) {
+    out = sweep_json(runs, results.path().string(), missing);
+    results.write("sweep.json", out.dump(2) + "\n");
   }
+  if (!options.json || !options.quiet)
+    print_report(runs, results.path().string(), options.file, options.json ? stderr : stdout);
   if (options.json) fmt::print("{}\n", out.dump());
 }
 
@@ -102,13 +89,11 @@ std::vector<bool> done_before(const std::vector<Experiment>& experiments, const 
   return list;
 }
 
-/// Takes a combination's line of the log for its result.
-void take(const Experiment& experiment, nlohmann::ordered_json line, Results& all) {
-  line["label"] = experiment.label;
-  if (line.contains("out_of_memory")) return all.out_of_memory.push_back(std::move(line));
-  nlohmann::ordered_json result = std::move(line["result"]);
+/// A combination's line of the log as its result.
+FinishedRun taken_from(const nlohmann::ordered_json& line, const Experiment& experiment) {
+  nlohmann::ordered_json result = line["result"];
   result["label"] = experiment.label;
-  all.runs.push_back({experiment, measurement_of(result), std::move(result)});
+  return {experiment, measurement_of(result), std::move(result)};
 }
 
 /// What finished before a failure is reported all the same. `results`: on the process that leads;
@@ -119,14 +104,14 @@ void run_experiments(const std::vector<Experiment>& experiments, const ResultFol
   const auto names = folder_names(experiments);
   const auto done = done_before(experiments, log, job);
   SweepProgress progress(done, log != nullptr && !options.quiet);
-  Runner runner({options.quiet, options.resume, &stop_requested}, job);
-  Results all;
-  all.missing = experiments.size();
+  Runner runner({options.quiet, options.resume, options.sweep, &stop_requested}, job);
+  std::vector<FinishedRun> runs;
+  std::size_t missing = experiments.size();
   std::exception_ptr failure;
   for (std::size_t i = 0; i < experiments.size() && !failure; ++i) try {
       if (done[i]) {
-        if (log != nullptr) take(experiments[i], *log->find(experiments[i]), all);
-        --all.missing;
+        if (log != nullptr) runs.push_back(taken_from(*log->find(experiments[i]), experiments[i]));
+        --missing;
         continue;
       }
       const bool stop = stop_requested;
@@ -136,30 +121,20 @@ void run_experiments(const std::vector<Experiment>& experiments, const ResultFol
         own.emplace(results->path() / names[i],
                     options.sweep ? Existing::overwrite : options.existing());
       auto run = runner.run(experiments[i], own ? &*own : results);
-      --all.missing;
+      --missing;
       if (!run) continue;
       if (log != nullptr && !run->result["interrupted"].get<bool>()) {
         log->append(experiments[i], {{"result", run->result}});
         progress.finished(experiments[i].label);
       }
-      all.runs.push_back(std::move(*run));
+      runs.push_back(std::move(*run));
     } catch (const std::exception& error) {
-      // In a sweep that is a result like another. (Over MPI it has ended the job.)
-      if (dynamic_cast<const OutOfMemory*>(&error) != nullptr && log != nullptr &&
-          job.world == nullptr) {
-        log->append(experiments[i], {{"out_of_memory", error.what()}});
-        take(experiments[i], *log->find(experiments[i]), all);
-        progress.finished(experiments[i].label);
-        --all.missing;
-        continue;
-      }
       failure = std::current_exception();
       if (sweep && i > 0) failure = with_label(error, experiments[i].label);
     }
   if (results != nullptr) {
-    const bool any = !all.runs.empty() || !all.out_of_memory.empty();
-    if (!any && !failure) throw Error("interrupted before the first run began");
-    if (any) report_all(all, sweep, *results, options);
+    if (runs.empty() && !failure) throw Error("interrupted before the first run began");
+    if (!runs.empty()) report_all(runs, missing, sweep, *results, options);
   }
   if (failure) std::rethrow_exception(failure);
 }

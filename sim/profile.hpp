@@ -36,25 +36,30 @@ struct PriceTable {
   double fit_error = 0;  ///< mean relative error of interpolation at points that were left out
 };
 
-/// A roofline: seconds = launch + max(flops / (peak · efficiency), bytes / (peak · efficiency)).
+/// A roofline: seconds = launch + max(flops / (peak · efficiency), bytes / (peak · efficiency));
+/// the bytes of a sparse product are told in roofline.hpp.
 struct Roofline {
-  double flops_per_second = 0, bytes_per_second = 0;  ///< peaks
+  double flops_per_second = 0, bytes_per_second = 0;   ///< peaks
+  double cache_bytes = 0, cache_bytes_per_second = 0;  ///< last level: size and peak rate
   struct Efficiency {
     double flops = 1, bytes = 1;
   };
-  std::map<std::string, Efficiency> by_kind;  ///< stated per kind of operation
-  double launch_seconds = 0;                  ///< of every kernel on the device
+  /// Stated per kind of operation: by price key ("gemm/transpose_a"), else by kind ("gemm").
+  std::map<std::string, Efficiency> by_kind;
+  double launch_seconds = 0;  ///< of every kernel on the device, also of one without work
 };
 
 /// One kind of device.
 class DeviceProfile {
  public:
   std::string name;
-  std::string origin;                        ///< "measured" or "derived"
-  std::string source;                        ///< when, on what, or from which figures
-  std::map<std::string, PriceTable> tables;  ///< by kind; one that is here goes before the roofline
+  std::string origin;  ///< "measured" or "derived"
+  std::string source;  ///< when, on what, or from which figures
+  /// By price key (price_point.hpp); one that is here goes before the roofline.
+  std::map<std::string, PriceTable> tables;
   Roofline roofline;
-  /// Multiplies the price of a kind: a rate that was fitted, and said so in the result.
+  /// Multiplies the price of a key, else of a kind, and of all by "*": a rate that was fitted, and
+  /// said so in the result.
   std::map<std::string, double> scale;
 
   double issue_seconds = 0;     ///< of the host for every submit

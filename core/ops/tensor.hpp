@@ -81,7 +81,9 @@ struct Sparse {
   std::uint32_t id = 0;
   Shape shape;
   std::int64_t nnz = 0;
-  float skew = 1;  ///< largest row divided by the mean one: what a product's time depends on
+  // What a product's time depends on, besides sizes:
+  float skew = 1;   ///< largest row divided by the mean one
+  float reuse = 1;  ///< column_reuse(): 1 for random columns, and where only counts are known
   /// Bytes on the device: 8 per row offset, 4 per column number.
   std::int64_t bytes() const { return (shape.rows + 1) * 8 + nnz * 4; }
   bool operator==(const Sparse&) const = default;

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "core/base/error.hpp"
+#include "core/graph/reuse.hpp"
 
 namespace orrery {
 namespace {
@@ -42,6 +43,7 @@ Sparse Recorder::declare(Lane lane, Pattern pattern, std::string_view name) {
     s.shape = {(*csr)->rows, (*csr)->cols};
     s.nnz = (*csr)->nnz();
     s.skew = skew_of(**csr);
+    s.reuse = static_cast<float>(column_reuse(**csr));
   } else {
     const auto& counts = std::get<Counts>(pattern);
     s.shape = {counts.rows, counts.cols};

@@ -9,6 +9,8 @@
 // tens. Entries are rounded so that those of a block of rows sum to its share, rounded.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/model/adjacency.hpp"
@@ -17,15 +19,18 @@
 namespace orrery {
 namespace {
 
-/// The largest of n independent Poisson counts of this mean: what is reached once in n, where the
-/// probability of k or more is exp(−(k·ln(k/mean) − k + mean)).   Source    Chernoff's bound
+/// The largest of n independent Poisson counts of this mean: the count whose probability is 1/n,
+/// with Stirling's formula for its factorial; at least the mean.
 double largest_poisson(double n, double mean) {
   const double once = std::log(std::max(n, 1.0));
-  // Between the mean and Bernstein's weaker bound.
+  const auto rarity = [&](double k) {
+    return k * std::log(k / mean) - k + mean + std::log(2 * std::numbers::pi * k) / 2;
+  };
+  // Above the mean, and below what Bernstein's inequality allows.
   double low = mean, high = mean + 2 * once / 3 + std::sqrt(2 * once * mean);
   for (int i = 0; i < 50; ++i) {
     const double k = (low + high) / 2;
-    (k * std::log(k / mean) - k + mean < once ? low : high) = k;
+    (rarity(k) < once ? low : high) = k;
   }
   return high;
 }

@@ -129,10 +129,10 @@ TEST(Refusal, OfCombinations) {
             "dataset.mixing: only goes with \"generate\": communities");
   EXPECT_EQ(refusal_of("dataset.symmetric=true"), "dataset.symmetric: only goes with \"path\"");
   EXPECT_EQ(refusal_of("dataset.path=cora"),
-            "dataset: \"path\", \"generate\" and \"parts\" exclude each other");
+            "dataset: \"path\", \"generate\", \"parts\" and \"statistics\" exclude each other");
   EXPECT_EQ(refusal_of("dataset={}"),
-            "dataset: needs \"path\" (read), \"generate\" (make up) or \"parts\" (written by "
-            "orrery partition)");
+            "dataset: needs \"path\" (read), \"generate\" (make up), \"parts\" (written by orrery "
+            "partition) or \"statistics\" (counts alone, nothing to train on)");
   EXPECT_EQ(refusal_of(R"(dataset.features={"random": 3})"),
             "dataset.features: with \"generate\" expected the width, an integer");
   EXPECT_EQ(refusal_of("partition.method=file"),

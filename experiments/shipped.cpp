@@ -1,0 +1,48 @@
+#include "experiments/shipped.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/error.hpp"
+#include "experiments/validate_json.hpp"
+#include "experiments/version.hpp"
+
+namespace orrery {
+
+namespace fs = std::filesystem;
+
+std::string ShippedFiles::path() const {
+  return fs::is_directory(folder) ? std::string(folder) : (fs::path(kSourceRoot) / folder).string();
+}
+
+std::vector<std::string> ShippedFiles::names() const {
+  std::vector<std::string> list;
+  if (fs::is_directory(path()))
+    for (const auto& entry : fs::directory_iterator(path()))
+      if (entry.path().extension() == ".json" && entry.path().stem() != kThisMachine)
+        list.push_back(entry.path().stem().string());
+  std::sort(list.begin(), list.end());
+  return list;
+}
+
+std::string ShippedFiles::find(const std::string& file_or_name) const {
+  if (fs::is_regular_file(file_or_name)) return file_or_name;
+  const fs::path shipped = fs::path(path()) / (file_or_name + ".json");
+  if (file_or_name.find('/') == std::string::npos && fs::is_regular_file(shipped))
+    return shipped.string();
+  if (file_or_name == kThisMachine)
+    throw ConfigError(
+        file_or_name,
+        fmt::format("this machine has no {} yet: run ./orrery calibrate first", what));
+  const auto known = names();
+  const std::string close = nearest(fs::path(file_or_name).stem().string(), known);
+  throw ConfigError(
+      file_or_name,
+      fmt::format("no such {}.{} Those that ship: {}", what,
+                  close.empty() ? "" : " Did you mean \"" + close + "\"?", fmt::join(known, ", ")));
+}
+
+}  // namespace orrery

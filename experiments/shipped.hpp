@@ -1,0 +1,29 @@
+// Files that are asked for by path or, of those that ship in configs/, by name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace orrery {
+
+/// The name under which `orrery calibrate` leaves what it measured.
+inline constexpr const char* kThisMachine = "this-machine";
+
+/// A folder of files that ship.
+struct ShippedFiles {
+  const char* folder;  ///< "configs/clusters"
+  const char* what;    ///< "cluster file", for messages
+
+  /// The folder below the working directory, else that of the source tree.
+  std::string path() const;
+  /// Sorted, without what `orrery calibrate` wrote.
+  std::vector<std::string> names() const;
+  /// FILE if there is one, else the NAME.json that ships.
+  /// Errors    ConfigError with the nearest name, or the advice to calibrate
+  std::string find(const std::string& file_or_name) const;
+};
+
+inline constexpr ShippedFiles kClusterFiles{"configs/clusters", "cluster file"};
+inline constexpr ShippedFiles kDeviceFiles{"configs/devices", "device profile"};
+
+}  // namespace orrery

@@ -1,0 +1,53 @@
+#include "sim/profile.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+
+#include "core/base/error.hpp"
+#include "sim/price_point.hpp"
+#include "sim/price_table.hpp"
+#include "sim/roofline.hpp"
+
+namespace orrery {
+namespace {
+
+/// The entry of a key, else of its kind.
+template <class Value>
+const Value* entry(const std::map<std::string, Value>& by_kind, std::string_view key) {
+  if (const auto exact = by_kind.find(std::string(key)); exact != by_kind.end())
+    return &exact->second;
+  const auto kind = by_kind.find(std::string(key.substr(0, key.find('/'))));
+  return kind == by_kind.end() ? nullptr : &kind->second;
+}
+
+double look_up(const PriceTable& table, const PricePoint& point, int threads) {
+  std::array<double, 8> at{};
+  std::size_t axes = 0;
+  for (const PriceTable::Axis& axis : table.axes)
+    at[axes++] = axis.name == "threads" ? threads : point.at(axis.name).value();
+  return interpolate(table, {at.data(), axes});
+}
+
+}  // namespace
+
+double DeviceProfile::seconds(const Op& op, int threads) const {
+  const PricePoint point = price_point(op);
+  double factor = 1;
+  if (!scale.empty()) {
+    if (const auto all = scale.find("*"); all != scale.end()) factor *= all->second;
+    if (const double* own = entry(scale, point.key)) factor *= *own;
+  }
+  const auto table = tables.find(std::string(point.key));
+  const Roofline::Efficiency* efficiency = entry(roofline.by_kind, point.key);
+  if (table == tables.end() && efficiency == nullptr)
+    throw Uncalibrated(
+        fmt::format("device profile \"{}\" has no price for {}: give it a table or an efficiency "
+                    "of \"{}\", or calibrate",
+                    name, to_string(op), point.key));
+  if (point.empty) return factor * roofline.launch_seconds;
+  if (table != tables.end()) return factor * look_up(table->second, point, threads);
+  return factor * roofline_seconds(op, roofline, *efficiency);
+}
+
+}  // namespace orrery
