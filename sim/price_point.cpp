@@ -19,7 +19,11 @@ PricePoint by_elements(std::string_view key, const Tensor& t) {
 std::string_view key_of(const Load& op) {
   constexpr std::string_view names[] = {"load/features", "load/labels", "load/indices",
                                         "load/values", "load/weights"};
-  static_assert(std::variant_size_v<Source> == std::size(names));
+  static_assert(std::variant_size_v<Source> == std::size(names) + 1);
+  if (const auto* unknown = std::get_if<Unknown>(&op.from))  // priced as what it stands for
+    return *std::find_if(std::begin(names), std::end(names), [&](std::string_view name) {
+      return name.substr(name.find('/') + 1) == unknown->what;
+    });
   return names[op.from.index()];
 }
 PricePoint point(const Load& op) { return by_size(key_of(op), op.to); }
