@@ -277,21 +277,6 @@ class Builder {
   std::set<std::tuple<int, int, std::string>> linked_;  // ends and type
 };
 
-fs::path shipped_folder() {
-  const fs::path here = "configs/clusters";
-  return fs::is_directory(here) ? here : fs::path(kSourceRoot) / here;
-}
-
-fs::path find_file(const std::string& file_or_name) {
-  if (const auto found = find_cluster(file_or_name)) return *found;
-  const auto known = shipped_clusters();
-  const std::string close = nearest(fs::path(file_or_name).stem().string(), known);
-  throw ConfigError(
-      file_or_name,
-      fmt::format("no such cluster file.{} Clusters that ship: {}",
-                  close.empty() ? "" : " Did you mean \"" + close + "\"?", fmt::join(known, ", ")));
-}
-
 }  // namespace
 
 Cluster make_cluster(const Json& file, std::optional<int> servers) {
@@ -318,24 +303,6 @@ Cluster load_cluster(const std::string& file_or_name, std::optional<int> servers
   }
 }
 
-std::optional<std::string> find_cluster(const std::string& file_or_name) {
-  const fs::path asked = file_or_name;
-  if (fs::is_regular_file(asked)) return file_or_name;
-  const bool named = !asked.has_parent_path(), shipped = asked.parent_path() == "configs/clusters";
-  const fs::path file =
-      shipped_folder() / (named ? fs::path(file_or_name + ".json") : asked.filename());
-  if ((named || shipped) && fs::is_regular_file(file)) return file.string();
-  return std::nullopt;
-}
-
-std::vector<std::string> shipped_clusters() {
-  std::vector<std::string> names;
-  if (fs::is_directory(shipped_folder()))
-    for (const auto& entry : fs::directory_iterator(shipped_folder()))
-      if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
 std::vector<std::string> shipped_clusters() { return kClusterFiles.names(); }
 
 }  // namespace orrery

@@ -25,10 +25,6 @@ Cluster make_cluster(const nlohmann::ordered_json& file, std::optional<int> serv
 /// Errors    as make_cluster, each naming the file; ConfigError for an unknown name
 Cluster load_cluster(const std::string& file_or_name, std::optional<int> servers = {});
 
-/// The file that load_cluster() would read: FILE itself, the shipped NAME, or a shipped file by its
-/// path in the sources ("configs/clusters/dgx-1.json").
-std::optional<std::string> find_cluster(const std::string& file_or_name);
-
 /// Names of the clusters that ship, sorted.
 std::vector<std::string> shipped_clusters();
 

@@ -9,6 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "experiments/cluster_file.hpp"
+#include "experiments/shipped.hpp"
 
 namespace orrery {
 namespace {
@@ -61,7 +62,8 @@ std::vector<int> first(int number) {
 
 const Cluster& cluster_of(Json& keys, const fs::path& folder, ClusterCache& cache) {
   std::string file = keys["file"];
-  if (!find_cluster(file) && fs::path(file).is_relative() && fs::is_regular_file(folder / file)) {
+  if (!kClusterFiles.look_up(file) && fs::path(file).is_relative() &&
+      fs::is_regular_file(folder / file)) {
     file = fs::absolute(folder / file).lexically_normal().string();
     keys["file"] = file;
   }

@@ -28,11 +28,18 @@ std::vector<std::string> ShippedFiles::names() const {
   return list;
 }
 
+std::optional<std::string> ShippedFiles::look_up(const std::string& file_or_name) const {
+  const fs::path asked = file_or_name;
+  if (fs::is_regular_file(asked)) return file_or_name;
+  const bool named = !asked.has_parent_path();
+  if (!named && asked.parent_path() != folder) return std::nullopt;
+  const fs::path file =
+      fs::path(path()) / (named ? fs::path(file_or_name + ".json") : asked.filename());
+  return fs::is_regular_file(file) ? std::optional(file.string()) : std::nullopt;
+}
+
 std::string ShippedFiles::find(const std::string& file_or_name) const {
-  if (fs::is_regular_file(file_or_name)) return file_or_name;
-  const fs::path shipped = fs::path(path()) / (file_or_name + ".json");
-  if (file_or_name.find('/') == std::string::npos && fs::is_regular_file(shipped))
-    return shipped.string();
+  if (const auto found = look_up(file_or_name)) return *found;
   if (file_or_name == kThisMachine)
     throw ConfigError(
         file_or_name,

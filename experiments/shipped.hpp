@@ -1,6 +1,7 @@
 // Files that are asked for by path or, of those that ship in configs/, by name.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,10 @@ struct ShippedFiles {
   std::string path() const;
   /// Sorted, without what `orrery calibrate` wrote.
   std::vector<std::string> names() const;
-  /// FILE if there is one, else the NAME.json that ships.
+  /// FILE if there is one, else the NAME.json that ships, also as "configs/clusters/NAME.json" in
+  /// another working directory; nothing if there is neither.
+  std::optional<std::string> look_up(const std::string& file_or_name) const;
+  /// The same.
   /// Errors    ConfigError with the nearest name, or the advice to calibrate
   std::string find(const std::string& file_or_name) const;
 };

@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "core/base/error.hpp"
-#include "experiments/cluster_file.hpp"
+#include "experiments/shipped.hpp"
 
 namespace orrery {
 namespace {
@@ -40,9 +40,15 @@ std::string text_of(const fs::path& file) {
 
 std::string config_hash(const Experiment& experiment) {
   std::string text = experiment.resolved.dump();
-  if (experiment.cluster)
-    if (const auto file = find_cluster(experiment.resolved["cluster"]["file"]))
-      text += text_of(*file);
+  if (experiment.cluster) {
+    const auto add = [&](const ShippedFiles& files, const std::string& name) {
+      if (const auto file = files.look_up(name)) text += text_of(*file);
+    };
+    add(kClusterFiles, experiment.resolved["cluster"]["file"]);
+    const auto device = static_cast<std::size_t>(experiment.devices.front());
+    const std::string& own = experiment.simulation.profile;
+    add(kDeviceFiles, own.empty() ? experiment.cluster->devices[device].profile : own);
+  }
   return fmt::format("{:016x}", hash_of(text));
 }
 
