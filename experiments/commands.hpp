@@ -20,6 +20,9 @@ std::string with_advice(const OutOfMemory& error);
 /// prints a table.
 void add_run_command(CLI::App& app, int& exit_code);
 
+/// `orrery sweep FILE`: the same, but skips what an earlier start has done.
+void add_sweep_command(CLI::App& app, int& exit_code);
+
 /// `orrery plan FILE`: records what would run and prints operations, FLOPs, bytes, memory, and
 /// whether it fits.
 void add_plan_command(CLI::App& app, int& exit_code);

@@ -199,6 +199,10 @@ std::vector<std::string> kinds_in(const std::variant<Ops...>*) {
   return {std::string(Ops::kKind)...};
 }
 
+bool contains(const std::vector<std::string>& list, const std::string& word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
 /// What a simulation needs, and what only a simulation has.
 void complete_simulation(Json& root) {
   const Json& c = root["cluster"];
@@ -222,7 +226,7 @@ void complete_simulation(Json& root) {
                                                        s["epochs"].dump(), epochs));
   const auto kinds = kinds_in(static_cast<const Op*>(nullptr));
   for (const auto& [kind, factor] : s["scale"].items())
-    if (kind != "*" && std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+    if (kind != "*" && !contains(kinds, kind.substr(0, kind.find('/')))) {
       const std::string close = nearest(kind, kinds);
       throw ConfigError("simulation.scale." + kind,
                         fmt::format("unknown operation.{} Known: *, {}",

@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
       "Example: orrery run configs/quickstart.json");
   int exit_code = 0;
   add_run_command(app, exit_code);
+  add_sweep_command(app, exit_code);
   add_plan_command(app, exit_code);
   add_partition_command(app, exit_code);
   add_dataset_command(app, exit_code);
@@ -61,7 +62,8 @@ int main(int argc, char** argv) {
   add_report_command(app);
   add_figure_command(app);
   // What is not run by all ranks together is done by the first.
-  if (launch_from_environment().rank > 0 && argc > 1 && argv[1] != std::string("run")) return 0;
+  const std::string word = argc > 1 ? argv[1] : "run";
+  if (launch_from_environment().rank > 0 && word != "run" && word != "sweep") return 0;
   try {
     if (argc > 1) require_known(app, argv[1]);
     app.parse(argc, argv);

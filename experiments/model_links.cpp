@@ -104,6 +104,31 @@ std::optional<cost::Links> direct_links(const Cluster& cluster, const std::vecto
   return pairs ? pairs : to_one_switch(cluster, devices);
 }
 
+double external_rate_per_device(const Cluster& cluster, const std::vector<int>& devices) {
+  std::vector<int> here, there;
+  for (const int device : devices) {
+    const int server = cluster.server_of(device);
+    if (server == cluster.server_of(devices.front()))
+      here.push_back(device);
+    else if (there.empty() || server == cluster.server_of(there.front()))
+      there.push_back(device);
+  }
+  if (there.empty()) return 0;
+  const Router router(cluster);
+  std::vector<Route> routes;
+  std::map<std::pair<int, bool>, int> users;
+  for (std::size_t i = 0; i < here.size(); ++i) {
+    routes.push_back(router.between(here[i], there[i % there.size()]));
+    for (const Hop& hop : routes.back().hops) ++users[{hop.link, hop.forward}];
+  }
+  double least = routes.front().bytes_per_second;
+  for (const Route& route : routes)
+    for (const Hop& hop : route.hops)
+      least = std::min(least, cluster.links[static_cast<std::size_t>(hop.link)].bytes_per_second /
+                                  users.at({hop.link, hop.forward}));
+  return least;
+}
+
 CollectiveTimes::CollectiveTimes(const Cluster& cluster, const std::vector<int>& devices,
                                  const Library& library)
     : cluster_(cluster),
@@ -153,8 +178,7 @@ double CollectiveTimes::links_of(const Group& group) {
       .first->second;
 }
 
-double CollectiveTimes::seconds(const Op& op, int rank) {
-  const Group group = *group_of(op);
+double CollectiveTimes::seconds(const Op& op, const Group& group, int rank) {
   if (group.size == 1) return 0;
   const auto q = static_cast<double>(group.size);
   AlphaBeta cost;

@@ -23,6 +23,10 @@ struct AlphaBeta {
   double seconds_per_message = 0, seconds_per_byte = 0;
 };
 
+/// Bytes per second that a device has to another server when all devices of its server send at
+/// once; 0 where all ranks are on one server.
+double external_rate_per_device(const Cluster& cluster, const std::vector<int>& devices);
+
 /// Prices collectives by closed forms.
 class CollectiveTimes {
  public:
@@ -34,14 +38,14 @@ class CollectiveTimes {
   ///           copies
   AlphaBeta between(const Group& group);
 
-  /// By the number of links, where there are any: a broadcast takes bytes / (links · rate), a ring
-  /// of q 2(q − 1)/q of that; else by latency and rate: a broadcast by tree lg q · α + β · bytes, a
-  /// ring 2(q − 1) · α + 2(q − 1)/q · β · bytes, an all-to-all (q − 1) · α + β · the more of bytes
-  /// sent and received.
+  /// Of one collective of `group`, on a rank of it. By the number of links, where there are any: a
+  /// broadcast takes bytes / (links · rate), a ring of q 2(q − 1)/q of that; else by latency and
+  /// rate: a broadcast by tree lg q · α + β · bytes, a ring 2(q − 1) · α + 2(q − 1)/q · β · bytes,
+  /// an all-to-all (q − 1) · α + β · the more of bytes sent and received.
   ///
   /// Source    MG-GCN section 5.1; CAGNET's α-β model
-  /// Departs   no contention, no waiting for each other
-  double seconds(const Op& op, int rank);
+  /// Departs   an all-to-all moves its bytes at the rate of a broadcast; no contention, no waiting for each other
+  double seconds(const Op& op, const Group& group, int rank);
 
   const std::optional<cost::Links>& links() const { return links_; }
 

@@ -62,7 +62,8 @@ std::vector<int> first(int number) {
 
 const Cluster& cluster_of(Json& keys, const fs::path& folder, ClusterCache& cache) {
   std::string file = keys["file"];
-  if (!kClusterFiles.look_up(file) && fs::path(file).is_relative() && fs::is_regular_file(folder / file)) {
+  if (!kClusterFiles.look_up(file) && fs::path(file).is_relative() &&
+      fs::is_regular_file(folder / file)) {
     file = fs::absolute(folder / file).lexically_normal().string();
     keys["file"] = file;
   }

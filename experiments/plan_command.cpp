@@ -7,14 +7,12 @@
 #include <set>
 
 #include "core/base/error.hpp"
-#include "core/base/parallel.hpp"
 #include "core/base/units.hpp"
-#include "core/runtime/check.hpp"
-#include "core/runtime/summary.hpp"
 #include "core/strategy/record.hpp"
 #include "core/strategy/train.hpp"
 #include "experiments/commands.hpp"
 #include "experiments/problem.hpp"
+#include "experiments/recorded.hpp"
 #include "experiments/table.hpp"
 
 namespace orrery {
@@ -160,37 +158,6 @@ Json rank_json(const Summary& summary) {
   rank["setup"] = stage_json(summary.setup);
   rank["evaluation"] = stage_json(summary.evaluation);
   return rank;
-}
-
-using Programs = std::vector<std::shared_ptr<const Program>>;
-
-/// The checked programs of all ranks; of statistics, ranks of equal structure share theirs.
-Programs record_checked(const StrategyPlan& plan, const Problem& problem) {
-  const int epochs = std::min(2, problem.train.epochs);
-  Programs programs;
-  if (problem.statistics) {
-    programs = record_shared(plan, problem, epochs, {});
-    for (const auto& program : std::set(programs.begin(), programs.end()))
-      throw_findings(find_local_problems(*program));
-    return programs;
-  }
-  auto recorded = record_training(plan, problem, epochs, {});
-  check(recorded);
-  for (Program& program : recorded)
-    programs.push_back(std::make_shared<const Program>(std::move(program)));
-  return programs;
-}
-
-std::vector<Summary> summaries(const Programs& programs, const StrategyPlan& plan,
-                               const Placement& placement) {
-  std::vector<Summary> ranks(programs.size());
-  parallel_for(static_cast<std::int64_t>(ranks.size()), 1, [&](std::int64_t i, std::int64_t) {
-    const auto rank = static_cast<int>(i);
-    ranks[static_cast<std::size_t>(i)] =
-        summarise(*programs[static_cast<std::size_t>(i)], placement, rank,
-                  [&](const Group& group) { return plan.own_group(group, rank); });
-  });
-  return ranks;
 }
 
 Json plan_one(const Experiment& experiment, DatasetCache& datasets, const Options& options) {

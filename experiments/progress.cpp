@@ -58,4 +58,20 @@ void ProgressBar::update(int done, std::optional<double> loss,
   std::fflush(stderr);
 }
 
+SweepProgress::SweepProgress(const std::vector<bool>& done, bool enabled)
+    : total_(done.size()),
+      before_(static_cast<std::size_t>(std::count(done.begin(), done.end(), true))),
+      enabled_(enabled) {}
+
+void SweepProgress::finished(const std::string& label) {
+  ++now_;
+  if (!enabled_) return;
+  const std::size_t left = total_ - before_ - now_;
+  const double each =
+      std::chrono::duration<double>(Clock::now() - start_).count() / static_cast<double>(now_);
+  fmt::print(
+      stderr, "[{}/{}] {}{}\n", before_ + now_, total_, label,
+      left == 0 ? "" : fmt::format("  {} left", human_seconds(each * static_cast<double>(left))));
+}
+
 }  // namespace orrery

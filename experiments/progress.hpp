@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace orrery {
 
@@ -23,6 +24,19 @@ class ProgressBar {
   int total_;
   bool enabled_, terminal_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), drawn_;
+};
+
+/// A line on standard error for every finished combination of a sweep, with what is left.
+class SweepProgress {
+ public:
+  /// `done`: of each combination, whether an earlier start has done it. `enabled` false: silent.
+  SweepProgress(const std::vector<bool>& done, bool enabled);
+  void finished(const std::string& label);
+
+ private:
+  std::size_t total_, before_, now_ = 0;
+  bool enabled_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace orrery

@@ -1,252 +1,13 @@
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <csignal>
-#include <exception>
-#include <fstream>
 #include <memory>
-#include <set>
-#include <thread>
 
 #include "core/base/error.hpp"
 #include "experiments/commands.hpp"
-#include "experiments/job_script.hpp"
-#include "experiments/launch.hpp"
-#include "experiments/problem.hpp"
-#include "experiments/runner.hpp"
+#include "experiments/run_session.hpp"
 
 namespace orrery {
-namespace {
-
-std::atomic<bool> stop_requested{false}, ended_from_outside{false};
-
-/// The first Ctrl-C (or a batch system's SIGUSR1) asks for an orderly end, the second ends at once.
-extern "C" void on_signal(int) {
-  if (stop_requested.exchange(true)) _exit(130);
-}
-/// In an MPI job SIGTERM comes from mpirun, which ends the others when one rank has died.
-extern "C" void on_end(int) {
-  stop_requested = true;
-  ended_from_outside = true;
-}
-
-struct Options {
-  std::string file, backend, out, print_job;
-  std::vector<std::string> overrides;
-  bool json = false, quiet = false, force = false, resume = false;
-
-  Existing existing() const {
-    return resume ? Existing::resume : force ? Existing::overwrite : Existing::refuse;
-  }
-};
-
-/// A folder name for each combination: its label where that is a plain and unique name, else with
-/// its number in front.
-std::vector<std::string> folder_names(const std::vector<Experiment>& experiments) {
-  std::vector<std::string> names;
-  for (const Experiment& e : experiments) names.push_back(as_file_name(e.label));
-  const std::set<std::string> distinct(names.begin(), names.end());
-  if (distinct.size() < names.size())
-    for (std::size_t i = 0; i < names.size(); ++i) names[i] = fmt::format("{:03}-{}", i, names[i]);
-  return names;
-}
-
-std::filesystem::path result_folder(const Options& options, const Experiment& first) {
-  return options.out.empty() ? default_result_folder(first.name)
-                             : std::filesystem::path(options.out);
-}
-
-/// Tells about all runs: tables, sweep.json, the JSON line.
-void report_all(const std::vector<FinishedRun>& runs, std::size_t missing, bool sweep,
-                const ResultFolder& results, const Options& options) {
-  nlohmann::ordered_json out = runs.front().result;
-  if (sweep) {
-    out = sweep_json(runs, results.path().string(), missing);
-    results.write("sweep.json", out.dump(2) + "\n");
-  }
-  if (!options.json || !options.quiet)
-    print_report(runs, results.path().string(), options.file, options.json ? stderr : stdout);
-  if (options.json) fmt::print("{}\n", out.dump());
-}
-
-/// What finished before a failure is reported all the same. `results`: on the process that leads.
-void run_experiments(const std::vector<Experiment>& experiments, const ResultFolder* results,
-                     const Options& options, const Job& job) {
-  const bool sweep = !experiments.front().label.empty();
-  const auto names = folder_names(experiments);
-  Runner runner({options.quiet, options.resume, &stop_requested}, job);
-  std::vector<FinishedRun> runs;
-  std::exception_ptr failure;
-  for (std::size_t i = 0; i < experiments.size() && !failure; ++i) try {
-      const bool stop = stop_requested;
-      if (job.world == nullptr ? stop : job.world->any(stop)) break;
-      std::optional<ResultFolder> own;
-      if (sweep && results != nullptr) own.emplace(results->path() / names[i], options.existing());
-      auto run = runner.run(experiments[i], own ? &*own : results);
-      if (run) runs.push_back(std::move(*run));
-    } catch (const std::exception& error) {
-      failure = std::current_exception();
-      const std::string what = experiments[i].label + ": " + error.what();
-      if (sweep && i > 0)
-        failure = dynamic_cast<const ConfigError*>(&error) != nullptr
-                      ? std::make_exception_ptr(ConfigError("", what))
-                      : std::make_exception_ptr(Error(what));
-    }
-  if (results != nullptr) {
-    if (runs.empty() && !failure) throw Error("interrupted before the first run began");
-    if (!runs.empty()) report_all(runs, experiments.size() - runs.size(), sweep, *results, options);
-  }
-  if (failure) std::rethrow_exception(failure);
-}
-
-void install_signals(bool mpi) {
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, mpi ? on_end : on_signal);
-  std::signal(SIGUSR1, on_signal);
-}
-
-/// Whether the experiments run over MPI.   Errors  ConfigError where the way they were started does
-/// not fit
-bool runs_over_mpi(const std::vector<Experiment>& experiments, const Launch& launch) {
-  const bool mpi = experiments.front().backend == "mpi";
-  if (mpi && launch.size == 1 && !MpiWorld::built())
-    throw ConfigError(
-        "backend",
-        fmt::format("the ranks of mpi are processes; start {} with: mpirun -n {} "
-                    "./orrery run FILE --backend mpi",
-                    experiments.front().ranks() == 1 ? "it" : "them", experiments.front().ranks()));
-  for (const Experiment& e : experiments) {
-    if ((e.backend == "mpi") != mpi)
-      throw ConfigError("sweep.backend",
-                        "mpi is started in another way than the others: run each with --backend");
-    if (mpi && e.ranks() != launch.size)
-      throw ConfigError(
-          "cluster",
-          fmt::format("{} ranks in the experiment{}, but {} process{} started; run it as: mpirun "
-                      "-n {} ./orrery run FILE --backend mpi",
-                      e.ranks(), e.label.empty() ? "" : " (" + e.label + ")", launch.size,
-                      launch.size == 1 ? " was" : "es were", e.ranks()));
-  }
-  const std::string& backend = experiments.front().backend;
-  if (!mpi && launch.size > 1)
-    throw ConfigError(
-        "backend",
-        fmt::format(
-            "{} processes were started, but backend \"{}\" is one process{}", launch.size, backend,
-            backend == "threads" ? "; add --backend mpi" : ": start it without mpirun or srun"));
-  return mpi;
-}
-
-int exit_code() { return stop_requested ? 1 : 0; }
-
-/// A result that is already there, when asked to resume: nothing to do but to tell.
-bool already_complete(const Options& options, const std::filesystem::path& folder,
-                      const Experiment& experiment) {
-  if (!options.resume || !is_complete(folder, experiment.resolved)) return false;
-  fmt::print(stderr, "{}: the run is complete, there is nothing to resume\n", folder.string());
-  if (options.json) {
-    std::ifstream in(folder / "result.json");
-    fmt::print("{}\n", nlohmann::ordered_json::parse(in).dump());
-  }
-  return true;
-}
-
-int run_on_threads(const std::vector<Experiment>& experiments, const Options& options) {
-  const auto folder = result_folder(options, experiments.front());
-  if (already_complete(options, folder, experiments.front())) return 0;
-  const ResultFolder results(folder, options.existing());
-  install_signals(false);
-  run_experiments(experiments, &results, options, {});
-  return exit_code();
-}
-
-/// Lets the ranks agree on one message when several fail: the first to create a file in the result
-/// folder speaks. Before there is one, rank 0 does, and the others only if they outlive it.
-class Speaker {
- public:
-  explicit Speaker(int rank) : rank_(rank) {}
-  void meet_in(const std::filesystem::path& folder) { file_ = folder / "failure.json"; }
-  bool may_speak() const {
-    if (file_.empty()) {
-      if (rank_ != 0) std::this_thread::sleep_for(std::chrono::seconds(3));
-      return true;
-    }
-    const int descriptor = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (descriptor < 0) return errno != EEXIST;
-    const std::string text = fmt::format("{{\"rank\": {}}}\n", rank_);
-    const bool written = ::write(descriptor, text.data(), text.size()) > 0;
-    return ::close(descriptor) == 0 || !written;
-  }
-
- private:
-  int rank_;
-  std::filesystem::path file_;
-};
-
-int run_on_mpi(const std::vector<Experiment>& experiments, const Options& options, int rank) {
-  install_signals(true);
-  Speaker speaker(rank);
-  MpiOptions mpi;
-  mpi.may_report = [&] { return speaker.may_speak(); };
-  mpi.ending = &ended_from_outside;
-  MpiWorld world(mpi);
-  int code = 0;
-  world.run([&](Communicator& communicator) {
-    const Job job{&world, &communicator};
-    std::string folder = result_folder(options, experiments.front()).string();
-    job.share(folder);
-    std::string complete =
-        job.leads() && already_complete(options, folder, experiments.front()) ? "complete" : "";
-    job.share(complete);
-    if (!complete.empty()) return;
-    std::optional<ResultFolder> results;
-    if (job.leads()) results.emplace(folder, options.existing());
-    job.share(folder);  // the folder is there
-    speaker.meet_in(folder);
-    try {
-      run_experiments(experiments, results ? &*results : nullptr, options, job);
-    } catch (const OutOfMemory& error) {
-      world.fail(with_advice(error));
-    }
-    code = exit_code();
-  });
-  return code;
-}
-
-int run_all(Options options) {
-  if (!options.backend.empty()) options.overrides.push_back("backend=" + options.backend);
-  const Launch launch = launch_from_environment();
-  const auto experiments = load_experiments(options.file, options.overrides, launch.size);
-  for (const Experiment& e : experiments) require_data(e);
-  if (!options.print_job.empty()) {
-    if (options.print_job != "slurm")
-      throw ConfigError("--print-job",
-                        fmt::format("found \"{}\", allowed: slurm", options.print_job));
-    for (const Experiment& e : experiments)
-      if (e.ranks() != experiments.front().ranks())
-        throw ConfigError("--print-job",
-                          "the combinations of the sweep need different numbers of "
-                          "ranks: choose one number with --set");
-    const JobRequest request{options.file, options.overrides, options.out, options.force};
-    fmt::print("{}", slurm_script(experiments.front(), request));
-    return 0;
-  }
-  if (options.resume && !experiments.front().label.empty())
-    throw ConfigError("--resume",
-                      "resumes one run, but the experiment is a sweep: choose a "
-                      "combination with --set");
-  if (options.resume && options.out.empty())
-    throw ConfigError("--resume", "needs --out, the folder of the run to go on with");
-  return runs_over_mpi(experiments, launch) ? run_on_mpi(experiments, options, launch.rank)
-                                            : run_on_threads(experiments, options);
-}
-
-}  // namespace
 
 std::string with_advice(const OutOfMemory& error) {
   return fmt::format(
@@ -256,7 +17,7 @@ std::string with_advice(const OutOfMemory& error) {
 }
 
 void add_run_command(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   CLI::App* command =
       app.add_subcommand("run", "train the experiment for real, every combination of its sweep");
   command->add_option("FILE", options->file, "experiment file")->required();
@@ -278,7 +39,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
       "Examples: orrery run configs/quickstart.json --set cluster.ranks=2 --set train.epochs=20\n"
       "          mpirun -n 4 ./orrery run configs/quickstart.json --set cluster.ranks=4 --backend "
       "mpi");
-  command->callback([options, &exit_code] { exit_code = run_all(*options); });
+  command->callback([options, &exit_code] { exit_code = run_session(*options); });
 }
 
 }  // namespace orrery

@@ -232,6 +232,28 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
   return result;
 }
 
+Measurement measurement_of(const Json& result) {
+  Measurement m;
+  if (result["epoch_seconds"].is_null()) return m;  // it did not fit
+  m.epoch_seconds = result["epoch_seconds"];
+  const Json& parts = result["breakdown"];
+  Breakdown& b = m.breakdown;
+  b.compute = parts["compute"];
+  b.internal = parts["internal"];
+  b.external = parts["external"];
+  b.synchronise = parts["synchronise"];
+  b.sample = parts["sample"];
+  b.load = parts["load"];
+  b.other = parts["other"];
+  b.hidden = parts["hidden"];
+  for (const auto& [kind, seconds] : result["compute_by_kind"].items())
+    b.compute_by_kind[kind] = seconds;
+  m.internal_bytes = result["bytes"]["internal"];
+  m.external_bytes = result["bytes"]["external"];
+  m.peak_bytes = result["peak_bytes"].get<std::vector<std::int64_t>>();
+  return m;
+}
+
 FinishedRun does_not_fit(const Experiment& experiment, const DataFacts& data,
                          const OutOfMemory& error) {
   FinishedRun run{experiment, {}, {}};

@@ -28,6 +28,9 @@ nlohmann::ordered_json result_json(const Experiment& experiment, const DataFacts
                                    const Placement& placement, const Outcome& outcome,
                                    const Measurement& measured);
 
+/// What a result.json says of time, bytes and memory: its inverse as far as the tables need it.
+Measurement measurement_of(const nlohmann::ordered_json& result);
+
 /// A combination that needs more memory than a device has: its result has no times, but
 /// "out_of_memory".
 FinishedRun does_not_fit(const Experiment& experiment, const DataFacts& data,

@@ -9,6 +9,7 @@
 #include "experiments/checkpoint.hpp"
 #include "experiments/execute_mpi.hpp"
 #include "experiments/launch.hpp"
+#include "experiments/model_backend.hpp"
 #include "experiments/progress.hpp"
 #include "experiments/simulate.hpp"
 #include "experiments/trace.hpp"
@@ -55,13 +56,29 @@ FinishedRun report(const Experiment& experiment, const DataFacts& data, const Pl
   FinishedRun done{experiment, measure(costs, summaries), {}};
   done.result = result_json(experiment, data, placement, outcome, done.measured);
   done.result["out_dir"] = results.path().string();
-  results.write("timeline.json", chrome_trace(timelines));
+  if (!timelines.empty()) results.write("timeline.json", chrome_trace(timelines));
   return done;
 }
 
 }  // namespace
 
+/// A combination of a sweep that does not fit is a result like others, where nothing has run yet
+/// that others wait for; alone it is an error.
 std::optional<FinishedRun> Runner::run(const Experiment& experiment, const ResultFolder* results) {
+  try {
+    return run_what_fits(experiment, results);
+  } catch (const OutOfMemory& error) {
+    const bool real = experiment.backend == "threads" || experiment.backend == "mpi";
+    if (experiment.label.empty() || job_.world != nullptr || (real && !options_.may_not_fit)) throw;
+    FinishedRun done = does_not_fit(experiment, datasets_.load(experiment).facts(), error);
+    done.result["out_dir"] = results->path().string();
+    results->write("result.json", done.result.dump(2) + "\n");
+    return done;
+  }
+}
+
+std::optional<FinishedRun> Runner::run_what_fits(const Experiment& experiment,
+                                                 const ResultFolder* results) {
   const double age = process_age_seconds();
   const auto begin = std::chrono::steady_clock::now();
   const auto data = datasets_.load(experiment);
@@ -70,6 +87,7 @@ std::optional<FinishedRun> Runner::run(const Experiment& experiment, const Resul
   const Problem problem = make_problem(experiment, data, partition(experiment, data));
   const auto plan = plan_strategy(problem);
   if (experiment.backend == "sim") return simulated(experiment, problem, *plan, *results);
+  if (experiment.backend == "model") return modelled(experiment, problem, *plan, *results);
 
   ExecuteOptions options = execute_options(experiment);
   Earlier earlier;
@@ -108,26 +126,33 @@ std::optional<FinishedRun> Runner::run(const Experiment& experiment, const Resul
   return done;
 }
 
-/// A combination of a sweep that does not fit is a result like others; alone it is an error.
 FinishedRun Runner::simulated(const Experiment& experiment, const Problem& problem,
                               const StrategyPlan& plan, const ResultFolder& results) {
   results.write("config.json", experiment.resolved.dump(2) + "\n");
-  FinishedRun done;
-  try {
-    SimulatedOutcome made = simulate(experiment, problem, plan, simulator_, !options_.quiet);
-    done = report(experiment, problem.facts(), experiment.placement(), made.outcome, {}, results);
-    done.result["kernels"] = nullptr;
-    done.result["received_bytes"] = nullptr;
-    done.result["simulation"] = std::move(made.simulation);
-    done.result["links"] = std::move(made.links);
-    for (std::size_t e = 0; e < done.measured.seconds.size(); ++e)
-      results.append_line("epochs.jsonl",
-                          epoch_json(made.outcome.epochs[e], done.measured.seconds[e]));
-  } catch (const OutOfMemory& error) {
-    if (experiment.label.empty()) throw;
-    done = does_not_fit(experiment, problem.facts(), error);
-    done.result["out_dir"] = results.path().string();
-  }
+  SimulatedOutcome made = simulate(experiment, problem, plan, simulator_, !options_.quiet);
+  FinishedRun done =
+      report(experiment, problem.facts(), experiment.placement(), made.outcome, {}, results);
+  done.result["kernels"] = nullptr;
+  done.result["received_bytes"] = nullptr;
+  done.result["simulation"] = std::move(made.simulation);
+  done.result["links"] = std::move(made.links);
+  for (std::size_t e = 0; e < done.measured.seconds.size(); ++e)
+    results.append_line("epochs.jsonl",
+                        epoch_json(made.outcome.epochs[e], done.measured.seconds[e]));
+  results.write("result.json", done.result.dump(2) + "\n");
+  return done;
+}
+
+FinishedRun Runner::modelled(const Experiment& experiment, const Problem& problem,
+                             const StrategyPlan& plan, const ResultFolder& results) {
+  results.write("config.json", experiment.resolved.dump(2) + "\n");
+  ModelledOutcome made = model(experiment, problem, plan);
+  FinishedRun done =
+      report(experiment, problem.facts(), experiment.placement(), made.outcome, {}, results);
+  done.result["kernels"] = nullptr;
+  done.result["received_bytes"] = nullptr;
+  done.result["model"] = std::move(made.model);
+  done.result["equations"] = std::move(made.equations);
   results.write("result.json", done.result.dump(2) + "\n");
   return done;
 }
@@ -162,8 +187,6 @@ Partition Runner::partition(const Experiment& experiment, const ProblemData& dat
 Outcome Runner::execute(const Experiment& experiment, const Problem& problem,
                         const StrategyPlan& plan, const ExecuteOptions& options,
                         const ResultFolder* results) const {
-  if (experiment.backend == "model")
-    throw ConfigError("backend", fmt::format("\"{}\" cannot be run yet", experiment.backend));
   const std::string strategy = experiment.resolved["strategy"]["type"];
   ProgressBar bar(experiment.label.empty() ? strategy : experiment.label, problem.train.epochs,
                   results != nullptr && !options_.quiet);

@@ -32,6 +32,7 @@ class Runner {
   struct Options {
     bool quiet = false;
     bool resume = false;                      ///< go on from the checkpoint in the folder, if any
+    bool may_not_fit = false;                 ///< out of memory is a result like others
     const std::atomic<bool>* stop = nullptr;  ///< set by a signal
   };
   Runner(Options options, const Job& job) : options_(options), job_(job) {}
@@ -47,8 +48,12 @@ class Runner {
   Outcome execute(const Experiment& experiment, const Problem& problem, const StrategyPlan& plan,
                   const ExecuteOptions& options, const ResultFolder* results) const;
 
+  std::optional<FinishedRun> run_what_fits(const Experiment& experiment,
+                                           const ResultFolder* results);
   FinishedRun simulated(const Experiment& experiment, const Problem& problem,
                         const StrategyPlan& plan, const ResultFolder& results);
+  FinishedRun modelled(const Experiment& experiment, const Problem& problem,
+                       const StrategyPlan& plan, const ResultFolder& results);
 
   Options options_;
   const Job& job_;

@@ -27,38 +27,6 @@ const Device& device_of(const Experiment& experiment, int rank) {
       ->devices[static_cast<std::size_t>(experiment.devices[static_cast<std::size_t>(rank)])];
 }
 
-Library library_of(const Experiment& experiment, const DeviceProfile& profile) {
-  const auto found = profile.libraries.find(experiment.simulation.library);
-  if (found != profile.libraries.end()) return found->second;
-  std::vector<std::string> names;
-  for (const auto& [name, library] : profile.libraries) names.push_back(name);
-  throw ConfigError(
-      "simulation.library",
-      fmt::format("the device profile {} knows nothing of \"{}\"; it has: {}", profile.name,
-                  experiment.simulation.library, fmt::join(names, ", ")));
-}
-
-/// Proves the programs safe; those that ranks share once. Orders of collectives in which ranks
-/// wait for each other for ever are found by the replay itself.
-void check_shared(const Programs& programs, const StrategyPlan& plan) {
-  std::vector<std::vector<Finding>> findings(programs.size());
-  std::vector<std::vector<CollectiveDigest>> digests(programs.size());
-  parallel_for(static_cast<std::int64_t>(programs.size()), 1, [&](std::int64_t r, std::int64_t) {
-    const auto i = static_cast<std::size_t>(r);
-    if (plan.representative(static_cast<int>(r)) != r) return;
-    findings[i] = find_local_problems(*programs[i]);
-    digests[i] = digest_collectives(*programs[i]);
-  });
-  for (std::size_t r = 0; r < programs.size(); ++r) {
-    throw_findings(findings[r]);
-    const int rank = static_cast<int>(r), shown = plan.representative(rank);
-    if (shown == rank) continue;
-    digests[r] = digests[static_cast<std::size_t>(shown)];
-    for (CollectiveDigest& digest : digests[r]) digest.group = plan.own_group(digest.group, rank);
-  }
-  throw_findings(compare_digests(digests));
-}
-
 std::vector<PricedProgram> price_all(const Programs& programs, const StrategyPlan& plan,
                                      const DeviceProfile& profile, int threads) {
   std::vector<PricedProgram> priced(programs.size());
@@ -125,6 +93,38 @@ DeviceProfile profile_of(const Experiment& experiment) {
   DeviceProfile profile = load_profile(*names.begin());
   for (const auto& [kind, factor] : experiment.simulation.scale) profile.scale[kind] = factor;
   return profile;
+}
+
+Library library_of(const Experiment& experiment, const DeviceProfile& profile) {
+  const auto found = profile.libraries.find(experiment.simulation.library);
+  if (found != profile.libraries.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [name, library] : profile.libraries) names.push_back(name);
+  throw ConfigError(
+      "simulation.library",
+      fmt::format("the device profile {} knows nothing of \"{}\"; it has: {}", profile.name,
+                  experiment.simulation.library, fmt::join(names, ", ")));
+}
+
+/// Proves the programs safe; those that ranks share once. Orders of collectives in which ranks
+/// wait for each other for ever are found by the replay itself.
+void check_shared(const Programs& programs, const StrategyPlan& plan) {
+  std::vector<std::vector<Finding>> findings(programs.size());
+  std::vector<std::vector<CollectiveDigest>> digests(programs.size());
+  parallel_for(static_cast<std::int64_t>(programs.size()), 1, [&](std::int64_t r, std::int64_t) {
+    const auto i = static_cast<std::size_t>(r);
+    if (plan.representative(static_cast<int>(r)) != r) return;
+    findings[i] = find_local_problems(*programs[i]);
+    digests[i] = digest_collectives(*programs[i]);
+  });
+  for (std::size_t r = 0; r < programs.size(); ++r) {
+    throw_findings(findings[r]);
+    const int rank = static_cast<int>(r), shown = plan.representative(rank);
+    if (shown == rank) continue;
+    digests[r] = digests[static_cast<std::size_t>(shown)];
+    for (CollectiveDigest& digest : digests[r]) digest.group = plan.own_group(digest.group, rank);
+  }
+  throw_findings(compare_digests(digests));
 }
 
 int kernel_threads(const Experiment& experiment) {

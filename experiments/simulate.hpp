@@ -22,6 +22,10 @@ struct SimulatedOutcome {
 /// cluster names.   Errors  ConfigError (none, several, unknown)
 DeviceProfile profile_of(const Experiment& experiment);
 
+/// The library that the experiment's ranks communicate with, as the profile knows it.
+/// Errors    ConfigError listing those that it knows
+Library library_of(const Experiment& experiment, const DeviceProfile& profile);
+
 /// Threads of one rank's kernels where a device is a CPU: its share of the cores.
 int kernel_threads(const Experiment& experiment);
 

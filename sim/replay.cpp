@@ -215,7 +215,9 @@ class Replayer final : public NetworkListener {
       lane.blocked = true;
       return false;
     }
-    if (const double issued_at = host_time(rank, item.submits); issued_at > now) {
+    // What was submitted before the host last went on, it has issued long ago.
+    const double issued_at = item.submits > rank.first ? host_time(rank, item.submits) : now;
+    if (issued_at > now) {
       lane.blocked = true;
       return later(lane, r, l, issued_at);
     }
