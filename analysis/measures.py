@@ -35,6 +35,12 @@ def part_percent(experiments, spec):
     return 100 * sum(parts[part] for part in spec["parts"]) / run.result["epoch_seconds"]
 
 
+def part_seconds(experiments, spec):
+    """Exposed seconds of these parts of the breakdown."""
+    run = _run(experiments, spec)
+    return None if run.out_of_memory else sum(run.result["breakdown"][p] for p in spec["parts"])
+
+
 def product_spans(run, stage, layer):
     """The timelines of all ranks with only the spans of one distributed product A·H: sparse
     products and the communication of that stage and layer, in the last kept epoch."""
@@ -82,11 +88,6 @@ def ratio(experiments, spec):
     return top / bottom if top is not None and bottom else None
 
 
-def constant(experiments, spec):
-    """A number that is no result, such as a closed form of the paper; told by its "why"."""
-    return spec["value"]
-
-
 def largest_that_fits(experiments, spec):
     """The largest multiple of spec["multiple"] for a key with which every rank of the run fits,
     found by halving over plans; nothing runs."""
@@ -127,8 +128,8 @@ def first_above(experiments, spec):
 
 
 MEASURES = {f.__name__: f for f in (
-    epoch_seconds, kind_percent, part_percent, product_seconds, communication_seconds, fits, ratio,
-    constant, largest_that_fits, first_above)}
+    epoch_seconds, kind_percent, part_percent, part_seconds, product_seconds, communication_seconds, fits, ratio,
+    largest_that_fits, first_above)}
 
 
 def value_of(experiments, spec):

@@ -1,6 +1,7 @@
 """orrery figure: the shipped figures are whole and quote the paper; errors and choices by hand."""
 
 import json
+import os
 import tempfile
 import unittest
 from pathlib import Path
@@ -12,7 +13,17 @@ import measures
 from figure_file import FigureError
 from figure_runs import Experiments
 
-REPORTED = folders.SOURCES.parent / "shared/papers/reported.json"
+
+def reported_results():
+    """The list of reported results, beside the data sets or beside the sources."""
+    places = [Path(f).parent for f in os.environ.get("ORRERY_DATA", "").split(":") if f]
+    for place in [*places, folders.SOURCES.parent / "shared"]:
+        if (place / "papers/reported.json").exists():
+            return place / "papers/reported.json"
+    return None
+
+
+REPORTED = reported_results()
 MG_GCN = ["fig10", "fig12", "fig5", "fig6", "fig7", "fig8", "fig9", "sec5.1", "table3"]
 
 
@@ -70,7 +81,7 @@ def quoted(reference, reported):
             yield one["value"][reference["key"]] if "key" in reference else one["value"]
 
 
-@unittest.skipUnless(REPORTED.exists(), "the list of reported results is not here")
+@unittest.skipUnless(REPORTED, "the list of reported results is not here")
 class QuotedNumbers(unittest.TestCase):
     def setUp(self):
         everything = json.loads(REPORTED.read_text())
@@ -220,3 +231,83 @@ class FigureFiles(unittest.TestCase):
         self.assertIn("unknown key extra", self.complain(extra=1))
         scaled = {"a": {"file": "a.json"}, "b": {"file": "a.json", "scale_of": ["a"]}}
         self.assertIn("no fitted run before it", self.complain(runs=scaled))
+
+
+class Cells(Experiments):
+    """Experiments whose runs take rest + factor · busy seconds, of which `hidden` at most run
+    beside the rest."""
+
+    def __init__(self, out, paper, busy=2.0, rest=1.0, hidden=0.0):
+        rows = [{"label": "one", "paper": paper, "unit": "s", "ours": {}}]
+        super().__init__(figure_file.Figure("x/y", Path(out), {"rows": rows, "runs": {}}), out, "")
+        self.busy, self.rest, self.hidden, self.starts = busy, rest, hidden, 0
+
+    def _start(self, name, settings, folder):
+        self.starts += 1
+        busy = self.busy * settings["simulation.scale"]["spmm"]
+        seconds = max(busy, self.hidden) + self.rest
+        folders.write_run(folder, folders.result(epoch_seconds=seconds, compute_by_kind={"spmm": busy}))
+
+
+class Fit(unittest.TestCase):
+    def fitted(self, **cells):
+        with tempfile.TemporaryDirectory() as out:
+            experiments = Cells(out, **cells)
+            fit = {"kind": "spmm", "row": "one", "at": {}}
+            return experiments._fit("a", fit, {})["spmm"], experiments.starts
+
+    def test_finds_the_factor_with_which_the_cell_takes_the_papers_time(self):
+        factor, starts = self.fitted(paper=4.0)
+
+        self.assertAlmostEqual(factor, 1.5)
+        self.assertEqual(starts, 2, "one to learn the rest, one to see that it is right")
+
+    def test_says_so_where_there_is_none(self):
+        with self.assertRaisesRegex(FigureError, "no factor on spmm"):
+            self.fitted(paper=0.5)
+
+
+SIMULATOR = Path(folders.PROGRAM).parent.parent / "sim/orrery-sim"
+
+
+@unittest.skipUnless(SIMULATOR.exists(), "this build has no simulator (SimGrid)")
+class FigureEndToEnd(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = Path(folder.name)
+
+    def figure(self, *words):
+        done = folders.orrery("figure", "mg-gcn/fig8", "--out", self.out, *words)
+        if "apt-get install" in done.stderr:
+            self.skipTest(done.stderr.strip())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_gives_rows_a_picture_and_a_table(self):
+        told = json.loads(self.figure("--json").splitlines()[-1])
+
+        self.assertEqual(told["name"], "mg-gcn/fig8")
+        for row in told["rows"]:
+            self.assertAlmostEqual(row["error"], row["ours"] / row["paper"] - 1)
+        predicted = [abs(row["error"]) for row in told["rows"] if row["role"] == "predicted"]
+        self.assertAlmostEqual(told["mean_abs_error"], sum(predicted) / len(predicted))
+        self.assertEqual(Path(told["picture"]).read_bytes()[:4], b"\x89PNG")
+        self.assertIn("<svg", Path(told["svg"]).read_text())
+        lines = Path(told["csv"]).read_text().splitlines()
+        self.assertEqual(len(lines), len(told["rows"]) + 1)
+
+    def test_overlap_hides_communication_and_slows_computation(self):
+        rows = {row["label"]: row["ours"] for row in json.loads(self.figure("--json"))["rows"]}
+
+        apart, beside = (v for k, v in rows.items() if k.startswith("ogbn-products, 4 GPUs, ") and "over no" not in k)
+        self.assertLess(beside, apart)
+
+    def test_redraws_without_running(self):
+        self.figure()
+        results = {f: f.stat().st_mtime_ns for f in self.out.glob("runs/**/result.json")}
+
+        text = self.figure("--redraw")
+
+        self.assertEqual(results, {f: f.stat().st_mtime_ns for f in results})
+        self.assertIn("mean error of what was predicted", text)
