@@ -120,11 +120,8 @@ Expansion double_tree(const Task& task) {
       for (const auto& of_server : layout.heads)
         heads.push_back(of_server[static_cast<std::size_t>(t) % of_server.size()]);
       tree = binary_tree(heads, t % 2 == 1);
-      for (int s = 0; s < layout.server_count(); ++s) {
-        const int head = heads[static_cast<std::size_t>(s)];
-        const Tree inside = chain(rotated(layout.ring_of(s, t), head));
-        tree.insert(tree.end(), inside.begin(), inside.end());
-      }
+      for (int s = 0; s < layout.server_count(); ++s)
+        extend_along(tree, layout.ring_of(s, t), heads[static_cast<std::size_t>(s)]);
     } else {
       tree = binary_tree(layout.ring_of(0, t / 2), t % 2 == 1);
     }

@@ -37,10 +37,9 @@ struct CollectivePlanner::State {
       : finder(cluster), chooser(chooser_of(library.name)), options(std::move(o)) {}
 
   const Layout& layout(const GroupPlaces& places) {
-    const auto key = std::pair(places.device, places.server);
-    const auto at = layouts.find(key);
+    const auto at = layouts.find(places.device);
     if (at != layouts.end()) return at->second;
-    return layouts.emplace(key, finder.find(places)).first->second;
+    return layouts.emplace(places.device, finder.find(places)).first->second;
   }
 
   const Algorithm& algorithm(const Task& task) const {
@@ -55,7 +54,7 @@ struct CollectivePlanner::State {
   LayoutFinder finder;
   Chooser chooser;
   CollectiveOptions options;
-  std::map<std::pair<std::vector<int>, std::vector<int>>, Layout> layouts;
+  std::map<std::vector<int>, Layout> layouts;  // by devices
 };
 
 CollectivePlanner::CollectivePlanner(const Cluster& cluster, Library library,

@@ -67,7 +67,7 @@ struct Expansion {
 /// Where the ranks of a group are, as the algorithms want to know it.
 struct GroupPlaces {
   std::vector<int> device;  ///< of each index: number of the cluster's device
-  std::vector<int> server;  ///< of each index
+  std::vector<int> server;  ///< of each index: that of its device
 };
 
 /// Settings of a simulation that shape its messages; shown in its result. A forced algorithm is one

@@ -21,6 +21,9 @@ Tree flat_tree(int ranks, int root);
 /// Each to the next one.
 Tree chain(const std::vector<int>& members);
 
+/// Adds the chain around a ring that begins with a member of the tree.
+void extend_along(Tree& tree, const Ring& ring, int first);
+
 /// Place v of `members` gets from v with its lowest bit cleared, and gives to v + each smaller
 /// power of two.
 Tree binomial_tree(const std::vector<int>& members);

@@ -50,7 +50,7 @@ std::vector<CollectiveShape> shapes(K kind, int p) {
   std::vector<CollectiveShape> list;
   for (const int root : {0, p - 1, p / 2}) {
     for (const double bytes : {1000.0, 64e6}) list.push_back({kind, p, root, bytes, nullptr});
-    if (kind != K::broadcast && kind != K::reduce) break;
+    if ((kind != K::broadcast && kind != K::reduce) || p > 9) break;
   }
   if (!sliced && kind != K::all_to_all) return list;
   auto parts = std::make_shared<std::vector<double>>();
@@ -92,6 +92,16 @@ TEST(Data, ArrivesByWhatEachLibraryChooses) {
                            K::all_to_all})
         expect_right_data(planner, group, kind, library);
     }
+}
+
+TEST(Data, ArrivesByTheHierarchicalFormsOfManyRanks) {
+  for (const auto& [servers, gpus, nics] :
+       std::vector<std::array<int, 3>>{{9, 8, 8}, {11, 6, 1}, {70, 1, 1}}) {
+    const Cluster c = test::switched(servers, gpus, nics);
+    CollectivePlanner planner(c, test::library("nccl"), {});
+    for (const K kind : {K::broadcast, K::reduce, K::all_reduce, K::reduce_scatter, K::all_gather})
+      expect_right_data(planner, {c, all_of(c)}, kind, "nccl");
+  }
 }
 
 TEST(Data, IsFoundMissingWhenADependencyIs) {

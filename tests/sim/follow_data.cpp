@@ -10,7 +10,9 @@
 namespace orrery::test {
 namespace {
 
-using Contributions = std::bitset<64>;
+using Contributions = std::bitset<128>;
+
+Contributions of(int rank) { return Contributions(1) << static_cast<std::size_t>(rank); }
 using K = CollectiveKind;
 
 struct Wrong : std::runtime_error {
@@ -44,7 +46,7 @@ class Follower {
   std::size_t at(int rank, int piece) const {
     return static_cast<std::size_t>(rank * e_.pieces + piece);
   }
-  bool before(std::size_t a, std::size_t b) const { return ancestors_[b][a]; }
+  bool before(std::size_t a, std::size_t b) const { return ancestors_[b][a / 64] >> a % 64 & 1; }
 
   std::vector<int> pieces(std::size_t m) const {
     const Message& message = e_.messages[m];
@@ -56,7 +58,7 @@ class Follower {
 
   void find_ancestors() {
     const std::size_t count = e_.messages.size();
-    ancestors_.assign(count, std::vector<bool>(count, false));
+    ancestors_.assign(count, std::vector<std::uint64_t>(count / 64 + 1));
     for (std::size_t m = 0; m < count; ++m) {
       const Message& message = e_.messages[m];
       const auto depend = [&](int on, bool passed_on) {
@@ -65,9 +67,9 @@ class Follower {
         if (passed_on)
           require(e_.messages[a].to == message.from && message.chunk > 0, "{} cannot pass on {}", m,
                   on);
-        ancestors_[m][a] = true;
-        for (std::size_t k = 0; k < a; ++k)
-          if (ancestors_[a][k]) ancestors_[m][k] = true;
+        ancestors_[m][a / 64] |= 1ULL << a % 64;
+        for (std::size_t word = 0; word <= a / 64; ++word)
+          ancestors_[m][word] |= ancestors_[a][word];
       };
       require(message.from != message.to && message.bytes > 0, "{} is no message", m);
       if (message.streams >= 0) depend(message.streams, true);
@@ -197,13 +199,13 @@ class Follower {
         const Contributions value = held(r, piece, {});
         const int owner = owners_[static_cast<std::size_t>(piece)];
         bool right = true;
-        if (shape_.kind == K::broadcast) right = value == Contributions(1ULL << shape_.root);
-        if (shape_.kind == K::all_gather) right = value == Contributions(1ULL << owner);
+        if (shape_.kind == K::broadcast) right = value == of(shape_.root);
+        if (shape_.kind == K::all_gather) right = value == of(owner);
         if (shape_.kind == K::reduce && r == shape_.root) right = value == all;
         if (shape_.kind == K::reduce_scatter && r == owner) right = value == all;
         if (shape_.kind == K::all_reduce) right = value == all;
         if (shape_.kind == K::all_to_all && piece % p_ == r && piece / p_ != r)
-          right = value == Contributions(1ULL << (piece / p_));
+          right = value == of(piece / p_);
         require(right, "rank {} ends with {} of piece {}", r, value.to_string(), piece);
       }
   }
@@ -211,7 +213,7 @@ class Follower {
   const Expansion& e_;
   const CollectiveShape& shape_;
   int p_;
-  std::vector<std::vector<bool>> ancestors_;
+  std::vector<std::vector<std::uint64_t>> ancestors_;  // of each message, a bit for each
   // by rank and piece
   std::vector<std::vector<std::size_t>> arrivals_, sends_;
   std::vector<int> owners_;                          // by piece
