@@ -116,10 +116,10 @@ AllReduceTimes nccl_all_reduce_seconds(const Layout& layout, double bytes) {
   t.ring = least(kRing, s.nvlink, 2 * (p - 1) / p * bytes / bus,
                  [&](double intra, double net) { return hops * intra + crossings * net; });
   t.double_tree = least(kTree, s.nvlink, 2 * bytes / (kTreeShare * tree_bus), tree_latency);
-  t.hierarchical = least(
-      kTree, s.nvlink,
-      2 * (per_server - 1) / per_server * bytes / s.inside + 2 * bytes / (kTreeShare * s.across),
-      tree_latency, 3);
+  t.hierarchical = least(kTree, s.nvlink,
+                         2 * (per_server - 1) / per_server * bytes / s.first_ring +
+                             2 * bytes / (kTreeShare * s.across),
+                         tree_latency, 3);
   return t;
 }
 

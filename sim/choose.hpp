@@ -21,8 +21,8 @@ std::string_view choose(Chooser chooser, const Task& task);
 ///   hierarchical  3·base + 2((g − 1)·intra + log2(S)·net) + 2(g − 1)/g · n / (I·f) + 2n /
 ///   (.92·A·f)
 ///
-/// for p ranks on S servers of g, B the lesser of the rates I inside and A across servers, f the
-/// protocol's share of them. Past kManyRanks a double tree has two channels.
+/// for p ranks on S servers of g, B the lesser of the rates inside servers and A across them, R
+/// that of one ring inside, f the protocol's share. Past kManyRanks a double tree has two channels.
 ///
 /// Source    NCCL src/graph/tuning.cc: latencies and shares
 /// Departs   hierarchical is three collectives, not one of NCCL's; rates are those of this

@@ -77,6 +77,9 @@ struct CollectiveOptions {
   std::string algorithm = "auto";  ///< or a name, forced for every collective that has it
   int window = 0;  ///< messages of pairwise exchanges that a rank has under way; 0: as ranks allow
   double chunk_bytes = 0;  ///< of pipelined chains and rings; 0: the library's
+  /// Of hierarchical broadcasts and reductions, at most as many as the servers have adapters or
+  /// rings; 0: all, beyond 64 ranks as many as keep one within 1,023 messages (at least one).
+  int channels = 0;
 };
 
 /// All that CollectiveOptions::algorithm may be, without "auto".

@@ -98,11 +98,12 @@ TEST(Collectives, TakeTheTimesOfNcclsModel) {
 TEST(Collectives, CanBeForcedWhereTheyHaveTheAlgorithm) {
   const Cluster c = test::switched(1, 4);
 
-  EXPECT_EQ(chosen(c, "nccl", K::broadcast, kMiB, {"binomial tree", 0, 0}), "binomial tree");
-  EXPECT_EQ(chosen(c, "nccl", K::all_gather, kMiB, {"binomial tree", 0, 0}), "ring");
-  EXPECT_EQ(chosen(c, "mpi", K::all_reduce, kMiB, {"ring", 0, 0}), "ring");
-  EXPECT_EQ(chosen(c, "nccl", K::broadcast, kMiB, {"chain", 0, 65536}), "chain, chunks of 64 KiB");
-  EXPECT_EQ(chosen(c, "nccl", K::all_to_all, kMiB, {"auto", 2, 0}), "pairwise, 2 at a time");
+  EXPECT_EQ(chosen(c, "nccl", K::broadcast, kMiB, {"binomial tree", 0, 0, 0}), "binomial tree");
+  EXPECT_EQ(chosen(c, "nccl", K::all_gather, kMiB, {"binomial tree", 0, 0, 0}), "ring");
+  EXPECT_EQ(chosen(c, "mpi", K::all_reduce, kMiB, {"ring", 0, 0, 0}), "ring");
+  EXPECT_EQ(chosen(c, "nccl", K::broadcast, kMiB, {"chain", 0, 65536, 0}),
+            "chain, chunks of 64 KiB");
+  EXPECT_EQ(chosen(c, "nccl", K::all_to_all, kMiB, {"auto", 2, 0, 0}), "pairwise, 2 at a time");
 }
 
 TEST(Collectives, RefuseWhatTheyDoNotHave) {
@@ -116,13 +117,14 @@ TEST(Collectives, RefuseWhatTheyDoNotHave) {
     return std::string();
   };
 
-  EXPECT_EQ(message("nccl", {"rings", 0, 0}),
+  EXPECT_EQ(message("nccl", {"rings", 0, 0, 0}),
             "simulation.algorithm: no collective has 'rings'; use auto, direct, flat, binomial "
             "tree, chain, ring, double tree, hierarchical, slices, pairwise");
   EXPECT_NE(message("gloo", {}), "");
-  EXPECT_NE(message("nccl", {"auto", -1, 0}), "");
-  EXPECT_NE(message("nccl", {"auto", 0, -1}), "");
-  CollectivePlanner planner(c, test::library("nccl"), {"hierarchical", 0, 0});
+  EXPECT_NE(message("nccl", {"auto", -1, 0, 0}), "");
+  EXPECT_NE(message("nccl", {"auto", 0, -1, 0}), "");
+  EXPECT_NE(message("nccl", {"auto", 0, 0, -1}), "");
+  CollectivePlanner planner(c, test::library("nccl"), {"hierarchical", 0, 0, 0});
   EXPECT_THROW(planner.expand({K::all_reduce, 3, 0, 1, nullptr}, places_of(c, {0, 1, 2})),
                ConfigError);
 }
@@ -134,7 +136,7 @@ TEST(Collectives, SendAsManyBytesAsTheirFormulas) {
     const int p = static_cast<int>(places.device.size());
     const double n = 64 * kMiB;
     const auto sent = [&](K kind, const char* algorithm) {
-      CollectivePlanner planner(*c, test::library("nccl"), {algorithm, 0, 0});
+      CollectivePlanner planner(*c, test::library("nccl"), {algorithm, 0, 0, 0});
       return bytes_of(planner.expand({kind, p, 0, n, nullptr}, places));
     };
 
@@ -165,6 +167,19 @@ TEST(Collectives, OfManyRanksAreFewMessages) {
   EXPECT_EQ(count(K::all_reduce, 1024 * kMiB), 2 * 128 * 56 + 8 * 4 * 127u);
   EXPECT_EQ(count(K::all_gather, kMiB), 128 * 56 + 7 * 1024u);
   EXPECT_EQ(count(K::reduce_scatter, kMiB), 128 * 56 + 7 * 1024u);
+}
+
+TEST(Collectives, OfManyRanksUseAsManyAdaptersAsTheirMessagesAllow) {
+  const Cluster some = test::switched(16, 8, 8), many = test::switched(128, 8, 8);
+
+  EXPECT_EQ(chosen(some, "nccl", K::broadcast, 64 * kMiB),
+            "hierarchical, chain over 16 servers, 8 channels, chunks of 512 KiB");
+  EXPECT_EQ(chosen(many, "nccl", K::broadcast, 64 * kMiB),
+            "hierarchical, chain over 128 servers, chunks of 512 KiB");
+  EXPECT_EQ(chosen(many, "nccl", K::broadcast, 1024 * kMiB, {"auto", 0, 0, 8}),
+            "hierarchical, chain over 128 servers, 8 channels, chunks of 512 KiB");
+  EXPECT_EQ(chosen(many, "nccl", K::broadcast, 1024),
+            "hierarchical, binomial tree over 128 servers");
 }
 
 TEST(Collectives, AreExpandedFast) {

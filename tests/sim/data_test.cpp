@@ -74,7 +74,7 @@ TEST(Data, ArrivesByEveryAlgorithmOfEveryCollective) {
     for (const Algorithm& algorithm : algorithms()) {
       if (algorithm.kind == K::send_recv) continue;
       CollectivePlanner planner(group.cluster, test::library("nccl"),
-                                {std::string(algorithm.name), 0, 0});
+                                {std::string(algorithm.name), 0, 0, 0});
       try {
         expect_right_data(planner, group, algorithm.kind, "any");
       } catch (const ConfigError& error) {
@@ -87,7 +87,7 @@ TEST(Data, ArrivesByEveryAlgorithmOfEveryCollective) {
 TEST(Data, ArrivesByWhatEachLibraryChooses) {
   for (const Group& group : groups())
     for (const char* library : {"nccl", "mpi", "threads"}) {
-      CollectivePlanner planner(group.cluster, test::library(library), {"auto", 2, 0});
+      CollectivePlanner planner(group.cluster, test::library(library), {"auto", 2, 0, 0});
       for (const K kind : {K::broadcast, K::reduce, K::all_reduce, K::reduce_scatter, K::all_gather,
                            K::all_to_all})
         expect_right_data(planner, group, kind, library);
@@ -106,7 +106,7 @@ TEST(Data, ArrivesByTheHierarchicalFormsOfManyRanks) {
 
 TEST(Data, IsFoundMissingWhenADependencyIs) {
   const Cluster c = test::switched(1, 4);
-  CollectivePlanner planner(c, test::library("nccl"), {"ring", 0, 0});
+  CollectivePlanner planner(c, test::library("nccl"), {"ring", 0, 0, 0});
   const CollectiveShape shape{K::all_reduce, 4, 0, 1000, nullptr};
   const Expansion whole = planner.expand(shape, all_of(c));
 

@@ -111,10 +111,13 @@ TEST(Layout, HasTheRatesOfItsChannels) {
   const Layout switched = LayoutFinder(c).find(all_of(c));
 
   EXPECT_DOUBLE_EQ(mesh.speeds.inside, 6 * 25e9);
+  EXPECT_DOUBLE_EQ(mesh.speeds.first_ring, 2 * 25e9);  // over the double links
   EXPECT_TRUE(mesh.speeds.nvlink);
   EXPECT_DOUBLE_EQ(switched.speeds.across, 8 * 10e9);
   // 8 channels over 100 GB/s: each member sends 7 of them on inside and one to the network.
   EXPECT_DOUBLE_EQ(switched.speeds.inside, 8 * 100e9 / 7);
+  EXPECT_DOUBLE_EQ(switched.speeds.first_ring, 100e9);
+  EXPECT_DOUBLE_EQ(switched.speeds.across_latency_seconds, 2 * 3e-6);  // three links to the network
 }
 
 TEST(ServerGraph, HasTheDistancesOfTheRouter) {

@@ -20,7 +20,7 @@ constexpr double kAlpha = 3e-6, kBeta = 25e9, kBytes = 48e6, kChunk = 512 * 1024
 
 Expansion expand(const Cluster& c, const GroupPlaces& places, K kind, const std::string& algorithm,
                  double bytes = kBytes, int root = 0) {
-  CollectivePlanner planner(c, test::library("nccl"), {algorithm, 0, 0});
+  CollectivePlanner planner(c, test::library("nccl"), {algorithm, 0, 0, 0});
   return planner.expand({kind, static_cast<int>(places.device.size()), root, bytes, nullptr},
                         places);
 }
@@ -137,7 +137,7 @@ TEST(Times, OfADoubleTreeAreTwiceItsDepthOfHalves) {
 TEST(Times, OfAnAllToAllInAWindowAreItsRounds) {
   const Cluster c = test::switched(1, 9);
   for (const int window : {1, 2, 3, 8}) {
-    CollectivePlanner planner(c, test::library("nccl"), {"auto", window, 0});
+    CollectivePlanner planner(c, test::library("nccl"), {"auto", window, 0, 0});
 
     const Expansion e = planner.expand({K::all_to_all, 9, 0, kBytes, nullptr}, all_of(c));
     const auto times = run_messages(e, kAlpha, kBeta);
@@ -156,7 +156,7 @@ TEST(Times, OfAnAllToAllSkipWhatIsEmpty) {
   double total = 0;
   for (std::size_t i = 0; i < 81; ++i)
     if (i % 10 != 0) total += (*parts)[i];  // but for what a rank has for itself
-  CollectivePlanner planner(c, test::library("nccl"), {"auto", 2, 0});
+  CollectivePlanner planner(c, test::library("nccl"), {"auto", 2, 0, 0});
 
   const Expansion e = planner.expand({K::all_to_all, 9, 0, 0, parts}, all_of(c));
   const auto times = run_messages(e, kAlpha, kBeta);
