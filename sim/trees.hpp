@@ -29,7 +29,7 @@ void extend_along(Tree& tree, const Ring& ring, int first);
 Tree binomial_tree(const std::vector<int>& members);
 
 /// One of two binary trees over `members` such that the inner members of the one are leaves of the
-/// other, if their number is even; if it is odd, all but two are a leaf of one.
+/// other; if their number is odd, one may be inner in both.
 ///
 /// Source    NCCL src/graph/trees.cc, ncclGetDtree
 Tree binary_tree(const std::vector<int>& members, bool other);
