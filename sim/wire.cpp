@@ -107,7 +107,7 @@ void visit(A& a, Library& l) {
 }
 template <class A>
 void visit(A& a, CollectiveOptions& o) {
-  visit(a, o.algorithm), visit(a, o.window), visit(a, o.chunk_bytes);
+  visit(a, o.algorithm), visit(a, o.window), visit(a, o.chunk_bytes), visit(a, o.channels);
 }
 template <class A>
 void visit(A& a, RankSchedule& s) {
