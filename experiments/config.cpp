@@ -343,6 +343,7 @@ SimulationConfig simulation_config(const Json& s, const Experiment& e) {
                                                    : "threads";
   config.algorithm = s["algorithm"];
   config.window = s["window"];
+  config.channels = s["channels"];
   config.chunk_bytes = bytes_at(s, "chunk_bytes", "simulation.chunk_bytes");
   config.profile = s.value("profile", std::string());
   config.scale = s["scale"].get<std::map<std::string, double>>();

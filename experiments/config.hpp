@@ -24,6 +24,7 @@ struct SimulationConfig {
   std::string library = "auto";  ///< nccl | mpi | threads; auto only where there is no cluster
   std::string algorithm = "auto";
   int window = 0;                       ///< 0: automatic
+  int channels = 0;                     ///< 0: automatic
   std::int64_t chunk_bytes = 0;         ///< 0: the library's
   std::string profile;                  ///< empty: the one that the cluster names
   std::map<std::string, double> scale;  ///< by kind of operation
