@@ -8,6 +8,7 @@ from pathlib import Path
 
 import folders
 import limits
+import trace
 import units
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -73,6 +74,15 @@ class ReportOfARealRun(ReportTest):
         for name in told["peak_by_class"]:
             self.assertIn(name, page.text)
         self.assertIn("measured", page.text)
+
+    def test_knows_the_memory_over_time_up_to_its_peak(self):
+        out = folders.real_run(self.path)
+        told = json.loads((out / "result.json").read_text())
+
+        epochs, ranks = trace.extent(out / "timeline.json")
+        timelines = trace.read_epoch(out / "timeline.json", epochs[-1], ranks)
+
+        self.assertEqual([max(b for _, b in t.memory) for t in timelines], told["peak_bytes"])
 
     def test_needs_no_network_and_no_other_file(self):
         out = folders.real_run(self.path)
