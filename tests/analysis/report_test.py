@@ -1,4 +1,4 @@
-"""The page of orrery report: it is whole, needs nothing from outside, and says what the result says."""
+"""The page of orrery report: whole, in need of nothing outside, saying what the result says."""
 
 import json
 import tempfile
@@ -187,7 +187,9 @@ class WhatLimitedARun(unittest.TestCase):
         self.assertIn("spmm is 75 % of it", limit.sentence)
 
     def test_is_waiting_where_ranks_neither_compute_nor_receive(self):
-        self.assertEqual(self.limit(breakdown=folders.breakdown(compute=0.3, other=0.7)).part, "other")
+        limit = self.limit(breakdown=folders.breakdown(compute=0.3, other=0.7))
+
+        self.assertEqual(limit.part, "other")
 
     def test_mentions_unequal_ranks_and_full_memory(self):
         parts = [folders.breakdown(compute=1.0), folders.breakdown(compute=3.0)]
