@@ -24,6 +24,7 @@ Keys
 """
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -134,5 +135,11 @@ def load(name, configs=CONFIGS):
     return Figure(name, folder, told)
 
 
+def _by_number(name):
+    """fig5 before fig10."""
+    return [int(word) if word.isdigit() else word for word in re.split(r"(\d+)", name)]
+
+
 def names(configs=CONFIGS):
-    return sorted(str(f.parent.relative_to(configs)) for f in configs.glob("*/*/figure.json"))
+    found = (str(f.parent.relative_to(configs)) for f in configs.glob("*/*/figure.json"))
+    return sorted(found, key=_by_number)

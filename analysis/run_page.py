@@ -63,7 +63,7 @@ def headline(run):
         entries.append((f"{data['edges']:,}", "edges"))
     simulation = result.get("simulation", {})
     if simulation.get("messages_per_second"):
-        speed = units.plain(simulation["messages_per_second"], 3)
+        speed = f"{simulation['messages_per_second']:,.0f}"
         entries.append((speed, "messages simulated a second"))
     return page.facts(entries)
 
