@@ -68,9 +68,13 @@ std::shared_ptr<const CallPlan> CallBook::plan(const CallKey& key, int rank, con
     return plan({key.group, call.what, call.root, call.bytes, parts.get()}, parts);
   }
   const bool sends = key.group.rank_of(key.from) == rank;
+  const double bytes = sends ? call.bytes : call.received;
   const Group pair = pair_of(key);
-  const int to = pair.index_of(key.group.rank_of(key.to));
-  return plan({pair, call.what, to, sends ? call.bytes : call.received, nullptr}, nullptr);
+  if (pair.size == 1) return plan({pair, call.what, -1, bytes, nullptr}, nullptr);
+  const bool upwards = pair.index_of(key.group.rank_of(key.to)) == 1;
+  const Parts parts =
+      same(upwards ? std::vector<double>{0, bytes, 0, 0} : std::vector<double>{0, 0, bytes, 0});
+  return plan({pair, call.what, -1, bytes, parts.get()}, parts);
 }
 
 std::shared_ptr<const CallPlan> CallBook::plan(const PlanKey& key, Parts parts) {
@@ -106,6 +110,10 @@ Parts CallBook::parts_of(const CallKey& key, int rank, const Call& call) {
   } else {
     parts = own(rank, call);
   }
+  return same(std::move(parts));
+}
+
+Parts CallBook::same(std::vector<double> parts) {
   return *matrices_.insert(std::make_shared<const std::vector<double>>(std::move(parts))).first;
 }
 

@@ -77,6 +77,8 @@ class CallBook {
                                        std::shared_ptr<const std::vector<double>> parts);
   std::shared_ptr<const std::vector<double>> parts_of(const CallKey& key, int rank,
                                                       const Call& call);
+  /// The same object for equal contents.
+  std::shared_ptr<const std::vector<double>> same(std::vector<double> parts);
   const GroupPlaces& places(const Group& members);
   /// The calls of a rank on a lane and group, in order.
   const std::vector<std::uint32_t>& calls_of(int rank, Lane lane, const Group& group);

@@ -25,6 +25,8 @@ enum class CollectiveKind : std::uint8_t {
 std::string_view name_of(CollectiveKind kind);
 
 /// A collective as all its ranks together state it. Ranks are indices in the group.
+///
+/// send_recv is the messages of `parts`, as of an all_to_all; without parts, `bytes` from 0 to 1.
 struct CollectiveShape {
   CollectiveKind kind = CollectiveKind::broadcast;
   int ranks = 1;
@@ -37,19 +39,27 @@ struct CollectiveShape {
 
 /// One message. It may start when both ends have come to the collective, the messages it waits for
 /// have arrived, and (where `streams` >= 0) the message it passes on has been under way long enough
-/// for the first chunk of it, of `chunk` bytes, to be there.
+/// for the first chunk of it, of `chunk` bytes, to be there. It does not end before what it passes
+/// on has ended, plus its own latency.
 struct Message {
   int from = 0, to = 0;
   double bytes = 0;
   int streams = -1;  ///< passes on this message (to the same rank as `from`) as it comes in
   double chunk = 0;
   double reduced = 0;                      ///< bytes that the receiver adds up when it has arrived
-  std::int32_t first_wait = 0, waits = 0;  ///< in Expansion::waits
+  std::int32_t first_wait = 0, waits = 0;  ///< in Expansion::waits; messages may share them
+  /// The last so many of its waits are passed on as they come in, like `streams`: a node of a tree
+  /// adds up what two others send it. (To wait for them until they have arrived is safe, but slow.)
+  std::int32_t streamed_waits = 0;
+  /// Which pieces of the operand it carries: first, first + stride, ... modulo Expansion::pieces.
+  std::int32_t first_piece = 0, pieces = 1, stride = 1;
 };
 
 /// A collective as messages. A message comes after those that it waits for or streams.
 struct Expansion {
-  std::string algorithm;  ///< "ring, 6 channels", "double tree", as results show it
+  /// As results show it: "ring, 6 channels, chunks of 512 KiB"; "none" of one rank.
+  std::string algorithm;
+  int pieces = 1;  ///< into which the operand is cut
   std::vector<Message> messages;
   std::vector<std::int32_t> waits;
 };
@@ -60,19 +70,28 @@ struct GroupPlaces {
   std::vector<int> server;  ///< of each index
 };
 
-/// Settings of a simulation that shape its messages; shown in its result.
+/// Settings of a simulation that shape its messages; shown in its result. A forced algorithm is one
+/// of algorithm_names() and holds for the kinds of collectives that have it; the others go on to be
+/// chosen.
 struct CollectiveOptions {
   std::string algorithm = "auto";  ///< or a name, forced for every collective that has it
-  int window = 0;  ///< messages of an all-to-all that a rank has under way; 0: as ranks allow
+  int window = 0;  ///< messages of pairwise exchanges that a rank has under way; 0: as ranks allow
   double chunk_bytes = 0;  ///< of pipelined chains and rings; 0: the library's
 };
 
-/// Chooses an algorithm as the library would and expands.
+/// All that CollectiveOptions::algorithm may be, without "auto".
+std::vector<std::string_view> algorithm_names();
+
+/// Chooses an algorithm as the library would and expands. What it finds out about a group's place
+/// in the cluster it keeps.
 class CollectivePlanner {
  public:
+  /// Requires  that the cluster outlives the planner
+  /// Errors    ConfigError (an unknown algorithm or library, a negative window or chunk)
   CollectivePlanner(const Cluster& cluster, Library library, CollectiveOptions options);
   ~CollectivePlanner();
-  /// Errors    ConfigError (an algorithm that the collective or library has not)
+  /// Requires  that messages refer to ranks by their indices in `places`
+  /// Errors    ConfigError (an algorithm that was forced and does not fit the group)
   Expansion expand(const CollectiveShape& shape, const GroupPlaces& places);
 
  private:

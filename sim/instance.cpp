@@ -13,18 +13,24 @@ Lists::Lists(int owners, const std::vector<std::pair<std::int32_t, std::int32_t>
 
 PreparedExpansion::PreparedExpansion(Expansion made, int ranks) : expansion(std::move(made)) {
   const auto count = static_cast<std::int32_t>(expansion.messages.size());
-  std::vector<std::pair<std::int32_t, std::int32_t>> follow, streaming, touch;
+  std::vector<std::pair<std::int32_t, std::int32_t>> follow, streamed, touch;
   touch.reserve(2 * expansion.messages.size());
   for (std::int32_t m = 0; m < count; ++m) {
     const Message& message = expansion.messages[static_cast<std::size_t>(m)];
-    for (std::int32_t w = 0; w < message.waits; ++w)
-      follow.emplace_back(expansion.waits[static_cast<std::size_t>(message.first_wait + w)], m);
-    if (message.streams >= 0) streaming.emplace_back(message.streams, m);
+    const auto wait = [&](std::int32_t w) {
+      return expansion.waits[static_cast<std::size_t>(message.first_wait + w)];
+    };
+    const std::int32_t whole = message.waits - message.streamed_waits;
+    for (std::int32_t w = 0; w < whole; ++w) follow.emplace_back(wait(w), m);
+    for (std::int32_t w = whole; w < message.waits; ++w) streamed.emplace_back(m, wait(w));
+    if (message.streams >= 0) streamed.emplace_back(m, message.streams);
     touch.emplace_back(message.from, m);
     touch.emplace_back(message.to, m);
   }
   followers = Lists(count, follow);
-  streamers = Lists(count, streaming);
+  sources = Lists(count, streamed);
+  for (auto& [m, source] : streamed) std::swap(m, source);
+  streamers = Lists(count, streamed);
   touching = Lists(ranks, touch);
 }
 

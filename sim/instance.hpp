@@ -32,6 +32,7 @@ struct PreparedExpansion {
   Expansion expansion;
   Lists followers;  ///< of each message: those that wait for its end
   Lists streamers;  ///< of each message: those that pass it on as it comes in
+  Lists sources;    ///< of each message: those that it passes on as they come in
   Lists touching;   ///< of each rank: the messages it sends or receives
 };
 
@@ -44,11 +45,12 @@ class Instance {
     return plan_->expansion.messages[static_cast<std::size_t>(m)];
   }
   std::span<const std::int32_t> streamers(int m) const { return plan_->streamers.of(m); }
+  std::span<const std::int32_t> sources(int m) const { return plan_->sources.of(m); }
 
   /// Rank index i has come. Messages that may start now are appended to `ready`, rank indices that
   /// are done (they had nothing to do) to `finished`.
   void arrive(int i, std::vector<int>& ready, std::vector<int>& finished);
-  /// The message that m streams has been under way long enough.
+  /// A message that m passes on has been under way long enough.
   void stream(int m, std::vector<int>& ready);
   /// Message m has arrived and been added up.
   void end(int m, std::vector<int>& ready, std::vector<int>& finished);

@@ -215,7 +215,9 @@ class Replayer final : public NetworkListener {
       lane.blocked = true;
       return false;
     }
-    if (const double issued_at = host_time(rank, item.submits); issued_at > now) {
+    // What was submitted before the host last went on, it has issued long ago.
+    const double issued_at = item.submits > rank.first ? host_time(rank, item.submits) : now;
+    if (issued_at > now) {
       lane.blocked = true;
       return later(lane, r, l, issued_at);
     }
@@ -378,18 +380,19 @@ class Replayer final : public NetworkListener {
     Live& live = live_[at(slot)];
     Instance::State& state = live.instance->state(m);
     if (--state.parts > 0) return;
-    const Message& message = live.instance->message(m);
-    if (message.streams >= 0) {
-      const Instance::State& source = live.instance->state(message.streams);
-      if (!source.ended) {
+    double earliest = 0;
+    for (const std::int32_t source : live.instance->sources(m)) {
+      const Instance::State& from = live.instance->state(source);
+      if (!from.ended) {
         state.held = true;
         return;
       }
-      const double earliest = source.ended_at + last_chunk_seconds(live, message);
-      if (earliest > network_.now()) {
-        network_.at(earliest, token(Happening::release, slot, m));
-        return;
-      }
+      earliest =
+          std::max(earliest, from.ended_at + last_chunk_seconds(live, live.instance->message(m)));
+    }
+    if (earliest > network_.now()) {
+      network_.at(earliest, token(Happening::release, slot, m));
+      return;
     }
     add_up(slot, m);
   }
@@ -414,10 +417,13 @@ class Replayer final : public NetworkListener {
     Live& live = live_[at(slot)];
     live.instance->state(m).ended_at = network_.now();
     live.instance->end(m, ready_, finished_);
-    for (const std::int32_t next : live.instance->streamers(m))
-      if (live.instance->state(next).held)
+    for (const std::int32_t next : live.instance->streamers(m)) {
+      const auto ended = [&](std::int32_t source) { return live.instance->state(source).ended; };
+      const auto sources = live.instance->sources(next);
+      if (live.instance->state(next).held && std::all_of(sources.begin(), sources.end(), ended))
         network_.at(network_.now() + last_chunk_seconds(live, live.instance->message(next)),
                     token(Happening::release, slot, next));
+    }
     follow_up(slot);
   }
 

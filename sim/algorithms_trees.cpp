@@ -1,0 +1,138 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "sim/algorithms.hpp"
+#include "sim/message_list.hpp"
+#include "sim/trees.hpp"
+
+namespace orrery {
+namespace {
+
+void broadcast(MessageList& list, const Tree& tree, double bytes, int piece) {
+  for (const Edge& e : tree) list.send(e.from, e.to, bytes, {piece}, Arrival::replaces);
+}
+
+/// From the leaves up: each adds what comes from below to its own.
+void reduce(MessageList& list, const Tree& tree, double bytes, int piece) {
+  for (auto e = tree.rbegin(); e != tree.rend(); ++e)
+    list.send(e->to, e->from, bytes, {piece}, Arrival::adds);
+}
+
+/// Broadcast or reduction, one share of the data along each tree.
+template <class TreeOf>
+Expansion along(const Task& task, const std::string& name, int trees, double chunk,
+                const TreeOf& tree_of) {
+  const double bytes = task.shape.bytes / trees;
+  MessageList list(task.shape.ranks, trees, chunk);
+  list.reserve(static_cast<std::size_t>(trees) * static_cast<std::size_t>(task.shape.ranks));
+  for (int t = 0; t < trees; ++t) {
+    if (task.shape.kind == CollectiveKind::broadcast)
+      broadcast(list, tree_of(t), bytes, t);
+    else
+      reduce(list, tree_of(t), bytes, t);
+  }
+  return list.take(name + channels_text(static_cast<std::size_t>(trees)) +
+                   chunks_text(chunk, bytes));
+}
+
+std::vector<int> from_root(const Task& task) {
+  std::vector<int> order(static_cast<std::size_t>(task.shape.ranks));
+  std::iota(order.begin(), order.end(), task.shape.root);
+  for (int& member : order) member %= task.shape.ranks;
+  return order;
+}
+
+/// The time model's: a chain passes every chunk on at full rate but through all servers, the root
+/// of a binomial tree sends everything log2(servers) times.
+bool chain_is_faster(const Task& task, double bytes, double chunk) {
+  const Speeds& s = task.layout.speeds;
+  const double servers = task.layout.server_count(), rounds = std::ceil(std::log2(servers));
+  const double rate = s.across / task.layout.channel_count(), latency = s.across_latency_seconds;
+  const double hop = latency + std::min(chunk, bytes) / rate;
+  return bytes / rate + latency + (servers - 2) * hop < rounds * (latency + bytes / rate);
+}
+
+}  // namespace
+
+Expansion flat(const Task& task) {
+  return along(task, "flat", 1, 0,
+               [&](int) { return flat_tree(task.shape.ranks, task.shape.root); });
+}
+
+Expansion binomial(const Task& task) {
+  return along(task, "binomial tree", 1, 0, [&](int) { return binomial_tree(from_root(task)); });
+}
+
+Expansion pipelined_chain(const Task& task) {
+  return along(task, "chain", 1, task.chunk(kChunkBytes),
+               [&](int) { return chain(from_root(task)); });
+}
+
+Expansion pipelined_ring(const Task& task) {
+  return along(task, "ring", task.layout.channel_count(), task.chunk(kChunkBytes), [&](int c) {
+    return chain(rotated(task.layout.channels[static_cast<std::size_t>(c)], task.shape.root));
+  });
+}
+
+/// Of many ranks, one channel for each ring that servers have inside, so that on a switch every
+/// rank but the root gets one message; else also one for each adapter.
+Expansion by_servers(const Task& task) {
+  const Layout& layout = task.layout;
+  if (layout.server_count() == 1) return pipelined_ring(task);
+  std::size_t inside = layout.server_rings.front().size();
+  for (const auto& rings : layout.server_rings) inside = std::min(inside, rings.size());
+  const int channels = std::max(static_cast<int>(inside), task.many() ? 1 : layout.channel_count());
+  const double chunk = task.chunk(kChunkBytes);
+  const bool chained = chain_is_faster(task, task.shape.bytes / channels, chunk);
+  const int root = task.shape.root;
+  const int home = layout.server_of[static_cast<std::size_t>(root)];
+  const auto tree_of = [&](int c) {
+    std::vector<int> heads;
+    for (const auto& of_server : layout.heads)
+      heads.push_back(of_server[static_cast<std::size_t>(c) % of_server.size()]);
+    if (channels == 1) heads[static_cast<std::size_t>(home)] = root;
+    return server_tree(layout, c, root, heads, chained);
+  };
+  const auto name = fmt::format("hierarchical, {} over {} servers",
+                                chained ? "chain" : "binomial tree", layout.server_count());
+  return along(task, name, channels, chunk, tree_of);
+}
+
+/// Over several servers binary trees over their heads, and chains inside; over one server binary
+/// trees over its ranks.
+///
+/// Source    NCCL src/graph/connect.cc, connectTrees
+/// Departs   inside one server NCCL's tree is a chain
+Expansion double_tree(const Task& task) {
+  const Layout& layout = task.layout;
+  const bool across = layout.server_count() > 1;
+  const int trees = task.many() ? 2 : (std::max(2, layout.channel_count()) + 1) / 2 * 2;
+  const double bytes = task.shape.bytes / trees, chunk = task.chunk(kChunkBytes);
+  MessageList list(task.shape.ranks, trees, chunk);
+  list.reserve(2 * static_cast<std::size_t>(trees) * static_cast<std::size_t>(task.shape.ranks));
+  for (int t = 0; t < trees; ++t) {
+    Tree tree;
+    if (across) {
+      std::vector<int> heads;
+      for (const auto& of_server : layout.heads)
+        heads.push_back(of_server[static_cast<std::size_t>(t) % of_server.size()]);
+      tree = binary_tree(heads, t % 2 == 1);
+      for (int s = 0; s < layout.server_count(); ++s) {
+        const int head = heads[static_cast<std::size_t>(s)];
+        const Tree inside = chain(rotated(layout.ring_of(s, t), head));
+        tree.insert(tree.end(), inside.begin(), inside.end());
+      }
+    } else {
+      tree = binary_tree(layout.ring_of(0, t / 2), t % 2 == 1);
+    }
+    reduce(list, tree, bytes, t);
+    broadcast(list, tree, bytes, t);
+  }
+  return list.take("double tree" + (trees == 2 ? "" : fmt::format(", {} trees", trees)) +
+                   chunks_text(chunk, bytes));
+}
+
+}  // namespace orrery

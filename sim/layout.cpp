@@ -1,0 +1,190 @@
+#include "sim/layout.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace orrery {
+namespace {
+
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+
+int device_of(const GroupPlaces& places, int member) {
+  return places.device[static_cast<std::size_t>(member)];
+}
+
+/// Fills in servers in the order of their first members.
+void find_servers(Layout& layout, const GroupPlaces& places) {
+  std::map<int, int> number;
+  for (int i = 0; i < layout.ranks; ++i) {
+    const auto [at, added] =
+        number.try_emplace(places.server[static_cast<std::size_t>(i)], layout.server_count());
+    if (added) layout.servers.emplace_back();
+    layout.servers[static_cast<std::size_t>(at->second)].push_back(i);
+    layout.server_of.push_back(at->second);
+  }
+  for (const auto& members : layout.servers)
+    layout.equal = layout.equal && members.size() == layout.servers.front().size();
+}
+
+/// How many channels go through each direction of each link, and the slowest share of any.
+class LinkLoad {
+ public:
+  explicit LinkLoad(const Cluster& cluster) : cluster_(cluster) {}
+  void add(const std::vector<Hop>& hops) {
+    for (const Hop& hop : hops) {
+      const bool shared = link(hop).duplex == Duplex::kShared;
+      ++channels_[{hop.link, shared || hop.forward}];
+      nvlink_ = nvlink_ && link(hop).type.starts_with("nvlink");
+    }
+  }
+  bool nvlink() const { return nvlink_; }
+  double slowest_share() const {
+    double least = kUnbounded;
+    for (const auto& [at, count] : channels_)
+      least = std::min(least,
+                       cluster_.links[static_cast<std::size_t>(at.first)].bytes_per_second / count);
+    return least;
+  }
+
+ private:
+  const ClusterLink& link(const Hop& hop) const {
+    return cluster_.links[static_cast<std::size_t>(hop.link)];
+  }
+  const Cluster& cluster_;
+  std::map<std::pair<int, bool>, int> channels_;
+  bool nvlink_ = true;
+};
+
+}  // namespace
+
+const Ring& Layout::ring_of(int server, int channel) const {
+  const auto& rings = server_rings[static_cast<std::size_t>(server)];
+  return rings[static_cast<std::size_t>(channel) % rings.size()];
+}
+
+Ring rotated(const Ring& ring, int first) {
+  Ring result = ring;
+  std::rotate(result.begin(), std::find(result.begin(), result.end(), first), result.end());
+  return result;
+}
+
+Layout LayoutFinder::find(const GroupPlaces& places) {
+  Layout layout;
+  layout.ranks = static_cast<int>(places.device.size());
+  find_servers(layout, places);
+  for (auto& members : layout.servers) {
+    layout.server_rings.push_back(rings_in_server(places, members));
+    members = layout.server_rings.back().front();
+  }
+  if (layout.server_count() == 1) {
+    layout.channels = layout.server_rings.front();
+    layout.heads = {std::vector<int>(layout.channels.size(), 0)};
+  } else {
+    join_servers(layout, places);
+  }
+  layout.speeds = speeds_of(layout, places);
+  return layout;
+}
+
+std::vector<Ring> LayoutFinder::rings_in_server(const GroupPlaces& places,
+                                                const std::vector<int>& members) {
+  std::vector<int> cables;
+  for (const int a : members)
+    for (const int b : members)
+      cables.push_back(graph_.cables(device_of(places, a), device_of(places, b)));
+  const auto [at, added] = packed_.try_emplace(cables);
+  if (added) at->second = pack_rings(cables);
+  if (at->second.empty()) return {nearest_neighbours(places, members)};
+  std::vector<Ring> rings = at->second;
+  for (Ring& ring : rings)
+    for (int& member : ring) member = members[static_cast<std::size_t>(member)];
+  return rings;
+}
+
+/// From the first member always on to the nearest that is left: devices of one switch stay
+/// together.
+Ring LayoutFinder::nearest_neighbours(const GroupPlaces& places,
+                                      const std::vector<int>& members) const {
+  std::vector<int> left(members.begin() + 1, members.end());
+  Ring ring{members.front()};
+  while (!left.empty()) {
+    const auto ways = graph_.from(device_of(places, ring.back()));
+    const auto distance = [&](int member) {
+      return graph_.distance(ways, device_of(places, member));
+    };
+    const auto next = std::min_element(left.begin(), left.end(),
+                                       [&](int a, int b) { return distance(a) < distance(b); });
+    ring.push_back(*next);
+    left.erase(next);
+  }
+  return ring;
+}
+
+/// For each adapter a member that has none nearer.
+std::vector<int> LayoutFinder::heads_in_server(const GroupPlaces& places, const Ring& ring) const {
+  std::vector<int> taken, heads;
+  for (const int member : ring) {
+    const int device = device_of(places, member);
+    for (const int exit : graph_.exits(graph_.from(device), device)) {
+      if (std::find(taken.begin(), taken.end(), exit) != taken.end()) continue;
+      taken.push_back(exit);
+      heads.push_back(member);
+      break;
+    }
+  }
+  if (heads.empty()) heads.push_back(ring.front());
+  return heads;
+}
+
+void LayoutFinder::join_servers(Layout& layout, const GroupPlaces& places) const {
+  std::size_t channels = std::numeric_limits<std::size_t>::max();
+  for (const auto& members : layout.servers) {
+    layout.heads.push_back(heads_in_server(places, members));
+    channels = std::min(channels, layout.heads.back().size());
+  }
+  layout.channels.resize(channels);
+  for (int s = 0; s < layout.server_count(); ++s) {
+    auto& heads = layout.heads[static_cast<std::size_t>(s)];
+    heads.resize(channels);
+    for (std::size_t c = 0; c < channels; ++c) {
+      const Ring path = rotated(layout.ring_of(s, static_cast<int>(c)), heads[c]);
+      layout.channels[c].insert(layout.channels[c].end(), path.begin(), path.end());
+    }
+  }
+}
+
+Speeds LayoutFinder::speeds_of(const Layout& layout, const GroupPlaces& places) const {
+  LinkLoad inside(cluster_), across(cluster_);
+  Speeds speeds{kUnbounded, kUnbounded, 0, false};
+  std::vector<int> used;
+  for (const Ring& ring : layout.channels) {
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+      const int member = ring[i], next = ring[(i + 1) % ring.size()];
+      if (layout.server_of[static_cast<std::size_t>(member)] != 0) continue;
+      const int device = device_of(places, member);
+      const auto ways = graph_.from(device);
+      if (layout.server_of[static_cast<std::size_t>(next)] == 0) {
+        inside.add(graph_.hops(
+            ways, cluster_.devices[static_cast<std::size_t>(device_of(places, next))].node));
+        continue;
+      }
+      const std::vector<int> exits = graph_.exits(ways, device);
+      if (exits.empty()) continue;
+      const auto fewest = std::min_element(exits.begin(), exits.end(), [&](int a, int b) {
+        return std::count(used.begin(), used.end(), a) < std::count(used.begin(), used.end(), b);
+      });
+      used.push_back(*fewest);
+      const Route way = graph_.way_out(ways, *fewest);
+      across.add(way.hops);
+      speeds.across_latency_seconds = 2 * way.latency_seconds;
+    }
+  }
+  const auto channels = static_cast<double>(layout.channels.size());
+  speeds.inside = channels * inside.slowest_share();
+  speeds.across = channels * across.slowest_share();
+  speeds.nvlink = inside.nvlink();
+  return speeds;
+}
+
+}  // namespace orrery
