@@ -31,11 +31,11 @@ std::vector<std::string> ShippedFiles::names() const {
 std::optional<std::string> ShippedFiles::look_up(const std::string& file_or_name) const {
   const fs::path asked = file_or_name;
   if (fs::is_regular_file(asked)) return file_or_name;
-  const bool named = !asked.has_parent_path(), shipped = asked.parent_path() == folder;
+  const bool named = !asked.has_parent_path();
+  if (!named && asked.parent_path() != folder) return std::nullopt;
   const fs::path file =
       fs::path(path()) / (named ? fs::path(file_or_name + ".json") : asked.filename());
-  if ((named || shipped) && fs::is_regular_file(file)) return file.string();
-  return std::nullopt;
+  return fs::is_regular_file(file) ? std::optional(file.string()) : std::nullopt;
 }
 
 std::string ShippedFiles::find(const std::string& file_or_name) const {

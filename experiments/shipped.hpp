@@ -19,7 +19,8 @@ struct ShippedFiles {
   std::string path() const;
   /// Sorted, without what `orrery calibrate` wrote.
   std::vector<std::string> names() const;
-  /// FILE if there is one, else the NAME.json that ships ("dgx-1", "configs/clusters/dgx-1.json").
+  /// FILE if there is one, else the NAME.json that ships, also as "configs/clusters/NAME.json" in
+  /// another working directory; nothing if there is neither.
   std::optional<std::string> look_up(const std::string& file_or_name) const;
   /// The same.
   /// Errors    ConfigError with the nearest name, or the advice to calibrate
