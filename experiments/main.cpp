@@ -58,6 +58,7 @@ int main(int argc, char** argv) {
   add_partition_command(app, exit_code);
   add_dataset_command(app, exit_code);
   add_cluster_command(app, exit_code);
+  add_calibrate_command(app, exit_code);
   // What is not run by all ranks together is done by the first.
   if (launch_from_environment().rank > 0 && argc > 1 && argv[1] != std::string("run")) return 0;
   try {
