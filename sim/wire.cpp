@@ -100,13 +100,14 @@ void visit(A& a, Cluster& c) {
 }
 template <class A>
 void visit(A& a, Library& l) {
-  visit(a, l.name), visit(a, l.collective_seconds), visit(a, l.message_seconds);
+  visit(a, l.name), visit(a, l.issue_seconds), visit(a, l.collective_seconds),
+      visit(a, l.message_seconds);
   visit(a, l.copy_bytes_per_second), visit(a, l.core_seconds_per_byte);
   visit(a, l.reduce_bytes_per_second);
 }
 template <class A>
 void visit(A& a, CollectiveOptions& o) {
-  visit(a, o.algorithm), visit(a, o.window), visit(a, o.chunk_bytes);
+  visit(a, o.algorithm), visit(a, o.window), visit(a, o.chunk_bytes), visit(a, o.channels);
 }
 template <class A>
 void visit(A& a, RankSchedule& s) {
@@ -116,7 +117,7 @@ void visit(A& a, RankSchedule& s) {
   visit(a, kinds);
   s.kinds.resize(kinds);
   for (auto& kind : s.kinds) visit_kind(a, kind);
-  visit(a, s.submits);
+  visit(a, s.issued);
 }
 
 /// Each schedule once, in the order of first use, and each rank's number of it.

@@ -49,7 +49,7 @@ TEST(ClusterCommand, PrintsOneObjectForMachines) {
 
   EXPECT_EQ(json["servers"], 2);
   EXPECT_EQ(json["devices"].size(), 8U);
-  EXPECT_EQ(json["bytes_per_second"][0][1], 56.25e9);
+  EXPECT_EQ(json["bytes_per_second"][0][1], 48e9);
   EXPECT_EQ(json["bytes_per_second"][0][7], 4e9);
   EXPECT_TRUE(json["bytes_per_second"][0][0].is_null());
 }

@@ -147,7 +147,7 @@ TEST(Links, AreThoseOfThePapersMachines) {
   const auto a100 = links(R"({"file": "dgx-a100"})");
 
   ASSERT_TRUE(dgx1 && a100);
-  EXPECT_EQ(dgx1->between, cost::dgx1_links(25e9).between);
+  EXPECT_EQ(dgx1->between, cost::dgx1_links(20e9).between);
   EXPECT_EQ(a100->to_switch, 12);
   EXPECT_FALSE(links(R"({"file": "a6000-4x4-pcie"})")) << "several servers";
   EXPECT_FALSE(links(R"({"file": "a6000-1x4-pcie", "gpus": 1})")) << "one rank";
@@ -158,9 +158,9 @@ TEST(Model, Of1dIsTheFormOfSection51) {
 
   const ModelOutcome outcome = c.evaluate();
 
-  // Widths 8 and 4 forward, 4 and 8 backward, on six links of 25 GB/s a GPU.
+  // Widths 8 and 4 forward, 4 and 8 backward, on six links of 20 GB/s a GPU.
   const double found = equation(outcome, "1D communication, link matrix")["seconds"];
-  EXPECT_NEAR(found, (8 + 4 + 4 + 8) * kVertices * 4 / (6 * 25e9), 1e-15);
+  EXPECT_NEAR(found, (8 + 4 + 4 + 8) * kVertices * 4 / (6 * 20e9), 1e-15);
   EXPECT_DOUBLE_EQ(equation(outcome, "1D communication, as printed")["seconds"], found);
   EXPECT_NEAR(outcome.breakdown.internal + outcome.breakdown.hidden, found, 1e-15);
 }
