@@ -38,4 +38,11 @@ void add_partition_command(CLI::App& app, int& exit_code);
 /// its devices, and draws it.
 void add_cluster_command(CLI::App& app, int& exit_code);
 
+/// `orrery report DIR`: an HTML page of a result folder. Becomes analysis/report.py.
+void add_report_command(CLI::App& app);
+
+/// `orrery figure NAME|--list`: runs, pictures and numbers of a paper's figure. Becomes
+/// analysis/figure.py.
+void add_figure_command(CLI::App& app);
+
 }  // namespace orrery

@@ -44,6 +44,19 @@ Json received_json(const Outcome& outcome, const Placement& placement) {
   return {{"internal", internal}, {"external", external}};
 }
 
+Json breakdown_json(const Breakdown& b) {
+  return {{"compute", b.compute},   {"internal", b.internal},
+          {"external", b.external}, {"synchronise", b.synchronise},
+          {"sample", b.sample},     {"load", b.load},
+          {"other", b.other},       {"hidden", b.hidden}};
+}
+
+Json breakdown_of_rank(const Measurement& measured) {
+  Json list = Json::array();
+  for (const EpochCost& rank : measured.ranks) list.push_back(breakdown_json(rank.breakdown));
+  return list;
+}
+
 std::string percent(const Json& accuracy) {
   return accuracy.is_null() ? "-" : fmt::format("{:.1f} %", 100 * accuracy.get<double>());
 }
@@ -198,21 +211,16 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
       {"val_accuracy", or_null(scores.validation)},
       {"test_accuracy", or_null(scores.test)},
       {"epoch_seconds", m.epoch_seconds},
-      {"breakdown",
-       {{"compute", m.breakdown.compute},
-        {"internal", m.breakdown.internal},
-        {"external", m.breakdown.external},
-        {"synchronise", m.breakdown.synchronise},
-        {"sample", m.breakdown.sample},
-        {"load", m.breakdown.load},
-        {"other", m.breakdown.other},
-        {"hidden", m.breakdown.hidden}}},
+      {"breakdown", breakdown_json(m.breakdown)},
+      {"breakdown_of_rank", breakdown_of_rank(m)},
       {"compute_by_kind", kinds},
       {"bytes", {{"internal", m.internal_bytes}, {"external", m.external_bytes}}},
       {"received_bytes", received_json(outcome, placement)},
       {"collectives", "flat"},
       {"exact_gradients", experiment.strategy.first_layer != FirstLayer::mggcn_compat},
       {"peak_bytes", m.peak_bytes},
+      {"peak_by_class", m.peak_by_class},
+      {"device_bytes", experiment.device_bytes ? Json(*experiment.device_bytes) : Json(nullptr)},
       {"dataset",
        {{"name", data.name},
         {"vertices", data.vertices},

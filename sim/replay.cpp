@@ -501,7 +501,7 @@ class Replayer final : public NetworkListener {
   Timeline timeline(int r) const {
     const Rank& rank = ranks_[at(r)];
     const RankSchedule& schedule = rank.schedule();
-    Timeline timeline{r, {}, rank.marks};
+    Timeline timeline{r, {}, rank.marks, {}};
     for (int l = 0; l < kLanes; ++l)
       for (const Done& done : rank.lanes[at(l)].done) {
         const LaneItem& item = schedule.lanes[at(l)][done.item];
