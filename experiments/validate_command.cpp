@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -28,6 +29,18 @@ struct Options {
   int repeats = 1;
 };
 
+/// The load average of the last minute, without what our own last run has left in it where the
+/// kernel can tell: processes that are ready to run now, but for this one.
+double other_load() {
+  double load = 0;
+  if (::getloadavg(&load, 1) != 1) return 0;
+  std::ifstream in("/proc/loadavg");
+  double one = 0, five = 0, fifteen = 0;
+  int running = 1;
+  in >> one >> five >> fifteen >> running;
+  return std::min(load, static_cast<double>(std::max(0, running - 1)));
+}
+
 /// Runs the three sides of experiments, keeping data sets and the simulator.
 class Validator {
  public:
@@ -49,6 +62,7 @@ class Validator {
     row.ranks = experiment.ranks();
     row.oversubscribed = experiment.ranks() > available_cores();
     row.used_by_calibration = experiment.used_by_calibration;
+    row.load_before = other_load();
     const Json real = real_result(experiment, folder);
     const Json simulated = forecast(experiment, "sim", folder),
                modelled = forecast(experiment, "model", folder);

@@ -197,6 +197,7 @@ Json validation_json(const std::vector<ValidationRow>& rows) {
                     {"ranks", row.ranks},
                     {"oversubscribed", row.oversubscribed},
                     {"used_by_calibration", row.used_by_calibration},
+                    {"load_before", row.load_before},
                     {"real_seconds", row.real_seconds},
                     {"simulated_seconds", row.simulated_seconds},
                     {"model_seconds", row.model_seconds},
@@ -239,6 +240,13 @@ std::string validation_text(const std::vector<ValidationRow>& rows) {
       text += fmt::format("{} {}: mean absolute error {:.1f} %, worst {:.1f} %, mean {}\n", e.rows,
                           c.text, 100 * e.mean, 100 * e.most, signed_percent(e.mean_signed));
   }
+  const auto busy = std::count_if(rows.begin(), rows.end(),
+                                  [](const ValidationRow& r) { return r.load_before > 0.5; });
+  if (busy > 0)
+    text += fmt::format(
+        "in {} of {} rows the machine was at work when the real run began (load average above "
+        "0.5):\nreal times on a machine that is not idle are too long\n",
+        busy, rows.size());
   const Strategies strategies = compare_strategies(rows);
   if (strategies.groups > 0)
     text += fmt::format(

@@ -24,6 +24,7 @@ struct ValidationRow {
   int ranks = 1;
   bool oversubscribed = false;       ///< more ranks than cores
   bool used_by_calibration = false;  ///< a number of the profile was fitted to it
+  double load_before = 0;  ///< other work on the machine when the real run began: its load average
   double real_seconds = 0, simulated_seconds = 0, model_seconds = 0;
   ClassSeconds real, simulated;
 
