@@ -27,6 +27,10 @@ void add_sweep_command(CLI::App& app, int& exit_code);
 /// whether it fits.
 void add_plan_command(CLI::App& app, int& exit_code);
 
+/// `orrery validate FILE...`: runs experiments for real, simulated and on paper, and tells how far
+/// these are apart.
+void add_validate_command(CLI::App& app, int& exit_code);
+
 /// `orrery partition GRAPH|FILE`: cuts a graph, prints the metrics, writes the parts.
 void add_partition_command(CLI::App& app, int& exit_code);
 

@@ -403,6 +403,10 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   e.backend = root["backend"];
   e.simulate_on = root["simulate_on"].get<std::vector<std::string>>();
   e.kernels = root["kernels"];
+  if (root.contains("validate")) {
+    e.netcluster = root["validate"].value("netcluster", std::string());
+    e.used_by_calibration = root["validate"]["used_by_calibration"];
+  }
   e.timeline_epochs = root["timeline"]["epochs"];
   parts_for(e.strategy, e.ranks());  // a grid that is impossible is told before anything is loaded
   e.resolved = std::move(root);

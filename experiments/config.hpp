@@ -50,6 +50,8 @@ struct Experiment {
   SimulationConfig simulation;
   std::vector<std::string> simulate_on;  ///< clusters, after a real run
   std::string backend, kernels;
+  std::string netcluster;            ///< rate of its links, for orrery validate; empty: none
+  bool used_by_calibration = false;  ///< orrery validate tells its errors apart
   int timeline_epochs = 0;
   int checkpoint_every = 0;         ///< epochs; 0: never
   nlohmann::ordered_json resolved;  ///< the file with every default filled in

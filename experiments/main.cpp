@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
   add_run_command(app, exit_code);
   add_sweep_command(app, exit_code);
   add_plan_command(app, exit_code);
+  add_validate_command(app, exit_code);
   add_partition_command(app, exit_code);
   add_dataset_command(app, exit_code);
   add_cluster_command(app, exit_code);
