@@ -119,6 +119,39 @@ class QuotedNumbers(unittest.TestCase):
                     self.assertIn("reported", row, f"{figure.name}: {row['label']}")
 
 
+class MachinesOfSection51(unittest.TestCase):
+    def links(self, cluster):
+        """NVLinks between GPUs, {(0, 3): 2, ...}, and the GPU of each rank."""
+        done = folders.orrery("cluster", "show", cluster, "--json")
+        told = json.loads(done.stdout.splitlines()[-1])
+        number = lambda name: int(name.removeprefix("s0/gpu"))
+        links = {
+            tuple(sorted((number(one["from"]), number(one["to"])))): one["count"]
+            for one in told["links"] if one["type"] == "nvlink2"
+        }
+        return links, [number(device["name"]) for device in told["devices"]]
+
+    def test_assumed_have_four_links_into_the_half_and_two_to_the_partner(self):
+        folder = folders.SOURCES / "configs/mg-gcn/sec5.1/clusters"
+        links, _ = self.links(folder / "dgx-1-as-assumed.json")
+
+        for gpu in range(8):
+            own = {b if a == gpu else a: n for (a, b), n in links.items() if gpu in (a, b)}
+            half = sum(n for other, n in own.items() if other // 4 == gpu // 4)
+            self.assertEqual((half, own.get((gpu + 4) % 8)), (4, 2), gpu)
+
+    def test_real_have_the_links_of_the_shipped_one(self):
+        folder = folders.SOURCES / "configs/mg-gcn/sec5.1/clusters"
+
+        self.assertEqual(self.links(folder / "dgx-1-halves.json")[0], self.links("dgx-1")[0])
+
+    def test_put_the_columns_of_the_grid_into_the_halves(self):
+        for name in ("dgx-1-halves.json", "dgx-1-as-assumed.json"):
+            _, gpus = self.links(folders.SOURCES / "configs/mg-gcn/sec5.1/clusters" / name)
+            self.assertEqual(sorted(gpus[0::2]), [0, 1, 2, 3], name)
+            self.assertEqual(sorted(gpus[1::2]), [4, 5, 6, 7], name)
+
+
 class Errors(unittest.TestCase):
     def test_are_signed_and_relative_to_the_paper(self):
         self.assertAlmostEqual(figure_rows.error_of(2.0, 1.5), -0.25)

@@ -232,11 +232,16 @@ TEST(Schema, EveryKeyIsDescribedOrObvious) {
 }
 
 /// Every experiment file that ships can be read and resolves.
+/// Not the clusters, devices and figures, which have their own forms.
+bool is_experiment(const std::filesystem::path& file) {
+  const auto folder = file.parent_path().filename();
+  return folder != "clusters" && folder != "devices" && file.filename() != "figure.json";
+}
+
 TEST(Configs, AllLoad) {
   int files = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(ORRERY_SOURCES "/configs"))
-    if (entry.path().extension() == ".json" &&
-        nlohmann::json::parse(std::ifstream(entry.path())).contains("dataset")) {
+    if (entry.path().extension() == ".json" && is_experiment(entry.path())) {
       EXPECT_NO_THROW(load_experiments(entry.path().string(), {})) << entry.path();
       ++files;
     }
