@@ -28,11 +28,23 @@ std::int64_t memory_bytes() {
 /// Seconds at the largest point of every axis.
 double at_largest(const PriceTable& table) { return table.seconds.back(); }
 
+/// m · n · k, or the number of elements, there.
 double product_of_largest(const PriceTable& table) {
   double product = 1;
   for (const PriceTable::Axis& axis : table.axes)
-    if (axis.name != "threads" && axis.name != "width") product *= axis.points.back();
+    if (axis.name != "threads" && axis.name != "width" && axis.name != "ragged")
+      product *= axis.points.back();
   return product;
+}
+
+/// To four digits: more is noise.
+double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }
+
+Library rounded(Library l) {
+  for (double* value : {&l.collective_seconds, &l.message_seconds, &l.copy_bytes_per_second,
+                        &l.core_seconds_per_byte, &l.reduce_bytes_per_second})
+    *value = rounded(*value);
+  return l;
 }
 
 void require_memory(int cores) {
@@ -51,13 +63,14 @@ DeviceProfile profile_of(const Calibration& c) {
   profile.name = kThisMachine;
   profile.origin = "measured";
   profile.source = c.machine;
-  profile.issue_seconds = c.host.issue_seconds;
-  profile.handover_seconds = c.host.handover_seconds;
-  profile.sync_seconds = c.host.sync_seconds;
-  profile.roofline.launch_seconds = c.host.lane_seconds;
+  profile.issue_seconds = rounded(c.host.issue_seconds);
+  profile.handover_seconds = rounded(c.host.handover_seconds);
+  profile.sync_seconds = rounded(c.host.sync_seconds);
+  profile.roofline.launch_seconds = rounded(c.host.lane_seconds);
   for (const auto& [key, measured] : c.tables) {
     PriceTable& table = profile.tables[key] = measured.table;
-    for (double& seconds : table.seconds) seconds += c.host.lane_seconds;
+    for (double& seconds : table.seconds) seconds = rounded(seconds + c.host.lane_seconds);
+    table.fit_error = rounded(table.fit_error);
   }
   return profile;
 }
@@ -124,12 +137,12 @@ Calibration calibrate(Effort effort, const std::string& probe, const Report& rep
     report(0.05 + 0.95 * share, what);
   });
   c.profile = profile_of(c);
-  c.profile.libraries["threads"] = threads;
-  if (c.mpi.library) c.profile.libraries["mpi"] = *c.mpi.library;
+  c.profile.libraries["threads"] = rounded(threads);
+  if (c.mpi.library) c.profile.libraries["mpi"] = rounded(*c.mpi.library);
   const PriceTable& gemm = c.tables.at("gemm").table;
-  c.flops_per_second = 2 * product_of_largest(gemm) / at_largest(gemm);
+  c.flops_per_second = rounded(2 * product_of_largest(gemm) / at_largest(gemm));
   const PriceTable& relu = c.tables.at("activate_backward").table;
-  c.memory_bytes_per_second = 12 * product_of_largest(relu) / at_largest(relu);
+  c.memory_bytes_per_second = rounded(12 * product_of_largest(relu) / at_largest(relu));
   c.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return c;
 }
@@ -150,9 +163,9 @@ Json cluster_file_of(const Calibration& c) {
   const bool tcp = c.mpi.tcp_bytes_per_second > 0;
   Json link;
   if (tcp)
-    link = {{"bytes_per_second",
-             number(c.mpi.tcp_bytes_per_second, "measured: a broadcast of 4 MiB over TCP")},
-            {"latency_seconds", number(c.mpi.tcp_latency_seconds,
+    link = {{"bytes_per_second", number(rounded(c.mpi.tcp_bytes_per_second),
+                                        "measured: a broadcast of 4 MiB over TCP")},
+            {"latency_seconds", number(rounded(c.mpi.tcp_latency_seconds),
                                        "measured: 4 bytes over TCP less 4 bytes through memory")}};
   else
     link = {{"bytes_per_second",

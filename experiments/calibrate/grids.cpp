@@ -13,21 +13,27 @@ constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
 Axes full_axes(const std::string& key) {
   if (key == "spmm")
     return {{"rows", {128, 2048, 32768}},
-            {"degree", {1, 8, 64}},
+            {"degree", {0.5, 6, 64}},
             {"width", {4, 16, 64, 256}},
+            {"ragged", {1, 2}},
             {"reuse_bytes", {128 * kKiB, 1 * kMiB, 6 * kMiB, 24 * kMiB, 96 * kMiB}}};
   if (key == "gemm/transpose_a")  // a weight gradient: k is the number of vertices
-    return {{"m", {16, 64, 256, 1024}}, {"n", {4, 16, 64, 256}}, {"k", {256, 4096, 32768}}};
-  if (key == "gemm/transpose_ab") return {{"m", {64, 4096}}, {"n", {16, 128}}, {"k", {16, 256}}};
+    return {{"m", {16, 64, 256, 1024}}, {"n16", {16, 64, 256}}, {"k", {256, 4096, 32768}}};
+  if (key == "gemm/transpose_ab") return {{"m", {64, 4096}}, {"n16", {16, 128}}, {"k", {16, 256}}};
   if (key.starts_with("gemm"))
-    return {{"m", {64, 1024, 16384}}, {"n", {4, 16, 64, 256}}, {"k", {4, 16, 64, 256, 1024}}};
+    return {{"m", {64, 1024, 16384}}, {"n16", {16, 64, 256}}, {"k", {4, 16, 64, 256, 1024}}};
   if (key.starts_with("loss"))
-    return {{"targets", {16, 512, 8192}}, {"width", {4, 32, 128}}, {"rows_per_target", {1, 16}}};
-  if (key.starts_with("score")) return {{"targets", {16, 512, 8192}}, {"width", {4, 32, 128}}};
+    return {{"targets", {16, 128, 1024, 8192}},
+            {"width", {4, 16, 41, 128}},
+            {"rows_per_target", {1, 4, 16}}};
+  if (key.starts_with("score"))
+    return {{"targets", {16, 128, 1024, 8192}}, {"width", {4, 16, 41, 128}}};
   if (key == "sgd" || key == "adam") return {{"size", {64, 1024, 16384, 262144, 2097152}}};
   if (key == "load/features") return {{"size", {1024, 65536, 1048576}}, {"width", {8, 128}}};
   if (key.starts_with("load/") || key == "save") return {{"size", {1024, 65536, 1048576}}};
-  return {{"size", {256, 4096, 65536, 524288, 4194304}}, {"width", {4, 32, 256}}};
+  return {{"size", {256, 4096, 32768, 262144, 1048576, 4194304}},
+          {"width", {4, 8, 32, 64, 256}},
+          {"ragged", {1, 2}}};
 }
 
 /// First, middle and last point; for tests the first two, as those are over in no time.

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "core/base/rng.hpp"
@@ -23,6 +24,10 @@ struct Point {
   std::vector<double> seconds;  ///< of each pass
   double least() const { return *std::min_element(seconds.begin(), seconds.end()); }
 };
+
+/// A first pass that takes longer than so is the only one: calibrating takes minutes, also on a
+/// machine that is busy.
+constexpr double kPassSeconds = 130;
 
 int left_out_points(const std::string& key, Effort effort) {
   if (effort == Effort::tiny) return 1;
@@ -50,13 +55,20 @@ Sizes sizes_of(const std::vector<PriceTable::Axis>& axes, const std::vector<doub
   return sizes;
 }
 
-/// Between two neighbouring points of every axis, at a whole number.
+/// A point anywhere between the smallest and the largest one of every axis, at whole numbers; every
+/// other width is a multiple of 8, as those of hidden layers are.
 std::vector<double> random_point(const std::vector<PriceTable::Axis>& axes, Sequence& draw) {
   std::vector<double> at;
   for (const PriceTable::Axis& axis : axes) {
     const double low = axis.points.front(), high = axis.points.back();
-    at.push_back(axis.name == "threads" ? axis.points[draw.below(axis.points.size())]
-                                        : std::round(low * std::pow(high / low, draw.uniform())));
+    double value =
+        std::round(std::max(1.0, low) * std::pow(high / std::max(1.0, low), draw.uniform()));
+    if (axis.name == "threads") value = axis.points[draw.below(axis.points.size())];
+    if (axis.name == "n16") value = 16 * std::round(value / 16);
+    if (axis.name == "width" && draw.below(2) == 0)
+      value = 8 * std::max(1.0, std::round(value / 8));
+    if (axis.name == "ragged") value = std::fmod(at.back(), 8) == 0 ? 1 : 2;  // behind the width
+    at.push_back(value);
   }
   return at;
 }
@@ -102,7 +114,7 @@ class Measurement {
       left_out_.push_back({"spmm",
                            {static_cast<double>(s.shape.rows),
                             static_cast<double>(s.nnz) / static_cast<double>(s.shape.rows),
-                            static_cast<double>(graph.width),
+                            static_cast<double>(graph.width), 1,
                             reuse * static_cast<double>(s.shape.cols * graph.width * 4), threads},
                            build_product(graph.pattern, graph.width),
                            {}});
@@ -188,10 +200,15 @@ class Measurement {
 
 std::map<std::string, MeasuredTable> measure_tables(Effort effort, int cores,
                                                     const Report& report) {
+  const auto begin = std::chrono::steady_clock::now();
   Measurement measurement(effort, cores);
-  const int passes = effort == Effort::full ? 2 : 1;
-  for (int i = 0; i < passes; ++i)
-    measurement.pass(report, static_cast<double>(i) / passes, 1.0 / passes);
+  if (effort != Effort::full) {
+    measurement.pass(report, 0, 1);
+    return measurement.tables();
+  }
+  measurement.pass(report, 0, 0.5);
+  const std::chrono::duration<double> once = std::chrono::steady_clock::now() - begin;
+  if (once.count() < kPassSeconds) measurement.pass(report, 0.5, 0.5);
   return measurement.tables();
 }
 

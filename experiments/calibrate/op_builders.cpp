@@ -13,6 +13,8 @@ namespace {
 /// Buffers of a size that an epoch touches between two calls of the same operation: two layers
 /// forward and backward have about so many.
 constexpr std::int64_t kSets = 12;
+/// What is cycled over need not be much more than the caches hold.
+constexpr std::int64_t kCycledBytes = std::int64_t{96} << 20;
 /// Of patterns, which take long to make.
 constexpr std::int64_t kPatternSets = 3;
 
@@ -22,10 +24,18 @@ std::int64_t whole(const Sizes& sizes, const char* axis) {
   return std::max<std::int64_t>(1, std::llround(found->second));
 }
 
+/// The width, or one near it that is ragged.
+std::int64_t width_of(const Sizes& sizes) {
+  const std::int64_t width = whole(sizes, "width");
+  const auto ragged = sizes.find("ragged");
+  if (ragged == sizes.end() || ragged->second < 2 || width % 8 != 0) return width;
+  return width - (width >= 32 ? 7 : width >= 16 ? 3 : 1);
+}
+
 /// A matrix by size and width.
 struct Matrix {
   explicit Matrix(const Sizes& sizes)
-      : cols(whole(sizes, "width")), rows(std::max<std::int64_t>(1, whole(sizes, "size") / cols)) {}
+      : cols(width_of(sizes)), rows(std::max<std::int64_t>(1, whole(sizes, "size") / cols)) {}
   std::int64_t cols, rows;
 };
 
@@ -60,14 +70,17 @@ Op product(Workspace& w, std::shared_ptr<const Csr> csr, double reuse, std::int6
 }
 
 Op spmm(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
-  const std::int64_t width = whole(sizes, "width");
+  const std::int64_t width = width_of(sizes);
+  const double longer = sizes.at("width") / static_cast<double>(width);
+  const auto rows = std::llround(sizes.at("rows") * longer);
   const std::int64_t cols = std::max<std::int64_t>(1, whole(sizes, "reuse_bytes") / (4 * width));
-  return product(w, spread_pattern(whole(sizes, "rows"), cols, sizes.at("degree"), seed), 1, width);
+  return product(w, spread_pattern(rows, cols, sizes.at("degree"), seed), 1, width);
 }
 
 Build gemm(bool transpose_a, bool transpose_b) {
   return [=](Workspace& w, const Sizes& sizes, std::uint32_t) -> Op {
-    const std::int64_t m = whole(sizes, "m"), n = whole(sizes, "n"), k = whole(sizes, "k");
+    const std::int64_t m = whole(sizes, "m"), n = whole(sizes, sizes.contains("n") ? "n" : "n16"),
+                       k = whole(sizes, "k");
     const Tensor a = transpose_a ? w.input(k, m) : w.input(m, k);
     const Tensor b = transpose_b ? w.input(n, k) : w.input(k, n);
     return Gemm{a, b, w.output(m, n), transpose_a, transpose_b, 0};
@@ -259,13 +272,14 @@ BuildOps build_ops(const std::string& key, const Sizes& sizes) {
   return [&build, key, sizes](Workspace& workspace, int rank) {
     std::vector<Op> ops;
     const std::int64_t most = key == "spmm" || key.starts_with("load/") ? kPatternSets : kSets;
-    do {
-      const auto seed =
-          static_cast<std::uint32_t>(rank * kSets) + static_cast<std::uint32_t>(ops.size());
-      ops.push_back(build(workspace, sizes, seed));
-    } while (static_cast<std::int64_t>(ops.size()) < most &&
-             workspace.has_room(bytes_of_operands(ops.back())));
-    return ops;
+    for (std::int64_t bytes = 0;;) {
+      const auto made = static_cast<std::uint32_t>(ops.size());
+      ops.push_back(build(workspace, sizes, static_cast<std::uint32_t>(rank * kSets) + made));
+      const std::int64_t more = bytes_of_operands(ops.back());
+      bytes += more;
+      if (made + 1 >= most || (made > 0 && bytes >= kCycledBytes) || !workspace.has_room(more))
+        return ops;
+    }
   };
 }
 

@@ -18,7 +18,11 @@ using Sizes = std::map<std::string, double, std::less<>>;
 /// of the patterns is about 1. Rows that are gathered are every other one, in ascending order, as
 /// those of a boundary are. Element-wise operations are in place where those of the models are.
 ///
-/// Requires  a key of price_keys() and all of its axes but threads
+/// Where `ragged` is 2, a width that is a multiple of 8 is made a little smaller so that it is
+/// none, with more rows for the same work.
+///
+/// Requires  a key of price_keys(), and of its axes all that the grid has, but threads; n beside
+/// n16 for another n than that
 BuildOps build_ops(const std::string& key, const Sizes& sizes);
 
 /// One product with a given pattern, with values.
