@@ -44,7 +44,8 @@ def stacked_bars(rows, label, unit=units.seconds, left=LEFT):
     scale = (WIDTH - left - RIGHT - 130) / most
     bottom = len(rows) * ROW + 6
     parts = []
-    _axis(parts, most * (WIDTH - left - RIGHT) / (WIDTH - left - RIGHT - 130), 0, bottom, unit, left)
+    whole = most * (WIDTH - left - RIGHT) / (WIDTH - left - RIGHT - 130)
+    _axis(parts, whole, 0, bottom, unit, left)
     for i, (name, values, note) in enumerate(rows):
         y, x = i * ROW + 4, left
         parts.append(svg.text(left - 8, y + 12, shortened(name), "name", "end"))
@@ -67,7 +68,8 @@ def bars(rows, label, unit, most=None, left=LEFT):
     for i, (name, value, cls, note) in enumerate(rows):
         y = i * ROW + 4
         parts.append(svg.text(left - 8, y + 12, shortened(name, left // 7), "name", "end"))
-        parts.append(svg.rect(left, y, max(value * scale, 0.5), ROW - 8, cls, f"{name}: {unit(value)}"))
+        hint = f"{name}: {unit(value)}"
+        parts.append(svg.rect(left, y, max(value * scale, 0.5), ROW - 8, cls, hint))
         parts.append(svg.text(left + value * scale + 6, y + 12, note or unit(value), "note"))
     return svg.picture(WIDTH, len(rows) * ROW + 8, parts, label)
 

@@ -2,11 +2,14 @@
 
 import argparse
 import json
+import re
 import sys
+from datetime import datetime, timezone
 from pathlib import Path
 
 import figure_file
 import figure_rows
+import limits
 import units
 from figure_file import FigureError
 from figure_runs import Experiments
@@ -21,10 +24,11 @@ def print_list(found):
     for figure in found:
         told = figure.told
         error = told["reached"]["mean_abs_error"]
-        came = f"mean error {units.percent(error)}" if error is not None else "not compared by number"
+        came = "not compared by number" if error is None else f"mean error {units.percent(error)}"
         if date := told["reached"].get("date"):
             came += f" ({date})"
-        print(f"{figure.name}\n  {told['title']} [{told['source']}]\n  costs {told['cost']}; {came}")
+        print(f"{figure.name}\n  {told['title']} [{told['source']}]")
+        print(f"  costs {told['cost']}; {came}")
 
 
 def list_json(found):
@@ -39,6 +43,9 @@ def remarks(experiments):
         how = "fitted" if "fit" in experiments.figure.told["runs"][name] else "taken over"
         for kind, factor in factors.items():
             lines.append(f"{name}: {kind} takes {factor:.3f} times what the profile says ({how})")
+    for cell in experiments.figure.told.get("explain", []):
+        limit = limits.limit_of(experiments.pick(cell["of"], cell["at"]).result)
+        lines.append(f"{cell['title']}: limited by {limit.sentence}")
     for name, data in experiments.stand_ins.items():
         lines.append(f"{name}: {data} was not found, a generated graph stands in for it")
     return lines + experiments.figure.told["notes"]
@@ -64,6 +71,19 @@ def make_figure(figure, out, program, redraw):
     return told, remarks(experiments)
 
 
+def record(figure, told):
+    """Keeps how close the figure came in its figure.json, for --list."""
+    file = figure.folder / "figure.json"
+    error = told["mean_abs_error"]
+    reached = {"mean_abs_error": None if error is None else round(error, 4),
+               "date": datetime.now(timezone.utc).date().isoformat()}
+    text, found = re.subn(r'"reached": \{[^}]*\}', f'"reached": {json.dumps(reached)}',
+                          file.read_text())
+    if found != 1:
+        raise FigureError(f"{file}: holds no reached on a line of its own")
+    file.write_text(text)
+
+
 def print_figure(figure, told, notes):
     print(f"{figure.told['title']} [{figure.told['source']}]\n{figure.told['shows']}\n")
     print(figure_rows.as_text(told["rows"]))
@@ -80,7 +100,7 @@ def arguments():
     parser.add_argument("name", nargs="?")
     parser.add_argument("--program", required=True)
     parser.add_argument("--out", type=Path)
-    for flag in ("--list", "--json", "--redraw"):
+    for flag in ("--list", "--json", "--redraw", "--record"):
         parser.add_argument(flag, action="store_true")
     return parser.parse_args()
 
@@ -95,6 +115,8 @@ def main():
         figure = figure_file.load(asked.name.strip("/"))
         out = asked.out or Path("results/figures") / figure.name
         told, notes = make_figure(figure, out, asked.program, asked.redraw)
+        if asked.record:
+            record(figure, told)
     except FigureError as error:
         print(f"orrery: error: {error}", file=sys.stderr)
         return 2 if str(error).startswith("there is no figure") else 1

@@ -3,25 +3,28 @@
 Keys
   title, source, shows   words: what it is, where it stands in the paper, what the paper says by it
   cost                   words: how long it takes
-  reached                how close it came when it was last recorded: {"mean_abs_error", "date"}, or
-                         {"mean_abs_error": null} where no number of the paper is compared
+  reached                how close it came when that was last recorded: {"mean_abs_error", "date"};
+                         null where no number of the paper is compared
   runs                   name: {"file", "title"?, "set"?: {key: value}, "fit"?, "scale_of"?,
                          "data"?, "otherwise"?}
       fit                {"kind", "at": {key: value}, "row": label}: one factor on the price of a
-                         kind of operation, such that the run at `at` takes what the paper's row says
+                         kind of operation, with which the run at `at` takes what the row's paper
+                         says
       scale_of           names of fitted runs whose factors' geometric mean this one takes
       data, otherwise    a data set that has to be found, and the file to run where it is not
   rows                   {"label", "unit", "paper", "ours": how to measure it, "role"?, "reported"?,
                          "note"?}
-      paper              a number, [least, most], true or false, a quoted sentence, or null (nothing,
-                         or out of memory: "paper_says")
+      paper              a number, [least, most], true or false, or null (nothing, or out of memory:
+                         "paper_says")
       role               "predicted" (default), "fitted", "aside"
       reported           where the number stands in the list of reported results, for a test
   panels                 the parts of the picture: {"kind": cells|curves|shares|lanes, ...}
   notes                  sentences on what was assumed
+  explain                optional: {"title", "of", "at"} of runs; what limited each is told
 """
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,7 +105,7 @@ def check(file, told):
     for key, kind in _REQUIRED.items():
         if not isinstance(told.get(key), kind):
             _complain(file, f"{key}: needs {'an object' if kind is dict else kind.__name__}")
-    for key in told.keys() - _REQUIRED.keys():
+    for key in told.keys() - _REQUIRED.keys() - {"explain"}:
         _complain(file, f"unknown key {key}")
     if "mean_abs_error" not in told["reached"]:
         _complain(file, "reached: needs mean_abs_error")
@@ -132,5 +135,11 @@ def load(name, configs=CONFIGS):
     return Figure(name, folder, told)
 
 
+def _by_number(name):
+    """fig5 before fig10."""
+    return [int(word) if word.isdigit() else word for word in re.split(r"(\d+)", name)]
+
+
 def names(configs=CONFIGS):
-    return sorted(str(f.parent.relative_to(configs)) for f in configs.glob("*/*/figure.json"))
+    found = (str(f.parent.relative_to(configs)) for f in configs.glob("*/*/figure.json"))
+    return sorted(found, key=_by_number)

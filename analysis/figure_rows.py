@@ -17,7 +17,7 @@ def is_number(value):
 
 
 def error_of(paper, ours):
-    """(ours − paper) / paper; to the nearer end of a range, 0 inside it; None where one of the two
+    """(ours - paper) / paper; to the nearer end of a range, 0 inside it; None where one of the two
     is no number."""
     if not is_number(ours):
         return None

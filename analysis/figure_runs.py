@@ -65,7 +65,8 @@ class Experiments:
 
     def _start(self, name, settings, folder):
         """Every combination of the file with these settings; the results in `folder`."""
-        words = [self.program, "run", str(self._file(name)), "--out", str(folder), "--force", "--json"]
+        words = [self.program, "run", str(self._file(name)), "--out", str(folder)]
+        words += ["--force", "--json"]
         for key, value in settings.items():
             words += ["--set", _setting(key, value)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)

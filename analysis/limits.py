@@ -4,8 +4,8 @@ The rule
   1. Of the exposed parts of the epoch on its slowest rank the largest limits the run. The three
      kinds of communication count as one part for that choice.
   2. Compute: the kind of operation with most busy seconds is named. Communication: its kinds, and
-     the busiest link, where a simulation knows links. Other: the rank neither computed nor received; it waited
-     for its host or for other ranks.
+     the busiest link, where a simulation knows links. Other: the rank neither computed nor
+     received; it waited for its host or for other ranks.
   3. Worth saying beside it: ranks that compute unequally (most over mean above 1.1), and memory
      above 0.9 of the device.
 """

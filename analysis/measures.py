@@ -71,7 +71,8 @@ def covered(intervals):
 
 
 def communication_seconds(experiments, spec):
-    """Time in which communication of one distributed product is under way, on the rank with most."""
+    """Time in which communication of one distributed product is under way, on the rank with most
+    of it."""
     run = _run(experiments, spec)
     return max(
         covered((s.begin, s.end) for s in t.spans if s.charge != "compute")
@@ -128,14 +129,15 @@ def first_above(experiments, spec):
 
 
 MEASURES = {f.__name__: f for f in (
-    epoch_seconds, kind_percent, part_percent, part_seconds, product_seconds, communication_seconds, fits, ratio,
-    largest_that_fits, first_above)}
+    epoch_seconds, kind_percent, part_percent, part_seconds, product_seconds,
+    communication_seconds, fits, ratio, largest_that_fits, first_above)}
 
 
 def value_of(experiments, spec):
     """Errors: FigureError for a measure that there is not."""
     if spec["measure"] not in MEASURES:
-        raise FigureError(f"unknown measure {spec['measure']}; known: {', '.join(sorted(MEASURES))}")
+        known = ", ".join(sorted(MEASURES))
+        raise FigureError(f"unknown measure {spec['measure']}; known: {known}")
     value = MEASURES[spec["measure"]](experiments, spec)
     in_unit = spec.get("in")
     return value / SECONDS_PER[in_unit] if in_unit and value is not None else value

@@ -58,7 +58,8 @@ def table(header, rows):
     cell = lambda c: c[1] if isinstance(c, tuple) else escape(str(c))
     head = "".join(f"<th>{escape(h)}</th>" for h in header)
     body = "".join("<tr>" + "".join(f"<td>{cell(c)}</td>" for c in row) + "</tr>" for row in rows)
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    inner = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    return f'<div class="wide"><table>{inner}</table></div>'
 
 
 def facts(entries):

@@ -85,8 +85,9 @@ def main():
     told = [limits.limit_of(run.result) for run in runs]
     out_path = str(out.resolve())
     if asked.json:
-        lines = [{"label": run.label, "limited_by": limit and limit.part, "share": limit and limit.share,
-                  "sentence": limit and limit.sentence} for run, limit in zip(runs, told)]
+        lines = [{"label": run.label, "limited_by": limit and limit.part,
+                  "share": limit and limit.share, "sentence": limit and limit.sentence}
+                 for run, limit in zip(runs, told)]
         print(json.dumps({"report": out_path, "runs": lines}))
     else:
         for run, limit in zip(runs, told):

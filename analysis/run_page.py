@@ -63,7 +63,8 @@ def headline(run):
         entries.append((f"{data['edges']:,}", "edges"))
     simulation = result.get("simulation", {})
     if simulation.get("messages_per_second"):
-        entries.append((units.plain(simulation["messages_per_second"], 3), "messages simulated a second"))
+        speed = f"{simulation['messages_per_second']:,.0f}"
+        entries.append((speed, "messages simulated a second"))
     return page.facts(entries)
 
 
@@ -131,7 +132,7 @@ def timeline_sections(run):
 def memory_over_time(timelines):
     end = max(max(t.end for t in timelines), max(at for t in timelines for at, _ in t.memory))
     series = [(page.curve_class(i), f"rank {t.rank}", t.memory) for i, t in enumerate(timelines)]
-    caption = "Device bytes in use from the start to the end of the epoch above, as the host asks for them."
+    caption = "Device bytes in use from the start to the end of the epoch above, as the host asks."
     return page.section(
         "Memory over time",
         page.paragraph(caption),
@@ -156,8 +157,9 @@ def memory(run):
         ]
         content += ["<h3>By class of tensor, at the peak of the rank with the largest</h3>",
                     charts.bars(rows, "memory by class", units.bytes_)]
+    share = lambda size: f", {units.percent(size / device)}" if device else ""
     rows = [
-        (f"rank {i}", size, "k-gemm", units.bytes_(size) + (f", {units.percent(size / device)}" if device else ""))
+        (f"rank {i}", size, "k-gemm", units.bytes_(size) + share(size))
         for i, size in enumerate(peaks[:MOST_BARS])
     ]
     caption = f"Largest number of bytes held at once: {units.bytes_(max(peaks))}"
@@ -179,7 +181,8 @@ def volumes(run):
     if links:
         content += link_content(links)
     elif run.simulated is False:
-        content.append(page.paragraph("A measured run does not know its links; a simulated one does."))
+        words = "A measured run does not know its links; a simulated one does."
+        content.append(page.paragraph(words))
     if algorithms := (result.get("simulation") or {}).get("algorithms"):
         content += ["<h3>Collectives</h3>", algorithm_table(algorithms)]
     return page.section("Volumes and links", *content)
@@ -200,15 +203,18 @@ def by_type(links):
 
 def link_content(links):
     out = ["<h3>By type of link</h3>",
-           page.table(["type", "links", "bytes per epoch", "mean utilisation", "largest"], by_type(links))]
+           page.table(["type", "links", "bytes per epoch", "mean utilisation", "largest"],
+                      by_type(links))]
     shown = links[:MOST_LINKS]
+    carried = lambda one: f"{units.bytes_(one['bytes'])} at {units.rate(one['bytes_per_second'])}"
     bars = [
         (one["name"], one["utilisation"], "p-external" if one["utilisation"] > 0.8 else "p-compute",
-         f"{units.percent(one['utilisation'])}, {units.bytes_(one['bytes'])} at {units.rate(one['bytes_per_second'])}")
+         f"{units.percent(one['utilisation'])}, {carried(one)}")
         for one in shown
     ]
-    title = f"The busiest {len(shown)} of {len(links)} links" if len(links) > len(shown) else "Every link"
-    caption = "Utilisation: share of the epoch that the link would need at its full rate for what it carried."
+    few = len(links) > len(shown)
+    title = f"The busiest {len(shown)} of {len(links)} links" if few else "Every link"
+    caption = "Utilisation: the share of the epoch that a link would need at its full rate."
     out += [f"<h3>{title}</h3>", page.paragraph(caption),
             charts.bars(bars, "utilisation by link", units.percent, most=1.0, left=280)]
     return out
@@ -228,7 +234,8 @@ def learning(run):
     lines = [("loss", "loss"), ("train_accuracy", "train"), ("val_accuracy", "validation"),
              ("test_accuracy", "test")]
     series = [
-        (page.curve_class(i), name, [(e["epoch"], e[key]) for e in run.epochs if e.get(key) is not None])
+        (page.curve_class(i), name,
+         [(e["epoch"], e[key]) for e in run.epochs if e.get(key) is not None])
         for i, (key, name) in enumerate(lines)
     ]
     loss = [one for one in series[:1] if len(one[2]) > 1]
@@ -239,7 +246,8 @@ def learning(run):
                     charts.curves(loss, "training loss by epoch", "epoch", units.plain)]
     if scores:
         content += ["<h3>Accuracy</h3>", charts.legend([(cls, name) for cls, name, _ in scores]),
-                    charts.curves(scores, "accuracy by epoch", "epoch", lambda v: units.percent(v, 0), (0, 1))]
+                    charts.curves(scores, "accuracy by epoch", "epoch",
+                                  lambda v: units.percent(v, 0), (0, 1))]
     return page.section("Learning", *content) if content else ""
 
 
@@ -258,7 +266,8 @@ def run_body(run):
     if short := run.out_of_memory:
         text = (f"{short['tensor']} asked for {units.bytes_(short['asked'])} of a device of "
                 f"{units.bytes_(short['capacity'])}.")
-        return "\n".join([header(run), page.section("Out of memory", page.paragraph(text)), details(run)])
+        told = page.section("Out of memory", page.paragraph(text))
+        return "\n".join([header(run), told, details(run)])
     parts = [header(run), headline(run), breakdown(run), *timeline_sections(run), volumes(run),
              memory(run), learning(run), details(run)]
     return "\n".join(part for part in parts if part)

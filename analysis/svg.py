@@ -1,4 +1,4 @@
-"""Pieces of SVG as text. Colours are CSS classes of the page, so that they follow light and dark."""
+"""Pieces of SVG as text. Colours are CSS classes of the page, which follow light and dark."""
 
 import math
 from html import escape

@@ -11,7 +11,7 @@ namespace {
 
 struct Options {
   std::string name, out;
-  bool list = false, json = false, redraw = false;
+  bool list = false, json = false, redraw = false, record = false;
 };
 
 /// The figure's runs are started as commands of this same program.
@@ -26,6 +26,7 @@ std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").
   if (options.list) arguments.emplace_back("--list");
   if (options.json) arguments.emplace_back("--json");
   if (options.redraw) arguments.emplace_back("--redraw");
+  if (options.record) arguments.emplace_back("--record");
   if (!options.out.empty()) arguments.insert(arguments.end(), {"--out", options.out});
   if (!options.name.empty()) arguments.push_back(options.name);
   using Names = std::vector<std::string>;
@@ -43,6 +44,8 @@ void add_figure_command(CLI::App& app) {
                     "what figures there are, what they cost and how close they came");
   command->add_option("--out", options->out, "folder to write (default: results/figures/NAME)");
   command->add_flag("--redraw", options->redraw, "draw the results that --out holds, run nothing");
+  command->add_flag("--record", options->record,
+                    "also write how close it came into the figure's figure.json");
   command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
   command->footer("Example: orrery figure mg-gcn/table3");
   command->callback([options] { become_figure(*options); });

@@ -108,6 +108,7 @@ class Replayer final : public NetworkListener {
     double base = 0;       ///< when it last went on
     bool host_blocked = false;
     std::vector<Timeline::Mark> marks;
+    std::vector<Timeline::MemoryMark> memory;
     const RankSchedule& schedule() const { return *program->schedule; }
   };
   struct Live {
@@ -141,6 +142,10 @@ class Replayer final : public NetworkListener {
       const HostItem& item = schedule.host[rank.host];
       if (item.type == HostItem::Type::phase) {
         rank.marks.push_back({schedule.phases[item.index], host_time(rank, item.issued)});
+        continue;
+      }
+      if (item.type == HostItem::Type::memory) {
+        rank.memory.push_back({host_time(rank, item.issued), schedule.device_bytes[item.index]});
         continue;
       }
       rank.issued = item.issued;
@@ -501,7 +506,7 @@ class Replayer final : public NetworkListener {
   Timeline timeline(int r) const {
     const Rank& rank = ranks_[at(r)];
     const RankSchedule& schedule = rank.schedule();
-    Timeline timeline{r, {}, rank.marks, {}};
+    Timeline timeline{r, {}, rank.marks, rank.memory};
     for (int l = 0; l < kLanes; ++l)
       for (const Done& done : rank.lanes[at(l)].done) {
         const LaneItem& item = schedule.lanes[at(l)][done.item];
@@ -570,6 +575,8 @@ class Replayer final : public NetworkListener {
   /// Set-up and the first epochs.
   Timeline shortened(Timeline all) const {
     std::erase_if(all.spans, [&](const Span& s) { return s.phase.epoch >= s_.timeline_epochs; });
+    const double end = all.spans.empty() ? 0 : all.spans.back().end;
+    std::erase_if(all.memory, [&](const Timeline::MemoryMark& m) { return m.at > end; });
     return all;
   }
 

@@ -42,10 +42,15 @@ class Pricer {
   }
 
  private:
-  void add(const AllocStep&) {}
-  void add(const ReleaseStep&) {}
-  void add(const ReleaseSparseStep&) {}
+  void add(const AllocStep& s) {
+    if (s.tensor.space == Space::device) hold(s.tensor.bytes());
+  }
+  void add(const ReleaseStep& s) {
+    if (s.tensor.space == Space::device) hold(-s.tensor.bytes());
+  }
+  void add(const ReleaseSparseStep& s) { hold(-s.sparse.bytes()); }
   void add(const DeclareStep& s) {
+    hold(s.sparse.bytes());
     // The copy of the pattern is part of set-up, which has no time of its own in a result.
     item(s.lane, {LaneItem::Type::nothing, Lane::compute, phase_, 0, submitted(false)});
   }
@@ -69,6 +74,14 @@ class Pricer {
   void add(const PhaseStep& s) {
     set_phase(s.phase);
     schedule_->host.push_back({HostItem::Type::phase, Lane::compute, phase_, issued_});
+  }
+
+  void hold(std::int64_t bytes) {
+    if (bytes == 0) return;
+    device_bytes_ += bytes;
+    const auto index = static_cast<std::uint32_t>(schedule_->device_bytes.size());
+    schedule_->device_bytes.push_back(device_bytes_);
+    schedule_->host.push_back({HostItem::Type::memory, Lane::compute, index, issued_});
   }
 
   void set_phase(const Phase& phase) {
@@ -180,6 +193,7 @@ class Pricer {
   std::shared_ptr<RankSchedule> schedule_;
   GroupTable groups_;
   std::uint16_t phase_ = 0;
+  std::int64_t device_bytes_ = 0;
   Issued issued_;
   Numbers<std::string_view> kinds_;
   Numbers<std::tuple<int, int, int>> phase_numbers_;

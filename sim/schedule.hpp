@@ -56,10 +56,10 @@ struct LaneItem {
 
 /// What the host does between submits.
 struct HostItem {
-  enum class Type : std::uint8_t { phase, sync };
+  enum class Type : std::uint8_t { phase, sync, memory };
   Type type = Type::phase;
   Lane lane = Lane::compute;  ///< sync
-  std::uint32_t index = 0;    ///< phase: in RankSchedule::phases; sync: position
+  std::uint32_t index = 0;    ///< in RankSchedule: of phases, of device_bytes; sync: position
   Issued issued;              ///< before it
   bool operator==(const HostItem&) const = default;
 };
@@ -72,8 +72,9 @@ struct RankSchedule {
   std::vector<Work> works;  ///< distinct
   std::vector<Call> calls;  ///< distinct
   std::vector<std::vector<double>> parts;
-  std::vector<std::string_view> kinds;  ///< static names (kind_of)
-  Issued issued;                        ///< in the end
+  std::vector<std::int64_t> device_bytes;  ///< in use after each allocation and release
+  std::vector<std::string_view> kinds;     ///< static names (kind_of)
+  Issued issued;                           ///< in the end
   bool operator==(const RankSchedule&) const = default;
 };
 

@@ -113,6 +113,7 @@ template <class A>
 void visit(A& a, RankSchedule& s) {
   for (auto& lane : s.lanes) visit(a, lane);
   visit(a, s.host), visit(a, s.phases), visit(a, s.works), visit(a, s.calls), visit(a, s.parts);
+  visit(a, s.device_bytes);
   auto kinds = s.kinds.size();
   visit(a, kinds);
   s.kinds.resize(kinds);
@@ -177,7 +178,7 @@ void visit(A& a, Span& s) {
 }
 template <class A>
 void visit(A& a, Timeline& t) {
-  visit(a, t.rank), visit(a, t.marks);
+  visit(a, t.rank), visit(a, t.marks), visit(a, t.memory);
   auto spans = t.spans.size();
   visit(a, spans);
   t.spans.resize(spans);

@@ -3,7 +3,8 @@
 Panel keys: title, x (key), x_name, y_name; series: [{"of", "at"?, "title"}]; base? (keys of the run
 that each point is divided into: y is a speedup over it, else seconds per epoch); unit_of_x? (what x
 is divided by); log? ("x", "y", "xy"); quoted? [{"title", "of", "at", "factor"}]: a number of the
-paper that is a multiple of ours, with marks? {mark: title}; references? [{"y", "title"}]: horizontal lines.
+paper that is a multiple of ours, with marks? {mark: title}; references?
+[{"y", "title"}]: horizontal lines.
 """
 
 import measures

@@ -15,7 +15,9 @@ def _shares(run, panel):
     if panel.get("parts"):
         return [(part, run.result["breakdown"][part] / epoch) for part in limits.PARTS]
     kinds = run.result["compute_by_kind"]
-    shares = [(g["title"], sum(kinds.get(k, 0) for k in g["kinds"]) / epoch) for g in panel["groups"]]
+    shares = [
+        (g["title"], sum(kinds.get(k, 0) for k in g["kinds"]) / epoch) for g in panel["groups"]
+    ]
     return shares + [("waiting and the rest", max(0.0, 1 - sum(share for _, share in shares)))]
 
 

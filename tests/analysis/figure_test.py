@@ -24,7 +24,7 @@ def reported_results():
 
 
 REPORTED = reported_results()
-MG_GCN = ["fig10", "fig12", "fig5", "fig6", "fig7", "fig8", "fig9", "sec5.1", "table3"]
+MG_GCN = ["fig5", "fig6", "fig7", "fig8", "fig9", "fig10", "fig12", "sec5.1", "table3"]
 
 
 def shipped():
@@ -64,8 +64,8 @@ class ShippedFigures(unittest.TestCase):
     def test_have_experiments_that_resolve(self):
         """Every combination is read and recorded, but for the largest and those on real edges."""
         for file in sorted((folders.SOURCES / "configs/mg-gcn").glob("*/*.json")):
-            told = json.loads(file.read_text())
-            if "statistics" not in told.get("dataset", {}) or told["dataset"]["statistics"]["vertices"] > 3e5:
+            told = json.loads(file.read_text()).get("dataset", {}).get("statistics")
+            if told is None or told["vertices"] > 3e5:
                 continue
             with self.subTest(str(file)):
                 done = folders.orrery("plan", file, "--json", "--set", "cluster.gpus=2")
@@ -76,8 +76,8 @@ class ShippedFigures(unittest.TestCase):
 def quoted(reference, reported):
     """The values of the list that fit a row's reference."""
     for one in reported:
-        same = all(one["setting"].get(k) == v for k, v in reference["setting"].items())
-        if one["artefact"] == reference["artefact"] and one["metric"] == reference["metric"] and same:
+        same = all(one[key] == reference[key] for key in ("artefact", "metric"))
+        if same and all(one["setting"].get(k) == v for k, v in reference["setting"].items()):
             yield one["value"][reference["key"]] if "key" in reference else one["value"]
 
 
@@ -222,11 +222,13 @@ class FigureFiles(unittest.TestCase):
         self.assertEqual(self.complain(), "")
 
     def test_at_fault_are_told_by_the_place(self):
-        row = {"label": "l", "unit": "s", "paper": 1.0, "ours": {"measure": "epoch_seconds", "of": "b"}}
+        ours = {"measure": "epoch_seconds", "of": "b"}
+        row = {"label": "l", "unit": "s", "paper": 1.0, "ours": ours}
         self.assertIn("there is no run b", self.complain(rows=[row]))
         self.assertIn("same label", self.complain(rows=[row | {"ours": {"measure": "fits"}}] * 2))
         self.assertIn("rows[0].role", self.complain(rows=[row | {"role": "guessed"}]))
-        self.assertIn("missing.json is not there", self.complain(runs={"a": {"file": "missing.json"}}))
+        lost = {"a": {"file": "lost.json"}}
+        self.assertIn("lost.json is not there", self.complain(runs=lost))
         self.assertIn("panels[0].kind", self.complain(panels=[{"kind": "pie"}]))
         self.assertIn("unknown key extra", self.complain(extra=1))
         scaled = {"a": {"file": "a.json"}, "b": {"file": "a.json", "scale_of": ["a"]}}
@@ -246,7 +248,8 @@ class Cells(Experiments):
         self.starts += 1
         busy = self.busy * settings["simulation.scale"]["spmm"]
         seconds = max(busy, self.hidden) + self.rest
-        folders.write_run(folder, folders.result(epoch_seconds=seconds, compute_by_kind={"spmm": busy}))
+        told = folders.result(epoch_seconds=seconds, compute_by_kind={"spmm": busy})
+        folders.write_run(folder, told)
 
 
 class Fit(unittest.TestCase):
@@ -297,11 +300,11 @@ class FigureEndToEnd(unittest.TestCase):
         lines = Path(told["csv"]).read_text().splitlines()
         self.assertEqual(len(lines), len(told["rows"]) + 1)
 
-    def test_overlap_hides_communication_and_slows_computation(self):
+    def test_overlap_makes_the_product_faster(self):
         rows = {row["label"]: row["ours"] for row in json.loads(self.figure("--json"))["rows"]}
 
-        apart, beside = (v for k, v in rows.items() if k.startswith("ogbn-products, 4 GPUs, ") and "over no" not in k)
-        self.assertLess(beside, apart)
+        apart = rows["ogbn-products, 4 GPUs, no overlap"]
+        self.assertLess(rows["ogbn-products, 4 GPUs, overlap"], apart)
 
     def test_redraws_without_running(self):
         self.figure()

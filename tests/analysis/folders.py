@@ -10,7 +10,8 @@ SOURCES = Path(os.environ["ORRERY_SOURCES"])
 
 EXPERIMENT = {
     "name": "tiny",
-    "dataset": {"generate": "communities", "vertices": 200, "edges": 800, "classes": 4, "features": 8},
+    "dataset": {"generate": "communities", "vertices": 200, "edges": 800, "classes": 4,
+                "features": 8},
     "model": {"type": "gcn", "hidden": 8},
     "strategy": {"type": "spmm_1d"},
     "train": {"epochs": 5},
@@ -50,7 +51,8 @@ def result(**changes):
         "peak_by_class": {"features": 1500, "scratch": 500},
         "dataset": {"name": "made-up", "vertices": 10, "edges": 20},
         "simulation": {"simulated": True, "cluster": "dgx-1", "profile": "v100",
-                       "profile_origin": "derived", "algorithms": [{"collective": "broadcast", "ranks": 2, "algorithm": "ring",
+                       "profile_origin": "derived",
+                       "algorithms": [{"collective": "broadcast", "ranks": 2, "algorithm": "ring",
                                        "bytes": [64, 4096], "calls": 12, "epochs": 3}]},
         "links": [
             {"name": "s0/nic0 > ib", "type": "ib-qdr", "bytes_per_second": 4e9, "bytes": 3.9e7,
@@ -80,4 +82,5 @@ def write_run(folder, told, events=None, config=None, epochs=None):
 def span(rank, lane, kind, begin, seconds, phase="epoch 0 forward layer 1", cname="good"):
     """An event as trace.cpp writes it; times in seconds."""
     return {"ph": "X", "name": kind, "cat": "-", "cname": cname, "pid": rank, "tid": lane,
-            "ts": begin * 1e6, "dur": seconds * 1e6, "args": {"phase": phase, "flop": 0, "bytes": 8}}
+            "ts": begin * 1e6, "dur": seconds * 1e6,
+            "args": {"phase": phase, "flop": 0, "bytes": 8}}

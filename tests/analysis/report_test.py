@@ -1,4 +1,4 @@
-"""The page of orrery report: it is whole, needs nothing from outside, and says what the result says."""
+"""The page of orrery report: whole, in need of nothing outside, saying what the result says."""
 
 import json
 import tempfile
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import folders
 import limits
+import trace
 import units
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -73,6 +74,15 @@ class ReportOfARealRun(ReportTest):
         for name in told["peak_by_class"]:
             self.assertIn(name, page.text)
         self.assertIn("measured", page.text)
+
+    def test_knows_the_memory_over_time_up_to_its_peak(self):
+        out = folders.real_run(self.path)
+        told = json.loads((out / "result.json").read_text())
+
+        epochs, ranks = trace.extent(out / "timeline.json")
+        timelines = trace.read_epoch(out / "timeline.json", epochs[-1], ranks)
+
+        self.assertEqual([max(b for _, b in t.memory) for t in timelines], told["peak_bytes"])
 
     def test_needs_no_network_and_no_other_file(self):
         out = folders.real_run(self.path)
@@ -177,7 +187,9 @@ class WhatLimitedARun(unittest.TestCase):
         self.assertIn("spmm is 75 % of it", limit.sentence)
 
     def test_is_waiting_where_ranks_neither_compute_nor_receive(self):
-        self.assertEqual(self.limit(breakdown=folders.breakdown(compute=0.3, other=0.7)).part, "other")
+        limit = self.limit(breakdown=folders.breakdown(compute=0.3, other=0.7))
+
+        self.assertEqual(limit.part, "other")
 
     def test_mentions_unequal_ranks_and_full_memory(self):
         parts = [folders.breakdown(compute=1.0), folders.breakdown(compute=3.0)]

@@ -54,6 +54,13 @@ class Script {
   void sync(Lane lane) {
     schedule_.host.push_back({HostItem::Type::sync, lane, position(lane), schedule_.issued});
   }
+  /// From here on so many device bytes are in use.
+  void hold(std::int64_t bytes) {
+    schedule_.host.push_back({HostItem::Type::memory, Lane::compute,
+                              static_cast<std::uint32_t>(schedule_.device_bytes.size()),
+                              schedule_.issued});
+    schedule_.device_bytes.push_back(bytes);
+  }
   PricedProgram done() {
     for (const Lane lane : {Lane::compute, Lane::comm, Lane::comm2, Lane::copy}) sync(lane);
     mark(2);
