@@ -401,6 +401,7 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   place(e, root["cluster"], folder, clusters);
   e.simulation = simulation_config(root["simulation"], e);
   e.backend = root["backend"];
+  e.simulate_on = root["simulate_on"].get<std::vector<std::string>>();
   e.kernels = root["kernels"];
   if (root.contains("validate")) {
     e.netcluster = root["validate"].value("netcluster", std::string());

@@ -48,6 +48,7 @@ struct Experiment {
   bool host_per_server = false;              ///< one host process feeds all devices of a server
   std::optional<std::int64_t> device_bytes;  ///< of each rank; nothing: unlimited
   SimulationConfig simulation;
+  std::vector<std::string> simulate_on;  ///< clusters, after a real run
   std::string backend, kernels;
   std::string netcluster;            ///< rate of its links, for orrery validate; empty: none
   bool used_by_calibration = false;  ///< orrery validate tells its errors apart

@@ -77,15 +77,6 @@ const std::array<Column, kParts> kColumns{{{"compute", &Breakdown::compute},
                                            {"other", &Breakdown::other},
                                            {"(hidden)", &Breakdown::hidden}}};
 
-/// The swept value alone where one key is swept, else the whole label, else the strategy.
-std::pair<std::string, std::string> row_name(const FinishedRun& run) {
-  const std::string& label = run.experiment.label;
-  if (label.empty()) return {"strategy", run.result["strategy"]};
-  const auto equals = label.find('=');
-  if (label.find(", ") != std::string::npos) return {"setting", label};
-  return {label.substr(0, equals), label.substr(equals + 1)};
-}
-
 std::string table_of(const std::vector<FinishedRun>& runs) {
   std::vector<std::string> header{row_name(runs.front()).first, "epoch"};
   std::vector<Column> columns;
@@ -252,6 +243,14 @@ Measurement measurement_of(const Json& result) {
   m.external_bytes = result["bytes"]["external"];
   m.peak_bytes = result["peak_bytes"].get<std::vector<std::int64_t>>();
   return m;
+}
+
+std::pair<std::string, std::string> row_name(const FinishedRun& run) {
+  const std::string& label = run.experiment.label;
+  if (label.empty()) return {"strategy", run.result["strategy"]};
+  const auto equals = label.find('=');
+  if (label.find(", ") != std::string::npos) return {"setting", label};
+  return {label.substr(0, equals), label.substr(equals + 1)};
 }
 
 FinishedRun does_not_fit(const Experiment& experiment, const DataFacts& data,

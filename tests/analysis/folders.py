@@ -47,6 +47,9 @@ def result(**changes):
         "epochs": 3, "loss": None, "test_accuracy": None, "val_accuracy": None,
         "epoch_seconds": 0.010, "breakdown": parts, "breakdown_of_rank": [parts, parts],
         "compute_by_kind": {"spmm": 0.003, "gemm": 0.001},
+        "limited_by": {"part": "communication", "share": 0.6,
+                       "sentence": "exposed communication, 60 % of the epoch (between servers "
+                                   "60 %); busiest link s0/nic0 > ib at 97 %"},
         "bytes": {"internal": 0, "external": 4096}, "peak_bytes": [1000, 2000],
         "peak_by_class": {"features": 1500, "scratch": 500},
         "dataset": {"name": "made-up", "vertices": 10, "edges": 20},

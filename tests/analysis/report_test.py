@@ -7,7 +7,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import folders
-import limits
 import trace
 import units
 
@@ -161,46 +160,3 @@ class ReportOfNothing(ReportTest):
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr.count("\n"), 1)
         self.assertIn("holds no result.json", done.stderr)
-
-
-class WhatLimitedARun(unittest.TestCase):
-    def limit(self, **changes):
-        return limits.limit_of(folders.result(**changes))
-
-    def test_is_communication_with_the_busiest_link(self):
-        limit = self.limit()
-
-        self.assertEqual(limit.part, "communication")
-        self.assertAlmostEqual(limit.share, 0.6)
-        self.assertIn("busiest link s0/nic0 > ib at 97 %", limit.sentence)
-
-    def test_is_the_sum_of_communications_where_none_alone_is_largest(self):
-        limit = self.limit(breakdown=folders.breakdown(compute=0.4, internal=0.3, synchronise=0.3))
-
-        self.assertEqual(limit.part, "communication")
-        self.assertAlmostEqual(limit.share, 0.6)
-
-    def test_is_computation_named_by_its_costliest_operation(self):
-        limit = self.limit(breakdown=folders.breakdown(compute=0.8, internal=0.2))
-
-        self.assertEqual(limit.part, "compute")
-        self.assertIn("spmm is 75 % of it", limit.sentence)
-
-    def test_is_waiting_where_ranks_neither_compute_nor_receive(self):
-        limit = self.limit(breakdown=folders.breakdown(compute=0.3, other=0.7))
-
-        self.assertEqual(limit.part, "other")
-
-    def test_mentions_unequal_ranks_and_full_memory(self):
-        parts = [folders.breakdown(compute=1.0), folders.breakdown(compute=3.0)]
-
-        limit = self.limit(breakdown_of_rank=parts, device_bytes=2100)
-
-        self.assertIn("1.50 times the mean", limit.sentence)
-        self.assertIn("memory is 95 % full", limit.sentence)
-
-    def test_is_memory_where_it_ran_out(self):
-        limit = self.limit(out_of_memory={"tensor": "features", "asked": 2, "capacity": 1})
-
-        self.assertEqual(limit.part, "memory")
-        self.assertIn("features", limit.sentence)
