@@ -44,6 +44,7 @@ void add_report_command(CLI::App& app);
 /// `orrery figure NAME|--list`: runs, pictures and numbers of a paper's figure. Becomes
 /// analysis/figure.py.
 void add_figure_command(CLI::App& app);
+
 /// `orrery calibrate`: measures this machine, writes its device profile and cluster file, prints
 /// the errors of the fit.
 void add_calibrate_command(CLI::App& app, int& exit_code);

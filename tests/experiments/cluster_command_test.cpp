@@ -40,7 +40,7 @@ TEST(ClusterCommand, PrintsUnitsAndMatrices) {
   EXPECT_EQ(shown.exit_code, 0);
   EXPECT_NE(shown.text.find("GB/s        0   1   2   3   4   5   6   7"), std::string::npos)
       << shown.text;
-  EXPECT_NE(shown.text.find("0 s0/gpu0   -  25  25  50  50   6   6   6"), std::string::npos);
+  EXPECT_NE(shown.text.find("0 s0/gpu0   -  20  20  40  40   6   6   6"), std::string::npos);
 }
 
 TEST(ClusterCommand, PrintsOneObjectForMachines) {
