@@ -47,8 +47,9 @@ std::string costliest_kind(const Json& result) {
 }
 
 std::string busiest_link(const Json& result) {
+  const Json links = result.value("links", Json::array());
   const Json* busiest = nullptr;
-  for (const Json& link : result.value("links", Json::array()))
+  for (const Json& link : links)
     if (busiest == nullptr || link["utilisation"] > (*busiest)["utilisation"]) busiest = &link;
   if (busiest == nullptr) return "";
   return fmt::format("; busiest link {} at {}", (*busiest)["name"].get<std::string>(),
