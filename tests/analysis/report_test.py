@@ -129,8 +129,9 @@ class ReportOfASimulatedRun(ReportTest):
 
     def test_of_a_sweep_shows_what_ran_out_of_memory(self):
         short = {"tensor": "features", "asked": 2048, "capacity": 1024}
+        limit = {"part": "memory", "share": 1.0, "sentence": "device memory: no room for features"}
         runs = [folders.result(label="cluster.gpus=1", epoch_seconds=None, out_of_memory=short,
-                               breakdown=None, peak_bytes=[], out_dir="gone"),
+                               limited_by=limit, breakdown=None, peak_bytes=[], out_dir="gone"),
                 folders.result(label="cluster.gpus=2")]
         out = folders.write_run(self.path / "s", folders.result())
         (out / "result.json").unlink()
