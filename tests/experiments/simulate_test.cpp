@@ -1,0 +1,161 @@
+#include "experiments/simulate.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "core/base/error.hpp"
+#include "experiments/measure.hpp"
+#include "experiments/problem.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A small experiment, some of whose keys are changed.
+Experiment experiment_with(const std::vector<std::string>& changes) {
+  const std::string text = R"({
+    "name": "small", "seed": 3,
+    "dataset": {"generate": "communities", "vertices": 2000, "edges": 12000, "features": 24},
+    "model": {"type": "gcn", "layers": 2, "hidden": 16, "dropout": 0.5},
+    "strategy": {"type": "spmm_1d"}, "train": {"epochs": 3, "eval_every": 0},
+    "cluster": {"file": "dgx-1", "gpus": 4}, "backend": "sim"})";
+  return parse_experiments(text, "small", changes).front();
+}
+
+struct Simulated {
+  SimulatedOutcome made;
+  Measurement measured;
+};
+
+Simulated simulated(const Experiment& experiment) {
+  DatasetCache cache;
+  const ProblemData data = cache.load(experiment);
+  const Problem problem = make_problem(experiment, data, make_partition(experiment, data));
+  const auto plan = plan_strategy(problem);
+  Simulator simulator;
+  Simulated result{simulate(experiment, problem, *plan, simulator, false), {}};
+  std::vector<std::vector<EpochCost>> costs;
+  std::vector<Summary> summaries;
+  for (const RankOutcome& rank : result.made.outcome.ranks) {
+    costs.push_back(rank.epochs);
+    summaries.push_back(rank.summary);
+  }
+  result.measured = measure(costs, summaries);
+  return result;
+}
+
+double epoch_of(const std::vector<std::string>& changes) {
+  return simulated(experiment_with(changes)).measured.epoch_seconds;
+}
+
+class Simulate : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      epoch_of({"cluster.gpus=1", "train.epochs=1"});
+    } catch (const NotBuilt& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+};
+
+TEST_F(Simulate, EveryStrategyRepeatsToTheLastDigit) {
+  for (const char* strategy :
+       {R"({"type": "full_graph"})", R"({"type": "spmm_1d"})",
+        R"({"type": "spmm_1d", "variant": "column"})", R"({"type": "spmm_1d", "overlap": false})",
+        R"({"type": "spmm_15d", "replication": 2})", R"({"type": "spmm_2d"})"})
+    for (const char* cluster :
+         {R"({"file": "dgx-1", "gpus": 4})",
+          R"({"file": "a6000-4x4-pcie", "servers": 2, "gpus_per_server": 2})"}) {
+      const std::vector<std::string> changes{std::string("strategy=") + strategy,
+                                             std::string("cluster=") + cluster};
+      const Simulated once = simulated(experiment_with(changes));
+
+      EXPECT_GT(once.measured.epoch_seconds, 0) << strategy << cluster;
+      EXPECT_EQ(once.measured.epoch_seconds, epoch_of(changes)) << strategy << cluster;
+      EXPECT_NEAR(once.measured.breakdown.total(), once.measured.epoch_seconds, 1e-12);
+    }
+}
+
+TEST_F(Simulate, LinksCarryTheVolumesThatThePlanCounts) {
+  // GPUs 0 and 3 of a DGX-1 share one pair of cables, so what is received has passed one link; the
+  // two-rank ring all-reduce moves 2 (p - 1) / p of its size to each, as volumes count it.
+  for (const char* strategy : {"full_graph", "spmm_1d"}) {
+    const Simulated s =
+        simulated(experiment_with({std::string("strategy.type=") + strategy, "cluster.gpus=2"}));
+
+    double passed = 0;
+    for (const Json& link : s.made.links) passed += link["bytes"].get<double>();
+    EXPECT_NEAR(passed, s.measured.internal_bytes, 1e-6 * passed) << strategy;
+    EXPECT_EQ(s.measured.external_bytes, 0);
+  }
+}
+
+TEST_F(Simulate, SharedProgramsGiveTheTimesOfSeparateOnes) {
+  // A permuted graph known by its counts (one program for all ranks) against the same counts cut
+  // into blocks of two sizes (several programs): nearly equal work, nearly equal times.
+  const auto epoch = [](int vertices) {
+    return epoch_of({"dataset={\"statistics\": {\"vertices\": " + std::to_string(vertices) +
+                         ", \"edges\": 400000, \"features\": 64, \"classes\": 8}}",
+                     "strategy.permute=true"});
+  };
+
+  EXPECT_NEAR(epoch(40000) / epoch(40001), 1, 1e-3);
+}
+
+TEST_F(Simulate, ScaleMultipliesPrices) {
+  const auto compute = [](const char* scale) {
+    const std::string key = std::string("simulation.scale=") + scale;
+    return simulated(experiment_with({key, "cluster.gpus=1"})).measured.breakdown;
+  };
+
+  const Breakdown plain = compute("{}"), all = compute(R"({"*": 3})"),
+                  one = compute(R"({"spmm": 3})");
+
+  EXPECT_NEAR(all.compute / plain.compute, 3, 1e-6);
+  EXPECT_NEAR(one.compute_by_kind.at("spmm") / plain.compute_by_kind.at("spmm"), 3, 1e-6);
+  EXPECT_NEAR(one.compute_by_kind.at("gemm") / plain.compute_by_kind.at("gemm"), 1, 1e-6);
+}
+
+TEST_F(Simulate, OneHostForAllDevicesIsNotFaster) {
+  const double apart = epoch_of({}), together = epoch_of({"cluster.hosts=per_server"});
+
+  EXPECT_GT(together, 1.2 * apart) << "small kernels wait for the host";
+}
+
+TEST_F(Simulate, AForcedAlgorithmAndAWindowAreShownAndChangeTimes) {
+  const auto algorithm = [](const std::vector<std::string>& changes) {
+    std::string names;
+    for (const Json& use : simulated(experiment_with(changes)).made.simulation["algorithms"])
+      names += use["algorithm"].get<std::string>() + "; ";
+    return names;
+  };
+
+  EXPECT_NE(algorithm({"simulation.algorithm=binomial tree"}).find("binomial tree"),
+            std::string::npos);
+  EXPECT_NE(algorithm({"strategy.type=full_graph", "simulation.window=1"}).find("window 1"),
+            std::string::npos);
+  EXPECT_GT(epoch_of({"simulation.algorithm=flat", "cluster.gpus=8"}),
+            epoch_of({"simulation.algorithm=ring", "cluster.gpus=8"}));
+}
+
+TEST_F(Simulate, ADeviceThatIsTooSmallIsOutOfMemory) {
+  EXPECT_THROW(epoch_of({"cluster.device_bytes=100000"}), OutOfMemory);
+}
+
+TEST_F(Simulate, MistakesAreToldBeforeAnythingIsReplayed) {
+  EXPECT_THROW(epoch_of({"simulation.library=mpi"}), ConfigError) << "a GPU profile has nccl";
+  EXPECT_THROW(epoch_of({"simulation.algorithm=rings"}), ConfigError);
+  EXPECT_THROW(epoch_of({"simulation.profile=h100"}), ConfigError);
+  EXPECT_THROW(epoch_of({"dataset={\"statistics\": {\"vertices\": 100, \"edges\": 400, "
+                         "\"features\": 8, \"classes\": 2}}",
+                         "strategy={\"type\": \"full_graph\"}"}),
+               NeedsStructure);
+}
+
+}  // namespace
+}  // namespace orrery
