@@ -283,11 +283,11 @@ class Model {
     run.compute_vertices_per_second = vertices() * n / (ranks() * slowest_->breakdown.compute);
     const double width = over_products([](const auto&, double w) { return w; }) / n;
     const double inside = rate_inside(), outside = rate_outside();
+    if (inside <= 0 && outside <= 0) return reject(name, source, "one rank exchanges nothing");
     run.internal_vertices_per_second =
         cost::vertices_per_second(inside > 0 ? inside : outside, width, kWordBytes);
     run.external_vertices_per_second =
         cost::vertices_per_second(outside > 0 ? outside : inside, width, kWordBytes);
-    if (inside <= 0 && outside <= 0) return reject(name, source, "one rank exchanges nothing");
     add(name, source, "seconds", n * cost::previous_seconds(run),
         fmt::format("full_graph exchanges between servers; summed over {} products of mean width "
                     "{:.0f}, kernels included",

@@ -198,6 +198,19 @@ TEST(Model, Of15dNamesBothCountsOfLinks) {
   EXPECT_TRUE(equation(outcome, "1.5D communication, as printed").contains("seconds"));
 }
 
+TEST(Model, OfOneRankIsItsKernels) {
+  for (const char* strategy : {"full_graph", "spmm_1d", "spmm_15d", "spmm_2d"}) {
+    const std::string copies = strategy == std::string("spmm_15d") ? ", \"replication\": 1" : "";
+    const Case c({R"(cluster={"file": "dgx-1", "gpus": 1})",
+                  std::string("strategy={\"type\": \"") + strategy + "\"" + copies + "}"});
+
+    const Breakdown b = c.evaluate().breakdown;
+
+    EXPECT_DOUBLE_EQ(b.total(), b.compute) << strategy;
+    EXPECT_GT(b.compute, 10 * kKernel) << strategy;
+  }
+}
+
 TEST(Model, OfServersPutsCommunicationBetweenThemApart) {
   const Case c({R"(cluster={"file": "a6000-4x4-pcie", "gpus": 8})",
                 "strategy={\"type\": \"full_graph\", \"overlap\": false}"});
