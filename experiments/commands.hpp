@@ -31,8 +31,8 @@ void add_partition_command(CLI::App& app, int& exit_code);
 /// its devices, and draws it.
 void add_cluster_command(CLI::App& app, int& exit_code);
 
-/// `orrery calibrate`: measures this machine, writes its device profile and cluster file, prints the
-/// errors of the fit.
+/// `orrery calibrate`: measures this machine, writes its device profile and cluster file, prints
+/// the errors of the fit.
 void add_calibrate_command(CLI::App& app, int& exit_code);
 
 }  // namespace orrery
