@@ -15,7 +15,8 @@ double most_over_mean(const std::vector<std::int64_t>& loads) {
 
 }  // namespace
 
-CutMetrics measure_cut(EdgeStream& edges, const Partition& partition, const Replicas& replicas) {
+CutMetrics measure_cut(EdgeStream& edges, const Partition& partition, const Replicas& replicas,
+                       Neighbours neighbours) {
   const auto parts = static_cast<std::size_t>(partition.parts);
   const auto n = static_cast<std::int64_t>(partition.owner.size());
   const auto owner = [&](Vertex v) { return partition.owner[static_cast<std::size_t>(v)]; };
@@ -38,11 +39,11 @@ CutMetrics measure_cut(EdgeStream& edges, const Partition& partition, const Repl
         const std::int32_t p = owner(edge.source), q = owner(edge.destination);
         ++all;
         ++ends[static_cast<std::size_t>(p)];
-        ++ends[static_cast<std::size_t>(q)];
+        if (neighbours == Neighbours::both) ++ends[static_cast<std::size_t>(q)];
         if (p == q) return;
         ++cut;
-        needed.add(edge.source, q);
         needed.add(edge.destination, p);
+        if (neighbours == Neighbours::both) needed.add(edge.source, q);
       });
 
   CutMetrics m;

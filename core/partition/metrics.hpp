@@ -17,10 +17,17 @@ struct CutMetrics {
   std::vector<std::int64_t> halo_rows;
 };
 
-/// Counts a cut of undirected edges; self-loops are not counted. `replicas` may be empty.
+/// Whose neighbour an edge of a stream makes an end.
+enum class Neighbours {
+  both,    ///< each end is one of the other: undirected edges
+  of_row,  ///< the second end of the first: a graph in memory, whose entry (v, u) comes as {v, u}
+};
+
+/// Counts a cut; self-loops are not counted. `replicas` may be empty.
 ///
 /// Cost      one pass; parts/8 bytes per vertex beside what is given
 /// Source    replication factor: CATGNN 5.1, with complete neighbourhoods
-CutMetrics measure_cut(EdgeStream& edges, const Partition& partition, const Replicas& replicas);
+CutMetrics measure_cut(EdgeStream& edges, const Partition& partition, const Replicas& replicas,
+                       Neighbours neighbours = Neighbours::both);
 
 }  // namespace orrery
