@@ -35,17 +35,17 @@ class Pass {
     enrich(v, u);
   }
 
-  /// Numbers the clusters that have vertices left by their first vertex.
+  /// Numbers the clusters that have vertices left, in the order in which they began.
   Clustering result() && {
     std::vector<std::uint64_t>().swap(volume_);
-    Clustering found;
     std::vector<std::int32_t> number(at(begun_), kNone);
-    for (auto& c : cluster_) {
-      if (c == kNone) continue;
-      auto& renumbered = number[at(c)];
-      if (renumbered == kNone) renumbered = static_cast<std::int32_t>(found.clusters++);
-      c = renumbered;
-    }
+    for (const auto c : cluster_)
+      if (c != kNone) number[at(c)] = 0;
+    Clustering found;
+    for (auto& c : number)
+      if (c != kNone) c = static_cast<std::int32_t>(found.clusters++);
+    for (auto& c : cluster_)
+      if (c != kNone) c = number[at(c)];
     found.cluster = std::move(cluster_);
     found.richest = std::move(richest_);
     return found;

@@ -7,8 +7,9 @@
 
 namespace orrery {
 
-/// c(v), the cluster of v, numbered 0, 1, ... without gaps (-1: v has no edge), and r(v), the
-/// neighbour of v with the highest degree (of equal ones the first that came).
+/// c(v), the cluster of v, numbered in the order in which clusters began, without gaps (-1: v has
+/// no edge), and r(v), the neighbour of v with the highest degree (of equal ones the first that
+/// came).
 struct Clustering {
   std::int64_t clusters = 0;
   std::vector<std::int32_t> cluster;

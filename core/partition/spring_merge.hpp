@@ -5,11 +5,12 @@
 
 namespace orrery {
 
-/// Merges clusters, the smallest first: the representative of a cluster is its vertex whose richest
-/// neighbour has the highest degree; the cluster merges into the one of that neighbour, unless that
-/// is itself or both have `most_vertices` or more together. A merged cluster takes its place in the
-/// order again, under the better of the two representatives (that of the other cluster, if equal).
-/// Ends when every cluster was looked at and stayed. The clusters are renumbered without gaps.
+/// Merges clusters, the smallest first (of equal ones the one that began first): the representative
+/// of a cluster is its vertex whose richest neighbour has the highest degree; the cluster merges
+/// into the one of that neighbour, unless that is itself or both have `most_vertices` or more
+/// together. A merged cluster takes its place in the order again, under the better of the two
+/// representatives (that of the other cluster, if equal). Ends when every cluster was looked at and
+/// stayed. The clusters are renumbered without gaps.
 ///
 /// Cost      O(n + c log c) of c clusters; 24 bytes per cluster
 /// Source    CATGNN 4.2, Algorithm 1, lines 22 to 30
