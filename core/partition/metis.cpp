@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "core/base/error.hpp"
 
@@ -15,6 +16,10 @@ namespace {
 std::vector<std::int32_t> kway(const Csr& both, int parts, const PartitionOptions& wanted) {
   std::vector<std::int32_t> result(static_cast<std::size_t>(both.rows), 0);
   if (parts == 1 || both.rows == 0) return result;
+  if (both.rows <= parts) {  // METIS wants no parts without vertices
+    std::iota(result.begin(), result.end(), 0);
+    return result;
+  }
   if (both.nnz() > std::numeric_limits<idx_t>::max())
     throw Error(fmt::format("metis: {} adjacency entries exceed its 32-bit indices", both.nnz()));
   std::vector<idx_t> offsets{0}, columns, weights;
