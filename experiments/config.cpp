@@ -363,6 +363,7 @@ SimulationConfig simulation_config(const Json& s, const Experiment& e) {
                                                    : "threads";
   config.algorithm = s["algorithm"];
   config.window = s["window"];
+  config.channels = s["channels"];
   config.chunk_bytes = bytes_at(s, "chunk_bytes", "simulation.chunk_bytes");
   config.profile = s.value("profile", std::string());
   config.scale = s["scale"].get<std::map<std::string, double>>();
@@ -420,7 +421,12 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   set_algorithm(e, root["partition"]);
   e.simulation = simulation_config(root["simulation"], e);
   e.backend = root["backend"];
+  e.simulate_on = root["simulate_on"].get<std::vector<std::string>>();
   e.kernels = root["kernels"];
+  if (root.contains("validate")) {
+    e.netcluster = root["validate"].value("netcluster", std::string());
+    e.used_by_calibration = root["validate"]["used_by_calibration"];
+  }
   e.timeline_epochs = root["timeline"]["epochs"];
   parts_for(e.strategy, e.ranks());  // a grid that is impossible is told before anything is loaded
   e.resolved = std::move(root);

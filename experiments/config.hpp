@@ -24,6 +24,7 @@ struct SimulationConfig {
   std::string library = "auto";  ///< nccl | mpi | threads; auto only where there is no cluster
   std::string algorithm = "auto";
   int window = 0;                       ///< 0: automatic
+  int channels = 0;                     ///< 0: automatic
   std::int64_t chunk_bytes = 0;         ///< 0: the library's
   std::string profile;                  ///< empty: the one that the cluster names
   std::map<std::string, double> scale;  ///< by kind of operation
@@ -47,7 +48,10 @@ struct Experiment {
   bool host_per_server = false;              ///< one host process feeds all devices of a server
   std::optional<std::int64_t> device_bytes;  ///< of each rank; nothing: unlimited
   SimulationConfig simulation;
+  std::vector<std::string> simulate_on;  ///< clusters, after a real run
   std::string backend, kernels;
+  std::string netcluster;            ///< rate of its links, for orrery validate; empty: none
+  bool used_by_calibration = false;  ///< orrery validate tells its errors apart
   int timeline_epochs = 0;
   int checkpoint_every = 0;         ///< epochs; 0: never
   nlohmann::ordered_json resolved;  ///< the file with every default filled in

@@ -60,9 +60,11 @@ class RankObserver final : public TrainObserver {
     }
     outcome_.epochs.push_back(
         {epoch_seconds(recent.marks, report.epoch), epoch_breakdown(recent, report.epoch)});
-    if (static_cast<int>(outcome_.epochs.size()) <= options_.timeline_epochs)
-      outcome_.timeline.spans.insert(outcome_.timeline.spans.end(), recent.spans.begin(),
-                                     recent.spans.end());
+    if (static_cast<int>(outcome_.epochs.size()) <= options_.timeline_epochs) {
+      Timeline& kept = outcome_.timeline;
+      kept.spans.insert(kept.spans.end(), recent.spans.begin(), recent.spans.end());
+      kept.memory.insert(kept.memory.end(), recent.memory.begin(), recent.memory.end());
+    }
     hooks_.epoch_done(report, outcome_.epochs.back().seconds);
     return !stop;
   }

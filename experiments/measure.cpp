@@ -28,11 +28,17 @@ Measurement measure(const std::vector<std::vector<EpochCost>>& costs,
   std::sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return result.seconds[a] < result.seconds[b]; });
   if (!order.empty()) {
-    const EpochCost& median = slowest(costs, order[(order.size() - 1) / 2]);
-    result.epoch_seconds = median.seconds;
-    result.breakdown = median.breakdown;
+    const std::size_t median = order[(order.size() - 1) / 2];
+    result.epoch_seconds = slowest(costs, median).seconds;
+    result.breakdown = slowest(costs, median).breakdown;
+    for (const auto& rank : costs) result.ranks.push_back(rank[median]);
   }
+  std::int64_t largest = -1;
   for (const Summary& summary : summaries) {
+    if (summary.peak_device_bytes > largest) {
+      largest = summary.peak_device_bytes;
+      result.peak_by_class = summary.peak_by_class;
+    }
     const Totals::Kind epoch = summary.epoch.sum();
     result.internal_bytes += epoch.internal;
     result.external_bytes += epoch.external;

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/runtime/summary.hpp"
@@ -20,8 +22,10 @@ struct Measurement {
   Breakdown breakdown;  ///< of that epoch, on its slowest rank
   double internal_bytes = 0,
          external_bytes = 0;  ///< received per epoch, summed over ranks, flat collectives
-  std::vector<std::int64_t> peak_bytes;  ///< device bytes of each rank
-  std::vector<double> seconds;           ///< of each epoch, slowest rank
+  std::vector<std::int64_t> peak_bytes;               ///< device bytes of each rank
+  std::map<std::string, std::int64_t> peak_by_class;  ///< of the first rank with the largest peak
+  std::vector<double> seconds;                        ///< of each epoch, slowest rank
+  std::vector<EpochCost> ranks;  ///< that epoch on every rank (on one only, where no more is known)
 };
 
 /// `costs` of each rank's epochs, as many for every rank; `summaries` of the recorded programs.

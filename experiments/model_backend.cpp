@@ -90,7 +90,7 @@ class Model {
     for (const StagedProduct& product : result.staged.products) {
       const double exposed = seconds_of(product) - sum(product.compute);
       (crosses(product.group) ? b.external : b.internal) += exposed;
-      b.hidden += sum(product.communicate) - exposed;
+      b.hidden += std::max(0.0, sum(product.communicate) - exposed);
     }
     return result;
   }

@@ -44,7 +44,8 @@ class CollectiveTimes {
   /// an all-to-all (q − 1) · α + β · the more of bytes sent and received.
   ///
   /// Source    MG-GCN section 5.1; CAGNET's α-β model
-  /// Departs   an all-to-all moves its bytes at the rate of a broadcast; no contention, no waiting for each other
+  /// Departs   an all-to-all moves its bytes at the rate of a broadcast; no contention, no waiting
+  /// for each other
   double seconds(const Op& op, const Group& group, int rank);
 
   const std::optional<cost::Links>& links() const { return links_; }

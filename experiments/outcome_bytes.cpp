@@ -64,12 +64,15 @@ Totals totals_of(const Json& j) {
 }  // namespace
 
 std::string to_bytes(const RankOutcome& o) {
-  Json costs = Json::array(), spans = Json::array();
+  Json costs = Json::array(), spans = Json::array(), memory = Json::array();
   for (const EpochCost& cost : o.epochs) costs.push_back(json_of(cost));
   for (const Span& span : o.timeline.spans) spans.push_back(json_of(span));
+  for (const Timeline::MemoryMark& mark : o.timeline.memory)
+    memory.push_back({mark.at, mark.device_bytes});
   const Json all{{"costs", costs},
                  {"rank", o.timeline.rank},
                  {"spans", spans},
+                 {"memory", memory},
                  {"setup", json_of(o.summary.setup)},
                  {"epoch", json_of(o.summary.epoch)},
                  {"evaluation", json_of(o.summary.evaluation)},
@@ -90,6 +93,7 @@ RankOutcome outcome_from_bytes(const std::string& bytes) {
   for (const Json& cost : all["costs"]) o.epochs.push_back(cost_of(cost));
   o.timeline.rank = all["rank"];
   for (const Json& span : all["spans"]) o.timeline.spans.push_back(span_of(span));
+  for (const Json& mark : all["memory"]) o.timeline.memory.push_back({mark[0], mark[1]});
   o.summary.setup = totals_of(all["setup"]);
   o.summary.epoch = totals_of(all["epoch"]);
   o.summary.evaluation = totals_of(all["evaluation"]);

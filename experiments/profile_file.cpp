@@ -45,6 +45,7 @@ void require_known(const std::string& path, const std::string& key,
 
 Library library_of(const std::string& name, const Json& file) {
   return {.name = name,
+          .issue_seconds = number_or_zero(file, "issue_seconds"),
           .collective_seconds = number(file, "collective_seconds"),
           .message_seconds = number(file, "message_seconds"),
           .copy_bytes_per_second = number_or_zero(file, "copy_bytes_per_second"),
@@ -81,6 +82,7 @@ Json library_json(const Library& library, const SourceOf& source_of, const std::
     if (always || value != 0)
       file[key] = {{"value", value}, {"source", source_of(path + "." + key)}};
   };
+  add("issue_seconds", library.issue_seconds, false);
   add("collective_seconds", library.collective_seconds, true);
   add("message_seconds", library.message_seconds, true);
   add("copy_bytes_per_second", library.copy_bytes_per_second, false);

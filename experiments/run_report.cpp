@@ -44,6 +44,19 @@ Json received_json(const Outcome& outcome, const Placement& placement) {
   return {{"internal", internal}, {"external", external}};
 }
 
+Json breakdown_json(const Breakdown& b) {
+  return {{"compute", b.compute},   {"internal", b.internal},
+          {"external", b.external}, {"synchronise", b.synchronise},
+          {"sample", b.sample},     {"load", b.load},
+          {"other", b.other},       {"hidden", b.hidden}};
+}
+
+Json breakdown_of_rank(const Measurement& measured) {
+  Json list = Json::array();
+  for (const EpochCost& rank : measured.ranks) list.push_back(breakdown_json(rank.breakdown));
+  return list;
+}
+
 std::string percent(const Json& accuracy) {
   return accuracy.is_null() ? "-" : fmt::format("{:.1f} %", 100 * accuracy.get<double>());
 }
@@ -63,15 +76,6 @@ const std::array<Column, kParts> kColumns{{{"compute", &Breakdown::compute},
                                            {"load", &Breakdown::load},
                                            {"other", &Breakdown::other},
                                            {"(hidden)", &Breakdown::hidden}}};
-
-/// The swept value alone where one key is swept, else the whole label, else the strategy.
-std::pair<std::string, std::string> row_name(const FinishedRun& run) {
-  const std::string& label = run.experiment.label;
-  if (label.empty()) return {"strategy", run.result["strategy"]};
-  const auto equals = label.find('=');
-  if (label.find(", ") != std::string::npos) return {"setting", label};
-  return {label.substr(0, equals), label.substr(equals + 1)};
-}
 
 std::string table_of(const std::vector<FinishedRun>& runs) {
   std::vector<std::string> header{row_name(runs.front()).first, "epoch"};
@@ -198,21 +202,16 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
       {"val_accuracy", or_null(scores.validation)},
       {"test_accuracy", or_null(scores.test)},
       {"epoch_seconds", m.epoch_seconds},
-      {"breakdown",
-       {{"compute", m.breakdown.compute},
-        {"internal", m.breakdown.internal},
-        {"external", m.breakdown.external},
-        {"synchronise", m.breakdown.synchronise},
-        {"sample", m.breakdown.sample},
-        {"load", m.breakdown.load},
-        {"other", m.breakdown.other},
-        {"hidden", m.breakdown.hidden}}},
+      {"breakdown", breakdown_json(m.breakdown)},
+      {"breakdown_of_rank", breakdown_of_rank(m)},
       {"compute_by_kind", kinds},
       {"bytes", {{"internal", m.internal_bytes}, {"external", m.external_bytes}}},
       {"received_bytes", received_json(outcome, placement)},
       {"collectives", "flat"},
       {"exact_gradients", experiment.strategy.first_layer != FirstLayer::mggcn_compat},
       {"peak_bytes", m.peak_bytes},
+      {"peak_by_class", m.peak_by_class},
+      {"device_bytes", experiment.device_bytes ? Json(*experiment.device_bytes) : Json(nullptr)},
       {"dataset",
        {{"name", data.name},
         {"vertices", data.vertices},
@@ -244,6 +243,14 @@ Measurement measurement_of(const Json& result) {
   m.external_bytes = result["bytes"]["external"];
   m.peak_bytes = result["peak_bytes"].get<std::vector<std::int64_t>>();
   return m;
+}
+
+std::pair<std::string, std::string> row_name(const FinishedRun& run) {
+  const std::string& label = run.experiment.label;
+  if (label.empty()) return {"strategy", run.result["strategy"]};
+  const auto equals = label.find('=');
+  if (label.find(", ") != std::string::npos) return {"setting", label};
+  return {label.substr(0, equals), label.substr(equals + 1)};
 }
 
 FinishedRun does_not_fit(const Experiment& experiment, const DataFacts& data,

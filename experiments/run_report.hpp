@@ -42,6 +42,10 @@ FinishedRun does_not_fit(const Experiment& experiment, const DataFacts& data,
 nlohmann::ordered_json sweep_json(const std::vector<FinishedRun>& runs, const std::string& folder,
                                   std::size_t missing);
 
+/// Heading and text of a run's first column: the swept value alone where one key is swept, else the
+/// whole label, else the strategy.
+std::pair<std::string, std::string> row_name(const FinishedRun& run);
+
 /// The tables with their legend, where the results are in `folder`, and what to try next with
 /// `file`.
 void print_report(const std::vector<FinishedRun>& runs, const std::string& folder,

@@ -16,6 +16,7 @@
 
 #include "core/base/error.hpp"
 #include "experiments/commands.hpp"
+#include "experiments/forecast.hpp"
 #include "experiments/job_script.hpp"
 #include "experiments/launch.hpp"
 #include "experiments/problem.hpp"
@@ -57,15 +58,19 @@ std::filesystem::path result_folder(const RunOptions& options, const Experiment&
 }
 
 /// Tells about all runs: tables, sweep.json, the JSON line.
-void report_all(const std::vector<FinishedRun>& runs, std::size_t missing, bool sweep,
+void report_all(std::vector<FinishedRun>& runs, std::size_t missing, bool sweep,
                 const ResultFolder& results, const RunOptions& options) {
+  if (missing == 0) forecast(runs, options.quiet);
   nlohmann::ordered_json out = runs.front().result;
   if (sweep) {
     out = sweep_json(runs, results.path().string(), missing);
     results.write("sweep.json", out.dump(2) + "\n");
   }
-  if (!options.json || !options.quiet)
-    print_report(runs, results.path().string(), options.file, options.json ? stderr : stdout);
+  if (!options.json || !options.quiet) {
+    std::FILE* to = options.json ? stderr : stdout;
+    print_report(runs, results.path().string(), options.file, to);
+    print_forecasts(runs, to);
+  }
   if (options.json) fmt::print("{}\n", out.dump());
 }
 

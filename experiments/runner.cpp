@@ -9,6 +9,7 @@
 #include "experiments/checkpoint.hpp"
 #include "experiments/execute_mpi.hpp"
 #include "experiments/launch.hpp"
+#include "experiments/limits.hpp"
 #include "experiments/model_backend.hpp"
 #include "experiments/progress.hpp"
 #include "experiments/simulate.hpp"
@@ -72,6 +73,7 @@ std::optional<FinishedRun> Runner::run(const Experiment& experiment, const Resul
     if (experiment.label.empty() || job_.world != nullptr || (real && !options_.may_not_fit)) throw;
     FinishedRun done = does_not_fit(experiment, datasets_.load(experiment).facts(), error);
     done.result["out_dir"] = results->path().string();
+    done.result["limited_by"] = limited_by(done.result);
     results->write("result.json", done.result.dump(2) + "\n");
     return done;
   }
@@ -121,6 +123,7 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& experiment,
     result["startup"] = {{"load_seconds", load_seconds},
                          {"until_first_epoch_seconds",
                           prepare_seconds + outcome.ranks.front().seconds_to_first_epoch}};
+  result["limited_by"] = limited_by(result);
   results->write("result.json",
                  result.dump(2) + "\n");  // last: it says that the folder is complete
   return done;
@@ -139,6 +142,7 @@ FinishedRun Runner::simulated(const Experiment& experiment, const Problem& probl
   for (std::size_t e = 0; e < done.measured.seconds.size(); ++e)
     results.append_line("epochs.jsonl",
                         epoch_json(made.outcome.epochs[e], done.measured.seconds[e]));
+  done.result["limited_by"] = limited_by(done.result);
   results.write("result.json", done.result.dump(2) + "\n");
   return done;
 }
@@ -153,6 +157,7 @@ FinishedRun Runner::modelled(const Experiment& experiment, const Problem& proble
   done.result["received_bytes"] = nullptr;
   done.result["model"] = std::move(made.model);
   done.result["equations"] = std::move(made.equations);
+  done.result["limited_by"] = limited_by(done.result);
   results.write("result.json", done.result.dump(2) + "\n");
   return done;
 }

@@ -150,8 +150,11 @@ SimulatedOutcome simulate(const Experiment& experiment, const Problem& problem,
   simulation.behaviour = {profile.issue_seconds, profile.handover_seconds, profile.sync_seconds,
                           profile.communication_slowdown};
   simulation.library = library_of(experiment, profile);
+  if (simulation.library.issue_seconds == 0)
+    simulation.library.issue_seconds = profile.issue_seconds;
   simulation.collectives = {experiment.simulation.algorithm, experiment.simulation.window,
-                            static_cast<double>(experiment.simulation.chunk_bytes)};
+                            static_cast<double>(experiment.simulation.chunk_bytes),
+                            experiment.simulation.channels};
   simulation.hosts = experiment.host_per_server ? Hosts::per_server : Hosts::per_rank;
   simulation.timeline_epochs = experiment.timeline_epochs;
   simulation.progress = progress && ::isatty(STDERR_FILENO) == 1;

@@ -39,6 +39,12 @@ std::string chrome_trace(const std::vector<Timeline>& timelines) {
           timeline.rank, static_cast<int>(span.lane), span.begin * 1e6,
           (span.end - span.begin) * 1e6, to_string(span.phase), span.flops, span.bytes);
     }
+    for (const Timeline::MemoryMark& mark : timeline.memory)
+      fmt::format_to(
+          out,
+          ",\n{{\"ph\":\"C\",\"name\":\"device bytes\",\"pid\":{},\"ts\":{:.3f},\"args\":"
+          "{{\"bytes\":{}}}}}",
+          timeline.rank, mark.at * 1e6, mark.device_bytes);
     for (int lane = 0; lane < kLanes; ++lane)
       if (used[static_cast<std::size_t>(lane)])
         fmt::format_to(out,

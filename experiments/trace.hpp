@@ -8,7 +8,7 @@
 
 namespace orrery {
 
-/// One process per rank, one row per lane. Times in microseconds.
+/// One process per rank, one row per lane, one counter of its device bytes. Times in microseconds.
 std::string chrome_trace(const std::vector<Timeline>& timelines);
 
 }  // namespace orrery

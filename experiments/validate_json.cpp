@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <numeric>
 #include <set>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
@@ -247,17 +249,37 @@ const Json& experiment_schema() {
   return schema;
 }
 
-void validate_against(const std::string& schema_text, const Json& value) {
-  Explainer().explain(Json::parse(schema_text), value, "");
-  // The explanation covers the keywords in use; the validator covers the standard.
-  const nlohmann::json schema_json = nlohmann::json::parse(schema_text);
-  const nlohmann::json target = nlohmann::json::parse(value.dump());
+namespace {
+
+/// A schema in both its forms, parsed once: a sweep checks many files against it.
+struct ParsedSchema {
+  explicit ParsedSchema(const std::string& text) : explained(Json::parse(text)) {
+    const nlohmann::json standard = nlohmann::json::parse(text);
+    valijson::SchemaParser(valijson::SchemaParser::kDraft7)
+        .populateSchema(valijson::adapters::NlohmannJsonAdapter(standard), schema);
+  }
+  Json explained;
   valijson::Schema schema;
-  valijson::SchemaParser(valijson::SchemaParser::kDraft7)
-      .populateSchema(valijson::adapters::NlohmannJsonAdapter(schema_json), schema);
+};
+
+const ParsedSchema& parsed(const std::string& text) {
+  static std::mutex guard;
+  static std::map<std::string, ParsedSchema> known;
+  const std::lock_guard lock(guard);
+  return known.try_emplace(text, text).first->second;
+}
+
+}  // namespace
+
+void validate_against(const std::string& schema_text, const Json& value) {
+  const ParsedSchema& schema = parsed(schema_text);
+  Explainer().explain(schema.explained, value, "");
+  // The explanation covers the keywords in use; the validator covers the standard.
+  const nlohmann::json target = nlohmann::json::parse(value.dump());
   valijson::Validator validator;
   valijson::ValidationResults results;
-  if (validator.validate(schema, valijson::adapters::NlohmannJsonAdapter(target), &results)) return;
+  if (validator.validate(schema.schema, valijson::adapters::NlohmannJsonAdapter(target), &results))
+    return;
   valijson::ValidationResults::Error error;
   results.popError(error);
   throw ConfigError(fmt::format("{}", fmt::join(error.context, "")), error.description);

@@ -17,8 +17,10 @@ inline constexpr double kSumPieceBytes = 256.0 * 1024;
 /// Ranks up to which all messages of a pairwise exchange are under way at once, and how many of a
 /// rank beyond: an assumption, of the simulator's speed too.
 inline constexpr int kAllAtOnceRanks = 32, kWindowBeyond = 2;
-/// Ranks beyond which groups on several servers take algorithms of O(p) messages.
-inline constexpr int kManyRanks = 64;
+/// Ranks beyond which groups on several servers take algorithms of few messages, and how many a
+/// hierarchical broadcast may then have if one channel has no more: so that 1,024 ranks take one
+/// channel. An assumption for the simulator's speed; CollectiveOptions::channels goes before it.
+inline constexpr int kManyRanks = 64, kMessagesOfMany = 1023;
 
 /// One collective to expand, over at least two ranks.
 struct Task {

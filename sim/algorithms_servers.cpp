@@ -81,6 +81,7 @@ std::string name(const Levels& levels, std::string_view inside, std::string_view
 }  // namespace
 
 Expansion servers_all_gather(const Task& task) {
+  if (task.layout.server_count() == 1) return ring_all_gather(task);
   const Levels levels(task);
   const std::vector<double> bytes = task.slices();
   MessageList list(task.shape.ranks, task.shape.ranks);
@@ -96,13 +97,14 @@ Expansion servers_all_gather(const Task& task) {
 
 /// The all-gather backwards.
 Expansion servers_reduce_scatter(const Task& task) {
+  if (task.layout.server_count() == 1) return ring_reduce_scatter(task);
   const Levels levels(task);
   const std::vector<double> bytes = task.slices();
   MessageList list(task.shape.ranks, task.shape.ranks);
   for (int s = 0; s < levels.servers(); ++s) levels.inside(list, s, bytes).reduce_scatter();
   int d = 1;
   while (2 * d < levels.servers()) d *= 2;
-  for (; d > 0 && levels.servers() > 1; d /= 2)
+  for (; d > 0; d /= 2)
     each_step(levels, d, [&](int place, int holder, int other, int count) {
       list.send(levels.member(other, place), levels.member(holder, place),
                 bytes_of_slices(levels, bytes, place, holder, count),
@@ -113,6 +115,7 @@ Expansion servers_reduce_scatter(const Task& task) {
 
 /// Reduce-scatter inside servers, two binary trees across them for each slice, all-gather inside.
 Expansion servers_all_reduce(const Task& task) {
+  if (task.layout.server_count() == 1) return ring_all_reduce(task);
   const Levels levels(task);
   const int p = task.shape.ranks, places = levels.places();
   const double slice = task.shape.bytes / places, chunk = task.chunk(kChunkBytes);
@@ -125,7 +128,7 @@ Expansion servers_all_reduce(const Task& task) {
     });
   };
   for (int s = 0; s < levels.servers(); ++s) inside(s).reduce_scatter();
-  for (int j = 0; j < places && levels.servers() > 1; ++j)
+  for (int j = 0; j < places; ++j)
     for (const int t : {0, 1}) {
       std::vector<int> members;
       for (int s = 0; s < levels.servers(); ++s) members.push_back(levels.member(s, j));

@@ -45,14 +45,23 @@ std::vector<int> from_root(const Task& task) {
   return order;
 }
 
-/// The time model's: a chain passes every chunk on at full rate but through all servers, the root
-/// of a binomial tree sends everything log2(servers) times.
-bool chain_is_faster(const Task& task, double bytes, double chunk) {
+/// A chain passes every chunk on at full rate but through all servers; the root of a binomial tree
+/// sends everything log2(servers) times.
+bool chain_is_faster(const Task& task, int channels) {
   const Speeds& s = task.layout.speeds;
+  const double bytes = task.shape.bytes / channels, latency = s.across_latency_seconds;
   const double servers = task.layout.server_count(), rounds = std::ceil(std::log2(servers));
-  const double rate = s.across / task.layout.channel_count(), latency = s.across_latency_seconds;
-  const double hop = latency + std::min(chunk, bytes) / rate;
+  const double rate = s.across / std::max(channels, task.layout.channel_count());
+  const double hop = latency + std::min(task.chunk(kChunkBytes), bytes) / rate;
   return bytes / rate + latency + (servers - 2) * hop < rounds * (latency + bytes / rate);
+}
+
+int channels_by_servers(const Task& task) {
+  std::size_t inside = task.layout.server_rings.front().size();
+  for (const auto& rings : task.layout.server_rings) inside = std::min(inside, rings.size());
+  const int most = std::max(static_cast<int>(inside), task.layout.channel_count());
+  if (task.options.channels > 0) return std::min(task.options.channels, most);
+  return task.many() ? std::clamp(kMessagesOfMany / (task.shape.ranks - 1), 1, most) : most;
 }
 
 }  // namespace
@@ -77,16 +86,13 @@ Expansion pipelined_ring(const Task& task) {
   });
 }
 
-/// Of many ranks, one channel for each ring that servers have inside, so that on a switch every
-/// rank but the root gets one message; else also one for each adapter.
+/// With one channel the root itself sends to the other servers; else each channel's head does, so
+/// that all adapters are used.
 Expansion by_servers(const Task& task) {
   const Layout& layout = task.layout;
   if (layout.server_count() == 1) return pipelined_ring(task);
-  std::size_t inside = layout.server_rings.front().size();
-  for (const auto& rings : layout.server_rings) inside = std::min(inside, rings.size());
-  const int channels = std::max(static_cast<int>(inside), task.many() ? 1 : layout.channel_count());
-  const double chunk = task.chunk(kChunkBytes);
-  const bool chained = chain_is_faster(task, task.shape.bytes / channels, chunk);
+  const int channels = channels_by_servers(task);
+  const bool chained = chain_is_faster(task, channels);
   const int root = task.shape.root;
   const int home = layout.server_of[static_cast<std::size_t>(root)];
   const auto tree_of = [&](int c) {
@@ -98,7 +104,7 @@ Expansion by_servers(const Task& task) {
   };
   const auto name = fmt::format("hierarchical, {} over {} servers",
                                 chained ? "chain" : "binomial tree", layout.server_count());
-  return along(task, name, channels, chunk, tree_of);
+  return along(task, name, channels, task.chunk(kChunkBytes), tree_of);
 }
 
 /// Over several servers binary trees over their heads, and chains inside; over one server binary
@@ -120,11 +126,8 @@ Expansion double_tree(const Task& task) {
       for (const auto& of_server : layout.heads)
         heads.push_back(of_server[static_cast<std::size_t>(t) % of_server.size()]);
       tree = binary_tree(heads, t % 2 == 1);
-      for (int s = 0; s < layout.server_count(); ++s) {
-        const int head = heads[static_cast<std::size_t>(s)];
-        const Tree inside = chain(rotated(layout.ring_of(s, t), head));
-        tree.insert(tree.end(), inside.begin(), inside.end());
-      }
+      for (int s = 0; s < layout.server_count(); ++s)
+        extend_along(tree, layout.ring_of(s, t), heads[static_cast<std::size_t>(s)]);
     } else {
       tree = binary_tree(layout.ring_of(0, t / 2), t % 2 == 1);
     }

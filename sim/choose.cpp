@@ -25,15 +25,16 @@ constexpr std::array<Protocol, 3> kTree{{{6.8, .6, 1.0, 5.0, 1 / 3.8},  //
 constexpr double kTreeShare = .92;
 constexpr std::size_t kLL128 = 1;
 
-/// The least over the protocols of latency and bytes.
+/// The least over the protocols of latency and bytes, of so many collectives one after the other.
 template <class Latency>
 double least(const std::array<Protocol, 3>& protocols, bool nvlink, double seconds_at_full_rate,
-             const Latency& microseconds) {
+             const Latency& microseconds, int collectives = 1) {
   double best = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < protocols.size(); ++i) {
     const Protocol& p = protocols[i];
     if (i == kLL128 && !nvlink) continue;  // needs NVLink
-    const double latency = p.base + microseconds(nvlink ? p.nvlink : p.pcie, p.network);
+    const double latency =
+        collectives * p.base + microseconds(nvlink ? p.nvlink : p.pcie, p.network);
     best = std::min(best, latency * 1e-6 + seconds_at_full_rate / p.share);
   }
   return best;
@@ -115,10 +116,10 @@ AllReduceTimes nccl_all_reduce_seconds(const Layout& layout, double bytes) {
   t.ring = least(kRing, s.nvlink, 2 * (p - 1) / p * bytes / bus,
                  [&](double intra, double net) { return hops * intra + crossings * net; });
   t.double_tree = least(kTree, s.nvlink, 2 * bytes / (kTreeShare * tree_bus), tree_latency);
-  t.hierarchical = least(
-      kTree, s.nvlink,
-      2 * (per_server - 1) / per_server * bytes / s.inside + 2 * bytes / (kTreeShare * s.across),
-      tree_latency);
+  t.hierarchical = least(kTree, s.nvlink,
+                         2 * (per_server - 1) / per_server * bytes / s.first_ring +
+                             2 * bytes / (kTreeShare * s.across),
+                         tree_latency, 3);
   return t;
 }
 

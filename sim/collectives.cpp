@@ -37,10 +37,9 @@ struct CollectivePlanner::State {
       : finder(cluster), chooser(chooser_of(library.name)), options(std::move(o)) {}
 
   const Layout& layout(const GroupPlaces& places) {
-    const auto key = std::pair(places.device, places.server);
-    const auto at = layouts.find(key);
+    const auto at = layouts.find(places.device);
     if (at != layouts.end()) return at->second;
-    return layouts.emplace(key, finder.find(places)).first->second;
+    return layouts.emplace(places.device, finder.find(places)).first->second;
   }
 
   const Algorithm& algorithm(const Task& task) const {
@@ -55,7 +54,7 @@ struct CollectivePlanner::State {
   LayoutFinder finder;
   Chooser chooser;
   CollectiveOptions options;
-  std::map<std::pair<std::vector<int>, std::vector<int>>, Layout> layouts;
+  std::map<std::vector<int>, Layout> layouts;  // by devices
 };
 
 CollectivePlanner::CollectivePlanner(const Cluster& cluster, Library library,
@@ -68,6 +67,7 @@ CollectivePlanner::CollectivePlanner(const Cluster& cluster, Library library,
                                   fmt::join(names, ", ")));
   if (options.window < 0)
     throw ConfigError("simulation.window", "must be 0 (as ranks allow) or more");
+  if (options.channels < 0) throw ConfigError("simulation.channels", "must be 0 (all) or more");
   if (!(options.chunk_bytes >= 0))
     throw ConfigError("simulation.chunk_bytes", "must be 0 (the library's) or more");
   state_ = std::make_unique<State>(cluster, library, std::move(options));

@@ -67,7 +67,7 @@ struct Expansion {
 /// Where the ranks of a group are, as the algorithms want to know it.
 struct GroupPlaces {
   std::vector<int> device;  ///< of each index: number of the cluster's device
-  std::vector<int> server;  ///< of each index
+  std::vector<int> server;  ///< of each index: that of its device
 };
 
 /// Settings of a simulation that shape its messages; shown in its result. A forced algorithm is one
@@ -77,6 +77,9 @@ struct CollectiveOptions {
   std::string algorithm = "auto";  ///< or a name, forced for every collective that has it
   int window = 0;  ///< messages of pairwise exchanges that a rank has under way; 0: as ranks allow
   double chunk_bytes = 0;  ///< of pipelined chains and rings; 0: the library's
+  /// Of hierarchical broadcasts and reductions, at most as many as the servers have adapters or
+  /// rings; 0: all, beyond 64 ranks as many as keep one within 1,023 messages (at least one).
+  int channels = 0;
 };
 
 /// All that CollectiveOptions::algorithm may be, without "auto".

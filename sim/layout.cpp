@@ -154,37 +154,46 @@ void LayoutFinder::join_servers(Layout& layout, const GroupPlaces& places) const
   }
 }
 
+std::vector<Hop> LayoutFinder::hops(const GroupPlaces& places, int from, int to) const {
+  const int node = cluster_.devices[static_cast<std::size_t>(device_of(places, to))].node;
+  return graph_.hops(graph_.from(device_of(places, from)), node);
+}
+
 Speeds LayoutFinder::speeds_of(const Layout& layout, const GroupPlaces& places) const {
-  LinkLoad inside(cluster_), across(cluster_);
-  Speeds speeds{kUnbounded, kUnbounded, 0, false};
+  LinkLoad inside(cluster_), across(cluster_), alone(cluster_);
+  double latency_seconds = 0;
   std::vector<int> used;
-  for (const Ring& ring : layout.channels) {
-    for (std::size_t i = 0; i < ring.size(); ++i) {
-      const int member = ring[i], next = ring[(i + 1) % ring.size()];
-      if (layout.server_of[static_cast<std::size_t>(member)] != 0) continue;
-      const int device = device_of(places, member);
-      const auto ways = graph_.from(device);
-      if (layout.server_of[static_cast<std::size_t>(next)] == 0) {
-        inside.add(graph_.hops(
-            ways, cluster_.devices[static_cast<std::size_t>(device_of(places, next))].node));
-        continue;
-      }
-      const std::vector<int> exits = graph_.exits(ways, device);
-      if (exits.empty()) continue;
-      const auto fewest = std::min_element(exits.begin(), exits.end(), [&](int a, int b) {
-        return std::count(used.begin(), used.end(), a) < std::count(used.begin(), used.end(), b);
-      });
-      used.push_back(*fewest);
-      const Route way = graph_.way_out(ways, *fewest);
-      across.add(way.hops);
-      speeds.across_latency_seconds = 2 * way.latency_seconds;
-    }
-  }
+  const auto leave = [&](int member) {
+    const int device = device_of(places, member);
+    const auto ways = graph_.from(device);
+    const std::vector<int> exits = graph_.exits(ways, device);
+    const auto fewest = std::min_element(exits.begin(), exits.end(), [&](int a, int b) {
+      return std::count(used.begin(), used.end(), a) < std::count(used.begin(), used.end(), b);
+    });
+    if (fewest == exits.end()) return;
+    used.push_back(*fewest);
+    const Route way = graph_.way_out(ways, *fewest);
+    across.add(way.hops);
+    latency_seconds = 2 * way.latency_seconds;
+  };
+  const auto each_hop = [](const Ring& ring, const auto& visit) {
+    for (std::size_t i = 0; i < ring.size(); ++i) visit(ring[i], ring[(i + 1) % ring.size()]);
+  };
+  const auto in_first = [&](int member) {
+    return layout.server_of[static_cast<std::size_t>(member)] == 0;
+  };
+  for (const Ring& ring : layout.channels)
+    each_hop(ring, [&](int from, int to) {
+      if (!in_first(from)) return;
+      if (in_first(to))
+        inside.add(hops(places, from, to));
+      else
+        leave(from);
+    });
+  each_hop(layout.ring_of(0, 0), [&](int from, int to) { alone.add(hops(places, from, to)); });
   const auto channels = static_cast<double>(layout.channels.size());
-  speeds.inside = channels * inside.slowest_share();
-  speeds.across = channels * across.slowest_share();
-  speeds.nvlink = inside.nvlink();
-  return speeds;
+  return {channels * inside.slowest_share(), channels * across.slowest_share(),
+          alone.slowest_share(), latency_seconds, inside.nvlink()};
 }
 
 }  // namespace orrery

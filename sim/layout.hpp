@@ -15,6 +15,7 @@ namespace orrery {
 /// all channels together, infinite where nothing is sent
 struct Speeds {
   double inside = 0, across = 0;
+  double first_ring = 0;              ///< of the first ring inside a server, alone
   double across_latency_seconds = 0;  ///< out of one server and into another
   bool nvlink = false;                ///< all channels inside servers go over NVLink
 };
@@ -53,6 +54,7 @@ class LayoutFinder {
   Ring nearest_neighbours(const GroupPlaces& places, const std::vector<int>& members) const;
   std::vector<int> heads_in_server(const GroupPlaces& places, const Ring& ring) const;
   void join_servers(Layout& layout, const GroupPlaces& places) const;
+  std::vector<Hop> hops(const GroupPlaces& places, int from, int to) const;
   Speeds speeds_of(const Layout& layout, const GroupPlaces& places) const;
 
   const Cluster& cluster_;

@@ -9,8 +9,13 @@ namespace {
 
 double real(std::int64_t n) { return static_cast<double>(n); }
 
+double ragged(std::int64_t width) { return width % 8 == 0 ? 1 : 2; }
+
 PricePoint by_size(std::string_view key, const Tensor& t) {
-  return {key, t.shape.size() == 0, {{"size", real(t.shape.size())}, {"width", real(t.cols())}}};
+  return {
+      key,
+      t.shape.size() == 0,
+      {{"size", real(t.shape.size())}, {"width", real(t.cols())}, {"ragged", ragged(t.cols())}}};
 }
 PricePoint by_elements(std::string_view key, const Tensor& t) {
   return {key, t.shape.size() == 0, {{"size", real(t.shape.size())}}};
@@ -38,6 +43,7 @@ PricePoint point(const SpMM& op) {
           {{"rows", rows},
            {"degree", rows == 0 ? 0 : real(op.a.nnz) / rows},
            {"width", width},
+           {"ragged", ragged(op.x.cols())},
            {"reuse_bytes", op.a.reuse * real(op.a.shape.cols) * width * 4},
            {"skew", op.a.skew}}};
 }
@@ -49,6 +55,7 @@ PricePoint point(const Gemm& op) {
           op.c.shape.size() == 0,
           {{"m", real(op.c.rows())},
            {"n", real(op.c.cols())},
+           {"n16", real((op.c.cols() + 15) / 16 * 16)},
            {"k", real(op.transpose_a ? op.a.rows() : op.a.cols())}}};
 }
 
@@ -141,22 +148,18 @@ const std::vector<std::string>& price_keys() {
   return keys;
 }
 
-bool is_work(std::string_view axis) {
-  return axis != "threads" && axis != "reuse_bytes" && axis != "skew";
-}
-
 bool has_axis(std::string_view key, std::string_view axis) {
   const auto one_of = [axis](std::initializer_list<std::string_view> axes) {
     return std::find(axes.begin(), axes.end(), axis) != axes.end();
   };
   const std::string_view kind = key.substr(0, key.find('/'));
   if (axis == "threads") return true;
-  if (kind == "spmm") return one_of({"rows", "degree", "width", "reuse_bytes", "skew"});
-  if (kind == "gemm") return one_of({"m", "n", "k"});
+  if (kind == "spmm") return one_of({"rows", "degree", "width", "ragged", "reuse_bytes", "skew"});
+  if (kind == "gemm") return one_of({"m", "n", "n16", "k"});
   if (kind == "loss") return one_of({"targets", "width", "rows_per_target"});
   if (kind == "score") return one_of({"targets", "width"});
   if (kind == "sgd" || kind == "adam") return axis == "size";
-  return one_of({"size", "width"});
+  return one_of({"size", "width", "ragged"});
 }
 
 }  // namespace orrery

@@ -38,14 +38,17 @@ class PricePoint {
 };
 
 /// Axes by kind of operation:
-///   spmm                  rows, degree (non-zeros per row), width, reuse_bytes (rows of x between
-///                         two uses of the same one, in bytes: reuse · columns · width · 4), skew
-///   gemm and variants     m, n, k
+///   spmm                  rows, degree (non-zeros per row), width, ragged, reuse_bytes (rows of x
+///                         between two uses of the same one, in bytes: reuse · columns · width ·
+///                         4), skew
+///   gemm and variants     m, n, n16 (n rounded up to a multiple of 16), k
 ///   loss, loss/sigmoid    targets, width (classes), rows_per_target
 ///   score, score/sigmoid  targets, width
 ///   sgd, adam             size (elements)
 ///   all others            size (elements that are written; read by scatter_add_rows and
-///                         column_sum), width
+///                         column_sum), width, ragged
+/// `ragged` is 1 where the width is a multiple of 8 and 2 where it is none, so that rows are no
+/// whole vectors: on CPUs the same work then takes up to several times as long.
 /// Any of them may also have `threads`, which is of the device and not of the operation.
 ///
 /// Requires  a local operation
@@ -53,11 +56,6 @@ PricePoint price_point(const Op& op);
 
 /// All keys that price_point() gives, in the order of the vocabulary.
 const std::vector<std::string>& price_keys();
-
-/// Whether a larger value on this axis is more work of the same kind. Beyond the largest point of a
-/// table, time grows in proportion on such axes, and no more on the others (threads, reuse_bytes,
-/// skew).
-bool is_work(std::string_view axis);
 
 /// Whether operations of this key have this axis.
 bool has_axis(std::string_view key, std::string_view axis);

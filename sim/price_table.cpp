@@ -22,11 +22,18 @@ struct Place {
   double growth = 1;      ///< beyond the largest point
 };
 
-Place place_on(const PriceTable::Axis& axis, double value) {
+bool is_work(const PriceTable& table, const std::string& axis) {
+  if (axis == "width")
+    return std::none_of(table.axes.begin(), table.axes.end(),
+                        [](const PriceTable::Axis& a) { return a.name == "size"; });
+  return axis != "threads" && axis != "reuse_bytes" && axis != "skew" && axis != "ragged";
+}
+
+Place place_on(const PriceTable& table, const PriceTable::Axis& axis, double value) {
   const auto& points = axis.points;
   if (value <= points.front()) return {};
   if (value >= points.back())
-    return {points.size() - 1, 0, is_work(axis.name) ? value / points.back() : 1};
+    return {points.size() - 1, 0, is_work(table, axis.name) ? value / points.back() : 1};
   const auto above = std::upper_bound(points.begin(), points.end(), value);
   const double low = *(above - 1);
   return {static_cast<std::size_t>(above - points.begin()) - 1,
@@ -41,7 +48,7 @@ double interpolate(const PriceTable& table, std::span<const double> at) {
   std::array<Place, kMostAxes> places;
   double growth = 1;
   for (std::size_t a = 0; a < axes; ++a) {
-    places[a] = place_on(table.axes[a], at[a]);
+    places[a] = place_on(table, table.axes[a], at[a]);
     growth *= places[a].growth;
   }
   double log_seconds = 0;

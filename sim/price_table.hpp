@@ -11,8 +11,9 @@ namespace orrery {
 /// Seconds at a point of the axes' space: multilinear in the logarithms of sizes and seconds, which
 /// is exact where time is a product of powers of the sizes.
 ///
-/// Beyond the largest point of an axis that is work (is_work), time grows in proportion to it; on
-/// other axes, and below the smallest point of any, it is that of the nearest point.
+/// Beyond the largest point of an axis that is work, time grows in proportion to it; on other axes,
+/// and below the smallest point of any, it is that of the nearest point. No work are threads,
+/// reuse_bytes, skew and ragged, and the width where there is a size.
 ///
 /// Shapes    at [axes], in the order of the table's axes
 /// Requires  a table without a problem

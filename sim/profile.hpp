@@ -13,6 +13,7 @@ namespace orrery {
 /// A communication library on a kind of device. Times in seconds, rates in bytes per second.
 struct Library {
   std::string name;               ///< nccl | mpi | threads: which algorithms it has
+  double issue_seconds = 0;       ///< of the host for every collective; 0: as for a kernel
   double collective_seconds = 0;  ///< of every collective on every rank, before its first message
   double message_seconds = 0;     ///< of software, added to the latency of each message
   /// Messages between ranks of one server are copied by a core of the receiver at this rate; 0:

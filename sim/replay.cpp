@@ -102,12 +102,13 @@ class Replayer final : public NetworkListener {
     const PricedProgram* program = nullptr;
     int device = 0, place = 0, sharers = 1;
     std::array<LaneState, kLanes> lanes;
-    std::size_t host = 0;      ///< next item of the host
-    std::uint32_t issued = 0;  ///< submits that the host has come to
-    std::uint32_t first = 0;   ///< submits before the host last went on
-    double base = 0;           ///< when it last went on
+    std::size_t host = 0;  ///< next item of the host
+    Issued issued;         ///< what the host has come to
+    Issued first;          ///< before it last went on
+    double base = 0;       ///< when it last went on
     bool host_blocked = false;
     std::vector<Timeline::Mark> marks;
+    std::vector<Timeline::MemoryMark> memory;
     const RankSchedule& schedule() const { return *program->schedule; }
   };
   struct Live {
@@ -119,12 +120,17 @@ class Replayer final : public NetworkListener {
 
   // ---- the host --------------------------------------------------------------------------------
 
-  /// When the rank's host comes to a point with so many submits before it.
-  double host_time(const Rank& rank, std::uint32_t submits) const {
-    if (submits <= rank.first) return rank.base;
-    const double turns = static_cast<double>(submits - rank.first - 1) * rank.sharers +
-                         rank.place * (rank.sharers > 1 ? 1 : 0) + 1;
-    return rank.base + turns * s_.behaviour.issue_seconds;
+  /// When the rank's host comes to a point with so much issued before it. Where one host serves
+  /// several ranks it goes round: a rank's submit comes after those of all ranks before it, and
+  /// after its own place in the round.
+  double host_time(const Rank& rank, const Issued& until) const {
+    if (until.submits <= rank.first.submits) return rank.base;
+    const double calls = until.calls - rank.first.calls;
+    const double others = until.submits - rank.first.submits - calls;
+    const double own = others * s_.behaviour.issue_seconds + calls * s_.library.issue_seconds;
+    const int after = rank.sharers - 1 - rank.place;  // in the last round
+    return rank.base + own * rank.sharers -
+           (rank.sharers > 1 ? after : 0) * s_.behaviour.issue_seconds;
   }
 
   /// The host goes on until it waits for something that has not passed.
@@ -135,18 +141,22 @@ class Replayer final : public NetworkListener {
     for (; rank.host < schedule.host.size(); ++rank.host) {
       const HostItem& item = schedule.host[rank.host];
       if (item.type == HostItem::Type::phase) {
-        rank.marks.push_back({schedule.phases[item.index], host_time(rank, item.submits)});
+        rank.marks.push_back({schedule.phases[item.index], host_time(rank, item.issued)});
         continue;
       }
-      rank.issued = item.submits;
+      if (item.type == HostItem::Type::memory) {
+        rank.memory.push_back({host_time(rank, item.issued), schedule.device_bytes[item.index]});
+        continue;
+      }
+      rank.issued = item.issued;
       if (rank.lanes[at(static_cast<int>(item.lane))].cursor < item.index) {
         rank.host_blocked = true;
         break;
       }
-      rank.base = host_time(rank, item.submits);
-      rank.first = item.submits;
+      rank.base = host_time(rank, item.issued);
+      rank.first = item.issued;
     }
-    if (!rank.host_blocked) rank.issued = schedule.submits;
+    if (!rank.host_blocked) rank.issued = schedule.issued;
     for (int lane = 0; lane < kLanes; ++lane) wake(r, lane);
   }
 
@@ -156,8 +166,8 @@ class Replayer final : public NetworkListener {
     if (!rank.host_blocked) return;
     const HostItem& item = rank.schedule().host[rank.host];
     if (static_cast<int>(item.lane) != lane || rank.lanes[at(lane)].cursor < item.index) return;
-    rank.base = std::max(host_time(rank, item.submits), network_.now()) + s_.behaviour.sync_seconds;
-    rank.first = item.submits;
+    rank.base = std::max(host_time(rank, item.issued), network_.now()) + s_.behaviour.sync_seconds;
+    rank.first = item.issued;
     ++rank.host;
     proceed(r);
   }
@@ -211,12 +221,14 @@ class Replayer final : public NetworkListener {
     const double now = network_.now();
     const bool waits = item.type == LaneItem::Type::wait &&
                        rank.lanes[at(static_cast<int>(item.waits_for))].cursor < item.index;
-    if (item.submits > rank.issued || waits) {  // the host or the other lane will wake this one
+    if (item.issued.submits > rank.issued.submits ||
+        waits) {  // the host or the other lane will wake this one
       lane.blocked = true;
       return false;
     }
     // What was submitted before the host last went on, it has issued long ago.
-    const double issued_at = item.submits > rank.first ? host_time(rank, item.submits) : now;
+    const double issued_at =
+        item.issued.submits > rank.first.submits ? host_time(rank, item.issued) : now;
     if (issued_at > now) {
       lane.blocked = true;
       return later(lane, r, l, issued_at);
@@ -494,7 +506,7 @@ class Replayer final : public NetworkListener {
   Timeline timeline(int r) const {
     const Rank& rank = ranks_[at(r)];
     const RankSchedule& schedule = rank.schedule();
-    Timeline timeline{r, {}, rank.marks};
+    Timeline timeline{r, {}, rank.marks, rank.memory};
     for (int l = 0; l < kLanes; ++l)
       for (const Done& done : rank.lanes[at(l)].done) {
         const LaneItem& item = schedule.lanes[at(l)][done.item];
@@ -563,6 +575,8 @@ class Replayer final : public NetworkListener {
   /// Set-up and the first epochs.
   Timeline shortened(Timeline all) const {
     std::erase_if(all.spans, [&](const Span& s) { return s.phase.epoch >= s_.timeline_epochs; });
+    const double end = all.spans.empty() ? 0 : all.spans.back().end;
+    std::erase_if(all.memory, [&](const Timeline::MemoryMark& m) { return m.at > end; });
     return all;
   }
 

@@ -37,27 +37,32 @@ class Pricer {
 
   PricedProgram price(const Program& program) {
     for (const Step& step : program.steps) std::visit([&](const auto& s) { add(s); }, step);
-    schedule_->submits = submits_;
+    schedule_->issued = issued_;
     return {schedule_, groups_};
   }
 
  private:
-  void add(const AllocStep&) {}
-  void add(const ReleaseStep&) {}
-  void add(const ReleaseSparseStep&) {}
+  void add(const AllocStep& s) {
+    if (s.tensor.space == Space::device) hold(s.tensor.bytes());
+  }
+  void add(const ReleaseStep& s) {
+    if (s.tensor.space == Space::device) hold(-s.tensor.bytes());
+  }
+  void add(const ReleaseSparseStep& s) { hold(-s.sparse.bytes()); }
   void add(const DeclareStep& s) {
+    hold(s.sparse.bytes());
     // The copy of the pattern is part of set-up, which has no time of its own in a result.
-    item(s.lane, {LaneItem::Type::nothing, Lane::compute, phase_, 0, ++submits_});
+    item(s.lane, {LaneItem::Type::nothing, Lane::compute, phase_, 0, submitted(false)});
   }
   void add(const SubmitStep& s) {
-    ++submits_;
     if (const auto group = group_of(s.op))
-      item(s.lane, {LaneItem::Type::call, s.lane, phase_, call(s.lane, *group, s.op), submits_});
+      item(s.lane,
+           {LaneItem::Type::call, s.lane, phase_, call(s.lane, *group, s.op), submitted(true)});
     else
-      item(s.lane, {LaneItem::Type::work, s.lane, phase_, work(s.lane, s.op), submits_});
+      item(s.lane, {LaneItem::Type::work, s.lane, phase_, work(s.lane, s.op), submitted(false)});
   }
   void add(const WaitStep& s) {
-    item(s.lane, {LaneItem::Type::wait, s.event.lane, phase_, s.event.position, submits_});
+    item(s.lane, {LaneItem::Type::wait, s.event.lane, phase_, s.event.position, issued_});
   }
   void add(const SyncStep& s) { host_waits(s.event.lane, s.event.position); }
   void add(const ScalarStep& s) { host_waits(s.lane, position(s.lane)); }
@@ -68,7 +73,15 @@ class Pricer {
   void add(const JoinStep&) {}
   void add(const PhaseStep& s) {
     set_phase(s.phase);
-    schedule_->host.push_back({HostItem::Type::phase, Lane::compute, phase_, submits_});
+    schedule_->host.push_back({HostItem::Type::phase, Lane::compute, phase_, issued_});
+  }
+
+  void hold(std::int64_t bytes) {
+    if (bytes == 0) return;
+    device_bytes_ += bytes;
+    const auto index = static_cast<std::uint32_t>(schedule_->device_bytes.size());
+    schedule_->device_bytes.push_back(device_bytes_);
+    schedule_->host.push_back({HostItem::Type::memory, Lane::compute, index, issued_});
   }
 
   void set_phase(const Phase& phase) {
@@ -83,7 +96,13 @@ class Pricer {
     schedule_->lanes[static_cast<std::size_t>(lane)].push_back(item);
   }
   void host_waits(Lane lane, std::uint32_t position) {
-    schedule_->host.push_back({HostItem::Type::sync, lane, position, submits_});
+    schedule_->host.push_back({HostItem::Type::sync, lane, position, issued_});
+  }
+
+  Issued submitted(bool call) {
+    ++issued_.submits;
+    issued_.calls += call ? 1 : 0;
+    return issued_;
   }
 
   std::uint32_t kind(std::string_view name) {
@@ -174,7 +193,8 @@ class Pricer {
   std::shared_ptr<RankSchedule> schedule_;
   GroupTable groups_;
   std::uint16_t phase_ = 0;
-  std::uint32_t submits_ = 0;
+  std::int64_t device_bytes_ = 0;
+  Issued issued_;
   Numbers<std::string_view> kinds_;
   Numbers<std::tuple<int, int, int>> phase_numbers_;
   Numbers<std::tuple<std::uint32_t, int, double, double, double>> works_;
@@ -193,7 +213,7 @@ std::uint64_t fingerprint(const RankSchedule& s) {
   std::uint64_t hash = 1469598103934665603ULL;
   for (const auto& lane : s.lanes)
     for (const LaneItem& item : lane)
-      hash = mix(hash, (static_cast<std::uint64_t>(item.index) << 32) | item.submits);
+      hash = mix(hash, (static_cast<std::uint64_t>(item.index) << 32) | item.issued.submits);
   for (const Work& w : s.works) hash = mix(hash, static_cast<std::uint64_t>(w.seconds * 1e15));
   return mix(hash, s.host.size());
 }

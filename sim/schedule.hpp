@@ -36,6 +36,13 @@ struct Call {
   bool operator==(const Call&) const = default;
 };
 
+/// What a host has submitted since the beginning.
+struct Issued {
+  std::uint32_t submits = 0;
+  std::uint32_t calls = 0;  ///< collectives among them
+  bool operator==(const Issued&) const = default;
+};
+
 /// An item of a lane; it takes the lane's next position.
 struct LaneItem {
   enum class Type : std::uint8_t { work, call, wait, nothing };
@@ -43,17 +50,17 @@ struct LaneItem {
   Lane waits_for = Lane::compute;  ///< wait
   std::uint16_t phase = 0;         ///< in RankSchedule::phases
   std::uint32_t index = 0;         ///< of the work or call; wait: position
-  std::uint32_t submits = 0;       ///< of the rank's host, up to and including this one
+  Issued issued;                   ///< by the rank's host, up to and including this one
   bool operator==(const LaneItem&) const = default;
 };
 
 /// What the host does between submits.
 struct HostItem {
-  enum class Type : std::uint8_t { phase, sync };
+  enum class Type : std::uint8_t { phase, sync, memory };
   Type type = Type::phase;
   Lane lane = Lane::compute;  ///< sync
-  std::uint32_t index = 0;    ///< phase: in RankSchedule::phases; sync: position
-  std::uint32_t submits = 0;  ///< before it
+  std::uint32_t index = 0;    ///< in RankSchedule: of phases, of device_bytes; sync: position
+  Issued issued;              ///< before it
   bool operator==(const HostItem&) const = default;
 };
 
@@ -65,8 +72,9 @@ struct RankSchedule {
   std::vector<Work> works;  ///< distinct
   std::vector<Call> calls;  ///< distinct
   std::vector<std::vector<double>> parts;
-  std::vector<std::string_view> kinds;  ///< static names (kind_of)
-  std::uint32_t submits = 0;
+  std::vector<std::int64_t> device_bytes;  ///< in use after each allocation and release
+  std::vector<std::string_view> kinds;     ///< static names (kind_of)
+  Issued issued;                           ///< in the end
   bool operator==(const RankSchedule&) const = default;
 };
 

@@ -1,14 +1,11 @@
 #include "sim/trees.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace orrery {
 namespace {
 
 int at(const std::vector<int>& list, int i) { return list[static_cast<std::size_t>(i)]; }
-
-void append(Tree& tree, const Tree& more) { tree.insert(tree.end(), more.begin(), more.end()); }
 
 }  // namespace
 
@@ -23,6 +20,15 @@ Tree chain(const std::vector<int>& members) {
   tree.reserve(members.size());
   for (std::size_t i = 1; i < members.size(); ++i) tree.push_back({members[i - 1], members[i]});
   return tree;
+}
+
+void extend_along(Tree& tree, const Ring& ring, int first) {
+  auto at = std::find(ring.begin(), ring.end(), first);
+  for (std::size_t i = 1; i < ring.size(); ++i) {
+    const int from = *at++;
+    if (at == ring.end()) at = ring.begin();
+    tree.push_back({from, *at});
+  }
 }
 
 Tree binomial_tree(const std::vector<int>& members) {
@@ -54,12 +60,14 @@ Tree server_tree(const Layout& layout, int channel, int root, const std::vector<
   const int home = at(layout.server_of, root), servers = layout.server_count();
   std::vector<int> order;
   for (int k = 0; k < servers; ++k) order.push_back(at(heads, (home + k) % servers));
-  Tree tree = chain(rotated(layout.ring_of(home, channel), root));
+  Tree tree;
   tree.reserve(static_cast<std::size_t>(layout.ranks));
-  append(tree, chained ? chain(order) : binomial_tree(order));
+  extend_along(tree, layout.ring_of(home, channel), root);
+  const Tree across = chained ? chain(order) : binomial_tree(order);
+  tree.insert(tree.end(), across.begin(), across.end());
   for (int k = 1; k < servers; ++k) {
     const int server = (home + k) % servers;
-    append(tree, chain(rotated(layout.ring_of(server, channel), at(heads, server))));
+    extend_along(tree, layout.ring_of(server, channel), at(heads, server));
   }
   return tree;
 }

@@ -21,12 +21,15 @@ Tree flat_tree(int ranks, int root);
 /// Each to the next one.
 Tree chain(const std::vector<int>& members);
 
+/// Adds the chain around a ring that begins with a member of the tree.
+void extend_along(Tree& tree, const Ring& ring, int first);
+
 /// Place v of `members` gets from v with its lowest bit cleared, and gives to v + each smaller
 /// power of two.
 Tree binomial_tree(const std::vector<int>& members);
 
 /// One of two binary trees over `members` such that the inner members of the one are leaves of the
-/// other, if their number is even; if it is odd, all but two are a leaf of one.
+/// other; if their number is odd, one may be inner in both.
 ///
 /// Source    NCCL src/graph/trees.cc, ncclGetDtree
 Tree binary_tree(const std::vector<int>& members, bool other);

@@ -100,23 +100,25 @@ void visit(A& a, Cluster& c) {
 }
 template <class A>
 void visit(A& a, Library& l) {
-  visit(a, l.name), visit(a, l.collective_seconds), visit(a, l.message_seconds);
+  visit(a, l.name), visit(a, l.issue_seconds), visit(a, l.collective_seconds),
+      visit(a, l.message_seconds);
   visit(a, l.copy_bytes_per_second), visit(a, l.core_seconds_per_byte);
   visit(a, l.reduce_bytes_per_second);
 }
 template <class A>
 void visit(A& a, CollectiveOptions& o) {
-  visit(a, o.algorithm), visit(a, o.window), visit(a, o.chunk_bytes);
+  visit(a, o.algorithm), visit(a, o.window), visit(a, o.chunk_bytes), visit(a, o.channels);
 }
 template <class A>
 void visit(A& a, RankSchedule& s) {
   for (auto& lane : s.lanes) visit(a, lane);
   visit(a, s.host), visit(a, s.phases), visit(a, s.works), visit(a, s.calls), visit(a, s.parts);
+  visit(a, s.device_bytes);
   auto kinds = s.kinds.size();
   visit(a, kinds);
   s.kinds.resize(kinds);
   for (auto& kind : s.kinds) visit_kind(a, kind);
-  visit(a, s.submits);
+  visit(a, s.issued);
 }
 
 /// Each schedule once, in the order of first use, and each rank's number of it.
@@ -176,7 +178,7 @@ void visit(A& a, Span& s) {
 }
 template <class A>
 void visit(A& a, Timeline& t) {
-  visit(a, t.rank), visit(a, t.marks);
+  visit(a, t.rank), visit(a, t.marks), visit(a, t.memory);
   auto spans = t.spans.size();
   visit(a, spans);
   t.spans.resize(spans);

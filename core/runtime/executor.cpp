@@ -33,11 +33,13 @@ Tensor Executor::alloc(Shape shape, DType dtype, Space space, std::string_view n
   } catch (const std::bad_alloc&) {
     throw OutOfMemory(std::string(name), t.bytes(), memory_.bytes_in_use(), kUnlimited);
   }
+  mark_memory();
   return t;
 }
 
 void Executor::release(const Tensor& tensor) noexcept {
   recorder_.release(tensor);
+  mark_memory();
   free_later([this, id = tensor.id] {
     const bool whole = memory_.free(id);
     ORRERY_ASSERT(whole && "a kernel wrote outside its tensor");
@@ -51,11 +53,13 @@ Sparse Executor::declare(Lane on, Pattern pattern, std::string_view name) {
   else
     memory_.add_sparse_room(s.id, std::get<Counts>(pattern));
   enqueue(on, [] {});
+  mark_memory();
   return s;
 }
 
 void Executor::release(const Sparse& sparse) noexcept {
   recorder_.release(sparse);
+  mark_memory();
   free_later([this, id = sparse.id] { memory_.remove_sparse(id); });
 }
 
@@ -134,7 +138,7 @@ void Executor::finish() {
 }
 
 Timeline Executor::take_timeline() {
-  Timeline timeline{options_.rank, {}, std::exchange(marks_, {})};
+  Timeline timeline{options_.rank, {}, std::exchange(marks_, {}), std::exchange(memory_marks_, {})};
   for (LaneState& state : lanes_) {
     timeline.spans.insert(timeline.spans.end(), state.spans.begin(), state.spans.end());
     state.spans.clear();
@@ -201,6 +205,12 @@ void Executor::free_what_is_done() {
     pending.free();
     return true;
   });
+}
+
+void Executor::mark_memory() {
+  const std::int64_t bytes = recorder_.ledger().in_use(Space::device);
+  if (memory_marks_.empty() || memory_marks_.back().device_bytes != bytes)
+    memory_marks_.push_back({now(), bytes});
 }
 
 void Executor::fail(std::exception_ptr error) noexcept {

@@ -81,6 +81,7 @@ class Executor final : public Runtime {
   void run(LaneState& state, Lane lane, const Op& op, const Phase& phase);
   void free_later(std::function<void()> free);
   void free_what_is_done();
+  void mark_memory();
   void fail(std::exception_ptr error) noexcept;
   void rethrow_failure();
   double now() const;
@@ -95,6 +96,7 @@ class Executor final : public Runtime {
   std::vector<Event> task_events_;
   std::vector<HostWork> task_work_;  // by task id; written by host lanes under mutex_
   std::vector<Timeline::Mark> marks_;
+  std::vector<Timeline::MemoryMark> memory_marks_;
   std::mutex mutex_;
   std::exception_ptr failure_;
 };

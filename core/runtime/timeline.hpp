@@ -31,6 +31,12 @@ struct Timeline {
     double at = 0;
   };
   std::vector<Mark> marks;
+  /// Device bytes in use after an allocation or release, which take effect when the host asks.
+  struct MemoryMark {
+    double at = 0;
+    std::int64_t device_bytes = 0;
+  };
+  std::vector<MemoryMark> memory;
 };
 
 /// Where the time of one epoch went on one rank. Every instant belongs to exactly one of the first

@@ -98,7 +98,7 @@ TEST(ShippedClusters, HaveTheNvlinkMatrixOfADgx1) {
       } else {
         ASSERT_EQ(routes[b].hops.size(), 1U) << a << " " << b;
         EXPECT_EQ(link_of(cluster, routes[b].hops[0]).count, nvlinks[a][b]);
-        EXPECT_DOUBLE_EQ(routes[b].bytes_per_second, 25e9 * nvlinks[a][b]);
+        EXPECT_DOUBLE_EQ(routes[b].bytes_per_second, 20e9 * nvlinks[a][b]);
       }
     }
     int links = 0;
@@ -115,7 +115,7 @@ TEST(ShippedClusters, HaveBridgesBetweenPairsOnly) {
   for (std::size_t a = 0; a < 4; ++a)
     for (std::size_t b = 0; b < 4; ++b)
       if (a != b) {
-        EXPECT_DOUBLE_EQ(m.bytes_per_second[a][b], a / 2 == b / 2 ? 56.25e9 : 26.3e9);
+        EXPECT_DOUBLE_EQ(m.bytes_per_second[a][b], a / 2 == b / 2 ? 48e9 : 26.3e9);
       }
 }
 
@@ -124,7 +124,7 @@ TEST(ShippedClusters, HaveTheSameRateBetweenAnyTwoGpusOnNvswitch) {
 
   for (const Route& route : Router(cluster).from(3))
     if (!route.hops.empty()) {
-      EXPECT_DOUBLE_EQ(route.bytes_per_second, 300e9);
+      EXPECT_DOUBLE_EQ(route.bytes_per_second, 240e9);
     }
 }
 

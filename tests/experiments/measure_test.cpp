@@ -29,6 +29,27 @@ TEST(Measurement, IsTheMedianEpochOfTheSlowestRankWithoutTheFirst) {
   EXPECT_DOUBLE_EQ(m.breakdown.total(), m.epoch_seconds);
 }
 
+TEST(Measurement, HoldsTheMedianEpochOfEveryRank) {
+  const Measurement m = measure({costs({10, 1, 3, 5}), costs({9, 2, 1, 4})}, {});
+
+  ASSERT_EQ(m.ranks.size(), 2U);
+  EXPECT_DOUBLE_EQ(m.epoch_seconds, 3);
+  EXPECT_DOUBLE_EQ(m.ranks[0].breakdown.compute, 3);
+  EXPECT_DOUBLE_EQ(m.ranks[1].breakdown.compute, 1);
+}
+
+TEST(Measurement, NamesTheClassesOfTheRankWithTheLargestPeak) {
+  Summary small, large;
+  small.peak_device_bytes = 10;
+  small.peak_by_class = {{"features", 10}};
+  large.peak_device_bytes = 30;
+  large.peak_by_class = {{"features", 12}, {"buffers", 18}};
+
+  const Measurement m = measure({costs({1}), costs({1})}, {small, large});
+
+  EXPECT_EQ(m.peak_by_class, large.peak_by_class);
+}
+
 TEST(Measurement, OfASingleEpochIsThatEpoch) {
   EXPECT_DOUBLE_EQ(measure({costs({5})}, {}).epoch_seconds, 5);
 }
@@ -57,19 +78,23 @@ TEST(Trace, IsJsonWithARowPerRankAndLane) {
   for (Timeline* t : {&zero, &one}) {
     t->spans.push_back({Lane::compute, "gemm", false, false, {Stage::forward, 0, 1}, 1, 2, 8, 9});
     t->spans.push_back({Lane::comm, "broadcast", true, true, {Stage::forward, 0, 1}, 1, 3, 0, 4});
+    t->memory = {{0.5, 100}, {2.5, 40}};
   }
 
   const auto trace = nlohmann::json::parse(chrome_trace({zero, one}));
 
   int spans = 0, lanes = 0, ranks = 0;
+  std::vector<int> bytes;
   for (const auto& event : trace["traceEvents"]) {
     spans += event["ph"] == "X" ? 1 : 0;
     lanes += event["name"] == "thread_name" ? 1 : 0;
     ranks += event["name"] == "process_name" ? 1 : 0;
+    if (event["ph"] == "C") bytes.push_back(event["args"]["bytes"]);
   }
   EXPECT_EQ(spans, 4);
   EXPECT_EQ(lanes, 4);
   EXPECT_EQ(ranks, 2);
+  EXPECT_EQ(bytes, (std::vector<int>{100, 40, 100, 40}));
   EXPECT_EQ(trace["traceEvents"][1]["dur"], 1e6);
 }
 

@@ -20,23 +20,15 @@ void for_each_key(const Json& schema, const std::string& above, const Visit& vis
 }
 
 TEST(Schema, UsesOnlyKeywordsThatTheMessagesKnow) {
-  const std::vector<std::string> known{"type",
-                                       "enum",
-                                       "default",
-                                       "description",
-                                       "properties",
-                                       "required",
-                                       "minimum",
-                                       "maximum",
-                                       "minLength",
-                                       "minItems",
-                                       "exclusiveMinimum",
-                                       "x-when",
-                                       "x-later",
-                                       "x-without",
-                                       "exclusiveMaximum",
-                                       "minProperties",
-                                       "additionalProperties"};
+  const std::vector<std::string> known{"type",          "enum",
+                                       "default",       "description",
+                                       "properties",    "required",
+                                       "minimum",       "maximum",
+                                       "minLength",     "minItems",
+                                       "items",         "exclusiveMinimum",
+                                       "x-when",        "x-later",
+                                       "x-without",     "exclusiveMaximum",
+                                       "minProperties", "additionalProperties"};
 
   for_each_key(experiment_schema(), "", [&](const std::string& name, const Json& property) {
     for (const auto& [keyword, unused] : property.items())

@@ -106,7 +106,9 @@ TEST(Rooms, KeepTheirLibrariesToThemselves) {
 
 TEST(Rooms, KeepTheSimulatorInOneFile) {
   for (const auto& [from, header] : all_includes())
-    if (header.rfind("simgrid/", 0) == 0) EXPECT_EQ(from, "sim/simgrid_network.cpp");
+    if (header.rfind("simgrid/", 0) == 0) {
+      EXPECT_EQ(from, "sim/simgrid_network.cpp");
+    }
 }
 
 /// The libraries that a program loads, as the loader lists them.

@@ -181,5 +181,24 @@ TEST(Executor, ShapesAreCheckedBeforeAnythingRuns) {
               });
 }
 
+TEST(Executor, MarksTheDeviceMemoryWhereItChanges) {
+  Timeline timeline;
+  on_one_rank([](const Fill&) {},
+              [&](Executor& rt) {
+                const Tensor a = rt.alloc({4, 1}, DType::f32, Space::device, "a");
+                const Tensor b = rt.alloc({2, 1}, DType::f32, Space::host, "b");
+                const Tensor c = rt.alloc({8, 1}, DType::f32, Space::device, "c");
+                rt.release(a);
+                rt.release(b);
+                rt.release(c);
+                rt.finish();
+                timeline = rt.take_timeline();
+              });
+
+  std::vector<std::int64_t> bytes;
+  for (const Timeline::MemoryMark& mark : timeline.memory) bytes.push_back(mark.device_bytes);
+  EXPECT_EQ(bytes, (std::vector<std::int64_t>{16, 48, 32, 0}));
+}
+
 }  // namespace
 }  // namespace orrery

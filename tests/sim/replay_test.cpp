@@ -47,6 +47,30 @@ TEST(Replay, RingAllReduceIsTheTextbookFormula) {
   }
 }
 
+TEST(Replay, MarksDeviceMemoryWhenTheHostComesToIt) {
+  Script script;
+  script.hold(100);
+  script.work(Lane::compute, 2);
+  script.sync(Lane::compute);
+  script.hold(300);
+  script.work(Lane::compute, 1);
+  script.hold(50);
+
+  const Simulation s = simulation_of(StarCluster{}.make(), {script.done(), Script{}.done()});
+  const auto marks = in_child([&] {
+    Traffic traffic(s.cluster, connected_pairs(s));
+    const auto network = make_simgrid_network(traffic.plan());
+    std::vector<double> numbers;
+    for (const Timeline::MemoryMark& mark : replay(s, traffic, *network).timelines.at(0).memory) {
+      numbers.push_back(mark.at);
+      numbers.push_back(static_cast<double>(mark.device_bytes));
+    }
+    return numbers;
+  });
+
+  EXPECT_EQ(marks, (std::vector<double>{0, 100, 2, 300, 2, 50}));
+}
+
 /// Stage i: broadcast of b_i seconds into buffer i mod 2, then a product of s_i seconds; broadcast
 /// i waits for product i − 2.
 std::vector<PricedProgram> two_buffers(const std::vector<double>& bytes,

@@ -48,11 +48,18 @@ class Script {
   /// The lane waits for everything that the other was given so far.
   void wait(Lane lane, Lane other) { wait(lane, other, position(other)); }
   void wait(Lane lane, Lane other, std::uint32_t position) {
-    lane_of(lane).push_back({LaneItem::Type::wait, other, 1, position, schedule_.submits});
+    lane_of(lane).push_back({LaneItem::Type::wait, other, 1, position, schedule_.issued});
   }
   std::uint32_t position(Lane lane) { return static_cast<std::uint32_t>(lane_of(lane).size()); }
   void sync(Lane lane) {
-    schedule_.host.push_back({HostItem::Type::sync, lane, position(lane), schedule_.submits});
+    schedule_.host.push_back({HostItem::Type::sync, lane, position(lane), schedule_.issued});
+  }
+  /// From here on so many device bytes are in use.
+  void hold(std::int64_t bytes) {
+    schedule_.host.push_back({HostItem::Type::memory, Lane::compute,
+                              static_cast<std::uint32_t>(schedule_.device_bytes.size()),
+                              schedule_.issued});
+    schedule_.device_bytes.push_back(bytes);
   }
   PricedProgram done() {
     for (const Lane lane : {Lane::compute, Lane::comm, Lane::comm2, Lane::copy}) sync(lane);
@@ -65,11 +72,12 @@ class Script {
     return schedule_.lanes[static_cast<std::size_t>(lane)];
   }
   void item(Lane lane, LaneItem::Type type, std::size_t index) {
-    lane_of(lane).push_back(
-        {type, lane, 1, static_cast<std::uint32_t>(index), ++schedule_.submits});
+    ++schedule_.issued.submits;
+    schedule_.issued.calls += type == LaneItem::Type::call ? 1 : 0;
+    lane_of(lane).push_back({type, lane, 1, static_cast<std::uint32_t>(index), schedule_.issued});
   }
   void mark(std::uint32_t phase) {
-    schedule_.host.push_back({HostItem::Type::phase, Lane::compute, phase, schedule_.submits});
+    schedule_.host.push_back({HostItem::Type::phase, Lane::compute, phase, schedule_.issued});
   }
   RankSchedule schedule_;
   GroupTable groups_;

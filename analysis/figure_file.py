@@ -1,0 +1,145 @@
+"""figure.json: what a paper's figure shows, which experiments answer it, and how both compare.
+
+Keys
+  title, source, shows   words: what it is, where it stands in the paper, what the paper says by it
+  cost                   words: how long it takes
+  reached                how close it came when that was last recorded: {"mean_abs_error", "date"};
+                         null where no number of the paper is compared
+  runs                   name: {"file", "title"?, "set"?: {key: value}, "fit"?, "scale_of"?,
+                         "data"?, "otherwise"?}
+      fit                {"kind", "at": {key: value}, "row": label}: one factor on the price of a
+                         kind of operation, with which the run at `at` takes what the row's paper
+                         says
+      scale_of           names of fitted runs whose factors' geometric mean this one takes
+      data, otherwise    a data set that has to be found, and the file to run where it is not
+  rows                   {"label", "unit", "paper", "ours": how to measure it, "role"?, "reported"?,
+                         "note"?}
+      paper              a number, [least, most], true or false, or null (nothing, or out of memory:
+                         "paper_says")
+      role               "predicted" (default), "fitted", "aside"
+      reported           where the number stands in the list of reported results, for a test
+  panels                 the parts of the picture: {"kind": cells|curves|shares|lanes, ...}
+  notes                  sentences on what was assumed
+  explain                optional: {"title", "of", "at"} of runs; what limited each is told
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+CONFIGS = Path(__file__).resolve().parent.parent / "configs"
+
+_REQUIRED = {"title": str, "source": str, "shows": str, "cost": str, "reached": dict, "runs": dict,
+             "rows": list, "panels": list, "notes": list}
+_ROW_REQUIRED = {"label", "unit", "paper", "ours"}
+_ROW_ALLOWED = _ROW_REQUIRED | {"role", "reported", "note", "paper_says"}
+_RUN_ALLOWED = {"file", "title", "set", "fit", "scale_of", "data", "otherwise"}
+ROLES = ("predicted", "fitted", "aside")
+PANELS = ("cells", "curves", "shares", "lanes")
+
+
+class FigureError(Exception):
+    """A figure that does not exist or whose file is at fault; one line for the user."""
+
+
+@dataclass
+class Figure:
+    name: str  # mg-gcn/table3
+    folder: Path
+    told: dict
+
+    def file_of(self, run):
+        return self.folder / self.told["runs"][run]["file"]
+
+    def title_of(self, run):
+        return self.told["runs"][run].get("title", run)
+
+
+def _complain(file, text):
+    raise FigureError(f"{file}: {text}")
+
+
+def _check_run(file, told, name):
+    run = told["runs"][name]
+    for key in run.keys() - _RUN_ALLOWED:
+        _complain(file, f"runs.{name}: unknown key {key}")
+    for key in ("file", "otherwise"):
+        if key in run and not (file.parent / run[key]).exists():
+            _complain(file, f"runs.{name}.{key}: {run[key]} is not there")
+    if "file" not in run:
+        _complain(file, f"runs.{name}: needs a file")
+    earlier = list(told["runs"])[: list(told["runs"]).index(name)]
+    for other in run.get("scale_of", []):
+        if other not in earlier or "fit" not in told["runs"][other]:
+            _complain(file, f"runs.{name}.scale_of: {other} is no fitted run before it")
+    if "fit" in run and run["fit"]["row"] not in [row["label"] for row in told["rows"]]:
+        _complain(file, f"runs.{name}.fit.row: there is no row {run['fit']['row']}")
+
+
+def _names_in(spec):
+    """All names of runs under "of" and "over" of a way to measure."""
+    for key in ("of", "over"):
+        inner = spec.get(key)
+        if isinstance(inner, dict):
+            yield from _names_in(inner)
+        elif isinstance(inner, str):
+            yield inner
+
+
+def _check_row(file, told, i):
+    row = told["rows"][i]
+    if missing := _ROW_REQUIRED - row.keys():
+        _complain(file, f"rows[{i}]: needs {', '.join(sorted(missing))}")
+    for key in row.keys() - _ROW_ALLOWED:
+        _complain(file, f"rows[{i}]: unknown key {key}")
+    if row.get("role", "predicted") not in ROLES:
+        _complain(file, f"rows[{i}].role: {row['role']}, allowed: {', '.join(ROLES)}")
+    for name in _names_in(row["ours"]):
+        if name not in told["runs"]:
+            _complain(file, f"rows[{i}].ours: there is no run {name}")
+
+
+def check(file, told):
+    """Errors: FigureError naming the place."""
+    for key, kind in _REQUIRED.items():
+        if not isinstance(told.get(key), kind):
+            _complain(file, f"{key}: needs {'an object' if kind is dict else kind.__name__}")
+    for key in told.keys() - _REQUIRED.keys() - {"explain"}:
+        _complain(file, f"unknown key {key}")
+    if "mean_abs_error" not in told["reached"]:
+        _complain(file, "reached: needs mean_abs_error")
+    for name in told["runs"]:
+        _check_run(file, told, name)
+    for i in range(len(told["rows"])):
+        _check_row(file, told, i)
+    labels = [row["label"] for row in told["rows"]]
+    if len(set(labels)) < len(labels):
+        _complain(file, "rows: two have the same label")
+    for i, panel in enumerate(told["panels"]):
+        if panel.get("kind") not in PANELS:
+            _complain(file, f"panels[{i}].kind: allowed are {', '.join(PANELS)}")
+
+
+def load(name, configs=CONFIGS):
+    folder = configs / name
+    file = folder / "figure.json"
+    if not file.exists():
+        known = ", ".join(names(configs)) or "none"
+        raise FigureError(f"there is no figure {name}; known: {known}")
+    try:
+        told = json.loads(file.read_text())
+    except ValueError as error:
+        raise FigureError(f"{file}: is no JSON ({error})") from error
+    check(file, told)
+    return Figure(name, folder, told)
+
+
+def _by_number(name):
+    """fig5 before fig10."""
+    return [int(word) if word.isdigit() else word for word in re.split(r"(\d+)", name)]
+
+
+def names(configs=CONFIGS):
+    found = (str(f.parent.relative_to(configs)) for f in configs.glob("*/*/figure.json"))
+    return sorted(found, key=_by_number)

@@ -1,0 +1,163 @@
+"""Runs the experiments of a figure, fits the factors it asks for, and keeps the results at hand."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import result_folder
+from figure_file import FigureError
+
+FIT_STEPS = 4
+FIT_TOLERANCE = 1e-3
+
+
+def dotted(config, key):
+    """config["a"]["b"] for "a.b"; None where it is not there."""
+    for word in key.split("."):
+        config = config.get(word) if isinstance(config, dict) else None
+    return config
+
+
+def _setting(key, value):
+    return f"{key}={value if isinstance(value, str) else json.dumps(value)}"
+
+
+def has_data_set(name):
+    folders = [f for f in os.environ.get("ORRERY_DATA", "").split(":") if f] + ["data"]
+    return any((Path(folder) / name).exists() for folder in folders)
+
+
+class Experiments:
+    """The results of a figure's runs, each made by a command of `program`."""
+
+    def __init__(self, figure, out, program):
+        self.figure, self.out, self.program = figure, Path(out), program
+        self.factors = {}  # run: {kind: factor}
+        self.stand_ins = {}  # run: data set that was not there
+        self.results = {}  # run: list of Run
+
+    # --- running
+
+    def run_all(self):
+        runs = self.figure.told["runs"]
+        for i, name in enumerate(runs):
+            print(f"{self.figure.name}: {name} ({i + 1} of {len(runs)})", file=sys.stderr)
+            settings = dict(runs[name].get("set", {}))
+            if factor := self._factor(name, settings):
+                self.factors[name] = factor
+                settings["simulation.scale"] = factor
+            self._start(name, settings, self.out / "runs" / name)
+        self._write("factors.json", self.factors)
+        self._write("stand_ins.json", self.stand_ins)
+        self.read_all()
+
+    def _file(self, name):
+        run = self.figure.told["runs"][name]
+        if "data" in run and not has_data_set(run["data"]):
+            if "otherwise" not in run:
+                raise FigureError(f"{name}: the data set {run['data']} is not in ORRERY_DATA")
+            self.stand_ins[name] = run["data"]
+            return self.figure.folder / run["otherwise"]
+        return self.figure.folder / run["file"]
+
+    def _start(self, name, settings, folder):
+        """Every combination of the file with these settings; the results in `folder`."""
+        words = [self.program, "run", str(self._file(name)), "--out", str(folder)]
+        words += ["--force", "--json"]
+        for key, value in settings.items():
+            words += ["--set", _setting(key, value)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode != 0 or not folder.exists():
+            raise FigureError(f"{name}: {last_line(done.stderr)}")
+
+    def plan(self, name, settings):
+        """What `orrery plan` says about one combination of a run."""
+        words = [self.program, "plan", str(self._file(name)), "--json"]
+        merged = dict(self.figure.told["runs"][name].get("set", {})) | settings
+        for key, value in merged.items():
+            words += ["--set", _setting(key, value)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode != 0 or not done.stdout.strip():
+            raise FigureError(f"plan of {name}: {last_line(done.stderr)}")
+        return json.loads(done.stdout.strip().splitlines()[-1])
+
+    # --- fitting
+
+    def _factor(self, name, settings):
+        run = self.figure.told["runs"][name]
+        if "fit" in run:
+            return self._fit(name, run["fit"], settings)
+        if "scale_of" in run:
+            fitted = [self.factors[other] for other in run["scale_of"]]
+            kinds = fitted[0].keys()
+            return {k: math.prod(f[k] for f in fitted) ** (1 / len(fitted)) for k in kinds}
+        return None
+
+    def _fit(self, name, fit, settings):
+        """The factor on one kind of operation with which the cell takes the paper's seconds. The
+        rest of the cell's time stays as the profile has it; a few steps, because what the host
+        issues meanwhile need not shift alike."""
+        target = next(r["paper"] for r in self.figure.told["rows"] if r["label"] == fit["row"])
+        kind, factor = fit["kind"], 1.0
+        for _ in range(FIT_STEPS):
+            folder = self.out / "fit" / name
+            self._start(name, settings | fit["at"] | {"simulation.scale": {kind: factor}}, folder)
+            cell = only_run(folder).result
+            seconds, busy = cell["epoch_seconds"], cell["compute_by_kind"].get(kind, 0)
+            if abs(seconds - target) <= FIT_TOLERANCE * target:
+                break
+            wanted = busy + target - seconds
+            if busy <= 0 or wanted <= 0:
+                raise FigureError(
+                    f"{name}: no factor on {kind} gives {target} s; without it the cell takes "
+                    f"{seconds - busy:.4g} s")
+            factor *= wanted / busy
+        return {kind: factor}
+
+    # --- reading
+
+    def _write(self, file, value):
+        self.out.mkdir(parents=True, exist_ok=True)
+        (self.out / file).write_text(json.dumps(value, indent=2) + "\n")
+
+    def read_all(self):
+        """Takes the results from the folder; also those of an earlier start."""
+        for name in self.figure.told["runs"]:
+            found = result_folder.read(self.out / "runs" / name)
+            self.results[name] = found.runs if isinstance(found, result_folder.Sweep) else [found]
+        self.factors = json.loads((self.out / "factors.json").read_text())
+        self.stand_ins = json.loads((self.out / "stand_ins.json").read_text())
+
+    def pick(self, name, at):
+        """The run whose resolved experiment has these values.   Errors: FigureError if none"""
+        for run in self.results[name]:
+            if all(value_at(run, key) == value for key, value in at.items()):
+                return run
+        raise FigureError(f"{name} has no run with {at}")
+
+
+def value_at(run, key):
+    """A key of the run's experiment; from its label where it left no resolved file."""
+    if run.config:
+        return dotted(run.config, key)
+    for part in run.result.get("label", "").split(", "):
+        name, _, value = part.partition("=")
+        if name == key:
+            try:
+                return json.loads(value)
+            except ValueError:
+                return value
+    return None
+
+
+def only_run(folder):
+    found = result_folder.read(folder)
+    return found.runs[0] if isinstance(found, result_folder.Sweep) else found
+
+
+def last_line(text):
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1].removeprefix("orrery: error: ") if lines else "ended without a word"

@@ -1,0 +1,1 @@
+"""Pictures of figures with matplotlib: a file per kind of panel."""

@@ -1,0 +1,13 @@
+"""Colours and words that all panels share."""
+
+PAPER = "#9aa3ad"
+OURS = "#2f6db5"
+FITTED = "#9cc0e8"
+COMPUTE = "#2f6db5"
+COMMUNICATION = "#e0a52e"
+SERIES = ["#2f6db5", "#d1495b", "#2a9d8f", "#8a5fb0", "#e0a52e", "#5b6675"]
+SHARES = ["#2f6db5", "#2a9d8f", "#e0a52e", "#d1495b", "#8a5fb0", "#8fb3d9", "#c3cad3"]
+
+RC = {"font.size": 8, "axes.titlesize": 9, "axes.spines.top": False, "axes.spines.right": False,
+      "axes.edgecolor": "#5b6675", "legend.frameon": False, "savefig.dpi": 160,
+      "svg.fonttype": "none", "svg.hashsalt": "orrery"}

@@ -1,0 +1,143 @@
+"""How the number beside the paper's is taken from results. Each measure is a function of the
+experiments and the row's "ours"; it returns a number, a bool, or None for out of memory."""
+
+import figure_runs
+import trace
+from figure_file import FigureError
+from figure_runs import value_at
+
+SECONDS_PER = {"s": 1.0, "ms": 1e-3}
+
+
+def _run(experiments, spec):
+    return experiments.pick(spec["of"], spec.get("at", {}))
+
+
+def epoch_seconds(experiments, spec):
+    return _run(experiments, spec).result["epoch_seconds"]
+
+
+def kind_percent(experiments, spec):
+    """Busy seconds of these kinds of operations in percent of the epoch (slowest rank)."""
+    run = _run(experiments, spec)
+    if run.out_of_memory:
+        return None
+    kinds = run.result["compute_by_kind"]
+    return 100 * sum(kinds.get(kind, 0) for kind in spec["kinds"]) / run.result["epoch_seconds"]
+
+
+def part_percent(experiments, spec):
+    """Exposed parts of the breakdown in percent of the epoch (slowest rank)."""
+    run = _run(experiments, spec)
+    if run.out_of_memory:
+        return None
+    parts = run.result["breakdown"]
+    return 100 * sum(parts[part] for part in spec["parts"]) / run.result["epoch_seconds"]
+
+
+def part_seconds(experiments, spec):
+    """Exposed seconds of these parts of the breakdown."""
+    run = _run(experiments, spec)
+    return None if run.out_of_memory else sum(run.result["breakdown"][p] for p in spec["parts"])
+
+
+def product_spans(run, stage, layer):
+    """The timelines of all ranks with only the spans of one distributed product A·H: sparse
+    products and the communication of that stage and layer, in the last kept epoch."""
+    epochs, ranks = trace.extent(run.timeline)
+    timelines = trace.read_epoch(run.timeline, epochs[-1], ranks)
+    for timeline in timelines:
+        timeline.spans = [
+            s for s in timeline.spans
+            if s.stage == stage and s.layer == layer and (s.kind == "spmm" or s.charge != "compute")
+        ]
+    return [timeline for timeline in timelines if timeline.spans]
+
+
+def product_seconds(experiments, spec):
+    """From the first start to the last end, over all ranks, of one distributed product."""
+    run = _run(experiments, spec)
+    timelines = product_spans(run, spec["stage"], spec["layer"])
+    return max(t.end for t in timelines) - min(t.begin for t in timelines)
+
+
+def covered(intervals):
+    """Length of the union of (begin, end)."""
+    total, until = 0.0, float("-inf")
+    for begin, end in sorted(intervals):
+        total += max(0.0, end - max(begin, until))
+        until = max(until, end)
+    return total
+
+
+def communication_seconds(experiments, spec):
+    """Time in which communication of one distributed product is under way, on the rank with most
+    of it."""
+    run = _run(experiments, spec)
+    return max(
+        covered((s.begin, s.end) for s in t.spans if s.charge != "compute")
+        for t in product_spans(run, spec["stage"], spec["layer"])
+    )
+
+
+def fits(experiments, spec):
+    return _run(experiments, spec).out_of_memory is None
+
+
+def ratio(experiments, spec):
+    top, bottom = value_of(experiments, spec["of"]), value_of(experiments, spec["over"])
+    return top / bottom if top is not None and bottom else None
+
+
+def largest_that_fits(experiments, spec):
+    """The largest multiple of spec["multiple"] for a key with which every rank of the run fits,
+    found by halving over plans; nothing runs."""
+    step = spec["multiple"]
+    low, high = spec["least"] // step, spec["most"] // step
+
+    def fit(i):
+        return experiments.plan(spec["of"], spec.get("at", {}) | {spec["key"]: i * step})["fits"]
+
+    if not fit(low):
+        raise FigureError(f"{spec['of']}: {spec['key']}={low * step} does not fit")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fit(middle) else (low, middle)
+    return low * step
+
+
+def speedup(experiments, name, at, base):
+    """Times faster than the base cell, None where either did not fit."""
+    own, one = experiments.pick(name, at).result, experiments.pick(name, base).result
+    if own["epoch_seconds"] is None or one["epoch_seconds"] is None:
+        return None
+    return one["epoch_seconds"] / own["epoch_seconds"]
+
+
+def first_above(experiments, spec):
+    """The least value of a swept key, divided by spec["unit_of_key"], from which on the speedup of
+    `at` over `base` stays above spec["above"]; None where it never does."""
+    values = sorted({value_at(run, spec["key"]) for run in experiments.results[spec["of"]]})
+    first = None
+    for value in reversed(values):
+        here = {spec["key"]: value}
+        reached = speedup(experiments, spec["of"], here | spec["at"], here | spec["base"])
+        if reached is None or reached <= spec["above"]:
+            break
+        first = value
+    return None if first is None else first / spec.get("unit_of_key", 1)
+
+
+MEASURES = {f.__name__: f for f in (
+    epoch_seconds, kind_percent, part_percent, part_seconds, product_seconds,
+    communication_seconds, fits, ratio, largest_that_fits, first_above)}
+
+
+def value_of(experiments, spec):
+    """Errors: FigureError for a measure that there is not."""
+    if spec["measure"] not in MEASURES:
+        known = ", ".join(sorted(MEASURES))
+        raise FigureError(f"unknown measure {spec['measure']}; known: {known}")
+    value = MEASURES[spec["measure"]](experiments, spec)
+    in_unit = spec.get("in")
+    return value / SECONDS_PER[in_unit] if in_unit and value is not None else value

@@ -1,0 +1,101 @@
+"""orrery report DIR: one self-contained HTML page of a result folder."""
+
+import argparse
+import json
+import os
+import sys
+from html import escape
+from pathlib import Path
+
+import charts
+import limits
+import page
+import result_folder
+import run_page
+import units
+
+
+def sweep_overview(sweep):
+    """A table of all combinations and their epochs as bars, with links to their sections."""
+    rows, bars = [], []
+    for i, run in enumerate(sweep.runs):
+        result = run.result
+        link = ("html", f'<a href="#run{i}">{escape(run.label)}</a>')
+        limit = limits.limit_of(result)
+        epoch = "out of memory" if run.out_of_memory else units.seconds(result.get("epoch_seconds"))
+        moved = result.get("bytes") or {}
+        rows.append([
+            link, run_page.how_it_was_made(run)[0], epoch,
+            units.bytes_(moved.get("internal", 0) + moved.get("external", 0)),
+            units.bytes_(max(result.get("peak_bytes") or [0])),
+            units.percent(result.get("test_accuracy")), limit.sentence if limit else "-",
+        ])
+        parts = result.get("breakdown") or {}
+        bars.append((run.label, {} if run.out_of_memory else parts, epoch))
+    header = ["combination", "how", "epoch", "moved/epoch", "peak/rank", "test", "what limited it"]
+    present = [p for p in limits.PARTS if any(parts.get(p, 0) > 0 for _, parts, _ in bars)]
+    legend = charts.legend([(f"p-{p}", charts.PART_NAMES[p]) for p in present])
+    drawn = charts.stacked_bars(bars, "parts of the epoch by combination", left=240)
+    note = f"{sweep.missing} combinations were not run." if sweep.missing else ""
+    return page.section("All combinations", page.paragraph(note) if note else "",
+                        page.table(header, rows), legend, drawn)
+
+
+def sweep_body(sweep):
+    sections = [sweep_overview(sweep)]
+    for i, run in enumerate(sweep.runs):
+        sections.append(f'<h1 id="run{i}">{escape(run.label)}</h1>\n{run_page.run_body(run)}')
+    return "\n<hr>\n".join(sections)
+
+
+def make_page(found):
+    """The page of a Run or a Sweep."""
+    name = found.name if isinstance(found, result_folder.Sweep) else found.result["name"]
+    body = sweep_body(found) if isinstance(found, result_folder.Sweep) else run_page.run_body(found)
+    label = "" if isinstance(found, result_folder.Sweep) else found.result.get("label", "")
+    title = f"{name}: {label}" if label else name
+    return page.page(title, f"<h1>{escape(title)}</h1>\n{body}")
+
+
+def write_whole(file, text):
+    """The file appears at once or not at all."""
+    part = file.with_name(file.name + ".part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, file)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="orrery report")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--json", action="store_true")
+    return parser.parse_args()
+
+
+def main():
+    asked = arguments()
+    try:
+        found = result_folder.read(asked.folder)
+        out = asked.out or asked.folder / "report.html"
+        write_whole(out, make_page(found))
+    except (result_folder.ResultError, OSError) as error:
+        print(f"orrery: error: {error}", file=sys.stderr)
+        return 1
+    runs = found.runs if isinstance(found, result_folder.Sweep) else [found]
+    told = [limits.limit_of(run.result) for run in runs]
+    out_path = str(out.resolve())
+    if asked.json:
+        lines = [{"label": run.label, "limited_by": limit and limit.part,
+                  "share": limit and limit.share, "sentence": limit and limit.sentence}
+                 for run, limit in zip(runs, told)]
+        print(json.dumps({"report": out_path, "runs": lines}))
+    else:
+        for run, limit in zip(runs, told):
+            if limit:
+                print(f"{run.label}: limited by {limit.sentence}")
+        print(f"Report: {out_path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

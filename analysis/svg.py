@@ -1,0 +1,61 @@
+"""Pieces of SVG as text. Colours are CSS classes of the page, which follow light and dark."""
+
+import math
+from html import escape
+
+
+def tag(name, content="", **attributes):
+    """<name a="b">content</name>; `cls` is written as class, underscores as hyphens."""
+    words = [name]
+    for key, value in attributes.items():
+        if value is None:
+            continue
+        key = "class" if key == "cls" else key.replace("_", "-")
+        if isinstance(value, float):
+            value = f"{value:.2f}".rstrip("0").rstrip(".")
+        words.append(f'{key}="{escape(str(value))}"')
+    head = " ".join(words)
+    return f"<{head}>{content}</{name}>" if content else f"<{head}/>"
+
+
+def rect(x, y, width, height, cls, hint=""):
+    title = f"<title>{escape(hint)}</title>" if hint else ""
+    return tag("rect", title, x=float(x), y=float(y), width=float(width), height=float(height),
+               cls=cls)
+
+
+def text(x, y, content, cls="", anchor="start"):
+    return tag("text", escape(str(content)), x=float(x), y=float(y), cls=cls or None,
+               text_anchor=anchor if anchor != "start" else None)
+
+
+def line(x1, y1, x2, y2, cls="grid"):
+    return tag("line", x1=float(x1), y1=float(y1), x2=float(x2), y2=float(y2), cls=cls)
+
+
+def polyline(points, cls):
+    return tag("polyline", points=" ".join(f"{x:.2f},{y:.2f}" for x, y in points), cls=cls)
+
+
+def picture(width, height, parts, label):
+    """A drawing that shrinks with the page; `label` is read to those who cannot see it."""
+    return tag("svg", "\n".join(parts),
+               viewBox=f"0 0 {width:g} {height:g}", width=f"{width:g}", role="img",
+               aria_label=label)
+
+
+def nice_steps(most, wanted=5):
+    """Round positions from 0 up to `most`, about so many."""
+    if most <= 0:
+        return [0.0]
+    magnitude = 10.0 ** math.floor(math.log10(most))
+    step = next(
+        m * magnitude for m in (0.1, 0.2, 0.5, 1, 2, 5, 10) if most / (m * magnitude) <= wanted
+    )
+    return [i * step for i in range(int(most / step + 1e-9) + 1)]
+
+
+def byte_steps(most, wanted=5):
+    """The same in round numbers of KiB, MiB, ..."""
+    unit = 1024.0 ** max(0, math.floor(math.log(most, 1024))) if most > 0 else 1.0
+    return [at * unit for at in nice_steps(most / unit, wanted)]

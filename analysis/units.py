@@ -1,0 +1,53 @@
+"""Numbers for people. Files hold seconds, bytes and bytes per second."""
+
+
+def _scaled(value, units, base):
+    sign = "-" if value < 0 else ""
+    value = abs(value)
+    for factor, unit in units:
+        if value >= factor * base or factor == units[-1][0]:
+            return f"{sign}{value / factor:.3g} {unit}"
+    return f"{sign}{value:.3g}"
+
+
+def seconds(value):
+    if value is None:
+        return "-"
+    if value == 0:
+        return "0 s"
+    return _scaled(value, [(1, "s"), (1e-3, "ms"), (1e-6, "µs")], 1)
+
+
+def bytes_(value):
+    """Binary, as memory is sold: KiB, MiB, GiB."""
+    if value is None:
+        return "-"
+    if abs(value) < 1024:
+        return f"{value:.0f} B"
+    return _scaled(value, [(2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")], 1)
+
+
+def rate(value):
+    """Decimal, as links are sold: GB/s."""
+    if not value:
+        return "-"
+    return _scaled(value, [(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1, "B/s")], 1)
+
+
+def percent(fraction, digits=1):
+    return "-" if fraction is None else f"{100 * fraction:.{digits}f} %"
+
+
+def signed_percent(fraction):
+    return "-" if fraction is None else f"{100 * fraction:+.1f} %"
+
+
+def plain(value, digits=4):
+    """A number with so many significant digits, without a unit."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (int, float)):
+        return f"{value:,}" if isinstance(value, int) else f"{value:.{digits}g}"
+    return str(value)

@@ -1,0 +1,24 @@
+// What collectives cost beside what they move, over any communicator.
+#pragma once
+
+#include "core/runtime/communicator.hpp"
+
+namespace orrery::calibrate {
+
+/// Times of the ranks of one communicator, as the slowest sees them.
+struct CollectiveTimes {
+  double small_exchange_seconds = 0;    ///< an all-to-all of 4 bytes: one round of messages
+  double small_all_reduce_seconds = 0;  ///< of 4 bytes: two rounds of messages
+  /// An all-to-all in which every rank receives so many bytes from each other one, all at once.
+  double exchange_seconds = 0, exchange_bytes = 0;
+  /// A broadcast from rank 0, of the same bytes.
+  double broadcast_seconds = 0;
+  double all_reduce_seconds = 0, all_reduce_bytes = 0;  ///< of the operand
+};
+
+/// Called by all ranks alike; `bytes` of the large operands, which cycle over several buffers.
+/// Medians of repetitions; every rank has its own view of them.
+CollectiveTimes time_collectives(Communicator& communicator, int rank, int ranks,
+                                 std::int64_t bytes, int repetitions);
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,70 @@
+#include "experiments/calibrate/grids.hpp"
+
+#include "core/base/error.hpp"
+#include "sim/price_point.hpp"
+
+namespace orrery::calibrate {
+namespace {
+
+using Axes = std::vector<PriceTable::Axis>;
+
+constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
+
+Axes full_axes(const std::string& key) {
+  if (key == "spmm")
+    return {{"rows", {128, 2048, 32768}},
+            {"degree", {0.5, 6, 64}},
+            {"width", {4, 16, 64, 256}},
+            {"ragged", {1, 2}},
+            {"reuse_bytes", {128 * kKiB, 1 * kMiB, 6 * kMiB, 24 * kMiB, 96 * kMiB}}};
+  if (key == "gemm/transpose_a")  // a weight gradient: k is the number of vertices
+    return {{"m", {16, 64, 256, 1024}}, {"n16", {16, 64, 256}}, {"k", {256, 4096, 32768}}};
+  if (key == "gemm/transpose_ab") return {{"m", {64, 4096}}, {"n16", {16, 128}}, {"k", {16, 256}}};
+  if (key.starts_with("gemm"))
+    return {{"m", {64, 1024, 16384}}, {"n16", {16, 64, 256}}, {"k", {4, 16, 64, 256, 1024}}};
+  if (key.starts_with("loss"))
+    return {{"targets", {16, 128, 1024, 8192}},
+            {"width", {4, 16, 41, 128}},
+            {"rows_per_target", {1, 4, 16}}};
+  if (key.starts_with("score"))
+    return {{"targets", {16, 128, 1024, 8192}}, {"width", {4, 16, 41, 128}}};
+  if (key == "sgd" || key == "adam") return {{"size", {64, 1024, 16384, 262144, 2097152}}};
+  if (key == "load/features") return {{"size", {1024, 65536, 1048576}}, {"width", {8, 128}}};
+  if (key.starts_with("load/") || key == "save") return {{"size", {1024, 65536, 1048576}}};
+  return {{"size", {256, 4096, 32768, 262144, 1048576, 4194304}},
+          {"width", {4, 8, 32, 64, 256}},
+          {"ragged", {1, 2}}};
+}
+
+/// First, middle and last point; for tests the first two, as those are over in no time.
+void thin(Axes& axes, Effort effort) {
+  for (PriceTable::Axis& axis : axes) {
+    auto& points = axis.points;
+    if (effort == Effort::tiny)
+      points = {points[0], points[1]};
+    else if (points.size() > 3)
+      points = {points.front(), points[points.size() / 2], points.back()};
+  }
+}
+
+}  // namespace
+
+std::vector<Grid> grids(Effort effort) {
+  std::vector<Grid> all;
+  for (const std::string& key : price_keys()) {
+    Axes axes = full_axes(key);
+    if (effort != Effort::full) thin(axes, effort);
+    for (const PriceTable::Axis& axis : axes) ORRERY_ASSERT(has_axis(key, axis.name));
+    all.push_back({key, std::move(axes)});
+  }
+  return all;
+}
+
+std::vector<double> thread_points(int cores) {
+  std::vector<double> points;
+  for (int threads = 1; threads < cores; threads *= 2) points.push_back(threads);
+  points.push_back(cores);
+  return points;
+}
+
+}  // namespace orrery::calibrate

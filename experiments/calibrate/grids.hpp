@@ -1,0 +1,27 @@
+// Where the tables of prices have their points.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/profile.hpp"
+
+namespace orrery::calibrate {
+
+/// How much is measured: all for simulations, less to try it out, next to nothing for tests.
+enum class Effort { full, quick, tiny };
+
+/// The grid of one price key, without threads.
+struct Grid {
+  std::string key;
+  std::vector<PriceTable::Axis> axes;
+};
+
+/// One grid per price key, in the order of price_keys(). Largest sizes exceed the caches of most
+/// machines, because beyond the largest point prices grow in proportion.
+std::vector<Grid> grids(Effort effort);
+
+/// 1, 2, 4, ... and all cores: threads of a rank, of which as many as fit share the machine.
+std::vector<double> thread_points(int cores);
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,131 @@
+#include "experiments/calibrate/measure_libraries.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "backends/comm_threads/comm_threads.hpp"
+#include "experiments/calibrate/message_probe.hpp"
+#include "experiments/calibrate/time_ops.hpp"
+
+namespace orrery::calibrate {
+namespace {
+
+namespace fs = std::filesystem;
+
+CollectiveTimes threads_of(int ranks, std::int64_t bytes, int repetitions) {
+  std::mutex mutex;
+  CollectiveTimes slowest;
+  ThreadWorld(ranks).run([&](int rank, Communicator& communicator) {
+    const CollectiveTimes mine = time_collectives(communicator, rank, ranks, bytes, repetitions);
+    const std::lock_guard lock(mutex);
+    slowest = slower(slowest, mine);
+  });
+  return slowest;
+}
+
+/// What a command prints on standard output, and its exit status.
+struct Output {
+  std::string text;
+  int status = -1;
+};
+Output output_of(const std::string& command) {
+  Output out;
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) return out;
+  std::array<char, 4096> buffer{};
+  for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    out.text.append(buffer.data(), n);
+  out.status = ::pclose(pipe);
+  return out;
+}
+
+/// Two ranks of the probe; nothing when the job fails.
+std::optional<CollectiveTimes> job(const std::string& probe, const std::string& options,
+                                   bool thorough) {
+  const std::string command = fmt::format(
+      "timeout -k 5 100 mpirun {} --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 {} "
+      "-n 2 '{}' {} 2>/dev/null",
+      ::geteuid() == 0 ? "--allow-run-as-root" : "", options, probe, thorough ? 12 : 3);
+  const Output out = output_of(command);
+  if (out.status != 0) return std::nullopt;
+  const auto begin = out.text.find('{');
+  if (begin == std::string::npos) return std::nullopt;
+  const auto json = nlohmann::json::parse(out.text.substr(begin), nullptr, false);
+  return json.is_object() ? std::optional(from_json(json)) : std::nullopt;
+}
+
+}  // namespace
+
+Library library_of(const std::string& name, const CollectiveTimes& t) {
+  Library library;
+  library.name = name;
+  library.message_seconds = std::clamp(t.small_all_reduce_seconds - t.small_exchange_seconds, 0.0,
+                                       t.small_exchange_seconds);
+  library.collective_seconds = t.small_exchange_seconds - library.message_seconds;
+  const double moving =
+      std::max(t.exchange_seconds - t.small_exchange_seconds, t.exchange_seconds / 10);
+  library.copy_bytes_per_second = t.exchange_bytes / moving;
+  const double half = t.all_reduce_bytes / 2;
+  const double copies = t.small_all_reduce_seconds + 2 * half / library.copy_bytes_per_second;
+  const double adding = t.all_reduce_seconds - copies;
+  // A difference that is lost in the noise is no rate: sums are then formed in passing.
+  library.reduce_bytes_per_second = adding > 0.05 * t.all_reduce_seconds ? half / adding : 0;
+  return library;
+}
+
+Library measure_threads(int cores, bool thorough) {
+  const int repetitions = thorough ? 12 : 3;
+  const std::int64_t bytes = std::int64_t{thorough ? 4 : 1} << 20;
+  Library library = library_of("threads", threads_of(2, bytes, repetitions));
+  if (cores > 2) {
+    const CollectiveTimes all = threads_of(cores, 1 << 16, repetitions);
+    library.collective_seconds = all.small_exchange_seconds;
+  } else {
+    library.collective_seconds += library.message_seconds;
+  }
+  library.message_seconds = 0;  // barriers are of the collective, not of its messages
+  return library;
+}
+
+MpiMeasurement measure_mpi(const std::string& probe, bool thorough) {
+  MpiMeasurement m;
+  if (probe.empty()) {
+    m.note = "library \"mpi\" is left out: this build has no MPI";
+    return m;
+  }
+  const auto shared = job(probe, "", thorough);
+  if (!shared) {
+    m.note = "library \"mpi\" is left out: mpirun could not run two ranks of " + probe;
+    return m;
+  }
+  m.library = library_of("mpi", *shared);
+  const auto tcp = job(probe, "--mca pml ob1 --mca btl tcp,self", thorough);
+  if (!tcp) {
+    m.note =
+        "core_seconds_per_byte of library \"mpi\" is left out: no Open MPI that could be held "
+        "to TCP";
+    return m;
+  }
+  m.library->core_seconds_per_byte = tcp->broadcast_seconds / tcp->all_reduce_bytes;
+  m.tcp_latency_seconds =
+      std::max(1e-7, tcp->small_exchange_seconds - shared->small_exchange_seconds);
+  m.tcp_bytes_per_second = tcp->all_reduce_bytes / tcp->broadcast_seconds;
+  return m;
+}
+
+std::string find_probe() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  const fs::path probe = self.parent_path() / "message_probe";
+  return !error && fs::is_regular_file(probe) ? probe.string() : "";
+}
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,36 @@
+// The communication libraries of this machine, as the simulator wants to know them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "experiments/calibrate/collective_times.hpp"
+#include "sim/profile.hpp"
+
+namespace orrery::calibrate {
+
+/// The rates of a library whose messages inside a server are copied by the receiver:
+///   copy rate     bytes that a rank receives in an exchange, over its time without the small ones
+///   reduce rate   what an all-reduce of two ranks takes beside two copies of half of its operand
+/// Requires  times of two ranks
+Library library_of(const std::string& name, const CollectiveTimes& times);
+
+/// Ranks that are threads of one process, two of them where there are two cores. Costs of a small
+/// collective are those among as many ranks as cores.
+Library measure_threads(int cores, bool thorough);
+
+/// What a job of two ranks over MPI came to; `note` says what is missing and why.
+struct MpiMeasurement {
+  std::optional<Library> library;
+  double tcp_latency_seconds = 0, tcp_bytes_per_second = 0;  ///< between processes; 0: unknown
+  std::string note;
+};
+
+/// Starts mpirun with two ranks of `probe` (the program message_probe), once as they are and once
+/// over TCP alone.
+MpiMeasurement measure_mpi(const std::string& probe, bool thorough);
+
+/// message_probe beside the running program; empty where this build has none.
+std::string find_probe();
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,215 @@
+#include "experiments/calibrate/measure_tables.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "core/base/rng.hpp"
+#include "core/graph/generate.hpp"
+#include "core/graph/reorder.hpp"
+#include "core/graph/reuse.hpp"
+#include "experiments/calibrate/op_builders.hpp"
+#include "sim/price_table.hpp"
+
+namespace orrery::calibrate {
+namespace {
+
+/// A point to be timed: of a table, or left out of it.
+struct Point {
+  std::string key;
+  std::vector<double> at;  ///< by axis, threads last
+  BuildOps build;
+  std::vector<double> seconds;  ///< of each pass
+  double least() const { return *std::min_element(seconds.begin(), seconds.end()); }
+};
+
+/// A first pass that takes longer than so is the only one: calibrating takes minutes, also on a
+/// machine that is busy.
+constexpr double kPassSeconds = 130;
+
+int left_out_points(const std::string& key, Effort effort) {
+  if (effort == Effort::tiny) return 1;
+  return key == "spmm" || key.starts_with("gemm") ? 16 : 8;
+}
+
+/// All points of a grid in row-major order, threads varying fastest.
+std::vector<std::vector<double>> all_points(const std::vector<PriceTable::Axis>& axes) {
+  std::vector<std::vector<double>> points{{}};
+  for (const PriceTable::Axis& axis : axes) {
+    std::vector<std::vector<double>> longer;
+    for (const auto& point : points)
+      for (const double value : axis.points) {
+        longer.push_back(point);
+        longer.back().push_back(value);
+      }
+    points = std::move(longer);
+  }
+  return points;
+}
+
+Sizes sizes_of(const std::vector<PriceTable::Axis>& axes, const std::vector<double>& at) {
+  Sizes sizes;
+  for (std::size_t a = 0; a < axes.size(); ++a) sizes[axes[a].name] = at[a];
+  return sizes;
+}
+
+/// A point anywhere between the smallest and the largest one of every axis, at whole numbers; every
+/// other width is a multiple of 8, as those of hidden layers are.
+std::vector<double> random_point(const std::vector<PriceTable::Axis>& axes, Sequence& draw) {
+  std::vector<double> at;
+  for (const PriceTable::Axis& axis : axes) {
+    const double low = axis.points.front(), high = axis.points.back();
+    double value =
+        std::round(std::max(1.0, low) * std::pow(high / std::max(1.0, low), draw.uniform()));
+    if (axis.name == "threads") value = axis.points[draw.below(axis.points.size())];
+    if (axis.name == "n16") value = 16 * std::round(value / 16);
+    if (axis.name == "width" && draw.below(2) == 0)
+      value = 8 * std::max(1.0, std::round(value / 8));
+    if (axis.name == "ragged") value = std::fmod(at.back(), 8) == 0 ? 1 : 2;  // behind the width
+    at.push_back(value);
+  }
+  return at;
+}
+
+struct NaturalGraph {
+  std::shared_ptr<const Csr> pattern;
+  std::int64_t width;
+};
+
+/// Graphs that are unlike those of the grid: with hubs, in order of communities, both.
+std::vector<NaturalGraph> natural_graphs(Effort effort) {
+  const bool tiny = effort == Effort::tiny;
+  std::vector<NaturalGraph> graphs;
+  const auto add = [&](const std::string& generator, std::int64_t vertices, std::int64_t edges,
+                       const char* order, std::initializer_list<std::int64_t> widths) {
+    DatasetOptions options;
+    options.generator = generator;
+    options.generate_vertices = tiny ? vertices / 64 : vertices;
+    options.generate_edges = tiny ? edges / 64 : edges;
+    options.mixing = 0.1;
+    const Csr graph = *generate(options).graph;
+    const auto pattern = std::make_shared<const Csr>(
+        order == nullptr ? graph : permute(graph, vertex_order(graph, order)));
+    for (const std::int64_t width : widths) graphs.push_back({pattern, width});
+  };
+  add("rmat", 16384, 131072, nullptr, {16, 128});
+  add("rmat", 131072, 1048576, nullptr, {16, 128});
+  add("chung-lu", 65536, 262144, nullptr, {32, 128});
+  add("communities", 32768, 262144, "communities", {32, 128});
+  add("communities", 131072, 524288, "bfs", {16, 64});
+  return graphs;
+}
+
+class Measurement {
+ public:
+  Measurement(Effort effort, int cores) : effort_(effort), cores_(cores) {
+    for (Grid& grid : grids(effort)) add(std::move(grid));
+    std::size_t i = 0;
+    for (const NaturalGraph& graph : natural_graphs(effort)) {
+      Sparse s{0, {graph.pattern->rows, graph.pattern->cols}, graph.pattern->nnz()};
+      const double threads = thread_points(cores)[i++ % thread_points(cores).size()];
+      const double reuse = column_reuse(*graph.pattern);
+      left_out_.push_back({"spmm",
+                           {static_cast<double>(s.shape.rows),
+                            static_cast<double>(s.nnz) / static_cast<double>(s.shape.rows),
+                            static_cast<double>(graph.width), 1,
+                            reuse * static_cast<double>(s.shape.cols * graph.width * 4), threads},
+                           build_product(graph.pattern, graph.width),
+                           {}});
+    }
+  }
+
+  /// Times every point once more, those of equal threads together.
+  void pass(const Report& report, double from, double share) {
+    const std::vector<double> teams = thread_points(cores_);
+    std::size_t before = 0;
+    const std::size_t all = points_.size() + left_out_.size();
+    for (const double threads : teams) {
+      std::vector<Point*> here;
+      for (auto* list : {&points_, &left_out_})
+        for (Point& p : *list)
+          if (p.at.back() == threads) here.push_back(&p);
+      std::vector<BuildOps> cases;
+      for (const Point* p : here) cases.push_back(p->build);
+      const Team team{std::max(1, cores_ / static_cast<int>(threads)), static_cast<int>(threads)};
+      const auto seconds = time_ops(team, cases, timing(), [&](std::size_t done) {
+        report(from + share * static_cast<double>(before + done) / static_cast<double>(all),
+               fmt::format("{} (ranks x threads: {} x {})", here[done - 1]->key, team.ranks,
+                           team.threads));
+      });
+      for (std::size_t i = 0; i < here.size(); ++i) here[i]->seconds.push_back(seconds[i]);
+      before += here.size();
+    }
+  }
+
+  std::map<std::string, MeasuredTable> tables() const {
+    std::map<std::string, MeasuredTable> tables;
+    for (const Grid& grid : grids_) tables[grid.key].table.axes = grid.axes;
+    for (const Point& p : points_) {
+      MeasuredTable& t = tables.at(p.key);
+      t.table.seconds.push_back(p.least());
+      t.repeat_error += std::abs(p.seconds.back() / p.seconds.front() - 1);
+      ++t.points;
+    }
+    std::map<std::string, int> counts;
+    for (const Point& p : left_out_) {
+      MeasuredTable& t = tables.at(p.key);
+      const double error = std::abs(interpolate(t.table, p.at) / p.least() - 1);
+      t.table.fit_error += error;
+      t.worst_fit_error = std::max(t.worst_fit_error, error);
+      ++counts[p.key];
+    }
+    for (auto& [key, t] : tables) {
+      t.repeat_error /= static_cast<double>(t.points);
+      t.table.fit_error /= counts.at(key);
+    }
+    return tables;
+  }
+
+ private:
+  void add(Grid grid) {
+    grid.axes.push_back({"threads", thread_points(cores_)});
+    for (auto& at : all_points(grid.axes)) points_.push_back(point(grid, std::move(at)));
+    Sequence draw(points_.size(), Purpose::features, 1);
+    for (int i = 0; i < left_out_points(grid.key, effort_); ++i)
+      left_out_.push_back(point(grid, random_point(grid.axes, draw)));
+    grids_.push_back(std::move(grid));
+  }
+  static Point point(const Grid& grid, std::vector<double> at) {
+    BuildOps build = build_ops(grid.key, sizes_of(grid.axes, at));
+    return {grid.key, std::move(at), std::move(build), {}};
+  }
+  TimingOptions timing() const {
+    if (effort_ == Effort::full) return {};
+    if (effort_ == Effort::quick) return {.round_seconds = 1e-3, .most_calls = 10};
+    return {.round_seconds = 1e-4,
+            .most_calls = 5,
+            .rounds = 2,
+            .workspace_bytes = std::int64_t{32} << 20};
+  }
+
+  Effort effort_;
+  int cores_;
+  std::vector<Grid> grids_;
+  std::vector<Point> points_, left_out_;
+};
+
+}  // namespace
+
+std::map<std::string, MeasuredTable> measure_tables(Effort effort, int cores,
+                                                    const Report& report) {
+  const auto begin = std::chrono::steady_clock::now();
+  Measurement measurement(effort, cores);
+  if (effort != Effort::full) {
+    measurement.pass(report, 0, 1);
+    return measurement.tables();
+  }
+  measurement.pass(report, 0, 0.5);
+  const std::chrono::duration<double> once = std::chrono::steady_clock::now() - begin;
+  if (once.count() < kPassSeconds) measurement.pass(report, 0.5, 0.5);
+  return measurement.tables();
+}
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,24 @@
+// The collectives of a job of two ranks over MPI, for `orrery calibrate`:
+//   mpirun -n 2 build/experiments/message_probe [REPETITIONS]
+// Rank 0 prints one line of JSON (message_probe.hpp), of each time the slower rank's.
+#include <fmt/core.h>
+
+#include <string>
+
+#include "backends/comm_mpi/comm_mpi.hpp"
+#include "experiments/calibrate/message_probe.hpp"
+
+int main(int argc, char** argv) {
+  using namespace orrery;
+  constexpr std::int64_t kBytes = std::int64_t{4} << 20;
+  const int repetitions = argc > 1 ? std::stoi(argv[1]) : 12;
+  MpiWorld world({});
+  world.run([&](Communicator& communicator) {
+    const auto mine =
+        calibrate::time_collectives(communicator, world.rank(), world.size(), kBytes, repetitions);
+    calibrate::CollectiveTimes slowest = mine;
+    for (const std::string& theirs : world.all_gather(calibrate::to_json(mine).dump()))
+      slowest = slower(slowest, calibrate::from_json(nlohmann::json::parse(theirs)));
+    if (world.rank() == 0) fmt::print("{}\n", calibrate::to_json(slowest).dump());
+  });
+}

@@ -1,0 +1,296 @@
+#include "experiments/calibrate/op_builders.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/error.hpp"
+#include "core/base/rng.hpp"
+#include "core/graph/reuse.hpp"
+
+namespace orrery::calibrate {
+namespace {
+
+/// Buffers of a size that an epoch touches between two calls of the same operation: two layers
+/// forward and backward have about so many.
+constexpr std::int64_t kSets = 12;
+/// What is cycled over need not be much more than the caches hold.
+constexpr std::int64_t kCycledBytes = std::int64_t{96} << 20;
+/// Of patterns, which take long to make.
+constexpr std::int64_t kPatternSets = 3;
+
+std::int64_t whole(const Sizes& sizes, const char* axis) {
+  const auto found = sizes.find(axis);
+  ORRERY_ASSERT(found != sizes.end());
+  return std::max<std::int64_t>(1, std::llround(found->second));
+}
+
+/// The width, or one near it that is ragged.
+std::int64_t width_of(const Sizes& sizes) {
+  const std::int64_t width = whole(sizes, "width");
+  const auto ragged = sizes.find("ragged");
+  if (ragged == sizes.end() || ragged->second < 2 || width % 8 != 0) return width;
+  return width - (width >= 32 ? 7 : width >= 16 ? 3 : 1);
+}
+
+/// A matrix by size and width.
+struct Matrix {
+  explicit Matrix(const Sizes& sizes)
+      : cols(width_of(sizes)), rows(std::max<std::int64_t>(1, whole(sizes, "size") / cols)) {}
+  std::int64_t cols, rows;
+};
+
+using Build = std::function<Op(Workspace&, const Sizes&, std::uint32_t seed)>;
+
+/// Rows of `degree` edges, the columns of a row each from its own part of the matrix.
+std::shared_ptr<const Csr> spread_pattern(std::int64_t rows, std::int64_t cols, double degree,
+                                          std::uint32_t seed) {
+  auto csr = std::make_shared<Csr>();
+  csr->rows = rows;
+  csr->cols = cols;
+  csr->offsets.resize(static_cast<std::size_t>(rows) + 1);
+  csr->columns.reserve(static_cast<std::size_t>(static_cast<double>(rows) * degree) + 1);
+  Sequence draw(seed, Purpose::features, 0);
+  const double share = static_cast<double>(cols) / 4294967296.0;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const auto end = std::llround(static_cast<double>(r + 1) * degree);
+    const std::int64_t edges = end - csr->nnz();
+    const double part = share / static_cast<double>(std::max<std::int64_t>(1, edges));
+    for (std::int64_t e = 0; e < edges; ++e)
+      csr->columns.push_back(static_cast<Vertex>(
+          (static_cast<double>(e) * 4294967296.0 + static_cast<double>(draw.word())) * part));
+    csr->offsets[static_cast<std::size_t>(r) + 1] = csr->nnz();
+  }
+  return csr;
+}
+
+Op product(Workspace& w, std::shared_ptr<const Csr> csr, double reuse, std::int64_t width) {
+  const std::int64_t rows = csr->rows, cols = csr->cols, nnz = csr->nnz();
+  const Sparse a = w.pattern(std::move(csr), reuse);
+  return SpMM{a, w.input(nnz, 1), w.input(cols, width), w.output(rows, width), 0};
+}
+
+Op spmm(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
+  const std::int64_t width = width_of(sizes);
+  const double longer = sizes.at("width") / static_cast<double>(width);
+  const auto rows = std::llround(sizes.at("rows") * longer);
+  const std::int64_t cols = std::max<std::int64_t>(1, whole(sizes, "reuse_bytes") / (4 * width));
+  return product(w, spread_pattern(rows, cols, sizes.at("degree"), seed), 1, width);
+}
+
+Build gemm(bool transpose_a, bool transpose_b) {
+  return [=](Workspace& w, const Sizes& sizes, std::uint32_t) -> Op {
+    const std::int64_t m = whole(sizes, "m"), n = whole(sizes, sizes.contains("n") ? "n" : "n16"),
+                       k = whole(sizes, "k");
+    const Tensor a = transpose_a ? w.input(k, m) : w.input(m, k);
+    const Tensor b = transpose_b ? w.input(n, k) : w.input(k, n);
+    return Gemm{a, b, w.output(m, n), transpose_a, transpose_b, 0};
+  };
+}
+
+/// Every other row of twice as many.
+Tensor every_other(Workspace& w, std::int64_t rows) {
+  return w.integers(rows, 1, [](std::int64_t i) { return 2 * i + (i * 7 / 3) % 2; });
+}
+
+Op gather_rows(Workspace& w, const Sizes& sizes, std::uint32_t) {
+  const Matrix m(sizes);
+  return GatherRows{w.input(2 * m.rows, m.cols), every_other(w, m.rows), w.output(m.rows, m.cols)};
+}
+Op scatter_add_rows(Workspace& w, const Sizes& sizes, std::uint32_t) {
+  const Matrix m(sizes);
+  return ScatterAddRows{w.input(m.rows, m.cols), every_other(w, m.rows),
+                        w.output(2 * m.rows, m.cols)};
+}
+
+Dropout dropout(Workspace& w, std::int64_t rows, std::uint32_t seed) {
+  return {0.5, seed, 1, 1, w.integers(rows, 1, [](std::int64_t i) { return i; }), 0};
+}
+
+Op activate(Workspace& w, const Sizes& sizes, std::uint32_t) {
+  const Matrix m(sizes);
+  const Tensor x = w.output(m.rows, m.cols);
+  return Activate{x, w.input(1, m.cols), x, Activation::relu, {}};
+}
+Op activate_dropout(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
+  const Matrix m(sizes);
+  const Tensor x = w.input(m.rows, m.cols);
+  return Activate{x, {}, w.output(m.rows, m.cols), Activation::none, dropout(w, m.rows, seed)};
+}
+Op activate_backward(Workspace& w, const Sizes& sizes, std::uint32_t) {
+  const Matrix m(sizes);
+  const Tensor dy = w.input(m.rows, m.cols), y = w.input(m.rows, m.cols);
+  return ActivateBackward{dy, y, w.output(m.rows, m.cols), Activation::relu, {}};
+}
+Op activate_backward_dropout(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
+  const Matrix m(sizes);
+  const Tensor dy = w.input(m.rows, m.cols);
+  return ActivateBackward{
+      dy, {}, w.output(m.rows, m.cols), Activation::none, dropout(w, m.rows, seed)};
+}
+Op column_sum(Workspace& w, const Sizes& sizes, std::uint32_t) {
+  const Matrix m(sizes);
+  return ColumnSum{w.input(m.rows, m.cols), w.output(1, m.cols), 0};
+}
+Op layer_norm(Workspace& w, const Sizes& sizes, std::uint32_t) {
+  const Matrix m(sizes);
+  const Tensor x = w.output(m.rows, m.cols), gain = w.input(1, m.cols), shift = w.input(1, m.cols);
+  return LayerNorm{x, gain, shift, w.output(m.rows, m.cols), w.output(m.rows, 1), x};
+}
+Op layer_norm_backward(Workspace& w, const Sizes& sizes, std::uint32_t) {
+  const Matrix m(sizes);
+  const Tensor dy = w.output(m.rows, m.cols), normalised = w.input(m.rows, m.cols);
+  const Tensor rstd = w.input(m.rows, 1), gain = w.input(1, m.cols);
+  return LayerNormBackward{
+      dy, normalised, rstd, gain, dy, w.output(1, m.cols), w.output(1, m.cols)};
+}
+
+struct Targets {
+  Tensor logits, labels, targets;
+};
+Targets targets(Workspace& w, const Sizes& sizes, bool sigmoid, std::int64_t rows_per_target) {
+  const std::int64_t n = whole(sizes, "targets"), width = whole(sizes, "width");
+  const std::int64_t rows = n * rows_per_target;
+  return {w.input(rows, width),
+          w.integers(rows, sigmoid ? width : 1,
+                     [=](std::int64_t i) { return i % (sigmoid ? 2 : width); }),
+          w.integers(n, 1, [=](std::int64_t i) { return i * rows_per_target; })};
+}
+Build loss(LossKind kind) {
+  return [kind](Workspace& w, const Sizes& sizes, std::uint32_t) -> Op {
+    const Targets t = targets(w, sizes, kind == LossKind::sigmoid, whole(sizes, "rows_per_target"));
+    const Tensor grad = w.output(t.logits.rows(), t.logits.cols());
+    return Loss{kind, t.logits, t.labels, t.targets, grad, w.doubles(1), 1};
+  };
+}
+Build score(LossKind kind) {
+  return [kind](Workspace& w, const Sizes& sizes, std::uint32_t) -> Op {
+    const Targets t = targets(w, sizes, kind == LossKind::sigmoid, 2);
+    return Score{kind, t.logits, t.labels, t.targets, w.doubles(3)};
+  };
+}
+
+std::shared_ptr<const std::vector<Vertex>> counting(std::int64_t n, std::int64_t step) {
+  std::vector<Vertex> list(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i)
+    list[static_cast<std::size_t>(i)] = static_cast<Vertex>(i * step);
+  return std::make_shared<const std::vector<Vertex>>(std::move(list));
+}
+
+Op load_features(Workspace& w, const Sizes& sizes, std::uint32_t) {
+  const Matrix m(sizes);
+  std::vector<float> values(static_cast<std::size_t>(2 * m.rows * m.cols), 0.5F);
+  const auto features = dense_features(2 * m.rows, m.cols, std::move(values), "calibration", true);
+  return Load{FeatureRows{features, counting(m.rows, 2)}, w.output(m.rows, m.cols)};
+}
+Op load_labels(Workspace& w, const Sizes& sizes, std::uint32_t) {
+  const std::int64_t n = whole(sizes, "size");
+  auto labels = std::make_shared<Labels>();
+  labels->values.resize(static_cast<std::size_t>(2 * n));
+  labels->classes = 2;
+  return Load{LabelRows{labels, counting(n, 2)}, w.integers(n, 1, [](std::int64_t) { return 0; })};
+}
+Op load_indices(Workspace& w, const Sizes& sizes, std::uint32_t) {
+  const std::int64_t n = whole(sizes, "size");
+  return Load{IndexArray{counting(n, 1)}, w.integers(n, 1, [](std::int64_t) { return 0; })};
+}
+Op load_values(Workspace& w, const Sizes& sizes, std::uint32_t) {
+  const std::int64_t n = whole(sizes, "size");
+  return Load{FloatArray{std::make_shared<const std::vector<float>>(static_cast<std::size_t>(n))},
+              w.output(n, 1)};
+}
+Op load_weights(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
+  return Load{UniformWeights{seed, 1, 0.1F}, w.output(whole(sizes, "size"), 1)};
+}
+
+const std::map<std::string, Build>& builders() {
+  static const std::map<std::string, Build> all{
+      {"load/features", load_features},
+      {"load/labels", load_labels},
+      {"load/indices", load_indices},
+      {"load/values", load_values},
+      {"load/weights", load_weights},
+      {"fill",
+       [](Workspace& w, const Sizes& s, std::uint32_t) -> Op {
+         const Matrix m(s);
+         return Fill{w.output(m.rows, m.cols), 0};
+       }},
+      {"copy",
+       [](Workspace& w, const Sizes& s, std::uint32_t) -> Op {
+         const Matrix m(s);  // columns out of a matrix that is twice as wide
+         const Tensor wide = w.input(m.rows, 2 * m.cols);
+         return Copy{wide.cols_at(0, m.cols), w.output(m.rows, m.cols)};
+       }},
+      {"save",
+       [](Workspace& w, const Sizes& s, std::uint32_t) -> Op {
+         return Save{w.input(whole(s, "size"), 1), std::make_shared<std::vector<float>>()};
+       }},
+      {"spmm", spmm},
+      {"gemm", gemm(false, false)},
+      {"gemm/transpose_a", gemm(true, false)},
+      {"gemm/transpose_b", gemm(false, true)},
+      {"gemm/transpose_ab", gemm(true, true)},
+      {"gather_rows", gather_rows},
+      {"scatter_add_rows", scatter_add_rows},
+      {"activate", activate},
+      {"activate/dropout", activate_dropout},
+      {"activate_backward", activate_backward},
+      {"activate_backward/dropout", activate_backward_dropout},
+      {"column_sum", column_sum},
+      {"layer_norm", layer_norm},
+      {"layer_norm_backward", layer_norm_backward},
+      {"loss", loss(LossKind::softmax)},
+      {"loss/sigmoid", loss(LossKind::sigmoid)},
+      {"score", score(LossKind::softmax)},
+      {"score/sigmoid", score(LossKind::sigmoid)},
+      {"sgd",
+       [](Workspace& w, const Sizes& s, std::uint32_t) -> Op {
+         const std::int64_t n = whole(s, "size");
+         return Sgd{w.output(n, 1), w.input(n, 1), 1e-3F, 0};
+       }},
+      {"adam", [](Workspace& w, const Sizes& s, std::uint32_t) -> Op {
+         const std::int64_t n = whole(s, "size");
+         return Adam{.w = w.output(n, 1),
+                     .g = w.input(n, 1),
+                     .m = w.output(n, 1),
+                     .v = w.output(n, 1),
+                     .rate = 1e-3F};
+       }}};
+  return all;
+}
+
+/// Bytes of the operands, of which an arena holds at most all.
+std::int64_t bytes_of_operands(const Op& op) {
+  std::int64_t bytes = 0;
+  for (const Operand& o : operands_of(op)) bytes += o.tensor.ld * o.tensor.rows() * 4 + 64;
+  return bytes;
+}
+
+}  // namespace
+
+BuildOps build_ops(const std::string& key, const Sizes& sizes) {
+  const Build& build = builders().at(key);
+  return [&build, key, sizes](Workspace& workspace, int rank) {
+    std::vector<Op> ops;
+    const std::int64_t most = key == "spmm" || key.starts_with("load/") ? kPatternSets : kSets;
+    for (std::int64_t bytes = 0;;) {
+      const auto made = static_cast<std::uint32_t>(ops.size());
+      ops.push_back(build(workspace, sizes, static_cast<std::uint32_t>(rank * kSets) + made));
+      const std::int64_t more = bytes_of_operands(ops.back());
+      bytes += more;
+      if (made + 1 >= most || (made > 0 && bytes >= kCycledBytes) || !workspace.has_room(more))
+        return ops;
+    }
+  };
+}
+
+BuildOps build_product(std::shared_ptr<const Csr> pattern, std::int64_t width) {
+  const double reuse = column_reuse(*pattern);
+  return [=](Workspace& workspace, int) {
+    std::vector<Op> ops;
+    for (std::int64_t i = 0; i < kPatternSets; ++i)
+      ops.push_back(product(workspace, std::make_shared<Csr>(*pattern), reuse, width));
+    return ops;
+  };
+}
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,31 @@
+// Operations of given sizes for every price key, with operands as training has them.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "experiments/calibrate/time_ops.hpp"
+
+namespace orrery::calibrate {
+
+/// Sizes of an operation by the names of its axes.
+using Sizes = std::map<std::string, double, std::less<>>;
+
+/// Several operations of one key and of the given sizes, each on other operands: about as many as
+/// an epoch has buffers of that size, or as there is room for.
+///
+/// Of sparse products the columns are spread over the matrix by chance, so that the column_reuse()
+/// of the patterns is about 1. Rows that are gathered are every other one, in ascending order, as
+/// those of a boundary are. Element-wise operations are in place where those of the models are.
+///
+/// Where `ragged` is 2, a width that is a multiple of 8 is made a little smaller so that it is
+/// none, with more rows for the same work.
+///
+/// Requires  a key of price_keys(), and of its axes all that the grid has, but threads; n beside
+/// n16 for another n than that
+BuildOps build_ops(const std::string& key, const Sizes& sizes);
+
+/// One product with a given pattern, with values.
+BuildOps build_product(std::shared_ptr<const Csr> pattern, std::int64_t width);
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,24 @@
+// After a real run: the same simulated on other clusters (and on this machine, to say how far the
+// simulation is off), beside what was measured.
+#pragma once
+
+#include <cstdio>
+#include <vector>
+
+#include "experiments/run_report.hpp"
+#include "experiments/runner.hpp"
+
+namespace orrery {
+
+/// Simulates each finished run on the clusters of its "simulate_on" and adds "simulated_on" to its
+/// result (and to its result.json): per cluster epoch_seconds, error (against what was measured,
+/// on this-machine only), limited_by; or "not_simulated" with the reason.
+///
+/// Where this machine has no profile yet it is measured coarsely first.
+/// Errors    those of simulate(), but NotBuilt, which is told in the result
+void forecast(std::vector<FinishedRun>& runs, bool quiet);
+
+/// What forecast() found, as a table with a line per run and cluster; nothing where there is none.
+void print_forecasts(const std::vector<FinishedRun>& runs, std::FILE* to);
+
+}  // namespace orrery

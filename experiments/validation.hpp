@@ -1,0 +1,52 @@
+// What a validation says: real, simulated and modelled times of the same experiments, and how far
+// they are apart.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace orrery {
+
+/// Seconds of an epoch by what they went into; they sum to it.
+struct ClassSeconds {
+  double spmm = 0, gemm = 0, other_compute = 0;
+  double communication = 0;  ///< that no computation hides, of gradients too
+  double other = 0;          ///< hosts, hand-overs, waiting for cores
+};
+
+/// From a result.json.
+ClassSeconds class_seconds(const nlohmann::ordered_json& result);
+
+struct ValidationRow {
+  std::string file, label, backend;
+  int ranks = 1;
+  bool oversubscribed = false;       ///< more ranks than cores
+  bool used_by_calibration = false;  ///< a number of the profile was fitted to it
+  double load_before = 0;  ///< other work on the machine when the real run began: its load average
+  double real_seconds = 0, simulated_seconds = 0, model_seconds = 0;
+  ClassSeconds real, simulated;
+
+  /// Signed and relative: positive where the simulation is slower.
+  double error() const { return simulated_seconds / real_seconds - 1; }
+  std::string setting() const;
+};
+
+/// Spearman's coefficient; equal values share the mean of their ranks. Nothing for fewer than two
+/// pairs, or where all values of one side are equal.
+std::optional<double> rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
+
+/// Rows of one file that differ in their strategy alone, in order of appearance.
+std::vector<std::vector<ValidationRow>> strategy_groups(const std::vector<ValidationRow>& rows);
+
+/// validate.json: "rows"; "mean_abs_error" and "max_abs_error" of all rows and, under "by_class",
+/// of those with enough cores, of oversubscribed ones, and of those that calibration did not see;
+/// "rank_correlation" between strategies (mean over groups) and "winner": in how many groups the
+/// simulated winner is the real one. Null where there is nothing to say.
+nlohmann::ordered_json validation_json(const std::vector<ValidationRow>& rows);
+
+/// The same as tables.
+std::string validation_text(const std::vector<ValidationRow>& rows);
+
+}  // namespace orrery

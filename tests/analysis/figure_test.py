@@ -1,0 +1,349 @@
+"""orrery figure: the shipped figures are whole and quote the paper; errors and choices by hand."""
+
+import json
+import os
+import tempfile
+import unittest
+from pathlib import Path
+
+import figure_file
+import figure_rows
+import folders
+import measures
+from figure_file import FigureError
+from figure_runs import Experiments
+
+
+def reported_results():
+    """The list of reported results, beside the data sets or beside the sources."""
+    places = [Path(f).parent for f in os.environ.get("ORRERY_DATA", "").split(":") if f]
+    for place in [*places, folders.SOURCES.parent / "shared"]:
+        if (place / "papers/reported.json").exists():
+            return place / "papers/reported.json"
+    return None
+
+
+REPORTED = reported_results()
+MG_GCN = ["fig5", "fig6", "fig7", "fig8", "fig9", "fig10", "fig12", "sec5.1", "table3"]
+
+
+def shipped():
+    return [figure_file.load(name) for name in figure_file.names()]
+
+
+class ShippedFigures(unittest.TestCase):
+    def test_are_those_of_mg_gcn(self):
+        self.assertEqual(figure_file.names(), [f"mg-gcn/{name}" for name in MG_GCN])
+
+    def test_measure_with_measures_that_exist(self):
+        for figure in shipped():
+            for row in figure.told["rows"]:
+                with self.subTest(f"{figure.name}: {row['label']}"):
+                    self.assertIn(row["ours"]["measure"], measures.MEASURES)
+
+    def test_draw_rows_and_runs_that_exist(self):
+        for figure in shipped():
+            labels = {row["label"] for row in figure.told["rows"]}
+            for panel in figure.told["panels"]:
+                with self.subTest(f"{figure.name}: {panel['title']}"):
+                    self.assertLessEqual(set(panel.get("rows", [])), labels)
+                    series = panel.get("series", []) + panel.get("bars", [])
+                    of = {one["of"] for one in series} | ({panel["of"]} if "of" in panel else set())
+                    self.assertLessEqual(of, figure.told["runs"].keys())
+
+    def test_say_the_same_of_a_data_set_everywhere(self):
+        known = {}
+        for file in (folders.SOURCES / "configs/mg-gcn").glob("*/*.json"):
+            data = json.loads(file.read_text()).get("dataset", {})
+            if "statistics" in data and file.stem != "bter":
+                name = file.stem if "sec5.1" not in str(file) else "products"
+                with self.subTest(str(file)):
+                    self.assertEqual(known.setdefault(name, data["statistics"]), data["statistics"])
+        self.assertEqual(len(known), 6)
+
+    def test_have_experiments_that_resolve(self):
+        """Every combination is read and recorded, but for the largest and those on real edges."""
+        for file in sorted((folders.SOURCES / "configs/mg-gcn").glob("*/*.json")):
+            told = json.loads(file.read_text()).get("dataset", {}).get("statistics")
+            if told is None or told["vertices"] > 3e5:
+                continue
+            with self.subTest(str(file)):
+                done = folders.orrery("plan", file, "--json", "--set", "cluster.gpus=2")
+                self.assertIn(done.returncode, (0, 1), done.stderr)
+                self.assertTrue(json.loads(done.stdout.splitlines()[-1]), done.stderr)
+
+
+def quoted(reference, reported):
+    """The values of the list that fit a row's reference."""
+    for one in reported:
+        same = all(one[key] == reference[key] for key in ("artefact", "metric"))
+        if same and all(one["setting"].get(k) == v for k, v in reference["setting"].items()):
+            yield one["value"][reference["key"]] if "key" in reference else one["value"]
+
+
+@unittest.skipUnless(REPORTED, "the list of reported results is not here")
+class QuotedNumbers(unittest.TestCase):
+    def setUp(self):
+        everything = json.loads(REPORTED.read_text())
+        self.reported = [one for one in everything if one["paper"] == "mg-gcn"]
+
+    def one(self, reference):
+        values = list(quoted(reference, self.reported))
+        self.assertEqual(len(values), 1, f"{reference} fits {len(values)} entries")
+        return values[0]
+
+    def test_are_those_of_the_list(self):
+        for figure in shipped():
+            for row in figure.told["rows"]:
+                if "reported" not in row:
+                    continue
+                with self.subTest(f"{figure.name}: {row['label']}"):
+                    self.check(row)
+
+    def check(self, row):
+        reference = row["reported"]
+        if isinstance(reference, list):  # derived: the first over the second
+            first, second = map(self.one, reference)
+            self.assertAlmostEqual(row["paper"], first / second, delta=1e-4)
+        elif "says" in reference:
+            self.assertIn(reference["says"], self.one(reference))
+        elif isinstance(row["paper"], float):
+            self.assertAlmostEqual(row["paper"], self.one(reference), delta=1e-9)
+        else:
+            self.assertEqual(row["paper"], self.one(reference))
+
+    def test_cover_every_row_that_claims_the_paper(self):
+        for figure in shipped():
+            for row in figure.told["rows"]:
+                if row["paper"] is not None:
+                    self.assertIn("reported", row, f"{figure.name}: {row['label']}")
+
+
+class MachinesOfSection51(unittest.TestCase):
+    def links(self, cluster):
+        """NVLinks between GPUs, {(0, 3): 2, ...}, and the GPU of each rank."""
+        done = folders.orrery("cluster", "show", cluster, "--json")
+        told = json.loads(done.stdout.splitlines()[-1])
+        number = lambda name: int(name.removeprefix("s0/gpu"))
+        links = {
+            tuple(sorted((number(one["from"]), number(one["to"])))): one["count"]
+            for one in told["links"] if one["type"] == "nvlink2"
+        }
+        return links, [number(device["name"]) for device in told["devices"]]
+
+    def test_assumed_have_four_links_into_the_half_and_two_to_the_partner(self):
+        folder = folders.SOURCES / "configs/mg-gcn/sec5.1/clusters"
+        links, _ = self.links(folder / "dgx-1-as-assumed.json")
+
+        for gpu in range(8):
+            own = {b if a == gpu else a: n for (a, b), n in links.items() if gpu in (a, b)}
+            half = sum(n for other, n in own.items() if other // 4 == gpu // 4)
+            self.assertEqual((half, own.get((gpu + 4) % 8)), (4, 2), gpu)
+
+    def test_real_have_the_links_of_the_shipped_one(self):
+        folder = folders.SOURCES / "configs/mg-gcn/sec5.1/clusters"
+
+        self.assertEqual(self.links(folder / "dgx-1-halves.json")[0], self.links("dgx-1")[0])
+
+    def test_put_the_columns_of_the_grid_into_the_halves(self):
+        for name in ("dgx-1-halves.json", "dgx-1-as-assumed.json"):
+            _, gpus = self.links(folders.SOURCES / "configs/mg-gcn/sec5.1/clusters" / name)
+            self.assertEqual(sorted(gpus[0::2]), [0, 1, 2, 3], name)
+            self.assertEqual(sorted(gpus[1::2]), [4, 5, 6, 7], name)
+
+
+class Errors(unittest.TestCase):
+    def test_are_signed_and_relative_to_the_paper(self):
+        self.assertAlmostEqual(figure_rows.error_of(2.0, 1.5), -0.25)
+        self.assertAlmostEqual(figure_rows.error_of(2.0, 2.5), 0.25)
+
+    def test_of_a_range_count_from_its_nearer_end(self):
+        self.assertEqual(figure_rows.error_of([60, 94], 70), 0)
+        self.assertAlmostEqual(figure_rows.error_of([60, 94], 30), -0.5)
+        self.assertAlmostEqual(figure_rows.error_of([60, 90], 99), 0.1)
+
+    def test_need_two_numbers(self):
+        for paper, ours in [(None, 1.0), (1.0, None), (True, True), (True, 1.0)]:
+            self.assertIsNone(figure_rows.error_of(paper, ours))
+
+    def test_of_fitted_rows_are_not_in_the_mean(self):
+        rows = [{"role": "fitted", "error": 0.5}, {"role": "predicted", "error": -0.1},
+                {"role": "predicted", "error": 0.3}, {"role": "predicted", "error": None}]
+        self.assertAlmostEqual(figure_rows.mean_abs_error(rows), 0.2)
+
+    def test_tell_out_of_memory_from_a_time(self):
+        row = {"paper": None, "paper_says": "out of memory"}
+        self.assertTrue(figure_rows.agreement(row, None))
+        self.assertFalse(figure_rows.agreement(row, 1.0))
+
+
+class Covered(unittest.TestCase):
+    def test_counts_overlapping_intervals_once(self):
+        self.assertEqual(measures.covered([(0, 2), (1, 3), (5, 6), (5.2, 5.5)]), 4)
+        self.assertEqual(measures.covered([]), 0)
+
+
+class Fake:
+    """Experiments with a sweep made by hand: epoch seconds by (edges, gpus)."""
+
+    def __init__(self, seconds):
+        runs = []
+        for (edges, gpus), value in seconds.items():
+            run = type("Run", (), {})()
+            run.config = {"edges": edges, "gpus": gpus}
+            run.result = {"epoch_seconds": value}
+            runs.append(run)
+        self.results = {"a": runs}
+
+    pick = Experiments.pick
+
+
+class FirstAbove(unittest.TestCase):
+    def first(self, faster):
+        seconds = {(e, 1): 1.0 for e in faster} | {(e, 2): 1 / f for e, f in faster.items()}
+        spec = {"of": "a", "key": "edges", "unit_of_key": 10, "at": {"gpus": 2},
+                "base": {"gpus": 1}, "above": 2}
+        return measures.first_above(Fake(seconds), spec)
+
+    def test_is_where_it_stays_above(self):
+        self.assertEqual(self.first({10: 1.5, 20: 2.5, 40: 1.9, 80: 2.1, 160: 2.2}), 8)
+
+    def test_is_nothing_where_it_never_does(self):
+        self.assertIsNone(self.first({10: 1.0, 20: 2.0}))
+
+
+class FigureCommand(unittest.TestCase):
+    def test_lists_what_there_is(self):
+        done = folders.orrery("figure", "--list", "--json")
+
+        listed = json.loads(done.stdout)["figures"]
+        self.assertEqual([f["name"] for f in listed], [f"mg-gcn/{name}" for name in MG_GCN])
+        self.assertTrue(all(f["cost"] and "mean_abs_error" in f["reached"] for f in listed))
+
+    def test_names_the_known_ones_where_there_is_none(self):
+        done = folders.orrery("figure", "mg-gcn/fig99")
+
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertIn("mg-gcn/table3", done.stderr)
+
+    def test_wants_a_name_or_the_list(self):
+        for words in ([], ["mg-gcn/table3", "--list"]):
+            done = folders.orrery("figure", *words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn("--list", done.stderr)
+
+
+class FigureFiles(unittest.TestCase):
+    def complain(self, **changes):
+        told = {"title": "t", "source": "s", "shows": "w", "cost": "c",
+                "reached": {"mean_abs_error": None}, "runs": {"a": {"file": "a.json"}},
+                "rows": [{"label": "l", "unit": "s", "paper": 1.0,
+                          "ours": {"measure": "epoch_seconds", "of": "a"}}],
+                "panels": [], "notes": []} | changes
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "x/y").mkdir(parents=True)
+            (Path(folder) / "x/y/a.json").write_text("{}")
+            (Path(folder) / "x/y/figure.json").write_text(json.dumps(told))
+            try:
+                figure_file.load("x/y", Path(folder))
+            except FigureError as error:
+                return str(error)
+        return ""
+
+    def test_that_are_whole_are_taken(self):
+        self.assertEqual(self.complain(), "")
+
+    def test_at_fault_are_told_by_the_place(self):
+        ours = {"measure": "epoch_seconds", "of": "b"}
+        row = {"label": "l", "unit": "s", "paper": 1.0, "ours": ours}
+        self.assertIn("there is no run b", self.complain(rows=[row]))
+        self.assertIn("same label", self.complain(rows=[row | {"ours": {"measure": "fits"}}] * 2))
+        self.assertIn("rows[0].role", self.complain(rows=[row | {"role": "guessed"}]))
+        lost = {"a": {"file": "lost.json"}}
+        self.assertIn("lost.json is not there", self.complain(runs=lost))
+        self.assertIn("panels[0].kind", self.complain(panels=[{"kind": "pie"}]))
+        self.assertIn("unknown key extra", self.complain(extra=1))
+        scaled = {"a": {"file": "a.json"}, "b": {"file": "a.json", "scale_of": ["a"]}}
+        self.assertIn("no fitted run before it", self.complain(runs=scaled))
+
+
+class Cells(Experiments):
+    """Experiments whose runs take rest + factor · busy seconds, of which `hidden` at most run
+    beside the rest."""
+
+    def __init__(self, out, paper, busy=2.0, rest=1.0, hidden=0.0):
+        rows = [{"label": "one", "paper": paper, "unit": "s", "ours": {}}]
+        super().__init__(figure_file.Figure("x/y", Path(out), {"rows": rows, "runs": {}}), out, "")
+        self.busy, self.rest, self.hidden, self.starts = busy, rest, hidden, 0
+
+    def _start(self, name, settings, folder):
+        self.starts += 1
+        busy = self.busy * settings["simulation.scale"]["spmm"]
+        seconds = max(busy, self.hidden) + self.rest
+        told = folders.result(epoch_seconds=seconds, compute_by_kind={"spmm": busy})
+        folders.write_run(folder, told)
+
+
+class Fit(unittest.TestCase):
+    def fitted(self, **cells):
+        with tempfile.TemporaryDirectory() as out:
+            experiments = Cells(out, **cells)
+            fit = {"kind": "spmm", "row": "one", "at": {}}
+            return experiments._fit("a", fit, {})["spmm"], experiments.starts
+
+    def test_finds_the_factor_with_which_the_cell_takes_the_papers_time(self):
+        factor, starts = self.fitted(paper=4.0)
+
+        self.assertAlmostEqual(factor, 1.5)
+        self.assertEqual(starts, 2, "one to learn the rest, one to see that it is right")
+
+    def test_says_so_where_there_is_none(self):
+        with self.assertRaisesRegex(FigureError, "no factor on spmm"):
+            self.fitted(paper=0.5)
+
+
+SIMULATOR = Path(folders.PROGRAM).parent.parent / "sim/orrery-sim"
+
+
+@unittest.skipUnless(SIMULATOR.exists(), "this build has no simulator (SimGrid)")
+class FigureEndToEnd(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = Path(folder.name)
+
+    def figure(self, *words):
+        done = folders.orrery("figure", "mg-gcn/fig8", "--out", self.out, *words)
+        if "apt-get install" in done.stderr:
+            self.skipTest(done.stderr.strip())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_gives_rows_a_picture_and_a_table(self):
+        told = json.loads(self.figure("--json").splitlines()[-1])
+
+        self.assertEqual(told["name"], "mg-gcn/fig8")
+        for row in told["rows"]:
+            self.assertAlmostEqual(row["error"], row["ours"] / row["paper"] - 1)
+        predicted = [abs(row["error"]) for row in told["rows"] if row["role"] == "predicted"]
+        self.assertAlmostEqual(told["mean_abs_error"], sum(predicted) / len(predicted))
+        self.assertEqual(Path(told["picture"]).read_bytes()[:4], b"\x89PNG")
+        self.assertIn("<svg", Path(told["svg"]).read_text())
+        lines = Path(told["csv"]).read_text().splitlines()
+        self.assertEqual(len(lines), len(told["rows"]) + 1)
+
+    def test_overlap_makes_the_product_faster(self):
+        rows = {row["label"]: row["ours"] for row in json.loads(self.figure("--json"))["rows"]}
+
+        apart = rows["ogbn-products, 4 GPUs, no overlap"]
+        self.assertLess(rows["ogbn-products, 4 GPUs, overlap"], apart)
+
+    def test_redraws_without_running(self):
+        self.figure()
+        results = {f: f.stat().st_mtime_ns for f in self.out.glob("runs/**/result.json")}
+
+        text = self.figure("--redraw")
+
+        self.assertEqual(results, {f: f.stat().st_mtime_ns for f in results})
+        self.assertIn("mean error of what was predicted", text)
