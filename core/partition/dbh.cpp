@@ -16,9 +16,12 @@ StreamCut dbh_partition(EdgeStream& edges, int parts, std::uint64_t seed) {
         state.fetch(edge);
       },
       [&](const Edge& edge) {
-        const auto [u, v] = edge;
-        const bool first = degree(u) != degree(v) ? degree(u) < degree(v) : u < v;
-        state.assign(edge, hashed_part(first ? u : v, parts, seed));
+        // The lesser of (degree, number), without a branch: which one it is cannot be foreseen.
+        const auto key = [&](Vertex v) {
+          return std::uint64_t{degree(v)} << 32U | static_cast<std::uint32_t>(v);
+        };
+        const auto low = static_cast<Vertex>(std::min(key(edge.source), key(edge.destination)));
+        state.assign(edge, hashed_part(low, parts, seed));
       });
   return std::move(state).cut(counts.vertices(), seed);
 }
