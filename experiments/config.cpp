@@ -339,6 +339,7 @@ void set_algorithm(Experiment& e, const Json& p) {
   e.partition.hdrf.lambda = p.value("lambda", e.partition.hdrf.lambda);
   e.partition.spring.max_volume = p.value("max_volume", e.partition.spring.max_volume);
   e.partition.spring.merge_size = p.value("merge_size", e.partition.spring.merge_size);
+  e.partition.spring.persistent = p.value("merge", std::string()) == "persistent";
   if (p.value("levels", 1) == 1) return;
   const Placement placement = e.placement();
   const int parts = parts_for(e.strategy, e.ranks()), servers = placement.servers();

@@ -27,7 +27,7 @@ StreamCut spring_partition(EdgeStream& edges, int parts, const SpringOptions& op
   StreamCut cut;
   cut.before = summary(cluster_sizes(clustering));
   merge_clusters(clustering, counts.degree,
-                 n * std::min(options.merge_size, options.balance / parts));
+                 n * std::min(options.merge_size, options.balance / parts), options.persistent);
   std::vector<std::uint32_t>().swap(counts.degree);
   std::vector<Vertex>().swap(clustering.richest);
 

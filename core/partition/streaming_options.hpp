@@ -21,6 +21,7 @@ struct SpringOptions {
   double max_volume = 1.0 / 128;  ///< v_max: clusters of less volume grow and give; share of Σd
   double merge_size = 1.0 / 16;   ///< merged clusters have fewer vertices; share of n
   double balance = 1.05;          ///< β: the same as a multiple of n/k
+  bool persistent = false;  ///< clusters that cannot follow their representative try other vertices
 };
 
 struct LdgOptions {

@@ -158,9 +158,9 @@ TEST(Refusal, OfPartitionKeysThatTheMethodHasNoUseFor) {
 }
 
 TEST(Config, PartitionKeysReachTheAlgorithms) {
-  const auto spring = parse_experiments(
-      kMinimal, "test",
-      {"partition.method=spring", "partition.max_volume=0.25", "partition.merge_size=0.5"});
+  const auto spring = parse_experiments(kMinimal, "test",
+                                        {"partition.method=spring", "partition.max_volume=0.25",
+                                         "partition.merge_size=0.5", "partition.merge=persistent"});
   const auto metis = parse_experiments(
       kMinimal, "test",
       {"partition.method=metis", "partition.levels=2", "partition.objective=volume",
@@ -168,9 +168,11 @@ TEST(Config, PartitionKeysReachTheAlgorithms) {
 
   EXPECT_EQ(spring.front().partition.spring.max_volume, 0.25);
   EXPECT_EQ(spring.front().partition.spring.merge_size, 0.5);
+  EXPECT_TRUE(spring.front().partition.spring.persistent);
   EXPECT_EQ(metis.front().partition.servers, 2);
   EXPECT_TRUE(metis.front().partition.volume);
   const auto defaults = parse_experiments(kMinimal, "test", {"partition.method=spring"});
+  EXPECT_FALSE(defaults.front().partition.spring.persistent);
   EXPECT_EQ(defaults.front().partition.spring.max_volume, SpringOptions{}.max_volume);
   EXPECT_EQ(defaults.front().partition.spring.merge_size, SpringOptions{}.merge_size);
   EXPECT_EQ(

@@ -47,29 +47,33 @@ class SpringByTheBook {
       c = c->second.empty() ? clusters.erase(c) : std::next(c);
   }
 
-  void merge(double most) {
-    std::map<int, Vertex> representative;
-    for (const auto& [c, vertices] : clusters) {
-      Vertex best = *vertices.begin();
-      for (const Vertex v : vertices)
-        if (degree[richest[v]] > degree[richest[best]]) best = v;
-      representative[c] = best;
-    }
+  /// Where the vertices of a cluster would go, the richest first.
+  std::vector<int> targets(int c) {
+    std::vector<std::pair<int, Vertex>> order;
+    for (const Vertex v : clusters[c]) order.emplace_back(-degree[richest[v]], v);
+    std::sort(order.begin(), order.end());
+    std::vector<int> found;
+    for (const auto& [negative, v] : order) found.push_back(cluster_of(clusters, richest[v]));
+    return found;
+  }
+
+  void merge(double most, bool persistent) {
     std::set<std::pair<std::size_t, int>> waiting;
     for (const auto& [c, vertices] : clusters) waiting.insert({vertices.size(), c});
     while (!waiting.empty()) {
       const int c = waiting.begin()->second;
       waiting.erase(waiting.begin());
-      const int target = cluster_of(clusters, richest[representative[c]]);
-      if (target == c) continue;
-      const std::size_t together = clusters[c].size() + clusters[target].size();
-      if (static_cast<double>(together) >= most) continue;
-      waiting.erase({clusters[target].size(), target});
-      clusters[target].insert(clusters[c].begin(), clusters[c].end());
-      clusters.erase(c);
-      if (degree[richest[representative[c]]] > degree[richest[representative[target]]])
-        representative[target] = representative[c];
-      waiting.insert({together, target});
+      for (const int target : targets(c)) {
+        const std::size_t together = clusters[c].size() + clusters[target].size();
+        if (target != c && static_cast<double>(together) < most) {
+          waiting.erase({clusters[target].size(), target});
+          clusters[target].insert(clusters[c].begin(), clusters[c].end());
+          clusters.erase(c);
+          waiting.insert({together, target});
+          break;
+        }
+        if (!persistent) break;  // the representative alone
+      }
     }
   }
 
@@ -121,9 +125,15 @@ TEST(ByTheBook, SpringClustersAndMergesAsThePaperSays) {
         for (const auto& [v, w] : book.richest)
           ASSERT_EQ(found.richest[static_cast<std::size_t>(v)], w);
 
-        book.merge(most * static_cast<double>(graph.vertices));
-        merge_clusters(found, counts.degree, most * static_cast<double>(graph.vertices));
-        expect_clusters(found, book.clusters);
+        Clustering merged = found;
+        SpringByTheBook persistent = book;
+        const double limit = most * static_cast<double>(graph.vertices);
+        book.merge(limit, false);
+        merge_clusters(merged, counts.degree, limit);
+        expect_clusters(merged, book.clusters);
+        persistent.merge(limit, true);
+        merge_clusters(found, counts.degree, limit, true);
+        expect_clusters(found, persistent.clusters);
       }
 }
 
