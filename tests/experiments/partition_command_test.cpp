@@ -92,8 +92,9 @@ TEST_F(PartitionCommand, CompareHasARowForEveryMethodAndAPicture) {
   const Outcome run =
       orrery(path("edges.txt") + " --compare all --parts 4 --json --svg " + path("compared.svg"));
   ASSERT_EQ(run.exit_code, 0) << run.text;
+  const Json json = run.last_line();
   std::vector<std::string> methods;
-  for (const Json& row : run.last_line()["rows"]) methods.push_back(row["method"]);
+  for (const Json& row : json["rows"]) methods.push_back(row["method"]);
   std::ifstream in(folder_ / "compared.svg");
   const std::string svg(std::istreambuf_iterator<char>(in), {});
 
