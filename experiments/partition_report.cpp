@@ -77,7 +77,7 @@ std::string describe(const CutReport& r) {
   const CutMetrics& m = r.metrics;
   std::string text = fmt::format(
       "  replication factor  {:.3f}   vertices held with complete neighbourhoods / vertices\n"
-      "  edge cut            {:.1f} %  of the directed edges lead to another part\n"
+      "  edge cut            {:.1f} %  of the edges lead to another part\n"
       "  halo rows           {} at most, {} in all parts: distinct neighbours with another owner\n"
       "  balance             {:.3f}   largest part / mean part, in vertices\n"
       "  balance of edges    {:.3f}   the same in edges at its vertices\n",
