@@ -333,6 +333,27 @@ void place(Experiment& e, Json& c, const fs::path& folder, ClusterCache& cluster
     e.device_bytes = bytes_at(c, "device_bytes", "cluster.device_bytes");
 }
 
+/// The keys of single partitioning algorithms.
+void set_algorithm(Experiment& e, const Json& p) {
+  e.partition.volume = p.value("objective", std::string("cut")) == "volume";
+  e.partition.hdrf.lambda = p.value("lambda", e.partition.hdrf.lambda);
+  e.partition.spring.max_volume = p.value("max_volume", e.partition.spring.max_volume);
+  e.partition.spring.merge_size = p.value("merge_size", e.partition.spring.merge_size);
+  e.partition.spring.persistent = p.value("merge", std::string()) == "persistent";
+  if (p.value("levels", 1) == 1) return;
+  const Placement placement = e.placement();
+  const int parts = parts_for(e.strategy, e.ranks()), servers = placement.servers();
+  bool in_blocks = parts == e.ranks() && parts % servers == 0;
+  for (int r = 0; in_blocks && r < parts; ++r)
+    in_blocks = placement.server_of(r) == r / (parts / servers);
+  if (servers == 1 || !in_blocks)
+    throw ConfigError("partition.levels",
+                      fmt::format("2 needs a part for every rank and several servers of equally "
+                                  "many consecutive ranks, found {} parts, {} ranks, {} servers",
+                                  parts, e.ranks(), servers));
+  e.partition.servers = servers;
+}
+
 SimulationConfig simulation_config(const Json& s, const Experiment& e) {
   SimulationConfig config;
   config.epochs = s["epochs"];
@@ -397,8 +418,8 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
       e.strategy.permute ? "random" : root["partition"]["method"].get<std::string>();
   e.partition.file = root["partition"].value("file", std::string());
   e.partition.seed = e.seed;
-
   place(e, root["cluster"], folder, clusters);
+  set_algorithm(e, root["partition"]);
   e.simulation = simulation_config(root["simulation"], e);
   e.backend = root["backend"];
   e.simulate_on = root["simulate_on"].get<std::vector<std::string>>();

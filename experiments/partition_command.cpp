@@ -1,16 +1,17 @@
 #include <fmt/core.h>
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "core/base/error.hpp"
-#include "core/base/units.hpp"
+#include "core/partition/edge_file.hpp"
 #include "core/partition/parts_folder.hpp"
 #include "experiments/commands.hpp"
 #include "experiments/config.hpp"
+#include "experiments/partition_report.hpp"
 
 namespace orrery {
 namespace {
@@ -18,10 +19,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  std::string source, method, out;
+  std::string source, method, compare, out, owners, svg;
   std::vector<std::string> overrides;
   int parts = 0;
-  bool json = false, force = false;
+  bool json = false, force = false, stream = false;
 };
 
 /// An experiment file, or a data set by path or name.
@@ -46,51 +47,133 @@ Experiment experiment_of(const Options& options) {
   return parse_experiments(text.dump(), options.source, overrides).front();
 }
 
-std::int64_t peak_resident_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return std::int64_t{usage.ru_maxrss} * 1024;
+/// What is cut, and how: a graph in memory, or the edges of a file.
+struct Source {
+  std::string name;
+  std::optional<Dataset> data;
+  std::unique_ptr<EdgeStream> file;
+
+  Source(const Options& options, const Experiment& experiment) {
+    if (options.stream || is_edge_file(options.source)) {
+      name = options.source;
+      file = open_edge_file(options.source);
+    } else {
+      data = load_dataset(experiment.dataset);
+      name = data->name;
+    }
+  }
+  StreamCut cut(int parts, const PartitionOptions& how) const {
+    return file ? cut_stream(*file, parts, how) : cut_graph(*data->graph, parts, how);
+  }
+  CutMetrics measure(const StreamCut& cut) const {
+    if (file) return measure_cut(*file, cut.partition, cut.replicas);
+    CsrEdges rows(*data->graph);
+    return measure_cut(rows, cut.partition, cut.replicas, Neighbours::of_row);
+  }
+  /// Entries of the graph or edges of the file, without self-loops where the file must be counted.
+  std::int64_t edges() const { return file ? count_edges(*file).edges : data->edges(); }
+};
+
+struct Measured {
+  CutReport report;
+  Partition partition;
+};
+
+Measured cut_and_measure(const Source& source, std::int64_t edges, int parts,
+                         const PartitionOptions& how) {
+  reset_peak();
+  const auto begin = std::chrono::steady_clock::now();
+  StreamCut cut = source.cut(parts, how);
+  CutReport report;
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  report.peak_resident_bytes = peak_resident_bytes();
+  report.method = how.method;
+  report.parts = parts;
+  report.metrics = source.measure(cut);
+  report.edges_per_second = static_cast<double>(edges) / report.seconds;
+  report.before = cut.before;
+  report.after = cut.after;
+  if (source.data) report.training_balance = training_balance(cut.partition, source.data->split);
+  return {std::move(report), std::move(cut.partition)};
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  std::ofstream out(path);
+  out << text;
+  out.close();
+  if (!out) throw DataError(path, "", "cannot be written");
+}
+
+void write_owners(const std::string& path, const Partition& partition) {
+  std::string text;
+  for (const auto owner : partition.owner) text += fmt::format("{}\n", owner);
+  write_text(path, text);
+}
+
+int compare_all(const Options& options, const Source& source, int parts, PartitionOptions how) {
+  std::vector<CutReport> reports;
+  Json rows = Json::array();
+  const std::int64_t edges = source.edges();
+  for (const std::string& method : compared_methods()) {
+    if (source.file && !takes_edge_stream(method)) continue;
+    how.method = method;
+    try {
+      reports.push_back(cut_and_measure(source, edges, parts, how).report);
+      rows.push_back(to_json(reports.back()));
+    } catch (const NotBuilt& error) {
+      fmt::print(stderr, "{}\n", error.what());
+    }
+  }
+  const std::string title = fmt::format("{} in {} parts", source.name, parts);
+  if (!options.svg.empty()) write_text(options.svg, comparison_svg(title, reports));
+  if (options.json)
+    fmt::print("{}\n", Json{{"name", source.name}, {"parts", parts}, {"rows", rows}}.dump());
+  else
+    fmt::print("{}\n{}", title, comparison_table(reports));
+  return 0;
+}
+
+void require_sensible(const Options& options, bool streams) {
+  const bool comparing = !options.compare.empty();
+  if (comparing && !options.method.empty())
+    throw ConfigError("--compare", "and --method exclude each other");
+  if (comparing && !(options.out + options.owners).empty())
+    throw ConfigError("--compare",
+                      "cuts many times and writes no parts: leave --out, --owners out");
+  if (!comparing && !options.svg.empty())
+    throw ConfigError("--svg", "draws a comparison: give --compare all");
+  if (streams && !options.out.empty())
+    throw ConfigError("--out", "needs a data set, found a file of edges alone: use --owners FILE");
 }
 
 int run_partition(const Options& options) {
+  const bool streams = options.stream || is_edge_file(options.source);
+  require_sensible(options, streams);
   const Experiment experiment = experiment_of(options);
   const int parts =
       options.parts > 0 ? options.parts : parts_for(experiment.strategy, experiment.ranks());
-  const Dataset data = load_dataset(experiment.dataset);
-  const auto begin = std::chrono::steady_clock::now();
-  const Partition partition = partition_graph(*data.graph, parts, experiment.partition);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (!options.out.empty())
-    write_parts(data, partition, experiment.partition.method, options.out, options.force);
+  if (parts % experiment.partition.servers != 0)
+    throw ConfigError("partition.levels", fmt::format("2 needs parts that {} servers share evenly, "
+                                                      "found {}",
+                                                      experiment.partition.servers, parts));
+  const Source source(options, experiment);
+  if (!options.compare.empty()) return compare_all(options, source, parts, experiment.partition);
 
-  const double replication = replication_factor(*data.graph, partition);
-  const double cut = edge_cut(*data.graph, partition), even = balance(partition);
-  const double rate = static_cast<double>(data.edges()) / seconds;
+  const std::int64_t edges = source.edges();
+  const auto [report, partition] = cut_and_measure(source, edges, parts, experiment.partition);
+  if (!options.out.empty())
+    write_parts(*source.data, partition, report.method, options.out, options.force);
+  if (!options.owners.empty()) write_owners(options.owners, partition);
   if (options.json) {
-    const Json result{{"method", experiment.partition.method},
-                      {"parts", parts},
-                      {"replication_factor", replication},
-                      {"edge_cut", cut},
-                      {"balance", even},
-                      {"seconds", seconds},
-                      {"edges_per_second", rate},
-                      {"peak_rss_bytes", peak_resident_bytes()},
-                      {"clusters_before", nullptr},
-                      {"clusters_after", nullptr},
-                      {"out_dir", options.out.empty() ? Json(nullptr) : Json(options.out)}};
+    Json result = to_json(report);
+    result["out_dir"] = options.out.empty() ? Json(nullptr) : Json(options.out);
     fmt::print("{}\n", result.dump());
     return 0;
   }
-  fmt::print("{}: {} vertices, {} edges in {} parts by {}\n", data.name, data.vertices(),
-             data.edges(), parts, experiment.partition.method);
-  fmt::print(
-      "  replication factor  {:.3f}   vertices held with complete neighbourhoods / vertices\n",
-      replication);
-  fmt::print("  edge cut            {:.1f} %  of the directed edges lead to another part\n",
-             100 * cut);
-  fmt::print("  balance             {:.3f}   largest part / mean part, in vertices\n", even);
-  fmt::print("  time                {}   {} edges/s\n", human_seconds(seconds), human_count(rate));
+  fmt::print("{}: {} vertices, {} edges in {} parts by {}\n", source.name, partition.owner.size(),
+             edges, parts, report.method);
+  fmt::print("{}", describe(report));
+  if (!options.owners.empty()) fmt::print("owners: {}\n", options.owners);
   if (!options.out.empty())
     fmt::print("parts: {}\nTry next: a run with \"dataset\": {{\"parts\": \"{}\"}} and {} ranks\n",
                options.out, options.out, parts);
@@ -103,17 +186,31 @@ void add_partition_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "partition", "cut a graph into parts, print how good the cut is, write the parts");
-  command->add_option("GRAPH", options->source, "experiment file, or data set by path or name")
+  command
+      ->add_option("GRAPH", options->source,
+                   "experiment file, data set by path or name, or a file of edges: .bin or .edges "
+                   "(int32 pairs) and .npy (int32 [2, E]) are streamed, not loaded")
       ->required();
-  command->add_option("--method", options->method, "block, random, metis or file");
+  command->add_option(
+      "--method", options->method,
+      "block, degree_block, random, metis, file, hash, ldg, fennel, dbh, powergraph, "
+      "hdrf, 2ps-l or spring");
+  command->add_option("--compare", options->compare, "all: every method, best first")
+      ->check(CLI::IsMember({"all"}));
+  command->add_flag("--stream", options->stream,
+                    "GRAPH is a text of edges (two vertex numbers from 0 per line): stream it");
   command->add_option("--parts", options->parts, "how many (default: those of the experiment)")
       ->check(CLI::Range(1, 65536));
   command->add_option("--out", options->out, "folder to write the parts into, one folder each");
+  command->add_option("--owners", options->owners, "file to write the owners into, one per line");
+  command->add_option("--svg", options->svg, "with --compare: also draw it into this file");
   command->add_option("--set", options->overrides, "override a key: key.path=value")
       ->allow_extra_args(false);
   command->add_flag("--force", options->force, "replace --out if it holds parts");
   command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
-  command->footer("Example: orrery partition cora --method metis --parts 4 --out parts/cora-4");
+  command->footer(
+      "Example: orrery partition cora --method metis --parts 4 --out parts/cora-4\n"
+      "         orrery partition cora --compare all --parts 8");
   command->callback([options, &exit_code] { exit_code = run_partition(*options); });
 }
 

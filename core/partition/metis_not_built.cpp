@@ -3,7 +3,7 @@
 
 namespace orrery {
 
-Partition metis_partition(const Csr&, int, std::uint64_t) {
+Partition metis_partition(const Csr&, int, const PartitionOptions&) {
   throw NotBuilt(
       "partition.method: \"metis\" is not in this build; install libmetis-dev and build again, or "
       "use block or random");

@@ -1,6 +1,7 @@
 #include "core/partition/partition.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <fstream>
@@ -8,6 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/rng.hpp"
+#include "core/partition/cut.hpp"
 #include "core/partition/metis.hpp"
 
 namespace orrery {
@@ -21,6 +23,19 @@ std::int32_t run_of(std::int64_t i, std::int64_t n, int parts) {
 Partition block_partition(std::int64_t n, int parts) {
   Partition p{parts, std::vector<std::int32_t>(static_cast<std::size_t>(n))};
   for (std::int64_t v = 0; v < n; ++v) p.owner[static_cast<std::size_t>(v)] = run_of(v, n, parts);
+  return p;
+}
+
+/// Runs of vertex numbers; a part ends where its share of the work is reached.
+Partition degree_block_partition(const Csr& graph, int parts) {
+  Partition p{parts, std::vector<std::int32_t>(static_cast<std::size_t>(graph.rows))};
+  const double all = static_cast<double>(graph.rows + graph.nnz());
+  for (std::int64_t v = 0; v < graph.rows; ++v) {
+    // The work before the middle of v decides, so that no part has more than its share and one v.
+    const double before = static_cast<double>(v + graph.offsets[static_cast<std::size_t>(v)]) +
+                          static_cast<double>(1 + graph.degree(v)) / 2;
+    p.owner[static_cast<std::size_t>(v)] = static_cast<std::int32_t>(before / all * parts);
+  }
   return p;
 }
 
@@ -73,11 +88,14 @@ Partition partition_graph(const Csr& graph, int parts, const PartitionOptions& o
   ORRERY_ASSERT(parts >= 1);
   if (options.method == "block") return block_partition(graph.rows, parts);
   if (options.method == "random") return random_partition(graph.rows, parts, options.seed);
-  if (options.method == "metis") return metis_partition(graph, parts, options.seed);
+  if (options.method == "degree_block") return degree_block_partition(graph, parts);
+  if (options.method == "metis") return metis_partition(graph, parts, options);
   if (options.method == "file") return read_partition(options.file, graph.rows, parts);
-  throw ConfigError("partition.method", fmt::format("found \"{}\", allowed: block, random, metis, "
-                                                    "file",
-                                                    options.method));
+  if (takes_edge_stream(options.method) || takes_vertex_stream(options.method))
+    return cut_graph(graph, parts, options).partition;
+  throw ConfigError("partition.method",
+                    fmt::format("found \"{}\", allowed: {}, file", options.method,
+                                fmt::join(compared_methods(), ", ")));
 }
 
 double edge_cut(const Csr& graph, const Partition& partition) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/graph/csr.hpp"
+#include "core/partition/streaming_options.hpp"
 
 namespace orrery {
 
@@ -20,15 +21,24 @@ struct Partition {
 
 /// What an experiment file says under "partition".
 struct PartitionOptions {
-  std::string method =
-      "block";  ///< block | random | metis | a file of one owner per line (method "file")
-  std::string file;
+  std::string method = "block";  ///< see partition_graph
+  std::string file;              ///< one owner per line (method "file")
   std::uint64_t seed = 0;
+  bool volume = false;  ///< metis: least communication volume instead of least cut
+  int servers = 1;      ///< metis: first into so many parts, then each of them into parts/servers
+  PowergraphOptions powergraph{};
+  HdrfOptions hdrf{};
+  TwoPsLOptions two_ps_l{};
+  SpringOptions spring{};
+  LdgOptions ldg{};
+  FennelOptions fennel{};
 };
 
-/// Cuts a graph into parts. block: equal runs of vertex numbers; random: a random permutation cut
-/// into equal runs; metis: k-way minimum cut, vertices weighted 1 + degree so that work is
-/// balanced, on the symmetrised graph.
+/// Cuts a graph into parts. block: equal runs of vertex numbers; degree_block: runs of equal work,
+/// 1 + in-degree per vertex; random: a random permutation cut into equal runs; metis: k-way minimum
+/// cut, vertices weighted 1 + degree so that work is balanced, on the symmetrised graph; file; and
+/// the streaming methods hash, ldg, fennel, dbh, powergraph, hdrf, 2ps-l, spring (streaming.hpp),
+/// of which cut_graph says more.
 ///
 /// Errors    ConfigError (unknown method, names the known ones) · NotBuilt (metis without libmetis)
 /// · DataError (file)

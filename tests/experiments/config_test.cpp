@@ -146,6 +146,40 @@ TEST(Refusal, OfCombinations) {
             "strategy.permute: replaces the partition, so partition.method must stay \"block\"");
 }
 
+TEST(Refusal, OfPartitionKeysThatTheMethodHasNoUseFor) {
+  EXPECT_EQ(refusal(kMinimal, {"partition.lambda=2"}),
+            "partition.lambda: only goes with \"method\": hdrf");
+  EXPECT_EQ(refusal(kMinimal, {"partition.method=ldg", "partition.objective=volume"}),
+            "partition.objective: only goes with \"method\": metis");
+  EXPECT_EQ(refusal(kMinimal, {"partition.method=metis", "partition.levels=2",
+                               "cluster={\"servers\": 1, \"ranks_per_server\": 4}"}),
+            "partition.levels: 2 needs a part for every rank and several servers of equally many "
+            "consecutive ranks, found 4 parts, 4 ranks, 1 servers");
+}
+
+TEST(Config, PartitionKeysReachTheAlgorithms) {
+  const auto spring = parse_experiments(kMinimal, "test",
+                                        {"partition.method=spring", "partition.max_volume=0.25",
+                                         "partition.merge_size=0.5", "partition.merge=persistent"});
+  const auto metis = parse_experiments(
+      kMinimal, "test",
+      {"partition.method=metis", "partition.levels=2", "partition.objective=volume",
+       "cluster={\"servers\": 2, \"ranks_per_server\": 3}"});
+
+  EXPECT_EQ(spring.front().partition.spring.max_volume, 0.25);
+  EXPECT_EQ(spring.front().partition.spring.merge_size, 0.5);
+  EXPECT_TRUE(spring.front().partition.spring.persistent);
+  EXPECT_EQ(metis.front().partition.servers, 2);
+  EXPECT_TRUE(metis.front().partition.volume);
+  const auto defaults = parse_experiments(kMinimal, "test", {"partition.method=spring"});
+  EXPECT_FALSE(defaults.front().partition.spring.persistent);
+  EXPECT_EQ(defaults.front().partition.spring.max_volume, SpringOptions{}.max_volume);
+  EXPECT_EQ(defaults.front().partition.spring.merge_size, SpringOptions{}.merge_size);
+  EXPECT_EQ(
+      parse_experiments(kMinimal, "test", {"partition.method=hdrf"}).front().partition.hdrf.lambda,
+      HdrfOptions{}.lambda);
+}
+
 TEST(Refusal, OfWhatWouldBeUndoneOrMisread) {
   EXPECT_EQ(refusal(kMinimal, {R"(sweep={"model": [{"type": "gcn"}]})", "model.hidden=4"}),
             "--set: model.hidden would be undone by the sweep over model; set sweep.model or model "

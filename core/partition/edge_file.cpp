@@ -1,0 +1,172 @@
+#include "core/partition/edge_file.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "core/base/error.hpp"
+#include "core/partition/edge_text.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+
+static_assert(sizeof(Edge) == 8 && std::endian::native == std::endian::little,
+              "binary edge files are read as they are");
+
+struct Closer {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, Closer>;
+
+File opened(const fs::path& path, const char* mode) {
+  File file(fs::is_directory(path) ? nullptr : std::fopen(path.c_str(), mode));
+  if (!file)
+    throw DataError(path.string(), "",
+                    fmt::format("cannot be opened: {}",
+                                fs::is_directory(path) ? "is a folder" : std::strerror(errno)));
+  std::setvbuf(file.get(), nullptr, _IONBF, 0);  // blocks are large already
+  return file;
+}
+
+/// Reads `bytes` at `offset`, or fewer at the end of the file.
+std::size_t read_at(std::FILE* file, const std::string& path, std::int64_t offset, void* out,
+                    std::size_t bytes) {
+  if (std::fseek(file, static_cast<long>(offset), SEEK_SET) != 0)
+    throw DataError(path, fmt::format("byte {}", offset), "cannot be reached");
+  const std::size_t got = std::fread(out, 1, bytes, file);
+  if (got < bytes && std::ferror(file) != 0)
+    throw DataError(path, fmt::format("byte {}", offset),
+                    fmt::format("cannot be read: {}", std::strerror(errno)));
+  return got;
+}
+
+void require_vertices(std::span<const Edge> edges, const std::string& path, std::int64_t first) {
+  std::uint32_t largest = 0;  // negative numbers and 2^31 - 1 are above all vertices
+  for (const auto& [u, v] : edges)
+    largest = std::max({largest, static_cast<std::uint32_t>(u), static_cast<std::uint32_t>(v)});
+  if (largest < static_cast<std::uint32_t>(kMaxVertices)) return;
+  const auto bad = [](Vertex v) { return v < 0 || v >= kMaxVertices; };
+  for (std::size_t i = 0; i < edges.size(); ++i)
+    if (bad(edges[i].source) || bad(edges[i].destination))
+      throw DataError(path, fmt::format("edge {}", first + static_cast<std::int64_t>(i)),
+                      fmt::format("expected vertex numbers from 0 to {}, found {} and {}",
+                                  kMaxVertices - 1, static_cast<std::uint32_t>(edges[i].source),
+                                  static_cast<std::uint32_t>(edges[i].destination)));
+}
+
+class BinaryEdges final : public EdgeStream {
+ public:
+  explicit BinaryEdges(const fs::path& path)
+      : path_(path.string()), file_(opened(path, "rb")), block_(kStreamBlock) {
+    const auto bytes = static_cast<std::int64_t>(fs::file_size(path));
+    if (bytes % 8 != 0)
+      throw DataError(path_, fmt::format("byte {}", bytes / 8 * 8),
+                      fmt::format("expected pairs of int32 (8 bytes each), found {} bytes more: "
+                                  "the file is cut short or of another format",
+                                  bytes % 8));
+    edges_ = bytes / 8;
+  }
+  void rewind() override { next_ = 0; }
+  std::span<const Edge> next() override {
+    const auto count = static_cast<std::size_t>(
+        std::min<std::int64_t>(edges_ - next_, static_cast<std::int64_t>(kStreamBlock)));
+    if (count == 0) return {};
+    if (read_at(file_.get(), path_, 8 * next_, block_.data(), 8 * count) != 8 * count)
+      throw DataError(path_, fmt::format("edge {}", next_), "is gone: the file became shorter");
+    const std::span<const Edge> edges(block_.data(), count);
+    require_vertices(edges, path_, next_);
+    next_ += static_cast<std::int64_t>(count);
+    return edges;
+  }
+
+ private:
+  std::string path_;
+  File file_;
+  std::int64_t edges_ = 0, next_ = 0;
+  std::vector<Edge> block_;
+};
+
+/// Sources and destinations stand in two rows; both are read at the same pace.
+class NpyEdges final : public EdgeStream {
+ public:
+  explicit NpyEdges(const fs::path& path)
+      : path_(path.string()),
+        file_(opened(path, "rb")),
+        ends_(2 * kStreamBlock),
+        block_(kStreamBlock) {
+    std::array<unsigned char, 10> head{};
+    std::string header;
+    if (read_at(file_.get(), path_, 0, head.data(), head.size()) == head.size() &&
+        std::memcmp(head.data(), "\x93NUMPY\x01", 7) == 0) {
+      header.resize(head[8] + 256U * head[9]);
+      header.resize(read_at(file_.get(), path_, 10, header.data(), header.size()));
+    }
+    const auto bytes = static_cast<std::int64_t>(fs::file_size(path));
+    data_ = 10 + static_cast<std::int64_t>(header.size());
+    edges_ = (bytes - data_) / 8;
+    const bool fits = header.find("'<i4'") != std::string::npos &&
+                      header.find("'fortran_order': False") != std::string::npos &&
+                      header.find(fmt::format("(2, {})", edges_)) != std::string::npos;
+    if (!fits || data_ + 8 * edges_ != bytes)
+      throw DataError(path_, "",
+                      "expected a NumPy array int32 [2, edges] in C order, complete; the file is "
+                      "cut short or of another type or shape");
+  }
+  void rewind() override { next_ = 0; }
+  std::span<const Edge> next() override {
+    const auto count = static_cast<std::size_t>(
+        std::min<std::int64_t>(edges_ - next_, static_cast<std::int64_t>(kStreamBlock)));
+    if (count == 0) return {};
+    for (std::int64_t end = 0; end < 2; ++end)
+      if (read_at(file_.get(), path_, data_ + 4 * (end * edges_ + next_),
+                  ends_.data() + static_cast<std::size_t>(end) * kStreamBlock,
+                  4 * count) != 4 * count)
+        throw DataError(path_, fmt::format("edge {}", next_), "is gone: the file became shorter");
+    for (std::size_t i = 0; i < count; ++i) block_[i] = {ends_[i], ends_[kStreamBlock + i]};
+    const std::span<const Edge> edges(block_.data(), count);
+    require_vertices(edges, path_, next_);
+    next_ += static_cast<std::int64_t>(count);
+    return edges;
+  }
+
+ private:
+  std::string path_;
+  File file_;
+  std::int64_t data_ = 0, edges_ = 0, next_ = 0;
+  std::vector<Vertex> ends_;
+  std::vector<Edge> block_;
+};
+
+bool is_binary(const fs::path& file) {
+  return file.extension() == ".bin" || file.extension() == ".edges";
+}
+
+}  // namespace
+
+bool is_edge_file(const fs::path& file) { return is_binary(file) || file.extension() == ".npy"; }
+
+std::unique_ptr<EdgeStream> open_edge_file(const fs::path& file) {
+  if (is_binary(file)) return std::make_unique<BinaryEdges>(file);
+  if (file.extension() == ".npy") return std::make_unique<NpyEdges>(file);
+  return open_edge_text(file);
+}
+
+void write_edge_file(EdgeStream& stream, const fs::path& path) {
+  File file = opened(path, "wb");
+  bool good = true;
+  stream.rewind();
+  for (auto block = stream.next(); good && !block.empty(); block = stream.next())
+    good = std::fwrite(block.data(), sizeof(Edge), block.size(), file.get()) == block.size();
+  if (std::fclose(file.release()) != 0 || !good)
+    throw DataError(path.string(), "", fmt::format("cannot be written: {}", std::strerror(errno)));
+}
+
+}  // namespace orrery

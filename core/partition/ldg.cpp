@@ -1,0 +1,12 @@
+#include "core/partition/greedy_vertices.hpp"
+
+namespace orrery {
+
+StreamCut ldg_partition(VertexStream& vertices, int parts, const LdgOptions& options) {
+  const double most = options.balance * static_cast<double>(vertices.vertices()) / parts;
+  return place_vertices(vertices, parts, most, [&](double neighbours, double size) {
+    return neighbours * (1 - size / most);
+  });
+}
+
+}  // namespace orrery

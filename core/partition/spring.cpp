@@ -1,0 +1,43 @@
+#include <algorithm>
+#include <cmath>
+
+#include "core/partition/schedule.hpp"
+#include "core/partition/spring_merge.hpp"
+#include "core/partition/streaming.hpp"
+
+namespace orrery {
+namespace {
+
+ClusterSizes summary(const std::vector<std::int32_t>& sizes) {
+  ClusterSizes s{static_cast<std::int64_t>(sizes.size()), 0, 0};
+  if (sizes.empty()) return s;
+  double square = 0;
+  for (const double size : sizes) s.mean += size / static_cast<double>(s.count);
+  for (const double size : sizes) square += (size - s.mean) * (size - s.mean);
+  s.deviation = std::sqrt(square / static_cast<double>(s.count));
+  return s;
+}
+
+}  // namespace
+
+StreamCut spring_partition(EdgeStream& edges, int parts, const SpringOptions& options) {
+  StreamCounts counts = count_edges(edges);
+  const auto n = static_cast<double>(counts.vertices());
+  Clustering clustering = cluster_stream(edges, counts.degree, options.max_volume);
+  StreamCut cut;
+  cut.before = summary(cluster_sizes(clustering));
+  merge_clusters(clustering, counts.degree,
+                 n * std::min(options.merge_size, options.balance / parts), options.persistent);
+  std::vector<std::uint32_t>().swap(counts.degree);
+  std::vector<Vertex>().swap(clustering.richest);
+
+  const std::vector<std::int32_t> sizes = cluster_sizes(clustering);
+  cut.after = summary(sizes);
+  LeastLoaded loads(parts);
+  const std::vector<std::int32_t> part = schedule(std::span<const std::int32_t>(sizes), loads);
+  cut.partition = {parts, std::move(clustering.cluster)};
+  for (auto& c : cut.partition.owner) c = c < 0 ? loads.take(1) : part[static_cast<std::size_t>(c)];
+  return cut;
+}
+
+}  // namespace orrery

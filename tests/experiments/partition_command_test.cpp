@@ -1,0 +1,124 @@
+// `orrery partition` as it is started by people and scripts.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/partition/cut.hpp"
+#include "core/partition/edge_file.hpp"
+#include "core/partition/metrics.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class PartitionCommand : public ::testing::Test {
+ protected:
+  struct Outcome {
+    int exit_code;
+    std::string text;
+    Json last_line() const {
+      std::istringstream lines(text);
+      std::string line, last;
+      while (std::getline(lines, line)) last = line;
+      return Json::parse(last);
+    }
+  };
+
+  void SetUp() override {
+    folder_ = fs::path(::testing::TempDir()) / "orrery_partition_command";
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    std::ofstream text(folder_ / "edges.txt");
+    for (Vertex v = 0; v < 400; ++v)  // ten rings of forty, joined by a few edges
+      text << v << " " << (v % 40 == 39 ? v - 39 : v + 1) << "\n"
+           << v << " " << (v * 7 + 3) / 40 * 40 % 400 << "\n";
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  static Outcome orrery(const std::string& arguments) {
+    FILE* pipe = popen((ORRERY_BINARY " partition " + arguments + " 2>&1").c_str(), "r");
+    std::string text;
+    for (char c; fread(&c, 1, 1, pipe) == 1;) text += c;
+    return {WEXITSTATUS(pclose(pipe)), text};
+  }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  fs::path folder_;
+};
+
+TEST_F(PartitionCommand, StreamsAnEdgeFileAndWritesTheOwners) {
+  const auto text = open_edge_file(folder_ / "edges.txt");
+  write_edge_file(*text, folder_ / "edges.bin");
+  const Outcome run = orrery(path("edges.bin") + " --method spring --parts 3 --json --owners " +
+                             path("owners.txt"));
+  ASSERT_EQ(run.exit_code, 0) << run.text;
+  const Json json = run.last_line();
+  const auto file = open_edge_file(folder_ / "edges.bin");
+  const StreamCut cut = spring_partition(*file, 3);
+  const CutMetrics metrics = measure_cut(*file, cut.partition, {});
+
+  EXPECT_EQ(json["method"], "spring");
+  EXPECT_EQ(json["parts"], 3);
+  EXPECT_EQ(json["clusters_before"], cut.before->count);
+  EXPECT_EQ(json["clusters_after"], cut.after->count);
+  EXPECT_DOUBLE_EQ(json["replication_factor"], metrics.replication_factor);
+  EXPECT_DOUBLE_EQ(json["edge_cut"], metrics.edge_cut);
+  EXPECT_DOUBLE_EQ(json["balance"], metrics.vertex_balance);
+  EXPECT_GT(json["seconds"], 0);
+  EXPECT_GT(json["edges_per_second"], 0);
+  EXPECT_GT(json["peak_rss_bytes"], 0);
+  std::ifstream owners(folder_ / "owners.txt");
+  for (const auto expected : cut.partition.owner) {
+    std::int32_t owner = -1;
+    owners >> owner;
+    ASSERT_EQ(owner, expected);
+  }
+}
+
+TEST_F(PartitionCommand, ATextIsStreamedOnRequest) {
+  const Outcome run = orrery(path("edges.txt") + " --stream --method dbh --parts 4 --json");
+
+  ASSERT_EQ(run.exit_code, 0) << run.text;
+  EXPECT_EQ(run.last_line()["clusters_before"], nullptr);
+  EXPECT_GE(run.last_line()["replication_factor"], 1);
+}
+
+TEST_F(PartitionCommand, CompareHasARowForEveryMethodAndAPicture) {
+  const Outcome run =
+      orrery(path("edges.txt") + " --compare all --parts 4 --json --svg " + path("compared.svg"));
+  ASSERT_EQ(run.exit_code, 0) << run.text;
+  const Json json = run.last_line();
+  std::vector<std::string> methods;
+  for (const Json& row : json["rows"]) methods.push_back(row["method"]);
+  std::ifstream in(folder_ / "compared.svg");
+  const std::string svg(std::istreambuf_iterator<char>(in), {});
+
+  for (const auto& method : compared_methods()) {
+    if (method == "metis") continue;  // not in every build
+    EXPECT_NE(std::find(methods.begin(), methods.end(), method), methods.end()) << method;
+    EXPECT_NE(svg.find(">" + method + "<"), std::string::npos) << method;
+  }
+}
+
+TEST_F(PartitionCommand, MistakesAreToldInOneLine) {
+  EXPECT_EQ(orrery(path("edges.txt") + " --stream --method metis --parts 2").text,
+            "orrery: error: partition.method: \"metis\" does not cut a stream of edges, use one "
+            "of: hash, dbh, powergraph, hdrf, 2ps-l, spring\n");
+  EXPECT_EQ(orrery(path("edges.txt") + " --compare all --method dbh --parts 2").text,
+            "orrery: error: --compare: and --method exclude each other\n");
+  EXPECT_EQ(orrery(path("edges.txt") + " --method dbh --parts 2 --svg x.svg").text,
+            "orrery: error: --svg: draws a comparison: give --compare all\n");
+  std::ofstream(folder_ / "cut.bin") << "123456789";
+  EXPECT_EQ(orrery(path("cut.bin") + " --method dbh --parts 2").text,
+            "orrery: error: " + path("cut.bin") +
+                ":byte 8: expected pairs of int32 (8 bytes each), found 1 bytes more: the file is "
+                "cut short or of another format\n");
+}
+
+}  // namespace
+}  // namespace orrery
