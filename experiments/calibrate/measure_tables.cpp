@@ -23,11 +23,17 @@ struct Point {
   BuildOps build;
   std::vector<double> seconds;  ///< of each pass
   double least() const { return *std::min_element(seconds.begin(), seconds.end()); }
+  /// How far the first two measurements are apart.
+  double doubt() const {
+    return seconds.size() < 2 ? 0 : std::abs(std::log(seconds[1] / seconds[0]));
+  }
 };
 
 /// A first pass that takes longer than so is the only one: calibrating takes minutes, also on a
 /// machine that is busy.
 constexpr double kPassSeconds = 130;
+/// Points of which two measurements differ by more than so are measured a third time.
+constexpr double kDoubt = 0.1;
 
 int left_out_points(const std::string& key, Effort effort) {
   if (effort == Effort::tiny) return 1;
@@ -121,21 +127,22 @@ class Measurement {
     }
   }
 
-  /// Times every point once more, those of equal threads together.
-  void pass(const Report& report, double from, double share) {
+  /// Times once more every point, or those alone of which two measurements differ by much; those of
+  /// equal threads together.
+  void pass(const Report& report, double from, double share, bool doubtful_only = false) {
     const std::vector<double> teams = thread_points(cores_);
     std::size_t before = 0;
-    const std::size_t all = points_.size() + left_out_.size();
+    const auto all = static_cast<double>(points_.size() + left_out_.size());
     for (const double threads : teams) {
       std::vector<Point*> here;
       for (auto* list : {&points_, &left_out_})
         for (Point& p : *list)
-          if (p.at.back() == threads) here.push_back(&p);
+          if (p.at.back() == threads && (!doubtful_only || p.doubt() > kDoubt)) here.push_back(&p);
       std::vector<BuildOps> cases;
       for (const Point* p : here) cases.push_back(p->build);
       const Team team{std::max(1, cores_ / static_cast<int>(threads)), static_cast<int>(threads)};
       const auto seconds = time_ops(team, cases, timing(), [&](std::size_t done) {
-        report(from + share * static_cast<double>(before + done) / static_cast<double>(all),
+        report(from + share * static_cast<double>(before + done) / all,
                fmt::format("{} (ranks x threads: {} x {})", here[done - 1]->key, team.ranks,
                            team.threads));
       });
@@ -150,7 +157,7 @@ class Measurement {
     for (const Point& p : points_) {
       MeasuredTable& t = tables.at(p.key);
       t.table.seconds.push_back(p.least());
-      t.repeat_error += std::abs(p.seconds.back() / p.seconds.front() - 1);
+      t.repeat_error += p.doubt();
       ++t.points;
     }
     std::map<std::string, int> counts;
@@ -208,7 +215,9 @@ std::map<std::string, MeasuredTable> measure_tables(Effort effort, int cores,
   }
   measurement.pass(report, 0, 0.5);
   const std::chrono::duration<double> once = std::chrono::steady_clock::now() - begin;
-  if (once.count() < kPassSeconds) measurement.pass(report, 0.5, 0.5);
+  if (once.count() > kPassSeconds) return measurement.tables();
+  measurement.pass(report, 0.5, 0.4);
+  measurement.pass(report, 0.9, 0.1, true);
   return measurement.tables();
 }
 

@@ -24,9 +24,10 @@ struct MeasuredTable {
 using Report = std::function<void(double share, const std::string& what)>;
 
 /// Measures every grid with as many ranks side by side as have room. With full effort everything is
-/// measured twice, minutes apart, and the smaller time is kept (but once where that takes over two
-/// minutes already). The points that are left out lie anywhere between the smallest and the largest
-/// ones; of sparse products some are graphs with hubs and with communities.
+/// measured twice, minutes apart, what then differs by over 10 % a third time, and the smallest
+/// time is kept (but once where that takes over two minutes already). The points that are left out
+/// lie anywhere between the smallest and the largest ones; of sparse products some are graphs with
+/// hubs and with communities.
 std::map<std::string, MeasuredTable> measure_tables(Effort effort, int cores, const Report& report);
 
 }  // namespace orrery::calibrate

@@ -63,10 +63,14 @@ std::shared_ptr<const Csr> spread_pattern(std::int64_t rows, std::int64_t cols, 
   return csr;
 }
 
+/// Rows of few edges are those of a tile, whose product is added to that of other tiles.
+constexpr std::int64_t kFewEdges = 2;
+
 Op product(Workspace& w, std::shared_ptr<const Csr> csr, double reuse, std::int64_t width) {
   const std::int64_t rows = csr->rows, cols = csr->cols, nnz = csr->nnz();
+  const float beta = nnz <= kFewEdges * rows ? 1 : 0;
   const Sparse a = w.pattern(std::move(csr), reuse);
-  return SpMM{a, w.input(nnz, 1), w.input(cols, width), w.output(rows, width), 0};
+  return SpMM{a, w.input(nnz, 1), w.input(cols, width), w.output(rows, width), beta};
 }
 
 Op spmm(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
@@ -118,8 +122,8 @@ Op activate_dropout(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
 }
 Op activate_backward(Workspace& w, const Sizes& sizes, std::uint32_t) {
   const Matrix m(sizes);
-  const Tensor dy = w.input(m.rows, m.cols), y = w.input(m.rows, m.cols);
-  return ActivateBackward{dy, y, w.output(m.rows, m.cols), Activation::relu, {}};
+  const Tensor dy = w.output(m.rows, m.cols), y = w.input(m.rows, m.cols);
+  return ActivateBackward{dy, y, dy, Activation::relu, {}};
 }
 Op activate_backward_dropout(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
   const Matrix m(sizes);

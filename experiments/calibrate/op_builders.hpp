@@ -16,7 +16,8 @@ using Sizes = std::map<std::string, double, std::less<>>;
 ///
 /// Of sparse products the columns are spread over the matrix by chance, so that the column_reuse()
 /// of the patterns is about 1. Rows that are gathered are every other one, in ascending order, as
-/// those of a boundary are. Element-wise operations are in place where those of the models are.
+/// those of a boundary are. Element-wise operations are in place where those of the models are, and
+/// products of at most two edges a row are added to what is there.
 ///
 /// Where `ragged` is 2, a width that is a multiple of 8 is made a little smaller so that it is
 /// none, with more rows for the same work.

@@ -104,7 +104,7 @@ TEST_F(Simulate, SharedProgramsGiveTheTimesOfSeparateOnes) {
                      "strategy.permute=true"});
   };
 
-  EXPECT_NEAR(epoch(40000) / epoch(40001), 1, 1e-3);
+  EXPECT_NEAR(epoch(40000) / epoch(40001), 1, 5e-3);
 }
 
 TEST_F(Simulate, ScaleMultipliesPrices) {
@@ -130,14 +130,15 @@ TEST_F(Simulate, OneHostForAllDevicesIsNotFaster) {
 TEST_F(Simulate, AForcedAlgorithmAndAWindowAreShownAndChangeTimes) {
   const auto algorithm = [](const std::vector<std::string>& changes) {
     std::string names;
-    for (const Json& use : simulated(experiment_with(changes)).made.simulation["algorithms"])
+    const Simulated s = simulated(experiment_with(changes));
+    for (const Json& use : s.made.simulation["algorithms"])
       names += use["algorithm"].get<std::string>() + "; ";
     return names;
   };
 
   EXPECT_NE(algorithm({"simulation.algorithm=binomial tree"}).find("binomial tree"),
             std::string::npos);
-  EXPECT_NE(algorithm({"strategy.type=full_graph", "simulation.window=1"}).find("window 1"),
+  EXPECT_NE(algorithm({"strategy.type=full_graph", "simulation.window=1"}).find("1 at a time"),
             std::string::npos);
   EXPECT_GT(epoch_of({"simulation.algorithm=flat", "cluster.gpus=8"}),
             epoch_of({"simulation.algorithm=ring", "cluster.gpus=8"}));

@@ -61,7 +61,8 @@ TEST(Replay, MarksDeviceMemoryWhenTheHostComesToIt) {
     Traffic traffic(s.cluster, connected_pairs(s));
     const auto network = make_simgrid_network(traffic.plan());
     std::vector<double> numbers;
-    for (const Timeline::MemoryMark& mark : replay(s, traffic, *network).timelines.at(0).memory) {
+    const Replay made = replay(s, traffic, *network);
+    for (const Timeline::MemoryMark& mark : made.timelines.at(0).memory) {
       numbers.push_back(mark.at);
       numbers.push_back(static_cast<double>(mark.device_bytes));
     }
