@@ -138,6 +138,7 @@ class Measurement {
       for (auto* list : {&points_, &left_out_})
         for (Point& p : *list)
           if (p.at.back() == threads && (!doubtful_only || p.doubt() > kDoubt)) here.push_back(&p);
+      if (here.empty()) continue;
       std::vector<BuildOps> cases;
       for (const Point* p : here) cases.push_back(p->build);
       const Team team{std::max(1, cores_ / static_cast<int>(threads)), static_cast<int>(threads)};

@@ -1,5 +1,7 @@
 #include "experiments/calibrate/time_ops.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <atomic>
 #include <barrier>
@@ -14,6 +16,9 @@
 
 namespace orrery::calibrate {
 namespace {
+
+/// Calls that another program disturbed are repeated, up to so many times.
+constexpr int kAttempts = 4;
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -81,20 +86,30 @@ class Timer {
     return least;
   }
 
+  /// How often the system has taken the core from a thread of this rank for another program.
+  long preemptions() const {
+    rusage usage{};
+    ::getrusage(team_.threads == 1 ? RUSAGE_THREAD : RUSAGE_SELF, &usage);
+    return usage.ru_nivcsw;
+  }
+
   void refresh(const Op& op) {
     if (const auto input = fresh_input(op)) kernels_->run(Fill{*input, 0.5}, workspace_.memory());
   }
 
   double median_of_calls(const std::vector<Op>& ops, int calls) {
-    std::vector<double> seconds(static_cast<std::size_t>(calls));
-    for (double& one : seconds) {
+    std::vector<double> undisturbed, all;
+    while (static_cast<int>(undisturbed.size()) < calls &&
+           static_cast<int>(all.size()) < kAttempts * calls) {
       const Op& op = ops[next_++ % ops.size()];
       refresh(op);
+      const long before = preemptions();
       const double begin = now();
       kernels_->run(op, workspace_.memory());
-      one = now() - begin;
+      all.push_back(now() - begin);
+      if (preemptions() == before) undisturbed.push_back(all.back());
     }
-    return median(std::move(seconds));
+    return median(undisturbed.empty() ? std::move(all) : std::move(undisturbed));
   }
 
   void fail() {

@@ -27,9 +27,10 @@ struct TimingOptions {
 };
 
 /// Seconds of each case with the cpu kernels: of each rank the least median of a round of calls,
-/// averaged over ranks. Before each call the operand that the operation before would have made
-/// (fresh_input) is written, out of the measurement. A rank that is done goes on until all are, so
-/// that none has the machine to itself. `done` is told after each case.
+/// averaged over ranks. Calls in which the system gave a core to another program are repeated, a
+/// few times. Before each call the operand that the operation before would have made (fresh_input)
+/// is written, out of the measurement. A rank that is done goes on until all are, so that none has
+/// the machine to itself. `done` is told after each case.
 ///
 /// Errors    whatever the building of a case throws
 std::vector<double> time_ops(const Team& team, const std::vector<BuildOps>& cases,
