@@ -181,7 +181,7 @@ TEST(Simulation, SettingsAreReadAndRefused) {
   EXPECT_EQ(refusal(cluster, {"simulation.scale={\"spm\": 1.5}"}).substr(0, 74),
             "simulation.scale.spm: unknown kind of operation. Did you mean \"spmm\"? Know");
   // No profile prices a collective, so that a factor of it would change nothing.
-  EXPECT_EQ(refusal(cluster, {"simulation.scale={\"all_reduce\": 2}"}).substr(0, 56),
+  EXPECT_EQ(refusal(cluster, {"simulation.scale={\"all_reduce\": 2}"}).substr(0, 57),
             "simulation.scale.all_reduce: unknown kind of operation. K");
   EXPECT_EQ(refusal(cluster, {"simulation.epochs=9", "train.epochs=8"}),
             "simulation.epochs: found 9, expected at most train.epochs, which is 8");
