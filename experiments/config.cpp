@@ -12,9 +12,9 @@
 
 #include "core/base/error.hpp"
 #include "core/graph/lookup.hpp"
-#include "core/ops/ops.hpp"
 #include "experiments/cluster_file.hpp"
 #include "experiments/place_ranks.hpp"
+#include "experiments/profile_file.hpp"
 #include "experiments/validate_json.hpp"
 
 namespace orrery {
@@ -194,15 +194,6 @@ StrategyConfig strategy_config(const Json& s) {
   return config;
 }
 
-template <class... Ops>
-std::vector<std::string> kinds_in(const std::variant<Ops...>*) {
-  return {std::string(Ops::kKind)...};
-}
-
-bool contains(const std::vector<std::string>& list, const std::string& word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
-
 /// What a simulation needs, and what only a simulation has.
 void complete_simulation(Json& root) {
   const Json& c = root["cluster"];
@@ -224,15 +215,8 @@ void complete_simulation(Json& root) {
     throw ConfigError("simulation.epochs", fmt::format("found {}, expected at most train.epochs, "
                                                        "which is {}",
                                                        s["epochs"].dump(), epochs));
-  const auto kinds = kinds_in(static_cast<const Op*>(nullptr));
   for (const auto& [kind, factor] : s["scale"].items())
-    if (kind != "*" && !contains(kinds, kind.substr(0, kind.find('/')))) {
-      const std::string close = nearest(kind, kinds);
-      throw ConfigError("simulation.scale." + kind,
-                        fmt::format("unknown operation.{} Known: *, {}",
-                                    close.empty() ? "" : " Did you mean \"" + close + "\"?",
-                                    fmt::join(kinds, ", ")));
-    }
+    require_scalable("simulation.scale." + kind, kind);
 }
 
 /// Statistics that no graph has, and settings that need more than statistics. (A strategy that

@@ -25,6 +25,8 @@ Experiment on_cluster(const Experiment& experiment, const std::string& cluster) 
   file["backend"] = "sim";
   file.erase("simulate_on");
   file.erase("simulation");
+  if (cluster == kThisMachine && experiment.backend == "mpi")  // as it ran, and not as it might
+    file["simulation"] = {{"library", "mpi"}};
   Experiment there = parse_experiments(file.dump(), cluster, {}).front();
   there.label = experiment.label;
   return there;
@@ -61,7 +63,9 @@ void forecast(std::vector<FinishedRun>& runs, bool quiet) {
   Runner runner({.quiet = true}, alone);
   for (FinishedRun& run : runs) {
     const auto& clusters = run.experiment.simulate_on;
-    if (clusters.empty() || run.result.contains("out_of_memory")) continue;
+    const std::string& backend = run.experiment.backend;
+    const bool measured = backend == "threads" || backend == "mpi";
+    if (clusters.empty() || !measured || run.result.contains("out_of_memory")) continue;
     Json told = Json::object();
     try {
       for (const std::string& cluster : clusters) {

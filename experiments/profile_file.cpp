@@ -118,6 +118,10 @@ Json table_json(const PriceTable& table, const std::string& source) {
 
 }  // namespace
 
+void require_scalable(const std::string& path, const std::string& kind) {
+  if (kind != "*") require_known(path, kind, keys_and_kinds());
+}
+
 DeviceProfile make_profile(const Json& file) {
   validate_against(kDeviceSchema, file);
   DeviceProfile profile;
@@ -135,7 +139,7 @@ DeviceProfile make_profile(const Json& file) {
       profile.tables[key] = table_of(key, table);
   if (file.contains("scale"))
     for (const auto& [kind, factor] : file["scale"].items()) {
-      if (kind != "*") require_known("scale." + kind, kind, keys_and_kinds());
+      require_scalable("scale." + kind, kind);
       profile.scale[kind] = factor["value"];
     }
   for (const auto& [name, library] : file["libraries"].items())

@@ -23,6 +23,11 @@ DeviceProfile load_profile(const std::string& file_or_name);
 /// Names of the profiles that ship, sorted.
 std::vector<std::string> shipped_profiles();
 
+/// Refuses a factor for what no profile prices: "*", a kind of local operation or its variant are
+/// known.
+/// Errors    ConfigError with the path and the nearest known one
+void require_scalable(const std::string& path, const std::string& kind);
+
 /// The source of the number at a key's path: "libraries.mpi.message_seconds".
 using SourceOf = std::function<std::string(const std::string& path)>;
 

@@ -332,9 +332,12 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
              "\nResults: {}\n"
              "  timeline.json of a run opens in ui.perfetto.dev: one row per rank and lane\n"
              "Try next:\n"
-             "  ./orrery plan {}                 what each rank does, moves and holds\n"
-             "  ./orrery run {} --set cluster.ranks=2\n",
-             folder, file, file);
+             "  ./orrery plan {}                 what each rank does, moves and holds\n",
+             folder, file);
+  if (first.experiment.cluster)
+    fmt::print(to, "  ./orrery report {}\n", folder);
+  else
+    fmt::print(to, "  ./orrery run {} --set cluster.ranks=2\n", file);
 }
 
 }  // namespace orrery

@@ -80,9 +80,15 @@ Expansion pipelined_chain(const Task& task) {
                [&](int) { return chain(from_root(task)); });
 }
 
+/// Both kinds go round in the direction of the ring: a reduction begins behind its root and ends
+/// there, so that those of successive roots follow each other closely, as broadcasts do.
+///
+/// Source    NCCL src/device/reduce.h, runRing: the rank whose predecessor is the root sends first
 Expansion pipelined_ring(const Task& task) {
   return along(task, "ring", task.layout.channel_count(), task.chunk(kChunkBytes), [&](int c) {
-    return chain(rotated(task.layout.channels[static_cast<std::size_t>(c)], task.shape.root));
+    Ring order = rotated(task.layout.channels[static_cast<std::size_t>(c)], task.shape.root);
+    if (task.shape.kind == CollectiveKind::reduce) std::reverse(order.begin() + 1, order.end());
+    return chain(order);
   });
 }
 

@@ -85,9 +85,15 @@ class Pricer {
   }
 
   void set_phase(const Phase& phase) {
-    phase_ = static_cast<std::uint16_t>(
+    const std::uint32_t number =
         phase_numbers_.of({static_cast<int>(phase.stage), phase.epoch, phase.layer},
-                          [&] { schedule_->phases.push_back(phase); }));
+                          [&] { schedule_->phases.push_back(phase); });
+    phase_ = static_cast<std::uint16_t>(number);
+    if (phase_ != number)
+      throw ConfigError("simulation.epochs",
+                        fmt::format("a replay counts {} parts of epochs, and this one has more by "
+                                    "epoch {}: replay fewer, they are alike",
+                                    number, phase.epoch));
   }
   std::uint32_t position(Lane lane) const {
     return static_cast<std::uint32_t>(schedule_->lanes[static_cast<std::size_t>(lane)].size());

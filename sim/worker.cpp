@@ -1,6 +1,7 @@
 // orrery-sim: reads simulations from standard input, replays each in a child process of its own
 // (SimGrid's engine belongs to a process), writes the results to standard output.
 #include <fmt/core.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,9 +50,15 @@ std::string cause(int status) {
 bool serve(const std::string& request) {
   int pipe[2];
   if (::pipe(pipe) != 0) throw Error("no pipe for a simulation");
+  const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) throw Error("no process for a simulation");
   if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // no replay outlives its server
+    if (::getppid() != parent) ::_exit(1);
+    // Else whoever waits for an answer would not see that the server is gone.
+    ::close(STDIN_FILENO);
+    ::close(STDOUT_FILENO);
     ::close(pipe[0]);
     answer(pipe[1], request);
     std::fflush(stderr);

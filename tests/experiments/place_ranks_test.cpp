@@ -178,8 +178,11 @@ TEST(Simulation, SettingsAreReadAndRefused) {
   EXPECT_EQ(e.simulation.chunk_bytes, 65536);
   EXPECT_EQ(e.simulation.scale.at("spmm"), 1.5);
   EXPECT_EQ(e.simulation.profile, "p");
-  EXPECT_EQ(refusal(cluster, {"simulation.scale={\"spm\": 1.5}"}).substr(0, 66),
-            "simulation.scale.spm: unknown operation. Did you mean \"spmm\"? Know");
+  EXPECT_EQ(refusal(cluster, {"simulation.scale={\"spm\": 1.5}"}).substr(0, 74),
+            "simulation.scale.spm: unknown kind of operation. Did you mean \"spmm\"? Know");
+  // No profile prices a collective, so that a factor of it would change nothing.
+  EXPECT_EQ(refusal(cluster, {"simulation.scale={\"all_reduce\": 2}"}).substr(0, 57),
+            "simulation.scale.all_reduce: unknown kind of operation. K");
   EXPECT_EQ(refusal(cluster, {"simulation.epochs=9", "train.epochs=8"}),
             "simulation.epochs: found 9, expected at most train.epochs, which is 8");
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <map>
 
 #include "core/base/error.hpp"
 #include "sim/choose.hpp"
@@ -70,6 +71,26 @@ TEST(Collectives, OfNcclAreRings) {
   EXPECT_EQ(chosen(four, "nccl", K::reduce, 64 * kMiB), "ring, 2 channels, chunks of 512 KiB");
   EXPECT_EQ(chosen(four, "nccl", K::all_gather, kMiB), "ring, 2 channels");
   EXPECT_EQ(chosen(four, "nccl", K::all_to_all, kMiB), "pairwise, all at once");
+}
+
+TEST(Collectives, OfARingGoRoundInOneDirection) {
+  const Cluster c = test::switched(1, 8);
+  CollectivePlanner planner(c, test::library("nccl"), {});
+  const auto successors = [&](K kind) {
+    std::map<int, int> next;
+    for (const Message& m : planner.expand({kind, 8, 3, 8, nullptr}, all_of(c)).messages)
+      next[m.from] = m.to;
+    return next;
+  };
+
+  const auto broadcast = successors(K::broadcast), reduce = successors(K::reduce);
+
+  EXPECT_EQ(broadcast.size(), 7u);
+  EXPECT_EQ(reduce.size(), 7u);
+  for (const auto& [from, to] : reduce)
+    if (broadcast.contains(from)) {
+      EXPECT_EQ(to, broadcast.at(from)) << from;
+    }
 }
 
 TEST(Collectives, OfManyServersAreTreesWhenSmall) {
