@@ -24,7 +24,8 @@ Experiment on_cluster(const Experiment& experiment, const std::string& cluster) 
   file["cluster"] = {{"file", cluster}, {shared ? "ranks" : "gpus", experiment.ranks()}};
   file["backend"] = "sim";
   file.erase("simulate_on");
-  file.erase("simulation");
+  if (file.contains("simulation"))  // the library and the profile are the cluster's own
+    for (const char* key : {"library", "profile"}) file["simulation"].erase(key);
   if (cluster == kThisMachine && experiment.backend == "mpi")  // as it ran, and not as it might
     file["simulation"] = {{"library", "mpi"}};
   Experiment there = parse_experiments(file.dump(), cluster, {}).front();

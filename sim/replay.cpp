@@ -153,8 +153,6 @@ class Replayer final : public NetworkListener {
         rank.host_blocked = true;
         break;
       }
-      rank.base = host_time(rank, item.issued);
-      rank.first = item.issued;
     }
     if (!rank.host_blocked) rank.issued = schedule.issued;
     for (int lane = 0; lane < kLanes; ++lane) wake(r, lane);

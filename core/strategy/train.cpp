@@ -38,6 +38,7 @@ class Trainer {
     const int epochs = problem_.train.epochs;
     const int first = control_.resume ? control_.resume->epochs : 0;
     int step = first * strategy_->steps_per_epoch();
+    rt_.sync(rt_.record(Lane::compute));  // set-up is no part of the first epoch
     for (int epoch = first; epoch < epochs; ++epoch) {
       for (int i = 0; i < strategy_->steps_per_epoch(); ++i) do_step(epoch, ++step);
       rt_.sync(rt_.record(Lane::compute));
