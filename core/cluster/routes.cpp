@@ -157,9 +157,7 @@ std::vector<Route> Router::from(int rank, const std::vector<int>& targets) const
   return routes;
 }
 
-Route Router::between(int rank, int target) const {
-  return from(rank, {target}).front();
-}
+Route Router::between(int rank, int target) const { return from(rank, {target}).front(); }
 
 PairMatrices pair_matrices(const Cluster& cluster, const std::vector<int>& ranks) {
   const Router router(cluster);
