@@ -39,9 +39,9 @@ def _quoted(axes, panel, experiments, colours):
 
 def draw(axes, panel, experiments, rows):
     colours = {}
-    for i, series in enumerate(panel["series"]):
+    for series in panel["series"]:
         line = points(panel, series, experiments)
-        colour = style.SERIES[i % len(style.SERIES)]
+        colour = style.series_colour(series["title"])
         colours[series["of"]] = colour
         axes.plot([x for x, _ in line], [y for _, y in line], "o-", color=colour, markersize=3,
                   label=series["title"])

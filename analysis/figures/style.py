@@ -11,3 +11,10 @@ SHARES = ["#2f6db5", "#2a9d8f", "#e0a52e", "#d1495b", "#8a5fb0", "#8fb3d9", "#c3
 RC = {"font.size": 8, "axes.titlesize": 9, "axes.spines.top": False, "axes.spines.right": False,
       "axes.edgecolor": "#5b6675", "legend.frameon": False, "savefig.dpi": 160,
       "svg.fonttype": "none", "svg.hashsalt": "orrery"}
+
+_given = {}
+
+
+def series_colour(title):
+    """The same for a title in every panel of a figure."""
+    return SERIES[_given.setdefault(title, len(_given)) % len(SERIES)]
