@@ -27,7 +27,7 @@ Experiment on_cluster(const Experiment& experiment, const std::string& cluster) 
   if (file.contains("simulation"))  // the library and the profile are the cluster's own
     for (const char* key : {"library", "profile"}) file["simulation"].erase(key);
   if (cluster == kThisMachine && experiment.backend == "mpi")  // as it ran, and not as it might
-    file["simulation"] = {{"library", "mpi"}};
+    file["simulation"]["library"] = "mpi";
   Experiment there = parse_experiments(file.dump(), cluster, {}).front();
   there.label = experiment.label;
   return there;
@@ -49,15 +49,37 @@ Json simulate_on(const FinishedRun& run, const std::string& cluster, Runner& run
   const std::filesystem::path folder = run.result["out_dir"].get<std::string>();
   const ResultFolder results(folder / ("simulated-on-" + as_file_name(cluster)),
                              Existing::overwrite);
-  const auto simulated = runner.run(on_cluster(run.experiment, cluster), &results);
+  Experiment there = on_cluster(run.experiment, cluster);
+  if (there.label.empty()) there.label = cluster;  // out of memory is a result, as in a sweep
+  const auto simulated = runner.run(there, &results);
   const Json& result = simulated->result;
   Json told{{"epoch_seconds", result["epoch_seconds"]}, {"limited_by", result["limited_by"]}};
-  if (cluster == kThisMachine)
+  if (cluster == kThisMachine && !result["epoch_seconds"].is_null())
     told["error"] = result["epoch_seconds"].get<double>() / run.measured.epoch_seconds - 1;
   return told;
 }
 
+/// What a cluster cannot take (too few devices, an operation without a price) is told; the run
+/// itself is done.
+Json simulate_if_possible(const FinishedRun& run, const std::string& cluster, Runner& runner) {
+  try {
+    return simulate_on(run, cluster, runner);
+  } catch (const Error& error) {
+    return {{"epoch_seconds", nullptr}, {"not_simulated", error.what()}};
+  }
+}
+
+std::string limit_text(const Json& simulated) {
+  if (simulated.contains("not_simulated")) return simulated["not_simulated"];
+  return simulated["limited_by"].is_null() ? "-" : simulated["limited_by"]["sentence"];
+}
+
 }  // namespace
+
+void require_clusters(const Experiment& experiment) {
+  for (const std::string& cluster : experiment.simulate_on)
+    if (cluster != kThisMachine) kClusterFiles.find(cluster);
+}
 
 void forecast(std::vector<FinishedRun>& runs, bool quiet) {
   const Job alone;
@@ -68,13 +90,9 @@ void forecast(std::vector<FinishedRun>& runs, bool quiet) {
     const bool measured = backend == "threads" || backend == "mpi";
     if (clusters.empty() || !measured || run.result.contains("out_of_memory")) continue;
     Json told = Json::object();
-    try {
-      for (const std::string& cluster : clusters) {
-        if (cluster == kThisMachine) measure_this_machine(quiet);
-        told[cluster] = simulate_on(run, cluster, runner);
-      }
-    } catch (const NotBuilt& error) {
-      told = {{"not_simulated", error.what()}};
+    for (const std::string& cluster : clusters) {
+      if (cluster == kThisMachine) measure_this_machine(quiet);
+      told[cluster] = simulate_if_possible(run, cluster, runner);
     }
     run.result["simulated_on"] = std::move(told);
     write_file(std::filesystem::path(run.result["out_dir"].get<std::string>()) / "result.json",
@@ -87,21 +105,15 @@ void print_forecasts(const std::vector<FinishedRun>& runs, std::FILE* to) {
   bool any = false;
   for (const FinishedRun& run : runs) {
     if (!run.result.contains("simulated_on")) continue;
-    const Json& told = run.result["simulated_on"];
-    if (told.contains("not_simulated")) {
-      fmt::print(to, "\nnot simulated: {}\n", told["not_simulated"].get<std::string>());
-      return;
-    }
     std::string name = row_name(run).second, measured = human_seconds(run.measured.epoch_seconds);
-    for (const auto& [cluster, simulated] : told.items()) {
+    for (const auto& [cluster, simulated] : run.result["simulated_on"].items()) {
       const std::string error =
           simulated.contains("error")
               ? fmt::format("{:+.0f} %", 100 * simulated["error"].get<double>())
               : "-";
-      table.add({name, measured, cluster, human_seconds(simulated["epoch_seconds"]), error,
-                 simulated["limited_by"].is_null()
-                     ? "-"
-                     : simulated["limited_by"]["sentence"].get<std::string>()});
+      const Json& seconds = simulated["epoch_seconds"];
+      table.add({name, measured, cluster, seconds.is_null() ? "-" : human_seconds(seconds), error,
+                 limit_text(simulated)});
       name = measured = "";
       any = true;
     }

@@ -10,12 +10,16 @@
 
 namespace orrery {
 
+/// Errors    ConfigError naming a cluster of "simulate_on" that does not exist, before anything
+/// runs
+void require_clusters(const Experiment& experiment);
+
 /// Simulates each finished run on the clusters of its "simulate_on" and adds "simulated_on" to its
 /// result (and to its result.json): per cluster epoch_seconds, error (against what was measured,
-/// on this-machine only), limited_by; or "not_simulated" with the reason.
+/// on this-machine only), limited_by; or epoch_seconds null and "not_simulated" with the reason.
 ///
 /// Where this machine has no profile yet it is measured coarsely first.
-/// Errors    those of simulate(), but NotBuilt, which is told in the result
+/// Errors    those of writing results
 void forecast(std::vector<FinishedRun>& runs, bool quiet);
 
 /// What forecast() found, as a table with a line per run and cluster; nothing where there is none.

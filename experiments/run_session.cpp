@@ -292,7 +292,10 @@ int run_session(RunOptions options) {
   if (!options.backend.empty()) options.overrides.push_back("backend=" + options.backend);
   const Launch launch = launch_from_environment();
   const auto experiments = load_experiments(options.file, options.overrides, launch.size);
-  for (const Experiment& e : experiments) require_data(e);
+  for (const Experiment& e : experiments) {
+    require_data(e);
+    require_clusters(e);
+  }
   if (!options.print_job.empty()) {
     if (options.print_job != "slurm")
       throw ConfigError("--print-job",

@@ -61,6 +61,19 @@ FinishedRun report(const Experiment& experiment, const DataFacts& data, const Pl
   return done;
 }
 
+/// Writes the result: last, because it says that the folder is complete.
+void write_result(FinishedRun& done, const ResultFolder& results) {
+  done.result["limited_by"] = limited_by(done.result);
+  results.write("result.json", done.result.dump(2) + "\n");
+}
+
+/// The same for what was not run: nothing was computed or received.
+void write_forecast(FinishedRun& done, const ResultFolder& results) {
+  done.result["kernels"] = nullptr;
+  done.result["received_bytes"] = nullptr;
+  write_result(done, results);
+}
+
 }  // namespace
 
 /// A combination of a sweep that does not fit is a result like others, where nothing has run yet
@@ -73,8 +86,7 @@ std::optional<FinishedRun> Runner::run(const Experiment& experiment, const Resul
     if (experiment.label.empty() || job_.world != nullptr || (real && !options_.may_not_fit)) throw;
     FinishedRun done = does_not_fit(experiment, datasets_.load(experiment).facts(), error);
     done.result["out_dir"] = results->path().string();
-    done.result["limited_by"] = limited_by(done.result);
-    results->write("result.json", done.result.dump(2) + "\n");
+    write_result(done, *results);
     return done;
   }
 }
@@ -123,9 +135,7 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& experiment,
     result["startup"] = {{"load_seconds", load_seconds},
                          {"until_first_epoch_seconds",
                           prepare_seconds + outcome.ranks.front().seconds_to_first_epoch}};
-  result["limited_by"] = limited_by(result);
-  results->write("result.json",
-                 result.dump(2) + "\n");  // last: it says that the folder is complete
+  write_result(done, *results);
   return done;
 }
 
@@ -135,15 +145,12 @@ FinishedRun Runner::simulated(const Experiment& experiment, const Problem& probl
   SimulatedOutcome made = simulate(experiment, problem, plan, simulator_, !options_.quiet);
   FinishedRun done =
       report(experiment, problem.facts(), experiment.placement(), made.outcome, {}, results);
-  done.result["kernels"] = nullptr;
-  done.result["received_bytes"] = nullptr;
   done.result["simulation"] = std::move(made.simulation);
   done.result["links"] = std::move(made.links);
   for (std::size_t e = 0; e < done.measured.seconds.size(); ++e)
     results.append_line("epochs.jsonl",
                         epoch_json(made.outcome.epochs[e], done.measured.seconds[e]));
-  done.result["limited_by"] = limited_by(done.result);
-  results.write("result.json", done.result.dump(2) + "\n");
+  write_forecast(done, results);
   return done;
 }
 
@@ -153,12 +160,9 @@ FinishedRun Runner::modelled(const Experiment& experiment, const Problem& proble
   ModelledOutcome made = model(experiment, problem, plan);
   FinishedRun done =
       report(experiment, problem.facts(), experiment.placement(), made.outcome, {}, results);
-  done.result["kernels"] = nullptr;
-  done.result["received_bytes"] = nullptr;
   done.result["model"] = std::move(made.model);
   done.result["equations"] = std::move(made.equations);
-  done.result["limited_by"] = limited_by(done.result);
-  results.write("result.json", done.result.dump(2) + "\n");
+  write_forecast(done, results);
   return done;
 }
 

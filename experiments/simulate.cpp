@@ -92,10 +92,7 @@ Json links_json(const Replay& replay, double epochs, double epoch_seconds) {
 
 DeviceProfile profile_of(const Experiment& experiment) {
   std::set<std::string> names;
-  for (int r = 0; r < experiment.ranks(); ++r) {
-    const Device& device = device_of(experiment, r);
-    names.insert(device.profile.empty() ? device.type : device.profile);
-  }
+  for (int r = 0; r < experiment.ranks(); ++r) names.insert(device_of(experiment, r).profile);
   if (!experiment.simulation.profile.empty()) names = {experiment.simulation.profile};
   if (names.size() > 1)
     throw ConfigError("cluster.file",

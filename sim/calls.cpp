@@ -45,14 +45,14 @@ bool copied(const Simulation& simulation, int from_device, int to_device) {
 CallBook::CallBook(const Simulation& simulation)
     : s_(simulation),
       planner_(simulation.cluster, simulation.library, simulation.collectives),
+      met_(at(simulation.ranks())),
       matrices_(&less) {}
 
 std::vector<CallKey> CallBook::next(int rank, const Call& call, const GroupUse& use) {
   const auto key = [&](int from, int to) {
-    const Group& g = use.group;
-    int& met =
-        met_[{rank, static_cast<int>(use.lane), g.id, g.first, g.size * 4096 + g.stride, from, to}];
-    return CallKey{use.lane, use.group, from, to, met++};
+    CallKey meeting{use.lane, use.group, from, to, 0};
+    meeting.sequence = met_[at(rank)][meeting]++;
+    return meeting;
   };
   if (call.what != CollectiveKind::send_recv) return {key(-1, -1)};
   const int me = use.group.index_of(rank);
@@ -125,7 +125,9 @@ const std::vector<std::uint32_t>& CallBook::calls_of(int rank, Lane lane, const 
   const auto [found, is_new] = calls_.try_emplace({program.schedule.get(), number});
   if (is_new)
     for (const LaneItem& item : program.schedule->lanes[at(static_cast<int>(lane))])
-      if (item.type == LaneItem::Type::call && program.schedule->calls[item.index].group == number)
+      if (item.type == LaneItem::Type::call &&
+          program.schedule->calls[item.index].group == number &&
+          program.schedule->calls[item.index].what != CollectiveKind::send_recv)
         found->second.push_back(item.index);
   return found->second;
 }

@@ -80,12 +80,13 @@ class CallBook {
   /// The same object for equal contents.
   std::shared_ptr<const std::vector<double>> same(std::vector<double> parts);
   const GroupPlaces& places(const Group& members);
-  /// The calls of a rank on a lane and group, in order.
+  /// The collectives of a rank on a lane and group, in order.
   const std::vector<std::uint32_t>& calls_of(int rank, Lane lane, const Group& group);
 
   const Simulation& s_;
   CollectivePlanner planner_;
-  std::map<std::tuple<int, int, int, int, int, int, int>, int> met_;  ///< by rank and who meets
+  /// Of each rank, how often it has met whom: keys of sequence 0.
+  std::vector<std::unordered_map<CallKey, int, CallKeyHash>> met_;
   std::map<std::tuple<int, int, int>, GroupPlaces> places_;
   std::map<std::tuple<const RankSchedule*, std::uint32_t>, std::vector<std::uint32_t>> calls_;
   std::set<std::shared_ptr<const std::vector<double>>,
