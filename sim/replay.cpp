@@ -17,6 +17,7 @@
 #include "core/cluster/placement.hpp"
 #include "sim/calls.hpp"
 #include "sim/processor.hpp"
+#include "sim/rank_trace.hpp"
 
 namespace orrery {
 namespace {
@@ -84,10 +85,6 @@ class Replayer final : public NetworkListener {
   }
 
  private:
-  struct Done {
-    std::uint32_t item;
-    double begin, end;
-  };
   struct LaneState {
     std::uint32_t cursor = 0;  ///< items before it are done
     bool busy = false;         ///< the item at the cursor runs
@@ -96,7 +93,6 @@ class Replayer final : public NetworkListener {
     double not_before = 0;     ///< hand-over
     double wake_at = -1;       ///< a timer was set for then
     double begin = 0;
-    std::vector<Done> done;
   };
   struct Rank {
     const PricedProgram* program = nullptr;
@@ -107,8 +103,7 @@ class Replayer final : public NetworkListener {
     Issued first;          ///< before it last went on
     double base = 0;       ///< when it last went on
     bool host_blocked = false;
-    std::vector<Timeline::Mark> marks;
-    std::vector<Timeline::MemoryMark> memory;
+    RankTrace trace;
     const RankSchedule& schedule() const { return *program->schedule; }
   };
   struct Live {
@@ -141,11 +136,12 @@ class Replayer final : public NetworkListener {
     for (; rank.host < schedule.host.size(); ++rank.host) {
       const HostItem& item = schedule.host[rank.host];
       if (item.type == HostItem::Type::phase) {
-        rank.marks.push_back({schedule.phases[item.index], host_time(rank, item.issued)});
+        rank.trace.marks.push_back({schedule.phases[item.index], host_time(rank, item.issued)});
         continue;
       }
       if (item.type == HostItem::Type::memory) {
-        rank.memory.push_back({host_time(rank, item.issued), schedule.device_bytes[item.index]});
+        rank.trace.memory.push_back(
+            {host_time(rank, item.issued), schedule.device_bytes[item.index]});
         continue;
       }
       rank.issued = item.issued;
@@ -252,8 +248,9 @@ class Replayer final : public NetworkListener {
 
   /// The running item has ended.
   void complete(int r, int l) {
-    LaneState& lane = ranks_[at(r)].lanes[at(l)];
-    lane.done.push_back({lane.cursor, lane.begin, network_.now()});
+    Rank& rank = ranks_[at(r)];
+    LaneState& lane = rank.lanes[at(l)];
+    rank.trace.done[at(l)].push_back({lane.cursor, lane.begin, network_.now()});
     lane.busy = false;
     pass(r, l);
     wake(r, l);
@@ -503,35 +500,13 @@ class Replayer final : public NetworkListener {
 
   Timeline timeline(int r) const {
     const Rank& rank = ranks_[at(r)];
-    const RankSchedule& schedule = rank.schedule();
-    Timeline timeline{r, {}, rank.marks, rank.memory};
-    for (int l = 0; l < kLanes; ++l)
-      for (const Done& done : rank.lanes[at(l)].done) {
-        const LaneItem& item = schedule.lanes[at(l)][done.item];
-        Span span{static_cast<Lane>(l), {},       false, false, schedule.phases[item.phase],
-                  done.begin,           done.end, 0,     0};
-        if (item.type == LaneItem::Type::work) {
-          const Work& work = schedule.works[item.index];
-          span.kind = schedule.kinds[work.kind];
-          span.flops = work.flops;
-          span.bytes = work.bytes;
-        } else {
-          const Call& call = schedule.calls[item.index];
-          span.kind = schedule.kinds[call.kind];
-          span.bytes = call.received;
-          span.communicates = true;
-          span.crosses_servers = calls_.crosses_servers(rank.program->groups[call.group].group);
-        }
-        timeline.spans.push_back(span);
-      }
-    std::sort(timeline.spans.begin(), timeline.spans.end(),
-              [](const Span& a, const Span& b) { return a.begin < b.begin; });
-    return timeline;
+    return timeline_of(r, *rank.program, rank.trace,
+                       [this](const Group& group) { return calls_.crosses_servers(group); });
   }
 
   int epochs() const {
     int last = -1;
-    for (const Timeline::Mark& mark : ranks_.front().marks)
+    for (const Timeline::Mark& mark : ranks_.front().trace.marks)
       if (mark.phase.in_epoch()) last = std::max(last, mark.phase.epoch);
     return last + 1;
   }
@@ -543,12 +518,9 @@ class Replayer final : public NetworkListener {
     int slowest_rank = 0;
     for (int r = 0; r < s_.ranks(); ++r) {
       const Timeline all = timeline(r);
-      std::vector<EpochCost> costs;
+      std::vector<EpochCost> costs = epoch_costs(all, epochs());
       double sum = 0;
-      for (int e = 0; e < epochs(); ++e) {
-        costs.push_back({epoch_seconds(all.marks, e), epoch_breakdown(all, e)});
-        sum += costs.back().seconds;
-      }
+      for (const EpochCost& cost : costs) sum += cost.seconds;
       if (sum > slowest) {
         slowest = sum;
         slowest_rank = r;
@@ -557,7 +529,8 @@ class Replayer final : public NetworkListener {
     }
     std::set<int> kept{slowest_rank};
     for (int r = 0; r < std::min(s_.ranks(), s_.timeline_ranks); ++r) kept.insert(r);
-    for (const int r : kept) result.timelines.push_back(shortened(timeline(r)));
+    for (const int r : kept)
+      result.timelines.push_back(first_epochs(timeline(r), s_.timeline_epochs));
     result.links = traffic_.use();
     result.algorithms = calls_.algorithms();
     result.messages = messages_;
@@ -568,14 +541,6 @@ class Replayer final : public NetworkListener {
     getrusage(RUSAGE_SELF, &usage);
     result.peak_rss_bytes = std::int64_t{usage.ru_maxrss} * 1024;
     return result;
-  }
-
-  /// Set-up and the first epochs.
-  Timeline shortened(Timeline all) const {
-    std::erase_if(all.spans, [&](const Span& s) { return s.phase.epoch >= s_.timeline_epochs; });
-    const double end = all.spans.empty() ? 0 : all.spans.back().end;
-    std::erase_if(all.memory, [&](const Timeline::MemoryMark& m) { return m.at > end; });
-    return all;
   }
 
   const Simulation& s_;
