@@ -139,8 +139,9 @@ pid_t kill_newest_rank(const std::string& file) {
     std::ifstream in(entry.path() / "cmdline", std::ios::binary);
     std::string program;
     std::getline(in, program, '\0');
-    const std::string arguments{std::istreambuf_iterator<char>(in), {}};
-    if (program == ORRERY_MPI && arguments.find(file) != std::string::npos)
+    std::ostringstream arguments;  // stays empty when the process ends meanwhile
+    arguments << in.rdbuf();
+    if (program == ORRERY_MPI && arguments.str().find(file) != std::string::npos)
       newest = std::max(newest, pid);
   }
   return newest > 0 && ::kill(newest, SIGKILL) == 0 ? newest : 0;

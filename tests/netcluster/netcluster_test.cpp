@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -26,9 +26,12 @@ using Clock = std::chrono::steady_clock;
 const std::string kScript = std::string(ORRERY_SOURCES) + "/experiments/netcluster";
 const std::string kBench = std::string(ORRERY_BUILD) + "/experiments/bench/link_bench";
 
+/// What a file holds; nothing when there is none, or when it is of a process that ends meanwhile:
+/// reads of such a file in /proc fail half-way, which a stream's own buffer would throw.
 std::string text_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
 }
 
 /// Whether a command of the shell succeeds; what it prints is not of interest.
