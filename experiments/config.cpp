@@ -317,6 +317,17 @@ void place(Experiment& e, Json& c, const fs::path& folder, ClusterCache& cluster
     e.device_bytes = bytes_at(c, "device_bytes", "cluster.device_bytes");
 }
 
+/// How many parts, and what they hold.
+void set_parts(Experiment& e, const Json& p) {
+  if (p["parts"].is_string() && p["parts"] != "auto")
+    throw ConfigError("partition.parts",
+                      fmt::format("found {}, expected a number or \"auto\"", p["parts"].dump()));
+  e.partition.parts = p["parts"].is_string() ? 0 : p["parts"].get<int>();
+  if (p.contains("working_bytes"))
+    e.partition.working_bytes = bytes_at(p, "working_bytes", "partition.working_bytes");
+  e.partition.hops = p["hops"];
+}
+
 /// The keys of single partitioning algorithms.
 void set_algorithm(Experiment& e, const Json& p) {
   e.partition.volume = p.value("objective", std::string("cut")) == "volume";
@@ -403,6 +414,7 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   e.partition.file = root["partition"].value("file", std::string());
   e.partition.seed = e.seed;
   place(e, root["cluster"], folder, clusters);
+  set_parts(e, root["partition"]);
   set_algorithm(e, root["partition"]);
   e.simulation = simulation_config(root["simulation"], e);
   e.backend = root["backend"];
