@@ -44,8 +44,8 @@ std::span<const std::int32_t> read_numbers(const NpyArray& array, std::int64_t c
 void require_whole(const fs::path& folder, const std::string& meta_checksum) {
   require_checksum(folder / "meta.json", meta_checksum);
   const Json meta = read_meta(folder / "meta.json");
-  for (const auto& [name, sum] : meta.value("checksums", Json::object()).items())
-    require_checksum(folder / name, sum);
+  const Json sums = meta.value("checksums", Json::object());
+  for (const auto& [name, sum] : sums.items()) require_checksum(folder / name, sum);
 }
 
 }  // namespace

@@ -93,7 +93,9 @@ void expect_whole(const Csr& graph, const PartOrder& order, int hops, PartVertic
   for (std::int64_t v = 0; v < graph.rows; ++v) all.insert(static_cast<Vertex>(v));
   ASSERT_EQ(owned, all);
   const Edges whole = edges_of(graph);
-  if (hops >= 1) ASSERT_EQ(edges, std::multiset(whole.begin(), whole.end()));
+  if (hops >= 1) {
+    ASSERT_EQ(edges, std::multiset(whole.begin(), whole.end()));
+  }
 }
 
 Csr directed_csr(const NamedGraph& graph) {
