@@ -260,7 +260,9 @@ void complete(Json& root, int mpi_ranks) {
   if (d.contains("parts")) {
     if (d.contains("features"))
       throw ConfigError("dataset.features", "the parts hold theirs; give it to orrery partition");
-    if (root["partition"]["method"] != "block" || root["strategy"].value("permute", false))
+    const Json& p = root["partition"];
+    if (p["method"] != "block" || p["hops"] != 1 || p["parts"] != "auto" ||
+        p.contains("working_bytes") || root["strategy"].value("permute", false))
       throw ConfigError("partition",
                         "the parts are cut already: leave partition and "
                         "strategy.permute out");

@@ -37,6 +37,10 @@ int parts_of(const Experiment& experiment) {
                       fmt::format("found {}, but {} ranks of this strategy need {}: leave it out, "
                                   "or change the ranks",
                                   wanted, experiment.ranks(), parts));
+  if (experiment.partition.working_bytes != 0)
+    throw ConfigError("partition.working_bytes",
+                      "is for orrery partition of a graph alone: here the strategy and its ranks "
+                      "say how many parts there are");
   return parts;
 }
 

@@ -11,7 +11,7 @@ namespace orrery {
 /// The vertices in the order (owner, number). A vertex's row at its owner is its position minus
 /// that of the owner's first vertex.
 ///
-/// Cost      12 bytes per vertex
+/// Cost      8 bytes per vertex
 struct PartOrder {
   explicit PartOrder(const Partition& partition);
 
@@ -23,15 +23,14 @@ struct PartOrder {
     const auto last = static_cast<std::size_t>(begin[static_cast<std::size_t>(part) + 1]);
     return {vertex.data() + first, last - first};
   }
+  std::int32_t owner(Vertex v) const;
   Vertex row(Vertex v) const {
-    const auto i = static_cast<std::size_t>(v);
-    return position[i] - begin[static_cast<std::size_t>(owner[i])];
+    return position[static_cast<std::size_t>(v)] - begin[static_cast<std::size_t>(owner(v))];
   }
 
-  std::vector<std::int32_t> owner;  ///< of each vertex
-  std::vector<Vertex> begin;        ///< position of each part's first vertex; their number behind
-  std::vector<Vertex> position;     ///< of each vertex
-  std::vector<Vertex> vertex;       ///< at each position
+  std::vector<Vertex> begin;     ///< position of each part's first vertex; their number behind
+  std::vector<Vertex> position;  ///< of each vertex
+  std::vector<Vertex> vertex;    ///< at each position
 };
 
 }  // namespace orrery

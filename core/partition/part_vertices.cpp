@@ -7,8 +7,9 @@
 namespace orrery {
 
 PartVertices::PartVertices(GraphRows& rows, const PartOrder& order, int hops)
-    : rows_(rows), order_(order), hops_(hops), local_(order.owner.size(), -1) {
+    : rows_(rows), order_(order), hops_(hops), local_(order.position.size(), -1) {
   ORRERY_ASSERT(hops >= 0 && hops <= kMostHops);
+  vertices_.reserve(local_.size());  // so that it never grows into twice its size
 }
 
 void PartVertices::find(int part) {

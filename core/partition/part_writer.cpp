@@ -142,7 +142,7 @@ void PartWriter::write_places(const fs::path& folder) const {
   write_values(folder / "replicas.npy", {3, replicas}, [&](std::int64_t i) {
     const std::int64_t local = owned + i % replicas;
     const Vertex v = vertices[at(local)];
-    if (i < replicas) return order_.owner[at(v)];
+    if (i < replicas) return order_.owner(v);
     return i < 2 * replicas ? order_.row(v) : std::int32_t{vertices_.distance(local)};
   });
 }

@@ -53,11 +53,12 @@ void expect_part(const Csr& graph, const PartOrder& order, int part, int hops,
   std::vector<std::tuple<int, std::int32_t, Vertex>> expected, listed;
   for (std::size_t v = 0; v < distance.size(); ++v)
     if (distance[v] <= hops)
-      expected.emplace_back(distance[v], order.owner[v], static_cast<Vertex>(v));
+      expected.emplace_back(distance[v], order.owner(static_cast<Vertex>(v)),
+                            static_cast<Vertex>(v));
   std::sort(expected.begin(), expected.end());
   for (std::size_t i = 0; i < vertices.size(); ++i)
-    listed.emplace_back(found.distance(static_cast<std::int64_t>(i)),
-                        order.owner[static_cast<std::size_t>(vertices[i])], vertices[i]);
+    listed.emplace_back(found.distance(static_cast<std::int64_t>(i)), order.owner(vertices[i]),
+                        vertices[i]);
   ASSERT_EQ(listed, expected);
 
   Edges expected_edges, edges;
