@@ -189,6 +189,7 @@ int run_partition(const Options& options) {
                                                       "found {}",
                                                       experiment.partition.servers, parts));
   if (!options.compare.empty()) return compare_all(options, source, parts, experiment.partition);
+  if (!options.out.empty()) require_place_for_parts(options.out, options.force);
 
   const std::int64_t edges = source.edges();
   const auto [report, partition] = cut_and_measure(source, edges, parts, experiment.partition);

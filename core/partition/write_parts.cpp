@@ -18,17 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// Only parts are replaced by parts.
-void require_replaceable(const fs::path& folder, bool force) {
-  if (!fs::exists(folder) || (fs::is_directory(folder) && fs::is_empty(folder))) return;
-  if (!force)
-    throw DataError(folder.string(), "", "is there already; --force replaces a folder of parts");
-  std::ifstream file(folder / "meta.json");
-  const Json meta = Json::parse(file, nullptr, false);
-  if (!meta.is_object() || meta.value("format", "") != kPartsFormat)
-    throw DataError(folder.string(), "", "is no folder of parts, so it is not replaced");
-}
-
 /// Writes all parts and meta.json into a folder that is there.
 void write_all(GraphRows& graph, const PartOrder& order, const VertexRows& rows,
                const DataFacts& facts, const PartsOptions& options, const fs::path& folder) {
@@ -94,9 +83,19 @@ DataFacts facts_of(const StreamedDataset& data, const RowsOnDisk& graph) {
 
 }  // namespace
 
+void require_place_for_parts(const fs::path& folder, bool force) {
+  if (!fs::exists(folder) || (fs::is_directory(folder) && fs::is_empty(folder))) return;
+  if (!force)
+    throw DataError(folder.string(), "", "is there already; --force replaces a folder of parts");
+  std::ifstream file(folder / "meta.json");
+  const Json meta = Json::parse(file, nullptr, false);
+  if (!meta.is_object() || meta.value("format", "") != kPartsFormat)
+    throw DataError(folder.string(), "", "is no folder of parts, so it is not replaced");
+}
+
 void write_parts(const Dataset& data, const Partition& partition, const PartsOptions& options,
                  const fs::path& folder) {
-  require_replaceable(folder, options.force);
+  require_place_for_parts(folder, options.force);
   FolderInProgress progress(folder, options.force);
   const PartOrder order(partition);
   RowsInMemory graph(*data.graph, data.symmetric);
@@ -110,7 +109,7 @@ void write_parts(EdgeStream& edges, const StreamedDataset& data, const Partition
     throw DataError(data.edges.string(), "",
                     fmt::format("expected vertices below {}, as the data set says, found {}",
                                 data.vertices, partition.owner.size() - 1));
-  require_replaceable(folder, options.force);
+  require_place_for_parts(folder, options.force);
   FolderInProgress progress(folder, options.force);
   const fs::path scratch = progress.path() / "scratch";
   fs::create_directory(scratch);

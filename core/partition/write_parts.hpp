@@ -19,6 +19,12 @@ struct PartsOptions {
   bool force = false;  ///< replace a folder of parts
 };
 
+/// Tells before anything is cut whether parts may be written there: only parts are replaced by
+/// parts.
+///
+/// Errors    DataError as write_parts
+void require_place_for_parts(const std::filesystem::path& folder, bool force);
+
 /// Writes the parts, completely or not at all: `folder` appears when all is there.
 ///
 /// Errors    DataError: `folder` is there and is not to be replaced, or is no folder of parts; a
