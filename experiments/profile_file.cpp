@@ -64,13 +64,14 @@ void read_roofline(const Json& file, Roofline& roofline) {
   }
 }
 
-PriceTable table_of(const std::string& key, const Json& file) {
-  const std::string path = "tables." + key;
+/// A table of seconds, or of factors.
+PriceTable table_of(const std::string& path, const std::string& key, const Json& file,
+                    const char* values) {
   require_known(path, key, price_keys());
   PriceTable table;
   for (const Json& axis : file["axes"]) table.axes.push_back({axis["name"], axis["points"]});
-  table.seconds = file["seconds"].get<std::vector<double>>();
-  table.fit_error = file["fit_error"];
+  table.seconds = file[values].get<std::vector<double>>();
+  table.fit_error = file.value("fit_error", 0.0);
   if (const std::string problem = problem_of(table, key); !problem.empty())
     throw ConfigError(path, problem);
   return table;
@@ -108,8 +109,8 @@ Json roofline_json(const Roofline& roofline, const SourceOf& source_of) {
   return file;
 }
 
-Json table_json(const PriceTable& table, const std::string& source) {
-  Json file{{"axes", Json::array()}, {"seconds", table.seconds}, {"fit_error", table.fit_error}};
+Json table_json(const PriceTable& table, const std::string& source, const char* values) {
+  Json file{{"axes", Json::array()}, {values, table.seconds}};
   for (const PriceTable::Axis& axis : table.axes)
     file["axes"].push_back({{"name", axis.name}, {"points", axis.points}});
   file["source"] = source;
@@ -136,7 +137,10 @@ DeviceProfile make_profile(const Json& file) {
   if (file.contains("roofline")) read_roofline(file["roofline"], profile.roofline);
   if (file.contains("tables"))
     for (const auto& [key, table] : file["tables"].items())
-      profile.tables[key] = table_of(key, table);
+      profile.tables[key] = table_of("tables." + key, key, table, "seconds");
+  if (file.contains("in_place"))
+    for (const auto& [key, table] : file["in_place"].items())
+      profile.in_place[key] = table_of("in_place." + key, key, table, "factors");
   if (file.contains("scale"))
     for (const auto& [kind, factor] : file["scale"].items()) {
       require_scalable("scale." + kind, kind);
@@ -184,8 +188,12 @@ Json profile_json(const DeviceProfile& profile, const std::string& description,
     file["libraries"][name] = library_json(library, source_of, "libraries." + name);
   for (const auto& [kind, factor] : profile.scale)
     file["scale"][kind] = {{"value", factor}, {"source", source_of("scale." + kind)}};
-  for (const auto& [key, table] : profile.tables)
-    file["tables"][key] = table_json(table, source_of("tables." + key));
+  for (const auto& [key, table] : profile.tables) {
+    file["tables"][key] = table_json(table, source_of("tables." + key), "seconds");
+    file["tables"][key]["fit_error"] = table.fit_error;
+  }
+  for (const auto& [key, table] : profile.in_place)
+    file["in_place"][key] = table_json(table, source_of("in_place." + key), "factors");
   return file;
 }
 

@@ -63,9 +63,10 @@ class Validator {
     row.oversubscribed = experiment.ranks() > available_cores();
     row.used_by_calibration = experiment.used_by_calibration;
     row.load_before = other_load();
-    const Json real = real_result(experiment, folder);
+    // Forecasts first: they take a moment, and what they miss is told before the long run.
     const Json simulated = forecast(experiment, "sim", folder),
                modelled = forecast(experiment, "model", folder);
+    const Json real = real_result(experiment, folder);
     row.real_seconds = real["epoch_seconds"];
     row.simulated_seconds = simulated["epoch_seconds"];
     row.model_seconds = modelled["epoch_seconds"];
@@ -136,25 +137,59 @@ class Validator {
   std::map<std::string, NetclusterLinks> links_;
 };
 
-void run_validate(const Options& options) {
+/// An experiment that could not be validated, and why.
+struct Failure {
+  std::string file, label, error;
+  std::string setting() const { return label.empty() ? file : file + ", " + label; }
+};
+
+/// Rows of all experiments that run; one that fails does not take the others' results with it.
+struct Validated {
+  std::vector<ValidationRow> rows;
+  std::vector<Failure> failures;
+};
+
+Validated validate_all(Validator& validator, const Options& options) {
+  std::vector<std::pair<std::string, std::vector<Experiment>>> files;
+  for (const std::string& file : options.files)
+    files.emplace_back(fs::path(file).stem().string(), load_experiments(file, options.overrides));
+  Validated all;
+  for (const auto& [file, experiments] : files)
+    for (const Experiment& experiment : experiments) {
+      std::string told;
+      try {
+        const ValidationRow row = validator.row(experiment, file);
+        told = fmt::format("{}: real {:.4g} s, simulated {:.4g} s ({:+.1f} %)", row.setting(),
+                           row.real_seconds, row.simulated_seconds, 100 * row.error());
+        all.rows.push_back(row);
+      } catch (const Error& error) {
+        all.failures.push_back({file, experiment.label, error.what()});
+        told = fmt::format("{}: failed: {}", all.failures.back().setting(), error.what());
+      }
+      if (!options.quiet) fmt::print(stderr, "{}\n", told);
+    }
+  return all;
+}
+
+/// The exit code: 1 when an experiment failed.
+int run_validate(const Options& options) {
   const fs::path out =
       options.out.empty() ? default_result_folder("validate") : fs::path(options.out);
   Validator validator(out, options);
-  std::vector<ValidationRow> rows;
-  for (const std::string& file : options.files)
-    for (const Experiment& experiment : load_experiments(file, options.overrides)) {
-      rows.push_back(validator.row(experiment, fs::path(file).stem().string()));
-      const ValidationRow& row = rows.back();
-      if (!options.quiet)
-        fmt::print(stderr, "{}: real {:.4g} s, simulated {:.4g} s ({:+.1f} %)\n", row.setting(),
-                   row.real_seconds, row.simulated_seconds, 100 * row.error());
-    }
-  const Json result = validation_json(rows);
+  const Validated all = validate_all(validator, options);
+  if (all.rows.empty() && all.failures.size() == 1) throw Error(all.failures.front().error);
+  Json result = validation_json(all.rows);
+  result["failures"] = Json::array();
+  for (const Failure& f : all.failures)
+    result["failures"].push_back({{"file", f.file}, {"label", f.label}, {"error", f.error}});
   write_file(out / "validate.json", result.dump(2) + "\n");
   if (!options.json || !options.quiet)
-    fmt::print(options.json ? stderr : stdout, "\n{}\nResults: {}\n", validation_text(rows),
+    fmt::print(options.json ? stderr : stdout, "\n{}\nResults: {}\n", validation_text(all.rows),
                out.string());
+  for (const Failure& f : all.failures)
+    fmt::print(stderr, "orrery: error: {}: {}\n", f.setting(), f.error);
   if (options.json) fmt::print("{}\n", result.dump());
+  return all.failures.empty() ? 0 : 1;
 }
 
 }  // namespace
@@ -176,10 +211,7 @@ void add_validate_command(CLI::App& app, int& exit_code) {
   command->footer(
       "Examples: orrery calibrate; orrery validate configs/validation/*.json\n"
       "          orrery validate configs/quickstart.json --set cluster.ranks=2");
-  command->callback([options, &exit_code] {
-    run_validate(*options);
-    exit_code = 0;
-  });
+  command->callback([options, &exit_code] { exit_code = run_validate(*options); });
 }
 
 }  // namespace orrery

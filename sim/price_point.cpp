@@ -153,7 +153,7 @@ bool has_axis(std::string_view key, std::string_view axis) {
     return std::find(axes.begin(), axes.end(), axis) != axes.end();
   };
   const std::string_view kind = key.substr(0, key.find('/'));
-  if (axis == "threads") return true;
+  if (axis == "threads" || axis == "bytes") return true;
   if (kind == "spmm") return one_of({"rows", "degree", "width", "ragged", "reuse_bytes", "skew"});
   if (kind == "gemm") return one_of({"m", "n", "n16", "k"});
   if (kind == "loss") return one_of({"targets", "width", "rows_per_target"});

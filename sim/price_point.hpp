@@ -49,7 +49,8 @@ class PricePoint {
 ///                         column_sum), width, ragged
 /// `ragged` is 1 where the width is a multiple of 8 and 2 where it is none, so that rows are no
 /// whole vectors: on CPUs the same work then takes up to several times as long.
-/// Any of them may also have `threads`, which is of the device and not of the operation.
+/// Any of them may also have `threads`, which is of the device and not of the operation, and
+/// `bytes` (bytes_of the operation).
 ///
 /// Requires  a local operation
 PricePoint price_point(const Op& op);

@@ -26,7 +26,8 @@ bool is_work(const PriceTable& table, const std::string& axis) {
   if (axis == "width")
     return std::none_of(table.axes.begin(), table.axes.end(),
                         [](const PriceTable::Axis& a) { return a.name == "size"; });
-  return axis != "threads" && axis != "reuse_bytes" && axis != "skew" && axis != "ragged";
+  return axis != "threads" && axis != "bytes" && axis != "reuse_bytes" && axis != "skew" &&
+         axis != "ragged";
 }
 
 Place place_on(const PriceTable& table, const PriceTable::Axis& axis, double value) {

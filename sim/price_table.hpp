@@ -13,7 +13,7 @@ namespace orrery {
 ///
 /// Beyond the largest point of an axis that is work, time grows in proportion to it; on other axes,
 /// and below the smallest point of any, it is that of the nearest point. No work are threads,
-/// reuse_bytes, skew and ragged, and the width where there is a size.
+/// bytes, reuse_bytes, skew and ragged, and the width where there is a size.
 ///
 /// Shapes    at [axes], in the order of the table's axes
 /// Requires  a table without a problem

@@ -21,11 +21,13 @@ const Value* entry(const std::map<std::string, Value>& by_kind, std::string_view
   return kind == by_kind.end() ? nullptr : &kind->second;
 }
 
-double look_up(const PriceTable& table, const PricePoint& point, int threads) {
+double look_up(const PriceTable& table, const Op& op, const PricePoint& point, int threads) {
   std::array<double, 8> at{};
   std::size_t axes = 0;
   for (const PriceTable::Axis& axis : table.axes)
-    at[axes++] = axis.name == "threads" ? threads : point.at(axis.name).value();
+    at[axes++] = axis.name == "threads" ? threads
+                 : axis.name == "bytes" ? bytes_of(op)
+                                        : point.at(axis.name).value();
   return interpolate(table, {at.data(), axes});
 }
 
@@ -46,7 +48,11 @@ double DeviceProfile::seconds(const Op& op, int threads) const {
                     "of \"{}\", or calibrate",
                     name, to_string(op), point.key));
   if (point.empty) return factor * roofline.launch_seconds;
-  if (table != tables.end()) return factor * look_up(table->second, point, threads);
+  if (table != tables.end()) {
+    if (const auto inside = in_place.find(table->first); inside != in_place.end())
+      factor *= look_up(inside->second, op, point, threads);
+    return factor * look_up(table->second, op, point, threads);
+  }
   return factor * roofline_seconds(op, roofline, *efficiency);
 }
 

@@ -58,6 +58,9 @@ class DeviceProfile {
   std::string source;  ///< when, on what, or from which figures
   /// By price key (price_point.hpp); one that is here goes before the roofline.
   std::map<std::string, PriceTable> tables;
+  /// By price key: factors (in place of seconds) by which an operation inside of a training takes
+  /// longer than its table says of it alone, because it finds other things in the caches.
+  std::map<std::string, PriceTable> in_place;
   Roofline roofline;
   /// Multiplies the price of a key, else of a kind, and of all by "*": a rate that was fitted, and
   /// said so in the result.

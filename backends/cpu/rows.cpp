@@ -6,16 +6,26 @@
 namespace orrery::cpu {
 namespace {
 
-/// Sums of `width` columns over `rows` rows: add(begin, end, sums) adds a range's part.
+/// Doubles of a cache line.
+struct alignas(64) Line {
+  double values[8];
+};
+
+/// Sums of `width` columns over `rows` rows: add(begin, end, sums) adds a range's part. Parts share
+/// no cache line, or threads that add to neighbouring ones would take it from each other.
 template <class Add>
 std::vector<double> sums_over_rows(std::int64_t rows, std::int64_t width, const Add& add) {
   const std::int64_t block = rows_per_sum(rows), blocks = (rows + block - 1) / block;
-  std::vector<double> parts(static_cast<std::size_t>(blocks * width));
-  parallel_for(rows, block, [&](std::int64_t begin, std::int64_t end) {
-    add(begin, end, parts.data() + begin / block * width);
-  });
+  const std::int64_t lines = (width + 7) / 8;
+  std::vector<Line> parts(static_cast<std::size_t>(blocks * lines), Line{});
+  const auto part = [&](std::int64_t b) {
+    return parts[static_cast<std::size_t>(b * lines)].values;
+  };
+  parallel_for(rows, block,
+               [&](std::int64_t begin, std::int64_t end) { add(begin, end, part(begin / block)); });
   std::vector<double> sums(static_cast<std::size_t>(width));
-  for (std::size_t i = 0; i < parts.size(); ++i) sums[i % sums.size()] += parts[i];
+  for (std::int64_t b = 0; b < blocks; ++b)
+    for (std::int64_t c = 0; c < width; ++c) sums[static_cast<std::size_t>(c)] += part(b)[c];
   return sums;
 }
 

@@ -152,7 +152,8 @@ Executor::LaneState& Executor::lane(Lane on) {
   LaneState& state = lanes_[static_cast<std::size_t>(on)];
   if (!state.thread) {
     state.kernels = make_kernels_();
-    state.thread = std::make_unique<LaneThread>(on == Lane::compute ? options_.kernel_threads : 1);
+    const bool computes = on == Lane::compute;
+    state.thread = std::make_unique<LaneThread>(computes ? options_.kernel_threads : 1, !computes);
   }
   return state;
 }

@@ -1,10 +1,18 @@
 #include "core/runtime/lane_thread.hpp"
 
+#include <algorithm>
+
 #include "core/base/parallel.hpp"
+#include "core/base/short_turns.hpp"
 
 namespace orrery {
 
-LaneThread::LaneThread(int threads) : thread_([this, threads] { serve(threads); }) {}
+LaneThread::LaneThread(int threads, bool moves_data)
+    : thread_([this, threads, moves_data] {
+        if (moves_data) ask_for_short_turns();
+        const ThreadPool pool(threads);
+        serve();
+      }) {}
 
 LaneThread::~LaneThread() {
   {
@@ -30,11 +38,13 @@ std::uint32_t LaneThread::done() const {
 
 void LaneThread::await(std::uint32_t position) {
   std::unique_lock lock(mutex_);
-  progress_.wait(lock, [&] { return done_ >= position; });
+  while (done_ < position) {
+    awaited_ = std::min(awaited_, position);
+    progress_.wait(lock);
+  }
 }
 
-void LaneThread::serve(int threads) {
-  const ThreadPool pool(threads);
+void LaneThread::serve() {
   std::unique_lock lock(mutex_);
   for (;;) {
     work_.wait(lock, [&] { return stop_ || !queue_.empty(); });
@@ -44,8 +54,9 @@ void LaneThread::serve(int threads) {
     lock.unlock();
     item();
     lock.lock();
-    ++done_;
-    progress_.notify_all();
+    if (++done_ < awaited_) continue;
+    awaited_ = kNobodyWaits;
+    progress_.notify_all();  // who waits for more says so again
   }
 }
 

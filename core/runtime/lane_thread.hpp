@@ -12,8 +12,9 @@ namespace orrery {
 
 class LaneThread {
  public:
-  /// `threads` is the pool its items' loops run on.
-  explicit LaneThread(int threads);
+  /// `threads` is the pool its items' loops run on. `moves_data`: its items mostly wait, so that it
+  /// should have a core soon after it wakes up.
+  LaneThread(int threads, bool moves_data);
   /// Finishes what was issued.
   ~LaneThread();
   LaneThread(const LaneThread&) = delete;
@@ -27,12 +28,14 @@ class LaneThread {
   void await(std::uint32_t position);
 
  private:
-  void serve(int threads);
+  void serve();
 
   mutable std::mutex mutex_;
   std::condition_variable work_, progress_;
   std::deque<std::function<void()>> queue_;
+  static constexpr std::uint32_t kNobodyWaits = 0xffffffff;
   std::uint32_t done_ = 0;
+  std::uint32_t awaited_ = kNobodyWaits;  ///< the first position that somebody waits for
   bool stop_ = false;
   std::thread thread_;
 };

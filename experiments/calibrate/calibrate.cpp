@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -86,6 +87,12 @@ std::string source_of(const Calibration& c, const std::string& path) {
         t.points, 1e6 * c.host.lane_seconds, 100 * t.table.fit_error, 100 * t.worst_fit_error,
         100 * t.repeat_error));
   }
+  if (path.starts_with("in_place."))
+    return measured(fmt::format(
+        "{} such operations inside of trainings of generated graphs, one rank to a core and one on "
+        "all cores, over what the table says of each",
+        std::count_if(c.in_place.begin(), c.in_place.end(),
+                      [&](const InPlaceSample& s) { return s.key == path.substr(9); })));
   if (path == "launch_seconds") return measured("median gap between two operations of a lane");
   if (path == "issue_seconds")
     return measured("median of submits to an Executor whose lane is busy");
@@ -134,9 +141,15 @@ Calibration calibrate(Effort effort, const std::string& probe, const Report& rep
   report(0.02, "ranks over MPI");
   c.mpi = measure_mpi(probe, thorough);
   c.tables = measure_tables(effort, c.cores, [&](double share, const std::string& what) {
-    report(0.05 + 0.95 * share, what);
+    report(0.05 + 0.85 * share, what);
   });
   c.profile = profile_of(c);
+  c.in_place = measure_in_place(
+      effort, c.profile, c.cores,
+      [&](double share, const std::string& what) { report(0.9 + 0.1 * share, what); });
+  c.profile.in_place = fit_in_place(c.in_place);
+  for (auto& [key, table] : c.profile.in_place)
+    for (double& factor : table.seconds) factor = rounded(factor);
   c.profile.libraries["threads"] = rounded(threads);
   if (c.mpi.library) c.profile.libraries["mpi"] = rounded(*c.mpi.library);
   const PriceTable& gemm = c.tables.at("gemm").table;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "experiments/calibrate/in_place.hpp"
 #include "experiments/calibrate/measure_host.hpp"
 #include "experiments/calibrate/measure_libraries.hpp"
 #include "experiments/calibrate/measure_tables.hpp"
@@ -15,6 +16,7 @@ namespace orrery::calibrate {
 struct Calibration {
   DeviceProfile profile;
   std::map<std::string, MeasuredTable> tables;  ///< those of the profile, and how they came about
+  std::vector<InPlaceSample> in_place;          ///< from which those factors come
   HostCosts host;
   MpiMeasurement mpi;
   int cores = 1;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "core/base/short_turns.hpp"
 #include "experiments/calibrate/time_ops.hpp"
 
 namespace orrery::calibrate {
@@ -66,6 +67,7 @@ class Bench {
 CollectiveTimes time_collectives(Communicator& communicator, int rank, int ranks,
                                  std::int64_t bytes, int repetitions) {
   const std::int64_t part = bytes / 4, floats = part * std::max(1, ranks - 1);
+  ask_for_short_turns();  // as the lanes of a rank
   Bench bench(communicator, ranks, floats);
   std::vector<std::int64_t> counts(static_cast<std::size_t>(ranks), part);
   counts[static_cast<std::size_t>(rank)] = 0;

@@ -33,7 +33,7 @@ struct Point {
 /// machine that is busy.
 constexpr double kPassSeconds = 130;
 /// Points of which two measurements differ by more than so are measured a third time.
-constexpr double kDoubt = 0.1;
+constexpr double kDoubt = 0.2;
 
 int left_out_points(const std::string& key, Effort effort) {
   if (effort == Effort::tiny) return 1;

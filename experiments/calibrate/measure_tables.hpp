@@ -24,7 +24,7 @@ struct MeasuredTable {
 using Report = std::function<void(double share, const std::string& what)>;
 
 /// Measures every grid with as many ranks side by side as have room. With full effort everything is
-/// measured twice, minutes apart, what then differs by over 10 % a third time, and the smallest
+/// measured twice, minutes apart, what then differs by over 20 % a third time, and the smallest
 /// time is kept (but once where that takes over two minutes already). The points that are left out
 /// lie anywhere between the smallest and the largest ones; of sparse products some are graphs with
 /// hubs and with communities.

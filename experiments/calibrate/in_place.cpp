@@ -1,0 +1,194 @@
+#include "experiments/calibrate/in_place.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "backends/comm_threads/comm_threads.hpp"
+#include "experiments/calibrate/time_ops.hpp"
+#include "experiments/execute.hpp"
+#include "experiments/problem.hpp"
+#include "sim/price_point.hpp"
+
+namespace orrery::calibrate {
+namespace {
+
+constexpr int kEpochs =
+    7;  ///< of which the first is left out: memory is touched for the first time
+
+constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
+const std::vector<double> kBytes{64 * kKiB, 512 * kKiB, 4 * kMiB, 32 * kMiB, 256 * kMiB};
+
+/// Graphs of 5,000 to 150,000 vertices; none is one of configs/validation.
+std::vector<std::string> trainings(Effort effort) {
+  const auto file = [](const std::string& dataset, const std::string& model) {
+    return fmt::format(
+        R"({{"name": "calibration", "seed": 5, "dataset": {{{}}}, "model": {{{}}}, "strategy": {{"type": "full_graph"}},
+             "train": {{"epochs": {}, "eval_every": 0}}}})",
+        dataset, model, kEpochs);
+  };
+  const std::string small =
+      R"("generate": "communities", "vertices": 5000, "edges": 40000, "features": 48, "classes": 10)";
+  if (effort == Effort::tiny) return {file(small, R"("type": "gcn", "hidden": 16)")};
+  return {
+      file(small, R"("type": "gcn", "hidden": 32)"),
+      file(
+          R"("generate": "rmat", "vertices": 16384, "edges": 260000, "features": 96, "classes": 24)",
+          R"("type": "sage", "hidden": 48)"),
+      file(R"("generate": "communities", "vertices": 60000, "edges": 500000, "features": 64,
+              "classes": 16)",
+           R"("type": "gcn", "hidden": 96)"),
+      file(R"("generate": "chung-lu", "vertices": 50000, "edges": 600000, "features": 80,
+              "classes": 40)",
+           R"("type": "gcn", "hidden": 64, "layers": 3, "dropout": 0)"),
+      file(R"("generate": "bter", "vertices": 150000, "edges": 2000000, "features": 128,
+              "classes": 40)",
+           R"("type": "gcn", "hidden": 64)"),
+  };
+}
+
+struct Timed {
+  const Op* op;
+  std::vector<double> seconds;  ///< one per epoch
+};
+
+/// The operations of an epoch on the compute lane, each with its seconds in every epoch but the
+/// first.
+std::vector<Timed> operations_of(const RankOutcome& outcome) {
+  std::vector<const Op*> ops;
+  for (const Step& step : outcome.program.steps)
+    if (const auto* submit = std::get_if<SubmitStep>(&step);
+        submit != nullptr && submit->lane == Lane::compute)
+      ops.push_back(&submit->op);
+  std::map<int, std::vector<std::pair<const Op*, double>>> by_epoch;
+  std::size_t i = 0;
+  for (const Span& span : outcome.timeline.spans) {
+    if (span.lane != Lane::compute) continue;
+    if (span.phase.in_epoch())
+      by_epoch[span.phase.epoch].emplace_back(ops[i], span.end - span.begin);
+    ++i;
+  }
+  std::vector<Timed> timed;
+  for (const auto& [epoch, list] : by_epoch) {
+    if (epoch == 0) continue;
+    timed.resize(list.size());
+    for (std::size_t k = 0; k < list.size(); ++k) {
+      timed[k].op = list[k].first;
+      timed[k].seconds.push_back(list[k].second);
+    }
+  }
+  return timed;
+}
+
+/// Every rank of the team trains by itself, all at the same time.
+std::vector<RankOutcome> train_side_by_side(const Problem& problem, const Team& team) {
+  const auto plan = plan_strategy(problem);
+  ExecuteOptions options;
+  options.keep_steps = true;
+  options.timeline_epochs = kEpochs;
+  const RankHooks hooks{[](int) { return false; }, [](const EpochReport&, double) {}};
+  std::vector<RankOutcome> outcomes(static_cast<std::size_t>(team.ranks));
+  std::vector<std::thread> ranks;
+  for (RankOutcome& outcome : outcomes)
+    ranks.emplace_back([&] {
+      ThreadWorld(1).run([&](int, Communicator& alone) {
+        outcome = execute_rank(problem, *plan, options, 0, team.threads, alone, hooks);
+      });
+    });
+  for (std::thread& rank : ranks) rank.join();
+  return outcomes;
+}
+
+void add_samples(const RankOutcome& outcome, const DeviceProfile& profile, int threads,
+                 std::vector<InPlaceSample>& samples) {
+  for (const Timed& timed : operations_of(outcome)) {
+    const PricePoint point = price_point(*timed.op);
+    if (point.empty) continue;
+    samples.push_back({std::string(point.key), bytes_of(*timed.op), static_cast<double>(threads),
+                       profile.seconds(*timed.op, threads),
+                       median(timed.seconds) + profile.roofline.launch_seconds});
+  }
+}
+
+/// How near a value is to each point of an ascending list, in logarithms: shares that sum to one.
+std::vector<double> nearness(const std::vector<double>& points, double value) {
+  std::vector<double> shares(points.size(), 0.0);
+  const auto above = std::upper_bound(points.begin(), points.end(), value);
+  if (above == points.begin() || above == points.end()) {
+    (above == points.begin() ? shares.front() : shares.back()) = 1;
+    return shares;
+  }
+  const auto i = static_cast<std::size_t>(above - points.begin());
+  shares[i] = std::log(value / points[i - 1]) / std::log(points[i] / points[i - 1]);
+  shares[i - 1] = 1 - shares[i];
+  return shares;
+}
+
+struct Sums {
+  double measured = 0, priced = 0;
+};
+
+/// Σ measured / Σ priced at each point; where nothing is, as at the nearest point with something.
+std::vector<double> ratios(const std::vector<Sums>& sums) {
+  std::vector<double> factors;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    std::size_t best = sums.size();
+    for (std::size_t j = 0; j < sums.size(); ++j) {
+      const auto distance = [&](std::size_t k) { return k > i ? k - i : i - k; };
+      if (sums[j].priced > 0 && (best == sums.size() || distance(j) < distance(best))) best = j;
+    }
+    factors.push_back(sums[best].measured / sums[best].priced);
+  }
+  return factors;
+}
+
+}  // namespace
+
+std::vector<InPlaceSample> measure_in_place(Effort effort, const DeviceProfile& profile, int cores,
+                                            const Report& report) {
+  std::vector<InPlaceSample> samples;
+  const auto files = trainings(effort);
+  const std::set<int> teams{1, cores};
+  double done = 0;
+  for (const std::string& file : files) {
+    const Experiment experiment = parse_experiments(file, "calibration", {}).front();
+    const ProblemData data = DatasetCache().load(experiment);
+    const Problem problem = make_problem(experiment, data, make_partition(experiment, data));
+    for (const int threads : teams) {
+      const Team team{std::max(1, cores / threads), threads};
+      for (const RankOutcome& outcome : train_side_by_side(problem, team))
+        add_samples(outcome, profile, threads, samples);
+      report(++done / static_cast<double>(files.size() * teams.size()),
+             fmt::format("trainings (ranks x threads: {} x {})", team.ranks, team.threads));
+    }
+  }
+  return samples;
+}
+
+std::map<std::string, PriceTable> fit_in_place(const std::vector<InPlaceSample>& samples) {
+  std::map<std::string, std::map<double, std::vector<Sums>>> by_key;
+  for (const InPlaceSample& sample : samples) {
+    auto& sums = by_key[sample.key].try_emplace(sample.threads, kBytes.size()).first->second;
+    const auto shares = nearness(kBytes, sample.bytes);
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      sums[i].measured += shares[i] * sample.measured_seconds;
+      sums[i].priced += shares[i] * sample.priced_seconds;
+    }
+  }
+  std::map<std::string, PriceTable> tables;
+  for (const auto& [key, by_threads] : by_key) {
+    PriceTable& table = tables[key];
+    table.axes = {{"threads", {}}, {"bytes", kBytes}};
+    for (const auto& [threads, sums] : by_threads) {
+      table.axes.front().points.push_back(threads);
+      for (const double factor : ratios(sums)) table.seconds.push_back(factor);
+    }
+  }
+  return tables;
+}
+
+}  // namespace orrery::calibrate

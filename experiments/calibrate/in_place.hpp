@@ -1,0 +1,31 @@
+// What operations take inside of trainings, over what the tables say of them alone.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "experiments/calibrate/measure_tables.hpp"
+
+namespace orrery::calibrate {
+
+/// One operation of an epoch: alone by the tables, and as it was measured.
+struct InPlaceSample {
+  std::string key;
+  double bytes = 0, threads = 1;
+  double priced_seconds = 0, measured_seconds = 0;
+};
+
+/// Trains generated graphs of several sizes with as many ranks of their own, side by side and
+/// without communication, as there are cores, and with one on all cores. An operation then finds in
+/// the caches what the ones before it left. Of each operation of an epoch the median over epochs.
+std::vector<InPlaceSample> measure_in_place(Effort effort, const DeviceProfile& profile, int cores,
+                                            const Report& report);
+
+/// Factors by price key over the bytes that an operation touches, and threads: at each point
+/// Σ measured / Σ priced over the samples around it, each weighted by its nearness in logarithms;
+/// where there are none that of the nearest point with some.
+std::map<std::string, PriceTable> fit_in_place(const std::vector<InPlaceSample>& samples);
+
+}  // namespace orrery::calibrate
