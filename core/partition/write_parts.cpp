@@ -84,9 +84,10 @@ DataFacts facts_of(const StreamedDataset& data, const RowsOnDisk& graph) {
 }  // namespace
 
 void require_place_for_parts(const fs::path& folder, bool force) {
-  if (!fs::exists(folder) || (fs::is_directory(folder) && fs::is_empty(folder))) return;
+  if (!fs::exists(folder)) return;
   if (!force)
     throw DataError(folder.string(), "", "is there already; --force replaces a folder of parts");
+  if (fs::is_directory(folder) && fs::is_empty(folder)) return;
   std::ifstream file(folder / "meta.json");
   const Json meta = Json::parse(file, nullptr, false);
   if (!meta.is_object() || meta.value("format", "") != kPartsFormat)

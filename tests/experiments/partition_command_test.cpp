@@ -146,6 +146,34 @@ TEST_F(PartitionCommand, StreamedPartsTrainToTheLossOfTheWhole) {
       std::string::npos);
 }
 
+TEST_F(PartitionCommand, KeysThatARunCannotHonourAreRefused) {
+  std::ofstream(folder_ / "one.json")
+      << R"({"name": "one", "model": {"type": "gcn"}, "strategy": {"type": "full_graph"},
+             "train": {"epochs": 1}, "cluster": {"ranks": 2},
+             "dataset": {"generate": "communities", "vertices": 60, "edges": 200}})";
+  const auto told = [&](const std::string& settings, const std::string& command = "run") {
+    return orrery(path("one.json") + " " + settings + " --out " + path("result"), command).text;
+  };
+
+  EXPECT_NE(told("--set partition.hops=0").find("error: partition.hops: 0 leaves the neighbours"),
+            std::string::npos);
+  EXPECT_NE(told("--set partition.parts=3").find("error: partition.parts: found 3, but 2 ranks"),
+            std::string::npos);
+  EXPECT_NE(told("--set partition.parts=many").find("error: partition.parts: found \"many\""),
+            std::string::npos);
+  EXPECT_NE(told("--set partition.working_bytes=9").find("error: partition.working_bytes: is for"),
+            std::string::npos);
+  EXPECT_NE(told("--stream --method spring", "partition").find("error: dataset.generate: makes"),
+            std::string::npos);
+  ASSERT_NE(told("--method hash", "partition").find("Try next"), std::string::npos);
+  EXPECT_NE(told("--method hash", "partition").find("is there already"), std::string::npos);
+  EXPECT_NE(orrery(path("one.json") + " --set partition.hops=2 --set 'dataset={\"parts\": \"" +
+                       path("result") + "\"}'",
+                   "run")
+                .text.find("error: partition: the parts are cut already"),
+            std::string::npos);
+}
+
 TEST_F(PartitionCommand, DevicesAndDataSayHowManyParts) {
   const auto file = open_edge_file(folder_ / "edges.txt");
   const std::int64_t bytes = 16 * count_edges(*file).edges;  // both directions
