@@ -260,7 +260,9 @@ void complete(Json& root, int mpi_ranks) {
   if (d.contains("parts")) {
     if (d.contains("features"))
       throw ConfigError("dataset.features", "the parts hold theirs; give it to orrery partition");
-    if (root["partition"]["method"] != "block" || root["strategy"].value("permute", false))
+    const Json& p = root["partition"];
+    if (p["method"] != "block" || p["hops"] != 1 || p["parts"] != "auto" ||
+        p.contains("working_bytes") || root["strategy"].value("permute", false))
       throw ConfigError("partition",
                         "the parts are cut already: leave partition and "
                         "strategy.permute out");
@@ -315,6 +317,17 @@ void place(Experiment& e, Json& c, const fs::path& folder, ClusterCache& cluster
   }
   if (c.contains("device_bytes"))
     e.device_bytes = bytes_at(c, "device_bytes", "cluster.device_bytes");
+}
+
+/// How many parts, and what they hold.
+void set_parts(Experiment& e, const Json& p) {
+  if (p["parts"].is_string() && p["parts"] != "auto")
+    throw ConfigError("partition.parts",
+                      fmt::format("found {}, expected a number or \"auto\"", p["parts"].dump()));
+  e.partition.parts = p["parts"].is_string() ? 0 : p["parts"].get<int>();
+  if (p.contains("working_bytes"))
+    e.partition.working_bytes = bytes_at(p, "working_bytes", "partition.working_bytes");
+  e.partition.hops = p["hops"];
 }
 
 /// The keys of single partitioning algorithms.
@@ -407,6 +420,7 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   e.partition.file = root["partition"].value("file", std::string());
   e.partition.seed = e.seed;
   place(e, root["cluster"], folder, clusters);
+  set_parts(e, root["partition"]);
   set_algorithm(e, root["partition"]);
   e.simulation = simulation_config(root["simulation"], e);
   e.backend = root["backend"];

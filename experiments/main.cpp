@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <thread>
 
 #include "core/base/error.hpp"
@@ -45,6 +46,7 @@ void require_known(const CLI::App& app, const std::string& word) {
 
 int main(int argc, char** argv) {
   using namespace orrery;
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of write(), told as such
   const ThreadPool pool(available_cores());  // for loading; ranks have pools of their own
   CLI::App app("Orrery: distributed graph neural networks, run for real or recorded and counted.",
                "orrery");

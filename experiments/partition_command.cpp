@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -7,30 +8,41 @@
 #include <memory>
 
 #include "core/base/error.hpp"
+#include "core/base/units.hpp"
 #include "core/partition/edge_file.hpp"
-#include "core/partition/parts_folder.hpp"
+#include "core/partition/method_parameters.hpp"
+#include "core/partition/number_of_parts.hpp"
 #include "experiments/commands.hpp"
 #include "experiments/config.hpp"
 #include "experiments/partition_report.hpp"
+#include "experiments/partition_source.hpp"
+#include "experiments/problem.hpp"
 
 namespace orrery {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr int kMostParts = 65536;
+
 struct Options {
   std::string source, method, compare, out, owners, svg;
   std::vector<std::string> overrides;
   int parts = 0;
+  std::optional<int> hops;
   bool json = false, force = false, stream = false;
 };
+
+bool is_experiment(const Options& options) {
+  return std::filesystem::path(options.source).extension() == ".json";
+}
 
 /// An experiment file, or a data set by path or name.
 Experiment experiment_of(const Options& options) {
   std::vector<std::string> overrides = options.overrides;
   if (!options.method.empty()) overrides.push_back("partition.method=" + options.method);
-  const bool file = std::filesystem::path(options.source).extension() == ".json";
-  if (file) {
+  if (options.hops) overrides.push_back(fmt::format("partition.hops={}", *options.hops));
+  if (is_experiment(options)) {
     const auto experiments = load_experiments(options.source, overrides);
     if (!experiments.front().label.empty())
       throw ConfigError("sweep", "one cut at a time: choose a combination with --set");
@@ -47,39 +59,37 @@ Experiment experiment_of(const Options& options) {
   return parse_experiments(text.dump(), options.source, overrides).front();
 }
 
-/// What is cut, and how: a graph in memory, or the edges of a file.
-struct Source {
-  std::string name;
-  std::optional<Dataset> data;
-  std::unique_ptr<EdgeStream> file;
+/// Opens or loads what the options name.
+PartitionSource source_of(const Options& options, const Experiment& experiment) {
+  const bool is_file = std::filesystem::is_regular_file(options.source);
+  if (is_edge_file(options.source) || (options.stream && is_file && !is_experiment(options)))
+    return PartitionSource::edges_of(options.source);
+  return options.stream ? PartitionSource::stream(experiment.dataset)
+                        : PartitionSource::load(experiment.dataset);
+}
 
-  Source(const Options& options, const Experiment& experiment) {
-    if (options.stream || is_edge_file(options.source)) {
-      name = options.source;
-      file = open_edge_file(options.source);
-    } else {
-      data = load_dataset(experiment.dataset);
-      name = data->name;
-    }
-  }
-  StreamCut cut(int parts, const PartitionOptions& how) const {
-    return file ? cut_stream(*file, parts, how) : cut_graph(*data->graph, parts, how);
-  }
-  CutMetrics measure(const StreamCut& cut) const {
-    if (file) return measure_cut(*file, cut.partition, cut.replicas);
-    CsrEdges rows(*data->graph);
-    return measure_cut(rows, cut.partition, cut.replicas, Neighbours::of_row);
-  }
-  /// Entries of the graph or edges of the file, without self-loops where the file must be counted.
-  std::int64_t edges() const { return file ? count_edges(*file).edges : data->edges(); }
-};
+/// This machine's memory, for as many devices as share it.
+std::int64_t memory_here() {
+  return std::int64_t{::sysconf(_SC_PHYS_PAGES)} * std::int64_t{::sysconf(_SC_PAGESIZE)};
+}
+
+/// --parts, or those that the experiment's strategy needs, or those that devices and data ask for.
+NumberOfParts choose_parts(const Options& options, const Experiment& experiment,
+                           const PartitionSource& source) {
+  if (options.parts > 0) return {options.parts, "--parts"};
+  if (is_experiment(options)) return {parts_of(experiment), "the experiment's strategy and ranks"};
+  if (experiment.partition.parts > 0) return {experiment.partition.parts, "partition.parts"};
+  const int ranks = experiment.ranks();
+  return number_of_parts({ranks, experiment.device_bytes.value_or(memory_here() / ranks),
+                          source.data_bytes(), experiment.partition.working_bytes});
+}
 
 struct Measured {
   CutReport report;
   Partition partition;
 };
 
-Measured cut_and_measure(const Source& source, std::int64_t edges, int parts,
+Measured cut_and_measure(const PartitionSource& source, std::int64_t edges, int parts,
                          const PartitionOptions& how) {
   reset_peak();
   const auto begin = std::chrono::steady_clock::now();
@@ -93,7 +103,7 @@ Measured cut_and_measure(const Source& source, std::int64_t edges, int parts,
   report.edges_per_second = static_cast<double>(edges) / report.seconds;
   report.before = cut.before;
   report.after = cut.after;
-  if (source.data) report.training_balance = training_balance(cut.partition, source.data->split);
+  report.training_balance = source.training_balance(cut.partition);
   return {std::move(report), std::move(cut.partition)};
 }
 
@@ -110,12 +120,13 @@ void write_owners(const std::string& path, const Partition& partition) {
   write_text(path, text);
 }
 
-int compare_all(const Options& options, const Source& source, int parts, PartitionOptions how) {
+int compare_all(const Options& options, const PartitionSource& source, int parts,
+                PartitionOptions how) {
   std::vector<CutReport> reports;
   Json rows = Json::array();
   const std::int64_t edges = source.edges();
   for (const std::string& method : compared_methods()) {
-    if (source.file && !takes_edge_stream(method)) continue;
+    if (source.streams() && !takes_edge_stream(method)) continue;
     how.method = method;
     try {
       reports.push_back(cut_and_measure(source, edges, parts, how).report);
@@ -124,16 +135,16 @@ int compare_all(const Options& options, const Source& source, int parts, Partiti
       fmt::print(stderr, "{}\n", error.what());
     }
   }
-  const std::string title = fmt::format("{} in {} parts", source.name, parts);
+  const std::string title = fmt::format("{} in {} parts", source.name(), parts);
   if (!options.svg.empty()) write_text(options.svg, comparison_svg(title, reports));
   if (options.json)
-    fmt::print("{}\n", Json{{"name", source.name}, {"parts", parts}, {"rows", rows}}.dump());
+    fmt::print("{}\n", Json{{"name", source.name()}, {"parts", parts}, {"rows", rows}}.dump());
   else
     fmt::print("{}\n{}", title, comparison_table(reports));
   return 0;
 }
 
-void require_sensible(const Options& options, bool streams) {
+void require_sensible(const Options& options) {
   const bool comparing = !options.compare.empty();
   if (comparing && !options.method.empty())
     throw ConfigError("--compare", "and --method exclude each other");
@@ -142,41 +153,71 @@ void require_sensible(const Options& options, bool streams) {
                       "cuts many times and writes no parts: leave --out, --owners out");
   if (!comparing && !options.svg.empty())
     throw ConfigError("--svg", "draws a comparison: give --compare all");
-  if (streams && !options.out.empty())
-    throw ConfigError("--out", "needs a data set, found a file of edges alone: use --owners FILE");
+}
+
+/// What writing the parts took.
+struct Written {
+  double seconds = 0;
+  std::int64_t bytes = 0, peak_resident_bytes = 0;
+};
+
+Written write_all(PartitionSource& source, const Partition& partition, const Options& options,
+                  const PartitionOptions& how) {
+  reset_peak();
+  const auto begin = std::chrono::steady_clock::now();
+  source.write(partition, {how.method, method_parameters(how), how.hops, options.force},
+               options.out);
+  Written written;
+  written.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  written.peak_resident_bytes = peak_resident_bytes();
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(options.out))
+    if (entry.is_regular_file()) written.bytes += static_cast<std::int64_t>(entry.file_size());
+  return written;
 }
 
 int run_partition(const Options& options) {
-  const bool streams = options.stream || is_edge_file(options.source);
-  require_sensible(options, streams);
+  require_sensible(options);
   const Experiment experiment = experiment_of(options);
-  const int parts =
-      options.parts > 0 ? options.parts : parts_for(experiment.strategy, experiment.ranks());
+  PartitionSource source = source_of(options, experiment);
+  const NumberOfParts chosen = choose_parts(options, experiment, source);
+  if (chosen.parts > kMostParts)
+    throw ConfigError("--parts", fmt::format("expected at most {}, found {}: {}", kMostParts,
+                                             chosen.parts, chosen.reason));
+  const auto parts = static_cast<int>(chosen.parts);
   if (parts % experiment.partition.servers != 0)
     throw ConfigError("partition.levels", fmt::format("2 needs parts that {} servers share evenly, "
                                                       "found {}",
                                                       experiment.partition.servers, parts));
-  const Source source(options, experiment);
   if (!options.compare.empty()) return compare_all(options, source, parts, experiment.partition);
+  if (!options.out.empty()) require_place_for_parts(options.out, options.force);
 
   const std::int64_t edges = source.edges();
   const auto [report, partition] = cut_and_measure(source, edges, parts, experiment.partition);
-  if (!options.out.empty())
-    write_parts(*source.data, partition, report.method, options.out, options.force);
   if (!options.owners.empty()) write_owners(options.owners, partition);
+  Written written;
+  if (!options.out.empty()) written = write_all(source, partition, options, experiment.partition);
   if (options.json) {
     Json result = to_json(report);
+    result["parts_reason"] = chosen.reason;
+    result["hops"] = experiment.partition.hops;
     result["out_dir"] = options.out.empty() ? Json(nullptr) : Json(options.out);
+    if (!options.out.empty())
+      result["writing"] = {{"seconds", written.seconds},
+                           {"bytes", written.bytes},
+                           {"peak_rss_bytes", written.peak_resident_bytes}};
     fmt::print("{}\n", result.dump());
     return 0;
   }
-  fmt::print("{}: {} vertices, {} edges in {} parts by {}\n", source.name, partition.owner.size(),
+  fmt::print("{}: {} vertices, {} edges in {} parts by {}\n", source.name(), partition.owner.size(),
              edges, parts, report.method);
-  fmt::print("{}", describe(report));
+  fmt::print("  number of parts     {}\n{}", chosen.reason, describe(report));
   if (!options.owners.empty()) fmt::print("owners: {}\n", options.owners);
   if (!options.out.empty())
-    fmt::print("parts: {}\nTry next: a run with \"dataset\": {{\"parts\": \"{}\"}} and {} ranks\n",
-               options.out, options.out, parts);
+    fmt::print(
+        "  parts written       {} in {}; peak memory {}\nparts: {}\nTry next: a run with "
+        "\"dataset\": {{\"parts\": \"{}\"}} and {} ranks\n",
+        human_bytes(written.bytes), human_seconds(written.seconds),
+        human_bytes(written.peak_resident_bytes), options.out, options.out, parts);
   return 0;
 }
 
@@ -198,10 +239,18 @@ void add_partition_command(CLI::App& app, int& exit_code) {
   command->add_option("--compare", options->compare, "all: every method, best first")
       ->check(CLI::IsMember({"all"}));
   command->add_flag("--stream", options->stream,
-                    "GRAPH is a text of edges (two vertex numbers from 0 per line): stream it");
-  command->add_option("--parts", options->parts, "how many (default: those of the experiment)")
-      ->check(CLI::Range(1, 65536));
+                    "read the edges one after another and keep none: of a data set folder, or of "
+                    "a text (two vertex numbers from 0 per line)");
+  command
+      ->add_option("--parts", options->parts,
+                   "how many (default: those that the experiment's strategy needs; of a graph "
+                   "alone as devices, their memory and the size of the data ask for)")
+      ->check(CLI::Range(1, kMostParts));
   command->add_option("--out", options->out, "folder to write the parts into, one folder each");
+  command
+      ->add_option("--hops", options->hops,
+                   "parts hold all vertices within so many hops of their own (default 1)")
+      ->check(CLI::Range(0, 3));
   command->add_option("--owners", options->owners, "file to write the owners into, one per line");
   command->add_option("--svg", options->svg, "with --compare: also draw it into this file");
   command->add_option("--set", options->overrides, "override a key: key.path=value")
@@ -210,6 +259,7 @@ void add_partition_command(CLI::App& app, int& exit_code) {
   command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
   command->footer(
       "Example: orrery partition cora --method metis --parts 4 --out parts/cora-4\n"
+      "         orrery partition data/large --stream --method spring --parts 16 --out parts/large\n"
       "         orrery partition cora --compare all --parts 8");
   command->callback([options, &exit_code] { exit_code = run_partition(*options); });
 }

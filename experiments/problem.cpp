@@ -29,8 +29,27 @@ void require_data(const Experiment& experiment) {
                       "statistics describe no graph to train on; use backend sim or orrery plan");
 }
 
-Partition make_partition(const Experiment& experiment, const ProblemData& data) {
+int parts_of(const Experiment& experiment) {
   const int parts = parts_for(experiment.strategy, experiment.ranks());
+  const int wanted = experiment.partition.parts;
+  if (wanted != 0 && wanted != parts)
+    throw ConfigError("partition.parts",
+                      fmt::format("found {}, but {} ranks of this strategy need {}: leave it out, "
+                                  "or change the ranks",
+                                  wanted, experiment.ranks(), parts));
+  if (experiment.partition.working_bytes != 0)
+    throw ConfigError("partition.working_bytes",
+                      "is for orrery partition of a graph alone: here the strategy and its ranks "
+                      "say how many parts there are");
+  return parts;
+}
+
+Partition make_partition(const Experiment& experiment, const ProblemData& data) {
+  const int parts = parts_of(experiment);
+  if (experiment.partition.hops < 1)
+    throw ConfigError("partition.hops",
+                      "0 leaves the neighbours out, which this strategy needs; it is for parts "
+                      "that orrery partition writes");
   if (data.statistics) return {parts, {}};
   if (!data.parts) return partition_graph(*data.whole->graph, parts, experiment.partition);
   const auto there = static_cast<int>(data.parts->sizes().size());

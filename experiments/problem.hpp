@@ -38,6 +38,11 @@ class DatasetCache {
 /// only statistics are given and the backend is one that trains
 void require_data(const Experiment& experiment);
 
+/// How many parts the experiment's strategy needs on its ranks.
+///
+/// Errors    ConfigError where partition.parts says another number, and those of parts_for
+int parts_of(const Experiment& experiment);
+
 /// The cut of the data for the experiment's ranks; parts that were cut before, or cannot be, are
 /// only counted.
 /// Errors    ConfigError (parts of another number), and those of partition_graph

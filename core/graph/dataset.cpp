@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/base/error.hpp"
-#include "core/base/rng.hpp"
+#include "core/graph/choices.hpp"
 #include "core/graph/generate.hpp"
 #include "core/graph/lookup.hpp"
 #include "core/graph/readers.hpp"
@@ -64,58 +64,11 @@ void add_reverse_edges(Dataset& dataset) {
       fmt::format("symmetrised: {} directed edges became {}", before, dataset.edges()));
 }
 
-void choose_features(Dataset& dataset, const DatasetOptions& options) {
-  if (options.random_features) {
-    const std::int64_t width = *options.random_features;
-    if (width < 1 || width > 1 << 24)
-      throw ConfigError("dataset.features.random",
-                        fmt::format("expected 1 to {} columns, found {}", 1 << 24, width));
-    dataset.features = random_features(dataset.vertices(), width, options.seed);
-    dataset.notes.push_back("features: " + dataset.features->provenance());
-  }
-  if (!dataset.features) {
-    if (options.row_normalise.value_or(false))
-      throw ConfigError("dataset.row_normalise", "the data set has no features to normalise");
-    return;
-  }
-  if (!options.row_normalise.value_or(dataset.features->binary())) return;
-  dataset.features = row_normalised(dataset.features);
-  dataset.notes.push_back("features: every row divided by its sum (row_normalise)");
-}
-
-bool labelled(const Dataset& dataset, std::size_t v) {
-  return dataset.labels.multilabel || dataset.labels.values[v] >= 0;
-}
-
-/// Train, validation and test in the shares 70, 15 and 15 % of the labelled vertices.
-void draw_split(Dataset& dataset, std::uint64_t seed) {
-  std::vector<std::pair<std::uint64_t, std::size_t>> order;
-  for (std::size_t v = 0; v < static_cast<std::size_t>(dataset.vertices()); ++v) {
-    if (!labelled(dataset, v)) continue;
-    const auto bits = random_bits(seed, Purpose::split, static_cast<std::uint32_t>(v));
-    order.emplace_back(std::uint64_t{bits[0]} << 32U | bits[1], v);
-  }
-  std::ranges::sort(order);
-  dataset.split.assign(static_cast<std::size_t>(dataset.vertices()), Split::none);
-  for (std::size_t i = 0; i < order.size(); ++i)
-    dataset.split[order[i].second] = i * 100 < order.size() * 70   ? Split::train
-                                     : i * 100 < order.size() * 85 ? Split::validation
-                                                                   : Split::test;
-  dataset.notes.push_back(fmt::format(
-      "split: 70/15/15 % of the {} labelled vertices, drawn with seed {}", order.size(), seed));
-}
-
-void choose_split(Dataset& dataset, const DatasetOptions& options) {
-  if (!dataset.labels.present()) return;
-  if (options.random_split || dataset.split.empty()) return draw_split(dataset, options.seed);
-  std::int64_t dropped = 0;
-  for (std::size_t v = 0; v < dataset.split.size(); ++v) {
-    if (dataset.split[v] == Split::none || labelled(dataset, v)) continue;
-    dataset.split[v] = Split::none;
-    ++dropped;
-  }
-  if (dropped > 0)
-    dataset.notes.push_back(fmt::format("split: {} unlabelled vertices left out", dropped));
+/// Whether a vertex has a label; of several labels each vertex has some.
+IsLabelled labelled(const Dataset& dataset) {
+  return [&labels = dataset.labels](std::int64_t v) {
+    return labels.multilabel || labels.values[static_cast<std::size_t>(v)] >= 0;
+  };
 }
 
 }  // namespace
@@ -136,8 +89,9 @@ Dataset load_dataset(const DatasetOptions& options) {
   Dataset dataset =
       options.generator.empty() ? read_dataset(options.path, options.format) : generate(options);
   if (options.symmetric && !dataset.symmetric) add_reverse_edges(dataset);
-  choose_features(dataset, options);
-  choose_split(dataset, options);
+  choose_features(dataset.features, dataset.notes, dataset.vertices(), options);
+  if (dataset.labels.present())
+    choose_split(dataset.split, dataset.notes, dataset.vertices(), labelled(dataset), options);
   reorder(dataset, options.reorder);
   return dataset;
 }

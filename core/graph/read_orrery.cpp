@@ -3,59 +3,17 @@
 
 #include <algorithm>
 #include <atomic>
-#include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
-#include "core/graph/features_mapped.hpp"
+#include "core/graph/meta_file.hpp"
 #include "core/graph/npy.hpp"
+#include "core/graph/read_features.hpp"
 #include "core/graph/readers.hpp"
 
 namespace orrery {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
-
-/// meta.json with typed look-ups that name the file and the key in errors.
-class Meta {
- public:
-  explicit Meta(const fs::path& folder) : path_((folder / "meta.json").string()) {
-    const MappedFile file(path_);
-    try {
-      json_ = Json::parse(file.bytes());
-    } catch (const Json::parse_error& error) {
-      throw DataError(path_, fmt::format("byte {}", error.byte),
-                      "expected JSON, found something else or the end of the file");
-    }
-    if (!json_.is_object()) throw DataError(path_, "byte 0", "expected a JSON object");
-  }
-  /// The value under a key path like "/feature_storage/kind", or `otherwise` when it is absent.
-  template <class T>
-  T get(const char* key, T otherwise) const {
-    const Json::json_pointer pointer(key);
-    if (!json_.contains(pointer) || json_.at(pointer).is_null()) return otherwise;
-    try {
-      return json_.at(pointer).get<T>();
-    } catch (const Json::exception&) {
-      fail(key, fmt::format("expected another type, found {}", json_.at(pointer).dump()));
-    }
-  }
-  std::int64_t count(const char* key) const {
-    const auto value = get<std::int64_t>(key, -1);
-    if (value < 0)
-      fail(key, value == -1 ? "expected a count, found none"
-                            : "expected a count, found a negative number");
-    return value;
-  }
-  bool has(const char* key) const { return json_.contains(Json::json_pointer(key)); }
-  [[noreturn]] void fail(const char* key, const std::string& problem) const {
-    throw DataError(path_, fmt::format("key {}", key + 1), problem);
-  }
-
- private:
-  std::string path_;
-  Json json_;
-};
 
 /// Throws for the first element that `good` rejects.
 template <class T, class Good>
@@ -74,7 +32,7 @@ void expect_all(const NpyArray& array, std::span<const T> values, const std::str
       fmt::format("expected {}, found {}", expected, +values[static_cast<std::size_t>(first)]));
 }
 
-void read_graph(Dataset& dataset, const fs::path& folder, const Meta& meta) {
+void read_graph(Dataset& dataset, const fs::path& folder, const MetaFile& meta) {
   const std::int64_t vertices = meta.count("/num_nodes");
   if (vertices > kMaxVertices)
     meta.fail("/num_nodes", fmt::format("expected at most {}, found {}", kMaxVertices, vertices));
@@ -86,35 +44,6 @@ void read_graph(Dataset& dataset, const fs::path& folder, const Meta& meta) {
   const std::size_t half = ends.size() / 2;
   dataset.graph = std::make_shared<Csr>(build_csr(vertices, ends.first(half), ends.last(half)));
   note_duplicates(dataset, static_cast<std::int64_t>(half) - dataset.graph->nnz());
-}
-
-void read_features(Dataset& dataset, const fs::path& folder, const Meta& meta) {
-  const auto kind = meta.get<std::string>("/feature_storage/kind", "absent");
-  const bool made_up = meta.get("/feature_storage/made_up", false);
-  if (kind == "dense") {
-    std::optional<bool> binary;
-    if (meta.has("/feature_storage/binary")) binary = meta.get("/feature_storage/binary", false);
-    dataset.features =
-        mapped_features(NpyArray(folder / "features.npy"), dataset.vertices(),
-                        meta.get<std::int64_t>("/num_features", -1), binary, made_up);
-  } else if (kind == "csr") {
-    std::optional<NpyArray> values;
-    if (!meta.get("/feature_storage/data_all_ones", false))
-      values.emplace(folder / "features_data.npy");
-    dataset.features = mapped_sparse_features(
-        NpyArray(folder / "features_indptr.npy"), NpyArray(folder / "features_indices.npy"), values,
-        dataset.vertices(), meta.count("/num_features"), made_up);
-  } else if (kind == "absent") {
-    const auto published = meta.get<std::int64_t>("/published_num_features", 0);
-    dataset.notes.push_back(
-        published > 0 ? fmt::format("features absent (the published set has {} columns)", published)
-                      : "features absent");
-  } else {
-    meta.fail("/feature_storage/kind",
-              fmt::format("expected 'dense', 'csr' or 'absent', found '{}'", kind));
-  }
-  if (dataset.features && made_up)
-    dataset.notes.push_back("features: " + dataset.features->provenance());
 }
 
 void read_class_labels(Dataset& dataset, const NpyArray& array, std::int64_t classes) {
@@ -143,14 +72,8 @@ void read_multilabels(Dataset& dataset, const NpyArray& array, std::int64_t clas
     take(array.values<std::int32_t>({dataset.vertices(), columns}));
 }
 
-void read_labels(Dataset& dataset, const fs::path& folder, const Meta& meta) {
-  const auto published = meta.get<std::int64_t>("/published_num_classes", 0);
-  if (!meta.get("/has_labels", fs::exists(folder / "labels.npy"))) {
-    if (published > 0)
-      dataset.notes.push_back(
-          fmt::format("labels absent (the published set has {} classes)", published));
-    return;
-  }
+void read_labels(Dataset& dataset, const fs::path& folder, const MetaFile& meta) {
+  if (!has_labels(folder, meta, dataset.notes)) return;
   const NpyArray array(folder / "labels.npy");
   const auto classes = meta.get<std::int64_t>("/num_classes", 0);
   if (array.shape().size() == 2)
@@ -159,7 +82,7 @@ void read_labels(Dataset& dataset, const fs::path& folder, const Meta& meta) {
     read_class_labels(dataset, array, classes);
 }
 
-void read_split(Dataset& dataset, const fs::path& folder, const Meta& meta) {
+void read_split(Dataset& dataset, const fs::path& folder, const MetaFile& meta) {
   if (!meta.get("/has_split", fs::exists(folder / "split.npy"))) return;
   const NpyArray array(folder / "split.npy");
   const auto values = array.values<std::uint8_t>({dataset.vertices()});
@@ -173,15 +96,13 @@ void read_split(Dataset& dataset, const fs::path& folder, const Meta& meta) {
 }  // namespace
 
 Dataset read_orrery(const fs::path& folder) {
-  const Meta meta(folder);
+  const MetaFile meta(folder);
   Dataset dataset;
   dataset.name = meta.get<std::string>("/name", "");
   dataset.generated = meta.get("/generated", false);
-  if (dataset.generated)
-    dataset.notes = meta.get<std::vector<std::string>>(
-        "/made_up", {"the whole data set is made up by a generator"});
+  dataset.notes = notes_on_origin(meta);
   read_graph(dataset, folder, meta);
-  read_features(dataset, folder, meta);
+  dataset.features = read_features(folder, meta, dataset.vertices(), Mapping::whole, dataset.notes);
   read_labels(dataset, folder, meta);
   read_split(dataset, folder, meta);
   return dataset;

@@ -3,14 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <string_view>
 
 #include "core/base/error.hpp"
+#include "core/graph/npy_header.hpp"
 #include "core/partition/edge_text.hpp"
 
 namespace orrery {
@@ -62,10 +61,43 @@ void require_vertices(std::span<const Edge> edges, const std::string& path, std:
                                   static_cast<std::uint32_t>(edges[i].destination)));
 }
 
-class BinaryEdges final : public EdgeStream {
+/// Edges of a known number, read block by block from where each of them stands.
+class StoredEdges : public EdgeStream {
  public:
-  explicit BinaryEdges(const fs::path& path)
-      : path_(path.string()), file_(opened(path, "rb")), block_(kStreamBlock) {
+  explicit StoredEdges(const fs::path& path)
+      : path_(path.string()), file_(opened(path, "rb")), block_(kStreamBlock) {}
+  void rewind() override { next_ = 0; }
+  std::span<const Edge> next() override {
+    const auto count = static_cast<std::size_t>(
+        std::min<std::int64_t>(edges_ - next_, static_cast<std::int64_t>(kStreamBlock)));
+    if (count == 0) return {};
+    const std::span<Edge> edges(block_.data(), count);
+    fill(edges, next_);
+    require_vertices(edges, path_, next_);
+    next_ += static_cast<std::int64_t>(count);
+    return edges;
+  }
+
+ protected:
+  /// Reads the edges from `first` on.
+  virtual void fill(std::span<Edge> edges, std::int64_t first) = 0;
+  /// Reads all of `bytes` at `offset`.
+  void read(std::int64_t offset, void* out, std::size_t bytes) const {
+    if (read_at(file_.get(), path_, offset, out, bytes) != bytes)
+      throw DataError(path_, fmt::format("edge {}", next_), "is gone: the file became shorter");
+  }
+  std::string path_;
+  std::int64_t edges_ = 0;
+
+ private:
+  File file_;
+  std::int64_t next_ = 0;
+  std::vector<Edge> block_;
+};
+
+class BinaryEdges final : public StoredEdges {
+ public:
+  explicit BinaryEdges(const fs::path& path) : StoredEdges(path) {
     const auto bytes = static_cast<std::int64_t>(fs::file_size(path));
     if (bytes % 8 != 0)
       throw DataError(path_, fmt::format("byte {}", bytes / 8 * 8),
@@ -74,75 +106,33 @@ class BinaryEdges final : public EdgeStream {
                                   bytes % 8));
     edges_ = bytes / 8;
   }
-  void rewind() override { next_ = 0; }
-  std::span<const Edge> next() override {
-    const auto count = static_cast<std::size_t>(
-        std::min<std::int64_t>(edges_ - next_, static_cast<std::int64_t>(kStreamBlock)));
-    if (count == 0) return {};
-    if (read_at(file_.get(), path_, 8 * next_, block_.data(), 8 * count) != 8 * count)
-      throw DataError(path_, fmt::format("edge {}", next_), "is gone: the file became shorter");
-    const std::span<const Edge> edges(block_.data(), count);
-    require_vertices(edges, path_, next_);
-    next_ += static_cast<std::int64_t>(count);
-    return edges;
-  }
 
  private:
-  std::string path_;
-  File file_;
-  std::int64_t edges_ = 0, next_ = 0;
-  std::vector<Edge> block_;
+  void fill(std::span<Edge> edges, std::int64_t first) override {
+    read(8 * first, edges.data(), edges.size_bytes());
+  }
 };
 
 /// Sources and destinations stand in two rows; both are read at the same pace.
-class NpyEdges final : public EdgeStream {
+class NpyEdges final : public StoredEdges {
  public:
-  explicit NpyEdges(const fs::path& path)
-      : path_(path.string()),
-        file_(opened(path, "rb")),
-        ends_(2 * kStreamBlock),
-        block_(kStreamBlock) {
-    std::array<unsigned char, 10> head{};
-    std::string header;
-    if (read_at(file_.get(), path_, 0, head.data(), head.size()) == head.size() &&
-        std::memcmp(head.data(), "\x93NUMPY\x01", 7) == 0) {
-      header.resize(head[8] + 256U * head[9]);
-      header.resize(read_at(file_.get(), path_, 10, header.data(), header.size()));
-    }
-    const auto bytes = static_cast<std::int64_t>(fs::file_size(path));
-    data_ = 10 + static_cast<std::int64_t>(header.size());
-    edges_ = (bytes - data_) / 8;
-    const bool fits = header.find("'<i4'") != std::string::npos &&
-                      header.find("'fortran_order': False") != std::string::npos &&
-                      header.find(fmt::format("(2, {})", edges_)) != std::string::npos;
-    if (!fits || data_ + 8 * edges_ != bytes)
-      throw DataError(path_, "",
-                      "expected a NumPy array int32 [2, edges] in C order, complete; the file is "
-                      "cut short or of another type or shape");
-  }
-  void rewind() override { next_ = 0; }
-  std::span<const Edge> next() override {
-    const auto count = static_cast<std::size_t>(
-        std::min<std::int64_t>(edges_ - next_, static_cast<std::int64_t>(kStreamBlock)));
-    if (count == 0) return {};
-    for (std::int64_t end = 0; end < 2; ++end)
-      if (read_at(file_.get(), path_, data_ + 4 * (end * edges_ + next_),
-                  ends_.data() + static_cast<std::size_t>(end) * kStreamBlock,
-                  4 * count) != 4 * count)
-        throw DataError(path_, fmt::format("edge {}", next_), "is gone: the file became shorter");
-    for (std::size_t i = 0; i < count; ++i) block_[i] = {ends_[i], ends_[kStreamBlock + i]};
-    const std::span<const Edge> edges(block_.data(), count);
-    require_vertices(edges, path_, next_);
-    next_ += static_cast<std::int64_t>(count);
-    return edges;
+  explicit NpyEdges(const fs::path& path) : StoredEdges(path), ends_(2 * kStreamBlock) {
+    const NpyHeader header = read_npy_header(path);
+    header.require(npy_dtype<std::int32_t>(), {2, -1});
+    data_ = static_cast<std::int64_t>(header.data_offset);
+    edges_ = header.shape[1];
   }
 
  private:
-  std::string path_;
-  File file_;
-  std::int64_t data_ = 0, edges_ = 0, next_ = 0;
+  void fill(std::span<Edge> edges, std::int64_t first) override {
+    const std::size_t count = edges.size();
+    read(data_ + 4 * first, ends_.data(), 4 * count);
+    read(data_ + 4 * (edges_ + first), ends_.data() + count, 4 * count);
+    for (std::size_t i = 0; i < count; ++i) edges[i] = {ends_[i], ends_[count + i]};
+  }
+
+  std::int64_t data_ = 0;
   std::vector<Vertex> ends_;
-  std::vector<Edge> block_;
 };
 
 bool is_binary(const fs::path& file) {

@@ -25,7 +25,10 @@ struct PartitionOptions {
   std::string file;              ///< one owner per line (method "file")
   std::uint64_t seed = 0;
   bool volume = false;  ///< metis: least communication volume instead of least cut
-  int servers = 1;      ///< metis: first into so many parts, then each of them into parts/servers
+  int parts = 0;  ///< how many; 0: as the strategy, or else the devices (number_of_parts), ask for
+  std::int64_t working_bytes = 0;  ///< what a model computes with on a device; 0: 2/3 of its memory
+  int hops = 1;                    ///< how far parts that are written reach, 0 to 3
+  int servers = 1;  ///< metis: first into so many parts, then each of them into parts/servers
   PowergraphOptions powergraph{};
   HdrfOptions hdrf{};
   TwoPsLOptions two_ps_l{};

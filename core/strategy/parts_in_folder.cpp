@@ -1,8 +1,9 @@
-// Parts from a folder: a part's rows of A are put together from the edges inside of it, those to
-// its halo, and the degrees that were stored with them.
+// Parts from a folder: a part's rows of A are put together from its edges and the degrees that were
+// stored with them.
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/error.hpp"
 #include "core/model/adjacency.hpp"
 #include "core/strategy/once_per_rank.hpp"
 #include "core/strategy/part_source.hpp"
@@ -15,7 +16,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 /// What is kept of one part.
 struct Loaded {
   StoredPart stored;
-  Csr inner_out;  ///< the inner graph by source, where it is directed
+  Csr out;  ///< the part's graph by source, where it is directed
   std::shared_ptr<const std::vector<Vertex>> rows;  ///< 0, 1, 2, ...
 };
 
@@ -62,14 +63,19 @@ class PartsInFolder final : public PartSource {
   PartsInFolder(std::shared_ptr<const PartsFolder> folder, const ModelConfig& model)
       : folder_(std::move(folder)),
         weight_(weighting_of(model, folder_->facts().symmetric)),
-        loaded_(static_cast<int>(folder_->sizes().size())) {}
+        loaded_(static_cast<int>(folder_->sizes().size())) {
+    if (folder_->hops() < 1)
+      throw ConfigError("dataset.parts",
+                        "hold no neighbours of their vertices (hops 0), which this strategy needs: "
+                        "write them again with partition.hops 1");
+  }
 
   const std::vector<std::int64_t>& sizes() const override { return folder_->sizes(); }
   bool symmetric() const override { return weight_.symmetric; }
   IndexList vertices(int part) const override { return IndexList(load(part).stored.vertices); }
   PartData data(int part) const override {
     const Loaded& loaded = load(part);
-    return {loaded.stored.own, loaded.rows};
+    return {loaded.stored.local, loaded.rows};
   }
 
   std::vector<Block> rows(int part, Direction direction) const override {
@@ -77,9 +83,8 @@ class PartsInFolder final : public PartSource {
     const StoredPart& stored = loaded.stored;
     const bool forward = direction == Direction::forward;
     const bool by_source = !forward && !folder_->facts().symmetric;
-    const Csr& inner = by_source ? loaded.inner_out : *stored.own->graph;
-    const Csr& cross = by_source ? stored.cross_out : stored.cross_in;
-    const std::int64_t n = sizes()[at(part)];
+    const Csr& graph = by_source ? loaded.out : *stored.local->graph;
+    const std::int64_t n = stored.owned;
     const auto length = [&](std::int64_t i) {
       return stored.degrees[at(i)] + (weight_.loops ? 1.0 : 0.0);
     };
@@ -90,10 +95,11 @@ class PartsInFolder final : public PartSource {
     GrowingBlocks blocks(n, sizes());
     for (std::int64_t v = 0; v < n; ++v) {
       if (weight_.loops) blocks.add(part, static_cast<Vertex>(v), weight(v, v));
-      for (const Vertex u : inner.row(v))
-        if (u != v) blocks.add(part, u, weight(v, u));
-      for (const Vertex h : cross.row(v))
-        blocks.add(stored.halo_owner[at(h)], stored.halo_row[at(h)], weight(v, n + h));
+      for (const Vertex u : graph.row(v))
+        if (u >= n)
+          blocks.add(stored.replica_owner[at(u - n)], stored.replica_row[at(u - n)], weight(v, u));
+        else if (u != v)
+          blocks.add(part, u, weight(v, u));
       blocks.end_row();
     }
     return blocks.blocks();
@@ -103,8 +109,8 @@ class PartsInFolder final : public PartSource {
   const Loaded& load(int part) const {
     return loaded_.get(part, [&] {
       Loaded loaded{folder_->read(part), {}, nullptr};
-      if (!folder_->facts().symmetric) loaded.inner_out = transpose(*loaded.stored.own->graph);
-      std::vector<Vertex> rows(loaded.stored.vertices->size());
+      if (!folder_->facts().symmetric) loaded.out = transpose(*loaded.stored.local->graph);
+      std::vector<Vertex> rows(at(loaded.stored.owned));
       std::iota(rows.begin(), rows.end(), 0);
       loaded.rows = std::make_shared<const std::vector<Vertex>>(std::move(rows));
       return loaded;

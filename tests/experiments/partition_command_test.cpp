@@ -40,8 +40,8 @@ class PartitionCommand : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  static Outcome orrery(const std::string& arguments) {
-    FILE* pipe = popen((ORRERY_BINARY " partition " + arguments + " 2>&1").c_str(), "r");
+  static Outcome orrery(const std::string& arguments, const std::string& command = "partition") {
+    FILE* pipe = popen((ORRERY_BINARY " " + command + " " + arguments + " 2>&1").c_str(), "r");
     std::string text;
     for (char c; fread(&c, 1, 1, pipe) == 1;) text += c;
     return {WEXITSTATUS(pclose(pipe)), text};
@@ -105,6 +105,96 @@ TEST_F(PartitionCommand, CompareHasARowForEveryMethodAndAPicture) {
   }
 }
 
+/// Exact strategies on parts of a data set that was never in memory, and on the whole.
+TEST_F(PartitionCommand, StreamedPartsTrainToTheLossOfTheWhole) {
+  ASSERT_EQ(orrery("generate communities --vertices 600 --edges 3000 --features 12 --classes 4 "
+                   "--out " +
+                       path("set"),
+                   "dataset")
+                .exit_code,
+            0);
+  const auto loss = [&](const std::string& dataset) {
+    std::ofstream(folder_ / "one.json")
+        << R"({"name": "one", "model": {"type": "gcn", "hidden": 8}, "strategy": {"type": )"
+        << R"("full_graph"}, "train": {"epochs": 5}, "cluster": {"ranks": 3}, "dataset": )"
+        << dataset << "}";
+    return orrery(path("one.json") + " --json --out " + path("result") + " --force", "run");
+  };
+  const Outcome whole = loss("{\"path\": \"" + path("set") + "\"}");
+  ASSERT_EQ(whole.exit_code, 0) << whole.text;
+  for (const std::string hops : {"1", "2"}) {
+    const Outcome cut = orrery(path("set") +
+                               " --stream --method spring --parts 3 --json --force "
+                               "--hops " +
+                               hops + " --out " + path("parts"));
+    ASSERT_EQ(cut.exit_code, 0) << cut.text;
+    EXPECT_GT(cut.last_line()["writing"]["bytes"], 0);
+    EXPECT_GT(cut.last_line()["training_balance"], 0.9);
+    fs::remove_all(folder_ / "result");
+    const Outcome parts = loss("{\"parts\": \"" + path("parts") + "\"}");
+    ASSERT_EQ(parts.exit_code, 0) << parts.text;
+
+    EXPECT_NEAR(parts.last_line()["loss"].get<double>(), whole.last_line()["loss"].get<double>(),
+                1e-5);
+    fs::remove_all(folder_ / "result");
+  }
+
+  orrery(path("set") + " --stream --method dbh --parts 3 --force --hops 0 --out " + path("parts"));
+  EXPECT_NE(
+      loss("{\"parts\": \"" + path("parts") + "\"}")
+          .text.find("orrery: error: dataset.parts: hold no neighbours of their vertices (hops 0)"),
+      std::string::npos);
+}
+
+TEST_F(PartitionCommand, KeysThatARunCannotHonourAreRefused) {
+  std::ofstream(folder_ / "one.json")
+      << R"({"name": "one", "model": {"type": "gcn"}, "strategy": {"type": "full_graph"},
+             "train": {"epochs": 1}, "cluster": {"ranks": 2},
+             "dataset": {"generate": "communities", "vertices": 60, "edges": 200}})";
+  const auto told = [&](const std::string& settings, const std::string& command = "run") {
+    return orrery(path("one.json") + " " + settings + " --out " + path("result"), command).text;
+  };
+
+  EXPECT_NE(told("--set partition.hops=0").find("error: partition.hops: 0 leaves the neighbours"),
+            std::string::npos);
+  EXPECT_NE(told("--set partition.parts=3").find("error: partition.parts: found 3, but 2 ranks"),
+            std::string::npos);
+  EXPECT_NE(told("--set partition.parts=many").find("error: partition.parts: found \"many\""),
+            std::string::npos);
+  EXPECT_NE(told("--set partition.working_bytes=9").find("error: partition.working_bytes: is for"),
+            std::string::npos);
+  EXPECT_NE(told("--stream --method spring", "partition").find("error: dataset.generate: makes"),
+            std::string::npos);
+  ASSERT_NE(told("--method hash", "partition").find("Try next"), std::string::npos);
+  EXPECT_NE(told("--method hash", "partition").find("is there already"), std::string::npos);
+  EXPECT_NE(orrery(path("one.json") + " --set partition.hops=2 --set 'dataset={\"parts\": \"" +
+                       path("result") + "\"}'",
+                   "run")
+                .text.find("error: partition: the parts are cut already"),
+            std::string::npos);
+}
+
+TEST_F(PartitionCommand, DevicesAndDataSayHowManyParts) {
+  const auto file = open_edge_file(folder_ / "edges.txt");
+  const std::int64_t bytes = 16 * count_edges(*file).edges;  // both directions
+  const std::int64_t room = 1000;                            // a third of the device
+  int expected = 3;
+  while (expected * room < bytes) expected += 3;
+
+  const Json json = orrery(path("edges.txt") +
+                           " --stream --method dbh --json --set cluster.ranks=3 --set "
+                           "cluster.device_bytes=3000")
+                        .last_line();
+  EXPECT_EQ(json["parts"], expected);
+  EXPECT_NE(json["parts_reason"].get<std::string>().find("3 devices with 2.93 KiB each"),
+            std::string::npos)
+      << json;
+  EXPECT_EQ(orrery(path("edges.txt") + " --stream --method dbh --json").last_line()["parts"], 1);
+  EXPECT_EQ(orrery(path("edges.txt") + " --stream --method dbh --json --set partition.parts=5")
+                .last_line()["parts"],
+            5);
+}
+
 TEST_F(PartitionCommand, MistakesAreToldInOneLine) {
   EXPECT_EQ(orrery(path("edges.txt") + " --stream --method metis --parts 2").text,
             "orrery: error: partition.method: \"metis\" does not cut a stream of edges, use one "
@@ -113,6 +203,15 @@ TEST_F(PartitionCommand, MistakesAreToldInOneLine) {
             "orrery: error: --compare: and --method exclude each other\n");
   EXPECT_EQ(orrery(path("edges.txt") + " --method dbh --parts 2 --svg x.svg").text,
             "orrery: error: --svg: draws a comparison: give --compare all\n");
+  EXPECT_EQ(
+      orrery(path("edges.txt") + " --stream --method dbh --parts 2 --out " + path("none/parts"))
+          .text,
+      "orrery: error: " + path("none/parts") +
+          ": expected to create this folder, found: No such file or directory\n");
+  EXPECT_EQ(orrery(path(".") + " --stream --method dbh --parts 2").text,
+            "orrery: error: --stream: needs a file of edges or a data set folder with meta.json "
+            "and edges.npy, found " +
+                path(".") + "; orrery dataset convert writes one\n");
   std::ofstream(folder_ / "cut.bin") << "123456789";
   EXPECT_EQ(orrery(path("cut.bin") + " --method dbh --parts 2").text,
             "orrery: error: " + path("cut.bin") +

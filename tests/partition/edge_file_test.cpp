@@ -114,8 +114,13 @@ TEST_F(EdgeFile, BinaryProblemsAreToldWithTheirPlace) {
   EXPECT_EQ(refusal((folder_ / "none.bin").string()),
             ": cannot be opened: No such file or directory");
   EXPECT_EQ(refusal(write("short.npy", std::string("\x93NUMPY\x01\x00", 8) + "rest")),
-            ": expected a NumPy array int32 [2, edges] in C order, complete; the file is cut short "
-            "or of another type or shape");
+            ":byte 12: expected a header of 25980 bytes, found the end of the file");
+  const std::string header = npy_header_bytes("<i4", {2, 3});
+  EXPECT_EQ(refusal(write("cut.npy", header + bytes(0, 5))),
+            ":byte 148: expected 24 bytes of data for [2, 3] of type <i4, found 20 (the file is "
+            "cut short)");
+  EXPECT_EQ(refusal(write("flat.npy", npy_header_bytes("<i4", {2}) + bytes(0, 2))),
+            ":byte 10: expected shape [2, any], found [2]");
   EXPECT_EQ(refusal(write("empty.bin", "")), "accepted");
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/base/error.hpp"
 #include "core/partition/parts_folder.hpp"
+#include "core/partition/write_parts.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery {
@@ -23,8 +24,8 @@ class PartsOnDisk : public ::testing::TestWithParam<testing::NamedStrategy> {
   ~PartsOnDisk() override { fs::remove_all(folder_); }
 
   /// The same problem with its structure and data from a folder.
-  Problem stored(Problem problem) const {
-    write_parts(*problem.data, problem.partition, "test", folder_ / "parts", true);
+  Problem stored(Problem problem, int hops = 1) const {
+    write_parts(*problem.data, problem.partition, {"test", {}, hops, true}, folder_ / "parts");
     problem.stored = std::make_shared<const PartsFolder>(folder_ / "parts");
     problem.data.reset();
     problem.partition.owner.clear();
@@ -43,7 +44,9 @@ TEST_P(PartsOnDisk, GiveTheSameLosses) {
       for (auto& owner : whole.partition.owner)  // an empty part
         if (owner == 1 && whole.partition.parts > 2) owner = 0;
 
-      EXPECT_EQ(losses(testing::execute(stored(whole))), losses(testing::execute(whole)));
+      const auto expected = losses(testing::execute(whole));
+      EXPECT_EQ(losses(testing::execute(stored(whole))), expected);
+      EXPECT_EQ(losses(testing::execute(stored(whole, 3))), expected);
     }
 }
 
@@ -65,6 +68,13 @@ TEST_P(PartsFolderTest, RanksReadTheirOwnPartAlone) {
   EXPECT_THROW(source->rows(0, Direction::forward), DataError);
 }
 
+TEST_P(PartsFolderTest, PartsWithoutNeighboursAreRefused) {
+  const Problem problem =
+      stored(make_problem(random_dataset(60, 300, 8, 3, true), 3, StrategyType::full_graph), 0);
+
+  EXPECT_THROW(parts_in_folder(problem.stored, problem.model), ConfigError);
+}
+
 TEST_P(PartsFolderTest, MultiLabelSetsWork) {
   auto data = std::make_shared<Dataset>(*random_dataset(40, 160, 8, 3, true));
   data->labels.multilabel = true;
@@ -79,7 +89,7 @@ TEST_P(PartsFolderTest, MultiLabelSetsWork) {
 TEST_P(PartsFolderTest, OnlyPartsAreReplaced) {
   const Problem p = make_problem(random_dataset(20, 60, 4, 2, true), 2, StrategyType::full_graph);
   const auto write = [&](bool force) {
-    write_parts(*p.data, p.partition, "test", folder_ / "other", force);
+    write_parts(*p.data, p.partition, {"test", {}, 1, force}, folder_ / "other");
   };
   fs::create_directories(folder_ / "other");
   std::ofstream(folder_ / "other" / "meta.json") << "{}";
@@ -105,14 +115,33 @@ TEST_P(PartsFolderTest, DamageIsToldByFile) {
     return std::string("accepted");
   };
 
-  for (const char* name : {"halo.npy", "cross_in.npy", "degrees.npy", "vertices.npy"}) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(part)) names.push_back(entry.path().filename());
+  ASSERT_GE(names.size(), 8U);  // edges, vertices, replicas, degrees, features, labels, split, meta
+  for (const auto& name : names) {
     const auto bytes = fs::file_size(part / name);
     fs::copy_file(part / name, folder_ / "kept", fs::copy_options::overwrite_existing);
     fs::resize_file(part / name, bytes - 4);
-    EXPECT_NE(words_of().find(name), std::string::npos) << words_of();
+    EXPECT_NE(words_of().find(name + ": is damaged"), std::string::npos) << words_of();
+    fs::copy_file(folder_ / "kept", part / name, fs::copy_options::overwrite_existing);
+    {
+      std::fstream file(part / name, std::ios::in | std::ios::out | std::ios::binary);
+      file.seekg(static_cast<std::streamoff>(bytes) - 2);
+      const char flipped = static_cast<char>(file.get() ^ 4);
+      file.seekp(static_cast<std::streamoff>(bytes) - 2).put(flipped);
+    }
+    EXPECT_NE(words_of().find(name + ": is damaged"), std::string::npos) << words_of();
     fs::copy_file(folder_ / "kept", part / name, fs::copy_options::overwrite_existing);
   }
   EXPECT_EQ(words_of(), "accepted");
+  std::string meta;
+  {
+    std::ifstream in(folder_ / "parts" / "meta.json");
+    meta.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  meta.replace(meta.find("\"hops\": 1"), 9, "\"hops\": 2");
+  std::ofstream(folder_ / "parts" / "meta.json") << meta;
+  EXPECT_NE(words_of().find("is damaged or was edited"), std::string::npos);
   std::ofstream(folder_ / "parts" / "meta.json") << "{\"format\": \"other\"}";
   EXPECT_NE(words_of().find("expected the meta.json of a folder of parts"), std::string::npos);
 }

@@ -1,0 +1,36 @@
+// How many parts a graph needs on given devices.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace orrery {
+
+struct DeviceNeeds {
+  std::int64_t devices = 1;
+  std::int64_t device_bytes = 0;   ///< M, of one device
+  std::int64_t data_bytes = 0;     ///< D, graph and features as they are on disk
+  std::int64_t working_bytes = 0;  ///< a, what a model computes with on one device; 0: 2/3 of M
+};
+
+struct NumberOfParts {
+  std::int64_t parts = 1;
+  std::string reason;  ///< one line for people
+};
+
+/// As many parts as devices where the data fits beside the working set, D <= n (M - a); otherwise
+/// as many rounds of n parts as make a part fit: n ceil(D / (n (M - a))).
+///
+/// Units     bytes
+/// Source    CATGNN 3.2, and for D and a 3.4: "we just use the data size on the disk as an estimate
+///           of their size in memory", "we use two-thirds of the total available memory space of a
+///           single GPU as a conservative estimate". The symbols of 3.2 are lost in the text that
+///           we have; the condition is derived from its words, and fits the two to three times of
+///           the graph's size that 3.4 found for the total
+/// Departs   the paper says no more than "a larger number" where the data does not fit; ours is
+///           the smallest that gives every device as many parts. Replicas are not counted, there
+///           as here
+/// Errors    ConfigError: the working set leaves no room on a device
+NumberOfParts number_of_parts(const DeviceNeeds& needs);
+
+}  // namespace orrery
