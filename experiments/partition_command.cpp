@@ -63,7 +63,7 @@ struct Source {
     }
   }
   StreamCut cut(int parts, const PartitionOptions& how) const {
-    return file ? cut_stream(*file, parts, how) : cut_graph(*data->graph, parts, how);
+    return file ? cut_stream(*file, parts, how) : cut_graph(*data->graph, parts, how, data->split);
   }
   CutMetrics measure(const StreamCut& cut) const {
     if (file) return measure_cut(*file, cut.partition, cut.replicas);
@@ -152,10 +152,10 @@ int run_partition(const Options& options) {
   const Experiment experiment = experiment_of(options);
   const int parts =
       options.parts > 0 ? options.parts : parts_for(experiment.strategy, experiment.ranks());
-  if (parts % experiment.partition.servers != 0)
+  if (parts % experiment.partition.metis.servers != 0)
     throw ConfigError("partition.levels", fmt::format("2 needs parts that {} servers share evenly, "
                                                       "found {}",
-                                                      experiment.partition.servers, parts));
+                                                      experiment.partition.metis.servers, parts));
   const Source source(options, experiment);
   if (!options.compare.empty()) return compare_all(options, source, parts, experiment.partition);
 

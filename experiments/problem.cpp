@@ -32,7 +32,8 @@ void require_data(const Experiment& experiment) {
 Partition make_partition(const Experiment& experiment, const ProblemData& data) {
   const int parts = parts_for(experiment.strategy, experiment.ranks());
   if (data.statistics) return {parts, {}};
-  if (!data.parts) return partition_graph(*data.whole->graph, parts, experiment.partition);
+  if (!data.parts)
+    return partition_graph(*data.whole->graph, parts, experiment.partition, data.whole->split);
   const auto there = static_cast<int>(data.parts->sizes().size());
   if (there != parts)
     throw ConfigError("dataset.parts",

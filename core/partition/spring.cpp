@@ -1,6 +1,6 @@
-#include <algorithm>
 #include <cmath>
 
+#include "core/partition/refine.hpp"
 #include "core/partition/schedule.hpp"
 #include "core/partition/spring_merge.hpp"
 #include "core/partition/streaming.hpp"
@@ -23,11 +23,10 @@ ClusterSizes summary(const std::vector<std::int32_t>& sizes) {
 StreamCut spring_partition(EdgeStream& edges, int parts, const SpringOptions& options) {
   StreamCounts counts = count_edges(edges);
   const auto n = static_cast<double>(counts.vertices());
-  Clustering clustering = cluster_stream(edges, counts.degree, options.max_volume);
+  Clustering clustering = cluster_stream(edges, counts.degree, options.max_volume / parts);
   StreamCut cut;
   cut.before = summary(cluster_sizes(clustering));
-  merge_clusters(clustering, counts.degree,
-                 n * std::min(options.merge_size, options.balance / parts), options.persistent);
+  merge_clusters(clustering, counts.degree, options.balance * n / parts, options.persistent);
   std::vector<std::uint32_t>().swap(counts.degree);
   std::vector<Vertex>().swap(clustering.richest);
 
@@ -37,6 +36,7 @@ StreamCut spring_partition(EdgeStream& edges, int parts, const SpringOptions& op
   const std::vector<std::int32_t> part = schedule(std::span<const std::int32_t>(sizes), loads);
   cut.partition = {parts, std::move(clustering.cluster)};
   for (auto& c : cut.partition.owner) c = c < 0 ? loads.take(1) : part[static_cast<std::size_t>(c)];
+  if (options.refine > 0) refine_cut(edges, cut.partition, {options.refine, options.balance});
   return cut;
 }
 

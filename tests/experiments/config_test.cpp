@@ -169,8 +169,8 @@ TEST(Config, PartitionKeysReachTheAlgorithms) {
   EXPECT_EQ(spring.front().partition.spring.max_volume, 0.25);
   EXPECT_EQ(spring.front().partition.spring.merge_size, 0.5);
   EXPECT_TRUE(spring.front().partition.spring.persistent);
-  EXPECT_EQ(metis.front().partition.servers, 2);
-  EXPECT_TRUE(metis.front().partition.volume);
+  EXPECT_EQ(metis.front().partition.metis.servers, 2);
+  EXPECT_TRUE(metis.front().partition.metis.volume);
   const auto defaults = parse_experiments(kMinimal, "test", {"partition.method=spring"});
   EXPECT_FALSE(defaults.front().partition.spring.persistent);
   EXPECT_EQ(defaults.front().partition.spring.max_volume, SpringOptions{}.max_volume);

@@ -196,7 +196,7 @@ TEST(Streaming, TwoLevelsKeepEveryServersPartsInsideIt) {
   }
   graph.edges.push_back({0, 40});
   PartitionOptions options = by("metis");
-  options.servers = 2;
+  options.metis.servers = 2;
   Partition p;
   try {
     p = partition_graph(symmetric_csr(graph), 6, options);
