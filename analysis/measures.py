@@ -3,6 +3,7 @@ experiments and the row's "ours"; it returns a number, a bool, or None for out o
 
 import figure_runs
 import trace
+from cut_measures import CUT_MEASURES
 from figure_file import FigureError
 from figure_runs import value_at
 
@@ -130,7 +131,7 @@ def first_above(experiments, spec):
 
 MEASURES = {f.__name__: f for f in (
     epoch_seconds, kind_percent, part_percent, part_seconds, product_seconds,
-    communication_seconds, fits, ratio, largest_that_fits, first_above)}
+    communication_seconds, fits, ratio, largest_that_fits, first_above)} | CUT_MEASURES
 
 
 def value_of(experiments, spec):

@@ -25,13 +25,20 @@ struct Options {
   bool json = false, force = false, stream = false;
 };
 
-/// An experiment file, or a data set by path or name.
-Experiment experiment_of(const Options& options) {
+bool is_experiment_file(const Options& options) {
+  return std::filesystem::path(options.source).extension() == ".json";
+}
+
+std::vector<std::string> overrides_of(const Options& options) {
   std::vector<std::string> overrides = options.overrides;
   if (!options.method.empty()) overrides.push_back("partition.method=" + options.method);
-  const bool file = std::filesystem::path(options.source).extension() == ".json";
-  if (file) {
-    const auto experiments = load_experiments(options.source, overrides);
+  return overrides;
+}
+
+/// An experiment file, or a data set by path or name.
+Experiment experiment_of(const Options& options) {
+  if (is_experiment_file(options)) {
+    const auto experiments = load_experiments(options.source, overrides_of(options));
     if (!experiments.front().label.empty())
       throw ConfigError("sweep", "one cut at a time: choose a combination with --set");
     if (!experiments.front().parts.empty())
@@ -44,13 +51,30 @@ Experiment experiment_of(const Options& options) {
                   {"dataset", {{"path", options.source}}},
                   {"model", {{"type", "gcn"}}},
                   {"strategy", {{"type", "full_graph"}}}};
-  return parse_experiments(text.dump(), options.source, overrides).front();
+  return parse_experiments(text.dump(), options.source, overrides_of(options)).front();
+}
+
+/// The experiment with every strategy that computes as one rank does; its own as it stands.
+std::vector<Experiment> with_every_strategy(const Options& options, const Experiment& own) {
+  std::vector<Experiment> experiments;
+  for (const std::string type : {"full_graph", "spmm_1d", "spmm_15d", "spmm_2d"}) {
+    if (own.resolved["strategy"]["type"] == type) {
+      experiments.push_back(own);
+      continue;
+    }
+    auto overrides = overrides_of(options);
+    overrides.push_back("strategy=" + Json{{"type", type}}.dump());
+    overrides.push_back("cluster=" + Json{{"ranks", 4}}.dump());           // the cut says how many
+    overrides.push_back("partition=" + Json{{"method", "block"}}.dump());  // it is cut already
+    experiments.push_back(load_experiments(options.source, overrides).front());
+  }
+  return experiments;
 }
 
 /// What is cut, and how: a graph in memory, or the edges of a file.
 struct Source {
   std::string name;
-  std::optional<Dataset> data;
+  std::shared_ptr<const Dataset> data;
   std::unique_ptr<EdgeStream> file;
 
   Source(const Options& options, const Experiment& experiment) {
@@ -58,20 +82,27 @@ struct Source {
       name = options.source;
       file = open_edge_file(options.source);
     } else {
-      data = load_dataset(experiment.dataset);
+      data = std::make_shared<const Dataset>(load_dataset(experiment.dataset));
       name = data->name;
     }
   }
   StreamCut cut(int parts, const PartitionOptions& how) const {
     return file ? cut_stream(*file, parts, how) : cut_graph(*data->graph, parts, how, data->split);
   }
-  CutMetrics measure(const StreamCut& cut) const {
-    if (file) return measure_cut(*file, cut.partition, cut.replicas);
+  CutMetrics measure(const StreamCut& cut, int hops) const {
+    if (file) return measure_cut(*file, cut.partition, cut.replicas, Neighbours::both, hops);
     CsrEdges rows(*data->graph);
-    return measure_cut(rows, cut.partition, cut.replicas, Neighbours::of_row);
+    return measure_cut(rows, cut.partition, cut.replicas, Neighbours::of_row, hops);
   }
   /// Entries of the graph or edges of the file, without self-loops where the file must be counted.
   std::int64_t edges() const { return file ? count_edges(*file).edges : data->edges(); }
+};
+
+/// What is asked of every cut.
+struct Measurement {
+  std::int64_t edges = 0;
+  int hops = 1;                        ///< as many as the model has layers
+  std::vector<Experiment> strategies;  ///< whose communication is told; of experiment files
 };
 
 struct Measured {
@@ -79,7 +110,7 @@ struct Measured {
   Partition partition;
 };
 
-Measured cut_and_measure(const Source& source, std::int64_t edges, int parts,
+Measured cut_and_measure(const Source& source, const Measurement& asked, int parts,
                          const PartitionOptions& how) {
   reset_peak();
   const auto begin = std::chrono::steady_clock::now();
@@ -89,11 +120,12 @@ Measured cut_and_measure(const Source& source, std::int64_t edges, int parts,
   report.peak_resident_bytes = peak_resident_bytes();
   report.method = how.method;
   report.parts = parts;
-  report.metrics = source.measure(cut);
-  report.edges_per_second = static_cast<double>(edges) / report.seconds;
+  report.metrics = source.measure(cut, asked.hops);
+  report.edges_per_second = static_cast<double>(asked.edges) / report.seconds;
   report.before = cut.before;
   report.after = cut.after;
   if (source.data) report.training_balance = training_balance(cut.partition, source.data->split);
+  report.volumes = strategy_volumes(asked.strategies, source.data, cut.partition);
   return {std::move(report), std::move(cut.partition)};
 }
 
@@ -110,15 +142,15 @@ void write_owners(const std::string& path, const Partition& partition) {
   write_text(path, text);
 }
 
-int compare_all(const Options& options, const Source& source, int parts, PartitionOptions how) {
+int compare_all(const Options& options, const Source& source, const Measurement& asked, int parts,
+                PartitionOptions how) {
   std::vector<CutReport> reports;
   Json rows = Json::array();
-  const std::int64_t edges = source.edges();
   for (const std::string& method : compared_methods()) {
     if (source.file && !takes_edge_stream(method)) continue;
     how.method = method;
     try {
-      reports.push_back(cut_and_measure(source, edges, parts, how).report);
+      reports.push_back(cut_and_measure(source, asked, parts, how).report);
       rows.push_back(to_json(reports.back()));
     } catch (const NotBuilt& error) {
       fmt::print(stderr, "{}\n", error.what());
@@ -157,10 +189,13 @@ int run_partition(const Options& options) {
                                                       "found {}",
                                                       experiment.partition.metis.servers, parts));
   const Source source(options, experiment);
-  if (!options.compare.empty()) return compare_all(options, source, parts, experiment.partition);
+  Measurement asked{source.edges(), experiment.model.layers, {}};
+  if (source.data && is_experiment_file(options))
+    asked.strategies = with_every_strategy(options, experiment);
+  if (!options.compare.empty())
+    return compare_all(options, source, asked, parts, experiment.partition);
 
-  const std::int64_t edges = source.edges();
-  const auto [report, partition] = cut_and_measure(source, edges, parts, experiment.partition);
+  const auto [report, partition] = cut_and_measure(source, asked, parts, experiment.partition);
   if (!options.out.empty())
     write_parts(*source.data, partition, report.method, options.out, options.force);
   if (!options.owners.empty()) write_owners(options.owners, partition);
@@ -171,7 +206,7 @@ int run_partition(const Options& options) {
     return 0;
   }
   fmt::print("{}: {} vertices, {} edges in {} parts by {}\n", source.name, partition.owner.size(),
-             edges, parts, report.method);
+             asked.edges, parts, report.method);
   fmt::print("{}", describe(report));
   if (!options.owners.empty()) fmt::print("owners: {}\n", options.owners);
   if (!options.out.empty())

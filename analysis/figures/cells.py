@@ -1,6 +1,6 @@
 """The cells of a table: the paper's bar beside ours.
 
-Panel keys: title, rows (labels), ticks, x_name, y_name.
+Panel keys: title, rows (labels), ticks, x_name, y_name; log? (true: the height is logarithmic).
 """
 
 from figures import style
@@ -39,6 +39,9 @@ def draw(axes, panel, experiments, rows):
     axes.set_xlabel(panel["x_name"])
     axes.set_ylabel(panel["y_name"])
     axes.set_xlim(-0.6, len(panel["rows"]) - 0.4)
-    axes.set_ylim(bottom=0)
+    if panel.get("log"):
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
     axes.margins(y=0.15)
     axes.legend()

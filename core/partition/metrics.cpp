@@ -13,53 +13,74 @@ double most_over_mean(const std::vector<std::int64_t>& loads) {
          (static_cast<double>(sum) / static_cast<double>(loads.size()));
 }
 
-}  // namespace
-
-CutMetrics measure_cut(EdgeStream& edges, const Partition& partition, const Replicas& replicas,
-                       Neighbours neighbours) {
-  const auto parts = static_cast<std::size_t>(partition.parts);
-  const auto n = static_cast<std::int64_t>(partition.owner.size());
-  const auto owner = [&](Vertex v) { return partition.owner[static_cast<std::size_t>(v)]; };
-  // Held for complete neighbourhoods, first without and then with the replicas: the halo is N
-  // alone.
-  Replicas needed(n, partition.parts);
-  std::vector<std::int64_t> vertices(parts), ends(parts);
-  for (std::int64_t v = 0; v < n; ++v) {
-    needed.add(static_cast<Vertex>(v), owner(static_cast<Vertex>(v)));
-    ++vertices[static_cast<std::size_t>(owner(static_cast<Vertex>(v)))];
-  }
-  std::int64_t all = 0, cut = 0;
+/// What each part holds when it has taken in the neighbours of what it held.
+Replicas one_hop_more(EdgeStream& edges, const Replicas& held, Neighbours neighbours) {
+  Replicas more = held;
   for_each_edge(
       edges,
       [&](const Edge& edge) {
-        needed.fetch(edge.source);
-        needed.fetch(edge.destination);
+        more.fetch(edge.source);
+        more.fetch(edge.destination);
       },
       [&](const Edge& edge) {
-        const std::int32_t p = owner(edge.source), q = owner(edge.destination);
-        ++all;
-        ++ends[static_cast<std::size_t>(p)];
-        if (neighbours == Neighbours::both) ++ends[static_cast<std::size_t>(q)];
-        if (p == q) return;
-        ++cut;
-        needed.add(edge.destination, p);
-        if (neighbours == Neighbours::both) needed.add(edge.source, q);
+        more.add_all(edge.destination, held, edge.source);
+        if (neighbours == Neighbours::both) more.add_all(edge.source, held, edge.destination);
       });
+  return more;
+}
+
+/// Vertices that each part holds.
+std::vector<std::int64_t> rows_of(const Replicas& held, std::int64_t vertices, int parts) {
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(parts));
+  for (std::int64_t v = 0; v < vertices; ++v)
+    for (std::int32_t p = 0; p < parts; ++p)
+      rows[static_cast<std::size_t>(p)] += held.has(static_cast<Vertex>(v), p) ? 1 : 0;
+  return rows;
+}
+
+}  // namespace
+
+CutMetrics measure_cut(EdgeStream& edges, const Partition& partition, const Replicas& replicas,
+                       Neighbours neighbours, int hops) {
+  const auto parts = static_cast<std::size_t>(partition.parts);
+  const auto n = static_cast<std::int64_t>(partition.owner.size());
+  const auto owner = [&](Vertex v) { return partition.owner[static_cast<std::size_t>(v)]; };
+  Replicas held(n, partition.parts);
+  for (std::int64_t v = 0; v < n; ++v)
+    held.add(static_cast<Vertex>(v), owner(static_cast<Vertex>(v)));
+  const auto owned = rows_of(held, n, partition.parts);
+
+  std::vector<std::int64_t> ends(parts);
+  std::int64_t all = 0, cut = 0;
+  for_each_edge(edges, [&](const Edge& edge) {
+    const std::int32_t p = owner(edge.source), q = owner(edge.destination);
+    ++all;
+    cut += p == q ? 0 : 1;
+    ++ends[static_cast<std::size_t>(p)];
+    if (neighbours == Neighbours::both) ++ends[static_cast<std::size_t>(q)];
+  });
 
   CutMetrics m;
-  m.halo_rows.assign(parts, 0);
-  std::int64_t held = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const auto v = static_cast<Vertex>(i);
-    for (std::int32_t p = 0; p < partition.parts; ++p) {
-      const bool need = needed.has(v, p);
-      held += need || (!replicas.empty() && replicas.has(v, p)) ? 1 : 0;
-      m.halo_rows[static_cast<std::size_t>(p)] += need && p != owner(v) ? 1 : 0;
+  auto before = owned;
+  for (int hop = 1; hop <= hops; ++hop) {
+    held = one_hop_more(edges, held, neighbours);
+    auto rows = rows_of(held, n, partition.parts);
+    if (hop == 1 && n > 0) {  // for complete neighbourhoods, with the replicas
+      std::int64_t copies = 0;
+      for (std::int64_t v = 0; v < n; ++v)
+        for (std::int32_t p = 0; p < partition.parts; ++p)
+          copies += held.has(static_cast<Vertex>(v), p) ||
+                            (!replicas.empty() && replicas.has(static_cast<Vertex>(v), p))
+                        ? 1
+                        : 0;
+      m.replication_factor = static_cast<double>(copies) / static_cast<double>(n);
     }
+    m.halo_rows.push_back(rows);
+    for (std::size_t p = 0; p < parts; ++p) m.halo_rows.back()[p] -= before[p];
+    before = std::move(rows);
   }
-  if (n > 0) m.replication_factor = static_cast<double>(held) / static_cast<double>(n);
   if (all > 0) m.edge_cut = static_cast<double>(cut) / static_cast<double>(all);
-  m.vertex_balance = most_over_mean(vertices);
+  m.vertex_balance = most_over_mean(owned);
   m.edge_balance = most_over_mean(ends);
   return m;
 }

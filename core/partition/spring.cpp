@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "core/partition/refine.hpp"
@@ -9,7 +10,9 @@ namespace orrery {
 namespace {
 
 ClusterSizes summary(const std::vector<std::int32_t>& sizes) {
-  ClusterSizes s{static_cast<std::int64_t>(sizes.size()), 0, 0};
+  ClusterSizes s;
+  s.count = static_cast<std::int64_t>(sizes.size());
+  s.single = std::count(sizes.begin(), sizes.end(), 1);
   if (sizes.empty()) return s;
   double square = 0;
   for (const double size : sizes) s.mean += size / static_cast<double>(s.count);

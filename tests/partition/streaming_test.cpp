@@ -142,10 +142,9 @@ TEST(Streaming, SpringsFullestPartHasAtMostTheMeanAndOneCluster) {
       ListedEdges edges(graph.edges, graph.vertices);
       const StreamCounts counts = count_edges(edges);
       const SpringOptions options;
-      Clustering clustering = cluster_stream(edges, counts.degree, options.max_volume);
+      Clustering clustering = cluster_stream(edges, counts.degree, options.max_volume / parts);
       merge_clusters(clustering, counts.degree,
-                     std::min(options.merge_size, options.balance / parts) *
-                         static_cast<double>(graph.vertices));
+                     options.balance / parts * static_cast<double>(graph.vertices));
       const auto clusters = cluster_sizes(clustering);
       const double largest =
           clusters.empty() ? 1 : *std::max_element(clusters.begin(), clusters.end());
