@@ -79,7 +79,6 @@ def _cut(program, run, cut, settings):
         raise FigureError(f"{' '.join(words[1:])}: {last.removeprefix('orrery: error: ')}")
     result = json.loads(lines[-1])
     result["process_peak_bytes"] = usage.ru_maxrss * 1024
-    result["edge_file_bytes"] = (data / "edges.npy").stat().st_size
     result["data_set_bytes"] = sum(f.stat().st_size for f in data.iterdir() if f.is_file())
     return result
 

@@ -7,7 +7,7 @@ from cut_measures import CUT_MEASURES
 from figure_file import FigureError
 from figure_runs import value_at
 
-SECONDS_PER = {"s": 1.0, "ms": 1e-3}
+IN_UNITS = {"s": 1.0, "ms": 1e-3, "MB": 1e6}
 
 
 def _run(experiments, spec):
@@ -141,4 +141,4 @@ def value_of(experiments, spec):
         raise FigureError(f"unknown measure {spec['measure']}; known: {known}")
     value = MEASURES[spec["measure"]](experiments, spec)
     in_unit = spec.get("in")
-    return value / SECONDS_PER[in_unit] if in_unit and value is not None else value
+    return value / IN_UNITS[in_unit] if in_unit and value is not None else value

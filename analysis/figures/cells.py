@@ -35,13 +35,13 @@ def draw(axes, panel, experiments, rows):
         if row["error"] is not None and not fitted:
             axes.annotate(f"{100 * row['error']:+.0f} %", (i + 0.2, row["ours"]), ha="center",
                           va="bottom", fontsize=7)
-    axes.set_xticks(range(len(panel["rows"])), panel["ticks"])
+    style.name_ticks(axes, panel["ticks"])
     axes.set_xlabel(panel["x_name"])
     axes.set_ylabel(panel["y_name"])
     axes.set_xlim(-0.6, len(panel["rows"]) - 0.4)
     if panel.get("log"):
-        axes.set_yscale("log")
+        style.logarithmic_height(axes)
     else:
         axes.set_ylim(bottom=0)
-    axes.margins(y=0.15)
+        axes.margins(y=0.15)
     axes.legend()
