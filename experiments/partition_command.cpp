@@ -222,9 +222,11 @@ void add_partition_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "partition", "cut a graph into parts, print how good the cut is, write the parts");
   command
-      ->add_option("GRAPH", options->source,
-                   "experiment file, data set by path or name, or a file of edges: .bin or .edges "
-                   "(int32 pairs) and .npy (int32 [2, E]) are streamed, not loaded")
+      ->add_option(
+          "GRAPH", options->source,
+          "experiment file (the volumes of its model's strategies are told too), data set by "
+          "path or name, or a file of edges: .bin or .edges (int32 pairs) and .npy (int32 "
+          "[2, E]) are streamed, not loaded")
       ->required();
   command->add_option(
       "--method", options->method,
@@ -245,6 +247,7 @@ void add_partition_command(CLI::App& app, int& exit_code) {
   command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
   command->footer(
       "Example: orrery partition cora --method metis --parts 4 --out parts/cora-4\n"
+      "         orrery partition cora --method spring --parts 8 --set partition.refine=4\n"
       "         orrery partition cora --compare all --parts 8");
   command->callback([options, &exit_code] { exit_code = run_partition(*options); });
 }

@@ -160,12 +160,23 @@ void Metis(benchmark::State& state) {
   });
 }
 
+void SpringRefined(benchmark::State& state) {
+  PartitionOptions options;
+  options.method = "spring";
+  options.spring.refine = 4;
+  measure(state, [&](EdgeStream& stream) {
+    benchmark::DoNotOptimize(cut_stream(stream, kParts, options));
+  });
+}
+
 BENCHMARK(Pass)->Unit(benchmark::kMillisecond);
 BENCHMARK(Count)->Unit(benchmark::kMillisecond);
 const bool registered = [] {
   for (const std::string& method : compared_methods())
     if (takes_edge_stream(method))
       benchmark::RegisterBenchmark(method.c_str(), Cut, method)->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("spring, refined by 4 rounds", SpringRefined)
+      ->Unit(benchmark::kMillisecond);
   benchmark::RegisterBenchmark("metis", Metis)->Unit(benchmark::kMillisecond)->Iterations(1);
   return true;
 }();
