@@ -64,7 +64,8 @@ std::vector<Experiment> with_every_strategy(const Options& options, const Experi
     }
     auto overrides = overrides_of(options);
     overrides.push_back("strategy=" + Json{{"type", type}}.dump());
-    overrides.push_back("cluster=" + Json{{"ranks", 4}}.dump());           // the cut says how many
+    overrides.push_back("cluster=" + Json{{"ranks", 4}}.dump());  // the cut says how many
+    overrides.push_back("backend=threads");                       // records the same as any other
     overrides.push_back("partition=" + Json{{"method", "block"}}.dump());  // it is cut already
     experiments.push_back(load_experiments(options.source, overrides).front());
   }

@@ -1,5 +1,6 @@
 """Runs that cut graphs: every combination once, whole or not at all; and the measures over them."""
 
+import importlib.util
 import os
 import stat
 import tempfile
@@ -7,6 +8,7 @@ import unittest
 from pathlib import Path
 
 import cut_measures
+import figure
 import figure_cuts
 import figure_file
 import folders
@@ -114,6 +116,33 @@ class Cuts(unittest.TestCase):
         result = figure_cuts.read(run, self.folder / "cuts")[0].result
         self.assertEqual(result["replication_factor"], 1)
         self.assertGreater(result["clusters_before"], 0)
+
+
+    @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "needs matplotlib")
+    def test_make_a_figure_with_rows_a_picture_and_tables(self):
+        value = {"measure": "cut_value", "of": "cuts", "at": {"graph": "one", "parts": 2},
+                 "key": "replication_factor"}
+        told = {"title": "t", "source": "s", "shows": "w", "cost": "c",
+                "reached": {"mean_abs_error": None}, "runs": {"cuts": self.told}, "notes": [],
+                "rows": [{"label": "one", "unit": "x", "paper": 1, "ours": value}],
+                "panels": [
+                    {"kind": "curves", "title": "c", "x": "parts", "y": "replication_factor",
+                     "x_name": "parts", "y_name": "factor", "series": [
+                         {"of": "cuts", "at": {"graph": "one"}, "title": "SPRING"}]},
+                    {"kind": "pairs", "title": "p", "x_name": "", "y_name": "factor",
+                     "ticks": ["one"], "columns": [{"title": "SPRING", "rows": ["one"]}]}]}
+        figure_file.check(self.folder / "figure.json", told)
+        drawn = figure_file.Figure("paper/f", self.folder, told)
+        result, _ = figure.make_figure(drawn, self.folder / "out", str(self.program), False)
+
+        self.assertEqual(result["rows"][0]["error"], 0.5)
+        self.assertEqual(result["mean_abs_error"], 0.5)
+        self.assertGreater(Path(result["picture"]).stat().st_size, 1000)
+        lines = Path(result["runs_csv"]).read_text().splitlines()
+        self.assertEqual(len(lines), 5)
+        self.assertTrue(lines[1].startswith("cuts,one,spring,2,1.5,"))
+        again, _ = figure.make_figure(drawn, self.folder / "out", "/nothing/there", True)
+        self.assertEqual(again["rows"], result["rows"])
 
 
 class Fake:

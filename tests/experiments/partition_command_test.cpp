@@ -95,8 +95,9 @@ double planned_bytes(const std::string& arguments) {
   std::string text;
   for (char c; fread(&c, 1, 1, pipe) == 1;) text += c;
   pclose(pipe);
+  const Json plan = Json::parse(text);
   double sum = 0;
-  for (const Json& rank : Json::parse(text)["ranks"])
+  for (const Json& rank : plan["ranks"])
     sum += rank["bytes"]["internal"].get<double>() + rank["bytes"]["external"].get<double>();
   return sum;
 }
