@@ -18,6 +18,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr int kMostPartsOfHops = 256;
+
 struct Options {
   std::string source, method, compare, out, owners, svg;
   std::vector<std::string> overrides;
@@ -190,7 +192,9 @@ int run_partition(const Options& options) {
                                                       "found {}",
                                                       experiment.partition.metis.servers, parts));
   const Source source(options, experiment);
-  Measurement asked{source.edges(), experiment.model.layers, {}};
+  // Of a stream the second hop may not take more memory than the cut itself: 40 + parts/8 bytes.
+  const int hops = source.file && parts > kMostPartsOfHops ? 1 : experiment.model.layers;
+  Measurement asked{source.edges(), hops, {}};
   if (source.data && is_experiment_file(options))
     asked.strategies = with_every_strategy(options, experiment);
   if (!options.compare.empty())

@@ -38,6 +38,17 @@ std::vector<std::int64_t> rows_of(const Replicas& held, std::int64_t vertices, i
   return rows;
 }
 
+/// Vertices that the parts hold with complete neighbourhoods, their replicas with them.
+std::int64_t copies(const Replicas& held, const Replicas& replicas, std::int64_t vertices,
+                    int parts) {
+  if (replicas.empty()) return held.total();
+  std::int64_t sum = 0;
+  for (std::int64_t v = 0; v < vertices; ++v)
+    for (std::int32_t p = 0; p < parts; ++p)
+      sum += held.has(static_cast<Vertex>(v), p) || replicas.has(static_cast<Vertex>(v), p) ? 1 : 0;
+  return sum;
+}
+
 }  // namespace
 
 CutMetrics measure_cut(EdgeStream& edges, const Partition& partition, const Replicas& replicas,
@@ -46,42 +57,44 @@ CutMetrics measure_cut(EdgeStream& edges, const Partition& partition, const Repl
   const auto n = static_cast<std::int64_t>(partition.owner.size());
   const auto owner = [&](Vertex v) { return partition.owner[static_cast<std::size_t>(v)]; };
   Replicas held(n, partition.parts);
-  for (std::int64_t v = 0; v < n; ++v)
+  std::vector<std::int64_t> vertices(parts), ends(parts);
+  for (std::int64_t v = 0; v < n; ++v) {
     held.add(static_cast<Vertex>(v), owner(static_cast<Vertex>(v)));
-  const auto owned = rows_of(held, n, partition.parts);
-
-  std::vector<std::int64_t> ends(parts);
+    ++vertices[static_cast<std::size_t>(owner(static_cast<Vertex>(v)))];
+  }
   std::int64_t all = 0, cut = 0;
-  for_each_edge(edges, [&](const Edge& edge) {
-    const std::int32_t p = owner(edge.source), q = owner(edge.destination);
-    ++all;
-    cut += p == q ? 0 : 1;
-    ++ends[static_cast<std::size_t>(p)];
-    if (neighbours == Neighbours::both) ++ends[static_cast<std::size_t>(q)];
-  });
+  for_each_edge(
+      edges,
+      [&](const Edge& edge) {
+        held.fetch(edge.source);
+        held.fetch(edge.destination);
+      },
+      [&](const Edge& edge) {
+        const std::int32_t p = owner(edge.source), q = owner(edge.destination);
+        ++all;
+        ++ends[static_cast<std::size_t>(p)];
+        if (neighbours == Neighbours::both) ++ends[static_cast<std::size_t>(q)];
+        if (p == q) return;
+        ++cut;
+        held.add(edge.destination, p);
+        if (neighbours == Neighbours::both) held.add(edge.source, q);
+      });
 
   CutMetrics m;
-  auto before = owned;
-  for (int hop = 1; hop <= hops; ++hop) {
-    held = one_hop_more(edges, held, neighbours);
-    auto rows = rows_of(held, n, partition.parts);
-    if (hop == 1 && n > 0) {  // for complete neighbourhoods, with the replicas
-      std::int64_t copies = 0;
-      for (std::int64_t v = 0; v < n; ++v)
-        for (std::int32_t p = 0; p < partition.parts; ++p)
-          copies += held.has(static_cast<Vertex>(v), p) ||
-                            (!replicas.empty() && replicas.has(static_cast<Vertex>(v), p))
-                        ? 1
-                        : 0;
-      m.replication_factor = static_cast<double>(copies) / static_cast<double>(n);
-    }
-    m.halo_rows.push_back(rows);
-    for (std::size_t p = 0; p < parts; ++p) m.halo_rows.back()[p] -= before[p];
-    before = std::move(rows);
-  }
+  if (n > 0)
+    m.replication_factor =
+        static_cast<double>(copies(held, replicas, n, partition.parts)) / static_cast<double>(n);
   if (all > 0) m.edge_cut = static_cast<double>(cut) / static_cast<double>(all);
-  m.vertex_balance = most_over_mean(owned);
+  m.vertex_balance = most_over_mean(vertices);
   m.edge_balance = most_over_mean(ends);
+  auto nearer = std::move(vertices);
+  for (int hop = 1; hop <= hops; ++hop) {
+    if (hop > 1) held = one_hop_more(edges, held, neighbours);
+    auto rows = rows_of(held, n, partition.parts);
+    m.halo_rows.push_back(rows);
+    for (std::size_t p = 0; p < parts; ++p) m.halo_rows.back()[p] -= nearer[p];
+    nearer = std::move(rows);
+  }
   return m;
 }
 

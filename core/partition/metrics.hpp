@@ -27,7 +27,8 @@ enum class Neighbours {
 /// Counts a cut; self-loops are not counted. `replicas` may be empty.
 ///
 /// Requires  hops >= 1
-/// Cost      one pass, and one for each hop; 2·parts/8 bytes per vertex beside what is given
+/// Cost      one pass for each hop; parts/8 bytes per vertex beside what is given, for two hops or
+///           more twice that
 /// Source    replication factor: CATGNN 5.1, with complete neighbourhoods
 CutMetrics measure_cut(EdgeStream& edges, const Partition& partition, const Replicas& replicas,
                        Neighbours neighbours = Neighbours::both, int hops = 1);
