@@ -12,13 +12,17 @@ Keys
                          says
       scale_of           names of fitted runs whose factors' geometric mean this one takes
       data, otherwise    a data set that has to be found, and the file to run where it is not
+                         A run that cuts graphs has {"cuts": {"graph": [...], "method": [...],
+                         "parts": [...]}, "title"?, "set"?, "set_for"?: {graph: {key: value}},
+                         "set_method"?: {method: {key: value}}, "stream"?: true} in their place:
+                         orrery partition for every combination; stream: from edges.npy, not loaded
   rows                   {"label", "unit", "paper", "ours": how to measure it, "role"?, "reported"?,
                          "note"?}
       paper              a number, [least, most], true or false, or null (nothing, or out of memory:
                          "paper_says")
       role               "predicted" (default), "fitted", "aside"
       reported           where the number stands in the list of reported results, for a test
-  panels                 the parts of the picture: {"kind": cells|curves|shares|lanes, ...}
+  panels                 the parts of the picture: {"kind": cells|curves|shares|lanes|pairs, ...}
   notes                  sentences on what was assumed
   explain                optional: {"title", "of", "at"} of runs; what limited each is told
 """
@@ -35,8 +39,9 @@ _REQUIRED = {"title": str, "source": str, "shows": str, "cost": str, "reached": 
 _ROW_REQUIRED = {"label", "unit", "paper", "ours"}
 _ROW_ALLOWED = _ROW_REQUIRED | {"role", "reported", "note", "paper_says"}
 _RUN_ALLOWED = {"file", "title", "set", "fit", "scale_of", "data", "otherwise"}
+_CUTS_ALLOWED = {"cuts", "title", "set", "set_for", "set_method", "stream"}
 ROLES = ("predicted", "fitted", "aside")
-PANELS = ("cells", "curves", "shares", "lanes")
+PANELS = ("cells", "curves", "shares", "lanes", "pairs")
 
 
 class FigureError(Exception):
@@ -60,8 +65,19 @@ def _complain(file, text):
     raise FigureError(f"{file}: {text}")
 
 
+def _check_cuts(file, run, name):
+    for key in run.keys() - _CUTS_ALLOWED:
+        _complain(file, f"runs.{name}: unknown key {key}")
+    for key in ("graph", "method", "parts"):
+        if not isinstance(run["cuts"].get(key), list) or not run["cuts"][key]:
+            _complain(file, f"runs.{name}.cuts.{key}: needs a list")
+
+
 def _check_run(file, told, name):
     run = told["runs"][name]
+    if "cuts" in run:
+        _check_cuts(file, run, name)
+        return
     for key in run.keys() - _RUN_ALLOWED:
         _complain(file, f"runs.{name}: unknown key {key}")
     for key in ("file", "otherwise"):
@@ -78,8 +94,8 @@ def _check_run(file, told, name):
 
 
 def _names_in(spec):
-    """All names of runs under "of" and "over" of a way to measure."""
-    for key in ("of", "over"):
+    """All names of runs under "of", "over" and "method_of" of a way to measure."""
+    for key in ("of", "over", "method_of"):
         inner = spec.get(key)
         if isinstance(inner, dict):
             yield from _names_in(inner)

@@ -4,6 +4,7 @@ import csv
 import io
 from statistics import mean
 
+import figure_cuts
 import limits
 import measures
 import units
@@ -105,12 +106,18 @@ def as_csv(rows):
 
 
 def results_csv(experiments):
-    """Every run behind the figure, a line each: what it was and the numbers of its result."""
+    """Every run behind the figure, a line each: what it was and the numbers of its result. Where
+    all of them cut graphs, the numbers of cuts."""
+    runs = experiments.figure.told["runs"]
+    if all("cuts" in run for run in runs.values()):
+        return figure_cuts.results_csv(experiments.results)
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
     out.writerow(["run", "label", "gpus", "epoch_seconds", *limits.PARTS, "hidden", "peak_bytes",
                   "internal_bytes", "external_bytes", "limited_by"])
     for name, runs in experiments.results.items():
+        if "cuts" in experiments.figure.told["runs"][name]:
+            continue
         for run in runs:
             result, parts = run.result, run.result.get("breakdown") or {}
             moved, limit = result.get("bytes") or {}, limits.limit_of(result)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import figure_cuts
 import result_folder
 from figure_file import FigureError
 
@@ -45,6 +46,9 @@ class Experiments:
         runs = self.figure.told["runs"]
         for i, name in enumerate(runs):
             print(f"{self.figure.name}: {name} ({i + 1} of {len(runs)})", file=sys.stderr)
+            if "cuts" in runs[name]:
+                figure_cuts.make(self.program, runs[name], self.out / "runs" / name)
+                continue
             settings = dict(runs[name].get("set", {}))
             if factor := self._factor(name, settings):
                 self.factors[name] = factor
@@ -125,7 +129,10 @@ class Experiments:
 
     def read_all(self):
         """Takes the results from the folder; also those of an earlier start."""
-        for name in self.figure.told["runs"]:
+        for name, run in self.figure.told["runs"].items():
+            if "cuts" in run:
+                self.results[name] = figure_cuts.read(run, self.out / "runs" / name)
+                continue
             found = result_folder.read(self.out / "runs" / name)
             self.results[name] = found.runs if isinstance(found, result_folder.Sweep) else [found]
         self.factors = json.loads((self.out / "factors.json").read_text())

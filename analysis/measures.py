@@ -3,10 +3,11 @@ experiments and the row's "ours"; it returns a number, a bool, or None for out o
 
 import figure_runs
 import trace
+from cut_measures import CUT_MEASURES
 from figure_file import FigureError
 from figure_runs import value_at
 
-SECONDS_PER = {"s": 1.0, "ms": 1e-3}
+IN_UNITS = {"s": 1.0, "ms": 1e-3, "MB": 1e6}
 
 
 def _run(experiments, spec):
@@ -130,7 +131,7 @@ def first_above(experiments, spec):
 
 MEASURES = {f.__name__: f for f in (
     epoch_seconds, kind_percent, part_percent, part_seconds, product_seconds,
-    communication_seconds, fits, ratio, largest_that_fits, first_above)}
+    communication_seconds, fits, ratio, largest_that_fits, first_above)} | CUT_MEASURES
 
 
 def value_of(experiments, spec):
@@ -140,4 +141,4 @@ def value_of(experiments, spec):
         raise FigureError(f"unknown measure {spec['measure']}; known: {known}")
     value = MEASURES[spec["measure"]](experiments, spec)
     in_unit = spec.get("in")
-    return value / SECONDS_PER[in_unit] if in_unit and value is not None else value
+    return value / IN_UNITS[in_unit] if in_unit and value is not None else value

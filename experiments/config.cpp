@@ -332,11 +332,29 @@ void set_parts(Experiment& e, const Json& p) {
 
 /// The keys of single partitioning algorithms.
 void set_algorithm(Experiment& e, const Json& p) {
-  e.partition.volume = p.value("objective", std::string("cut")) == "volume";
-  e.partition.hdrf.lambda = p.value("lambda", e.partition.hdrf.lambda);
-  e.partition.spring.max_volume = p.value("max_volume", e.partition.spring.max_volume);
-  e.partition.spring.merge_size = p.value("merge_size", e.partition.spring.merge_size);
-  e.partition.spring.persistent = p.value("merge", std::string()) == "persistent";
+  PartitionOptions& o = e.partition;
+  o.metis.volume = p.value("objective", std::string("cut")) == "volume";
+  if (p.contains("constraints")) {
+    o.metis.constraints.clear();
+    for (const Json& name : p["constraints"])
+      o.metis.constraints.push_back(pick<Constraint>(name, {{"work", Constraint::work},
+                                                            {"vertices", Constraint::vertices},
+                                                            {"edges", Constraint::edges},
+                                                            {"training", Constraint::training},
+                                                            {"validation", Constraint::validation},
+                                                            {"test", Constraint::test}}));
+  }
+  if (p.contains("balance"))
+    for (double* balance :
+         {&o.metis.balance, &o.powergraph.balance, &o.hdrf.balance, &o.two_ps_l.balance,
+          &o.spring.balance, &o.ldg.balance, &o.fennel.balance})
+      *balance = p["balance"];
+  o.hdrf.lambda = p.value("lambda", o.hdrf.lambda);
+  o.fennel.gamma = p.value("gamma", o.fennel.gamma);
+  o.two_ps_l.max_volume = p.value("cluster_volume", o.two_ps_l.max_volume);
+  o.spring.max_volume = p.value("max_volume", o.spring.max_volume);
+  o.spring.refine = p.value("refine", o.spring.refine);
+  o.spring.persistent = p.value("merge", std::string()) == "persistent";
   if (p.value("levels", 1) == 1) return;
   const Placement placement = e.placement();
   const int parts = parts_for(e.strategy, e.ranks()), servers = placement.servers();
@@ -348,7 +366,7 @@ void set_algorithm(Experiment& e, const Json& p) {
                       fmt::format("2 needs a part for every rank and several servers of equally "
                                   "many consecutive ranks, found {} parts, {} ranks, {} servers",
                                   parts, e.ranks(), servers));
-  e.partition.servers = servers;
+  e.partition.metis.servers = servers;
 }
 
 SimulationConfig simulation_config(const Json& s, const Experiment& e) {

@@ -24,6 +24,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kMostParts = 65536;
+constexpr int kMostPartsOfHops = 256;
 
 struct Options {
   std::string source, method, compare, out, owners, svg;
@@ -33,17 +34,21 @@ struct Options {
   bool json = false, force = false, stream = false;
 };
 
-bool is_experiment(const Options& options) {
+bool is_experiment_file(const Options& options) {
   return std::filesystem::path(options.source).extension() == ".json";
+}
+
+std::vector<std::string> overrides_of(const Options& options) {
+  std::vector<std::string> overrides = options.overrides;
+  if (!options.method.empty()) overrides.push_back("partition.method=" + options.method);
+  if (options.hops) overrides.push_back(fmt::format("partition.hops={}", *options.hops));
+  return overrides;
 }
 
 /// An experiment file, or a data set by path or name.
 Experiment experiment_of(const Options& options) {
-  std::vector<std::string> overrides = options.overrides;
-  if (!options.method.empty()) overrides.push_back("partition.method=" + options.method);
-  if (options.hops) overrides.push_back(fmt::format("partition.hops={}", *options.hops));
-  if (is_experiment(options)) {
-    const auto experiments = load_experiments(options.source, overrides);
+  if (is_experiment_file(options)) {
+    const auto experiments = load_experiments(options.source, overrides_of(options));
     if (!experiments.front().label.empty())
       throw ConfigError("sweep", "one cut at a time: choose a combination with --set");
     if (!experiments.front().parts.empty())
@@ -56,13 +61,31 @@ Experiment experiment_of(const Options& options) {
                   {"dataset", {{"path", options.source}}},
                   {"model", {{"type", "gcn"}}},
                   {"strategy", {{"type", "full_graph"}}}};
-  return parse_experiments(text.dump(), options.source, overrides).front();
+  return parse_experiments(text.dump(), options.source, overrides_of(options)).front();
+}
+
+/// The experiment with every strategy that computes as one rank does; its own as it stands.
+std::vector<Experiment> with_every_strategy(const Options& options, const Experiment& own) {
+  std::vector<Experiment> experiments;
+  for (const std::string type : {"full_graph", "spmm_1d", "spmm_15d", "spmm_2d"}) {
+    if (own.resolved["strategy"]["type"] == type) {
+      experiments.push_back(own);
+      continue;
+    }
+    auto overrides = overrides_of(options);
+    overrides.push_back("strategy=" + Json{{"type", type}}.dump());
+    overrides.push_back("cluster=" + Json{{"ranks", 4}}.dump());  // the cut says how many
+    overrides.push_back("backend=threads");                       // records the same as any other
+    overrides.push_back("partition=" + Json{{"method", "block"}}.dump());  // it is cut already
+    experiments.push_back(load_experiments(options.source, overrides).front());
+  }
+  return experiments;
 }
 
 /// Opens or loads what the options name.
 PartitionSource source_of(const Options& options, const Experiment& experiment) {
   const bool is_file = std::filesystem::is_regular_file(options.source);
-  if (is_edge_file(options.source) || (options.stream && is_file && !is_experiment(options)))
+  if (is_edge_file(options.source) || (options.stream && is_file && !is_experiment_file(options)))
     return PartitionSource::edges_of(options.source);
   return options.stream ? PartitionSource::stream(experiment.dataset)
                         : PartitionSource::load(experiment.dataset);
@@ -77,19 +100,27 @@ std::int64_t memory_here() {
 NumberOfParts choose_parts(const Options& options, const Experiment& experiment,
                            const PartitionSource& source) {
   if (options.parts > 0) return {options.parts, "--parts"};
-  if (is_experiment(options)) return {parts_of(experiment), "the experiment's strategy and ranks"};
+  if (is_experiment_file(options))
+    return {parts_of(experiment), "the experiment's strategy and ranks"};
   if (experiment.partition.parts > 0) return {experiment.partition.parts, "partition.parts"};
   const int ranks = experiment.ranks();
   return number_of_parts({ranks, experiment.device_bytes.value_or(memory_here() / ranks),
                           source.data_bytes(), experiment.partition.working_bytes});
 }
 
+/// What is asked of every cut.
+struct Measurement {
+  std::int64_t edges = 0;
+  int hops = 1;                        ///< as many as the model has layers
+  std::vector<Experiment> strategies;  ///< whose communication is told; of experiment files
+};
+
 struct Measured {
   CutReport report;
   Partition partition;
 };
 
-Measured cut_and_measure(const PartitionSource& source, std::int64_t edges, int parts,
+Measured cut_and_measure(const PartitionSource& source, const Measurement& asked, int parts,
                          const PartitionOptions& how) {
   reset_peak();
   const auto begin = std::chrono::steady_clock::now();
@@ -99,11 +130,12 @@ Measured cut_and_measure(const PartitionSource& source, std::int64_t edges, int 
   report.peak_resident_bytes = peak_resident_bytes();
   report.method = how.method;
   report.parts = parts;
-  report.metrics = source.measure(cut);
-  report.edges_per_second = static_cast<double>(edges) / report.seconds;
+  report.metrics = source.measure(cut, asked.hops);
+  report.edges_per_second = static_cast<double>(asked.edges) / report.seconds;
   report.before = cut.before;
   report.after = cut.after;
   report.training_balance = source.training_balance(cut.partition);
+  report.volumes = strategy_volumes(asked.strategies, source.in_memory(), cut.partition);
   return {std::move(report), std::move(cut.partition)};
 }
 
@@ -120,16 +152,15 @@ void write_owners(const std::string& path, const Partition& partition) {
   write_text(path, text);
 }
 
-int compare_all(const Options& options, const PartitionSource& source, int parts,
-                PartitionOptions how) {
+int compare_all(const Options& options, const PartitionSource& source, const Measurement& asked,
+                int parts, PartitionOptions how) {
   std::vector<CutReport> reports;
   Json rows = Json::array();
-  const std::int64_t edges = source.edges();
   for (const std::string& method : compared_methods()) {
     if (source.streams() && !takes_edge_stream(method)) continue;
     how.method = method;
     try {
-      reports.push_back(cut_and_measure(source, edges, parts, how).report);
+      reports.push_back(cut_and_measure(source, asked, parts, how).report);
       rows.push_back(to_json(reports.back()));
     } catch (const NotBuilt& error) {
       fmt::print(stderr, "{}\n", error.what());
@@ -184,15 +215,20 @@ int run_partition(const Options& options) {
     throw ConfigError("--parts", fmt::format("expected at most {}, found {}: {}", kMostParts,
                                              chosen.parts, chosen.reason));
   const auto parts = static_cast<int>(chosen.parts);
-  if (parts % experiment.partition.servers != 0)
+  if (parts % experiment.partition.metis.servers != 0)
     throw ConfigError("partition.levels", fmt::format("2 needs parts that {} servers share evenly, "
                                                       "found {}",
-                                                      experiment.partition.servers, parts));
-  if (!options.compare.empty()) return compare_all(options, source, parts, experiment.partition);
+                                                      experiment.partition.metis.servers, parts));
+  // Of a stream the second hop may not take more memory than the cut itself: 40 + parts/8 bytes.
+  const int hops = source.streams() && parts > kMostPartsOfHops ? 1 : experiment.model.layers;
+  Measurement asked{source.edges(), hops, {}};
+  if (!source.streams() && is_experiment_file(options))
+    asked.strategies = with_every_strategy(options, experiment);
+  if (!options.compare.empty())
+    return compare_all(options, source, asked, parts, experiment.partition);
   if (!options.out.empty()) require_place_for_parts(options.out, options.force);
 
-  const std::int64_t edges = source.edges();
-  const auto [report, partition] = cut_and_measure(source, edges, parts, experiment.partition);
+  const auto [report, partition] = cut_and_measure(source, asked, parts, experiment.partition);
   if (!options.owners.empty()) write_owners(options.owners, partition);
   Written written;
   if (!options.out.empty()) written = write_all(source, partition, options, experiment.partition);
@@ -209,7 +245,7 @@ int run_partition(const Options& options) {
     return 0;
   }
   fmt::print("{}: {} vertices, {} edges in {} parts by {}\n", source.name(), partition.owner.size(),
-             edges, parts, report.method);
+             asked.edges, parts, report.method);
   fmt::print("  number of parts     {}\n{}", chosen.reason, describe(report));
   if (!options.owners.empty()) fmt::print("owners: {}\n", options.owners);
   if (!options.out.empty())
@@ -228,9 +264,11 @@ void add_partition_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "partition", "cut a graph into parts, print how good the cut is, write the parts");
   command
-      ->add_option("GRAPH", options->source,
-                   "experiment file, data set by path or name, or a file of edges: .bin or .edges "
-                   "(int32 pairs) and .npy (int32 [2, E]) are streamed, not loaded")
+      ->add_option(
+          "GRAPH", options->source,
+          "experiment file (the volumes of its model's strategies are told too), data set by "
+          "path or name, or a file of edges: .bin or .edges (int32 pairs) and .npy (int32 "
+          "[2, E]) are streamed, not loaded")
       ->required();
   command->add_option(
       "--method", options->method,
@@ -260,6 +298,7 @@ void add_partition_command(CLI::App& app, int& exit_code) {
   command->footer(
       "Example: orrery partition cora --method metis --parts 4 --out parts/cora-4\n"
       "         orrery partition data/large --stream --method spring --parts 16 --out parts/large\n"
+      "         orrery partition cora --method spring --parts 8 --set partition.refine=4\n"
       "         orrery partition cora --compare all --parts 8");
   command->callback([options, &exit_code] { exit_code = run_partition(*options); });
 }

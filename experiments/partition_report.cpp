@@ -21,6 +21,25 @@ void best_first(std::vector<CutReport>& reports) {
   });
 }
 
+std::int64_t most_of(const std::vector<std::int64_t>& rows) {
+  return *std::max_element(rows.begin(), rows.end());
+}
+
+std::int64_t sum_of(const std::vector<std::int64_t>& rows) {
+  return std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
+}
+
+Json volumes_json(const std::vector<StrategyVolume>& volumes) {
+  Json list = Json::array();
+  for (const StrategyVolume& v : volumes) {
+    Json one{{"strategy", v.strategy}, {"ranks", v.ranks}};
+    one["bytes_per_epoch"] = v.bytes ? Json(*v.bytes) : Json();
+    if (!v.bytes) one["why_not"] = v.why_not;
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
 std::string clusters_text(const ClusterSizes& c) {
   return fmt::format("{} of {:.1f} ± {:.1f} vertices", c.count, c.mean, c.deviation);
 }
@@ -54,7 +73,7 @@ Json to_json(const CutReport& r) {
     return c ? Json(c->count) : Json();
   };
   const auto sizes = [](const std::optional<ClusterSizes>& c) {
-    return c ? Json{{"mean", c->mean}, {"deviation", c->deviation}} : Json();
+    return c ? Json{{"mean", c->mean}, {"deviation", c->deviation}, {"single", c->single}} : Json();
   };
   return {{"method", r.method},
           {"parts", r.parts},
@@ -63,7 +82,9 @@ Json to_json(const CutReport& r) {
           {"balance", r.metrics.vertex_balance},
           {"edge_balance", r.metrics.edge_balance},
           {"training_balance", r.training_balance ? Json(*r.training_balance) : Json()},
-          {"halo_rows", r.metrics.halo_rows},
+          {"halo_rows", r.metrics.halo_rows.front()},
+          {"halo_rows_by_hop", r.metrics.halo_rows},
+          {"communication", volumes_json(r.volumes)},
           {"seconds", r.seconds},
           {"edges_per_second", r.edges_per_second},
           {"peak_rss_bytes", r.peak_resident_bytes},
@@ -78,16 +99,20 @@ std::string describe(const CutReport& r) {
   std::string text = fmt::format(
       "  replication factor  {:.3f}   vertices held with complete neighbourhoods / vertices\n"
       "  edge cut            {:.1f} %  of the edges lead to another part\n"
-      "  halo rows           {} at most, {} in all parts: distinct neighbours with another owner\n"
       "  balance             {:.3f}   largest part / mean part, in vertices\n"
       "  balance of edges    {:.3f}   the same in edges at its vertices\n",
-      m.replication_factor, 100 * m.edge_cut,
-      *std::max_element(m.halo_rows.begin(), m.halo_rows.end()),
-      std::accumulate(m.halo_rows.begin(), m.halo_rows.end(), std::int64_t{0}), m.vertex_balance,
-      m.edge_balance);
+      m.replication_factor, 100 * m.edge_cut, m.vertex_balance, m.edge_balance);
   if (r.training_balance)
     text += fmt::format("  balance of training {:.3f}   the same in training vertices\n",
                         *r.training_balance);
+  for (std::size_t hop = 0; hop < m.halo_rows.size(); ++hop)
+    text += fmt::format(
+        "  halo rows, hop {}    {} at most, {} in all parts: distinct vertices of other parts\n",
+        hop + 1, most_of(m.halo_rows[hop]), sum_of(m.halo_rows[hop]));
+  for (const StrategyVolume& v : r.volumes)
+    text += v.bytes ? fmt::format("  {:18}  {} received in an epoch by {} ranks together\n",
+                                  v.strategy, human_bytes(*v.bytes), v.ranks)
+                    : fmt::format("  {:18}  does not take this cut: {}\n", v.strategy, v.why_not);
   if (r.before && r.after)
     text += fmt::format("  clusters            {}; merged: {}\n", clusters_text(*r.before),
                         clusters_text(*r.after));
@@ -98,18 +123,26 @@ std::string describe(const CutReport& r) {
 
 std::string comparison_table(std::vector<CutReport> reports) {
   best_first(reports);
-  Table table({"method", "replication", "edge cut", "halo rows", "balance", "of edges",
-               "of training", "time", "edges/s", "peak memory"});
-  for (const CutReport& r : reports)
-    table.add({r.method, fmt::format("{:.3f}", r.metrics.replication_factor),
-               fmt::format("{:.1f} %", 100 * r.metrics.edge_cut),
-               fmt::format("{}", std::accumulate(r.metrics.halo_rows.begin(),
-                                                 r.metrics.halo_rows.end(), std::int64_t{0})),
-               fmt::format("{:.2f}", r.metrics.vertex_balance),
-               fmt::format("{:.2f}", r.metrics.edge_balance),
-               r.training_balance ? fmt::format("{:.2f}", *r.training_balance) : "-",
-               human_seconds(r.seconds), human_count(r.edges_per_second),
-               human_bytes(r.peak_resident_bytes)});
+  std::vector<std::string> header{"method",  "replication", "edge cut",    "halo rows",
+                                  "balance", "of edges",    "of training", "time",
+                                  "edges/s", "peak memory"};
+  for (const StrategyVolume& v : reports.front().volumes) header.push_back(v.strategy + "/epoch");
+  Table table(header);
+  for (const CutReport& r : reports) {
+    std::vector<std::string> row{
+        r.method,
+        fmt::format("{:.3f}", r.metrics.replication_factor),
+        fmt::format("{:.1f} %", 100 * r.metrics.edge_cut),
+        fmt::format("{}", sum_of(r.metrics.halo_rows.front())),
+        fmt::format("{:.2f}", r.metrics.vertex_balance),
+        fmt::format("{:.2f}", r.metrics.edge_balance),
+        r.training_balance ? fmt::format("{:.2f}", *r.training_balance) : "-",
+        human_seconds(r.seconds),
+        human_count(r.edges_per_second),
+        human_bytes(r.peak_resident_bytes)};
+    for (const StrategyVolume& v : r.volumes) row.push_back(v.bytes ? human_bytes(*v.bytes) : "-");
+    table.add(row);
+  }
   return table.text();
 }
 

@@ -9,6 +9,7 @@
 #include "core/graph/dataset.hpp"
 #include "core/partition/cut.hpp"
 #include "core/partition/metrics.hpp"
+#include "experiments/strategy_volumes.hpp"
 
 namespace orrery {
 
@@ -20,6 +21,7 @@ struct CutReport {
   double seconds = 0, edges_per_second = 0;
   std::int64_t peak_resident_bytes = 0;  ///< of the process since reset_peak(), or its start
   std::optional<ClusterSizes> before, after;
+  std::vector<StrategyVolume> volumes;  ///< of the strategies of an experiment file; else empty
 };
 
 /// Lets the peak of resident memory start from what is resident now, where the system can.

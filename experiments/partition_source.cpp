@@ -24,7 +24,7 @@ class EdgesOfDataset final : public EdgeStream {
 
 PartitionSource PartitionSource::load(const DatasetOptions& options) {
   PartitionSource source;
-  source.data_ = load_dataset(options);
+  source.data_ = std::make_shared<const Dataset>(load_dataset(options));
   return source;
 }
 
@@ -48,13 +48,14 @@ PartitionSource PartitionSource::edges_of(const std::filesystem::path& file) {
 const std::string& PartitionSource::name() const { return data_ ? data_->name : streamed_.name; }
 
 StreamCut PartitionSource::cut(int parts, const PartitionOptions& how) const {
-  return streams() ? cut_stream(*edges_, parts, how) : cut_graph(*data_->graph, parts, how);
+  return streams() ? cut_stream(*edges_, parts, how)
+                   : cut_graph(*data_->graph, parts, how, data_->split);
 }
 
-CutMetrics PartitionSource::measure(const StreamCut& cut) const {
-  if (streams()) return measure_cut(*edges_, cut.partition, cut.replicas);
+CutMetrics PartitionSource::measure(const StreamCut& cut, int hops) const {
+  if (streams()) return measure_cut(*edges_, cut.partition, cut.replicas, Neighbours::both, hops);
   CsrEdges rows(*data_->graph);
-  return measure_cut(rows, cut.partition, cut.replicas, Neighbours::of_row);
+  return measure_cut(rows, cut.partition, cut.replicas, Neighbours::of_row, hops);
 }
 
 std::optional<double> PartitionSource::training_balance(const Partition& partition) const {

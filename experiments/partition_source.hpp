@@ -26,7 +26,10 @@ class PartitionSource {
   const std::string& name() const;
   bool streams() const { return edges_ != nullptr; }
   StreamCut cut(int parts, const PartitionOptions& how) const;
-  CutMetrics measure(const StreamCut& cut) const;
+  /// `hops`: as measure_cut.
+  CutMetrics measure(const StreamCut& cut, int hops) const;
+  /// The data set; nothing where edges are streamed.
+  std::shared_ptr<const Dataset> in_memory() const { return data_; }
   std::optional<double> training_balance(const Partition& partition) const;
   /// Entries of the graph or edges of the stream, without self-loops where these must be counted.
   std::int64_t edges() const;
@@ -36,7 +39,7 @@ class PartitionSource {
              const std::filesystem::path& folder);
 
  private:
-  std::optional<Dataset> data_;
+  std::shared_ptr<const Dataset> data_;
   StreamedDataset streamed_;
   std::unique_ptr<EdgeStream> edges_;
 };

@@ -51,7 +51,8 @@ Partition make_partition(const Experiment& experiment, const ProblemData& data) 
                       "0 leaves the neighbours out, which this strategy needs; it is for parts "
                       "that orrery partition writes");
   if (data.statistics) return {parts, {}};
-  if (!data.parts) return partition_graph(*data.whole->graph, parts, experiment.partition);
+  if (!data.parts)
+    return partition_graph(*data.whole->graph, parts, experiment.partition, data.whole->split);
   const auto there = static_cast<int>(data.parts->sizes().size());
   if (there != parts)
     throw ConfigError("dataset.parts",

@@ -1,6 +1,6 @@
 """The cells of a table: the paper's bar beside ours.
 
-Panel keys: title, rows (labels), ticks, x_name, y_name.
+Panel keys: title, rows (labels), ticks, x_name, y_name; log? (true: the height is logarithmic).
 """
 
 from figures import style
@@ -35,10 +35,13 @@ def draw(axes, panel, experiments, rows):
         if row["error"] is not None and not fitted:
             axes.annotate(f"{100 * row['error']:+.0f} %", (i + 0.2, row["ours"]), ha="center",
                           va="bottom", fontsize=7)
-    axes.set_xticks(range(len(panel["rows"])), panel["ticks"])
+    style.name_ticks(axes, panel["ticks"])
     axes.set_xlabel(panel["x_name"])
     axes.set_ylabel(panel["y_name"])
     axes.set_xlim(-0.6, len(panel["rows"]) - 0.4)
-    axes.set_ylim(bottom=0)
-    axes.margins(y=0.15)
+    if panel.get("log"):
+        style.logarithmic_height(axes)
+    else:
+        axes.set_ylim(bottom=0)
+        axes.margins(y=0.15)
     axes.legend()

@@ -2,7 +2,7 @@
 
 Panel keys: title, x (key), x_name, y_name; series: [{"of", "at"?, "title"}]; base? (keys of the run
 that each point is divided into: y is a speedup over it, else seconds per epoch); unit_of_x? (what x
-is divided by); log? ("x", "y", "xy"); quoted? [{"title", "of", "at", "factor"}]: a number of the
+is divided by); y? (another number of the result by its key); legend? (false: another panel has it); log? ("x", "y", "xy"); quoted? [{"title", "of", "at", "factor"}]: a number of the
 paper that is a multiple of ours, with marks? {mark: title}; references?
 [{"y", "title"}]: horizontal lines.
 """
@@ -21,7 +21,7 @@ def points(panel, series, experiments):
         if "base" in panel:
             y = measures.speedup(experiments, series["of"], here, here | panel["base"])
         else:
-            y = experiments.pick(series["of"], here).result["epoch_seconds"]
+            y = experiments.pick(series["of"], here).result[panel.get("y", "epoch_seconds")]
         if y is not None:
             out.append((x / unit, y))
     return out
@@ -61,6 +61,8 @@ def draw(axes, panel, experiments, rows):
         axes.set_ylim(bottom=0)
     axes.set_xlabel(panel["x_name"])
     axes.set_ylabel(panel["y_name"])
+    if not panel.get("legend", True):
+        return
     if len(panel["series"]) > 4:  # would lie on the curves
         axes.legend(fontsize=6.5, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     else:

@@ -11,9 +11,9 @@ import matplotlib  # noqa: E402  (reads MPLCONFIGDIR)
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-from figures import cells, curves, lanes, shares, style  # noqa: E402
+from figures import cells, curves, lanes, pairs, shares, style  # noqa: E402
 
-KINDS = {"cells": cells, "curves": curves, "lanes": lanes, "shares": shares}
+KINDS = {"cells": cells, "curves": curves, "lanes": lanes, "pairs": pairs, "shares": shares}
 
 
 def size_of(panels, columns, lines):
@@ -49,7 +49,8 @@ def draw(experiments, rows, files):
         for axes in flat[len(panels):]:
             axes.set_visible(False)
         title = f"{told['title']} ({told['source']})"
-        figure.suptitle(textwrap.fill(title, int(14 * size[0])), fontsize=10)
+        title = textwrap.fill(title, int(14 * size[0]))
+        figure.suptitle(title, fontsize=10, y=1 - 0.07 / size[1])
         figure.tight_layout()
         figure.savefig(files["picture"])
         figure.savefig(files["svg"], metadata={"Date": None})

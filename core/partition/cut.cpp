@@ -43,10 +43,11 @@ StreamCut cut_stream(EdgeStream& edges, int parts, const PartitionOptions& optio
                                 fmt::join(kEdgeMethods, ", ")));
 }
 
-StreamCut cut_graph(const Csr& graph, int parts, const PartitionOptions& options) {
+StreamCut cut_graph(const Csr& graph, int parts, const PartitionOptions& options,
+                    std::span<const Split> split) {
   const bool by_edges = takes_edge_stream(options.method);
   if (!by_edges && !takes_vertex_stream(options.method))
-    return {partition_graph(graph, parts, options), {}, {}, {}, {}};
+    return {partition_graph(graph, parts, options, split), {}, {}, {}, {}};
   if (!is_symmetric(graph)) return cut_graph(symmetrise(graph), parts, options);
   if (by_edges) {
     CsrEdges edges(graph);

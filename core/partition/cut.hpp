@@ -27,6 +27,7 @@ StreamCut cut_stream(EdgeStream& edges, int parts, const PartitionOptions& optio
 /// every edge in both directions (CATGNN, footnote 4).
 ///
 /// Errors    as partition_graph
-StreamCut cut_graph(const Csr& graph, int parts, const PartitionOptions& options);
+StreamCut cut_graph(const Csr& graph, int parts, const PartitionOptions& options,
+                    std::span<const Split> split = {});
 
 }  // namespace orrery

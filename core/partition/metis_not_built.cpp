@@ -3,7 +3,7 @@
 
 namespace orrery {
 
-Partition metis_partition(const Csr&, int, const PartitionOptions&) {
+Partition metis_partition(const Csr&, int, const PartitionOptions&, std::span<const Split>) {
   throw NotBuilt(
       "partition.method: \"metis\" is not in this build; install libmetis-dev and build again, or "
       "use block or random");

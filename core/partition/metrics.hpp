@@ -1,4 +1,4 @@
-// How good a cut is, counted in one pass over the edges.
+// How good a cut is, counted by passes over the edges.
 #pragma once
 
 #include <vector>
@@ -13,8 +13,9 @@ struct CutMetrics {
   double edge_cut = 0;            ///< edges whose ends have different owners / edges
   double vertex_balance = 1;      ///< most vertices owned by a part / mean
   double edge_balance = 1;        ///< most edge ends at the vertices that a part owns / mean
-  /// Vertices of others that each part needs for complete neighbourhoods (hop 1).
-  std::vector<std::int64_t> halo_rows;
+  /// [hop - 1][part]: vertices of others that are so many hops from what the part owns, and no
+  /// fewer. Those of hop 1 complete its neighbourhoods; a network of L layers needs L hops.
+  std::vector<std::vector<std::int64_t>> halo_rows;
 };
 
 /// Whose neighbour an edge of a stream makes an end.
@@ -25,9 +26,11 @@ enum class Neighbours {
 
 /// Counts a cut; self-loops are not counted. `replicas` may be empty.
 ///
-/// Cost      one pass; parts/8 bytes per vertex beside what is given
+/// Requires  hops >= 1
+/// Cost      one pass for each hop; parts/8 bytes per vertex beside what is given, for two hops or
+///           more twice that
 /// Source    replication factor: CATGNN 5.1, with complete neighbourhoods
 CutMetrics measure_cut(EdgeStream& edges, const Partition& partition, const Replicas& replicas,
-                       Neighbours neighbours = Neighbours::both);
+                       Neighbours neighbours = Neighbours::both, int hops = 1);
 
 }  // namespace orrery

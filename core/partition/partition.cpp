@@ -84,12 +84,13 @@ std::vector<std::vector<Vertex>> Partition::members() const {
   return lists;
 }
 
-Partition partition_graph(const Csr& graph, int parts, const PartitionOptions& options) {
+Partition partition_graph(const Csr& graph, int parts, const PartitionOptions& options,
+                          std::span<const Split> split) {
   ORRERY_ASSERT(parts >= 1);
   if (options.method == "block") return block_partition(graph.rows, parts);
   if (options.method == "random") return random_partition(graph.rows, parts, options.seed);
   if (options.method == "degree_block") return degree_block_partition(graph, parts);
-  if (options.method == "metis") return metis_partition(graph, parts, options);
+  if (options.method == "metis") return metis_partition(graph, parts, options, split);
   if (options.method == "file") return read_partition(options.file, graph.rows, parts);
   if (takes_edge_stream(options.method) || takes_vertex_stream(options.method))
     return cut_graph(graph, parts, options).partition;

@@ -26,6 +26,12 @@ class Replicas {
     auto& byte = bits_[byte_of(v, part)];
     byte = static_cast<std::uint8_t>(byte | 1U << (static_cast<unsigned>(part) % 8U));
   }
+  /// Adds to v the parts that hold u in `other`, a set of the same shape.
+  void add_all(Vertex v, const Replicas& other, Vertex u) {
+    for (std::size_t i = 0; i < bytes_; ++i)
+      bits_[first_of(v) + i] =
+          static_cast<std::uint8_t>(bits_[first_of(v) + i] | other.bits_[first_of(u) + i]);
+  }
   /// Parts that hold v.
   int count(Vertex v) const {
     int sum = 0;

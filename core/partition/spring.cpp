@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/partition/refine.hpp"
 #include "core/partition/schedule.hpp"
 #include "core/partition/spring_merge.hpp"
 #include "core/partition/streaming.hpp"
@@ -9,7 +10,9 @@ namespace orrery {
 namespace {
 
 ClusterSizes summary(const std::vector<std::int32_t>& sizes) {
-  ClusterSizes s{static_cast<std::int64_t>(sizes.size()), 0, 0};
+  ClusterSizes s;
+  s.count = static_cast<std::int64_t>(sizes.size());
+  s.single = std::count(sizes.begin(), sizes.end(), 1);
   if (sizes.empty()) return s;
   double square = 0;
   for (const double size : sizes) s.mean += size / static_cast<double>(s.count);
@@ -23,11 +26,10 @@ ClusterSizes summary(const std::vector<std::int32_t>& sizes) {
 StreamCut spring_partition(EdgeStream& edges, int parts, const SpringOptions& options) {
   StreamCounts counts = count_edges(edges);
   const auto n = static_cast<double>(counts.vertices());
-  Clustering clustering = cluster_stream(edges, counts.degree, options.max_volume);
+  Clustering clustering = cluster_stream(edges, counts.degree, options.max_volume / parts);
   StreamCut cut;
   cut.before = summary(cluster_sizes(clustering));
-  merge_clusters(clustering, counts.degree,
-                 n * std::min(options.merge_size, options.balance / parts), options.persistent);
+  merge_clusters(clustering, counts.degree, options.balance * n / parts, options.persistent);
   std::vector<std::uint32_t>().swap(counts.degree);
   std::vector<Vertex>().swap(clustering.richest);
 
@@ -37,6 +39,7 @@ StreamCut spring_partition(EdgeStream& edges, int parts, const SpringOptions& op
   const std::vector<std::int32_t> part = schedule(std::span<const std::int32_t>(sizes), loads);
   cut.partition = {parts, std::move(clustering.cluster)};
   for (auto& c : cut.partition.owner) c = c < 0 ? loads.take(1) : part[static_cast<std::size_t>(c)];
+  if (options.refine > 0) refine_cut(edges, cut.partition, {options.refine, options.balance});
   return cut;
 }
 

@@ -18,6 +18,7 @@ namespace orrery {
 /// How large clusters are; vertices without edges are in none.
 struct ClusterSizes {
   std::int64_t count = 0;
+  std::int64_t single = 0;         ///< of one vertex alone
   double mean = 0, deviation = 0;  ///< vertices per cluster
 };
 
@@ -80,11 +81,16 @@ StreamCut two_ps_l_partition(EdgeStream& edges, int parts, std::uint64_t seed,
 /// representatives, scheduled onto parts; every vertex in one part. See spring_clusters.hpp and
 /// spring_merge.hpp for the two steps.
 ///
-/// Cost      two passes with that for degrees, O(|E| + n log n); at most 40 bytes per vertex
+/// v_max = max_volume·Σd/k, and clusters merge below β·n/k vertices (equation 2). `refine` adds
+/// rounds of refine.hpp.
+///
+/// Cost      two passes with that for degrees, O(|E| + n log n), and those of the refinement; at
+///           most 40 + k/8 bytes per vertex
 /// Source    CATGNN 4.2, Algorithm 1
 /// Departs   degrees are exact, from a first pass; vertices without edges, of which the paper says
-///           nothing, go one by one to the least loaded part; the merge bound is the smaller of
-///           merge_size·n and balance·n/k (the paper has the latter alone)
+///           nothing, go one by one to the least loaded part; v_max and β are open in the paper:
+///           0.105 and 1.05 give the counts of its table 2 at k = 16, and are what a public
+///           repository of its authors has (0.1·|E|/k, times β; 1.05); refinement is ours
 StreamCut spring_partition(EdgeStream& edges, int parts, const SpringOptions& options = {});
 
 /// LDG, linear deterministic greedy: v goes to the part of the highest |N(v) ∩ P|·(1 − |P|/C) with

@@ -18,10 +18,11 @@ struct TwoPsLOptions {
 };
 
 struct SpringOptions {
-  double max_volume = 1.0 / 128;  ///< v_max: clusters of less volume grow and give; share of Σd
-  double merge_size = 1.0 / 16;   ///< merged clusters have fewer vertices; share of n
-  double balance = 1.05;          ///< β: the same as a multiple of n/k
+  /// v_max: clusters of less volume grow and give, in units of a part's share Σd/k.
+  double max_volume = 0.105;
+  double balance = 1.05;  ///< β: merged clusters have fewer vertices than β·n/k; refined parts too
   bool persistent = false;  ///< clusters that cannot follow their representative try other vertices
+  int refine = 0;           ///< rounds of refinement: refine.hpp
 };
 
 struct LdgOptions {
@@ -29,7 +30,7 @@ struct LdgOptions {
 };
 
 struct FennelOptions {
-  double gamma = 1.5;
+  double gamma = 1.5;    ///< γ: exponent of what a part's size costs
   double balance = 1.1;  ///< ν, most vertices of a part / mean
 };
 

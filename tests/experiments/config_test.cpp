@@ -158,23 +158,37 @@ TEST(Refusal, OfPartitionKeysThatTheMethodHasNoUseFor) {
 }
 
 TEST(Config, PartitionKeysReachTheAlgorithms) {
-  const auto spring = parse_experiments(kMinimal, "test",
-                                        {"partition.method=spring", "partition.max_volume=0.25",
-                                         "partition.merge_size=0.5", "partition.merge=persistent"});
+  const auto spring = parse_experiments(
+      kMinimal, "test",
+      {"partition.method=spring", "partition.max_volume=0.25", "partition.refine=7",
+       "partition.balance=1.2", "partition.merge=persistent"});
   const auto metis = parse_experiments(
       kMinimal, "test",
       {"partition.method=metis", "partition.levels=2", "partition.objective=volume",
+       "partition.constraints=[\"vertices\", \"training\"]", "partition.balance=1.1",
        "cluster={\"servers\": 2, \"ranks_per_server\": 3}"});
+  const auto fennel =
+      parse_experiments(kMinimal, "test", {"partition.method=fennel", "partition.gamma=2"});
+  const auto two_ps_l = parse_experiments(
+      kMinimal, "test", {"partition.method=2ps-l", "partition.cluster_volume=0.5"});
 
   EXPECT_EQ(spring.front().partition.spring.max_volume, 0.25);
-  EXPECT_EQ(spring.front().partition.spring.merge_size, 0.5);
+  EXPECT_EQ(spring.front().partition.spring.refine, 7);
+  EXPECT_EQ(spring.front().partition.spring.balance, 1.2);
+  EXPECT_EQ(fennel.front().partition.fennel.gamma, 2);
+  EXPECT_EQ(fennel.front().partition.fennel.balance, FennelOptions{}.balance);
+  EXPECT_EQ(two_ps_l.front().partition.two_ps_l.max_volume, 0.5);
   EXPECT_TRUE(spring.front().partition.spring.persistent);
-  EXPECT_EQ(metis.front().partition.servers, 2);
-  EXPECT_TRUE(metis.front().partition.volume);
+  EXPECT_EQ(metis.front().partition.metis.servers, 2);
+  EXPECT_TRUE(metis.front().partition.metis.volume);
+  EXPECT_EQ(metis.front().partition.metis.constraints,
+            (std::vector<Constraint>{Constraint::vertices, Constraint::training}));
+  EXPECT_EQ(metis.front().partition.metis.balance, 1.1);
   const auto defaults = parse_experiments(kMinimal, "test", {"partition.method=spring"});
   EXPECT_FALSE(defaults.front().partition.spring.persistent);
   EXPECT_EQ(defaults.front().partition.spring.max_volume, SpringOptions{}.max_volume);
-  EXPECT_EQ(defaults.front().partition.spring.merge_size, SpringOptions{}.merge_size);
+  EXPECT_EQ(defaults.front().partition.spring.refine, 0);
+  EXPECT_EQ(defaults.front().partition.spring.balance, SpringOptions{}.balance);
   EXPECT_EQ(
       parse_experiments(kMinimal, "test", {"partition.method=hdrf"}).front().partition.hdrf.lambda,
       HdrfOptions{}.lambda);

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -86,6 +87,60 @@ TEST_F(PartitionCommand, ATextIsStreamedOnRequest) {
   ASSERT_EQ(run.exit_code, 0) << run.text;
   EXPECT_EQ(run.last_line()["clusters_before"], nullptr);
   EXPECT_GE(run.last_line()["replication_factor"], 1);
+}
+
+/// What `orrery plan` says about the same cut: received by all ranks in an epoch.
+double planned_bytes(const std::string& arguments) {
+  FILE* pipe = popen((ORRERY_BINARY " plan " + arguments + " --json").c_str(), "r");
+  std::string text;
+  for (char c; fread(&c, 1, 1, pipe) == 1;) text += c;
+  pclose(pipe);
+  const Json plan = Json::parse(text);
+  double sum = 0;
+  for (const Json& rank : plan["ranks"])
+    sum += rank["bytes"]["internal"].get<double>() + rank["bytes"]["external"].get<double>();
+  return sum;
+}
+
+TEST_F(PartitionCommand, AnExperimentTellsTheVolumeOfEveryStrategy) {
+  std::ofstream(folder_ / "experiment.json") << R"({
+    "name": "volumes",
+    "dataset": {"generate": "communities", "vertices": 300, "edges": 1500, "features": 8, "classes": 3},
+    "model": {"type": "gcn", "layers": 3, "hidden": 16},
+    "partition": {"method": "hash"},
+    "strategy": {"type": "spmm_1d", "variant": "column"},
+    "cluster": {"ranks": 4}})";
+  const Outcome run = orrery(path("experiment.json") + " --json");
+  ASSERT_EQ(run.exit_code, 0) << run.text;
+  const Json json = run.last_line();
+  std::map<std::string, Json> by_strategy;
+  for (const Json& one : json["communication"]) by_strategy[one["strategy"]] = one;
+
+  EXPECT_EQ(json["halo_rows_by_hop"].size(), 3U);
+  EXPECT_EQ(json["halo_rows_by_hop"][0], json["halo_rows"]);
+  ASSERT_EQ(by_strategy.size(), 4U);
+  EXPECT_DOUBLE_EQ(by_strategy["spmm_1d"]["bytes_per_epoch"],
+                   planned_bytes(path("experiment.json")));
+  EXPECT_DOUBLE_EQ(
+      by_strategy["full_graph"]["bytes_per_epoch"],
+      planned_bytes(path("experiment.json") + " --set 'strategy={\"type\": \"full_graph\"}'"));
+  EXPECT_EQ(by_strategy["spmm_2d"]["ranks"], 16);
+  EXPECT_GT(by_strategy["spmm_2d"]["bytes_per_epoch"], 0);
+  EXPECT_EQ(by_strategy["spmm_15d"]["ranks"], 8);
+}
+
+/// Of five parts 2D has 25 ranks; of nine it would have 81, more than are recorded.
+TEST_F(PartitionCommand, AStrategyThatDoesNotTakeTheCutSaysWhy) {
+  std::ofstream(folder_ / "experiment.json") << R"({
+    "name": "volumes",
+    "dataset": {"generate": "communities", "vertices": 300, "edges": 1500, "features": 8, "classes": 3},
+    "model": {"type": "gcn"}, "strategy": {"type": "full_graph"}, "cluster": {"ranks": 9}})";
+  const Outcome run = orrery(path("experiment.json"));
+
+  ASSERT_EQ(run.exit_code, 0) << run.text;
+  EXPECT_NE(run.text.find("spmm_2d             does not take this cut: strategy: 81 ranks"),
+            std::string::npos)
+      << run.text;
 }
 
 TEST_F(PartitionCommand, CompareHasARowForEveryMethodAndAPicture) {

@@ -74,11 +74,47 @@ TEST(CutMetrics, HaloRowsAndBalancesByHand) {
   ListedEdges edges({{0, 1}, {1, 2}, {2, 3}}, 4);
   const CutMetrics m = measure_cut(edges, {2, {0, 0, 0, 1}}, {});
 
-  EXPECT_EQ(m.halo_rows, (std::vector<std::int64_t>{1, 1}));
+  EXPECT_EQ(m.halo_rows, (std::vector<std::vector<std::int64_t>>{{1, 1}}));
   EXPECT_DOUBLE_EQ(m.replication_factor, 6.0 / 4);
   EXPECT_DOUBLE_EQ(m.edge_cut, 1.0 / 3);
   EXPECT_DOUBLE_EQ(m.vertex_balance, 3.0 / 2);
   EXPECT_DOUBLE_EQ(m.edge_balance, 5.0 / 3);
+}
+
+/// Vertices at distance exactly h of what a part owns, by breadth-first search from it.
+std::vector<std::int64_t> rows_at_distance(const NamedGraph& graph, const Partition& partition,
+                                           std::int32_t part, int hops) {
+  std::set<Vertex> inside;
+  for (std::int64_t v = 0; v < graph.vertices; ++v)
+    if (partition.owner[static_cast<std::size_t>(v)] == part) inside.insert(static_cast<Vertex>(v));
+  std::vector<std::int64_t> rows;
+  for (int hop = 0; hop < hops; ++hop) {
+    std::set<Vertex> next;
+    for (const auto& [u, v] : graph.edges) {
+      if (inside.contains(u) && !inside.contains(v)) next.insert(v);
+      if (inside.contains(v) && !inside.contains(u)) next.insert(u);
+    }
+    rows.push_back(static_cast<std::int64_t>(next.size()));
+    inside.insert(next.begin(), next.end());
+  }
+  return rows;
+}
+
+TEST(CutMetrics, HaloRowsOfEveryHopAreThoseOfASearch) {
+  for (const NamedGraph& graph : adversarial_graphs())
+    for (const int parts : {1, 3, 9}) {
+      ListedEdges edges(graph.edges, graph.vertices);
+      const StreamCut cut = cut_stream(edges, parts, by("hash"));
+      const CutMetrics m = measure_cut(edges, cut.partition, {}, Neighbours::both, 3);
+      ASSERT_EQ(m.halo_rows.size(), 3U);
+
+      for (std::int32_t part = 0; part < parts; ++part) {
+        const auto expected = rows_at_distance(graph, cut.partition, part, 3);
+        for (std::size_t hop = 0; hop < 3; ++hop)
+          EXPECT_EQ(m.halo_rows[hop][static_cast<std::size_t>(part)], expected[hop])
+              << graph.name << ", part " << part << ", hop " << hop + 1;
+      }
+    }
 }
 
 TEST(Replicas, TheIthPartIsTheIthSetBit) {

@@ -142,10 +142,9 @@ TEST(Streaming, SpringsFullestPartHasAtMostTheMeanAndOneCluster) {
       ListedEdges edges(graph.edges, graph.vertices);
       const StreamCounts counts = count_edges(edges);
       const SpringOptions options;
-      Clustering clustering = cluster_stream(edges, counts.degree, options.max_volume);
+      Clustering clustering = cluster_stream(edges, counts.degree, options.max_volume / parts);
       merge_clusters(clustering, counts.degree,
-                     std::min(options.merge_size, options.balance / parts) *
-                         static_cast<double>(graph.vertices));
+                     options.balance / parts * static_cast<double>(graph.vertices));
       const auto clusters = cluster_sizes(clustering);
       const double largest =
           clusters.empty() ? 1 : *std::max_element(clusters.begin(), clusters.end());
@@ -196,7 +195,7 @@ TEST(Streaming, TwoLevelsKeepEveryServersPartsInsideIt) {
   }
   graph.edges.push_back({0, 40});
   PartitionOptions options = by("metis");
-  options.servers = 2;
+  options.metis.servers = 2;
   Partition p;
   try {
     p = partition_graph(symmetric_csr(graph), 6, options);
