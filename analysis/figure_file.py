@@ -6,7 +6,8 @@ Keys
   reached                how close it came when that was last recorded: {"mean_abs_error", "date"};
                          null where no number of the paper is compared
   runs                   name: {"file", "title"?, "set"?: {key: value}, "fit"?, "scale_of"?,
-                         "data"?, "otherwise"?}
+                         "data"?, "otherwise"?, "sweep"?}
+      sweep              true: what an earlier start has done is not run again (orrery sweep)
       fit                {"kind", "at": {key: value}, "row": label}: one factor on the price of a
                          kind of operation, with which the run at `at` takes what the row's paper
                          says
@@ -18,7 +19,7 @@ Keys
                          "paper_says")
       role               "predicted" (default), "fitted", "aside"
       reported           where the number stands in the list of reported results, for a test
-  panels                 the parts of the picture: {"kind": cells|curves|shares|lanes, ...}
+  panels                 the parts of the picture: {"kind": cells|curves|shares|lanes|spread, ...}
   notes                  sentences on what was assumed
   explain                optional: {"title", "of", "at"} of runs; what limited each is told
 """
@@ -34,9 +35,10 @@ _REQUIRED = {"title": str, "source": str, "shows": str, "cost": str, "reached": 
              "rows": list, "panels": list, "notes": list}
 _ROW_REQUIRED = {"label", "unit", "paper", "ours"}
 _ROW_ALLOWED = _ROW_REQUIRED | {"role", "reported", "note", "paper_says"}
-_RUN_ALLOWED = {"file", "title", "set", "fit", "scale_of", "data", "otherwise"}
+_RUN_ALLOWED = {"file", "title", "set", "fit", "scale_of", "data", "otherwise",
+                "sweep"}
 ROLES = ("predicted", "fitted", "aside")
-PANELS = ("cells", "curves", "shares", "lanes")
+PANELS = ("cells", "curves", "shares", "lanes", "spread")
 
 
 class FigureError(Exception):
@@ -78,8 +80,8 @@ def _check_run(file, told, name):
 
 
 def _names_in(spec):
-    """All names of runs under "of" and "over" of a way to measure."""
-    for key in ("of", "over"):
+    """All names of runs under "of", "over" and "less" of a way to measure."""
+    for key in ("of", "over", "less"):
         inner = spec.get(key)
         if isinstance(inner, dict):
             yield from _names_in(inner)

@@ -202,6 +202,7 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
       {"val_accuracy", or_null(scores.validation)},
       {"test_accuracy", or_null(scores.test)},
       {"epoch_seconds", m.epoch_seconds},
+      {"synchronise_seconds", m.synchronise_seconds},
       {"breakdown", breakdown_json(m.breakdown)},
       {"breakdown_of_rank", breakdown_of_rank(m)},
       {"compute_by_kind", kinds},
@@ -227,6 +228,7 @@ Measurement measurement_of(const Json& result) {
   Measurement m;
   if (result["epoch_seconds"].is_null()) return m;  // it did not fit
   m.epoch_seconds = result["epoch_seconds"];
+  m.synchronise_seconds = result.value("synchronise_seconds", 0.0);
   const Json& parts = result["breakdown"];
   Breakdown& b = m.breakdown;
   b.compute = parts["compute"];

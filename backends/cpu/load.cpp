@@ -89,6 +89,17 @@ void apply(const Save& op, const HostMemory& memory, const RangeKernels&) {
 }
 
 void apply(const Copy& op, const HostMemory& memory, const RangeKernels&) {
+  if (op.scale != 1 || op.accumulate) {
+    const float* x = memory.data<float>(op.x);
+    float* y = memory.data<float>(op.y);
+    for_each_run({op.x, op.y}, [&](std::int64_t i, std::int64_t j, std::int64_t count) {
+      const float* from = x + i * op.x.ld + j;
+      float* to = y + i * op.y.ld + j;
+      for (std::int64_t k = 0; k < count; ++k)
+        to[k] = op.scale * from[k] + (op.accumulate ? to[k] : 0);
+    });
+    return;
+  }
   const std::int64_t bytes = bytes_of(op.x.dtype);
   const auto* x = static_cast<const char*>(memory.bytes_at(op.x));
   auto* y = static_cast<char*>(memory.bytes_at(op.y));

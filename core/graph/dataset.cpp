@@ -108,12 +108,19 @@ void draw_split(Dataset& dataset, std::uint64_t seed) {
 void choose_split(Dataset& dataset, const DatasetOptions& options) {
   if (!dataset.labels.present()) return;
   if (options.random_split || dataset.split.empty()) return draw_split(dataset, options.seed);
-  std::int64_t dropped = 0;
+  std::int64_t dropped = 0, added = 0;
   for (std::size_t v = 0; v < dataset.split.size(); ++v) {
+    if (options.train_on_rest && dataset.split[v] == Split::none && labelled(dataset, v)) {
+      dataset.split[v] = Split::train;
+      ++added;
+    }
     if (dataset.split[v] == Split::none || labelled(dataset, v)) continue;
     dataset.split[v] = Split::none;
     ++dropped;
   }
+  if (added > 0)
+    dataset.notes.push_back(
+        fmt::format("split: {} labelled vertices outside the published one train as well", added));
   if (dropped > 0)
     dataset.notes.push_back(fmt::format("split: {} unlabelled vertices left out", dropped));
 }

@@ -23,16 +23,22 @@ namespace orrery {
 /// is kept for all epochs (neither with mggcn_compat); with input dropout a copy of the input; with
 /// layer norm the normalised rows of each such layer; for GraphSAGE one shared gradient buffer.
 ///
+/// The parameters live as long as the model, the buffers from attach() to detach().
+///
 /// Source    the buffer scheme of MG-GCN 4.2: L + 3 with the two broadcast buffers of the 1D
 /// product
 class Model {
  public:
-  /// `classes` is the width of the last layer. Requires  products are not yet prepared
-  Model(Runtime& rt, Products& products, const ModelConfig& model, const TrainConfig& train,
-        FirstLayer first_layer, std::int64_t features, std::int64_t classes);
+  /// `classes` is the width of the last layer.
+  Model(Runtime& rt, const ModelConfig& model, const TrainConfig& train, FirstLayer first_layer,
+        std::int64_t features, std::int64_t classes);
 
-  /// Computes what is kept of the features for all epochs; once, before the first forward().
-  void begin(const Tensor& features);
+  /// From here on the model works on these products: makes its buffers, and computes what is kept
+  /// of the features while it does.   Requires  products are not yet prepared, and live until
+  /// detach()
+  void attach(Products& products, const Tensor& features);
+  /// Gives the buffers back.
+  void detach();
 
   /// Logits [rows(layers), columns(classes)]. With `dropout_epoch` dropout is on, drawn for that
   /// epoch; without it this is an evaluation. `epoch` names the phases; `stage` is forward or
@@ -63,7 +69,7 @@ class Model {
   const Layer& at(int layer) const { return layers_[static_cast<std::size_t>(layer) - 1]; }
   std::int64_t width(int level) const { return widths_[static_cast<std::size_t>(level)]; }
   /// Columns of this rank at a level.
-  std::int64_t columns(int level) const { return products_.columns(width(level)).count; }
+  std::int64_t columns(int level) const { return products().columns(width(level)).count; }
   /// This rank's columns of a parameter row [1, width].
   Tensor own_columns(const Tensor& row) const;
   /// h_layer, the output of a layer.
@@ -76,11 +82,11 @@ class Model {
 
   void declare_parameters();
   void allocate_buffers();
+  Products& products() const { return *context_.products; }
   void finish_forward(int layer, const Tensor& y);
   void finish_backward(int layer, const Tensor& dy, const Tensor& dz);
 
   Runtime& rt_;
-  Products& products_;
   ModelConfig config_;
   TrainConfig train_;
   std::vector<std::int64_t> widths_;  ///< d_0 .. d_L

@@ -130,6 +130,11 @@ std::string Fill::attributes() const { return fmt::format("value={:g}", value); 
 
 void Copy::validate() const {
   require(x.shape == y.shape && x.dtype == y.dtype, *this, "x and y must have equal shapes");
+  require((scale == 1 && !accumulate) || x.dtype == DType::f32, *this,
+          "only f32 is scaled or added");
+}
+std::string Copy::attributes() const {
+  return scale == 1 ? std::string() : fmt::format("scale={:g}", scale);
 }
 
 void Save::validate() const {
@@ -291,10 +296,11 @@ Operands Loss::operands() const {
           {"labels", labels, Access::read},
           {"targets", targets, Access::read},
           {"grad", grad, Access::write},
-          {"loss", loss, Access::write}};
+          {"loss", loss, accumulate ? Access::update : Access::write}};
 }
 std::string Loss::attributes() const {
-  return fmt::format("{} scale={:g}", loss_text(loss_kind), scale);
+  std::string text = fmt::format("{} scale={:g}", loss_text(loss_kind), scale);
+  return weight == 1 ? text : text + fmt::format(" weight={:g}", weight);
 }
 
 void Score::validate() const {
@@ -310,7 +316,7 @@ Operands Score::operands() const {
   return {{"logits", logits, Access::read},
           {"labels", labels, Access::read},
           {"targets", targets, Access::read},
-          {"counts", counts, Access::write}};
+          {"counts", counts, accumulate ? Access::update : Access::write}};
 }
 std::string Score::attributes() const { return loss_text(loss_kind); }
 
