@@ -92,7 +92,7 @@ def as_text(rows):
             error = "agrees" if row["agrees"] else "DIFFERS"
         ours = _said(row["ours"], ours_says(row))
         if "deviation" in row:
-            ours += f" ± {units.plain(row['deviation'])}"
+            ours += f" ± {row['deviation']:.2g}"
         table.append([row["label"], _said(row["paper"], row.get("paper_says")), ours, row["unit"],
                       error, row["role"]])
     return _aligned(table)

@@ -1,6 +1,7 @@
 // The steps of a rank: what it works on, one after the other.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -35,6 +36,13 @@ struct Schedule {
   std::optional<int> first() const {
     if (!training.empty()) return training.front().structure;
     return evaluation.empty() ? std::nullopt : std::optional(evaluation.front());
+  }
+  /// Whether what is loaded first stays.
+  bool stays() const {
+    const auto same = [this](int structure) { return structure == *first(); };
+    return std::all_of(evaluation.begin(), evaluation.end(), same) &&
+           std::all_of(training.begin(), training.end(),
+                       [&](const TrainStep& step) { return same(step.structure); });
   }
 };
 

@@ -39,7 +39,7 @@ class Trainer {
     metrics_ = Buffer(rt_, {1, kMetrics}, DType::f64, "metrics");
     rt_.submit(Lane::copy, Fill{metrics_.tensor(), 0});
     rt_.wait(Lane::compute, rt_.record(Lane::copy));
-    model_ = std::make_unique<Model>(rt, problem.model, problem.train, problem.strategy.first_layer,
+    model_ = std::make_unique<Model>(rt, problem.model, problem.train, first_layer(),
                                      facts_.features, facts_.classes);
     if (first) model_->attach(strategy(), data_->features());
     if (schedule_.local) local_.emplace(rt, model_->parameters(), *schedule_.local);
@@ -93,6 +93,12 @@ class Trainer {
     load(structure);
     rt_.wait(Lane::compute, rt_.record(Lane::copy));
     model_->attach(strategy(), data_->features());
+  }
+
+  /// What leaves after a step is not worth an aggregation of the whole input.
+  FirstLayer first_layer() const {
+    const FirstLayer asked = problem_.strategy.first_layer;
+    return asked == FirstLayer::exact && !schedule_.stays() ? FirstLayer::recompute : asked;
   }
 
   void do_step(const TrainStep& next, int epoch, int step) {
