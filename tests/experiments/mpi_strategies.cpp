@@ -78,11 +78,12 @@ bool agrees(MpiWorld& world, Communicator& communicator, const std::string& name
   return counts_agree(world, outcome, name) && same;
 }
 
-/// Local models of six parts: the same on one rank of one process.
+/// Local models of six parts, averaged after every epoch (else some evaluations would move more
+/// than others): the same on one rank of one process.
 bool local_models_agree(MpiWorld& world, Communicator& communicator, const Setting& setting,
                         const std::shared_ptr<const Dataset>& data) {
   StrategyConfig strategy = testing::local_model_strategies().back().config;
-  strategy.workers = 1;
+  strategy.interval = strategy.workers = 1;
   const auto want = losses(testing::execute(problem_of(setting, data, 1, strategy)));
   strategy.workers = world.size();
   return agrees(world, communicator, "local models",
