@@ -3,8 +3,9 @@
 Keys
   title, source, shows   words: what it is, where it stands in the paper, what the paper says by it
   cost                   words: how long it takes
-  reached                how close it came when that was last recorded: {"mean_abs_error", "date"};
-                         null where no number of the paper is compared
+  reached                how close it came when that was last recorded: {"mean_abs_error", "date",
+                         "words"?}; null where no number of the paper is compared, words for what
+                         was found instead
   runs                   name: {"file", "title"?, "set"?: {key: value}, "fit"?, "scale_of"?,
                          "data"?, "otherwise"?, "sweep"?}
       sweep              true: what an earlier start has done is not run again (orrery sweep)

@@ -149,7 +149,7 @@ TEST(Refusal, KnowsWhatLaterVersionsHave) {
       "backend: \"nccl\" is not in this version of Orrery, allowed: threads, mpi, sim, model");
   EXPECT_EQ(refusal_of("strategy.type=mini_batch"),
             "strategy.type: \"mini_batch\" is not in this version of Orrery, allowed: full_graph, "
-            "spmm_1d, spmm_15d, spmm_2d");
+            "spmm_1d, spmm_15d, spmm_2d, model_averaging");
 }
 
 TEST(Refusal, OfCombinations) {
