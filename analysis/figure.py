@@ -27,6 +27,8 @@ def print_list(found):
         came = "not compared by number" if error is None else f"mean error {units.percent(error)}"
         if date := told["reached"].get("date"):
             came += f" ({date})"
+        if words := told["reached"].get("words"):
+            came += f"; {words}"
         print(f"{figure.name}\n  {told['title']} [{told['source']}]")
         print(f"  costs {told['cost']}; {came}")
 
@@ -75,9 +77,10 @@ def record(figure, told):
     """Keeps how close the figure came in its figure.json, for --list."""
     file = figure.folder / "figure.json"
     error = told["mean_abs_error"]
-    reached = {"mean_abs_error": None if error is None else round(error, 4),
-               "date": datetime.now(timezone.utc).date().isoformat()}
-    text, found = re.subn(r'"reached": \{[^}]*\}', f'"reached": {json.dumps(reached)}',
+    reached = figure.told["reached"] | {
+        "mean_abs_error": None if error is None else round(error, 4),
+        "date": datetime.now(timezone.utc).date().isoformat()}
+    text, found = re.subn(r'"reached": \{[^}]*\}', lambda _: f'"reached": {json.dumps(reached)}',
                           file.read_text())
     if found != 1:
         raise FigureError(f"{file}: holds no reached on a line of its own")

@@ -3,10 +3,12 @@
 Keys
   title, source, shows   words: what it is, where it stands in the paper, what the paper says by it
   cost                   words: how long it takes
-  reached                how close it came when that was last recorded: {"mean_abs_error", "date"};
-                         null where no number of the paper is compared
+  reached                how close it came when that was last recorded: {"mean_abs_error", "date",
+                         "words"?}; null where no number of the paper is compared, words for what
+                         was found instead
   runs                   name: {"file", "title"?, "set"?: {key: value}, "fit"?, "scale_of"?,
-                         "data"?, "otherwise"?}
+                         "data"?, "otherwise"?, "sweep"?}
+      sweep              true: what an earlier start has done is not run again (orrery sweep)
       fit                {"kind", "at": {key: value}, "row": label}: one factor on the price of a
                          kind of operation, with which the run at `at` takes what the row's paper
                          says
@@ -22,7 +24,7 @@ Keys
                          "paper_says")
       role               "predicted" (default), "fitted", "aside"
       reported           where the number stands in the list of reported results, for a test
-  panels                 the parts of the picture: {"kind": cells|curves|shares|lanes|pairs, ...}
+  panels                 the parts of the picture: {"kind": cells|curves|shares|lanes|pairs|spread, ...}
   notes                  sentences on what was assumed
   explain                optional: {"title", "of", "at"} of runs; what limited each is told
 """
@@ -38,10 +40,10 @@ _REQUIRED = {"title": str, "source": str, "shows": str, "cost": str, "reached": 
              "rows": list, "panels": list, "notes": list}
 _ROW_REQUIRED = {"label", "unit", "paper", "ours"}
 _ROW_ALLOWED = _ROW_REQUIRED | {"role", "reported", "note", "paper_says"}
-_RUN_ALLOWED = {"file", "title", "set", "fit", "scale_of", "data", "otherwise"}
+_RUN_ALLOWED = {"file", "title", "set", "fit", "scale_of", "data", "otherwise", "sweep"}
 _CUTS_ALLOWED = {"cuts", "title", "set", "set_for", "set_method", "stream"}
 ROLES = ("predicted", "fitted", "aside")
-PANELS = ("cells", "curves", "shares", "lanes", "pairs")
+PANELS = ("cells", "curves", "shares", "lanes", "pairs", "spread")
 
 
 class FigureError(Exception):
@@ -94,8 +96,8 @@ def _check_run(file, told, name):
 
 
 def _names_in(spec):
-    """All names of runs under "of", "over" and "method_of" of a way to measure."""
-    for key in ("of", "over", "method_of"):
+    """All names of runs under "of", "over", "less" and "method_of" of a way to measure."""
+    for key in ("of", "over", "less", "method_of"):
         inner = spec.get(key)
         if isinstance(inner, dict):
             yield from _names_in(inner)

@@ -44,6 +44,8 @@ def make_rows(experiments):
         ours = measures.value_of(experiments, told["ours"])
         row = {"label": told["label"], "paper": told["paper"], "ours": ours, "unit": told["unit"],
                "error": error_of(told["paper"], ours), "role": told.get("role", "predicted")}
+        if (spread := measures.deviation(experiments, told["ours"])) is not None:
+            row["deviation"] = spread
         agrees = agreement(told, ours)
         if agrees is not None:
             row["agrees"] = agrees
@@ -89,19 +91,23 @@ def as_text(rows):
         error = units.signed_percent(row["error"])
         if "agrees" in row:
             error = "agrees" if row["agrees"] else "DIFFERS"
-        table.append([row["label"], _said(row["paper"], row.get("paper_says")),
-                      _said(row["ours"], ours_says(row)), row["unit"], error, row["role"]])
+        ours = _said(row["ours"], ours_says(row))
+        if "deviation" in row:
+            ours += f" ± {row['deviation']:.2g}"
+        table.append([row["label"], _said(row["paper"], row.get("paper_says")), ours, row["unit"],
+                      error, row["role"]])
     return _aligned(table)
 
 
 def as_csv(rows):
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
-    out.writerow(HEADER)
+    out.writerow([*HEADER, "deviation"])
     for row in rows:
         paper = row["paper"]
         paper = f"{paper[0]}..{paper[1]}" if isinstance(paper, list) else paper
-        out.writerow([row["label"], paper, row["ours"], row["unit"], row["error"], row["role"]])
+        out.writerow([row["label"], paper, row["ours"], row["unit"], row["error"], row["role"],
+                      row.get("deviation")])
     return text.getvalue()
 
 

@@ -69,8 +69,9 @@ class Experiments:
 
     def _start(self, name, settings, folder):
         """Every combination of the file with these settings; the results in `folder`."""
-        words = [self.program, "run", str(self._file(name)), "--out", str(folder)]
-        words += ["--force", "--json"]
+        resumes = self.figure.told["runs"][name].get("sweep", False)
+        words = [self.program, "sweep" if resumes else "run", str(self._file(name))]
+        words += ["--out", str(folder), "--json"] + ([] if resumes else ["--force"])
         for key, value in settings.items():
             words += ["--set", _setting(key, value)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)

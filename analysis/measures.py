@@ -1,6 +1,8 @@
 """How the number beside the paper's is taken from results. Each measure is a function of the
 experiments and the row's "ours"; it returns a number, a bool, or None for out of memory."""
 
+from statistics import mean as mean_of, stdev
+
 import figure_runs
 import trace
 from cut_measures import CUT_MEASURES
@@ -129,9 +131,50 @@ def first_above(experiments, spec):
     return None if first is None else first / spec.get("unit_of_key", 1)
 
 
+def numbers(experiments, spec):
+    """{value of the key spec["by"]: number spec["value"] of the result} of the runs at `at`, in
+    units of 1/spec["times"].   Errors: FigureError where there is none"""
+    if spec["measure"] == "paired_difference":
+        one, other = numbers(experiments, spec["of"]), numbers(experiments, spec["less"])
+        return {key: one[key] - other[key] for key in one if key in other}
+    at, key = spec.get("at", {}), spec["by"]
+    found = {}
+    for run in experiments.results[spec["of"]]:
+        if all(value_at(run, k) == v for k, v in at.items()):
+            if (number := run.result.get(spec["value"])) is not None:
+                found[value_at(run, key)] = number * spec.get("times", 1)
+    if not found:
+        raise FigureError(f"{spec['of']} has no run with {at} that tells {spec['value']}")
+    return found
+
+
+def mean(experiments, spec):
+    """The mean of a number of the results over the values of a key, such as seeds."""
+    return mean_of(numbers(experiments, spec).values())
+
+
+def paired_difference(experiments, spec):
+    """The mean of spec["of"] less spec["less"], each a mean, over the values that both have."""
+    return mean_of(numbers(experiments, spec).values())
+
+
+def within(experiments, spec):
+    """Whether another measure is no further from zero than spec["limit"]."""
+    return abs(value_of(experiments, spec["of"])) <= spec["limit"]
+
+
+def deviation(experiments, spec):
+    """The sample standard deviation behind a mean; None for other measures."""
+    if spec["measure"] not in ("mean", "paired_difference"):
+        return None
+    found = list(numbers(experiments, spec).values())
+    return stdev(found) if len(found) > 1 else None
+
+
 MEASURES = {f.__name__: f for f in (
     epoch_seconds, kind_percent, part_percent, part_seconds, product_seconds,
-    communication_seconds, fits, ratio, largest_that_fits, first_above)} | CUT_MEASURES
+    communication_seconds, fits, ratio, largest_that_fits, first_above, mean,
+    paired_difference, within)} | CUT_MEASURES
 
 
 def value_of(experiments, spec):

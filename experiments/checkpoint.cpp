@@ -30,10 +30,16 @@ void append(std::string& to, const T& value) {
 Json identity(const Json& resolved) {
   Json train = resolved["train"];
   for (const char* key : {"epochs", "eval_every", "checkpoint_every"}) train.erase(key);
-  return {{"seed", resolved["seed"]},
-          {"dataset", resolved["dataset"]},
-          {"model", resolved["model"]},
-          {"train", train}};
+  Json all{{"seed", resolved["seed"]},
+           {"dataset", resolved["dataset"]},
+           {"model", resolved["model"]},
+           {"train", train}};
+  if (resolved["strategy"]["type"] != "model_averaging") return all;
+  // Every other strategy trains the same model on any cut.
+  all["strategy"] = resolved["strategy"];
+  for (const char* key : {"evaluate_on", "first_layer", "column_tiles"}) all["strategy"].erase(key);
+  all["partition"] = resolved["partition"];
+  return all;
 }
 
 void require_same_identity(const Json& kept, const Json& now, const std::string& origin) {

@@ -16,7 +16,8 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
                       const nlohmann::ordered_json& resolved);
 
 /// Whether a run of one experiment may go on as another: strategy, partition, cluster and number of
-/// epochs may differ, whatever the learned weights depend on may not.   Errors  ConfigError naming
+/// epochs may differ, whatever the learned weights depend on may not (with model_averaging also
+/// strategy and partition).   Errors  ConfigError naming
 /// the first key that differs; `origin` holds what was kept
 void require_same_experiment(const nlohmann::ordered_json& kept, const nlohmann::ordered_json& now,
                              const std::string& origin);

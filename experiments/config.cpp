@@ -140,6 +140,7 @@ DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
     o.format = d["format"];
     o.symmetric = d["symmetric"];
     o.random_split = d["split"] == "random";
+    o.train_on_rest = d["split"] == "train_on_rest";
     if (d.contains("features")) o.random_features = d["features"]["random"].get<std::int64_t>();
     return o;
   }
@@ -177,8 +178,9 @@ StrategyConfig strategy_config(const Json& s) {
   config.type = pick<StrategyType>(s["type"], {{"full_graph", StrategyType::full_graph},
                                                {"spmm_1d", StrategyType::spmm_1d},
                                                {"spmm_15d", StrategyType::spmm_15d},
-                                               {"spmm_2d", StrategyType::spmm_2d}});
-  config.overlap = s["overlap"];
+                                               {"spmm_2d", StrategyType::spmm_2d},
+                                               {"model_averaging", StrategyType::model_averaging}});
+  config.overlap = s.value("overlap", true);
   config.permute = s.value("permute", false);
   config.column_tiles = s.value("column_tiles", 1);
   config.replication = s.value("replication", 1);
@@ -191,6 +193,15 @@ StrategyConfig strategy_config(const Json& s) {
         pick<FirstLayer>(s["first_layer"], {{"exact", FirstLayer::exact},
                                             {"recompute", FirstLayer::recompute},
                                             {"mggcn_compat", FirstLayer::mggcn_compat}});
+  if (config.type != StrategyType::model_averaging) return config;
+  config.averaging = pick<Averaging>(
+      s["averaging"], {{"model", Averaging::model}, {"gradient", Averaging::gradient}});
+  config.interval = s["interval"];
+  config.hops = s["hops"];
+  config.degrees =
+      pick<Degrees>(s["degrees"], {{"part", Degrees::part}, {"original", Degrees::original}});
+  config.evaluate_on = pick<EvaluateOn>(
+      s["evaluate_on"], {{"parts", EvaluateOn::parts}, {"graph", EvaluateOn::graph}});
   return config;
 }
 
@@ -210,7 +221,9 @@ void complete_simulation(Json& root) {
                                                    backend));
   Json& s = root["simulation"];
   const int epochs = root["train"]["epochs"];
-  if (!s.contains("epochs")) s["epochs"] = std::min(3, epochs);
+  // One averaging of models at least, and an epoch after it.
+  const int usual = std::max(3, root["strategy"].value("interval", 1) + 1);
+  if (!s.contains("epochs")) s["epochs"] = std::min(usual, epochs);
   if (s["epochs"] > epochs)
     throw ConfigError("simulation.epochs", fmt::format("found {}, expected at most train.epochs, "
                                                        "which is {}",
@@ -237,10 +250,20 @@ void complete_statistics(Json& root) {
                                   s["training_vertices"].dump(), vertices));
   const bool permuted =
       root["strategy"].value("permute", false) || root["partition"]["method"] == "random";
-  if (root["strategy"]["type"] != "full_graph" && !permuted)
+  const std::string strategy = root["strategy"]["type"];
+  if (strategy != "full_graph" && strategy != "model_averaging" && !permuted)
     throw ConfigError("strategy.permute",
                       "statistics alone need true: they say how large equal blocks of a random "
                       "permutation are, and nothing about other cuts");
+}
+
+/// What only goes with training on parts.
+void complete_averaging(Json& root) {
+  const Json& s = root["strategy"];
+  if (s["type"] == "model_averaging" && s["averaging"] == "gradient" && s["interval"] != 1)
+    throw ConfigError("strategy.interval",
+                      "gradients are averaged in every step: leave it out, or set "
+                      "strategy.averaging to \"model\"");
 }
 
 /// Combinations that the schema cannot express, and defaults that depend on other keys.
@@ -281,6 +304,7 @@ void complete(Json& root, int mpi_ranks) {
   if (root["strategy"].value("permute", false) && root["partition"]["method"] != "block")
     throw ConfigError("strategy.permute",
                       "replaces the partition, so partition.method must stay \"block\"");
+  complete_averaging(root);
   Json& c = root["cluster"];
   if (c.contains("ranks") && c.contains("servers"))
     throw ConfigError("cluster", "\"ranks\" and \"servers\" exclude each other");
@@ -439,6 +463,8 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   e.partition.seed = e.seed;
   place(e, root["cluster"], folder, clusters);
   set_parts(e, root["partition"]);
+  if (e.strategy.type == StrategyType::model_averaging) e.strategy.parts = e.partition.parts;
+  e.strategy.workers = e.ranks();
   set_algorithm(e, root["partition"]);
   e.simulation = simulation_config(root["simulation"], e);
   e.backend = root["backend"];

@@ -82,8 +82,6 @@ class RankObserver final : public TrainObserver {
 
 }  // namespace
 
-int epochs_to_record(const Problem& problem) { return std::min(2, problem.train.epochs); }
-
 RankOutcome execute_rank(const Problem& problem, const StrategyPlan& plan,
                          const ExecuteOptions& options, int rank, int kernel_threads,
                          Communicator& communicator, const RankHooks& hooks) {
@@ -131,7 +129,8 @@ Outcome execute_on_threads(const Problem& problem, const StrategyPlan& plan,
                           }};
     RankOutcome& mine = outcome.ranks[static_cast<std::size_t>(rank)];
     mine = execute_rank(problem, plan, options, rank, kernel_threads, communicator, hooks);
-    mine.summary = summarise(recorded[static_cast<std::size_t>(rank)], options.placement);
+    mine.summary = summarise(recorded[static_cast<std::size_t>(rank)], options.placement,
+                             period_of(problem.strategy, problem.train.epochs));
   });
   return outcome;
 }

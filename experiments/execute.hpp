@@ -50,9 +50,6 @@ struct Outcome {
 /// Called on rank 0 after every epoch with the report and the seconds of that epoch on rank 0.
 using Progress = std::function<void(const EpochReport&, double epoch_seconds)>;
 
-/// Epochs to record for the check and the volumes: the second one shows what the first set up.
-int epochs_to_record(const Problem& problem);
-
 /// How one rank's run is steered and watched.
 struct RankHooks {
   std::function<bool(int epoch)> stop_after;  ///< asked after every epoch; all ranks alike

@@ -19,8 +19,12 @@ const EpochCost& slowest(const std::vector<std::vector<EpochCost>>& costs, std::
 Measurement measure(const std::vector<std::vector<EpochCost>>& costs,
                     const std::vector<Summary>& summaries) {
   Measurement result;
-  for (std::size_t e = 0; e < costs.front().size(); ++e)
+  for (std::size_t e = 0; e < costs.front().size(); ++e) {
     result.seconds.push_back(slowest(costs, e).seconds);
+    double least = costs.front()[e].breakdown.synchronise;
+    for (const auto& rank : costs) least = std::min(least, rank[e].breakdown.synchronise);
+    result.synchronise_seconds += least;
+  }
 
   std::vector<std::size_t> order(result.seconds.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -40,8 +44,8 @@ Measurement measure(const std::vector<std::vector<EpochCost>>& costs,
       result.peak_by_class = summary.peak_by_class;
     }
     const Totals::Kind epoch = summary.epoch.sum();
-    result.internal_bytes += epoch.internal;
-    result.external_bytes += epoch.external;
+    result.internal_bytes += epoch.internal / summary.epochs;
+    result.external_bytes += epoch.external / summary.epochs;
     result.peak_bytes.push_back(summary.peak_device_bytes);
   }
   return result;

@@ -20,6 +20,8 @@ struct Measurement {
   /// is an epoch that happened and `breakdown` sums to it.
   double epoch_seconds = 0;
   Breakdown breakdown;  ///< of that epoch, on its slowest rank
+  /// Of averaging gradients or models, over all epochs: in each on the rank that waited least.
+  double synchronise_seconds = 0;
   double internal_bytes = 0,
          external_bytes = 0;  ///< received per epoch, summed over ranks, flat collectives
   std::vector<std::int64_t> peak_bytes;               ///< device bytes of each rank

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/cost/cagnet.hpp"
+#include "core/cost/catgnn.hpp"
 #include "core/cost/granndis.hpp"
 #include "experiments/model_links.hpp"
 #include "experiments/problem.hpp"
@@ -62,6 +63,9 @@ class Model {
       case StrategyType::full_graph:
         add_full_graph();
         break;
+      case StrategyType::model_averaging:
+        add_model_averaging();
+        break;
     }
     add_gradients();
     add_what_does_not_apply();
@@ -79,14 +83,14 @@ class Model {
     };
     const auto crosses = [&](const Group& group) { return placement_.crosses_servers(own(group)); };
     const Program& program = *in_.programs[static_cast<std::size_t>(rank)];
-    const int epoch = std::min(2, in_.experiment.train.epochs) - 1;
+    const int epoch = std::min(std::max(2, period()), in_.experiment.train.epochs) - 1;
     RankEpoch result{stage_epoch(program, epoch, local, collective, crosses), {}};
     Breakdown& b = result.breakdown;
     b.compute = result.staged.compute;
     b.compute_by_kind = result.staged.compute_by_kind;
     b.internal = result.staged.internal;
     b.external = result.staged.external;
-    b.synchronise = result.staged.synchronise;
+    b.synchronise = result.staged.synchronise / period();
     for (const StagedProduct& product : result.staged.products) {
       const double exposed = seconds_of(product) - sum(product.compute);
       (crosses(product.group) ? b.external : b.internal) += exposed;
@@ -102,6 +106,14 @@ class Model {
   // ---- what the equations are told
 
   int ranks() const { return in_.experiment.ranks(); }
+  /// Epochs from one synchronisation of models to the next.
+  int period() const { return period_of(in_.experiment.strategy, in_.experiment.train.epochs); }
+  bool trains_on_parts() const {
+    return in_.experiment.strategy.type == StrategyType::model_averaging;
+  }
+  bool averages_models() const {
+    return trains_on_parts() && in_.experiment.strategy.averaging == Averaging::model;
+  }
   double vertices() const { return static_cast<double>(in_.data.vertices); }
   /// Entries of A; GCN adds a self-loop to every vertex.
   double nonzeros() const {
@@ -136,6 +148,9 @@ class Model {
   }
 
   void add_overlap() {
+    if (trains_on_parts())
+      return reject("products, stage after stage", "MG-GCN 4.3: sum of b_i + s_i",
+                    "parts are multiplied without communication");
     double serial = 0, overlapped = 0;
     for (const StagedProduct& product : products()) {
       serial += serial_seconds(product);
@@ -303,9 +318,26 @@ class Model {
     return external_rate_per_device(*in_.experiment.cluster, in_.experiment.devices);
   }
 
+  void add_model_averaging() {
+    const char* source = "CATGNN 3.3 and 5.5: floor(epochs / interval) all-reduces";
+    if (!averages_models())
+      return reject("model averaging", source, "gradients are averaged in every step");
+    const int epochs = in_.experiment.train.epochs;
+    const std::int64_t averagings =
+        cost::model_averagings(epochs, in_.experiment.strategy.interval);
+    add("model averaging, all-reduces of the run", source, "all_reduces",
+        static_cast<double>(averagings), "models are averaged every strategy.interval epochs");
+    const double parameters = slowest_->staged.gradient_bytes / kWordBytes;
+    add("model averaging, volume", "ring all-reduce: 2(W-1)/W words a worker and parameter",
+        "bytes", kWordBytes * cost::averaging_words(averagings, parameters, ranks()) / epochs,
+        "bytes that a rank receives in an epoch, on average over the run");
+    equations_.back()["seconds"] = slowest_->breakdown.synchronise;
+  }
+
   void add_gradients() {
     const char *name = "gradients, ring all-reduce",
                *source = "2(q-1) alpha + 2(q-1)/q bytes beta (ring; MG-GCN 5.1's last step)";
+    if (averages_models()) return reject(name, source, "models are averaged instead");
     if (slowest_->staged.gradient_bytes == 0)
       return reject(name, source, "no gradients are averaged in an epoch");
     add(name, source, "seconds", slowest_->staged.synchronise, "the model is replicated");
@@ -318,7 +350,7 @@ class Model {
            "no strategy of this version preloads the dependencies of a server");
     reject("3D volume", "CAGNET 3D", "no strategy of this version works on a cube of ranks");
     reject("inference on tiles", "Deal, Tables 1 to 3", "the experiment trains");
-    reject("model averaging", "CATGNN", "gradients are averaged in every step");
+    if (!trains_on_parts()) reject("model averaging", "CATGNN 3.3", "the ranks share one model");
   }
 
   const ModelInput& in_;
@@ -356,7 +388,8 @@ ModelledOutcome model(const Experiment& experiment, const Problem& problem,
 
   ModelledOutcome result;
   result.outcome.epochs.push_back({0, std::nullopt, std::nullopt});
-  const auto summary = summaries(programs, plan, experiment.placement());
+  const auto summary = summaries(programs, plan, experiment.placement(),
+                                 period_of(experiment.strategy, experiment.train.epochs));
   for (std::size_t r = 0; r < programs.size(); ++r) {
     RankOutcome rank;
     const Breakdown& breakdown = out.of_program[out.program[r]];

@@ -24,7 +24,8 @@ struct ModelInput {
 };
 
 /// `breakdown` sums to the epoch. `equations` holds an object each: "name", "source", "seconds" or
-/// "bytes" per epoch, and "applies_because"; or "does_not_apply_because".
+/// "bytes" per epoch (or "all_reduces" of the run), and "applies_because"; or
+/// "does_not_apply_because".
 struct ModelOutcome {
   Breakdown breakdown;                ///< of the slowest rank
   std::vector<Breakdown> of_program;  ///< of the first rank of each distinct program

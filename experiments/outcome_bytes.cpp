@@ -75,6 +75,7 @@ std::string to_bytes(const RankOutcome& o) {
                  {"memory", memory},
                  {"setup", json_of(o.summary.setup)},
                  {"epoch", json_of(o.summary.epoch)},
+                 {"epochs_summed", o.summary.epochs},
                  {"evaluation", json_of(o.summary.evaluation)},
                  {"planned_peak", o.summary.peak_device_bytes},
                  {"peak_by_class", o.summary.peak_by_class},
@@ -96,6 +97,7 @@ RankOutcome outcome_from_bytes(const std::string& bytes) {
   for (const Json& mark : all["memory"]) o.timeline.memory.push_back({mark[0], mark[1]});
   o.summary.setup = totals_of(all["setup"]);
   o.summary.epoch = totals_of(all["epoch"]);
+  o.summary.epochs = all["epochs_summed"];
   o.summary.evaluation = totals_of(all["evaluation"]);
   o.summary.peak_device_bytes = all["planned_peak"];
   o.summary.peak_by_class = all["peak_by_class"].get<std::map<std::string, std::int64_t>>();

@@ -91,9 +91,11 @@ std::string report(const std::vector<Summary>& ranks) {
   const auto kind = [&](std::size_t r, const std::string& name) {
     return value_or_zero(ranks[r].epoch.by_kind, name);
   };
-  Section operations("operations of one epoch", ranks.size());
-  Section flops("FLOP of one epoch", ranks.size());
-  Section bytes("bytes of one epoch, moved in memory or received", ranks.size());
+  const int n = ranks.front().epochs;
+  const std::string epochs = n == 1 ? "one epoch" : fmt::format("{} epochs", n);
+  Section operations("operations of " + epochs, ranks.size());
+  Section flops("FLOP of " + epochs, ranks.size());
+  Section bytes("bytes of " + epochs + ", moved in memory or received", ranks.size());
   for (const std::string& name : kinds_of(ranks)) {
     operations.add(
         name, [&](std::size_t r) { return static_cast<double>(kind(r, name).count); }, as_count);
@@ -113,7 +115,7 @@ std::string report(const std::vector<Summary>& ranks) {
   flops.add(
       "all", [&](std::size_t r) { return ranks[r].epoch.sum().flops; }, as_flop);
 
-  Section links("received over links in one epoch", ranks.size());
+  Section links("received over links in " + epochs, ranks.size());
   links.add(
       "same server", [&](std::size_t r) { return ranks[r].epoch.sum().internal; }, as_bytes);
   links.add(
@@ -153,6 +155,7 @@ Json stage_json(const Totals& totals) {
 
 Json rank_json(const Summary& summary) {
   Json rank = stage_json(summary.epoch);
+  rank["epochs"] = summary.epochs;
   rank["peak_bytes"] = summary.peak_device_bytes;
   rank["by_tensor_class"] = summary.peak_by_class;
   rank["setup"] = stage_json(summary.setup);
@@ -172,7 +175,8 @@ Json plan_one(const Experiment& experiment, DatasetCache& datasets, const Option
   if (options.steps_of_rank >= 0 && !options.json)
     fmt::print("{}\n", to_string(*programs[static_cast<std::size_t>(options.steps_of_rank)]));
 
-  const auto ranks = summaries(programs, *plan, experiment.placement());
+  const auto ranks = summaries(programs, *plan, experiment.placement(),
+                               period_of(problem.strategy, problem.train.epochs));
   const Summary& largest = *std::max_element(
       ranks.begin(), ranks.end(),
       [](const Summary& a, const Summary& b) { return a.peak_device_bytes < b.peak_device_bytes; });

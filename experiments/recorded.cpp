@@ -11,7 +11,7 @@ namespace orrery {
 
 Programs record_checked(const StrategyPlan& plan, const Problem& problem,
                         const Capacities& capacities) {
-  const int epochs = std::min(2, problem.train.epochs);
+  const int epochs = epochs_to_record(problem);
   Programs programs;
   if (problem.statistics) {
     programs = record_shared(plan, problem, epochs, capacities);
@@ -27,13 +27,13 @@ Programs record_checked(const StrategyPlan& plan, const Problem& problem,
 }
 
 std::vector<Summary> summaries(const Programs& programs, const StrategyPlan& plan,
-                               const Placement& placement) {
+                               const Placement& placement, int epochs) {
   std::vector<Summary> ranks(programs.size());
   parallel_for(static_cast<std::int64_t>(ranks.size()), 1, [&](std::int64_t i, std::int64_t) {
     const auto rank = static_cast<int>(i);
-    ranks[static_cast<std::size_t>(i)] =
-        summarise(*programs[static_cast<std::size_t>(i)], placement, rank,
-                  [&](const Group& group) { return plan.own_group(group, rank); });
+    ranks[static_cast<std::size_t>(i)] = summarise(
+        *programs[static_cast<std::size_t>(i)], placement, rank,
+        [&](const Group& group) { return plan.own_group(group, rank); }, epochs);
   });
   return ranks;
 }

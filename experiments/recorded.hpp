@@ -13,13 +13,13 @@ namespace orrery {
 /// By rank; ranks of equal structure may share one.
 using Programs = std::vector<std::shared_ptr<const Program>>;
 
-/// The checked programs of all ranks for the first epochs (two, or fewer if the run has fewer); of
+/// The checked programs of all ranks for the first epochs (epochs_to_record); of
 /// statistics, ranks of equal structure share theirs.   Errors    ProgramError; OutOfMemory
 Programs record_checked(const StrategyPlan& plan, const Problem& problem,
                         const Capacities& capacities = {});
 
-/// What each rank's program amounts to.
+/// What each rank's program amounts to, in so many epochs.
 std::vector<Summary> summaries(const Programs& programs, const StrategyPlan& plan,
-                               const Placement& placement);
+                               const Placement& placement, int epochs);
 
 }  // namespace orrery

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "backends/cpu/cpu.hpp"
 #include "core/base/units.hpp"
@@ -166,6 +167,14 @@ std::string where(const FinishedRun& run) {
   return "simulated on " + run.experiment.cluster->name;
 }
 
+/// What accuracies are of.
+std::string evaluated_on(const StrategyConfig& strategy) {
+  if (strategy.type != StrategyType::model_averaging || strategy.evaluate_on == EvaluateOn::graph)
+    return "the whole graph";
+  return fmt::format("own vertices of each part within the {} hop{} that it holds", strategy.hops,
+                     strategy.hops == 1 ? "" : "s");
+}
+
 }  // namespace
 
 Json epoch_json(const EpochReport& report, double seconds) {
@@ -197,11 +206,13 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
       {"epochs", outcome.epochs.size()},
       {"loss", outcome.epochs.empty() ? Json(nullptr) : or_null(outcome.epochs.back().loss)},
       {"diverged_at_epoch", diverged_at(outcome.epochs)},
+      {"evaluated_on", evaluated_on(experiment.strategy)},
       {"best_epoch", best ? Json(best->epoch) : Json(nullptr)},
       {"train_accuracy", or_null(scores.train)},
       {"val_accuracy", or_null(scores.validation)},
       {"test_accuracy", or_null(scores.test)},
       {"epoch_seconds", m.epoch_seconds},
+      {"synchronise_seconds", m.synchronise_seconds},
       {"breakdown", breakdown_json(m.breakdown)},
       {"breakdown_of_rank", breakdown_of_rank(m)},
       {"compute_by_kind", kinds},
@@ -227,6 +238,7 @@ Measurement measurement_of(const Json& result) {
   Measurement m;
   if (result["epoch_seconds"].is_null()) return m;  // it did not fit
   m.epoch_seconds = result["epoch_seconds"];
+  m.synchronise_seconds = result.value("synchronise_seconds", 0.0);
   const Json& parts = result["breakdown"];
   Breakdown& b = m.breakdown;
   b.compute = parts["compute"];
@@ -302,11 +314,11 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
       "epoch = the parts to its right, on the slowest rank of the median epoch; communication "
       "counts\n"
       "where no computation hides it, and (hidden) is what computation hid. internal, external:\n"
-      "features between ranks of the same or of another server; gradients: averaging them; other: "
-      "idle\n"
-      "(hand-overs, cores busy with other ranks). moved: bytes received by all ranks; peak: memory "
-      "of\n"
-      "the largest rank; val, test: accuracy at the best validation epoch.\n");
+      "features between ranks of the same or of another server; gradients: averaging them (or\n"
+      "models); other: idle (hand-overs, cores busy with other ranks). moved: bytes received by "
+      "all\n"
+      "ranks; peak: memory of the largest rank; val, test: accuracy at the best validation "
+      "epoch.\n");
   if (!sweeps_only_seeds(runs)) fmt::print(to, "\n{}", computing_table(runs));
   if (sweeps_only_seeds(runs))
     if (const auto spread = test_spread(runs))
@@ -325,6 +337,12 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
           "\n{}: gradients are inexact (first_layer mggcn_compat): its times count, its loss "
           "does not\n",
           row_name(run).second);
+  std::set<std::string> evaluated;
+  for (const FinishedRun& run : runs)
+    if (run.experiment.strategy.type == StrategyType::model_averaging)
+      evaluated.insert(evaluated_on(run.experiment.strategy));
+  for (const std::string& on : evaluated)
+    fmt::print(to, "\nmodel_averaging: accuracy is that of the averaged model on {}\n", on);
   if (any_interrupted(runs))
     fmt::print(to,
                "\ninterrupted: the results above hold the epochs that were done, and are marked\n");

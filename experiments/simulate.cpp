@@ -178,9 +178,10 @@ SimulatedOutcome simulate(const Experiment& experiment, const Problem& problem,
     const auto i = static_cast<std::size_t>(r);
     RankOutcome& rank = result.outcome.ranks[i];
     rank.epochs = replay.epochs[i];
-    rank.summary = summarise(*programs[i], placement, static_cast<int>(r), [&](const Group& group) {
-      return plan.own_group(group, static_cast<int>(r));
-    });
+    rank.summary = summarise(
+        *programs[i], placement, static_cast<int>(r),
+        [&](const Group& group) { return plan.own_group(group, static_cast<int>(r)); },
+        std::min(epochs, period_of(problem.strategy, problem.train.epochs)));
     rank.timeline.rank = static_cast<int>(r);
   });
   for (const Timeline& timeline : replay.timelines)

@@ -60,7 +60,9 @@ void apply(const Loss& op, const HostMemory& memory, const RangeKernels& kernels
       }
     losses[static_cast<std::size_t>(begin / block)] = sum;
   });
-  *memory.data<double>(op.loss) = op.scale * std::accumulate(losses.begin(), losses.end(), 0.0);
+  double& sum = *memory.data<double>(op.loss);
+  sum = op.weight * op.scale * std::accumulate(losses.begin(), losses.end(), 0.0) +
+        (op.accumulate ? sum : 0);
 }
 
 void apply(const Score& op, const HostMemory& memory, const RangeKernels&) {
@@ -82,7 +84,7 @@ void apply(const Score& op, const HostMemory& memory, const RangeKernels&) {
     parts[static_cast<std::size_t>(begin / block)] = counts;
   });
   double* out = memory.data<double>(op.counts);
-  std::fill_n(out, 3, 0.0);
+  if (!op.accumulate) std::fill_n(out, 3, 0.0);
   for (const Counts& part : parts) {
     out[0] += static_cast<double>(part.true_positives);
     out[1] += static_cast<double>(part.false_positives);

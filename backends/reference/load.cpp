@@ -73,12 +73,14 @@ void apply(const Save& op, const HostMemory& memory) {
 }
 
 void apply(const Copy& op, const HostMemory& memory) {
-  if (op.beta != 0) {
+  if (op.scale != 1 || op.accumulate) {
     const float* x = memory.data<float>(op.x);
     float* y = memory.data<float>(op.y);
     for (std::int64_t i = 0; i < op.x.rows(); ++i)
-      for (std::int64_t j = 0; j < op.x.cols(); ++j)
-        y[i * op.y.ld + j] = x[i * op.x.ld + j] + op.beta * y[i * op.y.ld + j];
+      for (std::int64_t j = 0; j < op.x.cols(); ++j) {
+        float& to = y[i * op.y.ld + j];
+        to = op.scale * x[i * op.x.ld + j] + (op.accumulate ? to : 0);
+      }
     return;
   }
   for (std::int64_t i = 0; i < op.x.rows(); ++i)

@@ -58,7 +58,8 @@ void apply(const Loss& op, const HostMemory& memory) {
     } else {
       for (std::int64_t c = 0; c < op.grad.cols(); ++c) grad(i, c) = 0;
     }
-  *memory.data<double>(op.loss) = op.scale * loss;
+  double& sum = *memory.data<double>(op.loss);
+  sum = op.weight * op.scale * loss + (op.accumulate ? sum : 0);
 }
 
 void apply(const Score& op, const HostMemory& memory) {
@@ -85,9 +86,12 @@ void apply(const Score& op, const HostMemory& memory) {
     }
   }
   auto* counts = memory.data<double>(op.counts);
-  counts[0] = static_cast<double>(true_positives);
-  counts[1] = static_cast<double>(false_positives);
-  counts[2] = static_cast<double>(false_negatives);
+  const auto count = [&](int i, std::int64_t now) {
+    counts[i] = static_cast<double>(now) + (op.accumulate ? counts[i] : 0);
+  };
+  count(0, true_positives);
+  count(1, false_positives);
+  count(2, false_negatives);
 }
 
 void apply(const Sgd& op, const HostMemory& memory) {

@@ -55,13 +55,20 @@ void choose_split(std::vector<Split>& split, std::vector<std::string>& notes, st
                   const IsLabelled& labelled, const DatasetOptions& options) {
   if (options.random_split || split.empty())
     return draw_split(split, notes, vertices, labelled, options.seed);
-  std::int64_t dropped = 0;
+  std::int64_t dropped = 0, added = 0;
   for (std::int64_t v = 0; v < vertices; ++v) {
     Split& mine = split[static_cast<std::size_t>(v)];
+    if (options.train_on_rest && mine == Split::none && labelled(v)) {
+      mine = Split::train;
+      ++added;
+    }
     if (mine == Split::none || labelled(v)) continue;
     mine = Split::none;
     ++dropped;
   }
+  if (added > 0)
+    notes.push_back(
+        fmt::format("split: {} labelled vertices outside the published one train as well", added));
   if (dropped > 0) notes.push_back(fmt::format("split: {} unlabelled vertices left out", dropped));
 }
 

@@ -49,6 +49,7 @@ struct DatasetOptions {
   std::optional<std::int64_t> random_features;  ///< use made-up features of this width
   std::optional<bool> row_normalise;            ///< default: true for 0/1 features
   bool random_split = false;                    ///< draw 70/15/15 even where a split is published
+  bool train_on_rest = false;  ///< labelled vertices that the published split leaves out train too
   std::string reorder =
       "none";  ///< none | degree | bfs | communities: renumber the vertices for locality
   std::uint64_t seed = 0;  ///< split, made-up features, generators

@@ -15,16 +15,9 @@ constexpr std::int64_t kRowBlock = 4096;
 Csr with_self_loops(const Csr& graph, bool add) {
   Csr result;
   result.rows = result.cols = graph.rows;
-  result.offsets.resize(static_cast<std::size_t>(graph.rows) + 1);
   const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
-  parallel_for(graph.rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t v = begin; v < end; ++v) {
-      const auto row = graph.row(v);
-      const bool stored = std::binary_search(row.begin(), row.end(), static_cast<Vertex>(v));
-      result.offsets[at(v) + 1] = graph.degree(v) - (stored ? 1 : 0) + (add ? 1 : 0);
-    }
-  });
-  for (std::int64_t v = 0; v < graph.rows; ++v) result.offsets[at(v) + 1] += result.offsets[at(v)];
+  for (const std::int64_t length : row_lengths(graph, {add, false}))
+    result.offsets.push_back(result.offsets.back() + length);
   result.columns.resize(at(result.offsets.back()));
   parallel_for(graph.rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t v = begin; v < end; ++v) {
@@ -70,15 +63,36 @@ Weighting weighting_of(const ModelConfig& model, bool symmetric_graph) {
   return {gcn, symmetric};
 }
 
-Adjacency normalised_adjacency(const Dataset& data, const ModelConfig& model) {
-  const Weighting weight = weighting_of(model, data.symmetric);
+std::vector<std::int64_t> row_lengths(const Csr& graph, const Weighting& weight) {
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(graph.rows));
+  parallel_for(graph.rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t v = begin; v < end; ++v) {
+      const auto row = graph.row(v);
+      const bool stored = std::binary_search(row.begin(), row.end(), static_cast<Vertex>(v));
+      lengths[static_cast<std::size_t>(v)] =
+          graph.degree(v) - (stored ? 1 : 0) + (weight.loops ? 1 : 0);
+    }
+  });
+  return lengths;
+}
+
+Adjacency normalised_adjacency(const Csr& graph, bool symmetric_graph, const ModelConfig& model,
+                               std::span<const std::int64_t> lengths) {
+  const Weighting weight = weighting_of(model, symmetric_graph);
   Adjacency a;
-  a.pattern = std::make_shared<const Csr>(with_self_loops(*data.graph, weight.loops));
+  a.pattern = std::make_shared<const Csr>(with_self_loops(graph, weight.loops));
   a.symmetric = weight.symmetric;
-  const Csr& p = *a.pattern;
-  const auto length = [&p](std::int64_t v) { return static_cast<double>(p.degree(v)); };
-  a.values = edge_values(p, [&](std::int64_t v, Vertex u) { return weight(length(v), length(u)); });
+  const auto length = [&](std::int64_t v) {
+    return static_cast<double>(lengths[static_cast<std::size_t>(v)]);
+  };
+  a.values = edge_values(*a.pattern,
+                         [&](std::int64_t v, Vertex u) { return weight(length(v), length(u)); });
   return a;
+}
+
+Adjacency normalised_adjacency(const Dataset& data, const ModelConfig& model) {
+  return normalised_adjacency(*data.graph, data.symmetric, model,
+                              row_lengths(*data.graph, weighting_of(model, data.symmetric)));
 }
 
 Adjacency transpose(const Adjacency& a) {

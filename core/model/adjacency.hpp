@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/graph/dataset.hpp"
@@ -35,6 +36,14 @@ Weighting weighting_of(const ModelConfig& model, bool symmetric_graph);
 /// Errors    ConfigError when symmetric normalisation is asked for on a directed graph
 /// Source    Kipf and Welling 2017, eq. 2; Hamilton et al. 2017, mean aggregator
 Adjacency normalised_adjacency(const Dataset& data, const ModelConfig& model);
+
+/// The same of a part of a graph, normalised by the given row lengths: those of the A of the whole
+/// graph, or of this one.   Shapes  lengths [rows]
+Adjacency normalised_adjacency(const Csr& graph, bool symmetric_graph, const ModelConfig& model,
+                               std::span<const std::int64_t> lengths);
+
+/// How many entries each row of A has.
+std::vector<std::int64_t> row_lengths(const Csr& graph, const Weighting& weight);
 
 /// Aᵀ with its values.
 Adjacency transpose(const Adjacency& a);

@@ -16,12 +16,12 @@ void Convolution::allocate() {
 void Convolution::keep_aggregated(const Tensor& x, const Buffer& slab) {
   const Tensor whole = aggregated_.tensor();
   const std::int64_t step = std::max<std::int64_t>(1, std::min(in_, out_));
-  if (step >= in_) return c_.products.aggregate(layer_, x, whole, 0);
+  if (step >= in_) return c_.products->aggregate(layer_, x, whole, 0);
   for (std::int64_t first = 0; first < in_; first += step) {
     const std::int64_t width = std::min(step, in_ - first);
     const Tensor from = c_.scratch.view(rows_in(), width), to = slab.view(rows_out(), width);
     c_.rt.submit(Lane::compute, Copy{x.cols_at(first, width), from});
-    c_.products.aggregate(layer_, from, to, 0);
+    c_.products->aggregate(layer_, from, to, 0);
     c_.rt.submit(Lane::compute, Copy{to, whole.cols_at(first, width)});
   }
 }

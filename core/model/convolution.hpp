@@ -13,7 +13,7 @@ namespace orrery {
 /// What the layers of one model share.
 struct LayerContext {
   Runtime& rt;
-  Products& products;
+  Products* products;  ///< those that the model is attached to
   Parameters& parameters;
   FirstLayer first_layer = FirstLayer::exact;
   bool constant_input = false;  ///< the first layer is given the same rows in every epoch
@@ -33,6 +33,7 @@ class Convolution {
 
   /// Allocates what forward() keeps for backward().
   virtual void allocate();
+  void release() { aggregated_ = {}; }
   /// The first layer's aggregated input is computed once, by keep_aggregated(), and for all epochs.
   bool keeps_aggregated() const {
     return layer_ == 1 && c_.constant_input && c_.first_layer == FirstLayer::exact;
@@ -52,9 +53,9 @@ class Convolution {
   /// The weight gradient leaves out A (see FirstLayer).
   bool inexact() const { return c_.first_layer == FirstLayer::mggcn_compat; }
   /// Columns of this rank in a matrix of the layer's input or output width.
-  std::int64_t local(std::int64_t width) const { return c_.products.columns(width).count; }
-  std::int64_t rows_in() const { return c_.products.rows(layer_ - 1); }
-  std::int64_t rows_out() const { return c_.products.rows(layer_); }
+  std::int64_t local(std::int64_t width) const { return c_.products->columns(width).count; }
+  std::int64_t rows_in() const { return c_.products->rows(layer_ - 1); }
+  std::int64_t rows_out() const { return c_.products->rows(layer_); }
 
   LayerContext& c_;
   int layer_;

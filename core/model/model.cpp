@@ -8,19 +8,37 @@
 
 namespace orrery {
 
-Model::Model(Runtime& rt, Products& products, const ModelConfig& model, const TrainConfig& train,
+Model::Model(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
              FirstLayer first_layer, std::int64_t features, std::int64_t classes)
-    : rt_(rt), products_(products), config_(model), train_(train), context_{rt,
-                                                                            products,
-                                                                            parameters_,
-                                                                            first_layer,
-                                                                            model.dropout == 0,
-                                                                            {}} {
+    : rt_(rt), config_(model), train_(train), context_{rt,
+                                                       nullptr,
+                                                       parameters_,
+                                                       first_layer,
+                                                       model.dropout == 0,
+                                                       {}} {
   widths_.assign(static_cast<std::size_t>(layers()) + 1, model.hidden);
   widths_.front() = features;
   widths_.back() = classes;
   declare_parameters();
+  parameters_.allocate(rt_, train_);
+}
+
+void Model::attach(Products& products, const Tensor& features) {
+  context_.products = &products;
   allocate_buffers();
+  Layer& first = at(1);
+  if (first.convolution->keeps_aggregated())
+    first.convolution->keep_aggregated(features, first.activation);
+}
+
+void Model::detach() {
+  for (Layer& layer : layers_) {
+    layer.convolution->release();
+    for (Buffer* buffer : {&layer.activation, &layer.normalised, &layer.rstd, &layer.sum})
+      *buffer = {};
+  }
+  for (Buffer* buffer : {&dropped_input_, &gradient_, &context_.scratch}) *buffer = {};
+  context_.products = nullptr;
 }
 
 void Model::declare_parameters() {
@@ -42,17 +60,16 @@ void Model::declare_parameters() {
 }
 
 void Model::allocate_buffers() {
-  parameters_.allocate(rt_, train_);
   const auto buffer = [&](std::int64_t elements, const std::string& name) {
     return Buffer(rt_, {1, elements}, DType::f32, name);
   };
   if (config_.dropout > 0)
-    dropped_input_ =
-        Buffer(rt_, {products_.rows(0), columns(0)}, DType::f32, "activations/input after dropout");
+    dropped_input_ = Buffer(rt_, {products().rows(0), columns(0)}, DType::f32,
+                            "activations/input after dropout");
   std::int64_t scratch = 0, widest_aggregate = 0, gradient = 0;
   for (int l = 1; l <= layers(); ++l) {
     Layer& layer = at(l);
-    const auto n_in = products_.rows(l - 1), n_out = products_.rows(l);
+    const auto n_in = products().rows(l - 1), n_out = products().rows(l);
     const auto narrow = std::min(width(l - 1), width(l));
     layer.activation = buffer(std::max(n_out * columns(l), n_in * columns(l - 1)),
                               fmt::format("activations/layer {}", l));
@@ -64,19 +81,13 @@ void Model::allocate_buffers() {
                                 fmt::format("activations/normalised layer {}", l));
       layer.rstd = Buffer(rt_, {n_out, 1}, DType::f32, fmt::format("activations/rstd layer {}", l));
     }
-    scratch = std::max(scratch, std::max(n_in, n_out) * products_.columns(narrow).count);
+    scratch = std::max(scratch, std::max(n_in, n_out) * products().columns(narrow).count);
     widest_aggregate = std::max(widest_aggregate, narrow);
     if (!layer.convolution->backward_in_place()) gradient = std::max(gradient, n_out * columns(l));
   }
   context_.scratch = buffer(scratch, "scratch/product");
   if (gradient > 0) gradient_ = buffer(gradient, "scratch/gradient");
-  products_.prepare(widest_aggregate, *std::max_element(widths_.begin(), widths_.end()));
-}
-
-void Model::begin(const Tensor& features) {
-  Layer& first = at(1);
-  if (first.convolution->keeps_aggregated())
-    first.convolution->keep_aggregated(features, first.activation);
+  products().prepare(widest_aggregate, *std::max_element(widths_.begin(), widths_.end()));
 }
 
 Tensor Model::forward(const Tensor& features, Stage stage, int epoch,
@@ -94,7 +105,7 @@ Tensor Model::forward(const Tensor& features, Stage stage, int epoch,
     finish_forward(l, y);
     if (!residual(l)) continue;
     rt_.submit(Lane::compute, Copy{y, output(l)});
-    rt_.submit(Lane::compute, Copy{x.rows_at(0, products_.rows(l)), output(l), 1});
+    rt_.submit(Lane::compute, Copy{x.rows_at(0, products().rows(l)), output(l), 1, true});
   }
   return output(layers());
 }
@@ -127,10 +138,10 @@ void Model::backward(const Tensor& features, int epoch) {
     const Tensor dz = gradient_at(l);
     finish_backward(l, passed_down, dz);
     std::optional<Tensor> dx;
-    if (l > 1) dx = at(l).activation.view(products_.rows(l - 1), columns(l - 1));
+    if (l > 1) dx = at(l).activation.view(products().rows(l - 1), columns(l - 1));
     at(l).convolution->backward(input(l, features), dz, dx);
     if (residual(l))
-      rt_.submit(Lane::compute, Copy{passed_down, dx->rows_at(0, products_.rows(l)), 1});
+      rt_.submit(Lane::compute, Copy{passed_down, dx->rows_at(0, products().rows(l)), 1, true});
     if (dx) passed_down = *dx;
   }
 }
@@ -154,11 +165,11 @@ void Model::finish_backward(int layer, const Tensor& dy, const Tensor& dz) {
 }
 
 Tensor Model::activated(int layer) const {
-  return at(layer).activation.view(products_.rows(layer), columns(layer));
+  return at(layer).activation.view(products().rows(layer), columns(layer));
 }
 
 Tensor Model::output(int layer) const {
-  if (residual(layer)) return at(layer).sum.view(products_.rows(layer), columns(layer));
+  if (residual(layer)) return at(layer).sum.view(products().rows(layer), columns(layer));
   return activated(layer);
 }
 
@@ -168,23 +179,23 @@ Tensor Model::input(int layer, const Tensor& features) const {
 }
 
 Tensor Model::gradient_at(int layer) const {
-  return gradient_ ? gradient_.view(products_.rows(layer), columns(layer)) : activated(layer);
+  return gradient_ ? gradient_.view(products().rows(layer), columns(layer)) : activated(layer);
 }
 
 Tensor Model::own_columns(const Tensor& row) const {
-  const auto [first, count] = products_.columns(row.cols());
+  const auto [first, count] = products().columns(row.cols());
   return row.cols_at(first, count);
 }
 
 std::optional<Dropout> Model::dropout(int layer) const {
   if (!dropout_epoch_) return std::nullopt;
-  const Tensor rows = products_.row_ids().rows_at(0, products_.rows(layer));
+  const Tensor rows = products().row_ids().rows_at(0, products().rows(layer));
   return Dropout{config_.dropout,
                  train_.seed,
                  *dropout_epoch_,
                  static_cast<std::uint32_t>(layer),
                  rows,
-                 products_.columns(width(layer)).first};
+                 products().columns(width(layer)).first};
 }
 
 }  // namespace orrery

@@ -27,10 +27,11 @@ namespace orrery {
 /// product
 class Model final : public Network {
  public:
-  Model(Runtime& rt, Products& products, const ModelConfig& model, const TrainConfig& train,
-        FirstLayer first_layer, std::int64_t features, std::int64_t classes);
+  Model(Runtime& rt, const ModelConfig& model, const TrainConfig& train, FirstLayer first_layer,
+        std::int64_t features, std::int64_t classes);
 
-  void begin(const Tensor& features) override;
+  void attach(Products& products, const Tensor& features) override;
+  void detach() override;
   Tensor forward(const Tensor& features, Stage stage, int epoch,
                  std::optional<std::uint32_t> dropout_epoch) override;
   Tensor logits_gradient() const override;
@@ -52,7 +53,7 @@ class Model final : public Network {
   const Layer& at(int layer) const { return layers_[static_cast<std::size_t>(layer) - 1]; }
   std::int64_t width(int level) const { return widths_[static_cast<std::size_t>(level)]; }
   /// Columns of this rank at a level.
-  std::int64_t columns(int level) const { return products_.columns(width(level)).count; }
+  std::int64_t columns(int level) const { return products().columns(width(level)).count; }
   /// This rank's columns of a parameter row [1, width].
   Tensor own_columns(const Tensor& row) const;
   /// What a layer makes of its product, in place.
@@ -67,11 +68,11 @@ class Model final : public Network {
 
   void declare_parameters();
   void allocate_buffers();
+  Products& products() const { return *context_.products; }
   void finish_forward(int layer, const Tensor& y);
   void finish_backward(int layer, const Tensor& dy, const Tensor& dz);
 
   Runtime& rt_;
-  Products& products_;
   ModelConfig config_;
   TrainConfig train_;
   std::vector<std::int64_t> widths_;  ///< d_0 .. d_L

@@ -5,12 +5,12 @@
 
 namespace orrery {
 
-std::unique_ptr<Network> make_network(Runtime& rt, Products& products, const ModelConfig& model,
+std::unique_ptr<Network> make_network(Runtime& rt, const ModelConfig& model,
                                       const TrainConfig& train, FirstLayer first_layer,
                                       std::int64_t features, std::int64_t classes) {
   if (model.type == ModelType::resgcn)
-    return std::make_unique<ResGcn>(rt, products, model, train, features, classes);
-  return std::make_unique<Model>(rt, products, model, train, first_layer, features, classes);
+    return std::make_unique<ResGcn>(rt, model, train, features, classes);
+  return std::make_unique<Model>(rt, model, train, first_layer, features, classes);
 }
 
 }  // namespace orrery

@@ -10,13 +10,18 @@
 
 namespace orrery {
 
-/// What the training loop asks of a model, whatever its layers.
+/// What the training loop asks of a model, whatever its layers. The parameters live as long as the
+/// network, the buffers from attach() to detach().
 class Network {
  public:
   virtual ~Network() = default;
 
-  /// Computes what is kept of the features for all epochs; once, before the first forward().
-  virtual void begin(const Tensor& features) = 0;
+  /// From here on the network works on these products: makes its buffers, and computes what is kept
+  /// of the features while it does.   Requires  products are not yet prepared, and live until
+  /// detach()
+  virtual void attach(Products& products, const Tensor& features) = 0;
+  /// Gives the buffers back.
+  virtual void detach() = 0;
 
   /// Logits [rows(layers), columns(classes)]. With `dropout_epoch` dropout is on, drawn for that
   /// epoch; without it this is an evaluation. `epoch` names the phases; `stage` is forward or
@@ -34,8 +39,8 @@ class Network {
   virtual Parameters& parameters() = 0;
 };
 
-/// `classes` is the width of the last layer. Requires  products are not yet prepared
-std::unique_ptr<Network> make_network(Runtime& rt, Products& products, const ModelConfig& model,
+/// `classes` is the width of the last layer.
+std::unique_ptr<Network> make_network(Runtime& rt, const ModelConfig& model,
                                       const TrainConfig& train, FirstLayer first_layer,
                                       std::int64_t features, std::int64_t classes);
 

@@ -45,6 +45,23 @@ std::vector<Tensor> Parameters::state() const {
   return rows;
 }
 
+Parameters::State Parameters::copy_of_state(Runtime& rt) const {
+  const auto copy = [&](const Buffer& of, std::string_view name) {
+    if (!of) return Buffer();
+    Buffer buffer(rt, of.tensor().shape, DType::f32, name);
+    rt.submit(Lane::compute, Copy{of.tensor(), buffer.tensor()});
+    return buffer;
+  };
+  return {copy(weights_, "parameters/weights"), copy(first_moment_, "optimizer/first moment"),
+          copy(second_moment_, "optimizer/second moment")};
+}
+
+void Parameters::swap_state(State& other) {
+  std::swap(weights_, other.weights);
+  std::swap(first_moment_, other.first_moment);
+  std::swap(second_moment_, other.second_moment);
+}
+
 void Parameters::update(Runtime& rt, const TrainConfig& config, int step) const {
   const auto rate = static_cast<float>(config.learning_rate);
   // Neighbours with the same decay are updated as one run.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/model/config.hpp"
@@ -31,8 +32,19 @@ class Parameters {
 
   Tensor weight(int number) const { return window(weights_.tensor(), number); }
   Tensor gradient(int number) const { return window(gradients_.tensor(), number); }
-  /// All gradients as one row.
+  /// All weights as one row, and all gradients.
+  Tensor weights() const { return weights_.tensor(); }
   Tensor gradients() const { return gradients_.tensor(); }
+  /// What was put in the place of the gradients is the weights, until it is swapped back.
+  void swap_weights_and_gradients() { std::swap(weights_, gradients_); }
+
+  /// Weights and moments of another model of the same shapes.
+  struct State {
+    Buffer weights, first_moment, second_moment;
+  };
+  /// A copy of this one's, on the compute lane.
+  State copy_of_state(Runtime& rt) const;
+  void swap_state(State& other);
 
   /// The whole state of training: all weights, then the optimiser's moments where it has any, each
   /// as one row.

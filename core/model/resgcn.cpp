@@ -6,19 +6,34 @@
 
 namespace orrery {
 
-ResGcn::ResGcn(Runtime& rt, Products& products, const ModelConfig& model, const TrainConfig& train,
+ResGcn::ResGcn(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
                std::int64_t features, std::int64_t classes)
-    : rt_(rt), products_(products), config_(model), train_(train), context_{rt,
-                                                                            products,
-                                                                            parameters_,
-                                                                            FirstLayer::recompute,
-                                                                            false,
-                                                                            {}} {
-  declare_parameters(features, classes);
-  allocate_buffers(features, classes);
+    : rt_(rt), config_(model), train_(train), classes_(classes), context_{rt,
+                                                                          nullptr,
+                                                                          parameters_,
+                                                                          FirstLayer::recompute,
+                                                                          false,
+                                                                          {}} {
+  declare_parameters(features);
+  parameters_.allocate(rt_, train_);
 }
 
-void ResGcn::declare_parameters(std::int64_t features, std::int64_t classes) {
+void ResGcn::attach(Products& products, const Tensor& features) {
+  context_.products = &products;
+  allocate_buffers(features.cols());
+}
+
+void ResGcn::detach() {
+  for (Block& block : blocks_) block.convolution->release();
+  kept_.clear();
+  starts_.clear();
+  head_kept_ = {};
+  for (Buffer* buffer : {&stream_, &passing_, &gradient_, &logits_, &context_.scratch})
+    *buffer = {};
+  context_.products = nullptr;
+}
+
+void ResGcn::declare_parameters(std::int64_t features) {
   const std::int64_t d = config_.hidden;
   const bool all = train_.weight_decay_on == WeightDecayOn::all;
   const auto linear = [&](std::int64_t in, std::int64_t out, bool decays) {
@@ -37,21 +52,20 @@ void ResGcn::declare_parameters(std::int64_t features, std::int64_t classes) {
     blocks_.push_back(std::move(block));
   }
   head_norm_ = norm();
-  head_ = linear(d, classes, all);
+  head_ = linear(d, classes_, all);
 }
 
 ResGcn::Kept ResGcn::keep(int level, const std::string& name) const {
-  const std::int64_t n = products_.rows(level), d = config_.hidden;
+  const std::int64_t n = products().rows(level), d = config_.hidden;
   return {Buffer(rt_, {1, n * d}, DType::f32, "activations/" + name),
           Buffer(rt_, {1, n * d}, DType::f32, "activations/normalised " + name),
           Buffer(rt_, {1, n}, DType::f32, "activations/rstd " + name)};
 }
 
-void ResGcn::allocate_buffers(std::int64_t features, std::int64_t classes) {
-  parameters_.allocate(rt_, train_);
+void ResGcn::allocate_buffers(std::int64_t features) {
   const std::int64_t d = config_.hidden;
   const auto rows = [&](int level, const std::string& name) {
-    return Buffer(rt_, {1, products_.rows(level) * d}, DType::f32, name);
+    return Buffer(rt_, {1, products().rows(level) * d}, DType::f32, name);
   };
   stream_ = rows(0, "activations/residual stream");
   passing_ = rows(0, "scratch/through a block");
@@ -64,18 +78,18 @@ void ResGcn::allocate_buffers(std::int64_t features, std::int64_t classes) {
   if (!starts_.empty()) gradient_ = rows(0, "scratch/gradient");
   for (Block& block : blocks_) block.convolution->allocate();
   head_kept_ = keep(layers(), "head");
-  logits_ = Buffer(rt_, {products_.rows(layers()), classes}, DType::f32, "activations/logits");
-  products_.prepare(d, std::max({features, d, classes}));
+  logits_ = Buffer(rt_, {products().rows(layers()), classes_}, DType::f32, "activations/logits");
+  products().prepare(d, std::max({features, d, classes_}));
 }
 
 Tensor ResGcn::start_of(int layer) const {
-  return starts_[static_cast<std::size_t>((layer - 1) / segment())].view(products_.rows(layer - 1),
+  return starts_[static_cast<std::size_t>((layer - 1) / segment())].view(products().rows(layer - 1),
                                                                          config_.hidden);
 }
 
 /// The stream is not needed any more when gradients flow, unless blocks are computed again.
 Tensor ResGcn::gradient(int level) const {
-  return (gradient_ ? gradient_ : stream_).view(products_.rows(level), config_.hidden);
+  return (gradient_ ? gradient_ : stream_).view(products().rows(level), config_.hidden);
 }
 
 std::optional<Dropout> ResGcn::dropout(int number, int level) const {
@@ -84,13 +98,13 @@ std::optional<Dropout> ResGcn::dropout(int number, int level) const {
                  train_.seed,
                  *dropout_epoch_,
                  static_cast<std::uint32_t>(number),
-                 products_.row_ids().rows_at(0, products_.rows(level)),
+                 products().row_ids().rows_at(0, products().rows(level)),
                  0};
 }
 
 Tensor ResGcn::activate(const Norm& norm, const Kept& kept, const Tensor& x, int number,
                         int level) const {
-  const std::int64_t n = products_.rows(level), d = config_.hidden;
+  const std::int64_t n = products().rows(level), d = config_.hidden;
   const Tensor y = kept.activated.view(n, d);
   rt_.submit(Lane::compute,
              LayerNorm{x, parameters_.weight(norm.gain), parameters_.weight(norm.shift),
@@ -101,7 +115,7 @@ Tensor ResGcn::activate(const Norm& norm, const Kept& kept, const Tensor& x, int
 
 void ResGcn::activate_backward(const Norm& norm, const Kept& kept, const Tensor& dy,
                                const Tensor& dx, int number, int level) const {
-  const std::int64_t n = products_.rows(level), d = config_.hidden;
+  const std::int64_t n = products().rows(level), d = config_.hidden;
   rt_.submit(Lane::compute, ActivateBackward{dy, kept.activated.view(n, d), dy, Activation::relu,
                                              dropout(number, level)});
   rt_.submit(Lane::compute,
@@ -121,12 +135,12 @@ void ResGcn::bias_gradient(int bias, const Tensor& dy) const {
 }
 
 void ResGcn::apply(const Linear& linear, const Tensor& x, const Tensor& y) const {
-  products_.transform(x, parameters_.weight(linear.weight), y, 0);
+  products().transform(x, parameters_.weight(linear.weight), y, 0);
   add_bias(linear.bias, y);
 }
 
 void ResGcn::linear_gradients(const Linear& linear, const Tensor& x, const Tensor& dy) const {
-  products_.weight_gradient(x, dy, parameters_.gradient(linear.weight));
+  products().weight_gradient(x, dy, parameters_.gradient(linear.weight));
   bias_gradient(linear.bias, dy);
 }
 
@@ -152,15 +166,15 @@ void ResGcn::forward_block(int layer) {
   const Tensor y = passing(layer);
   block.convolution->forward(u, y);
   add_bias(block.bias, y);
-  rt_.submit(Lane::compute, Copy{y, stream(layer), 1});
+  rt_.submit(Lane::compute, Copy{y, stream(layer), 1, true});
 }
 
 void ResGcn::backward(const Tensor& features, int epoch) {
   const int top = layers();
   rt_.phase({Stage::backward, epoch, top});
-  const Tensor activated = head_kept_.activated.view(products_.rows(top), config_.hidden);
+  const Tensor activated = head_kept_.activated.view(products().rows(top), config_.hidden);
   linear_gradients(head_, activated, logits_.tensor());
-  products_.transform_adjoint(logits_.tensor(), parameters_.weight(head_.weight), passing(top), 0);
+  products().transform_adjoint(logits_.tensor(), parameters_.weight(head_.weight), passing(top), 0);
   activate_backward(head_norm_, head_kept_, passing(top), gradient(top), top + 1, top);
   for (int l = top; l >= 1; --l) {
     rt_.phase({Stage::backward, epoch, l});
@@ -183,13 +197,13 @@ void ResGcn::recompute_segment(int last) {
 void ResGcn::backward_block(int layer) {
   const Block& block = at(layer);
   const Tensor dy = gradient(layer), dx = passing(layer - 1);
-  const Tensor u = kept(layer).activated.view(products_.rows(layer - 1), config_.hidden);
+  const Tensor u = kept(layer).activated.view(products().rows(layer - 1), config_.hidden);
   bias_gradient(block.bias, dy);
   block.convolution->backward(u, dy, dx);
   activate_backward(block.norm, kept(layer), dx, dx, layer, layer - 1);
-  const std::int64_t n = products_.rows(layer), more = products_.rows(layer - 1) - n;
+  const std::int64_t n = products().rows(layer), more = products().rows(layer - 1) - n;
   const Tensor below = gradient(layer - 1);
-  rt_.submit(Lane::compute, Copy{dx.rows_at(0, n), below.rows_at(0, n), 1});
+  rt_.submit(Lane::compute, Copy{dx.rows_at(0, n), below.rows_at(0, n), 1, true});
   if (more > 0) rt_.submit(Lane::compute, Copy{dx.rows_at(n, more), below.rows_at(n, more)});
 }
 

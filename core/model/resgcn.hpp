@@ -29,10 +29,11 @@ namespace orrery {
 /// weights start as all others here (Glorot)
 class ResGcn final : public Network {
  public:
-  ResGcn(Runtime& rt, Products& products, const ModelConfig& model, const TrainConfig& train,
-         std::int64_t features, std::int64_t classes);
+  ResGcn(Runtime& rt, const ModelConfig& model, const TrainConfig& train, std::int64_t features,
+         std::int64_t classes);
 
-  void begin(const Tensor&) override {}
+  void attach(Products& products, const Tensor& features) override;
+  void detach() override;
   Tensor forward(const Tensor& features, Stage stage, int epoch,
                  std::optional<std::uint32_t> dropout_epoch) override;
   Tensor logits_gradient() const override { return logits_.tensor(); }
@@ -69,12 +70,13 @@ class ResGcn final : public Network {
   /// The h that a segment begins with, kept apart.
   Tensor start_of(int layer) const;
   /// Windows of the rows of a level.
-  Tensor stream(int level) const { return stream_.view(products_.rows(level), config_.hidden); }
+  Tensor stream(int level) const { return stream_.view(products().rows(level), config_.hidden); }
   Tensor gradient(int level) const;
-  Tensor passing(int level) const { return passing_.view(products_.rows(level), config_.hidden); }
+  Tensor passing(int level) const { return passing_.view(products().rows(level), config_.hidden); }
 
-  void declare_parameters(std::int64_t features, std::int64_t classes);
-  void allocate_buffers(std::int64_t features, std::int64_t classes);
+  Products& products() const { return *context_.products; }
+  void declare_parameters(std::int64_t features);
+  void allocate_buffers(std::int64_t features);
   Kept keep(int level, const std::string& name) const;
   std::optional<Dropout> dropout(int number, int level) const;
   /// `number` of the draws; x and the result are of a level.
@@ -92,9 +94,9 @@ class ResGcn final : public Network {
   void recompute_segment(int last);
 
   Runtime& rt_;
-  Products& products_;
   ModelConfig config_;
   TrainConfig train_;
+  std::int64_t classes_;
   Parameters parameters_;
   LayerContext context_;
   Linear encoder_, head_;

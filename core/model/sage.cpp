@@ -11,7 +11,7 @@ class SageConvolution final : public Convolution {
         neighbour_(context.parameters.add({in, out}, Parameters::glorot(in, out), decays)) {}
 
   void forward(const Tensor& x, const Tensor& y) override {
-    Products& p = c_.products;
+    Products& p = *c_.products;
     const Tensor w = c_.parameters.weight(neighbour_);
     if (transform_first()) {
       const Tensor xw = c_.scratch.view(rows_in(), local(out_));
@@ -26,7 +26,7 @@ class SageConvolution final : public Convolution {
   }
 
   void backward(const Tensor& x, const Tensor& dy, const std::optional<Tensor>& dx) override {
-    Products& p = c_.products;
+    Products& p = *c_.products;
     const Tensor w = c_.parameters.weight(neighbour_), dw = c_.parameters.gradient(neighbour_);
     p.weight_gradient(own(x), dy, c_.parameters.gradient(self_));
     if (transform_first()) {

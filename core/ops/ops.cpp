@@ -130,12 +130,15 @@ std::string Fill::attributes() const { return fmt::format("value={:g}", value); 
 
 void Copy::validate() const {
   require(x.shape == y.shape && x.dtype == y.dtype, *this, "x and y must have equal shapes");
-  require(beta == 0 || y.dtype == DType::f32, *this, "sums are of f32");
+  require((scale == 1 && !accumulate) || x.dtype == DType::f32, *this,
+          "only f32 is scaled or added");
 }
-Operands Copy::operands() const {
-  return {{"x", x, Access::read}, {"y", y, beta == 0 ? Access::write : Access::update}};
+double Copy::flops() const {
+  return ((scale == 1 ? 0 : 1) + (accumulate ? 1 : 0)) * static_cast<double>(y.shape.size());
 }
-std::string Copy::attributes() const { return beta == 0 ? "" : fmt::format("beta={:g}", beta); }
+std::string Copy::attributes() const {
+  return scale == 1 ? std::string() : fmt::format("scale={:g}", scale);
+}
 
 void Save::validate() const {
   require(x.dtype == DType::f32, *this, "saved tensors are f32");
@@ -296,10 +299,11 @@ Operands Loss::operands() const {
           {"labels", labels, Access::read},
           {"targets", targets, Access::read},
           {"grad", grad, Access::write},
-          {"loss", loss, Access::write}};
+          {"loss", loss, accumulate ? Access::update : Access::write}};
 }
 std::string Loss::attributes() const {
-  return fmt::format("{} scale={:g}", loss_text(loss_kind), scale);
+  std::string text = fmt::format("{} scale={:g}", loss_text(loss_kind), scale);
+  return weight == 1 ? text : text + fmt::format(" weight={:g}", weight);
 }
 
 void Score::validate() const {
@@ -315,7 +319,7 @@ Operands Score::operands() const {
   return {{"logits", logits, Access::read},
           {"labels", labels, Access::read},
           {"targets", targets, Access::read},
-          {"counts", counts, Access::write}};
+          {"counts", counts, accumulate ? Access::update : Access::write}};
 }
 std::string Score::attributes() const { return loss_text(loss_kind); }
 

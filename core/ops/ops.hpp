@@ -118,15 +118,20 @@ struct Fill {
   std::string attributes() const;
 };
 
-/// y ← x + beta·y, equal shapes, any spaces; beta other than 0: f32.
+/// y ← scale·x, with `accumulate` added to what y held; equal shapes, any spaces.
+///
+/// Shapes    a scale other than 1, and sums, need f32
 struct Copy {
   Tensor x, y;
-  float beta = 0;
+  float scale = 1;
+  bool accumulate = false;
   static constexpr std::string_view kKind = "copy";
   void validate() const;
-  double flops() const { return beta == 0 ? 0 : 2 * static_cast<double>(y.shape.size()); }
+  double flops() const;
   double bytes() const { return static_cast<double>(operands().bytes()); }
-  Operands operands() const;
+  Operands operands() const {
+    return {{"x", x, Access::read}, {"y", y, accumulate ? Access::update : Access::write}};
+  }
   std::string attributes() const;
 };
 
@@ -300,9 +305,9 @@ struct LayerNormBackward {
 
 enum class LossKind : std::uint8_t { softmax, sigmoid };
 
-/// Cross-entropy of the target rows: loss ← Σ_targets scale·ℓ; grad ← scale·∂ℓ/∂logits on target
-/// rows, 0 on all others. softmax: ℓ = −log softmax(logits)[label]; sigmoid: ℓ = mean over classes
-/// of the binary cross-entropies.
+/// Cross-entropy of the target rows: loss ← weight·Σ_targets scale·ℓ, with `accumulate` added to
+/// what loss held; grad ← scale·∂ℓ/∂logits on target rows, 0 on all others. softmax: ℓ = −log
+/// softmax(logits)[label]; sigmoid: ℓ = mean over classes of the binary cross-entropies.
 ///
 /// Shapes    logits, grad [n, classes] · labels [n, 1] (softmax) or [n, classes] (sigmoid) i32 ·
 /// targets [t, 1] i32, local rows ascending,
@@ -312,6 +317,8 @@ struct Loss {
   LossKind loss_kind = LossKind::softmax;
   Tensor logits, labels, targets, grad, loss;
   double scale = 1;
+  double weight = 1;  ///< of this step's loss beside those of others
+  bool accumulate = false;
   static constexpr std::string_view kKind = "loss";
   void validate() const;
   double flops() const;
@@ -321,13 +328,14 @@ struct Loss {
 };
 
 /// Counts for micro-F1 over the target rows: counts ← (true positives, false positives, false
-/// negatives). softmax: the predicted class is the first largest logit, so F1 is the accuracy;
-/// sigmoid: positive where logit > 0.
+/// negatives), with `accumulate` added to what counts held. softmax: the predicted class is the
+/// first largest logit, so F1 is the accuracy; sigmoid: positive where logit > 0.
 ///
 /// Shapes    as Loss; counts [1, 3] f64
 struct Score {
   LossKind loss_kind = LossKind::softmax;
   Tensor logits, labels, targets, counts;
+  bool accumulate = false;
   static constexpr std::string_view kKind = "score";
   void validate() const;
   double flops() const;

@@ -16,13 +16,15 @@ Totals::Kind Totals::sum() const {
   return all;
 }
 
-Summary summarise(const Program& program, const Placement& placement) {
-  return summarise(program, placement, program.rank, [](const Group& group) { return group; });
+Summary summarise(const Program& program, const Placement& placement, int epochs) {
+  return summarise(
+      program, placement, program.rank, [](const Group& group) { return group; }, epochs);
 }
 
 Summary summarise(const Program& program, const Placement& placement, int rank,
-                  const std::function<Group(const Group&)>& own_group) {
+                  const std::function<Group(const Group&)>& own_group, int epochs) {
   Summary summary;
+  summary.epochs = epochs;
   summary.peak_device_bytes = program.peak_bytes[static_cast<std::size_t>(Space::device)];
   summary.peak_by_class = program.peak_by_class;
   Phase phase;
@@ -33,7 +35,7 @@ Summary summarise(const Program& program, const Placement& placement, int rank,
       phase = mark->phase;
     }
     const auto* submit = std::get_if<SubmitStep>(&step);
-    if (submit == nullptr || (phase.in_epoch() && phase.epoch > 0)) continue;
+    if (submit == nullptr || (phase.in_epoch() && phase.epoch >= epochs)) continue;
     Totals& totals = phase.in_epoch()                 ? summary.epoch
                      : phase.stage == Stage::evaluate ? summary.evaluation
                                                       : summary.setup;

@@ -27,16 +27,18 @@ struct Totals {
 };
 
 struct Summary {
-  Totals setup, epoch, evaluation;  ///< one epoch (the first) and one evaluation (the last)
+  Totals setup, epoch, evaluation;  ///< the first epoch, or epochs, and the last evaluation
+  int epochs = 1;                   ///< how many `epoch` sums up
   std::int64_t peak_device_bytes = 0;
   std::map<std::string, std::int64_t> peak_by_class;
 };
 
-Summary summarise(const Program& program, const Placement& placement);
+/// `epochs`: after how many the program repeats itself.
+Summary summarise(const Program& program, const Placement& placement, int epochs = 1);
 
 /// The same of another rank that does what the program does, but for its number and its groups:
 /// own_group says which it means where the program says another.
 Summary summarise(const Program& program, const Placement& placement, int rank,
-                  const std::function<Group(const Group&)>& own_group);
+                  const std::function<Group(const Group&)>& own_group, int epochs = 1);
 
 }  // namespace orrery

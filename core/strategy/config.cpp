@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -51,13 +52,31 @@ int parts_for(const StrategyConfig& strategy, int ranks) {
       return ranks / strategy.replication;
     case StrategyType::spmm_2d:
       return side_of(ranks);
+    case StrategyType::model_averaging:
+      return strategy.parts > 0 ? strategy.parts : ranks;
   }
   return ranks;
 }
 
 int ranks_for(const StrategyConfig& strategy, int parts) {
-  if (strategy.type == StrategyType::spmm_15d) return parts * strategy.replication;
-  return strategy.type == StrategyType::spmm_2d ? parts * parts : parts;
+  switch (strategy.type) {
+    case StrategyType::full_graph:
+    case StrategyType::spmm_1d:
+      return parts;
+    case StrategyType::spmm_15d:
+      return parts * strategy.replication;
+    case StrategyType::spmm_2d:
+      return parts * parts;
+    case StrategyType::model_averaging:
+      return strategy.workers > 0 ? strategy.workers : parts;
+  }
+  return parts;
+}
+
+int period_of(const StrategyConfig& strategy, int epochs) {
+  const bool local_models =
+      strategy.type == StrategyType::model_averaging && strategy.averaging == Averaging::model;
+  return local_models ? std::min(strategy.interval, epochs) : 1;
 }
 
 }  // namespace orrery

@@ -7,11 +7,23 @@
 
 namespace orrery {
 
-enum class StrategyType : std::uint8_t { full_graph, spmm_1d, spmm_15d, spmm_2d };
+enum class StrategyType : std::uint8_t { full_graph, spmm_1d, spmm_15d, spmm_2d, model_averaging };
 
 /// How spmm_1d moves: rows of x to everyone who multiplies them (broadcast), or each rank's
 /// contributions to the rows of y to their owner (reduce).
 enum class Variant : std::uint8_t { row, column };
+
+/// What ranks that train on parts average: their models every so many epochs, or their gradients in
+/// every step.
+enum class Averaging : std::uint8_t { model, gradient };
+
+/// By which degrees a part's matrix is normalised: those of its own graph, in which replicas at the
+/// rim have lost edges, or those of the whole graph.
+enum class Degrees : std::uint8_t { part, original };
+
+/// What a model is evaluated on: the own vertices of each part within what the part holds, or the
+/// whole graph (on rank 0).
+enum class EvaluateOn : std::uint8_t { parts, graph };
 
 struct StrategyConfig {
   StrategyType type = StrategyType::full_graph;
@@ -21,15 +33,28 @@ struct StrategyConfig {
   Variant variant = Variant::row;              ///< spmm_1d
   FirstLayer first_layer = FirstLayer::exact;  ///< not spmm_2d, which always recomputes
   int replication = 1;                         ///< spmm_15d: copies of every block of rows
+
+  // model_averaging
+  Averaging averaging = Averaging::model;
+  int interval = 1;  ///< epochs from one averaging of models to the next
+  int hops = 1;      ///< that parts hold beyond their own vertices
+  Degrees degrees = Degrees::part;
+  EvaluateOn evaluate_on = EvaluateOn::parts;
+  int parts = 0;    ///< 0: one per rank
+  int workers = 0;  ///< ranks; 0: one per part
 };
 
 /// Into how many parts a strategy cuts the vertices for a world of `ranks` ranks: as many, but
-/// ranks / replication for spmm_15d and √ranks for spmm_2d.
+/// ranks / replication for spmm_15d, √ranks for spmm_2d, and for model_averaging what it says.
 ///
 /// Errors    ConfigError where the ranks form no such grid; it lists what is possible
 int parts_for(const StrategyConfig& strategy, int ranks);
 
 /// The inverse: how many ranks work on so many parts.
 int ranks_for(const StrategyConfig& strategy, int parts);
+
+/// After how many of its epochs a run repeats itself: one, or from one averaging of models to the
+/// next.
+int period_of(const StrategyConfig& strategy, int epochs);
 
 }  // namespace orrery

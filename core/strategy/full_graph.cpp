@@ -105,7 +105,7 @@ class FullGraphPlan final : public StrategyPlan {
   explicit FullGraphPlan(const Problem& problem)
       : config_(problem.strategy), source_(part_source(problem)), parts_(problem.ranks()) {}
 
-  std::unique_ptr<Strategy> instantiate(Runtime& rt) const override;
+  std::unique_ptr<Strategy> instantiate(Runtime& rt, int) const override;
 
  private:
   StrategyConfig config_;
@@ -173,7 +173,7 @@ class FullGraph final : public RowsStrategy {
   Buffer send_index_, sent_, received_;
 };
 
-std::unique_ptr<Strategy> FullGraphPlan::instantiate(Runtime& rt) const {
+std::unique_ptr<Strategy> FullGraphPlan::instantiate(Runtime& rt, int) const {
   const Part& part = parts_.get(rt.rank(), [&] { return make_part(*source_, rt.rank()); });
   return std::make_unique<FullGraph>(rt, *source_, part, config_);
 }

@@ -1,5 +1,7 @@
 #include "core/strategy/record.hpp"
 
+#include <algorithm>
+
 #include "core/base/parallel.hpp"
 #include "core/runtime/recorder.hpp"
 #include "core/strategy/train.hpp"
@@ -12,6 +14,11 @@ class Unobserved final : public TrainObserver {
 };
 
 }  // namespace
+
+int epochs_to_record(const Problem& problem) {
+  return std::min(std::max(2, period_of(problem.strategy, problem.train.epochs)),
+                  problem.train.epochs);
+}
 
 Program record_rank(const StrategyPlan& plan, const Problem& problem, int rank, int epochs,
                     const Capacities& capacities) {

@@ -10,6 +10,10 @@
 
 namespace orrery {
 
+/// Epochs to record for checks and volumes: a whole period, and at least two, because the second
+/// shows what the first set up.
+int epochs_to_record(const Problem& problem);
+
 /// The program of one rank, set-up to tear-down, of a run of `epochs` epochs (each evaluated as
 /// the problem says). Errors    OutOfMemory as the real run would throw it
 Program record_rank(const StrategyPlan& plan, const Problem& problem, int rank, int epochs,

@@ -74,7 +74,7 @@ class Spmm1dPlan final : public StrategyPlan {
   explicit Spmm1dPlan(const Problem& problem)
       : config_(problem.strategy), source_(part_source(problem)), tiles_(problem.ranks()) {}
 
-  std::unique_ptr<Strategy> instantiate(Runtime& rt) const override {
+  std::unique_ptr<Strategy> instantiate(Runtime& rt, int) const override {
     const Tiles& tiles = tiles_.get(rt.rank(), [&] {
       const auto of = [&](Direction d) {
         return tiles_of(*source_, rt.rank(), config_.variant, d);

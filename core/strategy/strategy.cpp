@@ -48,6 +48,8 @@ std::unique_ptr<StrategyPlan> plan_strategy(const Problem& problem) {
       return plan_spmm_15d(problem);
     case StrategyType::spmm_2d:
       return plan_spmm_2d(problem);
+    case StrategyType::model_averaging:
+      return plan_model_averaging(problem);
   }
   ORRERY_ASSERT(!"a strategy type without a plan");
   return nullptr;

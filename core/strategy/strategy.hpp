@@ -13,6 +13,7 @@
 #include "core/partition/partition.hpp"
 #include "core/strategy/config.hpp"
 #include "core/strategy/part_source.hpp"
+#include "core/strategy/schedule.hpp"
 
 namespace orrery {
 
@@ -38,7 +39,7 @@ struct Problem {
 /// Where the problem's strategies get the structure of parts from.
 std::shared_ptr<const PartSource> part_source(const Problem& problem);
 
-/// One rank of a strategy. The default answers are those of whole-graph training.
+/// One rank of a strategy, on one structure. The default answers are those of whole-graph training.
 class Strategy : public Products {
  public:
   /// Where the features, labels and split of the level-0 rows lie.
@@ -46,8 +47,6 @@ class Strategy : public Products {
   /// Placement: the global vertex of each level-0 row. The rows of the last level are this rank's
   /// own vertices.
   virtual IndexList vertices() const = 0;
-  /// Steps: how many optimiser steps make an epoch.
-  virtual int steps_per_epoch() const { return 1; }
   /// Placement: ranks, this one among them, whose own vertices are those of the whole graph, each
   /// once; sums over vertices are sums over this group. Default: all ranks.
   virtual Group covering_group() const { return world_group(rt_.size()); }
@@ -67,8 +66,10 @@ class Strategy : public Products {
 class StrategyPlan {
  public:
   virtual ~StrategyPlan() = default;
-  /// This rank's part, with its structure on the device. The plan must outlive it.
-  virtual std::unique_ptr<Strategy> instantiate(Runtime& rt) const = 0;
+  /// The steps of a rank. Default, those of whole-graph training: one a epoch, on structure 0.
+  virtual Schedule schedule(int /*rank*/) const { return {}; }
+  /// A structure of this rank's schedule, on the device. The plan must outlive it.
+  virtual std::unique_ptr<Strategy> instantiate(Runtime& rt, int structure = 0) const = 0;
 
   /// The lowest rank that does what `rank` does: the same operations on the same sizes, in the same
   /// order and waiting for the same, with the same memory. They differ in their number, in which
@@ -88,5 +89,6 @@ std::unique_ptr<StrategyPlan> plan_full_graph(const Problem& problem);
 std::unique_ptr<StrategyPlan> plan_spmm_1d(const Problem& problem);
 std::unique_ptr<StrategyPlan> plan_spmm_15d(const Problem& problem);
 std::unique_ptr<StrategyPlan> plan_spmm_2d(const Problem& problem);
+std::unique_ptr<StrategyPlan> plan_model_averaging(const Problem& problem);
 
 }  // namespace orrery

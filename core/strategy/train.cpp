@@ -4,6 +4,9 @@
 
 #include "core/base/error.hpp"
 #include "core/model/network.hpp"
+#include "core/strategy/checkpoints.hpp"
+#include "core/strategy/local_models.hpp"
+#include "core/strategy/step_data.hpp"
 
 namespace orrery {
 namespace {
@@ -24,134 +27,133 @@ class Trainer {
  public:
   Trainer(Runtime& rt, const StrategyPlan& plan, const Problem& problem,
           const TrainControl& control)
-      : rt_(rt), problem_(problem), facts_(problem.facts()), control_(control) {
+      : rt_(rt),
+        plan_(plan),
+        problem_(problem),
+        facts_(problem.facts()),
+        control_(control),
+        schedule_(plan.schedule(rt.rank())) {
     rt_.phase({Stage::setup});
-    strategy_ = plan.instantiate(rt);
-    load_data();
-    model_ = make_network(rt, *strategy_, problem.model, problem.train,
-                          problem.strategy.first_layer, facts_.features, facts_.classes);
-    model_->begin(features_.tensor());
-    if (control.resume) restore(*control.resume);
+    const auto first = schedule_.first();
+    if (first) load(*first);
+    metrics_ = Buffer(rt_, {1, kMetrics}, DType::f64, "metrics");
+    rt_.submit(Lane::copy, Fill{metrics_.tensor(), 0});
+    rt_.wait(Lane::compute, rt_.record(Lane::copy));
+    model_ = make_network(rt, problem.model, problem.train, first_layer(), facts_.features,
+                          facts_.classes);
+    if (first) model_->attach(strategy(), data_->features());
+    if (schedule_.local) local_.emplace(rt, model_->parameters(), *schedule_.local);
+    checkpoints_.emplace(rt, plan, model_->parameters(), local_ ? &*local_ : nullptr);
+    if (control.resume) checkpoints_->restore(*control.resume);
   }
 
   void run(TrainObserver& observer) {
     const int epochs = problem_.train.epochs;
     const int first = control_.resume ? control_.resume->epochs : 0;
-    int step = first * strategy_->steps_per_epoch();
+    int step = first * static_cast<int>(schedule_.training.size());
     rt_.sync(rt_.record(Lane::compute));  // set-up is no part of the first epoch
     for (int epoch = first; epoch < epochs; ++epoch) {
-      for (int i = 0; i < strategy_->steps_per_epoch(); ++i) do_step(epoch, ++step);
+      if (!one_step()) begin_sum({Stage::load, epoch}, metric(0, 1));
+      for (std::size_t i = 0; i < schedule_.training.size(); ++i) {
+        if (local_) local_->begin_step(i);
+        // A local model sees a step in an epoch, however many others its rank has.
+        do_step(schedule_.training[i], epoch, local_ ? epoch + 1 : ++step);
+        if (local_) local_->end_step(i);
+      }
+      if (averages_after(epoch)) {
+        rt_.phase({Stage::synchronise, epoch});
+        local_->average();
+      }
       rt_.sync(rt_.record(Lane::compute));
       const int every = problem_.train.eval_every;
       const bool evaluates = every > 0 && ((epoch + 1) % every == 0 || epoch + 1 == epochs);
       const bool stops = !observer.epoch_done(report(epoch, evaluates));
       const int k = control_.checkpoint_every;
-      if (k > 0 && ((epoch + 1) % k == 0 || stops)) keep_checkpoint(epoch + 1, observer);
+      if (k > 0 && ((epoch + 1) % k == 0 || stops)) checkpoints_->keep(epoch + 1, observer);
       if (stops) break;
     }
-    finish_checkpoint();
+    checkpoints_->finish();
   }
 
  private:
-  void restore(const Checkpoint& from) {
-    const auto rows = model_->parameters().state();
-    const auto fits = [&](std::size_t i) {
-      return from.state[i].size() == static_cast<std::size_t>(rows[i].cols());
-    };
-    bool same = from.state.size() == rows.size();
-    for (std::size_t i = 0; same && i < rows.size(); ++i) same = fits(i);
-    if (!same) throw ConfigError("", "the checkpoint holds weights of another model");
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const auto values = std::make_shared<const std::vector<float>>(from.state[i]);
-      rt_.submit(Lane::compute, Load{FloatArray{values}, rows[i]});
+  /// Takes what the model works on now off the device, and the structure onto it.
+  void load(int structure) {
+    if (data_) {
+      rt_.sync(rt_.record(Lane::compute));  // else both would be there for a while
+      model_->detach();
+      data_.reset();
     }
+    data_.emplace(rt_, plan_.instantiate(rt_, structure), problem_.model.layers, facts_);
+    loaded_ = structure;
   }
-
-  /// The values leave on the copy lane and are kept on the host lane, while the next epoch runs.
-  void keep_checkpoint(int epochs, TrainObserver& observer) {
-    if (rt_.rank() != 0) return;
-    finish_checkpoint();
-    rt_.wait(Lane::copy, rt_.record(Lane::compute));
-    std::vector<std::shared_ptr<std::vector<float>>> saved;
-    std::int64_t bytes = 0;
-    for (const Tensor& row : model_->parameters().state()) {
-      saved.push_back(std::make_shared<std::vector<float>>());
-      rt_.submit(Lane::copy, Save{row, saved.back()});
-      bytes += row.bytes();
-    }
+  /// The same where another one is there, with the model on it.
+  void use(int structure, const Phase& loading) {
+    if (data_ && loaded_ == structure) return;
+    rt_.phase(loading);
+    load(structure);
     rt_.wait(Lane::compute, rt_.record(Lane::copy));
-    rt_.wait(Lane::host, rt_.record(Lane::copy));
-    checkpoint_ = rt_.host(Lane::host, [=, &observer] {
-      Checkpoint checkpoint{epochs, {}};
-      for (const auto& row : saved) checkpoint.state.push_back(std::move(*row));
-      observer.keep(checkpoint);
-      return HostWork{"checkpoint", 1, bytes, 1};
-    });
-  }
-  void finish_checkpoint() {
-    if (checkpoint_) rt_.join(*checkpoint_);
-    checkpoint_.reset();
+    model_->attach(strategy(), data_->features());
   }
 
-  void load_data() {
-    const PartData data = strategy_->data();
-    const auto [first_column, columns] = strategy_->columns(facts_.features);
-    features_ = Buffer(rt_, {data.vertices(), columns}, DType::f32, "features");
-    rt_.submit(Lane::copy, Load{data.features(first_column), features_.tensor()});
-
-    const std::int64_t own = strategy_->rows(problem_.model.layers);
-    labels_ = Buffer(rt_, {own, facts_.multilabel ? facts_.classes : 1}, DType::i32, "labels");
-    rt_.submit(Lane::copy, Load{data.labels(own), labels_.tensor()});
-
-    for (std::size_t s = 0; s < kSplits.size(); ++s) {
-      const IndexList targets = data.targets(kSplits[s], own);
-      targets_[s] = Buffer(rt_, {targets.size(), 1}, DType::i32, "indices/targets");
-      rt_.submit(Lane::copy, Load{targets.source(), targets_[s].tensor()});
-    }
-    metrics_ = Buffer(rt_, {1, kMetrics}, DType::f64, "metrics");
-    rt_.submit(Lane::copy, Fill{metrics_.tensor(), 0});
-    rt_.wait(Lane::compute, rt_.record(Lane::copy));
-    loss_scale_ = 1.0 / static_cast<double>(facts_.training_vertices);
+  /// What leaves after a step is not worth an aggregation of the whole input.
+  FirstLayer first_layer() const {
+    const FirstLayer asked = problem_.strategy.first_layer;
+    return asked == FirstLayer::exact && !schedule_.stays() ? FirstLayer::recompute : asked;
   }
 
-  void do_step(int epoch, int step) {
-    const Tensor own = model_->forward(features_.tensor(), Stage::forward, epoch,
-                                       static_cast<std::uint32_t>(step));
-    const Tensor logits = strategy_->whole_rows(own, classes());
+  void do_step(const TrainStep& next, int epoch, int step) {
+    use(next.structure, {Stage::load, epoch});
+    const auto all = static_cast<double>(facts_.training_vertices);
+    const double vertices = next.averaged_over ? static_cast<double>(*next.averaged_over) : all;
+    const Tensor own =
+        model_->forward(data_->features(), Stage::forward, epoch, static_cast<std::uint32_t>(step));
+    const Tensor logits = strategy().whole_rows(own, classes());
     const bool whole = logits.id == own.id;
     const Tensor gradient = whole ? model_->logits_gradient() : logits;
     rt_.submit(Lane::compute,
-               Loss{problem_.train.loss, logits, labels_.tensor(), targets_[0].tensor(), gradient,
-                    metrics_.tensor().cols_at(0, 1), loss_scale_});
+               Loss{problem_.train.loss, logits, data_->labels(), data_->targets(Split::train),
+                    gradient, metric(0, 1), 1 / vertices, vertices / all, !one_step()});
     if (!whole) {
-      const auto [first, count] = strategy_->columns(classes());
+      const auto [first, count] = strategy().columns(classes());
       rt_.submit(Lane::compute, Copy{gradient.cols_at(first, count), model_->logits_gradient()});
     }
-    model_->backward(features_.tensor(), epoch);
+    model_->backward(data_->features(), epoch);
     rt_.phase({Stage::synchronise, epoch});
-    strategy_->synchronise(model_->parameters().gradients());
+    strategy().synchronise(model_->parameters().gradients());
     rt_.phase({Stage::update, epoch});
     model_->parameters().update(rt_, problem_.train, step);
   }
 
   EpochReport report(int epoch, bool evaluates) {
     rt_.phase({Stage::evaluate, epoch});
-    if (evaluates) {
-      const Tensor logits = strategy_->whole_rows(
-          model_->forward(features_.tensor(), Stage::evaluate, epoch, std::nullopt), classes());
-      for (std::size_t s = 0; s < kSplits.size(); ++s)
-        rt_.submit(Lane::compute,
-                   Score{problem_.train.loss, logits, labels_.tensor(), targets_[s].tensor(),
-                         metric(1 + 3 * static_cast<std::int64_t>(s), 3)});
+    if (evaluates && local_ && !averages_after(epoch)) {
+      const LocalModels::ForNow average(*local_);
+      evaluate(epoch);
+    } else if (evaluates) {
+      evaluate(epoch);
     }
     const Tensor summed = metric(0, evaluates ? kMetrics : 1);
     rt_.wait(Lane::comm, rt_.record(Lane::compute));
-    rt_.submit(Lane::comm, AllReduce{summed, strategy_->covering_group()});
+    rt_.submit(Lane::comm, AllReduce{summed, covering_group()});
     rt_.wait(Lane::compute, rt_.record(Lane::comm));
 
     EpochReport result{epoch, rt_.scalar(Lane::comm, metric(0, 1)), std::nullopt};
     if (evaluates) result.scores = read_scores();
     return result;
+  }
+
+  void evaluate(int epoch) {
+    const bool several = schedule_.evaluation.size() != 1;
+    if (several) begin_sum({Stage::evaluate, epoch}, metric(1, kMetrics - 1));
+    for (const int structure : schedule_.evaluation) {
+      use(structure, {Stage::evaluate, epoch});
+      const Tensor logits = strategy().whole_rows(
+          model_->forward(data_->features(), Stage::evaluate, epoch, std::nullopt), classes());
+      for (std::size_t s = 0; s < kSplits.size(); ++s)
+        rt_.submit(Lane::compute,
+                   Score{problem_.train.loss, logits, data_->labels(), data_->targets(kSplits[s]),
+                         metric(1 + 3 * static_cast<std::int64_t>(s), 3), several});
+    }
   }
 
   /// Nothing without values; the reads themselves are the same in every mode.
@@ -166,6 +168,18 @@ class Trainer {
     return Accuracies{f1(0), f1(1), f1(2)};
   }
 
+  /// What steps will add to.
+  void begin_sum(const Phase& phase, const Tensor& sum) {
+    rt_.phase(phase);
+    rt_.submit(Lane::compute, Fill{sum, 0});
+  }
+
+  bool one_step() const { return schedule_.training.size() == 1; }
+  bool averages_after(int epoch) const { return local_ && local_->averaged_after(epoch); }
+  Strategy& strategy() const { return data_->strategy(); }
+  Group covering_group() const {
+    return data_ ? strategy().covering_group() : world_group(rt_.size());
+  }
   std::int64_t classes() const { return facts_.classes; }
 
   Tensor metric(std::int64_t first, std::int64_t count) const {
@@ -173,15 +187,17 @@ class Trainer {
   }
 
   Runtime& rt_;
+  const StrategyPlan& plan_;
   const Problem& problem_;
   const DataFacts facts_;
   const TrainControl& control_;
-  std::optional<Task> checkpoint_;  ///< being kept
-  std::unique_ptr<Strategy> strategy_;
-  Buffer features_, labels_, metrics_;
-  std::array<Buffer, 3> targets_;  ///< rows of each split
+  const Schedule schedule_;
+  std::optional<StepData> data_;  ///< what the model works on now,
+  int loaded_ = 0;                ///< and its number
+  Buffer metrics_;
   std::unique_ptr<Network> model_;
-  double loss_scale_ = 0;
+  std::optional<LocalModels> local_;  ///< of the rank's steps; else they train model_
+  std::optional<Checkpoints> checkpoints_;
 };
 
 }  // namespace

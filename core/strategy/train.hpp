@@ -25,8 +25,9 @@ struct EpochReport {
 /// A run between two epochs: all it takes to go on as if it had never stopped. Random draws are
 /// functions of the seed, the epoch and the vertex, so there is no other state.
 struct Checkpoint {
-  int epochs = 0;                         ///< done so far
-  std::vector<std::vector<float>> state;  ///< the rows of Parameters::state()
+  int epochs = 0;  ///< done so far
+  /// The rows of Parameters::state(); with local models those of each, by the part it learns from.
+  std::vector<std::vector<float>> state;
 };
 
 /// Told about every epoch, on every rank, after the epoch's time has ended.
@@ -46,8 +47,9 @@ struct TrainControl {
 
 /// Trains on this rank. Needs features, labels and a split.
 ///
-/// The loss is averaged over the training vertices of the whole graph; evaluation is an exact
-/// forward pass without dropout, outside the epoch's time. Errors    ConfigError (no features,
+/// The loss is averaged over the training vertices of the whole graph, each at its step; evaluation
+/// is a forward pass without dropout, outside the epoch's time, of the average of local models
+/// where there are such (StrategyPlan::schedule says on what). Errors    ConfigError (no features,
 /// labels, training vertices; loss and labels do not fit; a checkpoint of other sizes) and whatever
 /// the runtime throws
 void train(Runtime& rt, const StrategyPlan& plan, const Problem& problem, TrainObserver& observer,

@@ -255,6 +255,18 @@ TEST_P(Cpu, LossAndScoreEqualReference) {
             const auto [logits, labels, targets] = classified(w, kind, rows, classes, spread);
             return Score{kind, logits, labels, targets, w.poisoned(1, 3, 0, DType::f64)};
           });
+          expect_equals_reference([&](World& w) -> Op {
+            const auto [logits, labels, targets] = classified(w, kind, rows, classes, spread);
+            const Tensor loss = w.poisoned(1, 1, 0, DType::f64);
+            *w.data<double>(loss) = 3;
+            return Loss{kind, logits, labels, targets, logits, loss, 0.01, 0.5, true};
+          });
+          expect_equals_reference([&](World& w) -> Op {
+            const auto [logits, labels, targets] = classified(w, kind, rows, classes, spread);
+            const Tensor counts = w.poisoned(1, 3, 0, DType::f64);
+            std::fill_n(w.data<double>(counts), 3, 2.0);
+            return Score{kind, logits, labels, targets, counts, true};
+          });
         }
 }
 
@@ -304,17 +316,10 @@ TEST_P(Cpu, LoadFillAndCopyEqualReference) {
         return Copy{x, w.poisoned(300, 101, 101 + gap, type)};
       });
     }
-}
-
-TEST_P(Cpu, SumsEqualReference) {
-  for (const float beta : {1.0F, -0.5F})
-    for (const std::int64_t width : {1, 7, 64, 101})
-      expect_equals_reference(
-          [&](World& w) -> Op {
-            const Tensor x = w.floats(333, width, width + 3), y = w.floats(333, width, width);
-            return Copy{x, y, beta};
-          },
-          1e-6);
+  for (const bool accumulate : {false, true})
+    expect_equals_reference([&](World& w) -> Op {
+      return Copy{w.floats(300, 101, 105), w.floats(300, 101, 103), 0.3F, accumulate};
+    });
 }
 
 TEST_P(Cpu, SaveTakesAWindowOutAndLoadBringsItBack) {

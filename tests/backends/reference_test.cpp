@@ -119,6 +119,18 @@ TEST_F(Reference, SoftmaxLossIsScaledCrossEntropyOfTargets) {
   EXPECT_FLOAT_EQ(g[3], 1.5F);
 }
 
+TEST_F(Reference, LossIsWeighedAndAddedButNotItsGradient) {
+  const Tensor logits = world_.given(1, 2, {0, std::log(3.0F)});
+  const Tensor labels = world_.integers({0}), targets = world_.integers({0});
+  const Tensor grad = world_.poisoned(1, 2), loss = world_.poisoned(1, 1, 0, DType::f64);
+
+  run(Loss{LossKind::softmax, logits, labels, targets, grad, loss, 2, 0.5});
+  run(Loss{LossKind::softmax, logits, labels, targets, grad, loss, 2, 0.25, true});
+
+  EXPECT_NEAR(*world_.data<double>(loss), 0.75 * 2 * std::log(4.0), 1e-6);
+  EXPECT_FLOAT_EQ(world_.values(grad)[0], -1.5F);
+}
+
 // Logits [0 ln 3] have the sigmoids [1/2 3/4]; labels [1 0] lose ln 2 and ln 4, mean (3/2)·ln 2;
 // gradient [1/2 − 1, 3/4] / 2 classes.
 TEST_F(Reference, SigmoidLossIsMeanOverClasses) {
@@ -144,6 +156,8 @@ TEST_F(Reference, SoftmaxScoreCountsFirstLargestLogit) {
 
   const double* c = world_.data<double>(counts);
   EXPECT_EQ((std::vector<double>{c[0], c[1], c[2]}), (std::vector<double>{1, 1, 1}));
+  run(Score{LossKind::softmax, logits, labels, targets, counts, true});
+  EXPECT_EQ((std::vector<double>{c[0], c[1], c[2]}), (std::vector<double>{2, 2, 2}));
 }
 
 // Predictions [+ + - -], labels [+ - + -]: one true positive, one false positive, one false
@@ -219,14 +233,13 @@ TEST_F(Reference, FillAndCopyTouchNothingOutsideTheirWindow) {
   EXPECT_EQ(world_.values(to), (std::vector<float>{2, 9, 5, 9}));
 }
 
-TEST_F(Reference, CopyWithBetaAddsToWhatWasThere) {
-  const Tensor whole = world_.given(2, 3, {1, 2, 3, 4, 5, 6});
-  const Tensor to = world_.given(2, 2, {10, 20, 30, 40});
+TEST_F(Reference, CopyScalesAndAdds) {
+  const Tensor x = world_.given(1, 3, {1, 2, 4}), y = world_.given(1, 3, {10, 20, 30});
 
-  run(Copy{whole.cols_at(1, 2), to, 0.5F});
-
-  EXPECT_EQ(world_.values(to), (std::vector<float>{7, 13, 20, 26}));
-  EXPECT_EQ(world_.values(whole), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  run(Copy{x, y, 0.5F, true});
+  EXPECT_EQ(world_.values(y), (std::vector<float>{10.5F, 21, 32}));
+  run(Copy{x, y, 2});
+  EXPECT_EQ(world_.values(y), (std::vector<float>{2, 4, 8}));
 }
 
 }  // namespace

@@ -83,6 +83,19 @@ TEST_F(CheckpointFile, OfAnotherExperimentIsRefusedByTheKeyThatDiffers) {
     EXPECT_EQ(problem_with(bytes, experiment({setting})).substr(0, words.size()), words);
 }
 
+TEST_F(CheckpointFile, OfLocalModelsServesTheSamePartsAlone) {
+  const std::string parts = R"(strategy={"type": "model_averaging", "hops": 1})";
+  const Json kept = experiment({parts, "partition.parts=4", "cluster.ranks=2"});
+  write_checkpoint(folder_ / "c", {7, {{1, 2}}}, kept);
+  const std::string bytes = read(folder_ / "c");
+
+  EXPECT_EQ(problem_with(bytes, experiment({parts, "partition.parts=4", "cluster.ranks=4"})),
+            "accepted");
+  EXPECT_NE(problem_with(bytes, experiment({parts, "partition.parts=5"})).find("partition.parts"),
+            std::string::npos);
+  EXPECT_NE(problem_with(bytes, experiment()).find("strategy"), std::string::npos);
+}
+
 TEST_F(CheckpointFile, CutOrDamagedAnywhereIsNoticed) {
   write_checkpoint(file_, checkpoint_, experiment());
   const std::string bytes = read(file_);

@@ -96,10 +96,39 @@ TEST(Sweep, EveryCombinationIsChecked) {
   EXPECT_EQ(refusal_of(R"(sweep={"seed": 3})"), "sweep.seed: found 3, expected a list of values");
 }
 
+TEST(ModelAveraging, IsReadWithItsParts) {
+  const Experiment e = load({R"(strategy={"type": "model_averaging", "interval": 5, "hops": 2, )"
+                             R"("degrees": "original", "evaluate_on": "graph"})",
+                             "partition.parts=5", "cluster.ranks=2"})
+                           .front();
+
+  EXPECT_EQ(e.strategy.type, StrategyType::model_averaging);
+  EXPECT_EQ(e.strategy.averaging, Averaging::model);
+  EXPECT_EQ(e.strategy.interval, 5);
+  EXPECT_EQ(e.strategy.hops, 2);
+  EXPECT_EQ(e.strategy.degrees, Degrees::original);
+  EXPECT_EQ(e.strategy.evaluate_on, EvaluateOn::graph);
+  EXPECT_EQ(parts_for(e.strategy, e.ranks()), 5);
+  EXPECT_EQ(ranks_for(e.strategy, 5), 2);
+}
+
+TEST(ModelAveraging, KeysThatItAloneHasAreRefusedElsewhere) {
+  EXPECT_EQ(refusal_of("partition.parts=4").substr(0, 50),
+            "partition.parts: is for strategy.type model_averag");
+  EXPECT_EQ(refusal_of("strategy.interval=4"),
+            "strategy.interval: only goes with \"type\": model_averaging");
+  EXPECT_EQ(refusal_of(R"(strategy={"type": "model_averaging", "overlap": true})"),
+            "strategy.overlap: only goes with \"type\": full_graph, spmm_1d, spmm_15d, spmm_2d");
+  EXPECT_EQ(refusal_of(R"(strategy={"type": "model_averaging", "averaging": "gradient", )"
+                       R"("interval": 2})")
+                .substr(0, 60),
+            "strategy.interval: gradients are averaged in every step: lea");
+}
+
 TEST(Refusal, NamesPathFoundAllowedAndNearest) {
   EXPECT_EQ(refusal_of("strategy.type=spmm1d"),
-            "strategy.type: found \"spmm1d\", allowed: full_graph, spmm_1d, spmm_15d, spmm_2d. Did "
-            "you mean \"spmm_1d\"?");
+            "strategy.type: found \"spmm1d\", allowed: full_graph, spmm_1d, spmm_15d, spmm_2d, "
+            "model_averaging. Did you mean \"spmm_1d\"?");
   EXPECT_EQ(refusal_of("model.hiden=3"),
             "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, hidden, "
             "dropout, bias, layer_norm, normalisation");
@@ -120,7 +149,7 @@ TEST(Refusal, KnowsWhatLaterVersionsHave) {
       "backend: \"nccl\" is not in this version of Orrery, allowed: threads, mpi, sim, model");
   EXPECT_EQ(refusal_of("strategy.type=mini_batch"),
             "strategy.type: \"mini_batch\" is not in this version of Orrery, allowed: full_graph, "
-            "spmm_1d, spmm_15d, spmm_2d");
+            "spmm_1d, spmm_15d, spmm_2d, model_averaging");
 }
 
 TEST(Refusal, OfCombinations) {

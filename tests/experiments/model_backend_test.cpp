@@ -255,5 +255,18 @@ TEST(CollectiveTimes, AreThoseOfAlphaAndBetaBetweenServers) {
   EXPECT_DOUBLE_EQ(times.seconds(AllReduce{x, both}, both, 0), 2 * alpha + beta * 40000);
 }
 
+TEST(ModelBackend, OfAveragedModelsCountsTheirAllReduces) {
+  const Case c(
+      {kDgx1, R"(strategy={"type": "model_averaging", "interval": 3})", "train.epochs=10"});
+  const double parameters = 8 * 8 + 8 + 8 * 4 + 4;
+
+  const ModelOutcome outcome = c.evaluate();
+
+  EXPECT_EQ(equation(outcome, "model averaging, all-reduces of the run")["all_reduces"], 3);
+  EXPECT_DOUBLE_EQ(equation(outcome, "model averaging, volume")["bytes"],
+                   3 * 2 * 0.75 * 4 * parameters / 10);
+  EXPECT_TRUE(equation(outcome, "gradients, ring all-reduce").contains("does_not_apply_because"));
+}
+
 }  // namespace
 }  // namespace orrery

@@ -58,13 +58,36 @@ bool counts_agree(MpiWorld& world, const Outcome& outcome, const std::string& na
       planned += times * (totals.sum().internal + totals.sum().external);
     };
     add(rank.summary.setup, 1);
-    add(rank.summary.epoch, static_cast<double>(outcome.epochs.size()));
+    add(rank.summary.epoch, static_cast<double>(outcome.epochs.size()) / rank.summary.epochs);
     add(rank.summary.evaluation, static_cast<double>(outcome.epochs.size()));
     for (const auto bytes : rank.received_from) counted += static_cast<double>(bytes);
   }
   const bool same = std::abs(planned - counted) < 0.5;
   if (!same) fmt::print(stderr, "{}: {} bytes planned, {} came in\n", name, planned, counted);
   return same;
+}
+
+/// Trains on the ranks of this job and holds losses and counted bytes against what is expected.
+bool agrees(MpiWorld& world, Communicator& communicator, const std::string& name,
+            const Problem& problem, const std::vector<double>& want) {
+  ExecuteOptions options;
+  options.placement = world.placement();
+  const Outcome outcome =
+      execute_on_mpi(world, communicator, problem, *plan_strategy(problem), options, {});
+  const bool same = agree(name, losses(outcome), want);
+  return counts_agree(world, outcome, name) && same;
+}
+
+/// Local models of six parts, averaged after every epoch (else some evaluations would move more
+/// than others): the same on one rank of one process.
+bool local_models_agree(MpiWorld& world, Communicator& communicator, const Setting& setting,
+                        const std::shared_ptr<const Dataset>& data) {
+  StrategyConfig strategy = testing::local_model_strategies().back().config;
+  strategy.interval = strategy.workers = 1;
+  const auto want = losses(testing::execute(problem_of(setting, data, 1, strategy)));
+  strategy.workers = world.size();
+  return agrees(world, communicator, "local models",
+                problem_of(setting, data, world.size(), strategy), want);
 }
 
 bool possible(const StrategyConfig& strategy, int ranks) {
@@ -85,12 +108,9 @@ bool all_agree(MpiWorld& world, Communicator& communicator) {
     for (const auto& [name, strategy] : testing::all_strategies()) {
       if (!possible(strategy, world.size())) continue;
       const Problem problem = problem_of(setting, data, world.size(), strategy);
-      ExecuteOptions options;
-      options.placement = world.placement();
-      const Outcome outcome =
-          execute_on_mpi(world, communicator, problem, *plan_strategy(problem), options, {});
-      good = agree(name, losses(outcome), want) && counts_agree(world, outcome, name) && good;
+      good = agrees(world, communicator, name, problem, want) && good;
     }
+    good = local_models_agree(world, communicator, setting, data) && good;
   }
   return good;
 }

@@ -67,6 +67,18 @@ class Simulate : public ::testing::Test {
   }
 };
 
+/// One all-reduce of the model in as many epochs, and no other communication in them.
+TEST_F(Simulate, OfAveragedModelsMovesThemOnceAnInterval) {
+  const Simulated run = simulated(experiment_with(
+      {R"(strategy={"type": "model_averaging", "interval": 4})", "train.epochs=20"}));
+  const double parameters = 24 * 16 + 16 + 16 * 16 + 16;
+
+  EXPECT_EQ(run.made.outcome.epochs.size(), 5U);
+  EXPECT_NEAR(run.measured.internal_bytes, 4 * 2 * 0.75 * 4 * parameters / 4, 1e-3);
+  EXPECT_EQ(run.measured.breakdown.internal, 0);
+  EXPECT_GT(run.measured.synchronise_seconds, 0);
+}
+
 TEST_F(Simulate, EveryStrategyRepeatsToTheLastDigit) {
   for (const char* strategy :
        {R"({"type": "full_graph"})", R"({"type": "spmm_1d"})",

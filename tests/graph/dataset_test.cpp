@@ -170,6 +170,20 @@ TEST_F(DatasetTest, PublishedSplitYieldsToADrawnOneWhenAsked) {
   EXPECT_THAT(load_dataset(options).notes, Contains(HasSubstr("split: 70/15/15 %")));
 }
 
+TEST_F(DatasetTest, WhatAPublishedSplitLeavesOutTrainsWhenAsked) {
+  write_set("set");
+  for (const auto& [part, line] : {std::pair{"train", "0\n"}, {"valid", "1\n"}, {"test", ""}})
+    write(std::string("set/") + part + ".csv", line);
+  DatasetOptions options = options_for(file("set").string());
+  options.train_on_rest = true;
+
+  const Dataset dataset = load_dataset(options);
+
+  EXPECT_EQ(dataset.split[1], Split::validation);
+  EXPECT_EQ(dataset.split[2], Split::none) << "it has no label";
+  EXPECT_EQ(dataset.split[3], Split::train);
+}
+
 TEST_F(DatasetTest, ReorderAppliesToTheWholeSet) {
   write_set("set");
   DatasetOptions options = options_for(file("set").string());

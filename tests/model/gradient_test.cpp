@@ -35,9 +35,9 @@ class Bench {
     rt.submit(Lane::compute, Load{strategy_->data().features(0), features_.tensor()});
     rt.submit(Lane::compute, Load{strategy_->data().labels(n), labels_.tensor()});
     rt.submit(Lane::compute, Load{IndexArray{half}, targets_.tensor()});
-    model_ =
-        make_network(rt, *strategy_, problem.model, problem.train, problem.strategy.first_layer,
-                     data.features->width(), data.labels.classes);
+    model_ = make_network(rt, problem.model, problem.train, problem.strategy.first_layer,
+                          data.features->width(), data.labels.classes);
+    model_->attach(*strategy_, features_.tensor());
   }
 
   /// Biases of exactly zero would put rows without any kept input on the kink of the ReLU.

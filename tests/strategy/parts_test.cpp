@@ -50,7 +50,8 @@ TEST_P(PartsOnDisk, GiveTheSameLosses) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, PartsOnDisk, ::testing::ValuesIn(testing::all_strategies()),
+INSTANTIATE_TEST_SUITE_P(All, PartsOnDisk,
+                         ::testing::ValuesIn(testing::strategies_of_stored_parts()),
                          [](const auto& param) { return param.param.name; });
 
 class PartsFolderTest : public PartsOnDisk {};

@@ -118,7 +118,9 @@ TEST_P(Recorded, TooSmallADeviceIsRefusedAtEveryAllocation) {
 
 std::vector<Setting> settings() {
   std::vector<Setting> list;
-  for (const auto& strategy : testing::all_strategies()) {
+  auto strategies = testing::all_strategies();
+  for (const auto& local : testing::local_model_strategies()) strategies.push_back(local);
+  for (const auto& strategy : strategies) {
     list.push_back({strategy, ModelType::gcn, true});
     list.push_back({strategy, ModelType::sage, false});
   }

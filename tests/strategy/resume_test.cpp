@@ -33,8 +33,12 @@ TEST_P(Resumed, GoesOnWithTheSameBits) {
   EXPECT_EQ(losses(resumed), std::vector<double>(whole.begin() + 5, whole.end()));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Resumed, ::testing::ValuesIn(testing::all_strategies()),
-                         [](const auto& param) { return param.param.name; });
+const auto kNameOf = [](const ::testing::TestParamInfo<testing::NamedStrategy>& param) {
+  return param.param.name;
+};
+INSTANTIATE_TEST_SUITE_P(All, Resumed, ::testing::ValuesIn(testing::all_strategies()), kNameOf);
+INSTANTIATE_TEST_SUITE_P(Local, Resumed, ::testing::ValuesIn(testing::local_model_strategies()),
+                         kNameOf);
 
 /// The weights do not know how many ranks there were.
 TEST(Checkpoints, ServeAnotherStrategyOnAnotherNumberOfRanks) {

@@ -65,7 +65,10 @@ std::int64_t entries(const std::vector<Block>& tiles) {
 
 std::vector<NamedStrategy> strategies_without_structure() {
   auto all = testing::all_strategies();
-  std::erase_if(all, [](const auto& s) { return s.config.type == StrategyType::full_graph; });
+  std::erase_if(all, [](const auto& s) {
+    return s.config.type == StrategyType::full_graph ||
+           s.config.type == StrategyType::model_averaging;
+  });
   return all;
 }
 std::vector<NamedStrategy> strategies_that_share() {

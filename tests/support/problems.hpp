@@ -50,7 +50,8 @@ struct NamedStrategy {
   StrategyConfig config;
 };
 
-/// Every strategy in each of its variants.
+/// Every strategy in each of its variants that trains what one rank would. (Parts average gradients
+/// of the whole graph where they hold all that their vertices depend on.)
 inline std::vector<NamedStrategy> all_strategies() {
   StrategyConfig full, row, column, copies, grid;
   row.type = column.type = StrategyType::spmm_1d;
@@ -60,12 +61,38 @@ inline std::vector<NamedStrategy> all_strategies() {
   two_copies.replication = 2;
   grid.type = StrategyType::spmm_2d;
   grid.first_layer = FirstLayer::recompute;
+  StrategyConfig parts;
+  parts.type = StrategyType::model_averaging;
+  parts.averaging = Averaging::gradient;
+  parts.hops = 40;
+  parts.degrees = Degrees::original;
   return {{"FullGraph", full},
           {"Spmm1dRow", row},
           {"Spmm1dColumn", column},
           {"Spmm15dOneCopy", copies},
           {"Spmm15dTwoCopies", two_copies},
-          {"Spmm2d", grid}};
+          {"Spmm2d", grid},
+          {"GradientsOfParts", parts}};
+}
+
+/// Local models, whose losses are their own: a part a rank, and several parts a rank (`workers` of
+/// 4).
+inline std::vector<NamedStrategy> local_model_strategies() {
+  StrategyConfig one;
+  one.type = StrategyType::model_averaging;
+  one.interval = 2;
+  StrategyConfig several = one;
+  several.parts = 6;
+  several.workers = 4;
+  several.hops = 2;
+  return {{"ModelsOfParts", one}, {"ModelsOfSeveralParts", several}};
+}
+
+/// Those that can train from folders of parts.
+inline std::vector<NamedStrategy> strategies_of_stored_parts() {
+  auto all = all_strategies();
+  std::erase_if(all, [](const auto& s) { return s.config.type == StrategyType::model_averaging; });
+  return all;
 }
 
 inline Problem make_problem(std::shared_ptr<const Dataset> data, int ranks,

@@ -1,0 +1,93 @@
+#include "core/strategy/local_parts.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/partition/neighbourhood.hpp"
+#include "core/strategy/once_per_rank.hpp"
+
+namespace orrery {
+
+std::int64_t LocalPart::at_distance(int d) const {
+  return within[std::min(static_cast<std::size_t>(d), within.size() - 1)];
+}
+
+namespace {
+
+class LocalPartsInMemory final : public LocalParts {
+ public:
+  LocalPartsInMemory(std::shared_ptr<const Dataset> data, const ModelConfig& model,
+                     const Partition& partition, int hops, Degrees degrees)
+      : data_(std::move(data)),
+        model_(model),
+        hops_(hops),
+        members_(partition.members()),
+        weighting_(weighting_of(model, data_->symmetric)),
+        parts_(partition.parts),
+        whole_(1) {
+    if (degrees == Degrees::original) lengths_ = row_lengths(*data_->graph, weighting_);
+    if (!data_->symmetric) reverse_ = transpose(*data_->graph);
+  }
+
+  int parts() const override { return static_cast<int>(members_.size()); }
+
+  std::int64_t training_vertices(int part) const override {
+    const auto& own = members_[static_cast<std::size_t>(part)];
+    return std::count_if(own.begin(), own.end(), [&](Vertex v) {
+      return data_->split[static_cast<std::size_t>(v)] == Split::train;
+    });
+  }
+
+  std::shared_ptr<const LocalPart> part(int number) const override {
+    if (number >= parts()) return make({}, 0);
+    return parts_.get(number,
+                      [&] { return make(members_[static_cast<std::size_t>(number)], hops_); });
+  }
+
+  std::shared_ptr<const LocalPart> whole() const override {
+    return whole_.get(0, [&] {
+      std::vector<Vertex> all(static_cast<std::size_t>(data_->vertices()));
+      std::iota(all.begin(), all.end(), 0);
+      return make(all, 0);
+    });
+  }
+
+ private:
+  using Shared = std::shared_ptr<const LocalPart>;
+
+  Shared make(const std::vector<Vertex>& own, int hops) const {
+    const Csr& graph = *data_->graph;
+    Neighbourhood held = neighbourhood(graph, data_->symmetric ? graph : reverse_, own, hops);
+    const auto vertices = std::make_shared<const std::vector<Vertex>>(std::move(held.vertices));
+    std::vector<std::int64_t> lengths;
+    if (lengths_.empty())
+      lengths = row_lengths(held.graph, weighting_);
+    else
+      for (const Vertex v : *vertices) lengths.push_back(lengths_[static_cast<std::size_t>(v)]);
+    return std::make_shared<const LocalPart>(
+        LocalPart{vertices, std::move(held.within),
+                  normalised_adjacency(held.graph, data_->symmetric, model_, lengths),
+                  PartData(data_, vertices)});
+  }
+
+  std::shared_ptr<const Dataset> data_;
+  ModelConfig model_;
+  int hops_;
+  std::vector<std::vector<Vertex>> members_;
+  Weighting weighting_;
+  std::vector<std::int64_t> lengths_;  ///< of the rows of the whole A; empty with the part's own
+  Csr reverse_;                        ///< of a directed graph
+  OncePerRank<Shared> parts_, whole_;
+};
+
+}  // namespace
+
+std::shared_ptr<const LocalParts> local_parts_in_memory(std::shared_ptr<const Dataset> data,
+                                                        const ModelConfig& model,
+                                                        const Partition& partition, int hops,
+                                                        Degrees degrees) {
+  return std::make_shared<const LocalPartsInMemory>(std::move(data), model, partition, hops,
+                                                    degrees);
+}
+
+}  // namespace orrery

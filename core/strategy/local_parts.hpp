@@ -1,0 +1,45 @@
+// Parts that are trained on alone: their vertices with the neighbourhoods they hold, wherever these
+// come from.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/model/adjacency.hpp"
+#include "core/partition/partition.hpp"
+#include "core/strategy/config.hpp"
+#include "core/strategy/part_data.hpp"
+
+namespace orrery {
+
+/// The structure of one part, in local numbers: own vertices first, then replicas by distance.
+struct LocalPart {
+  std::shared_ptr<const std::vector<Vertex>> vertices;  ///< global number of each
+  std::vector<std::int64_t> within;                     ///< vertices at distance <= d, d from 0 on
+  Adjacency a;                                          ///< of all of them
+  PartData data;
+
+  /// The vertices at a distance of at most d.
+  std::int64_t at_distance(int d) const;
+};
+
+/// All calls may come from several threads at once.
+class LocalParts {
+ public:
+  virtual ~LocalParts() = default;
+  virtual int parts() const = 0;
+  /// Own vertices of a part that are trained on.
+  virtual std::int64_t training_vertices(int part) const = 0;
+  /// A part; one whose number is past the last is empty.
+  virtual std::shared_ptr<const LocalPart> part(int number) const = 0;
+  /// The whole graph as one part.
+  virtual std::shared_ptr<const LocalPart> whole() const = 0;
+};
+
+/// From a graph in memory: each part is made when it is first asked for, and kept.
+std::shared_ptr<const LocalParts> local_parts_in_memory(std::shared_ptr<const Dataset> data,
+                                                        const ModelConfig& model,
+                                                        const Partition& partition, int hops,
+                                                        Degrees degrees);
+
+}  // namespace orrery

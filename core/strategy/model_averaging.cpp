@@ -1,0 +1,123 @@
+// Training from parts: each part has a model of its own, which a rank trains without the others;
+// every so many epochs the models of all parts are averaged in proportion to their training
+// vertices. Or, for comparison, gradients are in every step.
+//
+// Part i is rank i mod W's. A part holds its own vertices and replicas of those around them
+// (LocalParts); replicas are computed as far as own vertices need them, and are never targets. A
+// part that is the only one of its rank stays on the device; else each is loaded before its step
+// and unloaded after it, so that a rank holds one part at a time, and the models. A part without
+// training vertices has no step and no model. What is learned does not depend on the number of
+// ranks.
+//
+// Averaging gradients, step r of all ranks is on the parts rW .. rW + W − 1, and its loss is the
+// mean over their training vertices. A rank that has no part left works on an empty one: its
+// gradient is zero, and it makes the same update as the others.
+//
+// Received per averaging: an all-reduce of the parameters; nothing else.
+//
+// Source    CATGNN 3.3, 4.2, 5.5
+// Departs   a part's vertices are trained on at once instead of in mini-batches of 512; with
+//           several parts a rank and an interval above one, parts take turns in every epoch
+//           instead of after the interval (the models are the same)
+#include <algorithm>
+#include <numeric>
+
+#include "core/base/error.hpp"
+#include "core/strategy/local_parts.hpp"
+#include "core/strategy/one_part.hpp"
+#include "core/strategy/strategy.hpp"
+
+namespace orrery {
+namespace {
+
+constexpr int kWholeGraph = -1;  // as a structure; the others are numbers of parts
+
+class ModelAveragingPlan final : public StrategyPlan {
+ public:
+  ModelAveragingPlan(const Problem& problem, std::shared_ptr<const LocalParts> parts)
+      : config_(problem.strategy),
+        layers_(problem.model.layers),
+        workers_(problem.ranks()),
+        parts_(std::move(parts)) {
+    for (int part = 0; part < parts_->parts(); ++part)
+      training_.push_back(parts_->training_vertices(part));
+  }
+
+  Schedule schedule(int rank) const override {
+    Schedule schedule;
+    schedule.training =
+        config_.averaging == Averaging::model ? own_steps(rank) : steps_together(rank);
+    schedule.evaluation = evaluation(rank);
+    if (config_.averaging == Averaging::model)
+      schedule.local = LocalTraining{config_.interval, shares(schedule.training)};
+    return schedule;
+  }
+
+  std::unique_ptr<Strategy> instantiate(Runtime& rt, int structure) const override {
+    auto part = structure == kWholeGraph ? parts_->whole() : parts_->part(structure);
+    return make_one_part(rt, std::move(part), layers_, config_);
+  }
+
+ private:
+  int parts() const { return parts_->parts(); }
+  std::int64_t training(int part) const { return training_[static_cast<std::size_t>(part)]; }
+
+  std::vector<TrainStep> own_steps(int rank) const {
+    std::vector<TrainStep> steps;
+    for (int part = rank; part < parts(); part += workers_)
+      if (training(part) > 0) steps.push_back({part, training(part)});
+    return steps;
+  }
+
+  /// As many for every rank.
+  std::vector<TrainStep> steps_together(int rank) const {
+    std::vector<TrainStep> steps;
+    for (int first = 0; first < parts(); first += workers_) {
+      std::int64_t vertices = 0;
+      for (int part = first; part < std::min(parts(), first + workers_); ++part)
+        vertices += training(part);
+      if (vertices > 0) steps.push_back({first + rank, vertices});
+    }
+    return steps;
+  }
+
+  /// From the last part to the first: the one that is loaded, and the one to go on with.
+  std::vector<int> evaluation(int rank) const {
+    if (config_.evaluate_on == EvaluateOn::graph)
+      return rank == 0 ? std::vector{kWholeGraph} : std::vector<int>{};
+    std::vector<int> own;
+    for (int part = rank; part < parts(); part += workers_) own.insert(own.begin(), part);
+    return own;
+  }
+
+  std::vector<double> shares(const std::vector<TrainStep>& steps) const {
+    const auto all = std::accumulate(training_.begin(), training_.end(), std::int64_t{0});
+    std::vector<double> shares;
+    for (const TrainStep& step : steps)
+      shares.push_back(static_cast<double>(training(step.structure)) / static_cast<double>(all));
+    return shares;
+  }
+
+  StrategyConfig config_;
+  int layers_, workers_;
+  std::shared_ptr<const LocalParts> parts_;
+  std::vector<std::int64_t> training_;  ///< vertices of each part
+};
+
+}  // namespace
+
+std::unique_ptr<StrategyPlan> plan_model_averaging(const Problem& problem) {
+  if (problem.statistics)
+    throw NeedsStructure(
+        "model_averaging: which vertices a part replicates stands in the edges, and "
+        "dataset.statistics has none; spmm_1d, spmm_15d and spmm_2d need no more than that");
+  if (problem.stored)
+    throw ConfigError("dataset.parts",
+                      "model_averaging cuts its parts in memory; give it dataset.path and "
+                      "partition.method instead");
+  return std::make_unique<ModelAveragingPlan>(
+      problem, local_parts_in_memory(problem.data, problem.model, problem.partition,
+                                     problem.strategy.hops, problem.strategy.degrees));
+}
+
+}  // namespace orrery

@@ -1,0 +1,25 @@
+#include "core/strategy/step_data.hpp"
+
+namespace orrery {
+
+StepData::StepData(Runtime& rt, std::unique_ptr<Strategy> strategy, int layers,
+                   const DataFacts& facts)
+    : strategy_(std::move(strategy)) {
+  const PartData data = strategy_->data();
+  const auto [first_column, columns] = strategy_->columns(facts.features);
+  features_ = Buffer(rt, {data.vertices(), columns}, DType::f32, "features");
+  rt.submit(Lane::copy, Load{data.features(first_column), features_.tensor()});
+
+  const std::int64_t own = strategy_->rows(layers);
+  labels_ = Buffer(rt, {own, facts.multilabel ? facts.classes : 1}, DType::i32, "labels");
+  rt.submit(Lane::copy, Load{data.labels(own), labels_.tensor()});
+
+  for (const Split split : {Split::train, Split::validation, Split::test}) {
+    const IndexList targets = data.targets(split, own);
+    Buffer& rows = targets_[static_cast<std::size_t>(split)];
+    rows = Buffer(rt, {targets.size(), 1}, DType::i32, "indices/targets");
+    rt.submit(Lane::copy, Load{targets.source(), rows.tensor()});
+  }
+}
+
+}  // namespace orrery

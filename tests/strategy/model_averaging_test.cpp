@@ -1,0 +1,370 @@
+// Local models on parts: what they learn, when they are averaged, what they hold and move.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/base/error.hpp"
+#include "core/cost/catgnn.hpp"
+#include "core/runtime/summary.hpp"
+#include "core/strategy/record.hpp"
+#include "tests/support/problems.hpp"
+
+namespace orrery {
+namespace {
+
+using testing::execute;
+using testing::losses;
+using testing::make_problem;
+using testing::random_dataset;
+
+using Rows = std::vector<std::vector<float>>;
+
+StrategyConfig on_parts(Averaging averaging, int parts = 0, int workers = 0) {
+  StrategyConfig config;
+  config.type = StrategyType::model_averaging;
+  config.averaging = averaging;
+  config.parts = parts;
+  config.workers = workers;
+  return config;
+}
+
+Problem small(const StrategyConfig& config, int ranks, bool symmetric = true) {
+  Problem p = make_problem(random_dataset(90, 300, 12, 4, symmetric), ranks, config);
+  p.train.epochs = 6;
+  p.model.dropout = 0.3;
+  return p;
+}
+
+void expect_near(const std::vector<double>& got, const std::vector<double>& want, double relative) {
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t i = 0; i < got.size(); ++i)
+    ASSERT_NEAR(got[i], want[i], relative * std::abs(want[i])) << "epoch " << i;
+}
+
+/// The weights (and moments) that a run keeps after `epochs` epochs.
+Rows state_after(const Problem& problem, int epochs) {
+  Rows state;
+  ExecuteOptions options;
+  options.kernels = "reference";
+  options.control.checkpoint_every = epochs;
+  options.keep = [&](const Checkpoint& checkpoint) {
+    if (checkpoint.epochs == epochs) state = checkpoint.state;
+  };
+  execute_on_threads(problem, *plan_strategy(problem), options, {});
+  return state;
+}
+
+std::vector<std::int64_t> training_of_parts(const Problem& p) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(p.partition.parts), 0);
+  for (std::size_t v = 0; v < p.partition.owner.size(); ++v)
+    if (p.data->split[v] == Split::train) ++counts[static_cast<std::size_t>(p.partition.owner[v])];
+  return counts;
+}
+
+TEST(ModelAveraging, OfOnePartOnOneWorkerIsFullGraphTrainingToTheBit) {
+  for (const bool symmetric : {true, false})
+    for (const ModelType type : {ModelType::gcn, ModelType::sage})
+      for (const int interval : {1, 2, 5, 50}) {
+        Problem part = small(on_parts(Averaging::model), 1, symmetric);
+        part.strategy.interval = interval;
+        Problem whole = make_problem(part.data, 1, StrategyType::full_graph);
+        whole.train = part.train;
+        whole.model = part.model;
+        whole.model.type = part.model.type = type;
+
+        const Outcome a = execute(part), b = execute(whole);
+
+        EXPECT_EQ(losses(a), losses(b));
+        for (std::size_t e = 0; e < a.epochs.size(); ++e)
+          EXPECT_EQ(a.epochs[e].scores->test, b.epochs[e].scores->test);
+      }
+}
+
+/// With w' = w − η·g_r on every rank, Σ_r (n_r/N)·w' = w − η·Σ_r (n_r/N)·g_r, the step with the
+/// mean gradient.
+TEST(ModelAveraging, EveryEpochWithSgdIsGradientAveraging) {
+  Problem models = small(on_parts(Averaging::model), 3);
+  models.train.optimizer = OptimizerType::sgd;
+  models.train.learning_rate = 0.5;
+  Problem gradients = models;
+  gradients.strategy.averaging = Averaging::gradient;
+
+  expect_near(losses(execute(models)), losses(execute(gradients)), 1e-4);
+}
+
+TEST(ModelAveraging, WeighsModelsByTrainingVertices) {
+  Problem averaged = small(on_parts(Averaging::model), 3);
+  averaged.train.epochs = 2;
+  Problem alone = averaged;
+  alone.strategy.interval = 3;  // never in two epochs
+  const auto training = training_of_parts(averaged);
+  const double all = std::accumulate(training.begin(), training.end(), 0.0);
+
+  const Rows local = state_after(alone, 1), together = state_after(averaged, 1);
+
+  const std::size_t rows = local.size() / 3;  // weights and Adam's two moments of each rank
+  ASSERT_EQ(rows, 3U);
+  for (std::size_t i = 0; i < local[0].size(); ++i) {
+    double want = 0;
+    for (std::size_t r = 0; r < 3; ++r)
+      want += static_cast<double>(training[r]) / all * local[r * rows][i];
+    for (std::size_t r = 0; r < 3; ++r) EXPECT_NEAR(together[r * rows][i], want, 1e-6);
+  }
+  for (std::size_t r = 0; r < 3; ++r) {
+    EXPECT_EQ(together[r * rows + 1], local[r * rows + 1]) << "moments stay local";
+    EXPECT_EQ(together[r * rows + 2], local[r * rows + 2]);
+  }
+  EXPECT_NE(local[0], local[rows]);
+}
+
+TEST(ModelAveraging, EvaluatesTheAverageBetweenAveragings) {
+  Problem rare = small(on_parts(Averaging::model), 3);
+  rare.strategy.interval = 4;
+  rare.train.epochs = 3;
+  Problem often = rare;
+  often.strategy.interval = 3;  // the third epoch ends with the average itself
+
+  const Outcome a = execute(rare), b = execute(often);
+
+  EXPECT_EQ(losses(a), losses(b));
+  EXPECT_EQ(a.epochs.back().scores->train, b.epochs.back().scores->train);
+}
+
+/// What own vertices depend on stands in the part: exact for L hops where rows are whole, and
+/// with original degrees; the rim of L hops alone misses degrees that a symmetric A needs.
+TEST(GradientsOfParts, AreThoseOfTheGraphWherePartsHoldAllDependencies) {
+  struct Case {
+    ModelType model;
+    int hops;
+    Degrees degrees;
+    bool exact;
+  };
+  for (const Case& c : {Case{ModelType::gcn, 2, Degrees::original, true},
+                        {ModelType::gcn, 2, Degrees::part, false},
+                        {ModelType::gcn, 3, Degrees::part, true},
+                        {ModelType::gcn, 1, Degrees::original, false},
+                        {ModelType::sage, 2, Degrees::part, true},
+                        {ModelType::sage, 1, Degrees::part, false}}) {
+    Problem parts = small(on_parts(Averaging::gradient), 4);
+    parts.strategy.hops = c.hops;
+    parts.strategy.degrees = c.degrees;
+    parts.model.type = c.model;
+    Problem whole = make_problem(parts.data, 1, StrategyType::full_graph);
+    whole.train = parts.train;
+    whole.model = parts.model;
+
+    const auto a = losses(execute(parts)), b = losses(execute(whole));
+
+    if (c.exact)
+      expect_near(a, b, 1e-4);
+    else
+      EXPECT_GT(std::abs(a.back() - b.back()), 2e-4 * b.back());
+  }
+}
+
+/// Five parts on two workers are three steps of both; the last is on one part.
+TEST(GradientsOfParts, OfMorePartsThanWorkersAreMiniBatches) {
+  Problem two = small(on_parts(Averaging::gradient, 5, 2), 2);
+  two.strategy.hops = 2;
+  two.strategy.degrees = Degrees::original;
+  two.model.dropout = 0;
+  Problem one = two;  // {0, 1}, {2, 3}, {4} one after the other
+  one.strategy.parts = one.partition.parts = 3;
+  one.strategy.workers = 1;
+  for (auto& owner : one.partition.owner) owner /= 2;
+
+  const Outcome a = execute(two), b = execute(one);
+
+  expect_near(losses(a), losses(b), 1e-4);
+  for (const Outcome* outcome : {&a, &b})
+    for (const RankOutcome& rank : outcome->ranks)
+      EXPECT_EQ(rank.summary.epoch.by_kind.at("all_reduce").count, 3);
+}
+
+/// Operations of the given kind in the epochs of a program.
+template <class Kind>
+std::vector<Kind> in_epochs(const Program& program) {
+  std::vector<Kind> found;
+  Phase phase;
+  for (const Step& step : program.steps) {
+    if (const auto* mark = std::get_if<PhaseStep>(&step)) phase = mark->phase;
+    const auto* submit = std::get_if<SubmitStep>(&step);
+    if (submit == nullptr || !phase.in_epoch()) continue;
+    if (const auto* op = std::get_if<Kind>(&submit->op)) found.push_back(*op);
+  }
+  return found;
+}
+
+TEST(ModelAveraging, MovesTheModelEveryIntervalAndNothingElse) {
+  for (const int interval : {1, 3, 4, 20}) {
+    Problem p = small(on_parts(Averaging::model), 4);
+    p.strategy.interval = interval;
+    p.train.epochs = 10;
+    const double parameters = 12 * 16 + 16 + 16 * 4 + 4;
+
+    const auto programs = record_training(*plan_strategy(p), p, p.train.epochs, {});
+
+    const auto averagings = cost::model_averagings(10, interval);
+    for (const Program& program : programs) {
+      EXPECT_EQ(static_cast<std::int64_t>(in_epochs<AllReduce>(program).size()), averagings);
+      const auto sum = summarise(program, Placement::uniform(1, 4), 10).epoch.sum();
+      EXPECT_NEAR(sum.internal, 4 * cost::averaging_words(averagings, parameters, 4), 1e-3);
+    }
+  }
+}
+
+TEST(ModelAveraging, StepsOnEachPartOfARankOnItsTrainingVerticesAlone) {
+  const Problem p = small(on_parts(Averaging::model, 5, 2), 2);
+  const auto training = training_of_parts(p);
+
+  const auto programs = record_training(*plan_strategy(p), p, 1, {});
+
+  for (int rank = 0; rank < 2; ++rank) {
+    const auto steps = in_epochs<Loss>(programs[static_cast<std::size_t>(rank)]);
+    ASSERT_EQ(static_cast<std::int64_t>(steps.size()), cost::parts_on_gpu(5, 2, rank));
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      EXPECT_EQ(steps[i].targets.rows(), training[static_cast<std::size_t>(rank) + 2 * i]);
+  }
+}
+
+/// Features of one part, with its replicas, at a time; a rank with one part loads it once.
+TEST(ModelAveraging, HoldsOnePartAtATime) {
+  for (const int parts : {2, 6}) {
+    Problem p = small(on_parts(Averaging::model, parts, 2), 2);
+    p.strategy.hops = 0;
+    const auto members = p.partition.members();
+
+    const auto programs = record_training(*plan_strategy(p), p, 2, {});
+
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      std::size_t largest = 0;
+      for (std::size_t part = rank; part < members.size(); part += 2)
+        largest = std::max(largest, members[part].size());
+      std::size_t most = 0, held = 0, loads = 0;
+      std::map<std::uint32_t, std::size_t> bytes;
+      for (const Step& step : programs[rank].steps) {
+        if (const auto* alloc = std::get_if<AllocStep>(&step); alloc && alloc->name == "features") {
+          held += bytes[alloc->tensor.id] = static_cast<std::size_t>(alloc->tensor.bytes());
+          ++loads;
+        }
+        if (const auto* gone = std::get_if<ReleaseStep>(&step);
+            gone && bytes.contains(gone->tensor.id))
+          held -= bytes[gone->tensor.id];
+        most = std::max(most, held);
+      }
+      EXPECT_EQ(most, largest * 12 * 4);
+      EXPECT_EQ(held, 0U);
+      // In an epoch of three parts the first is there, as is the last when they are evaluated.
+      EXPECT_EQ(loads, parts == 2 ? 1U : 1U + 2 * (2 + 2));
+    }
+  }
+}
+
+/// Parts of every kind of emptiness: rank 0 has no vertex, rank 1 none to train on.
+TEST(ModelAveraging, WorksWithEmptyPartsAndWorkersWithoutTrainingVertices) {
+  for (const Averaging averaging : {Averaging::model, Averaging::gradient})
+    for (const EvaluateOn evaluate_on : {EvaluateOn::parts, EvaluateOn::graph})
+      for (const int parts : {4, 7}) {
+        Problem p = small(on_parts(averaging, parts, 4), 4);
+        p.strategy.evaluate_on = evaluate_on;
+        p.strategy.interval = averaging == Averaging::model ? 2 : 1;
+        for (std::size_t v = 0; v < p.partition.owner.size(); ++v) {
+          auto& owner = p.partition.owner[v];
+          const bool trains = p.data->split[v] == Split::train;
+          if (owner % 4 == 0 || (owner % 4 == 1 && trains)) owner = 2;
+        }
+
+        const Outcome outcome = execute(p);
+
+        EXPECT_LT(*outcome.epochs.back().loss, *outcome.epochs.front().loss);
+        EXPECT_TRUE(outcome.epochs.back().scores->test.has_value());
+      }
+}
+
+TEST(ModelAveraging, LearnsTheSameOnAnyNumberOfRanks) {
+  for (const int interval : {1, 2}) {
+    Problem six = small(on_parts(Averaging::model, 6, 6), 6);
+    six.strategy.interval = interval;
+    const auto want = losses(execute(six));
+    for (const int workers : {1, 2, 4, 8}) {
+      Problem fewer = six;
+      fewer.strategy.workers = workers;
+
+      expect_near(losses(execute(fewer)), want, 1e-4);
+    }
+  }
+}
+
+TEST(ModelAveraging, GoesOnOnAnotherNumberOfRanks) {
+  Problem p = small(on_parts(Averaging::model, 5, 2), 2);
+  p.strategy.interval = 4;
+  p.train.epochs = 6;
+  const auto whole = losses(execute(p));
+  Problem start = p;
+  start.train.epochs = 3;  // local models that have not been averaged
+  ExecuteOptions options;
+  options.kernels = "reference";
+  options.control.resume = std::make_shared<const Checkpoint>(Checkpoint{3, state_after(start, 3)});
+  for (const int workers : {2, 3, 5, 7}) {
+    p.strategy.workers = workers;
+
+    const auto rest = losses(execute_on_threads(p, *plan_strategy(p), options, {}));
+
+    expect_near(rest, {whole.begin() + 3, whole.end()}, workers == 2 ? 0 : 1e-4);
+  }
+}
+
+TEST(ModelAveraging, MoreRanksThanPartsWork) {
+  for (const Averaging averaging : {Averaging::model, Averaging::gradient}) {
+    const Problem p = small(on_parts(averaging, 2, 5), 5);
+
+    const Outcome outcome = execute(p);
+
+    EXPECT_LT(*outcome.epochs.back().loss, *outcome.epochs.front().loss);
+  }
+}
+
+/// Whole parts see what the whole graph shows; without neighbourhoods they do not.
+TEST(ModelAveraging, EvaluatesOnPartsOrOnTheWholeGraph) {
+  for (const int hops : {0, 2}) {
+    Problem parts = small(on_parts(Averaging::model), 4);
+    parts.strategy.hops = hops;
+    parts.strategy.degrees = Degrees::original;
+    Problem graph = parts;
+    graph.strategy.evaluate_on = EvaluateOn::graph;
+
+    const Outcome a = execute(parts), b = execute(graph);
+
+    EXPECT_EQ(losses(a), losses(b)) << "training does not mind";
+    bool same = true;
+    for (std::size_t e = 0; e < a.epochs.size(); ++e)
+      same = same && a.epochs[e].scores->train == b.epochs[e].scores->train;
+    EXPECT_EQ(same, hops == 2);
+  }
+}
+
+TEST(ModelAveraging, CheckpointsOfAnotherNumberOfPartsAreRefused) {
+  Problem p = small(on_parts(Averaging::model), 3);
+  ExecuteOptions options;
+  options.control.resume = std::make_shared<const Checkpoint>(Checkpoint{6, state_after(p, 6)});
+  p = small(on_parts(Averaging::model), 4);
+  p.train.epochs = 8;
+
+  EXPECT_THROW(execute_on_threads(p, *plan_strategy(p), options, {}), ConfigError);
+}
+
+TEST(ModelAveraging, NeedsTheGraphItself) {
+  Problem p = small(on_parts(Averaging::model), 2);
+  p.statistics = GraphStatistics{};
+  EXPECT_THROW(plan_strategy(p), NeedsStructure);
+}
+
+TEST(ModelAveraging, GivesTheSameBitsAgain) {
+  const Problem p = small(on_parts(Averaging::model, 5, 2), 2);
+
+  EXPECT_EQ(losses(execute(p, "cpu")), losses(execute(p, "cpu")));
+}
+
+}  // namespace
+}  // namespace orrery
