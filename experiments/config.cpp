@@ -383,12 +383,16 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   e.statistics = graph_statistics(root["dataset"], e.name);
 
   const Json& m = root["model"];
-  e.model.type = pick<ModelType>(m["type"], {{"gcn", ModelType::gcn}, {"sage", ModelType::sage}});
+  e.model.type = pick<ModelType>(
+      m["type"],
+      {{"gcn", ModelType::gcn}, {"sage", ModelType::sage}, {"resgcn+", ModelType::resgcn}});
   e.model.layers = m["layers"];
   e.model.hidden = m["hidden"];
   e.model.dropout = m["dropout"];
   e.model.bias = m["bias"];
   e.model.layer_norm = m["layer_norm"];
+  e.model.residual = m["residual"];
+  e.model.recompute = m["recompute"];
   if (m.contains("normalisation"))
     e.model.normalisation =
         pick<Normalisation>(m["normalisation"], {{"auto", Normalisation::automatic},

@@ -88,7 +88,24 @@ void apply(const Save& op, const HostMemory& memory, const RangeKernels&) {
   op.to->assign(x, x + op.x.shape.size());
 }
 
+namespace {
+
+/// y ← x + beta·y.
+void add(const Copy& op, const HostMemory& memory) {
+  const float *x = memory.data<float>(op.x), beta = op.beta;
+  float* y = memory.data<float>(op.y);
+  for_each_run({op.x, op.y}, [&](std::int64_t i, std::int64_t j, std::int64_t count) {
+    const float* from = x + i * op.x.ld + j;
+    float* to = y + i * op.y.ld + j;
+#pragma GCC ivdep
+    for (std::int64_t k = 0; k < count; ++k) to[k] = from[k] + beta * to[k];
+  });
+}
+
+}  // namespace
+
 void apply(const Copy& op, const HostMemory& memory, const RangeKernels&) {
+  if (op.beta != 0) return add(op, memory);
   const std::int64_t bytes = bytes_of(op.x.dtype);
   const auto* x = static_cast<const char*>(memory.bytes_at(op.x));
   auto* y = static_cast<char*>(memory.bytes_at(op.y));

@@ -73,6 +73,14 @@ void apply(const Save& op, const HostMemory& memory) {
 }
 
 void apply(const Copy& op, const HostMemory& memory) {
+  if (op.beta != 0) {
+    const float* x = memory.data<float>(op.x);
+    float* y = memory.data<float>(op.y);
+    for (std::int64_t i = 0; i < op.x.rows(); ++i)
+      for (std::int64_t j = 0; j < op.x.cols(); ++j)
+        y[i * op.y.ld + j] = x[i * op.x.ld + j] + op.beta * y[i * op.y.ld + j];
+    return;
+  }
   for (std::int64_t i = 0; i < op.x.rows(); ++i)
     std::memcpy(memory.bytes_at(op.y.rows_at(i, 1)), memory.bytes_at(op.x.rows_at(i, 1)),
                 static_cast<std::size_t>(op.x.cols() * bytes_of(op.x.dtype)));

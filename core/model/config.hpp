@@ -8,11 +8,11 @@
 
 namespace orrery {
 
-enum class ModelType : std::uint8_t { gcn, sage };
+enum class ModelType : std::uint8_t { gcn, sage, resgcn };
 
 /// How A is scaled: symmetric D^-1/2·A·D^-1/2, row D^-1·A (D: degrees with the added self-loop), or
-/// chosen by the graph: symmetric where it is symmetric, else row over in-edges. GraphSAGE always
-/// takes the row mean.
+/// chosen by the graph: symmetric where it is symmetric, else row over in-edges. GraphSAGE and
+/// ResGCN+ always take the row mean.
 enum class Normalisation : std::uint8_t { automatic, symmetric, row };
 
 /// How the first layer's aggregation, whose input may be constant over epochs, is treated.
@@ -32,6 +32,8 @@ struct ModelConfig {
   bool bias = true;
   bool layer_norm = false;  ///< between the convolution and the ReLU of every layer but the last
   Normalisation normalisation = Normalisation::automatic;
+  bool residual = false;  ///< gcn, sage: hidden layers of equal widths add their input
+  int recompute = 0;      ///< resgcn: blocks of a segment that is computed again; 0: none is
 };
 
 enum class OptimizerType : std::uint8_t { sgd, adam };

@@ -56,6 +56,8 @@ void Model::allocate_buffers() {
     const auto narrow = std::min(width(l - 1), width(l));
     layer.activation = buffer(std::max(n_out * columns(l), n_in * columns(l - 1)),
                               fmt::format("activations/layer {}", l));
+    if (residual(l))
+      layer.sum = buffer(n_out * columns(l), fmt::format("activations/residual sum {}", l));
     layer.convolution->allocate();
     if (layer.gain >= 0) {
       layer.normalised = Buffer(rt_, {n_out, width(l)}, DType::f32,
@@ -87,8 +89,12 @@ Tensor Model::forward(const Tensor& features, Stage stage, int epoch,
   }
   for (int l = 1; l <= layers(); ++l) {
     rt_.phase({stage, epoch, l});
-    at(l).convolution->forward(input(l, features), output(l));
-    finish_forward(l, output(l));
+    const Tensor x = input(l, features), y = activated(l);
+    at(l).convolution->forward(x, y);
+    finish_forward(l, y);
+    if (!residual(l)) continue;
+    rt_.submit(Lane::compute, Copy{y, output(l)});
+    rt_.submit(Lane::compute, Copy{x.rows_at(0, products_.rows(l)), output(l), 1});
   }
   return output(layers());
 }
@@ -123,6 +129,8 @@ void Model::backward(const Tensor& features, int epoch) {
     std::optional<Tensor> dx;
     if (l > 1) dx = at(l).activation.view(products_.rows(l - 1), columns(l - 1));
     at(l).convolution->backward(input(l, features), dz, dx);
+    if (residual(l))
+      rt_.submit(Lane::compute, Copy{passed_down, dx->rows_at(0, products_.rows(l)), 1});
     if (dx) passed_down = *dx;
   }
 }
@@ -133,7 +141,7 @@ void Model::finish_backward(int layer, const Tensor& dy, const Tensor& dz) {
   const Layer& self = at(layer);
   if (!last(layer))
     rt_.submit(Lane::compute,
-               ActivateBackward{dy, output(layer), dz, Activation::relu, dropout(layer)});
+               ActivateBackward{dy, activated(layer), dz, Activation::relu, dropout(layer)});
   if (self.gain >= 0)
     rt_.submit(Lane::compute,
                LayerNormBackward{dz, self.normalised.tensor(), self.rstd.tensor(),
@@ -145,8 +153,13 @@ void Model::finish_backward(int layer, const Tensor& dy, const Tensor& dz) {
   rt_.submit(Lane::compute, ColumnSum{dz, own_columns(db), 0});
 }
 
-Tensor Model::output(int layer) const {
+Tensor Model::activated(int layer) const {
   return at(layer).activation.view(products_.rows(layer), columns(layer));
+}
+
+Tensor Model::output(int layer) const {
+  if (residual(layer)) return at(layer).sum.view(products_.rows(layer), columns(layer));
+  return activated(layer);
 }
 
 Tensor Model::input(int layer, const Tensor& features) const {
@@ -155,7 +168,7 @@ Tensor Model::input(int layer, const Tensor& features) const {
 }
 
 Tensor Model::gradient_at(int layer) const {
-  return gradient_ ? gradient_.view(products_.rows(layer), columns(layer)) : output(layer);
+  return gradient_ ? gradient_.view(products_.rows(layer), columns(layer)) : activated(layer);
 }
 
 Tensor Model::own_columns(const Tensor& row) const {

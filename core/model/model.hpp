@@ -6,49 +6,36 @@
 #include <optional>
 #include <vector>
 
-#include "core/model/config.hpp"
 #include "core/model/convolution.hpp"
-#include "core/model/parameters.hpp"
-#include "core/model/products.hpp"
+#include "core/model/network.hpp"
 
 namespace orrery {
 
 /// Layer l of L: h_l = dropout(ReLU(norm(conv_l(h_{l−1}) + b_l))); the last one is conv + bias
-/// alone. h_0 is the input after dropout.
+/// alone. h_0 is the input after dropout. With `residual` layers 2 to L − 1, whose widths are
+/// equal, add their input: h_l = h_{l−1} + dropout(ReLU(...)).
 ///
 /// Memory per rank, in elements, n_l = rows(l), d_l widths (those of this rank's columns): one
 /// buffer per layer, max(n_l·d_l, n_{l−1}·d_{l−1}), that holds in turn the product, the activation,
 /// its gradient, and the gradient passed down; one shared scratch of max_l n·min(d_{l−1}, d_l); the
 /// aggregated input of every layer that aggregates first, and n_1·d_0 where that of the first layer
 /// is kept for all epochs (neither with mggcn_compat); with input dropout a copy of the input; with
-/// layer norm the normalised rows of each such layer; for GraphSAGE one shared gradient buffer.
+/// layer norm the normalised rows of each such layer; with residual connections h_l of each such
+/// layer; for GraphSAGE one shared gradient buffer.
 ///
 /// Source    the buffer scheme of MG-GCN 4.2: L + 3 with the two broadcast buffers of the 1D
 /// product
-class Model {
+class Model final : public Network {
  public:
-  /// `classes` is the width of the last layer. Requires  products are not yet prepared
   Model(Runtime& rt, Products& products, const ModelConfig& model, const TrainConfig& train,
         FirstLayer first_layer, std::int64_t features, std::int64_t classes);
 
-  /// Computes what is kept of the features for all epochs; once, before the first forward().
-  void begin(const Tensor& features);
-
-  /// Logits [rows(layers), columns(classes)]. With `dropout_epoch` dropout is on, drawn for that
-  /// epoch; without it this is an evaluation. `epoch` names the phases; `stage` is forward or
-  /// evaluate.
+  void begin(const Tensor& features) override;
   Tensor forward(const Tensor& features, Stage stage, int epoch,
-                 std::optional<std::uint32_t> dropout_epoch);
-
-  /// Where the gradient of the loss at the logits is expected; may be the logits' own memory.
-  Tensor logits_gradient() const;
-
-  /// Sets all parameter gradients (this rank's part) from logits_gradient(), after a forward() with
-  /// the same features.
-  void backward(const Tensor& features, int epoch);
-
-  Parameters& parameters() { return parameters_; }
-  const Parameters& parameters() const { return parameters_; }
+                 std::optional<std::uint32_t> dropout_epoch) override;
+  Tensor logits_gradient() const override;
+  void backward(const Tensor& features, int epoch) override;
+  Parameters& parameters() override { return parameters_; }
 
  private:
   struct Layer {
@@ -56,9 +43,11 @@ class Model {
     int bias = -1, gain = -1, shift = -1;  ///< parameter numbers; −1 where there is none
     Buffer activation;                     ///< flat; see class comment
     Buffer normalised, rstd;               ///< with layer norm
+    Buffer sum;                            ///< h_l of a residual layer
   };
   int layers() const { return config_.layers; }
   bool last(int layer) const { return layer == layers(); }
+  bool residual(int layer) const { return config_.residual && layer > 1 && !last(layer); }
   Layer& at(int layer) { return layers_[static_cast<std::size_t>(layer) - 1]; }
   const Layer& at(int layer) const { return layers_[static_cast<std::size_t>(layer) - 1]; }
   std::int64_t width(int level) const { return widths_[static_cast<std::size_t>(level)]; }
@@ -66,6 +55,8 @@ class Model {
   std::int64_t columns(int level) const { return products_.columns(width(level)).count; }
   /// This rank's columns of a parameter row [1, width].
   Tensor own_columns(const Tensor& row) const;
+  /// What a layer makes of its product, in place.
+  Tensor activated(int layer) const;
   /// h_layer, the output of a layer.
   Tensor output(int layer) const;
   /// What the convolution of a layer was given.

@@ -130,7 +130,12 @@ std::string Fill::attributes() const { return fmt::format("value={:g}", value); 
 
 void Copy::validate() const {
   require(x.shape == y.shape && x.dtype == y.dtype, *this, "x and y must have equal shapes");
+  require(beta == 0 || y.dtype == DType::f32, *this, "sums are of f32");
 }
+Operands Copy::operands() const {
+  return {{"x", x, Access::read}, {"y", y, beta == 0 ? Access::write : Access::update}};
+}
+std::string Copy::attributes() const { return beta == 0 ? "" : fmt::format("beta={:g}", beta); }
 
 void Save::validate() const {
   require(x.dtype == DType::f32, *this, "saved tensors are f32");

@@ -118,15 +118,16 @@ struct Fill {
   std::string attributes() const;
 };
 
-/// y ← x, equal shapes, any spaces.
+/// y ← x + beta·y, equal shapes, any spaces; beta other than 0: f32.
 struct Copy {
   Tensor x, y;
+  float beta = 0;
   static constexpr std::string_view kKind = "copy";
   void validate() const;
-  double flops() const { return 0; }
+  double flops() const { return beta == 0 ? 0 : 2 * static_cast<double>(y.shape.size()); }
   double bytes() const { return static_cast<double>(operands().bytes()); }
-  Operands operands() const { return {{"x", x, Access::read}, {"y", y, Access::write}}; }
-  std::string attributes() const { return {}; }
+  Operands operands() const;
+  std::string attributes() const;
 };
 
 /// to ← x, into memory of the host program: how values leave a run (a checkpoint). `to` has its

@@ -260,6 +260,11 @@ class Spmm2dPlan final : public StrategyPlan {
 }  // namespace
 
 std::unique_ptr<StrategyPlan> plan_spmm_2d(const Problem& problem) {
+  if (problem.model.type == ModelType::resgcn && problem.ranks() > 1)
+    throw ConfigError(
+        "model.type",
+        "\"resgcn+\" has layer norms, which need whole rows, but spmm_2d splits them; "
+        "use another strategy");
   if (problem.model.layer_norm && problem.ranks() > 1)
     throw ConfigError("model.layer_norm",
                       "needs whole rows, which spmm_2d splits; set it to false or use another "

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "core/base/error.hpp"
-#include "core/model/model.hpp"
+#include "core/model/network.hpp"
 
 namespace orrery {
 namespace {
@@ -28,8 +28,8 @@ class Trainer {
     rt_.phase({Stage::setup});
     strategy_ = plan.instantiate(rt);
     load_data();
-    model_ = std::make_unique<Model>(rt, *strategy_, problem.model, problem.train,
-                                     problem.strategy.first_layer, facts_.features, facts_.classes);
+    model_ = make_network(rt, *strategy_, problem.model, problem.train,
+                          problem.strategy.first_layer, facts_.features, facts_.classes);
     model_->begin(features_.tensor());
     if (control.resume) restore(*control.resume);
   }
@@ -180,7 +180,7 @@ class Trainer {
   std::unique_ptr<Strategy> strategy_;
   Buffer features_, labels_, metrics_;
   std::array<Buffer, 3> targets_;  ///< rows of each split
-  std::unique_ptr<Model> model_;
+  std::unique_ptr<Network> model_;
   double loss_scale_ = 0;
 };
 

@@ -306,6 +306,17 @@ TEST_P(Cpu, LoadFillAndCopyEqualReference) {
     }
 }
 
+TEST_P(Cpu, SumsEqualReference) {
+  for (const float beta : {1.0F, -0.5F})
+    for (const std::int64_t width : {1, 7, 64, 101})
+      expect_equals_reference(
+          [&](World& w) -> Op {
+            const Tensor x = w.floats(333, width, width + 3), y = w.floats(333, width, width);
+            return Copy{x, y, beta};
+          },
+          1e-6);
+}
+
 TEST_P(Cpu, SaveTakesAWindowOutAndLoadBringsItBack) {
   World world;
   const Tensor x = world.given(1, 7, {0, 1, 2, 3, 4, 5, 6}), y = world.poisoned(1, 3);

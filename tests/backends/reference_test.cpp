@@ -219,5 +219,15 @@ TEST_F(Reference, FillAndCopyTouchNothingOutsideTheirWindow) {
   EXPECT_EQ(world_.values(to), (std::vector<float>{2, 9, 5, 9}));
 }
 
+TEST_F(Reference, CopyWithBetaAddsToWhatWasThere) {
+  const Tensor whole = world_.given(2, 3, {1, 2, 3, 4, 5, 6});
+  const Tensor to = world_.given(2, 2, {10, 20, 30, 40});
+
+  run(Copy{whole.cols_at(1, 2), to, 0.5F});
+
+  EXPECT_EQ(world_.values(to), (std::vector<float>{7, 13, 20, 26}));
+  EXPECT_EQ(world_.values(whole), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+}
+
 }  // namespace
 }  // namespace orrery::testing

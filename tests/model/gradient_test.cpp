@@ -5,7 +5,7 @@
 
 #include "backends/comm_threads/comm_threads.hpp"
 #include "backends/reference/reference.hpp"
-#include "core/model/model.hpp"
+#include "core/model/network.hpp"
 #include "core/runtime/executor.hpp"
 #include "tests/support/problems.hpp"
 
@@ -35,9 +35,9 @@ class Bench {
     rt.submit(Lane::compute, Load{strategy_->data().features(0), features_.tensor()});
     rt.submit(Lane::compute, Load{strategy_->data().labels(n), labels_.tensor()});
     rt.submit(Lane::compute, Load{IndexArray{half}, targets_.tensor()});
-    model_ = std::make_unique<Model>(rt, *strategy_, problem.model, problem.train,
-                                     problem.strategy.first_layer, data.features->width(),
-                                     data.labels.classes);
+    model_ =
+        make_network(rt, *strategy_, problem.model, problem.train, problem.strategy.first_layer,
+                     data.features->width(), data.labels.classes);
   }
 
   /// Biases of exactly zero would put rows without any kept input on the kink of the ReLU.
@@ -74,7 +74,7 @@ class Bench {
   std::unique_ptr<StrategyPlan> plan_;
   std::unique_ptr<Strategy> strategy_;
   Buffer features_, labels_, targets_, loss_;
-  std::unique_ptr<Model> model_;
+  std::unique_ptr<Network> model_;
 };
 
 struct Case {
@@ -83,6 +83,9 @@ struct Case {
   bool norm;
   bool symmetric;
   LossKind loss;
+  int layers = 3;
+  bool residual = false;
+  int recompute = 0;
 };
 
 class Gradient : public ::testing::TestWithParam<Case> {};
@@ -96,7 +99,8 @@ TEST_P(Gradient, EqualsCentralDifferenceOfTheLoss) {
     for (int i = 0; i < 30 * 3; ++i) data->labels.values.push_back(i * 7 % 5 < 2 ? 1 : 0);
   }
   Problem problem = make_problem(data, 1, StrategyType::full_graph);
-  problem.model = {c.type, 3, c.hidden, 0.25, true, c.norm, Normalisation::automatic};
+  problem.model = {c.type,     c.layers,   c.hidden, 0.25, true, c.norm, Normalisation::automatic,
+                   c.residual, c.recompute};
   problem.train.loss = c.loss;
 
   ThreadWorld(1).run([&](int, Communicator& communicator) {
@@ -145,7 +149,15 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{ModelType::gcn, 6, true, false, LossKind::sigmoid},
                       Case{ModelType::sage, 6, false, true, LossKind::softmax},
                       Case{ModelType::sage, 16, true, false, LossKind::softmax},
-                      Case{ModelType::sage, 6, true, true, LossKind::sigmoid}));
+                      Case{ModelType::sage, 6, true, true, LossKind::sigmoid},
+                      Case{ModelType::gcn, 8, false, true, LossKind::softmax, 5, true},
+                      Case{ModelType::gcn, 6, true, false, LossKind::softmax, 4, true},
+                      Case{ModelType::sage, 8, true, true, LossKind::sigmoid, 5, true},
+                      Case{ModelType::resgcn, 8, true, true, LossKind::softmax, 3},
+                      Case{ModelType::resgcn, 6, true, false, LossKind::sigmoid, 1},
+                      Case{ModelType::resgcn, 8, true, true, LossKind::softmax, 5, false, 1},
+                      Case{ModelType::resgcn, 8, true, false, LossKind::softmax, 5, false, 2},
+                      Case{ModelType::resgcn, 8, true, false, LossKind::softmax, 4, false, 9}));
 
 }  // namespace
 }  // namespace orrery

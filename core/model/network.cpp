@@ -1,0 +1,16 @@
+#include "core/model/network.hpp"
+
+#include "core/model/model.hpp"
+#include "core/model/resgcn.hpp"
+
+namespace orrery {
+
+std::unique_ptr<Network> make_network(Runtime& rt, Products& products, const ModelConfig& model,
+                                      const TrainConfig& train, FirstLayer first_layer,
+                                      std::int64_t features, std::int64_t classes) {
+  if (model.type == ModelType::resgcn)
+    return std::make_unique<ResGcn>(rt, products, model, train, features, classes);
+  return std::make_unique<Model>(rt, products, model, train, first_layer, features, classes);
+}
+
+}  // namespace orrery

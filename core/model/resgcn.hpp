@@ -1,0 +1,110 @@
+// ResGCN+: deep networks of pre-activated residual blocks.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/model/convolution.hpp"
+#include "core/model/network.hpp"
+
+namespace orrery {
+
+/// h_0 = x·W_e + b_e; blocks l = 1..L: u_l = dropout(ReLU(norm_l(h_{l−1}))), h_l = h_{l−1} +
+/// conv_l(u_l) + b_l; logits = dropout(ReLU(norm(h_L)))·W_h + b_h. conv is GraphSAGE's: two
+/// weights, of a vertex and of the mean of its in-neighbours; norm is a layer norm.
+///
+/// With `recompute` = k the blocks are cut into segments of k: of a segment that is not the last
+/// only its h is kept, and its blocks are computed once more, with the same draws, when the
+/// backward pass comes to it (also their aggregations, which communicate).
+///
+/// Memory per rank, in elements, n_l = rows(l), d = hidden, K = min(k, L) blocks (all of them
+/// without recompute): K·(2·n_0·d + n_0), as much for the head with n_L; n_0·d each for h, what
+/// passes through a block, and scratch; n_L·classes; with recompute n·d more for each segment but
+/// the last, and for the gradient.
+///
+/// Source    Li, Xiong, Thabet, Ghanem 2020 (DeeperGCN, "res+"); the convolution as in GraNNDis'
+/// public code
+/// Departs   the head has a norm of its own, where that code uses the first block's once more;
+/// weights start as all others here (Glorot)
+class ResGcn final : public Network {
+ public:
+  ResGcn(Runtime& rt, Products& products, const ModelConfig& model, const TrainConfig& train,
+         std::int64_t features, std::int64_t classes);
+
+  void begin(const Tensor&) override {}
+  Tensor forward(const Tensor& features, Stage stage, int epoch,
+                 std::optional<std::uint32_t> dropout_epoch) override;
+  Tensor logits_gradient() const override { return logits_.tensor(); }
+  void backward(const Tensor& features, int epoch) override;
+  Parameters& parameters() override { return parameters_; }
+
+ private:
+  struct Norm {
+    int gain = -1, shift = -1;  ///< parameter numbers
+  };
+  struct Linear {
+    int weight = -1, bias = -1;  ///< bias −1: none
+  };
+  struct Block {
+    Norm norm;
+    std::unique_ptr<Convolution> convolution;
+    int bias = -1;
+  };
+  /// What the backward pass needs of a norm with its ReLU and dropout.
+  struct Kept {
+    Buffer activated, normalised, rstd;
+  };
+
+  int layers() const { return config_.layers; }
+  int segment() const { return config_.recompute > 0 ? config_.recompute : layers(); }
+  bool last_segment(int layer) const {
+    return (layer - 1) / segment() == (layers() - 1) / segment();
+  }
+  bool first_of_segment(int layer) const { return (layer - 1) % segment() == 0; }
+  Block& at(int layer) { return blocks_[static_cast<std::size_t>(layer) - 1]; }
+  const Kept& kept(int layer) const {
+    return kept_[static_cast<std::size_t>((layer - 1) % segment())];
+  }
+  /// The h that a segment begins with, kept apart.
+  Tensor start_of(int layer) const;
+  /// Windows of the rows of a level.
+  Tensor stream(int level) const { return stream_.view(products_.rows(level), config_.hidden); }
+  Tensor gradient(int level) const;
+  Tensor passing(int level) const { return passing_.view(products_.rows(level), config_.hidden); }
+
+  void declare_parameters(std::int64_t features, std::int64_t classes);
+  void allocate_buffers(std::int64_t features, std::int64_t classes);
+  Kept keep(int level, const std::string& name) const;
+  std::optional<Dropout> dropout(int number, int level) const;
+  /// `number` of the draws; x and the result are of a level.
+  Tensor activate(const Norm& norm, const Kept& kept, const Tensor& x, int number, int level) const;
+  /// dx ← the gradient at the norm's input from dy at what activate() gave; may be one tensor.
+  void activate_backward(const Norm& norm, const Kept& kept, const Tensor& dy, const Tensor& dx,
+                         int number, int level) const;
+  void apply(const Linear& linear, const Tensor& x, const Tensor& y) const;
+  void linear_gradients(const Linear& linear, const Tensor& x, const Tensor& dy) const;
+  void add_bias(int bias, const Tensor& y) const;
+  void bias_gradient(int bias, const Tensor& dy) const;
+  void forward_block(int layer);
+  void backward_block(int layer);
+  /// Computes the blocks of a segment again, up to `last`, its last one.
+  void recompute_segment(int last);
+
+  Runtime& rt_;
+  Products& products_;
+  ModelConfig config_;
+  TrainConfig train_;
+  Parameters parameters_;
+  LayerContext context_;
+  Linear encoder_, head_;
+  Norm head_norm_;
+  std::vector<Block> blocks_;
+  std::vector<Kept> kept_;      ///< of the blocks of one segment
+  std::vector<Buffer> starts_;  ///< h where each segment but the last begins
+  Kept head_kept_;
+  Buffer stream_, passing_, gradient_, logits_;
+  std::optional<std::uint32_t> dropout_epoch_;  ///< of the last forward()
+};
+
+}  // namespace orrery
