@@ -107,7 +107,7 @@ void SortedRows::cut_buckets() {
   for (std::size_t i = 0; i < length_.size(); ++i) {
     const bool full =
         entries - bucket_start_.back() + length_[i] > most ||
-        std::ssize(bucket_) - 1 + static_cast<std::int64_t>(i - bucket_.back()) >= most;
+        static_cast<std::int64_t>(i - bucket_.back()) >= most;  // rows take memory too
     if (full && i > bucket_.back()) {
       bucket_.push_back(i);
       bucket_start_.push_back(entries);

@@ -207,7 +207,7 @@ TEST_F(PartitionCommand, KeysThatARunCannotHonourAreRefused) {
              "train": {"epochs": 1}, "cluster": {"ranks": 2},
              "dataset": {"generate": "communities", "vertices": 60, "edges": 200}})";
   const auto told = [&](const std::string& settings, const std::string& command = "run") {
-    return orrery(path("one.json") + " " + settings + " --out " + path("result"), command).text;
+    return orrery(path("one.json") + " " + settings + " --out " + path(command), command).text;
   };
 
   EXPECT_NE(told("--set partition.hops=0").find("error: partition.hops: 0 leaves the neighbours"),
@@ -223,7 +223,7 @@ TEST_F(PartitionCommand, KeysThatARunCannotHonourAreRefused) {
   ASSERT_NE(told("--method hash", "partition").find("Try next"), std::string::npos);
   EXPECT_NE(told("--method hash", "partition").find("is there already"), std::string::npos);
   EXPECT_NE(orrery(path("one.json") + " --set partition.hops=2 --set 'dataset={\"parts\": \"" +
-                       path("result") + "\"}'",
+                       path("partition") + "\"}'",
                    "run")
                 .text.find("error: partition: the parts are cut already"),
             std::string::npos);
