@@ -67,7 +67,8 @@ Experiment experiment_of(const Options& options) {
 /// The experiment with every strategy that computes as one rank does; its own as it stands.
 std::vector<Experiment> with_every_strategy(const Options& options, const Experiment& own) {
   std::vector<Experiment> experiments;
-  for (const std::string type : {"full_graph", "spmm_1d", "spmm_15d", "spmm_2d"}) {
+  for (const std::string type :
+       {"full_graph", "spmm_1d", "spmm_15d", "spmm_2d", "model_averaging"}) {
     if (own.resolved["strategy"]["type"] == type) {
       experiments.push_back(own);
       continue;

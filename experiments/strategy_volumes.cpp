@@ -28,12 +28,14 @@ StrategyVolume volume_of(const Experiment& experiment, const std::shared_ptr<con
       throw ConfigError("strategy", fmt::format("{} ranks; only up to {} are recorded here",
                                                 volume.ranks, kMostRanks));
     const auto plan = plan_strategy(problem);
+    const int period = period_of(problem.strategy, problem.train.epochs);
     double bytes = 0;  // whoever shares a server: the sum is the same
-    for (const Summary& rank : summaries(record_checked(*plan, problem), *plan, Placement{})) {
+    for (const Summary& rank :
+         summaries(record_checked(*plan, problem), *plan, Placement{}, period)) {
       const auto sum = rank.epoch.sum();
       bytes += sum.internal + sum.external;
     }
-    volume.bytes = bytes;
+    volume.bytes = bytes / period;
   } catch (const ConfigError& error) {
     volume.why_not = error.what();
   }
