@@ -432,9 +432,9 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   e.model.hidden = m["hidden"];
   e.model.dropout = m["dropout"];
   e.model.bias = m["bias"];
-  e.model.layer_norm = m["layer_norm"];
-  e.model.residual = m["residual"];
-  e.model.recompute = m["recompute"];
+  e.model.layer_norm = m.value("layer_norm", false);
+  e.model.residual = m.value("residual", false);
+  e.model.recompute = m.value("recompute", 0);
   if (m.contains("normalisation"))
     e.model.normalisation =
         pick<Normalisation>(m["normalisation"], {{"auto", Normalisation::automatic},
