@@ -45,6 +45,8 @@ int parts_of(const Experiment& experiment) {
 }
 
 Partition make_partition(const Experiment& experiment, const ProblemData& data) {
+  if (data.parts && experiment.strategy.type == StrategyType::model_averaging)
+    return {static_cast<int>(data.parts->sizes().size()), {}};  // any number, dealt to the ranks
   const int parts = parts_of(experiment);
   if (experiment.partition.hops < 1)
     throw ConfigError("partition.hops",
@@ -70,6 +72,8 @@ Problem make_problem(const Experiment& experiment, const ProblemData& data, Part
   problem.train = experiment.train;
   problem.strategy = experiment.strategy;
   problem.partition = std::move(partition);
+  if (problem.stored && problem.strategy.type == StrategyType::model_averaging)
+    problem.strategy.parts = problem.partition.parts;
   return problem;
 }
 

@@ -120,7 +120,20 @@ WrittenPart PartWriter::write(int part, const fs::path& folder, const std::strin
   out << text;
   out.close();
   if (!out) throw DataError((folder / "meta.json").string(), "", "cannot be written");
-  return {vertices_.owned(), held - vertices_.owned(), checksum(text)};
+  return {vertices_.owned(), held - vertices_.owned(), training_vertices(), checksum(text)};
+}
+
+std::int64_t PartWriter::training_vertices() const {
+  if (!rows_.split) return 0;
+  const std::span<const Vertex> own(vertices_.vertices().data(), at(vertices_.owned()));
+  std::vector<Split> split(std::min(kBlock, own.size()));
+  std::int64_t count = 0;
+  for (std::size_t first = 0; first < own.size(); first += kBlock) {
+    const auto some = own.subspan(first, std::min(kBlock, own.size() - first));
+    rows_.split(some, split.data());
+    count += std::count(split.begin(), split.begin() + std::ssize(some), Split::train);
+  }
+  return count;
 }
 
 std::int64_t PartWriter::write_edges(const fs::path& folder) {

@@ -12,7 +12,8 @@ namespace orrery {
 /// What is told of a part in the meta.json of all.
 struct WrittenPart {
   std::int64_t owned = 0, replicas = 0;
-  std::string checksum;  ///< of its meta.json, which has those of its other files
+  std::int64_t training = 0;  ///< own vertices of the training split
+  std::string checksum;       ///< of its meta.json, which has those of its other files
 };
 
 /// Writes parts in the form that parts_folder.hpp describes.
@@ -32,6 +33,7 @@ class PartWriter {
 
  private:
   std::int64_t write_edges(const std::filesystem::path& folder);
+  std::int64_t training_vertices() const;
   void write_places(const std::filesystem::path& folder) const;
 
   GraphRows& graph_;

@@ -74,6 +74,7 @@ PartsFolder::PartsFolder(fs::path folder) : folder_(std::move(folder)) {
     hops_ = meta.at("hops");
     sizes_ = meta.at("sizes").get<std::vector<std::int64_t>>();
     replicas_ = meta.at("replicas").get<std::vector<std::int64_t>>();
+    training_ = meta.at("training").get<std::vector<std::int64_t>>();
     checksums_ = meta.at("checksums").get<std::vector<std::string>>();
     facts_ = {meta.at("name"),       meta.at("num_nodes"),
               meta.at("num_edges"),  meta.at("symmetric"),

@@ -51,6 +51,8 @@ class PartsFolder {
   const std::vector<std::int64_t>& sizes() const { return sizes_; }
   /// Vertices of others in each part.
   const std::vector<std::int64_t>& replicas() const { return replicas_; }
+  /// Vertices that each part owns and that are trained on.
+  const std::vector<std::int64_t>& training() const { return training_; }
   /// Reads a part and nothing else, after comparing its checksums.
   StoredPart read(int part) const;
 
@@ -59,7 +61,7 @@ class PartsFolder {
   DataFacts facts_;
   std::string method_;
   int hops_ = 1;
-  std::vector<std::int64_t> sizes_, replicas_;
+  std::vector<std::int64_t> sizes_, replicas_, training_;
   std::vector<std::string> checksums_;  ///< of each part's meta.json
 };
 

@@ -21,7 +21,8 @@ using Json = nlohmann::ordered_json;
 /// Writes all parts and meta.json into a folder that is there.
 void write_all(GraphRows& graph, const PartOrder& order, const VertexRows& rows,
                const DataFacts& facts, const PartsOptions& options, const fs::path& folder) {
-  Json sizes = Json::array(), replicas = Json::array(), checksums = Json::array();
+  Json sizes = Json::array(), replicas = Json::array(), training = Json::array(),
+       checksums = Json::array();
   PartWriter writer(graph, order, rows, options.hops);
   for (int part = 0; part < order.parts(); ++part) {
     fs::create_directory(part_folder(folder, part));
@@ -30,6 +31,7 @@ void write_all(GraphRows& graph, const PartOrder& order, const VertexRows& rows,
         fmt::format("{} part {} of {}", facts.name, part, order.parts()), facts.generated);
     sizes.push_back(written.owned);
     replicas.push_back(written.replicas);
+    training.push_back(written.training);
     checksums.push_back(written.checksum);
   }
   Json meta{{"format", kPartsFormat},
@@ -41,6 +43,7 @@ void write_all(GraphRows& graph, const PartOrder& order, const VertexRows& rows,
             {"hops", options.hops},
             {"sizes", sizes},
             {"replicas", replicas},
+            {"training", training},
             {"num_nodes", facts.vertices},
             {"num_edges", facts.edges},
             {"symmetric", facts.symmetric},

@@ -7,6 +7,7 @@
 
 #include "core/model/adjacency.hpp"
 #include "core/partition/partition.hpp"
+#include "core/partition/parts_folder.hpp"
 #include "core/strategy/config.hpp"
 #include "core/strategy/part_data.hpp"
 
@@ -41,5 +42,13 @@ std::shared_ptr<const LocalParts> local_parts_in_memory(std::shared_ptr<const Da
                                                         const ModelConfig& model,
                                                         const Partition& partition, int hops,
                                                         Degrees degrees);
+
+/// From a folder of parts, each of which is read when it is first asked for.
+///
+/// Errors    ConfigError where the strategy asks for other hops than the parts have, or for the
+/// whole graph · DataError of the folder
+std::shared_ptr<const LocalParts> local_parts_in_folder(std::shared_ptr<const PartsFolder> folder,
+                                                        const ModelConfig& model,
+                                                        const StrategyConfig& strategy);
 
 }  // namespace orrery

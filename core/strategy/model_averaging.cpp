@@ -112,9 +112,8 @@ std::unique_ptr<StrategyPlan> plan_model_averaging(const Problem& problem) {
         "model_averaging: which vertices a part replicates stands in the edges, and "
         "dataset.statistics has none; spmm_1d, spmm_15d and spmm_2d need no more than that");
   if (problem.stored)
-    throw ConfigError("dataset.parts",
-                      "model_averaging cuts its parts in memory; give it dataset.path and "
-                      "partition.method instead");
+    return std::make_unique<ModelAveragingPlan>(
+        problem, local_parts_in_folder(problem.stored, problem.model, problem.strategy));
   return std::make_unique<ModelAveragingPlan>(
       problem, local_parts_in_memory(problem.data, problem.model, problem.partition,
                                      problem.strategy.hops, problem.strategy.degrees));

@@ -58,6 +58,41 @@ class PartsFolderTest : public PartsOnDisk {};
 INSTANTIATE_TEST_SUITE_P(One, PartsFolderTest,
                          ::testing::Values(testing::all_strategies().front()));
 
+/// Replicas are in another order than in memory, so sums differ in rounding.
+TEST_P(PartsFolderTest, OfAnyNumberServeModelAveraging) {
+  for (const bool symmetric : {true, false})
+    for (const int hops : {0, 1, 2, 3})
+      for (const Averaging averaging : {Averaging::model, Averaging::gradient}) {
+        StrategyConfig config;
+        config.type = StrategyType::model_averaging;
+        config.parts = 5;
+        config.workers = 2;
+        config.hops = hops;
+        config.averaging = averaging;
+        config.degrees = hops == 2 ? Degrees::original : Degrees::part;
+        config.interval = averaging == Averaging::model ? 3 : 1;
+        Problem whole = make_problem(random_dataset(90, 350, 12, 4, symmetric), 2, config);
+
+        const auto expected = losses(testing::execute(whole));
+        const auto found = losses(testing::execute(stored(whole, hops)));
+
+        ASSERT_EQ(found.size(), expected.size());
+        for (std::size_t i = 0; i < found.size(); ++i)
+          EXPECT_NEAR(found[i], expected[i], 1e-4 * expected[i]) << hops << " hops, epoch " << i;
+      }
+}
+
+TEST_P(PartsFolderTest, SayWhatModelAveragingCannotHaveOfThem) {
+  StrategyConfig config;
+  config.type = StrategyType::model_averaging;
+  Problem other_hops = stored(make_problem(random_dataset(40, 150, 4, 3, true), 2, config), 2);
+  Problem graph = stored(make_problem(random_dataset(40, 150, 4, 3, true), 2, config), 1);
+  graph.strategy.evaluate_on = EvaluateOn::graph;
+
+  EXPECT_THROW(plan_strategy(other_hops), ConfigError);
+  EXPECT_THROW(plan_strategy(graph), ConfigError);
+}
+
 TEST_P(PartsFolderTest, RanksReadTheirOwnPartAlone) {
   Problem problem =
       stored(make_problem(random_dataset(60, 300, 8, 3, true), 3, StrategyType::full_graph));
