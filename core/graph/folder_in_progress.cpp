@@ -16,7 +16,8 @@ FolderInProgress::FolderInProgress(fs::path target, bool force) : target_(std::m
   if (fs::exists(target_)) check_replaceable(force);
   temporary_ = sibling("partial");
   std::error_code error;
-  if (!fs::create_directory(temporary_, error))
+  if (target_.has_parent_path()) fs::create_directories(target_.parent_path(), error);
+  if (error || !fs::create_directory(temporary_, error))
     fail(error ? error.message() : "a folder left over from another run, " + temporary_.string());
 }
 

@@ -144,9 +144,17 @@ TEST_F(WriteOrreryTest, ForceDoesNotReplaceWhatIsNoDataset) {
   EXPECT_TRUE(fs::exists(file("out/letter.txt")));
 }
 
-TEST_F(WriteOrreryTest, MissingParentIsAnError) {
-  EXPECT_THAT(data_error([&] { write_orrery(generated(), file("no/such/out")); }),
-              HasSubstr("out: expected to create this folder, found: No such file"));
+TEST_F(WriteOrreryTest, MakesTheFoldersAboveIt) {
+  write_orrery(generated(), file("not/yet/out"));
+
+  EXPECT_TRUE(fs::exists(file("not/yet/out/meta.json")));
+}
+
+TEST_F(WriteOrreryTest, AFileWhereAFolderShouldBeIsAnError) {
+  write("occupied", "dear reader");
+
+  EXPECT_THAT(data_error([&] { write_orrery(generated(), file("occupied/out")); }),
+              HasSubstr("out: expected to create this folder, found: Not a directory"));
 }
 
 // A limit on the size of files stands for a disk that is full.
