@@ -21,7 +21,9 @@ StrategyVolume volume_of(const Experiment& experiment, const std::shared_ptr<con
   try {
     ProblemData whole;
     whole.whole = data;
-    const Problem problem = make_problem(experiment, whole, cut);
+    Problem problem = make_problem(experiment, whole, cut);
+    problem.strategy.parts = cut.parts;
+    problem.strategy.workers = 0;  // one for each part
     require_trainable(problem);
     volume.ranks = problem.ranks();
     if (volume.ranks > kMostRanks)

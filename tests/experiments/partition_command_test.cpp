@@ -118,7 +118,7 @@ TEST_F(PartitionCommand, AnExperimentTellsTheVolumeOfEveryStrategy) {
 
   EXPECT_EQ(json["halo_rows_by_hop"].size(), 3U);
   EXPECT_EQ(json["halo_rows_by_hop"][0], json["halo_rows"]);
-  ASSERT_EQ(by_strategy.size(), 4U);
+  ASSERT_EQ(by_strategy.size(), 5U);
   EXPECT_DOUBLE_EQ(by_strategy["spmm_1d"]["bytes_per_epoch"],
                    planned_bytes(path("experiment.json")));
   EXPECT_DOUBLE_EQ(
@@ -127,6 +127,9 @@ TEST_F(PartitionCommand, AnExperimentTellsTheVolumeOfEveryStrategy) {
   EXPECT_EQ(by_strategy["spmm_2d"]["ranks"], 16);
   EXPECT_GT(by_strategy["spmm_2d"]["bytes_per_epoch"], 0);
   EXPECT_EQ(by_strategy["spmm_15d"]["ranks"], 8);
+  EXPECT_EQ(by_strategy["model_averaging"]["ranks"], 4);
+  EXPECT_LT(by_strategy["model_averaging"]["bytes_per_epoch"],
+            by_strategy["full_graph"]["bytes_per_epoch"]);
 }
 
 /// Of five parts 2D has 25 ranks; of nine it would have 81, more than are recorded.
