@@ -93,13 +93,15 @@ namespace {
 /// y ← scale·x, or added to y.
 void scale_or_add(const Copy& op, const HostMemory& memory) {
   const float* x = memory.data<float>(op.x);
-  const float scale = op.scale, before = op.accumulate ? 1.0F : 0.0F;
+  const float scale = op.scale;
   float* y = memory.data<float>(op.y);
   for_each_run({op.x, op.y}, [&](std::int64_t i, std::int64_t j, std::int64_t count) {
     const float* from = x + i * op.x.ld + j;
     float* to = y + i * op.y.ld + j;
-#pragma GCC ivdep
-    for (std::int64_t k = 0; k < count; ++k) to[k] = scale * from[k] + before * to[k];
+    if (op.accumulate)
+      for (std::int64_t k = 0; k < count; ++k) to[k] += scale * from[k];
+    else  // what y held may be anything
+      for (std::int64_t k = 0; k < count; ++k) to[k] = scale * from[k];
   });
 }
 

@@ -318,7 +318,9 @@ TEST_P(Cpu, LoadFillAndCopyEqualReference) {
     }
   for (const bool accumulate : {false, true})
     expect_equals_reference([&](World& w) -> Op {
-      return Copy{w.floats(300, 101, 105), w.floats(300, 101, 103), 0.3F, accumulate};
+      const Tensor x = w.floats(300, 101, 105);
+      const Tensor y = accumulate ? w.floats(300, 101, 103) : w.poisoned(300, 101, 103);
+      return Copy{x, y, 0.3F, accumulate};
     });
 }
 
