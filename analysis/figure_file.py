@@ -24,7 +24,7 @@ Keys
                          "paper_says")
       role               "predicted" (default), "fitted", "aside"
       reported           where the number stands in the list of reported results, for a test
-  panels                 the parts of the picture: {"kind": cells|curves|shares|lanes|pairs|spread, ...}
+  panels                 the parts of the picture: {"kind": cells|curves|shares|lanes|pairs|spread|stacks, ...}
   notes                  sentences on what was assumed
   explain                optional: {"title", "of", "at"} of runs; what limited each is told
 """
@@ -43,7 +43,7 @@ _ROW_ALLOWED = _ROW_REQUIRED | {"role", "reported", "note", "paper_says"}
 _RUN_ALLOWED = {"file", "title", "set", "fit", "scale_of", "data", "otherwise", "sweep"}
 _CUTS_ALLOWED = {"cuts", "title", "set", "set_for", "set_method", "stream"}
 ROLES = ("predicted", "fitted", "aside")
-PANELS = ("cells", "curves", "shares", "lanes", "pairs", "spread")
+PANELS = ("cells", "curves", "shares", "lanes", "pairs", "spread", "stacks")
 
 
 class FigureError(Exception):

@@ -1,6 +1,7 @@
 """How the number beside the paper's is taken from results. Each measure is a function of the
 experiments and the row's "ours"; it returns a number, a bool, or None for out of memory."""
 
+from math import exp, log
 from statistics import mean as mean_of, stdev
 
 import figure_runs
@@ -92,6 +93,70 @@ def ratio(experiments, spec):
     return top / bottom if top is not None and bottom else None
 
 
+def percent_below(experiments, spec):
+    """How far spec["of"] lies below spec["over"], in percent of it: what part of an epoch is gone
+    where something costs nothing."""
+    share = ratio(experiments, spec)
+    return None if share is None else 100 * (1 - share)
+
+
+def result_number(experiments, spec):
+    """A number of the result by its keys, "peak_by_class.tape", divided by spec["unit"]; of a list
+    the largest."""
+    run = _run(experiments, spec)
+    if run.out_of_memory:
+        return None
+    number = figure_runs.dotted(run.result, spec["key"])
+    number = max(number) if isinstance(number, list) else number
+    return None if number is None else number / spec.get("unit", 1)
+
+
+def setting(experiments, spec):
+    """A number of the resolved experiment, such as one that was fitted to the memory."""
+    run = _run(experiments, spec)
+    return None if run.out_of_memory else value_at(run, spec["key"])
+
+
+def break_even(experiments, spec):
+    """The value of a swept key at which spec["of"] takes as long as spec["over"], both at
+    spec["at"], between its neighbours on logarithmic scales; times spec["times"]; None where one is
+    always faster."""
+    key, before = spec["key"], None
+    for value in sorted({value_at(run, key) for run in experiments.results[spec["of"]]}):
+        here = spec.get("at", {}) | {key: value}
+        one, other = (experiments.pick(spec[name], here).result["epoch_seconds"]
+                      for name in ("of", "over"))
+        if one is None or other is None:
+            continue
+        gain = log(other / one)
+        if before is not None and (before[1] > 0) != (gain > 0):
+            last, least = before
+            return spec.get("times", 1) * exp(
+                log(last) + (log(value) - log(last)) * least / (least - gain))
+        before = value, gain
+    return None
+
+
+def plan_fits(experiments, spec):
+    """Whether every rank has room for the run at `at`, by its plan; nothing runs."""
+    return experiments.plan(spec["of"], spec.get("at", {}))["fits"]
+
+
+def granndis_break_even(experiments, spec):
+    """The external rate per GPU, in GB/s, below which Eq. 7 of GraNNDis lets preloading win:
+    C / B > (g - 1) / D. C, the vertices that a GPU computes in a second in a layer, and D, the mean
+    degree, are those of the run; g = per_layer * L as printed, or min(per_layer^L, Ns * Ng)."""
+    run = _run(experiments, spec)
+    vertices, edges = (run.result["dataset"][key] for key in ("vertices", "edges"))
+    layers, width = value_at(run, "model.layers"), value_at(run, "model.hidden")
+    gpus = len(run.result["peak_bytes"])
+    compute = vertices * layers / (gpus * run.result["breakdown"]["compute"])
+    growth = spec["per_layer"] * layers
+    if spec["growth"] == "exponential":
+        growth = min(spec["per_layer"] ** layers, gpus)
+    return compute * (edges / vertices) / (growth - 1) * 4 * width / 1e9
+
+
 def largest_that_fits(experiments, spec):
     """The largest multiple of spec["multiple"] for a key with which every rank of the run fits,
     found by halving over plans; nothing runs."""
@@ -159,8 +224,13 @@ def paired_difference(experiments, spec):
 
 
 def within(experiments, spec):
-    """Whether another measure is no further from zero than spec["limit"]."""
-    return abs(value_of(experiments, spec["of"])) <= spec["limit"]
+    """Whether another measure is no further from zero than spec["limit"] and, of a mean, so many
+    of its standard errors more as spec["standard_errors"] says."""
+    limit = spec["limit"]
+    if times := spec.get("standard_errors"):
+        found = list(numbers(experiments, spec["of"]).values())
+        limit += times * stdev(found) / len(found) ** 0.5
+    return abs(value_of(experiments, spec["of"])) <= limit
 
 
 def deviation(experiments, spec):
@@ -173,8 +243,9 @@ def deviation(experiments, spec):
 
 MEASURES = {f.__name__: f for f in (
     epoch_seconds, kind_percent, part_percent, part_seconds, product_seconds,
-    communication_seconds, fits, ratio, largest_that_fits, first_above, mean,
-    paired_difference, within)} | CUT_MEASURES
+    communication_seconds, fits, ratio, percent_below, result_number, setting, break_even,
+    plan_fits, granndis_break_even, largest_that_fits, first_above, mean, paired_difference,
+    within)} | CUT_MEASURES
 
 
 def value_of(experiments, spec):

@@ -109,6 +109,13 @@ std::string device_table(const Cluster& cluster) {
   return table.text();
 }
 
+/// "full", "shared", or "full, 1.9 GB/s both ways" where directions hinder each other.
+std::string duplex_text(const ClusterLink& link) {
+  if (link.duplex == Duplex::kShared) return "shared";
+  return directions_meet(link) ? fmt::format("full, {} both ways", rate(both_directions(link)))
+                               : "full";
+}
+
 /// Links of the first server and of the network, those of one kind between like ends in one row.
 std::string link_table(const Cluster& cluster) {
   std::map<std::string, std::size_t> known;
@@ -118,7 +125,8 @@ std::string link_table(const Cluster& cluster) {
     const auto& from = cluster.nodes[static_cast<std::size_t>(link.from)];
     const auto& to = cluster.nodes[static_cast<std::size_t>(link.to)];
     const std::string ends = to_string(from.kind) + " - " + to_string(to.kind);
-    const std::string key = fmt::format("{}|{}|{}", link.type, ends, link.bytes_per_second);
+    const std::string key =
+        fmt::format("{}|{}|{}|{}", link.type, ends, link.bytes_per_second, both_directions(link));
     const auto [at, is_new] = known.try_emplace(key, rows.size());
     if (is_new) {
       rows.emplace_back(ends, &link);
@@ -130,7 +138,7 @@ std::string link_table(const Cluster& cluster) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const ClusterLink& link = *rows[i].second;
     table.add({link.type, std::to_string(counts[i]), rows[i].first, std::to_string(link.count),
-               rate(link.bytes_per_second), link.duplex == Duplex::kFull ? "full" : "shared",
+               rate(link.bytes_per_second), duplex_text(link),
                human_seconds(link.latency_seconds)});
   }
   return table.text();
@@ -221,7 +229,8 @@ Json to_json(const Cluster& cluster) {
                             {"count", link.count},
                             {"bytes_per_second", link.bytes_per_second},
                             {"latency_seconds", link.latency_seconds},
-                            {"duplex", link.duplex == Duplex::kFull ? "full" : "shared"}});
+                            {"duplex", link.duplex == Duplex::kFull ? "full" : "shared"},
+                            {"both_bytes_per_second", both_directions(link)}});
   for (const PairClass& c : pair_classes(cluster))
     out["pairs"].push_back({{"like", c.example},
                             {"pairs", c.pairs},

@@ -163,6 +163,23 @@ class Builder {
     return file_["link_types"][type];
   }
 
+  /// A link `wide` times as wide as one cable of the type with these numbers.
+  static ClusterLink link_between(int from, int to, const Json& numbers, const std::string& type,
+                                  double wide) {
+    const auto value = [&](const char* key) {
+      return numbers.contains(key) ? numbers[key]["value"].get<double>() : 0.0;
+    };
+    const bool full = numbers.value("duplex", "full") == "full";
+    return {from,
+            to,
+            value("bytes_per_second") * wide,
+            value("latency_seconds"),
+            full ? Duplex::kFull : Duplex::kShared,
+            type,
+            1,
+            value("both_bytes_per_second") * wide};
+  }
+
   void add_link(int from, int to, const std::string& type, int count, const std::string& path) {
     const Json& numbers = link_type(type, path + ".type");
     if (!linked_.insert({std::min(from, to), std::max(from, to), type}).second)
@@ -170,10 +187,8 @@ class Builder {
                                           "\"count\"",
                                           cluster_.nodes[static_cast<std::size_t>(from)].name,
                                           cluster_.nodes[static_cast<std::size_t>(to)].name, type));
-    cluster_.links.push_back(
-        {from, to, numbers["bytes_per_second"]["value"].get<double>() * count,
-         numbers["latency_seconds"]["value"].get<double>(),
-         numbers.value("duplex", "full") == "full" ? Duplex::kFull : Duplex::kShared, type, count});
+    cluster_.links.push_back(link_between(from, to, numbers, type, count));
+    cluster_.links.back().count = count;
   }
 
   void add_links(const Json& links, const Scope& scope, const std::string& path) {
@@ -251,12 +266,8 @@ class Builder {
           ++nics;
         }
       if (core < 0) continue;
-      const double rate = numbers["bytes_per_second"]["value"].get<double>() * nics /
-                          tree.value("oversubscription", 1.0);
-      cluster_.links.push_back(
-          {leaf, core, rate, numbers["latency_seconds"]["value"].get<double>(),
-           numbers.value("duplex", "full") == "full" ? Duplex::kFull : Duplex::kShared,
-           type + " uplink", 1});
+      const double wide = nics / tree.value("oversubscription", 1.0);
+      cluster_.links.push_back(link_between(leaf, core, numbers, type + " uplink", wide));
     }
   }
 

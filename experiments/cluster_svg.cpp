@@ -394,10 +394,14 @@ class Drawing {
           x, y - 4, x + 40, y - 4, colour_.at(link.type), width_of(link.bytes_per_second));
       text += text_at(
           {x + 50, y},
-          fmt::format("{}: {}B/s{}, {}", link.type, human_count(one),
+          fmt::format("{}: {}B/s{}{}, {}", link.type, human_count(one),
                       link.duplex == Duplex::kShared ? " shared"
                       : most(link.type) > 1 ? fmt::format(" a cable, up to {}", most(link.type))
                                             : "",
+                      directions_meet(link)
+                          ? fmt::format(" ({}B/s both ways)",
+                                        human_count(both_directions(link) / link.count))
+                          : "",
                       human_seconds(link.latency_seconds)),
           12.5, "start");
     }

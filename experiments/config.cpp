@@ -12,9 +12,12 @@
 
 #include "core/base/error.hpp"
 #include "core/graph/lookup.hpp"
+#include "core/strategy/train.hpp"
 #include "experiments/cluster_file.hpp"
+#include "experiments/keys.hpp"
 #include "experiments/place_ranks.hpp"
 #include "experiments/profile_file.hpp"
+#include "experiments/strategy_keys.hpp"
 #include "experiments/validate_json.hpp"
 
 namespace orrery {
@@ -119,22 +122,13 @@ std::vector<std::pair<std::string, Json>> combinations(Json root) {
   return list;
 }
 
-template <class Enum>
-Enum pick(const Json& value, const std::map<std::string, Enum>& names) {
-  return names.at(value.get<std::string>());
-}
-
-template <class T>
-std::optional<T> optional(const Json& object, const char* key) {
-  return object.contains(key) ? std::optional(object[key].get<T>()) : std::nullopt;
-}
-
 DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
   DatasetOptions o;
   o.seed = seed;
   if (d.contains("parts") || d.contains("statistics")) return o;
   o.row_normalise = optional<bool>(d, "row_normalise");
   o.reorder = d["reorder"];
+  o.magnify = d["magnify"];
   if (d.contains("path")) {
     o.path = d["path"];
     o.format = d["format"];
@@ -148,6 +142,7 @@ DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
   o.generate_vertices = d.value("vertices", std::int64_t{0});  // absent: counted in the degree file
   o.generate_edges = d.value("edges", std::int64_t{0});
   o.generate_classes = d["classes"];
+  o.generate_communities = d.value("communities", o.generate_communities);
   o.generate_features = d["features"];
   o.feature_signal = d.value("feature_signal", o.feature_signal);
   o.mixing = d.value("mixing", o.mixing);
@@ -173,38 +168,6 @@ std::optional<GraphStatistics> graph_statistics(const Json& d, const std::string
   return graph;
 }
 
-StrategyConfig strategy_config(const Json& s) {
-  StrategyConfig config;
-  config.type = pick<StrategyType>(s["type"], {{"full_graph", StrategyType::full_graph},
-                                               {"spmm_1d", StrategyType::spmm_1d},
-                                               {"spmm_15d", StrategyType::spmm_15d},
-                                               {"spmm_2d", StrategyType::spmm_2d},
-                                               {"model_averaging", StrategyType::model_averaging}});
-  config.overlap = s.value("overlap", true);
-  config.permute = s.value("permute", false);
-  config.column_tiles = s.value("column_tiles", 1);
-  config.replication = s.value("replication", 1);
-  if (s.contains("variant"))
-    config.variant =
-        pick<Variant>(s["variant"], {{"row", Variant::row}, {"column", Variant::column}});
-  config.first_layer = FirstLayer::recompute;  // where there is no choice
-  if (s.contains("first_layer"))
-    config.first_layer =
-        pick<FirstLayer>(s["first_layer"], {{"exact", FirstLayer::exact},
-                                            {"recompute", FirstLayer::recompute},
-                                            {"mggcn_compat", FirstLayer::mggcn_compat}});
-  if (config.type != StrategyType::model_averaging) return config;
-  config.averaging = pick<Averaging>(
-      s["averaging"], {{"model", Averaging::model}, {"gradient", Averaging::gradient}});
-  config.interval = s["interval"];
-  config.hops = s["hops"];
-  config.degrees =
-      pick<Degrees>(s["degrees"], {{"part", Degrees::part}, {"original", Degrees::original}});
-  config.evaluate_on = pick<EvaluateOn>(
-      s["evaluate_on"], {{"parts", EvaluateOn::parts}, {"graph", EvaluateOn::graph}});
-  return config;
-}
-
 /// What a simulation needs, and what only a simulation has.
 void complete_simulation(Json& root) {
   const Json& c = root["cluster"];
@@ -219,10 +182,21 @@ void complete_simulation(Json& root) {
     throw ConfigError("cluster.hosts", fmt::format("\"per_server\" is for simulations; with "
                                                    "backend {} each rank has its own host",
                                                    backend));
+  if (real && c.contains("link_factors"))
+    throw ConfigError("cluster.link_factors",
+                      fmt::format("is for simulations; with backend {} links are as they are: "
+                                  "leave it out",
+                                  backend));
   Json& s = root["simulation"];
   const int epochs = root["train"]["epochs"];
-  // One averaging of models at least, and an epoch after it.
-  const int usual = std::max(3, root["strategy"].value("interval", 1) + 1);
+  // A whole period of the strategy at least (from one averaging of models, or one broadcast of
+  // rows, to the next), besides the first epoch. The second epoch with a stale halo waits for
+  // nothing, because the first one was exact: only the later ones show what travels beside them.
+  const Json& strategy = root["strategy"];
+  const int staleness = strategy.value("staleness", 0);
+  const bool stale_halo = staleness > 0 && strategy["type"] == "full_graph";
+  const int usual =
+      std::max({3, strategy.value("interval", 1) + 1, staleness + 2, stale_halo ? 6 : 0});
   if (!s.contains("epochs")) s["epochs"] = std::min(usual, epochs);
   if (s["epochs"] > epochs)
     throw ConfigError("simulation.epochs", fmt::format("found {}, expected at most train.epochs, "
@@ -255,15 +229,6 @@ void complete_statistics(Json& root) {
     throw ConfigError("strategy.permute",
                       "statistics alone need true: they say how large equal blocks of a random "
                       "permutation are, and nothing about other cuts");
-}
-
-/// What only goes with training on parts.
-void complete_averaging(Json& root) {
-  const Json& s = root["strategy"];
-  if (s["type"] == "model_averaging" && s["averaging"] == "gradient" && s["interval"] != 1)
-    throw ConfigError("strategy.interval",
-                      "gradients are averaged in every step: leave it out, or set "
-                      "strategy.averaging to \"model\"");
 }
 
 /// Combinations that the schema cannot express, and defaults that depend on other keys.
@@ -304,7 +269,7 @@ void complete(Json& root, int mpi_ranks) {
   if (root["strategy"].value("permute", false) && root["partition"]["method"] != "block")
     throw ConfigError("strategy.permute",
                       "replaces the partition, so partition.method must stay \"block\"");
-  complete_averaging(root);
+  complete_strategy(root);
   Json& c = root["cluster"];
   if (c.contains("ranks") && c.contains("servers"))
     throw ConfigError("cluster", "\"ranks\" and \"servers\" exclude each other");
@@ -330,6 +295,7 @@ std::int64_t bytes_at(const Json& room, const char* key, const std::string& path
 void place(Experiment& e, Json& c, const fs::path& folder, ClusterCache& clusters) {
   if (c.contains("file")) {
     e.cluster = cluster_of(c, folder, clusters);
+    if (c.contains("link_factors")) scale_links(*e.cluster, c["link_factors"]);
     e.devices = deal_ranks(*e.cluster, c);
     e.device_bytes = memory_of_a_rank(*e.cluster, e.devices);
     e.host_per_server = c["hosts"] == "per_server";
@@ -352,6 +318,16 @@ void set_parts(Experiment& e, const Json& p) {
   if (p.contains("working_bytes"))
     e.partition.working_bytes = bytes_at(p, "working_bytes", "partition.working_bytes");
   e.partition.hops = p["hops"];
+}
+
+/// Whether all servers have as many ranks, one server's before the next one's.
+bool in_server_blocks(const Experiment& e) {
+  const Placement placement = e.placement();
+  if (e.ranks() % placement.servers() != 0) return false;
+  const int ranks = e.ranks() / placement.servers();
+  for (int r = 0; r < e.ranks(); ++r)
+    if (placement.server_of(r) != r / ranks) return false;
+  return true;
 }
 
 /// The keys of single partitioning algorithms.
@@ -380,17 +356,24 @@ void set_algorithm(Experiment& e, const Json& p) {
   o.spring.refine = p.value("refine", o.spring.refine);
   o.spring.persistent = p.value("merge", std::string()) == "persistent";
   if (p.value("levels", 1) == 1) return;
-  const Placement placement = e.placement();
-  const int parts = parts_for(e.strategy, e.ranks()), servers = placement.servers();
-  bool in_blocks = parts == e.ranks() && parts % servers == 0;
-  for (int r = 0; in_blocks && r < parts; ++r)
-    in_blocks = placement.server_of(r) == r / (parts / servers);
-  if (servers == 1 || !in_blocks)
+  const int parts = parts_for(e.strategy, e.ranks()), servers = e.placement().servers();
+  if (servers == 1 || parts != e.ranks() || !in_server_blocks(e))
     throw ConfigError("partition.levels",
                       fmt::format("2 needs a part for every rank and several servers of equally "
                                   "many consecutive ranks, found {} parts, {} ranks, {} servers",
                                   parts, e.ranks(), servers));
   e.partition.metis.servers = servers;
+}
+
+/// Which ranks share a server, for the strategy that asks.
+void set_servers(Experiment& e) {
+  if (e.strategy.type != StrategyType::shared_preloading) return;
+  const int servers = e.placement().servers();
+  if (!in_server_blocks(e))
+    throw ConfigError("cluster", fmt::format("shared_preloading needs servers of equally many "
+                                             "consecutive ranks, found {} ranks on {} servers",
+                                             e.ranks(), servers));
+  e.strategy.ranks_per_server = e.ranks() / servers;
 }
 
 SimulationConfig simulation_config(const Json& s, const Experiment& e) {
@@ -412,6 +395,7 @@ SimulationConfig simulation_config(const Json& s, const Experiment& e) {
 
 Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
                            const fs::path& folder, ClusterCache& clusters) {
+  prepare_strategy(root);
   validate_against_schema(root);
   fill_in_defaults(root);
   complete(root, mpi_ranks);
@@ -456,6 +440,8 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
 
   const Json& s = root["strategy"];
   e.strategy = strategy_config(s);
+  require_possible_staleness(e.strategy, e.model);
+  if (e.checkpoint_every > 0) require_resumable(e.strategy);
 
   e.partition.method =
       e.strategy.permute ? "random" : root["partition"]["method"].get<std::string>();
@@ -465,6 +451,9 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   set_parts(e, root["partition"]);
   if (e.strategy.type == StrategyType::model_averaging) e.strategy.parts = e.partition.parts;
   e.strategy.workers = e.ranks();
+  set_servers(e);
+  e.fits_depth = s.value("depth", Json()) == "fit";
+  e.fits_batches = s.value("batches", Json()) == "fit";
   set_algorithm(e, root["partition"]);
   e.simulation = simulation_config(root["simulation"], e);
   e.backend = root["backend"];

@@ -42,9 +42,10 @@ struct Experiment {
   TrainConfig train;
   PartitionOptions partition;
   StrategyConfig strategy;
-  int servers = 1, ranks_per_server = 1;     ///< without a cluster
-  std::optional<Cluster> cluster;            ///< that of cluster.file
-  std::vector<int> devices;                  ///< of each rank, in `cluster`; empty without
+  bool fits_depth = false, fits_batches = false;  ///< strategy.depth, .batches: by device memory
+  int servers = 1, ranks_per_server = 1;          ///< without a cluster
+  std::optional<Cluster> cluster;                 ///< that of cluster.file
+  std::vector<int> devices;                       ///< of each rank, in `cluster`; empty without
   bool host_per_server = false;              ///< one host process feeds all devices of a server
   std::optional<std::int64_t> device_bytes;  ///< of each rank; nothing: unlimited
   SimulationConfig simulation;

@@ -283,7 +283,7 @@ void add_generator_options(CLI::App& command, Flags& flags) {
   DatasetOptions& o = flags.options;
   command.add_option("kind", o.generator, "Generator")
       ->required()
-      ->check(CLI::IsMember({"communities", "rmat", "bter", "chung-lu"}));
+      ->check(CLI::IsMember({"communities", "skewed-communities", "rmat", "bter", "chung-lu"}));
   const auto option = [&](const char* name, auto& value, const char* what) {
     flags.generator_options.push_back(command.add_option(name, value, what)->capture_default_str());
   };
@@ -292,12 +292,16 @@ void add_generator_options(CLI::App& command, Flags& flags) {
   option("--classes", o.generate_classes, "Classes (communities: their number)");
   option("--features", o.generate_features, "Feature columns");
   option("--seed", o.seed, "Seed of all draws");
-  option("--mixing", o.mixing, "communities: share of the edges that leave their community");
+  option("--communities", o.generate_communities, "skewed-communities: their number");
+  option("--mixing", o.mixing,
+         "(skewed-)communities: share of the edges that leave their community");
   option("--feature-signal", o.feature_signal,
-         "communities: distance of class centres in units of the noise");
-  option("--exponent", o.exponent, "chung-lu, bter: exponent of the degrees' power law");
+         "(skewed-)communities: distance of class centres in units of the noise");
+  option("--exponent", o.exponent,
+         "chung-lu, bter, skewed-communities: exponent of the degrees' power law");
   option("--clustering", o.clustering, "bter: clustering coefficient at degree 2");
-  option("--degree-file", o.degree_file, "chung-lu, bter: lines 'degree count [clustering]'");
+  option("--degree-file", o.degree_file,
+         "chung-lu, bter, skewed-communities: lines 'degree count [clustering]'");
   command.add_option("--out", flags.output, "Folder to write")->required();
 }
 

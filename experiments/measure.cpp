@@ -14,6 +14,14 @@ const EpochCost& slowest(const std::vector<std::vector<EpochCost>>& costs, std::
   return rank[epoch];
 }
 
+double mean_of_periods(const std::vector<double>& seconds, std::size_t period) {
+  if (seconds.empty()) return 0;
+  const std::size_t whole = (seconds.size() - 1) / period * period;
+  const std::size_t counted = whole > 0 ? whole : seconds.size();
+  return std::accumulate(seconds.end() - static_cast<std::ptrdiff_t>(counted), seconds.end(), 0.0) /
+         static_cast<double>(counted);
+}
+
 }  // namespace
 
 Measurement measure(const std::vector<std::vector<EpochCost>>& costs,
@@ -25,6 +33,9 @@ Measurement measure(const std::vector<std::vector<EpochCost>>& costs,
     for (const auto& rank : costs) least = std::min(least, rank[e].breakdown.synchronise);
     result.synchronise_seconds += least;
   }
+
+  const int period = summaries.empty() ? 1 : summaries.front().epochs;
+  result.mean_epoch_seconds = mean_of_periods(result.seconds, static_cast<std::size_t>(period));
 
   std::vector<std::size_t> order(result.seconds.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

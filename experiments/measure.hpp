@@ -20,6 +20,9 @@ struct Measurement {
   /// is an epoch that happened and `breakdown` sums to it.
   double epoch_seconds = 0;
   Breakdown breakdown;  ///< of that epoch, on its slowest rank
+  /// Mean over the last epochs that are whole periods of the strategy, whose epochs may differ in
+  /// what they send, without the first epoch; over all epochs where they are too few.
+  double mean_epoch_seconds = 0;
   /// Of averaging gradients or models, over all epochs: in each on the rank that waited least.
   double synchronise_seconds = 0;
   double internal_bytes = 0,

@@ -66,6 +66,9 @@ class Model {
       case StrategyType::model_averaging:
         add_model_averaging();
         break;
+      case StrategyType::shared_preloading:
+        add_shared_preloading();
+        break;
     }
     add_gradients();
     add_what_does_not_apply();
@@ -290,23 +293,65 @@ class Model {
     const char *name = "exchange of every dependency", *source = "GraNNDis Eq. 3";
     if (n == 0 || slowest_->breakdown.compute <= 0)
       return reject(name, source, "the epoch has no product");
+    const auto run = granndis_run(1);
+    if (!run) return reject(name, source, "one rank exchanges nothing");
+    add(name, source, "seconds", n * cost::previous_seconds(*run),
+        fmt::format("full_graph exchanges between servers; summed over {} products of mean width "
+                    "{:.0f}, kernels included",
+                    n, mean_width()));
+  }
+
+  double mean_width() const {
+    return over_products([](const auto&, double w) { return w; }) /
+           static_cast<double>(products().size());
+  }
+
+  /// Nothing where there is one rank.   `growth`: vertices computed per owned one
+  std::optional<cost::GranndisRun> granndis_run(double growth) {
     cost::GranndisRun run;
     run.vertices = vertices();
     run.edges = nonzeros();
     run.servers = placement_.servers();
     run.gpus_per_server = static_cast<double>(ranks()) / run.servers;
-    run.compute_vertices_per_second = vertices() * n / (ranks() * slowest_->breakdown.compute);
-    const double width = over_products([](const auto&, double w) { return w; }) / n;
+    run.compute_vertices_per_second = growth * vertices() * static_cast<double>(products().size()) /
+                                      (ranks() * slowest_->breakdown.compute);
     const double inside = rate_inside(), outside = rate_outside();
-    if (inside <= 0 && outside <= 0) return reject(name, source, "one rank exchanges nothing");
+    if (inside <= 0 && outside <= 0) return std::nullopt;
     run.internal_vertices_per_second =
-        cost::vertices_per_second(inside > 0 ? inside : outside, width, kWordBytes);
+        cost::vertices_per_second(inside > 0 ? inside : outside, mean_width(), kWordBytes);
     run.external_vertices_per_second =
-        cost::vertices_per_second(outside > 0 ? outside : inside, width, kWordBytes);
-    add(name, source, "seconds", n * cost::previous_seconds(run),
-        fmt::format("full_graph exchanges between servers; summed over {} products of mean width "
-                    "{:.0f}, kernels included",
-                    n, width));
+        cost::vertices_per_second(outside > 0 ? outside : inside, mean_width(), kWordBytes);
+    return run;
+  }
+
+  void add_shared_preloading() {
+    const bool sampled = in_.experiment.strategy.sampling.has_value();
+    const char* name = sampled ? "preloading with sampled dependencies" : "shared preloading";
+    const char* source = sampled ? "GraNNDis Eq. 8, with the factor of Eq. 4" : "GraNNDis Eq. 4";
+    const auto n = static_cast<double>(products().size());
+    const double growth = in_.plan.redundancy()->of_vertices();
+    if (n == 0 || slowest_->breakdown.compute <= 0)
+      return reject(name, source, "the epoch has no product");
+    if (growth > ranks())
+      return reject(name, source,
+                    fmt::format("servers compute {:.2f} vertices for each of their own, more than "
+                                "the {} ranks that Eq. 5 allows",
+                                growth, ranks()));
+    const auto run = granndis_run(growth);
+    if (!run) return reject(name, source, "one rank exchanges nothing");
+    const double seconds =
+        sampled ? cost::sampling_seconds(*run, growth, cost::InternalFactor::as_preload)
+                : cost::preload_seconds(*run, growth);
+    add(name, source, "seconds", n * seconds,
+        fmt::format("servers compute {:.2f} vertices for each of their own (of this graph and cut, "
+                    "in place of D^a L); summed over {} products of mean width {:.0f}",
+                    growth, n, mean_width()));
+    if (growth <= 1) return;
+    const double degree = nonzeros() / vertices();
+    add("break-even of compute rate / external rate", "GraNNDis Eq. 7", "ratio",
+        cost::preload_break_even(growth, degree),
+        fmt::format("preloading wins above it; here the ratio is {:.3g}",
+                    run->compute_vertices_per_second / run->external_vertices_per_second));
   }
 
   double rate_inside() {
@@ -346,8 +391,8 @@ class Model {
   void add_what_does_not_apply() {
     if (in_.experiment.strategy.type != StrategyType::full_graph)
       reject("exchange of every dependency", "GraNNDis Eq. 3", "it is for full_graph");
-    reject("shared preloading", "GraNNDis Eq. 4 to 8",
-           "no strategy of this version preloads the dependencies of a server");
+    if (in_.experiment.strategy.type != StrategyType::shared_preloading)
+      reject("shared preloading", "GraNNDis Eq. 4 to 8", "it is for shared_preloading");
     reject("3D volume", "CAGNET 3D", "no strategy of this version works on a cube of ranks");
     reject("inference on tiles", "Deal, Tables 1 to 3", "the experiment trains");
     if (!trains_on_parts()) reject("model averaging", "CATGNN 3.3", "the ranks share one model");
@@ -374,8 +419,16 @@ double oversubscription(const Experiment& experiment, int threads) {
 
 ModelOutcome evaluate_model(const ModelInput& input) { return Model(input).outcome(); }
 
+std::optional<std::string> why_no_equations(const StrategyConfig& strategy) {
+  if (strategy.staleness > 0 || strategy.boundary_sampling < 1)
+    return "the papers' equations know no strategy.staleness and no strategy.boundary_sampling: "
+           "use backend sim";
+  return std::nullopt;
+}
+
 ModelledOutcome model(const Experiment& experiment, const Problem& problem,
                       const StrategyPlan& plan) {
+  if (const auto why = why_no_equations(experiment.strategy)) throw ConfigError("backend", *why);
   require_trainable(problem);
   const DeviceProfile profile = profile_of(experiment);
   const int threads = kernel_threads(experiment);

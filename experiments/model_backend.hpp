@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 
 #include "core/runtime/timeline.hpp"
 #include "experiments/config.hpp"
@@ -24,7 +26,7 @@ struct ModelInput {
 };
 
 /// `breakdown` sums to the epoch. `equations` holds an object each: "name", "source", "seconds" or
-/// "bytes" per epoch (or "all_reduces" of the run), and "applies_because"; or
+/// "bytes" per epoch (or "all_reduces" of the run, or a "ratio"), and "applies_because"; or
 /// "does_not_apply_because".
 struct ModelOutcome {
   Breakdown breakdown;                ///< of the slowest rank
@@ -41,6 +43,9 @@ struct ModelOutcome {
 /// Errors    those of kernel_seconds; Uncalibrated
 ModelOutcome evaluate_model(const ModelInput& input);
 
+/// Why the equations say nothing about a strategy with these settings.
+std::optional<std::string> why_no_equations(const StrategyConfig& strategy);
+
 /// What a run on paper leaves behind: the same as a real one, and how it was made.
 struct ModelledOutcome {
   Outcome outcome;
@@ -51,7 +56,8 @@ struct ModelledOutcome {
 /// profile.
 ///
 /// Errors    as evaluate_model; OutOfMemory (as the device would), ProgramError (the check),
-///           NeedsStructure, ConfigError (no or several profiles; a library the profile has not)
+///           NeedsStructure, ConfigError (no or several profiles; a library the profile has not;
+///           why_no_equations)
 ModelledOutcome model(const Experiment& experiment, const Problem& problem,
                       const StrategyPlan& plan);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/cluster/routes.hpp"
@@ -130,10 +131,10 @@ double external_rate_per_device(const Cluster& cluster, const std::vector<int>& 
 }
 
 CollectiveTimes::CollectiveTimes(const Cluster& cluster, const std::vector<int>& devices,
-                                 const Library& library)
+                                 Library library)
     : cluster_(cluster),
       devices_(devices),
-      library_(library),
+      library_(std::move(library)),
       links_(direct_links(cluster, devices)) {}
 
 AlphaBeta CollectiveTimes::between(const Group& group) {
@@ -142,7 +143,7 @@ AlphaBeta CollectiveTimes::between(const Group& group) {
   std::vector<int> members;
   for (int i = 0; i < group.size; ++i)
     members.push_back(devices_[static_cast<std::size_t>(group.rank_of(i))]);
-  AlphaBeta worst{0, 0};
+  AlphaBeta worst;
   const Router router(cluster_);
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (group.size > kAskedInFull &&
@@ -164,6 +165,11 @@ AlphaBeta CollectiveTimes::between(const Group& group) {
           std::max(worst.seconds_per_message,
                    (copied ? 0 : route.latency_seconds) + library_.message_seconds);
       worst.seconds_per_byte = std::max(worst.seconds_per_byte, 1 / rate);
+      if (copied) continue;
+      for (const Hop& hop : route.hops) {
+        const double both = both_directions(cluster_.links[static_cast<std::size_t>(hop.link)]);
+        worst.seconds_per_byte_of_both = std::max(worst.seconds_per_byte_of_both, 1 / both);
+      }
     }
   }
   return between_.emplace(key_of(group), worst).first->second;
@@ -186,7 +192,7 @@ double CollectiveTimes::seconds(const Op& op, const Group& group, int rank) {
     cost.seconds_per_byte = 1 / (wide * links_->link_bytes_per_second);
   else
     cost = between(group);
-  const auto [alpha, beta] = cost;
+  const auto [alpha, beta, beta_of_both] = cost;
   const auto operand = static_cast<double>(operands_of(op).begin()->tensor.bytes());
   if (std::holds_alternative<AllReduce>(op))
     return 2 * (q - 1) * alpha + 2 * (q - 1) / q * beta * operand;
@@ -196,8 +202,9 @@ double CollectiveTimes::seconds(const Op& op, const Group& group, int rank) {
     const auto moved = [&](const Tensor& t, const std::vector<std::int64_t>& rows) {
       return static_cast<double>(t.bytes()) - static_cast<double>(rows[own]) * width;
     };
-    return (q - 1) * alpha +
-           beta * std::max(moved(all->x, *all->send_rows), moved(all->y, *all->recv_rows));
+    const double sent = moved(all->x, *all->send_rows), received = moved(all->y, *all->recv_rows);
+    return (q - 1) * alpha + std::max(beta * std::max(sent, received),  //
+                                      beta_of_both * (sent + received));
   }
   const bool sparse = std::holds_alternative<BroadcastSparse>(op);
   return std::ceil(std::log2(q)) * alpha + beta * (sparse ? bytes_of(op) : operand);

@@ -1,11 +1,14 @@
 #include "experiments/place_ranks.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "core/base/error.hpp"
 #include "experiments/cluster_file.hpp"
@@ -76,6 +79,24 @@ const Cluster& cluster_of(Json& keys, const fs::path& folder, ClusterCache& cach
     return cache.emplace(key, load_cluster(file, servers)).first->second;
   } catch (const ConfigError& error) {
     throw ConfigError("cluster.file", error.what());
+  }
+}
+
+void scale_links(Cluster& cluster, const Json& factors) {
+  for (const auto& [type, factor] : factors.items()) {
+    bool found = false;
+    std::set<std::string> types;
+    for (ClusterLink& link : cluster.links) {
+      types.insert(link.type);
+      if (link.type != type) continue;
+      link.bytes_per_second *= factor.get<double>();
+      link.both_bytes_per_second *= factor.get<double>();
+      found = true;
+    }
+    if (!found)
+      throw ConfigError("cluster.link_factors",
+                        fmt::format("found {}, but {} has links of {}", type, cluster.name,
+                                    fmt::join(types, ", ")));
   }
 }
 

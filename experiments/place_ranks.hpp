@@ -11,6 +11,11 @@
 
 namespace orrery {
 
+/// Times the rates of links by their types, {"ib-qdr": 0.5}.
+///
+/// Errors    ConfigError where the cluster has no link of a type
+void scale_links(Cluster& cluster, const nlohmann::ordered_json& factors);
+
 /// Clusters by what a file asks for: the combinations of a sweep mostly share theirs.
 using ClusterCache = std::map<std::string, Cluster>;
 

@@ -11,6 +11,8 @@
 #include "core/strategy/record.hpp"
 #include "core/strategy/train.hpp"
 #include "experiments/commands.hpp"
+#include "experiments/fit.hpp"
+#include "experiments/preloading.hpp"
 #include "experiments/problem.hpp"
 #include "experiments/recorded.hpp"
 #include "experiments/table.hpp"
@@ -163,9 +165,10 @@ Json rank_json(const Summary& summary) {
   return rank;
 }
 
-Json plan_one(const Experiment& experiment, DatasetCache& datasets, const Options& options) {
-  const ProblemData data = datasets.load(experiment);
-  const Problem problem = make_problem(experiment, data, make_partition(experiment, data));
+Json plan_one(const Experiment& asked, DatasetCache& datasets, const Options& options) {
+  const ProblemData data = datasets.load(asked);
+  Problem problem = make_problem(asked, data, make_partition(asked, data));
+  const Experiment experiment = fit_to_memory(asked, problem);
   require_trainable(problem);
   const auto plan = plan_strategy(problem);
   const Programs programs = record_checked(*plan, problem);
@@ -185,6 +188,9 @@ Json plan_one(const Experiment& experiment, DatasetCache& datasets, const Option
               {"collectives", "flat"},
               {"ranks", Json::array()}};
   for (const Summary& s : ranks) result["ranks"].push_back(rank_json(s));
+  std::vector<std::int64_t> peaks;
+  for (const Summary& s : ranks) peaks.push_back(s.peak_device_bytes);
+  result["preloading"] = preloading_json(problem, *plan, peaks);
   result["fits"] = experiment.device_bytes
                        ? Json(largest.peak_device_bytes <= *experiment.device_bytes)
                        : Json(nullptr);
@@ -209,7 +215,8 @@ Json plan_one(const Experiment& experiment, DatasetCache& datasets, const Option
                experiment.label.empty() ? "" : " with " + experiment.label,
                experiment.resolved["strategy"]["type"].get<std::string>(), problem.ranks(),
                problem.train.epochs);
-    fmt::print("{}{}\n\n", report(ranks), verdict);
+    const std::string preloading = preloading_line(result["preloading"]);
+    fmt::print("{}{}\n{}{}\n", report(ranks), verdict, preloading, preloading.empty() ? "" : "\n");
   }
   return result;
 }

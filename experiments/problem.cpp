@@ -27,6 +27,10 @@ void require_data(const Experiment& experiment) {
   if (experiment.statistics && trains)
     throw ConfigError("dataset.statistics",
                       "statistics describe no graph to train on; use backend sim or orrery plan");
+  if (experiment.dataset.magnify > 1 && trains)
+    throw ConfigError("dataset.magnify",
+                      "a magnified graph is counted, not there; use backend sim or orrery plan, or "
+                      "set it to 1");
 }
 
 int parts_of(const Experiment& experiment) {

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -102,7 +103,9 @@ NetclusterLinks measure_netcluster(const Experiment& experiment) {
   const fs::path log = fs::temp_directory_path() / fmt::format("orrery-links-{}.log", ::getpid());
   const Json measured = Json::parse(output_of(netcluster(experiment) + " --json </dev/null", log));
   fs::remove(log);
-  return {measured["external"]["bytes_per_second"], measured["external"]["latency_seconds"]};
+  const Json& external = measured["external"];
+  return {external["bytes_per_second"], external["latency_seconds"],
+          external.at("both_bytes_per_second")};
 }
 
 Json netcluster_file(Json machine, int servers, const NetclusterLinks& links) {
@@ -127,7 +130,11 @@ Json netcluster_file(Json machine, int servers, const NetclusterLinks& links) {
       {"bytes_per_second",
        number(links.bytes_per_second, "measured: ping-pong by experiments/netcluster")},
       {"latency_seconds",
-       number(links.latency_seconds / 2, "measured: half of a message's, which passes two links")}};
+       number(links.latency_seconds / 2, "measured: half of a message's, which passes two links")},
+      {"both_bytes_per_second",
+       number(std::clamp(links.both_bytes_per_second, links.bytes_per_second,
+                         2 * links.bytes_per_second),
+              "measured: messages in both directions at once, by experiments/netcluster")}};
   machine["network"] = {
       {"source", "experiments/netcluster: a bridge that joins the servers' shaped links"},
       {"switches", "bridge"},

@@ -10,6 +10,7 @@
 
 #include "backends/cpu/cpu.hpp"
 #include "core/base/units.hpp"
+#include "experiments/preloading.hpp"
 #include "experiments/results.hpp"
 #include "experiments/table.hpp"
 
@@ -167,10 +168,23 @@ std::string where(const FinishedRun& run) {
   return "simulated on " + run.experiment.cluster->name;
 }
 
+/// Why gradients are not those of the loss; nothing where they are.
+std::optional<std::string> inexactness(const StrategyConfig& strategy) {
+  if (strategy.first_layer == FirstLayer::mggcn_compat)
+    return "first_layer mggcn_compat: its times count, its loss does not";
+  if (strategy.boundary_sampling < 1)
+    return fmt::format("boundary_sampling {}: right in the mean", strategy.boundary_sampling);
+  if (strategy.staleness > 0) return fmt::format("staleness {}", strategy.staleness);
+  if (strategy.sampling) return "sampling: they are those of each server's subgraph";
+  return std::nullopt;
+}
+
 /// What accuracies are of.
 std::string evaluated_on(const StrategyConfig& strategy) {
-  if (strategy.type != StrategyType::model_averaging || strategy.evaluate_on == EvaluateOn::graph)
+  if (strategy.evaluate_on == EvaluateOn::graph ||
+      (strategy.type != StrategyType::model_averaging && !strategy.sampling))
     return "the whole graph";
+  if (strategy.sampling) return "own vertices of each server within its sampled subgraph";
   return fmt::format("own vertices of each part within the {} hop{} that it holds", strategy.hops,
                      strategy.hops == 1 ? "" : "s");
 }
@@ -212,6 +226,7 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
       {"val_accuracy", or_null(scores.validation)},
       {"test_accuracy", or_null(scores.test)},
       {"epoch_seconds", m.epoch_seconds},
+      {"mean_epoch_seconds", m.mean_epoch_seconds},
       {"synchronise_seconds", m.synchronise_seconds},
       {"breakdown", breakdown_json(m.breakdown)},
       {"breakdown_of_rank", breakdown_of_rank(m)},
@@ -219,7 +234,7 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
       {"bytes", {{"internal", m.internal_bytes}, {"external", m.external_bytes}}},
       {"received_bytes", received_json(outcome, placement)},
       {"collectives", "flat"},
-      {"exact_gradients", experiment.strategy.first_layer != FirstLayer::mggcn_compat},
+      {"exact_gradients", !inexactness(experiment.strategy)},
       {"peak_bytes", m.peak_bytes},
       {"peak_by_class", m.peak_by_class},
       {"device_bytes", experiment.device_bytes ? Json(*experiment.device_bytes) : Json(nullptr)},
@@ -238,6 +253,7 @@ Measurement measurement_of(const Json& result) {
   Measurement m;
   if (result["epoch_seconds"].is_null()) return m;  // it did not fit
   m.epoch_seconds = result["epoch_seconds"];
+  m.mean_epoch_seconds = result.value("mean_epoch_seconds", m.epoch_seconds);
   m.synchronise_seconds = result.value("synchronise_seconds", 0.0);
   const Json& parts = result["breakdown"];
   Breakdown& b = m.breakdown;
@@ -331,18 +347,19 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
                  "train.learning_rate\n",
                  row_name(run).second, run.result["diverged_at_epoch"].get<int>());
   for (const FinishedRun& run : runs)
-    if (!run.result["exact_gradients"].get<bool>())
-      fmt::print(
-          to,
-          "\n{}: gradients are inexact (first_layer mggcn_compat): its times count, its loss "
-          "does not\n",
-          row_name(run).second);
+    if (const auto why = inexactness(run.experiment.strategy))
+      fmt::print(to, "\n{}: gradients are inexact ({})\n", row_name(run).second, *why);
   std::set<std::string> evaluated;
   for (const FinishedRun& run : runs)
     if (run.experiment.strategy.type == StrategyType::model_averaging)
-      evaluated.insert(evaluated_on(run.experiment.strategy));
-  for (const std::string& on : evaluated)
-    fmt::print(to, "\nmodel_averaging: accuracy is that of the averaged model on {}\n", on);
+      evaluated.insert("model_averaging: accuracy is that of the averaged model on " +
+                       evaluated_on(run.experiment.strategy));
+    else if (run.experiment.strategy.sampling)
+      evaluated.insert("sampling: accuracy is on " + evaluated_on(run.experiment.strategy));
+  for (const std::string& line : evaluated) fmt::print(to, "\n{}\n", line);
+  for (const FinishedRun& run : runs)
+    if (const Json preloading = run.result.value("preloading", Json()); !preloading.is_null())
+      fmt::print(to, "\n{}: {}\n", row_name(run).second, preloading_line(preloading));
   if (any_interrupted(runs))
     fmt::print(to,
                "\ninterrupted: the results above hold the epochs that were done, and are marked\n");

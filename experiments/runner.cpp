@@ -8,9 +8,11 @@
 #include "core/base/error.hpp"
 #include "experiments/checkpoint.hpp"
 #include "experiments/execute_mpi.hpp"
+#include "experiments/fit.hpp"
 #include "experiments/launch.hpp"
 #include "experiments/limits.hpp"
 #include "experiments/model_backend.hpp"
+#include "experiments/preloading.hpp"
 #include "experiments/progress.hpp"
 #include "experiments/simulate.hpp"
 #include "experiments/trace.hpp"
@@ -32,6 +34,18 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 Placement placement_of(const Experiment& experiment, const Job& job) {
   return experiment.places_ranks() || job.world == nullptr ? experiment.placement()
                                                            : job.world->placement();
+}
+
+/// The strategy goes by the file's servers: they must be those that the ranks were started on.
+void require_placed(const Experiment& experiment, const Job& job) {
+  if (experiment.strategy.type != StrategyType::shared_preloading || experiment.places_ranks() ||
+      job.world == nullptr || job.world->placement().servers() == 1)
+    return;
+  throw ConfigError("cluster",
+                    fmt::format("shared_preloading needs to know which ranks share a server, and "
+                                "these were started on {}: set cluster.servers and "
+                                "cluster.ranks_per_server, or name a cluster.file",
+                                job.world->placement().servers()));
 }
 
 /// Writes the timeline and puts the result together.
@@ -59,6 +73,11 @@ FinishedRun report(const Experiment& experiment, const DataFacts& data, const Pl
   done.result["out_dir"] = results.path().string();
   if (!timelines.empty()) results.write("timeline.json", chrome_trace(timelines));
   return done;
+}
+
+/// Not of processes that each know a server of their own only: for those there is orrery plan.
+void add_preloading(FinishedRun& done, const Problem& problem, const StrategyPlan& plan) {
+  done.result["preloading"] = preloading_json(problem, plan, done.measured.peak_bytes);
 }
 
 /// Writes the result: last, because it says that the folder is complete.
@@ -91,14 +110,16 @@ std::optional<FinishedRun> Runner::run(const Experiment& experiment, const Resul
   }
 }
 
-std::optional<FinishedRun> Runner::run_what_fits(const Experiment& experiment,
+std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
                                                  const ResultFolder* results) {
+  require_placed(asked, job_);
   const double age = process_age_seconds();
   const auto begin = std::chrono::steady_clock::now();
-  const auto data = datasets_.load(experiment);
+  const auto data = datasets_.load(asked);
   const double load_seconds = seconds_since(begin);
   if (job_.leads() && !options_.quiet && datasets_.just_loaded()) announce(data.facts());
-  const Problem problem = make_problem(experiment, data, partition(experiment, data));
+  Problem problem = make_problem(asked, data, partition(asked, data));
+  const Experiment experiment = fit_to_memory(asked, problem);
   const auto plan = plan_strategy(problem);
   if (experiment.backend == "sim") return simulated(experiment, problem, *plan, *results);
   if (experiment.backend == "model") return modelled(experiment, problem, *plan, *results);
@@ -128,6 +149,7 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& experiment,
   outcome.epochs.insert(outcome.epochs.begin(), earlier.epochs.begin(), earlier.epochs.end());
   FinishedRun done =
       report(experiment, data.facts(), options.placement, outcome, earlier.seconds, *results);
+  if (job_.world == nullptr) add_preloading(done, problem, *plan);
   nlohmann::ordered_json& result = done.result;
   result["resumed_from_epoch"] = nullptr;
   if (!earlier.epochs.empty()) result["resumed_from_epoch"] = earlier.epochs.size();
@@ -145,6 +167,7 @@ FinishedRun Runner::simulated(const Experiment& experiment, const Problem& probl
   SimulatedOutcome made = simulate(experiment, problem, plan, simulator_, !options_.quiet);
   FinishedRun done =
       report(experiment, problem.facts(), experiment.placement(), made.outcome, {}, results);
+  add_preloading(done, problem, plan);
   done.result["simulation"] = std::move(made.simulation);
   done.result["links"] = std::move(made.links);
   for (std::size_t e = 0; e < done.measured.seconds.size(); ++e)
@@ -160,6 +183,7 @@ FinishedRun Runner::modelled(const Experiment& experiment, const Problem& proble
   ModelledOutcome made = model(experiment, problem, plan);
   FinishedRun done =
       report(experiment, problem.facts(), experiment.placement(), made.outcome, {}, results);
+  add_preloading(done, problem, plan);
   done.result["model"] = std::move(made.model);
   done.result["equations"] = std::move(made.equations);
   write_forecast(done, results);

@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "experiments/commands.hpp"
+#include "experiments/model_backend.hpp"
 #include "experiments/real_run.hpp"
 #include "experiments/runner.hpp"
 #include "experiments/shipped.hpp"
@@ -64,12 +65,12 @@ class Validator {
     row.used_by_calibration = experiment.used_by_calibration;
     row.load_before = other_load();
     // Forecasts first: they take a moment, and what they miss is told before the long run.
-    const Json simulated = forecast(experiment, "sim", folder),
-               modelled = forecast(experiment, "model", folder);
+    const Json simulated = forecast(experiment, "sim", folder);
+    if (!why_no_equations(experiment.strategy))
+      row.model_seconds = forecast(experiment, "model", folder)["epoch_seconds"].get<double>();
     const Json real = real_result(experiment, folder);
     row.real_seconds = real["epoch_seconds"];
     row.simulated_seconds = simulated["epoch_seconds"];
-    row.model_seconds = modelled["epoch_seconds"];
     row.real = class_seconds(real);
     row.simulated = class_seconds(simulated);
     return row;

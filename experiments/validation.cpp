@@ -16,6 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
 struct ClassName {
   const char* name;
   double ClassSeconds::*seconds;
@@ -125,6 +127,23 @@ Strategies compare_strategies(const std::vector<ValidationRow>& rows) {
   return s;
 }
 
+/// How much faster a strategy is than the first one of its group.
+struct SpeedUp {
+  std::string setting;
+  double real = 1, simulated = 1;
+  double error() const { return simulated / real - 1; }
+};
+std::vector<SpeedUp> speed_ups(const std::vector<ValidationRow>& rows) {
+  std::vector<SpeedUp> list;
+  for (const auto& group : strategy_groups(rows)) {
+    const ValidationRow& first = group.front();
+    for (std::size_t i = 1; i < group.size(); ++i)
+      list.push_back({group[i].setting(), first.real_seconds / group[i].real_seconds,
+                      first.simulated_seconds / group[i].simulated_seconds});
+  }
+  return list;
+}
+
 /// A class that real runs hardly have has no relative error.
 Json class_json(const ValidationRow& row, const ClassName& c) {
   const double real = row.real.*c.seconds, simulated = row.simulated.*c.seconds;
@@ -200,22 +219,28 @@ Json validation_json(const std::vector<ValidationRow>& rows) {
                     {"load_before", row.load_before},
                     {"real_seconds", row.real_seconds},
                     {"simulated_seconds", row.simulated_seconds},
-                    {"model_seconds", row.model_seconds},
+                    {"model_seconds", or_null(row.model_seconds)},
                     {"error", row.error()},
-                    {"model_error", row.model_seconds / row.real_seconds - 1},
+                    {"model_error", or_null(row.model_error())},
                     {"classes", classes}});
   }
   const Errors all = errors_of(rows, [](const ValidationRow&) { return true; });
   Json by_class = Json::object();
   for (const RowClass& c : kRowClasses) by_class[c.name] = errors_json(errors_of(rows, c.counts));
   const Strategies strategies = compare_strategies(rows);
-  return {
-      {"rows", list},
-      {"mean_abs_error", all.mean},
-      {"max_abs_error", all.most},
-      {"by_class", by_class},
-      {"rank_correlation", strategies.correlation ? Json(*strategies.correlation) : Json(nullptr)},
-      {"winner", {{"groups", strategies.groups}, {"right", strategies.right}}}};
+  Json faster = Json::array();
+  for (const SpeedUp& s : speed_ups(rows))
+    faster.push_back({{"setting", s.setting},
+                      {"real", s.real},
+                      {"simulated", s.simulated},
+                      {"error", s.error()}});
+  return {{"rows", list},
+          {"speedups", faster},
+          {"mean_abs_error", all.mean},
+          {"max_abs_error", all.most},
+          {"by_class", by_class},
+          {"rank_correlation", or_null(strategies.correlation)},
+          {"winner", {{"groups", strategies.groups}, {"right", strategies.right}}}};
 }
 
 std::string validation_text(const std::vector<ValidationRow>& rows) {
@@ -225,8 +250,9 @@ std::string validation_text(const std::vector<ValidationRow>& rows) {
   Table classes(header);
   for (const ValidationRow& row : rows) {
     table.add({row.setting(), human_seconds(row.real_seconds), human_seconds(row.simulated_seconds),
-               signed_percent(row.error()), human_seconds(row.model_seconds),
-               signed_percent(row.model_seconds / row.real_seconds - 1)});
+               signed_percent(row.error()),
+               row.model_seconds ? human_seconds(*row.model_seconds) : "-",
+               row.model_seconds ? signed_percent(*row.model_error()) : "-"});
     std::vector<std::string> cells{row.setting()};
     for (const ClassName& c : kClasses)
       cells.insert(cells.end(), {human_seconds(row.real.*c.seconds) + " >",
@@ -234,6 +260,11 @@ std::string validation_text(const std::vector<ValidationRow>& rows) {
     classes.add(cells);
   }
   std::string text = table.text() + "\n" + classes.text() + "\n";
+  Table faster({"speed-up over the file's first strategy", "real", "simulated", "error"});
+  for (const SpeedUp& s : speed_ups(rows))
+    faster.add({s.setting, fmt::format("{:.2f}", s.real), fmt::format("{:.2f}", s.simulated),
+                signed_percent(s.error())});
+  if (!speed_ups(rows).empty()) text += faster.text() + "\n";
   for (const RowClass& c : kRowClasses) {
     const Errors e = errors_of(rows, c.counts);
     if (e.rows > 0)

@@ -25,11 +25,15 @@ struct ValidationRow {
   bool oversubscribed = false;       ///< more ranks than cores
   bool used_by_calibration = false;  ///< a number of the profile was fitted to it
   double load_before = 0;  ///< other work on the machine when the real run began: its load average
-  double real_seconds = 0, simulated_seconds = 0, model_seconds = 0;
+  double real_seconds = 0, simulated_seconds = 0;
+  std::optional<double> model_seconds;  ///< nothing where no equations apply
   ClassSeconds real, simulated;
 
   /// Signed and relative: positive where the simulation is slower.
   double error() const { return simulated_seconds / real_seconds - 1; }
+  std::optional<double> model_error() const {
+    return model_seconds ? std::optional(*model_seconds / real_seconds - 1) : std::nullopt;
+  }
   std::string setting() const;
 };
 
@@ -42,6 +46,7 @@ std::vector<std::vector<ValidationRow>> strategy_groups(const std::vector<Valida
 
 /// validate.json: "rows"; "mean_abs_error" and "max_abs_error" of all rows and, under "by_class",
 /// of those with enough cores, of oversubscribed ones, and of those that calibration did not see;
+/// "speedups" of strategies over the first of their group, real and simulated;
 /// "rank_correlation" between strategies (mean over groups) and "winner": in how many groups the
 /// simulated winner is the real one. Null where there is nothing to say.
 nlohmann::ordered_json validation_json(const std::vector<ValidationRow>& rows);

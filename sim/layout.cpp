@@ -27,7 +27,8 @@ void find_servers(Layout& layout, const GroupPlaces& places) {
     layout.equal = layout.equal && members.size() == layout.servers.front().size();
 }
 
-/// How many channels go through each direction of each link, and the slowest share of any.
+/// How many channels go through each direction of each link and through both, and the slowest share
+/// of any.
 class LinkLoad {
  public:
   explicit LinkLoad(const Cluster& cluster) : cluster_(cluster) {}
@@ -35,6 +36,7 @@ class LinkLoad {
     for (const Hop& hop : hops) {
       const bool shared = link(hop).duplex == Duplex::kShared;
       ++channels_[{hop.link, shared || hop.forward}];
+      if (directions_meet(link(hop))) ++in_both_[hop.link];
       nvlink_ = nvlink_ && link(hop).type.starts_with("nvlink");
     }
   }
@@ -42,17 +44,20 @@ class LinkLoad {
   double slowest_share() const {
     double least = kUnbounded;
     for (const auto& [at, count] : channels_)
-      least = std::min(least,
-                       cluster_.links[static_cast<std::size_t>(at.first)].bytes_per_second / count);
+      least = std::min(least, link(at.first).bytes_per_second / count);
+    for (const auto& [at, count] : in_both_)
+      least = std::min(least, both_directions(link(at)) / count);
     return least;
   }
 
  private:
-  const ClusterLink& link(const Hop& hop) const {
-    return cluster_.links[static_cast<std::size_t>(hop.link)];
+  const ClusterLink& link(int number) const {
+    return cluster_.links[static_cast<std::size_t>(number)];
   }
+  const ClusterLink& link(const Hop& hop) const { return link(hop.link); }
   const Cluster& cluster_;
   std::map<std::pair<int, bool>, int> channels_;
+  std::map<int, int> in_both_;
   bool nvlink_ = true;
 };
 
@@ -172,8 +177,10 @@ Speeds LayoutFinder::speeds_of(const Layout& layout, const GroupPlaces& places) 
     });
     if (fewest == exits.end()) return;
     used.push_back(*fewest);
-    const Route way = graph_.way_out(ways, *fewest);
+    Route way = graph_.way_out(ways, *fewest);
     across.add(way.hops);
+    for (Hop& hop : way.hops) hop.forward = !hop.forward;
+    across.add(way.hops);  // a ring comes in as it goes out
     latency_seconds = 2 * way.latency_seconds;
   };
   const auto each_hop = [](const Ring& ring, const auto& visit) {

@@ -37,7 +37,7 @@ class Network {
 
 /// What a network is made of: capacities, and which of them each pair of ends uses.
 struct NetworkPlan {
-  std::vector<double> bytes_per_second;  ///< of each capacity (one direction of a link, or both)
+  std::vector<double> bytes_per_second;  ///< of each capacity: a direction of a link, or both
   int ends = 0;
   struct Connection {
     int from, to;

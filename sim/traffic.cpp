@@ -14,7 +14,7 @@ Traffic::Traffic(const Cluster& cluster, const std::vector<Pair>& pairs) {
     const std::vector<Route> routes = router.from(from, list);
     for (std::size_t i = 0; i < list.size(); ++i) {
       Path path{{}, routes[i].latency_seconds, routes[i].bytes_per_second};
-      for (const Hop& hop : routes[i].hops) path.capacities.push_back(capacity(cluster, hop));
+      for (const Hop& hop : routes[i].hops) add_capacities(cluster, hop, path.capacities);
       plan_.connections.push_back({from, list[i], path.capacities});
       paths_.emplace(key({from, list[i]}), std::move(path));
     }
@@ -22,20 +22,32 @@ Traffic::Traffic(const Cluster& cluster, const std::vector<Pair>& pairs) {
   plan_.ends = static_cast<int>(cluster.devices.size());
 }
 
-int Traffic::capacity(const Cluster& cluster, const Hop& hop) {
+/// Two directions that share a total pass one more capacity than their own; its latency is none, as
+/// a path's is not the capacities'.
+void Traffic::add_capacities(const Cluster& cluster, const Hop& hop, std::vector<int>& list) {
   const ClusterLink& link = cluster.links[static_cast<std::size_t>(hop.link)];
-  const bool backward = link.duplex == Duplex::kFull && !hop.forward;
-  const auto [at, added] =
-      numbers_.try_emplace(2 * hop.link + (backward ? 1 : 0), static_cast<int>(capacities_.size()));
-  if (added) {
-    const auto name = [&](int node) { return cluster.nodes[static_cast<std::size_t>(node)].name; };
-    const char* arrow = link.duplex == Duplex::kShared ? "-" : ">";
-    LinkUse use{fmt::format("{} {} {}", name(backward ? link.to : link.from), arrow,
-                            name(backward ? link.from : link.to)),
-                link.type, link.bytes_per_second, 0, 0};
-    capacities_.push_back({std::move(use), 0, 0});
-    plan_.bytes_per_second.push_back(link.bytes_per_second);
-  }
+  if (link.duplex == Duplex::kFull)
+    list.push_back(capacity(cluster, link, hop.link, hop.forward ? Way::forward : Way::backward));
+  if (link.duplex == Duplex::kShared || directions_meet(link))
+    list.push_back(capacity(cluster, link, hop.link, Way::both));
+}
+
+int Traffic::capacity(const Cluster& cluster, const ClusterLink& link, int number, Way way) {
+  const auto [at, added] = numbers_.try_emplace(3 * number + static_cast<int>(way),
+                                                static_cast<int>(capacities_.size()));
+  if (!added) return at->second;
+  const auto name = [&](int node) { return cluster.nodes[static_cast<std::size_t>(node)].name; };
+  const bool backward = way == Way::backward;
+  const double rate = way == Way::both ? both_directions(link) : link.bytes_per_second;
+  // A type of its own, so that sums over a type's links count bytes once.
+  const char* suffix = way == Way::both && link.duplex == Duplex::kFull ? " (both ways)" : "";
+  capacities_.push_back(
+      {{fmt::format("{} {} {}", name(backward ? link.to : link.from), way == Way::both ? "-" : ">",
+                    name(backward ? link.from : link.to)),
+        link.type + suffix, rate, 0, 0},
+       0,
+       0});
+  plan_.bytes_per_second.push_back(rate);
   return at->second;
 }
 

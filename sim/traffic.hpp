@@ -12,8 +12,8 @@
 
 namespace orrery {
 
-/// Routes between the pairs of devices that a simulation uses, as capacities of a network. Ends of
-/// the network are devices.
+/// Routes between the pairs of devices that a simulation uses, as capacities of a network: of each
+/// direction of a link, or of both, or of each and of both. Ends of the network are devices.
 class Traffic {
  public:
   using Pair = std::pair<int, int>;  ///< devices
@@ -31,6 +31,7 @@ class Traffic {
   std::vector<LinkUse> use() const;
 
  private:
+  enum class Way { forward, backward, both };
   struct Path {
     std::vector<int> capacities;
     double latency_seconds, bytes_per_second;
@@ -44,11 +45,12 @@ class Traffic {
     return static_cast<std::uint64_t>(pair.first) << 32 | static_cast<std::uint32_t>(pair.second);
   }
   const Path& route(Pair pair) const { return paths_.at(key(pair)); }
-  int capacity(const Cluster& cluster, const Hop& hop);
+  void add_capacities(const Cluster& cluster, const Hop& hop, std::vector<int>& list);
+  int capacity(const Cluster& cluster, const ClusterLink& link, int number, Way way);
 
   NetworkPlan plan_;
   std::vector<Capacity> capacities_;
-  std::unordered_map<int, int> numbers_;  ///< of (link, direction)
+  std::unordered_map<int, int> numbers_;  ///< of (link, way)
   std::unordered_map<std::uint64_t, Path> paths_;
 };
 

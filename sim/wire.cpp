@@ -86,7 +86,7 @@ void visit(A& a, ClusterNode& n) {
 template <class A>
 void visit(A& a, ClusterLink& l) {
   visit(a, l.from), visit(a, l.to), visit(a, l.bytes_per_second), visit(a, l.latency_seconds);
-  visit(a, l.duplex), visit(a, l.type), visit(a, l.count);
+  visit(a, l.duplex), visit(a, l.type), visit(a, l.count), visit(a, l.both_bytes_per_second);
 }
 template <class A>
 void visit(A& a, Device& d) {

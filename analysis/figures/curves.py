@@ -1,6 +1,7 @@
 """A number of the results over a swept key, a line per series.
 
-Panel keys: title, x (key), x_name, y_name; series: [{"of", "at"?, "title"}]; base? (keys of the run
+Panel keys: title, x (key), x_name, y_name; series: [{"of", "at"?, "title",
+"over"?: a run whose epoch is divided by this one's}]; base? (keys of the run
 that each point is divided into: y is a speedup over it, else seconds per epoch); unit_of_x? (what x
 is divided by); y? (another number of the result by its key); legend? (false: another panel has it); log? ("x", "y", "xy"); quoted? [{"title", "of", "at", "factor"}]: a number of the
 paper that is a multiple of ours, with marks? {mark: title}; references?
@@ -20,6 +21,10 @@ def points(panel, series, experiments):
         here = chosen | {panel["x"]: x}
         if "base" in panel:
             y = measures.speedup(experiments, series["of"], here, here | panel["base"])
+        elif "over" in series:
+            spec = {name: {"measure": "epoch_seconds", "of": series[run], "at": here}
+                    for name, run in (("of", "over"), ("over", "of"))}
+            y = measures.ratio(experiments, spec)
         else:
             y = experiments.pick(series["of"], here).result[panel.get("y", "epoch_seconds")]
         if y is not None:

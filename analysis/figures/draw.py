@@ -11,10 +11,10 @@ import matplotlib  # noqa: E402  (reads MPLCONFIGDIR)
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-from figures import cells, curves, lanes, pairs, shares, spread, style  # noqa: E402
+from figures import cells, curves, lanes, pairs, shares, spread, stacks, style  # noqa: E402
 
 KINDS = {"cells": cells, "curves": curves, "lanes": lanes, "pairs": pairs, "shares": shares,
-         "spread": spread}
+         "spread": spread, "stacks": stacks}
 
 
 def size_of(panels, columns, lines):

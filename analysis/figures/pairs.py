@@ -1,4 +1,4 @@
-"""Several numbers of ours side by side, a group for each tick.
+"""Several numbers of ours side by side, a group for each tick; of means with their deviations.
 
 Panel keys: title, columns: [{"title", "rows": [a label for each tick]}], ticks, x_name, y_name; log?
 (true: the height is logarithmic); paper? {"y", "title"}: a line at what the paper says.
@@ -13,9 +13,14 @@ def draw(axes, panel, experiments, rows):
     for i, column in enumerate(panel["columns"]):
         at = [x + (i - (len(panel["columns"]) - 1) / 2) * width for x in range(len(panel["ticks"]))]
         heights = [of_label[label]["ours"] for label in column["rows"]]
-        axes.bar(at, heights, width, color=style.series_colour(column["title"]), label=column["title"])
-        for x, height in zip(at, heights):
-            axes.annotate(f"{height:.3g}", (x, height), ha="center", va="bottom", fontsize=6.5)
+        deviations = [of_label[label].get("deviation") for label in column["rows"]]
+        known = [(x, h) for x, h in zip(at, heights) if h is not None] or [(0, 0)]
+        at, heights = zip(*known)
+        axes.bar(at, heights, width, color=style.series_colour(column["title"]), label=column["title"],
+                 yerr=None if None in deviations else deviations, capsize=2)
+        for x, height, deviation in zip(at, heights, deviations):
+            axes.annotate(f"{height:.3g}", (x, height + (deviation or 0)), ha="center", va="bottom",
+                          fontsize=6.5)
     if "paper" in panel:
         axes.axhline(panel["paper"]["y"], color=style.PAPER, linewidth=0.9, linestyle="--",
                      label=panel["paper"]["title"])

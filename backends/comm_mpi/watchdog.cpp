@@ -12,7 +12,8 @@ namespace {
 constexpr auto kLook = std::chrono::milliseconds(50);  // between looks of the watchdog
 constexpr double kOwnDelay = 2;                        // seconds: this process was stopped itself
 constexpr double kWaitsForTheDead = 0.3;               // seconds without progress
-constexpr double kGrace = 2;                           // seconds between SIGTERM and the end
+constexpr double kGrace = 0.8;  // seconds between SIGTERM and the end; mpirun
+                                // leaves one until SIGKILL
 constexpr char kAlive = 1, kFarewell = 2;
 
 double seconds(std::chrono::steady_clock::duration d) {

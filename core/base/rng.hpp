@@ -23,6 +23,7 @@ enum class Purpose : std::uint32_t {
   edges,
   degrees,
   sampler,
+  boundary,
 };
 
 /// 128 random bits for (seed, purpose, a, b, c).
@@ -34,6 +35,13 @@ inline std::array<std::uint32_t, 4> random_bits(std::uint64_t seed, Purpose purp
   const r123::Philox4x32::ctr_type counter{{a, b, c, static_cast<std::uint32_t>(purpose)}};
   const auto out = r123::Philox4x32{}(counter, key);
   return {out[0], out[1], out[2], out[3]};
+}
+
+/// A seed of its own for draw (a, b) of a purpose, where its counters are needed for other things.
+inline std::uint64_t derived_seed(std::uint64_t seed, Purpose purpose, std::uint32_t a,
+                                  std::uint32_t b = 0) {
+  const auto bits = random_bits(seed, purpose, a, b);
+  return (static_cast<std::uint64_t>(bits[0]) << 32U) | bits[1];
 }
 
 /// [0, 1) with 24 bits, exact in float.

@@ -24,6 +24,17 @@ void validate_nodes(const Cluster& cluster) {
   }
 }
 
+void validate_both_directions(const ClusterLink& link, const std::string& name) {
+  const double both = link.both_bytes_per_second, one = link.bytes_per_second;
+  if (both == 0) return;
+  if (link.duplex == Duplex::kShared)
+    throw ConfigError(name, "both_bytes_per_second is for full duplex; a shared rate is of both");
+  if (!(both >= one) || !(both <= 2 * one))
+    throw ConfigError(name, fmt::format("found {} bytes per second in both directions together, "
+                                        "expected {} to {}: once to twice the rate of one",
+                                        both, one, 2 * one));
+}
+
 void validate_links(const Cluster& cluster) {
   const auto known = [&](int end) {
     return end >= 0 && end < static_cast<int>(cluster.nodes.size());
@@ -41,6 +52,7 @@ void validate_links(const Cluster& cluster) {
     if (!(link.bytes_per_second > 0) || !std::isfinite(link.bytes_per_second))
       throw ConfigError(name, fmt::format("found {} bytes per second, expected a value > 0",
                                           link.bytes_per_second));
+    validate_both_directions(link, name);
     if (!(link.latency_seconds >= 0) || !std::isfinite(link.latency_seconds))
       throw ConfigError(name, fmt::format("found a latency of {} s, expected a value >= 0",
                                           link.latency_seconds));
@@ -82,6 +94,15 @@ std::string to_string(NodeKind kind) {
       return "switch";
   }
   ORRERY_ASSERT(false);
+}
+
+double both_directions(const ClusterLink& link) {
+  if (link.duplex == Duplex::kShared) return link.bytes_per_second;
+  return link.both_bytes_per_second > 0 ? link.both_bytes_per_second : 2 * link.bytes_per_second;
+}
+
+bool directions_meet(const ClusterLink& link) {
+  return link.duplex == Duplex::kFull && both_directions(link) < 2 * link.bytes_per_second;
 }
 
 int Cluster::servers() const {

@@ -33,7 +33,16 @@ struct ClusterLink {
   Duplex duplex = Duplex::kFull;
   std::string type;  ///< as the file names it: "nvlink", "pcie"
   int count = 1;     ///< parallel cables, all of them in bytes_per_second
+  /// Of both directions together, where full and less than twice the rate; 0: no limit but theirs.
+  double both_bytes_per_second = 0;
 };
+
+/// What passes a link at most when both directions are busy.
+/// Units     bytes of both directions per second
+double both_directions(const ClusterLink& link);
+
+/// Whether its two directions, each with a rate of its own, can hinder each other.
+bool directions_meet(const ClusterLink& link);
 
 /// What computes: a GPU, or a whole machine where a rank has one.
 struct Device {
@@ -61,8 +70,8 @@ struct Cluster {
   int server_of(int rank) const { return node_of(rank).server; }
 };
 
-/// Checks that a cluster can be simulated: names unique, ends known, rates positive, a route
-/// between any two devices.
+/// Checks that a cluster can be simulated: names unique, ends known, rates positive, both
+/// directions of a link together between once and twice its rate, a route between any two devices.
 /// Errors    ConfigError whose path is the name of the offending node or link
 /// Cost      O(devices x links)
 void validate(const Cluster& cluster);

@@ -64,6 +64,13 @@ void add_reverse_edges(Dataset& dataset) {
       fmt::format("symmetrised: {} directed edges became {}", before, dataset.edges()));
 }
 
+void magnify(Dataset& dataset, std::int64_t times) {
+  dataset.magnify = times;
+  dataset.notes.push_back(
+      fmt::format("magnified: every count is {} times that of the {} vertices and {} edges at hand",
+                  times, dataset.vertices(), dataset.edges()));
+}
+
 /// Whether a vertex has a label; of several labels each vertex has some.
 IsLabelled labelled(const Dataset& dataset) {
   return [&labels = dataset.labels](std::int64_t v) {
@@ -93,6 +100,7 @@ Dataset load_dataset(const DatasetOptions& options) {
   if (dataset.labels.present())
     choose_split(dataset.split, dataset.notes, dataset.vertices(), labelled(dataset), options);
   reorder(dataset, options.reorder);
+  if (options.magnify > 1) magnify(dataset, options.magnify);
   return dataset;
 }
 

@@ -33,6 +33,9 @@ struct Dataset {
   Labels labels;
   std::vector<Split> split;  ///< [vertices]; empty when none is published
   bool generated = false;    ///< the graph itself is made up by a generator
+  /// How many vertices each vertex stands for: what is recorded has that many times the rows and
+  /// entries that are here.
+  std::int64_t magnify = 1;
   std::vector<std::string>
       notes;  ///< one line each on what was made up, dropped, renumbered or drawn at random
 
@@ -52,21 +55,25 @@ struct DatasetOptions {
   bool train_on_rest = false;  ///< labelled vertices that the published split leaves out train too
   std::string reorder =
       "none";  ///< none | degree | bfs | communities: renumber the vertices for locality
-  std::uint64_t seed = 0;  ///< split, made-up features, generators
+  std::uint64_t seed = 0;    ///< split, made-up features, generators
+  std::int64_t magnify = 1;  ///< see Dataset
 
-  std::string generator;  ///< communities | rmat | bter | chung-lu; empty: read `path`
+  std::string
+      generator;  ///< communities | skewed-communities | rmat | bter | chung-lu; empty: read `path`
   std::int64_t generate_vertices = 0,
                generate_edges =
                    0;  ///< edges: undirected edges drawn, each stored in both directions
   std::int64_t generate_classes = 16, generate_features = 64;
-  double mixing = 0.2;  ///< communities: share of a vertex's edges that leave its community
-  double feature_signal =
-      0.5;  ///< communities: distance between class centres in units of the features' noise
-  double exponent = 2.1;    ///< chung-lu, bter: power-law exponent of the degrees
+  std::int64_t generate_communities = 64;  ///< skewed-communities: how many
+  double mixing =
+      0.2;  ///< (skewed-)communities: share of a vertex's edges that leave its community
+  double feature_signal = 0.5;  ///< (skewed-)communities: distance between class centres in units
+                                ///< of the features' noise
+  double exponent = 2.1;  ///< chung-lu, bter, skewed-communities: power-law exponent of the degrees
   double clustering = 0.3;  ///< bter: clustering coefficient of degree-2 vertices; that of degree d
                             ///< is 1/sqrt(d/2) of it
-  std::string degree_file;  ///< bter, chung-lu: "degree count [clustering]" per line instead of the
-                            ///< power law
+  std::string degree_file;  ///< bter, chung-lu, skewed-communities: "degree count [clustering]" per
+                            ///< line instead of the power law
 };
 
 /// Reads or generates a data set and applies the options (symmetric, row_normalise, random

@@ -79,11 +79,12 @@ std::optional<std::string> why_ignored(std::string_view key, std::string_view ge
   static const std::vector<Rule> rules{
       {"vertices", {}, true},
       {"edges", {}, true},
-      {"mixing", {"communities"}},
-      {"feature_signal", {"communities"}},
-      {"exponent", {"bter", "chung-lu"}, true},
+      {"communities", {"skewed-communities"}},
+      {"mixing", {"communities", "skewed-communities"}},
+      {"feature_signal", {"communities", "skewed-communities"}},
+      {"exponent", {"bter", "chung-lu", "skewed-communities"}, true},
       {"clustering", {"bter"}},
-      {"degree_file", {"bter", "chung-lu"}},
+      {"degree_file", {"bter", "chung-lu", "skewed-communities"}},
   };
   const auto rule = std::ranges::find(rules, key, &Rule::key);
   if (rule == rules.end()) return std::nullopt;
@@ -185,12 +186,14 @@ Dataset generated_dataset(Csr graph, const DatasetOptions& options, std::int64_t
 Dataset generate(const DatasetOptions& options) {
   check_options(options);
   if (options.generator == "communities") return generate_communities(options);
+  if (options.generator == "skewed-communities") return generate_skewed_communities(options);
   if (options.generator == "rmat") return generate_rmat(options);
   if (options.generator == "chung-lu") return generate_chung_lu(options);
   if (options.generator == "bter") return generate_bter(options);
   throw ConfigError(
       "dataset.generate",
-      fmt::format("expected communities, rmat, bter or chung-lu, found '{}'", options.generator));
+      fmt::format("expected communities, skewed-communities, rmat, bter or chung-lu, found '{}'",
+                  options.generator));
 }
 
 }  // namespace orrery

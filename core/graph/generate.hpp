@@ -26,6 +26,16 @@ Dataset generate(const DatasetOptions& options);
 /// Label = community; features = centre of the class plus unit noise (class_features).
 Dataset generate_communities(const DatasetOptions& options);
 
+/// Planted communities as equal in size and degrees as can be, `communities` of them, with the
+/// degrees of degree_classes(): a share `mixing` of the edges joins different communities.
+/// Label = community modulo classes; features as of generate_communities.
+///
+/// Source    Karrer, Newman 2011 (degree-corrected blocks), every pair of communities alike
+/// Departs   an edge within a community goes to the vertex of that community that stands next to
+///           the drawn one in the order of degrees; duplicates are drawn again, so hubs of small
+///           communities get fewer edges than wanted and the other vertices more
+Dataset generate_skewed_communities(const DatasetOptions& options);
+
 /// R-MAT with the quadrant probabilities .57, .19, .19, .05 on the next power of two, restricted to
 /// `vertices` random vertices.
 ///

@@ -40,7 +40,7 @@ class Convolution {
   }
   /// Requires  keeps_aggregated();  slab: room for [rows(1), min(in, out)]
   void keep_aggregated(const Tensor& x, const Buffer& slab);
-  /// y ← conv(x).   Shapes  x [rows(layer − 1), in] · y [rows(layer), out]
+  /// y ← conv(x).   Shapes  x [inputs(layer), in] · y [rows(layer), out]
   virtual void forward(const Tensor& x, const Tensor& y) = 0;
   /// Sets the weight gradients (this rank's part) and, when asked, dx ← the gradient at x.
   /// Requires  x as given to forward();  Aliasing  dx may share memory with dy if
@@ -54,7 +54,7 @@ class Convolution {
   bool inexact() const { return c_.first_layer == FirstLayer::mggcn_compat; }
   /// Columns of this rank in a matrix of the layer's input or output width.
   std::int64_t local(std::int64_t width) const { return c_.products->columns(width).count; }
-  std::int64_t rows_in() const { return c_.products->rows(layer_ - 1); }
+  std::int64_t rows_in() const { return c_.products->inputs(layer_); }
   std::int64_t rows_out() const { return c_.products->rows(layer_); }
 
   LayerContext& c_;

@@ -69,12 +69,12 @@ void Model::allocate_buffers() {
   std::int64_t scratch = 0, widest_aggregate = 0, gradient = 0;
   for (int l = 1; l <= layers(); ++l) {
     Layer& layer = at(l);
-    const auto n_in = products().rows(l - 1), n_out = products().rows(l);
+    const auto n_in = products().inputs(l), n_out = products().rows(l), n_room = room(l);
     const auto narrow = std::min(width(l - 1), width(l));
-    layer.activation = buffer(std::max(n_out * columns(l), n_in * columns(l - 1)),
+    layer.activation = buffer(std::max(n_room * columns(l), n_in * columns(l - 1)),
                               fmt::format("activations/layer {}", l));
     if (residual(l))
-      layer.sum = buffer(n_out * columns(l), fmt::format("activations/residual sum {}", l));
+      layer.sum = buffer(n_room * columns(l), fmt::format("activations/residual sum {}", l));
     layer.convolution->allocate();
     if (layer.gain >= 0) {
       layer.normalised = Buffer(rt_, {n_out, width(l)}, DType::f32,
@@ -101,6 +101,7 @@ Tensor Model::forward(const Tensor& features, Stage stage, int epoch,
   for (int l = 1; l <= layers(); ++l) {
     rt_.phase({stage, epoch, l});
     const Tensor x = input(l, features), y = activated(l);
+    if (l > 1) products().complete(l, x);
     at(l).convolution->forward(x, y);
     finish_forward(l, y);
     if (!residual(l)) continue;
@@ -138,11 +139,13 @@ void Model::backward(const Tensor& features, int epoch) {
     const Tensor dz = gradient_at(l);
     finish_backward(l, passed_down, dz);
     std::optional<Tensor> dx;
-    if (l > 1) dx = at(l).activation.view(products().rows(l - 1), columns(l - 1));
+    if (l > 1) dx = at(l).activation.view(products().inputs(l), columns(l - 1));
     at(l).convolution->backward(input(l, features), dz, dx);
     if (residual(l))
       rt_.submit(Lane::compute, Copy{passed_down, dx->rows_at(0, products().rows(l)), 1, true});
-    if (dx) passed_down = *dx;
+    if (!dx) continue;
+    products().complete_adjoint(l, *dx);
+    passed_down = dx->rows_at(0, products().rows(l - 1));
   }
 }
 
@@ -174,7 +177,11 @@ Tensor Model::output(int layer) const {
 }
 
 Tensor Model::input(int layer, const Tensor& features) const {
-  if (layer > 1) return output(layer - 1);
+  if (layer > 1) {
+    const Layer& below = at(layer - 1);
+    const Buffer& buffer = residual(layer - 1) ? below.sum : below.activation;
+    return buffer.view(products().inputs(layer), columns(layer - 1));
+  }
   return dropout_epoch_ ? dropped_input_.tensor() : features;
 }
 

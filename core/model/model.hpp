@@ -48,6 +48,10 @@ class Model final : public Network {
   };
   int layers() const { return config_.layers; }
   bool last(int layer) const { return layer == layers(); }
+  /// Rows of a level, and those that join them in the next layer's input.
+  std::int64_t room(int level) const {
+    return last(level) ? products().rows(level) : products().inputs(level + 1);
+  }
   bool residual(int layer) const { return config_.residual && layer > 1 && !last(layer); }
   Layer& at(int layer) { return layers_[static_cast<std::size_t>(layer) - 1]; }
   const Layer& at(int layer) const { return layers_[static_cast<std::size_t>(layer) - 1]; }

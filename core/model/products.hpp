@@ -12,15 +12,18 @@ namespace orrery {
 ///
 /// An activation of level l (0 = the model's input, l = output of layer l) has rows(l) rows on this
 /// rank; the rows of level l are the first rows(l) rows of level l − 1, so a vertex keeps its row
-/// while it is needed. Operands and results live on the compute lane: they are ready for it, and
-/// what the call leaves running on other lanes never touches them after the compute lane's next
-/// item.
+/// while it is needed. A layer may work on more rows than the one before it computed: inputs(l)
+/// >= rows(l − 1), of which the others come from other ranks. Operands and results live on the
+/// compute lane: they are ready for it, and what the call leaves running on other lanes never
+/// touches them after the compute lane's next item.
 class Products {
  public:
   virtual ~Products() = default;
 
   virtual std::int64_t rows(int level) const = 0;
-  /// Global vertex of each level-0 row, [rows(0), 1] i32.
+  /// Rows that layer `layer` works on: the first rows(layer − 1) are those of the level below.
+  virtual std::int64_t inputs(int layer) const { return rows(layer - 1); }
+  /// Global vertex of each row, [the most that a level or layer has, 1] i32.
   virtual Tensor row_ids() const = 0;
 
   /// The columns that this rank holds of a matrix of the given width (of features, activations,
@@ -30,13 +33,26 @@ class Products {
   };
   virtual Columns columns(std::int64_t width) const { return {0, width}; }
 
+  /// Distinct rows that this rank receives of others, and sends, in aggregate(layer); none where
+  /// rows travel in blocks.
+  struct Halo {
+    std::int64_t received = 0, sent = 0;
+  };
+  virtual Halo halo(int /*layer*/) const { return {}; }
+
   /// Makes room for the products below; called once, before the first, with the widths (of whole
   /// rows) of the widest matrix that will be aggregated and of any that will be transformed.
   virtual void prepare(std::int64_t widest_aggregate, std::int64_t widest) = 0;
 
+  /// Brings the other rows of a layer's input.   Shapes  x [inputs(layer), f], whose first
+  /// rows(layer − 1) rows are there
+  virtual void complete(int /*layer*/, const Tensor& /*x*/) {}
+  /// The adjoint: adds what reached the other rows to the rows they came from.
+  virtual void complete_adjoint(int /*layer*/, const Tensor& /*dx*/) {}
+
   /// y ← A·x + beta·y.
   ///
-  /// Shapes    x [rows(layer − 1), f] · y [rows(layer), f];  Placement  as activations;  Aliasing
+  /// Shapes    x [inputs(layer), f] · y [rows(layer), f];  Placement  as activations;  Aliasing
   /// none
   virtual void aggregate(int layer, const Tensor& x, const Tensor& y, float beta) = 0;
 

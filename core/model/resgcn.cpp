@@ -55,69 +55,75 @@ void ResGcn::declare_parameters(std::int64_t features) {
   head_ = linear(d, classes_, all);
 }
 
-ResGcn::Kept ResGcn::keep(int level, const std::string& name) const {
-  const std::int64_t n = products().rows(level), d = config_.hidden;
-  return {Buffer(rt_, {1, n * d}, DType::f32, "activations/" + name),
-          Buffer(rt_, {1, n * d}, DType::f32, "activations/normalised " + name),
-          Buffer(rt_, {1, n}, DType::f32, "activations/rstd " + name)};
+ResGcn::Kept ResGcn::keep(std::int64_t rows, const std::string& name) const {
+  const std::int64_t d = config_.hidden;
+  return {Buffer(rt_, {1, rows * d}, DType::f32, "activations/" + name),
+          Buffer(rt_, {1, rows * d}, DType::f32, "activations/normalised " + name),
+          Buffer(rt_, {1, rows}, DType::f32, "activations/rstd " + name)};
 }
 
 void ResGcn::allocate_buffers(std::int64_t features) {
   const std::int64_t d = config_.hidden;
-  const auto rows = [&](int level, const std::string& name) {
-    return Buffer(rt_, {1, products().rows(level) * d}, DType::f32, name);
+  const auto buffer = [&](std::int64_t n, const std::string& name) {
+    return Buffer(rt_, {1, n * d}, DType::f32, name);
   };
-  stream_ = rows(0, "activations/residual stream");
-  passing_ = rows(0, "scratch/through a block");
-  context_.scratch = rows(0, "scratch/product");
-  const int slots = std::min(segment(), layers());
-  for (int slot = 0; slot < slots; ++slot)
-    kept_.push_back(keep(slot, fmt::format("block {} of a segment", slot + 1)));
+  std::int64_t most = rows(0);
+  std::vector<std::int64_t> slots(static_cast<std::size_t>(std::min(segment(), layers())), 0);
+  for (int l = 1; l <= layers(); ++l) {
+    most = std::max(most, inputs(l));
+    auto& slot = slots[static_cast<std::size_t>((l - 1) % segment())];
+    slot = std::max(slot, inputs(l));
+  }
+  stream_ = buffer(most, "activations/residual stream");
+  passing_ = buffer(most, "scratch/through a block");
+  context_.scratch = buffer(most, "scratch/product");
+  for (std::size_t slot = 0; slot < slots.size(); ++slot)
+    kept_.push_back(keep(slots[slot], fmt::format("block {} of a segment", slot + 1)));
   for (int first = 1; !last_segment(first); first += segment())
-    starts_.push_back(rows(first - 1, fmt::format("activations/stream before block {}", first)));
-  if (!starts_.empty()) gradient_ = rows(0, "scratch/gradient");
+    starts_.push_back(
+        buffer(rows(first - 1), fmt::format("activations/stream before block {}", first)));
+  if (!starts_.empty()) gradient_ = buffer(most, "scratch/gradient");
   for (Block& block : blocks_) block.convolution->allocate();
-  head_kept_ = keep(layers(), "head");
-  logits_ = Buffer(rt_, {products().rows(layers()), classes_}, DType::f32, "activations/logits");
+  head_kept_ = keep(rows(layers()), "head");
+  logits_ = Buffer(rt_, {rows(layers()), classes_}, DType::f32, "activations/logits");
   products().prepare(d, std::max({features, d, classes_}));
 }
 
 Tensor ResGcn::start_of(int layer) const {
-  return starts_[static_cast<std::size_t>((layer - 1) / segment())].view(products().rows(layer - 1),
+  return starts_[static_cast<std::size_t>((layer - 1) / segment())].view(rows(layer - 1),
                                                                          config_.hidden);
 }
 
 /// The stream is not needed any more when gradients flow, unless blocks are computed again.
-Tensor ResGcn::gradient(int level) const {
-  return (gradient_ ? gradient_ : stream_).view(products().rows(level), config_.hidden);
+Tensor ResGcn::gradient(std::int64_t rows) const {
+  return (gradient_ ? gradient_ : stream_).view(rows, config_.hidden);
 }
 
-std::optional<Dropout> ResGcn::dropout(int number, int level) const {
+std::optional<Dropout> ResGcn::dropout(int number, std::int64_t rows) const {
   if (!dropout_epoch_) return std::nullopt;
   return Dropout{config_.dropout,
                  train_.seed,
                  *dropout_epoch_,
                  static_cast<std::uint32_t>(number),
-                 products().row_ids().rows_at(0, products().rows(level)),
+                 products().row_ids().rows_at(0, rows),
                  0};
 }
 
-Tensor ResGcn::activate(const Norm& norm, const Kept& kept, const Tensor& x, int number,
-                        int level) const {
-  const std::int64_t n = products().rows(level), d = config_.hidden;
+Tensor ResGcn::activate(const Norm& norm, const Kept& kept, const Tensor& x, int number) const {
+  const std::int64_t n = x.rows(), d = config_.hidden;
   const Tensor y = kept.activated.view(n, d);
   rt_.submit(Lane::compute,
              LayerNorm{x, parameters_.weight(norm.gain), parameters_.weight(norm.shift),
                        kept.normalised.view(n, d), kept.rstd.view(n, 1), y});
-  rt_.submit(Lane::compute, Activate{y, std::nullopt, y, Activation::relu, dropout(number, level)});
+  rt_.submit(Lane::compute, Activate{y, std::nullopt, y, Activation::relu, dropout(number, n)});
   return y;
 }
 
 void ResGcn::activate_backward(const Norm& norm, const Kept& kept, const Tensor& dy,
-                               const Tensor& dx, int number, int level) const {
-  const std::int64_t n = products().rows(level), d = config_.hidden;
+                               const Tensor& dx, int number) const {
+  const std::int64_t n = dy.rows(), d = config_.hidden;
   rt_.submit(Lane::compute, ActivateBackward{dy, kept.activated.view(n, d), dy, Activation::relu,
-                                             dropout(number, level)});
+                                             dropout(number, n)});
   rt_.submit(Lane::compute,
              LayerNormBackward{dy, kept.normalised.view(n, d), kept.rstd.view(n, 1),
                                parameters_.weight(norm.gain), dx, parameters_.gradient(norm.gain),
@@ -148,34 +154,36 @@ Tensor ResGcn::forward(const Tensor& features, Stage stage, int epoch,
                        std::optional<std::uint32_t> dropout_epoch) {
   dropout_epoch_ = config_.dropout > 0 ? dropout_epoch : std::nullopt;
   rt_.phase({stage, epoch, 0});
-  apply(encoder_, features, stream(0));
+  apply(encoder_, features, stream(rows(0)));
   for (int l = 1; l <= layers(); ++l) {
     rt_.phase({stage, epoch, l});
     if (stage == Stage::forward && first_of_segment(l) && !last_segment(l))
-      rt_.submit(Lane::compute, Copy{stream(l - 1), start_of(l)});
+      rt_.submit(Lane::compute, Copy{stream(rows(l - 1)), start_of(l)});
     forward_block(l);
   }
   const int top = layers();
-  apply(head_, activate(head_norm_, head_kept_, stream(top), top + 1, top), logits_.tensor());
+  apply(head_, activate(head_norm_, head_kept_, stream(rows(top)), top + 1), logits_.tensor());
   return logits_.tensor();
 }
 
 void ResGcn::forward_block(int layer) {
   const Block& block = at(layer);
-  const Tensor u = activate(block.norm, kept(layer), stream(layer - 1), layer, layer - 1);
-  const Tensor y = passing(layer);
+  const Tensor x = stream(inputs(layer));
+  products().complete(layer, x);
+  const Tensor u = activate(block.norm, kept(layer), x, layer);
+  const Tensor y = passing(rows(layer));
   block.convolution->forward(u, y);
   add_bias(block.bias, y);
-  rt_.submit(Lane::compute, Copy{y, stream(layer), 1, true});
+  rt_.submit(Lane::compute, Copy{y, stream(rows(layer)), 1, true});
 }
 
 void ResGcn::backward(const Tensor& features, int epoch) {
   const int top = layers();
+  const std::int64_t n = rows(top);
   rt_.phase({Stage::backward, epoch, top});
-  const Tensor activated = head_kept_.activated.view(products().rows(top), config_.hidden);
-  linear_gradients(head_, activated, logits_.tensor());
-  products().transform_adjoint(logits_.tensor(), parameters_.weight(head_.weight), passing(top), 0);
-  activate_backward(head_norm_, head_kept_, passing(top), gradient(top), top + 1, top);
+  linear_gradients(head_, head_kept_.activated.view(n, config_.hidden), logits_.tensor());
+  products().transform_adjoint(logits_.tensor(), parameters_.weight(head_.weight), passing(n), 0);
+  activate_backward(head_norm_, head_kept_, passing(n), gradient(n), top + 1);
   for (int l = top; l >= 1; --l) {
     rt_.phase({Stage::backward, epoch, l});
     const bool last_of_segment = l < top && first_of_segment(l + 1);
@@ -183,12 +191,12 @@ void ResGcn::backward(const Tensor& features, int epoch) {
     backward_block(l);
   }
   rt_.phase({Stage::backward, epoch, 0});
-  linear_gradients(encoder_, features, gradient(0));
+  linear_gradients(encoder_, features, gradient(rows(0)));
 }
 
 void ResGcn::recompute_segment(int last) {
   const int first = last - segment() + 1;
-  rt_.submit(Lane::compute, Copy{start_of(first), stream(first - 1)});
+  rt_.submit(Lane::compute, Copy{start_of(first), stream(rows(first - 1))});
   for (int l = first; l <= last; ++l) forward_block(l);
 }
 
@@ -196,15 +204,16 @@ void ResGcn::recompute_segment(int last) {
 /// are needed up to the block's input only have nothing else.
 void ResGcn::backward_block(int layer) {
   const Block& block = at(layer);
-  const Tensor dy = gradient(layer), dx = passing(layer - 1);
-  const Tensor u = kept(layer).activated.view(products().rows(layer - 1), config_.hidden);
+  const std::int64_t n = rows(layer), more = inputs(layer) - n;
+  const Tensor dy = gradient(n), dx = passing(n + more);
+  const Tensor u = kept(layer).activated.view(n + more, config_.hidden);
   bias_gradient(block.bias, dy);
   block.convolution->backward(u, dy, dx);
-  activate_backward(block.norm, kept(layer), dx, dx, layer, layer - 1);
-  const std::int64_t n = products().rows(layer), more = products().rows(layer - 1) - n;
-  const Tensor below = gradient(layer - 1);
+  activate_backward(block.norm, kept(layer), dx, dx, layer);
+  const Tensor below = gradient(n + more);
   rt_.submit(Lane::compute, Copy{dx.rows_at(0, n), below.rows_at(0, n), 1, true});
   if (more > 0) rt_.submit(Lane::compute, Copy{dx.rows_at(n, more), below.rows_at(n, more)});
+  products().complete_adjoint(layer, below);
 }
 
 }  // namespace orrery

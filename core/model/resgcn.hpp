@@ -18,10 +18,10 @@ namespace orrery {
 /// only its h is kept, and its blocks are computed once more, with the same draws, when the
 /// backward pass comes to it (also their aggregations, which communicate).
 ///
-/// Memory per rank, in elements, n_l = rows(l), d = hidden, K = min(k, L) blocks (all of them
-/// without recompute): K·(2·n_0·d + n_0), as much for the head with n_L; n_0·d each for h, what
-/// passes through a block, and scratch; n_L·classes; with recompute n·d more for each segment but
-/// the last, and for the gradient.
+/// Memory per rank, in elements, n = rows of the largest input, d = hidden, K = min(k, L) blocks
+/// (all of them without recompute), n_l those of block l's input: Σ_K (2·n_l·d + n_l), as much for
+/// the head with n_L; n·d each for h, what passes through a block, and scratch; n_L·classes; with
+/// recompute n·d more for each segment but the last, and for the gradient.
 ///
 /// Source    Li, Xiong, Thabet, Ghanem 2020 (DeeperGCN, "res+"); the convolution as in GraNNDis'
 /// public code
@@ -69,21 +69,23 @@ class ResGcn final : public Network {
   }
   /// The h that a segment begins with, kept apart.
   Tensor start_of(int layer) const;
-  /// Windows of the rows of a level.
-  Tensor stream(int level) const { return stream_.view(products().rows(level), config_.hidden); }
-  Tensor gradient(int level) const;
-  Tensor passing(int level) const { return passing_.view(products().rows(level), config_.hidden); }
+  /// Windows of so many rows.
+  Tensor stream(std::int64_t rows) const { return stream_.view(rows, config_.hidden); }
+  Tensor gradient(std::int64_t rows) const;
+  Tensor passing(std::int64_t rows) const { return passing_.view(rows, config_.hidden); }
+  std::int64_t rows(int level) const { return products().rows(level); }
+  std::int64_t inputs(int layer) const { return products().inputs(layer); }
 
   Products& products() const { return *context_.products; }
   void declare_parameters(std::int64_t features);
   void allocate_buffers(std::int64_t features);
-  Kept keep(int level, const std::string& name) const;
-  std::optional<Dropout> dropout(int number, int level) const;
-  /// `number` of the draws; x and the result are of a level.
-  Tensor activate(const Norm& norm, const Kept& kept, const Tensor& x, int number, int level) const;
+  Kept keep(std::int64_t rows, const std::string& name) const;
+  std::optional<Dropout> dropout(int number, std::int64_t rows) const;
+  /// `number` of the draws.
+  Tensor activate(const Norm& norm, const Kept& kept, const Tensor& x, int number) const;
   /// dx ← the gradient at the norm's input from dy at what activate() gave; may be one tensor.
   void activate_backward(const Norm& norm, const Kept& kept, const Tensor& dy, const Tensor& dx,
-                         int number, int level) const;
+                         int number) const;
   void apply(const Linear& linear, const Tensor& x, const Tensor& y) const;
   void linear_gradients(const Linear& linear, const Tensor& x, const Tensor& dy) const;
   void add_bias(int bias, const Tensor& y) const;

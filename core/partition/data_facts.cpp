@@ -7,8 +7,8 @@ namespace orrery {
 DataFacts facts_of(const Dataset& data) {
   DataFacts facts;
   facts.name = data.name;
-  facts.vertices = data.vertices();
-  facts.edges = data.edges();
+  facts.vertices = data.magnify * data.vertices();
+  facts.edges = data.magnify * data.edges();
   facts.symmetric = data.symmetric;
   facts.generated = data.generated;
   if (data.features) {
@@ -17,7 +17,8 @@ DataFacts facts_of(const Dataset& data) {
   }
   facts.classes = data.labels.present() ? data.labels.classes : 0;
   facts.multilabel = data.labels.multilabel;
-  facts.training_vertices = std::count(data.split.begin(), data.split.end(), Split::train);
+  facts.training_vertices =
+      data.magnify * std::count(data.split.begin(), data.split.end(), Split::train);
   facts.notes = data.notes;
   return facts;
 }

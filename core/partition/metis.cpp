@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <numeric>
 
 #include "core/base/error.hpp"
@@ -16,6 +17,10 @@ namespace {
 
 /// Seeds that are tried where several constraints are not met at once.
 constexpr int kTries = 4;
+
+/// METIS draws from the C library's generator, which all threads share: side by side its cuts would
+/// not be those of the seed.
+std::mutex random_numbers;
 
 /// A symmetric graph without self-loops as METIS takes it, and what it is told.
 class Kway {
@@ -65,6 +70,7 @@ class Kway {
     options[METIS_OPTION_OBJTYPE] = wanted.metis.volume ? METIS_OBJTYPE_VOL : METIS_OBJTYPE_CUT;
     std::vector<real_t> most(static_cast<std::size_t>(constraints), static_cast<real_t>(tolerance));
     std::vector<idx_t> owner(static_cast<std::size_t>(n));
+    const std::lock_guard one_at_a_time(random_numbers);
     const int status = METIS_PartGraphKway(&n, &constraints, offsets_.data(), columns_.data(),
                                            weights_.values.data(), nullptr, nullptr, &k, nullptr,
                                            most.data(), options, &objective, owner.data());

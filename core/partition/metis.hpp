@@ -15,6 +15,8 @@ namespace orrery {
 /// holds into parts / servers, so that what crosses servers is little: part p is on server
 /// p·servers / parts. Each level gets the square root of the tolerance, so that both keep to it.
 ///
+/// One call at a time cuts; others of the process wait.
+///
 /// Requires  options.metis.servers divides parts; `split` of every vertex, or empty
 /// Errors    NotBuilt without libmetis · Error when METIS fails or the graph exceeds its 32-bit
 ///           indices · ConfigError of vertex_weights

@@ -119,6 +119,21 @@ Block transpose(const Block& block) {
   return {t.pattern, t.values};
 }
 
+Block magnified(const Block& block, std::int64_t times) {
+  Counts counts{block.shape().rows, block.shape().cols, block.nnz(), 1};
+  if (const auto* known = std::get_if<Counts>(&block.pattern)) {
+    counts.skew = known->skew;
+  } else if (counts.nnz > 0) {
+    std::int64_t longest = 0;
+    for (std::int64_t r = 0; r < counts.rows; ++r)
+      longest = std::max(longest, block.csr().degree(r));
+    counts.skew = static_cast<double>(longest) * static_cast<double>(counts.rows) /
+                  static_cast<double>(counts.nnz);
+  }
+  for (std::int64_t* count : {&counts.rows, &counts.cols, &counts.nnz}) *count *= times;
+  return {counts, nullptr};
+}
+
 LocalMatrix::LocalMatrix(Runtime& rt, const Block& block, int column_tiles, std::string_view name) {
   const std::int64_t columns = block.shape().cols;
   const std::int64_t tiles =

@@ -35,6 +35,9 @@ std::vector<Block> cut_rows(const Adjacency& a, std::span<const Vertex> rows,
 /// Counts keep their skew.
 Block transpose(const Block& block);
 
+/// So many times the rows, columns and entries, counted only; rows are as skewed as they were.
+Block magnified(const Block& block, std::int64_t times);
+
 /// A block on the device, ready to multiply, cut into column tiles of equal width so that the rows
 /// of x that one tile reads stay in cache.
 class LocalMatrix {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "core/base/error.hpp"
@@ -42,6 +43,28 @@ int side_of(int ranks) {
 
 }  // namespace
 
+void require_possible_staleness(const StrategyConfig& strategy, const ModelConfig& model) {
+  if (strategy.staleness == 0) return;
+  const auto refuse = [](const std::string& why) { throw ConfigError("strategy.staleness", why); };
+  if (strategy.variant == Variant::column)
+    refuse(
+        "the column variant sums contributions at their owner and receives no rows that could be "
+        "used again: use variant \"row\"");
+  if (strategy.type != StrategyType::full_graph) return;
+  if (strategy.staleness > 1)
+    refuse(
+        "full_graph sends its halo in every epoch, so its rows are 1 epoch old at most; a larger "
+        "bound is for spmm_1d");
+  if (strategy.boundary_sampling < 1)
+    refuse(
+        "rows that were received in the last epoch are not those that this epoch's "
+        "strategy.boundary_sampling draws: choose one of the two");
+  if (model.recompute > 0)
+    refuse(
+        "what model.recompute computes again would use other halo rows than the first time: set "
+        "one of the two to 0");
+}
+
 int parts_for(const StrategyConfig& strategy, int ranks) {
   switch (strategy.type) {
     case StrategyType::full_graph:
@@ -52,6 +75,11 @@ int parts_for(const StrategyConfig& strategy, int ranks) {
       return ranks / strategy.replication;
     case StrategyType::spmm_2d:
       return side_of(ranks);
+    case StrategyType::shared_preloading:
+      if (ranks % strategy.ranks_per_server != 0)
+        throw ConfigError("cluster", fmt::format("{} ranks are no servers of {} ranks each", ranks,
+                                                 strategy.ranks_per_server));
+      return ranks / strategy.ranks_per_server;
     case StrategyType::model_averaging:
       return strategy.parts > 0 ? strategy.parts : ranks;
   }
@@ -67,6 +95,8 @@ int ranks_for(const StrategyConfig& strategy, int parts) {
       return parts * strategy.replication;
     case StrategyType::spmm_2d:
       return parts * parts;
+    case StrategyType::shared_preloading:
+      return parts * strategy.ranks_per_server;
     case StrategyType::model_averaging:
       return strategy.workers > 0 ? strategy.workers : parts;
   }
@@ -76,7 +106,8 @@ int ranks_for(const StrategyConfig& strategy, int parts) {
 int period_of(const StrategyConfig& strategy, int epochs) {
   const bool local_models =
       strategy.type == StrategyType::model_averaging && strategy.averaging == Averaging::model;
-  return local_models ? std::min(strategy.interval, epochs) : 1;
+  if (local_models) return std::min(strategy.interval, epochs);
+  return strategy.type == StrategyType::spmm_1d ? std::min(strategy.staleness + 1, epochs) : 1;
 }
 
 }  // namespace orrery

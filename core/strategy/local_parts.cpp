@@ -12,6 +12,20 @@ std::int64_t LocalPart::at_distance(int d) const {
   return within[std::min(static_cast<std::size_t>(d), within.size() - 1)];
 }
 
+std::shared_ptr<const LocalPart> make_local_part(std::shared_ptr<const Dataset> data,
+                                                 const ModelConfig& model, Neighbourhood held,
+                                                 std::span<const std::int64_t> lengths) {
+  const auto vertices = std::make_shared<const std::vector<Vertex>>(std::move(held.vertices));
+  std::vector<std::int64_t> of_rows;
+  if (lengths.empty())
+    of_rows = row_lengths(held.graph, weighting_of(model, data->symmetric));
+  else
+    for (const Vertex v : *vertices) of_rows.push_back(lengths[static_cast<std::size_t>(v)]);
+  return std::make_shared<const LocalPart>(LocalPart{
+      vertices, std::move(held.within),
+      normalised_adjacency(held.graph, data->symmetric, model, of_rows), PartData(data, vertices)});
+}
+
 namespace {
 
 class LocalPartsInMemory final : public LocalParts {
@@ -22,10 +36,10 @@ class LocalPartsInMemory final : public LocalParts {
         model_(model),
         hops_(hops),
         members_(partition.members()),
-        weighting_(weighting_of(model, data_->symmetric)),
         parts_(partition.parts),
         whole_(1) {
-    if (degrees == Degrees::original) lengths_ = row_lengths(*data_->graph, weighting_);
+    if (degrees == Degrees::original)
+      lengths_ = row_lengths(*data_->graph, weighting_of(model, data_->symmetric));
     if (!data_->symmetric) reverse_ = transpose(*data_->graph);
   }
 
@@ -57,24 +71,15 @@ class LocalPartsInMemory final : public LocalParts {
 
   Shared make(const std::vector<Vertex>& own, int hops) const {
     const Csr& graph = *data_->graph;
-    Neighbourhood held = neighbourhood(graph, data_->symmetric ? graph : reverse_, own, hops);
-    const auto vertices = std::make_shared<const std::vector<Vertex>>(std::move(held.vertices));
-    std::vector<std::int64_t> lengths;
-    if (lengths_.empty())
-      lengths = row_lengths(held.graph, weighting_);
-    else
-      for (const Vertex v : *vertices) lengths.push_back(lengths_[static_cast<std::size_t>(v)]);
-    return std::make_shared<const LocalPart>(
-        LocalPart{vertices, std::move(held.within),
-                  normalised_adjacency(held.graph, data_->symmetric, model_, lengths),
-                  PartData(data_, vertices)});
+    return make_local_part(data_, model_,
+                           neighbourhood(graph, data_->symmetric ? graph : reverse_, own, hops),
+                           lengths_);
   }
 
   std::shared_ptr<const Dataset> data_;
   ModelConfig model_;
   int hops_;
   std::vector<std::vector<Vertex>> members_;
-  Weighting weighting_;
   std::vector<std::int64_t> lengths_;  ///< of the rows of the whole A; empty with the part's own
   Csr reverse_;                        ///< of a directed graph
   OncePerRank<Shared> parts_, whole_;

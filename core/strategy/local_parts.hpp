@@ -3,9 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/model/adjacency.hpp"
+#include "core/partition/neighbourhood.hpp"
 #include "core/partition/partition.hpp"
 #include "core/partition/parts_folder.hpp"
 #include "core/strategy/config.hpp"
@@ -23,6 +25,12 @@ struct LocalPart {
   /// The vertices at a distance of at most d.
   std::int64_t at_distance(int d) const;
 };
+
+/// The part that holds these vertices of a graph in memory. Its matrix is normalised by the row
+/// lengths of the whole A (`lengths`, by global number) or, where there are none, by its own.
+std::shared_ptr<const LocalPart> make_local_part(std::shared_ptr<const Dataset> data,
+                                                 const ModelConfig& model, Neighbourhood held,
+                                                 std::span<const std::int64_t> lengths);
 
 /// All calls may come from several threads at once.
 class LocalParts {

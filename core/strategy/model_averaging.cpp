@@ -53,7 +53,7 @@ class ModelAveragingPlan final : public StrategyPlan {
     return schedule;
   }
 
-  std::unique_ptr<Strategy> instantiate(Runtime& rt, int structure) const override {
+  std::unique_ptr<Strategy> instantiate(Runtime& rt, int structure, int) const override {
     auto part = structure == kWholeGraph ? parts_->whole() : parts_->part(structure);
     return make_one_part(rt, std::move(part), layers_, config_);
   }

@@ -14,9 +14,16 @@ Source PartData::labels(std::int64_t count) const {
   return LabelRows{std::shared_ptr<const Labels>(data_, &data_->labels), std::move(first)};
 }
 
+PartData PartData::magnified(std::int64_t own, std::int64_t times) const {
+  SplitCounts counts{};
+  for (const Split split : {Split::train, Split::validation, Split::test})
+    counts[static_cast<std::size_t>(split)] = times * targets(split, own).size();
+  return {times * vertices(), times * own, counts};
+}
+
 IndexList PartData::targets(Split split, std::int64_t count) const {
   if (!data_) {
-    ORRERY_ASSERT(count == vertices());
+    ORRERY_ASSERT(count == own_);
     return IndexList::counted(splits_.at(static_cast<std::size_t>(split)));
   }
   const auto& rows = *rows_.numbers();

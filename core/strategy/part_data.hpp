@@ -15,12 +15,15 @@ using SplitCounts = std::array<std::int64_t, 3>;
 
 class PartData {
  public:
+  PartData() = default;
   /// `rows`: of each of the part's vertices in `data`.
   PartData(std::shared_ptr<const Dataset> data, std::shared_ptr<const std::vector<Vertex>> rows)
       : data_(std::move(data)), rows_(std::move(rows)) {}
-  /// Of a graph that is given by its statistics.
-  PartData(std::int64_t vertices, const SplitCounts& splits)
-      : rows_(IndexList::counted(vertices)), splits_(splits) {}
+  /// Counted only: `splits` are those of the first `own` vertices.
+  PartData(std::int64_t vertices, std::int64_t own, const SplitCounts& splits)
+      : rows_(IndexList::counted(vertices)), own_(own), splits_(splits) {}
+  /// So many times each of these vertices, the first `own` of which may be targets; counted only.
+  PartData magnified(std::int64_t own, std::int64_t times) const;
 
   std::int64_t vertices() const { return rows_.size(); }
   /// The features of all its vertices, from a column on.
@@ -33,6 +36,7 @@ class PartData {
  private:
   std::shared_ptr<const Dataset> data_;  ///< none where only counts are known
   IndexList rows_;
+  std::int64_t own_ = 0;
   SplitCounts splits_{};
 };
 

@@ -23,10 +23,16 @@ class PartsInMemory final : public PartSource {
     }
   }
 
-  PartData data(int part) const override { return {data_, numbers(part)}; }
+  PartData data(int part) const override {
+    const PartData here(data_, numbers(part));
+    return data_->magnify == 1 ? here : here.magnified(here.vertices(), data_->magnify);
+  }
   const std::vector<std::int64_t>& sizes() const override { return sizes_; }
   bool symmetric() const override { return a_.symmetric; }
-  IndexList vertices(int part) const override { return IndexList(numbers(part)); }
+  IndexList vertices(int part) const override {
+    const IndexList here(numbers(part));
+    return data_->magnify == 1 ? here : IndexList::counted(data_->magnify * here.size());
+  }
   std::vector<Block> rows(int part, Direction direction) const override {
     const bool forward = direction == Direction::forward || a_.symmetric;
     return cut_rows(forward ? a_ : adjoint(), *numbers(part), owner_, row_at_owner_, sizes_);

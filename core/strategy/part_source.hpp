@@ -20,7 +20,8 @@ namespace orrery {
 enum class Direction : std::uint8_t { forward, adjoint };
 
 /// Parts of the vertices with their rows of A. Local vertex i of a part is its i-th in ascending
-/// order of global numbers. All calls may come from several threads at once.
+/// order of global numbers. Of a magnified data set sizes() and rows() are those at hand, the rest
+/// is magnified. All calls may come from several threads at once.
 class PartSource {
  public:
   virtual ~PartSource() = default;

@@ -83,7 +83,8 @@ class PartsByStatistics final : public PartSource {
       return std::llround(share(static_cast<double>(count), size(part)));
     };
     const std::int64_t train = own(training), validation = own(training + (n - training) / 2);
-    return {size(part), SplitCounts{train, validation - train, size(part) - validation}};
+    return {size(part), size(part),
+            SplitCounts{train, validation - train, size(part) - validation}};
   }
 
  private:

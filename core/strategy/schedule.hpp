@@ -30,6 +30,7 @@ struct Schedule {
   /// Structures whose last rows, with those of the other ranks of the covering group, are the
   /// vertices of the graph, each once.
   std::vector<int> evaluation{0};
+  bool redrawn = false;  ///< those of the training steps are drawn anew in every epoch
   std::optional<LocalTraining> local;  ///< nothing: all steps of all ranks train one model
 
   /// What is loaded before the first epoch; nothing for a rank without work.
@@ -39,6 +40,7 @@ struct Schedule {
   }
   /// Whether what is loaded first stays.
   bool stays() const {
+    if (redrawn) return false;
     const auto same = [this](int structure) { return structure == *first(); };
     return std::all_of(evaluation.begin(), evaluation.end(), same) &&
            std::all_of(training.begin(), training.end(),

@@ -91,7 +91,7 @@ class Spmm15dPlan final : public StrategyPlan {
         source_(part_source(problem)),
         tiles_(problem.ranks()) {}
 
-  std::unique_ptr<Strategy> instantiate(Runtime& rt, int) const override {
+  std::unique_ptr<Strategy> instantiate(Runtime& rt, int, int) const override {
     const Tiles& tiles = tiles_.get(rt.rank(), [&] {
       return Tiles{
           own_stages(rt.rank(), Direction::forward),

@@ -2,9 +2,16 @@
 // rows of x in turn; the column variant sums every rank's rows of the result in turn. Both move
 // n·f·(P − 1)/P elements to a rank.
 //
-// Source    MG-GCN 4.1, 4.3; CAGNET 1D
+// With a staleness bound of s the row variant broadcasts the rows of a layer's forward product in
+// every (s + 1)-th epoch only, from the first, and uses those that came last in between (its own
+// are always new). Gradients travel in every epoch, evaluation is exact.
+//
+// Source    MG-GCN 4.1, 4.3; CAGNET 1D; Peng et al. 2022, Sancus (historical embeddings)
+// Departs   Sancus skips broadcasts where its metrics of staleness, which depend on values, allow;
+//           here every layer skips the same epochs. As in its code gradients are not kept
 #include <variant>
 
+#include "core/strategy/cached_broadcasts.hpp"
 #include "core/strategy/once_per_rank.hpp"
 #include "core/strategy/part_source.hpp"
 #include "core/strategy/rows_strategy.hpp"
@@ -37,13 +44,23 @@ class Spmm1d final : public RowsStrategy {
       : RowsStrategy(rt, source, rt.rank()),
         tiles_(load_matrices(rt, tiles.forward, config.column_tiles, "tiles")),
         adjoint_tiles_(load_matrices(rt, tiles.adjoint, config.column_tiles, "tiles transposed")),
-        product_(make_product(rt, source.sizes(), config)) {}
+        product_(make_product(rt, source.sizes(), config)),
+        staleness_(config.staleness) {
+    if (staleness_ > 0) historical_.emplace(rt, source.sizes(), config.overlap);
+  }
 
   void prepare(std::int64_t widest_aggregate, std::int64_t) override {
     std::visit([&](auto& product) { product.prepare(widest_aggregate); }, product_);
   }
-  void aggregate(int, const Tensor& x, const Tensor& y, float beta) override {
-    multiply(tiles_, x, y, beta);
+  void begin(Stage stage, int epoch) override {
+    trains_ = stage == Stage::forward;
+    sends_ = epoch % (staleness_ + 1) == 0;
+  }
+  void aggregate(int layer, const Tensor& x, const Tensor& y, float beta) override {
+    if (trains_ && historical_)
+      historical_->multiply(layer, sends_, tiles_, x, y, beta);
+    else
+      multiply(tiles_, x, y, beta);
   }
   void aggregate_adjoint(int, const Tensor& dy, const Tensor& dx, float beta) override {
     multiply(adjoint_tiles_.empty() ? tiles_ : adjoint_tiles_, dy, dx, beta);
@@ -67,6 +84,9 @@ class Spmm1d final : public RowsStrategy {
 
   std::vector<LocalMatrix> tiles_, adjoint_tiles_;
   Product product_;
+  int staleness_;
+  std::optional<CachedBroadcasts> historical_;  ///< of the forward products of training
+  bool trains_ = false, sends_ = true;
 };
 
 class Spmm1dPlan final : public StrategyPlan {
@@ -74,7 +94,7 @@ class Spmm1dPlan final : public StrategyPlan {
   explicit Spmm1dPlan(const Problem& problem)
       : config_(problem.strategy), source_(part_source(problem)), tiles_(problem.ranks()) {}
 
-  std::unique_ptr<Strategy> instantiate(Runtime& rt, int) const override {
+  std::unique_ptr<Strategy> instantiate(Runtime& rt, int, int) const override {
     const Tiles& tiles = tiles_.get(rt.rank(), [&] {
       const auto of = [&](Direction d) {
         return tiles_of(*source_, rt.rank(), config_.variant, d);

@@ -240,7 +240,7 @@ class Spmm2dPlan final : public StrategyPlan {
         source_(part_source(problem)),
         structures_(problem.ranks()) {}
 
-  std::unique_ptr<Strategy> instantiate(Runtime& rt, int) const override {
+  std::unique_ptr<Strategy> instantiate(Runtime& rt, int, int) const override {
     const int row = grid_.row_of(rt.rank()), column = grid_.column_of(rt.rank());
     const Structure& structure = structures_.get(rt.rank(), [&] {
       const auto of = [&](Direction d) { return tile_row(source_->rows(row, d), column); };

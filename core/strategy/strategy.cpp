@@ -35,10 +35,21 @@ void require_timing_only(const Problem& problem) {
                       "reported: set train.eval_every to 0, or use \"exact\"");
 }
 
+/// A magnified graph has counts where others have structure.
+void require_countable(const Problem& problem) {
+  if (!problem.data || problem.data->magnify == 1) return;
+  const StrategyType type = problem.strategy.type;
+  if (type != StrategyType::full_graph && type != StrategyType::shared_preloading)
+    throw ConfigError("dataset.magnify",
+                      "goes with strategy.type full_graph or shared_preloading: set it to 1");
+}
+
 }  // namespace
 
 std::unique_ptr<StrategyPlan> plan_strategy(const Problem& problem) {
   require_timing_only(problem);
+  require_possible_staleness(problem.strategy, problem.model);
+  require_countable(problem);
   switch (problem.strategy.type) {
     case StrategyType::full_graph:
       return plan_full_graph(problem);
@@ -50,6 +61,8 @@ std::unique_ptr<StrategyPlan> plan_strategy(const Problem& problem) {
       return plan_spmm_2d(problem);
     case StrategyType::model_averaging:
       return plan_model_averaging(problem);
+    case StrategyType::shared_preloading:
+      return plan_shared_preloading(problem);
   }
   ORRERY_ASSERT(!"a strategy type without a plan");
   return nullptr;

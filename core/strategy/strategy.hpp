@@ -56,9 +56,30 @@ class Strategy : public Products {
   /// Synchronise: gradients ← sum over the ranks that hold a share of them; the compute lane has it
   /// when it goes on. Default: one all-reduce over the covering group.
   virtual void synchronise(const Tensor& gradients);
+  /// The lane of the sums that end an epoch: one on which nothing is under way then.
+  virtual Lane metrics_lane() const { return Lane::comm; }
+  /// A forward pass begins: of a step of the epoch (Stage::forward), or of its evaluation, which is
+  /// exact. What the structure itself draws or keeps from epoch to epoch changes here.
+  virtual void begin(Stage /*stage*/, int /*epoch*/) {}
 
  protected:
   using Products::Products;
+};
+
+/// What servers compute beside their own vertices, summed over servers, layers and the steps of an
+/// epoch.
+struct Redundancy {
+  std::int64_t vertices_owned = 0, vertices_computed = 0;  ///< rows of all levels but the input
+  std::int64_t edges_owned = 0, edges_computed = 0;        ///< entries of A that are multiplied
+  std::int64_t rows_preloaded = 0;  ///< of the input, of other servers' vertices
+
+  /// Computed per owned one.
+  double of_vertices() const {
+    return static_cast<double>(vertices_computed) / static_cast<double>(vertices_owned);
+  }
+  double of_edges() const {
+    return static_cast<double>(edges_computed) / static_cast<double>(edges_owned);
+  }
 };
 
 /// The structure that a strategy needs, shared by the ranks of a process; that of one rank is made
@@ -68,8 +89,13 @@ class StrategyPlan {
   virtual ~StrategyPlan() = default;
   /// The steps of a rank. Default, those of whole-graph training: one a epoch, on structure 0.
   virtual Schedule schedule(int /*rank*/) const { return {}; }
-  /// A structure of this rank's schedule, on the device. The plan must outlive it.
-  virtual std::unique_ptr<Strategy> instantiate(Runtime& rt, int structure = 0) const = 0;
+  /// A structure of this rank's schedule, on the device. `draw`: the epoch, of those that are drawn
+  /// anew in every epoch. The plan must outlive it.
+  virtual std::unique_ptr<Strategy> instantiate(Runtime& rt, int structure = 0,
+                                                int draw = 0) const = 0;
+
+  /// Nothing where ranks compute what they own and no more.
+  virtual std::optional<Redundancy> redundancy() const { return std::nullopt; }
 
   /// The lowest rank that does what `rank` does: the same operations on the same sizes, in the same
   /// order and waiting for the same, with the same memory. They differ in their number, in which
@@ -90,5 +116,6 @@ std::unique_ptr<StrategyPlan> plan_spmm_1d(const Problem& problem);
 std::unique_ptr<StrategyPlan> plan_spmm_15d(const Problem& problem);
 std::unique_ptr<StrategyPlan> plan_spmm_2d(const Problem& problem);
 std::unique_ptr<StrategyPlan> plan_model_averaging(const Problem& problem);
+std::unique_ptr<StrategyPlan> plan_shared_preloading(const Problem& problem);
 
 }  // namespace orrery

@@ -4,6 +4,7 @@
 
 #include "core/base/error.hpp"
 #include "core/model/network.hpp"
+#include "core/model/tape.hpp"
 #include "core/strategy/checkpoints.hpp"
 #include "core/strategy/local_models.hpp"
 #include "core/strategy/step_data.hpp"
@@ -35,13 +36,14 @@ class Trainer {
         schedule_(plan.schedule(rt.rank())) {
     rt_.phase({Stage::setup});
     const auto first = schedule_.first();
-    if (first) load(*first);
+    const int epoch = control.resume ? control.resume->epochs : 0;
+    if (first) load({*first, schedule_.training.empty() ? 0 : draw_of(epoch)});
     metrics_ = Buffer(rt_, {1, kMetrics}, DType::f64, "metrics");
     rt_.submit(Lane::copy, Fill{metrics_.tensor(), 0});
     rt_.wait(Lane::compute, rt_.record(Lane::copy));
     model_ = make_network(rt, problem.model, problem.train, first_layer(), facts_.features,
                           facts_.classes);
-    if (first) model_->attach(strategy(), data_->features());
+    if (first) attach();
     if (schedule_.local) local_.emplace(rt, model_->parameters(), *schedule_.local);
     checkpoints_.emplace(rt, plan, model_->parameters(), local_ ? &*local_ : nullptr);
     if (control.resume) checkpoints_->restore(*control.resume);
@@ -76,23 +78,36 @@ class Trainer {
   }
 
  private:
+  /// What the model works on: a structure, and which draw of it.
+  struct Loaded {
+    int structure = 0, draw = 0;
+    bool operator==(const Loaded&) const = default;
+  };
+
   /// Takes what the model works on now off the device, and the structure onto it.
-  void load(int structure) {
+  void load(const Loaded& next) {
     if (data_) {
       rt_.sync(rt_.record(Lane::compute));  // else both would be there for a while
+      tape_.clear();
       model_->detach();
       data_.reset();
     }
-    data_.emplace(rt_, plan_.instantiate(rt_, structure), problem_.model.layers, facts_);
-    loaded_ = structure;
+    data_.emplace(rt_, plan_.instantiate(rt_, next.structure, next.draw), problem_.model.layers,
+                  facts_);
+    loaded_ = next;
   }
   /// The same where another one is there, with the model on it.
-  void use(int structure, const Phase& loading) {
-    if (data_ && loaded_ == structure) return;
+  void use(const Loaded& next, const Phase& loading) {
+    if (data_ && loaded_ == next) return;
     rt_.phase(loading);
-    load(structure);
+    load(next);
     rt_.wait(Lane::compute, rt_.record(Lane::copy));
+    attach();
+  }
+  void attach() {
     model_->attach(strategy(), data_->features());
+    if (problem_.strategy.memory == Memory::autograd)
+      tape_ = hold_tape(rt_, tape_of(problem_.model, strategy(), facts_.features, classes()));
   }
 
   /// What leaves after a step is not worth an aggregation of the whole input.
@@ -102,7 +117,8 @@ class Trainer {
   }
 
   void do_step(const TrainStep& next, int epoch, int step) {
-    use(next.structure, {Stage::load, epoch});
+    use({next.structure, draw_of(epoch)}, {Stage::load, epoch});
+    strategy().begin(Stage::forward, epoch);
     const auto all = static_cast<double>(facts_.training_vertices);
     const double vertices = next.averaged_over ? static_cast<double>(*next.averaged_over) : all;
     const Tensor own =
@@ -133,11 +149,12 @@ class Trainer {
       evaluate(epoch);
     }
     const Tensor summed = metric(0, evaluates ? kMetrics : 1);
-    rt_.wait(Lane::comm, rt_.record(Lane::compute));
-    rt_.submit(Lane::comm, AllReduce{summed, covering_group()});
-    rt_.wait(Lane::compute, rt_.record(Lane::comm));
+    const Lane lane = metrics_lane();
+    rt_.wait(lane, rt_.record(Lane::compute));
+    rt_.submit(lane, AllReduce{summed, covering_group()});
+    rt_.wait(Lane::compute, rt_.record(lane));
 
-    EpochReport result{epoch, rt_.scalar(Lane::comm, metric(0, 1)), std::nullopt};
+    EpochReport result{epoch, rt_.scalar(lane, metric(0, 1)), std::nullopt};
     if (evaluates) result.scores = read_scores();
     return result;
   }
@@ -146,7 +163,8 @@ class Trainer {
     const bool several = schedule_.evaluation.size() != 1;
     if (several) begin_sum({Stage::evaluate, epoch}, metric(1, kMetrics - 1));
     for (const int structure : schedule_.evaluation) {
-      use(structure, {Stage::evaluate, epoch});
+      use({structure, 0}, {Stage::evaluate, epoch});
+      strategy().begin(Stage::evaluate, epoch);
       const Tensor logits = strategy().whole_rows(
           model_->forward(data_->features(), Stage::evaluate, epoch, std::nullopt), classes());
       for (std::size_t s = 0; s < kSplits.size(); ++s)
@@ -154,13 +172,16 @@ class Trainer {
                    Score{problem_.train.loss, logits, data_->labels(), data_->targets(kSplits[s]),
                          metric(1 + 3 * static_cast<std::int64_t>(s), 3), several});
     }
+    // What the epochs would not load but for this is no part of their time.
+    if (one_step() && !schedule_.redrawn)
+      use({schedule_.training.front().structure, 0}, {Stage::evaluate, epoch});
   }
 
   /// Nothing without values; the reads themselves are the same in every mode.
   std::optional<Accuracies> read_scores() {
     std::array<std::optional<double>, kMetrics - 1> counts;
     for (std::size_t i = 0; i < counts.size(); ++i)
-      counts[i] = rt_.scalar(Lane::comm, metric(1 + static_cast<std::int64_t>(i), 1));
+      counts[i] = rt_.scalar(metrics_lane(), metric(1 + static_cast<std::int64_t>(i), 1));
     if (!counts[0]) return std::nullopt;
     const auto f1 = [&](std::size_t split) {
       return micro_f1(*counts[3 * split], *counts[3 * split + 1], *counts[3 * split + 2]);
@@ -174,12 +195,14 @@ class Trainer {
     rt_.submit(Lane::compute, Fill{sum, 0});
   }
 
+  int draw_of(int epoch) const { return schedule_.redrawn ? epoch : 0; }
   bool one_step() const { return schedule_.training.size() == 1; }
   bool averages_after(int epoch) const { return local_ && local_->averaged_after(epoch); }
   Strategy& strategy() const { return data_->strategy(); }
   Group covering_group() const {
     return data_ ? strategy().covering_group() : world_group(rt_.size());
   }
+  Lane metrics_lane() const { return data_ ? strategy().metrics_lane() : Lane::comm; }
   std::int64_t classes() const { return facts_.classes; }
 
   Tensor metric(std::int64_t first, std::int64_t count) const {
@@ -193,9 +216,10 @@ class Trainer {
   const TrainControl& control_;
   const Schedule schedule_;
   std::optional<StepData> data_;  ///< what the model works on now,
-  int loaded_ = 0;                ///< and its number
+  Loaded loaded_;                 ///< and which it is
   Buffer metrics_;
   std::unique_ptr<Network> model_;
+  std::vector<Buffer> tape_;          ///< held for the forecast of other programs
   std::optional<LocalModels> local_;  ///< of the rank's steps; else they train model_
   std::optional<Checkpoints> checkpoints_;
 };
@@ -219,8 +243,16 @@ void require_trainable(const Problem& problem) {
     throw ConfigError("dataset.split", name + " has no training vertices");
 }
 
+void require_resumable(const StrategyConfig& strategy) {
+  if (strategy.staleness > 0)
+    throw ConfigError("train.checkpoint_every",
+                      "a checkpoint holds nothing of what ranks received in earlier epochs, which "
+                      "strategy.staleness uses again: set one of the two to 0");
+}
+
 void train(Runtime& rt, const StrategyPlan& plan, const Problem& problem, TrainObserver& observer,
            const TrainControl& control) {
+  if (control.resume || control.checkpoint_every > 0) require_resumable(problem.strategy);
   Trainer(rt, plan, problem, control).run(observer);
 }
 

@@ -1,10 +1,13 @@
 // How fast two ranks of an MPI job exchange messages: rank 0 with the first other rank of its own
 // server, and with the first rank of another server. Rank 0 prints one line of JSON:
 //
-//   {"internal":{"latency_seconds":..,"bytes_per_second":..},"external":{..}}
+//   {"internal":{"latency_seconds":..,"bytes_per_second":..,"both_bytes_per_second":..},
+//    "external":{..}}
 //
 // with null where there is no such pair. Latency is half the median round trip of 8 bytes;
-// bandwidth the larger of those of 1 MiB and 8 MiB, bytes over half the median round trip.
+// bandwidth the larger of those of 1 MiB and 8 MiB, bytes over half the median round trip. In both
+// directions at once, the larger of those of 1 MiB and 8 MiB as well: the two ranks send to each
+// other, and all bytes are divided by the median time until both messages have arrived.
 //
 // Plain MPI without the project's libraries, so that it measures the cluster and nothing else.
 #define OMPI_SKIP_MPICXX
@@ -50,19 +53,41 @@ std::optional<int> partner(const std::vector<int>& server, bool same) {
   return std::nullopt;
 }
 
-/// What rank 0 announces to its partner: so many messages of so many bytes to send back.
+/// What rank 0 announces to its partner: so many messages of so many bytes each way, one after the
+/// other (there and back) or both at once.
 struct Round {
-  int bytes = 0, trips = 0;
+  int bytes = 0, trips = 0, at_once = 0;
+};
+constexpr int kRoundInts = 3;
+
+/// What two ranks exchange: a message is sent from the one buffer while the other is filled.
+struct Buffers {
+  std::vector<char> out = std::vector<char>(kLarger), in = std::vector<char>(kLarger);
 };
 
-/// Rank 0: the median of `trips` round trips to rank `other`, in seconds.
-double median_of(int other, std::vector<char>& buffer, Round round) {
-  MPI_Send(&round, 2, MPI_INT, other, kTag, MPI_COMM_WORLD);
+/// Sends to rank `other` and receives from it; `first`: sends before it receives.
+void exchange(int other, Buffers& buffers, Round round, bool first) {
+  const auto send = [&] {
+    MPI_Send(buffers.out.data(), round.bytes, MPI_CHAR, other, kTag, MPI_COMM_WORLD);
+  };
+  if (round.at_once != 0) {
+    MPI_Sendrecv(buffers.out.data(), round.bytes, MPI_CHAR, other, kTag, buffers.in.data(),
+                 round.bytes, MPI_CHAR, other, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return;
+  }
+  if (first) send();
+  MPI_Recv(buffers.in.data(), round.bytes, MPI_CHAR, other, kTag, MPI_COMM_WORLD,
+           MPI_STATUS_IGNORE);
+  if (!first) send();
+}
+
+/// Rank 0: the median of `trips` exchanges with rank `other`, in seconds.
+double median_of(int other, Buffers& buffers, Round round) {
+  MPI_Send(&round, kRoundInts, MPI_INT, other, kTag, MPI_COMM_WORLD);
   std::vector<double> seconds;
   for (int i = 0; i < round.trips; ++i) {
     const double begin = MPI_Wtime();
-    MPI_Send(buffer.data(), round.bytes, MPI_CHAR, other, kTag, MPI_COMM_WORLD);
-    MPI_Recv(buffer.data(), round.bytes, MPI_CHAR, other, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    exchange(other, buffers, round, true);
     seconds.push_back(MPI_Wtime() - begin);
   }
   const auto middle = seconds.begin() + round.trips / 2;
@@ -70,43 +95,45 @@ double median_of(int other, std::vector<char>& buffer, Round round) {
   return *middle;
 }
 
-/// Rank 0: the median round trip in seconds, of as many as the budget allows. The first trip opens
+/// Rank 0: the median exchange in seconds, of as many as the budget allows. The first one opens
 /// the connection, the second tells how long one takes.
-double round_trip(int other, std::vector<char>& buffer, int bytes) {
-  median_of(other, buffer, {bytes, 1});
-  const double estimate = median_of(other, buffer, {bytes, 1});
+double exchange_seconds(int other, Buffers& buffers, int bytes, bool at_once) {
+  median_of(other, buffers, {bytes, 1, at_once});
+  const double estimate = median_of(other, buffers, {bytes, 1, at_once});
   const double trips = std::clamp<double>(kBudget / std::max(estimate, 1e-9), kFewest, kMost);
-  return median_of(other, buffer, {bytes, static_cast<int>(trips)});
+  return median_of(other, buffers, {bytes, static_cast<int>(trips), at_once});
+}
+
+/// Rank 0: what it exchanges with rank `other`, in bytes of both directions per second.
+double rate(int other, Buffers& buffers, bool at_once) {
+  double seconds = exchange_seconds(other, buffers, kLarge, at_once);
+  const double rate = 2.0 * kLarge / seconds;
+  if (seconds >= kSlow) return rate;
+  seconds = exchange_seconds(other, buffers, kLarger, at_once);
+  return std::max(rate, 2.0 * kLarger / seconds);
 }
 
 /// Rank 0: the numbers of its link to rank `other`, as JSON.
 std::string measure(int other) {
-  std::vector<char> buffer(kLarger);
-  const double latency = round_trip(other, buffer, kSmall) / 2;
-  double seconds = round_trip(other, buffer, kLarge);
-  double bandwidth = 2.0 * kLarge / seconds;
-  if (seconds < kSlow) {
-    seconds = round_trip(other, buffer, kLarger);
-    bandwidth = std::max(bandwidth, 2.0 * kLarger / seconds);
-  }
+  Buffers buffers;
+  const double latency = exchange_seconds(other, buffers, kSmall, false) / 2;
+  const double one_way = rate(other, buffers, false), both = rate(other, buffers, true);
   const Round end;
-  MPI_Send(&end, 2, MPI_INT, other, kTag, MPI_COMM_WORLD);
-  char text[128];
-  std::snprintf(text, sizeof text, R"({"latency_seconds":%.3e,"bytes_per_second":%.0f})", latency,
-                bandwidth);
+  MPI_Send(&end, kRoundInts, MPI_INT, other, kTag, MPI_COMM_WORLD);
+  char text[192];
+  std::snprintf(text, sizeof text,
+                R"({"latency_seconds":%.3e,"bytes_per_second":%.0f,"both_bytes_per_second":%.0f})",
+                latency, one_way, both);
   return text;
 }
 
 /// The partner of `measure`.
 void answer() {
-  std::vector<char> buffer(kLarger);
+  Buffers buffers;
   for (Round round;;) {
-    MPI_Recv(&round, 2, MPI_INT, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(&round, kRoundInts, MPI_INT, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (round.trips == 0) return;
-    for (int i = 0; i < round.trips; ++i) {
-      MPI_Recv(buffer.data(), round.bytes, MPI_CHAR, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      MPI_Send(buffer.data(), round.bytes, MPI_CHAR, 0, kTag, MPI_COMM_WORLD);
-    }
+    for (int i = 0; i < round.trips; ++i) exchange(0, buffers, round, false);
   }
 }
 

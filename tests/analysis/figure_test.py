@@ -25,6 +25,8 @@ def reported_results():
 
 REPORTED = reported_results()
 SHIPPED = {"catgnn": ["fig2", "fig6", "fig7", "fig8", "fig11", "fig12", "table1", "table2"],
+           "granndis": ["accuracy", "eq7", "fig4", "fig8", "fig10", "fig11", "fig12", "fig13",
+                        "fig14", "fig15", "fig16b", "table4"],
            "mg-gcn": ["fig5", "fig6", "fig7", "fig8", "fig9", "fig10", "fig12", "sec5.1", "table3"]}
 
 
@@ -51,7 +53,7 @@ class ShippedFigures(unittest.TestCase):
             for row in figure.told["rows"]:
                 for spec in means_in(row["ours"]):
                     file = json.loads(figure.file_of(spec["of"]).read_text())
-                    for key, value in spec["at"].items():
+                    for key, value in spec.get("at", {}).items():
                         with self.subTest(f"{figure.name}: {row['label']}"):
                             self.assertIn(value, file["sweep"][key])
 
@@ -119,7 +121,7 @@ class QuotedNumbers(unittest.TestCase):
             paper = figure.name.partition("/")[0]
             self.reported = [one for one in self.everything if one["paper"] == paper]
             for row in figure.told["rows"]:
-                if "reported" not in row or not figure.name.startswith("mg-gcn/"):
+                if "reported" not in row or figure.name.startswith("catgnn/"):
                     continue
                 with self.subTest(f"{figure.name}: {row['label']}"):
                     self.check(row)
@@ -268,6 +270,9 @@ class Means(unittest.TestCase):
         near = {"measure": "within", "of": spec, "limit": 10}
         self.assertTrue(measures.value_of(self.made, near))
         self.assertFalse(measures.value_of(self.made, near | {"limit": 9}))
+        # The standard error of two values whose deviation is 6.25 / sqrt 2 is 3.125.
+        self.assertTrue(measures.value_of(self.made, near | {"limit": 3.2, "standard_errors": 2}))
+        self.assertFalse(measures.value_of(self.made, near | {"limit": 3.1, "standard_errors": 2}))
 
     def test_of_nothing_are_told(self):
         with self.assertRaises(FigureError):
@@ -275,6 +280,45 @@ class Means(unittest.TestCase):
 
     def test_have_no_deviation_of_one(self):
         self.assertIsNone(measures.deviation(seeded({(0, 1): 0.5}), accuracy(0)))
+
+
+def timed(seconds):
+    """Experiments of runs "a" and "b" by hand: epoch seconds by (run, rate)."""
+    made = Fake({})
+    made.results = {"a": [], "b": []}
+    for (name, rate), value in seconds.items():
+        run = type("Run", (), {})()
+        run.config, run.out_of_memory = {"rate": rate}, None
+        run.result = {"epoch_seconds": value, "peak_bytes": [3, 8, 5]}
+        made.results[name].append(run)
+    return made
+
+
+class BreakEvens(unittest.TestCase):
+    SPEC = {"measure": "break_even", "of": "a", "over": "b", "key": "rate"}
+
+    def test_lie_between_the_rates_around_them_on_logarithmic_scales(self):
+        """Twice as fast at 1, half as fast at 16: as fast at 4."""
+        made = timed({("a", 1): 1, ("b", 1): 2, ("a", 16): 2, ("b", 16): 1})
+        self.assertAlmostEqual(measures.value_of(made, self.SPEC), 4)
+        self.assertAlmostEqual(measures.value_of(made, self.SPEC | {"times": 10}), 40)
+
+    def test_are_nothing_where_one_is_always_faster(self):
+        made = timed({("a", 1): 1, ("b", 1): 2, ("a", 16): 1, ("b", 16): 1.5})
+        self.assertIsNone(measures.value_of(made, self.SPEC))
+
+
+class NumbersOfResults(unittest.TestCase):
+    def test_of_a_list_are_the_largest(self):
+        made = timed({("a", 1): 1})
+        spec = {"measure": "result_number", "of": "a", "key": "peak_bytes", "unit": 2}
+        self.assertEqual(measures.value_of(made, spec), 4)
+
+    def test_below_another_are_in_percent_of_it(self):
+        made = timed({("a", 1): 1, ("b", 1): 4})
+        of, over = ({"measure": "epoch_seconds", "of": name} for name in ("a", "b"))
+        spec = {"measure": "percent_below", "of": of, "over": over}
+        self.assertEqual(measures.value_of(made, spec), 75)
 
 
 class FigureCommand(unittest.TestCase):

@@ -89,6 +89,35 @@ TEST(Cluster, RefusesRatesThatAreNotPositive) {
   }
 }
 
+TEST(Cluster, RefusesATotalOfBothDirectionsThatALinkCannotHave) {
+  for (const double times : {0.9, 2.1, -1.0}) {
+    Cluster cluster = two_servers();
+    cluster.links[1].both_bytes_per_second = times * cluster.links[1].bytes_per_second;
+
+    EXPECT_NE(refusal(cluster).find("in both directions together"), std::string::npos) << times;
+  }
+  Cluster shared = two_servers();
+  shared.links[1].duplex = Duplex::kShared;
+  shared.links[1].both_bytes_per_second = shared.links[1].bytes_per_second;
+
+  EXPECT_NE(refusal(shared).find("a shared rate is of both"), std::string::npos);
+}
+
+TEST(Cluster, KnowsWhatALinkPassesInBothDirections) {
+  ClusterLink link{0, 1, 1e9, 0, Duplex::kFull, "eth"};
+  EXPECT_EQ(both_directions(link), 2e9);
+  EXPECT_FALSE(directions_meet(link));
+
+  link.both_bytes_per_second = 1.2e9;
+  EXPECT_EQ(both_directions(link), 1.2e9);
+  EXPECT_TRUE(directions_meet(link));
+
+  link.both_bytes_per_second = 0;
+  link.duplex = Duplex::kShared;
+  EXPECT_EQ(both_directions(link), 1e9);
+  EXPECT_FALSE(directions_meet(link));
+}
+
 TEST(Cluster, RefusesNegativeLatencies) {
   Cluster cluster = two_servers();
   cluster.links[1].latency_seconds = -1e-6;

@@ -313,6 +313,27 @@ TEST(ClusterFile, WiresNetworksOfSeveralSwitches) {
   EXPECT_DOUBLE_EQ(link_of(cluster, router.between(0, 8).hops[3]).bytes_per_second, 8e9);
 }
 
+TEST(ClusterFile, GivesEachCableItsTotalOfBothDirections) {
+  Json file = file_of("a6000-4x4-pcie"), beyond = file, tree = file_of("fat-tree");
+  const auto number = [](double value) { return Json{{"value", value}, {"source", "a test"}}; };
+  const auto with = [&](Json& of, const char* type, double total) {
+    of["link_types"][type]["both_bytes_per_second"] = number(total);
+  };
+  with(file, "ib-qdr", 6e9);
+  file["network"]["links"][0]["count"] = 3;
+  with(beyond, "ib-qdr", 9e9);
+  with(tree, "ib-ndr", 70e9);
+
+  for (const ClusterLink& link : make_cluster(file).links)
+    EXPECT_EQ(both_directions(link), link.type == "ib-qdr" ? 18e9 : 2 * link.bytes_per_second);
+  for (const ClusterLink& link : make_cluster(tree).links)
+    if (link.type == "ib-ndr uplink") {
+      EXPECT_DOUBLE_EQ(both_directions(link) / link.bytes_per_second, 70.0 / 47);
+    }
+  EXPECT_NE(refusal(beyond).find("expected 4000000000 to 8000000000"), std::string::npos)
+      << refusal(beyond);
+}
+
 TEST(ClusterFile, NeedsANetworkBetweenServers) {
   Json file = file_of("a6000-1x2-nvlink");
   file["servers"]["value"] = 2;

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "core/base/error.hpp"
+#include "experiments/problem.hpp"
 #include "experiments/validate_json.hpp"
 
 namespace orrery {
@@ -116,17 +117,44 @@ TEST(ModelAveraging, KeysThatItAloneHasAreRefusedElsewhere) {
   EXPECT_EQ(refusal_of("strategy.interval=4"),
             "strategy.interval: only goes with \"type\": model_averaging");
   EXPECT_EQ(refusal_of(R"(strategy={"type": "model_averaging", "overlap": true})"),
-            "strategy.overlap: only goes with \"type\": full_graph, spmm_1d, spmm_15d, spmm_2d");
+            "strategy.overlap: only goes with \"type\": full_graph, spmm_1d, spmm_15d, spmm_2d, "
+            "shared_preloading");
   EXPECT_EQ(refusal_of(R"(strategy={"type": "model_averaging", "averaging": "gradient", )"
                        R"("interval": 2})")
                 .substr(0, 60),
             "strategy.interval: gradients are averaged in every step: lea");
 }
 
+TEST(InexactStrategies, AreReadWithTheirKeys) {
+  EXPECT_EQ(load({"strategy.boundary_sampling=0.1"}).front().strategy.boundary_sampling, 0.1);
+  const Experiment stale =
+      load({R"(strategy={"type": "spmm_1d", "staleness": 4})", "train.epochs=50"}).front();
+  EXPECT_EQ(stale.strategy.staleness, 4);
+  EXPECT_EQ(period_of(stale.strategy, stale.train.epochs), 5);
+  EXPECT_EQ(stale.simulation.epochs, 6) << "the first epoch and a period";
+  EXPECT_EQ(load({"strategy.staleness=1"}).front().simulation.epochs, 6)
+      << "an exact epoch, one that waits for nothing, and what follows";
+}
+
+TEST(InexactStrategies, AreRefusedWhereTheyCannotBeHonoured) {
+  EXPECT_EQ(refusal_of("strategy.boundary_sampling=0"),
+            "strategy.boundary_sampling: found 0, expected a value > 0 and <= 1");
+  EXPECT_EQ(refusal_of(R"(strategy={"type": "spmm_15d", "staleness": 1})"),
+            "strategy.staleness: only goes with \"type\": full_graph, spmm_1d");
+  EXPECT_EQ(refusal_of(R"(strategy={"type": "spmm_1d", "boundary_sampling": 0.5})"),
+            "strategy.boundary_sampling: only goes with \"type\": full_graph");
+  try {
+    load({"strategy.staleness=1", "train.checkpoint_every=5"});
+    ADD_FAILURE() << "accepted";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.path, "train.checkpoint_every");
+  }
+}
+
 TEST(Refusal, NamesPathFoundAllowedAndNearest) {
   EXPECT_EQ(refusal_of("strategy.type=spmm1d"),
             "strategy.type: found \"spmm1d\", allowed: full_graph, spmm_1d, spmm_15d, spmm_2d, "
-            "model_averaging. Did you mean \"spmm_1d\"?");
+            "model_averaging, shared_preloading. Did you mean \"spmm_1d\"?");
   EXPECT_EQ(refusal_of("model.hiden=3"),
             "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, hidden, "
             "dropout, bias, layer_norm, residual, recompute, normalisation");
@@ -147,14 +175,26 @@ TEST(Refusal, KnowsWhatLaterVersionsHave) {
       "backend: \"nccl\" is not in this version of Orrery, allowed: threads, mpi, sim, model");
   EXPECT_EQ(refusal_of("strategy.type=mini_batch"),
             "strategy.type: \"mini_batch\" is not in this version of Orrery, allowed: full_graph, "
-            "spmm_1d, spmm_15d, spmm_2d, model_averaging");
+            "spmm_1d, spmm_15d, spmm_2d, model_averaging, shared_preloading");
+}
+
+TEST(Refusal, OfMagnifiedGraphsByBackendsThatTrain) {
+  EXPECT_NO_THROW(require_data(load({"dataset.magnify=1"}).front()));
+  try {
+    require_data(load({"dataset.magnify=8"}).front());
+    ADD_FAILURE() << "accepted";
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(),
+                 "dataset.magnify: a magnified graph is counted, not there; use backend sim or "
+                 "orrery plan, or set it to 1");
+  }
 }
 
 TEST(Refusal, OfCombinations) {
   EXPECT_EQ(refusal_of("strategy.permute=true"),
             "strategy.permute: only goes with \"type\": spmm_1d, spmm_15d, spmm_2d");
   EXPECT_EQ(refusal_of("dataset.mixing=0.1"),
-            "dataset.mixing: only goes with \"generate\": communities");
+            "dataset.mixing: only goes with \"generate\": communities, skewed-communities");
   EXPECT_EQ(refusal_of("dataset.symmetric=true"), "dataset.symmetric: only goes with \"path\"");
   EXPECT_EQ(refusal_of("dataset.path=cora"),
             "dataset: \"path\", \"generate\", \"parts\" and \"statistics\" exclude each other");

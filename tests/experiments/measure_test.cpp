@@ -29,6 +29,17 @@ TEST(Measurement, IsTheMedianEpochOfTheSlowestRankWithoutTheFirst) {
   EXPECT_DOUBLE_EQ(m.breakdown.total(), m.epoch_seconds);
 }
 
+/// Periods of three epochs: 10 | 6 1 2 | 6 1 2, and with one epoch more those of the end.
+TEST(Measurement, HasTheMeanOfWholePeriodsWithoutTheFirstEpoch) {
+  Summary summary;
+  summary.epochs = 3;
+
+  EXPECT_DOUBLE_EQ(measure({costs({10, 6, 1, 2, 6, 1, 2})}, {summary}).mean_epoch_seconds, 3);
+  EXPECT_DOUBLE_EQ(measure({costs({10, 8, 6, 1, 2})}, {summary}).mean_epoch_seconds, 3);
+  EXPECT_DOUBLE_EQ(measure({costs({10, 2})}, {summary}).mean_epoch_seconds, 6);
+  EXPECT_DOUBLE_EQ(measure({costs({10, 2, 4})}, {}).mean_epoch_seconds, 3);
+}
+
 TEST(Measurement, HoldsTheMedianEpochOfEveryRank) {
   const Measurement m = measure({costs({10, 1, 3, 5}), costs({9, 2, 1, 4})}, {});
 

@@ -247,12 +247,41 @@ TEST(CollectiveTimes, AreThoseOfAlphaAndBetaBetweenServers) {
   x.shape = {1000, 10};
   x.ld = 10;
 
-  const auto [alpha, beta] = times.between(both);
+  const auto [alpha, beta, beta_of_both] = times.between(both);
 
+  EXPECT_DOUBLE_EQ(beta_of_both, beta / 2);
   EXPECT_NEAR(1 / beta, 0.9 * 1e9 / 8, 1e6) << "1 GbE";
   EXPECT_GT(alpha, 1e-6);
   EXPECT_DOUBLE_EQ(times.seconds(Broadcast{x, 0, both}, both, 0), alpha + beta * 40000);
   EXPECT_DOUBLE_EQ(times.seconds(AllReduce{x, both}, both, 0), 2 * alpha + beta * 40000);
+}
+
+TEST(CollectiveTimes, OfAnAllToAllObeyTheTotalOfBothDirections) {
+  Experiment e =
+      Case({R"(cluster={"file": "rtx2080ti-2x4-1gbe", "servers": 2, "gpus_per_server": 1})"})
+          .experiment;
+  Cluster cluster = *e.cluster;
+  for (ClusterLink& link : cluster.links)
+    if (cluster.nodes[static_cast<std::size_t>(link.to)].kind == NodeKind::kNetworkSwitch)
+      link.both_bytes_per_second = 1.25 * link.bytes_per_second;
+  CollectiveTimes times(cluster, e.devices, {.name = "nccl"});
+  const Group both = world_group(2);
+  const auto rows = [](std::int64_t mine, std::int64_t theirs) {
+    return std::make_shared<const std::vector<std::int64_t>>(std::vector{mine, theirs});
+  };
+  const auto exchange = [&](std::int64_t sent, std::int64_t received) {
+    AllToAllV op{{}, {}, rows(0, sent), rows(0, received), both};
+    op.x.shape = {sent, 10};
+    op.y.shape = {received, 10};
+    op.x.ld = op.y.ld = 10;
+    return times.seconds(op, both, 0);
+  };
+
+  const auto [alpha, beta, beta_of_both] = times.between(both);
+
+  EXPECT_DOUBLE_EQ(beta_of_both, beta / 1.25);
+  EXPECT_DOUBLE_EQ(exchange(1000, 1000), alpha + beta * 80000 / 1.25);
+  EXPECT_DOUBLE_EQ(exchange(1000, 100), alpha + beta * 40000);  // (1000 + 100) / 1.25 < 1000
 }
 
 TEST(ModelBackend, OfAveragedModelsCountsTheirAllReduces) {

@@ -90,6 +90,22 @@ bool local_models_agree(MpiWorld& world, Communicator& communicator, const Setti
                 problem_of(setting, data, world.size(), strategy), want);
 }
 
+/// Inexact forms learn the same as ranks that are threads.
+bool inexact_agree(MpiWorld& world, Communicator& communicator, const Setting& setting,
+                   const std::shared_ptr<const Dataset>& data) {
+  bool good = true;
+  for (const auto& [name, strategy] : testing::inexact_strategies()) {
+    Problem problem = problem_of(setting, data, world.size(), strategy);
+    problem.train.epochs = 6;
+    ExecuteOptions options;
+    options.placement = world.placement();
+    const Outcome outcome =
+        execute_on_mpi(world, communicator, problem, *plan_strategy(problem), options, {});
+    good = agree(name, losses(outcome), losses(testing::execute(problem))) && good;
+  }
+  return good;
+}
+
 bool possible(const StrategyConfig& strategy, int ranks) {
   try {
     parts_for(strategy, ranks);
@@ -111,6 +127,7 @@ bool all_agree(MpiWorld& world, Communicator& communicator) {
       good = agrees(world, communicator, name, problem, want) && good;
     }
     good = local_models_agree(world, communicator, setting, data) && good;
+    good = inexact_agree(world, communicator, setting, data) && good;
   }
   return good;
 }

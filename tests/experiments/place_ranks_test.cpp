@@ -203,5 +203,31 @@ TEST(JobScript, AsksForTheServersOfTheClusterFile) {
       << "4 and 1 ranks are no equal number per server";
 }
 
+TEST(LinkFactors, MultiplyTheRatesOfLinksOfTheirType) {
+  const std::string file = R"("file": "a6000-4x4-pcie", "gpus": 2)";
+  const Cluster as_shipped = *experiment("{" + file + "}", {"backend=sim"}).cluster;
+  const Cluster scaled =
+      *experiment("{" + file + R"(, "link_factors": {"ib-qdr": 0.25}})", {"backend=sim"}).cluster;
+
+  int changed = 0;
+  for (std::size_t i = 0; i < scaled.links.size(); ++i) {
+    const bool network = scaled.links[i].type == "ib-qdr";
+    changed += network ? 1 : 0;
+    EXPECT_EQ(scaled.links[i].bytes_per_second,
+              (network ? 0.25 : 1) * as_shipped.links[i].bytes_per_second);
+  }
+  EXPECT_EQ(changed, 4) << "one a server";
+}
+
+TEST(LinkFactors, AreRefusedForOtherTypesAndRealRuns) {
+  EXPECT_EQ(
+      refusal(R"({"file": "a6000-4x4-pcie", "link_factors": {"nvlink": 2}})", {"backend=sim"}),
+      "cluster.link_factors: found nvlink, but a6000-4x4-pcie has links of ib-qdr, "
+      "pcie3-x8, pcie4-x16");
+  EXPECT_EQ(refusal(R"({"file": "a6000-4x4-pcie", "link_factors": {"ib-qdr": 2}})"),
+            "cluster.link_factors: is for simulations; with backend threads links are as they "
+            "are: leave it out");
+}
+
 }  // namespace
 }  // namespace orrery

@@ -79,6 +79,10 @@ TEST(Strategies, AreComparedWhereAllElseIsEqual) {
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0][1].label, "strategy.type=b, cluster.ranks=1");
   EXPECT_EQ(all["winner"]["groups"], 2);
+  ASSERT_EQ(all["speedups"].size(), 2U) << "of each group's second over its first";
+  const Json& one = all["speedups"][0];
+  EXPECT_DOUBLE_EQ(one["error"].get<double>(),
+                   one["simulated"].get<double>() / one["real"].get<double>() - 1);
   EXPECT_EQ(all["winner"]["right"], 1) << "of two ranks the other one wins";
   EXPECT_DOUBLE_EQ(all["rank_correlation"], 0);
 }
@@ -121,7 +125,7 @@ Json machine(int cores) {
 }
 
 TEST(Netcluster, SharesTheMachineAmongServersWithLinksAsMeasured) {
-  const Cluster cluster = make_cluster(netcluster_file(machine(4), 2, {1e8, 1e-5}));
+  const Cluster cluster = make_cluster(netcluster_file(machine(4), 2, {1e8, 1e-5, 1.5e8}));
 
   EXPECT_EQ(cluster.servers(), 2);
   EXPECT_EQ(cluster.devices.size(), 2U);
@@ -130,7 +134,19 @@ TEST(Netcluster, SharesTheMachineAmongServersWithLinksAsMeasured) {
   const Route route = Router(cluster).between(0, 1);
   EXPECT_DOUBLE_EQ(route.bytes_per_second, 1e8);
   EXPECT_DOUBLE_EQ(route.latency_seconds, 1e-5);
-  EXPECT_THROW(netcluster_file(machine(2), 4, {1e8, 1e-5}), ConfigError);
+  for (const Hop& hop : route.hops)
+    EXPECT_EQ(both_directions(cluster.links[static_cast<std::size_t>(hop.link)]), 1.5e8);
+  EXPECT_THROW(netcluster_file(machine(2), 4, {1e8, 1e-5, 1.5e8}), ConfigError);
+}
+
+TEST(Netcluster, TakesATotalBeyondWhatALinkCanHaveForNoise) {
+  const auto total = [](double measured) {
+    return both_directions(
+        make_cluster(netcluster_file(machine(2), 2, {1e8, 1e-5, measured})).links.back());
+  };
+
+  EXPECT_EQ(total(0.98e8), 1e8);
+  EXPECT_EQ(total(2.03e8), 2e8);
 }
 
 /// At least twelve, on both ways to run, at several rates, half of them unseen by calibration.
@@ -160,7 +176,7 @@ TEST(ValidationConfigs, CoverWhatTheyAreFor) {
   EXPECT_GE(2 * held_out, files);
   EXPECT_GT(threads, 0);
   EXPECT_GT(mpi, 0);
-  EXPECT_EQ(strategies.size(), 4U);
+  EXPECT_EQ(strategies.size(), 5U);
   EXPECT_GE(rates.size(), 2U);
   EXPECT_TRUE(ranks.contains(1) && ranks.contains(2) && ranks.contains(4));
 }

@@ -105,13 +105,14 @@ TEST_P(GeneratorTest, ImpossibleParametersNameTheKey) {
               HasSubstr("dataset.mixing: expected a share from 0 to 1, found 1.5"));
   EXPECT_THAT(error([](auto& o) { o.exponent = 1; }), HasSubstr("dataset.exponent"));
   EXPECT_THAT(error([](auto& o) { o.clustering = -0.1; }), HasSubstr("dataset.clustering"));
-  EXPECT_THAT(
-      error([](auto& o) { o.generator = "er"; }),
-      HasSubstr("dataset.generate: expected communities, rmat, bter or chung-lu, found 'er'"));
+  EXPECT_THAT(error([](auto& o) { o.generator = "er"; }),
+              HasSubstr("dataset.generate: expected communities, skewed-communities, rmat, bter or "
+                        "chung-lu, found 'er'"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Generators, GeneratorTest,
-                         testing::Values("communities", "rmat", "chung-lu", "bter"),
+                         testing::Values("communities", "skewed-communities", "rmat", "chung-lu",
+                                         "bter"),
                          [](const auto& test) {
                            std::string name = test.param;
                            std::erase(name, '-');
@@ -165,6 +166,48 @@ TEST(CommunitiesTest, EdgesThatDoNotFitAreAnError) {
 
   EXPECT_THAT(config_error([&] { generate(options); }),
               HasSubstr("dataset.edges: 30 distinct edges do not fit: 18 were found"));
+}
+
+TEST(SkewedCommunitiesTest, MixingIsTheShareOfEdgesBetweenCommunities) {
+  for (const double mixing : {0.0, 0.2, 0.6}) {
+    DatasetOptions options = options_for("skewed-communities");
+    options.generate_communities = 5;  // a label each
+    options.mixing = mixing;
+    EXPECT_NEAR(*dataset_statistics(generate(options)).homophily, 1 - mixing, 0.02);
+  }
+}
+
+TEST(SkewedCommunitiesTest, CommunitiesAreAlikeInSizeAndInDegrees) {
+  DatasetOptions options = options_for("skewed-communities");
+  options.generate_communities = 5;
+  options.exponent = 2.5;
+
+  const Dataset dataset = generate(options);
+
+  std::array<std::int64_t, 5> vertices{}, edges{}, largest{};
+  for (std::int64_t v = 0; v < dataset.vertices(); ++v) {
+    const auto k = static_cast<std::size_t>(dataset.labels.values[static_cast<std::size_t>(v)]);
+    ++vertices[k];
+    edges[k] += dataset.graph->degree(v);
+    largest[k] = std::max(largest[k], dataset.graph->degree(v));
+  }
+  const double mean = static_cast<double>(dataset.edges()) / 5;
+  for (std::size_t k = 0; k < 5; ++k) {
+    EXPECT_EQ(vertices[k], 600);
+    EXPECT_NEAR(static_cast<double>(edges[k]), mean, 0.06 * mean);
+    EXPECT_GT(largest[k], 6 * 16) << "six times the mean degree";
+  }
+}
+
+TEST(SkewedCommunitiesTest, CommunitiesAreDealtToTheClassesInTurn) {
+  DatasetOptions options = options_for("skewed-communities");
+  options.generate_communities = 10;
+  options.mixing = 0;
+
+  const DatasetStatistics s = dataset_statistics(generate(options));
+
+  EXPECT_EQ(*s.homophily, 1);
+  for (const std::int64_t count : s.label_counts) EXPECT_EQ(count, 600);
 }
 
 // R-MAT's quadrants give each end a bit 0 with probability .76, so degrees are far more spread than
@@ -340,12 +383,12 @@ TEST(IgnoredKeysTest, AreThoseThatTheSchemaRefuses) {
   int compared = 0;
   for (const auto& [key, property] : schema.items()) {
     if (!property.contains("x-when") || !property["x-when"].contains("generate")) continue;
-    for (const char* generator : {"communities", "rmat", "bter", "chung-lu"})
+    for (const char* generator : {"communities", "skewed-communities", "rmat", "bter", "chung-lu"})
       for (const bool with_degree_file : {false, true}) {
         const bool takes = schema_takes(property, generator, with_degree_file);
         const bool honours = !why_ignored(key, generator, with_degree_file);
         if (key == "feature_signal")  // read by class_features alone, so never looser than here
-          EXPECT_EQ(honours, std::string(generator) == "communities");
+          EXPECT_EQ(honours, std::string(generator).ends_with("communities"));
         else
           EXPECT_EQ(honours, takes) << key << " with " << generator << ", " << with_degree_file;
         ++compared;
@@ -355,10 +398,12 @@ TEST(IgnoredKeysTest, AreThoseThatTheSchemaRefuses) {
 }
 
 TEST(IgnoredKeysTest, AreRefusedWithTheGeneratorsThatHaveThem) {
-  EXPECT_EQ(why_ignored("mixing", "rmat", false), "only goes with communities");
-  EXPECT_EQ(why_ignored("exponent", "rmat", false), "only goes with bter, chung-lu");
+  EXPECT_EQ(why_ignored("mixing", "rmat", false), "only goes with communities, skewed-communities");
+  EXPECT_EQ(why_ignored("exponent", "rmat", false),
+            "only goes with bter, chung-lu, skewed-communities");
   EXPECT_EQ(why_ignored("exponent", "bter", true), "does not go with a degree file, which says it");
-  EXPECT_EQ(why_ignored("degree_file", "communities", true), "only goes with bter, chung-lu");
+  EXPECT_EQ(why_ignored("degree_file", "communities", true),
+            "only goes with bter, chung-lu, skewed-communities");
   EXPECT_EQ(why_ignored("degree_file", "bter", true), std::nullopt);
   EXPECT_EQ(why_ignored("features", "rmat", false), std::nullopt);
 }

@@ -150,18 +150,27 @@ class NetclusterTest : public testing::Test {
 
 TEST_F(NetclusterTest, LinksAreAsSlowAsTheRateAndServersAreFastInside) {
   if (!fs::exists(kBench)) GTEST_SKIP() << "link_bench was not built: no libopenmpi-dev";
-  Netcluster cluster({"--servers", "2", "--ranks-per-server", "2", "--rate", "200mbit", "--json"});
+  const double rate = 25e6;
+  double most_of_both = 0;  // of up to three measurements: the machine may be busy
+  for (int i = 0; i < 3 && most_of_both <= 1.1; ++i) {
+    Netcluster cluster(
+        {"--servers", "2", "--ranks-per-server", "2", "--rate", "200mbit", "--json"});
 
-  ASSERT_EQ(cluster.wait(), 0) << cluster.error();
+    ASSERT_EQ(cluster.wait(), 0) << cluster.error();
 
-  const auto measured = nlohmann::json::parse(cluster.out());
-  const double rate = 25e6, external = measured["external"]["bytes_per_second"];
-  EXPECT_EQ(measured["rate_bytes_per_second"], rate);
-  EXPECT_GT(external, 0.8 * rate);
-  EXPECT_LE(external, rate);
-  EXPECT_GT(measured["internal"]["bytes_per_second"], 10 * external);
-  EXPECT_LT(measured["internal"]["latency_seconds"], 1e-3);
-  EXPECT_EQ(cluster.traces(), None{});
+    const auto measured = nlohmann::json::parse(cluster.out());
+    const double external = measured["external"]["bytes_per_second"];
+    const double both = measured["external"]["both_bytes_per_second"];
+    EXPECT_EQ(measured["rate_bytes_per_second"], rate);
+    EXPECT_LE(external, 1.02 * rate);  // what an idle link has saved up, as the script allows
+    EXPECT_LE(both, 2 * 1.02 * rate);
+    EXPECT_EQ(cluster.traces(), None{});
+    if (external <= 0.8 * rate || both <= 1.1 * external) continue;
+    most_of_both = both / external;
+    EXPECT_GT(measured["internal"]["bytes_per_second"], 10 * external);
+    EXPECT_LT(measured["internal"]["latency_seconds"], 1e-3);
+  }
+  EXPECT_GT(most_of_both, 1.1) << "slower than the rate, or messages that meet take turns";
 }
 
 TEST_F(NetclusterTest, FailsWhenMessagesGoRoundTheLinks) {

@@ -10,6 +10,7 @@
 #include "core/graph/npy.hpp"
 #include "core/partition/cut.hpp"
 #include "tests/partition/graphs.hpp"
+#include "tests/support/peak_memory.hpp"
 
 namespace orrery {
 namespace {
@@ -167,25 +168,14 @@ class Endless final : public EdgeStream {
   std::vector<Edge> block_;
 };
 
-std::int64_t status_bytes(const std::string& key) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with(key)) return std::stoll(line.substr(key.size() + 1)) * 1024;
-  return -1;
-}
-
 TEST(StreamMemory, SpringStaysWithinFortyBytesPerVertex) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers need memory of their own";
-#endif
-  std::ofstream("/proc/self/clear_refs") << "5";  // the peak starts from here
-  const std::int64_t before = status_bytes("VmRSS:"), start = status_bytes("VmHWM:");
-  if (before < 0 || start > before + (1 << 22)) GTEST_SKIP() << "the peak cannot be reset here";
+  const testing::PeakMemory peak;
+  if (!peak.unknown().empty()) GTEST_SKIP() << peak.unknown();
   Endless edges;
   PartitionOptions options;
   options.method = "spring";
   const StreamCut cut = cut_stream(edges, 16, options);
-  const std::int64_t used = status_bytes("VmHWM:") - before;
+  const std::int64_t used = peak.bytes();
 
   EXPECT_EQ(cut.partition.owner.size(), Endless::kVertices);
   EXPECT_LE(used, 42 * std::int64_t{Endless::kVertices} + (8 << 20)) << used;  // 40 + 16/8

@@ -17,6 +17,7 @@
 #include "core/partition/edge_file.hpp"
 #include "core/partition/parts_folder.hpp"
 #include "tests/partition/graphs.hpp"
+#include "tests/support/peak_memory.hpp"
 
 namespace orrery {
 namespace {
@@ -106,7 +107,7 @@ TEST_F(WriteParts, AStreamGivesTheBytesOfTheGraphInMemory) {
       how.row_normalise = symmetric;
       const Partition partition = parts_of(300, 5);
       for (int hops = 0; hops <= 3; ++hops) {
-        SCOPED_TRACE(testing::Message() << symmetric << multilabel << hops);
+        SCOPED_TRACE(::testing::Message() << symmetric << multilabel << hops);
         const PartsOptions parts{"test", {{"seed", 9}}, hops, true};
         write_parts(load_dataset(how), partition, parts, folder_ / "memory");
         stream(how, partition, parts, folder_ / "stream");
@@ -344,27 +345,16 @@ class ManyEdges final : public EdgeStream {
   std::vector<Edge> block_;
 };
 
-std::int64_t status_bytes(const std::string& key) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with(key)) return std::stoll(line.substr(key.size() + 1)) * 1024;
-  return -1;
-}
-
 /// Ten million entries take 40 MB when they are sorted in memory, and as much before that.
 TEST_F(WriteParts, MemoryDoesNotGrowWithTheEdges) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers take memory of their own";
-#endif
-  std::ofstream("/proc/self/clear_refs") << "5";  // the peak starts from here
-  const std::int64_t before = status_bytes("VmRSS:"), start = status_bytes("VmHWM:");
-  if (before < 0 || start > before + (1 << 22)) GTEST_SKIP() << "the peak cannot be reset here";
+  const testing::PeakMemory peak;
+  if (!peak.unknown().empty()) GTEST_SKIP() << peak.unknown();
   ManyEdges edges;
   StreamedDataset data;
   data.vertices = ManyEdges::kVertices;
   data.mirrored = true;
   write_parts(edges, data, parts_of(data.vertices, 4), {"test", {}, 1, false}, folder_ / "parts");
-  const std::int64_t used = status_bytes("VmHWM:") - before;
+  const std::int64_t used = peak.bytes();
 
   EXPECT_LE(used, 34 * data.vertices + (24 << 20)) << used;
   EXPECT_GE(used, 16 * data.vertices) << "the peak was not measured";

@@ -120,6 +120,14 @@ TEST(Layout, HasTheRatesOfItsChannels) {
   EXPECT_DOUBLE_EQ(switched.speeds.across_latency_seconds, 2 * 3e-6);  // three links to the network
 }
 
+TEST(Layout, RingsPassAnAdapterInBothDirections) {
+  Cluster c = test::switched(2, 4, 1);
+  for (ClusterLink& link : c.links)
+    if (link.type == "ib") link.both_bytes_per_second = 1.5 * link.bytes_per_second;
+
+  EXPECT_DOUBLE_EQ(LayoutFinder(c).find(all_of(c)).speeds.across, 10e9 * 1.5 / 2);
+}
+
 TEST(ServerGraph, HasTheDistancesOfTheRouter) {
   const Cluster c = test::dgx1(2);
   const ServerGraph graph(c);

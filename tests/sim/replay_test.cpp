@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "core/base/error.hpp"
 #include "script.hpp"
@@ -266,6 +268,61 @@ TEST(Replay, CountsWhatPassesEachLink) {
   for (const std::size_t link : {0U, 1U}) {
     EXPECT_EQ(numbers[2 * link], 5e6);
     EXPECT_NEAR(numbers[2 * link + 1], 1e-6 + 5e6 / 10e9, kExact);
+  }
+}
+
+/// Seconds until rank 0 has sent `there` bytes to rank 1 of another server and received `back`, at
+/// the same time, over cables of 1 GB/s each way and `both` in both together; and what passed the
+/// cables, summed by type.
+std::map<std::string, double> opposite_flows(double there, double back, double both) {
+  Cluster cluster = StarCluster{.servers = 2, .devices_per_server = 1, .device_rate = 1e15}.make();
+  for (ClusterLink& link : cluster.links)
+    if (link.type == "net") link.both_bytes_per_second = both;
+  Script first, second;
+  if (there > 0) {
+    first.send(Lane::comm, kPair, 1, there);
+    second.receive(Lane::comm, kPair, 0, there);
+  }
+  if (back > 0) {
+    first.receive(Lane::comm2, kPair, 1, back);
+    second.send(Lane::comm2, kPair, 0, back);
+  }
+  const Simulation s = simulation_from(
+      to_bytes(simulation_of(cluster, {first.done(), second.done()})));  // as the simulator gets it
+  const auto numbers = in_child([&] {
+    Traffic traffic(s.cluster, connected_pairs(s));
+    const auto network = make_simgrid_network(traffic.plan());
+    const Replay made = replay(s, traffic, *network);
+    std::vector<double> list{made.epochs.at(0).at(0).seconds, 0, 0};
+    for (const LinkUse& link : made.links) {
+      if (link.type == "net") list[1] += link.bytes;
+      if (link.type == "net (both ways)") list[2] += link.bytes;
+    }
+    return list;
+  });
+  return {{"seconds", numbers.at(0)}, {"each way", numbers.at(1)}, {"both ways", numbers.at(2)}};
+}
+
+TEST(Replay, OppositeFlowsShareTheTotalOfTheirCables) {
+  // Half of 1.25 GB/s each until 1 MB has come back after 1.6 ms; then the other 3 MB at 1 GB/s.
+  // The latency, of two cables and two buses, counts once.
+  auto made = opposite_flows(4e6, 1e6, 1.25e9);
+
+  EXPECT_NEAR(made["seconds"], 6e-6 + 1.6e-3 + 3e-3, 1e-9);
+  EXPECT_EQ(made["each way"], 2 * 5e6);  // two cables
+  EXPECT_EQ(made["both ways"], 2 * 5e6);
+}
+
+TEST(Replay, OneFlowAloneHasTheRateOfItsDirection) {
+  EXPECT_NEAR(opposite_flows(4e6, 0, 1.25e9)["seconds"], 6e-6 + 4e-3, 1e-9);
+}
+
+TEST(Replay, OppositeFlowsWithoutATotalDoNotHinderEachOther) {
+  for (const double both : {0.0, 2e9}) {
+    auto made = opposite_flows(4e6, 1e6, both);
+
+    EXPECT_NEAR(made["seconds"], 6e-6 + 4e-3, 1e-9);
+    EXPECT_EQ(made["both ways"], 0);
   }
 }
 

@@ -41,7 +41,7 @@ class Recorded : public ::testing::TestWithParam<Setting> {
     p.model.layers = 3;
     p.model.hidden = 20;
     p.model.layer_norm = p.strategy.type != StrategyType::spmm_2d;
-    p.train.epochs = 2;
+    p.train.epochs = 3;
     return p;
   }
 };
@@ -66,7 +66,7 @@ TEST_P(Recorded, PassesTheCheckWithAndWithoutOverlapAndTiles) {
       p.strategy.overlap = overlap;
       p.strategy.column_tiles = tiles;
 
-      EXPECT_NO_THROW(check(record_training(*plan_strategy(p), p, 2, {})));
+      EXPECT_NO_THROW(check(record_training(*plan_strategy(p), p, epochs_to_record(p), {})));
     }
 }
 
@@ -120,6 +120,7 @@ std::vector<Setting> settings() {
   std::vector<Setting> list;
   auto strategies = testing::all_strategies();
   for (const auto& local : testing::local_model_strategies()) strategies.push_back(local);
+  for (const auto& inexact : testing::inexact_strategies()) strategies.push_back(inexact);
   for (const auto& strategy : strategies) {
     list.push_back({strategy, ModelType::gcn, true});
     list.push_back({strategy, ModelType::sage, false});

@@ -67,8 +67,11 @@ std::vector<NamedStrategy> strategies_without_structure() {
   auto all = testing::all_strategies();
   std::erase_if(all, [](const auto& s) {
     return s.config.type == StrategyType::full_graph ||
-           s.config.type == StrategyType::model_averaging;
+           s.config.type == StrategyType::model_averaging ||
+           s.config.type == StrategyType::shared_preloading;
   });
+  for (const auto& inexact : testing::inexact_strategies())
+    if (inexact.config.type == StrategyType::spmm_1d) all.push_back(inexact);
   return all;
 }
 std::vector<NamedStrategy> strategies_that_share() {

@@ -66,13 +66,24 @@ inline std::vector<NamedStrategy> all_strategies() {
   parts.averaging = Averaging::gradient;
   parts.hops = 40;
   parts.degrees = Degrees::original;
+  StrategyConfig preloading;
+  preloading.type = StrategyType::shared_preloading;
+  preloading.ranks_per_server = 2;
+  StrategyConfig one_layer = preloading, singles = preloading;
+  one_layer.depth = 1;
+  singles.ranks_per_server = 1;
+  singles.depth = 2;
+  singles.split = ServerSplit::random;
   return {{"FullGraph", full},
           {"Spmm1dRow", row},
           {"Spmm1dColumn", column},
           {"Spmm15dOneCopy", copies},
           {"Spmm15dTwoCopies", two_copies},
           {"Spmm2d", grid},
-          {"GradientsOfParts", parts}};
+          {"GradientsOfParts", parts},
+          {"SharedPreloading", preloading},
+          {"PreloadingOneLayer", one_layer},
+          {"PreloadingTwoLayersOnSingleRanks", singles}};
 }
 
 /// Local models, whose losses are their own: a part a rank, and several parts a rank (`workers` of
@@ -88,10 +99,24 @@ inline std::vector<NamedStrategy> local_model_strategies() {
   return {{"ModelsOfParts", one}, {"ModelsOfSeveralParts", several}};
 }
 
+/// Those that leave out or use again some of what travels.
+inline std::vector<NamedStrategy> inexact_strategies() {
+  StrategyConfig sampled, stale, historical;
+  sampled.boundary_sampling = 0.5;
+  stale.staleness = 1;
+  historical.type = StrategyType::spmm_1d;
+  historical.staleness = 2;
+  return {
+      {"BoundarySampling", sampled}, {"StaleHalo", stale}, {"HistoricalBroadcasts", historical}};
+}
+
 /// Those that can train from folders of parts.
 inline std::vector<NamedStrategy> strategies_of_stored_parts() {
   auto all = all_strategies();
-  std::erase_if(all, [](const auto& s) { return s.config.type == StrategyType::model_averaging; });
+  std::erase_if(all, [](const auto& s) {
+    return s.config.type == StrategyType::model_averaging ||
+           s.config.type == StrategyType::shared_preloading;
+  });
   return all;
 }
 

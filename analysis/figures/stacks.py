@@ -1,0 +1,64 @@
+"""Epochs side by side as stacked parts, a bar per run.
+
+Panel keys: title; bars: [{"of", "at"?, "title", "inside"?: {"of", "at"?}}]; over? {"of", "at"?}:
+the run whose epoch is 1, else milliseconds; legend? (false: another panel has it).
+
+An exchange that reaches other servers counts as external as a whole. "inside" names the same run on
+a network that costs nothing: what the epoch takes beyond it is external, and what is left of the
+exchange internal, as GraNNDis' authors measure it.
+"""
+
+from figures import style
+
+PARTS = {"compute": "computation", "internal": "inside servers", "external": "between servers",
+         "synchronise": "gradients", "load": "loading", "other": "waiting"}
+
+
+def parts_of(experiments, bar):
+    """{part: seconds}; None where the run did not fit."""
+    run = experiments.pick(bar["of"], bar.get("at", {}))
+    if run.out_of_memory:
+        return None
+    parts = {part: run.result["breakdown"][part] for part in PARTS}
+    if "inside" in bar:
+        inside = experiments.pick(bar["inside"]["of"], bar["inside"].get("at", {}))
+        exchanged = parts["internal"] + parts["external"]
+        beyond = run.result["epoch_seconds"] - inside.result["epoch_seconds"]
+        parts["external"] = min(max(beyond, 0.0), exchanged)
+        parts["internal"] = exchanged - parts["external"]
+    return parts
+
+
+def draw(axes, panel, experiments, rows):
+    unit = 1e-3
+    if "over" in panel:
+        over = experiments.pick(panel["over"]["of"], panel["over"].get("at", {}))
+        unit = over.result["epoch_seconds"]
+    told, heights, missing = set(), [], []
+    for x, bar in enumerate(panel["bars"]):
+        parts = parts_of(experiments, bar)
+        if parts is None:
+            missing.append(x)
+            continue
+        bottom = 0.0
+        for i, (part, title) in enumerate(PARTS.items()):
+            height = parts[part] / unit
+            if height <= 0.002 * (bottom + height):
+                continue
+            axes.bar(x, height, 0.7, bottom=bottom, color=style.SHARES[i],
+                     label=None if title in told else title)
+            told.add(title)
+            bottom += height
+        height = f"{bottom:.0f}" if bottom >= 100 else f"{bottom:.3g}"
+        axes.annotate(height, (x, bottom), ha="center", va="bottom", fontsize=6.5)
+        heights.append(bottom)
+    top = max(heights, default=1.0)
+    for x in missing:
+        axes.text(x, 0.02 * top, "out of memory", rotation=90, ha="center", va="bottom",
+                  fontsize=6.5)
+    style.name_ticks(axes, [bar["title"] for bar in panel["bars"]])
+    axes.set_ylim(0, 1.15 * top)
+    axes.set_xlim(-0.6, len(panel["bars"]) - 0.4)
+    axes.set_ylabel("epoch, relative" if "over" in panel else "ms per epoch")
+    if panel.get("legend", True) and told:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=6.5)

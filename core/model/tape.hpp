@@ -1,0 +1,48 @@
+// What a framework with a tape keeps in memory, beside what our own buffers hold.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/model/config.hpp"
+#include "core/model/products.hpp"
+#include "core/runtime/buffer.hpp"
+
+namespace orrery {
+
+/// Bytes, a number for each thing that would stay until the backward pass has used it.
+struct TapeLayer {
+  int layer = 0;              ///< from 1; the last one's successor is what follows the layers
+  std::int64_t saved = 0;     ///< operands that operations keep for their gradients
+  std::int64_t received = 0;  ///< rows of other ranks, in buffers of their own for every layer
+};
+
+/// Memory that a framework with automatic differentiation and without buffers that layers share
+/// (PyTorch with DGL, as PipeGCN and GraNNDis use it) needs beside ours: a forecast of other
+/// people's programs, not a way to train.
+///
+/// Of a convolution, n rows in, m out, h halo rows, s rows sent, widths i → o, counting floats:
+///   gcn, sage  the input with its halo rows side by side, (n + h)·i, where there is a halo; the
+///              result of dropout, (n + h)·i, of which the first layer's n·i are ours, and its mask
+///              in bytes; of sage the aggregated input m·i where we transform first; the mean of a
+///              layer norm, m
+///   resgcn+    the halo rows of the norm's input, h·i; mean and 1/deviation of all n + h rows, of
+///              which we have n; the result of ReLU, and of dropout with its mask, each (n + h)·i,
+///              of which we have one of n·i; the aggregated input m·i
+///   both       buffers to receive into, of every layer: (h + s)·i
+/// After the layers: the result of log-softmax, m·classes; the norm of the head; gradients of the
+/// two largest operands while the backward pass is there.
+/// With recompute = k the first k layers' saved operands stand for those of any segment.
+///
+/// Source    what PyTorch saves of cat, layer_norm, relu, dropout, linear and DGL of a sum over
+///           neighbours (nothing); the buffers of PipeGCN's and GraNNDis' public code, where the
+///           halo is exchanged before norm, ReLU and dropout
+/// Departs   structure in 64-bit numbers, the driver's context and what an allocator loses are not
+///           counted
+std::vector<TapeLayer> tape_of(const ModelConfig& model, const Products& products,
+                               std::int64_t features, std::int64_t classes);
+
+/// Holds as much as long as it lives, by layer, in the class "tape".
+std::vector<Buffer> hold_tape(Runtime& rt, const std::vector<TapeLayer>& tape);
+
+}  // namespace orrery

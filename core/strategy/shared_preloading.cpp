@@ -1,0 +1,245 @@
+// Training that knows which ranks share a server. A server loads, of its own vertices, everything
+// that they depend on, and computes it without the other servers: vertices that several servers
+// need are computed by each (redundant work for less traffic). What a server holds is split over
+// its ranks, which exchange halos among themselves; across servers only gradients travel.
+//
+// depth k < L: only the last k layers are computed so; the layers below exchange halos among all
+// ranks, and their result is spread once to the servers that need it. sampling: of the vertices
+// beyond the own ones only some are held, and the model works on the induced subgraph (inexact).
+// batches R: the server's own vertices are cut into R co-batches, each fetched as a whole and then
+// split over the ranks, loaded, trained on in a step of its own, and unloaded.
+//
+// Without sampling the loss is that of whole-graph training (with R > 1: of its mini-batches with
+// all neighbours): a row is computed on level l only if an own vertex depends on it from there on,
+// and targets are own vertices alone.
+//
+// Source    GraNNDis 4.2 (shared preloading), 4.3 (expansion-aware sampling), 4.4 and Algorithm 1
+//           (cooperative batching); depth: the "flexible preloading" of its later version
+// Departs   a co-batch is a METIS part of the server's own vertices, the text leaves the choice
+//           open; the loss is the mean over the training vertices, which the public code's is not
+#include <mutex>
+
+#include "core/base/error.hpp"
+#include "core/strategy/server_rank.hpp"
+
+namespace orrery {
+namespace {
+
+constexpr int kWholeGraph = -1;  // as a structure; the others are numbers of batches
+
+class SharedPreloading final : public Strategy {
+ public:
+  SharedPreloading(Runtime& rt, std::shared_ptr<const ServerRank> structure, const Problem& problem)
+      : Strategy(rt),
+        structure_(std::move(structure)),
+        hidden_(problem.model.hidden),
+        row_ids_(rt, {structure_->vertices.size(), 1}, DType::i32, "indices/vertices") {
+    const StrategyConfig& config = problem.strategy;
+    rt.submit(Lane::copy, Load{structure_->vertices.source(), row_ids_.tensor()});
+    rt.wait(Lane::compute, rt.record(Lane::copy));
+    const int ranks = config.ranks_per_server;
+    const Group server{1, rt.rank() / ranks * ranks, ranks, 1};
+    for (const ServerRank::Layer& layer : structure_->products)
+      products_.emplace_back(rt, layer.part, layer.within_server ? server : world_group(rt.size()),
+                             layer.symmetric, config.overlap, config.column_tiles);
+    if (structure_->spread) load_spread(*structure_->spread);
+  }
+
+  PartData data() const override { return structure_->data; }
+  IndexList vertices() const override { return structure_->computed; }
+  Halo halo(int layer) const override {
+    const auto product = structure_->product_of_layer[static_cast<std::size_t>(layer) - 1];
+    const HaloPart& part = structure_->products[product].part;
+    return {part.received(), part.sent()};
+  }
+  std::int64_t rows(int level) const override {
+    return structure_->rows[static_cast<std::size_t>(level)];
+  }
+  std::int64_t inputs(int layer) const override {
+    return spreads_at(layer) ? structure_->vertices.size() : rows(layer - 1);
+  }
+  Tensor row_ids() const override { return row_ids_.tensor(); }
+
+  void prepare(std::int64_t widest_aggregate, std::int64_t) override {
+    std::int64_t sent = 0, received = 0;
+    for (const ServerRank::Layer& layer : structure_->products) {
+      sent = std::max(sent, layer.part.sent());
+      received = std::max(received, layer.part.received());
+    }
+    buffers_ = HaloBuffers(rt_, sent, received, widest_aggregate);
+    if (const auto& spread = structure_->spread)
+      spread_buffers_ =
+          HaloBuffers(rt_, spread->send_rows.size(), spread->row_received.size(), hidden_);
+  }
+
+  void aggregate(int layer, const Tensor& x, const Tensor& y, float beta) override {
+    product(layer).multiply(x, y, beta, buffers_);
+  }
+  void aggregate_adjoint(int layer, const Tensor& dy, const Tensor& dx, float beta) override {
+    product(layer).multiply_adjoint(dy, dx, beta, buffers_);
+  }
+
+  void complete(int layer, const Tensor& x) override {
+    if (!spreads_at(layer)) return;
+    const Spread& spread = *structure_->spread;
+    const auto [sent, received] = spread_windows(x.cols());
+    rt_.submit(Lane::compute, GatherRows{own(layer, x), send_index_.tensor(), sent});
+    exchange(sent, received, spread.send, spread.receive);
+    rt_.submit(Lane::compute, GatherRows{received, received_row_.tensor(), others(layer, x)});
+  }
+  void complete_adjoint(int layer, const Tensor& dx) override {
+    if (!spreads_at(layer)) return;
+    const Spread& spread = *structure_->spread;
+    const auto [sent, received] = spread_windows(dx.cols());
+    rt_.submit(Lane::compute, GatherRows{others(layer, dx), row_received_.tensor(), received});
+    exchange(received, sent, spread.receive, spread.send);
+    rt_.submit(Lane::compute, ScatterAddRows{sent, send_index_.tensor(), own(layer, dx)});
+  }
+
+ private:
+  bool spreads_at(int layer) const {
+    return structure_->spread && structure_->spread->layer == layer;
+  }
+  const HaloProduct& product(int layer) const {
+    return products_[structure_->product_of_layer[static_cast<std::size_t>(layer) - 1]];
+  }
+  /// Of what a spread sends, and what comes in.
+  std::pair<Tensor, Tensor> spread_windows(std::int64_t width) const {
+    const Spread& spread = *structure_->spread;
+    return {spread_buffers_.sent(spread.send_rows.size(), width),
+            spread_buffers_.received(spread.row_received.size(), width)};
+  }
+  Tensor own(int layer, const Tensor& x) const { return x.rows_at(0, rows(layer - 1)); }
+  Tensor others(int layer, const Tensor& x) const {
+    return x.rows_at(rows(layer - 1), inputs(layer) - rows(layer - 1));
+  }
+
+  void load_spread(const Spread& spread) {
+    const auto load = [&](const IndexList& rows, std::string_view name) {
+      Buffer index(rt_, {rows.size(), 1}, DType::i32, name);
+      rt_.submit(Lane::copy, Load{rows.source(), index.tensor()});
+      return index;
+    };
+    send_index_ = load(spread.send_rows, "indices/rows to spread");
+    received_row_ = load(spread.received_row, "indices/where rows come in");
+    row_received_ = load(spread.row_received, "indices/rows that come in");
+    rt_.wait(Lane::compute, rt_.record(Lane::copy));
+  }
+
+  void exchange(const Tensor& from, const Tensor& to, const HaloPart::RowCounts& out,
+                const HaloPart::RowCounts& in) {
+    rt_.wait(Lane::comm, rt_.record(Lane::compute));
+    rt_.submit(Lane::comm, AllToAllV{from, to, out, in, world_group(rt_.size())});
+    rt_.wait(Lane::compute, rt_.record(Lane::comm));
+  }
+
+  std::shared_ptr<const ServerRank> structure_;
+  std::int64_t hidden_;
+  Buffer row_ids_;
+  std::vector<HaloProduct> products_;
+  HaloBuffers buffers_, spread_buffers_;
+  Buffer send_index_, received_row_, row_received_;
+};
+
+class SharedPreloadingPlan final : public StrategyPlan {
+ public:
+  explicit SharedPreloadingPlan(const Problem& problem)
+      : problem_(problem),
+        servers_(problem),
+        structures_(problem.ranks() * problem.strategy.batches) {
+    if (below()) below_ = parts_in_memory(problem.data, problem.model, servers_.ranks());
+  }
+
+  Schedule schedule(int) const override {
+    Schedule schedule;
+    schedule.training.clear();
+    schedule.evaluation.clear();
+    for (int batch = 0; batch < servers_.batches(); ++batch) {
+      const auto vertices = servers_.training_vertices(batch);
+      if (vertices > 0) schedule.training.push_back({batch, vertices});
+      schedule.evaluation.insert(schedule.evaluation.begin(), batch);
+    }
+    if (problem_.train.eval_every == 0)
+      schedule.evaluation.clear();
+    else if (problem_.strategy.evaluate_on == EvaluateOn::graph)
+      schedule.evaluation = {kWholeGraph};
+    schedule.redrawn = redrawn();
+    return schedule;
+  }
+
+  std::unique_ptr<Strategy> instantiate(Runtime& rt, int structure, int draw) const override {
+    if (structure == kWholeGraph) {
+      std::call_once(planned_, [this] { whole_ = plan_whole_graph(); });
+      return whole_->instantiate(rt);
+    }
+    const int slot = rt.rank() * servers_.batches() + structure;
+    auto rank = structures_.get(slot, draw, [&] {
+      return make_server_rank(servers_, rt.rank(), structure, draw, problem_.model.layers,
+                              problem_.strategy, below_.get());
+    });
+    return std::make_unique<SharedPreloading>(rt, std::move(rank), problem_);
+  }
+
+  std::optional<Redundancy> redundancy() const override {
+    const int layers = problem_.model.layers;
+    const int within = layers - problem_.strategy.depth.value_or(layers);
+    Redundancy sum;
+    for (int server = 0; server < servers_.servers(); ++server)
+      for (int batch = 0; batch < servers_.batches(); ++batch) {
+        const auto part = servers_.part(server, batch, 0);
+        const auto& offsets = part->part->a.pattern->offsets;
+        const auto own = part->part->at_distance(0);
+        for (int layer = 1; layer <= layers; ++layer) {
+          const auto computed = part->part->at_distance(layer > within ? layers - layer : 0);
+          sum.vertices_owned += own;
+          sum.vertices_computed += computed;
+          sum.edges_owned += offsets[static_cast<std::size_t>(own)];
+          sum.edges_computed += offsets[static_cast<std::size_t>(computed)];
+        }
+        if (within == 0) sum.rows_preloaded += part->part->at_distance(layers) - own;
+      }
+    for (std::int64_t* count : {&sum.vertices_owned, &sum.vertices_computed, &sum.edges_owned,
+                                &sum.edges_computed, &sum.rows_preloaded})
+      *count *= problem_.data->magnify;
+    return sum;
+  }
+
+ private:
+  bool below() const {
+    return problem_.strategy.depth && *problem_.strategy.depth < problem_.model.layers;
+  }
+  bool redrawn() const {
+    return problem_.strategy.sampling && problem_.strategy.sampling->every_epoch;
+  }
+  /// Exact evaluation of what is trained on samples: with a halo of all ranks.
+  std::unique_ptr<StrategyPlan> plan_whole_graph() const {
+    Problem whole = problem_;
+    whole.strategy.type = StrategyType::full_graph;
+    whole.strategy.first_layer = FirstLayer::recompute;
+    whole.partition = servers_.ranks();
+    return plan_full_graph(whole);
+  }
+
+  Problem problem_;
+  ServerParts servers_;
+  RecentDraws<std::shared_ptr<const ServerRank>> structures_;  ///< by rank and batch
+  std::shared_ptr<const PartSource> below_;  ///< of the layers that are not within servers
+  mutable std::once_flag planned_;
+  mutable std::unique_ptr<StrategyPlan> whole_;
+};
+
+}  // namespace
+
+std::unique_ptr<StrategyPlan> plan_shared_preloading(const Problem& problem) {
+  if (problem.statistics)
+    throw NeedsStructure(
+        "shared_preloading: which vertices a server depends on stands in the edges, and "
+        "dataset.statistics has none; spmm_1d, spmm_15d and spmm_2d need no more than that");
+  if (problem.stored)
+    throw ConfigError("dataset.parts",
+                      "shared_preloading gathers what each server depends on from the whole graph: "
+                      "use dataset.path");
+  return std::make_unique<SharedPreloadingPlan>(problem);
+}
+
+}  // namespace orrery

@@ -1,0 +1,103 @@
+// A magnified graph is recorded with so many times the sizes of the one at hand.
+#include <gtest/gtest.h>
+
+#include "core/base/error.hpp"
+#include "core/runtime/summary.hpp"
+#include "core/strategy/record.hpp"
+#include "tests/support/problems.hpp"
+
+namespace orrery {
+namespace {
+
+using testing::make_problem;
+using testing::random_dataset;
+
+constexpr int kRanks = 3;
+constexpr std::int64_t kTimes = 7;
+
+Problem problem_of(std::int64_t times, StrategyType strategy = StrategyType::full_graph) {
+  auto data = std::make_shared<Dataset>(*random_dataset(90, 300, 12, 4, true));
+  data->magnify = times;
+  Problem problem = make_problem(std::move(data), kRanks, strategy);
+  problem.train.epochs = 2;
+  problem.train.eval_every = 0;
+  return problem;
+}
+
+std::vector<Program> record(const Problem& problem) {
+  return record_training(*plan_strategy(problem), problem, 2, {});
+}
+
+TEST(Magnify, MultipliesTheFactsOfADataSet) {
+  const DataFacts once = problem_of(1).facts(), magnified = problem_of(kTimes).facts();
+
+  EXPECT_EQ(magnified.vertices, kTimes * once.vertices);
+  EXPECT_EQ(magnified.edges, kTimes * once.edges);
+  EXPECT_EQ(magnified.training_vertices, kTimes * once.training_vertices);
+  EXPECT_EQ(magnified.features, once.features);
+  EXPECT_EQ(magnified.classes, once.classes);
+}
+
+/// Of two servers of two ranks, with the lower of three layers below (depth 2) or without.
+Problem preloading(std::int64_t times, std::optional<int> depth) {
+  Problem problem = problem_of(times);
+  problem.model.layers = 3;
+  problem.strategy.type = StrategyType::shared_preloading;
+  problem.strategy.ranks_per_server = 2;
+  problem.strategy.workers = 4;
+  problem.strategy.depth = depth;
+  problem.strategy.degrees = Degrees::original;
+  problem.partition = partition_graph(*problem.data->graph, 2, {"random", "", testing::kSeed});
+  return problem;
+}
+
+void expect_multiplied(const Problem& small, const Problem& large, const Placement& placement) {
+  const auto once = record(small), magnified = record(large);
+
+  ASSERT_EQ(once.size(), magnified.size());
+  for (std::size_t rank = 0; rank < once.size(); ++rank) {
+    const Summary a = summarise(once[rank], placement), b = summarise(magnified[rank], placement);
+    for (const char* kind : {"spmm", "gather_rows", "scatter_add_rows"}) {
+      EXPECT_EQ(b.epoch.by_kind.at(kind).count, a.epoch.by_kind.at(kind).count) << kind;
+      EXPECT_EQ(b.epoch.by_kind.at(kind).flops, kTimes * a.epoch.by_kind.at(kind).flops) << kind;
+    }
+    for (const auto link : {&Totals::Kind::internal, &Totals::Kind::external})
+      EXPECT_EQ(b.epoch.by_kind.at("all_to_all_v").*link,
+                kTimes * a.epoch.by_kind.at("all_to_all_v").*link);
+    for (const char* name : {"features", "labels", "activations", "halo", "indices"})
+      EXPECT_EQ(b.peak_by_class.at(name), kTimes * a.peak_by_class.at(name)) << name;
+    EXPECT_EQ(b.peak_by_class.at("parameters"), a.peak_by_class.at("parameters"));
+  }
+}
+
+TEST(Magnify, MultipliesWorkVolumeAndMemoryOfEveryRank) {
+  expect_multiplied(problem_of(1), problem_of(kTimes), Placement::uniform(kRanks, 1));
+}
+
+TEST(Magnify, MultipliesThoseOfServersThatPreload) {
+  for (const std::optional<int> depth : {std::optional<int>(), std::optional(2)})
+    expect_multiplied(preloading(1, depth), preloading(kTimes, depth), Placement::uniform(2, 2));
+}
+
+TEST(Magnify, SaysHowSkewedItsRowsAre) {
+  const Csr star = build_csr({4, {1, 2, 3, 0}, {0, 0, 0, 1}});  // rows of 3, 1, 0 and 0
+  const Block block{std::make_shared<const Csr>(star),
+                    std::make_shared<const std::vector<float>>(4, 1.0F)};
+
+  const Block ten = magnified(block, 10);
+
+  const Counts& counts = std::get<Counts>(ten.pattern);
+  EXPECT_EQ(counts.rows, 40);
+  EXPECT_EQ(counts.cols, 40);
+  EXPECT_EQ(counts.nnz, 40);
+  EXPECT_EQ(counts.skew, 3) << "the longest row over the mean of 1";
+  EXPECT_THROW(ten.csr(), NeedsStructure);
+}
+
+TEST(Magnify, IsRefusedByStrategiesThatCutTheWholeGraph) {
+  for (const StrategyType type : {StrategyType::spmm_1d, StrategyType::model_averaging})
+    EXPECT_THROW(plan_strategy(problem_of(2, type)), ConfigError);
+}
+
+}  // namespace
+}  // namespace orrery

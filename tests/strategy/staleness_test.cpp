@@ -1,0 +1,213 @@
+// Halo rows of the epoch before (PipeGCN) and rows of the last broadcast (Sancus): against dense
+// loops that keep them by name.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "core/base/error.hpp"
+#include "core/runtime/summary.hpp"
+#include "core/strategy/halo_product.hpp"
+#include "core/strategy/record.hpp"
+#include "tests/support/dense_gcn.hpp"
+
+namespace orrery {
+namespace {
+
+using testing::dense_problem;
+using testing::DenseGcn;
+using testing::execute;
+using testing::losses;
+using testing::make_problem;
+using testing::Matrix;
+using testing::random_dataset;
+using testing::SplitAdjacency;
+
+StrategyConfig stale(StrategyType type, int staleness) {
+  StrategyConfig config;
+  config.type = type;
+  config.staleness = staleness;
+  return config;
+}
+const StrategyConfig kStaleHalo = stale(StrategyType::full_graph, 1);
+
+/// y = own·x + halo·(x of the epoch before); gradients that crossed are those of the epoch before.
+class StaleHaloProducts final : public testing::DenseProducts {
+ public:
+  explicit StaleHaloProducts(const Problem& p) : a_(p) {}
+  Matrix aggregate(int layer, const Matrix& x) override {
+    const Matrix received = forward_.contains(layer) ? forward_[layer] : x;
+    forward_[layer] = x;
+    return testing::sum(testing::product(a_.own, x), testing::product(a_.halo, received));
+  }
+  Matrix adjoint(int layer, const Matrix& dy) override {
+    const Matrix crossing = testing::product(testing::transposed(a_.halo), dy);
+    const Matrix received = backward_.contains(layer) ? backward_[layer] : crossing;
+    backward_[layer] = crossing;
+    return testing::sum(testing::product(testing::transposed(a_.own), dy), received);
+  }
+
+ private:
+  SplitAdjacency a_;
+  std::map<int, Matrix> forward_, backward_;
+};
+
+/// y = own·x + halo·(x of the last epoch that is a multiple of s + 1); gradients are exact.
+class HistoricalProducts final : public testing::DenseProducts {
+ public:
+  explicit HistoricalProducts(const Problem& p) : a_(p), period_(p.strategy.staleness + 1) {}
+  void begin(int epoch) override { epoch_ = epoch; }
+  Matrix aggregate(int layer, const Matrix& x) override {
+    if (epoch_ % period_ == 0) last_[layer] = x;
+    return testing::sum(testing::product(a_.own, x), testing::product(a_.halo, last_[layer]));
+  }
+  Matrix adjoint(int, const Matrix& dy) override {
+    return testing::product(testing::transposed(testing::sum(a_.own, a_.halo)), dy);
+  }
+
+ private:
+  SplitAdjacency a_;
+  int period_, epoch_ = 0;
+  std::map<int, Matrix> last_;
+};
+
+template <class Products>
+void expect_dense_losses(const StrategyConfig& config) {
+  for (const int ranks : {1, 2, 4})
+    for (const bool widens : {true, false})
+      for (const bool symmetric : {true, false}) {
+        const Problem p =
+            dense_problem(random_dataset(40, 160, 6, 3, symmetric), ranks, config, widens);
+        Products products(p);
+
+        const auto got = losses(execute(p)), want = DenseGcn(p).losses(products);
+
+        ASSERT_EQ(got.size(), want.size());
+        for (std::size_t e = 0; e < got.size(); ++e)
+          EXPECT_NEAR(got[e], want[e], 2e-5 * want[e]) << ranks << " ranks, epoch " << e;
+      }
+}
+
+TEST(StaleHalo, LearnsWhatDenseLoopsThatKeepTheLastRowsLearn) {
+  expect_dense_losses<StaleHaloProducts>(kStaleHalo);
+}
+TEST(StaleHalo, WithoutOverlapLearnsTheSame) {
+  StrategyConfig config = kStaleHalo;
+  config.overlap = false;
+  expect_dense_losses<StaleHaloProducts>(config);
+}
+TEST(HistoricalBroadcasts, LearnWhatDenseLoopsThatKeepTheLastRowsLearn) {
+  for (const int staleness : {1, 2})
+    expect_dense_losses<HistoricalProducts>(stale(StrategyType::spmm_1d, staleness));
+}
+/// Else the tests above could pass with exact products.
+TEST(Staleness, IsSeenInTheLossFromTheSecondEpochOn) {
+  const auto data = random_dataset(40, 160, 6, 3, true);
+  for (const auto type : {StrategyType::full_graph, StrategyType::spmm_1d}) {
+    const auto got = losses(execute(dense_problem(data, 4, stale(type, 1), false))),
+               exact = losses(execute(dense_problem(data, 4, stale(type, 0), false)));
+
+    EXPECT_NEAR(got[0], exact[0], 1e-6);
+    EXPECT_GT(std::abs(got[1] - exact[1]), 1e-3 * exact[1]);
+  }
+}
+
+TEST(Staleness, StillLearnsAndEvaluatesExactly) {
+  for (const auto type : {StrategyType::full_graph, StrategyType::spmm_1d}) {
+    const auto data = random_dataset(60, 240, 8, 3, true);
+    Problem p = make_problem(data, 4, stale(type, 1)), still = p, exact = p;
+    p.model.dropout = 0;
+    p.train.epochs = 40;
+    p.train.learning_rate = 0.05;
+    exact.strategy.staleness = 0;
+    for (Problem* problem : {&still, &exact}) {
+      problem->train.epochs = 3;
+      problem->train.learning_rate = 0;
+      problem->train.optimizer = OptimizerType::sgd;
+    }
+
+    const auto got = losses(execute(p));
+    const Outcome unmoved = execute(still), want = execute(exact);
+
+    EXPECT_LT(got.back(), 0.9 * got.front());
+    for (std::size_t e = 0; e < unmoved.epochs.size(); ++e)
+      EXPECT_EQ(*unmoved.epochs[e].scores->test, *want.epochs[e].scores->test);
+  }
+}
+
+double received(const Program& program, int epochs) {
+  return summarise(program, Placement::uniform(1, 4), epochs).epoch.sum().internal;
+}
+
+TEST(StaleHalo, MovesWhatTheExactOneMoves) {
+  Problem p = make_problem(random_dataset(40, 160, 6, 3, false), 4, kStaleHalo), exact = p;
+  exact.strategy.staleness = 0;
+
+  const auto got = record_training(*plan_strategy(p), p, 3, {}),
+             want = record_training(*plan_strategy(exact), exact, 3, {});
+
+  for (std::size_t r = 0; r < got.size(); ++r) EXPECT_EQ(received(got[r], 3), received(want[r], 3));
+}
+
+/// Widths 6, 16 and 3 with dropout: layer 1 aggregates 6 wide first and passes nothing down, layer
+/// 2 aggregates 3 wide both ways.
+TEST(StaleHalo, KeepsWhatTravelsOfEveryLayerAndDirection) {
+  Problem p = make_problem(random_dataset(40, 160, 6, 3, false), 4, kStaleHalo);
+  p.train.eval_every = 0;
+  const auto source = part_source(p);
+
+  const auto programs = record_training(*plan_strategy(p), p, 2, {});
+
+  for (int r = 0; r < 4; ++r) {
+    const HaloPart part =
+        make_halo_part(source->rows(r, Direction::forward), source->rows(r, Direction::adjoint), r);
+    EXPECT_EQ(programs[static_cast<std::size_t>(r)].peak_by_class.at("halo"),
+              4 * (6 + 3 + 3) * (part.sent() + part.received()));
+  }
+}
+
+/// The same widths: a broadcast epoch brings rows 6 and 3 wide forward and 3 wide backward, the
+/// others only the latter.
+TEST(HistoricalBroadcasts, BringRowsForwardOnceInAPeriod) {
+  for (const int staleness : {1, 3}) {
+    Problem p = make_problem(random_dataset(40, 160, 6, 3, true), 4,
+                             stale(StrategyType::spmm_1d, staleness), "block");
+    const double gradients = 4.0 * (6 * 16 + 16 + 16 * 3 + 3) * 2 * 3 / 4;
+    const int period = staleness + 1;
+    ASSERT_EQ(period_of(p.strategy, p.train.epochs), period);
+
+    const auto programs = record_training(*plan_strategy(p), p, epochs_to_record(p), {});
+
+    for (const Program& program : programs) {
+      EXPECT_NEAR(received(program, period),
+                  period * (gradients + 4.0 * 30 * 3) + 4.0 * 30 * (6 + 3), 1e-3);
+      EXPECT_EQ(program.peak_by_class.at("halo"), 4 * 30 * (6 + 3));
+    }
+  }
+}
+
+void expect_refused(const Problem& p, const std::string& key) {
+  try {
+    execute(p);
+    ADD_FAILURE() << "accepted";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.path, key);
+  }
+}
+
+TEST(Staleness, IsRefusedWhereItHasNoMeaning) {
+  const auto data = random_dataset(40, 160, 6, 3, true);
+  Problem two = make_problem(data, 2, stale(StrategyType::full_graph, 2)),
+          sampled = make_problem(data, 2, kStaleHalo), recomputed = sampled,
+          column = make_problem(data, 2, stale(StrategyType::spmm_1d, 1));
+  sampled.strategy.boundary_sampling = 0.5;
+  recomputed.model.type = ModelType::resgcn;
+  recomputed.model.recompute = 1;
+  column.strategy.variant = Variant::column;
+
+  for (const Problem& p : {two, sampled, recomputed, column})
+    expect_refused(p, "strategy.staleness");
+}
+
+}  // namespace
+}  // namespace orrery
