@@ -91,7 +91,7 @@ RankOutcome execute_rank(const Problem& problem, const StrategyPlan& plan,
   own.placement = options.placement;
   own.capacities = options.capacities;
   own.kernel_threads = kernel_threads;
-  own.keep_steps = options.keep_steps;
+  own.keep_steps = options.keep_steps || problem.strategy.depends_on_values();
   own.guard_bytes = options.guard_bytes;
   RankOutcome outcome;
   const auto received_before = communicator.received_from();
@@ -106,6 +106,13 @@ RankOutcome execute_rank(const Problem& problem, const StrategyPlan& plan,
   outcome.final_bytes = executor.memory().bytes_in_use();
   outcome.peak_bytes = executor.memory().peak_bytes();
   return outcome;
+}
+
+Summary summary_of(const RankOutcome& done, const Program& recorded, const Problem& problem,
+                   const Placement& placement) {
+  if (problem.strategy.depends_on_values())
+    return summarise(done.program, placement, static_cast<int>(done.epochs.size()));
+  return summarise(recorded, placement, period_of(problem.strategy, problem.train.epochs));
 }
 
 Outcome execute_on_threads(const Problem& problem, const StrategyPlan& plan,
@@ -129,8 +136,8 @@ Outcome execute_on_threads(const Problem& problem, const StrategyPlan& plan,
                           }};
     RankOutcome& mine = outcome.ranks[static_cast<std::size_t>(rank)];
     mine = execute_rank(problem, plan, options, rank, kernel_threads, communicator, hooks);
-    mine.summary = summarise(recorded[static_cast<std::size_t>(rank)], options.placement,
-                             period_of(problem.strategy, problem.train.epochs));
+    mine.summary =
+        summary_of(mine, recorded[static_cast<std::size_t>(rank)], problem, options.placement);
   });
   return outcome;
 }

@@ -32,7 +32,7 @@ struct ExecuteOptions {
 struct RankOutcome {
   std::vector<EpochCost> epochs;
   Timeline timeline;                        ///< of set-up and the first timeline_epochs epochs
-  Summary summary;                          ///< of the recorded program
+  Summary summary;                          ///< see summary_of()
   Program program;                          ///< steps only with keep_steps; peaks always
   std::vector<std::int64_t> received_from;  ///< bytes that came in, by the rank they are from
   /// From the start of execute_rank() to that of the first epoch: structure, features, weights.
@@ -61,6 +61,10 @@ struct RankHooks {
 RankOutcome execute_rank(const Problem& problem, const StrategyPlan& plan,
                          const ExecuteOptions& options, int rank, int kernel_threads,
                          Communicator& communicator, const RankHooks& hooks);
+
+/// Of a rank's recorded program; where values decided what it did, of what it did, all epochs.
+Summary summary_of(const RankOutcome& done, const Program& recorded, const Problem& problem,
+                   const Placement& placement);
 
 /// Records two epochs of all ranks, checks them, and runs. Cores are shared fairly: each rank's
 /// kernels use cores / ranks threads.

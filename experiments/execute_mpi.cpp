@@ -61,8 +61,7 @@ Outcome execute_on_mpi(MpiWorld& world, Communicator& communicator, const Proble
                         }};
   RankOutcome mine = execute_rank(problem, plan, options, world.rank(), kernel_threads(world),
                                   communicator, hooks);
-  mine.summary =
-      summarise(recorded, options.placement, period_of(problem.strategy, problem.train.epochs));
+  mine.summary = summary_of(mine, recorded, problem, options.placement);
   if (world.rank() != 0) {
     world.gather(to_bytes(mine));
     outcome.ranks.push_back(std::move(mine));

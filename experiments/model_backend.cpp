@@ -420,6 +420,8 @@ double oversubscription(const Experiment& experiment, int threads) {
 ModelOutcome evaluate_model(const ModelInput& input) { return Model(input).outcome(); }
 
 std::optional<std::string> why_no_equations(const StrategyConfig& strategy) {
+  if (strategy.depends_on_values())
+    return "which broadcasts strategy.skip_below skips depends on values: run it for real";
   if (strategy.staleness > 0 || strategy.boundary_sampling < 1)
     return "the papers' equations know no strategy.staleness and no strategy.boundary_sampling: "
            "use backend sim";

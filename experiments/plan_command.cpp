@@ -195,6 +195,11 @@ Json plan_one(const Experiment& asked, DatasetCache& datasets, const Options& op
                        ? Json(largest.peak_device_bytes <= *experiment.device_bytes)
                        : Json(nullptr);
 
+  const std::string most =
+      problem.strategy.depends_on_values()
+          ? "nothing is skipped here (strategy.skip_below needs values): a run moves less\n"
+          : "";
+  result["upper_bound"] = !most.empty();
   std::string verdict =
       fmt::format("largest rank needs {} of device memory", human_bytes(largest.peak_device_bytes));
   if (!experiment.device_bytes) {
@@ -216,7 +221,8 @@ Json plan_one(const Experiment& asked, DatasetCache& datasets, const Options& op
                experiment.resolved["strategy"]["type"].get<std::string>(), problem.ranks(),
                problem.train.epochs);
     const std::string preloading = preloading_line(result["preloading"]);
-    fmt::print("{}{}\n{}{}\n", report(ranks), verdict, preloading, preloading.empty() ? "" : "\n");
+    fmt::print("{}{}{}\n{}{}\n", report(ranks), most, verdict, preloading,
+               preloading.empty() ? "" : "\n");
   }
   return result;
 }

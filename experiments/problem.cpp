@@ -52,10 +52,10 @@ Partition make_partition(const Experiment& experiment, const ProblemData& data) 
   if (data.parts && experiment.strategy.type == StrategyType::model_averaging)
     return {static_cast<int>(data.parts->sizes().size()), {}};  // any number, dealt to the ranks
   const int parts = parts_of(experiment);
-  if (experiment.partition.hops < 1)
+  if (!data.parts && experiment.partition.hops != 1)
     throw ConfigError("partition.hops",
-                      "0 leaves the neighbours out, which this strategy needs; it is for parts "
-                      "that orrery partition writes");
+                      "is for parts that orrery partition writes; here a strategy takes what it "
+                      "needs (how much that is: strategy.hops of model_averaging)");
   if (data.statistics) return {parts, {}};
   if (!data.parts)
     return partition_graph(*data.whole->graph, parts, experiment.partition, data.whole->split);

@@ -174,6 +174,9 @@ std::optional<std::string> inexactness(const StrategyConfig& strategy) {
     return "first_layer mggcn_compat: its times count, its loss does not";
   if (strategy.boundary_sampling < 1)
     return fmt::format("boundary_sampling {}: right in the mean", strategy.boundary_sampling);
+  if (strategy.skip_below > 0)
+    return fmt::format("staleness {} at most, skipping changes below {}", strategy.staleness,
+                       strategy.skip_below);
   if (strategy.staleness > 0) return fmt::format("staleness {}", strategy.staleness);
   if (strategy.sampling) return "sampling: they are those of each server's subgraph";
   return std::nullopt;

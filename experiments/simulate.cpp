@@ -146,6 +146,10 @@ int kernel_threads(const Experiment& experiment) {
 SimulatedOutcome simulate(const Experiment& experiment, const Problem& problem,
                           const StrategyPlan& plan, Simulator& simulator, bool progress) {
   require_trainable(problem);
+  if (problem.strategy.depends_on_values())
+    throw ConfigError("strategy.skip_below",
+                      "which broadcasts are skipped depends on values, which a simulation does not "
+                      "have: run it for real, or set it to 0 for a fixed strategy.staleness");
   const auto began = std::chrono::steady_clock::now();
   const DeviceProfile profile = profile_of(experiment);
   const int epochs = std::min(experiment.simulation.epochs, problem.train.epochs);

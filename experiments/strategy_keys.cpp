@@ -104,6 +104,7 @@ StrategyConfig strategy_config(const Json& s) {
   config.replication = s.value("replication", 1);
   config.boundary_sampling = s.value("boundary_sampling", 1.0);
   config.staleness = s.value("staleness", 0);
+  config.skip_below = s.value("skip_below", 0.0);
   if (s.contains("variant"))
     config.variant =
         pick<Variant>(s["variant"], {{"row", Variant::row}, {"column", Variant::column}});

@@ -1,24 +1,29 @@
 #include "core/strategy/cached_broadcasts.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "core/base/error.hpp"
 
 namespace orrery {
 
-void CachedBroadcasts::multiply(int layer, bool sends, const std::vector<LocalMatrix>& tiles,
-                                const Tensor& x, const Tensor& y, float beta) {
-  ORRERY_ASSERT(sends || static_cast<std::size_t>(layer) < cached_.size());
+void CachedBroadcasts::multiply(int layer, const std::vector<bool>& senders,
+                                const std::vector<LocalMatrix>& tiles, const Tensor& x,
+                                const Tensor& y, float beta) {
+  const auto sends = [](bool it) { return it; };
+  ORRERY_ASSERT(std::all_of(senders.begin(), senders.end(), sends) ||
+                static_cast<std::size_t>(layer) < cached_.size());
   const Buffer& cached = cache(layer, x.cols());
   // Every block has its own place, so all may travel once x is there and the last product is done.
-  if (sends) rt_.wait(Lane::comm, rt_.record(Lane::compute));
+  if (std::any_of(senders.begin(), senders.end(), sends))
+    rt_.wait(Lane::comm, rt_.record(Lane::compute));
   std::int64_t first = 0;
   for (int r = 0; r < rt_.size(); ++r) {
     const auto i = static_cast<std::size_t>(r);
     const bool own = r == rt_.rank();
     const Tensor in = own ? x : cached.tensor().rows_at(first, rows_[i]);
     if (!own) first += rows_[i];
-    if (sends) {
+    if (senders[i]) {
       if (!overlap_) rt_.wait(Lane::comm, rt_.record(Lane::compute));
       rt_.submit(Lane::comm, Broadcast{in, r, world_group(rt_.size())});
       rt_.wait(Lane::compute, rt_.record(Lane::comm));

@@ -17,10 +17,10 @@ class CachedBroadcasts {
       : rt_(rt), rows_(std::move(rows)), overlap_(overlap) {}
 
   /// y ← Σ over ranks r of tile_r·x_r + beta·y, x_r the rows of rank r: this rank's own are x,
-  /// those of the others are broadcast now where `sends`, else those that came last. The first
-  /// product of a layer sends, and takes 4 bytes for each element of the others' rows.
-  void multiply(int layer, bool sends, const std::vector<LocalMatrix>& tiles, const Tensor& x,
-                const Tensor& y, float beta);
+  /// those of the others are broadcast now where senders[r], else those that came last. In the
+  /// first product of a layer all send; it takes 4 bytes for each element of the others' rows.
+  void multiply(int layer, const std::vector<bool>& senders, const std::vector<LocalMatrix>& tiles,
+                const Tensor& x, const Tensor& y, float beta);
 
  private:
   const Buffer& cache(int layer, std::int64_t width);

@@ -44,6 +44,10 @@ int side_of(int ranks) {
 }  // namespace
 
 void require_possible_staleness(const StrategyConfig& strategy, const ModelConfig& model) {
+  if (strategy.staleness == 0 && strategy.skip_below > 0)
+    throw ConfigError("strategy.skip_below",
+                      "says which rows are not sent again; how often in a row that may happen is "
+                      "strategy.staleness, which is 0");
   if (strategy.staleness == 0) return;
   const auto refuse = [](const std::string& why) { throw ConfigError("strategy.staleness", why); };
   if (strategy.variant == Variant::column)
@@ -107,7 +111,8 @@ int period_of(const StrategyConfig& strategy, int epochs) {
   const bool local_models =
       strategy.type == StrategyType::model_averaging && strategy.averaging == Averaging::model;
   if (local_models) return std::min(strategy.interval, epochs);
-  return strategy.type == StrategyType::spmm_1d ? std::min(strategy.staleness + 1, epochs) : 1;
+  if (strategy.type != StrategyType::spmm_1d || strategy.skip_below > 0) return 1;
+  return std::min(strategy.staleness + 1, epochs);
 }
 
 }  // namespace orrery

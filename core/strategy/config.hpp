@@ -60,6 +60,11 @@ struct StrategyConfig {
   /// full_graph: epochs (0, 1) by which halo rows and their gradients are old; spmm_1d: epochs from
   /// one broadcast of a layer's rows to the next in which the last ones are used again
   int staleness = 0;
+  /// spmm_1d with staleness, where not 0: a rank broadcasts its rows of a layer sooner when they
+  /// have changed by at least this part of their norm
+  double skip_below = 0;
+  /// Whether which operations follow depends on values: a recording then has more than a run.
+  bool depends_on_values() const { return skip_below > 0; }
 
   // model_averaging
   Averaging averaging = Averaging::model;
@@ -92,7 +97,7 @@ int parts_for(const StrategyConfig& strategy, int ranks);
 int ranks_for(const StrategyConfig& strategy, int parts);
 
 /// After how many of its epochs a run repeats itself: one, from one averaging of models to the
-/// next, or from one broadcast of a layer's rows to the next.
+/// next, or from one broadcast of a layer's rows to the next (where all ranks send at once).
 int period_of(const StrategyConfig& strategy, int epochs);
 
 }  // namespace orrery

@@ -4,17 +4,19 @@
 //
 // With a staleness bound of s the row variant broadcasts the rows of a layer's forward product in
 // every (s + 1)-th epoch only, from the first, and uses those that came last in between (its own
-// are always new). Gradients travel in every epoch, evaluation is exact.
+// are always new); or, with skip_below, a rank sends its rows sooner where they have changed by
+// that much. Gradients travel in every epoch, evaluation is exact.
 //
 // Source    MG-GCN 4.1, 4.3; CAGNET 1D; Peng et al. 2022, Sancus (historical embeddings)
-// Departs   Sancus skips broadcasts where its metrics of staleness, which depend on values, allow;
-//           here every layer skips the same epochs. As in its code gradients are not kept
+// Departs   as in Sancus' code gradients are not kept
+#include <optional>
 #include <variant>
 
 #include "core/strategy/cached_broadcasts.hpp"
 #include "core/strategy/once_per_rank.hpp"
 #include "core/strategy/part_source.hpp"
 #include "core/strategy/rows_strategy.hpp"
+#include "core/strategy/skipped_broadcasts.hpp"
 #include "core/strategy/staged_broadcasts.hpp"
 #include "core/strategy/staged_reduces.hpp"
 
@@ -47,6 +49,7 @@ class Spmm1d final : public RowsStrategy {
         product_(make_product(rt, source.sizes(), config)),
         staleness_(config.staleness) {
     if (staleness_ > 0) historical_.emplace(rt, source.sizes(), config.overlap);
+    if (config.skip_below > 0) skipped_.emplace(rt, config.skip_below, staleness_);
   }
 
   void prepare(std::int64_t widest_aggregate, std::int64_t) override {
@@ -54,11 +57,11 @@ class Spmm1d final : public RowsStrategy {
   }
   void begin(Stage stage, int epoch) override {
     trains_ = stage == Stage::forward;
-    sends_ = epoch % (staleness_ + 1) == 0;
+    all_send_ = epoch % (staleness_ + 1) == 0;
   }
   void aggregate(int layer, const Tensor& x, const Tensor& y, float beta) override {
     if (trains_ && historical_)
-      historical_->multiply(layer, sends_, tiles_, x, y, beta);
+      historical_->multiply(layer, senders(layer, x), tiles_, x, y, beta);
     else
       multiply(tiles_, x, y, beta);
   }
@@ -77,6 +80,11 @@ class Spmm1d final : public RowsStrategy {
     return StagedBroadcasts(rt, world_group(rt.size()), std::move(stages), config.overlap);
   }
 
+  std::vector<bool> senders(int layer, const Tensor& x) {
+    if (skipped_) return skipped_->senders(layer, x);
+    return std::vector<bool>(static_cast<std::size_t>(rt_.size()), all_send_);
+  }
+
   void multiply(const std::vector<LocalMatrix>& tiles, const Tensor& x, const Tensor& y,
                 float beta) {
     std::visit([&](auto& product) { product.multiply(tiles, x, y, beta); }, product_);
@@ -86,7 +94,8 @@ class Spmm1d final : public RowsStrategy {
   Product product_;
   int staleness_;
   std::optional<CachedBroadcasts> historical_;  ///< of the forward products of training
-  bool trains_ = false, sends_ = true;
+  std::optional<SkippedBroadcasts> skipped_;    ///< where values decide who sends
+  bool trains_ = false, all_send_ = true;
 };
 
 class Spmm1dPlan final : public StrategyPlan {

@@ -74,14 +74,16 @@ inline std::vector<NamedGraph> adversarial_graphs() {
   return graphs;
 }
 
-/// The graph of the edges in both directions, as it is in memory.
-inline Csr symmetric_csr(const NamedGraph& graph) {
-  EdgeList list{graph.vertices, {}, {}};
-  for (const auto& [u, v] : graph.edges) {
-    list.source.insert(list.source.end(), {u, v});
-    list.destination.insert(list.destination.end(), {v, u});
+/// The graph as it is in memory, on request with each edge in both directions.
+inline Csr graph_of(const NamedGraph& named, bool symmetric) {
+  EdgeList list{named.vertices, {}, {}};
+  for (const Edge& edge : named.edges) {
+    list.source.push_back(edge.source);
+    list.destination.push_back(edge.destination);
   }
-  return build_csr(list);
+  const Csr graph = build_csr(list);
+  return symmetric ? symmetrise(graph) : graph;
 }
+inline Csr symmetric_csr(const NamedGraph& named) { return graph_of(named, true); }
 
 }  // namespace orrery

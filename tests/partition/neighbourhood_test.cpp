@@ -75,16 +75,6 @@ void expect_by_definition(const Csr& graph, const std::vector<Vertex>& own, int 
     EXPECT_TRUE(std::is_sorted(held.graph.row(i).begin(), held.graph.row(i).end()));
 }
 
-Csr graph_of(const NamedGraph& named, bool symmetric) {
-  EdgeList list{named.vertices, {}, {}};
-  for (const Edge& edge : named.edges) {
-    list.source.push_back(edge.source);
-    list.destination.push_back(edge.destination);
-  }
-  const Csr graph = build_csr(list);
-  return symmetric ? symmetrise(graph) : graph;
-}
-
 TEST(Neighbourhood, IsWhatItsDefinitionSays) {
   auto graphs = adversarial_graphs();
   graphs.push_back({"random", 40, random_edges(40, 60, 5)});

@@ -17,16 +17,6 @@ constexpr std::uint64_t kSeed = 7;
 constexpr auto kConnections = ExpansionRule::connections;
 constexpr auto kArtifact = ExpansionRule::granndis_artifact;
 
-Csr graph_of(const NamedGraph& named, bool symmetric) {
-  EdgeList list{named.vertices, {}, {}};
-  for (const Edge& edge : named.edges) {
-    list.source.push_back(edge.source);
-    list.destination.push_back(edge.destination);
-  }
-  const Csr graph = build_csr(list);
-  return symmetric ? symmetrise(graph) : graph;
-}
-
 /// Every third vertex.
 std::vector<Vertex> some_of(const Csr& graph) {
   std::vector<Vertex> own;

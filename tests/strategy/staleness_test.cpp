@@ -2,6 +2,7 @@
 // loops that keep them by name.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -71,6 +72,61 @@ class HistoricalProducts final : public testing::DenseProducts {
   std::map<int, Matrix> last_;
 };
 
+/// y = own·x + halo·(what the owner of each row sent last): it sends the rows of a layer when all
+/// of them together changed by the limit, or after so many epochs in which it did not.
+class SkippingProducts final : public testing::DenseProducts {
+ public:
+  explicit SkippingProducts(const Problem& p)
+      : a_(p), owner_(p.partition.owner), ranks_(p.ranks()), strategy_(p.strategy) {}
+  Matrix aggregate(int layer, const Matrix& x) override {
+    if (!last_.contains(layer)) {
+      last_[layer] = x;
+      age_[layer].assign(static_cast<std::size_t>(ranks_), 0);
+    } else {
+      for (int r = 0; r < ranks_; ++r) decide(r, last_[layer], age_[layer], x);
+    }
+    return testing::sum(testing::product(a_.own, x), testing::product(a_.halo, last_[layer]));
+  }
+  Matrix adjoint(int, const Matrix& dy) override {
+    return testing::product(testing::transposed(testing::sum(a_.own, a_.halo)), dy);
+  }
+  int changed = 0, due = 0, skipped = 0;  ///< decisions so far
+
+ private:
+  void decide(int rank, Matrix& last, std::vector<int>& ages, const Matrix& x) {
+    double change = 0, size = 0;
+    for (std::size_t v = 0; v < x.size(); ++v)
+      for (std::size_t j = 0; owner_[v] == rank && j < x[v].size(); ++j) {
+        change += std::pow(x[v][j] - last[v][j], 2);
+        size += std::pow(last[v][j], 2);
+      }
+    int& age = ages[static_cast<std::size_t>(rank)];
+    const bool much = std::sqrt(change) >= strategy_.skip_below * std::sqrt(size);
+    if (!much && age < strategy_.staleness) {
+      ++age;
+      ++skipped;
+      return;
+    }
+    ++(much ? changed : due);
+    age = 0;
+    for (std::size_t v = 0; v < x.size(); ++v)
+      if (owner_[v] == rank) last[v] = x[v];
+  }
+
+  SplitAdjacency a_;
+  std::vector<std::int32_t> owner_;
+  int ranks_;
+  StrategyConfig strategy_;
+  std::map<int, Matrix> last_;
+  std::map<int, std::vector<int>> age_;
+};
+
+StrategyConfig skipping(double below, int oldest) {
+  StrategyConfig config = stale(StrategyType::spmm_1d, oldest);
+  config.skip_below = below;
+  return config;
+}
+
 template <class Products>
 void expect_dense_losses(const StrategyConfig& config) {
   for (const int ranks : {1, 2, 4})
@@ -99,6 +155,66 @@ TEST(StaleHalo, WithoutOverlapLearnsTheSame) {
 TEST(HistoricalBroadcasts, LearnWhatDenseLoopsThatKeepTheLastRowsLearn) {
   for (const int staleness : {1, 2})
     expect_dense_losses<HistoricalProducts>(stale(StrategyType::spmm_1d, staleness));
+}
+TEST(SkippedBroadcasts, LearnWhatDenseLoopsThatSkipSmallChangesLearn) {
+  int changed = 0, due = 0, skipped = 0;
+  for (const int ranks : {1, 2, 4})
+    for (const bool widens : {true, false}) {
+      const Problem p =
+          dense_problem(random_dataset(40, 160, 6, 3, true), ranks, skipping(0.05, 2), widens);
+      SkippingProducts products(p);
+
+      const auto got = losses(execute(p)), want = DenseGcn(p).losses(products);
+
+      ASSERT_EQ(got.size(), want.size());
+      for (std::size_t e = 0; e < got.size(); ++e)
+        EXPECT_NEAR(got[e], want[e], 2e-5 * want[e]) << ranks << " ranks, epoch " << e;
+      changed += products.changed;
+      due += products.due;
+      skipped += products.skipped;
+    }
+  EXPECT_GT(changed, 10);
+  EXPECT_GT(due, 10);
+  EXPECT_GT(skipped, 10);
+}
+/// Widths 6, 16 and 3: forward 6 and 3 wide, backward 3 wide. Limits between nothing and
+/// everything.
+TEST(SkippedBroadcasts, MoveLessTheMoreTheySkip) {
+  const auto data = random_dataset(40, 160, 6, 3, true);
+  std::vector<double> forward;
+  for (const double below : {1e-9, 0.05, 0.1, 0.15, 0.2, 0.3, 1.0}) {
+    Problem p = make_problem(data, 4, skipping(below, 3), "block");
+    p.model.dropout = 0;
+    p.strategy.first_layer = FirstLayer::recompute;
+    p.train.epochs = 8;
+    p.train.eval_every = 0;
+
+    const Outcome outcome = execute(p);
+
+    const double backward = 8 * 4.0 * 30 * 3;
+    for (const RankOutcome& rank : outcome.ranks) ASSERT_EQ(rank.summary.epochs, 8);
+    const auto epoch = outcome.ranks[1].summary.epoch.by_kind.at("broadcast");
+    forward.push_back(epoch.internal - backward);
+  }
+
+  EXPECT_EQ(forward.front(), 8 * 4.0 * 30 * 3 + 2 * 4.0 * 30 * 6) << "features never change";
+  EXPECT_EQ(forward.back(), 2 * 4.0 * 30 * (6 + 3)) << "in the epochs 0 and 4";
+  EXPECT_TRUE(std::is_sorted(forward.rbegin(), forward.rend()));
+  const auto between = [&](double bytes) {
+    return bytes < forward.front() && bytes > forward.back();
+  };
+  EXPECT_GE(std::count_if(forward.begin(), forward.end(), between), 2);
+}
+TEST(SkippedBroadcasts, AreAllSentWhereNoValuesTell) {
+  Problem p = make_problem(random_dataset(40, 160, 6, 3, true), 4, skipping(0.5, 3), "block");
+  ASSERT_EQ(period_of(p.strategy, p.train.epochs), 1);
+
+  const auto programs = record_training(*plan_strategy(p), p, 3, {});
+
+  for (const Program& program : programs) {
+    const auto epoch = summarise(program, Placement::uniform(1, 4), 3).epoch;
+    EXPECT_EQ(epoch.by_kind.at("broadcast").internal, 3 * 4.0 * 30 * (6 + 3 + 3));
+  }
 }
 /// Else the tests above could pass with exact products.
 TEST(Staleness, IsSeenInTheLossFromTheSecondEpochOn) {
@@ -207,6 +323,7 @@ TEST(Staleness, IsRefusedWhereItHasNoMeaning) {
 
   for (const Problem& p : {two, sampled, recomputed, column})
     expect_refused(p, "strategy.staleness");
+  expect_refused(make_problem(data, 2, skipping(0.1, 0)), "strategy.skip_below");
 }
 
 }  // namespace
