@@ -255,6 +255,11 @@ TEST_P(DeepModels, ResGcn) {
   ModelConfig model = model_with(ModelType::resgcn, 8, false);
   expect_same_as_one_rank(model);
 }
+TEST_P(DeepModels, ResGcnThatComputesSegmentsAgain) {
+  ModelConfig model = model_with(ModelType::resgcn, 8, false);
+  model.recompute = 3;
+  expect_same_as_one_rank(model);
+}
 
 std::vector<testing::NamedStrategy> strategies_with_whole_rows() {
   auto all = testing::all_strategies();
