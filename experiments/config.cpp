@@ -419,6 +419,7 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   e.model.layer_norm = m.value("layer_norm", false);
   e.model.residual = m.value("residual", false);
   e.model.recompute = m.value("recompute", 0);
+  e.model.sparse_input = m.value("sparse_input", false);
   if (m.contains("normalisation"))
     e.model.normalisation =
         pick<Normalisation>(m["normalisation"], {{"auto", Normalisation::automatic},

@@ -419,9 +419,12 @@ double oversubscription(const Experiment& experiment, int threads) {
 
 ModelOutcome evaluate_model(const ModelInput& input) { return Model(input).outcome(); }
 
-std::optional<std::string> why_no_equations(const StrategyConfig& strategy) {
+std::optional<std::string> why_no_equations(const StrategyConfig& strategy,
+                                            const ModelConfig& model) {
   if (strategy.depends_on_values())
     return "which broadcasts strategy.skip_below skips depends on values: run it for real";
+  if (model.sparse_input)
+    return "the papers' equations know no model.sparse_input: use backend sim";
   if (strategy.staleness > 0 || strategy.boundary_sampling < 1)
     return "the papers' equations know no strategy.staleness and no strategy.boundary_sampling: "
            "use backend sim";
@@ -430,7 +433,8 @@ std::optional<std::string> why_no_equations(const StrategyConfig& strategy) {
 
 ModelledOutcome model(const Experiment& experiment, const Problem& problem,
                       const StrategyPlan& plan) {
-  if (const auto why = why_no_equations(experiment.strategy)) throw ConfigError("backend", *why);
+  if (const auto why = why_no_equations(experiment.strategy, experiment.model))
+    throw ConfigError("backend", *why);
   require_trainable(problem);
   const DeviceProfile profile = profile_of(experiment);
   const int threads = kernel_threads(experiment);

@@ -44,7 +44,8 @@ struct ModelOutcome {
 ModelOutcome evaluate_model(const ModelInput& input);
 
 /// Why the equations say nothing about a strategy with these settings.
-std::optional<std::string> why_no_equations(const StrategyConfig& strategy);
+std::optional<std::string> why_no_equations(const StrategyConfig& strategy,
+                                            const ModelConfig& model);
 
 /// What a run on paper leaves behind: the same as a real one, and how it was made.
 struct ModelledOutcome {

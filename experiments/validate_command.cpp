@@ -66,7 +66,7 @@ class Validator {
     row.load_before = other_load();
     // Forecasts first: they take a moment, and what they miss is told before the long run.
     const Json simulated = forecast(experiment, "sim", folder);
-    if (!why_no_equations(experiment.strategy))
+    if (!why_no_equations(experiment.strategy, experiment.model))
       row.model_seconds = forecast(experiment, "model", folder)["epoch_seconds"].get<double>();
     const Json real = real_result(experiment, folder);
     row.real_seconds = real["epoch_seconds"];

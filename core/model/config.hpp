@@ -32,8 +32,9 @@ struct ModelConfig {
   bool bias = true;
   bool layer_norm = false;  ///< between the convolution and the ReLU of every layer but the last
   Normalisation normalisation = Normalisation::automatic;
-  bool residual = false;  ///< gcn, sage: hidden layers of equal widths add their input
-  int recompute = 0;      ///< resgcn: blocks of a segment that is computed again; 0: none is
+  bool residual = false;      ///< gcn, sage: hidden layers of equal widths add their input
+  int recompute = 0;          ///< resgcn: blocks of a segment that is computed again; 0: none is
+  bool sparse_input = false;  ///< gcn, sage: features are kept without their zeros
 };
 
 enum class OptimizerType : std::uint8_t { sgd, adam };

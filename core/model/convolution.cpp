@@ -12,6 +12,16 @@ void Convolution::allocate() {
                        fmt::format("activations/aggregated input of layer {}", layer_));
 }
 
+void Convolution::transform(const Tensor& x, const Tensor& w, const Tensor& y, float beta) const {
+  if (sparse()) return c_.sparse_input->multiply(w, y, beta);
+  c_.products->transform(x.rows_at(0, y.rows()), w, y, beta);
+}
+
+void Convolution::weight_gradient(const Tensor& x, const Tensor& dy, const Tensor& dw) const {
+  if (sparse()) return c_.sparse_input->weight_gradient(dy, dw);
+  c_.products->weight_gradient(x.rows_at(0, dy.rows()), dy, dw);
+}
+
 /// In slabs of columns, so that the buffers of the products need not be as wide as the input.
 void Convolution::keep_aggregated(const Tensor& x, const Buffer& slab) {
   const Tensor whole = aggregated_.tensor();

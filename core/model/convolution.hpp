@@ -7,6 +7,7 @@
 #include "core/model/config.hpp"
 #include "core/model/parameters.hpp"
 #include "core/model/products.hpp"
+#include "core/model/sparse_input.hpp"
 
 namespace orrery {
 
@@ -17,6 +18,8 @@ struct LayerContext {
   Parameters& parameters;
   FirstLayer first_layer = FirstLayer::exact;
   bool constant_input = false;  ///< the first layer is given the same rows in every epoch
+  /// What the first layer is given, where not dense rows.   Requires  in >= out of that layer
+  const SparseInput* sparse_input = nullptr;
   /// One product's intermediate at a time, of the narrower of a layer's two widths; alive only
   /// within a call.
   Buffer scratch;
@@ -24,7 +27,8 @@ struct LayerContext {
 
 /// Layer `layer` (from 1), widths in → out. A convolution multiplies by W before or after A,
 /// whichever makes the aggregated matrix narrower: before it when in >= out. A first layer whose
-/// aggregated input is kept multiplies that by W.
+/// aggregated input is kept multiplies that by W; one with a sparse input multiplies it by W first,
+/// and its x is not read.
 class Convolution {
  public:
   Convolution(LayerContext& context, int layer, std::int64_t in, std::int64_t out)
@@ -36,7 +40,7 @@ class Convolution {
   void release() { aggregated_ = {}; }
   /// The first layer's aggregated input is computed once, by keep_aggregated(), and for all epochs.
   bool keeps_aggregated() const {
-    return layer_ == 1 && c_.constant_input && c_.first_layer == FirstLayer::exact;
+    return layer_ == 1 && c_.constant_input && c_.first_layer == FirstLayer::exact && !sparse();
   }
   /// Requires  keeps_aggregated();  slab: room for [rows(1), min(in, out)]
   void keep_aggregated(const Tensor& x, const Buffer& slab);
@@ -49,6 +53,11 @@ class Convolution {
   virtual bool backward_in_place() const = 0;
 
  protected:
+  bool sparse() const { return layer_ == 1 && c_.sparse_input != nullptr; }
+  /// y ← x·w + beta·y, of the rows of the input that y has.
+  void transform(const Tensor& x, const Tensor& w, const Tensor& y, float beta) const;
+  /// dw ← xᵀ·dy, of the rows of the input that dy has.
+  void weight_gradient(const Tensor& x, const Tensor& dy, const Tensor& dw) const;
   bool transform_first() const { return in_ >= out_ && !keeps_aggregated(); }
   /// The weight gradient leaves out A (see FirstLayer).
   bool inexact() const { return c_.first_layer == FirstLayer::mggcn_compat; }

@@ -13,7 +13,7 @@ class GcnConvolution final : public Convolution {
     const Tensor w = c_.parameters.weight(weight_);
     if (transform_first()) {
       const Tensor xw = c_.scratch.view(rows_in(), local(out_));
-      c_.products->transform(x, w, xw, 0);
+      transform(x, w, xw, 0);
       c_.products->aggregate(layer_, xw, y, 0);
     } else {
       const Tensor ax = inexact() ? c_.scratch.view(rows_out(), local(in_)) : aggregated_.tensor();
@@ -24,11 +24,11 @@ class GcnConvolution final : public Convolution {
 
   void backward(const Tensor& x, const Tensor& dy, const std::optional<Tensor>& dx) override {
     const Tensor w = c_.parameters.weight(weight_), dw = c_.parameters.gradient(weight_);
-    if (inexact() && layer_ == 1) return c_.products->weight_gradient(x, dy, dw);
+    if (inexact() && layer_ == 1) return weight_gradient(x, dy, dw);
     if (transform_first()) {
       const Tensor dxw = c_.scratch.view(rows_in(), local(out_));
       c_.products->aggregate_adjoint(layer_, dy, dxw, 0);
-      c_.products->weight_gradient(x, dxw, dw);
+      weight_gradient(x, dxw, dw);
       if (dx) c_.products->transform_adjoint(dxw, w, *dx, 0);
     } else {
       c_.products->weight_gradient(inexact() ? x : aggregated_.tensor(), dy, dw);

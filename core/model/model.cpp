@@ -10,12 +10,10 @@ namespace orrery {
 
 Model::Model(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
              FirstLayer first_layer, std::int64_t features, std::int64_t classes)
-    : rt_(rt), config_(model), train_(train), context_{rt,
-                                                       nullptr,
-                                                       parameters_,
-                                                       first_layer,
-                                                       model.dropout == 0,
-                                                       {}} {
+    : rt_(rt),
+      config_(model),
+      train_(train),
+      context_{rt, nullptr, parameters_, first_layer, model.dropout == 0, nullptr, {}} {
   widths_.assign(static_cast<std::size_t>(layers()) + 1, model.hidden);
   widths_.front() = features;
   widths_.back() = classes;
@@ -23,8 +21,9 @@ Model::Model(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
   parameters_.allocate(rt_, train_);
 }
 
-void Model::attach(Products& products, const Tensor& features) {
+void Model::attach(Products& products, const Tensor& features, const SparseInput* sparse) {
   context_.products = &products;
+  context_.sparse_input = sparse;
   allocate_buffers();
   Layer& first = at(1);
   if (first.convolution->keeps_aggregated())
@@ -71,8 +70,10 @@ void Model::allocate_buffers() {
     Layer& layer = at(l);
     const auto n_in = products().inputs(l), n_out = products().rows(l), n_room = room(l);
     const auto narrow = std::min(width(l - 1), width(l));
-    layer.activation = buffer(std::max(n_room * columns(l), n_in * columns(l - 1)),
-                              fmt::format("activations/layer {}", l));
+    // Of a sparse input no dense rows are ever there.
+    const std::int64_t below = l == 1 && context_.sparse_input ? 0 : n_in * columns(l - 1);
+    layer.activation =
+        buffer(std::max(n_room * columns(l), below), fmt::format("activations/layer {}", l));
     if (residual(l))
       layer.sum = buffer(n_room * columns(l), fmt::format("activations/residual sum {}", l));
     layer.convolution->allocate();

@@ -21,7 +21,8 @@ namespace orrery {
 /// aggregated input of every layer that aggregates first, and n_1·d_0 where that of the first layer
 /// is kept for all epochs (neither with mggcn_compat); with input dropout a copy of the input; with
 /// layer norm the normalised rows of each such layer; with residual connections h_l of each such
-/// layer; for GraphSAGE one shared gradient buffer.
+/// layer; for GraphSAGE one shared gradient buffer. With a sparse input the first layer's buffer is
+/// n_1·d_1.
 ///
 /// Source    the buffer scheme of MG-GCN 4.2: L + 3 with the two broadcast buffers of the 1D
 /// product
@@ -30,7 +31,7 @@ class Model final : public Network {
   Model(Runtime& rt, const ModelConfig& model, const TrainConfig& train, FirstLayer first_layer,
         std::int64_t features, std::int64_t classes);
 
-  void attach(Products& products, const Tensor& features) override;
+  void attach(Products& products, const Tensor& features, const SparseInput* sparse) override;
   void detach() override;
   Tensor forward(const Tensor& features, Stage stage, int epoch,
                  std::optional<std::uint32_t> dropout_epoch) override;

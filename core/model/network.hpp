@@ -7,6 +7,7 @@
 #include "core/model/config.hpp"
 #include "core/model/parameters.hpp"
 #include "core/model/products.hpp"
+#include "core/model/sparse_input.hpp"
 
 namespace orrery {
 
@@ -17,9 +18,10 @@ class Network {
   virtual ~Network() = default;
 
   /// From here on the network works on these products: makes its buffers, and computes what is kept
-  /// of the features while it does.   Requires  products are not yet prepared, and live until
-  /// detach()
-  virtual void attach(Products& products, const Tensor& features) = 0;
+  /// of the features while it does. With `sparse` that is the input, and `features` are nowhere
+  /// read.   Requires  products are not yet prepared; they and `sparse` live until detach()
+  virtual void attach(Products& products, const Tensor& features,
+                      const SparseInput* sparse = nullptr) = 0;
   /// Gives the buffers back.
   virtual void detach() = 0;
 

@@ -4,21 +4,22 @@
 
 #include <algorithm>
 
+#include "core/base/error.hpp"
 namespace orrery {
 
 ResGcn::ResGcn(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
                std::int64_t features, std::int64_t classes)
-    : rt_(rt), config_(model), train_(train), classes_(classes), context_{rt,
-                                                                          nullptr,
-                                                                          parameters_,
-                                                                          FirstLayer::recompute,
-                                                                          false,
-                                                                          {}} {
+    : rt_(rt),
+      config_(model),
+      train_(train),
+      classes_(classes),
+      context_{rt, nullptr, parameters_, FirstLayer::recompute, false, nullptr, {}} {
   declare_parameters(features);
   parameters_.allocate(rt_, train_);
 }
 
-void ResGcn::attach(Products& products, const Tensor& features) {
+void ResGcn::attach(Products& products, const Tensor& features, const SparseInput* sparse) {
+  ORRERY_ASSERT(sparse == nullptr);
   context_.products = &products;
   allocate_buffers(features.cols());
 }

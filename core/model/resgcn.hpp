@@ -32,7 +32,7 @@ class ResGcn final : public Network {
   ResGcn(Runtime& rt, const ModelConfig& model, const TrainConfig& train, std::int64_t features,
          std::int64_t classes);
 
-  void attach(Products& products, const Tensor& features) override;
+  void attach(Products& products, const Tensor& features, const SparseInput* sparse) override;
   void detach() override;
   Tensor forward(const Tensor& features, Stage stage, int epoch,
                  std::optional<std::uint32_t> dropout_epoch) override;

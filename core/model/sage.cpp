@@ -15,12 +15,12 @@ class SageConvolution final : public Convolution {
     const Tensor w = c_.parameters.weight(neighbour_);
     if (transform_first()) {
       const Tensor xw = c_.scratch.view(rows_in(), local(out_));
-      p.transform(x, w, xw, 0);
-      p.transform(own(x), c_.parameters.weight(self_), y, 0);
+      transform(x, w, xw, 0);
+      transform(x, c_.parameters.weight(self_), y, 0);
       p.aggregate(layer_, xw, y, 1);
     } else {
       if (!keeps_aggregated()) p.aggregate(layer_, x, aggregated_.tensor(), 0);
-      p.transform(own(x), c_.parameters.weight(self_), y, 0);
+      transform(x, c_.parameters.weight(self_), y, 0);
       p.transform(aggregated_.tensor(), w, y, 1);
     }
   }
@@ -28,11 +28,11 @@ class SageConvolution final : public Convolution {
   void backward(const Tensor& x, const Tensor& dy, const std::optional<Tensor>& dx) override {
     Products& p = *c_.products;
     const Tensor w = c_.parameters.weight(neighbour_), dw = c_.parameters.gradient(neighbour_);
-    p.weight_gradient(own(x), dy, c_.parameters.gradient(self_));
+    weight_gradient(x, dy, c_.parameters.gradient(self_));
     if (transform_first()) {
       const Tensor dxw = c_.scratch.view(rows_in(), local(out_));
       p.aggregate_adjoint(layer_, dy, dxw, 0);
-      p.weight_gradient(x, dxw, dw);
+      weight_gradient(x, dxw, dw);
       if (!dx) return;
       p.transform_adjoint(dxw, w, *dx, 0);
     } else {
@@ -42,16 +42,13 @@ class SageConvolution final : public Convolution {
       p.transform_adjoint(dy, w, dax, 0);
       p.aggregate_adjoint(layer_, dax, *dx, 0);
     }
-    p.transform_adjoint(dy, c_.parameters.weight(self_), own(*dx), 1);
+    p.transform_adjoint(dy, c_.parameters.weight(self_), dx->rows_at(0, rows_out()), 1);
   }
 
   /// dy is still needed after dx has been started.
   bool backward_in_place() const override { return false; }
 
  private:
-  /// The rows of x that are also rows of the output.
-  Tensor own(const Tensor& x) const { return x.rows_at(0, rows_out()); }
-
   int self_, neighbour_;
 };
 

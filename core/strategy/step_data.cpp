@@ -2,15 +2,21 @@
 
 namespace orrery {
 
-StepData::StepData(Runtime& rt, std::unique_ptr<Strategy> strategy, int layers,
+StepData::StepData(Runtime& rt, std::unique_ptr<Strategy> strategy, const ModelConfig& model,
                    const DataFacts& facts)
     : strategy_(std::move(strategy)) {
   const PartData data = strategy_->data();
   const auto [first_column, columns] = strategy_->columns(facts.features);
-  features_ = Buffer(rt, {data.vertices(), columns}, DType::f32, "features");
-  rt.submit(Lane::copy, Load{data.features(first_column), features_.tensor()});
+  if (model.sparse_input) {
+    std::set<std::int64_t> counts{strategy_->inputs(1)};
+    if (model.type == ModelType::sage) counts.insert(strategy_->rows(1));
+    sparse_features_.emplace(rt, data.features(first_column), columns, counts);
+  } else {
+    features_ = Buffer(rt, {data.vertices(), columns}, DType::f32, "features");
+    rt.submit(Lane::copy, Load{data.features(first_column), features_.tensor()});
+  }
 
-  const std::int64_t own = strategy_->rows(layers);
+  const std::int64_t own = strategy_->rows(model.layers);
   labels_ = Buffer(rt, {own, facts.multilabel ? facts.classes : 1}, DType::i32, "labels");
   rt.submit(Lane::copy, Load{data.labels(own), labels_.tensor()});
 

@@ -3,7 +3,9 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 
+#include "core/strategy/sparse_features.hpp"
 #include "core/strategy/strategy.hpp"
 
 namespace orrery {
@@ -12,10 +14,15 @@ namespace orrery {
 class StepData {
  public:
   /// Loads on the copy lane, for which the compute lane has yet to wait.
-  StepData(Runtime& rt, std::unique_ptr<Strategy> strategy, int layers, const DataFacts& facts);
+  StepData(Runtime& rt, std::unique_ptr<Strategy> strategy, const ModelConfig& model,
+           const DataFacts& facts);
 
   Strategy& strategy() const { return *strategy_; }
+  /// Nothing that may be read where there are sparse_features().
   Tensor features() const { return features_.tensor(); }
+  const SparseFeatures* sparse_features() const {
+    return sparse_features_ ? &*sparse_features_ : nullptr;
+  }
   /// Of the rows of the last level.
   Tensor labels() const { return labels_.tensor(); }
   /// The rows of the last level that are in the split (train, validation or test).
@@ -24,6 +31,7 @@ class StepData {
  private:
   std::unique_ptr<Strategy> strategy_;
   Buffer features_, labels_;
+  std::optional<SparseFeatures> sparse_features_;
   std::array<Buffer, 3> targets_;
 };
 

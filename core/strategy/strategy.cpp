@@ -1,6 +1,7 @@
 #include "core/strategy/strategy.hpp"
 
 #include "core/base/error.hpp"
+#include "core/strategy/sparse_features.hpp"
 
 namespace orrery {
 
@@ -50,6 +51,7 @@ std::unique_ptr<StrategyPlan> plan_strategy(const Problem& problem) {
   require_timing_only(problem);
   require_possible_staleness(problem.strategy, problem.model);
   require_countable(problem);
+  require_possible_sparse_input(problem);
   switch (problem.strategy.type) {
     case StrategyType::full_graph:
       return plan_full_graph(problem);

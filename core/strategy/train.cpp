@@ -92,8 +92,7 @@ class Trainer {
       model_->detach();
       data_.reset();
     }
-    data_.emplace(rt_, plan_.instantiate(rt_, next.structure, next.draw), problem_.model.layers,
-                  facts_);
+    data_.emplace(rt_, plan_.instantiate(rt_, next.structure, next.draw), problem_.model, facts_);
     loaded_ = next;
   }
   /// The same where another one is there, with the model on it.
@@ -105,7 +104,7 @@ class Trainer {
     attach();
   }
   void attach() {
-    model_->attach(strategy(), data_->features());
+    model_->attach(strategy(), data_->features(), data_->sparse_features());
     if (problem_.strategy.memory == Memory::autograd)
       tape_ = hold_tape(rt_, tape_of(problem_.model, strategy(), facts_.features, classes()));
   }
