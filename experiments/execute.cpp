@@ -17,7 +17,7 @@
 namespace orrery {
 namespace {
 
-Executor::KernelFactory kernel_factory(const std::string& name) {
+KernelFactory kernel_factory(const std::string& name) {
   if (name == "cpu") return make_cpu_kernels;
   if (name == "reference") return make_reference_kernels;
   throw ConfigError("kernels", fmt::format("found \"{}\", allowed: cpu, reference", name));
