@@ -9,9 +9,9 @@
 #include <string>
 
 #include "backends/cuda/library.hpp"
-#include "core/runtime/device.hpp"
 #include "core/runtime/host_device.hpp"
 #include "core/runtime/ledger.hpp"
+#include "core/runtime/rank_device.hpp"
 
 namespace orrery::cuda {
 
@@ -31,7 +31,7 @@ GpuChoice choose_gpu(int place, int ranks);
 /// "NVIDIA A100-SXM4-80GB, driver 12.4, CUDA 13.0, cuBLAS 13.0.2, cuSPARSE 12.6.3".
 std::string describe_gpu(int index);
 
-class CudaDevice final : public Device, public Storage {
+class CudaDevice final : public RankDevice, public Storage {
  public:
   struct Options {
     GpuChoice gpu;
@@ -46,6 +46,7 @@ class CudaDevice final : public Device, public Storage {
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
 
+  std::chrono::steady_clock::time_point origin() const override { return options_.origin; }
   Storage& storage() override { return *this; }
   std::unique_ptr<DeviceLane> open_lane(Lane lane) override;
   void drop_pattern(std::uint32_t id) noexcept override;

@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-Executor::Executor(Options options, std::unique_ptr<Device> own, Device* device,
+Executor::Executor(Options options, std::unique_ptr<RankDevice> own, RankDevice* device,
                    Communicator& communicator)
     : options_(options),
       own_(std::move(own)),
@@ -18,7 +18,7 @@ Executor::Executor(Options options, std::unique_ptr<Device> own, Device* device,
       recorder_({options.rank, options.size, options.capacities, options.keep_steps}),
       memory_(options.guard_bytes, device_.storage()) {}
 
-Executor::Executor(Options options, Device& device, Communicator& communicator)
+Executor::Executor(Options options, RankDevice& device, Communicator& communicator)
     : Executor(options, nullptr, &device, communicator) {}
 
 Executor::Executor(Options options, KernelFactory make_kernels, Communicator& communicator)
@@ -316,7 +316,7 @@ void Executor::rethrow_failure() {
 }
 
 double Executor::now() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - options_.origin).count();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - device_.origin()).count();
 }
 
 }  // namespace orrery

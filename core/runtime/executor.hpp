@@ -14,10 +14,10 @@
 
 #include "core/cluster/placement.hpp"
 #include "core/runtime/communicator.hpp"
-#include "core/runtime/device.hpp"
 #include "core/runtime/host_device.hpp"
 #include "core/runtime/lane_thread.hpp"
 #include "core/runtime/memory.hpp"
+#include "core/runtime/rank_device.hpp"
 #include "core/runtime/recorder.hpp"
 #include "core/runtime/timeline.hpp"
 
@@ -40,11 +40,12 @@ class Executor final : public Runtime {
     int kernel_threads = 1;   ///< of the compute lane
     bool keep_steps = false;  ///< also record (tests compare it with a Recorder's list)
     std::int64_t guard_bytes = 0;
+    /// Of the times in timelines, on a HostDevice of its own; else the device says.
     std::chrono::steady_clock::time_point origin = std::chrono::steady_clock::now();
   };
 
   /// `device` and `communicator` must outlive the executor.
-  Executor(Options options, Device& device, Communicator& communicator);
+  Executor(Options options, RankDevice& device, Communicator& communicator);
   /// On a HostDevice of its own.
   Executor(Options options, KernelFactory make_kernels, Communicator& communicator);
   ~Executor() override;
@@ -84,7 +85,7 @@ class Executor final : public Runtime {
   };
   /// Issues an item's work; its span, where it shows in the timeline.
   using Item = std::function<std::optional<Span>(DeviceLane&)>;
-  Executor(Options options, std::unique_ptr<Device> own, Device* device,
+  Executor(Options options, std::unique_ptr<RankDevice> own, RankDevice* device,
            Communicator& communicator);
   LaneState& lane(Lane lane);
   void enqueue(Lane lane, Item item);
@@ -104,8 +105,8 @@ class Executor final : public Runtime {
   double now() const;
 
   Options options_;
-  std::unique_ptr<Device> own_;
-  Device& device_;
+  std::unique_ptr<RankDevice> own_;
+  RankDevice& device_;
   Communicator& communicator_;
   Recorder recorder_;
   HostMemory memory_;

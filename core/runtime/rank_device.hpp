@@ -2,6 +2,7 @@
 // goes on (streams of a GPU). HostDevice is the plain one, where it never is.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -49,9 +50,11 @@ class DeviceLane {
 
 /// The machine under one rank. Memory of Space::device is what its kernels work on; whether the
 /// host can read it is the device's affair.
-class Device {
+class RankDevice {
  public:
-  virtual ~Device() = default;
+  virtual ~RankDevice() = default;
+  /// What the times of its lanes' spans count from.
+  virtual std::chrono::steady_clock::time_point origin() const = 0;
   virtual Storage& storage() = 0;
   virtual std::unique_ptr<DeviceLane> open_lane(Lane lane) = 0;
   /// No item that has not passed uses the pattern any more.
