@@ -38,6 +38,12 @@ typedef struct {
   int32_t clock_khz, memory_clock_khz, memory_bus_bits;
 } OrreryDeviceInfo;
 
+typedef struct { /* of one device of this library, in bytes */
+  int64_t arena_bytes, in_use_bytes, peak_bytes, largest_hole_bytes;
+  int64_t beside_bytes; /* device memory of the library's own: workspaces, prepared patterns */
+  int64_t pinned_bytes;
+} OrreryDeviceMemory;
+
 typedef struct {
   void* data;
   int64_t rows, cols, ld;
@@ -52,7 +58,12 @@ typedef struct { /* as Dropout of core/ops/ops.hpp; row_ids [n, 1] i32 contiguou
   int64_t col0;
 } OrreryDropout;
 
-typedef enum { kOrrerySpmmChosen = 0, kOrrerySpmmOwn = 1, kOrrerySpmmCusparse = 2 } OrrerySpmmBy;
+typedef enum {
+  kOrrerySpmmChosen = 0, /* one of the repeatable ones, by the pattern's counts and the width */
+  kOrrerySpmmOwn = 1,
+  kOrrerySpmmCusparse = 2, /* its fastest for row-major matrices: bits may differ between runs */
+  kOrrerySpmmCusparseRepeatable = 3
+} OrrerySpmmBy;
 typedef enum { kOrrerySoftmax = 0, kOrrerySigmoid = 1 } OrreryLossKind;
 
 typedef struct {
@@ -69,6 +80,7 @@ typedef struct {
                   void** out); /* 256-byte aligned; not ordered by streams: the caller
                                   frees what no queued work uses any more */
   int (*release)(OrreryDevice*, void*);
+  int (*device_memory)(OrreryDevice*, OrreryDeviceMemory* memory);
   int (*allocate_pinned)(OrreryDevice*, int64_t bytes, void** out);
   int (*release_pinned)(OrreryDevice*, void*);
 
