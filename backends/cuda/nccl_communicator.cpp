@@ -184,9 +184,10 @@ void NcclCommunicator::move(const Call& call, const HostMemory& memory) {
   const Group group = *group_of(call.op);
   OrreryNccl* nccl = communicator_of(call.lane, group, mover);
   Move move(nccl, group.index_of(options_.rank), mover, memory);
-  std::visit(move, call.op);
-  watch_.issued(mover.stream(), fmt::format("{}, {} on {}", kind_of(call.op), to_string(call.phase),
+  watch_.begins(mover.stream(), fmt::format("{}, {} on {}", kind_of(call.op), to_string(call.phase),
                                             name_of(call.lane)));
+  std::visit(move, call.op);
+  watch_.issued(mover.stream());
   received_bytes(call.op, options_.rank, [&](int peer, double bytes) {
     count_received(peer, static_cast<std::int64_t>(bytes));
   });

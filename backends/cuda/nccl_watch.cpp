@@ -33,7 +33,12 @@ void NcclWatch::add(OrreryNccl* communicator) {
   communicators_.push_back(communicator);
 }
 
-void NcclWatch::issued(OrreryStream* stream, const std::string& operation) {
+void NcclWatch::begins(OrreryStream* stream, const std::string& operation) {
+  const std::lock_guard lock(mutex_);
+  under_way_[stream].push_back({operation, Clock::now(), {nullptr, nullptr}});
+}
+
+void NcclWatch::issued(OrreryStream* stream) {
   const std::lock_guard lock(mutex_);
   if (spare_.empty()) {
     OrreryEvent* event = nullptr;
@@ -43,7 +48,7 @@ void NcclWatch::issued(OrreryStream* stream, const std::string& operation) {
   Handle<OrreryEvent> end = std::move(spare_.back());
   spare_.pop_back();
   require(api().event_record(end.get(), stream), "event_record");
-  under_way_[stream].push_back({operation, Clock::now(), std::move(end)});
+  under_way_[stream].back().end = std::move(end);
 }
 
 void NcclWatch::abort() noexcept {
@@ -79,7 +84,10 @@ std::string NcclWatch::look() {
   std::string head = "no operation under way";
   const auto now = Clock::now();
   for (auto& [stream, operations] : under_way_) {
-    while (!operations.empty() && api().event_done(operations.front().end.get()) == kOrreryOk) {
+    const auto ended = [](const Operation& o) {
+      return o.end && api().event_done(o.end.get()) == kOrreryOk;
+    };
+    while (!operations.empty() && ended(operations.front())) {
       spare_.push_back(std::move(operations.front().end));
       operations.pop_front();
       if (!operations.empty()) operations.front().since = now;

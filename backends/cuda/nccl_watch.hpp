@@ -27,8 +27,10 @@ class NcclWatch {
   NcclWatch& operator=(const NcclWatch&) = delete;
 
   void add(OrreryNccl* communicator);
-  /// An operation has been issued to the stream.
-  void issued(OrreryStream* stream, const std::string& operation);
+  /// An operation is going to be issued to the stream; NCCL may wait for other ranks there too.
+  void begins(OrreryStream* stream, const std::string& operation);
+  /// It has been issued.
+  void issued(OrreryStream* stream);
   /// Ends all operations under way, now and later; nobody is told.
   void abort() noexcept;
   bool aborted() const;
@@ -37,8 +39,8 @@ class NcclWatch {
   using Clock = std::chrono::steady_clock;
   struct Operation {
     std::string what;
-    Clock::time_point since;  ///< issued, or at the head of its stream
-    Handle<OrreryEvent> end;
+    Clock::time_point since;  ///< begun, or at the head of its stream
+    Handle<OrreryEvent> end;  ///< null until it is issued
   };
   void watch();
   std::string look();
