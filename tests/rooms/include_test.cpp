@@ -36,6 +36,7 @@ const std::map<std::string, std::set<std::string>> kAllowed{
     {"backends/cpu", {"core/base", "core/graph", "core/ops", "core/runtime"}},
     {"backends/comm_threads", {"core/base", "core/graph", "core/ops", "core/runtime"}},
     {"backends/comm_mpi", {"core/base", "core/graph", "core/ops", "core/cluster", "core/runtime"}},
+    {"backends/cuda", {"core/base", "core/graph", "core/ops", "core/runtime"}},
 };
 /// Headers of libraries that only some rooms may see.
 const std::map<std::string, std::string> kLibraries{

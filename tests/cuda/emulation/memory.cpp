@@ -57,8 +57,6 @@ cudaError_t give_back(void* p) {
 /// Whoever tests with the emulation wants to know of reads of what nobody wrote.
 __attribute__((constructor)) void poison_by_default() { setenv("ORRERY_CUDA_POISON", "1", 0); }
 
-thread_local int device_of_thread = 0;
-
 int device_count() {
   const char* asked = std::getenv("ORRERY_EMULATED_DEVICES");
   return asked == nullptr ? 1 : std::atoi(asked);
@@ -114,14 +112,7 @@ cudaError_t cudaGetDeviceCount(int* count) {
 }
 
 cudaError_t cudaSetDevice(int device) {
-  if (device < 0 || device >= device_count()) return cudaErrorInvalidDevice;
-  device_of_thread = device;
-  return cudaSuccess;
-}
-
-cudaError_t cudaGetDevice(int* device) {
-  *device = device_of_thread;
-  return cudaSuccess;
+  return device >= 0 && device < device_count() ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* to, int device) {

@@ -1,278 +1,249 @@
-// NCCL of the emulation: ranks are threads that meet in memory. What a stream holds runs first,
-// then the calling thread takes part, so a collective never waits lazily. It proves which calls
-// match and what they move, and says nothing of NCCL's transport.
+// NCCL among threads of one process: what it computes, nothing of how. An operation runs on the
+// thread that enqueues it and returns when the ranks that it needs have come, so work must not be
+// queued lazily.
 #include <nccl.h>
 
+#include <algorithm>
 #include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
 
-/// What one rank brings to a collective.
-struct Part {
-  const void* x = nullptr;
-  void* y = nullptr;
-  bool operator==(const Part&) const = default;
-};
-/// All ranks' parts of a collective; `carry_out` reads and writes the memory of all of them.
-using Collective = std::function<void(const std::vector<Part>&)>;
+using Bytes = std::vector<char>;
 
-struct Message {
-  const void* from;
-  std::size_t bytes;
-  bool taken = false;
-};
+std::size_t size_of(ncclDataType_t type) {
+  return type == ncclUint8 ? 1 : type == ncclFloat32 ? sizeof(float) : sizeof(double);
+}
 
-/// The ranks that share an id.
-struct Clique {
-  explicit Clique(int ranks) : size(ranks), parts(static_cast<std::size_t>(ranks)) {}
+Bytes copy_of(const void* from, std::size_t bytes) {
+  const auto* first = static_cast<const char*>(from);
+  return {first, first + bytes};
+}
 
-  /// Waits for all ranks; the last to come carries the collective out.
-  ncclResult_t meet(int rank, Part part, const Collective& carry_out) {
+template <class T>
+void add(const Bytes& x, Bytes& total) {
+  for (std::size_t i = 0; i + sizeof(T) <= total.size(); i += sizeof(T)) {
+    T a{}, b{};
+    std::memcpy(&a, x.data() + i, sizeof a);
+    std::memcpy(&b, total.data() + i, sizeof b);
+    b += a;
+    std::memcpy(total.data() + i, &b, sizeof b);
+  }
+}
+
+/// The ranks of one communicator.
+struct World {
+  explicit World(int ranks) : brought(static_cast<std::size_t>(ranks)), size(ranks) {}
+
+  /// Everybody's bytes by rank, once everybody has come; nothing after an abort.
+  std::vector<Bytes> all(int rank, Bytes mine) {
     std::unique_lock lock(mutex);
-    parts[static_cast<std::size_t>(rank)] = part;
-    const std::uint64_t now = meetings;
-    if (++arrived == size) {
-      carry_out(parts);
-      arrived = 0;
-      ++meetings;
+    changed.wait(lock, [&] { return aborted || leaving == 0; });
+    brought[static_cast<std::size_t>(rank)] = std::move(mine);
+    if (++come == size) {
+      leaving = size;
       changed.notify_all();
     }
-    changed.wait(lock, [&] { return meetings != now || aborted; });
-    return meetings != now ? ncclSuccess : ncclSystemError;
+    changed.wait(lock, [&] { return aborted || leaving > 0; });
+    if (aborted) return {};
+    std::vector<Bytes> all = brought;
+    if (--leaving == 0) {
+      come = 0;
+      changed.notify_all();
+    }
+    return all;
   }
 
-  const int size;
+  void send(int from, int to, Bytes bytes) {
+    const std::lock_guard lock(mutex);
+    mail[{from, to}].push_back(std::move(bytes));
+    changed.notify_all();
+  }
+  Bytes receive(int from, int to) {
+    std::unique_lock lock(mutex);
+    auto& box = mail[{from, to}];
+    changed.wait(lock, [&] { return aborted || !box.empty(); });
+    if (aborted) return {};
+    Bytes bytes = std::move(box.front());
+    box.pop_front();
+    return bytes;
+  }
+  void abort() {
+    const std::lock_guard lock(mutex);
+    aborted = true;
+    changed.notify_all();
+  }
+
   std::mutex mutex;
   std::condition_variable changed;
+  std::vector<Bytes> brought;
+  int size, come = 0, leaving = 0;
   bool aborted = false;
-  int arrived = 0;
-  std::uint64_t meetings = 0;
-  std::vector<Part> parts;
-  std::set<int> devices;
-  std::map<std::pair<int, int>, std::vector<std::shared_ptr<Message>>> mail;  // by (from, to)
+  std::map<std::pair<int, int>, std::deque<Bytes>> mail;
 };
 
-std::mutex cliques_mutex;
-std::map<std::string, std::shared_ptr<Clique>>& cliques() {
-  static std::map<std::string, std::shared_ptr<Clique>> all;
-  return all;
+std::shared_ptr<World> world_of(const ncclUniqueId& id, int size) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<World>> worlds;
+  const std::lock_guard lock(mutex);
+  auto& slot = worlds[std::string(id.internal, sizeof id.internal)];
+  std::shared_ptr<World> world = slot.lock();
+  if (!world) slot = world = std::make_shared<World>(size);
+  return world;
 }
 
-std::size_t bytes_of(ncclDataType_t type) {
-  return type == ncclUint8 ? 1 : type == ncclFloat32 ? 4 : 8;
-}
-
-/// to ← Σ over ranks of their x from element `first` on, in the order of ranks.
-template <class T>
-void sum(const std::vector<Part>& parts, std::size_t first, std::size_t n, T* to) {
-  std::vector<T> sums(n);
-  for (std::size_t i = 0; i < n; ++i)
-    for (const Part& part : parts) sums[i] += static_cast<const T*>(part.x)[first + i];
-  std::copy(sums.begin(), sums.end(), to);
-}
-void sum(ncclDataType_t type, const std::vector<Part>& parts, std::size_t first, std::size_t n,
-         void* to) {
-  if (type == ncclFloat32)
-    sum(parts, first, n, static_cast<float*>(to));
-  else
-    sum(parts, first, n, static_cast<double*>(to));
-}
+/// Calls between group start and end: what is sent goes first, what comes in is waited for last.
+struct Group {
+  int depth = 0;
+  cudaStream_t stream = nullptr;
+  std::vector<std::function<void()>> sends, collectives, receives;
+};
+thread_local Group group;
 
 }  // namespace
 
-struct EmulatedComm {
-  std::shared_ptr<Clique> clique;
-  int rank;
+struct EmulatedNccl {
+  std::shared_ptr<World> world;
+  int rank = 0;
 };
 
 namespace {
 
-ncclResult_t take_part(ncclComm_t comm, cudaStream_t stream, const void* x, void* y,
-                       const Collective& carry_out) {
-  cudaStreamSynchronize(stream);
-  return comm->clique->meet(comm->rank, {x, y}, carry_out);
+ncclResult_t run(cudaStream_t stream, std::vector<std::function<void()>> Group::*kind,
+                 std::function<void()> work) {
+  ncclGroupStart();
+  group.stream = stream;
+  (group.*kind).push_back(std::move(work));
+  return ncclGroupEnd();
 }
 
-struct Transfer {
-  ncclComm_t comm;
-  cudaStream_t stream;
-  bool sends;
-  int peer;
-  void* data;
-  std::size_t bytes;
-};
-thread_local int group_depth = 0;
-thread_local std::vector<Transfer> group;
-
-/// Posts what is sent, takes what is received, and waits until all was taken.
-ncclResult_t carry_out_group() {
-  std::vector<std::shared_ptr<Message>> sent;
-  std::vector<Clique*> of_sent;
-  for (const Transfer& t : group) {
-    cudaStreamSynchronize(t.stream);
-    if (!t.sends) continue;
-    Clique& clique = *t.comm->clique;
-    const std::lock_guard lock(clique.mutex);
-    sent.push_back(std::make_shared<Message>(Message{t.data, t.bytes}));
-    of_sent.push_back(&clique);
-    clique.mail[{t.comm->rank, t.peer}].push_back(sent.back());
-    clique.changed.notify_all();
-  }
-  for (const Transfer& t : group) {
-    if (t.sends) continue;
-    Clique& clique = *t.comm->clique;
-    std::unique_lock lock(clique.mutex);
-    auto& box = clique.mail[{t.peer, t.comm->rank}];
-    clique.changed.wait(lock, [&] { return !box.empty() || clique.aborted; });
-    if (box.empty()) return ncclSystemError;
-    if (box.front()->bytes != t.bytes) return ncclInvalidUsage;
-    std::memcpy(t.data, box.front()->from, t.bytes);
-    box.front()->taken = true;
-    box.erase(box.begin());
-    clique.changed.notify_all();
-  }
-  for (std::size_t i = 0; i < sent.size(); ++i) {
-    std::unique_lock lock(of_sent[i]->mutex);
-    of_sent[i]->changed.wait(lock, [&] { return sent[i]->taken || of_sent[i]->aborted; });
-    if (!sent[i]->taken) return ncclSystemError;
-  }
-  return ncclSuccess;
+/// A collective: `finish` gets everybody's bytes.
+ncclResult_t collect(ncclComm_t comm, cudaStream_t stream, const void* from, std::size_t bytes,
+                     std::function<void(const std::vector<Bytes>&)> finish) {
+  return run(stream, &Group::collectives, [=, finish = std::move(finish)] {
+    const auto all = comm->world->all(comm->rank, copy_of(from, bytes));
+    if (!all.empty()) finish(all);
+  });
 }
 
-ncclResult_t transfer(const Transfer& t) {
-  group.push_back(t);
-  if (group_depth > 0) return ncclSuccess;
-  const ncclResult_t result = carry_out_group();
-  group.clear();
-  return result;
+Bytes sum_of(const std::vector<Bytes>& all, ncclDataType_t type) {
+  Bytes total = all.front();
+  for (std::size_t r = 1; r < all.size(); ++r)
+    type == ncclFloat32 ? add<float>(all[r], total) : add<double>(all[r], total);
+  return total;
+}
+
+void put(void* to, const char* from, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
 }
 
 }  // namespace
 
 const char* ncclGetErrorString(ncclResult_t result) {
-  return result == ncclInvalidUsage  ? "invalid usage"
-         : result == ncclSystemError ? "unhandled system error"
-                                     : "no error";
+  return result == ncclSuccess ? "no error" : "an error of the emulation";
 }
-
 ncclResult_t ncclGetVersion(int* version) {
   *version = 1;
   return ncclSuccess;
 }
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
-  static std::atomic<int> made{0};
-  *id = {};
-  std::snprintf(id->internal, sizeof id->internal, "emulated %d", ++made);
+  static std::mutex mutex;
+  static int made = 0;
+  const std::lock_guard lock(mutex);
+  std::memset(id->internal, 0, sizeof id->internal);
+  std::memcpy(id->internal, &++made, sizeof made);
   return ncclSuccess;
 }
 
-ncclResult_t ncclCommInitRank(ncclComm_t* out, int size, ncclUniqueId id, int rank) {
-  std::shared_ptr<Clique> clique;
-  {
-    const std::lock_guard lock(cliques_mutex);
-    auto& of_id = cliques()[id.internal];
-    if (of_id == nullptr) of_id = std::make_shared<Clique>(size);
-    clique = of_id;
-  }
-  int device = 0;
-  cudaGetDevice(&device);
-  bool distinct = true;
-  const Part mine{&device, nullptr};
-  clique->meet(rank, mine, [&](const std::vector<Part>& parts) {
-    for (const Part& part : parts) clique->devices.insert(*static_cast<const int*>(part.x));
-  });
-  distinct = static_cast<int>(clique->devices.size()) == size;
-  if (!distinct) return ncclInvalidUsage;  // NCCL wants a device for each rank
-  *out = new EmulatedComm{clique, rank};
+ncclResult_t ncclCommInitRank(ncclComm_t* comm, int size, ncclUniqueId id, int rank) {
+  if (rank < 0 || rank >= size) return ncclInvalidUsage;
+  *comm = new EmulatedNccl{world_of(id, size), rank};
+  (*comm)->world->all(rank, {});
   return ncclSuccess;
 }
-
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   delete comm;
   return ncclSuccess;
 }
-
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
-  {
-    const std::lock_guard lock(comm->clique->mutex);
-    comm->clique->aborted = true;
-  }
-  comm->clique->changed.notify_all();
-  return ncclCommDestroy(comm);
+  comm->world->abort();
+  return ncclSuccess;  // whoever is inside still looks at it
 }
-
-ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) {
-  const std::lock_guard lock(comm->clique->mutex);
-  *state = comm->clique->aborted ? ncclSystemError : ncclSuccess;
+ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t* state) {
+  *state = ncclSuccess;
   return ncclSuccess;
 }
 
 ncclResult_t ncclGroupStart() {
-  ++group_depth;
+  ++group.depth;
+  return ncclSuccess;
+}
+ncclResult_t ncclGroupEnd() {
+  if (--group.depth > 0) return ncclSuccess;
+  const Group calls = std::exchange(group, {});
+  if (calls.stream == nullptr) return ncclSuccess;
+  orrery::emulation::enqueue(calls.stream, [calls] {
+    for (const auto* kind : {&calls.sends, &calls.collectives, &calls.receives})
+      for (const auto& work : *kind) work();
+  });
   return ncclSuccess;
 }
 
-ncclResult_t ncclGroupEnd() {
-  if (--group_depth > 0) return ncclSuccess;
-  const ncclResult_t result = carry_out_group();
-  group.clear();
-  return result;
+ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                           int root, ncclComm_t comm, cudaStream_t stream) {
+  const std::size_t bytes = comm->rank == root ? count * size_of(type) : 0;
+  return collect(comm, stream, from, bytes, [=](const std::vector<Bytes>& all) {
+    put(to, all[static_cast<std::size_t>(root)].data(), count * size_of(type));
+  });
 }
-
-ncclResult_t ncclBroadcast(const void* x, void* y, std::size_t n, ncclDataType_t type, int root,
+ncclResult_t ncclReduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                        ncclRedOp_t, int root, ncclComm_t comm, cudaStream_t stream) {
+  return collect(comm, stream, from, count * size_of(type), [=](const std::vector<Bytes>& all) {
+    if (comm->rank == root) put(to, sum_of(all, type).data(), count * size_of(type));
+  });
+}
+ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                           ncclRedOp_t, ncclComm_t comm, cudaStream_t stream) {
+  return collect(comm, stream, from, count * size_of(type), [=](const std::vector<Bytes>& all) {
+    put(to, sum_of(all, type).data(), count * size_of(type));
+  });
+}
+ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count_each,
+                               ncclDataType_t type, ncclRedOp_t, ncclComm_t comm,
+                               cudaStream_t stream) {
+  const std::size_t each = count_each * size_of(type);
+  return collect(comm, stream, from, each * static_cast<std::size_t>(comm->world->size),
+                 [=](const std::vector<Bytes>& all) {
+                   put(to, sum_of(all, type).data() + each * static_cast<std::size_t>(comm->rank),
+                       each);
+                 });
+}
+ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count_each, ncclDataType_t type,
                            ncclComm_t comm, cudaStream_t stream) {
-  return take_part(comm, stream, x, y, [=](const std::vector<Part>& parts) {
-    for (const Part& part : parts)
-      std::memmove(part.y, parts[static_cast<std::size_t>(root)].x, n * bytes_of(type));
+  const std::size_t each = count_each * size_of(type);
+  return collect(comm, stream, from, each, [=](const std::vector<Bytes>& all) {
+    for (std::size_t r = 0; r < all.size(); ++r)
+      put(static_cast<char*>(to) + r * each, all[r].data(), each);
   });
 }
-
-ncclResult_t ncclReduce(const void* x, void* y, std::size_t n, ncclDataType_t type, ncclRedOp_t,
-                        int root, ncclComm_t comm, cudaStream_t stream) {
-  return take_part(comm, stream, x, y, [=](const std::vector<Part>& parts) {
-    sum(type, parts, 0, n, parts[static_cast<std::size_t>(root)].y);
-  });
+ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int to,
+                      ncclComm_t comm, cudaStream_t stream) {
+  return run(stream, &Group::sends,
+             [=] { comm->world->send(comm->rank, to, copy_of(from, count * size_of(type))); });
 }
-
-ncclResult_t ncclAllReduce(const void* x, void* y, std::size_t n, ncclDataType_t type, ncclRedOp_t,
-                           ncclComm_t comm, cudaStream_t stream) {
-  return take_part(comm, stream, x, y, [=](const std::vector<Part>& parts) {
-    std::vector<char> sums(n * bytes_of(type));
-    sum(type, parts, 0, n, sums.data());
-    for (const Part& part : parts) std::memcpy(part.y, sums.data(), sums.size());
-  });
-}
-
-ncclResult_t ncclReduceScatter(const void* x, void* y, std::size_t n, ncclDataType_t type,
-                               ncclRedOp_t, ncclComm_t comm, cudaStream_t stream) {
-  return take_part(comm, stream, x, y, [=](const std::vector<Part>& parts) {
-    for (std::size_t r = 0; r < parts.size(); ++r) sum(type, parts, r * n, n, parts[r].y);
-  });
-}
-
-ncclResult_t ncclAllGather(const void* x, void* y, std::size_t n, ncclDataType_t type,
-                           ncclComm_t comm, cudaStream_t stream) {
-  return take_part(comm, stream, x, y, [=](const std::vector<Part>& parts) {
-    const std::size_t bytes = n * bytes_of(type);
-    for (const Part& to : parts)
-      for (std::size_t r = 0; r < parts.size(); ++r)
-        std::memmove(static_cast<char*>(to.y) + r * bytes, parts[r].x, bytes);
-  });
-}
-
-ncclResult_t ncclSend(const void* x, std::size_t n, ncclDataType_t type, int to, ncclComm_t comm,
+ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t type, int from, ncclComm_t comm,
                       cudaStream_t stream) {
-  return transfer({comm, stream, true, to, const_cast<void*>(x), n * bytes_of(type)});
-}
-
-ncclResult_t ncclRecv(void* y, std::size_t n, ncclDataType_t type, int from, ncclComm_t comm,
-                      cudaStream_t stream) {
-  return transfer({comm, stream, false, from, y, n * bytes_of(type)});
+  return run(stream, &Group::receives, [=] {
+    const Bytes bytes = comm->world->receive(from, comm->rank);
+    put(to, bytes.data(), std::min(bytes.size(), count * size_of(type)));
+  });
 }

@@ -53,17 +53,20 @@ std::set<Queue*>& queues() {
   return all;
 }
 
+/// Runs what is queued up to a position.
+void run_queued(Queue& queue, std::int64_t position) {
+  const std::lock_guard lock(queues_mutex());
+  while (queue.done < position && !queue.waiting.empty()) {
+    const auto work = std::move(queue.waiting.front());
+    queue.waiting.pop_front();
+    work();
+    ++queue.done;
+  }
+}
+
 void run_until(Queue& queue, std::int64_t position) {
   while (queue.done < position) {
-    {
-      const std::lock_guard lock(queues_mutex());
-      while (queue.done < position && !queue.waiting.empty()) {
-        const auto work = std::move(queue.waiting.front());
-        queue.waiting.pop_front();
-        work();
-        ++queue.done;
-      }
-    }
+    run_queued(queue, position);
     if (queue.done < position) std::this_thread::yield();  // its own thread is in the midst of it
   }
 }
@@ -82,9 +85,10 @@ void append(Queue& queue, std::function<void()> work) {
 
 }  // namespace
 
+/// What another thread is in the midst of is not waited for: it may wait for this rank (NCCL).
 void run_all() {
   const std::lock_guard lock(queues_mutex());
-  for (Queue* queue : queues()) run_until(*queue, queue->issued);
+  for (Queue* queue : queues()) run_queued(*queue, queue->issued);
 }
 
 cudaError_t judge_launch(dim3 grid, dim3 block) {

@@ -147,7 +147,6 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp*, int device);
 cudaError_t cudaDeviceGetAttribute(int*, cudaDeviceAttr, int device);
 cudaError_t cudaDeviceGetPCIBusId(char*, int bytes, int device);
 cudaError_t cudaSetDevice(int);
-cudaError_t cudaGetDevice(int*);
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
 cudaError_t cudaMalloc(void**, std::size_t bytes);
 cudaError_t cudaFree(void*);
