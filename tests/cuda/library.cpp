@@ -30,7 +30,7 @@ using GetApi = const OrreryCudaApi* (*)(std::int32_t);
 }  // namespace
 
 CudaLibrary emulated_cuda() {
-  return {"emulated", emulated<GetApi>("orrery_cuda_api")(kOrreryCudaVersion)};
+  return {"emulated", emulated<GetApi>("orrery_cuda_api")(kOrreryCudaVersion), ""};
 }
 
 void emulate_lazily(bool yes) { emulated<void (*)(int)>("orrery_emulate_lazily")(yes ? 1 : 0); }
@@ -38,22 +38,25 @@ void emulate_lazily(bool yes) { emulated<void (*)(int)>("orrery_emulate_lazily")
 void emulate_failing_launch(int n) { emulated<void (*)(int)>("orrery_emulate_failing_launch")(n); }
 
 CudaLibrary real_cuda() {
+  CudaLibrary library{"gpu", nullptr, ""};
   const char* asked = std::getenv("ORRERY_CUDA_LIBRARY");
-  std::string problem;
-  const auto get =
-      symbol<GetApi>(asked != nullptr ? asked : ORRERY_REAL_LIBRARY, "orrery_cuda_api", problem);
-  if (get == nullptr) return {problem, nullptr};
-  const OrreryCudaApi* api = get(kOrreryCudaVersion);
-  if (api == nullptr) return {"the library has another interface version", nullptr};
+  const auto get = symbol<GetApi>(asked != nullptr ? asked : ORRERY_REAL_LIBRARY, "orrery_cuda_api",
+                                  library.why_not);
+  if (get == nullptr) return library;
+  library.api = get(kOrreryCudaVersion);
+  if (library.api == nullptr) {
+    library.why_not = "it has another interface version";
+    return library;
+  }
   std::int32_t devices = 0;
-  api->device_count(&devices);
-  if (devices == 0) return {api->last_error(), nullptr};
-  return {"gpu", api};
+  library.api->device_count(&devices);
+  if (devices == 0) library.why_not = library.api->last_error();
+  return library;
 }
 
 std::vector<CudaLibrary> cuda_libraries() {
   std::vector<CudaLibrary> list{emulated_cuda()};
-  if (const CudaLibrary real = real_cuda(); real.api != nullptr) list.push_back(real);
+  if (const CudaLibrary real = real_cuda(); real.why_not.empty()) list.push_back(real);
   return list;
 }
 

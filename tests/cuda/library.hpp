@@ -11,6 +11,7 @@ namespace orrery::testing {
 struct CudaLibrary {
   std::string name;  ///< "emulated" or "gpu"
   const OrreryCudaApi* api = nullptr;
+  std::string why_not;  ///< why it cannot be tested here: not built, no driver, no device
 };
 
 /// The library whose sources run on the CPU.
@@ -19,8 +20,7 @@ CudaLibrary emulated_cuda();
 void emulate_lazily(bool yes);
 /// Its n-th kernel launch from now fails.
 void emulate_failing_launch(int n);
-/// The real library, from ORRERY_CUDA_LIBRARY or this build; without one, or without a device, the
-/// table is null and the name says why.
+/// The real library, from ORRERY_CUDA_LIBRARY or this build; the table is null where there is none.
 CudaLibrary real_cuda();
 /// All of these that can be run here.
 std::vector<CudaLibrary> cuda_libraries();

@@ -11,7 +11,19 @@ namespace {
 
 TEST(CudaTable, OfAGpuIsTestedToo) {
   const CudaLibrary real = real_cuda();
-  if (real.api == nullptr) GTEST_SKIP() << "the kernels ran emulated only: " << real.name;
+  if (!real.why_not.empty()) GTEST_SKIP() << "the kernels ran emulated only: " << real.why_not;
+}
+
+TEST(CudaTable, OfTheRealLibraryWithoutADeviceSaysWhyAndGoesOn) {
+  const CudaLibrary real = real_cuda();
+  if (real.api == nullptr) GTEST_SKIP() << real.why_not;
+  if (real.why_not.empty()) GTEST_SKIP() << "there is a device";
+  EXPECT_EQ(real.why_not.rfind("no CUDA device: ", 0), 0U) << real.why_not;
+  OrreryDevice* device = nullptr;
+  EXPECT_NE(real.api->device_open(0, 1 << 20, &device), kOrreryOk);
+  EXPECT_STRNE(real.api->last_error(), "");
+  OrreryDeviceInfo info{};
+  EXPECT_NE(real.api->device_info(0, &info), kOrreryOk);
 }
 
 class CudaTable : public ::testing::TestWithParam<CudaLibrary> {
