@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "core/base/error.hpp"
@@ -168,6 +169,9 @@ Span Executor::run(DeviceLane& work, Lane on, const Op& op, const Phase& phase) 
   } catch (Error& error) {
     error.add_context(fmt::format("in {}, {}", kind_of(op), to_string(phase)));
     throw;
+  } catch (const std::bad_alloc&) {
+    throw Error(fmt::format("no memory is left for what {} needs beside its tensors ({})",
+                            kind_of(op), to_string(phase)));
   }
   return span;
 }
