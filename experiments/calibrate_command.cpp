@@ -116,7 +116,7 @@ Json to_json(const Calibration& c, const Written& files) {
 
 void run(const Options& options) {
   if (options.kernels == "cuda")
-    throw ConfigError("--kernels", "this build has no CUDA backend; calibrate the cpu kernels");
+    throw ConfigError("--kernels", "GPUs cannot be measured yet; calibrate the cpu kernels");
   if (options.kernels != "cpu")
     throw ConfigError("--kernels",
                       fmt::format("found \"{}\", allowed: cpu, cuda", options.kernels));

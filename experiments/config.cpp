@@ -277,7 +277,7 @@ void complete(Json& root, int mpi_ranks) {
   if (!c.contains("file") && c.contains("servers") && !c.contains("ranks_per_server"))
     c["ranks_per_server"] = 1;
   if (!c.contains("file") && !c.contains("servers") && !c.contains("ranks"))
-    c["ranks"] = root["backend"] == "mpi" ? mpi_ranks : 1;
+    c["ranks"] = root["backend"] == "mpi" || root["backend"] == "nccl" ? mpi_ranks : 1;
   if (c.contains("servers") && c.contains("ranks_per_server") &&
       c["servers"].get<int>() * c["ranks_per_server"].get<int>() > kMaxRanks)
     throw ConfigError(
@@ -393,6 +393,17 @@ SimulationConfig simulation_config(const Json& s, const Experiment& e) {
   return config;
 }
 
+void require_possible_nccl(const Experiment& e) {
+  if (e.backend != "nccl") return;
+  if (e.kernels != "cuda")
+    throw ConfigError("backend", fmt::format("nccl moves what lies on GPUs: set kernels to cuda, "
+                                             "found {}",
+                                             e.kernels));
+  if (e.strategy.type == StrategyType::spmm_2d)
+    throw ConfigError("strategy.type",
+                      "the sparse tiles of spmm_2d do not travel by nccl: use backend mpi");
+}
+
 Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
                            const fs::path& folder, ClusterCache& clusters) {
   prepare_strategy(root);
@@ -460,6 +471,8 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   e.backend = root["backend"];
   e.simulate_on = root["simulate_on"].get<std::vector<std::string>>();
   e.kernels = root["kernels"];
+  e.tf32 = root.value("tf32", false);
+  require_possible_nccl(e);
   if (root.contains("validate")) {
     e.netcluster = root["validate"].value("netcluster", std::string());
     e.used_by_calibration = root["validate"]["used_by_calibration"];

@@ -51,6 +51,7 @@ struct Experiment {
   SimulationConfig simulation;
   std::vector<std::string> simulate_on;  ///< clusters, after a real run
   std::string backend, kernels;
+  bool tf32 = false;                 ///< dense products of kernels cuda
   std::string netcluster;            ///< rate of its links, for orrery validate; empty: none
   bool used_by_calibration = false;  ///< orrery validate tells its errors apart
   int timeline_epochs = 0;
@@ -60,6 +61,10 @@ struct Experiment {
   int ranks() const {
     return cluster ? static_cast<int>(devices.size()) : servers * ranks_per_server;
   }
+  /// Whether its ranks are processes that mpirun or srun starts.
+  bool over_mpi() const { return backend == "mpi" || backend == "nccl"; }
+  /// Whether it is trained, and not only counted.
+  bool trains() const { return backend == "threads" || over_mpi(); }
   Placement placement() const;
   /// Whether the file says which ranks share a server.
   bool places_ranks() const { return cluster || resolved["cluster"].contains("servers"); }

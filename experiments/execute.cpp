@@ -1,27 +1,18 @@
 #include "experiments/execute.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <map>
 #include <mutex>
 
 #include "backends/comm_threads/comm_threads.hpp"
-#include "backends/cpu/cpu.hpp"
-#include "backends/reference/reference.hpp"
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "core/runtime/check.hpp"
 #include "core/strategy/record.hpp"
+#include "experiments/open_device.hpp"
 
 namespace orrery {
 namespace {
-
-Executor::KernelFactory kernel_factory(const std::string& name) {
-  if (name == "cpu") return make_cpu_kernels;
-  if (name == "reference") return make_reference_kernels;
-  throw ConfigError("kernels", fmt::format("found \"{}\", allowed: cpu, reference", name));
-}
 
 /// Lets all ranks answer "stop?" alike although they ask at different moments: the first to ask
 /// after an epoch decides.
@@ -84,7 +75,7 @@ class RankObserver final : public TrainObserver {
 
 RankOutcome execute_rank(const Problem& problem, const StrategyPlan& plan,
                          const ExecuteOptions& options, int rank, int kernel_threads,
-                         Communicator& communicator, const RankHooks& hooks) {
+                         RankDevice& device, Communicator& communicator, const RankHooks& hooks) {
   Executor::Options own;
   own.rank = rank;
   own.size = problem.ranks();
@@ -95,7 +86,7 @@ RankOutcome execute_rank(const Problem& problem, const StrategyPlan& plan,
   own.guard_bytes = options.guard_bytes;
   RankOutcome outcome;
   const auto received_before = communicator.received_from();
-  Executor executor(own, kernel_factory(options.kernels), communicator);
+  Executor executor(own, device, communicator);
   RankObserver observer(executor, options, hooks, outcome);
   train(executor, plan, problem, observer, options.control);
   executor.finish();
@@ -118,11 +109,16 @@ Summary summary_of(const RankOutcome& done, const Program& recorded, const Probl
 Outcome execute_on_threads(const Problem& problem, const StrategyPlan& plan,
                            const ExecuteOptions& options, const Progress& progress) {
   require_trainable(problem);
+  // The ranks of one process share its GPUs, whatever servers they stand for.
+  std::vector<std::optional<cuda::GpuChoice>> gpus;
+  for (int r = 0; r < problem.ranks(); ++r)
+    gpus.push_back(gpu_of_rank(options, r, problem.ranks()));
   const auto recorded =
       record_training(plan, problem, epochs_to_record(problem), options.capacities);
   check(recorded);
 
   Outcome outcome;
+  outcome.kernels = describe_kernels(options, gpus.front());
   outcome.ranks.resize(static_cast<std::size_t>(problem.ranks()));
   StopVote vote(options.stop);
   const int kernel_threads = std::max(1, available_cores() / problem.ranks());
@@ -135,7 +131,8 @@ Outcome execute_on_threads(const Problem& problem, const StrategyPlan& plan,
                             if (progress) progress(report, seconds);
                           }};
     RankOutcome& mine = outcome.ranks[static_cast<std::size_t>(rank)];
-    mine = execute_rank(problem, plan, options, rank, kernel_threads, communicator, hooks);
+    const auto device = open_device(options, gpus[static_cast<std::size_t>(rank)]);
+    mine = execute_rank(problem, plan, options, rank, kernel_threads, *device, communicator, hooks);
     mine.summary =
         summary_of(mine, recorded[static_cast<std::size_t>(rank)], problem, options.placement);
   });

@@ -15,7 +15,9 @@
 namespace orrery {
 
 struct ExecuteOptions {
-  std::string kernels = "cpu";  ///< cpu | reference
+  std::string kernels = "cpu";  ///< cpu | reference | cuda
+  bool tf32 = false;            ///< dense products of cuda
+  bool nccl = false;            ///< with cuda, ranks that are processes: collectives by NCCL
   Placement placement;
   Capacities capacities;         ///< of each rank
   bool keep_steps = false;       ///< also record what is executed
@@ -42,6 +44,7 @@ struct RankOutcome {
 };
 
 struct Outcome {
+  std::string kernels;  ///< what computed on rank 0, with its libraries
   std::vector<EpochReport> epochs;
   std::vector<RankOutcome> ranks;
   bool interrupted = false;
@@ -56,11 +59,12 @@ struct RankHooks {
   std::function<void(const EpochReport&, double epoch_seconds)> epoch_done;
 };
 
-/// Runs one rank whose program has been checked, with so many threads for its kernels; everything
-/// but the result's `summary`.   Errors    OutOfMemory, Aborted, whatever a lane throws
+/// Runs one rank whose program has been checked on a device, with so many threads for loops on the
+/// host; everything but the result's `summary`.   Errors    OutOfMemory, Aborted, whatever a lane
+/// throws
 RankOutcome execute_rank(const Problem& problem, const StrategyPlan& plan,
                          const ExecuteOptions& options, int rank, int kernel_threads,
-                         Communicator& communicator, const RankHooks& hooks);
+                         RankDevice& device, Communicator& communicator, const RankHooks& hooks);
 
 /// Of a rank's recorded program; where values decided what it did, of what it did, all epochs.
 Summary summary_of(const RankOutcome& done, const Program& recorded, const Problem& problem,

@@ -1,14 +1,22 @@
 #include "experiments/execute_mpi.hpp"
 
+#include <fmt/core.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
 
+#include "backends/cuda/nccl_communicator.hpp"
+#include "backends/cuda/staged_communicator.hpp"
+#include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "core/runtime/check.hpp"
 #include "core/runtime/check_digest.hpp"
 #include "core/strategy/record.hpp"
+#include "experiments/open_device.hpp"
 #include "experiments/outcome_bytes.hpp"
 
 namespace orrery {
@@ -39,6 +47,45 @@ void check_with_others(MpiWorld& world, const Program& mine) {
   throw_findings(compare_digests(digests));
 }
 
+/// This rank's GPU, where it needs one, with how many ranks share it: mpirun or srun may have given
+/// each process other GPUs to see.
+std::optional<cuda::GpuChoice> gpu_of(MpiWorld& world, const ExecuteOptions& options) {
+  const Placement placement = world.placement();
+  int on_server = 0;
+  for (int r = 0; r < world.size(); ++r)
+    if (placement.same_server(r, world.rank())) ++on_server;
+  auto gpu = gpu_of_rank(options, placement.place_of(world.rank()), on_server);
+  if (!gpu) return gpu;
+  const auto all = world.all_gather(gpu->bus_id);
+  gpu->sharing = 0;
+  for (int r = 0; r < world.size(); ++r) {
+    if (!placement.same_server(r, world.rank()) || all[static_cast<std::size_t>(r)] != gpu->bus_id)
+      continue;
+    ++gpu->sharing;
+    if (options.nccl && r != world.rank())
+      throw ConfigError("backend",
+                        fmt::format("nccl needs a GPU for each rank, but ranks {} and "
+                                    "{} have the same one: use backend mpi or threads",
+                                    std::min(r, world.rank()), std::max(r, world.rank())));
+  }
+  return gpu;
+}
+
+/// How the tensors of a device travel: by MPI itself where they lie on the host.
+std::unique_ptr<Communicator> communicator_for(RankDevice& device, MpiWorld& world,
+                                               Communicator& mpi, const ExecuteOptions& options) {
+  auto* gpu = dynamic_cast<cuda::CudaDevice*>(&device);
+  if (gpu == nullptr) return nullptr;
+  if (!options.nccl)
+    return std::make_unique<cuda::StagedCommunicator>(mpi, world.size(), world.rank(), *gpu);
+  cuda::NcclCommunicator::Options nccl;
+  nccl.rank = world.rank();
+  nccl.size = world.size();
+  nccl.share = [&world](std::string& bytes) { world.share(bytes); };
+  nccl.failed = [&world](const std::string& what) { world.fail(what); };
+  return std::make_unique<cuda::NcclCommunicator>(*gpu, std::move(nccl));
+}
+
 }  // namespace
 
 Outcome execute_on_mpi(MpiWorld& world, Communicator& communicator, const Problem& problem,
@@ -49,7 +96,12 @@ Outcome execute_on_mpi(MpiWorld& world, Communicator& communicator, const Proble
       record_rank(plan, problem, world.rank(), epochs_to_record(problem), options.capacities);
   check_with_others(world, recorded);
 
+  const auto gpu = gpu_of(world, options);
+  const auto device = open_device(options, gpu);
+  const auto own = communicator_for(*device, world, communicator, options);
+
   Outcome outcome;
+  outcome.kernels = describe_kernels(options, gpu);
   const RankHooks hooks{[&](int) {
                           outcome.interrupted =
                               world.any(options.stop != nullptr && options.stop->load());
@@ -60,7 +112,7 @@ Outcome execute_on_mpi(MpiWorld& world, Communicator& communicator, const Proble
                           if (world.rank() == 0 && progress) progress(report, seconds);
                         }};
   RankOutcome mine = execute_rank(problem, plan, options, world.rank(), kernel_threads(world),
-                                  communicator, hooks);
+                                  *device, own ? *own : communicator, hooks);
   mine.summary = summary_of(mine, recorded, problem, options.placement);
   if (world.rank() != 0) {
     world.gather(to_bytes(mine));

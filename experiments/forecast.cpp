@@ -46,6 +46,8 @@ void measure_this_machine(bool quiet) {
 }
 
 Json simulate_on(const FinishedRun& run, const std::string& cluster, Runner& runner) {
+  if (cluster == kThisMachine && run.experiment.kernels == "cuda")
+    throw Error("this-machine describes its CPUs, and the run was on GPUs");
   const std::filesystem::path folder = run.result["out_dir"].get<std::string>();
   const ResultFolder results(folder / ("simulated-on-" + as_file_name(cluster)),
                              Existing::overwrite);
@@ -86,12 +88,11 @@ void forecast(std::vector<FinishedRun>& runs, bool quiet) {
   Runner runner({.quiet = true}, alone);
   for (FinishedRun& run : runs) {
     const auto& clusters = run.experiment.simulate_on;
-    const std::string& backend = run.experiment.backend;
-    const bool measured = backend == "threads" || backend == "mpi";
-    if (clusters.empty() || !measured || run.result.contains("out_of_memory")) continue;
+    if (clusters.empty() || !run.experiment.trains() || run.result.contains("out_of_memory"))
+      continue;
     Json told = Json::object();
     for (const std::string& cluster : clusters) {
-      if (cluster == kThisMachine) measure_this_machine(quiet);
+      if (cluster == kThisMachine && run.experiment.kernels != "cuda") measure_this_machine(quiet);
       told[cluster] = simulate_if_possible(run, cluster, runner);
     }
     run.result["simulated_on"] = std::move(told);

@@ -32,6 +32,9 @@ std::string slurm_script(const Experiment& experiment, const JobRequest& request
                                 ? fmt::format("#SBATCH --nodes={}\n#SBATCH --ntasks-per-node={}\n",
                                               servers, ranks / servers)
                                 : fmt::format("#SBATCH --ntasks={}\n", ranks);
+  const std::string gpus = experiment.kernels != "cuda" ? ""
+                           : placed ? fmt::format("#SBATCH --gpus-per-node={}\n", ranks / servers)
+                                    : "#SBATCH --gpus-per-task=1\n";
   const bool anew = request.force || !experiment.label.empty();
   const std::string again =
       anew ? "# Queued again, it starts anew.\n"
@@ -43,7 +46,7 @@ std::string slurm_script(const Experiment& experiment, const JobRequest& request
       "#!/bin/bash\n"
       "# {} ranks of {}. Submit with: sbatch THIS_FILE\n"
       "#SBATCH --job-name={}\n"
-      "{}"
+      "{}{}"
       "#SBATCH --cpus-per-task=4        # threads of each rank's kernels; one more serves its "
       "messages\n"
       "#SBATCH --time=01:00:00\n"
@@ -53,9 +56,11 @@ std::string slurm_script(const Experiment& experiment, const JobRequest& request
       "\n"
       "cd {}\n"
       "{}"
-      "srun --mpi=pmix {} run {} --backend mpi --out {}{}{}\n",
-      experiment.ranks(), name, name, tasks, name, quoted(std::filesystem::current_path().string()),
-      again, quoted(std::string(kSourceRoot) + "/orrery"), quoted(request.file),
+      "srun --mpi=pmix {} run {} --backend {} --out {}{}{}\n",
+      experiment.ranks(), name, name, tasks, gpus, name,
+      quoted(std::filesystem::current_path().string()), again,
+      quoted(std::string(kSourceRoot) + "/orrery"), quoted(request.file),
+      experiment.backend == "nccl" ? "nccl" : "mpi",
       quoted(request.out.empty() ? "results/" + name : request.out),
       anew ? " --force" : " --resume", settings);
 }

@@ -23,7 +23,7 @@ ProblemData DatasetCache::load(const Experiment& experiment) {
 }
 
 void require_data(const Experiment& experiment) {
-  const bool trains = experiment.backend == "threads" || experiment.backend == "mpi";
+  const bool trains = experiment.trains();
   if (experiment.statistics && trains)
     throw ConfigError("dataset.statistics",
                       "statistics describe no graph to train on; use backend sim or orrery plan");

@@ -24,7 +24,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
   command->add_option("--set", options->overrides, "override a key: key.path=value")
       ->allow_extra_args(false);
   command->add_option("--backend", options->backend,
-                      "how ranks run: threads; mpi under mpirun or srun; sim; model");
+                      "how ranks run: threads; mpi or nccl under mpirun or srun; sim; model");
   command->add_option("--out", options->out, "result folder (default: results/<name>-<time>)");
   auto* force = command->add_flag("--force", options->force, "overwrite results in --out");
   command

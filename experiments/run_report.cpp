@@ -8,7 +8,6 @@
 #include <map>
 #include <set>
 
-#include "backends/cpu/cpu.hpp"
 #include "core/base/units.hpp"
 #include "experiments/preloading.hpp"
 #include "experiments/results.hpp"
@@ -215,7 +214,7 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
       {"label", experiment.label},
       {"interrupted", outcome.interrupted},
       {"backend", experiment.backend},
-      {"kernels", experiment.kernels == "cpu" ? cpu_kernels_description() : experiment.kernels},
+      {"kernels", outcome.kernels},
       {"strategy", experiment.resolved["strategy"]["type"]},
       {"ranks", experiment.ranks()},
       {"servers", placement.servers()},

@@ -14,6 +14,7 @@
 #include <set>
 #include <thread>
 
+#include "backends/cuda/cuda_device.hpp"
 #include "core/base/error.hpp"
 #include "experiments/commands.hpp"
 #include "experiments/forecast.hpp"
@@ -153,24 +154,26 @@ void install_signals(bool mpi) {
 /// Whether the experiments run over MPI.   Errors  ConfigError where the way they were started does
 /// not fit
 bool runs_over_mpi(const std::vector<Experiment>& experiments, const Launch& launch) {
-  const bool mpi = experiments.front().backend == "mpi";
+  const bool mpi = experiments.front().over_mpi();
   if (mpi && launch.size == 1 && !MpiWorld::built())
     throw ConfigError(
         "backend",
-        fmt::format("the ranks of mpi are processes; start {} with: mpirun -n {} "
-                    "./orrery run FILE --backend mpi",
-                    experiments.front().ranks() == 1 ? "it" : "them", experiments.front().ranks()));
+        fmt::format("the ranks of {0} are processes; start {1} with: mpirun -n {2} "
+                    "./orrery run FILE --backend {0}",
+                    experiments.front().backend, experiments.front().ranks() == 1 ? "it" : "them",
+                    experiments.front().ranks()));
   for (const Experiment& e : experiments) {
-    if ((e.backend == "mpi") != mpi)
+    if (e.over_mpi() != mpi)
       throw ConfigError("sweep.backend",
-                        "mpi is started in another way than the others: run each with --backend");
+                        "mpi and nccl are started in another way than the others: run each with "
+                        "--backend");
     if (mpi && e.ranks() != launch.size)
       throw ConfigError(
           "cluster",
           fmt::format("{} ranks in the experiment{}, but {} process{} started; run it as: mpirun "
-                      "-n {} ./orrery run FILE --backend mpi",
+                      "-n {} ./orrery run FILE --backend {}",
                       e.ranks(), e.label.empty() ? "" : " (" + e.label + ")", launch.size,
-                      launch.size == 1 ? " was" : "es were", e.ranks()));
+                      launch.size == 1 ? " was" : "es were", e.ranks(), e.backend));
   }
   const std::string& backend = experiments.front().backend;
   if (!mpi && launch.size > 1)
@@ -315,8 +318,10 @@ int run_session(RunOptions options) {
                       "combination with --set");
   if (options.resume && options.out.empty())
     throw ConfigError("--resume", "needs --out, the folder of the run to go on with");
-  return runs_over_mpi(experiments, launch) ? run_on_mpi(experiments, options, launch.rank)
-                                            : run_on_threads(experiments, options);
+  const bool mpi = runs_over_mpi(experiments, launch);
+  for (const Experiment& e : experiments)
+    if (e.trains() && e.kernels == "cuda") cuda::choose_gpu(0, 1);  // told before anything is read
+  return mpi ? run_on_mpi(experiments, options, launch.rank) : run_on_threads(experiments, options);
 }
 
 }  // namespace orrery

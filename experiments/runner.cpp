@@ -101,8 +101,9 @@ std::optional<FinishedRun> Runner::run(const Experiment& experiment, const Resul
   try {
     return run_what_fits(experiment, results);
   } catch (const OutOfMemory& error) {
-    const bool real = experiment.backend == "threads" || experiment.backend == "mpi";
-    if (experiment.label.empty() || job_.world != nullptr || (real && !options_.may_not_fit)) throw;
+    if (experiment.label.empty() || job_.world != nullptr ||
+        (experiment.trains() && !options_.may_not_fit))
+      throw;
     FinishedRun done = does_not_fit(experiment, datasets_.load(experiment).facts(), error);
     done.result["out_dir"] = results->path().string();
     write_result(done, *results);
@@ -193,6 +194,8 @@ FinishedRun Runner::modelled(const Experiment& experiment, const Problem& proble
 ExecuteOptions Runner::execute_options(const Experiment& experiment) const {
   ExecuteOptions options;
   options.kernels = experiment.kernels;
+  options.tf32 = experiment.tf32;
+  options.nccl = experiment.backend == "nccl";
   options.placement = placement_of(experiment, job_);
   options.capacities = device_capacities(experiment);
   options.timeline_epochs = experiment.timeline_epochs;

@@ -53,6 +53,9 @@ class Validator {
       throw ConfigError("backend", fmt::format("found \"{}\", but orrery validate needs one that "
                                                "runs for real: threads or mpi",
                                                experiment.backend));
+    if (experiment.kernels == "cuda" && !experiment.cluster)
+      throw ConfigError("cluster.file",
+                        "orrery validate needs one that describes the GPUs of kernels cuda");
     const fs::path folder =
         out_ / file / (experiment.label.empty() ? "run" : as_file_name(experiment.label));
     ValidationRow row;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <cstring>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -98,10 +97,16 @@ struct ThreadWorld::Shared {
     changed.wait(lock, [&] { return copying == 0; });
   }
 
-  /// Ends this rank's copying when it goes out of scope.
+  /// Ends this rank's copying when it goes out of scope, also on the way out of an error.
   struct Copying {
     Shared& shared;
+    Mover& mover;
     ~Copying() {
+      try {
+        mover.settle();
+      } catch (const std::exception&) {
+        // The device has failed and copies nothing any more; whoever uses it next is told.
+      }
       const std::lock_guard lock(shared.mutex);
       if (--shared.copying == 0) shared.changed.notify_all();
     }
@@ -121,10 +126,10 @@ class ThreadWorld::Rank final : public Communicator {
 
  protected:
   void move(const Call& call, const HostMemory& memory) override {
-    const auto& [lane, op, phase] = call;
-    if (const auto* message = std::get_if<SendRecv>(&op)) return exchange(lane, *message, memory);
+    if (const auto* message = std::get_if<SendRecv>(&call.op))
+      return exchange(call, *message, memory);
     try {
-      meet(lane, op, memory);
+      meet(call, memory);
     } catch (...) {
       shared_.leave(fmt::format("rank {} failed", rank_));
       throw;
@@ -132,24 +137,36 @@ class ThreadWorld::Rank final : public Communicator {
   }
 
  private:
+  /// One call of this rank: where it meets the others, and what it works on.
+  struct Here {
+    int me;
+    const Meeting& meeting;
+    const HostMemory& memory;
+    Mover& mover;
+  };
+
   /// A collective of a whole group.
-  void meet(Lane lane, const Op& op, const HostMemory& memory) {
+  void meet(const Call& call, const HostMemory& memory) {
+    const Op& op = call.op;
     const Group group = *group_of(op);
-    Meeting& meeting = shared_.meeting(lane, group);
-    const int me = group.index_of(rank_);
-    meeting.calls[static_cast<std::size_t>(me)] = {&op, &memory};
+    Meeting& meeting = shared_.meeting(call.lane, group);
+    const Here here{group.index_of(rank_), meeting, memory, call.mover};
+    meeting.calls[static_cast<std::size_t>(here.me)] = {&op, &memory};
+    here.mover.settle();  // the others read what this lane has made so far
     shared_.barrier(meeting, true);
     {
-      const Shared::Copying copying{shared_};
+      const Shared::Copying copying{shared_, here.mover};
       for (const Arrival& other : meeting.calls)
         if (other.op->index() != op.index())
           throw ProgramError(rank_, 0, fmt::format("{} meets {}", kind_of(op), kind_of(*other.op)));
-      std::visit([&](const auto& o) { collect(o, me, meeting, memory); }, op);
+      std::visit([&](const auto& o) { collect(o, here); }, op);
+      here.mover.settle();
     }
     if (const auto* sum = std::get_if<AllReduce>(&op)) {
       shared_.barrier(meeting, true);
-      const Shared::Copying copying{shared_};
-      spread(*sum, me, meeting, memory);
+      const Shared::Copying copying{shared_, here.mover};
+      spread(*sum, here);
+      here.mover.settle();
     }
     shared_.barrier(meeting, false);
   }
@@ -162,58 +179,61 @@ class ThreadWorld::Rank final : public Communicator {
     return static_cast<const char*>(
         meeting.calls[static_cast<std::size_t>(index)].memory->bytes_at(t));
   }
-  static void copy(void* to, const void* from, std::int64_t bytes) {
-    if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
-  }
-
   /// A copy of what group index `from` holds.
   template <class T>
-  void take(const T& op, int from, void* to, const void* source, std::int64_t bytes) {
-    copy(to, source, bytes);
+  void take(const T& op, int from, void* to, const void* source, std::int64_t bytes, Mover& mover) {
+    mover.copy(to, source, bytes);
     if (op.group.rank_of(from) != rank_) count_received(op.group.rank_of(from), bytes);
   }
 
-  void collect(const Broadcast& o, int me, const Meeting& meeting, const HostMemory& memory) {
+  void collect(const Broadcast& o, const Here& here) {
+    const auto& [me, meeting, memory, mover] = here;
     if (me == o.root) return;
     const Tensor& source = peer<Broadcast>(meeting, o.root).x;
     match(source.bytes() == o.x.bytes(), o);
-    take(o, o.root, memory.bytes_at(o.x), bytes_of_peer(meeting, o.root, source), o.x.bytes());
+    take(o, o.root, memory.bytes_at(o.x), bytes_of_peer(meeting, o.root, source), o.x.bytes(),
+         mover);
   }
 
-  void collect(const BroadcastSparse& o, int me, const Meeting& meeting, const HostMemory& memory) {
+  void collect(const BroadcastSparse& o, const Here& here) {
+    const auto& [me, meeting, memory, mover] = here;
     if (me == o.root) return;
     const auto& source = peer<BroadcastSparse>(meeting, o.root);
     match(source.a.shape == o.a.shape && source.a.nnz == o.a.nnz, o);
     const HostMemory& theirs = *meeting.calls[static_cast<std::size_t>(o.root)].memory;
     const Csr& from = theirs.pattern(source.a);
     Csr& to = memory.fill_sparse(o.a);
-    take(o, o.root, to.offsets.data(), from.offsets.data(), (o.a.shape.rows + 1) * 8);
-    take(o, o.root, to.columns.data(), from.columns.data(), o.a.nnz * 4);
+    take(o, o.root, to.offsets.data(), from.offsets.data(), (o.a.shape.rows + 1) * 8, host_mover());
+    take(o, o.root, to.columns.data(), from.columns.data(), o.a.nnz * 4, host_mover());
     take(o, o.root, memory.bytes_at(o.values), bytes_of_peer(meeting, o.root, source.values),
-         o.values.bytes());
+         o.values.bytes(), mover);
   }
 
-  void collect(const Reduce& o, int me, const Meeting& meeting, const HostMemory& memory) {
+  void collect(const Reduce& o, const Here& here) {
+    const auto& [me, meeting, memory, mover] = here;
     const auto from = [&](int i) -> const Tensor& { return peer<Reduce>(meeting, i).x; };
     for (int i = 0; i < o.group.size; ++i) match(from(i).bytes() == o.x.bytes(), o);
-    if (me == o.root) sum_elements(o, meeting, from, 0, o.x.shape.size(), o.x, 0, memory);
+    if (me == o.root) sum_elements(o, here, from, 0, o.x.shape.size(), o.x, 0);
   }
 
   /// Each rank sums one slice into its own operand (which no other rank reads then); spread()
   /// copies the slices around.
-  void collect(const AllReduce& o, int me, const Meeting& meeting, const HostMemory& memory) {
+  void collect(const AllReduce& o, const Here& here) {
+    const auto& [me, meeting, memory, mover] = here;
     const auto from = [&](int i) -> const Tensor& { return peer<AllReduce>(meeting, i).x; };
     for (int i = 0; i < o.group.size; ++i) match(from(i).bytes() == o.x.bytes(), o);
-    sum_elements(o, meeting, from, slice(o, me), slice(o, me + 1), o.x, slice(o, me), memory);
+    sum_elements(o, here, from, slice(o, me), slice(o, me + 1), o.x, slice(o, me));
   }
 
-  void spread(const AllReduce& o, int me, const Meeting& meeting, const HostMemory& memory) {
+  void spread(const AllReduce& o, const Here& here) {
+    const auto& [me, meeting, memory, mover] = here;
     const std::int64_t element = bytes_of(o.x.dtype);
     for (int i = 0; i < o.group.size; ++i) {
       if (i == me) continue;
       const std::int64_t begin = slice(o, i) * element, end = slice(o, i + 1) * element;
       const char* from = bytes_of_peer(meeting, i, peer<AllReduce>(meeting, i).x);
-      take(o, i, static_cast<char*>(memory.bytes_at(o.x)) + begin, from + begin, end - begin);
+      take(o, i, static_cast<char*>(memory.bytes_at(o.x)) + begin, from + begin, end - begin,
+           mover);
     }
   }
 
@@ -222,27 +242,29 @@ class ThreadWorld::Rank final : public Communicator {
     return o.x.shape.size() * i / o.group.size;
   }
 
-  void collect(const ReduceScatter& o, int me, const Meeting& meeting, const HostMemory& memory) {
+  void collect(const ReduceScatter& o, const Here& here) {
+    const auto& [me, meeting, memory, mover] = here;
     std::int64_t first = 0;
     for (int i = 0; i < me; ++i) first += (*o.rows)[static_cast<std::size_t>(i)];
     const auto from = [&](int i) -> const Tensor& { return peer<ReduceScatter>(meeting, i).x; };
     for (int i = 0; i < o.group.size; ++i) match(from(i).shape == o.x.shape, o);
-    sum_elements(o, meeting, from, first * o.x.cols(), (first + o.y.rows()) * o.x.cols(), o.y, 0,
-                 memory);
+    sum_elements(o, here, from, first * o.x.cols(), (first + o.y.rows()) * o.x.cols(), o.y, 0);
   }
 
-  void collect(const AllGather& o, int, const Meeting& meeting, const HostMemory& memory) {
+  void collect(const AllGather& o, const Here& here) {
+    const auto& [me, meeting, memory, mover] = here;
     auto* to = static_cast<char*>(memory.bytes_at(o.y));
     for (int i = 0; i < o.group.size; ++i) {
       const Tensor& source = peer<AllGather>(meeting, i).x;
       match(source.rows() == (*o.rows)[static_cast<std::size_t>(i)] && source.cols() == o.y.cols(),
             o);
-      take(o, i, to, bytes_of_peer(meeting, i, source), source.bytes());
+      take(o, i, to, bytes_of_peer(meeting, i, source), source.bytes(), mover);
       to += source.bytes();
     }
   }
 
-  void collect(const AllToAllV& o, int me, const Meeting& meeting, const HostMemory& memory) {
+  void collect(const AllToAllV& o, const Here& here) {
+    const auto& [me, meeting, memory, mover] = here;
     auto* to = static_cast<char*>(memory.bytes_at(o.y));
     const std::int64_t row = o.y.cols() * bytes_of(o.y.dtype);
     for (int i = 0; i < o.group.size; ++i) {
@@ -253,13 +275,13 @@ class ThreadWorld::Rank final : public Communicator {
             o);
       std::int64_t first = 0;
       for (int j = 0; j < me; ++j) first += (*source.send_rows)[static_cast<std::size_t>(j)];
-      take(o, i, to, bytes_of_peer(meeting, i, source.x) + first * row, rows * row);
+      take(o, i, to, bytes_of_peer(meeting, i, source.x) + first * row, rows * row, mover);
       to += rows * row;
     }
   }
 
   template <class T>
-  void collect(const T&, int, const Meeting&, const HostMemory&) {
+  void collect(const T&, const Here&) {
     ORRERY_ASSERT(!"a local op or a message, neither of which meets");
   }
 
@@ -267,29 +289,24 @@ class ThreadWorld::Rank final : public Communicator {
   /// rank order, so that every world of the same size gives the same bits. `out` may be this rank's
   /// own operand.
   template <class Collective, class From>
-  void sum_elements(const Collective& op, const Meeting& meeting, const From& from,
-                    std::int64_t begin, std::int64_t end, const Tensor& out, std::int64_t at,
-                    const HostMemory& memory) {
-    const auto sum = [&]<class T>(T* to) {
-      std::vector<T> total(static_cast<std::size_t>(end - begin));
-      for (int i = 0; i < static_cast<int>(meeting.calls.size()); ++i) {
-        const T* x = reinterpret_cast<const T*>(bytes_of_peer(meeting, i, from(i))) + begin;
-        for (std::size_t k = 0; k < total.size(); ++k) total[k] += x[k];
-        if (op.group.rank_of(i) != rank_)
-          count_received(op.group.rank_of(i), (end - begin) * static_cast<std::int64_t>(sizeof(T)));
-      }
-      std::copy(total.begin(), total.end(), to);
-    };
-    if (out.dtype == DType::f64)
-      sum(memory.data<double>(out) + at);
-    else
-      sum(memory.data<float>(out) + at);
+  void sum_elements(const Collective& op, const Here& here, const From& from, std::int64_t begin,
+                    std::int64_t end, const Tensor& out, std::int64_t at) {
+    const std::int64_t element = bytes_of(out.dtype);
+    std::vector<const void*> parts;
+    for (int i = 0; i < op.group.size; ++i) {
+      parts.push_back(bytes_of_peer(here.meeting, i, from(i)) + begin * element);
+      if (op.group.rank_of(i) != rank_)
+        count_received(op.group.rank_of(i), (end - begin) * element);
+    }
+    auto* to = static_cast<char*>(here.memory.bytes_at(out)) + at * element;
+    here.mover.sum(out.dtype, parts, to, end - begin);
   }
 
-  void exchange(Lane lane, const SendRecv& o, const HostMemory& memory) {
-    const MeetingKey place = key_of(lane, o.group);
+  void exchange(const Call& call, const SendRecv& o, const HostMemory& memory) {
+    const MeetingKey place = key_of(call.lane, o.group);
     const int to = o.to < 0 ? -1 : o.group.rank_of(o.to);
     const int from = o.from < 0 ? -1 : o.group.rank_of(o.from);
+    call.mover.settle();  // the other reads what this lane has made so far
     std::unique_lock lock(shared_.mutex);
     shared_.require_alive(lock);
     if (o.send) {
@@ -307,8 +324,9 @@ class ThreadWorld::Rank final : public Communicator {
       ++shared_.copying;
       lock.unlock();
       {
-        const Shared::Copying copying{shared_};
-        take(o, o.from, memory.bytes_at(*o.recv), mail.data, mail.bytes);
+        const Shared::Copying copying{shared_, call.mover};
+        take(o, o.from, memory.bytes_at(*o.recv), mail.data, mail.bytes, call.mover);
+        call.mover.settle();
       }
       lock.lock();
       shared_.mail.erase({place, from, rank_});

@@ -3,96 +3,69 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "core/base/error.hpp"
 
 namespace orrery {
 
-Executor::Executor(Options options, KernelFactory make_kernels, Communicator& communicator)
+Executor::Executor(Options options, std::unique_ptr<RankDevice> own, RankDevice* device,
+                   Communicator& communicator)
     : options_(options),
-      make_kernels_(std::move(make_kernels)),
+      own_(std::move(own)),
+      device_(own_ ? *own_ : *device),
       communicator_(communicator),
       recorder_({options.rank, options.size, options.capacities, options.keep_steps}),
-      memory_(options.guard_bytes) {}
+      memory_(options.guard_bytes, device_.storage()) {}
+
+Executor::Executor(Options options, RankDevice& device, Communicator& communicator)
+    : Executor(options, nullptr, &device, communicator) {}
+
+Executor::Executor(Options options, KernelFactory make_kernels, Communicator& communicator)
+    : Executor(options, std::make_unique<HostDevice>(std::move(make_kernels), options.origin),
+               nullptr, communicator) {}
 
 Executor::~Executor() {
   // A strategy that leaves early (an exception) leaves peers waiting and lanes waiting for peers.
   if (std::uncaught_exceptions() > 0) fail(std::make_exception_ptr(Aborted("rank stopped")));
-  for (LaneState& state : lanes_)
-    if (state.thread)
-      state.thread->await(recorder_.record(static_cast<Lane>(&state - lanes_.data())).position);
+  await_all();
   for (LaneState& state : lanes_) state.thread.reset();
-}
-
-Tensor Executor::alloc(Shape shape, DType dtype, Space space, std::string_view name) {
-  free_what_is_done();
-  const Tensor t = recorder_.alloc(shape, dtype, space, name);
-  try {
-    memory_.allocate(t.id, t.bytes());
-  } catch (const std::bad_alloc&) {
-    throw OutOfMemory(std::string(name), t.bytes(), memory_.bytes_in_use(), kUnlimited);
-  }
-  mark_memory();
-  return t;
-}
-
-void Executor::release(const Tensor& tensor) noexcept {
-  recorder_.release(tensor);
-  mark_memory();
-  free_later([this, id = tensor.id] {
-    const bool whole = memory_.free(id);
-    ORRERY_ASSERT(whole && "a kernel wrote outside its tensor");
-  });
-}
-
-Sparse Executor::declare(Lane on, Pattern pattern, std::string_view name) {
-  const Sparse s = recorder_.declare(on, pattern, name);
-  if (const auto* csr = std::get_if<std::shared_ptr<const Csr>>(&pattern))
-    memory_.add_sparse(s.id, *csr);
-  else
-    memory_.add_sparse_room(s.id, std::get<Counts>(pattern));
-  enqueue(on, [] {});
-  mark_memory();
-  return s;
-}
-
-void Executor::release(const Sparse& sparse) noexcept {
-  recorder_.release(sparse);
-  mark_memory();
-  free_later([this, id = sparse.id] { memory_.remove_sparse(id); });
 }
 
 void Executor::submit(Lane on, const Op& op) {
   recorder_.submit(on, op);
-  LaneState& state = lane(on);
-  enqueue(on,
-          [this, &state, on, op, phase = recorder_.current_phase()] { run(state, on, op, phase); });
+  enqueue(on, [this, on, op, phase = recorder_.current_phase()](DeviceLane& work) {
+    return run(work, on, op, phase);
+  });
 }
 
 void Executor::wait(Lane on, Event event) {
   recorder_.wait(on, event);
-  LaneThread& other = *lane(event.lane).thread;
-  enqueue(on, [&other, event] { other.await(event.position); });
+  LaneState& other = lane(event.lane);
+  enqueue(on, [&other, event](DeviceLane& work) {
+    other.thread->await(event.position);
+    work.wait_for(*other.work, event.position);
+    return std::nullopt;
+  });
 }
 
 void Executor::sync(Event event) {
   recorder_.sync(event);
-  lane(event.lane).thread->await(event.position);
+  await(event.lane, event.position);
   rethrow_failure();
 }
 
 Task Executor::host(Lane on, std::function<HostWork()> work) {
   const Task task = recorder_.place_task(on);
   task_work_.resize(task.id + 1);
-  LaneState& state = lane(on);
-  enqueue(on, [this, &state, on, task, work = std::move(work), phase = recorder_.current_phase()] {
-    Span span{on, "host", false, false, phase, now(), 0, 0, 0};
+  enqueue(on, [this, on, task, work = std::move(work),
+               phase = recorder_.current_phase()](DeviceLane& lane) {
+    lane.begin_span();
     HostWork done = work();
-    span.end = now();
-    state.spans.push_back(span);
     const std::lock_guard lock(mutex_);
     task_work_[task.id] = std::move(done);
+    return Span{on, "host", false, false, phase, 0, 0, 0, 0};
   });
   task_events_.push_back(recorder_.record(on));
   return task;
@@ -101,7 +74,7 @@ Task Executor::host(Lane on, std::function<HostWork()> work) {
 void Executor::join(Task task) {
   recorder_.join(task);
   const Event event = task_events_[task.id];
-  lane(event.lane).thread->await(event.position);
+  await(event.lane, event.position);
   rethrow_failure();
   const std::lock_guard lock(mutex_);
   recorder_.report_task(task, task_work_[task.id]);
@@ -109,15 +82,21 @@ void Executor::join(Task task) {
 
 std::optional<double> Executor::scalar(Lane on, const Tensor& tensor) {
   recorder_.scalar(on, tensor);
-  lane(on).thread->await(recorder_.record(on).position);
+  await(on, recorder_.record(on).position);
   rethrow_failure();
+  const auto first = [&]<class T>(T value) {
+    Tensor element = tensor;
+    element.shape = {1, 1};
+    memory_.read(element, &value);
+    return static_cast<double>(value);
+  };
   switch (tensor.dtype) {
     case DType::f64:
-      return *memory_.data<double>(tensor);
+      return first(double{});
     case DType::f32:
-      return *memory_.data<float>(tensor);
+      return first(float{});
     case DType::i32:
-      return *memory_.data<std::int32_t>(tensor);
+      return first(std::int32_t{});
   }
   return std::nullopt;
 }
@@ -128,11 +107,7 @@ void Executor::phase(Phase phase) {
 }
 
 void Executor::finish() {
-  for (int i = 0; i < kLanes; ++i) {
-    const auto on = static_cast<Lane>(i);
-    if (lanes_[static_cast<std::size_t>(i)].thread)
-      lane(on).thread->await(recorder_.record(on).position);
-  }
+  await_all();
   free_what_is_done();
   rethrow_failure();
 }
@@ -140,8 +115,9 @@ void Executor::finish() {
 Timeline Executor::take_timeline() {
   Timeline timeline{options_.rank, {}, std::exchange(marks_, {}), std::exchange(memory_marks_, {})};
   for (LaneState& state : lanes_) {
-    timeline.spans.insert(timeline.spans.end(), state.spans.begin(), state.spans.end());
-    state.spans.clear();
+    if (!state.work) continue;
+    const auto spans = state.work->take_spans();
+    timeline.spans.insert(timeline.spans.end(), spans.begin(), spans.end());
   }
   std::sort(timeline.spans.begin(), timeline.spans.end(),
             [](const Span& a, const Span& b) { return a.begin < b.begin; });
@@ -151,67 +127,76 @@ Timeline Executor::take_timeline() {
 Executor::LaneState& Executor::lane(Lane on) {
   LaneState& state = lanes_[static_cast<std::size_t>(on)];
   if (!state.thread) {
-    state.kernels = make_kernels_();
+    state.work = device_.open_lane(on);
     const bool computes = on == Lane::compute;
     state.thread = std::make_unique<LaneThread>(computes ? options_.kernel_threads : 1, !computes);
   }
   return state;
 }
 
-void Executor::enqueue(Lane on, std::function<void()> item) {
-  lane(on).thread->enqueue([this, item = std::move(item)] {
+void Executor::enqueue(Lane on, Item item) {
+  LaneState& state = lane(on);
+  state.thread->enqueue([this, &work = *state.work, item = std::move(item)] {
     {
       const std::lock_guard lock(mutex_);
-      if (failure_) return;
+      if (failure_) return work.skip_item();
     }
     try {
-      item();
+      work.end_item(item(work));
     } catch (...) {
+      work.skip_item();
       fail(std::current_exception());
     }
   });
 }
 
-void Executor::run(LaneState& state, Lane on, const Op& op, const Phase& phase) {
+Span Executor::run(DeviceLane& work, Lane on, const Op& op, const Phase& phase) {
   const auto group = group_of(op);
-  Span span{on, kind_of(op), group.has_value(), false, phase, now(), 0, flops_of(op), bytes_of(op)};
+  Span span{on, kind_of(op), group.has_value(), false, phase, 0, 0, flops_of(op), bytes_of(op)};
   if (group) span.crosses_servers = options_.placement.crosses_servers(*group);
   try {
+    work.begin_span();
     if (group)
-      communicator_.run(on, op, memory_, phase);
+      communicator_.run(on, op, memory_, phase, work.mover());
     else
-      state.kernels->run(op, memory_);
+      work.kernels().run(op, memory_);
+    // A pattern comes to the host.
+    const auto* come = std::get_if<BroadcastSparse>(&op);
+    if (come != nullptr && come->group.rank_of(come->root) != options_.rank)
+      put(work, come->a, memory_.pattern(come->a), "a tile that came by");
   } catch (const Aborted&) {
     throw;
   } catch (Error& error) {
     error.add_context(fmt::format("in {}, {}", kind_of(op), to_string(phase)));
     throw;
+  } catch (const std::bad_alloc&) {
+    throw Error(fmt::format("no memory is left for what {} needs beside its tensors ({})",
+                            kind_of(op), to_string(phase)));
   }
-  span.end = now();
-  state.spans.push_back(span);
+  return span;
 }
 
-void Executor::free_later(std::function<void()> free) {
-  PendingFree pending{std::move(free), {}};
-  for (int i = 0; i < kLanes; ++i)
-    pending.after[static_cast<std::size_t>(i)] = recorder_.record(static_cast<Lane>(i)).position;
-  pending_frees_.push_back(std::move(pending));
-  free_what_is_done();
+bool Executor::passed(Lane on, std::uint32_t position) {
+  const LaneState& state = lanes_[static_cast<std::size_t>(on)];
+  return !state.thread || (state.thread->done() >= position && state.work->passed(position));
 }
 
-void Executor::free_what_is_done() {
-  std::erase_if(pending_frees_, [this](const PendingFree& pending) {
-    for (std::size_t i = 0; i < lanes_.size(); ++i)
-      if (lanes_[i].thread && lanes_[i].thread->done() < pending.after[i]) return false;
-    pending.free();
-    return true;
-  });
+void Executor::await(Lane on, std::uint32_t position) {
+  const LaneState& state = lanes_[static_cast<std::size_t>(on)];
+  if (!state.thread) return;
+  state.thread->await(position);
+  try {
+    state.work->await(position);
+  } catch (...) {
+    fail(std::current_exception());
+  }
 }
 
-void Executor::mark_memory() {
-  const std::int64_t bytes = recorder_.ledger().in_use(Space::device);
-  if (memory_marks_.empty() || memory_marks_.back().device_bytes != bytes)
-    memory_marks_.push_back({now(), bytes});
+void Executor::await_all() {
+  for (int i = 0; i < kLanes; ++i) {
+    const auto on = static_cast<Lane>(i);
+    await(on, recorder_.record(on).position);
+  }
 }
 
 void Executor::fail(std::exception_ptr error) noexcept {
@@ -233,7 +218,7 @@ void Executor::rethrow_failure() {
 }
 
 double Executor::now() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - options_.origin).count();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - device_.origin()).count();
 }
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
-// The Runtime that does what it is asked, now, on host memory: lanes are threads, kernels and
-// communicator are plugged in.
+// The Runtime that does what it is asked, now: lanes are threads that issue to the lanes of a
+// device, which is plugged in, as is the communicator.
 #pragma once
 
 #include <array>
@@ -8,19 +8,26 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/cluster/placement.hpp"
 #include "core/runtime/communicator.hpp"
-#include "core/runtime/kernels.hpp"
+#include "core/runtime/host_device.hpp"
 #include "core/runtime/lane_thread.hpp"
 #include "core/runtime/memory.hpp"
+#include "core/runtime/rank_device.hpp"
 #include "core/runtime/recorder.hpp"
 #include "core/runtime/timeline.hpp"
 
 namespace orrery {
 
 /// Executes one rank.
+///
+/// An item of a lane is first issued, by the lane's thread, and passes when the device has done it
+/// (on the host these are one). A wait between lanes holds up the work that it orders, never a
+/// thread that could issue more; sync, scalar, join, finish and releases go by what has passed.
 ///
 /// A failure in a lane (kernel, communicator) stops that rank's remaining work, wakes the other
 /// ranks, and is rethrown by the next call that waits; nothing hangs.
@@ -33,12 +40,13 @@ class Executor final : public Runtime {
     int kernel_threads = 1;   ///< of the compute lane
     bool keep_steps = false;  ///< also record (tests compare it with a Recorder's list)
     std::int64_t guard_bytes = 0;
+    /// Of the times in timelines, on a HostDevice of its own; else the device says.
     std::chrono::steady_clock::time_point origin = std::chrono::steady_clock::now();
   };
-  using KernelFactory = std::function<std::unique_ptr<Kernels>()>;
 
-  /// `make_kernels` is called once per lane that computes; `communicator` must outlive the
-  /// executor.
+  /// `device` and `communicator` must outlive the executor.
+  Executor(Options options, RankDevice& device, Communicator& communicator);
+  /// On a HostDevice of its own.
   Executor(Options options, KernelFactory make_kernels, Communicator& communicator);
   ~Executor() override;
 
@@ -68,26 +76,37 @@ class Executor final : public Runtime {
 
  private:
   struct LaneState {
-    std::unique_ptr<LaneThread> thread;  // made at first use
-    std::unique_ptr<Kernels> kernels;
-    std::vector<Span> spans;  // written by the lane's thread
+    std::unique_ptr<DeviceLane> work;  // made at first use, both
+    std::unique_ptr<LaneThread> thread;
   };
   struct PendingFree {
     std::function<void()> free;
     std::array<std::uint32_t, kLanes> after{};
   };
+  /// Issues an item's work; its span, where it shows in the timeline.
+  using Item = std::function<std::optional<Span>(DeviceLane&)>;
+  Executor(Options options, std::unique_ptr<RankDevice> own, RankDevice* device,
+           Communicator& communicator);
   LaneState& lane(Lane lane);
-  void enqueue(Lane lane, std::function<void()> item);
-  void run(LaneState& state, Lane lane, const Op& op, const Phase& phase);
+  void enqueue(Lane lane, Item item);
+  Span run(DeviceLane& on, Lane lane, const Op& op, const Phase& phase);
+  void put(DeviceLane& on, const Sparse& sparse, const Csr& pattern, const std::string& name);
+  bool passed(Lane lane, std::uint32_t position);
+  void await(Lane lane, std::uint32_t position);
+  void await_all();
   void free_later(std::function<void()> free);
   void free_what_is_done();
+  void make_room(std::int64_t bytes);
+  void wait_for_a_free();
+  void allocate(const Tensor& tensor, std::string_view name);
   void mark_memory();
   void fail(std::exception_ptr error) noexcept;
   void rethrow_failure();
   double now() const;
 
   Options options_;
-  KernelFactory make_kernels_;
+  std::unique_ptr<RankDevice> own_;
+  RankDevice& device_;
   Communicator& communicator_;
   Recorder recorder_;
   HostMemory memory_;

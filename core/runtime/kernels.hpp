@@ -1,4 +1,4 @@
-// What a kernel library (reference, cpu) implements: every local op on host memory.
+// What a kernel library (reference, cpu, cuda) implements: every local op.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace orrery {
 
-/// The local ops on host memory. Called from one lane thread at a time per object; loops run on the
-/// pool of the calling thread.
+/// The local ops on a rank's memory. Called from one lane thread at a time per object; loops on the
+/// host run on the pool of the calling thread.
 class Kernels {
  public:
   virtual ~Kernels() = default;

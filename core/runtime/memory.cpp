@@ -1,32 +1,17 @@
 #include "core/runtime/memory.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <new>
+#include <utility>
 
 namespace orrery {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
-/// Large tensors lie on huge pages where the system grants them: random rows then miss the TLB
-/// rarely, which is worth up to twice the speed of a sparse product.
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::int64_t kAlignment = 64;
 constexpr unsigned char kGuard = 0xA5;
 constexpr unsigned char kPoison = 0xFF;  // as float or double: NaN
 
-std::size_t rounded(std::int64_t bytes, std::size_t to = kAlignment) {
-  return (static_cast<std::size_t>(bytes) + to - 1) / to * to;
-}
-
-void* aligned_storage(std::size_t bytes) {
-  if (bytes < 2 * kHugePage) return std::aligned_alloc(kAlignment, std::max(bytes, kAlignment));
-  const std::size_t whole = rounded(static_cast<std::int64_t>(bytes), kHugePage);
-  void* raw = std::aligned_alloc(kHugePage, whole);
-  if (raw != nullptr) ::madvise(raw, whole, MADV_HUGEPAGE);  // a wish: refusal costs speed only
-  return raw;
+std::int64_t rounded(std::int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 std::int64_t pattern_bytes(const Csr& p) {
@@ -37,33 +22,35 @@ std::int64_t pattern_bytes(const Csr& p) {
 }  // namespace
 
 HostMemory::~HostMemory() {
-  for (const Block& block : blocks_) std::free(block.raw);
+  for (const Block& block : blocks_)
+    if (block.raw != nullptr) storage_.give(block.space, block.raw);
 }
 
-void HostMemory::allocate(std::uint32_t id, std::int64_t bytes) {
-  const std::size_t guard = rounded(guard_bytes_);
-  const std::size_t whole = guard + rounded(bytes) + guard;
-  void* raw = aligned_storage(whole);
-  if (raw == nullptr) throw std::bad_alloc();
+void HostMemory::allocate(std::uint32_t id, std::int64_t bytes, Space space) {
+  const std::int64_t guard = rounded(guard_bytes_), whole = guard + rounded(bytes) + guard;
+  void* raw = storage_.take(space, whole);
   if (guard > 0) {
-    auto* at = static_cast<unsigned char*>(raw);
-    std::memset(at, kGuard, whole);
-    std::memset(at + guard, kPoison, static_cast<std::size_t>(bytes));
+    storage_.set(space, raw, kGuard, whole);
+    storage_.set(space, static_cast<char*>(raw) + guard, kPoison, bytes);
   }
   const std::lock_guard lock(mutex_);
   if (blocks_.size() <= id) blocks_.resize(id + 1);
   ORRERY_ASSERT(blocks_[id].raw == nullptr);
-  blocks_[id] = {raw, bytes};
+  blocks_[id] = {raw, bytes, space};
   held(bytes);
 }
 
 bool HostMemory::free(std::uint32_t id) {
   const std::lock_guard lock(mutex_);
   const bool whole = intact(blocks_[id]);
-  std::free(blocks_[id].raw);
+  storage_.give(blocks_[id].space, blocks_[id].raw);
   held(-blocks_[id].bytes);
   blocks_[id] = {};
   return whole;
+}
+
+void HostMemory::read(const Tensor& t, void* to) const {
+  storage_.read(t.space, to, bytes_at(t), t.bytes());
 }
 
 void HostMemory::add_sparse(std::uint32_t id, std::shared_ptr<const Csr> pattern) {
@@ -77,6 +64,17 @@ void HostMemory::add_sparse_room(std::uint32_t id, const Counts& largest) {
   room->columns.reserve(static_cast<std::size_t>(largest.nnz));
   const std::int64_t bytes = Sparse{id, {largest.rows, largest.cols}, largest.nnz}.bytes();
   hold_pattern(id, {room, room, bytes});
+}
+
+void HostMemory::share_sparse(std::uint32_t id, const HostMemory& owner) {
+  HeldPattern shared;
+  {
+    const std::lock_guard lock(owner.mutex_);
+    ORRERY_ASSERT(id < owner.patterns_.size());
+    shared = owner.patterns_[id];
+  }
+  shared.bytes = 0;
+  hold_pattern(id, std::move(shared));
 }
 
 void HostMemory::hold_pattern(std::uint32_t id, HeldPattern pattern) {
@@ -140,13 +138,17 @@ void* HostMemory::base(std::uint32_t id) const {
 
 bool HostMemory::intact(const Block& block) const {
   if (block.raw == nullptr || guard_bytes_ == 0) return true;
-  const auto* at = static_cast<const unsigned char*>(block.raw);
-  const std::size_t guard = rounded(guard_bytes_);
-  const auto kept = [](const unsigned char* first, const unsigned char* last) {
-    return std::all_of(first, last, [](unsigned char c) { return c == kGuard; });
+  const std::int64_t guard = rounded(guard_bytes_), behind = rounded(block.bytes) - block.bytes;
+  const auto kept = [&](std::int64_t first, std::int64_t count) {
+    std::vector<unsigned char> bytes(static_cast<std::size_t>(count));
+    try {
+      storage_.read(block.space, bytes.data(), static_cast<const char*>(block.raw) + first, count);
+    } catch (const Error&) {
+      return true;  // of a device that has failed, which is told elsewhere
+    }
+    return std::all_of(bytes.begin(), bytes.end(), [](unsigned char c) { return c == kGuard; });
   };
-  return kept(at, at + guard) &&
-         kept(at + guard + block.bytes, at + guard + rounded(block.bytes) + guard);
+  return kept(0, guard) && kept(guard + block.bytes, behind + guard);
 }
 
 }  // namespace orrery

@@ -1,4 +1,5 @@
-// The memory of one rank on the host: turns tensors and sparse patterns into pointers.
+// The memory of one rank: turns tensors into pointers, and sparse patterns into what the host knows
+// of them.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 
 #include "core/base/error.hpp"
 #include "core/ops/tensor.hpp"
+#include "core/runtime/storage.hpp"
 
 namespace orrery {
 
@@ -16,20 +18,24 @@ namespace orrery {
 /// threads.
 class HostMemory {
  public:
-  /// Guard bytes before and after every allocation, filled with a pattern (tests).
-  explicit HostMemory(std::int64_t guard_bytes = 0) : guard_bytes_(guard_bytes) {}
+  /// Guard bytes before and after every allocation, filled with a pattern (tests). `storage` must
+  /// outlive the memory; pointers are what it gives, which the host can read only if it can those.
+  explicit HostMemory(std::int64_t guard_bytes = 0, Storage& storage = host_storage())
+      : storage_(storage), guard_bytes_(guard_bytes) {}
   ~HostMemory();
   HostMemory(const HostMemory&) = delete;
   HostMemory& operator=(const HostMemory&) = delete;
 
   /// Storage for allocation `id`, 64-byte aligned, `bytes` long; contents are poisoned when guards
-  /// are on.
-  void allocate(std::uint32_t id, std::int64_t bytes);
+  /// are on.   Errors  std::bad_alloc
+  void allocate(std::uint32_t id, std::int64_t bytes, Space space = Space::device);
   /// Frees allocation `id`; false when its guard bytes were overwritten.
   bool free(std::uint32_t id);
   void add_sparse(std::uint32_t id, std::shared_ptr<const Csr> pattern);
   /// Room for a pattern of at most so many rows and entries, for fill_sparse().
   void add_sparse_room(std::uint32_t id, const Counts& largest);
+  /// The pattern that another memory holds under the same id, where its bytes count.
+  void share_sparse(std::uint32_t id, const HostMemory& owner);
   void remove_sparse(std::uint32_t id);
   /// True while no guard byte of any live allocation has changed.
   bool guards_intact() const;
@@ -48,6 +54,8 @@ class HostMemory {
   void* bytes_at(const Tensor& t) const {
     return static_cast<char*>(base(t.id)) + t.offset * bytes_of(t.dtype);
   }
+  /// Copies the elements of a contiguous window that no work under way touches to the host.
+  void read(const Tensor& t, void* to) const;
   const Csr& pattern(const Sparse& s) const;
   /// The pattern in a room, sized as `s` says; its contents are the caller's to write.
   Csr& fill_sparse(const Sparse& s) const;
@@ -56,6 +64,7 @@ class HostMemory {
   struct Block {
     void* raw = nullptr;
     std::int64_t bytes = 0;
+    Space space = Space::device;
   };
   struct HeldPattern {
     std::shared_ptr<const Csr> pattern;
@@ -67,6 +76,7 @@ class HostMemory {
   bool intact(const Block& block) const;
   void held(std::int64_t change);
 
+  Storage& storage_;
   std::int64_t guard_bytes_;
   mutable std::mutex mutex_;
   std::int64_t in_use_ = 0, peak_ = 0;

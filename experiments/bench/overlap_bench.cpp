@@ -45,7 +45,7 @@ class DeviceKernels final : public Kernels {
   double seconds_;
 };
 
-Executor::KernelFactory kernel_factory(const std::string& name) {
+KernelFactory kernel_factory(const std::string& name) {
   if (name == "cpu") return make_cpu_kernels;
   if (name == "reference") return make_reference_kernels;
   if (name.rfind("device:", 0) != 0)
@@ -85,7 +85,7 @@ Product measured(const Timeline& timeline) {
 class Bench {
  public:
   Bench(MpiWorld& world, Communicator& communicator, const Problem& problem, std::int64_t width,
-        const Executor::KernelFactory& kernels, int threads)
+        const KernelFactory& kernels, int threads)
       : world_(world), rt_(options(world, threads), kernels, communicator) {
     plan_ = plan_strategy(problem);
     strategy_ = plan_->instantiate(rt_);

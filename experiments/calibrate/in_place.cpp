@@ -11,6 +11,7 @@
 #include "backends/comm_threads/comm_threads.hpp"
 #include "experiments/calibrate/time_ops.hpp"
 #include "experiments/execute.hpp"
+#include "experiments/open_device.hpp"
 #include "experiments/problem.hpp"
 #include "sim/price_point.hpp"
 
@@ -96,7 +97,8 @@ std::vector<RankOutcome> train_side_by_side(const Problem& problem, const Team& 
   for (RankOutcome& outcome : outcomes)
     ranks.emplace_back([&] {
       ThreadWorld(1).run([&](int, Communicator& alone) {
-        outcome = execute_rank(problem, *plan, options, 0, team.threads, alone, hooks);
+        const auto device = open_device(options, std::nullopt);
+        outcome = execute_rank(problem, *plan, options, 0, team.threads, *device, alone, hooks);
       });
     });
   for (std::thread& rank : ranks) rank.join();

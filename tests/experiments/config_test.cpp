@@ -170,9 +170,6 @@ TEST(Refusal, NamesPathFoundAllowedAndNearest) {
 }
 
 TEST(Refusal, KnowsWhatLaterVersionsHave) {
-  EXPECT_EQ(
-      refusal_of("backend=nccl"),
-      "backend: \"nccl\" is not in this version of Orrery, allowed: threads, mpi, sim, model");
   EXPECT_EQ(refusal_of("strategy.type=mini_batch"),
             "strategy.type: \"mini_batch\" is not in this version of Orrery, allowed: full_graph, "
             "spmm_1d, spmm_15d, spmm_2d, model_averaging, shared_preloading");
@@ -191,6 +188,12 @@ TEST(Refusal, OfMagnifiedGraphsByBackendsThatTrain) {
 }
 
 TEST(Refusal, OfCombinations) {
+  EXPECT_EQ(refusal_of("backend=nccl"),
+            "backend: nccl moves what lies on GPUs: set kernels to cuda, found cpu");
+  EXPECT_EQ(refusal(kMinimal, {"backend=nccl", "kernels=cuda", "strategy.type=spmm_2d"}),
+            "strategy.type: the sparse tiles of spmm_2d do not travel by nccl: use backend mpi");
+  EXPECT_EQ(refusal(kMinimal, {"backend=nccl", "kernels=cuda", "tf32=true"}), "accepted");
+  EXPECT_EQ(refusal_of("tf32=true"), "tf32: only goes with \"kernels\": cuda");
   EXPECT_EQ(refusal_of("strategy.permute=true"),
             "strategy.permute: only goes with \"type\": spmm_1d, spmm_15d, spmm_2d");
   EXPECT_EQ(refusal_of("dataset.mixing=0.1"),

@@ -1,5 +1,6 @@
 // One rank of a job that trains with every strategy that its number of ranks allows, and holds the
-// losses against those of one rank in one process.
+// losses against those of one rank in one process. `mpi_strategies cuda`: the job's kernels are
+// those of GPUs, in one setting.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -67,10 +68,13 @@ bool counts_agree(MpiWorld& world, const Outcome& outcome, const std::string& na
   return same;
 }
 
+std::string kernels = "cpu";  // of the job
+
 /// Trains on the ranks of this job and holds losses and counted bytes against what is expected.
 bool agrees(MpiWorld& world, Communicator& communicator, const std::string& name,
             const Problem& problem, const std::vector<double>& want) {
   ExecuteOptions options;
+  options.kernels = kernels;
   options.placement = world.placement();
   const Outcome outcome =
       execute_on_mpi(world, communicator, problem, *plan_strategy(problem), options, {});
@@ -98,6 +102,7 @@ bool inexact_agree(MpiWorld& world, Communicator& communicator, const Setting& s
     Problem problem = problem_of(setting, data, world.size(), strategy);
     problem.train.epochs = 6;
     ExecuteOptions options;
+    options.kernels = kernels;
     options.placement = world.placement();
     const Outcome outcome =
         execute_on_mpi(world, communicator, problem, *plan_strategy(problem), options, {});
@@ -128,6 +133,7 @@ bool all_agree(MpiWorld& world, Communicator& communicator) {
     }
     good = local_models_agree(world, communicator, setting, data) && good;
     good = inexact_agree(world, communicator, setting, data) && good;
+    if (kernels == "cuda") break;
   }
   return good;
 }
@@ -135,7 +141,8 @@ bool all_agree(MpiWorld& world, Communicator& communicator) {
 }  // namespace
 }  // namespace orrery
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) orrery::kernels = argv[1];
   orrery::MpiWorld world({});
   bool good = false;
   world.run(

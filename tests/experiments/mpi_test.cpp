@@ -70,6 +70,31 @@ TEST_P(MpiLosses, EqualThoseOfOneRankForEveryStrategy) {
 INSTANTIATE_TEST_SUITE_P(Ranks, MpiLosses, ::testing::Values(1, 2, 3, 4, 5, 6, 7, 8),
                          [](const auto& param) { return std::to_string(param.param); });
 
+/// GPUs that are emulated, and do no more than somebody waits for.
+const std::string kOnGpus = "ORRERY_CUDA_LIBRARY='" ORRERY_EMULATED_LIBRARY
+                            "' ORRERY_EMULATE_LAZILY=1 ORRERY_CUDA_POISON=0 ";
+
+class MpiLossesOnGpus : public MpiLosses {};
+
+TEST_P(MpiLossesOnGpus, EqualThoseOfOneRankForEveryStrategy) {
+  EXPECT_EQ(shell(kOnGpus + mpirun(GetParam()) + ORRERY_MPI_STRATEGIES + " cuda"), 0)
+      << read("err");
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, MpiLossesOnGpus, ::testing::Values(2, 4),
+                         [](const auto& param) { return std::to_string(param.param); });
+
+TEST_F(MpiJob, OfNcclNeedsAGpuForEachRank) {
+  const int status = shell(kOnGpus + mpirun(2) + ORRERY_MPI + " run " + experiment(2) +
+                           " --backend nccl --set kernels=cuda --out " + (folder_ / "a").string());
+
+  EXPECT_EQ(status, 2);
+  EXPECT_NE(read("err").find("backend: nccl needs a GPU for each rank, but ranks 0 and 1 have the "
+                             "same one: use backend mpi or threads"),
+            std::string::npos)
+      << read("err");
+}
+
 TEST_F(MpiJob, RunsAnExperimentWithRankZeroAloneSpeaking) {
   const std::string file = experiment(6);
   const std::string arguments = fmt::format(" run '{}' --json --quiet --out ", file);

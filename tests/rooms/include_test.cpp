@@ -36,6 +36,7 @@ const std::map<std::string, std::set<std::string>> kAllowed{
     {"backends/cpu", {"core/base", "core/graph", "core/ops", "core/runtime"}},
     {"backends/comm_threads", {"core/base", "core/graph", "core/ops", "core/runtime"}},
     {"backends/comm_mpi", {"core/base", "core/graph", "core/ops", "core/cluster", "core/runtime"}},
+    {"backends/cuda", {"core/base", "core/graph", "core/ops", "core/runtime"}},
 };
 /// Headers of libraries that only some rooms may see.
 const std::map<std::string, std::string> kLibraries{
@@ -127,6 +128,8 @@ TEST(Programs, LoadOnlyTheirOwnLibraries) {
   ASSERT_NE(plain.find("libc.so"), std::string::npos);
   EXPECT_EQ(plain.find("libmpi"), std::string::npos);
   EXPECT_EQ(plain.find("libsimgrid"), std::string::npos);
+  for (const char* cuda : {"libcud", "libcublas", "libcusparse", "libnccl", "liborrery_cuda"})
+    EXPECT_EQ(plain.find(cuda), std::string::npos) << "loaded only when it is asked for";
   if (!fs::exists(ORRERY_BUILD "/experiments/orrery-mpi")) return;
   const std::string mpi = libraries_of(ORRERY_BUILD "/experiments/orrery-mpi");
   EXPECT_NE(mpi.find("libmpi"), std::string::npos);

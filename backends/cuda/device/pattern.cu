@@ -1,0 +1,92 @@
+#include "backends/cuda/device/pattern.cuh"
+
+#include "backends/cuda/device/cusparse_plans.cuh"
+#include "backends/cuda/device/ops.cuh"
+#include "backends/cuda/device/spmm_choice.hpp"
+
+using orrery::cuda::Beside;
+
+namespace {
+
+template <class T>
+void upload(OrreryStream& s, T* to, const T* from, std::int64_t count) {
+  if (count > 0)
+    orrery::cuda::check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(count) * sizeof(T),
+                                        cudaMemcpyDefault, s.stream),
+                        "cudaMemcpyAsync of a pattern");
+}
+
+template <class T>
+Beside uploaded(OrreryStream& s, const std::vector<T>& from) {
+  const auto count = static_cast<std::int64_t>(from.size());
+  Beside to(s.device, count * static_cast<std::int64_t>(sizeof(T)));
+  upload(s, to.as<T>(), from.data(), count);
+  return to;
+}
+
+}  // namespace
+
+OrreryPattern::OrreryPattern(OrreryStream& s, std::int64_t row_count, std::int64_t col_count,
+                             std::int64_t entries, const std::int64_t* offsets,
+                             const std::int32_t* columns)
+    : device(s.device),
+      rows(row_count),
+      cols(col_count),
+      nnz(entries),
+      plans(std::make_unique<orrery::cuda::CusparsePlans>()) {
+  orrery::cuda::require(rows < std::int64_t{1} << 31U,
+                        "a sparse pattern on a device has less than 2^31 rows: use more ranks");
+  const orrery::cuda::Preparation work = orrery::cuda::prepare(rows, offsets);
+  pieces_ = uploaded(s, work.pieces);
+  long_rows_ = uploaded(s, work.long_rows);
+  other_rows_ = uploaded(s, work.rows);
+  longest = work.longest;
+  offsets_ = static_cast<std::int64_t*>(device.allocate((rows + 1) * 8));
+  try {
+    columns_ = static_cast<std::int32_t*>(device.allocate(nnz * 4));
+  } catch (...) {
+    device.release(offsets_);
+    throw;
+  }
+  upload(s, offsets_, offsets, rows + 1);
+  upload(s, columns_, columns, nnz);
+  orrery::cuda::check(cudaStreamSynchronize(s.stream), "cudaStreamSynchronize");
+  const auto count = [](const auto& list) { return static_cast<std::int64_t>(list.size()); };
+  view = {offsets_,
+          columns_,
+          pieces_.as<orrery::cuda::Preparation::Piece>(),
+          long_rows_.as<orrery::cuda::Preparation::LongRow>(),
+          other_rows_.as<std::int32_t>(),
+          count(work.pieces),
+          count(work.long_rows),
+          count(work.rows)};
+}
+
+OrreryPattern::~OrreryPattern() {
+  device.release(offsets_);
+  device.release(columns_);
+}
+
+namespace orrery::cuda {
+
+void spmm(OrreryStream& s, const OrreryPattern* a, const float* values, OrreryMatrix x,
+          OrreryMatrix y, float beta, OrrerySpmmBy by) {
+  require(a->rows == y.rows && a->cols == x.rows && x.cols == y.cols,
+          "spmm: the extents of a, x and y do not fit together");
+  if (y.rows == 0 || y.cols == 0) return;
+  switch (by) {
+    case kOrrerySpmmChosen:
+      if (!prefer_own({a->rows, a->nnz, a->longest, x.cols, values != nullptr}))
+        return spmm_cusparse(s, *a, values, x, y, beta, true);
+      [[fallthrough]];
+    case kOrrerySpmmOwn:
+      return spmm_own(s, *a, values, x, y, beta);
+    case kOrrerySpmmCusparse:
+      return spmm_cusparse(s, *a, values, x, y, beta, false);
+    case kOrrerySpmmCusparseRepeatable:
+      return spmm_cusparse(s, *a, values, x, y, beta, true);
+  }
+  throw Failure{kOrreryFailed, "spmm: unknown product"};
+}
+
+}  // namespace orrery::cuda

@@ -1,0 +1,62 @@
+// A sparse pattern on the device, prepared for products.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "backends/cuda/device/device.cuh"
+#include "backends/cuda/device/prepare.hpp"
+
+namespace orrery::cuda {
+
+class CusparsePlans;
+
+/// A pattern as our own kernel sees it.
+struct PatternView {
+  const std::int64_t* offsets;
+  const std::int32_t* columns;
+  const Preparation::Piece* pieces;
+  const Preparation::LongRow* long_rows;
+  const std::int32_t* rows;
+  std::int64_t piece_count, long_row_count, row_count;
+};
+
+}  // namespace orrery::cuda
+
+/// Offsets and columns lie in the arena; what is made of them lies beside it.
+struct OrreryPattern {
+  /// Waits until the arrays are on the device.
+  ///
+  /// Shapes    offsets [rows + 1] · columns [nnz], on the host
+  /// Errors    Failure: 2^31 rows or more · kOrreryOutOfMemory
+  OrreryPattern(OrreryStream& s, std::int64_t rows, std::int64_t cols, std::int64_t nnz,
+                const std::int64_t* offsets, const std::int32_t* columns);
+  ~OrreryPattern();
+  OrreryPattern(const OrreryPattern&) = delete;
+  OrreryPattern& operator=(const OrreryPattern&) = delete;
+
+  OrreryDevice& device;
+  const std::int64_t rows, cols, nnz;
+  std::int64_t longest = 0;
+  orrery::cuda::PatternView view{};
+  /// Made by the products of cuSPARSE.
+  std::unique_ptr<orrery::cuda::CusparsePlans> plans;
+
+ private:
+  std::int64_t* offsets_ = nullptr;
+  std::int32_t* columns_ = nullptr;
+  orrery::cuda::Beside pieces_, long_rows_, other_rows_;
+};
+
+namespace orrery::cuda {
+
+/// y ← a·x + beta·y by our own kernels.
+void spmm_own(OrreryStream& s, const OrreryPattern& a, const float* values, OrreryMatrix x,
+              OrreryMatrix y, float beta);
+/// The same by cuSPARSE; `repeatable` takes its algorithm with equal bits in every run.
+///
+/// Errors    Failure: 2^31 entries or more
+void spmm_cusparse(OrreryStream& s, const OrreryPattern& a, const float* values, OrreryMatrix x,
+                   OrreryMatrix y, float beta, bool repeatable);
+
+}  // namespace orrery::cuda

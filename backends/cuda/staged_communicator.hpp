@@ -1,0 +1,40 @@
+// A communicator of host memory (MPI) under a rank whose tensors lie on a GPU: what is sent goes to
+// pinned memory first, what has come from there to the GPU.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "backends/cuda/mover.hpp"
+#include "core/runtime/communicator.hpp"
+
+namespace orrery::cuda {
+
+/// Sums, counts, time-outs and errors are those of the communicator below.
+class StagedCommunicator final : public Communicator {
+ public:
+  StagedCommunicator(Communicator& below, int ranks, int rank, CudaDevice& device);
+  std::string_view name() const override { return below_.name(); }
+  void abort(std::string_view why) noexcept override { below_.abort(why); }
+  std::vector<std::int64_t> received_from() const override { return below_.received_from(); }
+
+ protected:
+  void move(const Call& call, const HostMemory& memory) override;
+
+ private:
+  class Stage;
+  /// The pinned memory of one lane: a block for each operand of a call, as large as ever needed.
+  struct Room {
+    explicit Room(CudaDevice& device) : memory(0, device) {}
+    HostMemory memory;
+    std::vector<std::int64_t> bytes;
+  };
+
+  Communicator& below_;
+  int rank_;
+  CudaDevice& device_;
+  std::array<std::unique_ptr<Room>, kLanes> rooms_;  ///< each used by its lane's thread alone
+};
+
+}  // namespace orrery::cuda

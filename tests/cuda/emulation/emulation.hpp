@@ -1,0 +1,21 @@
+// What the parts of the emulation know of each other, and what tests may ask of it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace orrery::emulation {
+
+/// Whether this is memory of the device or pinned.
+bool known(const void* p);
+/// Runs whatever is queued in any stream.
+void run_all();
+
+}  // namespace orrery::emulation
+
+extern "C" {
+/// 1: from now on, work of a stream runs only when something waits for it; 0: at once.
+void orrery_emulate_lazily(int yes);
+/// The n-th kernel launch from now fails; 0: none.
+void orrery_emulate_failing_launch(int n);
+}

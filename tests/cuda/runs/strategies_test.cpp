@@ -1,0 +1,97 @@
+// Whole runs on GPUs (emulated ones) that ranks share, against the same runs on the CPU.
+#include <gtest/gtest.h>
+
+#include "tests/support/problems.hpp"
+
+namespace orrery {
+namespace {
+
+using testing::execute;
+using testing::losses;
+using testing::make_problem;
+using testing::random_dataset;
+
+struct Case {
+  testing::NamedStrategy strategy;
+  int ranks;
+};
+
+class OnGpu : public ::testing::TestWithParam<Case> {
+ protected:
+  static void expect_same_as_on_cpu(const ModelConfig& model, bool symmetric) {
+    Problem problem = make_problem(random_dataset(101, 700, 24, 5, symmetric), GetParam().ranks,
+                                   GetParam().strategy.config);
+    problem.model = model;
+    // Columns that are split cannot be normalised along rows.
+    if (GetParam().strategy.config.type == StrategyType::spmm_2d) problem.model.layer_norm = false;
+    problem.train.epochs = 6;
+
+    const Outcome want = execute(problem, "cpu");
+    const Outcome got = execute(problem, "cuda");
+
+    expect_equal(losses(got), losses(want));
+    for (std::size_t r = 0; r < want.ranks.size(); ++r) {
+      EXPECT_EQ(got.ranks[r].received_from, want.ranks[r].received_from);
+      EXPECT_EQ(got.ranks[r].final_bytes, want.ranks[r].final_bytes);
+    }
+    EXPECT_NEAR(*got.epochs.back().scores->test, *want.epochs.back().scores->test, 0.05);
+  }
+
+ private:
+  static void expect_equal(const std::vector<double>& got, const std::vector<double>& want) {
+    ASSERT_EQ(got.size(), want.size());
+    for (std::size_t i = 0; i < got.size(); ++i)
+      ASSERT_NEAR(got[i], want[i], 1e-4 * std::abs(want[i])) << "epoch " << i;
+  }
+};
+
+ModelConfig model_with(ModelType type, int layers, bool norm, double dropout) {
+  ModelConfig model;
+  model.type = type;
+  model.layers = layers;
+  model.hidden = 16;
+  model.dropout = dropout;
+  model.layer_norm = norm;
+  return model;
+}
+
+TEST_P(OnGpu, GcnWithDropoutLearnsTheSame) {
+  expect_same_as_on_cpu(model_with(ModelType::gcn, 2, false, 0.3), true);
+}
+TEST_P(OnGpu, SageWithNormOnADirectedGraphLearnsTheSame) {
+  expect_same_as_on_cpu(model_with(ModelType::sage, 3, true, 0), false);
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> list;
+  const auto add = [&](const std::vector<testing::NamedStrategy>& strategies,
+                       std::initializer_list<int> worlds) {
+    for (const auto& strategy : strategies)
+      for (const int ranks : worlds) try {
+          parts_for(strategy.config, ranks);
+          if (strategy.config.ranks_per_server <= ranks) list.push_back({strategy, ranks});
+        } catch (const ConfigError&) {
+          // not on so many ranks
+        }
+  };
+  add(testing::all_strategies(), {1, 2, 4});
+  add(testing::local_model_strategies(), {4});
+  add(testing::inexact_strategies(), {2, 4});
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OnGpu, ::testing::ValuesIn(cases()), [](const auto& each) {
+  return each.param.strategy.name + "On" + std::to_string(each.param.ranks);
+});
+
+TEST(OnGpuWithoutOverlap, TheSameBitsComeOut) {
+  Problem problem = make_problem(random_dataset(60, 300, 12, 4, true), 4, StrategyType::full_graph);
+  problem.train.epochs = 4;
+  Problem serial = problem;
+  serial.strategy.overlap = false;
+
+  EXPECT_EQ(losses(execute(problem, "cuda")), losses(execute(serial, "cuda")));
+}
+
+}  // namespace
+}  // namespace orrery

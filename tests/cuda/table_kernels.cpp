@@ -1,0 +1,164 @@
+#include "tests/cuda/table_kernels.hpp"
+
+namespace orrery::testing {
+namespace {
+
+constexpr std::int64_t kGuardBytes = 256;
+constexpr char kGuard = 0x5A;
+
+/// The device's copy of a world's tensors.
+class Mirror {
+ public:
+  Mirror(const CudaSession& session, const World& world) : s_(session), world_(world) {
+    for (const Tensor& t : world.tensors()) {
+      copies_.push_back(s_.allocate<char>(bytes_in(t) + 2 * kGuardBytes));
+      std::vector<char> image(static_cast<std::size_t>(bytes_in(t) + 2 * kGuardBytes), kGuard);
+      std::memcpy(image.data() + kGuardBytes, whole(t), static_cast<std::size_t>(bytes_in(t)));
+      s_.must(s_.api.copy_in(s_.stream, copies_.back(), image.data(),
+                             static_cast<std::int64_t>(image.size())));
+    }
+  }
+  ~Mirror() {
+    for (char* copy : copies_) s_.api.release(s_.device, copy);
+  }
+
+  void copy_back() {
+    for (const Tensor& t : world_.tensors()) {
+      std::vector<char> image(static_cast<std::size_t>(bytes_in(t) + 2 * kGuardBytes));
+      s_.must(s_.api.copy_out(s_.stream, image.data(), copies_[t.id],
+                              static_cast<std::int64_t>(image.size())));
+      s_.must(s_.api.stream_sync(s_.stream));
+      for (std::int64_t i = 0; i < kGuardBytes; ++i) {
+        ASSERT_EQ(image[static_cast<std::size_t>(i)], kGuard) << to_string(t) << " before";
+        ASSERT_EQ(image[image.size() - 1 - static_cast<std::size_t>(i)], kGuard)
+            << to_string(t) << " after";
+      }
+      std::memcpy(whole(t), image.data() + kGuardBytes, static_cast<std::size_t>(bytes_in(t)));
+    }
+  }
+
+  template <class T>
+  T* at(const Tensor& t) const {
+    return reinterpret_cast<T*>(copies_[t.id] + kGuardBytes) + t.offset;
+  }
+  template <class T>
+  T* at(const std::optional<Tensor>& t) const {
+    return t ? at<T>(*t) : nullptr;
+  }
+  OrreryMatrix matrix(const Tensor& t) const {
+    const OrreryDType dtype = t.dtype == DType::f32   ? kOrreryF32
+                              : t.dtype == DType::i32 ? kOrreryI32
+                                                      : kOrreryF64;
+    return {copies_[t.id] + kGuardBytes + t.offset * bytes_of(t.dtype), t.rows(), t.cols(), t.ld,
+            dtype};
+  }
+  std::optional<OrreryDropout> dropout(const std::optional<Dropout>& d) const {
+    if (!d) return {};
+    return OrreryDropout{d->p, d->seed, d->epoch, d->layer, at<std::int32_t>(d->row_ids), d->col0};
+  }
+  const World& world() const { return world_; }
+
+ private:
+  static std::int64_t bytes_in(const Tensor& t) { return t.rows() * t.ld * bytes_of(t.dtype); }
+  void* whole(const Tensor& t) const { return world_.memory().bytes_at(t); }
+
+  const CudaSession& s_;
+  const World& world_;
+  std::vector<char*> copies_;
+};
+
+struct Call {
+  const CudaSession& session;
+  const OrreryCudaApi& api;
+  OrreryStream* s;
+  const Mirror& m;
+  const TableOptions& options;
+
+  int operator()(const Fill& op) const { return api.fill(s, m.matrix(op.y), op.value); }
+  int operator()(const Copy& op) const {
+    return api.copy(s, m.matrix(op.x), m.matrix(op.y), op.scale, op.accumulate);
+  }
+  int operator()(const SpMM& op) const {
+    const Csr& a = m.world().memory().pattern(op.a);
+    OrreryPattern* pattern = nullptr;
+    session.must(
+        api.pattern_open(s, a.rows, a.cols, a.nnz(), a.offsets.data(), a.columns.data(), &pattern));
+    const int code = api.spmm(s, pattern, m.at<float>(op.values), m.matrix(op.x), m.matrix(op.y),
+                              op.beta, options.by);
+    session.must(api.stream_sync(s));
+    api.pattern_close(pattern);
+    return code;
+  }
+  int operator()(const Gemm& op) const {
+    return api.gemm(s, m.matrix(op.a), m.matrix(op.b), m.matrix(op.c), op.transpose_a,
+                    op.transpose_b, op.beta, 0);
+  }
+  int operator()(const GatherRows& op) const {
+    return api.gather_rows(s, m.matrix(op.x), m.at<std::int32_t>(op.index), m.matrix(op.y));
+  }
+  int operator()(const ScatterAddRows& op) const {
+    return api.scatter_add_rows(s, m.matrix(op.x), m.at<std::int32_t>(op.index), m.matrix(op.y),
+                                options.max_repeats);
+  }
+  int operator()(const Activate& op) const {
+    const auto dropout = m.dropout(op.dropout);
+    return api.activate(s, m.matrix(op.x), m.at<float>(op.bias), m.matrix(op.y),
+                        op.activation == Activation::relu, dropout ? &*dropout : nullptr);
+  }
+  int operator()(const ActivateBackward& op) const {
+    const auto dropout = m.dropout(op.dropout);
+    return api.activate_backward(s, m.matrix(op.dy), m.at<float>(op.y), op.y ? op.y->ld : 0,
+                                 m.matrix(op.dx), op.activation == Activation::relu,
+                                 dropout ? &*dropout : nullptr);
+  }
+  int operator()(const ColumnSum& op) const {
+    return api.column_sum(s, m.matrix(op.x), m.at<float>(op.y), op.beta);
+  }
+  int operator()(const LayerNorm& op) const {
+    return api.layer_norm(s, m.matrix(op.x), m.at<float>(op.gain), m.at<float>(op.shift),
+                          m.matrix(op.normalised), m.at<float>(op.rstd), m.matrix(op.y));
+  }
+  int operator()(const LayerNormBackward& op) const {
+    return api.layer_norm_backward(s, m.matrix(op.dy), m.matrix(op.normalised),
+                                   m.at<float>(op.rstd), m.at<float>(op.gain), m.matrix(op.dx),
+                                   m.at<float>(op.dgain), m.at<float>(op.dshift));
+  }
+  int operator()(const Loss& op) const {
+    return api.loss(s, kind_of_loss(op.loss_kind), m.matrix(op.logits),
+                    m.at<std::int32_t>(op.labels), op.labels.ld, m.at<std::int32_t>(op.targets),
+                    op.targets.rows(), m.matrix(op.grad), m.at<double>(op.loss), op.scale,
+                    op.weight, op.accumulate);
+  }
+  int operator()(const Score& op) const {
+    return api.score(s, kind_of_loss(op.loss_kind), m.matrix(op.logits),
+                     m.at<std::int32_t>(op.labels), op.labels.ld, m.at<std::int32_t>(op.targets),
+                     op.targets.rows(), m.at<double>(op.counts), op.accumulate);
+  }
+  int operator()(const Sgd& op) const {
+    return api.sgd(s, m.at<float>(op.w), m.at<float>(op.g), op.w.shape.size(), op.rate, op.decay);
+  }
+  int operator()(const Adam& op) const {
+    return api.adam(s, m.at<float>(op.w), m.at<float>(op.g), m.at<float>(op.m), m.at<float>(op.v),
+                    op.w.shape.size(), op.rate, op.decay, op.beta1, op.beta2, op.epsilon, op.step);
+  }
+  template <class Other>
+  int operator()(const Other&) const {
+    throw std::runtime_error("the table has no such op");
+  }
+
+  static OrreryLossKind kind_of_loss(LossKind kind) {
+    return kind == LossKind::softmax ? kOrrerySoftmax : kOrrerySigmoid;
+  }
+};
+
+}  // namespace
+
+void run_by_table(const CudaSession& session, const World& world, const Op& op,
+                  const TableOptions& options) {
+  validate(op);
+  Mirror mirror(session, world);
+  session.must(std::visit(Call{session, session.api, session.stream, mirror, options}, op));
+  mirror.copy_back();
+}
+
+}  // namespace orrery::testing
