@@ -72,14 +72,14 @@ class Gpu {
   OrreryEvent* events_[2] = {};
 };
 
-/// Memory of the arena, full of ones.
+/// Memory of the arena, full of 0.747 (every byte the same, so that a copy engine fills it).
 class Floats {
  public:
   Floats(const Gpu& gpu, std::int64_t rows, std::int64_t cols) : gpu_(gpu) {
     void* p = nullptr;
     cuda::require(gpu.api.allocate(gpu.device, rows * cols * 4, &p), "allocate");
     matrix = {p, rows, cols, cols, kOrreryF32};
-    cuda::require(gpu.api.fill(gpu.stream, matrix, 1), "fill");
+    cuda::require(gpu.api.fill_bytes(gpu.stream, p, 0x3F, rows * cols * 4), "fill_bytes");
   }
   ~Floats() {
     gpu_.api.stream_sync(gpu_.stream);
