@@ -141,7 +141,11 @@ bool HostMemory::intact(const Block& block) const {
   const std::int64_t guard = rounded(guard_bytes_), behind = rounded(block.bytes) - block.bytes;
   const auto kept = [&](std::int64_t first, std::int64_t count) {
     std::vector<unsigned char> bytes(static_cast<std::size_t>(count));
-    storage_.read(block.space, bytes.data(), static_cast<const char*>(block.raw) + first, count);
+    try {
+      storage_.read(block.space, bytes.data(), static_cast<const char*>(block.raw) + first, count);
+    } catch (const Error&) {
+      return true;  // of a device that has failed, which is told elsewhere
+    }
     return std::all_of(bytes.begin(), bytes.end(), [](unsigned char c) { return c == kGuard; });
   };
   return kept(0, guard) && kept(guard + block.bytes, behind + guard);

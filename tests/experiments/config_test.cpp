@@ -190,6 +190,9 @@ TEST(Refusal, OfMagnifiedGraphsByBackendsThatTrain) {
 TEST(Refusal, OfCombinations) {
   EXPECT_EQ(refusal_of("backend=nccl"),
             "backend: nccl moves what lies on GPUs: set kernels to cuda, found cpu");
+  EXPECT_EQ(refusal(kMinimal, {"backend=nccl", "kernels=cuda", "strategy.type=spmm_2d"}),
+            "strategy.type: the sparse tiles of spmm_2d do not travel by nccl: use backend mpi");
+  EXPECT_EQ(refusal(kMinimal, {"backend=nccl", "kernels=cuda", "tf32=true"}), "accepted");
   EXPECT_EQ(refusal_of("tf32=true"), "tf32: only goes with \"kernels\": cuda");
   EXPECT_EQ(refusal_of("strategy.permute=true"),
             "strategy.permute: only goes with \"type\": spmm_1d, spmm_15d, spmm_2d");

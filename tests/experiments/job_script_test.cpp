@@ -46,6 +46,20 @@ TEST(SlurmScript, LeavesThePlacementToSlurmWhereTheFileDoes) {
   EXPECT_TRUE(has(text, "set train.checkpoint_every"));
 }
 
+TEST(SlurmScript, AsksForGpusWhereTheKernelsNeedThem) {
+  const std::string placed =
+      slurm_script(experiment({"kernels=cuda", "backend=nccl", "cluster.servers=2",
+                               "cluster.ranks_per_server=4"}),
+                   {"f.json", {}, "", false});
+  const std::string anywhere =
+      slurm_script(experiment({"kernels=cuda", "cluster.ranks=6"}), {"f.json", {}, "", false});
+
+  EXPECT_TRUE(has(placed, "#SBATCH --gpus-per-node=4\n"));
+  EXPECT_TRUE(has(placed, "run 'f.json' --backend nccl "));
+  EXPECT_TRUE(has(anywhere, "#SBATCH --gpus-per-task=1\n"));
+  EXPECT_TRUE(has(anywhere, "run 'f.json' --backend mpi "));
+}
+
 TEST(SlurmScript, OfASweepDoesNotResume) {
   const std::string text =
       slurm_script(experiment({R"(sweep={"seed": [1, 2]})"}), {"f.json", {}, "", false});
