@@ -21,6 +21,20 @@ TEST_P(CudaKernels, FillAndCopyOfEveryTypeEqualReference) {
       }
 }
 
+// More columns than blocks of one axis of a grid: all parameters of a model are such a row.
+TEST_P(CudaKernels, ARowOfMillionsOfColumnsIsFilledAndScaledToItsEnd) {
+  constexpr std::int64_t kColumns = 65535 * 256 + 1000;
+  auto* p = session_.allocate<float>(4 * kColumns);
+  const OrreryMatrix row{p, 1, kColumns, kColumns, kOrreryF32};
+  std::vector<float> got(static_cast<std::size_t>(kColumns));
+  session_.must(session_.api.fill(session_.stream, row, 2));
+  session_.must(session_.api.copy(session_.stream, row, row, 3, 0));
+  session_.must(session_.api.copy_out(session_.stream, got.data(), p, 4 * kColumns));
+  session_.must(session_.api.stream_sync(session_.stream));
+  EXPECT_EQ(std::count(got.begin(), got.end(), 6.0F), kColumns);
+  session_.must(session_.api.release(session_.device, p));
+}
+
 TEST_P(CudaKernels, ScaledAndSummedCopiesEqualReference) {
   for (const std::int64_t width : kWidths)
     for (const bool accumulate : {false, true})

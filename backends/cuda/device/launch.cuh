@@ -32,21 +32,25 @@ void launch(OrreryStream& s, void (*kernel)(Parameters...), dim3 grid, dim3 bloc
 }
 
 /// Blocks of 256 threads over a matrix of `rows` rows with `units` pieces of work each: x of the
-/// block runs over units, y over rows; x of the grid over rows, which may be many, y over units.
+/// block runs over units, y over rows; x of the grid over rows, y and z over units. Either may be
+/// many: all parameters of a model are one row.
 struct Tiles {
   dim3 grid, block;
   Tiles(std::int64_t rows, std::int64_t units) {
+    const unsigned widest = rows < 4 ? 256 : 64;
     unsigned width = 1;
-    while (width < units && width < 64) width *= 2;
+    while (width < units && width < widest) width *= 2;
     block = dim3{width, 256 / width, 1};
-    grid = dim3{extent(ceil_div(rows, block.y)), extent(ceil_div(units, width), 65535), 1};
+    const std::int64_t across = ceil_div(units, width), y = across < 65535 ? across : 65535;
+    grid = dim3{extent(ceil_div(rows, block.y)), extent(y),
+                y == 0 ? 1 : extent(ceil_div(across, y), 65535)};
   }
 };
 __device__ __forceinline__ std::int64_t tile_row() {
   return std::int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
 }
 __device__ __forceinline__ std::int64_t tile_unit() {
-  return std::int64_t{blockIdx.y} * blockDim.x + threadIdx.x;
+  return (std::int64_t{blockIdx.z} * gridDim.y + blockIdx.y) * blockDim.x + threadIdx.x;
 }
 
 }  // namespace orrery::cuda
