@@ -119,7 +119,7 @@ TEST(MpiFailures, ARankThatLeavesEarlyEndsTheJob) {
   expect_failure(3, "leaves", {kSum + " waits for rank 1"});
 }
 TEST(MpiFailures, AnOperationThatOneRankNeverCallsEndsAfterItsTime) {
-  expect_failure(3, "absent", {kSum + ": waited 2 s for rank 1"});
+  expect_failure(3, "absent", {kSum + ": waited ", " s for rank 1"});
 }
 TEST(MpiFailures, AFailureOnOneLaneWakesTheOther) {
   expect_failure(2, "lane_fails_beside_a_wait", {"rank 0: the other lane's failure"});

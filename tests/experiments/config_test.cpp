@@ -157,7 +157,7 @@ TEST(Refusal, NamesPathFoundAllowedAndNearest) {
             "model_averaging, shared_preloading. Did you mean \"spmm_1d\"?");
   EXPECT_EQ(refusal_of("model.hiden=3"),
             "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, hidden, "
-            "dropout, bias, layer_norm, residual, recompute, normalisation");
+            "dropout, bias, layer_norm, residual, sparse_input, recompute, normalisation");
   EXPECT_EQ(refusal_of("train.epochs=ten"),
             "train.epochs: found \"ten\" (string), expected integer >= 1 and <= 1000000");
   EXPECT_EQ(refusal_of("train.epochs=2.5"),
