@@ -104,7 +104,8 @@ void Batch::wait(int step) {
       continue;
     }
     if (Clock::now() - before > kMovedData) pause.stir();
-    if (pause.rest()) keep_patience();
+    pause.rest();
+    keep_patience();  // on a busy machine every look takes long, and stirs: then it never sleeps
   }
 }
 

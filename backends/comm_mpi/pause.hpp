@@ -19,8 +19,8 @@ class Pause {
   void reset() { began_ = {}; }
   /// Something may have happened: be eager for a few turns.
   void stir() { eager_turns_ = 8; }
-  /// Yields or sleeps; true when it slept.
-  bool rest() {
+  /// Yields or sleeps.
+  void rest() {
     using namespace std::chrono_literals;
     const auto now = Clock::now();
     if (began_ == Clock::time_point{}) began_ = now;
@@ -28,14 +28,13 @@ class Pause {
     if (waited < 60us || eager_turns_ > 0) {
       eager_turns_ = std::max(0, eager_turns_ - 1);
       ::sched_yield();
-      return false;
+      return;
     }
     // By default the system wakes a sleeper up to 50 us late; the setting is the thread's own.
     static thread_local const int precise = ::prctl(PR_SET_TIMERSLACK, 1000UL);
     static_cast<void>(precise);
     std::this_thread::sleep_for(
         std::clamp<Clock::duration>(waited / 8, Clock::duration(20us), Clock::duration(200us)));
-    return true;
   }
 
  private:

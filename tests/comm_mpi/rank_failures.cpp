@@ -59,7 +59,7 @@ void add_failures(Scenarios& all) {
   all["absent"] = summing_until([] { sleep_seconds(60); });
   all["absent"].options = [](MpiOptions& options) { options.wait_seconds = 2; };
   all["late"] = {[](MpiWorld& world) {
-    if (world.rank() == 1) sleep_seconds(1.2);
+    if (world.rank() == 1) sleep_seconds(2);
     world.any(false);
   }};
   all["late"].options = [](MpiOptions& options) { options.notice_seconds = 0.5; };
