@@ -37,17 +37,9 @@ class StagedCommunicator::Stage {
     o.x = updated(o.x);
     return o;
   }
-  Op operator()(ReduceScatter o) {
-    o.x = read(o.x);
-    o.y = written(o.y);
-    return o;
-  }
-  Op operator()(AllGather o) {
-    o.x = read(o.x);
-    o.y = written(o.y);
-    return o;
-  }
-  Op operator()(AllToAllV o) {
+  template <class T>
+  requires Collective<T> && requires(T o) { o.y; }
+  Op operator()(T o) {
     o.x = read(o.x);
     o.y = written(o.y);
     return o;

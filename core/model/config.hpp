@@ -16,7 +16,8 @@ enum class ModelType : std::uint8_t { gcn, sage, resgcn };
 enum class Normalisation : std::uint8_t { automatic, symmetric, row };
 
 /// How the first layer's aggregation, whose input may be constant over epochs, is treated.
-///   exact         A·x is computed once and kept where x is constant (no input dropout), else anew
+///   exact         A·x is computed once and kept where x is constant (no input dropout) and dense,
+///   else anew
 ///                 in every epoch; gradients are exact either way
 ///   recompute     A·x anew in every epoch; exact as well
 ///   mggcn_compat  the cheaper backward pass of MG-GCN: the first layer's weight gradient leaves

@@ -1,7 +1,5 @@
 #include "core/strategy/skipped_broadcasts.hpp"
 
-#include <algorithm>
-
 namespace orrery {
 
 SkippedBroadcasts::SkippedBroadcasts(Runtime& rt, double skip_below, int oldest)
@@ -11,10 +9,16 @@ SkippedBroadcasts::SkippedBroadcasts(Runtime& rt, double skip_below, int oldest)
       squares_(rt, {2 * std::int64_t{rt.size()}, 1}, DType::f32, "scratch/squares of rows") {}
 
 const std::vector<bool>& SkippedBroadcasts::senders(int number, const Tensor& x) {
-  const bool first = static_cast<std::size_t>(number) >= layers_.size() ||
-                     layers_[static_cast<std::size_t>(number)].senders.empty();
-  Layer& l = layer(number, x);
-  if (!first) measure(l, x);
+  const auto index = static_cast<std::size_t>(number);
+  if (layers_.size() <= index) layers_.resize(index + 1);
+  Layer& l = layers_[index];
+  const bool first = !l.sent;
+  if (first)
+    l = {Buffer(rt_, x.shape, DType::f32, "halo/rows as they were sent"),
+         std::vector<int>(static_cast<std::size_t>(rt_.size())),
+         std::vector<bool>(static_cast<std::size_t>(rt_.size()))};
+  else
+    measure(l, x);
   for (int r = 0; r < rt_.size(); ++r) {
     const auto i = static_cast<std::size_t>(r);
     l.senders[i] = first || changed(r) || l.used_again[i] == oldest_;
@@ -23,18 +27,6 @@ const std::vector<bool>& SkippedBroadcasts::senders(int number, const Tensor& x)
   if (l.senders[static_cast<std::size_t>(rt_.rank())])
     rt_.submit(Lane::compute, Copy{x, l.sent.tensor()});
   return l.senders;
-}
-
-SkippedBroadcasts::Layer& SkippedBroadcasts::layer(int number, const Tensor& x) {
-  const auto i = static_cast<std::size_t>(number);
-  if (layers_.size() <= i) layers_.resize(i + 1);
-  Layer& l = layers_[i];
-  if (l.senders.empty()) {
-    l.sent = Buffer(rt_, x.shape, DType::f32, "halo/rows as they were sent");
-    l.senders.resize(static_cast<std::size_t>(rt_.size()));
-    l.used_again.resize(static_cast<std::size_t>(rt_.size()));
-  }
-  return l;
 }
 
 /// The squares of all ranks, on all ranks.

@@ -33,7 +33,6 @@ class SkippedBroadcasts {
     std::vector<int> used_again;  ///< by rank: epochs since then
     std::vector<bool> senders;
   };
-  Layer& layer(int number, const Tensor& x);
   void measure(const Layer& layer, const Tensor& x);
   bool changed(int rank);
   Tensor square(int rank, int which) const;
