@@ -77,22 +77,16 @@ TEST_P(Cpu, SparseProductOfAnEmptyPatternScalesTheOutput) {
 }
 
 TEST_P(Cpu, DenseProductEqualsReference) {
-  struct Case {
-    std::int64_t m, n, k;
-  };
-  const Case cases[] = {{0, 3, 4},   {3, 0, 4},     {3, 4, 0},      {1, 1, 1},
-                        {1, 17, 5},  {5, 1, 9},     {33, 17, 100},  {128, 257, 64},
-                        {17, 33, 5}, {13, 9, 5003}, {3001, 64, 100}};
+  const ProductSizes cases[] = {{0, 3, 4},   {3, 0, 4},     {3, 4, 0},      {1, 1, 1},
+                                {1, 17, 5},  {5, 1, 9},     {33, 17, 100},  {128, 257, 64},
+                                {17, 33, 5}, {13, 9, 5003}, {3001, 64, 100}};
   for (const auto [m, n, k] : cases)
     for (const bool transpose_a : {false, true})
       for (const bool transpose_b : {false, true})
         for (const float beta : {0.0F, 1.0F, 0.5F})
           expect_equals_reference(
               [&, m = m, n = n, k = k](World& w) -> Op {
-                const Tensor a = transpose_a ? w.floats(k, m, m + 1) : w.floats(m, k, k + 1);
-                const Tensor b = transpose_b ? w.floats(n, k, k + 2) : w.floats(k, n, n + 2);
-                const Tensor c = beta == 0 ? w.poisoned(m, n, n + 3) : w.floats(m, n, n + 3);
-                return Gemm{a, b, c, transpose_a, transpose_b, beta};
+                return dense_product(w, {m, n, k}, transpose_a, transpose_b, beta);
               },
               1e-4);
 }
@@ -173,37 +167,23 @@ TEST_P(Cpu, ColumnSumEqualsReference) {
   for (const std::int64_t width : kWidths)
     for (const std::int64_t rows : {0, 1, 333, 4501})
       for (const float beta : {0.0F, 0.5F})
-        expect_equals_reference([&](World& w) -> Op {
-          const Tensor x = w.floats(rows, width, width + 2);
-          return ColumnSum{x, beta == 0 ? w.poisoned(1, width) : w.floats(1, width), beta};
-        });
+        expect_equals_reference([&](World& w) -> Op { return column_sum(w, rows, width, beta); });
 }
 
 TEST_P(Cpu, LayerNormEqualsReference) {
   for (const std::int64_t width : kWidths)
     for (const std::int64_t rows : {0, 1, 5, 1001})
       for (const int aliased : {0, 1, 2})  // nothing, normalised = x, y = x
-        expect_equals_reference([&](World& w) -> Op {
-          const Tensor x = w.floats(rows, width, width + 3);
-          const Tensor gain = w.floats(1, width), shift = w.floats(1, width);
-          const Tensor normalised = aliased == 1 ? x : w.poisoned(rows, width, width + 1);
-          const Tensor y = aliased == 2 ? x : w.poisoned(rows, width, width + 2);
-          return LayerNorm{x, gain, shift, normalised, w.poisoned(rows, 1), y};
-        });
+        expect_equals_reference(
+            [&](World& w) -> Op { return layer_norm(w, rows, width, aliased); });
 }
 
 TEST_P(Cpu, LayerNormBackwardEqualsReference) {
   for (const std::int64_t width : kWidths)
     for (const std::int64_t rows : {0, 1, 5, 1001})
       for (const bool in_place : {false, true})
-        expect_equals_reference([&](World& w) -> Op {
-          const Tensor dy = w.floats(rows, width, width + 3);
-          const Tensor normalised = w.floats(rows, width, width + 1), rstd = w.floats(rows, 1);
-          const Tensor gain = w.floats(1, width);
-          const Tensor dx = in_place ? dy : w.poisoned(rows, width, width + 2);
-          return LayerNormBackward{
-              dy, normalised, rstd, gain, dx, w.poisoned(1, width), w.poisoned(1, width)};
-        });
+        expect_equals_reference(
+            [&](World& w) -> Op { return layer_norm_backward(w, rows, width, in_place); });
 }
 
 TEST_P(Cpu, LossAndScoreEqualReference) {

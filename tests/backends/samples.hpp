@@ -39,4 +39,41 @@ inline Classified classified(World& w, LossKind kind, std::int64_t rows, std::in
   return {logits, labels, w.integers(targets)};
 }
 
+/// op(a) [m, k] · op(b) [k, n], all with gaps between their rows.
+struct ProductSizes {
+  std::int64_t m, n, k;
+};
+inline Gemm dense_product(World& w, const ProductSizes& size, bool transpose_a, bool transpose_b,
+                          float beta) {
+  const auto [m, n, k] = size;
+  const Tensor a = transpose_a ? w.floats(k, m, m + 1) : w.floats(m, k, k + 1);
+  const Tensor b = transpose_b ? w.floats(n, k, k + 2) : w.floats(k, n, n + 2);
+  const Tensor c = beta == 0 ? w.poisoned(m, n, n + 3) : w.floats(m, n, n + 3);
+  return {a, b, c, transpose_a, transpose_b, beta};
+}
+
+inline ColumnSum column_sum(World& w, std::int64_t rows, std::int64_t width, float beta) {
+  const Tensor x = w.floats(rows, width, width + 2);
+  return {x, beta == 0 ? w.poisoned(1, width) : w.floats(1, width), beta};
+}
+
+/// `aliased`: 1: normalised is x; 2: y is x.
+inline LayerNorm layer_norm(World& w, std::int64_t rows, std::int64_t width, int aliased) {
+  const Tensor x = w.floats(rows, width, width + 3);
+  const Tensor gain = w.floats(1, width), shift = w.floats(1, width);
+  const Tensor normalised = aliased == 1 ? x : w.poisoned(rows, width, width + 1);
+  const Tensor y = aliased == 2 ? x : w.poisoned(rows, width, width + 2);
+  return {x, gain, shift, normalised, w.poisoned(rows, 1), y};
+}
+
+/// `in_place`: dx is dy.
+inline LayerNormBackward layer_norm_backward(World& w, std::int64_t rows, std::int64_t width,
+                                             bool in_place) {
+  const Tensor dy = w.floats(rows, width, width + 3);
+  const Tensor normalised = w.floats(rows, width, width + 1), rstd = w.floats(rows, 1);
+  const Tensor gain = w.floats(1, width);
+  const Tensor dx = in_place ? dy : w.poisoned(rows, width, width + 2);
+  return {dy, normalised, rstd, gain, dx, w.poisoned(1, width), w.poisoned(1, width)};
+}
+
 }  // namespace orrery::testing

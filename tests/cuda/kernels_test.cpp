@@ -153,10 +153,7 @@ TEST_P(CudaKernels, ColumnSumEqualsReference) {
   for (const std::int64_t width : kWidths)
     for (const std::int64_t rows : {0, 1, 63, 64, 65, 4501})
       for (const float beta : {0.0F, 0.5F})
-        expect_equals_reference([&](World& w) -> Op {
-          const Tensor x = w.floats(rows, width, width + 2);
-          return ColumnSum{x, beta == 0 ? w.poisoned(1, width) : w.floats(1, width), beta};
-        });
+        expect_equals_reference([&](World& w) -> Op { return column_sum(w, rows, width, beta); });
 }
 
 TEST_P(CudaKernels, ColumnSumOfMoreRowsThanSlabsEqualsReference) {
@@ -171,27 +168,16 @@ TEST_P(CudaKernels, LayerNormEqualsReference) {
   for (const std::int64_t width : kWidths)
     for (const std::int64_t rows : {0, 1, 5, 33})
       for (const int aliased : {0, 1, 2})  // nothing, normalised = x, y = x
-        expect_equals_reference([&](World& w) -> Op {
-          const Tensor x = w.floats(rows, width, width + 3);
-          const Tensor gain = w.floats(1, width), shift = w.floats(1, width);
-          const Tensor normalised = aliased == 1 ? x : w.poisoned(rows, width, width + 1);
-          const Tensor y = aliased == 2 ? x : w.poisoned(rows, width, width + 2);
-          return LayerNorm{x, gain, shift, normalised, w.poisoned(rows, 1), y};
-        });
+        expect_equals_reference(
+            [&](World& w) -> Op { return layer_norm(w, rows, width, aliased); });
 }
 
 TEST_P(CudaKernels, LayerNormBackwardEqualsReference) {
   for (const std::int64_t width : kWidths)
     for (const std::int64_t rows : {0, 1, 5, 130})
       for (const bool in_place : {false, true})
-        expect_equals_reference([&](World& w) -> Op {
-          const Tensor dy = w.floats(rows, width, width + 3);
-          const Tensor normalised = w.floats(rows, width, width + 1), rstd = w.floats(rows, 1);
-          const Tensor gain = w.floats(1, width);
-          const Tensor dx = in_place ? dy : w.poisoned(rows, width, width + 2);
-          return LayerNormBackward{
-              dy, normalised, rstd, gain, dx, w.poisoned(1, width), w.poisoned(1, width)};
-        });
+        expect_equals_reference(
+            [&](World& w) -> Op { return layer_norm_backward(w, rows, width, in_place); });
 }
 
 TEST_P(CudaKernels, LossEqualsReference) {

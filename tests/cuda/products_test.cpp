@@ -153,21 +153,15 @@ TEST_P(CudaProducts, OnePatternServesManyProducts) {
 }
 
 TEST_P(CudaProducts, DenseProductEqualsReference) {
-  struct Case {
-    std::int64_t m, n, k;
-  };
-  const Case cases[] = {{0, 3, 4}, {3, 0, 4},   {3, 4, 0},     {1, 1, 1},   {1, 17, 5},
-                        {5, 1, 9}, {33, 17, 9}, {64, 100, 33}, {17, 33, 5}, {13, 9, 703}};
+  const ProductSizes cases[] = {{0, 3, 4}, {3, 0, 4},   {3, 4, 0},     {1, 1, 1},   {1, 17, 5},
+                                {5, 1, 9}, {33, 17, 9}, {64, 100, 33}, {17, 33, 5}, {13, 9, 703}};
   for (const auto [m, n, k] : cases)
     for (const bool transpose_a : {false, true})
       for (const bool transpose_b : {false, true})
         for (const float beta : {0.0F, 1.0F, 0.5F})
           expect_equals_reference(
               [&, m = m, n = n, k = k](World& w) -> Op {
-                const Tensor a = transpose_a ? w.floats(k, m, m + 1) : w.floats(m, k, k + 1);
-                const Tensor b = transpose_b ? w.floats(n, k, k + 2) : w.floats(k, n, n + 2);
-                const Tensor c = beta == 0 ? w.poisoned(m, n, n + 3) : w.floats(m, n, n + 3);
-                return Gemm{a, b, c, transpose_a, transpose_b, beta};
+                return dense_product(w, {m, n, k}, transpose_a, transpose_b, beta);
               },
               1e-4);
 }
