@@ -28,7 +28,7 @@ std::int64_t at(const std::vector<std::int64_t>& list, int i) {
 /// One call: operands turned into parts of memory, handed to the schedules.
 class MpiCommunicator::Move {
  public:
-  Move(MpiCommunicator& owner, const Call& call, const HostMemory& memory)
+  Move(MpiCommunicator& owner, const Call& call, const RankMemory& memory)
       : owner_(owner), engine_(owner.engine_), call_(call), memory_(memory) {}
 
   void operator()(const SendRecv& o) {
@@ -143,10 +143,10 @@ class MpiCommunicator::Move {
   MpiCommunicator& owner_;
   Engine& engine_;
   const Call& call_;
-  const HostMemory& memory_;
+  const RankMemory& memory_;
 };
 
-void MpiCommunicator::move(const Call& call, const HostMemory& memory) {
+void MpiCommunicator::move(const Call& call, const RankMemory& memory) {
   std::visit(Move(*this, call, memory), call.op);
 }
 

@@ -13,7 +13,7 @@ class MpiCommunicator final : public Communicator {
   void abort(std::string_view why) noexcept override { engine_.freeze(why); }
 
  protected:
-  void move(const Call& call, const HostMemory& memory) override;
+  void move(const Call& call, const RankMemory& memory) override;
 
  private:
   class Move;

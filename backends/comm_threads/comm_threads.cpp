@@ -20,7 +20,7 @@ namespace {
 /// What one rank brings to a collective.
 struct Arrival {
   const Op* op = nullptr;
-  const HostMemory* memory = nullptr;
+  const RankMemory* memory = nullptr;
 };
 
 /// The meeting place of one group on one lane. Ranks pass a barrier to see each other's calls,
@@ -125,7 +125,7 @@ class ThreadWorld::Rank final : public Communicator {
   }
 
  protected:
-  void move(const Call& call, const HostMemory& memory) override {
+  void move(const Call& call, const RankMemory& memory) override {
     if (const auto* message = std::get_if<SendRecv>(&call.op))
       return exchange(call, *message, memory);
     try {
@@ -141,12 +141,12 @@ class ThreadWorld::Rank final : public Communicator {
   struct Here {
     int me;
     const Meeting& meeting;
-    const HostMemory& memory;
+    const RankMemory& memory;
     Mover& mover;
   };
 
   /// A collective of a whole group.
-  void meet(const Call& call, const HostMemory& memory) {
+  void meet(const Call& call, const RankMemory& memory) {
     const Op& op = call.op;
     const Group group = *group_of(op);
     Meeting& meeting = shared_.meeting(call.lane, group);
@@ -200,7 +200,7 @@ class ThreadWorld::Rank final : public Communicator {
     if (me == o.root) return;
     const auto& source = peer<BroadcastSparse>(meeting, o.root);
     match(source.a.shape == o.a.shape && source.a.nnz == o.a.nnz, o);
-    const HostMemory& theirs = *meeting.calls[static_cast<std::size_t>(o.root)].memory;
+    const RankMemory& theirs = *meeting.calls[static_cast<std::size_t>(o.root)].memory;
     const Csr& from = theirs.pattern(source.a);
     Csr& to = memory.fill_sparse(o.a);
     take(o, o.root, to.offsets.data(), from.offsets.data(), (o.a.shape.rows + 1) * 8, host_mover());
@@ -302,7 +302,7 @@ class ThreadWorld::Rank final : public Communicator {
     here.mover.sum(out.dtype, parts, to, end - begin);
   }
 
-  void exchange(const Call& call, const SendRecv& o, const HostMemory& memory) {
+  void exchange(const Call& call, const SendRecv& o, const RankMemory& memory) {
     const MeetingKey place = key_of(call.lane, o.group);
     const int to = o.to < 0 ? -1 : o.group.rank_of(o.to);
     const int from = o.from < 0 ? -1 : o.group.rank_of(o.from);

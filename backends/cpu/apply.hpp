@@ -14,28 +14,28 @@
 
 namespace orrery::cpu {
 
-void apply(const Load& op, const HostMemory& memory, const RangeKernels& kernels);
-void apply(const Fill& op, const HostMemory& memory, const RangeKernels& kernels);
-void apply(const Save& op, const HostMemory& memory, const RangeKernels& kernels);
-void apply(const Copy& op, const HostMemory& memory, const RangeKernels& kernels);
-void apply(const SpMM& op, const HostMemory& memory, const RangeKernels& kernels);
-void apply(const Gemm& op, const HostMemory& memory, const RangeKernels& kernels);
-void apply(const GatherRows& op, const HostMemory& memory, const RangeKernels& kernels);
-void apply(const ScatterAddRows& op, const HostMemory& memory, const RangeKernels& kernels);
-void apply(const Activate& op, const HostMemory& memory, const RangeKernels& kernels);
-void apply(const ActivateBackward& op, const HostMemory& memory, const RangeKernels& kernels);
-void apply(const ColumnSum& op, const HostMemory& memory, const RangeKernels& kernels);
-void apply(const LayerNorm& op, const HostMemory& memory, const RangeKernels& kernels);
-void apply(const LayerNormBackward& op, const HostMemory& memory, const RangeKernels& kernels);
-void apply(const Loss& op, const HostMemory& memory, const RangeKernels& kernels);
-void apply(const Score& op, const HostMemory& memory, const RangeKernels& kernels);
-void apply(const Sgd& op, const HostMemory& memory, const RangeKernels& kernels);
-void apply(const Adam& op, const HostMemory& memory, const RangeKernels& kernels);
+void apply(const Load& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const Fill& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const Save& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const Copy& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const SpMM& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const Gemm& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const GatherRows& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const ScatterAddRows& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const Activate& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const ActivateBackward& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const ColumnSum& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const LayerNorm& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const LayerNormBackward& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const Loss& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const Score& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const Sgd& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const Adam& op, const RankMemory& memory, const RangeKernels& kernels);
 
-inline Rows<float> rows_of(const HostMemory& memory, const Tensor& t) {
+inline Rows<float> rows_of(const RankMemory& memory, const Tensor& t) {
   return {memory.data<float>(t), t.ld};
 }
-inline Rows<const float> inputs_of(const HostMemory& memory, const Tensor& t) {
+inline Rows<const float> inputs_of(const RankMemory& memory, const Tensor& t) {
   return {memory.data<float>(t), t.ld};
 }
 

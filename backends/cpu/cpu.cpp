@@ -17,7 +17,7 @@ class CpuKernels final : public Kernels {
  public:
   explicit CpuKernels(const cpu::RangeKernels& kernels) : kernels_(kernels) {}
   std::string_view name() const override { return "cpu"; }
-  void run(const Op& op, const HostMemory& memory) override {
+  void run(const Op& op, const RankMemory& memory) override {
     std::visit(
         [&]<class T>(const T& local) {
           if constexpr (Collective<T>)

@@ -7,7 +7,7 @@
 namespace orrery::cpu {
 namespace {
 
-DropoutArgs dropout_args(const Dropout& d, const HostMemory& memory) {
+DropoutArgs dropout_args(const Dropout& d, const RankMemory& memory) {
   return {.key_low = static_cast<std::uint32_t>(d.seed),
           .key_high = static_cast<std::uint32_t>(d.seed >> 32U),
           .draw = d.epoch * 4096 + d.layer,
@@ -19,7 +19,7 @@ DropoutArgs dropout_args(const Dropout& d, const HostMemory& memory) {
 }
 
 void activate(const ActivateArgs& args, std::int64_t rows, const std::optional<Dropout>& dropout,
-              const HostMemory& memory, const RangeKernels& kernels) {
+              const RankMemory& memory, const RangeKernels& kernels) {
   if (!dropout)
     return parallel_for(
         rows, rows_per_range(args.width),
@@ -32,7 +32,7 @@ void activate(const ActivateArgs& args, std::int64_t rows, const std::optional<D
 
 }  // namespace
 
-void apply(const Activate& op, const HostMemory& memory, const RangeKernels& kernels) {
+void apply(const Activate& op, const RankMemory& memory, const RangeKernels& kernels) {
   activate({.x = inputs_of(memory, op.x),
             .bias = op.bias ? memory.data<float>(*op.bias) : nullptr,
             .y = rows_of(memory, op.y),
@@ -41,7 +41,7 @@ void apply(const Activate& op, const HostMemory& memory, const RangeKernels& ker
            op.x.rows(), op.dropout, memory, kernels);
 }
 
-void apply(const ActivateBackward& op, const HostMemory& memory, const RangeKernels& kernels) {
+void apply(const ActivateBackward& op, const RankMemory& memory, const RangeKernels& kernels) {
   const std::int64_t width = op.dx.cols();
   if (op.activation == Activation::none)  // the adjoint of dropout is the same dropout
     return activate({.x = inputs_of(memory, op.dy),
@@ -61,7 +61,7 @@ void apply(const ActivateBackward& op, const HostMemory& memory, const RangeKern
   });
 }
 
-void apply(const Sgd& op, const HostMemory& memory, const RangeKernels& kernels) {
+void apply(const Sgd& op, const RankMemory& memory, const RangeKernels& kernels) {
   const auto w = rows_of(memory, op.w);
   const auto g = inputs_of(memory, op.g);
   for_each_run({op.w, op.g}, [&](std::int64_t i, std::int64_t j, std::int64_t count) {
@@ -69,7 +69,7 @@ void apply(const Sgd& op, const HostMemory& memory, const RangeKernels& kernels)
   });
 }
 
-void apply(const Adam& op, const HostMemory& memory, const RangeKernels& kernels) {
+void apply(const Adam& op, const RankMemory& memory, const RangeKernels& kernels) {
   const auto w = rows_of(memory, op.w), m = rows_of(memory, op.m), v = rows_of(memory, op.v);
   const auto g = inputs_of(memory, op.g);
   const auto correction = [&](double beta) {

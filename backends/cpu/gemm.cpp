@@ -104,7 +104,7 @@ void scale(const Product& p) {
 
 }  // namespace
 
-void apply(const Gemm& op, const HostMemory& memory, const RangeKernels&) {
+void apply(const Gemm& op, const RankMemory& memory, const RangeKernels&) {
   // The libraries ask for ld >= columns, which a window of one row need not have.
   const auto leading = [](const Tensor& t) { return std::max({t.ld, t.cols(), std::int64_t{1}}); };
   const Product p{.m = op.c.rows(),

@@ -15,11 +15,11 @@ void copy_all(const std::vector<T>& values, T* to) {
                });
 }
 
-void load(const FeatureRows& from, const Tensor& to, const HostMemory& memory) {
+void load(const FeatureRows& from, const Tensor& to, const RankMemory& memory) {
   from.features->read(*from.vertices, from.col0, to.cols(), memory.data<float>(to), to.ld);
 }
 
-void load(const LabelRows& from, const Tensor& to, const HostMemory& memory) {
+void load(const LabelRows& from, const Tensor& to, const RankMemory& memory) {
   const std::int64_t columns = from.labels->columns();
   const auto* labels = from.labels->values.data();
   auto* out = memory.data<std::int32_t>(to);
@@ -31,17 +31,17 @@ void load(const LabelRows& from, const Tensor& to, const HostMemory& memory) {
   });
 }
 
-void load(const IndexArray& from, const Tensor& to, const HostMemory& memory) {
+void load(const IndexArray& from, const Tensor& to, const RankMemory& memory) {
   copy_all(*from.values, memory.data<Vertex>(to));
 }
 
-void load(const FloatArray& from, const Tensor& to, const HostMemory& memory) {
+void load(const FloatArray& from, const Tensor& to, const RankMemory& memory) {
   copy_all(*from.values, memory.data<float>(to));
 }
 
 /// Element e reads word e mod 4 of random_bits(seed, Purpose::weights, ⌊e/4⌋ low, parameter, ⌊e/4⌋
 /// high).
-void load(const UniformWeights& from, const Tensor& to, const HostMemory& memory) {
+void load(const UniformWeights& from, const Tensor& to, const RankMemory& memory) {
   auto* out = memory.data<float>(to);
   const std::int64_t size = to.shape.size();
   static_assert(kRange % 4 == 0);
@@ -56,10 +56,10 @@ void load(const UniformWeights& from, const Tensor& to, const HostMemory& memory
   });
 }
 
-[[noreturn]] void load(const Unknown& from, const Tensor&, const HostMemory&) { refuse(from); }
+[[noreturn]] void load(const Unknown& from, const Tensor&, const RankMemory&) { refuse(from); }
 
 template <class T>
-void fill(const Fill& op, const HostMemory& memory) {
+void fill(const Fill& op, const RankMemory& memory) {
   T* y = memory.data<T>(op.y);
   for_each_run({op.y}, [&](std::int64_t i, std::int64_t j, std::int64_t count) {
     std::fill_n(y + i * op.y.ld + j, count, static_cast<T>(op.value));
@@ -68,11 +68,11 @@ void fill(const Fill& op, const HostMemory& memory) {
 
 }  // namespace
 
-void apply(const Load& op, const HostMemory& memory, const RangeKernels&) {
+void apply(const Load& op, const RankMemory& memory, const RangeKernels&) {
   std::visit([&](const auto& from) { load(from, op.to, memory); }, op.from);
 }
 
-void apply(const Fill& op, const HostMemory& memory, const RangeKernels&) {
+void apply(const Fill& op, const RankMemory& memory, const RangeKernels&) {
   switch (op.y.dtype) {
     case DType::f32:
       return fill<float>(op, memory);
@@ -83,7 +83,7 @@ void apply(const Fill& op, const HostMemory& memory, const RangeKernels&) {
   }
 }
 
-void apply(const Save& op, const HostMemory& memory, const RangeKernels&) {
+void apply(const Save& op, const RankMemory& memory, const RangeKernels&) {
   const float* x = memory.data<float>(op.x);
   op.to->assign(x, x + op.x.shape.size());
 }
@@ -91,7 +91,7 @@ void apply(const Save& op, const HostMemory& memory, const RangeKernels&) {
 namespace {
 
 /// y ← scale·x, or added to y.
-void scale_or_add(const Copy& op, const HostMemory& memory) {
+void scale_or_add(const Copy& op, const RankMemory& memory) {
   const float* x = memory.data<float>(op.x);
   const float scale = op.scale;
   float* y = memory.data<float>(op.y);
@@ -107,7 +107,7 @@ void scale_or_add(const Copy& op, const HostMemory& memory) {
 
 }  // namespace
 
-void apply(const Copy& op, const HostMemory& memory, const RangeKernels&) {
+void apply(const Copy& op, const RankMemory& memory, const RangeKernels&) {
   if (op.scale != 1 || op.accumulate) return scale_or_add(op, memory);
   const std::int64_t bytes = bytes_of(op.x.dtype);
   const auto* x = static_cast<const char*>(memory.bytes_at(op.x));

@@ -30,7 +30,7 @@ void count_multiple(const float* logits, std::int64_t classes, const std::int32_
 
 }  // namespace
 
-void apply(const Loss& op, const HostMemory& memory, const RangeKernels& kernels) {
+void apply(const Loss& op, const RankMemory& memory, const RangeKernels& kernels) {
   const std::int64_t rows = op.logits.rows(), classes = op.logits.cols();
   const auto logits = inputs_of(memory, op.logits);
   const auto grad = rows_of(memory, op.grad);
@@ -65,7 +65,7 @@ void apply(const Loss& op, const HostMemory& memory, const RangeKernels& kernels
         (op.accumulate ? sum : 0);
 }
 
-void apply(const Score& op, const HostMemory& memory, const RangeKernels&) {
+void apply(const Score& op, const RankMemory& memory, const RangeKernels&) {
   const std::int64_t targets = op.targets.rows(), classes = op.logits.cols();
   const auto logits = inputs_of(memory, op.logits);
   const Rows<const std::int32_t> labels{memory.data<std::int32_t>(op.labels), op.labels.ld};

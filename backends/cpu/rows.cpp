@@ -29,7 +29,7 @@ std::vector<double> sums_over_rows(std::int64_t rows, std::int64_t width, const 
   return sums;
 }
 
-IndexedArgs indexed_args(const HostMemory& memory, const Tensor& x, const Tensor& index,
+IndexedArgs indexed_args(const RankMemory& memory, const Tensor& x, const Tensor& index,
                          const Tensor& y) {
   return {.x = inputs_of(memory, x),
           .index = memory.data<std::int32_t>(index),
@@ -40,7 +40,7 @@ IndexedArgs indexed_args(const HostMemory& memory, const Tensor& x, const Tensor
 
 }  // namespace
 
-void apply(const GatherRows& op, const HostMemory& memory, const RangeKernels& kernels) {
+void apply(const GatherRows& op, const RankMemory& memory, const RangeKernels& kernels) {
   const IndexedArgs args = indexed_args(memory, op.x, op.index, op.y);
   parallel_for(args.indices, rows_per_range(args.width),
                [&](std::int64_t begin, std::int64_t end) { kernels.gather(args, begin, end); });
@@ -48,7 +48,7 @@ void apply(const GatherRows& op, const HostMemory& memory, const RangeKernels& k
 
 /// Every thread reads all indices but adds to target rows of its own, so rows are added in the
 /// order of the indices whatever the number of threads.
-void apply(const ScatterAddRows& op, const HostMemory& memory, const RangeKernels& kernels) {
+void apply(const ScatterAddRows& op, const RankMemory& memory, const RangeKernels& kernels) {
   const IndexedArgs args = indexed_args(memory, op.x, op.index, op.y);
   const std::int64_t targets = op.y.rows(), threads = loop_threads();
   const std::int64_t parts = threads == 1 ? 1 : 4 * threads;
@@ -57,7 +57,7 @@ void apply(const ScatterAddRows& op, const HostMemory& memory, const RangeKernel
   });
 }
 
-void apply(const ColumnSum& op, const HostMemory& memory, const RangeKernels& kernels) {
+void apply(const ColumnSum& op, const RankMemory& memory, const RangeKernels& kernels) {
   const std::int64_t width = op.x.cols();
   const auto sums =
       sums_over_rows(op.x.rows(), width, [&](std::int64_t begin, std::int64_t end, double* part) {
@@ -70,7 +70,7 @@ void apply(const ColumnSum& op, const HostMemory& memory, const RangeKernels& ke
   }
 }
 
-void apply(const LayerNorm& op, const HostMemory& memory, const RangeKernels& kernels) {
+void apply(const LayerNorm& op, const RankMemory& memory, const RangeKernels& kernels) {
   const LayerNormArgs args{.x = inputs_of(memory, op.x),
                            .gain = memory.data<float>(op.gain),
                            .shift = memory.data<float>(op.shift),
@@ -82,7 +82,7 @@ void apply(const LayerNorm& op, const HostMemory& memory, const RangeKernels& ke
                [&](std::int64_t begin, std::int64_t end) { kernels.layer_norm(args, begin, end); });
 }
 
-void apply(const LayerNormBackward& op, const HostMemory& memory, const RangeKernels& kernels) {
+void apply(const LayerNormBackward& op, const RankMemory& memory, const RangeKernels& kernels) {
   const std::int64_t width = op.dy.cols();
   const LayerNormBackwardArgs args{.dy = inputs_of(memory, op.dy),
                                    .normalised = inputs_of(memory, op.normalised),

@@ -66,7 +66,7 @@ bool streamable(const Tensor& y, const float* first) {
 
 }  // namespace
 
-void apply(const SpMM& op, const HostMemory& memory, const RangeKernels& kernels) {
+void apply(const SpMM& op, const RankMemory& memory, const RangeKernels& kernels) {
   const Csr& a = memory.pattern(op.a);
   if (op.y.shape.size() == 0) return;
   const SpmmArgs args{.offsets = a.offsets.data(),

@@ -11,7 +11,7 @@ namespace orrery::cuda {
 /// One op: operands turned into what the library takes.
 class StreamKernels::Call {
  public:
-  Call(StreamKernels& owner, const HostMemory& memory)
+  Call(StreamKernels& owner, const RankMemory& memory)
       : owner_(owner), device_(owner.device_), stream_(owner.stream_), memory_(memory) {}
 
   void operator()(const Load& op) {
@@ -167,7 +167,7 @@ class StreamKernels::Call {
   /// What the host makes: labels of some vertices, weights that are drawn.
   template <class Made>
   void load(const Made& from, const Tensor& to) {
-    HostMemory memory;
+    RankMemory memory;
     Tensor made = to;
     made.id = 0;
     made.offset = 0;
@@ -183,10 +183,10 @@ class StreamKernels::Call {
   StreamKernels& owner_;
   CudaDevice& device_;
   OrreryStream* stream_;
-  const HostMemory& memory_;
+  const RankMemory& memory_;
 };
 
-void StreamKernels::run(const Op& op, const HostMemory& memory) {
+void StreamKernels::run(const Op& op, const RankMemory& memory) {
   std::visit(
       [&]<class T>(const T& local) {
         if constexpr (Collective<T>)

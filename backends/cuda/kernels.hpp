@@ -14,7 +14,7 @@ class StreamKernels final : public Kernels {
   StreamKernels(CudaDevice& device, OrreryStream* stream)
       : device_(device), stream_(stream), staging_(device, stream) {}
   std::string_view name() const override { return "cuda"; }
-  void run(const Op& op, const HostMemory& memory) override;
+  void run(const Op& op, const RankMemory& memory) override;
 
  private:
   class Call;

@@ -47,7 +47,7 @@ class NcclGroup {
 /// One collective in the communicator of its group, where ranks are group indices.
 class NcclCommunicator::Move {
  public:
-  Move(OrreryNccl* nccl, int me, StreamMover& mover, const HostMemory& memory)
+  Move(OrreryNccl* nccl, int me, StreamMover& mover, const RankMemory& memory)
       : nccl_(nccl), me_(me), mover_(mover), stream_(mover.stream()), memory_(memory) {}
 
   void operator()(const SendRecv& o) {
@@ -156,7 +156,7 @@ class NcclCommunicator::Move {
   int me_;
   StreamMover& mover_;
   OrreryStream* stream_;
-  const HostMemory& memory_;
+  const RankMemory& memory_;
 };
 
 NcclCommunicator::NcclCommunicator(CudaDevice& device, Options options)
@@ -178,7 +178,7 @@ NcclCommunicator::NcclCommunicator(CudaDevice& device, Options options)
 
 void NcclCommunicator::abort(std::string_view) noexcept { watch_.abort(); }
 
-void NcclCommunicator::move(const Call& call, const HostMemory& memory) {
+void NcclCommunicator::move(const Call& call, const RankMemory& memory) {
   if (watch_.aborted()) throw Aborted("another rank failed");
   auto& mover = static_cast<StreamMover&>(call.mover);
   const Group group = *group_of(call.op);

@@ -37,7 +37,7 @@ class NcclCommunicator final : public Communicator {
   void abort(std::string_view why) noexcept override;
 
  protected:
-  void move(const Call& call, const HostMemory& memory) override;
+  void move(const Call& call, const RankMemory& memory) override;
 
  private:
   class Move;

@@ -10,7 +10,7 @@ namespace orrery::cuda {
 /// One call: the same op on pinned memory, and what has to come back from there.
 class StagedCommunicator::Stage {
  public:
-  Stage(int rank, Room& room, StreamMover& mover, const HostMemory& memory)
+  Stage(int rank, Room& room, StreamMover& mover, const RankMemory& memory)
       : rank_(rank), room_(room), mover_(mover), memory_(memory) {}
 
   Op operator()(SendRecv o) {
@@ -104,7 +104,7 @@ class StagedCommunicator::Stage {
   int rank_;
   Room& room_;
   StreamMover& mover_;
-  const HostMemory& memory_;
+  const RankMemory& memory_;
   std::uint32_t next_ = 0;
   std::optional<std::uint32_t> pattern_;  ///< that the room shares for this call
   std::vector<std::pair<Tensor, Tensor>> back_;
@@ -113,7 +113,7 @@ class StagedCommunicator::Stage {
 StagedCommunicator::StagedCommunicator(Communicator& below, int ranks, int rank, CudaDevice& device)
     : Communicator(ranks), below_(below), rank_(rank), device_(device) {}
 
-void StagedCommunicator::move(const Call& call, const HostMemory& memory) {
+void StagedCommunicator::move(const Call& call, const RankMemory& memory) {
   auto& room = rooms_[static_cast<std::size_t>(call.lane)];
   if (!room) room = std::make_unique<Room>(device_);
   auto& mover = static_cast<StreamMover&>(call.mover);

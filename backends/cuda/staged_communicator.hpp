@@ -20,14 +20,14 @@ class StagedCommunicator final : public Communicator {
   std::vector<std::int64_t> received_from() const override { return below_.received_from(); }
 
  protected:
-  void move(const Call& call, const HostMemory& memory) override;
+  void move(const Call& call, const RankMemory& memory) override;
 
  private:
   class Stage;
   /// The pinned memory of one lane: a block for each operand of a call, as large as ever needed.
   struct Room {
     explicit Room(CudaDevice& device) : memory(0, device) {}
-    HostMemory memory;
+    RankMemory memory;
     std::vector<std::int64_t> bytes;
   };
 

@@ -10,7 +10,7 @@ namespace orrery::reference {
 template <class T>
 class Window {
  public:
-  Window(const HostMemory& memory, const Tensor& t) : first_(memory.data<T>(t)), ld_(t.ld) {}
+  Window(const RankMemory& memory, const Tensor& t) : first_(memory.data<T>(t)), ld_(t.ld) {}
   T& operator()(std::int64_t i, std::int64_t j) const { return first_[i * ld_ + j]; }
 
  private:
@@ -21,22 +21,22 @@ class Window {
 using Floats = Window<float>;
 using Integers = Window<std::int32_t>;
 
-void apply(const Load& op, const HostMemory& memory);
-void apply(const Fill& op, const HostMemory& memory);
-void apply(const Save& op, const HostMemory& memory);
-void apply(const Copy& op, const HostMemory& memory);
-void apply(const SpMM& op, const HostMemory& memory);
-void apply(const Gemm& op, const HostMemory& memory);
-void apply(const GatherRows& op, const HostMemory& memory);
-void apply(const ScatterAddRows& op, const HostMemory& memory);
-void apply(const Activate& op, const HostMemory& memory);
-void apply(const ActivateBackward& op, const HostMemory& memory);
-void apply(const ColumnSum& op, const HostMemory& memory);
-void apply(const LayerNorm& op, const HostMemory& memory);
-void apply(const LayerNormBackward& op, const HostMemory& memory);
-void apply(const Loss& op, const HostMemory& memory);
-void apply(const Score& op, const HostMemory& memory);
-void apply(const Sgd& op, const HostMemory& memory);
-void apply(const Adam& op, const HostMemory& memory);
+void apply(const Load& op, const RankMemory& memory);
+void apply(const Fill& op, const RankMemory& memory);
+void apply(const Save& op, const RankMemory& memory);
+void apply(const Copy& op, const RankMemory& memory);
+void apply(const SpMM& op, const RankMemory& memory);
+void apply(const Gemm& op, const RankMemory& memory);
+void apply(const GatherRows& op, const RankMemory& memory);
+void apply(const ScatterAddRows& op, const RankMemory& memory);
+void apply(const Activate& op, const RankMemory& memory);
+void apply(const ActivateBackward& op, const RankMemory& memory);
+void apply(const ColumnSum& op, const RankMemory& memory);
+void apply(const LayerNorm& op, const RankMemory& memory);
+void apply(const LayerNormBackward& op, const RankMemory& memory);
+void apply(const Loss& op, const RankMemory& memory);
+void apply(const Score& op, const RankMemory& memory);
+void apply(const Sgd& op, const RankMemory& memory);
+void apply(const Adam& op, const RankMemory& memory);
 
 }  // namespace orrery::reference

@@ -21,7 +21,7 @@ bool kept(const Dropout& d, const Integers& row_ids, std::int64_t i, std::int64_
 
 }  // namespace
 
-void apply(const Activate& op, const HostMemory& memory) {
+void apply(const Activate& op, const RankMemory& memory) {
   const Floats x(memory, op.x), y(memory, op.y);
   const Floats bias(memory, op.bias.value_or(op.x));
   const Integers row_ids(memory, op.dropout ? op.dropout->row_ids : op.x);
@@ -35,7 +35,7 @@ void apply(const Activate& op, const HostMemory& memory) {
     }
 }
 
-void apply(const ActivateBackward& op, const HostMemory& memory) {
+void apply(const ActivateBackward& op, const RankMemory& memory) {
   const bool relu = op.activation == Activation::relu;
   const Floats dy(memory, op.dy), y(memory, op.y.value_or(op.dy)), dx(memory, op.dx);
   const Integers row_ids(memory, op.dropout && !relu ? op.dropout->row_ids : op.dy);

@@ -7,11 +7,11 @@
 namespace orrery::reference {
 namespace {
 
-void load(const FeatureRows& from, const Tensor& to, const HostMemory& memory) {
+void load(const FeatureRows& from, const Tensor& to, const RankMemory& memory) {
   from.features->read(*from.vertices, from.col0, to.cols(), memory.data<float>(to), to.ld);
 }
 
-void load(const LabelRows& from, const Tensor& to, const HostMemory& memory) {
+void load(const LabelRows& from, const Tensor& to, const RankMemory& memory) {
   const std::int64_t columns = from.labels->columns();
   auto* out = memory.data<std::int32_t>(to);
   for (const Vertex v : *from.vertices)
@@ -19,19 +19,19 @@ void load(const LabelRows& from, const Tensor& to, const HostMemory& memory) {
       *out++ = from.labels->values[static_cast<std::size_t>(v * columns + c)];
 }
 
-void load(const IndexArray& from, const Tensor& to, const HostMemory& memory) {
+void load(const IndexArray& from, const Tensor& to, const RankMemory& memory) {
   auto* out = memory.data<std::int32_t>(to);
   for (const Vertex v : *from.values) *out++ = v;
 }
 
-void load(const FloatArray& from, const Tensor& to, const HostMemory& memory) {
+void load(const FloatArray& from, const Tensor& to, const RankMemory& memory) {
   auto* out = memory.data<float>(to);
   for (const float v : *from.values) *out++ = v;
 }
 
 /// Element e reads word e mod 4 of random_bits(seed, Purpose::weights, ⌊e/4⌋ low, parameter, ⌊e/4⌋
 /// high).
-void load(const UniformWeights& from, const Tensor& to, const HostMemory& memory) {
+void load(const UniformWeights& from, const Tensor& to, const RankMemory& memory) {
   auto* out = memory.data<float>(to);
   for (std::int64_t e = 0; e < to.shape.size(); ++e) {
     const auto draw = static_cast<std::uint64_t>(e / 4);
@@ -41,10 +41,10 @@ void load(const UniformWeights& from, const Tensor& to, const HostMemory& memory
   }
 }
 
-[[noreturn]] void load(const Unknown& from, const Tensor&, const HostMemory&) { refuse(from); }
+[[noreturn]] void load(const Unknown& from, const Tensor&, const RankMemory&) { refuse(from); }
 
 template <class T>
-void fill(const Fill& op, const HostMemory& memory) {
+void fill(const Fill& op, const RankMemory& memory) {
   const Window<T> y(memory, op.y);
   for (std::int64_t i = 0; i < op.y.rows(); ++i)
     for (std::int64_t j = 0; j < op.y.cols(); ++j) y(i, j) = static_cast<T>(op.value);
@@ -52,11 +52,11 @@ void fill(const Fill& op, const HostMemory& memory) {
 
 }  // namespace
 
-void apply(const Load& op, const HostMemory& memory) {
+void apply(const Load& op, const RankMemory& memory) {
   std::visit([&](const auto& from) { load(from, op.to, memory); }, op.from);
 }
 
-void apply(const Fill& op, const HostMemory& memory) {
+void apply(const Fill& op, const RankMemory& memory) {
   switch (op.y.dtype) {
     case DType::f32:
       return fill<float>(op, memory);
@@ -67,12 +67,12 @@ void apply(const Fill& op, const HostMemory& memory) {
   }
 }
 
-void apply(const Save& op, const HostMemory& memory) {
+void apply(const Save& op, const RankMemory& memory) {
   const float* x = memory.data<float>(op.x);
   op.to->assign(x, x + op.x.shape.size());
 }
 
-void apply(const Copy& op, const HostMemory& memory) {
+void apply(const Copy& op, const RankMemory& memory) {
   if (op.scale != 1 || op.accumulate) {
     const float* x = memory.data<float>(op.x);
     float* y = memory.data<float>(op.y);

@@ -45,7 +45,7 @@ double sigmoid_loss(const Loss& op, const Floats& logits, const Integers& labels
 
 }  // namespace
 
-void apply(const Loss& op, const HostMemory& memory) {
+void apply(const Loss& op, const RankMemory& memory) {
   const Floats logits(memory, op.logits), grad(memory, op.grad);
   const Integers labels(memory, op.labels), targets(memory, op.targets);
   double loss = 0;
@@ -62,7 +62,7 @@ void apply(const Loss& op, const HostMemory& memory) {
   sum = op.weight * op.scale * loss + (op.accumulate ? sum : 0);
 }
 
-void apply(const Score& op, const HostMemory& memory) {
+void apply(const Score& op, const RankMemory& memory) {
   const Floats logits(memory, op.logits);
   const Integers labels(memory, op.labels), targets(memory, op.targets);
   std::int64_t true_positives = 0, false_positives = 0, false_negatives = 0;
@@ -94,7 +94,7 @@ void apply(const Score& op, const HostMemory& memory) {
   count(2, false_negatives);
 }
 
-void apply(const Sgd& op, const HostMemory& memory) {
+void apply(const Sgd& op, const RankMemory& memory) {
   const Floats w(memory, op.w), g(memory, op.g);
   const double rate = op.rate, decay = op.decay;
   for (std::int64_t i = 0; i < op.w.rows(); ++i)
@@ -102,7 +102,7 @@ void apply(const Sgd& op, const HostMemory& memory) {
       w(i, j) = static_cast<float>(w(i, j) - rate * (g(i, j) + decay * w(i, j)));
 }
 
-void apply(const Adam& op, const HostMemory& memory) {
+void apply(const Adam& op, const RankMemory& memory) {
   const Floats w(memory, op.w), g(memory, op.g), m(memory, op.m), v(memory, op.v);
   const double rate = op.rate, decay = op.decay, beta1 = op.beta1, beta2 = op.beta2;
   const double correction1 = 1 - std::pow(beta1, op.step),

@@ -11,7 +11,7 @@ float updated(double sum, float beta, float y) {
 
 }  // namespace
 
-void apply(const SpMM& op, const HostMemory& memory) {
+void apply(const SpMM& op, const RankMemory& memory) {
   const Csr& a = memory.pattern(op.a);
   const float* values = op.values ? memory.data<float>(*op.values) : nullptr;
   const Floats x(memory, op.x), y(memory, op.y);
@@ -27,7 +27,7 @@ void apply(const SpMM& op, const HostMemory& memory) {
     }
 }
 
-void apply(const Gemm& op, const HostMemory& memory) {
+void apply(const Gemm& op, const RankMemory& memory) {
   const Floats a(memory, op.a), b(memory, op.b), c(memory, op.c);
   const std::int64_t inner = op.transpose_a ? op.a.rows() : op.a.cols();
   for (std::int64_t i = 0; i < op.c.rows(); ++i)

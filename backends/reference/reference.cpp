@@ -9,7 +9,7 @@ namespace {
 class ReferenceKernels final : public Kernels {
  public:
   std::string_view name() const override { return "reference"; }
-  void run(const Op& op, const HostMemory& memory) override {
+  void run(const Op& op, const RankMemory& memory) override {
     std::visit(
         [&]<class T>(const T& local) {
           if constexpr (Collective<T>)

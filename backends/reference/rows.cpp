@@ -5,21 +5,21 @@
 
 namespace orrery::reference {
 
-void apply(const GatherRows& op, const HostMemory& memory) {
+void apply(const GatherRows& op, const RankMemory& memory) {
   const Floats x(memory, op.x), y(memory, op.y);
   const Integers index(memory, op.index);
   for (std::int64_t i = 0; i < op.y.rows(); ++i)
     for (std::int64_t j = 0; j < op.y.cols(); ++j) y(i, j) = x(index(i, 0), j);
 }
 
-void apply(const ScatterAddRows& op, const HostMemory& memory) {
+void apply(const ScatterAddRows& op, const RankMemory& memory) {
   const Floats x(memory, op.x), y(memory, op.y);
   const Integers index(memory, op.index);
   for (std::int64_t i = 0; i < op.x.rows(); ++i)
     for (std::int64_t j = 0; j < op.x.cols(); ++j) y(index(i, 0), j) += x(i, j);
 }
 
-void apply(const ColumnSum& op, const HostMemory& memory) {
+void apply(const ColumnSum& op, const RankMemory& memory) {
   const Floats x(memory, op.x), y(memory, op.y);
   for (std::int64_t j = 0; j < op.x.cols(); ++j) {
     double sum = op.beta == 0 ? 0 : static_cast<double>(op.beta) * y(0, j);
@@ -28,7 +28,7 @@ void apply(const ColumnSum& op, const HostMemory& memory) {
   }
 }
 
-void apply(const LayerNorm& op, const HostMemory& memory) {
+void apply(const LayerNorm& op, const RankMemory& memory) {
   const Floats x(memory, op.x), gain(memory, op.gain), shift(memory, op.shift),
       normalised(memory, op.normalised), rstd(memory, op.rstd), y(memory, op.y);
   const std::int64_t f = op.x.cols();
@@ -47,7 +47,7 @@ void apply(const LayerNorm& op, const HostMemory& memory) {
   }
 }
 
-void apply(const LayerNormBackward& op, const HostMemory& memory) {
+void apply(const LayerNormBackward& op, const RankMemory& memory) {
   const Floats dy(memory, op.dy), normalised(memory, op.normalised), rstd(memory, op.rstd),
       gain(memory, op.gain), dx(memory, op.dx), dgain(memory, op.dgain), dshift(memory, op.dshift);
   const std::int64_t n = op.dy.rows(), f = op.dy.cols();

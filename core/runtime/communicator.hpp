@@ -25,7 +25,7 @@ class Communicator {
   ///
   /// Errors    Aborted when another rank has failed · ProgramError when the ranks' calls do not
   /// match · Error when the others do not answer in time
-  void run(Lane lane, const Op& op, const HostMemory& memory, const Phase& phase = {},
+  void run(Lane lane, const Op& op, const RankMemory& memory, const Phase& phase = {},
            Mover& mover = host_mover()) {
     move({lane, op, phase, mover}, memory);
   }
@@ -44,7 +44,7 @@ class Communicator {
     const Phase& phase;
     Mover& mover;
   };
-  virtual void move(const Call& call, const HostMemory& memory) = 0;
+  virtual void move(const Call& call, const RankMemory& memory) = 0;
   void count_received(int from, std::int64_t bytes) {
     received_[static_cast<std::size_t>(from)] += bytes;
   }

@@ -69,7 +69,7 @@ class Executor final : public Runtime {
   /// Waits for all lanes; rethrows a failure.
   void finish();
   const Recorder& recorder() const { return recorder_; }
-  const HostMemory& memory() const { return memory_; }
+  const RankMemory& memory() const { return memory_; }
   /// What ran since the last call; a long run takes it epoch by epoch, so that it does not pile up.
   /// Requires  finish()
   Timeline take_timeline();
@@ -109,7 +109,7 @@ class Executor final : public Runtime {
   RankDevice& device_;
   Communicator& communicator_;
   Recorder recorder_;
-  HostMemory memory_;
+  RankMemory memory_;
   std::array<LaneState, kLanes> lanes_;
   std::vector<PendingFree> pending_frees_;
   std::vector<Event> task_events_;

@@ -16,7 +16,7 @@ class Kernels {
   virtual ~Kernels() = default;
   virtual std::string_view name() const = 0;
   /// Runs a local op whose shapes have been validated. ORRERY_ASSERT: not a collective.
-  virtual void run(const Op& op, const HostMemory& memory) = 0;
+  virtual void run(const Op& op, const RankMemory& memory) = 0;
 };
 
 }  // namespace orrery

@@ -21,12 +21,12 @@ std::int64_t pattern_bytes(const Csr& p) {
 
 }  // namespace
 
-HostMemory::~HostMemory() {
+RankMemory::~RankMemory() {
   for (const Block& block : blocks_)
     if (block.raw != nullptr) storage_.give(block.space, block.raw);
 }
 
-void HostMemory::allocate(std::uint32_t id, std::int64_t bytes, Space space) {
+void RankMemory::allocate(std::uint32_t id, std::int64_t bytes, Space space) {
   const std::int64_t guard = rounded(guard_bytes_), whole = guard + rounded(bytes) + guard;
   void* raw = storage_.take(space, whole);
   if (guard > 0) {
@@ -40,7 +40,7 @@ void HostMemory::allocate(std::uint32_t id, std::int64_t bytes, Space space) {
   held(bytes);
 }
 
-bool HostMemory::free(std::uint32_t id) {
+bool RankMemory::free(std::uint32_t id) {
   const std::lock_guard lock(mutex_);
   const bool whole = intact(blocks_[id]);
   storage_.give(blocks_[id].space, blocks_[id].raw);
@@ -49,16 +49,16 @@ bool HostMemory::free(std::uint32_t id) {
   return whole;
 }
 
-void HostMemory::read(const Tensor& t, void* to) const {
+void RankMemory::read(const Tensor& t, void* to) const {
   storage_.read(t.space, to, bytes_at(t), t.bytes());
 }
 
-void HostMemory::add_sparse(std::uint32_t id, std::shared_ptr<const Csr> pattern) {
+void RankMemory::add_sparse(std::uint32_t id, std::shared_ptr<const Csr> pattern) {
   const std::int64_t bytes = pattern_bytes(*pattern);
   hold_pattern(id, {std::move(pattern), nullptr, bytes});
 }
 
-void HostMemory::add_sparse_room(std::uint32_t id, const Counts& largest) {
+void RankMemory::add_sparse_room(std::uint32_t id, const Counts& largest) {
   auto room = std::make_shared<Csr>();
   room->offsets.reserve(static_cast<std::size_t>(largest.rows) + 1);
   room->columns.reserve(static_cast<std::size_t>(largest.nnz));
@@ -66,7 +66,7 @@ void HostMemory::add_sparse_room(std::uint32_t id, const Counts& largest) {
   hold_pattern(id, {room, room, bytes});
 }
 
-void HostMemory::share_sparse(std::uint32_t id, const HostMemory& owner) {
+void RankMemory::share_sparse(std::uint32_t id, const RankMemory& owner) {
   HeldPattern shared;
   {
     const std::lock_guard lock(owner.mutex_);
@@ -77,20 +77,20 @@ void HostMemory::share_sparse(std::uint32_t id, const HostMemory& owner) {
   hold_pattern(id, std::move(shared));
 }
 
-void HostMemory::hold_pattern(std::uint32_t id, HeldPattern pattern) {
+void RankMemory::hold_pattern(std::uint32_t id, HeldPattern pattern) {
   const std::lock_guard lock(mutex_);
   if (patterns_.size() <= id) patterns_.resize(id + 1);
   held(pattern.bytes);
   patterns_[id] = std::move(pattern);
 }
 
-void HostMemory::remove_sparse(std::uint32_t id) {
+void RankMemory::remove_sparse(std::uint32_t id) {
   const std::lock_guard lock(mutex_);
   held(-patterns_[id].bytes);
   patterns_[id] = {};
 }
 
-Csr& HostMemory::fill_sparse(const Sparse& s) const {
+Csr& RankMemory::fill_sparse(const Sparse& s) const {
   const std::lock_guard lock(mutex_);
   ORRERY_ASSERT(s.id < patterns_.size() && patterns_[s.id].room);
   Csr& room = *patterns_[s.id].room;
@@ -104,39 +104,39 @@ Csr& HostMemory::fill_sparse(const Sparse& s) const {
   return room;
 }
 
-bool HostMemory::guards_intact() const {
+bool RankMemory::guards_intact() const {
   const std::lock_guard lock(mutex_);
   return std::all_of(blocks_.begin(), blocks_.end(), [&](const Block& b) { return intact(b); });
 }
 
-std::int64_t HostMemory::bytes_in_use() const {
+std::int64_t RankMemory::bytes_in_use() const {
   const std::lock_guard lock(mutex_);
   return in_use_;
 }
 
-std::int64_t HostMemory::peak_bytes() const {
+std::int64_t RankMemory::peak_bytes() const {
   const std::lock_guard lock(mutex_);
   return peak_;
 }
 
-const Csr& HostMemory::pattern(const Sparse& s) const {
+const Csr& RankMemory::pattern(const Sparse& s) const {
   const std::lock_guard lock(mutex_);
   ORRERY_ASSERT(s.id < patterns_.size() && patterns_[s.id].pattern);
   return *patterns_[s.id].pattern;
 }
 
-void HostMemory::held(std::int64_t change) {
+void RankMemory::held(std::int64_t change) {
   in_use_ += change;
   peak_ = std::max(peak_, in_use_);
 }
 
-void* HostMemory::base(std::uint32_t id) const {
+void* RankMemory::base(std::uint32_t id) const {
   const std::lock_guard lock(mutex_);
   ORRERY_ASSERT(id < blocks_.size() && blocks_[id].raw != nullptr);
   return static_cast<char*>(blocks_[id].raw) + rounded(guard_bytes_);
 }
 
-bool HostMemory::intact(const Block& block) const {
+bool RankMemory::intact(const Block& block) const {
   if (block.raw == nullptr || guard_bytes_ == 0) return true;
   const std::int64_t guard = rounded(guard_bytes_), behind = rounded(block.bytes) - block.bytes;
   const auto kept = [&](std::int64_t first, std::int64_t count) {

@@ -16,15 +16,15 @@ namespace orrery {
 
 /// Storage by id. Allocation and release happen on the rank's host thread, look-ups on its lane
 /// threads.
-class HostMemory {
+class RankMemory {
  public:
   /// Guard bytes before and after every allocation, filled with a pattern (tests). `storage` must
   /// outlive the memory; pointers are what it gives, which the host can read only if it can those.
-  explicit HostMemory(std::int64_t guard_bytes = 0, Storage& storage = host_storage())
+  explicit RankMemory(std::int64_t guard_bytes = 0, Storage& storage = host_storage())
       : storage_(storage), guard_bytes_(guard_bytes) {}
-  ~HostMemory();
-  HostMemory(const HostMemory&) = delete;
-  HostMemory& operator=(const HostMemory&) = delete;
+  ~RankMemory();
+  RankMemory(const RankMemory&) = delete;
+  RankMemory& operator=(const RankMemory&) = delete;
 
   /// Storage for allocation `id`, 64-byte aligned, `bytes` long; contents are poisoned when guards
   /// are on.   Errors  std::bad_alloc
@@ -35,7 +35,7 @@ class HostMemory {
   /// Room for a pattern of at most so many rows and entries, for fill_sparse().
   void add_sparse_room(std::uint32_t id, const Counts& largest);
   /// The pattern that another memory holds under the same id, where its bytes count.
-  void share_sparse(std::uint32_t id, const HostMemory& owner);
+  void share_sparse(std::uint32_t id, const RankMemory& owner);
   void remove_sparse(std::uint32_t id);
   /// True while no guard byte of any live allocation has changed.
   bool guards_intact() const;

@@ -60,7 +60,7 @@ void compare(MpiWorld& world, std::string_view name, std::int64_t bytes,
 void compare_all(MpiWorld& world, Communicator& communicator) {
   const Group all = world_group(world.size());
   for (const std::int64_t n : {std::int64_t{256}, std::int64_t{1} << 18, std::int64_t{1} << 24}) {
-    HostMemory memory;
+    RankMemory memory;
     const Tensor x{0, {1, n}, DType::f32, Space::device, 0, n};
     memory.allocate(0, n * 4);
     auto* values = memory.data<float>(x);  // of both, so that both have the same pages

@@ -112,7 +112,7 @@ class Workspace {
     memory_.allocate(t.id, t.bytes());
     return t;
   }
-  HostMemory memory_;
+  RankMemory memory_;
   std::uint32_t tensors_ = 0, patterns_ = 0;
   std::unique_ptr<Kernels> kernels_ = make_cpu_kernels();
 };

@@ -36,7 +36,7 @@ class DeviceKernels final : public Kernels {
  public:
   explicit DeviceKernels(double seconds) : seconds_(seconds) {}
   std::string_view name() const override { return "device"; }
-  void run(const Op& op, const HostMemory&) override {
+  void run(const Op& op, const RankMemory&) override {
     if (std::holds_alternative<SpMM>(op))
       std::this_thread::sleep_for(std::chrono::duration<double>(seconds_));
   }

@@ -58,7 +58,7 @@ class Bench {
 
   Communicator& communicator_;
   Group all_;
-  HostMemory memory_;
+  RankMemory memory_;
   std::vector<Tensor> tensors_;
 };
 

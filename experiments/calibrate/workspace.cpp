@@ -8,7 +8,7 @@ namespace orrery::calibrate {
 namespace {
 
 constexpr std::int64_t kLine = 64;
-/// HostMemory asks for huge pages from 4 MiB on; these blocks stay below.
+/// RankMemory asks for huge pages from 4 MiB on; these blocks stay below.
 constexpr std::int64_t kSmallBlock = (std::int64_t{4} << 20) - 4096;
 
 std::int64_t rounded(std::int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }

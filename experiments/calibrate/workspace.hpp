@@ -11,7 +11,7 @@
 namespace orrery::calibrate {
 
 /// Operands of operations. Small ones lie on small pages and large ones on huge pages, as
-/// HostMemory has them in a real run. Values of inputs are in [−1, 1) and stay; outputs hold
+/// RankMemory has them in a real run. Values of inputs are in [−1, 1) and stay; outputs hold
 /// whatever was written last.
 class Workspace {
  public:
@@ -29,7 +29,7 @@ class Workspace {
   bool has_room(std::int64_t bytes) const;
   /// Gives all operands back.
   void clear();
-  const HostMemory& memory() const { return memory_; }
+  const RankMemory& memory() const { return memory_; }
 
  private:
   /// Allocations of which windows are handed out one behind the other.
@@ -42,7 +42,7 @@ class Workspace {
   Tensor window(Arena& arena, std::int64_t rows, std::int64_t cols);
   std::uint32_t allocate(std::int64_t bytes);
 
-  HostMemory memory_;
+  RankMemory memory_;
   std::uint32_t next_id_ = 0, first_own_id_ = 0;  // ids from the latter on go with clear()
   std::uint32_t patterns_ = 0;
   Arena inputs_, outputs_;  // take the first ids

@@ -69,7 +69,7 @@ class World {
   }
 
   Sequence& draw() { return draw_; }
-  const HostMemory& memory() const { return memory_; }
+  const RankMemory& memory() const { return memory_; }
   const std::vector<Tensor>& tensors() const { return tensors_; }
   template <class T>
   T* data(const Tensor& t) const {
@@ -87,7 +87,7 @@ class World {
   }
 
  private:
-  HostMemory memory_{256};
+  RankMemory memory_{256};
   std::vector<Tensor> tensors_;
   std::uint32_t patterns_ = 0;
   Sequence draw_{7, Purpose::features, 0};

@@ -129,7 +129,7 @@ struct Rank {
   }
   void run(const Op& op) { communicator_.run(Lane::comm, op, memory, {}, lane.mover()); }
 
-  HostMemory memory;
+  RankMemory memory;
   cuda::CudaLane lane;
 
  private:

@@ -22,7 +22,7 @@ class ScriptedKernels final : public Kernels {
   explicit ScriptedKernels(std::function<void(const Fill&)> at_fill)
       : at_fill_(std::move(at_fill)) {}
   std::string_view name() const override { return "scripted"; }
-  void run(const Op& op, const HostMemory& memory) override {
+  void run(const Op& op, const RankMemory& memory) override {
     if (const auto* fill = std::get_if<Fill>(&op)) at_fill_(*fill);
     reference_->run(op, memory);
   }

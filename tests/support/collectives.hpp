@@ -17,7 +17,7 @@ namespace orrery::testing {
 
 /// One rank's memory with tensors of float.
 struct Rank {
-  HostMemory memory{64};
+  RankMemory memory{64};
   std::uint32_t next = 0;
   Tensor tensor(std::int64_t rows, std::int64_t cols, const std::vector<float>& values = {}) {
     Tensor t{next++, {rows, cols}, DType::f32, Space::device, 0, cols};
