@@ -44,6 +44,8 @@ def make_rows(experiments):
         ours = measures.value_of(experiments, told["ours"])
         row = {"label": told["label"], "paper": told["paper"], "ours": ours, "unit": told["unit"],
                "error": error_of(told["paper"], ours), "role": told.get("role", "predicted")}
+        if ours is None:
+            row["ours_says"] = measures.nothing_means(told["ours"])
         if (spread := measures.deviation(experiments, told["ours"])) is not None:
             row["deviation"] = spread
         agrees = agreement(told, ours)
@@ -70,11 +72,6 @@ def _said(value, says):
     return units.plain(value)
 
 
-def ours_says(row):
-    """Out of memory is what None means wherever a time was asked for."""
-    return "out of memory" if row["unit"] in ("s", "ms", "GiB") or row.get("paper_says") else "never"
-
-
 def _aligned(table):
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     lines = []
@@ -91,7 +88,7 @@ def as_text(rows):
         error = units.signed_percent(row["error"])
         if "agrees" in row:
             error = "agrees" if row["agrees"] else "DIFFERS"
-        ours = _said(row["ours"], ours_says(row))
+        ours = _said(row["ours"], row.get("ours_says"))
         if "deviation" in row:
             ours += f" ± {row['deviation']:.2g}"
         table.append([row["label"], _said(row["paper"], row.get("paper_says")), ours, row["unit"],

@@ -248,6 +248,11 @@ MEASURES = {f.__name__: f for f in (
     within)} | CUT_MEASURES
 
 
+def nothing_means(spec):
+    """In words, where value_of() is None."""
+    return "never" if spec["measure"] in ("break_even", "first_above") else "out of memory"
+
+
 def value_of(experiments, spec):
     """Errors: FigureError for a measure that there is not."""
     if spec["measure"] not in MEASURES:

@@ -10,8 +10,7 @@ def _bar(axes, x, value, colour, label, says):
     if isinstance(value, list):  # a range of the paper
         axes.bar(x, value[1] - value[0], 0.38, bottom=value[0], color=colour, label=label)
     elif value is None and says:
-        axes.text(x, 0, f" {says}", rotation=90, ha="center", va="bottom", fontsize=6.5,
-                  color="#5b6675")
+        style.say_instead_of_bar(axes, x, says)
     elif value is None:
         return  # the paper says nothing here
     else:
@@ -25,11 +24,13 @@ def draw(axes, panel, experiments, rows):
         row = of_label[label]
         fitted = row["role"] == "fitted"
         ours = ("ours, fitted", style.FITTED) if fitted else ("ours", style.OURS)
-        for x, value, (name, colour) in [(i - 0.2, row["paper"], ("paper", style.PAPER)),
-                                         (i + 0.2, row["ours"], ours)]:
+        paper = ("paper", style.PAPER)
+        for x, value, (name, colour), says in [
+                (i - 0.2, row["paper"], paper, row.get("paper_says")),
+                (i + 0.2, row["ours"], ours, row.get("ours_says"))]:
             missing = value is None
             told = None if name in seen or missing else name
-            _bar(axes, x, value, colour, told, row.get("paper_says"))
+            _bar(axes, x, value, colour, told, says)
             if not missing:
                 seen.add(name)
         if row["error"] is not None and not fitted:

@@ -10,17 +10,21 @@ from figures import style
 def draw(axes, panel, experiments, rows):
     of_label = {row["label"]: row for row in rows}
     width = 0.8 / len(panel["columns"])
+    # Numbers stay legible where the paper's line crosses them.
+    behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.3} if "paper" in panel else None
     for i, column in enumerate(panel["columns"]):
         at = [x + (i - (len(panel["columns"]) - 1) / 2) * width for x in range(len(panel["ticks"]))]
-        heights = [of_label[label]["ours"] for label in column["rows"]]
-        deviations = [of_label[label].get("deviation") for label in column["rows"]]
-        known = [(x, h) for x, h in zip(at, heights) if h is not None] or [(0, 0)]
-        at, heights = zip(*known)
+        found = [(x, of_label[label]) for x, label in zip(at, column["rows"])]
+        for x, row in found:
+            if row["ours"] is None:
+                style.say_instead_of_bar(axes, x, row["ours_says"])
+        known = [(x, row["ours"], row.get("deviation")) for x, row in found if row["ours"] is not None]
+        at, heights, deviations = zip(*(known or [(0, 0, None)]))
         axes.bar(at, heights, width, color=style.series_colour(column["title"]), label=column["title"],
                  yerr=None if None in deviations else deviations, capsize=2)
         for x, height, deviation in zip(at, heights, deviations):
             axes.annotate(f"{height:.3g}", (x, height + (deviation or 0)), ha="center", va="bottom",
-                          fontsize=6.5)
+                          fontsize=6.5, bbox=behind)
     if "paper" in panel:
         axes.axhline(panel["paper"]["y"], color=style.PAPER, linewidth=0.9, linestyle="--",
                      label=panel["paper"]["title"])

@@ -26,7 +26,7 @@ def draw(axes, panel, experiments, rows):
     for x, bar in enumerate(panel["bars"]):
         run = experiments.pick(bar["of"], bar.get("at", {}))
         if run.out_of_memory:
-            axes.text(x, 2, "out of memory", rotation=90, ha="center", va="bottom")
+            style.say_instead_of_bar(axes, x, "out of memory")
             continue
         bottom = 0.0
         for i, (title, share) in enumerate(_shares(run, panel)):

@@ -54,8 +54,7 @@ def draw(axes, panel, experiments, rows):
         heights.append(bottom)
     top = max(heights, default=1.0)
     for x in missing:
-        axes.text(x, 0.02 * top, "out of memory", rotation=90, ha="center", va="bottom",
-                  fontsize=6.5)
+        style.say_instead_of_bar(axes, x, "out of memory")
     style.name_ticks(axes, [bar["title"] for bar in panel["bars"]])
     axes.set_ylim(0, 1.15 * top)
     axes.set_xlim(-0.6, len(panel["bars"]) - 0.4)

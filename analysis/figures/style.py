@@ -26,6 +26,12 @@ def name_ticks(axes, names):
     axes.set_xticks(range(len(names)), names, **slant)
 
 
+def say_instead_of_bar(axes, x, words):
+    """Upright, from the bottom of the picture."""
+    axes.text(x, 0.02, words, transform=axes.get_xaxis_transform(), rotation=90, ha="center",
+              va="bottom", fontsize=6.5, color="#5b6675")
+
+
 def logarithmic_height(axes):
     """With room for the legend above the bars."""
     axes.set_yscale("log")

@@ -236,6 +236,8 @@ class FirstAbove(unittest.TestCase):
 
     def test_is_nothing_where_it_never_does(self):
         self.assertIsNone(self.first({10: 1.0, 20: 2.0}))
+        self.assertEqual(measures.nothing_means({"measure": "first_above"}), "never")
+        self.assertEqual(measures.nothing_means({"measure": "ratio"}), "out of memory")
 
 
 def seeded(values):
