@@ -178,12 +178,12 @@ TEST_F(MpiJob, WithAKilledRankEndsSoonAndResumes) {
   const std::string file = experiment(400);
   const std::string run =
       mpirun(3) + ORRERY_MPI + " run " + file + " --json --quiet --out " + (folder_ / "a").string();
-  const auto begin = std::chrono::steady_clock::now();
 
   auto job = std::async(std::launch::async, [&] { return shell(run); });
   for (int i = 0; i < 100 && !fs::exists(folder_ / "a" / "checkpoint.bin"); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   ASSERT_GT(kill_newest_rank(file), 0) << read("err");
+  const auto begin = std::chrono::steady_clock::now();
   const int status = job.get();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <map>
 
 #include "core/base/error.hpp"
@@ -201,23 +200,6 @@ TEST(Collectives, OfManyRanksUseAsManyAdaptersAsTheirMessagesAllow) {
             "hierarchical, chain over 128 servers, 8 channels, chunks of 512 KiB");
   EXPECT_EQ(chosen(many, "nccl", K::broadcast, 1024),
             "hierarchical, binomial tree over 128 servers");
-}
-
-TEST(Collectives, AreExpandedFast) {
-  const Cluster c = test::switched(128, 8, 8);
-  const auto places = all_of(c);
-  CollectivePlanner planner(c, test::library("nccl"), {});
-  planner.expand({K::broadcast, 1024, 0, kMiB, nullptr}, places);
-
-  const auto begin = std::chrono::steady_clock::now();
-  std::size_t messages = 0;
-  for (int root = 0; root < 300; ++root)
-    messages += planner.expand({K::broadcast, 1024, root, kMiB, nullptr}, places).messages.size();
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-
-  const double nanoseconds = 1e9 * took.count() / static_cast<double>(messages);
-  RecordProperty("nanoseconds_per_message", static_cast<int>(nanoseconds));
-  EXPECT_LT(nanoseconds, 2000);  // about 40 when optimised and alone
 }
 
 }  // namespace
