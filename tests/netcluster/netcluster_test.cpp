@@ -168,7 +168,6 @@ TEST_F(NetclusterTest, LinksAreAsSlowAsTheRateAndServersAreFastInside) {
     if (external <= 0.8 * rate || both <= 1.1 * external) continue;
     most_of_both = both / external;
     EXPECT_GT(measured["internal"]["bytes_per_second"], 10 * external);
-    EXPECT_LT(measured["internal"]["latency_seconds"], 1e-3);
   }
   EXPECT_GT(most_of_both, 1.1) << "slower than the rate, or messages that meet take turns";
 }
