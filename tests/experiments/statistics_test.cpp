@@ -146,7 +146,7 @@ TEST(StatisticsCommand, PlanCountsWorkVolumeAndMemory) {
   EXPECT_TRUE(plan["fits"].is_boolean());
 }
 
-TEST(StatisticsCommand, PlanOfAThousandRanksIsQuick) {
+TEST(StatisticsCommand, PlanOfAThousandRanksHasEveryOne) {
   const Outcome planned = orrery("plan", "--json --set cluster.ranks=1024");
 
   ASSERT_EQ(planned.exit_code, 0) << planned.text;
