@@ -404,6 +404,17 @@ void require_possible_nccl(const Experiment& e) {
                       "the sparse tiles of spmm_2d do not travel by nccl: use backend mpi");
 }
 
+void require_possible_graphs(const Experiment& e) {
+  if (!e.cuda_graph) return;
+  if (e.kernels != "cuda")
+    throw ConfigError("train.cuda_graph", fmt::format("launches work on GPUs: set kernels to cuda, "
+                                                      "found {}",
+                                                      e.kernels));
+  if (e.backend == "sim" || e.backend == "model" || !e.simulate_on.empty())
+    throw ConfigError("train.cuda_graph",
+                      "simulations price operations that are issued one by one: set it to false");
+}
+
 Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
                            const fs::path& folder, ClusterCache& clusters) {
   prepare_strategy(root);
@@ -472,7 +483,9 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   e.simulate_on = root["simulate_on"].get<std::vector<std::string>>();
   e.kernels = root["kernels"];
   e.tf32 = root.value("tf32", false);
+  e.cuda_graph = t["cuda_graph"];
   require_possible_nccl(e);
+  require_possible_graphs(e);
   if (root.contains("validate")) {
     e.netcluster = root["validate"].value("netcluster", std::string());
     e.used_by_calibration = root["validate"]["used_by_calibration"];

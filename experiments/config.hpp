@@ -52,6 +52,7 @@ struct Experiment {
   std::vector<std::string> simulate_on;  ///< clusters, after a real run
   std::string backend, kernels;
   bool tf32 = false;                 ///< dense products of kernels cuda
+  bool cuda_graph = false;           ///< what repeats itself is launched as CUDA graphs
   std::string netcluster;            ///< rate of its links, for orrery validate; empty: none
   bool used_by_calibration = false;  ///< orrery validate tells its errors apart
   int timeline_epochs = 0;

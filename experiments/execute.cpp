@@ -84,6 +84,7 @@ RankOutcome execute_rank(const Problem& problem, const StrategyPlan& plan,
   own.kernel_threads = kernel_threads;
   own.keep_steps = options.keep_steps || problem.strategy.depends_on_values();
   own.guard_bytes = options.guard_bytes;
+  own.one_lane = options.cuda_graph && problem.ranks() == 1;
   RankOutcome outcome;
   const auto received_before = communicator.received_from();
   Executor executor(own, device, communicator);

@@ -17,6 +17,7 @@ namespace orrery {
 struct ExecuteOptions {
   std::string kernels = "cpu";  ///< cpu | reference | cuda
   bool tf32 = false;            ///< dense products of cuda
+  bool cuda_graph = false;      ///< what repeats itself is launched as CUDA graphs
   bool nccl = false;            ///< with cuda, ranks that are processes: collectives by NCCL
   Placement placement;
   Capacities capacities;         ///< of each rank

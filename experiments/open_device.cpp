@@ -29,15 +29,16 @@ std::unique_ptr<RankDevice> open_device(const ExecuteOptions& options,
   const auto origin = std::chrono::steady_clock::now();
   if (!gpu) return std::make_unique<HostDevice>(host_kernels(options.kernels), origin);
   const std::int64_t bytes = options.capacities.bytes[static_cast<std::size_t>(Space::device)];
-  return std::make_unique<cuda::CudaDevice>(
-      cuda::CudaDevice::Options{*gpu, bytes, options.tf32, make_cpu_kernels, origin});
+  return std::make_unique<cuda::CudaDevice>(cuda::CudaDevice::Options{
+      *gpu, bytes, options.tf32, options.cuda_graph, make_cpu_kernels, origin});
 }
 
 std::string describe_kernels(const ExecuteOptions& options,
                              const std::optional<cuda::GpuChoice>& gpu) {
   if (gpu)
-    return fmt::format("cuda ({}{})", cuda::describe_gpu(gpu->index),
-                       options.tf32 ? ", dense products in TF32" : "");
+    return fmt::format("cuda ({}{}{})", cuda::describe_gpu(gpu->index),
+                       options.tf32 ? ", dense products in TF32" : "",
+                       options.cuda_graph ? ", CUDA graphs" : "");
   return options.kernels == "cpu" ? cpu_kernels_description() : options.kernels;
 }
 

@@ -195,6 +195,7 @@ ExecuteOptions Runner::execute_options(const Experiment& experiment) const {
   ExecuteOptions options;
   options.kernels = experiment.kernels;
   options.tf32 = experiment.tf32;
+  options.cuda_graph = experiment.cuda_graph;
   options.nccl = experiment.backend == "nccl";
   options.placement = placement_of(experiment, job_);
   options.capacities = device_capacities(experiment);

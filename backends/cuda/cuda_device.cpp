@@ -131,7 +131,7 @@ void CudaDevice::read(Space space, void* to, const void* from, std::int64_t byte
 
 void CudaDevice::put_pattern(std::uint32_t id, Handle<OrreryPattern> pattern) {
   const std::lock_guard lock(patterns_mutex_);
-  patterns_.insert_or_assign(id, std::move(pattern));
+  patterns_.insert_or_assign(id, OwnedPattern{std::move(pattern), ++patterns_so_far_});
 }
 
 void CudaDevice::drop_pattern(std::uint32_t id) noexcept {
@@ -139,10 +139,11 @@ void CudaDevice::drop_pattern(std::uint32_t id) noexcept {
   patterns_.erase(id);
 }
 
-const OrreryPattern* CudaDevice::pattern(std::uint32_t id) const {
+CudaDevice::HeldPattern CudaDevice::pattern(std::uint32_t id) const {
   const std::lock_guard lock(patterns_mutex_);
   const auto found = patterns_.find(id);
-  return found == patterns_.end() ? nullptr : found->second.get();
+  if (found == patterns_.end()) return {};
+  return {found->second.pattern.get(), found->second.number};
 }
 
 std::shared_ptr<const CudaDevice::Moment> CudaDevice::recent_moment() {

@@ -37,6 +37,7 @@ class CudaDevice final : public RankDevice, public Storage {
     GpuChoice gpu;
     std::int64_t device_bytes = kUnlimited;  ///< of the rank; the arena is as large, or smaller
     bool tf32 = false;                       ///< dense products round their operands to TF32
+    bool graphs = false;                     ///< what repeats itself is launched as CUDA graphs
     KernelFactory host_kernels;              ///< draw what is drawn on the host: initial weights
     std::chrono::steady_clock::time_point origin = std::chrono::steady_clock::now();
   };
@@ -62,8 +63,11 @@ class CudaDevice final : public RankDevice, public Storage {
   const Options& options() const { return options_; }
   OrreryDevice* handle() const { return device_.get(); }
   void put_pattern(std::uint32_t id, Handle<OrreryPattern> pattern);
-  /// Null where there is none under this id.
-  const OrreryPattern* pattern(std::uint32_t id) const;
+  struct HeldPattern {
+    const OrreryPattern* pattern = nullptr;  ///< null where there is none under the id
+    std::uint64_t number = 0;                ///< that no other one of this device ever has
+  };
+  HeldPattern pattern(std::uint32_t id) const;
 
   /// A moment that the times of a lane's events are measured from. GPUs report them with seven
   /// digits, so that a moment is good for some seconds.
@@ -82,7 +86,12 @@ class CudaDevice final : public RankDevice, public Storage {
   Handle<OrreryStream> service_;  ///< for what the host sets and reads
   mutable std::mutex service_mutex_;
   mutable std::mutex patterns_mutex_;
-  std::map<std::uint32_t, Handle<OrreryPattern>> patterns_;
+  struct OwnedPattern {
+    Handle<OrreryPattern> pattern;
+    std::uint64_t number;
+  };
+  std::map<std::uint32_t, OwnedPattern> patterns_;
+  std::uint64_t patterns_so_far_ = 0;
   std::shared_ptr<const Moment> moment_;
 };
 

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { kOrreryCudaVersion = 1 }; /* of this interface; both sides must agree */
+enum { kOrreryCudaVersion = 2 }; /* of this interface; both sides must agree */
 
 typedef enum {
   kOrreryOk = 0,
@@ -29,6 +29,7 @@ typedef struct OrreryStream OrreryStream;   /* a CUDA stream with library handle
 typedef struct OrreryEvent OrreryEvent;     /* with timing */
 typedef struct OrreryPattern OrreryPattern; /* CSR on the device, prepared for products */
 typedef struct OrreryNccl OrreryNccl;       /* one NCCL communicator */
+typedef struct OrreryGraph OrreryGraph;     /* work of one stream that is launched as one */
 
 typedef struct {
   char name[256], pci_bus_id[32];
@@ -50,11 +51,17 @@ typedef struct {
   OrreryDType dtype;
 } OrreryMatrix;
 
+typedef struct { /* a number that is another one at every launch of a graph */
+  uint32_t value;
+  const uint32_t* at; /* where not null: on the device, read instead of `value` by the kernel */
+} OrreryVarying;
+
 typedef struct { /* as Dropout of core/ops/ops.hpp; row_ids [n, 1] i32 contiguous on the device */
   double p;
   uint64_t seed;
-  uint32_t epoch, layer;
-  const int32_t* row_ids;
+  OrreryVarying epoch;
+  uint32_t layer;
+  const int32_t* row_ids; /* null: nothing is dropped */
   int64_t col0;
 } OrreryDropout;
 
@@ -121,9 +128,9 @@ typedef struct {
   int (*scatter_add_rows)(OrreryStream*, OrreryMatrix x, const int32_t* index, OrreryMatrix y,
                           int64_t max_repeats);
   int (*activate)(OrreryStream*, OrreryMatrix x, const float* bias /* or null */, OrreryMatrix y,
-                  int32_t relu, const OrreryDropout* /* or null */);
+                  int32_t relu, OrreryDropout dropout);
   int (*activate_backward)(OrreryStream*, OrreryMatrix dy, const float* y /* or null */,
-                           int64_t ld_y, OrreryMatrix dx, int32_t relu, const OrreryDropout*);
+                           int64_t ld_y, OrreryMatrix dx, int32_t relu, OrreryDropout dropout);
   int (*column_sum)(OrreryStream*, OrreryMatrix x, float* y, float beta);
   int (*layer_norm)(OrreryStream*, OrreryMatrix x, const float* gain, const float* shift,
                     OrreryMatrix normalised, float* rstd, OrreryMatrix y);
@@ -137,10 +144,21 @@ typedef struct {
                int64_t ld_labels, const int32_t* targets, int64_t target_count, double* counts,
                int32_t accumulate);
   int (*sgd)(OrreryStream*, float* w, const float* g, int64_t n, float rate, float decay);
+  /* correction1, correction2: bits of the floats 1 - beta1^step and 1 - beta2^step. */
   int (*adam)(OrreryStream*, float* w, const float* g, float* m, float* v, int64_t n, float rate,
-              float decay, float beta1, float beta2, float epsilon, int32_t step);
+              float decay, float beta1, float beta2, float epsilon, OrreryVarying correction1,
+              OrreryVarying correction2);
   /* y[i] += x[i], f32 or f64: sums of collectives between ranks that share a GPU. */
   int (*add)(OrreryStream*, OrreryDType, const void* x, void* y, int64_t n);
+
+  /* A graph: what the stream is asked for between begin and end is kept instead of done. Local
+   * operations only, each asked for on this stream before with the same arguments, so that nothing
+   * is left to be prepared. What varies lies in `words` numbers on the device, which every launch
+   * sets anew; `at` is the first. */
+  int (*graph_begin)(OrreryStream*, int32_t words, OrreryGraph** out, const uint32_t** at);
+  int (*graph_end)(OrreryGraph*);
+  int (*graph_launch)(OrreryGraph*, const uint32_t* words); /* on the stream it began on */
+  void (*graph_close)(OrreryGraph*);                        /* waits for its last launch */
 
   /* NCCL: null entries where the library was built without it. The id is made by one rank and given
    * to the others. */

@@ -1,6 +1,8 @@
 #include "backends/cuda/kernels.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <span>
 
 #include "backends/cuda/mover.hpp"
@@ -17,9 +19,9 @@ class StreamKernels::Call {
   void operator()(const Load& op) {
     std::visit([&](const auto& from) { load(from, op.to); }, op.from);
   }
-  void operator()(const Fill& op) { require(api().fill(stream_, matrix(op.y), op.value), "fill"); }
+  void operator()(const Fill& op) { issue("fill", api().fill, matrix(op.y), op.value); }
   void operator()(const Copy& op) {
-    require(api().copy(stream_, matrix(op.x), matrix(op.y), op.scale, op.accumulate), "copy");
+    issue("copy", api().copy, matrix(op.x), matrix(op.y), op.scale, op.accumulate);
   }
   void operator()(const Save& op) {
     op.to->resize(static_cast<std::size_t>(op.x.shape.size()));
@@ -28,83 +30,80 @@ class StreamKernels::Call {
   }
 
   void operator()(const SpMM& op) {
-    const OrreryPattern* a = device_.pattern(op.a.id);
-    ORRERY_ASSERT(a != nullptr);
-    require(api().spmm(stream_, a, op.values ? floats(*op.values) : nullptr, matrix(op.x),
-                       matrix(op.y), op.beta, kOrrerySpmmChosen),
-            "spmm");
+    const CudaDevice::HeldPattern a = device_.pattern(op.a.id);
+    ORRERY_ASSERT(a.pattern != nullptr);
+    pattern_ = a.number;
+    issue("spmm", api().spmm, a.pattern, op.values ? floats(*op.values) : nullptr, matrix(op.x),
+          matrix(op.y), op.beta, kOrrerySpmmChosen);
   }
   void operator()(const Gemm& op) {
-    require(api().gemm(stream_, matrix(op.a), matrix(op.b), matrix(op.c), op.transpose_a,
-                       op.transpose_b, op.beta, device_.options().tf32),
-            "gemm");
+    issue("gemm", api().gemm, matrix(op.a), matrix(op.b), matrix(op.c), op.transpose_a,
+          op.transpose_b, op.beta, device_.options().tf32);
   }
 
   void operator()(const GatherRows& op) {
-    require(api().gather_rows(stream_, matrix(op.x), integers(op.index), matrix(op.y)),
-            "gather_rows");
+    issue("gather_rows", api().gather_rows, matrix(op.x), integers(op.index), matrix(op.y));
   }
   void operator()(const ScatterAddRows& op) {
-    require(api().scatter_add_rows(stream_, matrix(op.x), integers(op.index), matrix(op.y), 0),
-            "scatter_add_rows");
+    issue("scatter_add_rows", api().scatter_add_rows, matrix(op.x), integers(op.index),
+          matrix(op.y), 0);
   }
 
   void operator()(const Activate& op) {
-    const OrreryDropout dropout = dropout_of(op.dropout);
-    require(
-        api().activate(stream_, matrix(op.x), op.bias ? floats(*op.bias) : nullptr, matrix(op.y),
-                       op.activation == Activation::relu, op.dropout ? &dropout : nullptr),
-        "activate");
+    issue("activate", api().activate, matrix(op.x), op.bias ? floats(*op.bias) : nullptr,
+          matrix(op.y), op.activation == Activation::relu, dropout_of(op.dropout));
   }
   void operator()(const ActivateBackward& op) {
-    const OrreryDropout dropout = dropout_of(op.dropout);
-    require(api().activate_backward(
-                stream_, matrix(op.dy), op.y ? floats(*op.y) : nullptr, op.y ? op.y->ld : 0,
-                matrix(op.dx), op.activation == Activation::relu, op.dropout ? &dropout : nullptr),
-            "activate_backward");
+    issue("activate_backward", api().activate_backward, matrix(op.dy),
+          op.y ? floats(*op.y) : nullptr, op.y ? op.y->ld : 0, matrix(op.dx),
+          op.activation == Activation::relu, dropout_of(op.dropout));
   }
   void operator()(const ColumnSum& op) {
-    require(api().column_sum(stream_, matrix(op.x), floats(op.y), op.beta), "column_sum");
+    issue("column_sum", api().column_sum, matrix(op.x), floats(op.y), op.beta);
   }
   void operator()(const LayerNorm& op) {
-    require(api().layer_norm(stream_, matrix(op.x), floats(op.gain), floats(op.shift),
-                             matrix(op.normalised), column(op.rstd), matrix(op.y)),
-            "layer_norm");
+    issue("layer_norm", api().layer_norm, matrix(op.x), floats(op.gain), floats(op.shift),
+          matrix(op.normalised), column(op.rstd), matrix(op.y));
   }
   void operator()(const LayerNormBackward& op) {
-    require(api().layer_norm_backward(stream_, matrix(op.dy), matrix(op.normalised),
-                                      column(op.rstd), floats(op.gain), matrix(op.dx),
-                                      floats(op.dgain), floats(op.dshift)),
-            "layer_norm_backward");
+    issue("layer_norm_backward", api().layer_norm_backward, matrix(op.dy), matrix(op.normalised),
+          column(op.rstd), floats(op.gain), matrix(op.dx), floats(op.dgain), floats(op.dshift));
   }
 
   void operator()(const Loss& op) {
-    require(api().loss(stream_, kind_of(op.loss_kind), matrix(op.logits),
-                       memory_.data<std::int32_t>(op.labels), op.labels.ld, integers(op.targets),
-                       op.targets.rows(), matrix(op.grad), memory_.data<double>(op.loss), op.scale,
-                       op.weight, op.accumulate),
-            "loss");
+    issue("loss", api().loss, kind_of(op.loss_kind), matrix(op.logits),
+          memory_.data<std::int32_t>(op.labels), op.labels.ld, integers(op.targets),
+          op.targets.rows(), matrix(op.grad), memory_.data<double>(op.loss), op.scale, op.weight,
+          op.accumulate);
   }
   void operator()(const Score& op) {
-    require(api().score(stream_, kind_of(op.loss_kind), matrix(op.logits),
-                        memory_.data<std::int32_t>(op.labels), op.labels.ld, integers(op.targets),
-                        op.targets.rows(), memory_.data<double>(op.counts), op.accumulate),
-            "score");
+    issue("score", api().score, kind_of(op.loss_kind), matrix(op.logits),
+          memory_.data<std::int32_t>(op.labels), op.labels.ld, integers(op.targets),
+          op.targets.rows(), memory_.data<double>(op.counts), op.accumulate);
   }
   void operator()(const Sgd& op) {
     for_each_run({op.w, op.g}, [&](std::span<float* const> at, std::int64_t count) {
-      require(api().sgd(stream_, at[0], at[1], count, op.rate, op.decay), "sgd");
+      issue("sgd", api().sgd, at[0], at[1], count, op.rate, op.decay);
     });
   }
   void operator()(const Adam& op) {
     for_each_run({op.w, op.g, op.m, op.v}, [&](std::span<float* const> at, std::int64_t count) {
-      require(api().adam(stream_, at[0], at[1], at[2], at[3], count, op.rate, op.decay, op.beta1,
-                         op.beta2, op.epsilon, op.step),
-              "adam");
+      issue("adam", api().adam, at[0], at[1], at[2], at[3], count, op.rate, op.decay, op.beta1,
+            op.beta2, op.epsilon, correction(op.beta1, op.step), correction(op.beta2, op.step));
     });
   }
 
  private:
+  /// What may be kept to be issued later goes through here: calls whose arguments are memory of the
+  /// device and numbers.
+  template <class... P, class... A>
+  void issue(std::string_view name, int (*function)(OrreryStream*, P...), A... arguments) {
+    if (owner_.kept_ != nullptr)
+      owner_.kept_->emplace_back(name, pattern_, function, arguments...);
+    else
+      require(function(stream_, static_cast<P>(arguments)...), name);
+  }
+
   OrreryMatrix matrix(const Tensor& t) const {
     return {memory_.bytes_at(t), t.rows(), t.cols(), t.ld, dtype_of(t.dtype)};
   }
@@ -123,7 +122,12 @@ class StreamKernels::Call {
   }
   OrreryDropout dropout_of(const std::optional<Dropout>& d) const {
     if (!d) return {};
-    return {d->p, d->seed, d->epoch, d->layer, integers(d->row_ids), d->col0};
+    return {d->p, d->seed, {d->epoch, nullptr}, d->layer, integers(d->row_ids), d->col0};
+  }
+  /// 1 − β^step, in double: of a float β2 it would lose half its digits at the first steps.
+  static OrreryVarying correction(float beta, std::int32_t step) {
+    const auto value = static_cast<float>(1 - std::pow(static_cast<double>(beta), step));
+    return {std::bit_cast<std::uint32_t>(value), nullptr};
   }
 
   /// Calls body(first elements, count) for runs of neighbours that cover windows of one shape: the
@@ -184,7 +188,13 @@ class StreamKernels::Call {
   CudaDevice& device_;
   OrreryStream* stream_;
   const RankMemory& memory_;
+  std::uint64_t pattern_ = 0;  ///< the number of the one that is used
 };
+
+bool StreamKernels::can_be_kept(const Op& op) {
+  // The others move what lies on the host.
+  return !group_of(op) && !std::holds_alternative<Load>(op) && !std::holds_alternative<Save>(op);
+}
 
 void StreamKernels::run(const Op& op, const RankMemory& memory) {
   std::visit(

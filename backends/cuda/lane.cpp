@@ -1,5 +1,6 @@
 #include "backends/cuda/lane.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace orrery::cuda {
@@ -11,6 +12,16 @@ Handle<OrreryStream> open_stream(const CudaDevice& device) {
   return {stream, api().stream_close};
 }
 
+/// A run is issued when it has so many calls, so that the device need not wait for the end of an
+/// epoch's.   Source  assumption: a launch costs the host some ten calls
+constexpr std::size_t kLongestRun = 32;
+
+/// Whether both count for the same part of an epoch's time.
+bool belong_together(const Phase& a, const Phase& b) {
+  return a.epoch == b.epoch && a.in_epoch() == b.in_epoch() &&
+         (a.stage == Stage::load) == (b.stage == Stage::load);
+}
+
 }  // namespace
 
 CudaLane::CudaLane(CudaDevice& device)
@@ -18,6 +29,7 @@ CudaLane::CudaLane(CudaDevice& device)
       stream_(open_stream(device)),
       mover_(device, stream_.get()),
       kernels_(device, stream_.get()),
+      graphs_(stream_.get()),
       moment_(device.recent_moment()) {}
 
 CudaLane::~CudaLane() {
@@ -26,8 +38,13 @@ CudaLane::~CudaLane() {
 }
 
 void CudaLane::put(const Sparse& sparse, const Csr& pattern) {
+  {
+    const std::lock_guard lock(mutex_);
+    issue_held();
+    issues_ = true;
+  }
   // One that is replaced may still be read by what this lane has waited for.
-  if (device_.pattern(sparse.id) != nullptr)
+  if (device_.pattern(sparse.id).pattern != nullptr)
     require(api().stream_sync(stream_.get()), "stream_sync");
   OrreryPattern* opened = nullptr;
   require(api().pattern_open(stream_.get(), pattern.rows, pattern.cols, pattern.nnz(),
@@ -37,31 +54,78 @@ void CudaLane::put(const Sparse& sparse, const Csr& pattern) {
 }
 
 void CudaLane::wait_for(DeviceLane& other, std::uint32_t position) {
-  OrreryEvent* event = static_cast<CudaLane&>(other).event_of(position);
-  if (event != nullptr) require(api().stream_wait(stream_.get(), event), "stream_wait");
+  auto& lane = static_cast<CudaLane&>(other);
+  OrreryEvent* event = nullptr;
+  {
+    const std::lock_guard lock(lane.mutex_);
+    event = lane.event_of(position);
+  }
+  if (event == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  issue_held();  // it came before the wait
+  issues_ = true;
+  require(api().stream_wait(stream_.get(), event), "stream_wait");
 }
 
-void CudaLane::begin_span() { begin_ = record_event(); }
+void CudaLane::pass_event() {
+  const std::lock_guard lock(mutex_);
+  issue_held();
+}
+
+void CudaLane::begin_span(const Op* op) {
+  if (device_.options().graphs && op != nullptr && StreamKernels::can_be_kept(*op)) {
+    kernels_.keep_in(&calls_.emplace());
+    return;
+  }
+  calls_.reset();
+  kernels_.keep_in(nullptr);
+  const std::lock_guard lock(mutex_);
+  issue_held();
+  issues_ = true;
+  begin_ = record_event();
+}
 
 void CudaLane::end_item(std::optional<Span> span) {
+  const std::lock_guard lock(mutex_);
+  const bool holds = calls_ && span;
+  if (holds && !held_.empty() &&
+      (held_calls_ >= kLongestRun || !belong_together(held_.front().span->phase, span->phase)))
+    issue_held();
+  if (holds || (!issues_ && !held_.empty())) {
+    const std::size_t calls = holds ? calls_->size() : 0;
+    held_calls_ += calls;
+    held_.push_back({holds ? *std::exchange(calls_, {}) : std::vector<LibraryCall>{}, span});
+    ends_.push_back(nullptr);
+    return;
+  }
+  issues_ = false;
   OrreryEvent* end = record_event();
   if (span) spans_.push_back({*span, begin_, end});
-  const std::lock_guard lock(mutex_);
   ends_.push_back(end);
 }
 
 void CudaLane::skip_item() noexcept {
   const std::lock_guard lock(mutex_);
+  held_.clear();  // the rank has failed
+  calls_.reset();
+  issues_ = false;
   ends_.push_back(nullptr);
 }
 
 bool CudaLane::passed(std::uint32_t position) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (device_.options().graphs) return position <= std::max(past_, awaited_);
   OrreryEvent* event = event_of(position);
   return event == nullptr || api().event_done(event) != kOrreryNotReady;
 }
 
 void CudaLane::await(std::uint32_t position) {
-  OrreryEvent* event = event_of(position);
+  OrreryEvent* event = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    event = event_of(position);
+    awaited_ = std::max(awaited_, position);
+  }
   if (event != nullptr) require(api().event_sync(event), "event_sync");
 }
 
@@ -72,6 +136,7 @@ std::vector<Span> CudaLane::take_spans() {
     require(api().event_seconds(moment_->event.get(), event, &seconds), "event_seconds");
     return moment_->seconds + seconds;
   };
+  const std::lock_guard lock(mutex_);
   for (TimedSpan& timed : spans_) {
     timed.span.begin = time_of(timed.begin);
     timed.span.end = time_of(timed.end);
@@ -79,11 +144,45 @@ std::vector<Span> CudaLane::take_spans() {
   }
   spans_.clear();
   moment_ = device_.recent_moment();
-  const std::lock_guard lock(mutex_);
   past_ += static_cast<std::uint32_t>(ends_.size());
   ends_.clear();
   used_ = 0;
   return spans;
+}
+
+/// Issues what is held back: as a graph, where it came before.
+void CudaLane::issue_held() {
+  if (held_.empty()) return;
+  const std::vector<HeldItem> items = std::exchange(held_, {});
+  held_calls_ = 0;
+  const std::size_t first = ends_.size() - items.size();
+  OrreryEvent* begin = record_event();
+  std::vector<LibraryCall> run;
+  Span whole = *items.front().span;
+  whole.kind = "graph";
+  whole.flops = whole.bytes = 0;
+  for (const HeldItem& item : items) {
+    run.insert(run.end(), item.calls.begin(), item.calls.end());
+    whole.flops += item.span ? item.span->flops : 0;
+    whole.bytes += item.span ? item.span->bytes : 0;
+  }
+  if (!graphs_.launch(run)) return issue_one_by_one(items, first, begin);
+  OrreryEvent* end = record_event();
+  spans_.push_back({whole, begin, end});
+  std::fill(ends_.begin() + static_cast<std::ptrdiff_t>(first), ends_.end(), end);
+}
+
+void CudaLane::issue_one_by_one(const std::vector<HeldItem>& items, std::size_t at,
+                                OrreryEvent* begin) {
+  for (const HeldItem& item : items) {
+    OrreryEvent* end = begin;
+    if (item.span) {
+      for (const LibraryCall& call : item.calls) call.issue(stream_.get());
+      end = record_event();
+      spans_.push_back({*item.span, begin, end});
+    }
+    ends_[at++] = begin = end;
+  }
 }
 
 OrreryEvent* CudaLane::record_event() {
@@ -98,9 +197,9 @@ OrreryEvent* CudaLane::record_event() {
   return event;
 }
 
-/// Behind a position; null where it has passed for certain.
+/// Behind a position, which is issued if it was held back; null where it has passed for certain.
 OrreryEvent* CudaLane::event_of(std::uint32_t position) {
-  const std::lock_guard lock(mutex_);
+  if (position > past_ + ends_.size() - held_.size()) issue_held();
   return position <= past_ ? nullptr : ends_[position - past_ - 1];
 }
 

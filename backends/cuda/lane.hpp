@@ -1,4 +1,10 @@
 // A lane as a CUDA stream: an event behind every item, and one before those that are timed.
+//
+// With graphs (CudaDevice::Options) the items of local operations are held back and issued in runs,
+// so that a run that comes again is one launch. A run ends where the strategy records an event,
+// where something else than a local operation follows, where somebody waits for one of its items,
+// and where it is long; then it is one span. Runs come again only if the addresses in them do:
+// memory is given back when the host waits, and not as soon as work happens to have passed.
 #pragma once
 
 #include <memory>
@@ -7,6 +13,7 @@
 #include <vector>
 
 #include "backends/cuda/cuda_device.hpp"
+#include "backends/cuda/graphs.hpp"
 #include "backends/cuda/kernels.hpp"
 #include "backends/cuda/mover.hpp"
 
@@ -23,7 +30,8 @@ class CudaLane final : public DeviceLane {
   Mover& mover() override { return mover_; }
   void put(const Sparse& sparse, const Csr& pattern) override;
   void wait_for(DeviceLane& other, std::uint32_t position) override;
-  void begin_span() override;
+  void pass_event() override;
+  void begin_span(const Op* op) override;
   void end_item(std::optional<Span> span) override;
   void skip_item() noexcept override;
   bool passed(std::uint32_t position) noexcept override;
@@ -35,22 +43,36 @@ class CudaLane final : public DeviceLane {
     Span span;
     OrreryEvent *begin, *end;
   };
+  /// An item that is held back; one without a span does nothing.
+  struct HeldItem {
+    std::vector<LibraryCall> calls;
+    std::optional<Span> span;
+  };
+  // With mutex_ held:
   OrreryEvent* record_event();
+  void issue_held();
+  void issue_one_by_one(const std::vector<HeldItem>& items, std::size_t at, OrreryEvent* begin);
   OrreryEvent* event_of(std::uint32_t position);
 
   CudaDevice& device_;
   Handle<OrreryStream> stream_;
   StreamMover mover_;
   StreamKernels kernels_;
+  std::optional<std::vector<LibraryCall>> calls_;  ///< of the item that is being held back
+  bool issues_ = false;                            ///< whether the item issues something itself
+
+  std::mutex mutex_;  ///< of all below: the lane's thread and those that wait for it use it
+  Graphs graphs_;
   OrreryEvent* begin_ = nullptr;
   std::vector<Handle<OrreryEvent>> events_;  ///< the first `used_` are in use
   std::size_t used_ = 0;
   std::vector<TimedSpan> spans_;
   std::shared_ptr<const CudaDevice::Moment> moment_;
-
-  std::mutex mutex_;                ///< of what both the lane's and the host's thread use:
   std::uint32_t past_ = 0;          ///< positions up to here passed when spans were taken last
-  std::vector<OrreryEvent*> ends_;  ///< behind each later one; null where nothing was issued
+  std::vector<OrreryEvent*> ends_;  ///< behind each later one; null where nothing was issued, and
+  std::vector<HeldItem> held_;      ///< for the last ones, which are these
+  std::size_t held_calls_ = 0;
+  std::uint32_t awaited_ = 0;  ///< the host has waited for positions up to here
 };
 
 }  // namespace orrery::cuda

@@ -487,6 +487,15 @@ std::optional<Group> group_of(const Op& op) {
       op);
 }
 
+bool moves_nothing(const Op& op) {
+  const auto group = group_of(op);
+  if (!group || group->size != 1) return false;
+  if (std::holds_alternative<Broadcast>(op) || std::holds_alternative<BroadcastSparse>(op) ||
+      std::holds_alternative<Reduce>(op) || std::holds_alternative<AllReduce>(op))
+    return true;  // in place
+  return operands_of(op).bytes() == 0;
+}
+
 Op in_group(Op op, const Group& group) {
   std::visit(
       [&](auto& o) {

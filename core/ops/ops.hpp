@@ -523,6 +523,8 @@ struct SparseOperand {
 std::optional<SparseOperand> sparse_of(const Op& op);
 /// The group of a collective; nothing for a local op.
 std::optional<Group> group_of(const Op& op);
+/// Whether it is a collective of one rank that leaves everything as it was.
+bool moves_nothing(const Op& op);
 /// The same collective in another group.   Requires  a collective
 Op in_group(Op op, const Group& group);
 /// "spmm a=s0[5x5 nnz 9] values=t1[9x1] x=t2[5x4] y>t3[5x4] beta=0": = reads, > writes, * updates.

@@ -35,17 +35,26 @@ Executor::~Executor() {
 
 void Executor::submit(Lane on, const Op& op) {
   recorder_.submit(on, op);
+  if (options_.one_lane && moves_nothing(op))
+    return enqueue(on, [](DeviceLane&) { return std::nullopt; });
   enqueue(on, [this, on, op, phase = recorder_.current_phase()](DeviceLane& work) {
     return run(work, on, op, phase);
   });
 }
 
+Event Executor::record(Lane on) {
+  if (!options_.one_lane) lanes_[static_cast<std::size_t>(on)].event_recorded = true;
+  return recorder_.record(on);
+}
+
 void Executor::wait(Lane on, Event event) {
   recorder_.wait(on, event);
+  if (issued_to(on) == issued_to(event.lane))
+    return enqueue(on, [](DeviceLane&) { return std::nullopt; });  // one after the other anyway
   LaneState& other = lane(event.lane);
-  enqueue(on, [&other, event](DeviceLane& work) {
-    other.thread->await(event.position);
-    work.wait_for(*other.work, event.position);
+  enqueue(on, [&other, place = place_of(event.lane, event.position)](DeviceLane& work) {
+    other.thread->await(place);
+    work.wait_for(*other.work, place);
     return std::nullopt;
   });
 }
@@ -61,7 +70,7 @@ Task Executor::host(Lane on, std::function<HostWork()> work) {
   task_work_.resize(task.id + 1);
   enqueue(on, [this, on, task, work = std::move(work),
                phase = recorder_.current_phase()](DeviceLane& lane) {
-    lane.begin_span();
+    lane.begin_span(nullptr);
     HostWork done = work();
     const std::lock_guard lock(mutex_);
     task_work_[task.id] = std::move(done);
@@ -124,7 +133,18 @@ Timeline Executor::take_timeline() {
   return timeline;
 }
 
-Executor::LaneState& Executor::lane(Lane on) {
+Lane Executor::issued_to(Lane on) const {
+  const bool communicates = on == Lane::comm || on == Lane::comm2;
+  return options_.one_lane && communicates ? Lane::compute : on;
+}
+
+std::uint32_t Executor::place_of(Lane on, std::uint32_t position) const {
+  if (!options_.one_lane || position == 0) return position;
+  return places_[static_cast<std::size_t>(on)][position - 1];
+}
+
+Executor::LaneState& Executor::lane(Lane logical) {
+  const Lane on = issued_to(logical);
   LaneState& state = lanes_[static_cast<std::size_t>(on)];
   if (!state.thread) {
     state.work = device_.open_lane(on);
@@ -136,12 +156,15 @@ Executor::LaneState& Executor::lane(Lane on) {
 
 void Executor::enqueue(Lane on, Item item) {
   LaneState& state = lane(on);
-  state.thread->enqueue([this, &work = *state.work, item = std::move(item)] {
+  if (options_.one_lane) places_[static_cast<std::size_t>(on)].push_back(++state.issued);
+  const bool behind_event = std::exchange(state.event_recorded, false);
+  state.thread->enqueue([this, &work = *state.work, behind_event, item = std::move(item)] {
     {
       const std::lock_guard lock(mutex_);
       if (failure_) return work.skip_item();
     }
     try {
+      if (behind_event) work.pass_event();
       work.end_item(item(work));
     } catch (...) {
       work.skip_item();
@@ -155,7 +178,7 @@ Span Executor::run(DeviceLane& work, Lane on, const Op& op, const Phase& phase) 
   Span span{on, kind_of(op), group.has_value(), false, phase, 0, 0, flops_of(op), bytes_of(op)};
   if (group) span.crosses_servers = options_.placement.crosses_servers(*group);
   try {
-    work.begin_span();
+    work.begin_span(&op);
     if (group)
       communicator_.run(on, op, memory_, phase, work.mover());
     else
@@ -177,16 +200,18 @@ Span Executor::run(DeviceLane& work, Lane on, const Op& op, const Phase& phase) 
 }
 
 bool Executor::passed(Lane on, std::uint32_t position) {
-  const LaneState& state = lanes_[static_cast<std::size_t>(on)];
-  return !state.thread || (state.thread->done() >= position && state.work->passed(position));
+  const LaneState& state = lanes_[static_cast<std::size_t>(issued_to(on))];
+  const std::uint32_t place = place_of(on, position);
+  return !state.thread || (state.thread->done() >= place && state.work->passed(place));
 }
 
 void Executor::await(Lane on, std::uint32_t position) {
-  const LaneState& state = lanes_[static_cast<std::size_t>(on)];
+  const LaneState& state = lanes_[static_cast<std::size_t>(issued_to(on))];
   if (!state.thread) return;
-  state.thread->await(position);
+  const std::uint32_t place = place_of(on, position);
+  state.thread->await(place);
   try {
-    state.work->await(position);
+    state.work->await(place);
   } catch (...) {
     fail(std::current_exception());
   }

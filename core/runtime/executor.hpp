@@ -39,6 +39,9 @@ class Executor final : public Runtime {
     Capacities capacities;
     int kernel_threads = 1;   ///< of the compute lane
     bool keep_steps = false;  ///< also record (tests compare it with a Recorder's list)
+    /// Of a rank that is alone: its communication, which moves nothing, is issued to the compute
+    /// lane, so that nothing on the device is between the operations of a step.
+    bool one_lane = false;
     std::int64_t guard_bytes = 0;
     /// Of the times in timelines, on a HostDevice of its own; else the device says.
     std::chrono::steady_clock::time_point origin = std::chrono::steady_clock::now();
@@ -58,7 +61,7 @@ class Executor final : public Runtime {
   Sparse declare(Lane lane, Pattern pattern, std::string_view name) override;
   void release(const Sparse& sparse) noexcept override;
   void submit(Lane lane, const Op& op) override;
-  Event record(Lane lane) override { return recorder_.record(lane); }
+  Event record(Lane lane) override;
   void wait(Lane lane, Event event) override;
   void sync(Event event) override;
   Task host(Lane lane, std::function<HostWork()> work) override;
@@ -78,6 +81,8 @@ class Executor final : public Runtime {
   struct LaneState {
     std::unique_ptr<DeviceLane> work;  // made at first use, both
     std::unique_ptr<LaneThread> thread;
+    bool event_recorded = false;  ///< behind the last item
+    std::uint32_t issued = 0;     ///< items, with those of other lanes that it does
   };
   struct PendingFree {
     std::function<void()> free;
@@ -87,6 +92,9 @@ class Executor final : public Runtime {
   using Item = std::function<std::optional<Span>(DeviceLane&)>;
   Executor(Options options, std::unique_ptr<RankDevice> own, RankDevice* device,
            Communicator& communicator);
+  /// The lane of the device that does the items of a lane, and where it does them.
+  Lane issued_to(Lane lane) const;
+  std::uint32_t place_of(Lane lane, std::uint32_t position) const;
   LaneState& lane(Lane lane);
   void enqueue(Lane lane, Item item);
   Span run(DeviceLane& on, Lane lane, const Op& op, const Phase& phase);
@@ -111,6 +119,7 @@ class Executor final : public Runtime {
   Recorder recorder_;
   RankMemory memory_;
   std::array<LaneState, kLanes> lanes_;
+  std::array<std::vector<std::uint32_t>, kLanes> places_;  ///< with one_lane: by position − 1
   std::vector<PendingFree> pending_frees_;
   std::vector<Event> task_events_;
   std::vector<HostWork> task_work_;  // by task id; written by host lanes under mutex_

@@ -14,7 +14,7 @@ class HostLane final : public DeviceLane {
   Mover& mover() override { return host_mover(); }
   void put(const Sparse&, const Csr&) override {}  // kernels read it where it is
   void wait_for(DeviceLane&, std::uint32_t) override {}
-  void begin_span() override { begin_ = now(); }
+  void begin_span(const Op*) override { begin_ = now(); }
   void end_item(std::optional<Span> span) override {
     if (!span) return;
     span->begin = begin_;

@@ -31,8 +31,11 @@ class DeviceLane {
   /// The items that follow begin only after `position` of another lane, which that lane's thread
   /// has issued, has passed.
   virtual void wait_for(DeviceLane& other, std::uint32_t position) = 0;
-  /// What is issued from here on belongs to the span that end_item() is given.
-  virtual void begin_span() = 0;
+  /// The items so far are what an event waits for: they are not held back for those that follow.
+  virtual void pass_event() {}
+  /// What is issued from here on belongs to the span that end_item() is given: that of `op`, or,
+  /// where it is null, of work of the host.
+  virtual void begin_span(const Op* op) = 0;
   /// One more item is issued. The lane keeps its span and finds its times.
   virtual void end_item(std::optional<Span> span) = 0;
   /// One more item, of which nothing was issued because the rank has failed.

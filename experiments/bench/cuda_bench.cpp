@@ -103,20 +103,35 @@ double copy_bandwidth(const Gpu& gpu) {
   });
 }
 
-/// Seconds that a fill of one element takes: of the calling thread, and from one to the next.
-json launch_seconds(const Gpu& gpu) {
-  constexpr int kLaunches = 10000;
+/// Seconds that a fill of one element takes: of the calling thread, and from one to the next. One
+/// by one, and in CUDA graphs of so many.
+json launch_seconds(const Gpu& gpu, int graph_of = 0) {
+  constexpr int kLaunches = 8192;
   const Floats x(gpu, 1, 1);
+  const auto fill = [&] { return gpu.api.fill(gpu.stream, x.matrix, 1); };
+  cuda::Handle<OrreryGraph> graph(nullptr, gpu.api.graph_close);
+  if (graph_of > 0) {
+    OrreryGraph* begun = nullptr;
+    const std::uint32_t* words = nullptr;
+    cuda::require(fill(), "fill");
+    cuda::require(gpu.api.graph_begin(gpu.stream, 0, &begun, &words), "graph_begin");
+    graph.reset(begun);
+    for (int i = 0; i < graph_of; ++i) cuda::require(fill(), "fill");
+    cuda::require(gpu.api.graph_end(begun), "graph_end");
+  }
+  const int calls = graph_of > 0 ? kLaunches / graph_of : kLaunches;
   double host = 0;
   const double device = gpu.seconds_of([&] {
     const auto begin = std::chrono::steady_clock::now();
     int code = kOrreryOk;
-    for (int i = 0; i < kLaunches && code == kOrreryOk; ++i)
-      code = gpu.api.fill(gpu.stream, x.matrix, 1);
+    for (int i = 0; i < calls && code == kOrreryOk; ++i)
+      code = graph ? gpu.api.graph_launch(graph.get(), nullptr) : fill();
     host = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return code;
   });
-  return {{"issue", host / kLaunches}, {"device", device / kLaunches}};
+  return {{"operations_in_a_graph", graph_of},
+          {"issue", host / kLaunches},
+          {"device", device / kLaunches}};
 }
 
 Csr graph_of(const std::string& kind, std::int64_t entries) {
@@ -174,14 +189,15 @@ json products_of(const Gpu& gpu, const std::string& kind, std::int64_t entries, 
 json measure(const std::vector<std::int64_t>& sizes) {
   const Gpu gpu;
   const double bandwidth = copy_bandwidth(gpu);
-  json result{{"device", gpu.info.name},
-              {"driver", gpu.info.driver_version},
-              {"runtime", gpu.info.runtime_version},
-              {"cublas", gpu.info.cublas_version},
-              {"cusparse", gpu.info.cusparse_version},
-              {"copy_bytes_per_second", bandwidth},
-              {"launch_seconds", launch_seconds(gpu)},
-              {"spmm", json::array()}};
+  json result{
+      {"device", gpu.info.name},
+      {"driver", gpu.info.driver_version},
+      {"runtime", gpu.info.runtime_version},
+      {"cublas", gpu.info.cublas_version},
+      {"cusparse", gpu.info.cusparse_version},
+      {"copy_bytes_per_second", bandwidth},
+      {"launch_seconds", {launch_seconds(gpu), launch_seconds(gpu, 8), launch_seconds(gpu, 32)}},
+      {"spmm", json::array()}};
   for (const std::int64_t entries : sizes)
     for (const char* kind : {"uniform", "rmat", "communities"})
       for (json& line : products_of(gpu, kind, entries, bandwidth))

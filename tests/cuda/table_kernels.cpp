@@ -1,5 +1,8 @@
 #include "tests/cuda/table_kernels.hpp"
 
+#include <bit>
+#include <cmath>
+
 namespace orrery::testing {
 namespace {
 
@@ -52,9 +55,9 @@ class Mirror {
     return {copies_[t.id] + kGuardBytes + t.offset * bytes_of(t.dtype), t.rows(), t.cols(), t.ld,
             dtype};
   }
-  std::optional<OrreryDropout> dropout(const std::optional<Dropout>& d) const {
+  OrreryDropout dropout(const std::optional<Dropout>& d) const {
     if (!d) return {};
-    return OrreryDropout{d->p, d->seed, d->epoch, d->layer, at<std::int32_t>(d->row_ids), d->col0};
+    return {d->p, d->seed, {d->epoch, nullptr}, d->layer, at<std::int32_t>(d->row_ids), d->col0};
   }
   const World& world() const { return world_; }
 
@@ -101,15 +104,13 @@ struct Call {
                                 options.max_repeats);
   }
   int operator()(const Activate& op) const {
-    const auto dropout = m.dropout(op.dropout);
     return api.activate(s, m.matrix(op.x), m.at<float>(op.bias), m.matrix(op.y),
-                        op.activation == Activation::relu, dropout ? &*dropout : nullptr);
+                        op.activation == Activation::relu, m.dropout(op.dropout));
   }
   int operator()(const ActivateBackward& op) const {
-    const auto dropout = m.dropout(op.dropout);
     return api.activate_backward(s, m.matrix(op.dy), m.at<float>(op.y), op.y ? op.y->ld : 0,
                                  m.matrix(op.dx), op.activation == Activation::relu,
-                                 dropout ? &*dropout : nullptr);
+                                 m.dropout(op.dropout));
   }
   int operator()(const ColumnSum& op) const {
     return api.column_sum(s, m.matrix(op.x), m.at<float>(op.y), op.beta);
@@ -139,13 +140,18 @@ struct Call {
   }
   int operator()(const Adam& op) const {
     return api.adam(s, m.at<float>(op.w), m.at<float>(op.g), m.at<float>(op.m), m.at<float>(op.v),
-                    op.w.shape.size(), op.rate, op.decay, op.beta1, op.beta2, op.epsilon, op.step);
+                    op.w.shape.size(), op.rate, op.decay, op.beta1, op.beta2, op.epsilon,
+                    correction(op.beta1, op.step), correction(op.beta2, op.step));
   }
   template <class Other>
   int operator()(const Other&) const {
     throw std::runtime_error("the table has no such op");
   }
 
+  static OrreryVarying correction(float beta, std::int32_t step) {
+    const double power = std::pow(static_cast<double>(beta), step);
+    return {std::bit_cast<std::uint32_t>(static_cast<float>(1 - power)), nullptr};
+  }
   static OrreryLossKind kind_of_loss(LossKind kind) {
     return kind == LossKind::softmax ? kOrrerySoftmax : kOrrerySigmoid;
   }

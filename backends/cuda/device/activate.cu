@@ -5,6 +5,7 @@
 
 #include "backends/cuda/device/launch.cuh"
 #include "backends/cuda/device/ops.cuh"
+#include "backends/cuda/device/varying.cuh"
 #include "backends/cuda/device/windows.cuh"
 #include "core/base/rng.hpp"
 
@@ -17,21 +18,23 @@ constexpr int kUnit = 8;
 struct Mask {
   const std::int32_t* row_ids = nullptr;
   std::uint64_t seed = 0;
-  std::uint32_t counter = 0;    ///< epoch·4096 + layer
+  OrreryVarying epoch{};
+  std::uint32_t layer = 0;
   std::uint32_t threshold = 0;  ///< what is drawn below it is dropped
   std::uint32_t first_unit = 0;
   float scale = 1;
 };
 
-Mask mask_of(const OrreryDropout* d) {
-  if (d == nullptr) return {};
-  require(d->col0 % kUnit == 0, "dropout: col0 must be a multiple of 8");
-  return {d->row_ids,
-          d->seed,
-          d->epoch * 4096 + d->layer,
-          static_cast<std::uint32_t>(std::lround(d->p * 65536)),
-          static_cast<std::uint32_t>(d->col0 / kUnit),
-          static_cast<float>(1 / (1 - d->p))};
+Mask mask_of(const OrreryDropout& d) {
+  if (d.row_ids == nullptr) return {};
+  require(d.col0 % kUnit == 0, "dropout: col0 must be a multiple of 8");
+  return {d.row_ids,
+          d.seed,
+          d.epoch,
+          d.layer,
+          static_cast<std::uint32_t>(std::lround(d.p * 65536)),
+          static_cast<std::uint32_t>(d.col0 / kUnit),
+          static_cast<float>(1 / (1 - d.p))};
 }
 
 /// Bit k: is column 8·unit + k of row i kept?   Source  Dropout's rule in core/ops/ops.hpp
@@ -40,7 +43,7 @@ __device__ unsigned kept_bits(const Mask& mask, std::int64_t i, std::int64_t uni
       {static_cast<std::uint32_t>(mask.seed), static_cast<std::uint32_t>(mask.seed >> 32U)}};
   const r123::Philox4x32::ctr_type counter{{static_cast<std::uint32_t>(mask.row_ids[i]),
                                             mask.first_unit + static_cast<std::uint32_t>(unit),
-                                            mask.counter,
+                                            value_of(mask.epoch) * 4096 + mask.layer,
                                             static_cast<std::uint32_t>(Purpose::dropout)}};
   const auto words = r123::Philox4x32{}(counter, key);
   unsigned bits = 0;
@@ -96,7 +99,7 @@ __global__ void backward(Window<float> dy, Window<float> y, Window<float> dx, st
 }  // namespace
 
 void activate(OrreryStream& s, OrreryMatrix x, const float* bias, OrreryMatrix y, std::int32_t relu,
-              const OrreryDropout* dropout) {
+              OrreryDropout dropout) {
   require_equal_shapes(x, y);
   const Window<float> from = floats(x), to = floats(y);
   const int v = pack_width(x.cols, from, to);
@@ -107,7 +110,7 @@ void activate(OrreryStream& s, OrreryMatrix x, const float* bias, OrreryMatrix y
 }
 
 void activate_backward(OrreryStream& s, OrreryMatrix dy, const float* y, std::int64_t ld_y,
-                       OrreryMatrix dx, std::int32_t relu, const OrreryDropout* dropout) {
+                       OrreryMatrix dx, std::int32_t relu, OrreryDropout dropout) {
   require_equal_shapes(dy, dx);
   require((relu != 0) == (y != nullptr), "activate_backward: y is needed for relu and only there");
   const Window<float> from = floats(dy), to = floats(dx);

@@ -145,12 +145,12 @@ OrreryStream::~OrreryStream() {
 }
 
 void* OrreryStream::scratch_bytes(std::int64_t bytes) {
-  if (bytes > scratch_.bytes()) {
+  if (scratch_ == nullptr || bytes > scratch_->bytes()) {
     check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");  // queued work uses the old one
-    scratch_ = {};
-    scratch_ = Beside(device, bytes);
+    scratch_.reset();
+    scratch_ = std::make_shared<Beside>(device, bytes);
   }
-  return scratch_.as<void>();
+  return scratch_->as<void>();
 }
 
 cublasHandle_t OrreryStream::blas() {

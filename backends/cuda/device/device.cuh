@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -83,6 +84,8 @@ struct OrreryStream {
   T* scratch(std::int64_t count) {
     return static_cast<T*>(scratch_bytes(count * static_cast<std::int64_t>(sizeof(T))));
   }
+  /// The same memory, to be kept by whoever uses it after the next op has begun.
+  std::shared_ptr<orrery::cuda::Beside> held_scratch() const { return scratch_; }
   /// The handles, made when they are first asked for.
   cublasHandle_t blas();
   cusparseHandle_t sparse();
@@ -93,7 +96,8 @@ struct OrreryStream {
  private:
   void* scratch_bytes(std::int64_t bytes);
 
-  orrery::cuda::Beside scratch_, blas_workspace_;
+  std::shared_ptr<orrery::cuda::Beside> scratch_;  ///< graphs hold on to it
+  orrery::cuda::Beside blas_workspace_;
   cublasHandle_t blas_ = nullptr;
   cusparseHandle_t sparse_ = nullptr;
 };

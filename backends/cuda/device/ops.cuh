@@ -19,9 +19,9 @@ void gather_rows(OrreryStream& s, OrreryMatrix x, const std::int32_t* index, Orr
 void scatter_add_rows(OrreryStream& s, OrreryMatrix x, const std::int32_t* index, OrreryMatrix y,
                       std::int64_t max_repeats);
 void activate(OrreryStream& s, OrreryMatrix x, const float* bias, OrreryMatrix y, std::int32_t relu,
-              const OrreryDropout* dropout);
+              OrreryDropout dropout);
 void activate_backward(OrreryStream& s, OrreryMatrix dy, const float* y, std::int64_t ld_y,
-                       OrreryMatrix dx, std::int32_t relu, const OrreryDropout* dropout);
+                       OrreryMatrix dx, std::int32_t relu, OrreryDropout dropout);
 void column_sum(OrreryStream& s, OrreryMatrix x, float* y, float beta);
 void layer_norm(OrreryStream& s, OrreryMatrix x, const float* gain, const float* shift,
                 OrreryMatrix normalised, float* rstd, OrreryMatrix y);
@@ -36,7 +36,8 @@ void score(OrreryStream& s, OrreryLossKind kind, OrreryMatrix logits, const std:
            double* counts, std::int32_t accumulate);
 void sgd(OrreryStream& s, float* w, const float* g, std::int64_t n, float rate, float decay);
 void adam(OrreryStream& s, float* w, const float* g, float* m, float* v, std::int64_t n, float rate,
-          float decay, float beta1, float beta2, float epsilon, std::int32_t step);
+          float decay, float beta1, float beta2, float epsilon, OrreryVarying correction1,
+          OrreryVarying correction2);
 void add(OrreryStream& s, OrreryDType dtype, const void* x, void* y, std::int64_t n);
 
 }  // namespace orrery::cuda

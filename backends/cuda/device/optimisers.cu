@@ -1,8 +1,7 @@
 // The updates of parameters.
-#include <cmath>
-
 #include "backends/cuda/device/launch.cuh"
 #include "backends/cuda/device/ops.cuh"
+#include "backends/cuda/device/varying.cuh"
 
 namespace orrery::cuda {
 namespace {
@@ -13,7 +12,8 @@ __global__ void sgd_kernel(float* w, const float* g, std::int64_t n, float rate,
 }
 
 struct AdamFactors {
-  float rate, decay, beta1, beta2, epsilon, correction1, correction2;
+  float rate, decay, beta1, beta2, epsilon;
+  OrreryVarying correction1, correction2;
 };
 
 __global__ void adam_kernel(float* w, const float* g, float* m, float* v, std::int64_t n,
@@ -25,7 +25,8 @@ __global__ void adam_kernel(float* w, const float* g, float* m, float* v, std::i
   const float second = f.beta2 * v[i] + (1 - f.beta2) * gradient * gradient;
   m[i] = first;
   v[i] = second;
-  w[i] -= f.rate * (first / f.correction1) / (sqrtf(second / f.correction2) + f.epsilon);
+  w[i] -= f.rate * (first / float_of(f.correction1)) /
+          (sqrtf(second / float_of(f.correction2)) + f.epsilon);
 }
 
 dim3 blocks_of(std::int64_t n) { return {extent(ceil_div(n, 256)), 1, 1}; }
@@ -37,13 +38,10 @@ void sgd(OrreryStream& s, float* w, const float* g, std::int64_t n, float rate, 
 }
 
 void adam(OrreryStream& s, float* w, const float* g, float* m, float* v, std::int64_t n, float rate,
-          float decay, float beta1, float beta2, float epsilon, std::int32_t step) {
-  // In double: 1 − β2^step of a float β2 would lose half its digits at the first steps.
-  const auto correction = [&](float beta) {
-    return static_cast<float>(1 - std::pow(static_cast<double>(beta), step));
-  };
+          float decay, float beta1, float beta2, float epsilon, OrreryVarying correction1,
+          OrreryVarying correction2) {
   launch(s, adam_kernel, blocks_of(n), dim3{256, 1, 1}, w, g, m, v, n,
-         AdamFactors{rate, decay, beta1, beta2, epsilon, correction(beta1), correction(beta2)});
+         AdamFactors{rate, decay, beta1, beta2, epsilon, correction1, correction2});
 }
 
 }  // namespace orrery::cuda

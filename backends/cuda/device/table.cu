@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "backends/cuda/device/device.cuh"
+#include "backends/cuda/device/graph.cuh"
 #include "backends/cuda/device/nccl.cuh"
 #include "backends/cuda/device/ops.cuh"
 #include "backends/cuda/device/pattern.cuh"
@@ -179,6 +180,25 @@ void pattern_open(OrreryStream& s, std::int64_t rows, std::int64_t cols, std::in
   *out = new OrreryPattern(s, rows, cols, nnz, offsets, columns);
 }
 
+// ---- graphs -------------------------------------------------------------------------------------
+
+void graph_begin(OrreryStream& s, std::int32_t words, OrreryGraph** out, const std::uint32_t** at) {
+  *out = new OrreryGraph(s, words);
+  *at = (*out)->words();
+}
+int graph_end(OrreryGraph* graph) {
+  return guarded([&] {
+    graph->device.use();
+    graph->end();
+  });
+}
+int graph_launch(OrreryGraph* graph, const std::uint32_t* words) {
+  return guarded([&] {
+    graph->device.use();
+    graph->launch(words);
+  });
+}
+
 OrreryCudaApi make_table() {
   OrreryCudaApi table{};
   table.version = kOrreryCudaVersion;
@@ -224,6 +244,10 @@ OrreryCudaApi make_table() {
   table.sgd = Entry<sgd>::call;
   table.adam = Entry<adam>::call;
   table.add = Entry<add>::call;
+  table.graph_begin = Entry<graph_begin>::call;
+  table.graph_end = graph_end;
+  table.graph_launch = graph_launch;
+  table.graph_close = close<OrreryGraph>;
   add_nccl(table);
   return table;
 }

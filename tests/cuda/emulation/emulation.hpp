@@ -8,6 +8,8 @@ namespace orrery::emulation {
 
 /// Whether this is memory of the device or pinned.
 bool known(const void* p);
+/// Whether the calling thread captures a stream, which forbids it to wait or to allocate.
+bool captures();
 /// Runs whatever is queued in any stream.
 void run_all();
 

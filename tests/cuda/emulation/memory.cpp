@@ -26,6 +26,7 @@ Blocks& blocks() {
 
 cudaError_t take(void** out, std::size_t bytes, bool on_device) {
   *out = nullptr;
+  if (orrery::emulation::captures()) return cudaErrorStreamCaptureUnsupported;
   if (bytes == 0) return cudaSuccess;
   Blocks& all = blocks();
   const std::lock_guard lock(all.mutex);
@@ -41,6 +42,7 @@ cudaError_t take(void** out, std::size_t bytes, bool on_device) {
 }
 
 cudaError_t give_back(void* p) {
+  if (orrery::emulation::captures()) return cudaErrorStreamCaptureUnsupported;
   if (p == nullptr) return cudaSuccess;
   orrery::emulation::run_all();  // as cudaFree waits for the device
   Blocks& all = blocks();
@@ -93,6 +95,8 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "device not ready";
     case cudaErrorLaunchFailure:
       return "unspecified launch failure";
+    case cudaErrorStreamCaptureUnsupported:
+      return "operation not permitted when stream is capturing";
   }
   return "unknown error";
 }

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "tests/cuda/emulation/emulation.hpp"
 
@@ -103,9 +104,23 @@ cudaError_t judge_launch(dim3 grid, dim3 block) {
 
 namespace em = orrery::emulation;
 
+/// Work that is launched as one.
+struct EmulatedGraph {
+  std::vector<std::function<void()>> work;
+};
+
 struct EmulatedStream {
   std::shared_ptr<em::Queue> queue = std::make_shared<em::Queue>();
+  std::unique_ptr<EmulatedGraph> captured;  ///< while it is captured
 };
+
+namespace {
+
+thread_local const EmulatedStream* captured_here = nullptr;
+
+}  // namespace
+
+bool em::captures() { return captured_here != nullptr; }
 
 /// The position in a stream after which it was recorded.
 struct EmulatedEvent {
@@ -116,6 +131,7 @@ struct EmulatedEvent {
 };
 
 void em::enqueue(cudaStream_t stream, std::function<void()> work) {
+  if (stream->captured) return stream->captured->work.push_back(std::move(work));
   append(*stream->queue, std::move(work));
 }
 
@@ -138,11 +154,49 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (stream->captured) return cudaErrorStreamCaptureUnsupported;
   em::run_until(*stream->queue, stream->queue->issued);
   return cudaSuccess;
 }
 
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  if (stream->captured || captured_here != nullptr) return cudaErrorStreamCaptureUnsupported;
+  stream->captured = std::make_unique<EmulatedGraph>();
+  captured_here = stream;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  if (captured_here != stream) return cudaErrorStreamCaptureUnsupported;
+  *graph = stream->captured.release();
+  captured_here = nullptr;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* out, cudaGraph_t graph,
+                                          unsigned long long) {
+  *out = new EmulatedGraph(*graph);
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
+  em::enqueue(stream, [work = graph->work] {
+    for (const auto& each : work) each();
+  });
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return cudaGraphDestroy(graph); }
+
+// What a captured stream could be asked for but is not in Orrery is an error here: events.
+
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  if (stream->captured) return cudaErrorStreamCaptureUnsupported;
   if (event->queue == nullptr || event->queue == stream->queue) return cudaSuccess;
   em::enqueue(stream, [queue = event->queue, position = event->position] {
     em::run_until(*queue, position);
@@ -161,6 +215,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  if (stream->captured) return cudaErrorStreamCaptureUnsupported;
   event->queue = stream->queue;
   event->at = std::make_shared<em::Clock::time_point>();
   event->asked = false;
@@ -195,8 +250,8 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEven
 namespace {
 
 /// Host memory that is not pinned must have been read or written when the call returns.
-void wait_if_pageable(cudaStream_t stream, const void* a, const void* b) {
-  if (!em::known(a) || !em::known(b)) cudaStreamSynchronize(stream);
+cudaError_t wait_if_pageable(cudaStream_t stream, const void* a, const void* b) {
+  return em::known(a) && em::known(b) ? cudaSuccess : cudaStreamSynchronize(stream);
 }
 
 }  // namespace
@@ -210,8 +265,7 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
       std::memmove(static_cast<char*>(to) + i * to_pitch,
                    static_cast<const char*>(from) + i * from_pitch, width);
   });
-  wait_if_pageable(stream, to, from);
-  return cudaSuccess;
+  return wait_if_pageable(stream, to, from);
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,

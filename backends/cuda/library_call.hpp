@@ -1,0 +1,103 @@
+// Calls of the CUDA library as data: kept, compared with earlier ones, issued again.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <tuple>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "backends/cuda/library.hpp"
+
+namespace orrery::cuda {
+
+/// What one call has in common with another one; numbers that vary are not compared.
+template <class T>
+bool same(const T& a, const T& b) {
+  return a == b;
+}
+inline bool same(const OrreryVarying&, const OrreryVarying&) { return true; }
+inline bool same(const OrreryMatrix& a, const OrreryMatrix& b) {
+  return a.data == b.data && a.rows == b.rows && a.cols == b.cols && a.ld == b.ld &&
+         a.dtype == b.dtype;
+}
+inline bool same(const OrreryDropout& a, const OrreryDropout& b) {
+  return a.p == b.p && a.seed == b.seed && a.layer == b.layer && a.row_ids == b.row_ids &&
+         a.col0 == b.col0;
+}
+
+/// The number of an argument that varies; null where none does.
+template <class T>
+OrreryVarying* varying_in(T&) {
+  return nullptr;
+}
+inline OrreryVarying* varying_in(OrreryVarying& number) { return &number; }
+inline OrreryVarying* varying_in(OrreryDropout& dropout) { return &dropout.epoch; }
+
+/// One call that works on a stream.
+class LibraryCall {
+ public:
+  /// `name` is told when the call fails. `pattern`: the number of the sparse pattern it uses, as
+  /// the address of one that went may come again; 0: none.
+  template <class... P, class... A>
+  LibraryCall(std::string_view name, std::uint64_t pattern, int (*function)(OrreryStream*, P...),
+              A... arguments)
+      : call_(std::make_shared<Of<P...>>(name, pattern, function, static_cast<P>(arguments)...)) {}
+
+  /// Errors    as require()
+  void issue(OrreryStream* stream) const { call_->issue(stream); }
+  /// The same function with the same arguments, but for numbers that vary.
+  bool same_as(const LibraryCall& other) const {
+    return typeid(*call_) == typeid(*other.call_) && call_->same_as(*other.call_);
+  }
+  /// The numbers that vary, to be read or bound to where they lie on the device.
+  std::vector<OrreryVarying*> varying() const { return call_->varying(); }
+
+ private:
+  struct Any {
+    virtual ~Any() = default;
+    virtual void issue(OrreryStream* stream) const = 0;
+    virtual bool same_as(const Any& other) const = 0;
+    virtual std::vector<OrreryVarying*> varying() = 0;
+  };
+
+  template <class... P>
+  struct Of final : Any {
+    using Function = int (*)(OrreryStream*, P...);
+    Of(std::string_view called, std::uint64_t uses, Function does, P... with)
+        : name(called), pattern(uses), function(does), arguments(with...) {}
+
+    void issue(OrreryStream* stream) const override {
+      std::apply([&](const P&... with) { require(function(stream, with...), name); }, arguments);
+    }
+    bool same_as(const Any& other) const override {
+      const auto& that = static_cast<const Of&>(other);
+      return function == that.function && pattern == that.pattern &&
+             same_arguments(that, std::index_sequence_for<P...>{});
+    }
+    std::vector<OrreryVarying*> varying() override {
+      std::vector<OrreryVarying*> numbers;
+      const auto add = [&](OrreryVarying* number) {
+        if (number != nullptr) numbers.push_back(number);
+      };
+      std::apply([&](P&... with) { (add(varying_in(with)), ...); }, arguments);
+      return numbers;
+    }
+    template <std::size_t... i>
+    bool same_arguments(const Of& that, std::index_sequence<i...>) const {
+      return (same(std::get<i>(arguments), std::get<i>(that.arguments)) && ...);
+    }
+
+    std::string_view name;
+    std::uint64_t pattern;
+    Function function;
+    std::tuple<P...> arguments;
+  };
+
+  std::shared_ptr<Any> call_;
+};
+
+}  // namespace orrery::cuda
