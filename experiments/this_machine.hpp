@@ -1,0 +1,18 @@
+// Which of the files that `orrery calibrate` writes describes what computes on this machine.
+#pragma once
+
+#include <string>
+
+namespace orrery {
+
+/// The name under which `orrery calibrate` leaves the cluster and the profile of what kernels run
+/// on here: kThisMachine; of cuda that of the first GPU, "nvidia-h200".
+///
+/// Errors    NotBuilt (the library) · Error: no driver, no GPU
+std::string machine_name(const std::string& kernels);
+
+/// The same, where both files are there.
+/// Errors    those of machine_name · ConfigError with the advice to calibrate
+std::string calibrated_machine(const std::string& kernels);
+
+}  // namespace orrery
