@@ -68,7 +68,8 @@ class GpuMeasurement {
     c.tables = tables();
     derive_profile(c, 0);  // what lies between two operations on a lane is in the tables
     c.profile.libraries["threads"] = rounded(threads);
-    add_in_place(c, measure_in_place_on_gpu(effort_, c.profile, part(0.9, 0.1)));
+    add_in_place(c, without_waiting(measure_in_place_on_gpu(effort_, c.profile, part(0.9, 0.1)),
+                                    c.host.issue_seconds));
     for (auto& [key, table] : c.profile.in_place) drop_threads(table);
     c.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return c;
@@ -137,6 +138,16 @@ class GpuMeasurement {
     auto measured = measure_tables(bench, effort_, part(0.05, 0.85));
     for (auto& [key, t] : measured) drop_threads(t.table);
     return measured;
+  }
+
+  /// The samples whose operations take longer than the host does to issue one: where the GPU waits
+  /// for its host, the time between two events is the host's, which is counted elsewhere.
+  static std::vector<InPlaceSample> without_waiting(std::vector<InPlaceSample> samples,
+                                                    double issue_seconds) {
+    std::erase_if(samples, [issue_seconds](const InPlaceSample& sample) {
+      return sample.priced_seconds < 2 * issue_seconds;
+    });
+    return samples;
   }
 
   /// A GPU has no threads that ranks could have more or fewer of.

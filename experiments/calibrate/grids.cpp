@@ -39,7 +39,7 @@ Axes full_axes(const std::string& key) {
 Axes full_gpu_axes(const std::string& key) {
   if (key == "spmm")
     return {{"rows", {4096, 65536, 262144}},
-            {"degree", {1, 8, 64}},
+            {"degree", {1, 4, 16, 64}},
             {"width", {16, 64, 256}},
             {"ragged", {1, 2}},
             {"reuse_bytes", {1 * kMiB, 32 * kMiB, 256 * kMiB}},

@@ -83,15 +83,17 @@ class LaneTimer {
   }
 
   /// Again behind a longer lead until the host is done before the lane comes to the last call; what
-  /// was long enough once is kept.
+  /// was long enough is kept.
   double round_behind_lead(const std::vector<Op>& ops, int calls) {
-    for (;; lead_ *= 2) {
-      for (int i = 0; i < lead_; ++i) issue(Fill{lead_operand_, 0.5}, lead_memory_);
+    for (int lead = lead_;; lead *= 2) {
+      for (int i = 0; i < lead; ++i) issue(Fill{lead_operand_, 0.5}, lead_memory_);
       for (int i = 0; i < calls; ++i) issue(next(ops), workspace_.memory());
       const double host_done = now();
       const std::vector<Span> spans = settle();
-      if (host_done <= spans.back().begin || 2 * lead_ > timing_.longest_lead) {
-        const Span& last_of_lead = spans[static_cast<std::size_t>(lead_) - 1];
+      const bool ahead = host_done <= spans.back().begin;
+      if (ahead) lead_ = lead;
+      if (ahead || 2 * lead > timing_.longest_lead) {
+        const Span& last_of_lead = spans[static_cast<std::size_t>(lead) - 1];
         return (spans.back().end - last_of_lead.end) / calls;
       }
     }

@@ -11,7 +11,10 @@
 #include <fstream>
 #include <iterator>
 
+#include "backends/cpu/cpu.hpp"
+#include "backends/cuda/cuda_device.hpp"
 #include "core/base/error.hpp"
+#include "experiments/calibrate/time_on_lane.hpp"
 #include "experiments/cluster_file.hpp"
 #include "experiments/profile_file.hpp"
 #include "experiments/this_machine.hpp"
@@ -24,6 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 /// Measured once for all tests.
 const Calibration& tiny() {
@@ -52,7 +57,7 @@ class Folder {
     fs::remove_all(path_);
     fs::create_directories(path_ / "configs/devices");
     fs::create_directories(path_ / "configs/clusters");
-    if (calibrated) write(tiny(), (path_ / "configs").string());
+    if (calibrated) calibrate::write(tiny(), (path_ / "configs").string());
     std::ofstream(path_ / "small.json")
         << R"({"name": "small", "dataset": {"generate": "rmat", "vertices": 60, "edges": 300,
                "features": 8, "classes": 3}, "model": {"type": "gcn", "hidden": 8},
@@ -61,6 +66,9 @@ class Folder {
   }
   ~Folder() { fs::remove_all(path_); }
 
+  void write(const std::string& name, const Json& content) const {
+    std::ofstream(path_ / name) << content.dump();
+  }
   /// The program with some arguments, in this folder.
   Ended orrery(const std::string& arguments) const {
     return run("cd '" + path_.string() + "' && '" ORRERY_BINARY "' " + arguments);
@@ -69,6 +77,47 @@ class Folder {
  private:
   fs::path path_;
 };
+
+/// On one lane of the first GPU.
+class OnLane : public ::testing::Test {
+ protected:
+  OnLane()
+      : device_({.gpu = cuda::choose_gpu(0, 1),
+                 .device_bytes = 64 * kMiB,
+                 .host_kernels = make_cpu_kernels}),
+        lane_(device_.open_lane(Lane::compute)) {}
+
+  cuda::CudaDevice device_;
+  std::unique_ptr<DeviceLane> lane_;
+};
+
+TEST_F(OnLane, AWorkspaceHoldsWhatOneOfTheHostDoes) {
+  Workspace host(8 * kMiB), gpu(8 * kMiB, device_, *lane_);
+  const auto read = [](Workspace& workspace, const Tensor& t) {
+    std::vector<float> values(static_cast<std::size_t>(t.shape.size()));
+    workspace.memory().read(t, values.data());
+    return values;
+  };
+  const auto square = [](std::int64_t i) { return i * i; };
+
+  const Tensor few = gpu.input(3, 5), many = gpu.input(1 << 20, 1),
+               own = gpu.integers(7, 3, square);
+
+  EXPECT_EQ(read(gpu, few), read(host, host.input(3, 5)));
+  for (const float value : read(gpu, many)) ASSERT_LT(std::abs(value), 1.01F);
+  EXPECT_EQ(read(gpu, own), read(host, host.integers(7, 3, square)));
+}
+
+TEST_F(OnLane, OperationsOfOperandsThatDoNotFitAreAnErrorThatSaysSo) {
+  const LaneTiming timing{.workspace_bytes = 512 * kMiB};
+
+  try {
+    time_on_lane(device_, {}, timing, [](std::size_t) {});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("of the device's memory"), std::string::npos);
+  }
+}
 
 TEST(GpuCalibrations, HaveATableOfEveryPriceWithoutThreads) {
   for (const std::string& key : price_keys()) {
@@ -95,7 +144,17 @@ TEST(GpuCalibrations, KnowHostCopiesAndTheLibraryOfThreads) {
     EXPECT_GE(seconds, 0);
     EXPECT_LT(seconds, 1);
   }
-  EXPECT_GT(tiny().in_place.size(), 10U);
+}
+
+TEST(GpuCalibrations, MeasureOperationsInsideOfTrainings) {
+  const auto samples =
+      measure_in_place_on_gpu(Effort::tiny, tiny().profile, [](double, const std::string&) {});
+
+  ASSERT_GT(samples.size(), 10U);
+  for (const InPlaceSample& sample : samples) {
+    EXPECT_GT(sample.priced_seconds, 0) << sample.key;
+    EXPECT_GE(sample.measured_seconds, 0) << sample.key;
+  }
 }
 
 TEST(GpuCalibrations, WriteFilesThatLoadOfAGpuThatRanksShare) {
@@ -117,7 +176,40 @@ TEST(GpuCalibrations, WriteFilesThatLoadOfAGpuThatRanksShare) {
   fs::remove_all(folder);
 }
 
-TEST(GpuValidation, PutsSimulatedEpochsBesideThoseOfRanksThatShareTheGpu) {
+/// What needs the simulator beside the program.
+class Simulated : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!ORRERY_HAS_SIMULATOR) GTEST_SKIP() << "this build has no simulator";
+  }
+};
+class GpuSimulation : public Simulated {};
+class GpuValidation : public Simulated {};
+class GpuForecast : public Simulated {};
+
+/// That ranks may share a GPU changes nothing for one that has it alone.
+TEST_F(GpuSimulation, OfOneRankIsThatOfAnAcceleratorOfItsOwn) {
+  const Folder folder(true);
+  Json alone = cluster_file_of(tiny());
+  alone["device_types"][tiny().name].erase("cores");
+  folder.write("alone.json", alone);
+  const auto epoch = [&](const std::string& cluster) {
+    const Ended ended = folder.orrery(
+        "run small.json --quiet --json --force --backend sim --set 'sweep={}' --set "
+        "'simulation.library=\"threads\"' --set 'cluster={" +
+        cluster + "}' --out out 2>&1 | tail -1");
+    const Json result = Json::parse(ended.text, nullptr, false);
+    EXPECT_TRUE(result.is_object()) << ended.text;
+    return result.is_object() ? result["epoch_seconds"].get<double>() : -1;
+  };
+
+  const double shared = epoch(R"("file": ")" + tiny().name + R"(", "ranks": 1)");
+
+  EXPECT_GT(shared, 0);
+  EXPECT_DOUBLE_EQ(shared, epoch(R"("file": "alone.json", "gpus": 1)"));
+}
+
+TEST_F(GpuValidation, PutsSimulatedEpochsBesideThoseOfRanksThatShareTheGpu) {
   const Folder folder(true);
 
   const Ended ended =
@@ -135,7 +227,7 @@ TEST(GpuValidation, PutsSimulatedEpochsBesideThoseOfRanksThatShareTheGpu) {
   }
 }
 
-TEST(GpuValidation, OfAGpuThatIsNotCalibratedSaysHow) {
+TEST_F(GpuValidation, OfAGpuThatIsNotCalibratedSaysHow) {
   const Folder folder(false);
 
   const Ended ended = folder.orrery("validate small.json --quiet --out out 2>&1 >/dev/null");
@@ -145,7 +237,7 @@ TEST(GpuValidation, OfAGpuThatIsNotCalibratedSaysHow) {
       << ended.text;
 }
 
-TEST(GpuForecast, OnThisMachineIsOnTheGpuOfTheRun) {
+TEST_F(GpuForecast, OnThisMachineIsOnTheGpuOfTheRun) {
   const Folder folder(true);
 
   const Ended ended = folder.orrery(
