@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 Experiment on_cluster(const Experiment& experiment, const std::string& asked) {
   Json file = experiment.resolved;
   const std::string cluster =
-      asked == kThisMachine ? calibrated_machine(experiment.kernels) : asked;
+      asked == kThisMachine ? calibrated_machine(experiment.kernels, experiment.ranks()) : asked;
   const bool shared = load_cluster(cluster).devices.front().cores > 0;
   file["cluster"] = {{"file", cluster}, {shared ? "ranks" : "gpus", experiment.ranks()}};
   file["backend"] = "sim";

@@ -32,13 +32,20 @@ std::string machine_name(const std::string& kernels) {
   return as_name(info.name);
 }
 
-std::string calibrated_machine(const std::string& kernels) {
+std::string calibrated_machine(const std::string& kernels, int ranks) {
   const std::string name = machine_name(kernels);
-  if (kernels == "cuda" && !(kClusterFiles.look_up(name) && kDeviceFiles.look_up(name)))
+  if (kernels != "cuda") return name;
+  if (!(kClusterFiles.look_up(name) && kDeviceFiles.look_up(name)))
     throw ConfigError("kernels",
                       fmt::format("this GPU has no files {}/{}.json and {}/{}.json yet: run "
                                   "./orrery calibrate --kernels cuda first",
                                   kClusterFiles.folder, name, kDeviceFiles.folder, name));
+  std::int32_t gpus = 0;
+  cuda::require(cuda::api().device_count(&gpus), "device_count");
+  if (ranks > 1 && gpus > 1)
+    throw ConfigError("kernels", fmt::format("{}.json describes one GPU, and the ranks work on {}: "
+                                             "set CUDA_VISIBLE_DEVICES to the number of one",
+                                             name, gpus));
   return name;
 }
 

@@ -11,8 +11,9 @@ namespace orrery {
 /// Errors    NotBuilt (the library) · Error: no driver, no GPU
 std::string machine_name(const std::string& kernels);
 
-/// The same, where both files are there.
-/// Errors    those of machine_name · ConfigError with the advice to calibrate
-std::string calibrated_machine(const std::string& kernels);
+/// The same for a run of so many ranks, where both files are there and describe what it runs on.
+/// Errors    those of machine_name · ConfigError with the advice to calibrate, or to show ranks
+/// that are to share a GPU no other
+std::string calibrated_machine(const std::string& kernels, int ranks);
 
 }  // namespace orrery

@@ -112,7 +112,8 @@ class Validator {
 
   Json described(const Experiment& experiment, const fs::path& folder) {
     if (experiment.netcluster.empty())
-      return {{"file", calibrated_machine(experiment.kernels)}, {"ranks", experiment.ranks()}};
+      return {{"file", calibrated_machine(experiment.kernels, experiment.ranks())},
+              {"ranks", experiment.ranks()}};
     const Json& asked = experiment.resolved["cluster"];
     const fs::path file = folder / "netcluster.json";
     fs::create_directories(folder);

@@ -7,6 +7,7 @@
 #include "backends/cpu/cpu.hpp"
 #include "backends/cuda/cuda_device.hpp"
 #include "core/base/error.hpp"
+#include "core/base/units.hpp"
 #include "experiments/calibrate/calibrate.hpp"
 #include "experiments/calibrate/time_on_lane.hpp"
 #include "experiments/results.hpp"
@@ -100,8 +101,13 @@ class GpuMeasurement {
   std::unique_ptr<RankDevice> open(int ranks, std::int64_t bytes) const {
     cuda::GpuChoice shared = gpu_;
     shared.sharing = ranks;
-    return std::make_unique<cuda::CudaDevice>(cuda::CudaDevice::Options{
+    auto device = std::make_unique<cuda::CudaDevice>(cuda::CudaDevice::Options{
         shared, bytes, false, make_cpu_kernels, std::chrono::steady_clock::now()});
+    const std::int64_t room = device->capacity(Space::device);
+    if (room < bytes)
+      throw Error(fmt::format("calibrating takes {} of the GPU's memory, of which {} can be had",
+                              human_bytes(ranks * bytes), human_bytes(ranks * room)));
+    return device;
   }
 
   Report part(double from, double share) const {

@@ -70,8 +70,8 @@ class Folder {
     std::ofstream(path_ / name) << content.dump();
   }
   /// The program with some arguments, in this folder.
-  Ended orrery(const std::string& arguments) const {
-    return run("cd '" + path_.string() + "' && '" ORRERY_BINARY "' " + arguments);
+  Ended orrery(const std::string& arguments, const std::string& variables = "") const {
+    return run("cd '" + path_.string() + "' && " + variables + " '" ORRERY_BINARY "' " + arguments);
   }
 
  private:
@@ -235,6 +235,18 @@ TEST_F(GpuValidation, OfAGpuThatIsNotCalibratedSaysHow) {
   EXPECT_EQ(ended.status, 1);
   EXPECT_NE(ended.text.find("run ./orrery calibrate --kernels cuda first"), std::string::npos)
       << ended.text;
+}
+
+TEST_F(GpuValidation, OfRanksOnSeveralGpusIsRefused) {
+  const Folder folder(true);
+
+  const Ended ended = folder.orrery("validate small.json --quiet --out out 2>&1 >/dev/null",
+                                    "ORRERY_EMULATED_DEVICES=2");
+
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_NE(ended.text.find("cluster.ranks=2: kernels: "), std::string::npos) << ended.text;
+  EXPECT_NE(ended.text.find("CUDA_VISIBLE_DEVICES"), std::string::npos) << ended.text;
+  EXPECT_EQ(ended.text.find("cluster.ranks=1"), std::string::npos) << ended.text;
 }
 
 TEST_F(GpuForecast, OnThisMachineIsOnTheGpuOfTheRun) {
