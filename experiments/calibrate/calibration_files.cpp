@@ -14,6 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kHostLink = "host-link";
+
 std::string measured(const std::string& how) { return "measured: " + how; }
 
 std::string source_of_table(const Calibration& c, const MeasuredTable& t) {
@@ -89,8 +91,14 @@ Json number(const auto& value, const std::string& source) {
   return Json{{"value", value}, {"source", source}};
 }
 
-/// The only link, which there has to be: between processes by TCP, else none that is used.
+/// The only link, which there has to be: of a GPU to its host, between processes by TCP, else none
+/// that is used.
 Json link_types_of(const Calibration& c) {
+  if (c.gpu)
+    return {{kHostLink,
+             {{"bytes_per_second", number(rounded(c.gpu->slowdowns.link_bytes_per_second),
+                                          measured("copies of 256 MiB from pinned host memory"))},
+              {"latency_seconds", number(0, "none: no message uses this link")}}}};
   if (c.mpi.tcp_bytes_per_second > 0)
     return {{"tcp-inside",
              {{"bytes_per_second", number(rounded(c.mpi.tcp_bytes_per_second),
@@ -101,9 +109,18 @@ Json link_types_of(const Calibration& c) {
   return {{"memory",
            {{"bytes_per_second",
              number(c.profile.libraries.at("threads").copy_bytes_per_second,
-                    fmt::format("measured: ranks that are threads copy {}; nothing uses this link",
-                                c.gpu ? "64 MiB" : "4 MiB"))},
+                    "measured: ranks that are threads copy 4 MiB; nothing uses this link")},
             {"latency_seconds", number(0, "none: nothing uses this link")}}}};
+}
+
+/// What the server is made of.
+Json nodes_of(const Calibration& c) {
+  return c.gpu ? Json{{"gpu", c.name}, {"cpu", "host"}} : Json{{"cpu", c.name}};
+}
+Json links_of(const Calibration& c) {
+  Json links = Json::array();
+  if (c.gpu) links.push_back({{"type", kHostLink}, {"from", "gpu"}, {"to", "cpu"}});
+  return links;
 }
 
 std::string elements_of_relu(const Calibration& c) {
@@ -159,8 +176,8 @@ Json cluster_file_of(const Calibration& c) {
           {"server",
            {{"source", "this machine"},
             {"host_memory_bytes", number(main_memory_bytes(), "this machine's main memory")},
-            {"nodes", {{c.gpu ? "gpu" : "cpu", c.name}}},
-            {"links", Json::array()}}}};
+            {"nodes", nodes_of(c)},
+            {"links", links_of(c)}}}};
 }
 
 Written write(const Calibration& c, const std::string& folder) {

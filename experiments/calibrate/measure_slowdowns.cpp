@@ -55,12 +55,17 @@ class Bench {
     alone_seconds_ = median(seconds_of(run_kernels()));
   }
 
+  /// Of one copy, alone.
+  double seconds_of_copy_from(std::uint32_t source) {
+    constexpr int kCopies = 3;
+    for (int i = 0; i < kCopies; ++i) copy(source);
+    return std::max(kLeastSeconds, median(seconds_of(copies_.settle())));
+  }
+
   double beside_copies_from(std::uint32_t source) {
-    copy(source);
-    const double once = median(seconds_of(copies_.settle()));
+    const double once = seconds_of_copy_from(source);
     const double wanted = bench_.longer * bench_.kernels * alone_seconds_;
-    const int copies =
-        std::clamp(static_cast<int>(std::ceil(wanted / std::max(once, 1e-7))), 2, kMostCopies);
+    const int copies = std::clamp(static_cast<int>(std::ceil(wanted / once)), 2, kMostCopies);
     for (int i = 0; i < copies; ++i) copy(source);
     const std::vector<Span> kernels = run_kernels(), beside = copies_.settle();
     std::vector<Span> during;
@@ -75,6 +80,7 @@ class Bench {
 
  private:
   static constexpr int kMostCopies = 1000;
+  static constexpr double kLeastSeconds = 1e-7;  // of clocks that are too coarse
 
   Tensor operand(std::uint32_t id) const {
     return {.id = id,
@@ -108,7 +114,8 @@ std::int64_t bytes_needed(const SlowdownBench& bench) { return Bench::kOnDevice 
 
 Slowdowns measure_slowdowns(const SlowdownBench& bench, RankDevice& device) {
   Bench kernels(bench, device);
-  return {kernels.beside_copies_from(Bench::kPinned), kernels.beside_copies_from(Bench::kSource)};
+  return {kernels.beside_copies_from(Bench::kPinned), kernels.beside_copies_from(Bench::kSource),
+          static_cast<double>(bench.bytes) / kernels.seconds_of_copy_from(Bench::kPinned)};
 }
 
 }  // namespace orrery::calibrate

@@ -11,6 +11,7 @@ namespace orrery::calibrate {
 struct Slowdowns {
   double by_link = 1;  ///< beside a copy from pinned host memory: what comes over a link
   double by_copy = 1;  ///< beside a copy inside the device's memory
+  double link_bytes_per_second = 0;  ///< of the former copy, alone
 };
 
 struct SlowdownBench {
