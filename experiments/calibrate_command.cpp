@@ -79,8 +79,14 @@ void print(const Calibration& c, const Written& files) {
       "lane, {} to wake up\n",
       human_seconds(c.host.issue_seconds), human_seconds(c.host.lane_seconds),
       human_seconds(c.host.handover_seconds), human_seconds(c.host.sync_seconds));
-  fmt::print("all {} cores: {}FLOP/s dense, {} memory\n", c.cores, human_count(c.flops_per_second),
-             rate(c.memory_bytes_per_second));
+  if (c.gpu)
+    fmt::print(
+        "a kernel takes {:.2f} times as long beside a copy from the host, {:.2f} times "
+        "beside one on the GPU\n",
+        c.gpu->slowdowns.by_link, c.gpu->slowdowns.by_copy);
+  fmt::print("{}: {}FLOP/s dense, {} memory\n",
+             c.gpu ? c.gpu->product : fmt::format("all {} cores", c.cores),
+             human_count(c.flops_per_second), rate(c.memory_bytes_per_second));
   fmt::print("took {}; written: {} and {}\n", human_seconds(c.seconds), files.profile,
              files.cluster);
 }
@@ -100,6 +106,10 @@ Json to_json(const Calibration& c, const Written& files) {
            {"note", c.mpi.note},
            {"profile", files.profile},
            {"cluster", files.cluster}};
+  if (c.gpu)
+    out["gpu"] = {{"product", c.gpu->product},
+                  {"slowdown_by_link", c.gpu->slowdowns.by_link},
+                  {"slowdown_by_copy", c.gpu->slowdowns.by_copy}};
   for (const auto& [key, t] : c.tables)
     out["tables"][key] = {{"points", t.points},
                           {"fit_error", t.table.fit_error},
@@ -115,9 +125,7 @@ Json to_json(const Calibration& c, const Written& files) {
 }
 
 void run(const Options& options) {
-  if (options.kernels == "cuda")
-    throw ConfigError("--kernels", "GPUs cannot be measured yet; calibrate the cpu kernels");
-  if (options.kernels != "cpu")
+  if (options.kernels != "cpu" && options.kernels != "cuda")
     throw ConfigError("--kernels",
                       fmt::format("found \"{}\", allowed: cpu, cuda", options.kernels));
   const std::string folder = options.out.empty()
@@ -126,8 +134,10 @@ void run(const Options& options) {
   Calibration c;
   {
     Progress progress;
-    c = calibrate::calibrate(options.quick ? Effort::quick : Effort::full, find_probe(),
-                             [&](double share, const std::string& what) { progress(share, what); });
+    const Report report = [&](double share, const std::string& what) { progress(share, what); };
+    const Effort effort = options.quick ? Effort::quick : Effort::full;
+    c = options.kernels == "cuda" ? calibrate_gpu(effort, report)
+                                  : calibrate::calibrate(effort, find_probe(), report);
   }
   const Written files = write(c, folder);
   if (options.json)
@@ -140,15 +150,22 @@ void run(const Options& options) {
 
 void add_calibrate_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "calibrate", "measures this machine: device profile and cluster file for simulations");
+  CLI::App* command =
+      app.add_subcommand("calibrate",
+                         "measures this machine or its GPU: device profile and cluster file for "
+                         "simulations");
   command->add_option("--out", options->out,
-                      "folder for devices/this-machine.json and clusters/this-machine.json; "
-                      "default: configs, where simulations look for them");
+                      "folder for devices/NAME.json and clusters/NAME.json, NAME being "
+                      "this-machine or the GPU's; default: configs, where simulations look for "
+                      "them");
   command->add_flag("--quick", options->quick, "fewer points, each measured once: a minute");
-  command->add_option("--kernels", options->kernels, "cpu (default) or cuda");
+  command->add_option(
+      "--kernels", options->kernels,
+      "cpu (default): all cores; cuda: the first GPU that CUDA_VISIBLE_DEVICES shows");
   command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
-  command->footer("Leave the machine alone meanwhile. Example: orrery calibrate");
+  command->footer(
+      "Leave the machine alone meanwhile. Examples: orrery calibrate\n"
+      "                                             orrery calibrate --kernels cuda");
   command->callback([options, &exit_code] {
     run(*options);
     exit_code = 0;

@@ -11,6 +11,7 @@
 #include "experiments/results.hpp"
 #include "experiments/shipped.hpp"
 #include "experiments/table.hpp"
+#include "experiments/this_machine.hpp"
 
 namespace orrery {
 namespace {
@@ -18,15 +19,17 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// The same experiment on a cluster: its devices take as many ranks.
-Experiment on_cluster(const Experiment& experiment, const std::string& cluster) {
+Experiment on_cluster(const Experiment& experiment, const std::string& asked) {
   Json file = experiment.resolved;
+  const std::string cluster =
+      asked == kThisMachine ? calibrated_machine(experiment.kernels, experiment.ranks()) : asked;
   const bool shared = load_cluster(cluster).devices.front().cores > 0;
   file["cluster"] = {{"file", cluster}, {shared ? "ranks" : "gpus", experiment.ranks()}};
   file["backend"] = "sim";
   file.erase("simulate_on");
   if (file.contains("simulation"))  // the library and the profile are the cluster's own
     for (const char* key : {"library", "profile"}) file["simulation"].erase(key);
-  if (cluster == kThisMachine && experiment.backend == "mpi")  // as it ran, and not as it might
+  if (asked == kThisMachine && experiment.backend == "mpi")  // as it ran, and not as it might
     file["simulation"]["library"] = "mpi";
   Experiment there = parse_experiments(file.dump(), cluster, {}).front();
   there.label = experiment.label;
@@ -46,8 +49,6 @@ void measure_this_machine(bool quiet) {
 }
 
 Json simulate_on(const FinishedRun& run, const std::string& cluster, Runner& runner) {
-  if (cluster == kThisMachine && run.experiment.kernels == "cuda")
-    throw Error("this-machine describes its CPUs, and the run was on GPUs");
   const std::filesystem::path folder = run.result["out_dir"].get<std::string>();
   const ResultFolder results(folder / ("simulated-on-" + as_file_name(cluster)),
                              Existing::overwrite);

@@ -18,7 +18,8 @@ void require_clusters(const Experiment& experiment);
 /// result (and to its result.json): per cluster epoch_seconds, error (against what was measured,
 /// on this-machine only), limited_by; or epoch_seconds null and "not_simulated" with the reason.
 ///
-/// Where this machine has no profile yet it is measured coarsely first.
+/// this-machine stands for what the run's kernels ran on. Where its cores have no profile yet they
+/// are measured coarsely first; a GPU is not.
 /// Errors    those of writing results
 void forecast(std::vector<FinishedRun>& runs, bool quiet);
 

@@ -29,8 +29,13 @@ std::unique_ptr<RankDevice> open_device(const ExecuteOptions& options,
   const auto origin = std::chrono::steady_clock::now();
   if (!gpu) return std::make_unique<HostDevice>(host_kernels(options.kernels), origin);
   const std::int64_t bytes = options.capacities.bytes[static_cast<std::size_t>(Space::device)];
-  return std::make_unique<cuda::CudaDevice>(cuda::CudaDevice::Options{
-      *gpu, bytes, options.tf32, options.cuda_graph, make_cpu_kernels, origin});
+  return std::make_unique<cuda::CudaDevice>(
+      cuda::CudaDevice::Options{.gpu = *gpu,
+                                .device_bytes = bytes,
+                                .tf32 = options.tf32,
+                                .graphs = options.cuda_graph,
+                                .host_kernels = make_cpu_kernels,
+                                .origin = origin});
 }
 
 std::string describe_kernels(const ExecuteOptions& options,

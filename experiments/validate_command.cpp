@@ -14,6 +14,7 @@
 #include "experiments/real_run.hpp"
 #include "experiments/runner.hpp"
 #include "experiments/shipped.hpp"
+#include "experiments/this_machine.hpp"
 #include "experiments/validate_json.hpp"
 #include "experiments/validation.hpp"
 
@@ -53,9 +54,10 @@ class Validator {
       throw ConfigError("backend", fmt::format("found \"{}\", but orrery validate needs one that "
                                                "runs for real: threads or mpi",
                                                experiment.backend));
-    if (experiment.kernels == "cuda" && !experiment.cluster)
-      throw ConfigError("cluster.file",
-                        "orrery validate needs one that describes the GPUs of kernels cuda");
+    if (experiment.kernels == "cuda" && !experiment.netcluster.empty())
+      throw ConfigError("validate.netcluster",
+                        "its servers share the cores of this machine, and "
+                        "kernels cuda run on a GPU");
     const fs::path folder =
         out_ / file / (experiment.label.empty() ? "run" : as_file_name(experiment.label));
     ValidationRow row;
@@ -110,7 +112,8 @@ class Validator {
 
   Json described(const Experiment& experiment, const fs::path& folder) {
     if (experiment.netcluster.empty())
-      return {{"file", kThisMachine}, {"ranks", experiment.ranks()}};
+      return {{"file", calibrated_machine(experiment.kernels, experiment.ranks())},
+              {"ranks", experiment.ranks()}};
     const Json& asked = experiment.resolved["cluster"];
     const fs::path file = folder / "netcluster.json";
     fs::create_directories(folder);
@@ -186,6 +189,7 @@ int run_validate(const Options& options) {
   result["failures"] = Json::array();
   for (const Failure& f : all.failures)
     result["failures"].push_back({{"file", f.file}, {"label", f.label}, {"error", f.error}});
+  fs::create_directories(out);  // also where every experiment failed before it left anything
   write_file(out / "validate.json", result.dump(2) + "\n");
   if (!options.json || !options.quiet)
     fmt::print(options.json ? stderr : stdout, "\n{}\nResults: {}\n", validation_text(all.rows),
@@ -214,6 +218,7 @@ void add_validate_command(CLI::App& app, int& exit_code) {
   command->add_flag("--quiet", options->quiet, "no progress, no notes");
   command->footer(
       "Examples: orrery calibrate; orrery validate configs/validation/*.json\n"
+      "          orrery calibrate --kernels cuda; orrery validate configs/validation/gpu/*.json\n"
       "          orrery validate configs/quickstart.json --set cluster.ranks=2");
   command->callback([options, &exit_code] { exit_code = run_validate(*options); });
 }

@@ -34,7 +34,7 @@ class DeviceLane {
   /// The items so far are what an event waits for: they are not held back for those that follow.
   virtual void pass_event() {}
   /// What is issued from here on belongs to the span that end_item() is given: that of `op`, or,
-  /// where it is null, of work of the host.
+  /// where it is null, of something else.
   virtual void begin_span(const Op* op) = 0;
   /// One more item is issued. The lane keeps its span and finds its times.
   virtual void end_item(std::optional<Span> span) = 0;

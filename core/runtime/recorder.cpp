@@ -6,21 +6,9 @@
 
 #include "core/base/error.hpp"
 #include "core/graph/reuse.hpp"
+#include "core/graph/skew.hpp"
 
 namespace orrery {
-namespace {
-
-/// Largest row divided by the mean one; 1 without entries.
-float skew_of(const Csr& a) {
-  std::int64_t largest = 0;
-  for (std::int64_t r = 0; r < a.rows; ++r) largest = std::max(largest, a.degree(r));
-  if (largest == 0) return 1;
-  return static_cast<float>(static_cast<double>(largest) * static_cast<double>(a.rows) /
-                            static_cast<double>(a.nnz()));
-}
-
-}  // namespace
-
 Tensor Recorder::alloc(Shape shape, DType dtype, Space space, std::string_view name) {
   ORRERY_ASSERT(shape.rows >= 0 && shape.cols >= 0);
   Tensor t{static_cast<std::uint32_t>(allocations_.size()), shape, dtype, space, 0, shape.cols};
@@ -42,7 +30,7 @@ Sparse Recorder::declare(Lane lane, Pattern pattern, std::string_view name) {
   if (const auto* csr = std::get_if<std::shared_ptr<const Csr>>(&pattern)) {
     s.shape = {(*csr)->rows, (*csr)->cols};
     s.nnz = (*csr)->nnz();
-    s.skew = skew_of(**csr);
+    s.skew = row_skew(**csr);
     s.reuse = static_cast<float>(column_reuse(**csr));
   } else {
     const auto& counts = std::get<Counts>(pattern);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <limits>
+#include <memory>
 
 #include "core/base/short_turns.hpp"
 #include "experiments/calibrate/time_ops.hpp"
@@ -17,8 +18,12 @@ constexpr int kRounds = 3;
 /// The operands of one rank.
 class Bench {
  public:
-  Bench(Communicator& communicator, int ranks, std::int64_t floats)
-      : communicator_(communicator), all_(world_group(ranks)) {
+  Bench(Communicator& communicator, RankDevice& device, int ranks, std::int64_t floats)
+      : communicator_(communicator),
+        device_(device),
+        all_(world_group(ranks)),
+        lane_(device.open_lane(Lane::comm)),
+        memory_(0, device.storage()) {
     for (int i = 0; i < 2 * kBuffers; ++i) add(floats);
     add(1);
   }
@@ -47,28 +52,31 @@ class Bench {
     const Tensor t{
         .id = static_cast<std::uint32_t>(tensors_.size()), .shape = {floats, 1}, .ld = 1};
     memory_.allocate(t.id, t.bytes());
-    std::fill_n(memory_.data<float>(t), floats, 0.0F);
+    device_.storage().set(Space::device, memory_.bytes_at(t), 0, t.bytes());
     tensors_.push_back(t);
   }
   double run(const Op& op) {
     const auto begin = std::chrono::steady_clock::now();
-    communicator_.run(Lane::comm, op, memory_);
+    communicator_.run(Lane::comm, op, memory_, {}, lane_->mover());
+    lane_->mover().settle();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
   Communicator& communicator_;
+  RankDevice& device_;
   Group all_;
+  std::unique_ptr<DeviceLane> lane_;
   RankMemory memory_;
   std::vector<Tensor> tensors_;
 };
 
 }  // namespace
 
-CollectiveTimes time_collectives(Communicator& communicator, int rank, int ranks,
-                                 std::int64_t bytes, int repetitions) {
+CollectiveTimes time_collectives(Communicator& communicator, RankDevice& device, int rank,
+                                 int ranks, std::int64_t bytes, int repetitions) {
   const std::int64_t part = bytes / 4, floats = part * std::max(1, ranks - 1);
   ask_for_short_turns();  // as the lanes of a rank
-  Bench bench(communicator, ranks, floats);
+  Bench bench(communicator, device, ranks, floats);
   std::vector<std::int64_t> counts(static_cast<std::size_t>(ranks), part);
   counts[static_cast<std::size_t>(rank)] = 0;
   const auto rows = std::make_shared<const std::vector<std::int64_t>>(std::move(counts));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/runtime/communicator.hpp"
+#include "core/runtime/rank_device.hpp"
 
 namespace orrery::calibrate {
 
@@ -16,9 +17,10 @@ struct CollectiveTimes {
   double all_reduce_seconds = 0, all_reduce_bytes = 0;  ///< of the operand
 };
 
-/// Called by all ranks alike; `bytes` of the large operands, which cycle over several buffers.
-/// Medians of repetitions; every rank has its own view of them.
-CollectiveTimes time_collectives(Communicator& communicator, int rank, int ranks,
-                                 std::int64_t bytes, int repetitions);
+/// Called by all ranks alike, each with the device that its operands lie on; `bytes` of the large
+/// ones, which cycle over several buffers. Medians of repetitions; every rank has its own view of
+/// them.
+CollectiveTimes time_collectives(Communicator& communicator, RankDevice& device, int rank,
+                                 int ranks, std::int64_t bytes, int repetitions);
 
 }  // namespace orrery::calibrate

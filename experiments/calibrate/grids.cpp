@@ -36,6 +36,48 @@ Axes full_axes(const std::string& key) {
           {"ragged", {1, 2}}};
 }
 
+Axes full_gpu_axes(const std::string& key) {
+  if (key == "spmm")
+    return {{"rows", {4096, 65536, 262144}},
+            {"degree", {1, 4, 16, 64}},
+            {"width", {16, 64, 256}},
+            {"ragged", {1, 2}},
+            {"reuse_bytes", {1 * kMiB, 32 * kMiB, 256 * kMiB}},
+            {"skew", {1, 8, 128}}};
+  if (key == "gemm/transpose_a")
+    return {{"m", {16, 64, 256, 1024}}, {"n16", {16, 64, 256}}, {"k", {1024, 16384, 131072}}};
+  if (key == "gemm/transpose_ab") return {{"m", {64, 4096}}, {"n16", {16, 128}}, {"k", {16, 256}}};
+  if (key.starts_with("gemm"))
+    return {
+        {"m", {64, 1024, 16384, 131072}}, {"n16", {16, 64, 256}}, {"k", {4, 16, 64, 256, 1024}}};
+  if (key.starts_with("loss"))
+    return {
+        {"targets", {128, 2048, 32768}}, {"width", {4, 16, 41, 128}}, {"rows_per_target", {1, 16}}};
+  if (key.starts_with("score"))
+    return {{"targets", {128, 2048, 32768}}, {"width", {4, 16, 41, 128}}};
+  if (key == "sgd" || key == "adam") return {{"size", {1024, 65536, 1048576, 4194304, 16777216}}};
+  if (key == "load/features") return {{"size", {1024, 65536, 4194304}}, {"width", {8, 128}}};
+  if (key.starts_with("load/") || key == "save") return {{"size", {1024, 65536, 4194304}}};
+  return {{"size", {1024, 65536, 1048576, 8388608, 33554432}},
+          {"width", {4, 16, 64, 256}},
+          {"ragged", {1, 2}}};
+}
+
+/// For tests, on GPUs that are emulated.
+Axes tiny_gpu_axes(Axes axes) {
+  for (PriceTable::Axis& axis : axes) {
+    if (axis.name == "reuse_bytes")
+      axis.points = {kKiB, 4 * kKiB};
+    else if (axis.name == "n16")
+      axis.points = {16, 32};
+    else if (axis.name == "ragged" || axis.name == "skew" || axis.name == "rows_per_target")
+      axis.points = {1, 2};
+    else
+      axis.points = {8, 32};
+  }
+  return axes;
+}
+
 /// First, middle and last point; for tests the first two, as those are over in no time.
 void thin(Axes& axes, Effort effort) {
   for (PriceTable::Axis& axis : axes) {
@@ -47,17 +89,35 @@ void thin(Axes& axes, Effort effort) {
   }
 }
 
-}  // namespace
-
-std::vector<Grid> grids(Effort effort) {
+/// One grid per price key.
+template <class AxesOf>
+std::vector<Grid> each_key(const AxesOf& axes_of) {
   std::vector<Grid> all;
   for (const std::string& key : price_keys()) {
-    Axes axes = full_axes(key);
-    if (effort != Effort::full) thin(axes, effort);
+    Axes axes = axes_of(key);
     for (const PriceTable::Axis& axis : axes) ORRERY_ASSERT(has_axis(key, axis.name));
     all.push_back({key, std::move(axes)});
   }
   return all;
+}
+
+}  // namespace
+
+std::vector<Grid> grids(Effort effort) {
+  return each_key([effort](const std::string& key) {
+    Axes axes = full_axes(key);
+    if (effort != Effort::full) thin(axes, effort);
+    return axes;
+  });
+}
+
+std::vector<Grid> gpu_grids(Effort effort) {
+  return each_key([effort](const std::string& key) {
+    Axes axes = full_gpu_axes(key);
+    if (effort == Effort::tiny) return tiny_gpu_axes(std::move(axes));
+    if (effort == Effort::quick) thin(axes, effort);
+    return axes;
+  });
 }
 
 std::vector<double> thread_points(int cores) {

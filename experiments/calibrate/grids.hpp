@@ -21,6 +21,10 @@ struct Grid {
 /// machines, because beyond the largest point prices grow in proportion.
 std::vector<Grid> grids(Effort effort);
 
+/// The same for GPUs, which are faster and have larger caches: larger operations, and sparse
+/// products of skewed rows too.
+std::vector<Grid> gpu_grids(Effort effort);
+
 /// 1, 2, 4, ... and all cores: threads of a rank, of which as many as fit share the machine.
 std::vector<double> thread_points(int cores);
 

@@ -24,14 +24,15 @@ constexpr int kEpochs =
 constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
 const std::vector<double> kBytes{64 * kKiB, 512 * kKiB, 4 * kMiB, 32 * kMiB, 256 * kMiB};
 
+std::string file(const std::string& dataset, const std::string& model) {
+  return fmt::format(
+      R"({{"name": "calibration", "seed": 5, "dataset": {{{}}}, "model": {{{}}}, "strategy": {{"type": "full_graph"}},
+           "train": {{"epochs": {}, "eval_every": 0}}}})",
+      dataset, model, kEpochs);
+}
+
 /// Graphs of 5,000 to 150,000 vertices; none is one of configs/validation.
 std::vector<std::string> trainings(Effort effort) {
-  const auto file = [](const std::string& dataset, const std::string& model) {
-    return fmt::format(
-        R"({{"name": "calibration", "seed": 5, "dataset": {{{}}}, "model": {{{}}}, "strategy": {{"type": "full_graph"}},
-             "train": {{"epochs": {}, "eval_every": 0}}}})",
-        dataset, model, kEpochs);
-  };
   const std::string small =
       R"("generate": "communities", "vertices": 5000, "edges": 40000, "features": 48, "classes": 10)";
   if (effort == Effort::tiny) return {file(small, R"("type": "gcn", "hidden": 16)")};
@@ -49,6 +50,27 @@ std::vector<std::string> trainings(Effort effort) {
       file(R"("generate": "bter", "vertices": 150000, "edges": 2000000, "features": 128,
               "classes": 40)",
            R"("type": "gcn", "hidden": 64)"),
+  };
+}
+
+/// Graphs of 20,000 to 250,000 vertices; none is one of configs/validation/gpu.
+std::vector<std::string> gpu_trainings(Effort effort) {
+  if (effort == Effort::tiny)
+    return {file(R"("generate": "rmat", "vertices": 64, "edges": 300, "features": 8, "classes": 4)",
+                 R"("type": "gcn", "hidden": 8)")};
+  return {
+      file(
+          R"("generate": "communities", "vertices": 20000, "edges": 200000, "features": 64, "classes": 16)",
+          R"("type": "gcn", "hidden": 32)"),
+      file(
+          R"("generate": "rmat", "vertices": 65536, "edges": 1500000, "features": 96, "classes": 24)",
+          R"("type": "sage", "hidden": 64)"),
+      file(R"("generate": "chung-lu", "vertices": 120000, "edges": 2000000, "features": 100,
+              "classes": 41)",
+           R"("type": "gcn", "hidden": 128, "layers": 3, "dropout": 0)"),
+      file(R"("generate": "communities", "vertices": 250000, "edges": 3000000, "features": 128,
+              "classes": 40)",
+           R"("type": "gcn", "hidden": 256)"),
   };
 }
 
@@ -86,9 +108,11 @@ std::vector<Timed> operations_of(const RankOutcome& outcome) {
 }
 
 /// Every rank of the team trains by itself, all at the same time.
-std::vector<RankOutcome> train_side_by_side(const Problem& problem, const Team& team) {
+std::vector<RankOutcome> train_side_by_side(const Problem& problem, const Team& team,
+                                            const std::string& kernels) {
   const auto plan = plan_strategy(problem);
   ExecuteOptions options;
+  options.kernels = kernels;
   options.keep_steps = true;
   options.timeline_epochs = kEpochs;
   const RankHooks hooks{[](int) { return false; }, [](const EpochReport&, double) {}};
@@ -97,7 +121,7 @@ std::vector<RankOutcome> train_side_by_side(const Problem& problem, const Team& 
   for (RankOutcome& outcome : outcomes)
     ranks.emplace_back([&] {
       ThreadWorld(1).run([&](int, Communicator& alone) {
-        const auto device = open_device(options, std::nullopt);
+        const auto device = open_device(options, gpu_of_rank(options, 0, 1));
         outcome = execute_rank(problem, *plan, options, 0, team.threads, *device, alone, hooks);
       });
     });
@@ -148,27 +172,39 @@ std::vector<double> ratios(const std::vector<Sums>& sums) {
   return factors;
 }
 
-}  // namespace
-
-std::vector<InPlaceSample> measure_in_place(Effort effort, const DeviceProfile& profile, int cores,
-                                            const Report& report) {
+/// Trainings on every team.
+std::vector<InPlaceSample> samples_of(const std::vector<std::string>& files,
+                                      const std::vector<Team>& teams, const std::string& kernels,
+                                      const DeviceProfile& profile, const Report& report) {
   std::vector<InPlaceSample> samples;
-  const auto files = trainings(effort);
-  const std::set<int> teams{1, cores};
   double done = 0;
   for (const std::string& file : files) {
     const Experiment experiment = parse_experiments(file, "calibration", {}).front();
     const ProblemData data = DatasetCache().load(experiment);
     const Problem problem = make_problem(experiment, data, make_partition(experiment, data));
-    for (const int threads : teams) {
-      const Team team{std::max(1, cores / threads), threads};
-      for (const RankOutcome& outcome : train_side_by_side(problem, team))
-        add_samples(outcome, profile, threads, samples);
+    for (const Team& team : teams) {
+      for (const RankOutcome& outcome : train_side_by_side(problem, team, kernels))
+        add_samples(outcome, profile, team.threads, samples);
       report(++done / static_cast<double>(files.size() * teams.size()),
              fmt::format("trainings (ranks x threads: {} x {})", team.ranks, team.threads));
     }
   }
   return samples;
+}
+
+}  // namespace
+
+std::vector<InPlaceSample> measure_in_place(Effort effort, const DeviceProfile& profile, int cores,
+                                            const Report& report) {
+  std::vector<Team> teams;
+  for (const int threads : std::set<int>{1, cores})
+    teams.push_back({std::max(1, cores / threads), threads});
+  return samples_of(trainings(effort), teams, "cpu", profile, report);
+}
+
+std::vector<InPlaceSample> measure_in_place_on_gpu(Effort effort, const DeviceProfile& profile,
+                                                   const Report& report) {
+  return samples_of(gpu_trainings(effort), {Team{}}, "cuda", profile, report);
 }
 
 std::map<std::string, PriceTable> fit_in_place(const std::vector<InPlaceSample>& samples) {

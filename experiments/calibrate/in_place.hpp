@@ -23,6 +23,10 @@ struct InPlaceSample {
 std::vector<InPlaceSample> measure_in_place(Effort effort, const DeviceProfile& profile, int cores,
                                             const Report& report);
 
+/// The same on the first GPU, one rank.
+std::vector<InPlaceSample> measure_in_place_on_gpu(Effort effort, const DeviceProfile& profile,
+                                                   const Report& report);
+
 /// Factors by price key over the bytes that an operation touches, and threads: at each point
 /// Σ measured / Σ priced over the samples around it, each weighted by its nearness in logarithms;
 /// where there are none that of the nearest point with some.

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "backends/comm_threads/comm_threads.hpp"
-#include "backends/cpu/cpu.hpp"
 #include "core/runtime/buffer.hpp"
 #include "core/runtime/executor.hpp"
 #include "experiments/calibrate/time_ops.hpp"
@@ -17,52 +16,71 @@ constexpr int kBurst = 64;  // submits behind one long operation
 
 class Bench {
  public:
-  Bench(int threads, Communicator& communicator)
-      : options_(with(threads)),
-        rt_(options_, make_cpu_kernels, communicator),
+  Bench(const HostBench& bench, RankDevice& device, Communicator& communicator)
+      : bench_(bench),
+        device_(device),
+        rt_(with(bench.threads), device, communicator),
         small_(rt_, {1, 16}, DType::f32, "small"),
         other_(rt_, {1, 16}, DType::f32, "other"),
-        large_(rt_, {1 << 18, 16}, DType::f32, "large") {
+        large_(rt_, {bench.long_bytes / 64, 16}, DType::f32, "large") {
     for (const Lane lane : {Lane::compute, Lane::comm}) rt_.submit(lane, small());
-    rt_.submit(Lane::compute, long_one());
+    submit_long();
     rt_.finish();
   }
 
   /// Submits while the lane is busy, as the host runs ahead of its lanes; and the gaps between the
   /// operations afterwards.
   void burst(std::vector<double>& issues, std::vector<double>& gaps) {
-    rt_.finish();
-    rt_.take_timeline();
-    rt_.submit(Lane::compute, long_one());
+    begin();
+    submit_long();
     const double begin = now();
     for (int i = 0; i < kBurst; ++i) rt_.submit(Lane::compute, small());
     issues.push_back((now() - begin) / kBurst);
     rt_.finish();
     const Timeline timeline = rt_.take_timeline();
-    for (std::size_t i = 2; i < timeline.spans.size(); ++i)
+    for (std::size_t i = long_ones() + 1; i < timeline.spans.size(); ++i)
       gaps.push_back(timeline.spans[i].begin - timeline.spans[i - 1].end);
   }
 
   /// From the end of an operation of one lane to the start of one on the other, which slept.
   double handover() {
-    rt_.finish();
-    rt_.take_timeline();
-    rt_.submit(Lane::compute, long_one());
+    begin();
+    submit_long();
     rt_.wait(Lane::comm, rt_.record(Lane::compute));
     rt_.submit(Lane::comm, Fill{other_.tensor(), 1});
     rt_.finish();
     const Timeline timeline = rt_.take_timeline();
-    return timeline.spans[1].begin - timeline.spans[0].end;
+    return timeline.spans[long_ones()].begin - timeline.spans[long_ones() - 1].end;
   }
 
   double sync() {
-    rt_.finish();
-    rt_.take_timeline();
-    rt_.submit(Lane::compute, long_one());
+    begin();
+    submit_long();
     rt_.sync(rt_.record(Lane::compute));
     const double back = now();
     rt_.finish();
-    return back - rt_.take_timeline().spans[0].end;
+    return back - rt_.take_timeline().spans[long_ones() - 1].end;
+  }
+
+  /// Between the beginnings of small operations of a lane that has nothing else to do.
+  double pace() {
+    begin();
+    for (int i = 0; i < kBurst; ++i) rt_.submit(Lane::compute, small());
+    rt_.finish();
+    const Timeline timeline = rt_.take_timeline();
+    return (timeline.spans.back().begin - timeline.spans.front().begin) / (kBurst - 1);
+  }
+
+  /// What a submit to an idle lane and the wait for it take, but for the operation itself.
+  double round_trip() {
+    begin();
+    const double submitted = now();
+    rt_.submit(Lane::compute, small());
+    rt_.sync(rt_.record(Lane::compute));
+    const double back = now();
+    rt_.finish();
+    const Span span = rt_.take_timeline().spans.front();
+    return back - submitted - (span.end - span.begin);
   }
 
  private:
@@ -71,31 +89,54 @@ class Bench {
     options.kernel_threads = threads;
     return options;
   }
+  void begin() {
+    rt_.finish();
+    rt_.take_timeline();
+  }
+  void submit_long() {
+    for (int i = 0; i < bench_.long_fills; ++i) rt_.submit(Lane::compute, Fill{large_.tensor(), 0});
+  }
+  std::size_t long_ones() const { return static_cast<std::size_t>(bench_.long_fills); }
   Op small() const { return Fill{small_.tensor(), 0}; }
-  Op long_one() const { return Fill{large_.tensor(), 0}; }  // 16 MiB: about a millisecond
   double now() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - options_.origin)
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - device_.origin())
         .count();
   }
 
-  Executor::Options options_;
+  const HostBench& bench_;
+  RankDevice& device_;
   Executor rt_;
   Buffer small_, other_, large_;
 };
 
 }  // namespace
 
-HostCosts measure_host(int threads, int repetitions) {
+HostCosts measure_host(const HostBench& host, RankDevice& device) {
   HostCosts costs;
   ThreadWorld(1).run([&](int, Communicator& communicator) {
-    Bench bench(threads, communicator);
-    std::vector<double> issues, gaps, handovers, syncs;
-    for (int i = 0; i < repetitions; ++i) {
+    Bench bench(host, device, communicator);
+    std::vector<double> issues, gaps, handovers, syncs, paces, round_trips;
+    for (int i = 0; i < host.repetitions; ++i) {
       bench.burst(issues, gaps);
       handovers.push_back(bench.handover());
-      syncs.push_back(bench.sync());
+      if (!host.asynchronous) {
+        syncs.push_back(bench.sync());
+        continue;
+      }
+      paces.push_back(bench.pace());
+      round_trips.push_back(bench.round_trip());
     }
-    costs = {median(issues), median(gaps), median(handovers), median(syncs)};
+    costs = {median(issues), median(gaps), median(handovers), 0};
+    if (!host.asynchronous) {
+      costs.sync_seconds = median(syncs);
+      return;
+    }
+    costs.issue_seconds = std::max(costs.issue_seconds, median(paces));
+    costs.sync_seconds =
+        std::max(0.0, median(round_trips) - costs.issue_seconds - costs.handover_seconds);
+    // Of clocks that are too coarse.
+    for (double* seconds : {&costs.lane_seconds, &costs.handover_seconds})
+      *seconds = std::max(0.0, *seconds);
   });
   return costs;
 }

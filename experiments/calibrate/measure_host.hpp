@@ -1,6 +1,10 @@
 // What an Executor adds to the operations that it runs.
 #pragma once
 
+#include <cstdint>
+
+#include "core/runtime/rank_device.hpp"
+
 namespace orrery::calibrate {
 
 /// Seconds, medians of many.
@@ -12,7 +16,21 @@ struct HostCosts {
   double sync_seconds = 0;      ///< from the end of an operation to the host that waited for it
 };
 
-/// Runs small operations through one Executor with so many threads for its kernels.
-HostCosts measure_host(int threads, int repetitions);
+struct HostBench {
+  int threads = 1;  ///< of kernels
+  int repetitions = 100;
+  /// What keeps a lane busy for about a millisecond: so many fills of so many bytes.
+  int long_fills = 1;
+  std::int64_t long_bytes = std::int64_t{16} << 20;
+  /// Work is done after the lane's thread has gone on, and timed by a clock that the host knows to
+  /// a few microseconds only: a GPU.
+  bool asynchronous = false;
+};
+
+/// Runs small operations through one Executor on the device. Where that is asynchronous,
+///   issue_seconds   is what a lane's thread takes for an operation, where that is more than the
+///                   host does: none follows another faster
+///   sync_seconds    is what a submit and a wait take beside all that is counted elsewhere
+HostCosts measure_host(const HostBench& bench, RankDevice& device);
 
 }  // namespace orrery::calibrate

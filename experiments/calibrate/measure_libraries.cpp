@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -12,6 +13,8 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/comm_threads/comm_threads.hpp"
+#include "backends/cpu/cpu.hpp"
+#include "core/runtime/host_device.hpp"
 #include "experiments/calibrate/message_probe.hpp"
 #include "experiments/calibrate/time_ops.hpp"
 
@@ -20,11 +23,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-CollectiveTimes threads_of(int ranks, std::int64_t bytes, int repetitions) {
+CollectiveTimes threads_of(const ThreadsBench& bench, int ranks, std::int64_t bytes) {
   std::mutex mutex;
   CollectiveTimes slowest;
   ThreadWorld(ranks).run([&](int rank, Communicator& communicator) {
-    const CollectiveTimes mine = time_collectives(communicator, rank, ranks, bytes, repetitions);
+    const auto device = bench.open(ranks);
+    const CollectiveTimes mine =
+        time_collectives(communicator, *device, rank, ranks, bytes, bench.repetitions);
     const std::lock_guard lock(mutex);
     slowest = slower(slowest, mine);
   });
@@ -81,18 +86,22 @@ Library library_of(const std::string& name, const CollectiveTimes& t) {
   return library;
 }
 
-Library measure_threads(int cores, bool thorough) {
-  const int repetitions = thorough ? 12 : 3;
-  const std::int64_t bytes = std::int64_t{thorough ? 4 : 1} << 20;
-  Library library = library_of("threads", threads_of(2, bytes, repetitions));
-  if (cores > 2) {
-    const CollectiveTimes all = threads_of(cores, 1 << 16, repetitions);
+Library measure_threads(const ThreadsBench& bench) {
+  Library library = library_of("threads", threads_of(bench, 2, bench.bytes));
+  if (bench.most > 2) {
+    const CollectiveTimes all = threads_of(bench, bench.most, 1 << 16);
     library.collective_seconds = all.small_exchange_seconds;
   } else {
     library.collective_seconds += library.message_seconds;
   }
   library.message_seconds = 0;  // barriers are of the collective, not of its messages
   return library;
+}
+
+ThreadsBench cpu_threads(int cores, bool thorough) {
+  return {cores, std::int64_t{thorough ? 4 : 1} << 20, thorough ? 12 : 3, [](int) {
+            return std::make_unique<HostDevice>(make_cpu_kernels, std::chrono::steady_clock::now());
+          }};
 }
 
 MpiMeasurement measure_mpi(const std::string& probe, bool thorough) {

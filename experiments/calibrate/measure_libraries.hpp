@@ -1,6 +1,8 @@
 // The communication libraries of this machine, as the simulator wants to know them.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -15,9 +17,19 @@ namespace orrery::calibrate {
 /// Requires  times of two ranks
 Library library_of(const std::string& name, const CollectiveTimes& times);
 
-/// Ranks that are threads of one process, two of them where there are two cores. Costs of a small
-/// collective are those among as many ranks as cores.
-Library measure_threads(int cores, bool thorough);
+/// Ranks that are threads of one process.
+struct ThreadsBench {
+  int most = 2;                                ///< ranks that share the machine
+  std::int64_t bytes = std::int64_t{4} << 20;  ///< of large operands
+  int repetitions = 12;
+  std::function<std::unique_ptr<RankDevice>(int ranks)> open =
+      nullptr;  ///< the device of each of so many
+};
+/// Rates are those of two ranks, costs of a small collective those among as many as there may be.
+Library measure_threads(const ThreadsBench& bench);
+
+/// On the cpu kernels, as many as cores.
+ThreadsBench cpu_threads(int cores, bool thorough);
 
 /// What a job of two ranks over MPI came to; `note` says what is missing and why.
 struct MpiMeasurement {

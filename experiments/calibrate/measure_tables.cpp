@@ -10,7 +10,9 @@
 #include "core/graph/generate.hpp"
 #include "core/graph/reorder.hpp"
 #include "core/graph/reuse.hpp"
+#include "core/graph/skew.hpp"
 #include "experiments/calibrate/op_builders.hpp"
+#include "sim/price_point.hpp"
 #include "sim/price_table.hpp"
 
 namespace orrery::calibrate {
@@ -29,9 +31,6 @@ struct Point {
   }
 };
 
-/// A first pass that takes longer than so is the only one: calibrating takes minutes, also on a
-/// machine that is busy.
-constexpr double kPassSeconds = 130;
 /// Points of which two measurements differ by more than so are measured a third time.
 constexpr double kDoubt = 0.2;
 
@@ -85,15 +84,14 @@ struct NaturalGraph {
 };
 
 /// Graphs that are unlike those of the grid: with hubs, in order of communities, both.
-std::vector<NaturalGraph> natural_graphs(Effort effort) {
-  const bool tiny = effort == Effort::tiny;
+std::vector<NaturalGraph> natural_graphs(double scale) {
   std::vector<NaturalGraph> graphs;
   const auto add = [&](const std::string& generator, std::int64_t vertices, std::int64_t edges,
                        const char* order, std::initializer_list<std::int64_t> widths) {
     DatasetOptions options;
     options.generator = generator;
-    options.generate_vertices = tiny ? vertices / 64 : vertices;
-    options.generate_edges = tiny ? edges / 64 : edges;
+    options.generate_vertices = std::llround(scale * static_cast<double>(vertices));
+    options.generate_edges = std::llround(scale * static_cast<double>(edges));
     options.mixing = 0.1;
     const Csr graph = *generate(options).graph;
     const auto pattern = std::make_shared<const Csr>(
@@ -108,29 +106,42 @@ std::vector<NaturalGraph> natural_graphs(Effort effort) {
   return graphs;
 }
 
+/// Its point in a grid of sparse products.
+std::vector<double> point_of(const NaturalGraph& graph, const std::vector<PriceTable::Axis>& axes,
+                             double threads) {
+  Sparse a{0, {graph.pattern->rows, graph.pattern->cols}, graph.pattern->nnz()};
+  a.reuse = static_cast<float>(column_reuse(*graph.pattern));
+  a.skew = row_skew(*graph.pattern);
+  const auto matrix = [&](std::int64_t rows) {
+    return Tensor{.id = 0, .shape = {rows, graph.width}, .ld = graph.width};
+  };
+  const PricePoint point =
+      price_point(SpMM{a, std::nullopt, matrix(a.shape.cols), matrix(a.shape.rows), 0});
+  std::vector<double> at;
+  for (const PriceTable::Axis& axis : axes)
+    at.push_back(axis.name == "threads" ? threads : point.at(axis.name).value());
+  return at;
+}
+
 class Measurement {
  public:
-  Measurement(Effort effort, int cores) : effort_(effort), cores_(cores) {
-    for (Grid& grid : grids(effort)) add(std::move(grid));
+  Measurement(const TableBench& bench, Effort effort) : bench_(bench), effort_(effort) {
+    for (const Grid& grid : bench.grids) add(grid);
+    const auto spmm = std::find_if(grids_.begin(), grids_.end(),
+                                   [](const Grid& grid) { return grid.key == "spmm"; });
+    const std::vector<double> threads = thread_points(bench.cores);
     std::size_t i = 0;
-    for (const NaturalGraph& graph : natural_graphs(effort)) {
-      Sparse s{0, {graph.pattern->rows, graph.pattern->cols}, graph.pattern->nnz()};
-      const double threads = thread_points(cores)[i++ % thread_points(cores).size()];
-      const double reuse = column_reuse(*graph.pattern);
+    for (const NaturalGraph& graph : natural_graphs(bench.graph_scale))
       left_out_.push_back({"spmm",
-                           {static_cast<double>(s.shape.rows),
-                            static_cast<double>(s.nnz) / static_cast<double>(s.shape.rows),
-                            static_cast<double>(graph.width), 1,
-                            reuse * static_cast<double>(s.shape.cols * graph.width * 4), threads},
+                           point_of(graph, spmm->axes, threads[i++ % threads.size()]),
                            build_product(graph.pattern, graph.width),
                            {}});
-    }
   }
 
   /// Times once more every point, or those alone of which two measurements differ by much; those of
   /// equal threads together.
   void pass(const Report& report, double from, double share, bool doubtful_only = false) {
-    const std::vector<double> teams = thread_points(cores_);
+    const std::vector<double> teams = thread_points(bench_.cores);
     std::size_t before = 0;
     const auto all = static_cast<double>(points_.size() + left_out_.size());
     for (const double threads : teams) {
@@ -141,8 +152,9 @@ class Measurement {
       if (here.empty()) continue;
       std::vector<BuildOps> cases;
       for (const Point* p : here) cases.push_back(p->build);
-      const Team team{std::max(1, cores_ / static_cast<int>(threads)), static_cast<int>(threads)};
-      const auto seconds = time_ops(team, cases, timing(), [&](std::size_t done) {
+      const Team team{std::max(1, bench_.cores / static_cast<int>(threads)),
+                      static_cast<int>(threads)};
+      const auto seconds = bench_.time(team, cases, [&](std::size_t done) {
         report(from + share * static_cast<double>(before + done) / all,
                fmt::format("{} (ranks x threads: {} x {})", here[done - 1]->key, team.ranks,
                            team.threads));
@@ -178,7 +190,7 @@ class Measurement {
 
  private:
   void add(Grid grid) {
-    grid.axes.push_back({"threads", thread_points(cores_)});
+    grid.axes.push_back({"threads", thread_points(bench_.cores)});
     for (auto& at : all_points(grid.axes)) points_.push_back(point(grid, std::move(at)));
     Sequence draw(points_.size(), Purpose::features, 1);
     for (int i = 0; i < left_out_points(grid.key, effort_); ++i)
@@ -189,37 +201,50 @@ class Measurement {
     BuildOps build = build_ops(grid.key, sizes_of(grid.axes, at));
     return {grid.key, std::move(at), std::move(build), {}};
   }
-  TimingOptions timing() const {
-    if (effort_ == Effort::full) return {};
-    if (effort_ == Effort::quick) return {.round_seconds = 1e-3, .most_calls = 10};
-    return {.round_seconds = 1e-4,
-            .most_calls = 5,
-            .rounds = 2,
-            .workspace_bytes = std::int64_t{32} << 20};
-  }
 
+  const TableBench& bench_;
   Effort effort_;
-  int cores_;
   std::vector<Grid> grids_;
   std::vector<Point> points_, left_out_;
 };
 
+TimingOptions cpu_timing(Effort effort) {
+  if (effort == Effort::full) return {};
+  if (effort == Effort::quick) return {.round_seconds = 1e-3, .most_calls = 10};
+  return {.round_seconds = 1e-4,
+          .most_calls = 5,
+          .rounds = 2,
+          .workspace_bytes = std::int64_t{32} << 20};
+}
+
 }  // namespace
 
-std::map<std::string, MeasuredTable> measure_tables(Effort effort, int cores,
+std::map<std::string, MeasuredTable> measure_tables(const TableBench& bench, Effort effort,
                                                     const Report& report) {
   const auto begin = std::chrono::steady_clock::now();
-  Measurement measurement(effort, cores);
+  Measurement measurement(bench, effort);
   if (effort != Effort::full) {
     measurement.pass(report, 0, 1);
     return measurement.tables();
   }
   measurement.pass(report, 0, 0.5);
   const std::chrono::duration<double> once = std::chrono::steady_clock::now() - begin;
-  if (once.count() > kPassSeconds) return measurement.tables();
+  if (once.count() > bench.pass_seconds) return measurement.tables();
   measurement.pass(report, 0.5, 0.4);
   measurement.pass(report, 0.9, 0.1, true);
   return measurement.tables();
+}
+
+TableBench cpu_bench(Effort effort, int cores) {
+  TableBench bench;
+  bench.grids = grids(effort);
+  if (effort == Effort::tiny) bench.graph_scale = 1.0 / 64;
+  bench.cores = cores;
+  bench.time = [timing = cpu_timing(effort)](const Team& team, const std::vector<BuildOps>& cases,
+                                             const std::function<void(std::size_t)>& done) {
+    return time_ops(team, cases, timing, done);
+  };
+  return bench;
 }
 
 }  // namespace orrery::calibrate

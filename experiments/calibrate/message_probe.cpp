@@ -3,9 +3,12 @@
 // Rank 0 prints one line of JSON (message_probe.hpp), of each time the slower rank's.
 #include <fmt/core.h>
 
+#include <chrono>
 #include <string>
 
 #include "backends/comm_mpi/comm_mpi.hpp"
+#include "backends/cpu/cpu.hpp"
+#include "core/runtime/host_device.hpp"
 #include "experiments/calibrate/message_probe.hpp"
 
 int main(int argc, char** argv) {
@@ -13,9 +16,10 @@ int main(int argc, char** argv) {
   constexpr std::int64_t kBytes = std::int64_t{4} << 20;
   const int repetitions = argc > 1 ? std::stoi(argv[1]) : 12;
   MpiWorld world({});
+  HostDevice host(make_cpu_kernels, std::chrono::steady_clock::now());
   world.run([&](Communicator& communicator) {
-    const auto mine =
-        calibrate::time_collectives(communicator, world.rank(), world.size(), kBytes, repetitions);
+    const auto mine = calibrate::time_collectives(communicator, host, world.rank(), world.size(),
+                                                  kBytes, repetitions);
     calibrate::CollectiveTimes slowest = mine;
     for (const std::string& theirs : world.all_gather(calibrate::to_json(mine).dump()))
       slowest = slower(slowest, calibrate::from_json(nlohmann::json::parse(theirs)));

@@ -41,25 +41,60 @@ struct Matrix {
 
 using Build = std::function<Op(Workspace&, const Sizes&, std::uint32_t seed)>;
 
-/// Rows of `degree` edges, the columns of a row each from its own part of the matrix.
-std::shared_ptr<const Csr> spread_pattern(std::int64_t rows, std::int64_t cols, double degree,
+/// The exponent a of rows whose numbers of edges are as i^-a, i from 1, the largest `skew` times
+/// the mean one: skew = (1 - a) * rows^a, where sums are taken for integrals. That grows with a up
+/// to 1 - 1 / ln(rows); the largest skew is the one there.
+double exponent_of(double skew, std::int64_t rows) {
+  const double size = static_cast<double>(std::max<std::int64_t>(rows, 3));
+  double low = 0, high = 1 - 1 / std::log(size);
+  for (int i = 0; i < 40; ++i) {
+    const double a = (low + high) / 2;
+    ((1 - a) * std::pow(size, a) < skew ? low : high) = a;
+  }
+  return low;
+}
+
+/// Where rows end, such that `edges` are dealt out to them; long and short ones lie mixed.
+std::vector<EdgeIndex> skewed_offsets(std::int64_t rows, double edges, double skew) {
+  constexpr std::int64_t kStride = 1'000'003;  // a prime: visits all rows but for multiples of it
+  const double a = exponent_of(skew, rows);
+  std::vector<double> share(static_cast<std::size_t>(rows));
+  double sum = 0;
+  for (std::int64_t i = 0; i < rows; ++i)
+    sum += share[static_cast<std::size_t>(i * kStride % rows)] =
+        std::pow(static_cast<double>(i + 1), -a);
+  std::vector<EdgeIndex> offsets(static_cast<std::size_t>(rows) + 1);
+  double before = 0;
+  for (std::size_t r = 0; r < share.size(); ++r)
+    offsets[r + 1] = std::llround((before += share[r]) / sum * edges);
+  return offsets;
+}
+
+/// Where rows of `degree` edges each end.
+std::vector<EdgeIndex> even_offsets(std::int64_t rows, double degree) {
+  std::vector<EdgeIndex> offsets(static_cast<std::size_t>(rows) + 1);
+  for (std::int64_t r = 0; r < rows; ++r)
+    offsets[static_cast<std::size_t>(r) + 1] = std::llround(static_cast<double>(r + 1) * degree);
+  return offsets;
+}
+
+/// The columns of a row each from its own part of the matrix.
+std::shared_ptr<const Csr> spread_pattern(std::int64_t cols, std::vector<EdgeIndex> offsets,
                                           std::uint32_t seed) {
   auto csr = std::make_shared<Csr>();
-  csr->rows = rows;
+  csr->rows = static_cast<std::int64_t>(offsets.size()) - 1;
   csr->cols = cols;
-  csr->offsets.resize(static_cast<std::size_t>(rows) + 1);
-  csr->columns.reserve(static_cast<std::size_t>(static_cast<double>(rows) * degree) + 1);
+  csr->columns.reserve(static_cast<std::size_t>(offsets.back()));
   Sequence draw(seed, Purpose::features, 0);
   const double share = static_cast<double>(cols) / 4294967296.0;
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const auto end = std::llround(static_cast<double>(r + 1) * degree);
-    const std::int64_t edges = end - csr->nnz();
+  for (std::size_t r = 0; r + 1 < offsets.size(); ++r) {
+    const std::int64_t edges = offsets[r + 1] - offsets[r];
     const double part = share / static_cast<double>(std::max<std::int64_t>(1, edges));
     for (std::int64_t e = 0; e < edges; ++e)
       csr->columns.push_back(static_cast<Vertex>(
           (static_cast<double>(e) * 4294967296.0 + static_cast<double>(draw.word())) * part));
-    csr->offsets[static_cast<std::size_t>(r) + 1] = csr->nnz();
   }
+  csr->offsets = std::move(offsets);
   return csr;
 }
 
@@ -78,7 +113,12 @@ Op spmm(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
   const double longer = sizes.at("width") / static_cast<double>(width);
   const auto rows = std::llround(sizes.at("rows") * longer);
   const std::int64_t cols = std::max<std::int64_t>(1, whole(sizes, "reuse_bytes") / (4 * width));
-  return product(w, spread_pattern(rows, cols, sizes.at("degree"), seed), 1, width);
+  const double degree = sizes.at("degree");
+  const auto skew = sizes.find("skew");
+  auto offsets = skew == sizes.end() || skew->second <= 1
+                     ? even_offsets(rows, degree)
+                     : skewed_offsets(rows, static_cast<double>(rows) * degree, skew->second);
+  return product(w, spread_pattern(cols, std::move(offsets), seed), 1, width);
 }
 
 Build gemm(bool transpose_a, bool transpose_b) {

@@ -13,7 +13,7 @@ constexpr std::int64_t kSmallBlock = (std::int64_t{4} << 20) - 4096;
 
 std::int64_t rounded(std::int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
-void fill(float* first, std::int64_t elements) {
+void draw(float* first, std::int64_t elements) {
   std::uint32_t state = 12345;
   for (std::int64_t i = 0; i < elements; ++i) {
     state = state * 1664525U + 1013904223U;
@@ -21,16 +21,43 @@ void fill(float* first, std::int64_t elements) {
   }
 }
 
+/// Elements of a device are drawn once and copied there over and over.
+constexpr std::int64_t kDrawn = std::int64_t{1} << 20;
+
 }  // namespace
 
 Workspace::Workspace(std::int64_t bytes) : inputs_(arena(bytes)), outputs_(arena(bytes)) {
   first_own_id_ = next_id_;
 }
 
+Workspace::Workspace(std::int64_t bytes, RankDevice& device, DeviceLane& lane)
+    : device_(&device),
+      lane_(&lane),
+      memory_(0, device.storage()),
+      inputs_(arena(bytes)),
+      outputs_(arena(bytes)) {
+  first_own_id_ = next_id_;
+}
+
 std::uint32_t Workspace::allocate(std::int64_t bytes) {
   memory_.allocate(next_id_, bytes);
-  fill(memory_.data<float>(Tensor{.id = next_id_, .shape = {}}), bytes / 4);
+  fill(next_id_, bytes / 4);
   return next_id_++;
+}
+
+void Workspace::fill(std::uint32_t id, std::int64_t elements) {
+  if (lane_ == nullptr) return draw(memory_.data<float>(Tensor{.id = id, .shape = {}}), elements);
+  std::vector<float> drawn(static_cast<std::size_t>(std::min(elements, kDrawn)));
+  draw(drawn.data(), static_cast<std::int64_t>(drawn.size()));
+  const auto values = std::make_shared<const std::vector<float>>(std::move(drawn));
+  for (std::int64_t first = 0; first < elements; first += kDrawn)
+    load(FloatArray{values},
+         Tensor{
+             .id = id, .shape = {std::min(kDrawn, elements - first), 1}, .offset = first, .ld = 1});
+}
+
+void Workspace::load(Source values, const Tensor& to) {
+  lane_->kernels().run(Load{std::move(values), to}, memory_);
 }
 
 Workspace::Arena Workspace::arena(std::int64_t bytes) {
@@ -69,8 +96,16 @@ Tensor Workspace::integers(std::int64_t rows, std::int64_t cols,
                            const std::function<std::int64_t(std::int64_t)>& value) {
   const Tensor t{.id = next_id_++, .shape = {rows, cols}, .dtype = DType::i32, .ld = cols};
   memory_.allocate(t.id, t.bytes());
-  for (std::int64_t i = 0; i < rows * cols; ++i)
-    memory_.data<std::int32_t>(t)[i] = static_cast<std::int32_t>(value(i));
+  const auto make = [&](std::int32_t* to) {
+    for (std::int64_t i = 0; i < rows * cols; ++i) to[i] = static_cast<std::int32_t>(value(i));
+  };
+  if (lane_ == nullptr) {
+    make(memory_.data<std::int32_t>(t));
+    return t;
+  }
+  std::vector<Vertex> made(static_cast<std::size_t>(rows * cols));
+  make(made.data());
+  load(IndexArray{std::make_shared<const std::vector<Vertex>>(std::move(made))}, t);
   return t;
 }
 
@@ -83,6 +118,7 @@ Tensor Workspace::doubles(std::int64_t cols) {
 Sparse Workspace::pattern(std::shared_ptr<const Csr> csr, double reuse) {
   Sparse s{patterns_++, {csr->rows, csr->cols}, csr->nnz()};
   s.reuse = static_cast<float>(reuse);
+  if (lane_ != nullptr) lane_->put(s, *csr);
   memory_.add_sparse(s.id, std::move(csr));
   return s;
 }
@@ -94,7 +130,10 @@ bool Workspace::has_room(std::int64_t bytes) const {
 
 void Workspace::clear() {
   for (std::uint32_t id = first_own_id_; id < next_id_; ++id) memory_.free(id);
-  for (std::uint32_t id = 0; id < patterns_; ++id) memory_.remove_sparse(id);
+  for (std::uint32_t id = 0; id < patterns_; ++id) {
+    if (device_ != nullptr) device_->drop_pattern(id);
+    memory_.remove_sparse(id);
+  }
   next_id_ = first_own_id_;
   patterns_ = 0;
   for (Arena* a : {&inputs_, &outputs_}) a->huge_used = a->small_used = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/runtime/memory.hpp"
+#include "core/runtime/rank_device.hpp"
 
 namespace orrery::calibrate {
 
@@ -15,8 +16,11 @@ namespace orrery::calibrate {
 /// whatever was written last.
 class Workspace {
  public:
-  /// Room for inputs and for outputs of so many bytes each.
+  /// Room for inputs and for outputs of so many bytes each, in this process.
   explicit Workspace(std::int64_t bytes);
+  /// The same on a device: what the host makes goes there by Loads of one of its lanes, which, as
+  /// the device, must outlive the workspace.   Errors  std::bad_alloc
+  Workspace(std::int64_t bytes, RankDevice& device, DeviceLane& lane);
 
   Tensor input(std::int64_t rows, std::int64_t cols) { return window(inputs_, rows, cols); }
   Tensor output(std::int64_t rows, std::int64_t cols) { return window(outputs_, rows, cols); }
@@ -27,7 +31,7 @@ class Workspace {
   Sparse pattern(std::shared_ptr<const Csr> csr, double reuse);
   /// Whether another set of operands of so many bytes surely fits.
   bool has_room(std::int64_t bytes) const;
-  /// Gives all operands back.
+  /// Gives all operands back.   Requires  nothing that uses them is under way
   void clear();
   const RankMemory& memory() const { return memory_; }
 
@@ -41,7 +45,11 @@ class Workspace {
   Arena arena(std::int64_t bytes);
   Tensor window(Arena& arena, std::int64_t rows, std::int64_t cols);
   std::uint32_t allocate(std::int64_t bytes);
+  void fill(std::uint32_t id, std::int64_t elements);
+  void load(Source values, const Tensor& to);
 
+  RankDevice* device_ = nullptr;  // none, as the lane: the host writes operands itself
+  DeviceLane* lane_ = nullptr;
   RankMemory memory_;
   std::uint32_t next_id_ = 0, first_own_id_ = 0;  // ids from the latter on go with clear()
   std::uint32_t patterns_ = 0;

@@ -10,6 +10,7 @@
 #include "backends/cpu/cpu.hpp"
 #include "core/base/error.hpp"
 #include "core/graph/reuse.hpp"
+#include "core/graph/skew.hpp"
 #include "experiments/calibrate/op_builders.hpp"
 #include "experiments/cluster_file.hpp"
 #include "experiments/profile_file.hpp"
@@ -39,17 +40,17 @@ Sizes smallest(const Grid& grid) {
 }
 
 TEST(Grids, AreOfEveryPriceAndWithinItsAxes) {
-  for (const Effort effort : {Effort::full, Effort::quick, Effort::tiny}) {
-    const auto all = grids(effort);
-    ASSERT_EQ(all.size(), price_keys().size());
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      EXPECT_EQ(all[i].key, price_keys()[i]);
-      for (const PriceTable::Axis& axis : all[i].axes) {
-        EXPECT_TRUE(has_axis(all[i].key, axis.name)) << all[i].key;
-        EXPECT_TRUE(std::is_sorted(axis.points.begin(), axis.points.end()));
+  for (const Effort effort : {Effort::full, Effort::quick, Effort::tiny})
+    for (const auto& all : {grids(effort), gpu_grids(effort)}) {
+      ASSERT_EQ(all.size(), price_keys().size());
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        EXPECT_EQ(all[i].key, price_keys()[i]);
+        for (const PriceTable::Axis& axis : all[i].axes) {
+          EXPECT_TRUE(has_axis(all[i].key, axis.name)) << all[i].key;
+          EXPECT_TRUE(std::is_sorted(axis.points.begin(), axis.points.end()));
+        }
       }
     }
-  }
   EXPECT_EQ(thread_points(1), std::vector<double>{1});
   EXPECT_EQ(thread_points(6), (std::vector<double>{1, 2, 4, 6}));
   EXPECT_EQ(thread_points(8), (std::vector<double>{1, 2, 4, 8}));
@@ -57,7 +58,9 @@ TEST(Grids, AreOfEveryPriceAndWithinItsAxes) {
 
 TEST(OpBuilders, MakeOperationsWhosePricePointIsTheOneAskedFor) {
   Workspace workspace(16 * kMiB);
-  for (const Grid& grid : grids(Effort::full)) {
+  auto all = grids(Effort::full);
+  for (Grid& grid : gpu_grids(Effort::full)) all.push_back(std::move(grid));
+  for (const Grid& grid : all) {
     workspace.clear();
     Sizes sizes = smallest(grid);
     if (grid.key == "spmm") sizes["degree"] = 3;
@@ -89,6 +92,21 @@ TEST(OpBuilders, MakeWidthsRaggedForTheSameWork) {
     EXPECT_EQ(product.at("ragged"), 2);
     EXPECT_NEAR(*product.at("rows") * *product.at("width") / (1000 * width), 1, 0.01);
     EXPECT_NEAR(*product.at("width") / width, 1, 0.2);
+  }
+}
+
+TEST(OpBuilders, MakeRowsAsSkewedAsAskedForOfTheSameEdges) {
+  Workspace workspace(16 * kMiB);
+  for (const double skew : {1, 8, 64}) {
+    workspace.clear();
+    const Sizes sizes{
+        {"rows", 5000}, {"degree", 4}, {"width", 4}, {"reuse_bytes", 100'000}, {"skew", skew}};
+
+    const auto ops = build_ops("spmm", sizes)(workspace, 0);
+
+    const Csr& pattern = workspace.memory().pattern(std::get<SpMM>(ops[0]).a);
+    EXPECT_EQ(pattern.nnz(), 20000);
+    EXPECT_NEAR(row_skew(pattern) / skew, 1, 0.15);
   }
 }
 

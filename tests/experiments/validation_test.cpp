@@ -149,14 +149,20 @@ TEST(Netcluster, TakesATotalBeyondWhatALinkCanHaveForNoise) {
   EXPECT_EQ(total(2.03e8), 2e8);
 }
 
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  return files;
+}
+
 /// At least twelve, on both ways to run, at several rates, half of them unseen by calibration.
 TEST(ValidationConfigs, CoverWhatTheyAreFor) {
   int files = 0, held_out = 0, threads = 0, mpi = 0;
   std::set<std::string> strategies, rates;
   std::set<int> ranks;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(ORRERY_SOURCES "/configs/validation")) {
-    const auto all = load_experiments(entry.path().string(), {});
+  for (const fs::path& file : files_in(ORRERY_SOURCES "/configs/validation")) {
+    const auto all = load_experiments(file.string(), {});
     ++files;
     held_out += all.front().used_by_calibration ? 0 : 1;
     for (const Experiment& e : all) {
@@ -166,8 +172,8 @@ TEST(ValidationConfigs, CoverWhatTheyAreFor) {
       ranks.insert(e.ranks());
       if (!e.netcluster.empty()) {
         rates.insert(e.netcluster);
-        EXPECT_EQ(e.backend, "mpi") << entry.path();
-        EXPECT_TRUE(e.resolved["cluster"].contains("servers")) << entry.path();
+        EXPECT_EQ(e.backend, "mpi") << file;
+        EXPECT_TRUE(e.resolved["cluster"].contains("servers")) << file;
       }
     }
   }
@@ -179,6 +185,25 @@ TEST(ValidationConfigs, CoverWhatTheyAreFor) {
   EXPECT_EQ(strategies.size(), 5U);
   EXPECT_GE(rates.size(), 2U);
   EXPECT_TRUE(ranks.contains(1) && ranks.contains(2) && ranks.contains(4));
+}
+
+/// At least eight that calibration does not see, of one rank and of ranks that share a GPU.
+TEST(ValidationConfigs, OfAGpuAreOfRanksThatShareIt) {
+  const auto files = files_in(ORRERY_SOURCES "/configs/validation/gpu");
+  std::set<int> ranks;
+  std::set<std::string> strategies;
+  for (const fs::path& file : files)
+    for (const Experiment& e : load_experiments(file.string(), {})) {
+      EXPECT_EQ(e.kernels, "cuda") << file;
+      EXPECT_EQ(e.backend, "threads") << file;
+      EXPECT_FALSE(e.used_by_calibration) << file;
+      ranks.insert(e.ranks());
+      strategies.insert(e.resolved["strategy"]["type"]);
+    }
+
+  EXPECT_GE(files.size(), 8U);
+  EXPECT_EQ(ranks, (std::set<int>{1, 2, 4}));
+  EXPECT_GE(strategies.size(), 4U);
 }
 
 TEST(Validate, GoesOnAfterAnExperimentThatFailsAndSaysSo) {

@@ -1,0 +1,66 @@
+#include "experiments/calibrate/calibration.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace orrery::calibrate {
+namespace {
+
+/// Seconds at the largest point of every axis.
+double at_largest(const PriceTable& table) { return table.seconds.back(); }
+
+/// m · n · k, or the number of elements, there.
+double product_of_largest(const PriceTable& table) {
+  double product = 1;
+  for (const PriceTable::Axis& axis : table.axes)
+    if (axis.name != "threads" && axis.name != "width" && axis.name != "ragged")
+      product *= axis.points.back();
+  return product;
+}
+
+}  // namespace
+
+std::int64_t main_memory_bytes() {
+  return static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGE_SIZE);
+}
+
+double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }
+
+Library rounded(Library l) {
+  for (double* value : {&l.collective_seconds, &l.message_seconds, &l.copy_bytes_per_second,
+                        &l.core_seconds_per_byte, &l.reduce_bytes_per_second})
+    *value = rounded(*value);
+  return l;
+}
+
+void derive_profile(Calibration& c, double between_seconds) {
+  DeviceProfile& profile = c.profile;
+  profile.name = c.name;
+  profile.origin = "measured";
+  profile.source = c.machine;
+  profile.issue_seconds = rounded(c.host.issue_seconds);
+  profile.handover_seconds = rounded(c.host.handover_seconds);
+  profile.sync_seconds = rounded(c.host.sync_seconds);
+  profile.roofline.launch_seconds = rounded(c.host.lane_seconds);
+  if (c.gpu) profile.communication_slowdown = rounded(c.gpu->slowdowns.by_link);
+  for (const auto& [key, measured] : c.tables) {
+    PriceTable& table = profile.tables[key] = measured.table;
+    for (double& seconds : table.seconds) seconds = rounded(seconds + between_seconds);
+    table.fit_error = rounded(table.fit_error);
+  }
+  const PriceTable& gemm = c.tables.at("gemm").table;
+  c.flops_per_second = rounded(2 * product_of_largest(gemm) / at_largest(gemm));
+  const PriceTable& relu = c.tables.at("activate_backward").table;
+  c.memory_bytes_per_second = rounded(12 * product_of_largest(relu) / at_largest(relu));
+}
+
+void add_in_place(Calibration& c, std::vector<InPlaceSample> samples) {
+  c.in_place = std::move(samples);
+  c.profile.in_place = fit_in_place(c.in_place);
+  for (auto& [key, table] : c.profile.in_place)
+    for (double& factor : table.seconds) factor = rounded(factor);
+}
+
+}  // namespace orrery::calibrate

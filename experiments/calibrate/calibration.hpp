@@ -1,0 +1,67 @@
+// What a calibration came to, of cores or of a GPU, and the files that it is written to.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "experiments/calibrate/in_place.hpp"
+#include "experiments/calibrate/measure_host.hpp"
+#include "experiments/calibrate/measure_libraries.hpp"
+#include "experiments/calibrate/measure_slowdowns.hpp"
+#include "experiments/calibrate/measure_tables.hpp"
+#include "experiments/shipped.hpp"
+
+namespace orrery::calibrate {
+
+/// What only a GPU has.
+struct GpuPart {
+  std::string product;  ///< "NVIDIA H200"
+  Slowdowns slowdowns;
+};
+
+/// What was measured, and when.
+struct Calibration {
+  std::string name = kThisMachine;  ///< of its files
+  DeviceProfile profile;
+  std::map<std::string, MeasuredTable> tables;  ///< those of the profile, and how they came about
+  std::vector<InPlaceSample> in_place;          ///< from which those factors come
+  HostCosts host;
+  MpiMeasurement mpi;
+  std::optional<GpuPart> gpu;
+  int cores = 1;  ///< of the device: ranks with more threads than that share it
+  std::int64_t memory_bytes = 0;
+  double flops_per_second = 0;         ///< of the largest dense product
+  double memory_bytes_per_second = 0;  ///< of the largest element-wise operation
+  double seconds = 0;                  ///< that measuring took
+  std::string machine;                 ///< "AMD EPYC, 2 cores", with date and kernels
+};
+
+/// To four digits: more is noise.
+double rounded(double value);
+Library rounded(Library library);
+
+/// Fills in the profile, but for its libraries and what it says of operations inside of trainings,
+/// from tables, host and GPU, and the two rates. `between_seconds`: what of an operation on a lane
+/// the tables have not.
+void derive_profile(Calibration& calibration, double between_seconds);
+
+/// Adds what operations take inside of trainings.
+void add_in_place(Calibration& calibration, std::vector<InPlaceSample> samples);
+
+/// The device profile and the cluster as files' contents.
+nlohmann::ordered_json profile_file_of(const Calibration& calibration);
+nlohmann::ordered_json cluster_file_of(const Calibration& calibration);
+
+struct Written {
+  std::string profile, cluster;  ///< paths
+};
+/// Writes FOLDER/devices/NAME.json and FOLDER/clusters/NAME.json, each whole or not at all.
+/// Errors  DataError
+Written write(const Calibration& calibration, const std::string& folder);
+
+/// This machine's main memory.
+std::int64_t main_memory_bytes();
+
+}  // namespace orrery::calibrate

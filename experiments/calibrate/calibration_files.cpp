@@ -1,0 +1,192 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/units.hpp"
+#include "experiments/calibrate/calibration.hpp"
+#include "experiments/profile_file.hpp"
+#include "experiments/results.hpp"
+
+namespace orrery::calibrate {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kHostLink = "host-link";
+
+std::string measured(const std::string& how) { return "measured: " + how; }
+
+std::string source_of_table(const Calibration& c, const MeasuredTable& t) {
+  const std::string how =
+      c.gpu ? fmt::format(
+                  "rounds of calls on one stream, {} points; what lies between two calls "
+                  "is in them",
+                  t.points)
+            : fmt::format(
+                  "cpu kernels on all cores, {} points and the {:.2f} us between two "
+                  "operations of a lane",
+                  t.points, 1e6 * c.host.lane_seconds);
+  return measured(fmt::format(
+      "{}; left-out points differ by {:.1f} % on average and {:.1f} % at most; two measurements of "
+      "a point by {:.1f} %",
+      how, 100 * t.table.fit_error, 100 * t.worst_fit_error, 100 * t.repeat_error));
+}
+
+std::string source_of_library(const Calibration& c, const std::string& path) {
+  const bool mpi = path.starts_with("libraries.mpi");
+  const std::string who = mpi     ? "two processes"
+                          : c.gpu ? "two ranks that are threads and share the GPU"
+                                  : "ranks that are threads";
+  const std::string bytes = c.gpu ? "64 MiB" : "4 MiB";
+  if (path.ends_with("collective_seconds")) return measured("a collective of 4 bytes, of " + who);
+  if (path.ends_with("message_seconds"))
+    return mpi ? measured("an all-reduce of 4 bytes less an exchange of 4 bytes: one more message")
+               : "0: barriers are counted in collective_seconds";
+  if (path.ends_with("copy_bytes_per_second"))
+    return measured(fmt::format("an exchange of {} of {}, both receiving{}", bytes, who,
+                                c.gpu ? ", what both receive together" : ""));
+  if (path.ends_with("core_seconds_per_byte"))
+    return measured("a broadcast of 4 MiB over TCP inside this machine, each end on a core");
+  return measured(fmt::format("an all-reduce of {} of {} less its copies", bytes, who));
+}
+
+std::string source_of_slowdown(const Calibration& c) {
+  if (!c.gpu)
+    return "assumption: 1, as cores that copy messages are counted as busy; what they take of the "
+           "memory's rate is in none of these numbers";
+  return measured(
+      fmt::format("relu backward beside a copy from pinned host memory, which comes over a link, "
+                  "over the same alone; beside a copy inside the GPU's memory it takes {:.2f} "
+                  "times as long, where a simulation of ranks that share the GPU has 2",
+                  c.gpu->slowdowns.by_copy));
+}
+
+std::string source_of(const Calibration& c, const std::string& path) {
+  if (path.starts_with("tables.")) return source_of_table(c, c.tables.at(path.substr(7)));
+  if (path.starts_with("in_place."))
+    return measured(fmt::format(
+        "{} such operations inside of trainings of generated graphs, {}, over what the table says "
+        "of each",
+        std::count_if(c.in_place.begin(), c.in_place.end(),
+                      [&](const InPlaceSample& s) { return s.key == path.substr(9); }),
+        c.gpu ? "one rank" : "one rank to a core and one on all cores"));
+  if (path == "launch_seconds") return measured("median gap between two operations of a lane");
+  if (path == "issue_seconds")
+    return measured(c.gpu ? "median time from one small operation to the next on a lane that has "
+                            "nothing else to do"
+                          : "median of submits to an Executor whose lane is busy");
+  if (path == "handover_seconds")
+    return measured("median from the end of an operation to one on a lane that waited for it");
+  if (path == "sync_seconds")
+    return measured(c.gpu ? "median of a submit and the wait for it, less the operation, "
+                            "issue_seconds and handover_seconds"
+                          : "median until a host that waited goes on");
+  if (path == "communication_slowdown") return source_of_slowdown(c);
+  return source_of_library(c, path);
+}
+
+Json number(const auto& value, const std::string& source) {
+  return Json{{"value", value}, {"source", source}};
+}
+
+/// The only link, which there has to be: of a GPU to its host, between processes by TCP, else none
+/// that is used.
+Json link_types_of(const Calibration& c) {
+  if (c.gpu)
+    return {{kHostLink,
+             {{"bytes_per_second", number(rounded(c.gpu->slowdowns.link_bytes_per_second),
+                                          measured("copies of 256 MiB from pinned host memory"))},
+              {"latency_seconds", number(0, "none: no message uses this link")}}}};
+  if (c.mpi.tcp_bytes_per_second > 0)
+    return {{"tcp-inside",
+             {{"bytes_per_second", number(rounded(c.mpi.tcp_bytes_per_second),
+                                          "measured: a broadcast of 4 MiB over TCP")},
+              {"latency_seconds", number(rounded(c.mpi.tcp_latency_seconds),
+                                         "measured: 4 bytes over TCP less 4 bytes through "
+                                         "memory")}}}};
+  return {{"memory",
+           {{"bytes_per_second",
+             number(c.profile.libraries.at("threads").copy_bytes_per_second,
+                    "measured: ranks that are threads copy 4 MiB; nothing uses this link")},
+            {"latency_seconds", number(0, "none: nothing uses this link")}}}};
+}
+
+/// What the server is made of.
+Json nodes_of(const Calibration& c) {
+  return c.gpu ? Json{{"gpu", c.name}, {"cpu", "host"}} : Json{{"cpu", c.name}};
+}
+Json links_of(const Calibration& c) {
+  Json links = Json::array();
+  if (c.gpu) links.push_back({{"type", kHostLink}, {"from", "gpu"}, {"to", "cpu"}});
+  return links;
+}
+
+std::string elements_of_relu(const Calibration& c) {
+  const auto& axes = c.tables.at("activate_backward").table.axes;
+  const auto size = std::find_if(axes.begin(), axes.end(),
+                                 [](const PriceTable::Axis& axis) { return axis.name == "size"; });
+  return human_bytes(4 * size->points.back());
+}
+
+Json device_type_of(const Calibration& c) {
+  return {
+      {"profile", c.name},
+      {"memory_bytes",
+       number(c.memory_bytes, c.gpu ? "the GPU's memory" : "this machine's main memory")},
+      {"memory_bytes_per_second",
+       number(c.memory_bytes_per_second,
+              measured(fmt::format("relu backward on {} operands",
+                                   c.gpu ? elements_of_relu(c) : std::string("16 MiB"))))},
+      {"flops_per_second", number(c.flops_per_second, measured("the largest dense product"))},
+      {"cores", number(c.cores, c.gpu ? "one, which ranks share: kernels of n ranks at the same "
+                                        "time take n times as long"
+                                      : "cores that this process may use")}};
+}
+
+void write_whole(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  write_file(path, text);
+}
+
+}  // namespace
+
+Json profile_file_of(const Calibration& c) {
+  const std::string what =
+      c.gpu
+          ? fmt::format("The {} that `orrery calibrate --kernels cuda` ran on, which ranks share.",
+                        c.gpu->product)
+          : std::string(
+                "The machine that `orrery calibrate` ran on: all of its cores are one "
+                "device, which ranks share.");
+  const std::string description = what + (c.mpi.note.empty() ? "" : " " + c.mpi.note + ".");
+  return profile_json(c.profile, description,
+                      [&](const std::string& path) { return source_of(c, path); });
+}
+
+Json cluster_file_of(const Calibration& c) {
+  const std::string what = c.gpu ? "A server with one GPU that all ranks share, " + c.machine + "."
+                                 : "This machine, " + c.machine + ". One CPU that all ranks share.";
+  return {{"name", c.name},
+          {"description", what},
+          {"servers", number(1, "this machine")},
+          {"device_types", {{c.name, device_type_of(c)}}},
+          {"link_types", link_types_of(c)},
+          {"server",
+           {{"source", "this machine"},
+            {"host_memory_bytes", number(main_memory_bytes(), "this machine's main memory")},
+            {"nodes", nodes_of(c)},
+            {"links", links_of(c)}}}};
+}
+
+Written write(const Calibration& c, const std::string& folder) {
+  const fs::path name = c.name + ".json";
+  const fs::path profile = fs::path(folder) / "devices" / name,
+                 cluster = fs::path(folder) / "clusters" / name;
+  write_whole(profile, pretty(profile_file_of(c)));
+  write_whole(cluster, pretty(cluster_file_of(c)));
+  return {fs::absolute(profile).string(), fs::absolute(cluster).string()};
+}
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,36 @@
+// How long an operation takes on a device that is given its work ahead of time, as a GPU is: the
+// price of an operation in the midst of others on its lane.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "core/runtime/rank_device.hpp"
+#include "experiments/calibrate/time_ops.hpp"
+
+namespace orrery::calibrate {
+
+struct LaneTiming {
+  double round_seconds = 1e-3;  ///< of calls in a row, as many as fit, but at least one
+  int most_calls = 100, rounds = 3;
+  std::int64_t workspace_bytes = std::int64_t{3} << 29;  ///< twice
+  /// What keeps the lane busy while a round is issued: so many fills of so many bytes at most.
+  int longest_lead = 256;
+  std::int64_t lead_bytes = std::int64_t{256} << 20;
+};
+
+/// Bytes of Space::device that timing takes.
+std::int64_t bytes_needed(const LaneTiming& timing);
+
+/// Seconds of each case: of rounds of calls on one lane, each call on other operands, the median
+/// of time by calls. What lies between two calls is in it. A round is issued behind so long a lead
+/// that its last call is there before it can begin, as the host of a training runs ahead of its
+/// GPU (but for operations that no lead is long enough for, which then take what the host does);
+/// loads and saves, in which the host works itself, are issued to an idle lane.
+///
+/// Errors    Error: the device has too little memory · whatever the building of a case throws
+std::vector<double> time_on_lane(RankDevice& device, const std::vector<BuildOps>& cases,
+                                 const LaneTiming& timing,
+                                 const std::function<void(std::size_t done)>& done);
+
+}  // namespace orrery::calibrate
