@@ -17,10 +17,16 @@ Function symbol(const char* library, const char* name, std::string& problem) {
   return reinterpret_cast<Function>(found);
 }
 
+/// Where it was built, or where a machine that did not build it has it.
+const char* emulated_library() {
+  const char* set = std::getenv("ORRERY_EMULATED_LIBRARY");
+  return set != nullptr ? set : ORRERY_EMULATED_LIBRARY;
+}
+
 template <class Function>
 Function emulated(const char* name) {
   std::string problem;
-  const auto found = symbol<Function>(ORRERY_EMULATED_LIBRARY, name, problem);
+  const auto found = symbol<Function>(emulated_library(), name, problem);
   if (found == nullptr) throw std::runtime_error(problem);
   return found;
 }
