@@ -79,17 +79,20 @@ void print(const Calibration& c, const Written& files) {
       "lane, {} to wake up\n",
       human_seconds(c.host.issue_seconds), human_seconds(c.host.lane_seconds),
       human_seconds(c.host.handover_seconds), human_seconds(c.host.sync_seconds));
+  const auto times = [](const std::optional<double>& factor) {
+    return factor ? fmt::format("{:.2f} times", *factor) : std::string("(not measured)");
+  };
   if (c.gpu)
-    fmt::print(
-        "a kernel takes {:.2f} times as long beside a copy from the host, {:.2f} times "
-        "beside one on the GPU\n",
-        c.gpu->slowdowns.by_link, c.gpu->slowdowns.by_copy);
+    fmt::print("a kernel takes {} as long beside a copy from the host, {} beside one on the GPU\n",
+               times(c.gpu->slowdowns.by_link), times(c.gpu->slowdowns.by_copy));
   fmt::print("{}: {}FLOP/s dense, {} memory\n",
              c.gpu ? c.gpu->product : fmt::format("all {} cores", c.cores),
              human_count(c.flops_per_second), rate(c.memory_bytes_per_second));
   fmt::print("took {}; written: {} and {}\n", human_seconds(c.seconds), files.profile,
              files.cluster);
 }
+
+Json json_of(const std::optional<double>& number) { return number ? Json(*number) : Json(); }
 
 Json to_json(const Calibration& c, const Written& files) {
   Json out{{"machine", c.machine},
@@ -108,8 +111,8 @@ Json to_json(const Calibration& c, const Written& files) {
            {"cluster", files.cluster}};
   if (c.gpu)
     out["gpu"] = {{"product", c.gpu->product},
-                  {"slowdown_by_link", c.gpu->slowdowns.by_link},
-                  {"slowdown_by_copy", c.gpu->slowdowns.by_copy}};
+                  {"slowdown_by_link", json_of(c.gpu->slowdowns.by_link)},
+                  {"slowdown_by_copy", json_of(c.gpu->slowdowns.by_copy)}};
   for (const auto& [key, t] : c.tables)
     out["tables"][key] = {{"points", t.points},
                           {"fit_error", t.table.fit_error},
@@ -131,6 +134,7 @@ void run(const Options& options) {
   const std::string folder = options.out.empty()
                                  ? std::filesystem::path(kDeviceFiles.path()).parent_path().string()
                                  : options.out;
+  make_folders(folder);  // a folder that cannot be written is told before minutes have passed
   Calibration c;
   {
     Progress progress;

@@ -29,7 +29,8 @@ void append(std::string& to, const T& value) {
 /// What the weights of a run depend on, besides how long it has run.
 Json identity(const Json& resolved) {
   Json train = resolved["train"];
-  for (const char* key : {"epochs", "eval_every", "checkpoint_every"}) train.erase(key);
+  for (const char* key : {"epochs", "eval_every", "checkpoint_every", "cuda_graph"})
+    train.erase(key);
   Json all{{"seed", resolved["seed"]},
            {"dataset", resolved["dataset"]},
            {"model", resolved["model"]},

@@ -412,7 +412,10 @@ void require_possible_graphs(const Experiment& e) {
                                                       e.kernels));
   if (e.backend == "sim" || e.backend == "model" || !e.simulate_on.empty())
     throw ConfigError("train.cuda_graph",
-                      "simulations price operations that are issued one by one: set it to false");
+                      fmt::format("simulations price operations that are issued one by one: set "
+                                  "{} to {}",
+                                  e.simulate_on.empty() ? "it" : "simulate_on",
+                                  e.simulate_on.empty() ? "false" : "[]"));
 }
 
 Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include "backends/cpu/cpu.hpp"
-#include "backends/cuda/near_cores.hpp"
 #include "backends/reference/reference.hpp"
 #include "core/base/error.hpp"
 #include "core/runtime/host_device.hpp"
@@ -29,7 +28,6 @@ std::unique_ptr<RankDevice> open_device(const ExecuteOptions& options,
                                         const std::optional<cuda::GpuChoice>& gpu) {
   const auto origin = std::chrono::steady_clock::now();
   if (!gpu) return std::make_unique<HostDevice>(host_kernels(options.kernels), origin);
-  cuda::stay_on(cuda::cores_near(gpu->bus_id));
   const std::int64_t bytes = options.capacities.bytes[static_cast<std::size_t>(Space::device)];
   return std::make_unique<cuda::CudaDevice>(
       cuda::CudaDevice::Options{.gpu = *gpu,

@@ -16,9 +16,6 @@ namespace orrery {
 /// Errors    NotBuilt · Error: no driver, no GPU · ConfigError: unknown kernels
 std::optional<cuda::GpuChoice> gpu_of_rank(const ExecuteOptions& options, int place, int ranks);
 
-/// For the calling thread, which stays on the cores beside the GPU from here on, as do those it
-/// starts.
-///
 /// Errors    Error: the GPU has no room
 std::unique_ptr<RankDevice> open_device(const ExecuteOptions& options,
                                         const std::optional<cuda::GpuChoice>& gpu);

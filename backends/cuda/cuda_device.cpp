@@ -78,6 +78,7 @@ std::string describe_gpu(int index) {
 
 CudaDevice::CudaDevice(Options options)
     : options_(std::move(options)),
+      near_(cores_near(options_.gpu.bus_id)),
       arena_bytes_(arena_for(options_)),
       device_(open(options_, arena_bytes_)),
       service_(nullptr, api().stream_close) {

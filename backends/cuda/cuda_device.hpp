@@ -9,6 +9,7 @@
 #include <string>
 
 #include "backends/cuda/library.hpp"
+#include "backends/cuda/near_cores.hpp"
 #include "core/runtime/host_device.hpp"
 #include "core/runtime/ledger.hpp"
 #include "core/runtime/rank_device.hpp"
@@ -31,6 +32,8 @@ GpuChoice choose_gpu(int place, int ranks);
 /// "NVIDIA A100-SXM4-80GB, driver 12.4, CUDA 13.0, cuBLAS 13.0.2, cuSPARSE 12.6.3".
 std::string describe_gpu(int index);
 
+/// The thread that opens one, and those that it starts, stay on the cores beside the GPU until it
+/// closes it.
 class CudaDevice final : public RankDevice, public Storage {
  public:
   struct Options {
@@ -81,6 +84,7 @@ class CudaDevice final : public RankDevice, public Storage {
   double now() const;
 
   Options options_;
+  StayOn near_;
   std::int64_t arena_bytes_ = 0;
   Handle<OrreryDevice> device_;
   Handle<OrreryStream> service_;  ///< for what the host sets and reads

@@ -2,14 +2,16 @@
 
 #include <algorithm>
 
+#include "core/base/error.hpp"
+
 namespace orrery::cuda {
 namespace {
 
 /// Shorter runs are not worth a graph, whose launch costs about as much as those of two kernels.
 constexpr std::size_t kShortest = 3;
-/// So many runs are remembered: more than an epoch and an evaluation have in any strategy, few
-/// enough to be compared in no time.
-constexpr std::size_t kRemembered = 64;
+/// So many runs are remembered: those of an epoch of a thousand layers. When there are as many,
+/// those go that did not come again among the last launches, of twice as many.
+constexpr std::size_t kRemembered = 4096;
 
 bool same_runs(const std::vector<LibraryCall>& a, const std::vector<LibraryCall>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -23,16 +25,24 @@ std::vector<OrreryVarying*> varying_of(const std::vector<LibraryCall>& run) {
   return all;
 }
 
+std::size_t hash_of(const std::vector<LibraryCall>& run) {
+  std::size_t hash = run.size();
+  for (const LibraryCall& call : run) hash = hash * 31 + call.hash();
+  return hash;
+}
+
 }  // namespace
 
 bool Graphs::launch(const std::vector<LibraryCall>& run) {
   if (run.size() < kShortest) return false;
-  Known* known = find(run);
+  ++launches_;
+  const std::size_t hash = hash_of(run);
+  Known* known = find(run, hash);
   if (known == nullptr) {
-    known_.push_front({run});
-    if (known_.size() > kRemembered) known_.pop_back();
+    remember(run, hash);
     return false;
   }
+  known->last_used = launches_;
   if (known->graph == nullptr) capture(*known);
   std::vector<std::uint32_t> words;
   for (const OrreryVarying* number : varying_of(run)) words.push_back(number->value);
@@ -40,12 +50,18 @@ bool Graphs::launch(const std::vector<LibraryCall>& run) {
   return true;
 }
 
-Graphs::Known* Graphs::find(const std::vector<LibraryCall>& run) {
-  const auto found = std::find_if(known_.begin(), known_.end(),
-                                  [&](const Known& known) { return same_runs(known.run, run); });
-  if (found == known_.end()) return nullptr;
-  known_.splice(known_.begin(), known_, found);
-  return &known_.front();
+Graphs::Known* Graphs::find(const std::vector<LibraryCall>& run, std::size_t hash) {
+  const auto [first, last] = known_.equal_range(hash);
+  const auto found = std::find_if(
+      first, last, [&](const auto& entry) { return same_runs(entry.second.run, run); });
+  return found == last ? nullptr : &found->second;
+}
+
+void Graphs::remember(const std::vector<LibraryCall>& run, std::size_t hash) {
+  const auto oldest = launches_ - 2 * static_cast<std::int64_t>(kRemembered);
+  if (known_.size() >= kRemembered)
+    std::erase_if(known_, [&](const auto& entry) { return entry.second.last_used < oldest; });
+  if (known_.size() < kRemembered) known_.emplace(hash, Known{run, {nullptr, nullptr}, launches_});
 }
 
 void Graphs::capture(Known& known) {
@@ -56,8 +72,13 @@ void Graphs::capture(Known& known) {
           "graph_begin");
   Handle<OrreryGraph> graph(begun, api().graph_close);
   for (std::size_t i = 0; i < varying.size(); ++i) varying[i]->at = words + i;
-  for (const LibraryCall& call : known.run) call.issue(stream_);
-  require(api().graph_end(begun), "graph_end");
+  try {
+    for (const LibraryCall& call : known.run) call.issue(stream_);
+    require(api().graph_end(begun), "graph_end");
+  } catch (Error& error) {
+    error.add_context("while a CUDA graph was captured; train.cuda_graph false does without");
+    throw;
+  }
   known.graph = std::move(graph);
 }
 

@@ -1,7 +1,8 @@
 // Runs of calls that come again and again, launched as CUDA graphs.
 #pragma once
 
-#include <list>
+#include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "backends/cuda/library_call.hpp"
@@ -24,13 +25,16 @@ class Graphs {
   struct Known {
     std::vector<LibraryCall> run;
     Handle<OrreryGraph> graph{nullptr, nullptr};
+    std::int64_t last_used = 0;  ///< a number of launch()
   };
-  /// The one that equals the run, now the first of the list; null where there is none.
-  Known* find(const std::vector<LibraryCall>& run);
+  /// The one that equals the run; null where there is none.
+  Known* find(const std::vector<LibraryCall>& run, std::size_t hash);
+  void remember(const std::vector<LibraryCall>& run, std::size_t hash);
   void capture(Known& known);
 
   OrreryStream* stream_;
-  std::list<Known> known_;  ///< the one that was used last comes first
+  std::unordered_multimap<std::size_t, Known> known_;  ///< by hash of the run
+  std::int64_t launches_ = 0;
 };
 
 }  // namespace orrery::cuda

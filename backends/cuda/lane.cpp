@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/runtime/operation_failure.hpp"
+
 namespace orrery::cuda {
 namespace {
 
@@ -107,6 +109,7 @@ void CudaLane::end_item(std::optional<Span> span) {
 void CudaLane::skip_item() noexcept {
   const std::lock_guard lock(mutex_);
   held_.clear();  // the rank has failed
+  held_calls_ = 0;
   calls_.reset();
   issues_ = false;
   ends_.push_back(nullptr);
@@ -166,7 +169,9 @@ void CudaLane::issue_held() {
     whole.flops += item.span ? item.span->flops : 0;
     whole.bytes += item.span ? item.span->bytes : 0;
   }
-  if (!graphs_.launch(run)) return issue_one_by_one(items, first, begin);
+  bool launched = false;
+  as_operation(whole.kind, whole.phase, [&] { launched = graphs_.launch(run); });
+  if (!launched) return issue_one_by_one(items, first, begin);
   OrreryEvent* end = record_event();
   spans_.push_back({whole, begin, end});
   std::fill(ends_.begin() + static_cast<std::ptrdiff_t>(first), ends_.end(), end);
@@ -177,7 +182,9 @@ void CudaLane::issue_one_by_one(const std::vector<HeldItem>& items, std::size_t 
   for (const HeldItem& item : items) {
     OrreryEvent* end = begin;
     if (item.span) {
-      for (const LibraryCall& call : item.calls) call.issue(stream_.get());
+      as_operation(item.span->kind, item.span->phase, [&] {
+        for (const LibraryCall& call : item.calls) call.issue(stream_.get());
+      });
       end = record_event();
       spans_.push_back({*item.span, begin, end});
     }

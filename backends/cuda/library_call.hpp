@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <tuple>
@@ -29,6 +30,17 @@ inline bool same(const OrreryDropout& a, const OrreryDropout& b) {
          a.col0 == b.col0;
 }
 
+/// Where an argument lies on the device, to tell calls apart quickly; null for those that do not.
+template <class T>
+const void* address_in(const T&) {
+  return nullptr;
+}
+template <class T>
+const void* address_in(T* const& pointer) {
+  return pointer;
+}
+inline const void* address_in(const OrreryMatrix& matrix) { return matrix.data; }
+
 /// The number of an argument that varies; null where none does.
 template <class T>
 OrreryVarying* varying_in(T&) {
@@ -53,6 +65,8 @@ class LibraryCall {
   bool same_as(const LibraryCall& other) const {
     return typeid(*call_) == typeid(*other.call_) && call_->same_as(*other.call_);
   }
+  /// Equal for calls that are the same.
+  std::size_t hash() const { return call_->hash(); }
   /// The numbers that vary, to be read or bound to where they lie on the device.
   std::vector<OrreryVarying*> varying() const { return call_->varying(); }
 
@@ -61,6 +75,7 @@ class LibraryCall {
     virtual ~Any() = default;
     virtual void issue(OrreryStream* stream) const = 0;
     virtual bool same_as(const Any& other) const = 0;
+    virtual std::size_t hash() const = 0;
     virtual std::vector<OrreryVarying*> varying() = 0;
   };
 
@@ -77,6 +92,14 @@ class LibraryCall {
       const auto& that = static_cast<const Of&>(other);
       return function == that.function && pattern == that.pattern &&
              same_arguments(that, std::index_sequence_for<P...>{});
+    }
+    std::size_t hash() const override {
+      std::size_t hash = pattern;
+      const auto add = [&](const void* address) {
+        hash = hash * 31 + std::hash<const void*>{}(address);
+      };
+      std::apply([&](const P&... with) { (add(address_in(with)), ...); }, arguments);
+      return hash;
     }
     std::vector<OrreryVarying*> varying() override {
       std::vector<OrreryVarying*> numbers;

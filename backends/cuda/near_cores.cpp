@@ -1,7 +1,5 @@
 #include "backends/cuda/near_cores.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cctype>
 #include <fstream>
@@ -26,13 +24,18 @@ std::vector<int> cores_near(const std::string& bus_id, const std::string& device
   return cores;
 }
 
-void stay_on(const std::vector<int>& cores) {
+StayOn::StayOn(const std::vector<int>& cores) {
   cpu_set_t allowed, wanted;
   CPU_ZERO(&wanted);
   if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;  // more cores than a set has
   for (const int core : cores)
     if (core < CPU_SETSIZE && CPU_ISSET(core, &allowed)) CPU_SET(core, &wanted);
-  if (CPU_COUNT(&wanted) > 0) ::sched_setaffinity(0, sizeof wanted, &wanted);
+  if (CPU_COUNT(&wanted) == 0 || ::sched_setaffinity(0, sizeof wanted, &wanted) != 0) return;
+  before_ = allowed;
+}
+
+StayOn::~StayOn() {
+  if (before_) ::sched_setaffinity(0, sizeof *before_, &*before_);
 }
 
 }  // namespace orrery::cuda

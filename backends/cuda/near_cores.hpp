@@ -1,6 +1,9 @@
 // The cores beside a GPU: those of the NUMA node that its PCI bus hangs on.
 #pragma once
 
+#include <sched.h>
+
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,9 +14,19 @@ namespace orrery::cuda {
 std::vector<int> cores_near(const std::string& bus_id,
                             const std::string& devices = "/sys/bus/pci/devices");
 
-/// Lets the calling thread, and those that it starts from here on, run on these cores alone, of
+/// While it lives the thread that made it, and those that it starts, run on these cores alone, of
 /// those that it may use: copies to a GPU then start from memory beside it, and libraries that
-/// choose a network adapter by distance choose the GPU's. Where none is left, nothing changes.
-void stay_on(const std::vector<int>& cores);
+/// choose a network adapter by distance choose the GPU's. Where none is left, nothing changes. Made
+/// and ended by one thread.
+class StayOn {
+ public:
+  explicit StayOn(const std::vector<int>& cores);
+  ~StayOn();
+  StayOn(const StayOn&) = delete;
+  StayOn& operator=(const StayOn&) = delete;
+
+ private:
+  std::optional<cpu_set_t> before_;  ///< nothing where nothing was changed
+};
 
 }  // namespace orrery::cuda

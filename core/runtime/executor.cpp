@@ -1,12 +1,10 @@
 #include "core/runtime/executor.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <new>
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/runtime/operation_failure.hpp"
 
 namespace orrery {
 
@@ -128,8 +126,8 @@ Timeline Executor::take_timeline() {
     const auto spans = state.work->take_spans();
     timeline.spans.insert(timeline.spans.end(), spans.begin(), spans.end());
   }
-  std::sort(timeline.spans.begin(), timeline.spans.end(),
-            [](const Span& a, const Span& b) { return a.begin < b.begin; });
+  std::stable_sort(timeline.spans.begin(), timeline.spans.end(),
+                   [](const Span& a, const Span& b) { return a.begin < b.begin; });
   return timeline;
 }
 
@@ -177,8 +175,8 @@ Span Executor::run(DeviceLane& work, Lane on, const Op& op, const Phase& phase) 
   const auto group = group_of(op);
   Span span{on, kind_of(op), group.has_value(), false, phase, 0, 0, flops_of(op), bytes_of(op)};
   if (group) span.crosses_servers = options_.placement.crosses_servers(*group);
-  try {
-    work.begin_span(&op);
+  work.begin_span(&op);
+  as_operation(span.kind, phase, [&] {
     if (group)
       communicator_.run(on, op, memory_, phase, work.mover());
     else
@@ -187,15 +185,7 @@ Span Executor::run(DeviceLane& work, Lane on, const Op& op, const Phase& phase) 
     const auto* come = std::get_if<BroadcastSparse>(&op);
     if (come != nullptr && come->group.rank_of(come->root) != options_.rank)
       put(work, come->a, memory_.pattern(come->a), "a tile that came by");
-  } catch (const Aborted&) {
-    throw;
-  } catch (Error& error) {
-    error.add_context(fmt::format("in {}, {}", kind_of(op), to_string(phase)));
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw Error(fmt::format("no memory is left for what {} needs beside its tensors ({})",
-                            kind_of(op), to_string(phase)));
-  }
+  });
   return span;
 }
 

@@ -10,6 +10,7 @@ import argparse
 import json
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -61,21 +62,23 @@ def time_orrery(arguments, size, form, data, scratch):
         "peak_bytes": max(result["peak_bytes"])}
 
 
-def compare(arguments, name, scratch):
+def compare(arguments, name, scratch, result, write):
+    """Fills in the result, and writes what there is after every step: the time for all may be short."""
     size, data = SIZES[name], scratch / name
     generated = generate(arguments.orrery, size, arguments.scale, data)
-    result = {"size": size, "scale": arguments.scale, "generated": generated, "orrery": {}}
+    result |= {"size": size, "scale": arguments.scale, "generated": generated, "orrery": {}}
     for form, keys in FORMS.items():
         result["orrery"][form] = time_orrery(arguments, size, keys, data, scratch)
         print(name, form, result["orrery"][form], file=sys.stderr)
+        write()
     result["pytorch_geometric"] = last_json([
         arguments.python, str(HERE / "pyg_epoch.py"), str(data), "--layers", str(size["layers"]), "--hidden",
         str(size["hidden"]), "--epochs", str(arguments.epochs), "--device", arguments.device])
     ours, theirs = result["orrery"]["same_work"], result["pytorch_geometric"]
     if "epoch_seconds" in ours and theirs.get("fastest_epoch_seconds"):
         result["times_as_fast"] = theirs["fastest_epoch_seconds"] / ours["epoch_seconds"]
+    write()
     shutil.rmtree(data, ignore_errors=True)
-    return result
 
 
 def main():
@@ -88,11 +91,16 @@ def main():
     parser.add_argument("--scale", type=float, default=1, help="of vertices and edges (default: 1)")
     parser.add_argument("--sizes", nargs="+", default=list(SIZES), choices=list(SIZES))
     arguments = parser.parse_args()
+    results = {name: {} for name in arguments.sizes}
+
+    def write():
+        arguments.out.write_text(json.dumps(results, indent=2) + "\n")
+
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit("gpu_epochs.py: stopped"))  # and the scratch folder goes
     with tempfile.TemporaryDirectory(prefix="orrery-epochs-") as scratch:
-        results = {name: compare(arguments, name, pathlib.Path(scratch)) for name in arguments.sizes}
-    text = json.dumps(results, indent=2)
-    arguments.out.write_text(text + "\n")
-    if '"failed"' in text:
+        for name, result in results.items():
+            compare(arguments, name, pathlib.Path(scratch), result, write)
+    if '"failed"' in json.dumps(results):
         sys.exit(f"gpu_epochs.py: something failed: see {arguments.out}")
 
 

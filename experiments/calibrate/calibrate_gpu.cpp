@@ -6,7 +6,6 @@
 
 #include "backends/cpu/cpu.hpp"
 #include "backends/cuda/cuda_device.hpp"
-#include "backends/cuda/near_cores.hpp"
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
 #include "experiments/calibrate/calibrate.hpp"
@@ -59,7 +58,6 @@ class GpuMeasurement {
 
   Calibration run() {
     const auto begin = std::chrono::steady_clock::now();
-    cuda::stay_on(cuda::cores_near(gpu_.bus_id));  // as ranks do
     Calibration c = about();
     report_(0, "host and lanes");
     c.host = measure_host(benches_.host, *open(1, benches_.host.long_bytes + kMiB));

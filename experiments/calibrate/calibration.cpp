@@ -44,7 +44,7 @@ void derive_profile(Calibration& c, double between_seconds) {
   profile.handover_seconds = rounded(c.host.handover_seconds);
   profile.sync_seconds = rounded(c.host.sync_seconds);
   profile.roofline.launch_seconds = rounded(c.host.lane_seconds);
-  if (c.gpu) profile.communication_slowdown = rounded(c.gpu->slowdowns.by_link);
+  if (c.gpu) profile.communication_slowdown = rounded(c.gpu->slowdowns.by_link.value_or(1));
   for (const auto& [key, measured] : c.tables) {
     PriceTable& table = profile.tables[key] = measured.table;
     for (double& seconds : table.seconds) seconds = rounded(seconds + between_seconds);

@@ -54,6 +54,9 @@ void add_in_place(Calibration& calibration, std::vector<InPlaceSample> samples);
 nlohmann::ordered_json profile_file_of(const Calibration& calibration);
 nlohmann::ordered_json cluster_file_of(const Calibration& calibration);
 
+/// Makes FOLDER/devices and FOLDER/clusters.   Errors  DataError: they cannot be made or written to
+void make_folders(const std::string& folder);
+
 struct Written {
   std::string profile, cluster;  ///< paths
 };

@@ -28,10 +28,12 @@ std::string source_of_table(const Calibration& c, const MeasuredTable& t) {
                   "cpu kernels on all cores, {} points and the {:.2f} us between two "
                   "operations of a lane",
                   t.points, 1e6 * c.host.lane_seconds);
-  return measured(fmt::format(
-      "{}; left-out points differ by {:.1f} % on average and {:.1f} % at most; two measurements of "
-      "a point by {:.1f} %",
-      how, 100 * t.table.fit_error, 100 * t.worst_fit_error, 100 * t.repeat_error));
+  return measured(
+      fmt::format("{}; left-out points differ by {:.1f} % on average and {:.1f} % at most; {}", how,
+                  100 * t.table.fit_error, 100 * t.worst_fit_error,
+                  t.repeat_error > 0
+                      ? fmt::format("two measurements of a point by {:.1f} %", 100 * t.repeat_error)
+                      : std::string("each point was measured once")));
 }
 
 std::string source_of_library(const Calibration& c, const std::string& path) {
@@ -49,18 +51,25 @@ std::string source_of_library(const Calibration& c, const std::string& path) {
                                 c.gpu ? ", what both receive together" : ""));
   if (path.ends_with("core_seconds_per_byte"))
     return measured("a broadcast of 4 MiB over TCP inside this machine, each end on a core");
-  return measured(fmt::format("an all-reduce of {} of {} less its copies", bytes, who));
+  return measured(fmt::format("an all-reduce of {} of {} less its copies{}", bytes, who,
+                              c.gpu ? ", what both add together" : ""));
 }
 
 std::string source_of_slowdown(const Calibration& c) {
   if (!c.gpu)
     return "assumption: 1, as cores that copy messages are counted as busy; what they take of the "
            "memory's rate is in none of these numbers";
+  const Slowdowns& slowdowns = c.gpu->slowdowns;
+  if (!slowdowns.by_link)
+    return "assumption: 1, as no kernel that was measured lay beside a copy from the host";
   return measured(
-      fmt::format("relu backward beside a copy from pinned host memory, which comes over a link, "
-                  "over the same alone; beside a copy inside the GPU's memory it takes {:.2f} "
-                  "times as long, where a simulation of ranks that share the GPU has 2",
-                  c.gpu->slowdowns.by_copy));
+      "relu backward beside a copy from pinned host memory, which comes over a link, over the same "
+      "alone" +
+      (slowdowns.by_copy
+           ? fmt::format("; beside a copy inside the GPU's memory it takes {:.2f} times as long, "
+                         "where a simulation of ranks that share the GPU has 2",
+                         *slowdowns.by_copy)
+           : std::string()));
 }
 
 std::string source_of(const Calibration& c, const std::string& path) {
@@ -79,6 +88,8 @@ std::string source_of(const Calibration& c, const std::string& path) {
                           : "median of submits to an Executor whose lane is busy");
   if (path == "handover_seconds")
     return measured("median from the end of an operation to one on a lane that waited for it");
+  if (path == "sync_seconds" && c.gpu && c.host.sync_seconds == 0)
+    return "0: what a submit and the wait for it take is in issue_seconds and handover_seconds";
   if (path == "sync_seconds")
     return measured(c.gpu ? "median of a submit and the wait for it, less the operation, "
                             "issue_seconds and handover_seconds"
@@ -145,11 +156,6 @@ Json device_type_of(const Calibration& c) {
                                       : "cores that this process may use")}};
 }
 
-void write_whole(const fs::path& path, const std::string& text) {
-  fs::create_directories(path.parent_path());
-  write_file(path, text);
-}
-
 }  // namespace
 
 Json profile_file_of(const Calibration& c) {
@@ -180,12 +186,24 @@ Json cluster_file_of(const Calibration& c) {
             {"links", links_of(c)}}}};
 }
 
+void make_folders(const std::string& folder) {
+  for (const char* room : {"devices", "clusters"}) {
+    const fs::path path = fs::path(folder) / room;
+    std::error_code error;
+    fs::create_directories(path, error);
+    if (!error && ::access(path.c_str(), W_OK) != 0)
+      error = std::error_code(errno, std::generic_category());
+    if (error) throw DataError(path.string(), "", "cannot be written to: " + error.message());
+  }
+}
+
 Written write(const Calibration& c, const std::string& folder) {
   const fs::path name = c.name + ".json";
   const fs::path profile = fs::path(folder) / "devices" / name,
                  cluster = fs::path(folder) / "clusters" / name;
-  write_whole(profile, pretty(profile_file_of(c)));
-  write_whole(cluster, pretty(cluster_file_of(c)));
+  make_folders(folder);
+  write_file(profile, pretty(profile_file_of(c)));
+  write_file(cluster, pretty(cluster_file_of(c)));
   return {fs::absolute(profile).string(), fs::absolute(cluster).string()};
 }
 

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <set>
 #include <thread>
 #include <utility>
 
 #include "backends/comm_threads/comm_threads.hpp"
+#include "core/runtime/summary.hpp"
+#include "core/strategy/record.hpp"
 #include "experiments/calibrate/time_ops.hpp"
 #include "experiments/execute.hpp"
 #include "experiments/open_device.hpp"
@@ -115,17 +118,29 @@ std::vector<RankOutcome> train_side_by_side(const Problem& problem, const Team& 
   options.kernels = kernels;
   options.keep_steps = true;
   options.timeline_epochs = kEpochs;
+  // No more of a GPU than it takes: others may use the rest.
+  const Program recorded = record_training(*plan, problem, 1, {}).front();
+  options.capacities.bytes[static_cast<std::size_t>(Space::device)] =
+      summarise(recorded, Placement::uniform(1, 1)).peak_device_bytes;
   const RankHooks hooks{[](int) { return false; }, [](const EpochReport&, double) {}};
   std::vector<RankOutcome> outcomes(static_cast<std::size_t>(team.ranks));
+  std::vector<std::exception_ptr> failures(outcomes.size());
   std::vector<std::thread> ranks;
-  for (RankOutcome& outcome : outcomes)
-    ranks.emplace_back([&] {
-      ThreadWorld(1).run([&](int, Communicator& alone) {
-        const auto device = open_device(options, gpu_of_rank(options, 0, 1));
-        outcome = execute_rank(problem, *plan, options, 0, team.threads, *device, alone, hooks);
-      });
+  for (std::size_t r = 0; r < outcomes.size(); ++r)
+    ranks.emplace_back([&, r] {
+      try {
+        ThreadWorld(1).run([&](int, Communicator& alone) {
+          const auto device = open_device(options, gpu_of_rank(options, 0, 1));
+          outcomes[r] =
+              execute_rank(problem, *plan, options, 0, team.threads, *device, alone, hooks);
+        });
+      } catch (...) {
+        failures[r] = std::current_exception();
+      }
     });
   for (std::thread& rank : ranks) rank.join();
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
   return outcomes;
 }
 

@@ -62,7 +62,7 @@ class Bench {
     return std::max(kLeastSeconds, median(seconds_of(copies_.settle())));
   }
 
-  double beside_copies_from(std::uint32_t source) {
+  std::optional<double> beside_copies_from(std::uint32_t source) {
     const double once = seconds_of_copy_from(source);
     const double wanted = bench_.longer * bench_.kernels * alone_seconds_;
     const int copies = std::clamp(static_cast<int>(std::ceil(wanted / once)), 2, kMostCopies);
@@ -72,7 +72,7 @@ class Bench {
     std::copy_if(kernels.begin(), kernels.end(), std::back_inserter(during), [&](const Span& k) {
       return k.begin >= beside.front().begin && k.end <= beside.back().end;
     });
-    if (during.empty() || alone_seconds_ <= 0) return 1;
+    if (during.empty() || alone_seconds_ <= 0) return std::nullopt;
     return std::max(1.0, median(seconds_of(during)) / alone_seconds_);
   }
 

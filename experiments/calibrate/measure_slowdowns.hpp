@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/runtime/rank_device.hpp"
 
@@ -9,8 +10,10 @@ namespace orrery::calibrate {
 
 /// Factors, at least 1, of a kernel that is bound by memory.
 struct Slowdowns {
-  double by_link = 1;  ///< beside a copy from pinned host memory: what comes over a link
-  double by_copy = 1;  ///< beside a copy inside the device's memory
+  /// Beside a copy from pinned host memory, which comes over a link; nothing where no kernel lay
+  /// beside one.
+  std::optional<double> by_link;
+  std::optional<double> by_copy;     ///< the same beside a copy inside the device's memory
   double link_bytes_per_second = 0;  ///< of the former copy, alone
 };
 
@@ -25,7 +28,7 @@ struct SlowdownBench {
 std::int64_t bytes_needed(const SlowdownBench& bench);
 
 /// Medians of the kernels that lie between the first copy's beginning and the last one's end, over
-/// the median of those that are alone; 1 where none does.
+/// the median of those that are alone, and at least 1.
 Slowdowns measure_slowdowns(const SlowdownBench& bench, RankDevice& device);
 
 }  // namespace orrery::calibrate

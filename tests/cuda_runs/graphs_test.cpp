@@ -1,8 +1,10 @@
 // Runs whose epochs are launched as CUDA graphs, against the same runs one operation at a time.
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <cstdlib>
 
+#include "core/base/error.hpp"
+#include "tests/cuda/library.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery {
@@ -95,6 +97,36 @@ TEST(Graphs, StopsAtWhatOtherLanesWaitFor) {
   const Launches last = launches(outcome, 4), first = launches(outcome, 0);
   EXPECT_GE(last.graphs, 3);
   EXPECT_LT(last.spans, first.spans);
+}
+
+TEST(Graphs, AreRememberedForAllLayersOfADeepModel) {
+  Problem problem = make_problem(random_dataset(20, 60, 8, 3, true), 2, StrategyConfig{});
+  problem.train.epochs = 4;
+  problem.model.type = ModelType::resgcn;
+  problem.model.layers = 40;
+  problem.model.hidden = 8;
+
+  const Outcome outcome = execute(problem, true);
+
+  EXPECT_GT(launches(outcome, 3).graphs, 70);
+}
+
+TEST(Graphs, AnOperationThatFailsLaterIsNamed) {
+  if (!std::string(std::getenv("ORRERY_CUDA_LIBRARY")).ends_with(ORRERY_EMULATED_LIBRARY))
+    GTEST_SKIP() << "a GPU fails at nobody's command";
+  for (const int launch : {40, 90}) {  // one by one, and in a graph
+    testing::emulate_failing_launch(launch);
+    try {
+      execute(problem_of({}, 1), true);
+      ADD_FAILURE() << "launch " << launch << " did not fail";
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      EXPECT_NE(text.find("the GPU failed"), std::string::npos) << text;
+      EXPECT_NE(text.find("(in "), std::string::npos) << text;
+      EXPECT_NE(text.find("epoch "), std::string::npos) << text;
+    }
+    testing::emulate_failing_launch(0);
+  }
 }
 
 TEST(Graphs, WithoutThemEveryOperationIsItsOwn) {

@@ -49,7 +49,7 @@ TEST(NearCores, AreWhereThisThreadAndItsOwnStay) {
   int core = 0;
   while (CPU_ISSET(core, &before) == 0) ++core;
   std::thread([&] {
-    cuda::stay_on({core, CPU_SETSIZE + 5});
+    const cuda::StayOn near({core, CPU_SETSIZE + 5});
     std::thread([&] {
       const cpu_set_t now = allowed();
       EXPECT_EQ(CPU_COUNT(&now), 1);
@@ -60,12 +60,20 @@ TEST(NearCores, AreWhereThisThreadAndItsOwnStay) {
   EXPECT_TRUE(CPU_EQUAL(&before, &after));
 }
 
+TEST(NearCores, AreLeftAgain) {
+  const cpu_set_t before = allowed();
+  int core = 0;
+  while (CPU_ISSET(core, &before) == 0) ++core;
+  { const cuda::StayOn near({core}); }
+  const cpu_set_t after = allowed();
+  EXPECT_TRUE(CPU_EQUAL(&before, &after));
+}
+
 TEST(NearCores, OfWhichNoneMayBeUsedChangeNothing) {
   const cpu_set_t before = allowed();
   int other = 0;
   while (other < CPU_SETSIZE && CPU_ISSET(other, &before) != 0) ++other;
-  cuda::stay_on({other});
-  cuda::stay_on({});
+  const cuda::StayOn there({other}), nowhere({});
   const cpu_set_t after = allowed();
   EXPECT_TRUE(CPU_EQUAL(&before, &after));
 }

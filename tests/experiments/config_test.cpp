@@ -197,8 +197,8 @@ TEST(Refusal, OfCombinations) {
   EXPECT_EQ(refusal(kMinimal, {"train.cuda_graph=true"}),
             "train.cuda_graph: launches work on GPUs: set kernels to cuda, found cpu");
   EXPECT_EQ(refusal(kMinimal, {"kernels=cuda", "train.cuda_graph=true", "simulate_on=[\"dgx-1\"]"}),
-            "train.cuda_graph: simulations price operations that are issued one by one: set it to "
-            "false");
+            "train.cuda_graph: simulations price operations that are issued one by one: set "
+            "simulate_on to []");
   EXPECT_EQ(refusal_of("tf32=true"), "tf32: only goes with \"kernels\": cuda");
   EXPECT_EQ(refusal_of("strategy.permute=true"),
             "strategy.permute: only goes with \"type\": spmm_1d, spmm_15d, spmm_2d");
