@@ -1,6 +1,6 @@
 """What limited a run: what its result says, in the words of pages and tables.
 
-The rule is stated and applied where results are written (experiments/limits.hpp).
+The rule is stated and applied where results are written (experiments/results/limits.hpp).
 """
 
 from dataclasses import dataclass

@@ -10,10 +10,11 @@
 
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
-#include "experiments/commands.hpp"
-#include "experiments/dataset_command.hpp"
-#include "experiments/launch.hpp"
-#include "experiments/validate_json.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/commands/dataset_command.hpp"
+#include "experiments/config/validate_json.hpp"
+#include "experiments/execute/launch.hpp"
+#include "experiments/run/run_session.hpp"
 
 namespace {
 

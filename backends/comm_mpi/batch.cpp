@@ -9,6 +9,7 @@
 #include "backends/comm_mpi/kinds.hpp"
 #include "backends/comm_mpi/pause.hpp"
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 
 namespace orrery::mpi {
 namespace {
@@ -120,10 +121,9 @@ bool Batch::poll() {
   if (code != MPI_ERR_IN_STATUS) require_success(code, "MPI_Testsome");
   if (count == MPI_UNDEFINED || count <= 0) return false;
   for (int i = 0; i < count; ++i) {
-    const MPI_Status& status = statuses_[static_cast<std::size_t>(i)];
+    const MPI_Status& status = statuses_[at(i)];
     const int error = code == MPI_ERR_IN_STATUS ? status.MPI_ERROR : MPI_SUCCESS;
-    finish(messages_[static_cast<std::size_t>(finished_[static_cast<std::size_t>(i)])], error,
-           status);
+    finish(messages_[at(finished_[at(i)])], error, status);
   }
   drop_finished();
   progress_ = Clock::now();

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "backends/comm_mpi/schedules.hpp"
+#include "core/base/index.hpp"
 
 namespace orrery::mpi {
 namespace {
@@ -49,13 +50,13 @@ void along_a_chain(Batch& batch, const Place& at, std::span<const Part> parts) {
   const std::vector<Part> chunks = in_chunks(parts);
   const int n = static_cast<int>(chunks.size()), v = at.place();
   const auto receive = [&](int k) {
-    const Part& chunk = chunks[static_cast<std::size_t>(k)];
+    const Part& chunk = chunks[orrery::at(k)];
     if (v > 0) batch.receive(k, at.rank_at(v - 1), chunk.data, chunk.bytes);
   };
   for (int k = 0; k < std::min(n, kWindow); ++k) receive(k);
   for (int k = 0; k < n; ++k) {
     batch.wait(k);  // chunk k is here, and chunk k − window has been passed on
-    const Part& chunk = chunks[static_cast<std::size_t>(k)];
+    const Part& chunk = chunks[orrery::at(k)];
     if (v + 1 < at.group.size) batch.send(k + kWindow, at.rank_at(v + 1), chunk.data, chunk.bytes);
     if (k + kWindow < n) receive(k + kWindow);
   }

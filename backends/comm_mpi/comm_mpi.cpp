@@ -7,9 +7,9 @@
 #include <exception>
 
 #include "backends/comm_mpi/batch.hpp"
-#include "backends/comm_mpi/communicator.hpp"
 #include "backends/comm_mpi/engine.hpp"
 #include "backends/comm_mpi/kinds.hpp"
+#include "backends/comm_mpi/mpi_communicator.hpp"
 #include "backends/comm_mpi/schedules.hpp"
 #include "backends/comm_mpi/watchdog.hpp"
 #include "core/base/error.hpp"

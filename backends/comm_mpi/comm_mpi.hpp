@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/cluster/placement.hpp"
-#include "core/runtime/communicator.hpp"
+#include "core/runtime/execute/communicator.hpp"
 
 namespace orrery {
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backends/comm_mpi/comm_mpi.hpp"
+#include "core/base/index.hpp"
 #include "core/cluster/placement.hpp"
 
 namespace orrery::mpi {
@@ -32,7 +33,7 @@ class Engine {
   int size() const { return size_; }
   const MpiOptions& options() const { return options_; }
   const Placement& placement() const { return placement_; }
-  MPI_Comm comm_of(Lane lane) const { return lanes_[static_cast<std::size_t>(lane)]; }
+  MPI_Comm comm_of(Lane lane) const { return lanes_[at(lane)]; }
   MPI_Comm host_comm() const { return host_; }
   MPI_Comm control_comm() const { return control_; }
   /// A tag that tells calls of one kind apart as far as MPI's range of tags allows.

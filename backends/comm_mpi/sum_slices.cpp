@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/comm_mpi/schedules.hpp"
+#include "core/base/index.hpp"
 
 namespace orrery::mpi {
 namespace {
@@ -36,8 +37,7 @@ void add_up(std::span<const T* const> sources, T* out, std::int64_t n) {
     const std::int64_t count = std::min(kBlock, n - begin);
     std::fill_n(total.data(), count, T{0});
     for (const T* source : sources)
-      for (std::int64_t k = 0; k < count; ++k)
-        total[static_cast<std::size_t>(k)] += source[begin + k];
+      for (std::int64_t k = 0; k < count; ++k) total[at(k)] += source[begin + k];
     std::copy_n(total.data(), count, out + begin);
   }
 }
@@ -71,8 +71,8 @@ class SliceSum {
   }
 
  private:
-  std::int64_t begin_of(int i) const { return bounds_[static_cast<std::size_t>(i)]; }
-  std::int64_t end_of(int i) const { return bounds_[static_cast<std::size_t>(i) + 1]; }
+  std::int64_t begin_of(int i) const { return bounds_[at(i)]; }
+  std::int64_t end_of(int i) const { return bounds_[at(i) + 1]; }
   /// First element and number of elements of piece k of slice i.
   std::int64_t first(int i, int k) const { return begin_of(i) + k * piece_; }
   std::int64_t count(int i, int k) const {
@@ -96,8 +96,7 @@ class SliceSum {
   void add(int k) {
     if (count(me_, k) == 0) return;
     sources_.assign(static_cast<std::size_t>(group_.size), x_ + first(me_, k));
-    for (int d = 1; d < group_.size; ++d)
-      sources_[static_cast<std::size_t>(peer(d))] = arrival(d, k);
+    for (int d = 1; d < group_.size; ++d) sources_[at(peer(d))] = arrival(d, k);
     add_up<T>(sources_, out_ + k * piece_, count(me_, k));
   }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 
 namespace orrery {
 namespace {
@@ -151,7 +152,7 @@ class ThreadWorld::Rank final : public Communicator {
     const Group group = *group_of(op);
     Meeting& meeting = shared_.meeting(call.lane, group);
     const Here here{group.index_of(rank_), meeting, memory, call.mover};
-    meeting.calls[static_cast<std::size_t>(here.me)] = {&op, &memory};
+    meeting.calls[at(here.me)] = {&op, &memory};
     here.mover.settle();  // the others read what this lane has made so far
     shared_.barrier(meeting, true);
     {
@@ -173,11 +174,10 @@ class ThreadWorld::Rank final : public Communicator {
 
   template <class T>
   static const T& peer(const Meeting& meeting, int index) {
-    return std::get<T>(*meeting.calls[static_cast<std::size_t>(index)].op);
+    return std::get<T>(*meeting.calls[at(index)].op);
   }
   static const char* bytes_of_peer(const Meeting& meeting, int index, const Tensor& t) {
-    return static_cast<const char*>(
-        meeting.calls[static_cast<std::size_t>(index)].memory->bytes_at(t));
+    return static_cast<const char*>(meeting.calls[at(index)].memory->bytes_at(t));
   }
   /// A copy of what group index `from` holds.
   template <class T>
@@ -200,7 +200,7 @@ class ThreadWorld::Rank final : public Communicator {
     if (me == o.root) return;
     const auto& source = peer<BroadcastSparse>(meeting, o.root);
     match(source.a.shape == o.a.shape && source.a.nnz == o.a.nnz, o);
-    const RankMemory& theirs = *meeting.calls[static_cast<std::size_t>(o.root)].memory;
+    const RankMemory& theirs = *meeting.calls[at(o.root)].memory;
     const Csr& from = theirs.pattern(source.a);
     Csr& to = memory.fill_sparse(o.a);
     take(o, o.root, to.offsets.data(), from.offsets.data(), (o.a.shape.rows + 1) * 8, host_mover());
@@ -245,7 +245,7 @@ class ThreadWorld::Rank final : public Communicator {
   void collect(const ReduceScatter& o, const Here& here) {
     const auto& [me, meeting, memory, mover] = here;
     std::int64_t first = 0;
-    for (int i = 0; i < me; ++i) first += (*o.rows)[static_cast<std::size_t>(i)];
+    for (int i = 0; i < me; ++i) first += (*o.rows)[at(i)];
     const auto from = [&](int i) -> const Tensor& { return peer<ReduceScatter>(meeting, i).x; };
     for (int i = 0; i < o.group.size; ++i) match(from(i).shape == o.x.shape, o);
     sum_elements(o, here, from, first * o.x.cols(), (first + o.y.rows()) * o.x.cols(), o.y, 0);
@@ -256,8 +256,7 @@ class ThreadWorld::Rank final : public Communicator {
     auto* to = static_cast<char*>(memory.bytes_at(o.y));
     for (int i = 0; i < o.group.size; ++i) {
       const Tensor& source = peer<AllGather>(meeting, i).x;
-      match(source.rows() == (*o.rows)[static_cast<std::size_t>(i)] && source.cols() == o.y.cols(),
-            o);
+      match(source.rows() == (*o.rows)[at(i)] && source.cols() == o.y.cols(), o);
       take(o, i, to, bytes_of_peer(meeting, i, source), source.bytes(), mover);
       to += source.bytes();
     }
@@ -269,12 +268,10 @@ class ThreadWorld::Rank final : public Communicator {
     const std::int64_t row = o.y.cols() * bytes_of(o.y.dtype);
     for (int i = 0; i < o.group.size; ++i) {
       const auto& source = peer<AllToAllV>(meeting, i);
-      const auto rows = (*o.recv_rows)[static_cast<std::size_t>(i)];
-      match((*source.send_rows)[static_cast<std::size_t>(me)] == rows &&
-                source.x.cols() == o.y.cols(),
-            o);
+      const auto rows = (*o.recv_rows)[at(i)];
+      match((*source.send_rows)[at(me)] == rows && source.x.cols() == o.y.cols(), o);
       std::int64_t first = 0;
-      for (int j = 0; j < me; ++j) first += (*source.send_rows)[static_cast<std::size_t>(j)];
+      for (int j = 0; j < me; ++j) first += (*source.send_rows)[at(j)];
       take(o, i, to, bytes_of_peer(meeting, i, source.x) + first * row, rows * row, mover);
       to += rows * row;
     }

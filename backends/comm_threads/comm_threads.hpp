@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "core/runtime/communicator.hpp"
+#include "core/runtime/execute/communicator.hpp"
 
 namespace orrery {
 

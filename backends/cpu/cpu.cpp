@@ -1,8 +1,9 @@
 #include "backends/cpu/cpu.hpp"
 
-#include "backends/cpu/apply.hpp"
+#include "backends/cpu/cpu_apply.hpp"
 #include "backends/cpu/isa.hpp"
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 
 namespace orrery {
 namespace {
@@ -45,7 +46,7 @@ const cpu::RangeKernels& kernels_for(Isa isa) {
 
 std::string_view name_of(Isa isa) {
   constexpr std::string_view names[] = {"baseline", "avx2", "avx512"};
-  return names[static_cast<std::size_t>(isa)];
+  return names[at(isa)];
 }
 
 bool supported(Isa isa) {

@@ -1,7 +1,7 @@
 // Bias, activation, dropout and the optimisers.
 #include <cmath>
 
-#include "backends/cpu/apply.hpp"
+#include "backends/cpu/cpu_apply.hpp"
 #include "core/base/rng.hpp"
 
 namespace orrery::cpu {

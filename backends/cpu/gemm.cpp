@@ -7,8 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/cpu/apply.hpp"
+#include "backends/cpu/cpu_apply.hpp"
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 
 #ifdef ORRERY_HAVE_ONEDNN
 #include <oneapi/dnnl/dnnl.h>
@@ -89,8 +90,7 @@ void by_inner_sum(const Product& p) {
     for (std::int64_t i = begin; i < end; ++i)
       for (std::int64_t j = 0; j < p.n; ++j) {
         float sum = p.beta == 0 ? 0 : p.beta * p.c.row(i)[j];
-        for (std::int64_t b = 0; b < blocks; ++b)
-          sum += parts[static_cast<std::size_t>(b * size + i * p.n + j)];
+        for (std::int64_t b = 0; b < blocks; ++b) sum += parts[at(b * size + i * p.n + j)];
         p.c.row(i)[j] = sum;
       }
   });

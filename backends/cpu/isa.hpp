@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "core/runtime/kernels.hpp"
+#include "core/runtime/execute/kernels.hpp"
 
 namespace orrery {
 

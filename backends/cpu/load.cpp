@@ -1,7 +1,8 @@
 // Data into tensors: load, fill, copy.
 #include <cstring>
 
-#include "backends/cpu/apply.hpp"
+#include "backends/cpu/cpu_apply.hpp"
+#include "core/base/index.hpp"
 #include "core/base/rng.hpp"
 
 namespace orrery::cpu {
@@ -25,7 +26,7 @@ void load(const LabelRows& from, const Tensor& to, const RankMemory& memory) {
   auto* out = memory.data<std::int32_t>(to);
   parallel_for(to.rows(), rows_per_range(columns), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t vertex = (*from.vertices)[static_cast<std::size_t>(i)];
+      const std::int64_t vertex = (*from.vertices)[at(i)];
       std::copy_n(labels + vertex * columns, columns, out + i * columns);
     }
   });
@@ -51,7 +52,7 @@ void load(const UniformWeights& from, const Tensor& to, const RankMemory& memory
       const auto bits = random_bits(from.seed, Purpose::weights, static_cast<std::uint32_t>(draw),
                                     from.parameter, static_cast<std::uint32_t>(draw >> 32U));
       for (std::int64_t e = first; e < std::min(end, first + 4); ++e)
-        out[e] = (2 * uniform_float(bits[static_cast<std::size_t>(e - first)]) - 1) * from.limit;
+        out[e] = (2 * uniform_float(bits[at(e - first)]) - 1) * from.limit;
     }
   });
 }

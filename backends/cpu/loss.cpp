@@ -2,8 +2,9 @@
 #include <numeric>
 #include <vector>
 
-#include "backends/cpu/apply.hpp"
+#include "backends/cpu/cpu_apply.hpp"
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 
 namespace orrery::cpu {
 namespace {
@@ -58,7 +59,7 @@ void apply(const Loss& op, const RankMemory& memory, const RangeKernels& kernels
       } else {
         std::fill_n(grad.row(i), classes, 0.0F);
       }
-    losses[static_cast<std::size_t>(begin / block)] = sum;
+    losses[at(begin / block)] = sum;
   });
   double& sum = *memory.data<double>(op.loss);
   sum = op.weight * op.scale * std::accumulate(losses.begin(), losses.end(), 0.0) +
@@ -81,7 +82,7 @@ void apply(const Score& op, const RankMemory& memory, const RangeKernels&) {
       else
         count_multiple(logits.row(i), classes, labels.row(i), counts);
     }
-    parts[static_cast<std::size_t>(begin / block)] = counts;
+    parts[at(begin / block)] = counts;
   });
   double* out = memory.data<double>(op.counts);
   if (!op.accumulate) std::fill_n(out, 3, 0.0);

@@ -1,7 +1,8 @@
 // Movement of rows, sums over rows, layer norm.
 #include <vector>
 
-#include "backends/cpu/apply.hpp"
+#include "backends/cpu/cpu_apply.hpp"
+#include "core/base/index.hpp"
 
 namespace orrery::cpu {
 namespace {
@@ -25,7 +26,7 @@ std::vector<double> sums_over_rows(std::int64_t rows, std::int64_t width, const 
                [&](std::int64_t begin, std::int64_t end) { add(begin, end, part(begin / block)); });
   std::vector<double> sums(static_cast<std::size_t>(width));
   for (std::int64_t b = 0; b < blocks; ++b)
-    for (std::int64_t c = 0; c < width; ++c) sums[static_cast<std::size_t>(c)] += part(b)[c];
+    for (std::int64_t c = 0; c < width; ++c) sums[at(c)] += part(b)[c];
   return sums;
 }
 
@@ -66,7 +67,7 @@ void apply(const ColumnSum& op, const RankMemory& memory, const RangeKernels& ke
   float* y = memory.data<float>(op.y);
   for (std::int64_t c = 0; c < width; ++c) {
     const double before = op.beta == 0 ? 0 : static_cast<double>(op.beta * y[c]);
-    y[c] = static_cast<float>(sums[static_cast<std::size_t>(c)] + before);
+    y[c] = static_cast<float>(sums[at(c)] + before);
   }
 }
 

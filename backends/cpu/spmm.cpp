@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/cpu/apply.hpp"
+#include "backends/cpu/cpu_apply.hpp"
+#include "core/base/index.hpp"
 
 namespace orrery::cpu {
 namespace {
@@ -27,7 +28,7 @@ std::int64_t row_at(const Csr& a, std::int64_t work) {
   std::int64_t low = 0, high = a.rows;
   while (low < high) {
     const std::int64_t middle = low + (high - low) / 2;
-    if (a.offsets[static_cast<std::size_t>(middle)] + middle < work)
+    if (a.offsets[at(middle)] + middle < work)
       low = middle + 1;
     else
       high = middle;
@@ -38,7 +39,7 @@ std::int64_t row_at(const Csr& a, std::int64_t work) {
 /// One row by pieces of `piece` edges; their sums are added in order.
 void long_row(const Csr& a, std::int64_t row, std::int64_t piece, const SpmmArgs& args,
               const RangeKernels& kernels) {
-  const EdgeIndex first = a.offsets[static_cast<std::size_t>(row)];
+  const EdgeIndex first = a.offsets[at(row)];
   const std::int64_t width = args.width, edges = a.degree(row);
   const std::int64_t pieces = (edges + piece - 1) / piece;
   std::vector<float> sums(static_cast<std::size_t>(pieces * width));
@@ -54,7 +55,7 @@ void long_row(const Csr& a, std::int64_t row, std::int64_t piece, const SpmmArgs
   float* y = args.y.row(row);
   for (std::int64_t c = 0; c < width; ++c) {
     float sum = args.beta == 0 ? 0 : args.beta * y[c];
-    for (std::int64_t p = 0; p < pieces; ++p) sum += sums[static_cast<std::size_t>(p * width + c)];
+    for (std::int64_t p = 0; p < pieces; ++p) sum += sums[at(p * width + c)];
     y[c] = sum;
   }
 }
@@ -84,7 +85,7 @@ void apply(const SpMM& op, const RankMemory& memory, const RangeKernels& kernels
   parallel_for(work, block, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t first = row_at(a, begin), last = row_at(a, end);
     const bool holds_long = first < last && a.degree(last - 1) > 2 * block;
-    if (holds_long) long_rows[static_cast<std::size_t>(begin / block)] = last - 1;
+    if (holds_long) long_rows[at(begin / block)] = last - 1;
     kernels.spmm(args, first, holds_long ? last - 1 : last);
   });
   for (const std::int64_t row : long_rows)

@@ -10,9 +10,9 @@
 
 #include "backends/cuda/library.hpp"
 #include "backends/cuda/near_cores.hpp"
-#include "core/runtime/host_device.hpp"
+#include "core/runtime/execute/host_device.hpp"
+#include "core/runtime/execute/rank_device.hpp"
 #include "core/runtime/ledger.hpp"
-#include "core/runtime/rank_device.hpp"
 
 namespace orrery::cuda {
 

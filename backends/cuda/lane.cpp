@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/runtime/operation_failure.hpp"
+#include "core/runtime/execute/operation_failure.hpp"
 
 namespace orrery::cuda {
 namespace {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "backends/cuda/cuda_device.hpp"
+#include "backends/cuda/cuda_kernels.hpp"
+#include "backends/cuda/cuda_mover.hpp"
 #include "backends/cuda/graphs.hpp"
-#include "backends/cuda/kernels.hpp"
-#include "backends/cuda/mover.hpp"
 
 namespace orrery::cuda {
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 
 namespace orrery::cuda {
 namespace {
@@ -79,7 +80,7 @@ class NcclCommunicator::Move {
     // A sum of slice i to rank i. It is made where the operand lies, whose own slice is kept aside
     // meanwhile: the operand is only read.
     const auto slices = slices_of(o.x, *o.rows);
-    const Slice& own = slices[static_cast<std::size_t>(me_)];
+    const Slice& own = slices[at(me_)];
     mover_.copy(bytes_at(o.y), own.at, own.bytes);
     NcclGroup group;
     for (std::size_t i = 0; i < slices.size(); ++i)
@@ -98,7 +99,7 @@ class NcclCommunicator::Move {
       return;
     }
     const auto slices = slices_of(o.y, *o.rows);
-    copy(slices[static_cast<std::size_t>(me_)].at, o.x);
+    copy(slices[at(me_)].at, o.x);
     NcclGroup group;
     for (std::size_t i = 0; i < slices.size(); ++i)
       broadcast(slices[i].at, slices[i].bytes, static_cast<int>(i));

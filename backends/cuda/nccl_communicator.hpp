@@ -9,9 +9,9 @@
 #include <tuple>
 #include <vector>
 
-#include "backends/cuda/mover.hpp"
+#include "backends/cuda/cuda_mover.hpp"
 #include "backends/cuda/nccl_watch.hpp"
-#include "core/runtime/communicator.hpp"
+#include "core/runtime/execute/communicator.hpp"
 
 namespace orrery::cuda {
 

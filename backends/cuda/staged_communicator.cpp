@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 
 namespace orrery::cuda {
 
@@ -114,7 +115,7 @@ StagedCommunicator::StagedCommunicator(Communicator& below, int ranks, int rank,
     : Communicator(ranks), below_(below), rank_(rank), device_(device) {}
 
 void StagedCommunicator::move(const Call& call, const RankMemory& memory) {
-  auto& room = rooms_[static_cast<std::size_t>(call.lane)];
+  auto& room = rooms_[at(call.lane)];
   if (!room) room = std::make_unique<Room>(device_);
   auto& mover = static_cast<StreamMover&>(call.mover);
   Stage stage(rank_, *room, mover, memory);

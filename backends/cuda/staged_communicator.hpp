@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "backends/cuda/mover.hpp"
-#include "core/runtime/communicator.hpp"
+#include "backends/cuda/cuda_mover.hpp"
+#include "core/runtime/execute/communicator.hpp"
 
 namespace orrery::cuda {
 

@@ -1,7 +1,7 @@
 // Bias, activation and dropout, forward and backward.
 #include <cmath>
 
-#include "backends/reference/apply.hpp"
+#include "backends/reference/reference_apply.hpp"
 #include "core/base/rng.hpp"
 
 namespace orrery::reference {

@@ -1,7 +1,8 @@
 // Data into tensors: load, fill, copy.
 #include <cstring>
 
-#include "backends/reference/apply.hpp"
+#include "backends/reference/reference_apply.hpp"
+#include "core/base/index.hpp"
 #include "core/base/rng.hpp"
 
 namespace orrery::reference {
@@ -15,8 +16,7 @@ void load(const LabelRows& from, const Tensor& to, const RankMemory& memory) {
   const std::int64_t columns = from.labels->columns();
   auto* out = memory.data<std::int32_t>(to);
   for (const Vertex v : *from.vertices)
-    for (std::int64_t c = 0; c < columns; ++c)
-      *out++ = from.labels->values[static_cast<std::size_t>(v * columns + c)];
+    for (std::int64_t c = 0; c < columns; ++c) *out++ = from.labels->values[at(v * columns + c)];
 }
 
 void load(const IndexArray& from, const Tensor& to, const RankMemory& memory) {
@@ -37,7 +37,7 @@ void load(const UniformWeights& from, const Tensor& to, const RankMemory& memory
     const auto draw = static_cast<std::uint64_t>(e / 4);
     const auto bits = random_bits(from.seed, Purpose::weights, static_cast<std::uint32_t>(draw),
                                   from.parameter, static_cast<std::uint32_t>(draw >> 32U));
-    out[e] = (2 * uniform_float(bits[static_cast<std::size_t>(e % 4)]) - 1) * from.limit;
+    out[e] = (2 * uniform_float(bits[at(e % 4)]) - 1) * from.limit;
   }
 }
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/reference/apply.hpp"
+#include "backends/reference/reference_apply.hpp"
 #include "core/base/error.hpp"
 
 namespace orrery::reference {

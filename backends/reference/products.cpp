@@ -1,5 +1,6 @@
 // Sparse-dense and dense products.
-#include "backends/reference/apply.hpp"
+#include "backends/reference/reference_apply.hpp"
+#include "core/base/index.hpp"
 
 namespace orrery::reference {
 namespace {
@@ -18,10 +19,9 @@ void apply(const SpMM& op, const RankMemory& memory) {
   for (std::int64_t i = 0; i < a.rows; ++i)
     for (std::int64_t j = 0; j < op.y.cols(); ++j) {
       double sum = 0;
-      for (EdgeIndex e = a.offsets[static_cast<std::size_t>(i)];
-           e < a.offsets[static_cast<std::size_t>(i) + 1]; ++e) {
+      for (EdgeIndex e = a.offsets[at(i)]; e < a.offsets[at(i) + 1]; ++e) {
         const double value = values ? values[e * op.values->ld] : 1;
-        sum += value * x(a.columns[static_cast<std::size_t>(e)], j);
+        sum += value * x(a.columns[at(e)], j);
       }
       y(i, j) = updated(sum, op.beta, y(i, j));
     }

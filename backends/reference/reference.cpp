@@ -1,6 +1,6 @@
 #include "backends/reference/reference.hpp"
 
-#include "backends/reference/apply.hpp"
+#include "backends/reference/reference_apply.hpp"
 #include "core/base/error.hpp"
 
 namespace orrery {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/runtime/kernels.hpp"
+#include "core/runtime/execute/kernels.hpp"
 
 namespace orrery {
 

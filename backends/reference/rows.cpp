@@ -1,7 +1,7 @@
 // Movement of rows, sums over rows, layer norm.
 #include <cmath>
 
-#include "backends/reference/apply.hpp"
+#include "backends/reference/reference_apply.hpp"
 
 namespace orrery::reference {
 

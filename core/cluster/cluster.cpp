@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 #include "core/cluster/routes.hpp"
 
 namespace orrery {
@@ -45,9 +46,8 @@ void validate_links(const Cluster& cluster) {
       throw ConfigError(fmt::format("link {} ({})", i, link.type),
                         fmt::format("unknown end: node {} of {}",
                                     known(link.from) ? link.to : link.from, cluster.nodes.size()));
-    const std::string name = fmt::format("{} {} - {}", link.type,
-                                         cluster.nodes[static_cast<std::size_t>(link.from)].name,
-                                         cluster.nodes[static_cast<std::size_t>(link.to)].name);
+    const std::string name = fmt::format("{} {} - {}", link.type, cluster.nodes[at(link.from)].name,
+                                         cluster.nodes[at(link.to)].name);
     if (link.from == link.to) throw ConfigError(name, "links a node with itself");
     if (!(link.bytes_per_second > 0) || !std::isfinite(link.bytes_per_second))
       throw ConfigError(name, fmt::format("found {} bytes per second, expected a value > 0",
@@ -65,7 +65,7 @@ void validate_devices(const Cluster& cluster) {
   for (const Device& device : cluster.devices) {
     if (device.node < 0 || device.node >= static_cast<int>(cluster.nodes.size()))
       throw ConfigError("devices", fmt::format("unknown node {}", device.node));
-    const ClusterNode& node = cluster.nodes[static_cast<std::size_t>(device.node)];
+    const ClusterNode& node = cluster.nodes[at(device.node)];
     if (node.kind != NodeKind::kDevice)
       throw ConfigError(node.name, fmt::format("is a {}, not a device", to_string(node.kind)));
     if (!nodes.insert(device.node).second) throw ConfigError(node.name, "has two ranks");
@@ -111,9 +111,7 @@ int Cluster::servers() const {
   return last + 1;
 }
 
-const ClusterNode& Cluster::node_of(int rank) const {
-  return nodes[static_cast<std::size_t>(devices[static_cast<std::size_t>(rank)].node)];
-}
+const ClusterNode& Cluster::node_of(int rank) const { return nodes[at(devices[at(rank)].node)]; }
 
 void validate(const Cluster& cluster) {
   validate_nodes(cluster);

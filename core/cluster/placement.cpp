@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "core/base/index.hpp"
+
 namespace orrery {
 
 Placement::Placement(const std::vector<int>& server_of) {
@@ -15,7 +17,7 @@ Placement::Placement(const std::vector<int>& server_of) {
       ranks_on.push_back(0);
     }
     server_of_.push_back(at->second);
-    place_of_.push_back(ranks_on[static_cast<std::size_t>(at->second)]++);
+    place_of_.push_back(ranks_on[orrery::at(at->second)]++);
   }
 }
 

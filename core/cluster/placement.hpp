@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/base/index.hpp"
 #include "core/ops/tensor.hpp"
 
 namespace orrery {
@@ -18,13 +19,9 @@ class Placement {
   static Placement uniform(int servers, int ranks_per_server);
 
   int servers() const { return servers_; }
-  int server_of(int rank) const {
-    return server_of_.empty() ? 0 : server_of_[static_cast<std::size_t>(rank)];
-  }
+  int server_of(int rank) const { return server_of_.empty() ? 0 : server_of_[at(rank)]; }
   /// Number of the rank among those of its server, from 0.
-  int place_of(int rank) const {
-    return place_of_.empty() ? rank : place_of_[static_cast<std::size_t>(rank)];
-  }
+  int place_of(int rank) const { return place_of_.empty() ? rank : place_of_[at(rank)]; }
   bool same_server(int a, int b) const { return server_of(a) == server_of(b); }
   /// Whether the group's ranks lie on more than one server.
   bool crosses_servers(const Group& group) const;

@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 
 namespace orrery {
 namespace {
@@ -99,7 +100,7 @@ ArcId last_arc(const View& view, const std::vector<Cost>& distance, NodeId node,
   ORRERY_ASSERT(!tight.empty());
   std::sort(tight.begin(), tight.end(),
             [&](const ArcId& a, const ArcId& b) { return view[a].hop.link < view[b].hop.link; });
-  return tight[static_cast<std::size_t>(choice) % tight.size()];
+  return tight[at(choice) % tight.size()];
 }
 
 }  // namespace
@@ -127,9 +128,7 @@ std::vector<Route> Router::from(int rank) const {
 }
 
 std::vector<Route> Router::from(int rank, const std::vector<int>& targets) const {
-  const auto node_of = [&](int r) {
-    return static_cast<NodeId>(cluster_.devices[static_cast<std::size_t>(r)].node);
-  };
+  const auto node_of = [&](int r) { return static_cast<NodeId>(cluster_.devices[at(r)].node); };
   const NodeId source = node_of(rank);
   const Network& network = graph_->network;
   const View view(network, Allowed{&cluster_, &network, source});
@@ -144,14 +143,14 @@ std::vector<Route> Router::from(int rank, const std::vector<int>& targets) const
           fmt::format("unreachable device: no route from {}", cluster_.name_of(rank)));
     for (NodeId at = node_of(target); at != source;) {
       const ArcId arc = last_arc(view, distance, at, target);
-      const ClusterLink& link = cluster_.links[static_cast<std::size_t>(view[arc].hop.link)];
+      const ClusterLink& link = cluster_.links[orrery::at(view[arc].hop.link)];
       route.hops.push_back(view[arc].hop);
       route.bytes_per_second = std::min(route.bytes_per_second, link.bytes_per_second);
       at = boost::source(arc, view);
     }
     std::reverse(route.hops.begin(), route.hops.end());
     for (const Hop& hop : route.hops)
-      route.latency_seconds += cluster_.links[static_cast<std::size_t>(hop.link)].latency_seconds;
+      route.latency_seconds += cluster_.links[at(hop.link)].latency_seconds;
     routes.push_back(std::move(route));
   }
   return routes;
@@ -166,8 +165,8 @@ PairMatrices pair_matrices(const Cluster& cluster, const std::vector<int>& ranks
     const std::vector<Route> routes = router.from(rank);
     std::vector<double> rates, latencies;
     for (const int target : ranks) {
-      rates.push_back(routes[static_cast<std::size_t>(target)].bytes_per_second);
-      latencies.push_back(routes[static_cast<std::size_t>(target)].latency_seconds);
+      rates.push_back(routes[at(target)].bytes_per_second);
+      latencies.push_back(routes[at(target)].latency_seconds);
     }
     matrices.bytes_per_second.push_back(std::move(rates));
     matrices.latency_seconds.push_back(std::move(latencies));
@@ -195,7 +194,7 @@ std::optional<Unreachable> find_unreachable(const Cluster& cluster) {
     }
     std::size_t reached = 0, lost = 0;
     for (std::size_t other = 0; other < cluster.devices.size(); ++other) {
-      const bool there = seen[static_cast<std::size_t>(cluster.devices[other].node)] != 0;
+      const bool there = seen[at(cluster.devices[other].node)] != 0;
       reached += there ? 1 : 0;
       if (!there && lost == 0) lost = other + 1;
     }

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/index.hpp"
 #include "core/cost/require.hpp"
 
 namespace orrery::cost {
@@ -45,8 +46,8 @@ void require_group(const Links& links, std::span<const int> group) {
   require(!group.empty(), "a group must have a GPU");
   for (const int gpu : group) {
     require(gpu >= 0 && gpu < links.gpus, "a group must be of the server's GPUs");
-    require(!seen[static_cast<std::size_t>(gpu)], "a group must hold a GPU once");
-    seen[static_cast<std::size_t>(gpu)] = true;
+    require(!seen[at(gpu)], "a group must hold a GPU once");
+    seen[at(gpu)] = true;
   }
 }
 
@@ -54,8 +55,7 @@ void require_group(const Links& links, std::span<const int> group) {
 std::vector<double> among(const Links& links, std::span<const int> group) {
   std::vector<double> w;
   for (const int a : group)
-    for (const int b : group)
-      w.push_back(a == b ? 0 : links.between[static_cast<std::size_t>(a * links.gpus + b)]);
+    for (const int b : group) w.push_back(a == b ? 0 : links.between[at(a * links.gpus + b)]);
   return w;
 }
 

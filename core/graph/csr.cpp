@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 
 namespace orrery {
@@ -15,8 +16,6 @@ constexpr std::int64_t kEdgeBlock = 1 << 18;
 constexpr std::int64_t kRowBlock = 1 << 12;
 constexpr std::int64_t kMaxBuckets = 512;  // scatter targets that caches and TLB keep up with
 constexpr std::int64_t kEdgesPerBucket = 1 << 14;  // below this, a bucket is not worth its overhead
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// Rows are dealt to buckets of 2^shift consecutive rows, so that one bucket is sorted in cache.
 struct Buckets {

@@ -5,10 +5,14 @@
 #include <span>
 #include <vector>
 
+#include "core/base/index.hpp"
+
 namespace orrery {
 
 using Vertex = std::int32_t;     ///< global or local vertex number
 using EdgeIndex = std::int64_t;  ///< position in an edge array
+
+constexpr std::int64_t kMaxVertices = 2147483647;  ///< vertices are numbered by int32
 
 /// Compressed sparse rows. As an adjacency, row v lists the in-neighbours of v (edge u -> v is the
 /// entry (v, u)), because that is what a vertex aggregates. Columns ascend within a row and are
@@ -21,12 +25,9 @@ struct Csr {
   std::vector<Vertex> columns;
 
   std::int64_t nnz() const { return static_cast<std::int64_t>(columns.size()); }
-  std::int64_t degree(std::int64_t row) const {
-    return offsets[static_cast<std::size_t>(row) + 1] - offsets[static_cast<std::size_t>(row)];
-  }
+  std::int64_t degree(std::int64_t row) const { return offsets[at(row) + 1] - offsets[at(row)]; }
   std::span<const Vertex> row(std::int64_t r) const {
-    return {columns.data() + offsets[static_cast<std::size_t>(r)],
-            static_cast<std::size_t>(degree(r))};
+    return {columns.data() + offsets[at(r)], static_cast<std::size_t>(degree(r))};
   }
   bool operator==(const Csr&) const = default;
 };

@@ -2,106 +2,15 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
-#include "core/base/error.hpp"
-#include "core/graph/choices.hpp"
-#include "core/graph/generate.hpp"
-#include "core/graph/lookup.hpp"
-#include "core/graph/readers.hpp"
-#include "core/graph/reorder.hpp"
-
 namespace orrery {
-namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::string_view kMatrixMarket = "%%MatrixMarket";
-
-bool has_ogb_edges(const fs::path& folder) {
-  return std::ranges::any_of(
-      std::initializer_list{"raw/edge.csv", "raw/edge.csv.gz", "edge.csv", "edge.csv.gz"},
-      [&](const char* name) { return fs::exists(folder / name); });
+void set_graph(Dataset& dataset, const EdgeList& edges) {
+  dataset.graph = std::make_shared<Csr>(build_csr(edges));
+  note_duplicates(dataset, edges.size() - dataset.graph->nnz());
 }
 
-Dataset read_folder(const fs::path& folder, const std::string& format) {
-  if (format == "orrery") return read_orrery(folder);
-  if (format == "ogb") return read_ogb(folder);
-  if (format != "auto")
-    throw DataError(folder.string(), "",
-                    fmt::format("expected a file (format {}), found a folder", format));
-  if (fs::exists(folder / "meta.json") || fs::exists(folder / "edges.npy"))
-    return read_orrery(folder);
-  if (has_ogb_edges(folder)) return read_ogb(folder);
-  throw DataError(folder.string(), "",
-                  "expected meta.json and edges.npy (format orrery) or edge.csv[.gz] (format ogb), "
-                  "found neither");
-}
-
-Dataset read_file(const fs::path& path, const std::string& format) {
-  if (format == "orrery" || format == "ogb")
-    throw DataError(path.string(), "",
-                    fmt::format("expected a folder (format {}), found a file", format));
-  const TextFile file(path);
-  const bool is_mtx =
-      format == "mtx" || (format == "auto" && file.text().starts_with(kMatrixMarket));
-  return is_mtx ? read_mtx(file) : read_snap(file);
-}
-
-/// "com-dblp.ungraph.txt.gz" -> "com-dblp.ungraph"
-std::string name_of(fs::path path) {
-  if (!path.has_filename()) path = path.parent_path();
-  if (fs::is_directory(path)) return path.filename().string();
-  if (path.extension() == ".gz") path = path.stem();
-  return path.stem().string();
-}
-
-void add_reverse_edges(Dataset& dataset) {
-  const std::int64_t before = dataset.edges();
-  dataset.graph = std::make_shared<Csr>(symmetrise(*dataset.graph));
-  dataset.symmetric = true;
-  dataset.notes.push_back(
-      fmt::format("symmetrised: {} directed edges became {}", before, dataset.edges()));
-}
-
-void magnify(Dataset& dataset, std::int64_t times) {
-  dataset.magnify = times;
-  dataset.notes.push_back(
-      fmt::format("magnified: every count is {} times that of the {} vertices and {} edges at hand",
-                  times, dataset.vertices(), dataset.edges()));
-}
-
-/// Whether a vertex has a label; of several labels each vertex has some.
-IsLabelled labelled(const Dataset& dataset) {
-  return [&labels = dataset.labels](std::int64_t v) {
-    return labels.multilabel || labels.values[static_cast<std::size_t>(v)] >= 0;
-  };
-}
-
-}  // namespace
-
-Dataset read_dataset(const std::string& path, const std::string& format) {
-  constexpr std::string_view kFormats[] = {"auto", "orrery", "ogb", "snap", "mtx"};
-  if (std::ranges::find(kFormats, format) == std::end(kFormats))
-    throw ConfigError("dataset.format",
-                      fmt::format("expected auto, orrery, ogb, snap or mtx, found '{}'", format));
-  const fs::path found = locate_dataset(path);
-  Dataset dataset = fs::is_directory(found) ? read_folder(found, format) : read_file(found, format);
-  if (dataset.name.empty()) dataset.name = name_of(found);
-  dataset.symmetric = is_symmetric(*dataset.graph);
-  return dataset;
-}
-
-Dataset load_dataset(const DatasetOptions& options) {
-  Dataset dataset =
-      options.generator.empty() ? read_dataset(options.path, options.format) : generate(options);
-  if (options.symmetric && !dataset.symmetric) add_reverse_edges(dataset);
-  choose_features(dataset.features, dataset.notes, dataset.vertices(), options);
-  if (dataset.labels.present())
-    choose_split(dataset.split, dataset.notes, dataset.vertices(), labelled(dataset), options);
-  reorder(dataset, options.reorder);
-  if (options.magnify > 1) magnify(dataset, options.magnify);
-  return dataset;
+void note_duplicates(Dataset& dataset, std::int64_t merged) {
+  if (merged > 0) dataset.notes.push_back(fmt::format("{} duplicate edges merged", merged));
 }
 
 }  // namespace orrery

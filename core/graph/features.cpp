@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/rng.hpp"
 
@@ -14,8 +15,6 @@ namespace orrery {
 namespace {
 
 constexpr std::int64_t kRowsPerBlock = 256;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// Calls f(i) for every i below n, in parallel.
 template <class F>

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/units.hpp"
 
@@ -15,8 +16,6 @@ namespace {
 
 constexpr int kRounds = 5;
 constexpr std::int64_t kRowBlock = 1 << 12;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 std::vector<Vertex> identity(std::int64_t n) {
   std::vector<Vertex> order(at(n));

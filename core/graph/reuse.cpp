@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "core/base/index.hpp"
+
 namespace orrery {
 namespace {
 
@@ -26,7 +28,7 @@ double column_reuse(const Csr& a) {
   double sum = 0;
   std::int64_t followed = 0;
   for (std::int64_t e = 0; e < a.nnz(); ++e) {
-    const auto column = static_cast<std::uint64_t>(a.columns[static_cast<std::size_t>(e)]);
+    const auto column = static_cast<std::uint64_t>(a.columns[at(e)]);
     const std::uint64_t group = column / among;
     if (column % among != chosen(group, among)) continue;
     std::int64_t& last = last_use[group];

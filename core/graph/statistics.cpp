@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/rng.hpp"
 
@@ -13,14 +14,12 @@ namespace {
 constexpr std::int64_t kWedges = 200'000;
 constexpr std::int64_t kRowBlock = 1 << 12;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 DegreeStatistics degree_statistics(std::vector<std::int64_t> degrees) {
   DegreeStatistics s;
   if (degrees.empty()) return s;
   std::ranges::sort(degrees);
   const auto n = static_cast<double>(degrees.size());
-  const auto percentile = [&](double p) { return degrees[static_cast<std::size_t>(p * (n - 1))]; };
+  const auto percentile = [&](double p) { return degrees[at(p * (n - 1))]; };
   s.min = degrees.front();
   s.max = degrees.back();
   s.median = percentile(0.5);

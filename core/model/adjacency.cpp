@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 
 namespace orrery {
@@ -15,7 +16,6 @@ constexpr std::int64_t kRowBlock = 4096;
 Csr with_self_loops(const Csr& graph, bool add) {
   Csr result;
   result.rows = result.cols = graph.rows;
-  const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
   for (const std::int64_t length : row_lengths(graph, {add, false}))
     result.offsets.push_back(result.offsets.back() + length);
   result.columns.resize(at(result.offsets.back()));
@@ -38,7 +38,7 @@ std::shared_ptr<const std::vector<float>> edge_values(const Csr& pattern, const 
   std::vector<float> values(static_cast<std::size_t>(pattern.nnz()));
   parallel_for(pattern.rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t v = begin; v < end; ++v) {
-      auto* out = values.data() + pattern.offsets[static_cast<std::size_t>(v)];
+      auto* out = values.data() + pattern.offsets[at(v)];
       for (const Vertex u : pattern.row(v)) *out++ = weight(v, u);
     }
   });
@@ -69,46 +69,25 @@ std::vector<std::int64_t> row_lengths(const Csr& graph, const Weighting& weight)
     for (std::int64_t v = begin; v < end; ++v) {
       const auto row = graph.row(v);
       const bool stored = std::binary_search(row.begin(), row.end(), static_cast<Vertex>(v));
-      lengths[static_cast<std::size_t>(v)] =
-          graph.degree(v) - (stored ? 1 : 0) + (weight.loops ? 1 : 0);
+      lengths[at(v)] = graph.degree(v) - (stored ? 1 : 0) + (weight.loops ? 1 : 0);
     }
   });
   return lengths;
 }
 
-Adjacency normalised_adjacency(const Csr& graph, bool symmetric_graph, const ModelConfig& model,
-                               std::span<const std::int64_t> lengths) {
+SparseMatrix normalised_adjacency(const Csr& graph, bool symmetric_graph, const ModelConfig& model,
+                                  std::span<const std::int64_t> lengths) {
   const Weighting weight = weighting_of(model, symmetric_graph);
-  Adjacency a;
-  a.pattern = std::make_shared<const Csr>(with_self_loops(graph, weight.loops));
-  a.symmetric = weight.symmetric;
-  const auto length = [&](std::int64_t v) {
-    return static_cast<double>(lengths[static_cast<std::size_t>(v)]);
-  };
-  a.values = edge_values(*a.pattern,
-                         [&](std::int64_t v, Vertex u) { return weight(length(v), length(u)); });
-  return a;
+  auto pattern = std::make_shared<const Csr>(with_self_loops(graph, weight.loops));
+  const auto length = [&](std::int64_t v) { return static_cast<double>(lengths[at(v)]); };
+  auto values =
+      edge_values(*pattern, [&](std::int64_t v, Vertex u) { return weight(length(v), length(u)); });
+  return {std::move(pattern), std::move(values), weight.symmetric};
 }
 
-Adjacency normalised_adjacency(const Dataset& data, const ModelConfig& model) {
+SparseMatrix normalised_adjacency(const Dataset& data, const ModelConfig& model) {
   return normalised_adjacency(*data.graph, data.symmetric, model,
                               row_lengths(*data.graph, weighting_of(model, data.symmetric)));
-}
-
-Adjacency transpose(const Adjacency& a) {
-  Adjacency result;
-  result.symmetric = a.symmetric;
-  result.pattern = std::make_shared<const Csr>(transpose(*a.pattern));
-  // Rows of A in ascending order meet each column of Aᵀ in ascending order: a cursor per row of Aᵀ
-  // suffices.
-  std::vector<EdgeIndex> next(result.pattern->offsets.begin(), result.pattern->offsets.end() - 1);
-  std::vector<float> values(a.values->size());
-  for (std::size_t e = 0; e < values.size(); ++e) {
-    const auto row = static_cast<std::size_t>(a.pattern->columns[e]);
-    values[static_cast<std::size_t>(next[row]++)] = (*a.values)[e];
-  }
-  result.values = std::make_shared<const std::vector<float>>(std::move(values));
-  return result;
 }
 
 }  // namespace orrery

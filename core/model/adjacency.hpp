@@ -1,23 +1,15 @@
 // The matrix A that a model aggregates with: the graph's pattern with the model's normalisation as
-// values.
+// values. Row v holds the weights with which vertex v adds up its in-neighbours.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "core/graph/dataset.hpp"
-#include "core/model/config.hpp"
+#include "core/graph/sparse_matrix.hpp"
+#include "core/model/model_config.hpp"
 
 namespace orrery {
-
-/// Row v holds the weights with which vertex v adds up its in-neighbours. Structure: real in every
-/// mode.
-struct Adjacency {
-  std::shared_ptr<const Csr> pattern;
-  std::shared_ptr<const std::vector<float>> values;  ///< [nnz]
-  bool symmetric = false;                            ///< values included: A = Aᵀ
-};
 
 /// How the entries of A follow from the degrees.
 struct Weighting {
@@ -35,17 +27,14 @@ Weighting weighting_of(const ModelConfig& model, bool symmetric_graph);
 ///
 /// Errors    ConfigError when symmetric normalisation is asked for on a directed graph
 /// Source    Kipf and Welling 2017, eq. 2; Hamilton et al. 2017, mean aggregator
-Adjacency normalised_adjacency(const Dataset& data, const ModelConfig& model);
+SparseMatrix normalised_adjacency(const Dataset& data, const ModelConfig& model);
 
 /// The same of a part of a graph, normalised by the given row lengths: those of the A of the whole
 /// graph, or of this one.   Shapes  lengths [rows]
-Adjacency normalised_adjacency(const Csr& graph, bool symmetric_graph, const ModelConfig& model,
-                               std::span<const std::int64_t> lengths);
+SparseMatrix normalised_adjacency(const Csr& graph, bool symmetric_graph, const ModelConfig& model,
+                                  std::span<const std::int64_t> lengths);
 
 /// How many entries each row of A has.
 std::vector<std::int64_t> row_lengths(const Csr& graph, const Weighting& weight);
-
-/// Aᵀ with its values.
-Adjacency transpose(const Adjacency& a);
 
 }  // namespace orrery

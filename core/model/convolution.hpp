@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/model/config.hpp"
+#include "core/model/model_config.hpp"
 #include "core/model/parameters.hpp"
 #include "core/model/products.hpp"
 #include "core/model/sparse_input.hpp"

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/index.hpp"
 #include "core/model/convolution.hpp"
 #include "core/model/network.hpp"
 
@@ -54,9 +55,9 @@ class Model final : public Network {
     return last(level) ? products().rows(level) : products().inputs(level + 1);
   }
   bool residual(int layer) const { return config_.residual && layer > 1 && !last(layer); }
-  Layer& at(int layer) { return layers_[static_cast<std::size_t>(layer) - 1]; }
-  const Layer& at(int layer) const { return layers_[static_cast<std::size_t>(layer) - 1]; }
-  std::int64_t width(int level) const { return widths_[static_cast<std::size_t>(level)]; }
+  Layer& at(int layer) { return layers_[orrery::at(layer) - 1]; }
+  const Layer& at(int layer) const { return layers_[orrery::at(layer) - 1]; }
+  std::int64_t width(int level) const { return widths_[orrery::at(level)]; }
   /// Columns of this rank at a level.
   std::int64_t columns(int level) const { return products().columns(width(level)).count; }
   /// This rank's columns of a parameter row [1, width].

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "core/base/index.hpp"
+
 namespace orrery {
 Parameters::Start Parameters::glorot(std::int64_t fan_in, std::int64_t fan_out) {
   return {static_cast<float>(std::sqrt(6.0 / static_cast<double>(fan_in + fan_out))), 0};
@@ -85,7 +87,7 @@ void Parameters::update(Runtime& rt, const TrainConfig& config, int step) const 
 }
 
 Tensor Parameters::window(const Tensor& flat, int number) const {
-  const Entry& entry = entries_[static_cast<std::size_t>(number)];
+  const Entry& entry = entries_[at(number)];
   return flat.cols_at(entry.offset, entry.shape.size()).reshaped(entry.shape);
 }
 

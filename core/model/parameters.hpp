@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/model/config.hpp"
+#include "core/model/model_config.hpp"
 #include "core/runtime/buffer.hpp"
 
 namespace orrery {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 namespace orrery {
 
 ResGcn::ResGcn(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
@@ -72,7 +73,7 @@ void ResGcn::allocate_buffers(std::int64_t features) {
   std::vector<std::int64_t> slots(static_cast<std::size_t>(std::min(segment(), layers())), 0);
   for (int l = 1; l <= layers(); ++l) {
     most = std::max(most, inputs(l));
-    auto& slot = slots[static_cast<std::size_t>((l - 1) % segment())];
+    auto& slot = slots[orrery::at((l - 1) % segment())];
     slot = std::max(slot, inputs(l));
   }
   stream_ = buffer(most, "activations/residual stream");
@@ -91,8 +92,7 @@ void ResGcn::allocate_buffers(std::int64_t features) {
 }
 
 Tensor ResGcn::start_of(int layer) const {
-  return starts_[static_cast<std::size_t>((layer - 1) / segment())].view(rows(layer - 1),
-                                                                         config_.hidden);
+  return starts_[orrery::at((layer - 1) / segment())].view(rows(layer - 1), config_.hidden);
 }
 
 /// The stream is not needed any more when gradients flow, unless blocks are computed again.

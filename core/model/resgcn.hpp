@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/index.hpp"
 #include "core/model/convolution.hpp"
 #include "core/model/network.hpp"
 
@@ -63,10 +64,8 @@ class ResGcn final : public Network {
     return (layer - 1) / segment() == (layers() - 1) / segment();
   }
   bool first_of_segment(int layer) const { return (layer - 1) % segment() == 0; }
-  Block& at(int layer) { return blocks_[static_cast<std::size_t>(layer) - 1]; }
-  const Kept& kept(int layer) const {
-    return kept_[static_cast<std::size_t>((layer - 1) % segment())];
-  }
+  Block& at(int layer) { return blocks_[orrery::at(layer) - 1]; }
+  const Kept& kept(int layer) const { return kept_[orrery::at((layer - 1) % segment())]; }
   /// The h that a segment begins with, kept apart.
   Tensor start_of(int layer) const;
   /// Windows of so many rows.

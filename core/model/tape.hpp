@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/model/config.hpp"
+#include "core/model/model_config.hpp"
 #include "core/model/products.hpp"
 #include "core/runtime/buffer.hpp"
 

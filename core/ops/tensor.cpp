@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 
 namespace orrery {
 
@@ -20,13 +21,13 @@ std::string_view name_of(DType type) {
 
 std::string_view name_of(Space space) {
   constexpr std::string_view names[] = {"device", "pinned_host", "host", "server_host"};
-  return names[static_cast<std::size_t>(space)];
+  return names[at(space)];
 }
 
 std::string_view name_of(Lane lane) {
   constexpr std::string_view names[] = {"compute", "comm",    "comm2", "copy",
                                         "host",    "sampler", "store"};
-  return names[static_cast<std::size_t>(lane)];
+  return names[at(lane)];
 }
 
 Tensor Tensor::rows_at(std::int64_t first, std::int64_t count) const {

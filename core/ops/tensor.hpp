@@ -8,7 +8,7 @@
 #include <string_view>
 #include <variant>
 
-#include "core/graph/csr.hpp"
+#include "core/graph/sparse_matrix.hpp"
 
 namespace orrery {
 
@@ -63,17 +63,6 @@ bool overlap(const Tensor& a, const Tensor& b);
 /// "t3[20x16]", with "+offset" and "/ld" where the window is not the whole of a matrix; "t3[20x1
 /// i32]" where not f32.
 std::string to_string(const Tensor& t);
-
-/// A sparse matrix of which only its size is known; `skew` is the largest row divided by the mean
-/// one.
-struct Counts {
-  std::int64_t rows = 0, cols = 0, nnz = 0;
-  double skew = 1;
-};
-
-/// What a sparse operand is made of. A strategy that needs the real thing gets it from the graph,
-/// not from here.
-using Pattern = std::variant<std::shared_ptr<const Csr>, Counts>;
 
 /// A sparse pattern on a device (row offsets and column numbers); its values, if any, are a Tensor
 /// [nnz, 1].

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/index.hpp"
+
 namespace orrery {
 namespace {
 
@@ -34,7 +36,7 @@ std::vector<std::int64_t> rows_of(const Replicas& held, std::int64_t vertices, i
   std::vector<std::int64_t> rows(static_cast<std::size_t>(parts));
   for (std::int64_t v = 0; v < vertices; ++v)
     for (std::int32_t p = 0; p < parts; ++p)
-      rows[static_cast<std::size_t>(p)] += held.has(static_cast<Vertex>(v), p) ? 1 : 0;
+      rows[at(p)] += held.has(static_cast<Vertex>(v), p) ? 1 : 0;
   return rows;
 }
 
@@ -55,12 +57,12 @@ CutMetrics measure_cut(EdgeStream& edges, const Partition& partition, const Repl
                        Neighbours neighbours, int hops) {
   const auto parts = static_cast<std::size_t>(partition.parts);
   const auto n = static_cast<std::int64_t>(partition.owner.size());
-  const auto owner = [&](Vertex v) { return partition.owner[static_cast<std::size_t>(v)]; };
+  const auto owner = [&](Vertex v) { return partition.owner[at(v)]; };
   Replicas held(n, partition.parts);
   std::vector<std::int64_t> vertices(parts), ends(parts);
   for (std::int64_t v = 0; v < n; ++v) {
     held.add(static_cast<Vertex>(v), owner(static_cast<Vertex>(v)));
-    ++vertices[static_cast<std::size_t>(owner(static_cast<Vertex>(v)))];
+    ++vertices[at(owner(static_cast<Vertex>(v)))];
   }
   std::int64_t all = 0, cut = 0;
   for_each_edge(
@@ -72,8 +74,8 @@ CutMetrics measure_cut(EdgeStream& edges, const Partition& partition, const Repl
       [&](const Edge& edge) {
         const std::int32_t p = owner(edge.source), q = owner(edge.destination);
         ++all;
-        ++ends[static_cast<std::size_t>(p)];
-        if (neighbours == Neighbours::both) ++ends[static_cast<std::size_t>(q)];
+        ++ends[at(p)];
+        if (neighbours == Neighbours::both) ++ends[at(q)];
         if (p == q) return;
         ++cut;
         held.add(edge.destination, p);

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/partition/edge_stream.hpp"
+#include "core/partition/edges/edge_stream.hpp"
 #include "core/partition/replicas.hpp"
 
 namespace orrery {

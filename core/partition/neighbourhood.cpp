@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "core/base/index.hpp"
+
 namespace orrery {
 namespace {
 
 constexpr Vertex kAbsent = -1;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// Numbers vertices in the order in which they are added.
 struct Numbering {

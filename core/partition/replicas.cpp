@@ -1,6 +1,7 @@
 #include "core/partition/replicas.hpp"
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 #include "core/base/rng.hpp"
 
 namespace orrery {
@@ -35,7 +36,7 @@ Partition draw_owners(const Replicas& replicas, std::int64_t vertices, int parts
     const auto bits = random_bits(seed, Purpose::partition, static_cast<std::uint32_t>(v));
     const auto draw =
         uniform_below(bits[0], bits[1], static_cast<std::uint64_t>(held > 0 ? held : parts));
-    partition.owner[static_cast<std::size_t>(i)] =
+    partition.owner[at(i)] =
         held > 0 ? replicas.at(v, static_cast<int>(draw)) : static_cast<std::int32_t>(draw);
   }
   return partition;

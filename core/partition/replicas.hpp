@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/index.hpp"
 #include "core/graph/csr.hpp"
 #include "core/partition/partition.hpp"
 

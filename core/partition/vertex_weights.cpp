@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 
 namespace orrery {
 
@@ -58,7 +59,7 @@ VertexWeights vertex_weights(const Csr& graph, std::span<const Constraint> const
   for (std::int64_t v = 0; v < graph.rows; ++v) {
     const auto row = graph.row(v);
     const auto loops = std::count(row.begin(), row.end(), static_cast<Vertex>(v));
-    const Split role = split.empty() ? Split::none : split[static_cast<std::size_t>(v)];
+    const Split role = split.empty() ? Split::none : split[at(v)];
     for (std::size_t c = 0; c < constraints.size(); ++c) {
       weights.values.push_back(weight(constraints[c], graph.degree(v) - loops, role));
       sums[c] += weights.values.back();
@@ -78,7 +79,7 @@ std::vector<double> balances(const VertexWeights& weights, std::span<const std::
   const auto kinds = static_cast<std::size_t>(weights.constraints);
   std::vector<std::int64_t> loads(static_cast<std::size_t>(parts) * kinds);
   for (std::size_t i = 0; i < weights.values.size(); ++i)
-    loads[static_cast<std::size_t>(owner[i / kinds]) * kinds + i % kinds] += weights.values[i];
+    loads[at(owner[i / kinds]) * kinds + i % kinds] += weights.values[i];
   std::vector<double> result;
   for (std::size_t c = 0; c < kinds; ++c) {
     std::int64_t most = 0, sum = 0;

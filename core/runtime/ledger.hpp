@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/index.hpp"
 #include "core/ops/tensor.hpp"
 
 namespace orrery {
@@ -44,7 +45,7 @@ class Ledger {
     std::int64_t in_use = 0, peak = 0;
     std::map<std::string, std::int64_t> by_class, peak_by_class;
   };
-  const Account& at(Space space) const { return accounts_[static_cast<std::size_t>(space)]; }
+  const Account& at(Space space) const { return accounts_[orrery::at(space)]; }
 
   Capacities capacities_;
   std::array<Account, kSpaces> accounts_;

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "core/base/index.hpp"
+
 namespace orrery {
 namespace {
 
@@ -48,7 +50,7 @@ struct StepText {
 std::string_view name_of(Stage stage) {
   constexpr std::string_view names[] = {"setup",    "load",        "sample", "forward",
                                         "backward", "synchronise", "update", "evaluate"};
-  return names[static_cast<std::size_t>(stage)];
+  return names[at(stage)];
 }
 
 std::string to_string(const Phase& phase) {

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 #include "core/graph/reuse.hpp"
 #include "core/graph/skew.hpp"
 
@@ -97,8 +98,7 @@ void Recorder::report_task(Task task, const HostWork& work) {
 
 Program Recorder::program() const {
   Program p{options_.rank, options_.size, steps_, {}, ledger_.peak_by_class(Space::device)};
-  for (int s = 0; s < kSpaces; ++s)
-    p.peak_bytes[static_cast<std::size_t>(s)] = ledger_.peak(static_cast<Space>(s));
+  for (int s = 0; s < kSpaces; ++s) p.peak_bytes[at(s)] = ledger_.peak(static_cast<Space>(s));
   return p;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/index.hpp"
 #include "core/runtime/ledger.hpp"
 #include "core/runtime/program.hpp"
 #include "core/runtime/runtime.hpp"
@@ -62,8 +63,8 @@ class Recorder final : public Runtime {
     std::string name;
     bool held = true;
   };
-  std::uint32_t position(Lane lane) const { return positions_[static_cast<std::size_t>(lane)]; }
-  void advance(Lane lane) { ++positions_[static_cast<std::size_t>(lane)]; }
+  std::uint32_t position(Lane lane) const { return positions_[at(lane)]; }
+  void advance(Lane lane) { ++positions_[at(lane)]; }
   void keep(Step step);
 
   Options options_;

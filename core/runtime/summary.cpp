@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "core/base/index.hpp"
+
 namespace orrery {
 
 Totals::Kind Totals::sum() const {
@@ -25,7 +27,7 @@ Summary summarise(const Program& program, const Placement& placement, int rank,
                   const std::function<Group(const Group&)>& own_group, int epochs) {
   Summary summary;
   summary.epochs = epochs;
-  summary.peak_device_bytes = program.peak_bytes[static_cast<std::size_t>(Space::device)];
+  summary.peak_device_bytes = program.peak_bytes[at(Space::device)];
   summary.peak_by_class = program.peak_by_class;
   Phase phase;
   for (const Step& step : program.steps) {

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/index.hpp"
+
 namespace orrery {
 namespace {
 
@@ -40,7 +42,7 @@ Charge charge_of(const Span& span) {
   return kCompute;
 }
 
-struct Edge {
+struct SpanEnd {
   double at;
   Charge charge;
   int change;
@@ -59,7 +61,7 @@ Breakdown epoch_breakdown(const Timeline& timeline, int epoch) {
   if (!window) return result;
   const auto [begin, end] = *window;
 
-  std::vector<Edge> edges;
+  std::vector<SpanEnd> edges;
   for (const Span& span : timeline.spans) {
     const double from = std::max(begin, span.begin), to = std::min(end, span.end);
     if (from >= to) continue;
@@ -67,7 +69,8 @@ Breakdown epoch_breakdown(const Timeline& timeline, int epoch) {
     edges.push_back({to, charge_of(span), -1});
     if (charge_of(span) == kCompute) result.compute_by_kind[std::string(span.kind)] += to - from;
   }
-  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.at < b.at; });
+  std::sort(edges.begin(), edges.end(),
+            [](const SpanEnd& a, const SpanEnd& b) { return a.at < b.at; });
 
   std::array<int, kCharges> active{};
   std::array<double, kCharges> seconds{};
@@ -77,13 +80,13 @@ Breakdown epoch_breakdown(const Timeline& timeline, int epoch) {
     if (charged == active.end())
       result.other += until - now;
     else
-      seconds[static_cast<std::size_t>(charged - active.begin())] += until - now;
+      seconds[at(charged - active.begin())] += until - now;
     const bool communicating =
         active[kExternal] > 0 || active[kInternal] > 0 || active[kSynchronise] > 0;
     if (active[kCompute] > 0 && communicating) result.hidden += until - now;
     now = until;
   };
-  for (const Edge& edge : edges) {
+  for (const SpanEnd& edge : edges) {
     pass(edge.at);
     active[edge.charge] += edge.change;
   }

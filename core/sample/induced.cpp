@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "core/base/index.hpp"
+
 namespace orrery {
 namespace {
 
 constexpr Vertex kAbsent = -1;     // not in the subgraph
 constexpr Vertex kUnreached = -2;  // in it, but not held yet
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 

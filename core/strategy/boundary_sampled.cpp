@@ -7,16 +7,18 @@
 //
 // Source    Wan et al. 2022, BNS-GCN
 #include "core/strategy/full_graph.hpp"
-#include "core/strategy/rows_strategy.hpp"
+#include "core/strategy/product/halo_product.hpp"
+#include "core/strategy/product/rows_products.hpp"
+#include "core/strategy/strategy.hpp"
 
 namespace orrery {
 namespace {
 
-class BoundarySampled final : public RowsStrategy {
+class BoundarySampledProducts final : public RowsProducts {
  public:
-  BoundarySampled(Runtime& rt, const PartSource& source, const HaloPart& part,
-                  const StrategyConfig& config, std::uint64_t seed, std::int64_t magnify)
-      : RowsStrategy(rt, source, rt.rank()),
+  BoundarySampledProducts(Runtime& rt, const PartitionedGraph& source, const HaloStructure& part,
+                          const StrategyConfig& config, std::uint64_t seed, std::int64_t magnify)
+      : RowsProducts(rt, source, rt.rank()),
         drawn_from_(part),
         magnify_(magnify),
         whole_(times(part)),
@@ -52,23 +54,23 @@ class BoundarySampled final : public RowsStrategy {
   }
 
  private:
-  void hold(const HaloPart& part) {
+  void hold(const HaloStructure& part) {
     buffers_ = {};
     product_.use_halo(part);
     buffers_ = HaloBuffers(rt_, part.sent(), part.received(), width_);
     held_ = &part;
   }
 
-  HaloPart times(const HaloPart& part) const {
+  HaloStructure times(const HaloStructure& part) const {
     return magnify_ == 1 ? part : magnified(part, magnify_);
   }
 
-  const HaloPart& drawn_from_;
+  const HaloStructure& drawn_from_;
   std::int64_t magnify_;  ///< vertices that each one stands for
-  HaloPart whole_;
+  HaloStructure whole_;
   BoundarySampling sampling_;
-  HaloPart sample_;                 ///< of this epoch
-  const HaloPart* held_ = nullptr;  ///< the one that is on the device
+  HaloStructure sample_;                 ///< of this epoch
+  const HaloStructure* held_ = nullptr;  ///< the one that is on the device
   HaloProduct product_;
   HaloBuffers buffers_;
   std::int64_t width_ = 0;
@@ -76,10 +78,11 @@ class BoundarySampled final : public RowsStrategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_boundary_sampled(Runtime& rt, const PartSource& source,
-                                                const HaloPart& part, const StrategyConfig& config,
-                                                std::uint64_t seed, std::int64_t magnify) {
-  return std::make_unique<BoundarySampled>(rt, source, part, config, seed, magnify);
+std::unique_ptr<RankProducts> make_boundary_sampled(Runtime& rt, const PartitionedGraph& source,
+                                                    const HaloStructure& part,
+                                                    const StrategyConfig& config,
+                                                    std::uint64_t seed, std::int64_t magnify) {
+  return std::make_unique<BoundarySampledProducts>(rt, source, part, config, seed, magnify);
 }
 
 }  // namespace orrery

@@ -5,18 +5,20 @@
 #include "core/strategy/full_graph.hpp"
 
 #include "core/base/error.hpp"
-#include "core/strategy/once_per_rank.hpp"
-#include "core/strategy/part_source.hpp"
-#include "core/strategy/rows_strategy.hpp"
+#include "core/strategy/product/halo_product.hpp"
+#include "core/strategy/product/rows_products.hpp"
+#include "core/strategy/strategy.hpp"
+#include "core/strategy/structure/once_per_rank.hpp"
+#include "core/strategy/structure/partitioned_graph.hpp"
 
 namespace orrery {
 namespace {
 
-class FullGraph final : public RowsStrategy {
+class FullGraphProducts final : public RowsProducts {
  public:
-  FullGraph(Runtime& rt, const PartSource& source, const HaloPart& part,
-            const StrategyConfig& config)
-      : RowsStrategy(rt, source, rt.rank()),
+  FullGraphProducts(Runtime& rt, const PartitionedGraph& source, const HaloStructure& part,
+                    const StrategyConfig& config)
+      : RowsProducts(rt, source, rt.rank()),
         part_(part),
         product_(rt, part, world_group(rt.size()), source.symmetric(), config.overlap,
                  config.column_tiles) {}
@@ -33,50 +35,50 @@ class FullGraph final : public RowsStrategy {
   }
 
  private:
-  const HaloPart& part_;
+  const HaloStructure& part_;
   HaloProduct product_;
   HaloBuffers buffers_;
 };
 
-class FullGraphPlan final : public StrategyPlan {
+class FullGraph final : public Strategy {
  public:
-  explicit FullGraphPlan(const Problem& problem)
+  explicit FullGraph(const Problem& problem)
       : config_(problem.strategy),
         seed_(problem.train.seed),
-        source_(part_source(problem)),
+        source_(partitioned_graph(problem)),
         magnify_(problem.data ? problem.data->magnify : 1),
         parts_(problem.ranks()) {}
 
-  std::unique_ptr<Strategy> instantiate(Runtime& rt, int, int) const override {
-    const HaloPart& part = parts_.get(rt.rank(), [&] { return part_of(rt.rank()); });
+  std::unique_ptr<RankProducts> instantiate(Runtime& rt, int, int) const override {
+    const HaloStructure& part = parts_.get(rt.rank(), [&] { return part_of(rt.rank()); });
     if (samples()) return make_boundary_sampled(rt, *source_, part, config_, seed_, magnify_);
     if (config_.staleness > 0) return make_stale_halo(rt, *source_, part, config_);
-    return std::make_unique<FullGraph>(rt, *source_, part, config_);
+    return std::make_unique<FullGraphProducts>(rt, *source_, part, config_);
   }
 
  private:
   /// Of the rows at hand, whatever number each stands for.
   bool samples() const { return config_.boundary_sampling < 1; }
-  HaloPart part_of(int rank) const {
-    HaloPart part = make_halo_part(*source_, rank);
+  HaloStructure part_of(int rank) const {
+    HaloStructure part = make_halo_structure(*source_, rank);
     return magnify_ == 1 || samples() ? part : magnified(part, magnify_);
   }
 
   StrategyConfig config_;
   std::uint64_t seed_;
-  std::shared_ptr<const PartSource> source_;
+  std::shared_ptr<const PartitionedGraph> source_;
   std::int64_t magnify_;
-  OncePerRank<HaloPart> parts_;
+  OncePerRank<HaloStructure> parts_;
 };
 
 }  // namespace
 
-std::unique_ptr<StrategyPlan> plan_full_graph(const Problem& problem) {
+std::unique_ptr<Strategy> make_full_graph(const Problem& problem) {
   if (problem.statistics)
     throw NeedsStructure(
         "full_graph: which rows each rank needs of the others stands in the edges, and "
         "dataset.statistics has none; spmm_1d, spmm_15d and spmm_2d need no more than that");
-  return std::make_unique<FullGraphPlan>(problem);
+  return std::make_unique<FullGraph>(problem);
 }
 
 }  // namespace orrery

@@ -3,23 +3,27 @@
 
 #include <memory>
 
-#include "core/strategy/boundary_sample.hpp"
-#include "core/strategy/part_source.hpp"
+#include "core/strategy/product/rank_products.hpp"
 #include "core/strategy/strategy.hpp"
+#include "core/strategy/structure/boundary_sample.hpp"
+#include "core/strategy/structure/partitioned_graph.hpp"
+#include "core/strategy/structure/strategy_config.hpp"
 
 namespace orrery {
 
 /// Every epoch exchanges a random sample of the halo; evaluation, and what is computed once for all
 /// epochs, all of it (BNS-GCN). The device holds the one or the other. `part` outlives the result;
 /// each of its vertices stands for `magnify` ones.
-std::unique_ptr<Strategy> make_boundary_sampled(Runtime& rt, const PartSource& source,
-                                                const HaloPart& part, const StrategyConfig& config,
-                                                std::uint64_t seed, std::int64_t magnify);
+std::unique_ptr<RankProducts> make_boundary_sampled(Runtime& rt, const PartitionedGraph& source,
+                                                    const HaloStructure& part,
+                                                    const StrategyConfig& config,
+                                                    std::uint64_t seed, std::int64_t magnify);
 
 /// Every epoch uses the halo rows, and the halo's gradients, of the epoch before, while its own
 /// travel beside all of its computation; the first one, evaluation and what is computed once for
 /// all epochs are exact (PipeGCN). `part` outlives the result.
-std::unique_ptr<Strategy> make_stale_halo(Runtime& rt, const PartSource& source,
-                                          const HaloPart& part, const StrategyConfig& config);
+std::unique_ptr<RankProducts> make_stale_halo(Runtime& rt, const PartitionedGraph& source,
+                                              const HaloStructure& part,
+                                              const StrategyConfig& config);
 
 }  // namespace orrery

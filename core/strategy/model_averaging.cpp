@@ -3,7 +3,7 @@
 // vertices. Or, for comparison, gradients are in every step.
 //
 // Part i is rank i mod W's. A part holds its own vertices and replicas of those around them
-// (LocalParts); replicas are computed as far as own vertices need them, and are never targets. A
+// (Subgraphs); replicas are computed as far as own vertices need them, and are never targets. A
 // part that is the only one of its rank stays on the device; else each is loaded before its step
 // and unloaded after it, so that a rank holds one part at a time, and the models. A part without
 // training vertices has no step and no model. What is learned does not depend on the number of
@@ -23,18 +23,19 @@
 #include <numeric>
 
 #include "core/base/error.hpp"
-#include "core/strategy/local_parts.hpp"
-#include "core/strategy/one_part.hpp"
+#include "core/base/index.hpp"
+#include "core/strategy/product/subgraph_products.hpp"
 #include "core/strategy/strategy.hpp"
+#include "core/strategy/structure/subgraphs.hpp"
 
 namespace orrery {
 namespace {
 
 constexpr int kWholeGraph = -1;  // as a structure; the others are numbers of parts
 
-class ModelAveragingPlan final : public StrategyPlan {
+class ModelAveraging final : public Strategy {
  public:
-  ModelAveragingPlan(const Problem& problem, std::shared_ptr<const LocalParts> parts)
+  ModelAveraging(const Problem& problem, std::shared_ptr<const Subgraphs> parts)
       : config_(problem.strategy),
         layers_(problem.model.layers),
         workers_(problem.ranks()),
@@ -53,14 +54,14 @@ class ModelAveragingPlan final : public StrategyPlan {
     return schedule;
   }
 
-  std::unique_ptr<Strategy> instantiate(Runtime& rt, int structure, int) const override {
+  std::unique_ptr<RankProducts> instantiate(Runtime& rt, int structure, int) const override {
     auto part = structure == kWholeGraph ? parts_->whole() : parts_->part(structure);
-    return make_one_part(rt, std::move(part), layers_, config_);
+    return make_subgraph_products(rt, std::move(part), layers_, config_);
   }
 
  private:
   int parts() const { return parts_->parts(); }
-  std::int64_t training(int part) const { return training_[static_cast<std::size_t>(part)]; }
+  std::int64_t training(int part) const { return training_[at(part)]; }
 
   std::vector<TrainStep> own_steps(int rank) const {
     std::vector<TrainStep> steps;
@@ -100,23 +101,23 @@ class ModelAveragingPlan final : public StrategyPlan {
 
   StrategyConfig config_;
   int layers_, workers_;
-  std::shared_ptr<const LocalParts> parts_;
+  std::shared_ptr<const Subgraphs> parts_;
   std::vector<std::int64_t> training_;  ///< vertices of each part
 };
 
 }  // namespace
 
-std::unique_ptr<StrategyPlan> plan_model_averaging(const Problem& problem) {
+std::unique_ptr<Strategy> make_model_averaging(const Problem& problem) {
   if (problem.statistics)
     throw NeedsStructure(
         "model_averaging: which vertices a part replicates stands in the edges, and "
         "dataset.statistics has none; spmm_1d, spmm_15d and spmm_2d need no more than that");
   if (problem.stored)
-    return std::make_unique<ModelAveragingPlan>(
-        problem, local_parts_in_folder(problem.stored, problem.model, problem.strategy));
-  return std::make_unique<ModelAveragingPlan>(
-      problem, local_parts_in_memory(problem.data, problem.model, problem.partition,
-                                     problem.strategy.hops, problem.strategy.degrees));
+    return std::make_unique<ModelAveraging>(
+        problem, subgraphs_in_folder(problem.stored, problem.model, problem.strategy));
+  return std::make_unique<ModelAveraging>(
+      problem, subgraphs_in_memory(problem.data, problem.model, problem.partition,
+                                   problem.strategy.hops, problem.strategy.degrees));
 }
 
 }  // namespace orrery

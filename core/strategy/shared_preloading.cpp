@@ -20,17 +20,21 @@
 #include <mutex>
 
 #include "core/base/error.hpp"
-#include "core/strategy/server_rank.hpp"
+#include "core/base/index.hpp"
+#include "core/strategy/product/halo_product.hpp"
+#include "core/strategy/strategy.hpp"
+#include "core/strategy/structure/preloaded_rank.hpp"
 
 namespace orrery {
 namespace {
 
 constexpr int kWholeGraph = -1;  // as a structure; the others are numbers of batches
 
-class SharedPreloading final : public Strategy {
+class SharedPreloadingProducts final : public RankProducts {
  public:
-  SharedPreloading(Runtime& rt, std::shared_ptr<const ServerRank> structure, const Problem& problem)
-      : Strategy(rt),
+  SharedPreloadingProducts(Runtime& rt, std::shared_ptr<const PreloadedRank> structure,
+                           const Problem& problem)
+      : RankProducts(rt),
         structure_(std::move(structure)),
         hidden_(problem.model.hidden),
         row_ids_(rt, {structure_->vertices.size(), 1}, DType::i32, "indices/vertices") {
@@ -39,22 +43,20 @@ class SharedPreloading final : public Strategy {
     rt.wait(Lane::compute, rt.record(Lane::copy));
     const int ranks = config.ranks_per_server;
     const Group server{1, rt.rank() / ranks * ranks, ranks, 1};
-    for (const ServerRank::Layer& layer : structure_->products)
+    for (const PreloadedRank::Layer& layer : structure_->products)
       products_.emplace_back(rt, layer.part, layer.within_server ? server : world_group(rt.size()),
                              layer.symmetric, config.overlap, config.column_tiles);
     if (structure_->spread) load_spread(*structure_->spread);
   }
 
-  PartData data() const override { return structure_->data; }
+  VertexData data() const override { return structure_->data; }
   IndexList vertices() const override { return structure_->computed; }
   Halo halo(int layer) const override {
-    const auto product = structure_->product_of_layer[static_cast<std::size_t>(layer) - 1];
-    const HaloPart& part = structure_->products[product].part;
+    const auto product = structure_->product_of_layer[at(layer) - 1];
+    const HaloStructure& part = structure_->products[product].part;
     return {part.received(), part.sent()};
   }
-  std::int64_t rows(int level) const override {
-    return structure_->rows[static_cast<std::size_t>(level)];
-  }
+  std::int64_t rows(int level) const override { return structure_->rows[at(level)]; }
   std::int64_t inputs(int layer) const override {
     return spreads_at(layer) ? structure_->vertices.size() : rows(layer - 1);
   }
@@ -62,7 +64,7 @@ class SharedPreloading final : public Strategy {
 
   void prepare(std::int64_t widest_aggregate, std::int64_t) override {
     std::int64_t sent = 0, received = 0;
-    for (const ServerRank::Layer& layer : structure_->products) {
+    for (const PreloadedRank::Layer& layer : structure_->products) {
       sent = std::max(sent, layer.part.sent());
       received = std::max(received, layer.part.received());
     }
@@ -101,7 +103,7 @@ class SharedPreloading final : public Strategy {
     return structure_->spread && structure_->spread->layer == layer;
   }
   const HaloProduct& product(int layer) const {
-    return products_[structure_->product_of_layer[static_cast<std::size_t>(layer) - 1]];
+    return products_[structure_->product_of_layer[at(layer) - 1]];
   }
   /// Of what a spread sends, and what comes in.
   std::pair<Tensor, Tensor> spread_windows(std::int64_t width) const {
@@ -126,14 +128,14 @@ class SharedPreloading final : public Strategy {
     rt_.wait(Lane::compute, rt_.record(Lane::copy));
   }
 
-  void exchange(const Tensor& from, const Tensor& to, const HaloPart::RowCounts& out,
-                const HaloPart::RowCounts& in) {
+  void exchange(const Tensor& from, const Tensor& to, const HaloStructure::RowCounts& out,
+                const HaloStructure::RowCounts& in) {
     rt_.wait(Lane::comm, rt_.record(Lane::compute));
     rt_.submit(Lane::comm, AllToAllV{from, to, out, in, world_group(rt_.size())});
     rt_.wait(Lane::compute, rt_.record(Lane::comm));
   }
 
-  std::shared_ptr<const ServerRank> structure_;
+  std::shared_ptr<const PreloadedRank> structure_;
   std::int64_t hidden_;
   Buffer row_ids_;
   std::vector<HaloProduct> products_;
@@ -141,13 +143,13 @@ class SharedPreloading final : public Strategy {
   Buffer send_index_, received_row_, row_received_;
 };
 
-class SharedPreloadingPlan final : public StrategyPlan {
+class SharedPreloading final : public Strategy {
  public:
-  explicit SharedPreloadingPlan(const Problem& problem)
+  explicit SharedPreloading(const Problem& problem)
       : problem_(problem),
         servers_(problem),
         structures_(problem.ranks() * problem.strategy.batches) {
-    if (below()) below_ = parts_in_memory(problem.data, problem.model, servers_.ranks());
+    if (below()) below_ = partitioned_in_memory(problem.data, problem.model, servers_.ranks());
   }
 
   Schedule schedule(int) const override {
@@ -167,17 +169,17 @@ class SharedPreloadingPlan final : public StrategyPlan {
     return schedule;
   }
 
-  std::unique_ptr<Strategy> instantiate(Runtime& rt, int structure, int draw) const override {
+  std::unique_ptr<RankProducts> instantiate(Runtime& rt, int structure, int draw) const override {
     if (structure == kWholeGraph) {
       std::call_once(planned_, [this] { whole_ = plan_whole_graph(); });
       return whole_->instantiate(rt);
     }
     const int slot = rt.rank() * servers_.batches() + structure;
     auto rank = structures_.get(slot, draw, [&] {
-      return make_server_rank(servers_, rt.rank(), structure, draw, problem_.model.layers,
-                              problem_.strategy, below_.get());
+      return make_preloaded_rank(servers_, rt.rank(), structure, draw, problem_.model.layers,
+                                 problem_.strategy, below_.get());
     });
-    return std::make_unique<SharedPreloading>(rt, std::move(rank), problem_);
+    return std::make_unique<SharedPreloadingProducts>(rt, std::move(rank), problem_);
   }
 
   std::optional<Redundancy> redundancy() const override {
@@ -187,14 +189,14 @@ class SharedPreloadingPlan final : public StrategyPlan {
     for (int server = 0; server < servers_.servers(); ++server)
       for (int batch = 0; batch < servers_.batches(); ++batch) {
         const auto part = servers_.part(server, batch, 0);
-        const auto& offsets = part->part->a.pattern->offsets;
+        const auto& offsets = part->part->a.csr().offsets;
         const auto own = part->part->at_distance(0);
         for (int layer = 1; layer <= layers; ++layer) {
           const auto computed = part->part->at_distance(layer > within ? layers - layer : 0);
           sum.vertices_owned += own;
           sum.vertices_computed += computed;
-          sum.edges_owned += offsets[static_cast<std::size_t>(own)];
-          sum.edges_computed += offsets[static_cast<std::size_t>(computed)];
+          sum.edges_owned += offsets[at(own)];
+          sum.edges_computed += offsets[at(computed)];
         }
         if (within == 0) sum.rows_preloaded += part->part->at_distance(layers) - own;
       }
@@ -212,25 +214,25 @@ class SharedPreloadingPlan final : public StrategyPlan {
     return problem_.strategy.sampling && problem_.strategy.sampling->every_epoch;
   }
   /// Exact evaluation of what is trained on samples: with a halo of all ranks.
-  std::unique_ptr<StrategyPlan> plan_whole_graph() const {
+  std::unique_ptr<Strategy> plan_whole_graph() const {
     Problem whole = problem_;
     whole.strategy.type = StrategyType::full_graph;
     whole.strategy.first_layer = FirstLayer::recompute;
     whole.partition = servers_.ranks();
-    return plan_full_graph(whole);
+    return make_full_graph(whole);
   }
 
   Problem problem_;
-  ServerParts servers_;
-  RecentDraws<std::shared_ptr<const ServerRank>> structures_;  ///< by rank and batch
-  std::shared_ptr<const PartSource> below_;  ///< of the layers that are not within servers
+  ServerSubgraphs servers_;
+  RecentDraws<std::shared_ptr<const PreloadedRank>> structures_;  ///< by rank and batch
+  std::shared_ptr<const PartitionedGraph> below_;  ///< of the layers that are not within servers
   mutable std::once_flag planned_;
-  mutable std::unique_ptr<StrategyPlan> whole_;
+  mutable std::unique_ptr<Strategy> whole_;
 };
 
 }  // namespace
 
-std::unique_ptr<StrategyPlan> plan_shared_preloading(const Problem& problem) {
+std::unique_ptr<Strategy> make_shared_preloading(const Problem& problem) {
   if (problem.statistics)
     throw NeedsStructure(
         "shared_preloading: which vertices a server depends on stands in the edges, and "
@@ -239,7 +241,7 @@ std::unique_ptr<StrategyPlan> plan_shared_preloading(const Problem& problem) {
     throw ConfigError("dataset.parts",
                       "shared_preloading gathers what each server depends on from the whole graph: "
                       "use dataset.path");
-  return std::make_unique<SharedPreloadingPlan>(problem);
+  return std::make_unique<SharedPreloading>(problem);
 }
 
 }  // namespace orrery

@@ -6,10 +6,13 @@
 //
 // Source    CAGNET 1.5D; MG-GCN 5.1
 // Departs   the loss and the weight gradients are those of the global mean, not of local ones
-#include "core/strategy/once_per_rank.hpp"
-#include "core/strategy/part_source.hpp"
-#include "core/strategy/rows_strategy.hpp"
-#include "core/strategy/staged_broadcasts.hpp"
+#include "core/base/index.hpp"
+#include "core/strategy/product/local_matrix.hpp"
+#include "core/strategy/product/rows_products.hpp"
+#include "core/strategy/product/staged_broadcasts.hpp"
+#include "core/strategy/strategy.hpp"
+#include "core/strategy/structure/once_per_rank.hpp"
+#include "core/strategy/structure/partitioned_graph.hpp"
 
 namespace orrery {
 namespace {
@@ -32,14 +35,14 @@ struct Grid {
 
 /// The structure of one rank: the tiles of its stages, of A and of Aᵀ (none where A = Aᵀ).
 struct Tiles {
-  std::vector<Block> forward, adjoint;
+  std::vector<SparseMatrix> forward, adjoint;
 };
 
-class Spmm15d final : public RowsStrategy {
+class Spmm15dProducts final : public RowsProducts {
  public:
-  Spmm15d(Runtime& rt, const PartSource& source, const Grid& grid, const Tiles& tiles,
-          const StrategyConfig& config)
-      : RowsStrategy(rt, source, grid.row_of(rt.rank())),
+  Spmm15dProducts(Runtime& rt, const PartitionedGraph& source, const Grid& grid, const Tiles& tiles,
+                  const StrategyConfig& config)
+      : RowsProducts(rt, source, grid.row_of(rt.rank())),
         grid_(grid),
         tiles_(load_matrices(rt, tiles.forward, config.column_tiles, "tiles")),
         adjoint_tiles_(load_matrices(rt, tiles.adjoint, config.column_tiles, "tiles transposed")),
@@ -59,12 +62,12 @@ class Spmm15d final : public RowsStrategy {
   }
 
  private:
-  static std::vector<StagedBroadcasts::Stage> stages(const PartSource& source, const Grid& grid,
-                                                     int rank) {
+  static std::vector<StagedBroadcasts::Stage> stages(const PartitionedGraph& source,
+                                                     const Grid& grid, int rank) {
     std::vector<StagedBroadcasts::Stage> list;
     const int column = grid.column_of(rank);
     for (int k = grid.first_stage(column); k < grid.last_stage(column); ++k)
-      list.push_back({k, source.sizes()[static_cast<std::size_t>(k)]});
+      list.push_back({k, source.sizes()[at(k)]});
     return list;
   }
 
@@ -83,21 +86,21 @@ class Spmm15d final : public RowsStrategy {
   StagedBroadcasts product_;
 };
 
-class Spmm15dPlan final : public StrategyPlan {
+class Spmm15d final : public Strategy {
  public:
-  explicit Spmm15dPlan(const Problem& problem)
+  explicit Spmm15d(const Problem& problem)
       : config_(problem.strategy),
         grid_{problem.partition.parts, problem.strategy.replication},
-        source_(part_source(problem)),
+        source_(partitioned_graph(problem)),
         tiles_(problem.ranks()) {}
 
-  std::unique_ptr<Strategy> instantiate(Runtime& rt, int, int) const override {
+  std::unique_ptr<RankProducts> instantiate(Runtime& rt, int, int) const override {
     const Tiles& tiles = tiles_.get(rt.rank(), [&] {
-      return Tiles{
-          own_stages(rt.rank(), Direction::forward),
-          source_->symmetric() ? std::vector<Block>{} : own_stages(rt.rank(), Direction::adjoint)};
+      return Tiles{own_stages(rt.rank(), Direction::forward),
+                   source_->symmetric() ? std::vector<SparseMatrix>{}
+                                        : own_stages(rt.rank(), Direction::adjoint)};
     });
-    return std::make_unique<Spmm15d>(rt, *source_, grid_, tiles, config_);
+    return std::make_unique<Spmm15dProducts>(rt, *source_, grid_, tiles, config_);
   }
 
   /// In the same column of the grid, where the same blocks are multiplied.
@@ -107,8 +110,7 @@ class Spmm15dPlan final : public StrategyPlan {
     const int stages = grid_.last_stage(column) - stage;
     const auto kind = [&](int r) {
       const int row = grid_.row_of(r);
-      return std::pair{source_->sizes()[static_cast<std::size_t>(row)],
-                       buffers_needed(stages, row - stage)};
+      return std::pair{source_->sizes()[at(row)], buffers_needed(stages, row - stage)};
     };
     int first = column;
     while (kind(first) != kind(rank)) first += grid_.columns;
@@ -120,7 +122,7 @@ class Spmm15dPlan final : public StrategyPlan {
   }
 
  private:
-  std::vector<Block> own_stages(int rank, Direction direction) const {
+  std::vector<SparseMatrix> own_stages(int rank, Direction direction) const {
     const auto row = source_->rows(grid_.row_of(rank), direction);
     const int column = grid_.column_of(rank);
     return {row.begin() + grid_.first_stage(column), row.begin() + grid_.last_stage(column)};
@@ -128,14 +130,14 @@ class Spmm15dPlan final : public StrategyPlan {
 
   StrategyConfig config_;
   Grid grid_;
-  std::shared_ptr<const PartSource> source_;
+  std::shared_ptr<const PartitionedGraph> source_;
   OncePerRank<Tiles> tiles_;
 };
 
 }  // namespace
 
-std::unique_ptr<StrategyPlan> plan_spmm_15d(const Problem& problem) {
-  return std::make_unique<Spmm15dPlan>(problem);
+std::unique_ptr<Strategy> make_spmm_15d(const Problem& problem) {
+  return std::make_unique<Spmm15d>(problem);
 }
 
 }  // namespace orrery

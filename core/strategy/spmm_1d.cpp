@@ -12,13 +12,16 @@
 #include <optional>
 #include <variant>
 
-#include "core/strategy/cached_broadcasts.hpp"
-#include "core/strategy/once_per_rank.hpp"
-#include "core/strategy/part_source.hpp"
-#include "core/strategy/rows_strategy.hpp"
-#include "core/strategy/skipped_broadcasts.hpp"
-#include "core/strategy/staged_broadcasts.hpp"
-#include "core/strategy/staged_reduces.hpp"
+#include "core/base/index.hpp"
+#include "core/strategy/product/cached_broadcasts.hpp"
+#include "core/strategy/product/local_matrix.hpp"
+#include "core/strategy/product/rows_products.hpp"
+#include "core/strategy/product/skipped_broadcasts.hpp"
+#include "core/strategy/product/staged_broadcasts.hpp"
+#include "core/strategy/product/staged_reduces.hpp"
+#include "core/strategy/strategy.hpp"
+#include "core/strategy/structure/once_per_rank.hpp"
+#include "core/strategy/structure/partitioned_graph.hpp"
 
 namespace orrery {
 namespace {
@@ -26,24 +29,25 @@ namespace {
 /// The structure of one rank: its tiles of A and of Aᵀ by the rank whose rows travel; no adjoint
 /// where A = Aᵀ.
 struct Tiles {
-  std::vector<Block> forward, adjoint;
+  std::vector<SparseMatrix> forward, adjoint;
 };
 
 /// Row variant: the rank's rows of A. Column variant: its columns of A, which are its rows of Aᵀ,
 /// each tile transposed.
-std::vector<Block> tiles_of(const PartSource& source, int rank, Variant variant,
-                            Direction direction) {
+std::vector<SparseMatrix> tiles_of(const PartitionedGraph& source, int rank, Variant variant,
+                                   Direction direction) {
   if (variant == Variant::row) return source.rows(rank, direction);
   const bool forward = direction == Direction::forward;
   auto tiles = source.rows(rank, forward ? Direction::adjoint : Direction::forward);
-  for (Block& tile : tiles) tile = transpose(tile);
+  for (SparseMatrix& tile : tiles) tile = transpose(tile);
   return tiles;
 }
 
-class Spmm1d final : public RowsStrategy {
+class Spmm1dProducts final : public RowsProducts {
  public:
-  Spmm1d(Runtime& rt, const PartSource& source, const Tiles& tiles, const StrategyConfig& config)
-      : RowsStrategy(rt, source, rt.rank()),
+  Spmm1dProducts(Runtime& rt, const PartitionedGraph& source, const Tiles& tiles,
+                 const StrategyConfig& config)
+      : RowsProducts(rt, source, rt.rank()),
         tiles_(load_matrices(rt, tiles.forward, config.column_tiles, "tiles")),
         adjoint_tiles_(load_matrices(rt, tiles.adjoint, config.column_tiles, "tiles transposed")),
         product_(make_product(rt, source.sizes(), config)),
@@ -76,7 +80,7 @@ class Spmm1d final : public RowsStrategy {
                               const StrategyConfig& config) {
     if (config.variant == Variant::column) return StagedReduces(rt, sizes, config.overlap);
     std::vector<StagedBroadcasts::Stage> stages;
-    for (int j = 0; j < rt.size(); ++j) stages.push_back({j, sizes[static_cast<std::size_t>(j)]});
+    for (int j = 0; j < rt.size(); ++j) stages.push_back({j, sizes[at(j)]});
     return StagedBroadcasts(rt, world_group(rt.size()), std::move(stages), config.overlap);
   }
 
@@ -98,27 +102,27 @@ class Spmm1d final : public RowsStrategy {
   bool trains_ = false, all_send_ = true;
 };
 
-class Spmm1dPlan final : public StrategyPlan {
+class Spmm1d final : public Strategy {
  public:
-  explicit Spmm1dPlan(const Problem& problem)
-      : config_(problem.strategy), source_(part_source(problem)), tiles_(problem.ranks()) {}
+  explicit Spmm1d(const Problem& problem)
+      : config_(problem.strategy), source_(partitioned_graph(problem)), tiles_(problem.ranks()) {}
 
-  std::unique_ptr<Strategy> instantiate(Runtime& rt, int, int) const override {
+  std::unique_ptr<RankProducts> instantiate(Runtime& rt, int, int) const override {
     const Tiles& tiles = tiles_.get(rt.rank(), [&] {
       const auto of = [&](Direction d) {
         return tiles_of(*source_, rt.rank(), config_.variant, d);
       };
       return Tiles{of(Direction::forward),
-                   source_->symmetric() ? std::vector<Block>{} : of(Direction::adjoint)};
+                   source_->symmetric() ? std::vector<SparseMatrix>{} : of(Direction::adjoint)};
     });
-    return std::make_unique<Spmm1d>(rt, *source_, tiles, config_);
+    return std::make_unique<Spmm1dProducts>(rt, *source_, tiles, config_);
   }
 
   int representative(int rank) const override {
     if (!source_->alike()) return rank;
     const auto& sizes = source_->sizes();
     const auto kind = [&](int r) {
-      return std::pair{sizes[static_cast<std::size_t>(r)], buffers_needed(source_->parts(), r)};
+      return std::pair{sizes[at(r)], buffers_needed(source_->parts(), r)};
     };
     int first = 0;
     while (kind(first) != kind(rank)) ++first;
@@ -127,14 +131,14 @@ class Spmm1dPlan final : public StrategyPlan {
 
  private:
   StrategyConfig config_;
-  std::shared_ptr<const PartSource> source_;
+  std::shared_ptr<const PartitionedGraph> source_;
   OncePerRank<Tiles> tiles_;
 };
 
 }  // namespace
 
-std::unique_ptr<StrategyPlan> plan_spmm_1d(const Problem& problem) {
-  return std::make_unique<Spmm1dPlan>(problem);
+std::unique_ptr<Strategy> make_spmm_1d(const Problem& problem) {
+  return std::make_unique<Spmm1d>(problem);
 }
 
 }  // namespace orrery

@@ -13,13 +13,14 @@
 #include <array>
 
 #include "core/base/error.hpp"
-#include "core/strategy/once_per_rank.hpp"
-#include "core/strategy/rows_strategy.hpp"
+#include "core/base/index.hpp"
+#include "core/strategy/product/local_matrix.hpp"
+#include "core/strategy/product/rows_products.hpp"
+#include "core/strategy/strategy.hpp"
+#include "core/strategy/structure/once_per_rank.hpp"
 
 namespace orrery {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 struct Grid {
   int side = 1;
@@ -40,13 +41,13 @@ struct Grid {
 
 /// The structure of one rank: its tile, and what it must know of the others in its row.
 struct TileRow {
-  Block own;
+  SparseMatrix own;
   std::vector<std::int64_t> nnz;  ///< of every tile of the row
 };
 
-TileRow tile_row(std::vector<Block> tiles, int column) {
+TileRow tile_row(std::vector<SparseMatrix> tiles, int column) {
   TileRow row;
-  for (const Block& tile : tiles) row.nnz.push_back(tile.nnz());
+  for (const SparseMatrix& tile : tiles) row.nnz.push_back(tile.nnz());
   row.own = std::move(tiles[at(column)]);
   return row;
 }
@@ -63,7 +64,7 @@ class TravellingTiles {
       : nnz_(row.nnz),
         own_(rt, Lane::copy, row.own.pattern, fmt::format("graph/{}", name)),
         own_values_(rt, {row.own.nnz(), 1}, DType::f32, fmt::format("graph/{} values", name)) {
-    rt.submit(Lane::copy, Load{row.own.source(), own_values_.tensor()});
+    rt.submit(Lane::copy, Load{values_of(row.own), own_values_.tensor()});
     const std::int64_t largest = *std::max_element(nnz_.begin(), nnz_.end());
     const std::size_t rooms = nnz_.size() > 1 ? 2 : 0;
     for (std::size_t i = 0; i < rooms; ++i) {
@@ -95,11 +96,11 @@ class TravellingTiles {
   std::vector<Buffer> room_values_;
 };
 
-class Spmm2d final : public RowsStrategy {
+class Spmm2dProducts final : public RowsProducts {
  public:
-  Spmm2d(Runtime& rt, const PartSource& source, const Grid& grid, const Structure& structure,
-         const StrategyConfig& config)
-      : RowsStrategy(rt, source, grid.row_of(rt.rank())),
+  Spmm2dProducts(Runtime& rt, const PartitionedGraph& source, const Grid& grid,
+                 const Structure& structure, const StrategyConfig& config)
+      : RowsProducts(rt, source, grid.row_of(rt.rank())),
         grid_(grid),
         i_(grid.row_of(rt.rank())),
         j_(grid.column_of(rt.rank())),
@@ -232,34 +233,34 @@ class Spmm2d final : public RowsStrategy {
   Buffer whole_;
 };
 
-class Spmm2dPlan final : public StrategyPlan {
+class Spmm2d final : public Strategy {
  public:
-  explicit Spmm2dPlan(const Problem& problem)
+  explicit Spmm2d(const Problem& problem)
       : config_(problem.strategy),
         grid_{problem.partition.parts},
-        source_(part_source(problem)),
+        source_(partitioned_graph(problem)),
         structures_(problem.ranks()) {}
 
-  std::unique_ptr<Strategy> instantiate(Runtime& rt, int, int) const override {
+  std::unique_ptr<RankProducts> instantiate(Runtime& rt, int, int) const override {
     const int row = grid_.row_of(rt.rank()), column = grid_.column_of(rt.rank());
     const Structure& structure = structures_.get(rt.rank(), [&] {
       const auto of = [&](Direction d) { return tile_row(source_->rows(row, d), column); };
       return Structure{of(Direction::forward),
                        source_->symmetric() ? TileRow{} : of(Direction::adjoint)};
     });
-    return std::make_unique<Spmm2d>(rt, *source_, grid_, structure, config_);
+    return std::make_unique<Spmm2dProducts>(rt, *source_, grid_, structure, config_);
   }
 
  private:
   StrategyConfig config_;
   Grid grid_;
-  std::shared_ptr<const PartSource> source_;
+  std::shared_ptr<const PartitionedGraph> source_;
   OncePerRank<Structure> structures_;
 };
 
 }  // namespace
 
-std::unique_ptr<StrategyPlan> plan_spmm_2d(const Problem& problem) {
+std::unique_ptr<Strategy> make_spmm_2d(const Problem& problem) {
   if (problem.model.type == ModelType::resgcn && problem.ranks() > 1)
     throw ConfigError(
         "model.type",
@@ -271,7 +272,7 @@ std::unique_ptr<StrategyPlan> plan_spmm_2d(const Problem& problem) {
                       "strategy");
   if (problem.strategy.first_layer != FirstLayer::recompute)
     throw ConfigError("strategy.first_layer", "spmm_2d aggregates the input in every epoch");
-  return std::make_unique<Spmm2dPlan>(problem);
+  return std::make_unique<Spmm2d>(problem);
 }
 
 }  // namespace orrery

@@ -11,16 +11,18 @@
 #include <vector>
 
 #include "core/strategy/full_graph.hpp"
-#include "core/strategy/rows_strategy.hpp"
+#include "core/strategy/product/halo_product.hpp"
+#include "core/strategy/product/rows_products.hpp"
+#include "core/strategy/strategy.hpp"
 
 namespace orrery {
 namespace {
 
-class StaleHalo final : public RowsStrategy {
+class StaleHaloProducts final : public RowsProducts {
  public:
-  StaleHalo(Runtime& rt, const PartSource& source, const HaloPart& part,
-            const StrategyConfig& config)
-      : RowsStrategy(rt, source, rt.rank()),
+  StaleHaloProducts(Runtime& rt, const PartitionedGraph& source, const HaloStructure& part,
+                    const StrategyConfig& config)
+      : RowsProducts(rt, source, rt.rank()),
         part_(part),
         product_(rt, part_, world_group(rt.size()), source.symmetric(), config.overlap,
                  config.column_tiles) {}
@@ -51,7 +53,7 @@ class StaleHalo final : public RowsStrategy {
     return of[l];
   }
 
-  const HaloPart& part_;
+  const HaloStructure& part_;
   HaloProduct product_;
   std::vector<HaloInFlight> forward_, backward_;  ///< by layer
   std::optional<HaloBuffers> exact_;              ///< of what is not training
@@ -61,9 +63,10 @@ class StaleHalo final : public RowsStrategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_stale_halo(Runtime& rt, const PartSource& source,
-                                          const HaloPart& part, const StrategyConfig& config) {
-  return std::make_unique<StaleHalo>(rt, source, part, config);
+std::unique_ptr<RankProducts> make_stale_halo(Runtime& rt, const PartitionedGraph& source,
+                                              const HaloStructure& part,
+                                              const StrategyConfig& config) {
+  return std::make_unique<StaleHaloProducts>(rt, source, part, config);
 }
 
 }  // namespace orrery

@@ -1,27 +1,9 @@
 #include "core/strategy/strategy.hpp"
 
 #include "core/base/error.hpp"
-#include "core/strategy/sparse_features.hpp"
+#include "core/strategy/product/sparse_features.hpp"
 
 namespace orrery {
-
-std::shared_ptr<const PartSource> part_source(const Problem& problem) {
-  if (problem.statistics)
-    return parts_by_statistics(*problem.statistics, problem.model, problem.partition.parts);
-  if (problem.stored) return parts_in_folder(problem.stored, problem.model);
-  return parts_in_memory(problem.data, problem.model, problem.partition);
-}
-
-Tensor Strategy::whole_rows(const Tensor& x, std::int64_t width) {
-  ORRERY_ASSERT(x.cols() == width);
-  return x;
-}
-
-void Strategy::synchronise(const Tensor& gradients) {
-  rt_.wait(Lane::comm2, rt_.record(Lane::compute));
-  rt_.submit(Lane::comm2, AllReduce{gradients, covering_group()});
-  rt_.wait(Lane::compute, rt_.record(Lane::comm2));
-}
 
 namespace {
 
@@ -47,24 +29,24 @@ void require_countable(const Problem& problem) {
 
 }  // namespace
 
-std::unique_ptr<StrategyPlan> plan_strategy(const Problem& problem) {
+std::unique_ptr<Strategy> make_strategy(const Problem& problem) {
   require_timing_only(problem);
   require_possible_staleness(problem.strategy, problem.model);
   require_countable(problem);
   require_possible_sparse_input(problem);
   switch (problem.strategy.type) {
     case StrategyType::full_graph:
-      return plan_full_graph(problem);
+      return make_full_graph(problem);
     case StrategyType::spmm_1d:
-      return plan_spmm_1d(problem);
+      return make_spmm_1d(problem);
     case StrategyType::spmm_15d:
-      return plan_spmm_15d(problem);
+      return make_spmm_15d(problem);
     case StrategyType::spmm_2d:
-      return plan_spmm_2d(problem);
+      return make_spmm_2d(problem);
     case StrategyType::model_averaging:
-      return plan_model_averaging(problem);
+      return make_model_averaging(problem);
     case StrategyType::shared_preloading:
-      return plan_shared_preloading(problem);
+      return make_shared_preloading(problem);
   }
   ORRERY_ASSERT(!"a strategy type without a plan");
   return nullptr;

@@ -1,70 +1,15 @@
-// A strategy's answers: placement, products across ranks, steps, synchronisation. Nothing else in
-// the project asks these questions.
+// A strategy: what each rank works on, step by step, and the products that it computes there.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "core/graph/dataset.hpp"
-#include "core/model/adjacency.hpp"
-#include "core/model/config.hpp"
-#include "core/model/products.hpp"
-#include "core/partition/partition.hpp"
-#include "core/strategy/config.hpp"
-#include "core/strategy/part_source.hpp"
+#include "core/strategy/product/rank_products.hpp"
 #include "core/strategy/schedule.hpp"
+#include "core/strategy/structure/problem.hpp"
 
 namespace orrery {
-
-/// Everything an experiment fixes before the first operation: structure and settings, the same on
-/// all ranks.
-struct Problem {
-  std::shared_ptr<const Dataset> data;        ///< in memory as a whole, or
-  std::shared_ptr<const PartsFolder> stored;  ///< in parts, which `partition` counts only, or
-  std::optional<GraphStatistics> statistics;  ///< not at all; `partition` counts equal blocks of a
-                                              ///< random permutation
-  ModelConfig model;
-  TrainConfig train;
-  StrategyConfig strategy;
-  Partition partition;  ///< as many parts as parts_for(strategy, ranks)
-
-  DataFacts facts() const {
-    if (statistics) return facts_of(*statistics);
-    return stored ? stored->facts() : facts_of(*data);
-  }
-  int ranks() const { return ranks_for(strategy, partition.parts); }
-};
-
-/// Where the problem's strategies get the structure of parts from.
-std::shared_ptr<const PartSource> part_source(const Problem& problem);
-
-/// One rank of a strategy, on one structure. The default answers are those of whole-graph training.
-class Strategy : public Products {
- public:
-  /// Where the features, labels and split of the level-0 rows lie.
-  virtual PartData data() const = 0;
-  /// Placement: the global vertex of each level-0 row. The rows of the last level are this rank's
-  /// own vertices.
-  virtual IndexList vertices() const = 0;
-  /// Placement: ranks, this one among them, whose own vertices are those of the whole graph, each
-  /// once; sums over vertices are sums over this group. Default: all ranks.
-  virtual Group covering_group() const { return world_group(rt_.size()); }
-  /// Whole rows of an activation, where this rank holds some of its columns; else x itself. The
-  /// result is this rank's to overwrite, until the next call.
-  virtual Tensor whole_rows(const Tensor& x, std::int64_t width);
-  /// Synchronise: gradients ← sum over the ranks that hold a share of them; the compute lane has it
-  /// when it goes on. Default: one all-reduce over the covering group.
-  virtual void synchronise(const Tensor& gradients);
-  /// The lane of the sums that end an epoch: one on which nothing is under way then.
-  virtual Lane metrics_lane() const { return Lane::comm; }
-  /// A forward pass begins: of a step of the epoch (Stage::forward), or of its evaluation, which is
-  /// exact. What the structure itself draws or keeps from epoch to epoch changes here.
-  virtual void begin(Stage /*stage*/, int /*epoch*/) {}
-
- protected:
-  using Products::Products;
-};
 
 /// What servers compute beside their own vertices, summed over servers, layers and the steps of an
 /// epoch.
@@ -84,15 +29,15 @@ struct Redundancy {
 
 /// The structure that a strategy needs, shared by the ranks of a process; that of one rank is made
 /// when the rank asks for it.
-class StrategyPlan {
+class Strategy {
  public:
-  virtual ~StrategyPlan() = default;
+  virtual ~Strategy() = default;
   /// The steps of a rank. Default, those of whole-graph training: one a epoch, on structure 0.
   virtual Schedule schedule(int /*rank*/) const { return {}; }
   /// A structure of this rank's schedule, on the device. `draw`: the epoch, of those that are drawn
   /// anew in every epoch. The plan must outlive it.
-  virtual std::unique_ptr<Strategy> instantiate(Runtime& rt, int structure = 0,
-                                                int draw = 0) const = 0;
+  virtual std::unique_ptr<RankProducts> instantiate(Runtime& rt, int structure = 0,
+                                                    int draw = 0) const = 0;
 
   /// Nothing where ranks compute what they own and no more.
   virtual std::optional<Redundancy> redundancy() const { return std::nullopt; }
@@ -108,14 +53,14 @@ class StrategyPlan {
 
 /// Errors    ConfigError (settings the strategy cannot honour) · NeedsStructure (statistics where
 /// the strategy needs the graph)
-std::unique_ptr<StrategyPlan> plan_strategy(const Problem& problem);
+std::unique_ptr<Strategy> make_strategy(const Problem& problem);
 
 // One per strategy, in the file of that name.
-std::unique_ptr<StrategyPlan> plan_full_graph(const Problem& problem);
-std::unique_ptr<StrategyPlan> plan_spmm_1d(const Problem& problem);
-std::unique_ptr<StrategyPlan> plan_spmm_15d(const Problem& problem);
-std::unique_ptr<StrategyPlan> plan_spmm_2d(const Problem& problem);
-std::unique_ptr<StrategyPlan> plan_model_averaging(const Problem& problem);
-std::unique_ptr<StrategyPlan> plan_shared_preloading(const Problem& problem);
+std::unique_ptr<Strategy> make_full_graph(const Problem& problem);
+std::unique_ptr<Strategy> make_spmm_1d(const Problem& problem);
+std::unique_ptr<Strategy> make_spmm_15d(const Problem& problem);
+std::unique_ptr<Strategy> make_spmm_2d(const Problem& problem);
+std::unique_ptr<Strategy> make_model_averaging(const Problem& problem);
+std::unique_ptr<Strategy> make_shared_preloading(const Problem& problem);
 
 }  // namespace orrery

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/graph/generate.hpp"
+#include "core/graph/generate/generate.hpp"
 
 namespace orrery {
 

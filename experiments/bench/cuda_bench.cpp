@@ -16,7 +16,7 @@
 
 #include "backends/cuda/library.hpp"
 #include "core/base/error.hpp"
-#include "core/graph/generate.hpp"
+#include "core/graph/generate/generate.hpp"
 #include "core/ops/ops.hpp"
 
 namespace orrery {

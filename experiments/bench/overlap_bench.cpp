@@ -23,7 +23,9 @@
 #include "backends/reference/reference.hpp"
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
-#include "core/runtime/executor.hpp"
+#include "core/graph/read/load.hpp"
+#include "core/partition/methods/cut.hpp"
+#include "core/runtime/execute/executor.hpp"
 #include "core/strategy/strategy.hpp"
 
 namespace orrery {
@@ -87,7 +89,7 @@ class Bench {
   Bench(MpiWorld& world, Communicator& communicator, const Problem& problem, std::int64_t width,
         const KernelFactory& kernels, int threads)
       : world_(world), rt_(options(world, threads), kernels, communicator) {
-    plan_ = plan_strategy(problem);
+    plan_ = make_strategy(problem);
     strategy_ = plan_->instantiate(rt_);
     strategy_->prepare(width, width);
     x_ = Buffer(rt_, {strategy_->rows(0), width}, DType::f32, "x");
@@ -117,8 +119,8 @@ class Bench {
   }
   MpiWorld& world_;
   Executor rt_;
-  std::unique_ptr<StrategyPlan> plan_;
-  std::unique_ptr<Strategy> strategy_;
+  std::unique_ptr<Strategy> plan_;
+  std::unique_ptr<RankProducts> strategy_;
   Buffer x_, y_;
 };
 

@@ -19,9 +19,10 @@
 #include <memory>
 
 #include "core/base/parallel.hpp"
-#include "core/graph/dataset.hpp"
-#include "core/partition/cut.hpp"
-#include "core/partition/edge_file.hpp"
+#include "core/graph/read/load.hpp"
+#include "core/partition/edges/edge_file.hpp"
+#include "core/partition/methods/cut.hpp"
+#include "core/partition/partition_options.hpp"
 
 namespace orrery {
 namespace {

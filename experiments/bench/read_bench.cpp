@@ -15,9 +15,9 @@
 
 #include "core/base/parallel.hpp"
 #include "core/base/rng.hpp"
-#include "core/graph/dataset.hpp"
-#include "core/graph/mapped_file.hpp"
-#include "core/graph/write_orrery.hpp"
+#include "core/graph/files/mapped_file.hpp"
+#include "core/graph/read/load.hpp"
+#include "core/graph/read/write_orrery.hpp"
 
 namespace orrery {
 namespace {

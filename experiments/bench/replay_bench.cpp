@@ -10,9 +10,9 @@
 
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
-#include "experiments/config.hpp"
-#include "experiments/problem.hpp"
-#include "experiments/simulate.hpp"
+#include "experiments/config/experiment.hpp"
+#include "experiments/config/load_problem.hpp"
+#include "experiments/predict/simulate.hpp"
 
 namespace orrery {
 namespace {
@@ -40,7 +40,7 @@ void run(int ranks) {
   DatasetCache cache;
   const ProblemData data = cache.load(experiment);
   const Problem problem = make_problem(experiment, data, make_partition(experiment, data));
-  const auto plan = plan_strategy(problem);
+  const auto plan = make_strategy(problem);
   Simulator simulator;
   const auto made = simulate(experiment, problem, *plan, simulator, false);
   const auto& s = made.simulation;

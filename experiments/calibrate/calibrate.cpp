@@ -8,9 +8,9 @@
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/units.hpp"
-#include "core/runtime/host_device.hpp"
+#include "core/runtime/execute/host_device.hpp"
 #include "experiments/calibrate/time_ops.hpp"
-#include "experiments/results.hpp"
+#include "experiments/results/results.hpp"
 
 namespace orrery::calibrate {
 namespace {
@@ -45,7 +45,7 @@ Calibration calibrate(Effort effort, const std::string& probe, const Report& rep
   HostDevice host(make_cpu_kernels, std::chrono::steady_clock::now());
   c.host = measure_host({.threads = c.cores, .repetitions = thorough ? 100 : 10}, host);
   report(0.01, "ranks that are threads");
-  const Library threads = measure_threads(cpu_threads(c.cores, thorough));
+  const sim::Library threads = measure_threads(cpu_threads(c.cores, thorough));
   report(0.02, "ranks over MPI");
   c.mpi = measure_mpi(probe, thorough);
   c.tables = measure_tables(

@@ -10,8 +10,8 @@
 #include "core/base/units.hpp"
 #include "experiments/calibrate/calibrate.hpp"
 #include "experiments/calibrate/time_on_lane.hpp"
-#include "experiments/results.hpp"
-#include "experiments/this_machine.hpp"
+#include "experiments/config/this_machine.hpp"
+#include "experiments/results/results.hpp"
 
 namespace orrery::calibrate {
 namespace {
@@ -65,7 +65,7 @@ class GpuMeasurement {
     c.gpu->slowdowns =
         measure_slowdowns(benches_.slowdowns, *open(1, bytes_needed(benches_.slowdowns)));
     report_(0.04, "ranks that are threads");
-    const Library threads = shared_threads();
+    const sim::Library threads = shared_threads();
     c.tables = tables();
     derive_profile(c, 0);  // what lies between two operations on a lane is in the tables
     c.profile.libraries["threads"] = rounded(threads);
@@ -118,14 +118,14 @@ class GpuMeasurement {
 
   /// Two ranks copy and add at the same time, and a simulation lets them share the GPU: alone each
   /// would do so at the rate of both.
-  Library shared_threads() const {
+  sim::Library shared_threads() const {
     constexpr int kRanks = 2;
     ThreadsBench bench = benches_.threads;
     bench.most = kRanks;
     bench.open = [this, bytes = bench.bytes](int ranks) {
       return open(ranks, 9 * bytes + 32 * kMiB);  // buffers, and what sums are made in
     };
-    Library library = measure_threads(bench);
+    sim::Library library = measure_threads(bench);
     library.copy_bytes_per_second *= kRanks;
     library.reduce_bytes_per_second *= kRanks;
     return library;
@@ -157,8 +157,9 @@ class GpuMeasurement {
   }
 
   /// A GPU has no threads that ranks could have more or fewer of.
-  static void drop_threads(PriceTable& table) {
-    std::erase_if(table.axes, [](const PriceTable::Axis& axis) { return axis.name == "threads"; });
+  static void drop_threads(sim::PriceTable& table) {
+    std::erase_if(table.axes,
+                  [](const sim::PriceTable::Axis& axis) { return axis.name == "threads"; });
   }
 
   Effort effort_;

@@ -9,12 +9,12 @@ namespace orrery::calibrate {
 namespace {
 
 /// Seconds at the largest point of every axis.
-double at_largest(const PriceTable& table) { return table.seconds.back(); }
+double at_largest(const sim::PriceTable& table) { return table.seconds.back(); }
 
 /// m · n · k, or the number of elements, there.
-double product_of_largest(const PriceTable& table) {
+double product_of_largest(const sim::PriceTable& table) {
   double product = 1;
-  for (const PriceTable::Axis& axis : table.axes)
+  for (const sim::PriceTable::Axis& axis : table.axes)
     if (axis.name != "threads" && axis.name != "width" && axis.name != "ragged")
       product *= axis.points.back();
   return product;
@@ -28,7 +28,7 @@ std::int64_t main_memory_bytes() {
 
 double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }
 
-Library rounded(Library l) {
+sim::Library rounded(sim::Library l) {
   for (double* value : {&l.collective_seconds, &l.message_seconds, &l.copy_bytes_per_second,
                         &l.core_seconds_per_byte, &l.reduce_bytes_per_second})
     *value = rounded(*value);
@@ -36,7 +36,7 @@ Library rounded(Library l) {
 }
 
 void derive_profile(Calibration& c, double between_seconds) {
-  DeviceProfile& profile = c.profile;
+  sim::DeviceProfile& profile = c.profile;
   profile.name = c.name;
   profile.origin = "measured";
   profile.source = c.machine;
@@ -46,13 +46,13 @@ void derive_profile(Calibration& c, double between_seconds) {
   profile.roofline.launch_seconds = rounded(c.host.lane_seconds);
   if (c.gpu) profile.communication_slowdown = rounded(c.gpu->slowdowns.by_link.value_or(1));
   for (const auto& [key, measured] : c.tables) {
-    PriceTable& table = profile.tables[key] = measured.table;
+    sim::PriceTable& table = profile.tables[key] = measured.table;
     for (double& seconds : table.seconds) seconds = rounded(seconds + between_seconds);
     table.fit_error = rounded(table.fit_error);
   }
-  const PriceTable& gemm = c.tables.at("gemm").table;
+  const sim::PriceTable& gemm = c.tables.at("gemm").table;
   c.flops_per_second = rounded(2 * product_of_largest(gemm) / at_largest(gemm));
-  const PriceTable& relu = c.tables.at("activate_backward").table;
+  const sim::PriceTable& relu = c.tables.at("activate_backward").table;
   c.memory_bytes_per_second = rounded(12 * product_of_largest(relu) / at_largest(relu));
 }
 

@@ -11,7 +11,7 @@
 #include "experiments/calibrate/measure_libraries.hpp"
 #include "experiments/calibrate/measure_slowdowns.hpp"
 #include "experiments/calibrate/measure_tables.hpp"
-#include "experiments/shipped.hpp"
+#include "experiments/config/shipped.hpp"
 
 namespace orrery::calibrate {
 
@@ -24,7 +24,7 @@ struct GpuPart {
 /// What was measured, and when.
 struct Calibration {
   std::string name = kThisMachine;  ///< of its files
-  DeviceProfile profile;
+  sim::DeviceProfile profile;
   std::map<std::string, MeasuredTable> tables;  ///< those of the profile, and how they came about
   std::vector<InPlaceSample> in_place;          ///< from which those factors come
   HostCosts host;
@@ -40,7 +40,7 @@ struct Calibration {
 
 /// To four digits: more is noise.
 double rounded(double value);
-Library rounded(Library library);
+sim::Library rounded(sim::Library library);
 
 /// Fills in the profile, but for its libraries and what it says of operations inside of trainings,
 /// from tables, host and GPU, and the two rates. `between_seconds`: what of an operation on a lane

@@ -5,8 +5,8 @@
 
 #include "core/base/units.hpp"
 #include "experiments/calibrate/calibration.hpp"
-#include "experiments/profile_file.hpp"
-#include "experiments/results.hpp"
+#include "experiments/config/profile_file.hpp"
+#include "experiments/results/results.hpp"
 
 namespace orrery::calibrate {
 namespace {
@@ -136,8 +136,9 @@ Json links_of(const Calibration& c) {
 
 std::string elements_of_relu(const Calibration& c) {
   const auto& axes = c.tables.at("activate_backward").table.axes;
-  const auto size = std::find_if(axes.begin(), axes.end(),
-                                 [](const PriceTable::Axis& axis) { return axis.name == "size"; });
+  const auto size = std::find_if(axes.begin(), axes.end(), [](const sim::PriceTable::Axis& axis) {
+    return axis.name == "size";
+  });
   return human_bytes(4 * size->points.back());
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 
+#include "core/base/index.hpp"
 #include "core/base/short_turns.hpp"
 #include "experiments/calibrate/time_ops.hpp"
 
@@ -40,10 +41,8 @@ class Bench {
     return least;
   }
 
-  const Tensor& from(int call) const { return tensors_[static_cast<std::size_t>(call % kBuffers)]; }
-  const Tensor& to(int call) const {
-    return tensors_[static_cast<std::size_t>(kBuffers + call % kBuffers)];
-  }
+  const Tensor& from(int call) const { return tensors_[at(call % kBuffers)]; }
+  const Tensor& to(int call) const { return tensors_[at(kBuffers + call % kBuffers)]; }
   const Tensor& small() const { return tensors_.back(); }
   const Group& all() const { return all_; }
 
@@ -78,12 +77,12 @@ CollectiveTimes time_collectives(Communicator& communicator, RankDevice& device,
   ask_for_short_turns();  // as the lanes of a rank
   Bench bench(communicator, device, ranks, floats);
   std::vector<std::int64_t> counts(static_cast<std::size_t>(ranks), part);
-  counts[static_cast<std::size_t>(rank)] = 0;
+  counts[at(rank)] = 0;
   const auto rows = std::make_shared<const std::vector<std::int64_t>>(std::move(counts));
   const auto first = [&](const Tensor& t) { return t.rows_at(0, part * (ranks - 1)); };
   const auto one = [&](const Tensor& t) { return t.rows_at(0, part); };
   std::vector<std::int64_t> ones(static_cast<std::size_t>(ranks), 1);
-  ones[static_cast<std::size_t>(rank)] = 0;
+  ones[at(rank)] = 0;
   const auto one_each = std::make_shared<const std::vector<std::int64_t>>(std::move(ones));
   const auto few = [&](const Tensor& t) { return t.rows_at(0, ranks - 1); };
   const int small = 20 * repetitions;

@@ -1,8 +1,8 @@
 // What collectives cost beside what they move, over any communicator.
 #pragma once
 
-#include "core/runtime/communicator.hpp"
-#include "core/runtime/rank_device.hpp"
+#include "core/runtime/execute/communicator.hpp"
+#include "core/runtime/execute/rank_device.hpp"
 
 namespace orrery::calibrate {
 

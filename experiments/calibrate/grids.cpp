@@ -1,12 +1,12 @@
 #include "experiments/calibrate/grids.hpp"
 
 #include "core/base/error.hpp"
-#include "sim/price_point.hpp"
+#include "sim/price/price_point.hpp"
 
 namespace orrery::calibrate {
 namespace {
 
-using Axes = std::vector<PriceTable::Axis>;
+using Axes = std::vector<sim::PriceTable::Axis>;
 
 constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
 
@@ -65,7 +65,7 @@ Axes full_gpu_axes(const std::string& key) {
 
 /// For tests, on GPUs that are emulated.
 Axes tiny_gpu_axes(Axes axes) {
-  for (PriceTable::Axis& axis : axes) {
+  for (sim::PriceTable::Axis& axis : axes) {
     if (axis.name == "reuse_bytes")
       axis.points = {kKiB, 4 * kKiB};
     else if (axis.name == "n16")
@@ -80,7 +80,7 @@ Axes tiny_gpu_axes(Axes axes) {
 
 /// First, middle and last point; for tests the first two, as those are over in no time.
 void thin(Axes& axes, Effort effort) {
-  for (PriceTable::Axis& axis : axes) {
+  for (sim::PriceTable::Axis& axis : axes) {
     auto& points = axis.points;
     if (effort == Effort::tiny)
       points = {points[0], points[1]};
@@ -93,9 +93,9 @@ void thin(Axes& axes, Effort effort) {
 template <class AxesOf>
 std::vector<Grid> each_key(const AxesOf& axes_of) {
   std::vector<Grid> all;
-  for (const std::string& key : price_keys()) {
+  for (const std::string& key : sim::price_keys()) {
     Axes axes = axes_of(key);
-    for (const PriceTable::Axis& axis : axes) ORRERY_ASSERT(has_axis(key, axis.name));
+    for (const sim::PriceTable::Axis& axis : axes) ORRERY_ASSERT(sim::has_axis(key, axis.name));
     all.push_back({key, std::move(axes)});
   }
   return all;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/profile.hpp"
+#include "sim/price/profile.hpp"
 
 namespace orrery::calibrate {
 
@@ -14,7 +14,7 @@ enum class Effort { full, quick, tiny };
 /// The grid of one price key, without threads.
 struct Grid {
   std::string key;
-  std::vector<PriceTable::Axis> axes;
+  std::vector<sim::PriceTable::Axis> axes;
 };
 
 /// One grid per price key, in the order of price_keys(). Largest sizes exceed the caches of most

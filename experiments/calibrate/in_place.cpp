@@ -10,13 +10,15 @@
 #include <utility>
 
 #include "backends/comm_threads/comm_threads.hpp"
+#include "core/base/index.hpp"
 #include "core/runtime/summary.hpp"
-#include "core/strategy/record.hpp"
+#include "core/strategy/train/record.hpp"
 #include "experiments/calibrate/time_ops.hpp"
-#include "experiments/execute.hpp"
-#include "experiments/open_device.hpp"
-#include "experiments/problem.hpp"
-#include "sim/price_point.hpp"
+#include "experiments/config/load_problem.hpp"
+#include "experiments/execute/execute.hpp"
+#include "experiments/execute/open_device.hpp"
+#include "sim/price/op_seconds.hpp"
+#include "sim/price/price_point.hpp"
 
 namespace orrery::calibrate {
 namespace {
@@ -113,14 +115,14 @@ std::vector<Timed> operations_of(const RankOutcome& outcome) {
 /// Every rank of the team trains by itself, all at the same time.
 std::vector<RankOutcome> train_side_by_side(const Problem& problem, const Team& team,
                                             const std::string& kernels) {
-  const auto plan = plan_strategy(problem);
+  const auto plan = make_strategy(problem);
   ExecuteOptions options;
   options.kernels = kernels;
   options.keep_steps = true;
   options.timeline_epochs = kEpochs;
   // No more of a GPU than it takes: others may use the rest.
   const Program recorded = record_training(*plan, problem, 1, {}).front();
-  options.capacities.bytes[static_cast<std::size_t>(Space::device)] =
+  options.capacities.bytes[at(Space::device)] =
       summarise(recorded, Placement::uniform(1, 1)).peak_device_bytes;
   const RankHooks hooks{[](int) { return false; }, [](const EpochReport&, double) {}};
   std::vector<RankOutcome> outcomes(static_cast<std::size_t>(team.ranks));
@@ -144,13 +146,13 @@ std::vector<RankOutcome> train_side_by_side(const Problem& problem, const Team& 
   return outcomes;
 }
 
-void add_samples(const RankOutcome& outcome, const DeviceProfile& profile, int threads,
+void add_samples(const RankOutcome& outcome, const sim::DeviceProfile& profile, int threads,
                  std::vector<InPlaceSample>& samples) {
   for (const Timed& timed : operations_of(outcome)) {
-    const PricePoint point = price_point(*timed.op);
+    const sim::PricePoint point = sim::price_point(*timed.op);
     if (point.empty) continue;
     samples.push_back({std::string(point.key), bytes_of(*timed.op), static_cast<double>(threads),
-                       profile.seconds(*timed.op, threads),
+                       sim::op_seconds(profile, *timed.op, threads),
                        median(timed.seconds) + profile.roofline.launch_seconds});
   }
 }
@@ -190,7 +192,7 @@ std::vector<double> ratios(const std::vector<Sums>& sums) {
 /// Trainings on every team.
 std::vector<InPlaceSample> samples_of(const std::vector<std::string>& files,
                                       const std::vector<Team>& teams, const std::string& kernels,
-                                      const DeviceProfile& profile, const Report& report) {
+                                      const sim::DeviceProfile& profile, const Report& report) {
   std::vector<InPlaceSample> samples;
   double done = 0;
   for (const std::string& file : files) {
@@ -209,20 +211,20 @@ std::vector<InPlaceSample> samples_of(const std::vector<std::string>& files,
 
 }  // namespace
 
-std::vector<InPlaceSample> measure_in_place(Effort effort, const DeviceProfile& profile, int cores,
-                                            const Report& report) {
+std::vector<InPlaceSample> measure_in_place(Effort effort, const sim::DeviceProfile& profile,
+                                            int cores, const Report& report) {
   std::vector<Team> teams;
   for (const int threads : std::set<int>{1, cores})
     teams.push_back({std::max(1, cores / threads), threads});
   return samples_of(trainings(effort), teams, "cpu", profile, report);
 }
 
-std::vector<InPlaceSample> measure_in_place_on_gpu(Effort effort, const DeviceProfile& profile,
+std::vector<InPlaceSample> measure_in_place_on_gpu(Effort effort, const sim::DeviceProfile& profile,
                                                    const Report& report) {
   return samples_of(gpu_trainings(effort), {Team{}}, "cuda", profile, report);
 }
 
-std::map<std::string, PriceTable> fit_in_place(const std::vector<InPlaceSample>& samples) {
+std::map<std::string, sim::PriceTable> fit_in_place(const std::vector<InPlaceSample>& samples) {
   std::map<std::string, std::map<double, std::vector<Sums>>> by_key;
   for (const InPlaceSample& sample : samples) {
     auto& sums = by_key[sample.key].try_emplace(sample.threads, kBytes.size()).first->second;
@@ -232,9 +234,9 @@ std::map<std::string, PriceTable> fit_in_place(const std::vector<InPlaceSample>&
       sums[i].priced += shares[i] * sample.priced_seconds;
     }
   }
-  std::map<std::string, PriceTable> tables;
+  std::map<std::string, sim::PriceTable> tables;
   for (const auto& [key, by_threads] : by_key) {
-    PriceTable& table = tables[key];
+    sim::PriceTable& table = tables[key];
     table.axes = {{"threads", {}}, {"bytes", kBytes}};
     for (const auto& [threads, sums] : by_threads) {
       table.axes.front().points.push_back(threads);

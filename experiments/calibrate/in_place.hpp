@@ -20,16 +20,16 @@ struct InPlaceSample {
 /// Trains generated graphs of several sizes with as many ranks of their own, side by side and
 /// without communication, as there are cores, and with one on all cores. An operation then finds in
 /// the caches what the ones before it left. Of each operation of an epoch the median over epochs.
-std::vector<InPlaceSample> measure_in_place(Effort effort, const DeviceProfile& profile, int cores,
-                                            const Report& report);
+std::vector<InPlaceSample> measure_in_place(Effort effort, const sim::DeviceProfile& profile,
+                                            int cores, const Report& report);
 
 /// The same on the first GPU, one rank.
-std::vector<InPlaceSample> measure_in_place_on_gpu(Effort effort, const DeviceProfile& profile,
+std::vector<InPlaceSample> measure_in_place_on_gpu(Effort effort, const sim::DeviceProfile& profile,
                                                    const Report& report);
 
 /// Factors by price key over the bytes that an operation touches, and threads: at each point
 /// Σ measured / Σ priced over the samples around it, each weighted by its nearness in logarithms;
 /// where there are none that of the nearest point with some.
-std::map<std::string, PriceTable> fit_in_place(const std::vector<InPlaceSample>& samples);
+std::map<std::string, sim::PriceTable> fit_in_place(const std::vector<InPlaceSample>& samples);
 
 }  // namespace orrery::calibrate

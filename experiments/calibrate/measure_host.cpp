@@ -6,7 +6,7 @@
 
 #include "backends/comm_threads/comm_threads.hpp"
 #include "core/runtime/buffer.hpp"
-#include "core/runtime/executor.hpp"
+#include "core/runtime/execute/executor.hpp"
 #include "experiments/calibrate/time_ops.hpp"
 
 namespace orrery::calibrate {

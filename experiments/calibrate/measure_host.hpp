@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/runtime/rank_device.hpp"
+#include "core/runtime/execute/rank_device.hpp"
 
 namespace orrery::calibrate {
 

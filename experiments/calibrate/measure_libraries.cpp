@@ -14,7 +14,7 @@
 
 #include "backends/comm_threads/comm_threads.hpp"
 #include "backends/cpu/cpu.hpp"
-#include "core/runtime/host_device.hpp"
+#include "core/runtime/execute/host_device.hpp"
 #include "experiments/calibrate/message_probe.hpp"
 #include "experiments/calibrate/time_ops.hpp"
 
@@ -69,8 +69,8 @@ std::optional<CollectiveTimes> job(const std::string& probe, const std::string& 
 
 }  // namespace
 
-Library library_of(const std::string& name, const CollectiveTimes& t) {
-  Library library;
+sim::Library library_of(const std::string& name, const CollectiveTimes& t) {
+  sim::Library library;
   library.name = name;
   library.message_seconds = std::clamp(t.small_all_reduce_seconds - t.small_exchange_seconds, 0.0,
                                        t.small_exchange_seconds);
@@ -86,8 +86,8 @@ Library library_of(const std::string& name, const CollectiveTimes& t) {
   return library;
 }
 
-Library measure_threads(const ThreadsBench& bench) {
-  Library library = library_of("threads", threads_of(bench, 2, bench.bytes));
+sim::Library measure_threads(const ThreadsBench& bench) {
+  sim::Library library = library_of("threads", threads_of(bench, 2, bench.bytes));
   if (bench.most > 2) {
     const CollectiveTimes all = threads_of(bench, bench.most, 1 << 16);
     library.collective_seconds = all.small_exchange_seconds;

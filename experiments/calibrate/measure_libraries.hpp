@@ -7,7 +7,7 @@
 #include <string>
 
 #include "experiments/calibrate/collective_times.hpp"
-#include "sim/profile.hpp"
+#include "sim/price/profile.hpp"
 
 namespace orrery::calibrate {
 
@@ -15,7 +15,7 @@ namespace orrery::calibrate {
 ///   copy rate     bytes that a rank receives in an exchange, over its time without the small ones
 ///   reduce rate   what an all-reduce of two ranks takes beside two copies of half of its operand
 /// Requires  times of two ranks
-Library library_of(const std::string& name, const CollectiveTimes& times);
+sim::Library library_of(const std::string& name, const CollectiveTimes& times);
 
 /// Ranks that are threads of one process.
 struct ThreadsBench {
@@ -26,14 +26,14 @@ struct ThreadsBench {
       nullptr;  ///< the device of each of so many
 };
 /// Rates are those of two ranks, costs of a small collective those among as many as there may be.
-Library measure_threads(const ThreadsBench& bench);
+sim::Library measure_threads(const ThreadsBench& bench);
 
 /// On the cpu kernels, as many as cores.
 ThreadsBench cpu_threads(int cores, bool thorough);
 
 /// What a job of two ranks over MPI came to; `note` says what is missing and why.
 struct MpiMeasurement {
-  std::optional<Library> library;
+  std::optional<sim::Library> library;
   double tcp_latency_seconds = 0, tcp_bytes_per_second = 0;  ///< between processes; 0: unknown
   std::string note;
 };

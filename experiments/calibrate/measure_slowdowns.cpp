@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/runtime/memory.hpp"
+#include "core/runtime/execute/memory.hpp"
 #include "experiments/calibrate/time_ops.hpp"
 
 namespace orrery::calibrate {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/runtime/rank_device.hpp"
+#include "core/runtime/execute/rank_device.hpp"
 
 namespace orrery::calibrate {
 

@@ -7,13 +7,13 @@
 #include <cmath>
 
 #include "core/base/rng.hpp"
-#include "core/graph/generate.hpp"
+#include "core/graph/generate/generate.hpp"
 #include "core/graph/reorder.hpp"
 #include "core/graph/reuse.hpp"
 #include "core/graph/skew.hpp"
 #include "experiments/calibrate/op_builders.hpp"
-#include "sim/price_point.hpp"
-#include "sim/price_table.hpp"
+#include "sim/price/price_point.hpp"
+#include "sim/price/price_table.hpp"
 
 namespace orrery::calibrate {
 namespace {
@@ -40,9 +40,9 @@ int left_out_points(const std::string& key, Effort effort) {
 }
 
 /// All points of a grid in row-major order, threads varying fastest.
-std::vector<std::vector<double>> all_points(const std::vector<PriceTable::Axis>& axes) {
+std::vector<std::vector<double>> all_points(const std::vector<sim::PriceTable::Axis>& axes) {
   std::vector<std::vector<double>> points{{}};
-  for (const PriceTable::Axis& axis : axes) {
+  for (const sim::PriceTable::Axis& axis : axes) {
     std::vector<std::vector<double>> longer;
     for (const auto& point : points)
       for (const double value : axis.points) {
@@ -54,7 +54,7 @@ std::vector<std::vector<double>> all_points(const std::vector<PriceTable::Axis>&
   return points;
 }
 
-Sizes sizes_of(const std::vector<PriceTable::Axis>& axes, const std::vector<double>& at) {
+Sizes sizes_of(const std::vector<sim::PriceTable::Axis>& axes, const std::vector<double>& at) {
   Sizes sizes;
   for (std::size_t a = 0; a < axes.size(); ++a) sizes[axes[a].name] = at[a];
   return sizes;
@@ -62,9 +62,9 @@ Sizes sizes_of(const std::vector<PriceTable::Axis>& axes, const std::vector<doub
 
 /// A point anywhere between the smallest and the largest one of every axis, at whole numbers; every
 /// other width is a multiple of 8, as those of hidden layers are.
-std::vector<double> random_point(const std::vector<PriceTable::Axis>& axes, Sequence& draw) {
+std::vector<double> random_point(const std::vector<sim::PriceTable::Axis>& axes, Sequence& draw) {
   std::vector<double> at;
-  for (const PriceTable::Axis& axis : axes) {
+  for (const sim::PriceTable::Axis& axis : axes) {
     const double low = axis.points.front(), high = axis.points.back();
     double value =
         std::round(std::max(1.0, low) * std::pow(high / std::max(1.0, low), draw.uniform()));
@@ -107,18 +107,18 @@ std::vector<NaturalGraph> natural_graphs(double scale) {
 }
 
 /// Its point in a grid of sparse products.
-std::vector<double> point_of(const NaturalGraph& graph, const std::vector<PriceTable::Axis>& axes,
-                             double threads) {
+std::vector<double> point_of(const NaturalGraph& graph,
+                             const std::vector<sim::PriceTable::Axis>& axes, double threads) {
   Sparse a{0, {graph.pattern->rows, graph.pattern->cols}, graph.pattern->nnz()};
   a.reuse = static_cast<float>(column_reuse(*graph.pattern));
   a.skew = row_skew(*graph.pattern);
   const auto matrix = [&](std::int64_t rows) {
     return Tensor{.id = 0, .shape = {rows, graph.width}, .ld = graph.width};
   };
-  const PricePoint point =
-      price_point(SpMM{a, std::nullopt, matrix(a.shape.cols), matrix(a.shape.rows), 0});
+  const sim::PricePoint point =
+      sim::price_point(SpMM{a, std::nullopt, matrix(a.shape.cols), matrix(a.shape.rows), 0});
   std::vector<double> at;
-  for (const PriceTable::Axis& axis : axes)
+  for (const sim::PriceTable::Axis& axis : axes)
     at.push_back(axis.name == "threads" ? threads : point.at(axis.name).value());
   return at;
 }
@@ -176,7 +176,7 @@ class Measurement {
     std::map<std::string, int> counts;
     for (const Point& p : left_out_) {
       MeasuredTable& t = tables.at(p.key);
-      const double error = std::abs(interpolate(t.table, p.at) / p.least() - 1);
+      const double error = std::abs(sim::interpolate(t.table, p.at) / p.least() - 1);
       t.table.fit_error += error;
       t.worst_fit_error = std::max(t.worst_fit_error, error);
       ++counts[p.key];

@@ -8,13 +8,13 @@
 
 #include "experiments/calibrate/grids.hpp"
 #include "experiments/calibrate/time_ops.hpp"
-#include "sim/profile.hpp"
+#include "sim/price/profile.hpp"
 
 namespace orrery::calibrate {
 
 /// A table and how it came about.
 struct MeasuredTable {
-  PriceTable table;
+  sim::PriceTable table;
   std::size_t points = 0;
   double worst_fit_error = 0;  ///< the largest at a left-out point
   /// Mean relative difference of two measurements of the same point: how noisy the machine was.

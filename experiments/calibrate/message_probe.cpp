@@ -8,7 +8,7 @@
 
 #include "backends/comm_mpi/comm_mpi.hpp"
 #include "backends/cpu/cpu.hpp"
-#include "core/runtime/host_device.hpp"
+#include "core/runtime/execute/host_device.hpp"
 #include "experiments/calibrate/message_probe.hpp"
 
 int main(int argc, char** argv) {

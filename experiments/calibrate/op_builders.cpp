@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 #include "core/base/rng.hpp"
 #include "core/graph/reuse.hpp"
 
@@ -61,8 +62,7 @@ std::vector<EdgeIndex> skewed_offsets(std::int64_t rows, double edges, double sk
   std::vector<double> share(static_cast<std::size_t>(rows));
   double sum = 0;
   for (std::int64_t i = 0; i < rows; ++i)
-    sum += share[static_cast<std::size_t>(i * kStride % rows)] =
-        std::pow(static_cast<double>(i + 1), -a);
+    sum += share[at(i * kStride % rows)] = std::pow(static_cast<double>(i + 1), -a);
   std::vector<EdgeIndex> offsets(static_cast<std::size_t>(rows) + 1);
   double before = 0;
   for (std::size_t r = 0; r < share.size(); ++r)
@@ -74,7 +74,7 @@ std::vector<EdgeIndex> skewed_offsets(std::int64_t rows, double edges, double sk
 std::vector<EdgeIndex> even_offsets(std::int64_t rows, double degree) {
   std::vector<EdgeIndex> offsets(static_cast<std::size_t>(rows) + 1);
   for (std::int64_t r = 0; r < rows; ++r)
-    offsets[static_cast<std::size_t>(r) + 1] = std::llround(static_cast<double>(r + 1) * degree);
+    offsets[at(r) + 1] = std::llround(static_cast<double>(r + 1) * degree);
   return offsets;
 }
 
@@ -215,8 +215,7 @@ Build score(LossKind kind) {
 
 std::shared_ptr<const std::vector<Vertex>> counting(std::int64_t n, std::int64_t step) {
   std::vector<Vertex> list(static_cast<std::size_t>(n));
-  for (std::int64_t i = 0; i < n; ++i)
-    list[static_cast<std::size_t>(i)] = static_cast<Vertex>(i * step);
+  for (std::int64_t i = 0; i < n; ++i) list[at(i)] = static_cast<Vertex>(i * step);
   return std::make_shared<const std::vector<Vertex>>(std::move(list));
 }
 

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 #include "core/base/units.hpp"
 
 namespace orrery::calibrate {
@@ -93,7 +94,7 @@ class LaneTimer {
       const bool ahead = host_done <= spans.back().begin;
       if (ahead) lead_ = lead;
       if (ahead || 2 * lead > timing_.longest_lead) {
-        const Span& last_of_lead = spans[static_cast<std::size_t>(lead) - 1];
+        const Span& last_of_lead = spans[at(lead) - 1];
         return (spans.back().end - last_of_lead.end) / calls;
       }
     }

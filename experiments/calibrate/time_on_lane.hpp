@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "core/runtime/rank_device.hpp"
+#include "core/runtime/execute/rank_device.hpp"
 #include "experiments/calibrate/time_ops.hpp"
 
 namespace orrery::calibrate {

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "backends/cpu/cpu.hpp"
+#include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 
 namespace orrery::calibrate {
@@ -67,7 +68,7 @@ class Timer {
     double least = std::numeric_limits<double>::infinity();
     for (int round = 0; round < options_.rounds; ++round)
       least = std::min(least, median_of_calls(ops, shared_.calls));
-    shared_.seconds[static_cast<std::size_t>(rank_)] = least;
+    shared_.seconds[at(rank_)] = least;
     for (++shared_.finished; shared_.finished < team_.ranks;) median_of_calls(ops, 1);
     shared_.meet.arrive_and_wait();
     return true;

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/runtime/memory.hpp"
-#include "core/runtime/rank_device.hpp"
+#include "core/runtime/execute/memory.hpp"
+#include "core/runtime/execute/rank_device.hpp"
 
 namespace orrery::calibrate {
 

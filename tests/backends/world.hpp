@@ -13,8 +13,8 @@
 #include "core/base/parallel.hpp"
 #include "core/base/rng.hpp"
 #include "core/ops/ops.hpp"
-#include "core/runtime/kernels.hpp"
-#include "core/runtime/memory.hpp"
+#include "core/runtime/execute/kernels.hpp"
+#include "core/runtime/execute/memory.hpp"
 
 namespace orrery::testing {
 

@@ -3,6 +3,8 @@
 #include <bit>
 #include <cmath>
 
+#include "core/base/index.hpp"
+
 namespace orrery::testing {
 namespace {
 

@@ -15,11 +15,12 @@
 #include "backends/cuda/cuda_device.hpp"
 #include "core/base/error.hpp"
 #include "experiments/calibrate/time_on_lane.hpp"
-#include "experiments/cluster_file.hpp"
-#include "experiments/profile_file.hpp"
-#include "experiments/this_machine.hpp"
-#include "sim/price_point.hpp"
-#include "sim/price_table.hpp"
+#include "experiments/config/cluster_file.hpp"
+#include "experiments/config/profile_file.hpp"
+#include "experiments/config/this_machine.hpp"
+#include "sim/price/op_seconds.hpp"
+#include "sim/price/price_point.hpp"
+#include "sim/price/price_table.hpp"
 #include "tests/support/sample_ops.hpp"
 
 namespace orrery::calibrate {
@@ -120,21 +121,21 @@ TEST_F(OnLane, OperationsOfOperandsThatDoNotFitAreAnErrorThatSaysSo) {
 }
 
 TEST(GpuCalibrations, HaveATableOfEveryPriceWithoutThreads) {
-  for (const std::string& key : price_keys()) {
+  for (const std::string& key : sim::price_keys()) {
     ASSERT_TRUE(tiny().profile.tables.contains(key)) << key;
-    const PriceTable& table = tiny().profile.tables.at(key);
-    EXPECT_EQ(problem_of(table, key), "") << key;
+    const sim::PriceTable& table = tiny().profile.tables.at(key);
+    EXPECT_EQ(sim::problem_of(table, key), "") << key;
     EXPECT_TRUE(std::isfinite(table.fit_error)) << key;
-    for (const PriceTable::Axis& axis : table.axes) EXPECT_NE(axis.name, "threads") << key;
+    for (const sim::PriceTable::Axis& axis : table.axes) EXPECT_NE(axis.name, "threads") << key;
   }
   EXPECT_EQ(tiny().profile.tables.at("spmm").axes.back().name, "skew");
 }
 
 TEST(GpuCalibrations, KnowHostCopiesAndTheLibraryOfThreads) {
-  const DeviceProfile& profile = tiny().profile;
+  const sim::DeviceProfile& profile = tiny().profile;
 
   ASSERT_EQ(profile.libraries.size(), 1U);
-  const Library& threads = profile.libraries.at("threads");
+  const sim::Library& threads = profile.libraries.at("threads");
   EXPECT_GT(threads.copy_bytes_per_second, 0);
   EXPECT_GT(threads.collective_seconds, 0);
   EXPECT_GT(profile.issue_seconds, 0);
@@ -169,10 +170,10 @@ TEST(GpuCalibrations, WriteFilesThatLoadOfAGpuThatRanksShare) {
   EXPECT_EQ(cluster.devices[0].cores, 1);
   EXPECT_EQ(cluster.devices[0].profile, machine_name("cuda"));
   EXPECT_EQ(cluster.devices[0].memory_bytes, tiny().memory_bytes);
-  const DeviceProfile profile = load_profile(files.profile);
+  const sim::DeviceProfile profile = load_profile(files.profile);
   EXPECT_EQ(profile.origin, "measured");
   for (const Op& op : testing::sample_ops(20, 9))
-    EXPECT_NEAR(profile.seconds(op, 1) / tiny().profile.seconds(op, 1), 1, 1e-9);
+    EXPECT_NEAR(sim::op_seconds(profile, op, 1) / sim::op_seconds(tiny().profile, op, 1), 1, 1e-9);
   fs::remove_all(folder);
 }
 

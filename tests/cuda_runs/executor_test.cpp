@@ -1,5 +1,5 @@
 // The executor on a device whose lanes go on before their work is done.
-#include "core/runtime/executor.hpp"
+#include "core/runtime/execute/executor.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // Sums and exchanges on a stream: in order, in place, and longer than one piece.
-#include "backends/cuda/mover.hpp"
+#include "backends/cuda/cuda_mover.hpp"
+#include "core/base/index.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include "backends/cuda/lane.hpp"
 #include "backends/reference/reference.hpp"
 #include "core/base/error.hpp"
-#include "experiments/open_device.hpp"
+#include "experiments/execute/open_device.hpp"
 #include "tests/cuda/library.hpp"
 #include "tests/support/problems.hpp"
 
@@ -80,7 +80,7 @@ TEST_P(NcclRuns, LearnTheSameAsRanksThatAreThreads) {
   Problem problem =
       testing::make_problem(testing::random_dataset(83, 500, 12, 5, true), 4, GetParam().config);
   problem.train.epochs = 4;
-  const auto plan = plan_strategy(problem);
+  const auto plan = make_strategy(problem);
   ExecuteOptions options;
   options.guard_bytes = 64;
   std::vector<RankOutcome> ranks(4);

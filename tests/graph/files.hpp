@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "core/graph/npy.hpp"
+#include "core/graph/files/npy.hpp"
 
 namespace orrery {
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "core/base/error.hpp"
-#include "core/graph/generate.hpp"
+#include "core/graph/generate/generate.hpp"
 #include "core/graph/statistics.hpp"
 
 namespace orrery {

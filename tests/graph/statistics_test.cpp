@@ -5,7 +5,7 @@
 
 #include <queue>
 
-#include "core/graph/generate.hpp"
+#include "core/graph/generate/generate.hpp"
 
 namespace orrery {
 namespace {

@@ -25,11 +25,11 @@ ModelConfig sage() {
 /// Path 0 - 1 - 2 with a stored self-loop at 1. With one self-loop each the row lengths are 2, 3,
 /// 2, so row 1 = {1/sqrt(6), 1/3, 1/sqrt(6)}.
 TEST(Adjacency, GcnOnASymmetricGraphIsSymmetricWithOneSelfLoop) {
-  const Adjacency a =
+  const SparseMatrix a =
       normalised_adjacency(dataset({3, {0, 1, 1, 1, 2}, {1, 0, 1, 2, 1}}, true), gcn());
 
-  EXPECT_EQ(a.pattern->offsets, (std::vector<EdgeIndex>{0, 2, 5, 7}));
-  EXPECT_EQ(a.pattern->columns, (std::vector<Vertex>{0, 1, 0, 1, 2, 1, 2}));
+  EXPECT_EQ(a.csr().offsets, (std::vector<EdgeIndex>{0, 2, 5, 7}));
+  EXPECT_EQ(a.csr().columns, (std::vector<Vertex>{0, 1, 0, 1, 2, 1, 2}));
   EXPECT_TRUE(a.symmetric);
   const float edge = static_cast<float>(1 / std::sqrt(6.0));
   const std::vector<float> want{0.5F, edge, edge, 1.0F / 3, edge, edge, 0.5F};
@@ -38,18 +38,18 @@ TEST(Adjacency, GcnOnASymmetricGraphIsSymmetricWithOneSelfLoop) {
 
 /// 0 -> 1 and 2 -> 1: vertex 1 averages itself and its two in-neighbours; 0 and 2 keep themselves.
 TEST(Adjacency, GcnOnADirectedGraphAveragesOverInEdges) {
-  const Adjacency a = normalised_adjacency(dataset({3, {0, 2}, {1, 1}}, false), gcn());
+  const SparseMatrix a = normalised_adjacency(dataset({3, {0, 2}, {1, 1}}, false), gcn());
 
-  EXPECT_EQ(a.pattern->columns, (std::vector<Vertex>{0, 0, 1, 2, 2}));
+  EXPECT_EQ(a.csr().columns, (std::vector<Vertex>{0, 0, 1, 2, 2}));
   const std::vector<float> want{1, 1.0F / 3, 1.0F / 3, 1.0F / 3, 1};
   EXPECT_EQ(*a.values, want);
   EXPECT_FALSE(a.symmetric);
 }
 
 TEST(Adjacency, SageAveragesOverNeighboursWithoutItself) {
-  const Adjacency a = normalised_adjacency(dataset({3, {0, 1, 2}, {1, 1, 1}}, false), sage());
+  const SparseMatrix a = normalised_adjacency(dataset({3, {0, 1, 2}, {1, 1, 1}}, false), sage());
 
-  EXPECT_EQ(a.pattern->offsets, (std::vector<EdgeIndex>{0, 0, 2, 2}));
+  EXPECT_EQ(a.csr().offsets, (std::vector<EdgeIndex>{0, 0, 2, 2}));
   EXPECT_EQ(*a.values, (std::vector<float>{0.5F, 0.5F}));
 }
 
@@ -60,22 +60,21 @@ TEST(Adjacency, SymmetricNormalisationOfADirectedGraphIsRefused) {
 }
 
 TEST(Adjacency, TransposeCarriesTheValues) {
-  const Adjacency a =
+  const SparseMatrix a =
       normalised_adjacency(dataset({4, {0, 2, 3, 3, 1}, {1, 1, 0, 2, 3}}, false), gcn());
 
-  const Adjacency t = transpose(a);
+  const SparseMatrix t = transpose(a);
 
   for (std::int64_t v = 0; v < 4; ++v)
-    for (std::size_t e = 0; e < a.pattern->row(v).size(); ++e) {
-      const Vertex u = a.pattern->row(v)[e];
-      const auto back = t.pattern->row(u);
+    for (std::size_t e = 0; e < a.csr().row(v).size(); ++e) {
+      const Vertex u = a.csr().row(v)[e];
+      const auto back = t.csr().row(u);
       const auto at = std::find(back.begin(), back.end(), v);
       ASSERT_NE(at, back.end());
       EXPECT_EQ(
-          (*t.values)[static_cast<std::size_t>(t.pattern->offsets[static_cast<std::size_t>(u)] +
+          (*t.values)[static_cast<std::size_t>(t.csr().offsets[static_cast<std::size_t>(u)] +
                                                (at - back.begin()))],
-          (*a.values)[static_cast<std::size_t>(a.pattern->offsets[static_cast<std::size_t>(v)]) +
-                      e]);
+          (*a.values)[static_cast<std::size_t>(a.csr().offsets[static_cast<std::size_t>(v)]) + e]);
     }
   EXPECT_EQ(*transpose(t).values, *a.values);
 }

@@ -6,7 +6,7 @@
 #include "backends/comm_threads/comm_threads.hpp"
 #include "backends/reference/reference.hpp"
 #include "core/model/network.hpp"
-#include "core/runtime/executor.hpp"
+#include "core/runtime/execute/executor.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery {
@@ -22,7 +22,7 @@ class Bench {
   Bench(Executor& rt, const Problem& problem)
       : rt_(rt),
         problem_(problem),
-        plan_(plan_strategy(problem)),
+        plan_(make_strategy(problem)),
         strategy_(plan_->instantiate(rt)) {
     const Dataset& data = *problem.data;
     const auto n = data.vertices();
@@ -71,8 +71,8 @@ class Bench {
  private:
   Executor& rt_;
   const Problem& problem_;
-  std::unique_ptr<StrategyPlan> plan_;
-  std::unique_ptr<Strategy> strategy_;
+  std::unique_ptr<Strategy> plan_;
+  std::unique_ptr<RankProducts> strategy_;
   Buffer features_, labels_, targets_, loss_;
   std::unique_ptr<Network> model_;
 };

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/rng.hpp"
-#include "core/partition/edge_stream.hpp"
+#include "core/partition/edges/edge_stream.hpp"
 
 namespace orrery {
 

@@ -4,7 +4,8 @@
 
 #include <set>
 
-#include "core/partition/cut.hpp"
+#include "core/partition/methods/cut.hpp"
+#include "core/partition/partition_options.hpp"
 #include "tests/partition/graphs.hpp"
 
 namespace orrery {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/base/error.hpp"
+#include "core/partition/methods/cut.hpp"
 
 namespace orrery {
 namespace {

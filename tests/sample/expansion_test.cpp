@@ -1,5 +1,5 @@
 // Which external vertices are sampled, against sets and counts made anew at every choice.
-#include "core/sample/expansion.hpp"
+#include "core/sample/expansion_sampling.hpp"
 
 #include <gtest/gtest.h>
 

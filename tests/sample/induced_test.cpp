@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "core/sample/expansion.hpp"
+#include "core/sample/expansion_sampling.hpp"
 #include "tests/partition/graphs.hpp"
 
 namespace orrery {

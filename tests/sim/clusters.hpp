@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "sim/collectives.hpp"
+#include "core/cluster/cluster.hpp"
+#include "sim/collectives/expansion.hpp"
+#include "sim/price/profile.hpp"
 
-namespace orrery::test {
+namespace orrery::sim::test {
 
 inline int add_node(Cluster& c, const std::string& name, NodeKind kind, int server) {
   c.nodes.push_back({name, kind, server});
@@ -96,4 +98,4 @@ inline Library library(const std::string& name) {
   return l;
 }
 
-}  // namespace orrery::test
+}  // namespace orrery::sim::test

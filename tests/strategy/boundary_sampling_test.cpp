@@ -5,8 +5,8 @@
 
 #include "core/base/error.hpp"
 #include "core/runtime/summary.hpp"
-#include "core/strategy/boundary_sample.hpp"
-#include "core/strategy/record.hpp"
+#include "core/strategy/structure/boundary_sample.hpp"
+#include "core/strategy/train/record.hpp"
 #include "tests/support/dense_gcn.hpp"
 
 namespace orrery {
@@ -31,20 +31,21 @@ StrategyConfig sampled(double rate = kRate) {
 
 /// The halos of all ranks.
 struct Halos {
-  std::vector<HaloPart> whole;
+  std::vector<HaloStructure> whole;
   std::vector<std::vector<Vertex>> vertices;  ///< global numbers of each rank's rows
 
   explicit Halos(const Problem& p) {
-    const auto source = part_source(p);
+    const auto source = partitioned_graph(p);
     for (int r = 0; r < p.ranks(); ++r) {
-      whole.push_back(make_halo_part(source->rows(r, Direction::forward),
-                                     source->rows(r, Direction::adjoint), r));
+      whole.push_back(make_halo_structure(source->rows(r, Direction::forward),
+                                          source->rows(r, Direction::adjoint), r));
       vertices.push_back(*source->vertices(r).numbers());
     }
   }
 
-  std::vector<HaloPart> sample(double rate, int epoch, std::uint64_t seed = testing::kSeed) const {
-    std::vector<HaloPart> parts;
+  std::vector<HaloStructure> sample(double rate, int epoch,
+                                    std::uint64_t seed = testing::kSeed) const {
+    std::vector<HaloStructure> parts;
     for (std::size_t r = 0; r < whole.size(); ++r)
       parts.push_back(sample_boundary(whole[r], {rate, seed}, epoch, static_cast<int>(r)));
     return parts;
@@ -52,14 +53,14 @@ struct Halos {
 
   /// What all ranks multiply with what they receive, as one matrix: which vertex a column stands
   /// for is what its sender says.
-  Matrix matrix(const std::vector<HaloPart>& parts) const {
+  Matrix matrix(const std::vector<HaloStructure>& parts) const {
     std::size_t n = 0;
     for (const auto& list : vertices) n += list.size();
     Matrix a = testing::zeros(n, n);
     for (std::size_t r = 0; r < parts.size(); ++r) {
       std::vector<Vertex> columns;
       for (std::size_t from = 0; from < parts.size(); ++from) {
-        const HaloPart& sender = parts[from];
+        const HaloStructure& sender = parts[from];
         EXPECT_EQ((*sender.send)[r], (*parts[r].receive)[from]) << "from " << from << " to " << r;
         std::size_t row = 0;
         for (std::size_t to = 0; to < r; ++to) row += static_cast<std::size_t>((*sender.send)[to]);
@@ -228,11 +229,11 @@ TEST(BoundarySampling, ReceivesTheSampledRowsAndTheirGradients) {
   const double gradients = 4.0 * (6 * 16 + 16 + 16 * 3 + 3);
 
   for (int epochs = 1; epochs <= 3; ++epochs) {
-    const auto programs = record_training(*plan_strategy(p), p, epochs, {});
+    const auto programs = record_training(*make_strategy(p), p, epochs, {});
     for (std::size_t r = 0; r < programs.size(); ++r) {
       double rows = 0;
       for (int e = 0; e < epochs; ++e) {
-        const HaloPart part = halos.sample(kRate, e)[r];
+        const HaloStructure part = halos.sample(kRate, e)[r];
         rows += static_cast<double>(part.received() + part.sent());
       }
       const auto sum = summarise(programs[r], Placement::uniform(1, 3), epochs).epoch.sum();
@@ -247,8 +248,8 @@ TEST(BoundarySampling, HoldsNoMoreThanTheSampleWhereNothingNeedsTheWholeHalo) {
   p.train.eval_every = whole.train.eval_every = 0;
   whole.strategy.boundary_sampling = 1;
 
-  const auto sampled_bytes = record_training(*plan_strategy(p), p, 2, {}),
-             all_bytes = record_training(*plan_strategy(whole), whole, 2, {});
+  const auto sampled_bytes = record_training(*make_strategy(p), p, 2, {}),
+             all_bytes = record_training(*make_strategy(whole), whole, 2, {});
 
   for (std::size_t r = 0; r < sampled_bytes.size(); ++r)
     EXPECT_LT(sampled_bytes[r].peak_by_class.at("halo"), all_bytes[r].peak_by_class.at("halo"));

@@ -2,8 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.hpp"
+#include "core/partition/methods/cut.hpp"
 #include "core/runtime/summary.hpp"
-#include "core/strategy/record.hpp"
+#include "core/strategy/train/record.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery {
@@ -25,7 +26,7 @@ Problem problem_of(std::int64_t times, StrategyType strategy = StrategyType::ful
 }
 
 std::vector<Program> record(const Problem& problem) {
-  return record_training(*plan_strategy(problem), problem, 2, {});
+  return record_training(*make_strategy(problem), problem, 2, {});
 }
 
 TEST(Magnify, MultipliesTheFactsOfADataSet) {
@@ -81,10 +82,10 @@ TEST(Magnify, MultipliesThoseOfServersThatPreload) {
 
 TEST(Magnify, SaysHowSkewedItsRowsAre) {
   const Csr star = build_csr({4, {1, 2, 3, 0}, {0, 0, 0, 1}});  // rows of 3, 1, 0 and 0
-  const Block block{std::make_shared<const Csr>(star),
-                    std::make_shared<const std::vector<float>>(4, 1.0F)};
+  const SparseMatrix block{std::make_shared<const Csr>(star),
+                           std::make_shared<const std::vector<float>>(4, 1.0F)};
 
-  const Block ten = magnified(block, 10);
+  const SparseMatrix ten = magnified(block, 10);
 
   const Counts& counts = std::get<Counts>(ten.pattern);
   EXPECT_EQ(counts.rows, 40);
@@ -96,7 +97,7 @@ TEST(Magnify, SaysHowSkewedItsRowsAre) {
 
 TEST(Magnify, IsRefusedByStrategiesThatCutTheWholeGraph) {
   for (const StrategyType type : {StrategyType::spmm_1d, StrategyType::model_averaging})
-    EXPECT_THROW(plan_strategy(problem_of(2, type)), ConfigError);
+    EXPECT_THROW(make_strategy(problem_of(2, type)), ConfigError);
 }
 
 }  // namespace

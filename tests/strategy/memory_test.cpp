@@ -5,7 +5,7 @@
 
 #include "core/base/error.hpp"
 #include "core/runtime/summary.hpp"
-#include "core/strategy/record.hpp"
+#include "core/strategy/train/record.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery {
@@ -65,7 +65,7 @@ class BufferScheme : public ::testing::TestWithParam<Shapes> {
   static std::vector<std::int64_t> elements(const Problem& p,
                                             const std::vector<std::string>& classes) {
     std::vector<std::int64_t> list;
-    for (const Program& program : record_training(*plan_strategy(p), p, 1, {})) {
+    for (const Program& program : record_training(*make_strategy(p), p, 1, {})) {
       std::int64_t bytes = 0;
       for (const std::string& name : classes) {
         const auto at = program.peak_by_class.find(name);
@@ -125,11 +125,11 @@ INSTANTIATE_TEST_SUITE_P(Layers, BufferScheme,
 TEST(MggcnCompat, IsRefusedWithAccuracyAndForOtherModels) {
   Problem p = make_problem(random_dataset(20, 60, 8, 3, true), 2, StrategyType::spmm_1d);
   p.strategy.first_layer = FirstLayer::mggcn_compat;
-  EXPECT_THROW(plan_strategy(p), ConfigError);
+  EXPECT_THROW(make_strategy(p), ConfigError);
   p.train.eval_every = 0;
-  EXPECT_NO_THROW(plan_strategy(p));
+  EXPECT_NO_THROW(make_strategy(p));
   p.model.type = ModelType::sage;
-  EXPECT_THROW(plan_strategy(p), ConfigError);
+  EXPECT_THROW(make_strategy(p), ConfigError);
 }
 
 /// It saves the first layer's sparse product of the backward pass, and no accuracy is reported.
@@ -141,7 +141,7 @@ TEST(MggcnCompat, SkipsTheFirstLayersBackwardProduct) {
   Problem compat = p;
   compat.strategy.first_layer = FirstLayer::mggcn_compat;
   const auto products = [](const Problem& problem) {
-    return summarise(record_training(*plan_strategy(problem), problem, 1, {})[0], {})
+    return summarise(record_training(*make_strategy(problem), problem, 1, {})[0], {})
         .epoch.by_kind.at("spmm")
         .count;
   };

@@ -7,7 +7,7 @@
 #include "core/base/error.hpp"
 #include "core/cost/catgnn.hpp"
 #include "core/runtime/summary.hpp"
-#include "core/strategy/record.hpp"
+#include "core/strategy/train/record.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery {
@@ -51,7 +51,7 @@ Rows state_after(const Problem& problem, int epochs) {
   options.keep = [&](const Checkpoint& checkpoint) {
     if (checkpoint.epochs == epochs) state = checkpoint.state;
   };
-  execute_on_threads(problem, *plan_strategy(problem), options, {});
+  execute_on_threads(problem, *make_strategy(problem), options, {});
   return state;
 }
 
@@ -203,7 +203,7 @@ TEST(ModelAveraging, MovesTheModelEveryIntervalAndNothingElse) {
     p.train.epochs = 10;
     const double parameters = 12 * 16 + 16 + 16 * 4 + 4;
 
-    const auto programs = record_training(*plan_strategy(p), p, p.train.epochs, {});
+    const auto programs = record_training(*make_strategy(p), p, p.train.epochs, {});
 
     const auto averagings = cost::model_averagings(10, interval);
     for (const Program& program : programs) {
@@ -218,7 +218,7 @@ TEST(ModelAveraging, StepsOnEachPartOfARankOnItsTrainingVerticesAlone) {
   const Problem p = small(on_parts(Averaging::model, 5, 2), 2);
   const auto training = training_of_parts(p);
 
-  const auto programs = record_training(*plan_strategy(p), p, 1, {});
+  const auto programs = record_training(*make_strategy(p), p, 1, {});
 
   for (int rank = 0; rank < 2; ++rank) {
     const auto steps = in_epochs<Loss>(programs[static_cast<std::size_t>(rank)]);
@@ -235,7 +235,7 @@ TEST(ModelAveraging, HoldsOnePartAtATime) {
     p.strategy.hops = 0;
     const auto members = p.partition.members();
 
-    const auto programs = record_training(*plan_strategy(p), p, 2, {});
+    const auto programs = record_training(*make_strategy(p), p, 2, {});
 
     for (std::size_t rank = 0; rank < 2; ++rank) {
       std::size_t largest = 0;
@@ -309,7 +309,7 @@ TEST(ModelAveraging, GoesOnOnAnotherNumberOfRanks) {
   for (const int workers : {2, 3, 5, 7}) {
     p.strategy.workers = workers;
 
-    const auto rest = losses(execute_on_threads(p, *plan_strategy(p), options, {}));
+    const auto rest = losses(execute_on_threads(p, *make_strategy(p), options, {}));
 
     expect_near(rest, {whole.begin() + 3, whole.end()}, workers == 2 ? 0 : 1e-4);
   }
@@ -351,13 +351,13 @@ TEST(ModelAveraging, CheckpointsOfAnotherNumberOfPartsAreRefused) {
   p = small(on_parts(Averaging::model), 4);
   p.train.epochs = 8;
 
-  EXPECT_THROW(execute_on_threads(p, *plan_strategy(p), options, {}), ConfigError);
+  EXPECT_THROW(execute_on_threads(p, *make_strategy(p), options, {}), ConfigError);
 }
 
 TEST(ModelAveraging, NeedsTheGraphItself) {
   Problem p = small(on_parts(Averaging::model), 2);
   p.statistics = GraphStatistics{};
-  EXPECT_THROW(plan_strategy(p), NeedsStructure);
+  EXPECT_THROW(make_strategy(p), NeedsStructure);
 }
 
 TEST(ModelAveraging, GivesTheSameBitsAgain) {

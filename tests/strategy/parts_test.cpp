@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "core/base/error.hpp"
-#include "core/partition/parts_folder.hpp"
-#include "core/partition/write_parts.hpp"
+#include "core/partition/parts/partitioned_dataset.hpp"
+#include "core/partition/parts/write_parts.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery {
@@ -26,7 +26,7 @@ class PartsOnDisk : public ::testing::TestWithParam<testing::NamedStrategy> {
   /// The same problem with its structure and data from a folder.
   Problem stored(Problem problem, int hops = 1) const {
     write_parts(*problem.data, problem.partition, {"test", {}, hops, true}, folder_ / "parts");
-    problem.stored = std::make_shared<const PartsFolder>(folder_ / "parts");
+    problem.stored = std::make_shared<const PartitionedDataset>(folder_ / "parts");
     problem.data.reset();
     problem.partition.owner.clear();
     return problem;
@@ -89,8 +89,8 @@ TEST_P(PartsFolderTest, SayWhatModelAveragingCannotHaveOfThem) {
   Problem graph = stored(make_problem(random_dataset(40, 150, 4, 3, true), 2, config), 1);
   graph.strategy.evaluate_on = EvaluateOn::graph;
 
-  EXPECT_THROW(plan_strategy(other_hops), ConfigError);
-  EXPECT_THROW(plan_strategy(graph), ConfigError);
+  EXPECT_THROW(make_strategy(other_hops), ConfigError);
+  EXPECT_THROW(make_strategy(graph), ConfigError);
 }
 
 TEST_P(PartsFolderTest, RanksReadTheirOwnPartAlone) {
@@ -98,7 +98,7 @@ TEST_P(PartsFolderTest, RanksReadTheirOwnPartAlone) {
       stored(make_problem(random_dataset(60, 300, 8, 3, true), 3, StrategyType::full_graph));
   fs::remove_all(folder_ / "parts" / "part-00000");
   fs::remove_all(folder_ / "parts" / "part-00002");
-  const auto source = parts_in_folder(problem.stored, problem.model);
+  const auto source = partitioned_in_folder(problem.stored, problem.model);
 
   EXPECT_EQ(source->rows(1, Direction::forward).size(), 3U);
   EXPECT_THROW(source->rows(0, Direction::forward), DataError);
@@ -108,7 +108,7 @@ TEST_P(PartsFolderTest, PartsWithoutNeighboursAreRefused) {
   const Problem problem =
       stored(make_problem(random_dataset(60, 300, 8, 3, true), 3, StrategyType::full_graph), 0);
 
-  EXPECT_THROW(parts_in_folder(problem.stored, problem.model), ConfigError);
+  EXPECT_THROW(partitioned_in_folder(problem.stored, problem.model), ConfigError);
 }
 
 TEST_P(PartsFolderTest, MultiLabelSetsWork) {
@@ -144,7 +144,7 @@ TEST_P(PartsFolderTest, DamageIsToldByFile) {
   const auto part = folder_ / "parts" / "part-00001";
   const auto words_of = [&] {
     try {
-      PartsFolder(folder_ / "parts").read(1);
+      PartitionedDataset(folder_ / "parts").read(1);
     } catch (const DataError& error) {
       return std::string(error.what());
     }

@@ -6,9 +6,9 @@
 #include <tuple>
 
 #include "core/runtime/summary.hpp"
-#include "core/sample/expansion.hpp"
-#include "core/strategy/record.hpp"
-#include "core/strategy/server_rank.hpp"
+#include "core/sample/expansion_sampling.hpp"
+#include "core/strategy/structure/preloaded_rank.hpp"
+#include "core/strategy/train/record.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery {
@@ -62,7 +62,7 @@ TEST_P(Levels, HoldWhatOwnVerticesDependOnAndNoMoreOnceInEachServer) {
   const auto data = random_dataset(60, 90, 3, 3, GetParam());
   const int layers = 4;
   const Problem p = problem_on(data, 6, preloading(2), layers);
-  const ServerParts servers(p);
+  const ServerSubgraphs servers(p);
   const auto owned = p.partition.members();
 
   for (int server = 0; server < 3; ++server) {
@@ -71,7 +71,7 @@ TEST_P(Levels, HoldWhatOwnVerticesDependOnAndNoMoreOnceInEachServer) {
     for (int level = 0; level <= layers; ++level) {
       std::vector<Vertex> held;
       for (int rank = 2 * server; rank < 2 * server + 2; ++rank) {
-        const auto part = make_server_rank(servers, rank, 0, 0, layers, p.strategy, nullptr);
+        const auto part = make_preloaded_rank(servers, rank, 0, 0, layers, p.strategy, nullptr);
         const auto& vertices = *part->vertices.numbers();
         held.insert(held.end(), vertices.begin(),
                     vertices.begin() + part->rows[static_cast<std::size_t>(level)]);
@@ -97,7 +97,7 @@ TEST(Preloading, CountsWhatIsComputedTwice) {
     preloaded += std::ssize(needed(*data->graph, own, layers, 0)) - std::ssize(own);
   }
 
-  const Redundancy found = *plan_strategy(p)->redundancy();
+  const Redundancy found = *make_strategy(p)->redundancy();
 
   EXPECT_EQ(found.vertices_owned, 60 * layers);
   EXPECT_EQ(found.vertices_computed, computed);
@@ -111,7 +111,7 @@ TEST(Preloading, OnlyGradientsTravelBetweenServers) {
     config.batches = batches;
     Problem p = problem_on(random_dataset(80, 300, 5, 3, true), 4, config);
     p.train.epochs = 2;
-    const auto programs = record_training(*plan_strategy(p), p, 2, {});
+    const auto programs = record_training(*make_strategy(p), p, 2, {});
     double inside = 0;
     for (const Program& program : programs) {
       const Summary s = summarise(program, Placement::uniform(2, 2));

@@ -7,9 +7,10 @@
 #include <sstream>
 
 #include "core/base/error.hpp"
-#include "core/runtime/check.hpp"
+#include "core/partition/methods/cut.hpp"
+#include "core/runtime/check/check.hpp"
 #include "core/runtime/summary.hpp"
-#include "core/strategy/record.hpp"
+#include "core/strategy/train/record.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery {
@@ -50,7 +51,7 @@ TEST_P(Recorded, StepsAndPeakEqualThoseOfTheRealRun) {
   const Problem p = problem();
 
   const Outcome real = execute(p);
-  const auto recorded = record_training(*plan_strategy(p), p, p.train.epochs, {});
+  const auto recorded = record_training(*make_strategy(p), p, p.train.epochs, {});
 
   for (std::size_t r = 0; r < recorded.size(); ++r) {
     EXPECT_EQ(to_string(real.ranks[r].program), to_string(recorded[r])) << "rank " << r;
@@ -66,7 +67,7 @@ TEST_P(Recorded, PassesTheCheckWithAndWithoutOverlapAndTiles) {
       p.strategy.overlap = overlap;
       p.strategy.column_tiles = tiles;
 
-      EXPECT_NO_THROW(check(record_training(*plan_strategy(p), p, epochs_to_record(p), {})));
+      EXPECT_NO_THROW(check(record_training(*make_strategy(p), p, epochs_to_record(p), {})));
     }
 }
 
@@ -98,7 +99,7 @@ TEST_P(Recorded, BytesThatCameInAreThoseOfTheProgram) {
 
 TEST_P(Recorded, TooSmallADeviceIsRefusedAtEveryAllocation) {
   const Problem p = problem();
-  const auto plan = plan_strategy(p);
+  const auto plan = make_strategy(p);
   const std::int64_t peak = record_training(*plan, p, 1, {})[0].peak_bytes[0];
   std::vector<std::string> refused;
   for (std::int64_t bytes = peak - 1; bytes > 0;) {
@@ -136,7 +137,7 @@ TEST(Executed, OutOfMemoryOnOneRankEndsAllRanksAndNamesTheTensor) {
   options.kernels = "reference";
   options.capacities.bytes[0] = 12000;
 
-  EXPECT_THROW(execute_on_threads(p, *plan_strategy(p), options, {}), OutOfMemory);
+  EXPECT_THROW(execute_on_threads(p, *make_strategy(p), options, {}), OutOfMemory);
 }
 
 /// Path 0 - 1 - 2 - 3 with ranks {0, 1} and {2, 3}: one layer, features 8, classes 2, no dropout.
@@ -169,7 +170,7 @@ class PathOfFour : public ::testing::Test {
 TEST_F(PathOfFour, FullGraphCountsByHand) {
   const Problem p = problem(StrategyType::full_graph);
 
-  const Summary s = summarise(record_training(*plan_strategy(p), p, 1, {})[0], kTwoServers);
+  const Summary s = summarise(record_training(*make_strategy(p), p, 1, {})[0], kTwoServers);
 
   const auto& ops = s.epoch.by_kind;
   EXPECT_EQ(ops.at("gemm").count, 2);  // X·W and its weight gradient; no gradient for the input
@@ -212,7 +213,7 @@ TEST_F(PathOfFour, EvaluationIsCountedInFullAlsoWhenItIsRare) {
   Problem p = problem(StrategyType::full_graph);
   p.train.eval_every = 5;
 
-  const Summary s = summarise(record_training(*plan_strategy(p), p, 2, {})[0], kTwoServers);
+  const Summary s = summarise(record_training(*make_strategy(p), p, 2, {})[0], kTwoServers);
 
   EXPECT_EQ(s.evaluation.by_kind.at("score").count, 3);
   EXPECT_EQ(s.evaluation.by_kind.at("spmm").count, 2);
@@ -222,7 +223,7 @@ TEST_F(PathOfFour, EvaluationIsCountedInFullAlsoWhenItIsRare) {
 TEST_F(PathOfFour, OneDimensionalCountsByHand) {
   const Problem p = problem(StrategyType::spmm_1d);
 
-  const auto programs = record_training(*plan_strategy(p), p, 1, {});
+  const auto programs = record_training(*make_strategy(p), p, 1, {});
   const Summary s = summarise(programs[1], Placement::uniform(1, 2));
 
   const auto& ops = s.epoch.by_kind;
@@ -244,7 +245,7 @@ TEST_P(Golden, EpochOfRankZeroReadsAsKept) {
   p.strategy.first_layer = FirstLayer::recompute;
   const std::string name = fmt::format("{}_{}_ranks_1_layer.txt", GetParam().name, p.ranks());
 
-  const std::string text = to_string(record_training(*plan_strategy(p), p, 1, {})[0]);
+  const std::string text = to_string(record_training(*make_strategy(p), p, 1, {})[0]);
 
   const auto begin = text.find("phase    epoch 0 forward");
   const auto end = text.find("phase    epoch 0 evaluate");

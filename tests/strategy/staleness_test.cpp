@@ -8,8 +8,8 @@
 
 #include "core/base/error.hpp"
 #include "core/runtime/summary.hpp"
-#include "core/strategy/halo_product.hpp"
-#include "core/strategy/record.hpp"
+#include "core/strategy/product/halo_product.hpp"
+#include "core/strategy/train/record.hpp"
 #include "tests/support/dense_gcn.hpp"
 
 namespace orrery {
@@ -209,7 +209,7 @@ TEST(SkippedBroadcasts, AreAllSentWhereNoValuesTell) {
   Problem p = make_problem(random_dataset(40, 160, 6, 3, true), 4, skipping(0.5, 3), "block");
   ASSERT_EQ(period_of(p.strategy, p.train.epochs), 1);
 
-  const auto programs = record_training(*plan_strategy(p), p, 3, {});
+  const auto programs = record_training(*make_strategy(p), p, 3, {});
 
   for (const Program& program : programs) {
     const auto epoch = summarise(program, Placement::uniform(1, 4), 3).epoch;
@@ -259,8 +259,8 @@ TEST(StaleHalo, MovesWhatTheExactOneMoves) {
   Problem p = make_problem(random_dataset(40, 160, 6, 3, false), 4, kStaleHalo), exact = p;
   exact.strategy.staleness = 0;
 
-  const auto got = record_training(*plan_strategy(p), p, 3, {}),
-             want = record_training(*plan_strategy(exact), exact, 3, {});
+  const auto got = record_training(*make_strategy(p), p, 3, {}),
+             want = record_training(*make_strategy(exact), exact, 3, {});
 
   for (std::size_t r = 0; r < got.size(); ++r) EXPECT_EQ(received(got[r], 3), received(want[r], 3));
 }
@@ -270,13 +270,13 @@ TEST(StaleHalo, MovesWhatTheExactOneMoves) {
 TEST(StaleHalo, KeepsWhatTravelsOfEveryLayerAndDirection) {
   Problem p = make_problem(random_dataset(40, 160, 6, 3, false), 4, kStaleHalo);
   p.train.eval_every = 0;
-  const auto source = part_source(p);
+  const auto source = partitioned_graph(p);
 
-  const auto programs = record_training(*plan_strategy(p), p, 2, {});
+  const auto programs = record_training(*make_strategy(p), p, 2, {});
 
   for (int r = 0; r < 4; ++r) {
-    const HaloPart part =
-        make_halo_part(source->rows(r, Direction::forward), source->rows(r, Direction::adjoint), r);
+    const HaloStructure part = make_halo_structure(source->rows(r, Direction::forward),
+                                                   source->rows(r, Direction::adjoint), r);
     EXPECT_EQ(programs[static_cast<std::size_t>(r)].peak_by_class.at("halo"),
               4 * (6 + 3 + 3) * (part.sent() + part.received()));
   }
@@ -292,7 +292,7 @@ TEST(HistoricalBroadcasts, BringRowsForwardOnceInAPeriod) {
     const int period = staleness + 1;
     ASSERT_EQ(period_of(p.strategy, p.train.epochs), period);
 
-    const auto programs = record_training(*plan_strategy(p), p, epochs_to_record(p), {});
+    const auto programs = record_training(*make_strategy(p), p, epochs_to_record(p), {});
 
     for (const Program& program : programs) {
       EXPECT_NEAR(received(program, period),

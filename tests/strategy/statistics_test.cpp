@@ -7,9 +7,9 @@
 #include <set>
 
 #include "core/base/error.hpp"
-#include "core/runtime/check.hpp"
+#include "core/runtime/check/check.hpp"
 #include "core/runtime/summary.hpp"
-#include "core/strategy/record.hpp"
+#include "core/strategy/train/record.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery {
@@ -54,12 +54,12 @@ Problem by_statistics(const GraphStatistics& graph, int ranks, const StrategyCon
 }
 
 std::vector<Program> record(const Problem& problem) {
-  return record_training(*plan_strategy(problem), problem, 2, {});
+  return record_training(*make_strategy(problem), problem, 2, {});
 }
 
-std::int64_t entries(const std::vector<Block>& tiles) {
+std::int64_t entries(const std::vector<SparseMatrix>& tiles) {
   std::int64_t sum = 0;
-  for (const Block& tile : tiles) sum += tile.nnz();
+  for (const SparseMatrix& tile : tiles) sum += tile.nnz();
   return sum;
 }
 
@@ -94,7 +94,7 @@ TEST_P(Counted, TilesAreThoseOfAPermutedGraph) {
   const bool symmetric = GetParam();
   const Problem real =
       make_problem(random_dataset(2000, 24000, 4, 3, symmetric), kParts, StrategyType::spmm_1d);
-  const auto source = part_source(real), expected = part_source(without_graph(real));
+  const auto source = partitioned_graph(real), expected = partitioned_graph(without_graph(real));
 
   ASSERT_EQ(expected->sizes(), source->sizes());
   EXPECT_EQ(expected->symmetric(), source->symmetric());
@@ -104,7 +104,8 @@ TEST_P(Counted, TilesAreThoseOfAPermutedGraph) {
     const auto counts = expected->rows(i, Direction::forward);
     ASSERT_EQ(counts.size(), tiles.size());
     for (std::size_t j = 0; j < tiles.size(); ++j) {
-      EXPECT_EQ(counts[j].shape(), tiles[j].shape());
+      EXPECT_EQ(counts[j].rows(), tiles[j].rows());
+      EXPECT_EQ(counts[j].cols(), tiles[j].cols());
       const double size = static_cast<double>(source->sizes()[j]);
       const double loops = static_cast<int>(j) == i ? size : 0;
       const double spread = size * size / 2000;
@@ -128,7 +129,7 @@ TEST(Statistics, RowsOfTilesSumToTheirShareRounded) {
   graph.edges = 77777;
   ModelConfig sage;
   sage.type = ModelType::sage;
-  const auto source = parts_by_statistics(graph, sage, 64);
+  const auto source = partitioned_by_statistics(graph, sage, 64);
 
   std::int64_t all = 0;
   for (int p = 0; p < source->parts(); ++p) {
@@ -138,8 +139,8 @@ TEST(Statistics, RowsOfTilesSumToTheirShareRounded) {
     all += own;
   }
   EXPECT_NEAR(static_cast<double>(all), 77777, 32);
-  EXPECT_EQ(entries(parts_by_statistics(graph, sage, 1)->rows(0, Direction::forward)), 77777);
-  const auto gcn = parts_by_statistics(graph, {}, 1);
+  EXPECT_EQ(entries(partitioned_by_statistics(graph, sage, 1)->rows(0, Direction::forward)), 77777);
+  const auto gcn = partitioned_by_statistics(graph, {}, 1);
   EXPECT_EQ(entries(gcn->rows(0, Direction::forward)), 77777 + 1003) << "a self-loop a vertex";
 }
 
@@ -147,7 +148,7 @@ TEST(Statistics, SplitsOfThePartsAreTheirShares) {
   GraphStatistics graph;
   graph.vertices = 1000;
   graph.training_vertices = 600;
-  const PartData data = parts_by_statistics(graph, {}, 4)->data(2);
+  const VertexData data = partitioned_by_statistics(graph, {}, 4)->data(2);
 
   EXPECT_EQ(data.vertices(), 250);
   EXPECT_EQ(data.targets(Split::train, 250).size(), 150);
@@ -162,16 +163,15 @@ TEST(Statistics, SkewOfTilesIsThatOfChanceWithoutHubs) {
   GraphStatistics graph = statistics_of(*real.data);
   graph.skew = 1;
   double measured = 0, expected = 0;
-  const auto source = part_source(real), counts = parts_by_statistics(graph, real.model, 8);
+  const auto source = partitioned_graph(real),
+             counts = partitioned_by_statistics(graph, real.model, 8);
   for (int i = 0; i < 8; ++i) {
-    for (const Block& tile : source->rows(i, Direction::forward)) {
+    for (const SparseMatrix& tile : source->rows(i, Direction::forward)) {
       std::int64_t largest = 0;
-      for (Vertex v = 0; v < tile.shape().rows; ++v)
-        largest = std::max(largest, tile.csr().degree(v));
-      measured +=
-          static_cast<double>(largest * tile.shape().rows) / static_cast<double>(tile.nnz()) / 64;
+      for (Vertex v = 0; v < tile.rows(); ++v) largest = std::max(largest, tile.csr().degree(v));
+      measured += static_cast<double>(largest * tile.rows()) / static_cast<double>(tile.nnz()) / 64;
     }
-    for (const Block& tile : counts->rows(i, Direction::forward))
+    for (const SparseMatrix& tile : counts->rows(i, Direction::forward))
       expected += std::get<Counts>(tile.pattern).skew / 64;
   }
 
@@ -184,7 +184,7 @@ TEST(Statistics, SkewOfTilesIsTheHubsWhereThereIsOneAndNeverMoreThanARow) {
   graph.edges = 800000;
   graph.skew = 30;
   const auto skew = [&] {
-    const auto tiles = parts_by_statistics(graph, {}, 4)->rows(0, Direction::forward);
+    const auto tiles = partitioned_by_statistics(graph, {}, 4)->rows(0, Direction::forward);
     return std::get<Counts>(tiles[1].pattern).skew;
   };
   EXPECT_NEAR(skew(), 30, 1e-9);
@@ -193,7 +193,7 @@ TEST(Statistics, SkewOfTilesIsTheHubsWhereThereIsOneAndNeverMoreThanARow) {
   graph.edges = 0;
   ModelConfig sage;
   sage.type = ModelType::sage;
-  const auto empty = parts_by_statistics(graph, sage, 4)->rows(0, Direction::forward);
+  const auto empty = partitioned_by_statistics(graph, sage, 4)->rows(0, Direction::forward);
   EXPECT_EQ(std::get<Counts>(empty[1].pattern).skew, 1);
 }
 
@@ -212,7 +212,7 @@ TEST_P(Planned, LikeAPermutedGraphOfTheSameSize) {
       real.model.layers = 3;
       const bool grid = real.strategy.type == StrategyType::spmm_2d;  // tiles travel as well
       const Problem counted = without_graph(real);
-      const auto source = part_source(real), counts = part_source(counted);
+      const auto source = partitioned_graph(real), counts = partitioned_graph(counted);
       const auto programs = record(real), expected = record(counted);
       const Placement placement = Placement::uniform(2, 2);
       double work = 0, work_expected = 0;
@@ -268,7 +268,7 @@ TEST(Statistics, AreNotEnoughForTheFullGraph) {
       without_graph(make_problem(random_dataset(20, 60, 4, 3, true), 2, StrategyType::full_graph));
 
   try {
-    plan_strategy(problem);
+    make_strategy(problem);
     FAIL() << "planned";
   } catch (const NeedsStructure& error) {
     const std::string words = error.what();
@@ -280,7 +280,7 @@ TEST(Statistics, AreNotEnoughForTheFullGraph) {
 TEST(Statistics, HaveNoVerticesEdgesOrValues) {
   const Problem problem =
       without_graph(make_problem(random_dataset(20, 60, 4, 3, true), 2, StrategyType::spmm_1d));
-  const auto source = part_source(problem);
+  const auto source = partitioned_graph(problem);
 
   EXPECT_THROW(source->vertices(0).numbers(), NeedsStructure);
   EXPECT_THROW(source->rows(0, Direction::forward)[0].csr(), NeedsStructure);
@@ -342,7 +342,7 @@ TEST_P(Shared, EveryRankDoesWhatItsRepresentativeDoes) {
     for (const std::int64_t vertices : {std::int64_t{720}, std::int64_t{1003}}) {
       if (!possible(ranks)) continue;
       const Problem p = problem(ranks, vertices);
-      const auto plan = plan_strategy(p);
+      const auto plan = make_strategy(p);
       const auto programs = record_training(*plan, p, 2, {});
       std::set<int> representatives;
       for (int r = 0; r < ranks; ++r) {
@@ -370,7 +370,7 @@ TEST_P(Shared, EveryRankDoesWhatItsRepresentativeDoes) {
 TEST_P(Shared, EveryRankDoesWhatItsRepresentativeDoesWithTwoMatrices) {
   Problem p = problem(8, 1003);
   p.model.type = ModelType::sage;
-  const auto plan = plan_strategy(p);
+  const auto plan = make_strategy(p);
   const auto programs = record_training(*plan, p, 2, {});
   const bool ordered = p.strategy.variant == Variant::row;
 
@@ -394,7 +394,7 @@ TEST_P(Shared, EveryRankDoesWhatItsRepresentativeDoesWithTwoMatrices) {
 
 TEST_P(Shared, ProgramsAreRecordedOnceAndHandedToAllAlike) {
   const Problem p = problem(8, 1003);
-  const auto plan = plan_strategy(p);
+  const auto plan = make_strategy(p);
 
   const auto shared = record_shared(*plan, p, 2, {});
 
@@ -410,7 +410,7 @@ TEST_P(Shared, ProgramsAreRecordedOnceAndHandedToAllAlike) {
 
 TEST_P(Shared, SummariesAreThoseOfTheRanksThemselves) {
   const Problem p = problem(8, 1003);
-  const auto plan = plan_strategy(p);
+  const auto plan = make_strategy(p);
   const auto shared = record_shared(*plan, p, 1, {});
   const auto programs = record_training(*plan, p, 1, {});
   const Placement placement = Placement::uniform(4, 2);
@@ -432,7 +432,7 @@ INSTANTIATE_TEST_SUITE_P(All, Shared, ::testing::ValuesIn(strategies_that_share(
 TEST(Statistics, RanksOfARealGraphRepresentThemselves) {
   for (const NamedStrategy& strategy : testing::all_strategies()) {
     const Problem p = make_problem(random_dataset(40, 160, 4, 3, true), 4, strategy.config);
-    const auto plan = plan_strategy(p);
+    const auto plan = make_strategy(p);
     for (int r = 0; r < 4; ++r) EXPECT_EQ(plan->representative(r), r) << strategy.name;
   }
 }
@@ -458,7 +458,7 @@ TEST(Statistics, OfAGraphThatFitsNowhereArePlannedWithoutItsMemory) {
   rusage before{}, after{};
   getrusage(RUSAGE_SELF, &before);
 
-  const auto programs = record_shared(*plan_strategy(problem), problem, 1, {});
+  const auto programs = record_shared(*make_strategy(problem), problem, 1, {});
 
   getrusage(RUSAGE_SELF, &after);
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 16 * 1024) << "KiB";

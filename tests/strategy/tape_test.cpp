@@ -5,7 +5,7 @@
 
 #include "core/base/error.hpp"
 #include "core/runtime/summary.hpp"
-#include "core/strategy/record.hpp"
+#include "core/strategy/train/record.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery {
@@ -31,7 +31,7 @@ Problem chain(ModelType type, int layers, double dropout) {
 }
 
 std::int64_t tape_bytes(const Problem& p) {
-  return record_training(*plan_strategy(p), p, 1, {}).front().peak_by_class.at("tape");
+  return record_training(*make_strategy(p), p, 1, {}).front().peak_by_class.at("tape");
 }
 
 // Widths 5 → 4 → 2; n = m = 3, h = s = 1. Layer 1: the input with halo rows (3 + 1)·5, the
@@ -79,13 +79,13 @@ TEST(TapeTest, OfOneSegmentWhereTheOthersAreComputedAgain) {
 TEST(TapeTest, IsWhatRunsOutOfMemoryFirst) {
   Problem p = chain(ModelType::resgcn, 5, 0.5);
   p.strategy.memory = Memory::lean;
-  const std::int64_t lean = record_training(*plan_strategy(p), p, 1, {}).front().peak_bytes[0];
+  const std::int64_t lean = record_training(*make_strategy(p), p, 1, {}).front().peak_bytes[0];
   Capacities little;
   little.bytes[static_cast<std::size_t>(Space::device)] = lean;
 
-  EXPECT_NO_THROW(record_training(*plan_strategy(p), p, 1, little));
+  EXPECT_NO_THROW(record_training(*make_strategy(p), p, 1, little));
   p.strategy.memory = Memory::autograd;
-  EXPECT_THROW(record_training(*plan_strategy(p), p, 1, little), OutOfMemory);
+  EXPECT_THROW(record_training(*make_strategy(p), p, 1, little), OutOfMemory);
 }
 
 TEST(TapeTest, ChangesNothingThatIsLearned) {

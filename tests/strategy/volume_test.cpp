@@ -9,8 +9,9 @@
 #include <map>
 #include <set>
 
+#include "core/base/index.hpp"
 #include "core/runtime/summary.hpp"
-#include "core/strategy/record.hpp"
+#include "core/strategy/train/record.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery {
@@ -100,7 +101,7 @@ class Volume : public ::testing::Test {
   void expect_volumes(const Problem& p, const Formula& formula) {
     const int ranks = p.ranks();
     const Placement placement = Placement::uniform(2, ranks / 2);
-    const auto programs = record_training(*plan_strategy(p), p, 1, {});
+    const auto programs = record_training(*make_strategy(p), p, 1, {});
     for (int r = 0; r < ranks; ++r) {
       const Received from = formula(r);
       double internal = 0, external = 0;

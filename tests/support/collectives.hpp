@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/rng.hpp"
-#include "core/runtime/communicator.hpp"
+#include "core/runtime/execute/communicator.hpp"
 
 namespace orrery::testing {
 

@@ -41,12 +41,12 @@ struct SplitAdjacency {
   Matrix own, halo;
 
   explicit SplitAdjacency(const Problem& p) {
-    const Adjacency a = normalised_adjacency(*p.data, p.model);
-    const auto n = static_cast<std::size_t>(a.pattern->rows);
+    const SparseMatrix a = normalised_adjacency(*p.data, p.model);
+    const auto n = static_cast<std::size_t>(a.csr().rows);
     own = halo = zeros(n, n);
     for (std::size_t v = 0; v < n; ++v) {
-      auto e = static_cast<std::size_t>(a.pattern->offsets[v]);
-      for (const Vertex c : a.pattern->row(static_cast<std::int64_t>(v))) {
+      auto e = static_cast<std::size_t>(a.csr().offsets[v]);
+      for (const Vertex c : a.csr().row(static_cast<std::int64_t>(v))) {
         const auto u = static_cast<std::size_t>(c);
         (p.partition.owner[u] == p.partition.owner[v] ? own : halo)[v][u] = (*a.values)[e++];
       }

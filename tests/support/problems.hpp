@@ -6,8 +6,9 @@
 
 #include "core/base/rng.hpp"
 #include "core/graph/dataset.hpp"
+#include "core/partition/methods/cut.hpp"
 #include "core/strategy/strategy.hpp"
-#include "experiments/execute.hpp"
+#include "experiments/execute/execute.hpp"
 
 namespace orrery::testing {
 
@@ -145,7 +146,7 @@ inline Outcome execute(const Problem& problem, const std::string& kernels = "ref
   options.kernels = kernels;
   options.keep_steps = true;
   options.guard_bytes = 64;
-  return execute_on_threads(problem, *plan_strategy(problem), options, {});
+  return execute_on_threads(problem, *make_strategy(problem), options, {});
 }
 
 inline std::vector<double> losses(const Outcome& outcome) {

@@ -1,6 +1,6 @@
 // Bias, activation, dropout and the optimisers' updates. `ivdep`: windows are equal or disjoint, so
 // an element never depends on another one.
-#include "backends/cpu/isa/kernels.hpp"
+#include "backends/cpu/isa/isa_kernels.hpp"
 #include "backends/cpu/isa/philox.hpp"
 #include "backends/cpu/isa/vector.hpp"
 

@@ -1,5 +1,5 @@
 // Movement of rows by index.
-#include "backends/cpu/isa/kernels.hpp"
+#include "backends/cpu/isa/isa_kernels.hpp"
 #include "backends/cpu/isa/vector.hpp"
 
 namespace orrery::cpu::ORRERY_ISA {

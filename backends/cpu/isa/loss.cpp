@@ -1,5 +1,5 @@
 // Cross-entropy of one row with its gradient.
-#include "backends/cpu/isa/kernels.hpp"
+#include "backends/cpu/isa/isa_kernels.hpp"
 #include "backends/cpu/isa/vector.hpp"
 
 namespace orrery::cpu::ORRERY_ISA {

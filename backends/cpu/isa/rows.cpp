@@ -1,5 +1,5 @@
 // Sums over rows and layer norm.
-#include "backends/cpu/isa/kernels.hpp"
+#include "backends/cpu/isa/isa_kernels.hpp"
 #include "backends/cpu/isa/vector.hpp"
 
 namespace orrery::cpu::ORRERY_ISA {

@@ -4,7 +4,7 @@
 // of x are under way at once: it asks for the row of an edge some kilobytes of x before it is used,
 // across the ends of rows. The random rows also drown what the hardware would fetch ahead by
 // itself, so the kernel asks for the columns and values to come as well.
-#include "backends/cpu/isa/kernels.hpp"
+#include "backends/cpu/isa/isa_kernels.hpp"
 #include "backends/cpu/isa/vector.hpp"
 
 namespace orrery::cpu::ORRERY_ISA {

@@ -1,5 +1,5 @@
 // The table through which the rest of the backend calls this instruction set.
-#include "backends/cpu/isa/kernels.hpp"
+#include "backends/cpu/isa/isa_kernels.hpp"
 
 namespace orrery::cpu::ORRERY_ISA {
 

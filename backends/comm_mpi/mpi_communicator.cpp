@@ -1,0 +1,152 @@
+#include "backends/comm_mpi/mpi_communicator.hpp"
+
+#include <vector>
+
+#include "backends/comm_mpi/batch.hpp"
+#include "backends/comm_mpi/kinds.hpp"
+#include "backends/comm_mpi/schedules.hpp"
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+
+namespace orrery::mpi {
+namespace {
+
+/// What must be equal in the calls of all ranks of a group.
+std::uint64_t call_of(const Group& g, std::int64_t root, std::int64_t bytes) {
+  std::uint64_t mixed = g.id;
+  for (const std::int64_t part :
+       {std::int64_t{g.first}, std::int64_t{g.size}, std::int64_t{g.stride}, root, bytes})
+    mixed = (mixed ^ static_cast<std::uint64_t>(part)) * 0x100000001B3U;
+  return mixed;
+}
+
+std::int64_t at(const std::vector<std::int64_t>& list, int i) { return list[orrery::at(i)]; }
+
+}  // namespace
+
+/// One call: operands turned into parts of memory, handed to the schedules.
+class MpiCommunicator::Move {
+ public:
+  Move(MpiCommunicator& owner, const Call& call, const RankMemory& memory)
+      : owner_(owner), engine_(owner.engine_), call_(call), memory_(memory) {}
+
+  void operator()(const SendRecv& o) {
+    Batch batch = batch_for(o.group, 0, 0);
+    if (o.recv) {
+      const Part into = part(*o.recv);
+      batch.receive(0, o.group.rank_of(o.from), into.data, into.bytes);
+    }
+    if (o.send) {
+      const Part from = part(*o.send);
+      batch.send(0, o.group.rank_of(o.to), from.data, from.bytes);
+    }
+    batch.wait(0);
+  }
+
+  void operator()(const Broadcast& o) {
+    const Part x = part(o.x);
+    Batch batch = batch_for(o.group, o.root, x.bytes);
+    count_as_from(batch, o.group.rank_of(o.root));
+    broadcast(batch, o.group, me(o.group), o.root, {&x, 1});
+  }
+
+  void operator()(const BroadcastSparse& o) {
+    Batch batch = batch_for(o.group, o.root, o.a.shape.rows * 31 + o.a.nnz);
+    count_as_from(batch, o.group.rank_of(o.root));
+    // The root's pattern is only read.
+    auto& pattern =
+        me(o.group) == o.root ? const_cast<Csr&>(memory_.pattern(o.a)) : memory_.fill_sparse(o.a);
+    const std::array<Part, 3> parts{Part{pattern.offsets.data(), (o.a.shape.rows + 1) * 8},
+                                    Part{pattern.columns.data(), o.a.nnz * 4}, part(o.values)};
+    broadcast(batch, o.group, me(o.group), o.root, parts);
+  }
+
+  void operator()(const Reduce& o) {
+    const std::int64_t n = o.x.shape.size();
+    std::vector<std::int64_t> bounds(static_cast<std::size_t>(o.group.size) + 1, 0);
+    std::fill(bounds.begin() + o.root + 1, bounds.end(), n);  // one slice: the root's
+    sum(o.group, o.root, o.x, o.x, 0, bounds, false);
+  }
+
+  void operator()(const AllReduce& o) {
+    std::vector<std::int64_t> bounds;
+    for (int i = 0; i <= o.group.size; ++i) bounds.push_back(o.x.shape.size() * i / o.group.size);
+    sum(o.group, 0, o.x, o.x, at(bounds, me(o.group)), bounds, true);
+  }
+
+  void operator()(const ReduceScatter& o) {
+    std::vector<std::int64_t> bounds{0};
+    for (const std::int64_t rows : *o.rows) bounds.push_back(bounds.back() + rows * o.x.cols());
+    sum(o.group, 0, o.x, o.y, 0, bounds, false);
+  }
+
+  void operator()(const AllGather& o) {
+    Batch batch = batch_for(o.group, 0, o.y.bytes());
+    const std::vector<Part> send(static_cast<std::size_t>(o.group.size), part(o.x));
+    exchange(batch, o.group, me(o.group), send, rows_of(o.y, *o.rows));
+  }
+
+  void operator()(const AllToAllV& o) {
+    Batch batch = batch_for(o.group, 0, o.x.cols());
+    exchange(batch, o.group, me(o.group), rows_of(o.x, *o.send_rows), rows_of(o.y, *o.recv_rows));
+  }
+
+  template <class T>
+  void operator()(const T&) {
+    ORRERY_ASSERT(!"a local op");
+  }
+
+ private:
+  int me(const Group& group) const { return group.index_of(engine_.rank()); }
+  Part part(const Tensor& t) const { return {memory_.bytes_at(t), t.bytes()}; }
+
+  /// `t` cut into rows[i] rows for each group index.
+  std::vector<Part> rows_of(const Tensor& t, const std::vector<std::int64_t>& rows) const {
+    auto* next = static_cast<char*>(memory_.bytes_at(t));
+    std::vector<Part> parts;
+    for (const std::int64_t count : rows) {
+      parts.push_back({next, count * t.cols() * bytes_of(t.dtype)});
+      next += parts.back().bytes;
+    }
+    return parts;
+  }
+
+  Batch batch_for(const Group& group, int root, std::int64_t bytes) {
+    const Title title{kind_of(call_.op), kind_of_op(call_.op), &call_.phase, call_.lane};
+    return {engine_, engine_.comm_of(call_.lane), title, call_of(group, root, bytes),
+            [this](int from, std::int64_t got) {
+              if (from != engine_.rank()) owner_.count_received(from, got);
+            }};
+  }
+
+  /// A broadcast's bytes are the root's, whoever passed them on.
+  void count_as_from(Batch& batch, int root) {
+    batch.on_received = [this, root](int, std::int64_t got) { owner_.count_received(root, got); };
+  }
+
+  /// out[offset...] ← this rank's slice of Σ x.
+  void sum(const Group& group, int root, const Tensor& x, const Tensor& out, std::int64_t offset,
+           std::span<const std::int64_t> bounds, bool spread) {
+    Batch batch = batch_for(group, root, x.bytes());
+    const auto run = [&]<class T>(T*) {
+      T* from = memory_.data<T>(x);
+      sum_slices<T>(batch, group, me(group), bounds, from, memory_.data<T>(out) + offset,
+                    spread ? from : nullptr);
+    };
+    if (x.dtype == DType::f64)
+      run(static_cast<double*>(nullptr));
+    else
+      run(static_cast<float*>(nullptr));
+  }
+
+  MpiCommunicator& owner_;
+  Engine& engine_;
+  const Call& call_;
+  const RankMemory& memory_;
+};
+
+void MpiCommunicator::move(const Call& call, const RankMemory& memory) {
+  std::visit(Move(*this, call, memory), call.op);
+}
+
+}  // namespace orrery::mpi

@@ -1,0 +1,23 @@
+// The collectives of one rank over MPI.
+#pragma once
+
+#include "backends/comm_mpi/engine.hpp"
+#include "core/runtime/execute/communicator.hpp"
+
+namespace orrery::mpi {
+
+class MpiCommunicator final : public Communicator {
+ public:
+  explicit MpiCommunicator(Engine& engine) : Communicator(engine.size()), engine_(engine) {}
+  std::string_view name() const override { return "mpi"; }
+  void abort(std::string_view why) noexcept override { engine_.freeze(why); }
+
+ protected:
+  void move(const Call& call, const RankMemory& memory) override;
+
+ private:
+  class Move;
+  Engine& engine_;
+};
+
+}  // namespace orrery::mpi

@@ -1,0 +1,210 @@
+#include "backends/cuda/cuda_kernels.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <span>
+
+#include "backends/cuda/cuda_mover.hpp"
+#include "core/base/error.hpp"
+
+namespace orrery::cuda {
+
+/// One op: operands turned into what the library takes.
+class StreamKernels::Call {
+ public:
+  Call(StreamKernels& owner, const RankMemory& memory)
+      : owner_(owner), device_(owner.device_), stream_(owner.stream_), memory_(memory) {}
+
+  void operator()(const Load& op) {
+    std::visit([&](const auto& from) { load(from, op.to); }, op.from);
+  }
+  void operator()(const Fill& op) { issue("fill", api().fill, matrix(op.y), op.value); }
+  void operator()(const Copy& op) {
+    issue("copy", api().copy, matrix(op.x), matrix(op.y), op.scale, op.accumulate);
+  }
+  void operator()(const Save& op) {
+    op.to->resize(static_cast<std::size_t>(op.x.shape.size()));
+    require(api().copy_out(stream_, op.to->data(), memory_.bytes_at(op.x), op.x.bytes()),
+            "copy_out");
+  }
+
+  void operator()(const SpMM& op) {
+    const CudaDevice::HeldPattern a = device_.pattern(op.a.id);
+    ORRERY_ASSERT(a.pattern != nullptr);
+    pattern_ = a.number;
+    issue("spmm", api().spmm, a.pattern, op.values ? floats(*op.values) : nullptr, matrix(op.x),
+          matrix(op.y), op.beta, kOrrerySpmmChosen);
+  }
+  void operator()(const Gemm& op) {
+    issue("gemm", api().gemm, matrix(op.a), matrix(op.b), matrix(op.c), op.transpose_a,
+          op.transpose_b, op.beta, device_.options().tf32);
+  }
+
+  void operator()(const GatherRows& op) {
+    issue("gather_rows", api().gather_rows, matrix(op.x), integers(op.index), matrix(op.y));
+  }
+  void operator()(const ScatterAddRows& op) {
+    issue("scatter_add_rows", api().scatter_add_rows, matrix(op.x), integers(op.index),
+          matrix(op.y), 0);
+  }
+
+  void operator()(const Activate& op) {
+    issue("activate", api().activate, matrix(op.x), op.bias ? floats(*op.bias) : nullptr,
+          matrix(op.y), op.activation == Activation::relu, dropout_of(op.dropout));
+  }
+  void operator()(const ActivateBackward& op) {
+    issue("activate_backward", api().activate_backward, matrix(op.dy),
+          op.y ? floats(*op.y) : nullptr, op.y ? op.y->ld : 0, matrix(op.dx),
+          op.activation == Activation::relu, dropout_of(op.dropout));
+  }
+  void operator()(const ColumnSum& op) {
+    issue("column_sum", api().column_sum, matrix(op.x), floats(op.y), op.beta);
+  }
+  void operator()(const LayerNorm& op) {
+    issue("layer_norm", api().layer_norm, matrix(op.x), floats(op.gain), floats(op.shift),
+          matrix(op.normalised), column(op.rstd), matrix(op.y));
+  }
+  void operator()(const LayerNormBackward& op) {
+    issue("layer_norm_backward", api().layer_norm_backward, matrix(op.dy), matrix(op.normalised),
+          column(op.rstd), floats(op.gain), matrix(op.dx), floats(op.dgain), floats(op.dshift));
+  }
+
+  void operator()(const Loss& op) {
+    issue("loss", api().loss, kind_of(op.loss_kind), matrix(op.logits),
+          memory_.data<std::int32_t>(op.labels), op.labels.ld, integers(op.targets),
+          op.targets.rows(), matrix(op.grad), memory_.data<double>(op.loss), op.scale, op.weight,
+          op.accumulate);
+  }
+  void operator()(const Score& op) {
+    issue("score", api().score, kind_of(op.loss_kind), matrix(op.logits),
+          memory_.data<std::int32_t>(op.labels), op.labels.ld, integers(op.targets),
+          op.targets.rows(), memory_.data<double>(op.counts), op.accumulate);
+  }
+  void operator()(const Sgd& op) {
+    for_each_run({op.w, op.g}, [&](std::span<float* const> at, std::int64_t count) {
+      issue("sgd", api().sgd, at[0], at[1], count, op.rate, op.decay);
+    });
+  }
+  void operator()(const Adam& op) {
+    for_each_run({op.w, op.g, op.m, op.v}, [&](std::span<float* const> at, std::int64_t count) {
+      issue("adam", api().adam, at[0], at[1], at[2], at[3], count, op.rate, op.decay, op.beta1,
+            op.beta2, op.epsilon, correction(op.beta1, op.step), correction(op.beta2, op.step));
+    });
+  }
+
+ private:
+  /// What may be kept to be issued later goes through here: calls whose arguments are memory of the
+  /// device and numbers.
+  template <class... P, class... A>
+  void issue(std::string_view name, int (*function)(OrreryStream*, P...), A... arguments) {
+    if (owner_.kept_ != nullptr)
+      owner_.kept_->emplace_back(name, pattern_, function, arguments...);
+    else
+      require(function(stream_, static_cast<P>(arguments)...), name);
+  }
+
+  OrreryMatrix matrix(const Tensor& t) const {
+    return {memory_.bytes_at(t), t.rows(), t.cols(), t.ld, dtype_of(t.dtype)};
+  }
+  float* floats(const Tensor& t) const { return memory_.data<float>(t); }
+  /// A column whose elements are neighbours.
+  float* column(const Tensor& t) const {
+    ORRERY_ASSERT(t.contiguous());
+    return memory_.data<float>(t);
+  }
+  std::int32_t* integers(const Tensor& t) const {
+    ORRERY_ASSERT(t.contiguous());
+    return memory_.data<std::int32_t>(t);
+  }
+  static OrreryLossKind kind_of(LossKind kind) {
+    return kind == LossKind::softmax ? kOrrerySoftmax : kOrrerySigmoid;
+  }
+  OrreryDropout dropout_of(const std::optional<Dropout>& d) const {
+    if (!d) return {};
+    return {d->p, d->seed, {d->epoch, nullptr}, d->layer, integers(d->row_ids), d->col0};
+  }
+  /// 1 − β^step, in double: of a float β2 it would lose half its digits at the first steps.
+  static OrreryVarying correction(float beta, std::int32_t step) {
+    const auto value = static_cast<float>(1 - std::pow(static_cast<double>(beta), step));
+    return {std::bit_cast<std::uint32_t>(value), nullptr};
+  }
+
+  /// Calls body(first elements, count) for runs of neighbours that cover windows of one shape: the
+  /// whole where all are contiguous, else row by row.
+  template <class Body>
+  void for_each_run(std::initializer_list<Tensor> windows, const Body& body) const {
+    const Shape shape = windows.begin()->shape;
+    const bool whole =
+        std::all_of(windows.begin(), windows.end(), [](const Tensor& t) { return t.contiguous(); });
+    const std::int64_t runs = whole ? 1 : shape.rows, count = whole ? shape.size() : shape.cols;
+    for (std::int64_t row = 0; row < runs; ++row) {
+      std::vector<float*> at;
+      for (const Tensor& t : windows) at.push_back(floats(t) + row * t.ld);
+      body(at, count);
+    }
+  }
+
+  void load(const FeatureRows& from, const Tensor& to) {
+    if (to.shape.size() == 0) return;
+    const std::int64_t row = to.cols() * bytes_of(to.dtype);
+    const std::int64_t step = std::max<std::int64_t>(1, Staging::kPiece / row);
+    for (std::int64_t first = 0; first < to.rows(); first += step) {
+      const Tensor part = to.rows_at(first, std::min(step, to.rows() - first));
+      auto* piece = static_cast<float*>(owner_.staging_.next(part.bytes()));
+      const auto at = static_cast<std::size_t>(first);
+      from.features->read(
+          std::span(*from.vertices).subspan(at, static_cast<std::size_t>(part.rows())), from.col0,
+          to.cols(), piece, to.cols());
+      if (part.contiguous())
+        copy_in(part, piece);
+      else
+        require(api().copy(stream_, {piece, part.rows(), part.cols(), part.cols(), kOrreryF32},
+                           matrix(part), 1, 0),
+                "copy");
+      owner_.staging_.sent();
+    }
+  }
+  void load(const IndexArray& from, const Tensor& to) { copy_in(to, from.values->data()); }
+  void load(const FloatArray& from, const Tensor& to) { copy_in(to, from.values->data()); }
+  [[noreturn]] void load(const Unknown& from, const Tensor&) { refuse(from); }
+  /// What the host makes: labels of some vertices, weights that are drawn.
+  template <class Made>
+  void load(const Made& from, const Tensor& to) {
+    RankMemory memory;
+    Tensor made = to;
+    made.id = 0;
+    made.offset = 0;
+    memory.allocate(made.id, made.bytes());
+    device_.options().host_kernels()->run(Load{from, made}, memory);
+    copy_in(to, memory.bytes_at(made));
+  }
+  void copy_in(const Tensor& to, const void* from) {
+    if (to.bytes() > 0)
+      require(api().copy_in(stream_, memory_.bytes_at(to), from, to.bytes()), "copy_in");
+  }
+
+  StreamKernels& owner_;
+  CudaDevice& device_;
+  OrreryStream* stream_;
+  const RankMemory& memory_;
+  std::uint64_t pattern_ = 0;  ///< the number of the one that is used
+};
+
+bool StreamKernels::can_be_kept(const Op& op) {
+  // The others move what lies on the host.
+  return !group_of(op) && !std::holds_alternative<Load>(op) && !std::holds_alternative<Save>(op);
+}
+
+void StreamKernels::run(const Op& op, const RankMemory& memory) {
+  std::visit(
+      [&]<class T>(const T& local) {
+        if constexpr (Collective<T>)
+          ORRERY_ASSERT(!"a collective is not a kernel");
+        else
+          Call(*this, memory)(local);
+      },
+      op);
+}
+
+}  // namespace orrery::cuda

@@ -1,0 +1,46 @@
+// What is asked for when a data set is loaded.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace orrery {
+
+/// What an experiment file says under "dataset"; load_dataset() turns it into a Dataset.
+struct DatasetOptions {
+  /// Folder, file, or a bare name that is looked up in $ORRERY_DATA (a colon-separated list).
+  std::string path;
+  std::string format = "auto";                  ///< auto | orrery | ogb | snap | mtx
+  bool symmetric = false;                       ///< add the reverse of every edge
+  std::optional<std::int64_t> random_features;  ///< use made-up features of this width
+  std::optional<bool> row_normalise;            ///< default: true for 0/1 features
+  bool random_split = false;                    ///< draw 70/15/15 even where a split is published
+  /// Labelled vertices that the published split leaves out train too.
+  bool train_on_rest = false;
+  /// none | degree | bfs | communities: renumber the vertices for locality.
+  std::string reorder = "none";
+  std::uint64_t seed = 0;    ///< split, made-up features, generators
+  std::int64_t magnify = 1;  ///< see Dataset
+
+  /// communities | skewed-communities | rmat | bter | chung-lu; empty: read `path`.
+  std::string generator;
+  std::int64_t generate_vertices = 0;
+  std::int64_t generate_edges = 0;  ///< undirected edges drawn; each is stored in both directions
+  std::int64_t generate_classes = 16;
+  std::int64_t generate_features = 64;
+  std::int64_t generate_communities = 64;  ///< skewed-communities: how many
+  /// (skewed-)communities: share of a vertex's edges that leave its community.
+  double mixing = 0.2;
+  /// (skewed-)communities: distance between class centres in units of the features' noise.
+  double feature_signal = 0.5;
+  /// chung-lu, bter, skewed-communities: power-law exponent of the degrees.
+  double exponent = 2.1;
+  /// bter: clustering coefficient of degree-2 vertices; that of degree d is 1/sqrt(d/2) of it.
+  double clustering = 0.3;
+  /// bter, chung-lu, skewed-communities: file with "degree count [clustering]" per line, used
+  /// instead of the power law.
+  std::string degree_file;
+};
+
+}  // namespace orrery

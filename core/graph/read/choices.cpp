@@ -1,0 +1,76 @@
+#include "core/graph/read/choices.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/base/rng.hpp"
+
+namespace orrery {
+namespace {
+
+/// Train, validation and test in the shares 70, 15 and 15 % of the labelled vertices.
+void draw_split(std::vector<Split>& split, std::vector<std::string>& notes, std::int64_t vertices,
+                const IsLabelled& labelled, std::uint64_t seed) {
+  std::vector<std::pair<std::uint64_t, std::size_t>> order;
+  for (std::int64_t v = 0; v < vertices; ++v) {
+    if (!labelled(v)) continue;
+    const auto bits = random_bits(seed, Purpose::split, static_cast<std::uint32_t>(v));
+    order.emplace_back(std::uint64_t{bits[0]} << 32U | bits[1], v);
+  }
+  std::ranges::sort(order);
+  split.assign(static_cast<std::size_t>(vertices), Split::none);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    split[order[i].second] = i * 100 < order.size() * 70   ? Split::train
+                             : i * 100 < order.size() * 85 ? Split::validation
+                                                           : Split::test;
+  notes.push_back(fmt::format("split: 70/15/15 % of the {} labelled vertices, drawn with seed {}",
+                              order.size(), seed));
+}
+
+}  // namespace
+
+void choose_features(std::shared_ptr<const Features>& features, std::vector<std::string>& notes,
+                     std::int64_t vertices, const DatasetOptions& options) {
+  if (options.random_features) {
+    const std::int64_t width = *options.random_features;
+    if (width < 1 || width > 1 << 24)
+      throw ConfigError("dataset.features.random",
+                        fmt::format("expected 1 to {} columns, found {}", 1 << 24, width));
+    features = random_features(vertices, width, options.seed);
+    notes.push_back("features: " + features->provenance());
+  }
+  if (!features) {
+    if (options.row_normalise.value_or(false))
+      throw ConfigError("dataset.row_normalise", "the data set has no features to normalise");
+    return;
+  }
+  if (!options.row_normalise.value_or(features->binary())) return;
+  features = row_normalised(features);
+  notes.push_back("features: every row divided by its sum (row_normalise)");
+}
+
+void choose_split(std::vector<Split>& split, std::vector<std::string>& notes, std::int64_t vertices,
+                  const IsLabelled& labelled, const DatasetOptions& options) {
+  if (options.random_split || split.empty())
+    return draw_split(split, notes, vertices, labelled, options.seed);
+  std::int64_t dropped = 0, added = 0;
+  for (std::int64_t v = 0; v < vertices; ++v) {
+    Split& mine = split[at(v)];
+    if (options.train_on_rest && mine == Split::none && labelled(v)) {
+      mine = Split::train;
+      ++added;
+    }
+    if (mine == Split::none || labelled(v)) continue;
+    mine = Split::none;
+    ++dropped;
+  }
+  if (added > 0)
+    notes.push_back(
+        fmt::format("split: {} labelled vertices outside the published one train as well", added));
+  if (dropped > 0) notes.push_back(fmt::format("split: {} unlabelled vertices left out", dropped));
+}
+
+}  // namespace orrery

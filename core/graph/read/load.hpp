@@ -1,0 +1,24 @@
+// Loads data sets: from a folder, from a file or from a generator.
+#pragma once
+
+#include <string>
+
+#include "core/graph/dataset.hpp"
+#include "core/graph/dataset_options.hpp"
+
+namespace orrery {
+
+/// Reads or generates a data set and applies the options (symmetric, row_normalise, random
+/// features, split, reorder).
+///
+/// Errors    DataError (file, position, what was expected) · ConfigError under "dataset" (unknown
+///           format or generator; a bare name that no folder of ORRERY_DATA holds: the message says
+///           where to get such a set and in which form)
+Dataset load_dataset(const DatasetOptions& options);
+
+/// Reads a data set as it is stored: no option applied, no split drawn.
+///
+/// Errors    as load_dataset
+Dataset read_dataset(const std::string& path, const std::string& format = "auto");
+
+}  // namespace orrery

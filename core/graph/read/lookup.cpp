@@ -1,0 +1,123 @@
+#include "core/graph/read/lookup.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+
+#include "core/base/error.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kOgb = "Open Graph Benchmark, https://ogb.stanford.edu/docs/nodeprop";
+constexpr std::string_view kSnap =
+    "Stanford Network Analysis Project, https://snap.stanford.edu/data";
+constexpr std::string_view kPlanetoid = "Planetoid, https://github.com/kimiyoung/planetoid";
+constexpr std::string_view kSaint = "GraphSAINT, https://github.com/GraphSAINT/GraphSAINT";
+constexpr std::string_view kShchur = "gnn-benchmark, https://github.com/shchur/gnn-benchmark";
+constexpr std::string_view kReadAsIs = "read as it is";
+constexpr std::string_view kUnpack =
+    "unpack; the folder with raw/ and split/ is read as it is (format ogb)";
+constexpr std::string_view kToNumpy =
+    "save as a folder of NumPy files with meta.json (format orrery, see README)";
+
+constexpr auto kSets = std::to_array<PublishedSet>({
+    {"cora", kPlanetoid, "data/ind.cora.*", kToNumpy},
+    {"citeseer", kPlanetoid, "data/ind.citeseer.*", kToNumpy},
+    {"pubmed", kPlanetoid, "data/ind.pubmed.*", kToNumpy},
+    {"ogbn-arxiv", kOgb, "arxiv.zip", kUnpack, true},
+    {"ogbn-products", kOgb, "products.zip",
+     "unpack; read as it is with symmetric (each edge is stored once)", true},
+    {"ogbn-proteins", kOgb, "proteins.zip",
+     "unpack; read as it is with symmetric (each edge is stored once)", true},
+    {"reddit", kSaint, "reddit/{adj_full.npz,feats.npy,class_map.json,role.json}", kToNumpy},
+    {"yelp", kSaint, "yelp/{adj_full.npz,feats.npy,class_map.json,role.json}", kToNumpy},
+    {"flickr", kSaint, "flickr/{adj_full.npz,feats.npy,class_map.json,role.json}", kToNumpy},
+    {"ppi", kSaint, "ppi/{adj_full.npz,feats.npy,class_map.json,role.json}", kToNumpy},
+    {"amazon-photo", kShchur, "data/npz/amazon_electronics_photo.npz", kToNumpy},
+    {"amazon-computers", kShchur, "data/npz/amazon_electronics_computers.npz", kToNumpy},
+    {"coauthor-cs", kShchur, "data/npz/ms_academic_cs.npz", kToNumpy},
+    {"chameleon", "Geom-GCN, https://github.com/graphdml-uiuc-jlu/geom-gcn",
+     "new_data/chameleon, splits/", kToNumpy},
+    {"musae-facebook", "MUSAE, https://github.com/benedekrozemberczki/MUSAE",
+     "input/{edges,features,target}/facebook*", kToNumpy},
+    {"cnr-2000", "SuiteSparse Matrix Collection, https://sparse.tamu.edu/LAW/cnr-2000",
+     "cnr-2000.tar.gz (Matrix Market)", "unpack; cnr-2000.mtx is read as it is", true},
+    {"com-orkut", kSnap, "com-orkut.ungraph.txt.gz", kReadAsIs, true},
+    {"com-livejournal", kSnap, "com-lj.ungraph.txt.gz", kReadAsIs, true},
+    {"com-friendster", kSnap, "com-friendster.ungraph.txt.gz", kReadAsIs, true},
+    {"soc-livejournal1", kSnap, "soc-LiveJournal1.txt.gz", kReadAsIs, true},
+    {"web-google", kSnap, "web-Google.txt.gz", kReadAsIs, true},
+});
+
+std::string normalised(std::string_view name) {
+  std::string out(name);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) {
+    return c == '_' ? '-' : static_cast<char>(std::tolower(c));
+  });
+  return out;
+}
+
+std::string searched_folders() {
+  std::string text;
+  for (const fs::path& folder : data_folders())
+    text += (text.empty() ? "" : ", ") + folder.string();
+  return text;
+}
+
+std::string where_to_get(const std::string& name) {
+  if (const PublishedSet* set = published_set(name))
+    return fmt::format("it comes from {}: {}; {}", set->source, set->files, set->convert);
+  return "put there a folder of NumPy files with meta.json, an unpacked OGB set "
+         "(https://ogb.stanford.edu), a SNAP edge "
+         "list (https://snap.stanford.edu/data) or a Matrix Market file (https://sparse.tamu.edu)";
+}
+
+}  // namespace
+
+const PublishedSet* published_set(std::string_view name) {
+  const auto found = std::ranges::find(kSets, normalised(name), &PublishedSet::name);
+  return found == kSets.end() ? nullptr : &*found;
+}
+
+std::vector<PublishedSet> published_sets() { return {kSets.begin(), kSets.end()}; }
+
+std::vector<fs::path> data_folders() {
+  std::vector<fs::path> folders;
+  const char* variable = std::getenv("ORRERY_DATA");
+  for (std::string_view rest = variable == nullptr ? "" : variable; !rest.empty();) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    if (!folder.empty()) folders.emplace_back(folder);
+    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
+  }
+  folders.emplace_back("data");
+  return folders;
+}
+
+std::optional<fs::path> find_dataset(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  const bool bare_name = path.find('/') == std::string::npos;
+  if (bare_name)  // before the working directory, where a result folder may have the same name
+    for (const fs::path& folder : data_folders())
+      if (fs::exists(folder / path)) return folder / path;
+  if (fs::exists(path)) return path;
+  return std::nullopt;
+}
+
+fs::path locate_dataset(const std::string& path) {
+  if (auto found = find_dataset(path)) return *found;
+  if (path.empty() || path.find('/') != std::string::npos)
+    throw DataError(path, "", "expected a data set (file or folder), found nothing of that name");
+  throw ConfigError(
+      "dataset.path",
+      fmt::format(
+          "no data set '{}' here, in the folders of ORRERY_DATA or in ./data (searched: {}); {}",
+          path, searched_folders(), where_to_get(path)));
+}
+
+}  // namespace orrery

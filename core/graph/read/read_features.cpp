@@ -1,0 +1,79 @@
+#include "core/graph/read/read_features.hpp"
+
+#include <fmt/core.h>
+
+#include <optional>
+
+#include "core/graph/read/features_mapped.hpp"
+#include "core/graph/read/features_windowed.hpp"
+
+namespace orrery {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::shared_ptr<const Features> read_dense(const fs::path& folder, const MetaFile& meta,
+                                           std::int64_t vertices, Mapping mapping, bool made_up) {
+  const fs::path file = folder / "features.npy";
+  const auto width = meta.get<std::int64_t>("/num_features", -1);
+  std::optional<bool> binary;
+  if (meta.has("/feature_storage/binary")) binary = meta.get("/feature_storage/binary", false);
+  if (mapping == Mapping::window) return windowed_features(file, vertices, width, binary, made_up);
+  return mapped_features(NpyArray(file), vertices, width, binary, made_up);
+}
+
+std::shared_ptr<const Features> read_sparse(const fs::path& folder, const MetaFile& meta,
+                                            std::int64_t vertices, Mapping mapping, bool made_up) {
+  const fs::path indptr = folder / "features_indptr.npy", indices = folder / "features_indices.npy";
+  std::optional<fs::path> values;
+  if (!meta.get("/feature_storage/data_all_ones", false)) values = folder / "features_data.npy";
+  const std::int64_t width = meta.count("/num_features");
+  if (mapping == Mapping::window)
+    return windowed_sparse_features(indptr, indices, values, vertices, width, made_up);
+  std::optional<NpyArray> mapped;
+  if (values) mapped.emplace(*values);
+  return mapped_sparse_features(NpyArray(indptr), NpyArray(indices), mapped, vertices, width,
+                                made_up);
+}
+
+}  // namespace
+
+std::shared_ptr<const Features> read_features(const fs::path& folder, const MetaFile& meta,
+                                              std::int64_t vertices, Mapping mapping,
+                                              std::vector<std::string>& notes) {
+  const auto kind = meta.get<std::string>("/feature_storage/kind", "absent");
+  const bool made_up = meta.get("/feature_storage/made_up", false);
+  std::shared_ptr<const Features> features;
+  if (kind == "dense") {
+    features = read_dense(folder, meta, vertices, mapping, made_up);
+  } else if (kind == "csr") {
+    features = read_sparse(folder, meta, vertices, mapping, made_up);
+  } else if (kind == "absent") {
+    const auto published = meta.get<std::int64_t>("/published_num_features", 0);
+    notes.push_back(
+        published > 0 ? fmt::format("features absent (the published set has {} columns)", published)
+                      : "features absent");
+  } else {
+    meta.fail("/feature_storage/kind",
+              fmt::format("expected 'dense', 'csr' or 'absent', found '{}'", kind));
+  }
+  if (features && made_up) notes.push_back("features: " + features->provenance());
+  return features;
+}
+
+bool has_labels(const fs::path& folder, const MetaFile& meta, std::vector<std::string>& notes) {
+  if (meta.get("/has_labels", fs::exists(folder / "labels.npy"))) return true;
+  const auto published = meta.get<std::int64_t>("/published_num_classes", 0);
+  if (published > 0)
+    notes.push_back(fmt::format("labels absent (the published set has {} classes)", published));
+  return false;
+}
+
+std::vector<std::string> notes_on_origin(const MetaFile& meta) {
+  if (!meta.get("/generated", false)) return {};
+  return meta.get<std::vector<std::string>>("/made_up",
+                                            {"the whole data set is made up by a generator"});
+}
+
+}  // namespace orrery

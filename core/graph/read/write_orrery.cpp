@@ -1,0 +1,90 @@
+#include "core/graph/read/write_orrery.hpp"
+
+#include <fmt/core.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/graph/files/folder_in_progress.hpp"
+#include "core/graph/files/npy.hpp"
+#include "core/graph/read/write_vertex_rows.hpp"
+#include "core/graph/statistics.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// Edges in the order (source, destination), which is row by row of the transpose.
+void write_edges(const Dataset& dataset, const fs::path& folder) {
+  const Csr by_source = transpose(*dataset.graph);
+  auto file = NpyWriter::create<std::int32_t>(folder / "edges.npy", {2, by_source.nnz()});
+  std::vector<Vertex> row;
+  for (std::int64_t v = 0; v < by_source.rows; ++v) {
+    row.assign(at(by_source.degree(v)), static_cast<Vertex>(v));
+    file.append<Vertex>(row);
+  }
+  file.append<Vertex>(by_source.columns);
+  file.close();
+}
+
+Json meta_data(const Dataset& dataset, const Json& feature_storage) {
+  const DatasetStatistics s = dataset_statistics(dataset);
+  Json meta = {{"name", dataset.name},
+               {"num_nodes", s.vertices},
+               {"num_edges", s.edges},
+               {"directed", !s.symmetric},
+               {"symmetric", s.symmetric},
+               {"num_features", dataset.features ? dataset.features->width() : 0},
+               {"num_classes", dataset.labels.classes},
+               {"multilabel", dataset.labels.multilabel},
+               {"self_loops", s.self_loops},
+               {"feature_storage", feature_storage},
+               {"has_labels", dataset.labels.present()},
+               {"has_split", !dataset.split.empty()}};
+  if (!dataset.split.empty())
+    meta["split_counts"] = {{"train", s.split_counts[0]},
+                            {"val", s.split_counts[1]},
+                            {"test", s.split_counts[2]},
+                            {"none", s.split_counts[3]}};
+  if (dataset.labels.present()) {
+    meta["label_counts"] = s.label_counts;
+    meta["unlabelled_nodes"] = s.unlabelled;
+  }
+  meta["connected_components"] = s.components;
+  meta["largest_component"] = s.largest_component;
+  meta["isolated_nodes"] = s.isolated;
+  if (dataset.generated) {
+    meta["generated"] = true;
+    meta["made_up"] = dataset.notes;
+  } else {
+    meta["notes"] = dataset.notes;
+  }
+  return meta;
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file)
+    throw DataError(path.string(), "",
+                    fmt::format("expected to write this file, found: {}", std::strerror(errno)));
+}
+
+}  // namespace
+
+void write_orrery(const Dataset& dataset, const fs::path& folder, bool force) {
+  FolderInProgress progress(folder, force);
+  write_edges(dataset, progress.path());
+  const Json feature_storage = write_vertex_rows(rows_of(dataset), progress.path());
+  write_text(progress.path() / "meta.json", meta_data(dataset, feature_storage).dump(1) + "\n");
+  progress.commit();
+}
+
+}  // namespace orrery

@@ -1,0 +1,103 @@
+#include "core/partition/edges/edge_text.hpp"
+
+#include <fmt/core.h>
+#include <zlib.h>
+
+#include <cstring>
+
+#include "core/base/error.hpp"
+#include "core/graph/files/text.hpp"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kBuffer = 1 << 22;  // bytes; the longest line that can be read
+
+/// Plain text passes through zlib unchanged.
+class TextEdges final : public EdgeStream {
+ public:
+  explicit TextEdges(const std::filesystem::path& path) : path_(path.string()), buffer_(kBuffer) {
+    if (std::filesystem::is_directory(path))
+      throw DataError(path_, "", "cannot be opened: is a folder");
+    file_.reset(gzopen(path_.c_str(), "rb"));
+    if (!file_)
+      throw DataError(path_, "", fmt::format("cannot be opened: {}", std::strerror(errno)));
+    gzbuffer(file_.get(), 1 << 18);
+    block_.reserve(kStreamBlock);
+  }
+
+  void rewind() override {
+    gzrewind(file_.get());
+    begin_ = end_ = 0;
+    line_ = 0;
+  }
+
+  std::span<const Edge> next() override {
+    block_.clear();
+    while (block_.size() < kStreamBlock) {
+      const char* line = buffer_.data() + begin_;
+      const auto* stop = static_cast<const char*>(std::memchr(line, '\n', end_ - begin_));
+      if (stop == nullptr && fill()) continue;
+      if (stop == nullptr && begin_ == end_) break;
+      line = buffer_.data() + begin_;
+      if (stop == nullptr) stop = buffer_.data() + end_;  // the last line needs no end
+      ++line_;
+      parse(line, stop);
+      begin_ = std::min(end_, static_cast<std::size_t>(stop - buffer_.data()) + 1);
+    }
+    return block_;
+  }
+
+ private:
+  struct Closer {
+    void operator()(gzFile file) const { gzclose(file); }
+  };
+
+  /// Makes room for and reads more text; false at the end of the file.
+  bool fill() {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+    if (end_ == buffer_.size())
+      throw DataError(path_, fmt::format("line {}", line_ + 1),
+                      fmt::format("is longer than {} bytes; expected two vertex numbers", kBuffer));
+    const int got =
+        gzread(file_.get(), buffer_.data() + end_, static_cast<unsigned>(buffer_.size() - end_));
+    int error = Z_OK;
+    const char* message = gzerror(file_.get(), &error);
+    if (got < 0 || error == Z_BUF_ERROR)
+      throw DataError(path_, fmt::format("line {}", line_ + 1),
+                      error == Z_BUF_ERROR
+                          ? std::string("expected more gzip data, found the end of the file (it is "
+                                        "cut short)")
+                          : fmt::format("cannot be read on: {}", message));
+    end_ += static_cast<std::size_t>(got);
+    return got > 0;
+  }
+
+  void parse(const char* begin, const char* end) {
+    Line line(begin, end);
+    if (line.skippable()) return;
+    try {
+      const Vertex u = read_vertex(line, kMaxVertices);
+      block_.push_back({u, read_vertex(line, kMaxVertices)});
+    } catch (const TextProblem& problem) {
+      throw DataError(path_, fmt::format("line {}", line_), problem.message);
+    }
+  }
+
+  std::string path_;
+  std::unique_ptr<gzFile_s, Closer> file_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0, end_ = 0;  ///< unread text in the buffer
+  std::int64_t line_ = 0;
+  std::vector<Edge> block_;
+};
+
+}  // namespace
+
+std::unique_ptr<EdgeStream> open_edge_text(const std::filesystem::path& file) {
+  return std::make_unique<TextEdges>(file);
+}
+
+}  // namespace orrery

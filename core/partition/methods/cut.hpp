@@ -1,0 +1,45 @@
+// Every method by its name.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "core/partition/methods/streaming.hpp"
+#include "core/partition/partition.hpp"
+#include "core/partition/partition_options.hpp"
+
+namespace orrery {
+
+/// What `orrery partition --compare all` compares: all methods but "file", in the order of the
+/// tables.
+std::span<const std::string> compared_methods();
+
+/// Whether a method takes a stream of edges (hash, dbh, powergraph, hdrf, 2ps-l, spring), and
+/// whether one of vertices with their neighbours (ldg, fennel).
+bool takes_edge_stream(const std::string& method);
+bool takes_vertex_stream(const std::string& method);
+
+/// Cuts a graph into parts. block: equal runs of vertex numbers; degree_block: runs of equal work,
+/// 1 + in-degree per vertex; random: a random permutation cut into equal runs; metis: metis.hpp;
+/// file; and the streaming methods hash, ldg, fennel, dbh, powergraph, hdrf, 2ps-l, spring
+/// (streaming.hpp), of which cut_graph says more. `split` is needed where metis balances it.
+///
+/// Errors    ConfigError (unknown method, names the known ones) · NotBuilt (metis without libmetis)
+/// · DataError (file)
+Partition partition_graph(const Csr& graph, int parts, const PartitionOptions& options,
+                          std::span<const Split> split = {});
+
+/// Cuts what a stream of edges holds, in memory O(vertices).
+///
+/// Errors    ConfigError: a method that needs the graph in memory, or is unknown · those of the
+///           stream
+StreamCut cut_stream(EdgeStream& edges, int parts, const PartitionOptions& options);
+
+/// Cuts a graph in memory by any method. Streaming ones see it symmetrised, its rows in order,
+/// every edge in both directions (CATGNN, footnote 4).
+///
+/// Errors    as partition_graph
+StreamCut cut_graph(const Csr& graph, int parts, const PartitionOptions& options,
+                    std::span<const Split> split = {});
+
+}  // namespace orrery

@@ -1,0 +1,28 @@
+#include "core/base/index.hpp"
+#include "core/partition/methods/edge_assignment.hpp"
+
+namespace orrery {
+
+StreamCut dbh_partition(EdgeStream& edges, int parts, std::uint64_t seed) {
+  const StreamCounts counts = count_edges(edges);
+  EdgeAssignment state(counts.vertices(), parts, counts.edges, 1);  // a hash knows no full parts
+  const auto degree = [&](Vertex v) -> const std::uint32_t& { return counts.degree[at(v)]; };
+  for_each_edge(
+      edges,
+      [&](const Edge& edge) {
+        __builtin_prefetch(&degree(edge.source));
+        __builtin_prefetch(&degree(edge.destination));
+        state.fetch(edge);
+      },
+      [&](const Edge& edge) {
+        // The lesser of (degree, number), without a branch: which one it is cannot be foreseen.
+        const auto key = [&](Vertex v) {
+          return std::uint64_t{degree(v)} << 32U | static_cast<std::uint32_t>(v);
+        };
+        const auto low = static_cast<Vertex>(std::min(key(edge.source), key(edge.destination)));
+        state.assign(edge, hashed_part(low, parts, seed));
+      });
+  return std::move(state).cut(counts.vertices(), seed);
+}
+
+}  // namespace orrery

@@ -1,0 +1,75 @@
+// A partitioned data set on disk: one folder per part, each a data set of its own with what joins
+// it to the others, so that a rank reads its part and nothing else.
+//
+//   meta.json            facts about the whole, how it was cut, how far the parts reach (hops), the
+//                        size of every part and the checksum of every part's meta.json
+//   part-00000/          the part in local numbers (part_vertices.hpp: own vertices first): a data
+//                        set folder (edges.npy, features, labels.npy, split.npy with the replicas
+//                        in no split, meta.json with the checksums of the other files) and
+//     vertices.npy       int32 [n + r], the global number of each; the n own ones ascend
+//     replicas.npy       int32 [3, r], of each vertex that another part owns: the owner, its row
+//                        there, its distance in hops. They ascend by (distance, owner, row), so
+//                        that those of a peer stand together
+//     degrees.npy        int32 [n + r], in-degree in the whole graph, self-loops not counted
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/graph/data_facts.hpp"
+#include "core/graph/dataset.hpp"
+
+namespace orrery {
+
+/// One part in memory.
+struct StoredPart {
+  /// Own vertices and replicas in local numbers; features stay mapped.
+  std::shared_ptr<const Dataset> local;
+  std::int64_t owned = 0;
+  std::shared_ptr<const std::vector<Vertex>> vertices;  ///< global numbers of the own ones
+  std::vector<Vertex> replicas;                         ///< global numbers of the others
+  std::vector<std::int32_t> replica_owner;
+  std::vector<Vertex> replica_row;
+  std::vector<std::int32_t> replica_distance;  ///< hops from the own vertices, from 1 on
+  std::vector<std::int32_t> degrees;           ///< own, then replicas
+};
+
+/// A folder of parts; opening it reads meta.json only.
+///
+/// Errors    DataError (file, position, what was expected); a checksum that does not fit
+class PartitionedDataset {
+ public:
+  explicit PartitionedDataset(std::filesystem::path folder);
+
+  const DataFacts& facts() const { return facts_; }
+  const std::string& method() const { return method_; }
+  /// How far the parts reach beyond their own vertices.
+  int hops() const { return hops_; }
+  /// Vertices that each part owns.
+  const std::vector<std::int64_t>& sizes() const { return sizes_; }
+  /// Vertices of others in each part.
+  const std::vector<std::int64_t>& replicas() const { return replicas_; }
+  /// Vertices that each part owns and that are trained on.
+  const std::vector<std::int64_t>& training() const { return training_; }
+  /// Reads a part and nothing else, after comparing its checksums.
+  StoredPart read(int part) const;
+
+ private:
+  std::filesystem::path folder_;
+  DataFacts facts_;
+  std::string method_;
+  int hops_ = 1;
+  std::vector<std::int64_t> sizes_, replicas_, training_;
+  std::vector<std::string> checksums_;  ///< of each part's meta.json
+};
+
+/// Where a part is in a folder of parts.
+std::filesystem::path part_folder(const std::filesystem::path& folder, int part);
+
+/// The `format` and `version` in the meta.json of a folder of parts.
+inline constexpr const char* kPartsFormat = "orrery-parts";
+inline constexpr int kPartsVersion = 2;
+
+}  // namespace orrery

@@ -1,0 +1,252 @@
+#include "core/partition/parts/sorted_rows.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kBucketEntries = 1 << 22;  ///< and rows: what is sorted in memory at once
+constexpr std::int64_t kMostBuckets = 1 << 13;    ///< each has a buffer
+constexpr std::int64_t kBufferBytes = 1 << 26;    ///< of all buckets together
+constexpr std::size_t kWindowEntries = 1 << 14;
+constexpr std::size_t kRowsPerStart = 64;
+constexpr std::size_t kLookup = 1 << 10;  ///< positions per entry of the table of buckets
+constexpr std::int64_t kSortBlock = 1 << 12;
+
+/// An entry before it is sorted.
+struct Raw {
+  std::uint32_t row;  ///< in its bucket
+  Vertex neighbour;
+};
+static_assert(sizeof(Raw) == 8);
+
+std::int64_t most_in_bucket(std::int64_t entries) {
+  return std::max(kBucketEntries, entries / kMostBuckets);
+}
+
+/// Calls visit(row, neighbour) for what the edges of a stream add.
+template <class Visit>
+void for_each_entry(EdgeStream& edges, SortedRows::Side side, const Visit& visit) {
+  edges.rewind();
+  for (auto block = edges.next(); !block.empty(); block = edges.next())
+    for (const auto& [u, v] : block) {
+      if (side != SortedRows::Side::out) visit(v, u);
+      if (side == SortedRows::Side::out || (side == SortedRows::Side::both && u != v)) visit(u, v);
+    }
+}
+
+/// A well-mixed function of an ordered pair.   Source  splitmix64's finaliser
+std::uint64_t hash_of(Vertex a, Vertex b) {
+  std::uint64_t x =
+      std::uint64_t{static_cast<std::uint32_t>(a)} << 32U | static_cast<std::uint32_t>(b);
+  x += 0x9e3779b97f4a7c15U;
+  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31U);
+}
+
+/// Calls visit(entries) for the raw entries from `first` on, some at a time.
+template <class Visit>
+void for_each_raw(const PlainFile& raw, std::int64_t first, std::int64_t count,
+                  const Visit& visit) {
+  std::vector<Raw> block(1 << 16);
+  while (count > 0) {
+    const auto now = static_cast<std::size_t>(std::min<std::int64_t>(count, std::ssize(block)));
+    ORRERY_ASSERT(raw.read(8 * first, block.data(), 8 * now) == 8 * now);
+    visit(std::span<const Raw>(block.data(), now));
+    first += static_cast<std::int64_t>(now);
+    count -= static_cast<std::int64_t>(now);
+  }
+}
+
+}  // namespace
+
+SortedRows::SortedRows(EdgeStream& edges, Side side, const OwnerOrder& order,
+                       const fs::path& scratch)
+    : order_(order),
+      compared_(side != Side::both),
+      length_(static_cast<std::size_t>(order.vertices())),
+      file_(scratch.string() + ".rows") {
+  count(edges, side);
+  cut_buckets();
+  const fs::path raw_path = scratch.string() + ".raw";
+  {
+    PlainFile raw(raw_path);
+    route(edges, side, raw);
+    sort(raw);
+  }
+  fs::remove(raw_path);
+  index_rows();
+}
+
+void SortedRows::count(EdgeStream& edges, Side side) {
+  const auto n = static_cast<Vertex>(order_.vertices());
+  for_each_entry(edges, side, [&](Vertex row, Vertex neighbour) {
+    if (row >= n || neighbour >= n)
+      throw DataError("the edges", "",
+                      fmt::format("expected vertices below {}, found {}: the file is another than "
+                                  "the one that was partitioned",
+                                  n, std::max(row, neighbour)));
+    ++length_[place(row)];
+    ++added_;
+  });
+}
+
+void SortedRows::cut_buckets() {
+  const std::int64_t most = most_in_bucket(added_);
+  bucket_ = {0};
+  bucket_start_ = {0};
+  std::int64_t entries = 0;
+  for (std::size_t i = 0; i < length_.size(); ++i) {
+    const bool full =
+        entries - bucket_start_.back() + length_[i] > most ||
+        static_cast<std::int64_t>(i - bucket_.back()) >= most;  // rows take memory too
+    if (full && i > bucket_.back()) {
+      bucket_.push_back(i);
+      bucket_start_.push_back(entries);
+    }
+    entries += length_[i];
+  }
+  bucket_.push_back(length_.size());
+  bucket_start_.push_back(entries);
+}
+
+void SortedRows::route(EdgeStream& edges, Side side, PlainFile& raw) const {
+  const std::size_t buckets = bucket_.size() - 1;
+  std::vector<std::uint32_t> bucket_near(length_.size() / kLookup + 1);
+  for (std::size_t b = 0, i = 0; i < bucket_near.size(); ++i) {
+    while (b + 1 < buckets && bucket_[b + 1] <= i * kLookup) ++b;
+    bucket_near[i] = static_cast<std::uint32_t>(b);
+  }
+  const auto room = static_cast<std::size_t>(std::clamp<std::int64_t>(
+      kBufferBytes / 8 / static_cast<std::int64_t>(buckets), 512, 1 << 17));
+  std::vector<Raw> buffer(buckets * room);
+  std::vector<std::size_t> used(buckets);
+  std::vector<std::int64_t> next(bucket_start_.begin(), bucket_start_.end() - 1);
+  const auto flush = [&](std::size_t b) {
+    raw.write(8 * next[b], buffer.data() + b * room, 8 * used[b]);
+    next[b] += static_cast<std::int64_t>(used[b]);
+    used[b] = 0;
+  };
+  for_each_entry(edges, side, [&](Vertex row, Vertex neighbour) {
+    const std::size_t position = place(row);
+    std::size_t b = bucket_near[position / kLookup];
+    while (position >= bucket_[b + 1]) ++b;
+    buffer[b * room + used[b]] = {static_cast<std::uint32_t>(position - bucket_[b]), neighbour};
+    if (++used[b] == room) flush(b);
+  });
+  for (std::size_t b = 0; b < buckets; ++b) {
+    flush(b);
+    if (next[b] != bucket_start_[b + 1])
+      throw DataError("the edges", "", "changed while they were read");
+  }
+}
+
+void SortedRows::sort(const PlainFile& raw) {
+  const std::int64_t most = most_in_bucket(added_);
+  std::vector<Vertex> entries;
+  for (std::size_t b = 0; b + 1 < bucket_.size(); ++b) {
+    if (bucket_start_[b + 1] - bucket_start_[b] > most)
+      merge_long_row(raw, b, entries);
+    else
+      sort_bucket(raw, b, entries);
+    file_.write(4 * entries_, entries.data(), 4 * entries.size());
+    entries_ += std::ssize(entries);
+  }
+}
+
+/// Counting sort by row, then each row by itself; rows stay where they are until all are sorted.
+void SortedRows::sort_bucket(const PlainFile& raw, std::size_t bucket,
+                             std::vector<Vertex>& entries) {
+  const std::size_t first = bucket_[bucket], rows = bucket_[bucket + 1] - first;
+  std::vector<std::uint32_t> begin(rows + 1), next(rows);
+  for (std::size_t r = 0; r < rows; ++r) begin[r + 1] = begin[r] + length_[first + r];
+  std::copy(begin.begin(), begin.end() - 1, next.begin());
+  entries.resize(begin[rows]);
+  for_each_raw(raw, bucket_start_[bucket], std::ssize(entries), [&](std::span<const Raw> block) {
+    for (const auto& [row, neighbour] : block) entries[next[row]++] = neighbour;
+  });
+  parallel_for(static_cast<std::int64_t>(rows), kSortBlock, [&](std::int64_t r, std::int64_t end) {
+    for (; r < end; ++r) {
+      const auto from = entries.begin() + begin[at(r)];
+      const auto to = entries.begin() + begin[at(r) + 1];
+      std::sort(from, to);
+      note_row(first + static_cast<std::size_t>(r), {from, std::unique(from, to)});
+    }
+  });
+  auto end = entries.begin();
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto from = entries.begin() + begin[r];
+    end = std::copy_n(from, length_[first + r] & ~kLoop, end);
+  }
+  entries.erase(end, entries.end());
+}
+
+/// A row with more entries than a bucket: its neighbours are marked, a bit per vertex.
+void SortedRows::merge_long_row(const PlainFile& raw, std::size_t bucket,
+                                std::vector<Vertex>& entries) {
+  ORRERY_ASSERT(bucket_[bucket + 1] == bucket_[bucket] + 1);
+  std::vector<bool> seen(length_.size());
+  for_each_raw(raw, bucket_start_[bucket], bucket_start_[bucket + 1] - bucket_start_[bucket],
+               [&](std::span<const Raw> block) {
+                 for (const Raw& entry : block) seen[at(entry.neighbour)] = true;
+               });
+  entries.clear();
+  for (std::size_t v = 0; v < seen.size(); ++v)
+    if (seen[v]) entries.push_back(static_cast<Vertex>(v));
+  note_row(bucket_[bucket], entries);
+}
+
+void SortedRows::note_row(std::size_t position, std::span<const Vertex> row) {
+  const Vertex v = order_.vertex[position];
+  const bool loop = std::binary_search(row.begin(), row.end(), v);
+  length_[position] = static_cast<std::uint32_t>(row.size()) | (loop ? kLoop : 0);
+  if (!compared_ || row.empty()) return;
+  std::uint64_t forward = 0, backward = 0;
+  for (const Vertex u : row) {
+    forward += hash_of(v, u);
+    backward += hash_of(u, v);
+  }
+  forward_.fetch_add(forward, std::memory_order_relaxed);
+  backward_.fetch_add(backward, std::memory_order_relaxed);
+}
+
+void SortedRows::index_rows() {
+  std::int64_t start = 0;
+  for (std::size_t i = 0; i < length_.size(); ++i) {
+    if (i % kRowsPerStart == 0) start_.push_back(start);
+    start += length_[i] & ~kLoop;
+  }
+}
+
+std::int64_t SortedRows::start_of(std::size_t position) const {
+  if (position == next_position_) return next_start_;
+  std::int64_t start = start_[position / kRowsPerStart];
+  for (std::size_t i = position / kRowsPerStart * kRowsPerStart; i < position; ++i)
+    start += length_[i] & ~kLoop;
+  return start;
+}
+
+std::span<const Vertex> SortedRows::row(Vertex v) {
+  const std::size_t position = place(v), count = length_[position] & ~kLoop;
+  const std::int64_t start = start_of(position), end = start + static_cast<std::int64_t>(count);
+  next_position_ = position + 1;
+  next_start_ = end;
+  if (start < window_start_ || end > window_start_ + std::ssize(window_)) {
+    window_.resize(std::max(count, kWindowEntries));
+    window_.resize(file_.read(4 * start, window_.data(), 4 * window_.size()) / 4);
+    window_start_ = start;
+    ORRERY_ASSERT(window_.size() >= count);
+  }
+  return {window_.data() + (start - window_start_), count};
+}
+
+}  // namespace orrery

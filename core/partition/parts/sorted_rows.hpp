@@ -1,0 +1,76 @@
+// Rows of a graph that are put in order on disk, because they need not fit into memory.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "core/base/index.hpp"
+#include "core/graph/files/plain_file.hpp"
+#include "core/partition/edges/edge_stream.hpp"
+#include "core/partition/parts/owner_order.hpp"
+
+namespace orrery {
+
+/// For every vertex its neighbours, distinct and ascending, in one file in the order of the parts,
+/// so that those of a part stand together.
+///
+/// Two passes over the edges: the first counts, the second puts every edge into a bucket on disk,
+/// which holds the edges of a run of rows. Then each bucket is read, sorted, and appended.
+///
+/// Cost      two passes; 8 bytes on disk per edge while it sorts and 4 bytes for good; in memory
+///           4 1/4 bytes per vertex and some 100 MB, however many edges there are
+class SortedRows {
+ public:
+  enum class Side : std::uint8_t {
+    in,    ///< an edge makes its source a neighbour of its destination
+    out,   ///< and the other way round
+    both,  ///< both
+  };
+
+  /// Sorts the edges of a stream in files that begin with `scratch`.
+  ///
+  /// Errors    DataError: an edge names a vertex that `order` has not; a file cannot be written
+  SortedRows(EdgeStream& edges, Side side, const OwnerOrder& order,
+             const std::filesystem::path& scratch);
+
+  std::int64_t entries() const { return entries_; }
+  /// Entries before duplicates were merged.
+  std::int64_t added() const { return added_; }
+  /// Whether u is a neighbour of v wherever v is one of u (but for one case in 2^64).
+  bool symmetric() const { return forward_ == backward_; }
+  bool has_loop(Vertex v) const { return (length_[place(v)] & kLoop) != 0; }
+  std::int64_t length(Vertex v) const { return length_[place(v)] & ~kLoop; }
+  /// The neighbours of v, valid until the next call. Fast for vertices in the order of the parts.
+  std::span<const Vertex> row(Vertex v);
+
+ private:
+  std::size_t place(Vertex v) const { return static_cast<std::size_t>(order_.position[at(v)]); }
+  void count(EdgeStream& edges, Side side);
+  void cut_buckets();
+  void route(EdgeStream& edges, Side side, PlainFile& raw) const;
+  void sort(const PlainFile& raw);
+  void sort_bucket(const PlainFile& raw, std::size_t bucket, std::vector<Vertex>& entries);
+  void merge_long_row(const PlainFile& raw, std::size_t bucket, std::vector<Vertex>& entries);
+  void note_row(std::size_t position, std::span<const Vertex> row);
+  void index_rows();
+  std::int64_t start_of(std::size_t position) const;
+
+  static constexpr std::uint32_t kLoop = 1U << 31;  ///< in length_: the vertex is its neighbour
+  const OwnerOrder& order_;
+  std::int64_t entries_ = 0, added_ = 0;
+  bool compared_ = false;                                ///< whether the sums below are of any use
+  std::atomic<std::uint64_t> forward_{0}, backward_{0};  ///< of hashes of (v, u), and of (u, v)
+  std::vector<std::uint32_t> length_;                    ///< of the row at each position
+  std::vector<std::int64_t> start_;                      ///< entries before every 64th row
+  std::vector<std::size_t> bucket_;         ///< first position of each; all rows behind
+  std::vector<std::int64_t> bucket_start_;  ///< entries before each, duplicates included
+  PlainFile file_;
+  std::vector<Vertex> window_;  ///< entries of the file, from window_start_ on
+  std::int64_t window_start_ = 0;
+  std::size_t next_position_ = 0;  ///< behind the last row that was asked for, and where it starts
+  std::int64_t next_start_ = 0;
+};
+
+}  // namespace orrery

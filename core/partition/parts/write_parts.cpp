@@ -1,0 +1,129 @@
+#include "core/partition/parts/write_parts.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "core/base/error.hpp"
+#include "core/graph/files/checksum.hpp"
+#include "core/graph/files/folder_in_progress.hpp"
+#include "core/partition/parts/part_writer.hpp"
+#include "core/partition/parts/partitioned_dataset.hpp"
+#include "core/partition/parts/rows_on_disk.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// Writes all parts and meta.json into a folder that is there.
+void write_all(GraphRows& graph, const OwnerOrder& order, const VertexRows& rows,
+               const DataFacts& facts, const PartsOptions& options, const fs::path& folder) {
+  Json sizes = Json::array(), replicas = Json::array(), training = Json::array(),
+       checksums = Json::array();
+  PartWriter writer(graph, order, rows, options.hops);
+  for (int part = 0; part < order.parts(); ++part) {
+    fs::create_directory(part_folder(folder, part));
+    const PartSummary written = writer.write(
+        part, part_folder(folder, part),
+        fmt::format("{} part {} of {}", facts.name, part, order.parts()), facts.generated);
+    sizes.push_back(written.owned);
+    replicas.push_back(written.replicas);
+    training.push_back(written.training);
+    checksums.push_back(written.checksum);
+  }
+  Json meta{{"format", kPartsFormat},
+            {"version", kPartsVersion},
+            {"name", facts.name},
+            {"method", options.method},
+            {"parameters", options.parameters},
+            {"parts", order.parts()},
+            {"hops", options.hops},
+            {"sizes", sizes},
+            {"replicas", replicas},
+            {"training", training},
+            {"num_nodes", facts.vertices},
+            {"num_edges", facts.edges},
+            {"symmetric", facts.symmetric},
+            {"generated", facts.generated},
+            {"num_features", facts.features},
+            {"features", facts.features_provenance},
+            {"num_classes", facts.classes},
+            {"multilabel", facts.multilabel},
+            {"training_vertices", facts.training_vertices},
+            {"notes", facts.notes},
+            {"checksums", checksums}};
+  meta["checksum"] = checksum(meta.dump());
+  std::ofstream out(folder / "meta.json");
+  out << meta.dump(1) << "\n";
+  out.close();
+  if (!out) throw DataError((folder / "meta.json").string(), "", "cannot be written");
+}
+
+DataFacts facts_of(const StreamedDataset& data, const RowsOnDisk& graph) {
+  DataFacts facts;
+  facts.name = data.name;
+  facts.vertices = graph.vertices();
+  facts.edges = graph.edges();
+  facts.symmetric = graph.symmetric();
+  facts.generated = data.generated;
+  if (data.rows.features) {
+    facts.features = data.rows.features->width();
+    facts.features_provenance = data.rows.features->provenance();
+  }
+  facts.classes = data.rows.labels ? data.rows.classes : 0;
+  facts.multilabel = data.rows.multilabel;
+  if (data.split)
+    facts.training_vertices = std::count(data.split->begin(), data.split->end(), Split::train);
+  facts.notes = data.notes;
+  if (data.mirrored) facts.notes.emplace_back("symmetrised: the reverse of every edge was added");
+  if (graph.merged() > 0)
+    facts.notes.push_back(fmt::format("{} duplicate edges merged", graph.merged()));
+  return facts;
+}
+
+}  // namespace
+
+void require_place_for_parts(const fs::path& folder, bool force) {
+  if (!fs::exists(folder)) return;
+  if (!force)
+    throw DataError(folder.string(), "", "is there already; --force replaces a folder of parts");
+  if (fs::is_directory(folder) && fs::is_empty(folder)) return;
+  std::ifstream file(folder / "meta.json");
+  const Json meta = Json::parse(file, nullptr, false);
+  if (!meta.is_object() || meta.value("format", "") != kPartsFormat)
+    throw DataError(folder.string(), "", "is no folder of parts, so it is not replaced");
+}
+
+void write_parts(const Dataset& data, const Partition& partition, const PartsOptions& options,
+                 const fs::path& folder) {
+  require_place_for_parts(folder, options.force);
+  FolderInProgress progress(folder, options.force);
+  const OwnerOrder order(partition);
+  RowsInMemory graph(*data.graph, data.symmetric);
+  write_all(graph, order, rows_of(data), facts_of(data), options, progress.path());
+  progress.commit();
+}
+
+void write_parts(EdgeStream& edges, const StreamedDataset& data, const Partition& partition,
+                 const PartsOptions& options, const fs::path& folder) {
+  if (std::ssize(partition.owner) != data.vertices)
+    throw DataError(data.edges.string(), "",
+                    fmt::format("expected vertices below {}, as the data set says, found {}",
+                                data.vertices, partition.owner.size() - 1));
+  require_place_for_parts(folder, options.force);
+  FolderInProgress progress(folder, options.force);
+  const fs::path scratch = progress.path() / "scratch";
+  fs::create_directory(scratch);
+  {
+    const OwnerOrder order(partition);
+    RowsOnDisk graph(edges, data.mirrored, order, scratch);
+    write_all(graph, order, data.rows, facts_of(data, graph), options, progress.path());
+  }
+  fs::remove_all(scratch);
+  progress.commit();
+}
+
+}  // namespace orrery

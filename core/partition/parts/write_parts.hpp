@@ -1,0 +1,47 @@
+// Writes folders of parts (parts_folder.hpp).
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/graph/read/streamed_dataset.hpp"
+#include "core/partition/edges/edge_stream.hpp"
+#include "core/partition/partition.hpp"
+
+namespace orrery {
+
+/// How parts were cut, which is told in their meta.json, and what becomes of them.
+struct PartsOptions {
+  std::string method;
+  nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
+  int hops = 1;        ///< how far the parts reach beyond their own vertices, 0 to 3
+  bool force = false;  ///< replace a folder of parts
+};
+
+/// Tells before anything is cut whether parts may be written there: only parts are replaced by
+/// parts.
+///
+/// Errors    DataError as write_parts
+void require_place_for_parts(const std::filesystem::path& folder, bool force);
+
+/// Writes the parts, completely or not at all: `folder` appears when all is there.
+///
+/// Errors    DataError: `folder` is there and is not to be replaced, or is no folder of parts; a
+///           file cannot be written (the system's reason is named)
+void write_parts(const Dataset& data, const Partition& partition, const PartsOptions& options,
+                 const std::filesystem::path& folder);
+
+/// The same of a data set on disk whose edges come as a stream; the same bytes. The name and what
+/// is known of the vertices are in `data`.
+///
+/// Cost      two passes over the edges (four where the graph is directed); then each part reads
+/// three
+///           times the rows of its vertices less than k hops away, whose edges it writes. In memory
+///           at most 34 bytes per vertex, the partition included, and some 100 MB. On disk, beside
+///           `folder`, up to 12 bytes per directed edge (16 of a directed graph) until it is done
+/// Errors    also those of the stream and of the data set's files
+void write_parts(EdgeStream& edges, const StreamedDataset& data, const Partition& partition,
+                 const PartsOptions& options, const std::filesystem::path& folder);
+
+}  // namespace orrery

@@ -1,0 +1,163 @@
+// Races, lifetimes and leaks within one rank, by vector clocks over its lanes and its host.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "core/base/index.hpp"
+#include "core/runtime/check/check.hpp"
+
+namespace orrery {
+namespace {
+
+/// clock[lane] = how many items of that lane are known to be done.
+using Clock = std::array<std::uint32_t, kLanes>;
+
+void join(Clock& into, const Clock& other) {
+  for (std::size_t i = 0; i < into.size(); ++i) into[i] = std::max(into[i], other[i]);
+}
+struct Use {
+  Lane lane;
+  std::uint32_t item;  ///< 1-based position in the lane
+  Tensor window;
+  bool writes;
+  std::size_t step;
+};
+
+/// A tensor allocation or a sparse pattern.
+struct Resource {
+  std::string name;
+  std::size_t made_at;
+  bool alive = true;
+  std::vector<Use> uses;  ///< those that a later access could still race with
+};
+
+class LocalCheck {
+ public:
+  explicit LocalCheck(const Program& program) : program_(program) {}
+
+  std::vector<Finding> run() {
+    for (at_ = 0; at_ < program_.steps.size(); ++at_)
+      std::visit([this](const auto& s) { take(s); }, program_.steps[at_]);
+    for (const auto* resources : {&tensors_, &patterns_})
+      for (const auto& [id, r] : *resources)
+        if (r.alive)
+          findings_.push_back(
+              {program_.rank, r.made_at, fmt::format("leak: '{}' is never released", r.name)});
+    return std::move(findings_);
+  }
+
+ private:
+  void take(const AllocStep& s) { tensors_[s.tensor.id] = {s.name, at_, true, {}}; }
+  void take(const ReleaseStep& s) { release(tensors_, s.tensor.id); }
+  void take(const ReleaseSparseStep& s) { release(patterns_, s.sparse.id); }
+  void take(const DeclareStep& s) {
+    patterns_[s.sparse.id] = {s.name, at_, true, {}};
+    const Clock before = begin_item(s.lane);
+    use(patterns_, s.sparse.id, {s.lane, before[at(s.lane)] + 1, {}, true, at_}, before);
+  }
+  void take(const SubmitStep& s) {
+    const Clock before = begin_item(s.lane);
+    const std::uint32_t item = before[at(s.lane)] + 1;
+    if (const auto a = sparse_of(s.op))
+      use(patterns_, a->sparse.id, {s.lane, item, {}, a->access != Access::read, at_}, before);
+    for (const Operand& o : operands_of(s.op))
+      use(tensors_, o.tensor.id, {s.lane, item, o.tensor, o.access != Access::read, at_}, before);
+  }
+  void take(const WaitStep& s) {
+    Clock reached;
+    if (!clock_at(s.event, reached)) return;
+    begin_item(s.lane);
+    join(lanes_[at(s.lane)], reached);
+    history_[at(s.lane)].back() = lanes_[at(s.lane)];
+  }
+  void take(const SyncStep& s) {
+    Clock reached;
+    if (clock_at(s.event, reached)) join(host_, reached);
+  }
+  void take(const HostStep& s) {
+    begin_item(s.lane);
+    tasks_[s.task.id] = {s.lane, lanes_[at(s.lane)][at(s.lane)]};
+  }
+  void take(const JoinStep& s) { take(SyncStep{tasks_[s.task.id]}); }
+  void take(const ScalarStep& s) {
+    take(SyncStep{{s.lane, lanes_[at(s.lane)][at(s.lane)]}});
+    Resource& r = tensors_[s.tensor.id];
+    if (!r.alive) return found(fmt::format("'{}' is read after its release", r.name));
+    const Tensor first = s.tensor.reshaped({1, 1});
+    for (const Use& u : r.uses)
+      if (u.writes && overlap(u.window, first) && host_[at(u.lane)] < u.item)
+        found(fmt::format("race: the host reads '{}' while step {} on {} writes it", r.name, u.step,
+                          name_of(u.lane)));
+  }
+  void take(const PhaseStep&) {}
+
+  /// Starts the next item of a lane; returns what is known to be done before it.
+  Clock begin_item(Lane lane) {
+    Clock& clock = lanes_[at(lane)];
+    join(clock, host_);  // issued after all that the host has seen
+    const Clock before = clock;
+    ++clock[at(lane)];
+    history_[at(lane)].push_back(clock);
+    return before;
+  }
+
+  bool clock_at(const Event& event, Clock& clock) {
+    const auto& past = history_[at(event.lane)];
+    if (event.position > past.size()) {
+      found(fmt::format("waits for {}#{}, which is never reached", name_of(event.lane),
+                        event.position));
+      return false;
+    }
+    clock = event.position == 0 ? Clock{} : past[event.position - 1];
+    return true;
+  }
+
+  void use(std::map<std::uint32_t, Resource>& resources, std::uint32_t id, const Use& now,
+           const Clock& before) {
+    Resource& r = resources[id];
+    if (!r.alive) return found(fmt::format("'{}' is used after its release", r.name));
+    const bool sparse = &resources == &patterns_;
+    const auto ordered = [&](const Use& u) { return before[at(u.lane)] >= u.item; };
+    for (const Use& u : r.uses)
+      if ((u.writes || now.writes) && u.step != now.step && !ordered(u) &&
+          (sparse || overlap(u.window, now.window)))
+        found(fmt::format("race: '{}' is {} on {} while step {} on {} {} it", r.name,
+                          now.writes ? "written" : "read", name_of(now.lane), u.step,
+                          name_of(u.lane), u.writes ? "writes" : "reads"));
+    // An earlier use of the same window that happened before can no longer race unless this one
+    // does too.
+    std::erase_if(r.uses, [&](const Use& u) {
+      return ordered(u) && u.window == now.window &&
+             (now.writes || (!u.writes && u.lane == now.lane));
+    });
+    r.uses.push_back(now);
+  }
+
+  void release(std::map<std::uint32_t, Resource>& resources, std::uint32_t id) {
+    Resource& r = resources[id];
+    if (!r.alive) found(fmt::format("'{}' is released twice", r.name));
+    r.alive = false;
+    r.uses.clear();
+  }
+
+  void found(std::string problem) { findings_.push_back({program_.rank, at_, std::move(problem)}); }
+
+  const Program& program_;
+  std::size_t at_ = 0;
+  std::array<Clock, kLanes> lanes_{};
+  Clock host_{};
+  std::array<std::vector<Clock>, kLanes> history_;  ///< clock after each item
+  std::map<std::uint32_t, Resource> tensors_, patterns_;
+  std::map<std::uint32_t, Event> tasks_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+std::vector<Finding> find_local_problems(const Program& program) {
+  return LocalCheck(program).run();
+}
+
+}  // namespace orrery

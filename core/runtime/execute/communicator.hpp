@@ -1,0 +1,55 @@
+// What a communicator (threads, MPI, NCCL) implements: every collective.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/base/index.hpp"
+#include "core/ops/ops.hpp"
+#include "core/runtime/execute/memory.hpp"
+#include "core/runtime/execute/mover.hpp"
+#include "core/runtime/runtime.hpp"
+
+namespace orrery {
+
+/// The collectives of one rank. When run() returns, this rank's part is done, or issued to the
+/// lane of the mover; `comm` and `comm2` may be inside at the same time.
+class Communicator {
+ public:
+  explicit Communicator(int size) : received_(static_cast<std::size_t>(size)) {}
+  virtual ~Communicator() = default;
+  virtual std::string_view name() const = 0;
+  /// `phase` is what the operation belongs to, for messages. `mover` reaches what lies in `memory`,
+  /// in the order of the lane.
+  ///
+  /// Errors    Aborted when another rank has failed · ProgramError when the ranks' calls do not
+  /// match · Error when the others do not answer in time
+  void run(Lane lane, const Op& op, const RankMemory& memory, const Phase& phase = {},
+           Mover& mover = host_mover()) {
+    move({lane, op, phase, mover}, memory);
+  }
+  /// Wakes every rank that waits, now and later, with Aborted: this rank has failed.
+  virtual void abort(std::string_view why) noexcept = 0;
+  /// Bytes that really came in so far, by the rank they are from; a broadcast counts as from its
+  /// root, whatever way it took.
+  virtual std::vector<std::int64_t> received_from() const {
+    return {received_.begin(), received_.end()};
+  }
+
+ protected:
+  struct Call {
+    Lane lane;
+    const Op& op;
+    const Phase& phase;
+    Mover& mover;
+  };
+  virtual void move(const Call& call, const RankMemory& memory) = 0;
+  void count_received(int from, std::int64_t bytes) { received_[at(from)] += bytes; }
+
+ private:
+  std::vector<std::atomic<std::int64_t>> received_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,132 @@
+// The Runtime that does what it is asked, now: lanes are threads that issue to the lanes of a
+// device, which is plugged in, as is the communicator.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cluster/placement.hpp"
+#include "core/runtime/execute/communicator.hpp"
+#include "core/runtime/execute/host_device.hpp"
+#include "core/runtime/execute/lane_thread.hpp"
+#include "core/runtime/execute/memory.hpp"
+#include "core/runtime/execute/rank_device.hpp"
+#include "core/runtime/recorder.hpp"
+#include "core/runtime/timeline.hpp"
+
+namespace orrery {
+
+/// Executes one rank.
+///
+/// An item of a lane is first issued, by the lane's thread, and passes when the device has done it
+/// (on the host these are one). A wait between lanes holds up the work that it orders, never a
+/// thread that could issue more; sync, scalar, join, finish and releases go by what has passed.
+///
+/// A failure in a lane (kernel, communicator) stops that rank's remaining work, wakes the other
+/// ranks, and is rethrown by the next call that waits; nothing hangs.
+class Executor final : public Runtime {
+ public:
+  struct Options {
+    int rank = 0, size = 1;
+    Placement placement;  ///< of all ranks, for timelines
+    Capacities capacities;
+    int kernel_threads = 1;   ///< of the compute lane
+    bool keep_steps = false;  ///< also record (tests compare it with a Recorder's list)
+    /// Of a rank that is alone: its communication, which moves nothing, is issued to the compute
+    /// lane, so that nothing on the device is between the operations of a step.
+    bool one_lane = false;
+    std::int64_t guard_bytes = 0;
+    /// Of the times in timelines, on a HostDevice of its own; else the device says.
+    std::chrono::steady_clock::time_point origin = std::chrono::steady_clock::now();
+  };
+
+  /// `device` and `communicator` must outlive the executor.
+  Executor(Options options, RankDevice& device, Communicator& communicator);
+  /// On a HostDevice of its own.
+  Executor(Options options, KernelFactory make_kernels, Communicator& communicator);
+  ~Executor() override;
+
+  int rank() const override { return options_.rank; }
+  int size() const override { return options_.size; }
+  Tensor alloc(Shape shape, DType dtype, Space space, std::string_view name) override;
+  void release(const Tensor& tensor) noexcept override;
+  /// Counts make room for a pattern that a BroadcastSparse brings.
+  Sparse declare(Lane lane, Pattern pattern, std::string_view name) override;
+  void release(const Sparse& sparse) noexcept override;
+  void submit(Lane lane, const Op& op) override;
+  Event record(Lane lane) override;
+  void wait(Lane lane, Event event) override;
+  void sync(Event event) override;
+  Task host(Lane lane, std::function<HostWork()> work) override;
+  void join(Task task) override;
+  std::optional<double> scalar(Lane lane, const Tensor& tensor) override;
+  void phase(Phase phase) override;
+
+  /// Waits for all lanes; rethrows a failure.
+  void finish();
+  const Recorder& recorder() const { return recorder_; }
+  const RankMemory& memory() const { return memory_; }
+  /// What ran since the last call; a long run takes it epoch by epoch, so that it does not pile up.
+  /// Requires  finish()
+  Timeline take_timeline();
+
+ private:
+  struct LaneState {
+    std::unique_ptr<DeviceLane> work;  // made at first use, both
+    std::unique_ptr<LaneThread> thread;
+    bool event_recorded = false;  ///< behind the last item
+    std::uint32_t issued = 0;     ///< items, with those of other lanes that it does
+  };
+  struct PendingFree {
+    std::function<void()> free;
+    std::array<std::uint32_t, kLanes> after{};
+  };
+  /// Issues an item's work; its span, where it shows in the timeline.
+  using Item = std::function<std::optional<Span>(DeviceLane&)>;
+  Executor(Options options, std::unique_ptr<RankDevice> own, RankDevice* device,
+           Communicator& communicator);
+  /// The lane of the device that does the items of a lane, and where it does them.
+  Lane issued_to(Lane lane) const;
+  std::uint32_t place_of(Lane lane, std::uint32_t position) const;
+  LaneState& lane(Lane lane);
+  void enqueue(Lane lane, Item item);
+  Span run(DeviceLane& on, Lane lane, const Op& op, const Phase& phase);
+  void put(DeviceLane& on, const Sparse& sparse, const Csr& pattern, const std::string& name);
+  bool passed(Lane lane, std::uint32_t position);
+  void await(Lane lane, std::uint32_t position);
+  void await_all();
+  void free_later(std::function<void()> free);
+  void free_what_is_done();
+  void make_room(std::int64_t bytes);
+  void wait_for_a_free();
+  void allocate(const Tensor& tensor, std::string_view name);
+  void mark_memory();
+  void fail(std::exception_ptr error) noexcept;
+  void rethrow_failure();
+  double now() const;
+
+  Options options_;
+  std::unique_ptr<RankDevice> own_;
+  RankDevice& device_;
+  Communicator& communicator_;
+  Recorder recorder_;
+  RankMemory memory_;
+  std::array<LaneState, kLanes> lanes_;
+  std::array<std::vector<std::uint32_t>, kLanes> places_;  ///< with one_lane: by position − 1
+  std::vector<PendingFree> pending_frees_;
+  std::vector<Event> task_events_;
+  std::vector<HostWork> task_work_;  // by task id; written by host lanes under mutex_
+  std::vector<Timeline::Mark> marks_;
+  std::vector<Timeline::MemoryMark> memory_marks_;
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace orrery

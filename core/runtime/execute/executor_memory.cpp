@@ -1,0 +1,114 @@
+// What an executor holds for its rank: tensors and patterns come when they are asked for, and go
+// when the work that was issued before their release has passed.
+#include <new>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/runtime/execute/executor.hpp"
+
+namespace orrery {
+
+Tensor Executor::alloc(Shape shape, DType dtype, Space space, std::string_view name) {
+  free_what_is_done();
+  const Tensor t = recorder_.alloc(shape, dtype, space, name);
+  if (space == Space::device) make_room(t.bytes());
+  allocate(t, name);
+  mark_memory();
+  return t;
+}
+
+void Executor::release(const Tensor& tensor) noexcept {
+  recorder_.release(tensor);
+  mark_memory();
+  free_later([this, id = tensor.id] {
+    const bool whole = memory_.free(id);
+    ORRERY_ASSERT(whole && "a kernel wrote outside its tensor");
+  });
+}
+
+Sparse Executor::declare(Lane on, Pattern pattern, std::string_view name) {
+  const Sparse s = recorder_.declare(on, pattern, name);
+  make_room(s.bytes());
+  if (const auto* csr = std::get_if<std::shared_ptr<const Csr>>(&pattern)) {
+    memory_.add_sparse(s.id, *csr);
+    enqueue(on, [this, s, csr = *csr, text = std::string(name)](DeviceLane& work) {
+      put(work, s, *csr, text);
+      return std::nullopt;
+    });
+  } else {
+    memory_.add_sparse_room(s.id, std::get<Counts>(pattern));
+    enqueue(on, [](DeviceLane&) { return std::nullopt; });
+  }
+  mark_memory();
+  return s;
+}
+
+void Executor::release(const Sparse& sparse) noexcept {
+  recorder_.release(sparse);
+  mark_memory();
+  free_later([this, id = sparse.id] {
+    device_.drop_pattern(id);
+    memory_.remove_sparse(id);
+  });
+}
+
+void Executor::put(DeviceLane& work, const Sparse& sparse, const Csr& pattern,
+                   const std::string& name) {
+  try {
+    work.put(sparse, pattern);
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemory(name, sparse.bytes(), memory_.bytes_in_use(),
+                      device_.storage().capacity(Space::device));
+  }
+}
+
+void Executor::free_later(std::function<void()> free) {
+  PendingFree pending{std::move(free), {}};
+  for (int i = 0; i < kLanes; ++i)
+    pending.after[at(i)] = recorder_.record(static_cast<Lane>(i)).position;
+  pending_frees_.push_back(std::move(pending));
+  free_what_is_done();
+}
+
+void Executor::free_what_is_done() {
+  std::erase_if(pending_frees_, [this](const PendingFree& pending) {
+    for (std::size_t i = 0; i < lanes_.size(); ++i)
+      if (!passed(static_cast<Lane>(i), pending.after[i])) return false;
+    pending.free();
+    return true;
+  });
+}
+
+/// Waits for releases that have not happened yet where they stand in the way of so many more bytes.
+void Executor::make_room(std::int64_t bytes) {
+  const std::int64_t capacity = device_.storage().capacity(Space::device);
+  while (!pending_frees_.empty() && bytes > capacity - memory_.bytes_in_use()) wait_for_a_free();
+}
+
+/// Waits for the oldest of the releases that have not happened yet.
+void Executor::wait_for_a_free() {
+  const auto after = pending_frees_.front().after;
+  for (std::size_t i = 0; i < lanes_.size(); ++i) await(static_cast<Lane>(i), after[i]);
+  free_what_is_done();
+}
+
+/// What is released but still in use may leave gaps in which a tensor would fit.
+void Executor::allocate(const Tensor& tensor, std::string_view name) {
+  for (;;) try {
+      return memory_.allocate(tensor.id, tensor.bytes(), tensor.space);
+    } catch (const std::bad_alloc&) {
+      if (pending_frees_.empty())
+        throw OutOfMemory(std::string(name), tensor.bytes(), memory_.bytes_in_use(),
+                          device_.storage().capacity(tensor.space));
+      wait_for_a_free();
+    }
+}
+
+void Executor::mark_memory() {
+  const std::int64_t bytes = recorder_.ledger().in_use(Space::device);
+  if (memory_marks_.empty() || memory_marks_.back().device_bytes != bytes)
+    memory_marks_.push_back({now(), bytes});
+}
+
+}  // namespace orrery

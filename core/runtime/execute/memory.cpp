@@ -1,0 +1,154 @@
+#include "core/runtime/execute/memory.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace orrery {
+namespace {
+
+constexpr std::int64_t kAlignment = 64;
+constexpr unsigned char kGuard = 0xA5;
+constexpr unsigned char kPoison = 0xFF;  // as float or double: NaN
+
+std::int64_t rounded(std::int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+std::int64_t pattern_bytes(const Csr& p) {
+  return static_cast<std::int64_t>(p.offsets.size() * sizeof(EdgeIndex) +
+                                   p.columns.size() * sizeof(Vertex));
+}
+
+}  // namespace
+
+RankMemory::~RankMemory() {
+  for (const Block& block : blocks_)
+    if (block.raw != nullptr) storage_.give(block.space, block.raw);
+}
+
+void RankMemory::allocate(std::uint32_t id, std::int64_t bytes, Space space) {
+  const std::int64_t guard = rounded(guard_bytes_), whole = guard + rounded(bytes) + guard;
+  void* raw = storage_.take(space, whole);
+  if (guard > 0) {
+    storage_.set(space, raw, kGuard, whole);
+    storage_.set(space, static_cast<char*>(raw) + guard, kPoison, bytes);
+  }
+  const std::lock_guard lock(mutex_);
+  if (blocks_.size() <= id) blocks_.resize(id + 1);
+  ORRERY_ASSERT(blocks_[id].raw == nullptr);
+  blocks_[id] = {raw, bytes, space};
+  held(bytes);
+}
+
+bool RankMemory::free(std::uint32_t id) {
+  const std::lock_guard lock(mutex_);
+  const bool whole = intact(blocks_[id]);
+  storage_.give(blocks_[id].space, blocks_[id].raw);
+  held(-blocks_[id].bytes);
+  blocks_[id] = {};
+  return whole;
+}
+
+void RankMemory::read(const Tensor& t, void* to) const {
+  storage_.read(t.space, to, bytes_at(t), t.bytes());
+}
+
+void RankMemory::add_sparse(std::uint32_t id, std::shared_ptr<const Csr> pattern) {
+  const std::int64_t bytes = pattern_bytes(*pattern);
+  hold_pattern(id, {std::move(pattern), nullptr, bytes});
+}
+
+void RankMemory::add_sparse_room(std::uint32_t id, const Counts& largest) {
+  auto room = std::make_shared<Csr>();
+  room->offsets.reserve(static_cast<std::size_t>(largest.rows) + 1);
+  room->columns.reserve(static_cast<std::size_t>(largest.nnz));
+  const std::int64_t bytes = Sparse{id, {largest.rows, largest.cols}, largest.nnz}.bytes();
+  hold_pattern(id, {room, room, bytes});
+}
+
+void RankMemory::share_sparse(std::uint32_t id, const RankMemory& owner) {
+  HeldPattern shared;
+  {
+    const std::lock_guard lock(owner.mutex_);
+    ORRERY_ASSERT(id < owner.patterns_.size());
+    shared = owner.patterns_[id];
+  }
+  shared.bytes = 0;
+  hold_pattern(id, std::move(shared));
+}
+
+void RankMemory::hold_pattern(std::uint32_t id, HeldPattern pattern) {
+  const std::lock_guard lock(mutex_);
+  if (patterns_.size() <= id) patterns_.resize(id + 1);
+  held(pattern.bytes);
+  patterns_[id] = std::move(pattern);
+}
+
+void RankMemory::remove_sparse(std::uint32_t id) {
+  const std::lock_guard lock(mutex_);
+  held(-patterns_[id].bytes);
+  patterns_[id] = {};
+}
+
+Csr& RankMemory::fill_sparse(const Sparse& s) const {
+  const std::lock_guard lock(mutex_);
+  ORRERY_ASSERT(s.id < patterns_.size() && patterns_[s.id].room);
+  Csr& room = *patterns_[s.id].room;
+  const auto offsets = static_cast<std::size_t>(s.shape.rows) + 1;
+  const auto entries = static_cast<std::size_t>(s.nnz);
+  ORRERY_ASSERT(offsets <= room.offsets.capacity() && entries <= room.columns.capacity());
+  room.rows = s.shape.rows;
+  room.cols = s.shape.cols;
+  room.offsets.resize(offsets);
+  room.columns.resize(entries);
+  return room;
+}
+
+bool RankMemory::guards_intact() const {
+  const std::lock_guard lock(mutex_);
+  return std::all_of(blocks_.begin(), blocks_.end(), [&](const Block& b) { return intact(b); });
+}
+
+std::int64_t RankMemory::bytes_in_use() const {
+  const std::lock_guard lock(mutex_);
+  return in_use_;
+}
+
+std::int64_t RankMemory::peak_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return peak_;
+}
+
+const Csr& RankMemory::pattern(const Sparse& s) const {
+  const std::lock_guard lock(mutex_);
+  ORRERY_ASSERT(s.id < patterns_.size() && patterns_[s.id].pattern);
+  return *patterns_[s.id].pattern;
+}
+
+void RankMemory::held(std::int64_t change) {
+  in_use_ += change;
+  peak_ = std::max(peak_, in_use_);
+}
+
+void* RankMemory::base(std::uint32_t id) const {
+  const std::lock_guard lock(mutex_);
+  ORRERY_ASSERT(id < blocks_.size() && blocks_[id].raw != nullptr);
+  return static_cast<char*>(blocks_[id].raw) + rounded(guard_bytes_);
+}
+
+bool RankMemory::intact(const Block& block) const {
+  if (block.raw == nullptr || guard_bytes_ == 0) return true;
+  const std::int64_t guard = rounded(guard_bytes_), behind = rounded(block.bytes) - block.bytes;
+  const auto kept = [&](std::int64_t first, std::int64_t count) {
+    std::vector<unsigned char> bytes(static_cast<std::size_t>(count));
+    try {
+      storage_.read(block.space, bytes.data(), static_cast<const char*>(block.raw) + first, count);
+    } catch (const Error&) {
+      return true;  // of a device that has failed, which is told elsewhere
+    }
+    return std::all_of(bytes.begin(), bytes.end(), [](unsigned char c) { return c == kGuard; });
+  };
+  return kept(0, guard) && kept(guard + block.bytes, behind + guard);
+}
+
+}  // namespace orrery

@@ -1,0 +1,87 @@
+// The memory of one rank: turns tensors into pointers, and sparse patterns into what the host knows
+// of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "core/ops/tensor.hpp"
+#include "core/runtime/execute/storage.hpp"
+
+namespace orrery {
+
+/// Storage by id. Allocation and release happen on the rank's host thread, look-ups on its lane
+/// threads.
+class RankMemory {
+ public:
+  /// Guard bytes before and after every allocation, filled with a pattern (tests). `storage` must
+  /// outlive the memory; pointers are what it gives, which the host can read only if it can those.
+  explicit RankMemory(std::int64_t guard_bytes = 0, Storage& storage = host_storage())
+      : storage_(storage), guard_bytes_(guard_bytes) {}
+  ~RankMemory();
+  RankMemory(const RankMemory&) = delete;
+  RankMemory& operator=(const RankMemory&) = delete;
+
+  /// Storage for allocation `id`, 64-byte aligned, `bytes` long; contents are poisoned when guards
+  /// are on.   Errors  std::bad_alloc
+  void allocate(std::uint32_t id, std::int64_t bytes, Space space = Space::device);
+  /// Frees allocation `id`; false when its guard bytes were overwritten.
+  bool free(std::uint32_t id);
+  void add_sparse(std::uint32_t id, std::shared_ptr<const Csr> pattern);
+  /// Room for a pattern of at most so many rows and entries, for fill_sparse().
+  void add_sparse_room(std::uint32_t id, const Counts& largest);
+  /// The pattern that another memory holds under the same id, where its bytes count.
+  void share_sparse(std::uint32_t id, const RankMemory& owner);
+  void remove_sparse(std::uint32_t id);
+  /// True while no guard byte of any live allocation has changed.
+  bool guards_intact() const;
+  /// Bytes of all live allocations and patterns, counted where they are made: a second count beside
+  /// the ledger's.
+  std::int64_t bytes_in_use() const;
+  /// The largest bytes_in_use() so far.
+  std::int64_t peak_bytes() const;
+
+  /// First element of a window.
+  template <class T>
+  T* data(const Tensor& t) const {
+    return static_cast<T*>(base(t.id)) + t.offset;
+  }
+  /// First element of the window as bytes.
+  void* bytes_at(const Tensor& t) const {
+    return static_cast<char*>(base(t.id)) + t.offset * bytes_of(t.dtype);
+  }
+  /// Copies the elements of a contiguous window that no work under way touches to the host.
+  void read(const Tensor& t, void* to) const;
+  const Csr& pattern(const Sparse& s) const;
+  /// The pattern in a room, sized as `s` says; its contents are the caller's to write.
+  Csr& fill_sparse(const Sparse& s) const;
+
+ private:
+  struct Block {
+    void* raw = nullptr;
+    std::int64_t bytes = 0;
+    Space space = Space::device;
+  };
+  struct HeldPattern {
+    std::shared_ptr<const Csr> pattern;
+    std::shared_ptr<Csr> room;  ///< the same, where it may be written
+    std::int64_t bytes = 0;
+  };
+  void hold_pattern(std::uint32_t id, HeldPattern pattern);
+  void* base(std::uint32_t id) const;
+  bool intact(const Block& block) const;
+  void held(std::int64_t change);
+
+  Storage& storage_;
+  std::int64_t guard_bytes_;
+  mutable std::mutex mutex_;
+  std::int64_t in_use_ = 0, peak_ = 0;
+  std::vector<Block> blocks_;
+  std::vector<HeldPattern> patterns_;
+};
+
+}  // namespace orrery

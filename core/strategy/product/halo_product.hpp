@@ -1,0 +1,95 @@
+// A·x where the ranks of a group hold the rows of x: before it multiplies, each rank receives each
+// distinct row of another one that its rows of A need, once.
+//
+// A rank's rows of A are kept as two blocks, [own columns | halo columns], so that the own block is
+// multiplied while the halo travels.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/strategy/product/local_matrix.hpp"
+#include "core/strategy/structure/halo_structure.hpp"
+
+namespace orrery {
+
+/// What travels, kept together: products that run one after the other share it.
+class HaloBuffers {
+ public:
+  HaloBuffers() = default;
+  HaloBuffers(Runtime& rt, std::int64_t sent, std::int64_t received, std::int64_t width)
+      : sent_(rt, {sent, width}, DType::f32, "halo/rows sent"),
+        received_(rt, {received, width}, DType::f32, "halo/rows received") {}
+  explicit operator bool() const { return static_cast<bool>(sent_); }
+  Tensor sent(std::int64_t rows, std::int64_t width) const { return sent_.view(rows, width); }
+  Tensor received(std::int64_t rows, std::int64_t width) const {
+    return received_.view(rows, width);
+  }
+
+ private:
+  Buffer sent_, received_;
+};
+
+/// The rows of one product in one direction that were received last, and those that are under way.
+struct HaloInFlight {
+  HaloBuffers buffers;
+  std::optional<Event> arrived;  ///< when all is there; nothing: none has been sent yet
+};
+
+class HaloProduct {
+ public:
+  /// Loads the blocks on the copy lane; the compute lane waits for it. `symmetric`: the own block
+  /// is its own transpose; overlap: the halo travels beside the own block's product. `part` must
+  /// outlive this.
+  HaloProduct(Runtime& rt, const HaloStructure& part, Group group, bool symmetric, bool overlap,
+              int column_tiles);
+  /// The own block alone: use_halo() brings the rest before the first product.
+  HaloProduct(Runtime& rt, const SparseMatrix& own_block, Group group, bool symmetric, bool overlap,
+              int column_tiles);
+
+  /// Takes the halo of `part`, whose own block is the one that is there, in place of what halo
+  /// there was. `part` must outlive its use.
+  void use_halo(const HaloStructure& part);
+
+  /// y ← A·x + beta·y.   Requires  buffers for part's rows of x's width
+  void multiply(const Tensor& x, const Tensor& y, float beta, const HaloBuffers& buffers) const;
+  /// dx ← Aᵀ·dy + beta·dx
+  void multiply_adjoint(const Tensor& dy, const Tensor& dx, float beta,
+                        const HaloBuffers& buffers) const;
+
+  /// The same with the halo's rows of the last call, while those of this one travel; the first call
+  /// is exact. The compute lane waits only for what was sent last. Each product that is aggregated
+  /// in turn has a `halo` of its own.
+  void multiply_stale(const Tensor& x, const Tensor& y, float beta, HaloInFlight& halo) const;
+  void multiply_adjoint_stale(const Tensor& dy, const Tensor& dx, float beta,
+                              HaloInFlight& halo) const;
+
+ private:
+  /// What is on the device for a halo.
+  struct Halo {
+    LocalMatrix block, adjoint;
+    Buffer send_index;
+  };
+  void load_own_adjoint(const SparseMatrix& own_block);
+  const LocalMatrix& own_adjoint() const { return own_adjoint_ ? *own_adjoint_ : own_; }
+  Tensor sent(const HaloBuffers& buffers, std::int64_t width) const {
+    return buffers.sent(part_->sent(), width);
+  }
+  Tensor received(const HaloBuffers& buffers, std::int64_t width) const {
+    return buffers.received(part_->received(), width);
+  }
+  void exchange(const Tensor& from, const Tensor& to, const HaloStructure::RowCounts& out,
+                const HaloStructure::RowCounts& in) const;
+
+  Runtime& rt_;
+  Group group_;
+  bool overlap_;
+  int column_tiles_;
+  LocalMatrix own_;
+  std::optional<LocalMatrix> own_adjoint_;
+  const HaloStructure* part_ = nullptr;
+  std::optional<Halo> halo_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,39 @@
+// What the training loop asks of one rank: where its rows lie, what it multiplies, what is summed
+// over ranks.
+#pragma once
+
+#include "core/model/products.hpp"
+#include "core/strategy/structure/index_list.hpp"
+#include "core/strategy/structure/vertex_data.hpp"
+
+namespace orrery {
+
+/// The products of one rank of a strategy on one structure: its placement, products across ranks
+/// and synchronisation. The default answers are those of whole-graph training.
+class RankProducts : public Products {
+ public:
+  /// Where the features, labels and split of the level-0 rows lie.
+  virtual VertexData data() const = 0;
+  /// Placement: the global vertex of each level-0 row. The rows of the last level are this rank's
+  /// own vertices.
+  virtual IndexList vertices() const = 0;
+  /// Placement: ranks, this one among them, whose own vertices are those of the whole graph, each
+  /// once; sums over vertices are sums over this group. Default: all ranks.
+  virtual Group covering_group() const { return world_group(rt_.size()); }
+  /// Whole rows of an activation, where this rank holds some of its columns; else x itself. The
+  /// result is this rank's to overwrite, until the next call.
+  virtual Tensor whole_rows(const Tensor& x, std::int64_t width);
+  /// Synchronise: gradients ← sum over the ranks that hold a share of them; the compute lane has it
+  /// when it goes on. Default: one all-reduce over the covering group.
+  virtual void synchronise(const Tensor& gradients);
+  /// The lane of the sums that end an epoch: one on which nothing is under way then.
+  virtual Lane metrics_lane() const { return Lane::comm; }
+  /// A forward pass begins: of a step of the epoch (Stage::forward), or of its evaluation, which is
+  /// exact. What the structure itself draws or keeps from epoch to epoch changes here.
+  virtual void begin(Stage /*stage*/, int /*epoch*/) {}
+
+ protected:
+  using Products::Products;
+};
+
+}  // namespace orrery

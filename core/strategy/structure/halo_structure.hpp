@@ -1,0 +1,41 @@
+// Which rows of x a rank receives and sends so that it can multiply its rows of A.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/strategy/structure/cut_rows.hpp"
+#include "core/strategy/structure/index_list.hpp"
+#include "core/strategy/structure/partitioned_graph.hpp"
+
+namespace orrery {
+
+/// The structure of one rank: of its rows of y, and what it sends of its rows of x.
+struct HaloStructure {
+  using RowCounts = std::shared_ptr<const std::vector<std::int64_t>>;  ///< by index in the group
+  RowCounts receive, send;             ///< distinct rows from and to each rank
+  IndexList send_rows;                 ///< own row of each sent one, by receiver
+  SparseMatrix own_block, halo_block;  ///< halo columns by owner, ascending within
+
+  std::int64_t received() const { return halo_block.cols(); }
+  std::int64_t sent() const { return send_rows.size(); }
+};
+
+/// What a rank receives are the columns of its rows of A that it does not own; what it sends are
+/// its rows of x that have an entry in another rank's rows of A: rows of Aᵀ with an entry in that
+/// rank's columns.
+///
+/// Shapes    tiles [own rows of y, rows of x of rank j] · adjoint [own rows of x, rows of y of rank
+/// j], which may be the same where A = Aᵀ; `index`: of this rank in the group
+HaloStructure make_halo_structure(const std::vector<SparseMatrix>& tiles,
+                                  const std::vector<SparseMatrix>& adjoint, int index);
+
+HaloStructure::RowCounts magnified(const HaloStructure::RowCounts& counts, std::int64_t times);
+/// The part of a graph in which every vertex stands for `times` ones: so many times the rows,
+/// entries and rows that travel, counted only.
+HaloStructure magnified(const HaloStructure& part, std::int64_t times);
+
+/// The same of a rank that owns the part of its number.
+HaloStructure make_halo_structure(const PartitionedGraph& source, int rank);
+
+}  // namespace orrery

@@ -1,0 +1,69 @@
+#include "core/strategy/structure/partitioned_graph.hpp"
+
+#include <mutex>
+
+#include "core/base/index.hpp"
+#include "core/model/adjacency.hpp"
+
+namespace orrery {
+namespace {
+
+class GraphInMemory final : public PartitionedGraph {
+ public:
+  GraphInMemory(std::shared_ptr<const Dataset> data, const ModelConfig& model,
+                const Partition& partition)
+      : data_(std::move(data)),
+        owner_(partition.owner),
+        row_at_owner_(partition.owner.size()),
+        a_(normalised_adjacency(*data_, model)) {
+    for (auto& own : partition.members()) {
+      sizes_.push_back(static_cast<std::int64_t>(own.size()));
+      for (std::size_t i = 0; i < own.size(); ++i)
+        row_at_owner_[at(own[i])] = static_cast<Vertex>(i);
+      vertices_.push_back(std::make_shared<const std::vector<Vertex>>(std::move(own)));
+    }
+  }
+
+  VertexData data(int part) const override {
+    const VertexData here(data_, numbers(part));
+    return data_->magnify == 1 ? here : here.magnified(here.vertices(), data_->magnify);
+  }
+  const std::vector<std::int64_t>& sizes() const override { return sizes_; }
+  bool symmetric() const override { return a_.symmetric; }
+  IndexList vertices(int part) const override {
+    const IndexList here(numbers(part));
+    return data_->magnify == 1 ? here : IndexList::counted(data_->magnify * here.size());
+  }
+  std::vector<SparseMatrix> rows(int part, Direction direction) const override {
+    const bool forward = direction == Direction::forward || a_.symmetric;
+    return cut_rows(forward ? a_ : adjoint(), *numbers(part), owner_, row_at_owner_, sizes_);
+  }
+
+ private:
+  const std::shared_ptr<const std::vector<Vertex>>& numbers(int part) const {
+    return vertices_[at(part)];
+  }
+  const SparseMatrix& adjoint() const {
+    std::call_once(transposed_, [this] { adjoint_ = transpose(a_); });
+    return adjoint_;
+  }
+
+  std::shared_ptr<const Dataset> data_;
+  std::vector<std::int32_t> owner_;
+  std::vector<Vertex> row_at_owner_;  ///< of each vertex
+  SparseMatrix a_;
+  mutable std::once_flag transposed_;
+  mutable SparseMatrix adjoint_;
+  std::vector<std::int64_t> sizes_;
+  std::vector<std::shared_ptr<const std::vector<Vertex>>> vertices_;
+};
+
+}  // namespace
+
+std::shared_ptr<const PartitionedGraph> partitioned_in_memory(std::shared_ptr<const Dataset> data,
+                                                              const ModelConfig& model,
+                                                              const Partition& partition) {
+  return std::make_shared<const GraphInMemory>(std::move(data), model, partition);
+}
+
+}  // namespace orrery

@@ -1,0 +1,61 @@
+// The structure of one part of the graph, wherever it comes from: strategies cut their placements
+// out of it, and a rank asks for no part but those it works on.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/graph/dataset.hpp"
+#include "core/graph/graph_statistics.hpp"
+#include "core/model/model_config.hpp"
+#include "core/partition/partition.hpp"
+#include "core/partition/parts/partitioned_dataset.hpp"
+#include "core/strategy/structure/cut_rows.hpp"
+#include "core/strategy/structure/index_list.hpp"
+#include "core/strategy/structure/vertex_data.hpp"
+
+namespace orrery {
+
+/// A, with which a model aggregates, or Aᵀ, with which gradients travel back.
+enum class Direction : std::uint8_t { forward, adjoint };
+
+/// Parts of the vertices with their rows of A. Local vertex i of a part is its i-th in ascending
+/// order of global numbers. Of a magnified data set sizes() and rows() are those at hand, the rest
+/// is magnified. All calls may come from several threads at once.
+class PartitionedGraph {
+ public:
+  virtual ~PartitionedGraph() = default;
+  /// Vertices of each part.
+  virtual const std::vector<std::int64_t>& sizes() const = 0;
+  /// Whether A = Aᵀ, values included.
+  virtual bool symmetric() const = 0;
+  /// The global vertices of a part.
+  virtual IndexList vertices(int part) const = 0;
+  /// The part's rows of A (or Aᵀ), cut by the part that owns the columns.   Shapes  block j
+  /// [sizes[part], sizes[j]], in local numbers
+  virtual std::vector<SparseMatrix> rows(int part, Direction direction) const = 0;
+
+  virtual VertexData data(int part) const = 0;
+
+  /// Whether parts of equal size have equal rows and data, as far as anything is known of them.
+  virtual bool alike() const { return false; }
+
+  int parts() const { return static_cast<int>(sizes().size()); }
+};
+
+/// From a graph in memory.
+std::shared_ptr<const PartitionedGraph> partitioned_in_memory(std::shared_ptr<const Dataset> data,
+                                                              const ModelConfig& model,
+                                                              const Partition& partition);
+
+/// From a folder of parts: each is read when it is first asked for.
+std::shared_ptr<const PartitionedGraph> partitioned_in_folder(
+    std::shared_ptr<const PartitionedDataset> folder, const ModelConfig& model);
+
+/// From statistics alone: equal blocks of a random permutation, each tile by its expected counts.
+/// Nothing is as large as the graph. See partitioned_by_statistics.cpp for what is expected.
+std::shared_ptr<const PartitionedGraph> partitioned_by_statistics(const GraphStatistics& graph,
+                                                                  const ModelConfig& model,
+                                                                  int parts);
+
+}  // namespace orrery

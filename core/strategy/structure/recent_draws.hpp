@@ -1,0 +1,39 @@
+// Structure that may be drawn anew in every epoch: what was made last is kept, so that the ranks of
+// a process that ask for the same share it.
+#pragma once
+
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include "core/base/index.hpp"
+
+namespace orrery {
+
+template <class T>
+class RecentDraws {
+ public:
+  explicit RecentDraws(int slots) : slots_(static_cast<std::size_t>(slots)) {}
+
+  /// Draw `draw` of a slot: as kept, or made by make(). Thread-safe; copies T.
+  template <class Make>
+  T get(int slot, int draw, const Make& make) const {
+    Slot& at = slots_[orrery::at(slot)];
+    const std::lock_guard lock(at.mutex);
+    for (const auto& [kept, value] : at.recent)
+      if (kept == draw) return value;
+    at.recent.emplace_front(draw, make());
+    if (at.recent.size() > kKept) at.recent.pop_back();
+    return at.recent.front().second;
+  }
+
+ private:
+  static constexpr std::size_t kKept = 2;
+  struct Slot {
+    std::mutex mutex;
+    std::deque<std::pair<int, T>> recent;
+  };
+  mutable std::deque<Slot> slots_;
+};
+
+}  // namespace orrery

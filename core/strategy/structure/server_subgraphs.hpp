@@ -1,0 +1,68 @@
+// What the servers of a cluster hold when each computes all that its own vertices depend on: their
+// vertices, cut into co-batches, with the vertices around them, split over the server's ranks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/base/index.hpp"
+#include "core/strategy/structure/once_per_rank.hpp"
+#include "core/strategy/structure/problem.hpp"
+#include "core/strategy/structure/recent_draws.hpp"
+#include "core/strategy/structure/subgraphs.hpp"
+
+namespace orrery {
+
+/// One co-batch of one server: fetched as a whole, then split over the ranks.
+struct ServerSubgraph {
+  std::shared_ptr<const Subgraph> part;
+  std::shared_ptr<const SparseMatrix>
+      adjoint;                               ///< Aᵀ of the part; A itself where they are the same
+  std::vector<std::vector<Vertex>> members;  ///< local numbers of each rank's vertices, ascending
+  std::vector<std::int32_t> rank_of;         ///< index in the server of each of its vertices
+  std::vector<Vertex> row_at_rank;           ///< and its row there
+
+  /// Of a rank's vertices those at a distance of at most d; they are its first ones.
+  std::int64_t rows(int index, int d) const;
+};
+
+/// All calls may come from several threads at once.
+class ServerSubgraphs {
+ public:
+  /// `problem.partition` says which server owns which vertex.
+  ///
+  /// Errors    NotBuilt (split metis, without libmetis)
+  explicit ServerSubgraphs(const Problem& problem);
+
+  const std::shared_ptr<const Dataset>& data() const { return data_; }
+  int servers() const { return servers_; }
+  int batches() const { return config_.batches; }
+  /// Own vertices of all servers that are trained on in a batch.
+  std::int64_t training_vertices(int batch) const;
+  /// A server's own vertices of a batch with those around them: all within `depth` hops along
+  /// in-edges, or the sampled ones. `draw` is the epoch where samples are drawn anew, else 0.
+  std::shared_ptr<const ServerSubgraph> part(int server, int batch, int draw) const;
+  /// Which rank owns which vertex, by how every batch's own vertices are split.
+  Partition ranks() const;
+
+ private:
+  using Shared = std::shared_ptr<const ServerSubgraph>;
+
+  void cut_batches(const Partition& servers);
+  Partition split(const Csr& graph, int parts) const;
+  Neighbourhood held(const std::vector<Vertex>& own, int draw) const;
+  Shared make(const std::vector<Vertex>& own, int draw) const;
+  int at(int server, int batch) const { return server * batches() + batch; }
+
+  std::shared_ptr<const Dataset> data_;
+  ModelConfig model_;
+  StrategyConfig config_;
+  std::uint64_t seed_;
+  int servers_;
+  std::vector<std::vector<Vertex>> own_;  ///< by server and batch
+  std::vector<std::int64_t> lengths_;     ///< of the rows of the whole A; empty with the part's own
+  RecentDraws<Shared> parts_;             ///< by server and batch
+};
+
+}  // namespace orrery

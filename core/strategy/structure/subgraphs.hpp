@@ -1,0 +1,62 @@
+// Parts that are trained on alone: their vertices with the neighbourhoods they hold, wherever these
+// come from.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/model/adjacency.hpp"
+#include "core/partition/neighbourhood.hpp"
+#include "core/partition/partition.hpp"
+#include "core/partition/parts/partitioned_dataset.hpp"
+#include "core/strategy/structure/strategy_config.hpp"
+#include "core/strategy/structure/vertex_data.hpp"
+
+namespace orrery {
+
+/// The structure of one part, in local numbers: own vertices first, then replicas by distance.
+struct Subgraph {
+  std::shared_ptr<const std::vector<Vertex>> vertices;  ///< global number of each
+  std::vector<std::int64_t> within;                     ///< vertices at distance <= d, d from 0 on
+  SparseMatrix a;                                       ///< of all of them
+  VertexData data;
+
+  /// The vertices at a distance of at most d.
+  std::int64_t at_distance(int d) const;
+};
+
+/// The part that holds these vertices of a graph in memory. Its matrix is normalised by the row
+/// lengths of the whole A (`lengths`, by global number) or, where there are none, by its own.
+std::shared_ptr<const Subgraph> make_subgraph(std::shared_ptr<const Dataset> data,
+                                              const ModelConfig& model, Neighbourhood held,
+                                              std::span<const std::int64_t> lengths);
+
+/// All calls may come from several threads at once.
+class Subgraphs {
+ public:
+  virtual ~Subgraphs() = default;
+  virtual int parts() const = 0;
+  /// Own vertices of a part that are trained on.
+  virtual std::int64_t training_vertices(int part) const = 0;
+  /// A part; one whose number is past the last is empty.
+  virtual std::shared_ptr<const Subgraph> part(int number) const = 0;
+  /// The whole graph as one part.
+  virtual std::shared_ptr<const Subgraph> whole() const = 0;
+};
+
+/// From a graph in memory: each part is made when it is first asked for, and kept.
+std::shared_ptr<const Subgraphs> subgraphs_in_memory(std::shared_ptr<const Dataset> data,
+                                                     const ModelConfig& model,
+                                                     const Partition& partition, int hops,
+                                                     Degrees degrees);
+
+/// From a folder of parts, each of which is read when it is first asked for.
+///
+/// Errors    ConfigError where the strategy asks for other hops than the parts have, or for the
+/// whole graph · DataError of the folder
+std::shared_ptr<const Subgraphs> subgraphs_in_folder(
+    std::shared_ptr<const PartitionedDataset> folder, const ModelConfig& model,
+    const StrategyConfig& strategy);
+
+}  // namespace orrery

@@ -1,0 +1,38 @@
+#include "core/strategy/structure/vertex_data.hpp"
+
+#include "core/base/index.hpp"
+
+namespace orrery {
+
+Source VertexData::features(std::int64_t first_column) const {
+  if (!data_) return Unknown{"features"};
+  return FeatureRows{data_->features, rows_.numbers(), first_column};
+}
+
+Source VertexData::labels(std::int64_t count) const {
+  if (!data_) return Unknown{"labels"};
+  const auto& rows = *rows_.numbers();
+  auto first = std::make_shared<const std::vector<Vertex>>(rows.begin(), rows.begin() + count);
+  return LabelRows{std::shared_ptr<const Labels>(data_, &data_->labels), std::move(first)};
+}
+
+VertexData VertexData::magnified(std::int64_t own, std::int64_t times) const {
+  SplitCounts counts{};
+  for (const Split split : {Split::train, Split::validation, Split::test})
+    counts[at(split)] = times * targets(split, own).size();
+  return {times * vertices(), times * own, counts};
+}
+
+IndexList VertexData::targets(Split split, std::int64_t count) const {
+  if (!data_) {
+    ORRERY_ASSERT(count == own_);
+    return IndexList::counted(splits_.at(static_cast<std::size_t>(split)));
+  }
+  const auto& rows = *rows_.numbers();
+  auto targets = std::make_shared<std::vector<Vertex>>();
+  for (std::int64_t i = 0; i < count; ++i)
+    if (data_->split[at(rows[at(i)])] == split) targets->push_back(static_cast<Vertex>(i));
+  return IndexList(std::move(targets));
+}
+
+}  // namespace orrery

@@ -1,0 +1,43 @@
+// The vertices of a part, and where their features, labels and split are loaded from.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "core/graph/dataset.hpp"
+#include "core/strategy/structure/index_list.hpp"
+
+namespace orrery {
+
+/// Vertices of a split, indexed by Split (train, validation, test).
+using SplitCounts = std::array<std::int64_t, 3>;
+
+class VertexData {
+ public:
+  VertexData() = default;
+  /// `rows`: of each of the part's vertices in `data`.
+  VertexData(std::shared_ptr<const Dataset> data, std::shared_ptr<const std::vector<Vertex>> rows)
+      : data_(std::move(data)), rows_(std::move(rows)) {}
+  /// Counted only: `splits` are those of the first `own` vertices.
+  VertexData(std::int64_t vertices, std::int64_t own, const SplitCounts& splits)
+      : rows_(IndexList::counted(vertices)), own_(own), splits_(splits) {}
+  /// So many times each of these vertices, the first `own` of which may be targets; counted only.
+  VertexData magnified(std::int64_t own, std::int64_t times) const;
+
+  std::int64_t vertices() const { return rows_.size(); }
+  /// The features of all its vertices, from a column on.
+  Source features(std::int64_t first_column) const;
+  /// The labels of its first `count` vertices.
+  Source labels(std::int64_t count) const;
+  /// Which of its first `count` vertices are in the split (train, validation or test); ascending.
+  IndexList targets(Split split, std::int64_t count) const;
+
+ private:
+  std::shared_ptr<const Dataset> data_;  ///< none where only counts are known
+  IndexList rows_;
+  std::int64_t own_ = 0;
+  SplitCounts splits_{};
+};
+
+}  // namespace orrery

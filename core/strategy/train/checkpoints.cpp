@@ -1,0 +1,92 @@
+#include "core/strategy/train/checkpoints.hpp"
+
+#include <algorithm>
+
+#include "core/base/error.hpp"
+
+namespace orrery {
+
+std::vector<std::size_t> Checkpoints::counts() const {
+  std::vector<std::size_t> list;
+  for (int rank = 0; rank < rt_.size(); ++rank)
+    list.push_back(strategy_.schedule(rank).training.size());
+  return list;
+}
+
+std::vector<Checkpoints::Place> Checkpoints::places() const {
+  std::vector<Place> list;
+  for (int rank = 0; rank < rt_.size(); ++rank) {
+    const auto steps = strategy_.schedule(rank).training;
+    for (std::size_t i = 0; i < steps.size(); ++i) list.push_back({steps[i].structure, rank, i});
+  }
+  std::sort(list.begin(), list.end(),
+            [](const Place& a, const Place& b) { return a.structure < b.structure; });
+  return list;
+}
+
+void Checkpoints::load(const Checkpoint& from, std::size_t first, const std::vector<Tensor>& rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (from.state[first + i].size() != static_cast<std::size_t>(rows[i].cols()))
+      throw ConfigError("", "the checkpoint holds weights of another model");
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto values = std::make_shared<const std::vector<float>>(from.state[first + i]);
+    rt_.submit(Lane::compute, Load{FloatArray{values}, rows[i]});
+  }
+}
+
+void Checkpoints::restore(const Checkpoint& from) {
+  const std::vector<Tensor> rows = parameters_.state();
+  const auto all = local_ != nullptr ? places() : std::vector<Place>(1);
+  const bool one = from.state.size() == rows.size();
+  if (!one && from.state.size() != rows.size() * all.size())
+    throw ConfigError("",
+                      "the checkpoint holds weights of another model, or local models of another "
+                      "number of parts");
+  if (local_ == nullptr) return load(from, 0, rows);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].rank == rt_.rank())
+      load(from, one ? 0 : i * rows.size(), local_->state(all[i].number));
+}
+
+std::vector<Tensor> Checkpoints::rows_by_structure(const std::vector<Buffer>& gathered) const {
+  const auto of_rank = counts();
+  const std::size_t each = parameters_.state().size();
+  std::vector<Tensor> rows;
+  for (const Place& place : places()) {
+    const auto before = std::count_if(of_rank.begin(), of_rank.begin() + place.rank,
+                                      [&](std::size_t models) { return models > place.number; });
+    for (std::size_t i = 0; i < each; ++i)
+      rows.push_back(gathered[place.number * each + i].tensor().rows_at(before, 1));
+  }
+  return rows;
+}
+
+void Checkpoints::keep(int epochs, TrainObserver& observer) {
+  std::vector<Buffer> gathered;
+  if (local_ != nullptr) gathered = local_->gather(counts());
+  if (rt_.rank() != 0) return;
+  finish();
+  rt_.wait(Lane::copy, rt_.record(Lane::compute));
+  std::vector<std::shared_ptr<std::vector<float>>> saved;
+  std::int64_t bytes = 0;
+  for (const Tensor& row : local_ != nullptr ? rows_by_structure(gathered) : parameters_.state()) {
+    saved.push_back(std::make_shared<std::vector<float>>());
+    rt_.submit(Lane::copy, Save{row, saved.back()});
+    bytes += row.bytes();
+  }
+  rt_.wait(Lane::compute, rt_.record(Lane::copy));
+  rt_.wait(Lane::host, rt_.record(Lane::copy));
+  kept_ = rt_.host(Lane::host, [=, &observer] {
+    Checkpoint checkpoint{epochs, {}};
+    for (const auto& row : saved) checkpoint.state.push_back(std::move(*row));
+    observer.keep(checkpoint);
+    return HostWork{"checkpoint", 1, bytes, 1};
+  });
+}
+
+void Checkpoints::finish() {
+  if (kept_) rt_.join(*kept_);
+  kept_.reset();
+}
+
+}  // namespace orrery

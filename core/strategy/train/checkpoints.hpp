@@ -1,0 +1,46 @@
+// What a run keeps of its weights while it goes on, and goes on from.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/strategy/strategy.hpp"
+#include "core/strategy/train/local_models.hpp"
+#include "core/strategy/train/train.hpp"
+
+namespace orrery {
+
+/// Keeps and restores the state of one model that all ranks share, or of all local models.
+class Checkpoints {
+ public:
+  /// `local`: null where all ranks share the model of `parameters`.
+  Checkpoints(Runtime& rt, const Strategy& strategy, const Parameters& parameters,
+              LocalModels* local)
+      : rt_(rt), strategy_(strategy), parameters_(parameters), local_(local) {}
+
+  /// All local models may start from one.   Errors    ConfigError (other sizes or numbers)
+  void restore(const Checkpoint& from);
+  /// The values leave on the copy lane and are kept on the host lane, while the next epoch runs.
+  void keep(int epochs, TrainObserver& observer);
+  /// The last one has been kept.
+  void finish();
+
+ private:
+  /// The local models of all ranks, by the structure that each learns from.
+  struct Place {
+    int structure, rank;
+    std::size_t number;  ///< on its rank
+  };
+  std::vector<Place> places() const;
+  std::vector<std::size_t> counts() const;
+  void load(const Checkpoint& from, std::size_t first, const std::vector<Tensor>& rows);
+  std::vector<Tensor> rows_by_structure(const std::vector<Buffer>& gathered) const;
+
+  Runtime& rt_;
+  const Strategy& strategy_;
+  const Parameters& parameters_;
+  LocalModels* local_;
+  std::optional<Task> kept_;  ///< being kept
+};
+
+}  // namespace orrery

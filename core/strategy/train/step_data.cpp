@@ -1,0 +1,33 @@
+#include "core/strategy/train/step_data.hpp"
+
+#include "core/base/index.hpp"
+
+namespace orrery {
+
+StepData::StepData(Runtime& rt, std::unique_ptr<RankProducts> products, const ModelConfig& model,
+                   const DataFacts& facts)
+    : products_(std::move(products)) {
+  const VertexData data = products_->data();
+  const auto [first_column, columns] = products_->columns(facts.features);
+  if (model.sparse_input) {
+    std::set<std::int64_t> counts{products_->inputs(1)};
+    if (model.type == ModelType::sage) counts.insert(products_->rows(1));
+    sparse_features_.emplace(rt, data.features(first_column), columns, counts);
+  } else {
+    features_ = Buffer(rt, {data.vertices(), columns}, DType::f32, "features");
+    rt.submit(Lane::copy, Load{data.features(first_column), features_.tensor()});
+  }
+
+  const std::int64_t own = products_->rows(model.layers);
+  labels_ = Buffer(rt, {own, facts.multilabel ? facts.classes : 1}, DType::i32, "labels");
+  rt.submit(Lane::copy, Load{data.labels(own), labels_.tensor()});
+
+  for (const Split split : {Split::train, Split::validation, Split::test}) {
+    const IndexList targets = data.targets(split, own);
+    Buffer& rows = targets_[at(split)];
+    rows = Buffer(rt, {targets.size(), 1}, DType::i32, "indices/targets");
+    rt.submit(Lane::copy, Load{targets.source(), rows.tensor()});
+  }
+}
+
+}  // namespace orrery

@@ -1,0 +1,39 @@
+// What a step works on.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "core/base/index.hpp"
+#include "core/strategy/product/sparse_features.hpp"
+#include "core/strategy/strategy.hpp"
+
+namespace orrery {
+
+/// A structure with its features, labels and targets, on the device as long as this lives.
+class StepData {
+ public:
+  /// Loads on the copy lane, for which the compute lane has yet to wait.
+  StepData(Runtime& rt, std::unique_ptr<RankProducts> products, const ModelConfig& model,
+           const DataFacts& facts);
+
+  RankProducts& products() const { return *products_; }
+  /// Nothing that may be read where there are sparse_features().
+  Tensor features() const { return features_.tensor(); }
+  const SparseFeatures* sparse_features() const {
+    return sparse_features_ ? &*sparse_features_ : nullptr;
+  }
+  /// Of the rows of the last level.
+  Tensor labels() const { return labels_.tensor(); }
+  /// The rows of the last level that are in the split (train, validation or test).
+  Tensor targets(Split split) const { return targets_[at(split)].tensor(); }
+
+ private:
+  std::unique_ptr<RankProducts> products_;
+  Buffer features_, labels_;
+  std::optional<SparseFeatures> sparse_features_;
+  std::array<Buffer, 3> targets_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,259 @@
+#include "core/strategy/train/train.hpp"
+
+#include <array>
+
+#include "core/base/error.hpp"
+#include "core/model/network.hpp"
+#include "core/model/tape.hpp"
+#include "core/strategy/train/checkpoints.hpp"
+#include "core/strategy/train/local_models.hpp"
+#include "core/strategy/train/step_data.hpp"
+
+namespace orrery {
+namespace {
+
+constexpr std::array kSplits{Split::train, Split::validation, Split::test};
+
+/// Loss and counts of one rank, side by side so that one all-reduce sums them: [loss | 3 counts per
+/// split].
+constexpr std::int64_t kMetrics = 1 + 3 * static_cast<std::int64_t>(kSplits.size());
+
+std::optional<double> micro_f1(double true_positive, double false_positive, double false_negative) {
+  const double all = 2 * true_positive + false_positive + false_negative;
+  if (all == 0) return std::nullopt;
+  return 2 * true_positive / all;
+}
+
+class Trainer {
+ public:
+  Trainer(Runtime& rt, const Strategy& strategy, const Problem& problem,
+          const TrainControl& control)
+      : rt_(rt),
+        strategy_(strategy),
+        problem_(problem),
+        facts_(problem.facts()),
+        control_(control),
+        schedule_(strategy.schedule(rt.rank())) {
+    rt_.phase({Stage::setup});
+    const auto first = schedule_.first();
+    const int epoch = control.resume ? control.resume->epochs : 0;
+    if (first) load({*first, schedule_.training.empty() ? 0 : draw_of(epoch)});
+    metrics_ = Buffer(rt_, {1, kMetrics}, DType::f64, "metrics");
+    rt_.submit(Lane::copy, Fill{metrics_.tensor(), 0});
+    rt_.wait(Lane::compute, rt_.record(Lane::copy));
+    model_ = make_network(rt, problem.model, problem.train, first_layer(), facts_.features,
+                          facts_.classes);
+    if (first) attach();
+    if (schedule_.local) local_.emplace(rt, model_->parameters(), *schedule_.local);
+    checkpoints_.emplace(rt, strategy, model_->parameters(), local_ ? &*local_ : nullptr);
+    if (control.resume) checkpoints_->restore(*control.resume);
+  }
+
+  void run(TrainObserver& observer) {
+    const int epochs = control_.epochs.value_or(problem_.train.epochs);
+    const int first = control_.resume ? control_.resume->epochs : 0;
+    int step = first * static_cast<int>(schedule_.training.size());
+    rt_.sync(rt_.record(Lane::compute));  // set-up is no part of the first epoch
+    for (int epoch = first; epoch < epochs; ++epoch) {
+      if (!one_step()) begin_sum({Stage::load, epoch}, metric(0, 1));
+      for (std::size_t i = 0; i < schedule_.training.size(); ++i) {
+        if (local_) local_->begin_step(i);
+        // A local model sees a step in an epoch, however many others its rank has.
+        do_step(schedule_.training[i], epoch, local_ ? epoch + 1 : ++step);
+        if (local_) local_->end_step(i);
+      }
+      if (averages_after(epoch)) {
+        rt_.phase({Stage::synchronise, epoch});
+        local_->average();
+      }
+      rt_.sync(rt_.record(Lane::compute));
+      const int every = problem_.train.eval_every;
+      const bool evaluates = every > 0 && ((epoch + 1) % every == 0 || epoch + 1 == epochs);
+      const bool stops = !observer.epoch_done(report(epoch, evaluates));
+      const int k = control_.checkpoint_every;
+      if (k > 0 && ((epoch + 1) % k == 0 || stops)) checkpoints_->keep(epoch + 1, observer);
+      if (stops) break;
+    }
+    checkpoints_->finish();
+  }
+
+ private:
+  /// What the model works on: a structure, and which draw of it.
+  struct Loaded {
+    int structure = 0, draw = 0;
+    bool operator==(const Loaded&) const = default;
+  };
+
+  /// Takes what the model works on now off the device, and the structure onto it.
+  void load(const Loaded& next) {
+    if (data_) {
+      rt_.sync(rt_.record(Lane::compute));  // else both would be there for a while
+      tape_.clear();
+      model_->detach();
+      data_.reset();
+    }
+    data_.emplace(rt_, strategy_.instantiate(rt_, next.structure, next.draw), problem_.model,
+                  facts_);
+    loaded_ = next;
+  }
+  /// The same where another one is there, with the model on it.
+  void use(const Loaded& next, const Phase& loading) {
+    if (data_ && loaded_ == next) return;
+    rt_.phase(loading);
+    load(next);
+    rt_.wait(Lane::compute, rt_.record(Lane::copy));
+    attach();
+  }
+  void attach() {
+    model_->attach(products(), data_->features(), data_->sparse_features());
+    if (problem_.strategy.memory == Memory::autograd)
+      tape_ = hold_tape(rt_, tape_of(problem_.model, products(), facts_.features, classes()));
+  }
+
+  /// What leaves after a step is not worth an aggregation of the whole input.
+  FirstLayer first_layer() const {
+    const FirstLayer asked = problem_.strategy.first_layer;
+    return asked == FirstLayer::exact && !schedule_.stays() ? FirstLayer::recompute : asked;
+  }
+
+  void do_step(const TrainStep& next, int epoch, int step) {
+    use({next.structure, draw_of(epoch)}, {Stage::load, epoch});
+    products().begin(Stage::forward, epoch);
+    const auto all = static_cast<double>(facts_.training_vertices);
+    const double vertices = next.averaged_over ? static_cast<double>(*next.averaged_over) : all;
+    const Tensor own =
+        model_->forward(data_->features(), Stage::forward, epoch, static_cast<std::uint32_t>(step));
+    const Tensor logits = products().whole_rows(own, classes());
+    const bool whole = logits.id == own.id;
+    const Tensor gradient = whole ? model_->logits_gradient() : logits;
+    rt_.submit(Lane::compute,
+               Loss{problem_.train.loss, logits, data_->labels(), data_->targets(Split::train),
+                    gradient, metric(0, 1), 1 / vertices, vertices / all, !one_step()});
+    if (!whole) {
+      const auto [first, count] = products().columns(classes());
+      rt_.submit(Lane::compute, Copy{gradient.cols_at(first, count), model_->logits_gradient()});
+    }
+    model_->backward(data_->features(), epoch);
+    rt_.phase({Stage::synchronise, epoch});
+    products().synchronise(model_->parameters().gradients());
+    rt_.phase({Stage::update, epoch});
+    model_->parameters().update(rt_, problem_.train, step);
+  }
+
+  EpochReport report(int epoch, bool evaluates) {
+    rt_.phase({Stage::evaluate, epoch});
+    if (evaluates && local_ && !averages_after(epoch)) {
+      const LocalModels::ForNow average(*local_);
+      evaluate(epoch);
+    } else if (evaluates) {
+      evaluate(epoch);
+    }
+    const Tensor summed = metric(0, evaluates ? kMetrics : 1);
+    const Lane lane = metrics_lane();
+    rt_.wait(lane, rt_.record(Lane::compute));
+    rt_.submit(lane, AllReduce{summed, covering_group()});
+    rt_.wait(Lane::compute, rt_.record(lane));
+
+    EpochReport result{epoch, rt_.scalar(lane, metric(0, 1)), std::nullopt};
+    if (evaluates) result.scores = read_scores();
+    return result;
+  }
+
+  void evaluate(int epoch) {
+    const bool several = schedule_.evaluation.size() != 1;
+    if (several) begin_sum({Stage::evaluate, epoch}, metric(1, kMetrics - 1));
+    for (const int structure : schedule_.evaluation) {
+      use({structure, 0}, {Stage::evaluate, epoch});
+      products().begin(Stage::evaluate, epoch);
+      const Tensor logits = products().whole_rows(
+          model_->forward(data_->features(), Stage::evaluate, epoch, std::nullopt), classes());
+      for (std::size_t s = 0; s < kSplits.size(); ++s)
+        rt_.submit(Lane::compute,
+                   Score{problem_.train.loss, logits, data_->labels(), data_->targets(kSplits[s]),
+                         metric(1 + 3 * static_cast<std::int64_t>(s), 3), several});
+    }
+    // What the epochs would not load but for this is no part of their time.
+    if (one_step() && !schedule_.redrawn)
+      use({schedule_.training.front().structure, 0}, {Stage::evaluate, epoch});
+  }
+
+  /// Nothing without values; the reads themselves are the same in every mode.
+  std::optional<Accuracies> read_scores() {
+    std::array<std::optional<double>, kMetrics - 1> counts;
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      counts[i] = rt_.scalar(metrics_lane(), metric(1 + static_cast<std::int64_t>(i), 1));
+    if (!counts[0]) return std::nullopt;
+    const auto f1 = [&](std::size_t split) {
+      return micro_f1(*counts[3 * split], *counts[3 * split + 1], *counts[3 * split + 2]);
+    };
+    return Accuracies{f1(0), f1(1), f1(2)};
+  }
+
+  /// What steps will add to.
+  void begin_sum(const Phase& phase, const Tensor& sum) {
+    rt_.phase(phase);
+    rt_.submit(Lane::compute, Fill{sum, 0});
+  }
+
+  int draw_of(int epoch) const { return schedule_.redrawn ? epoch : 0; }
+  bool one_step() const { return schedule_.training.size() == 1; }
+  bool averages_after(int epoch) const { return local_ && local_->averaged_after(epoch); }
+  RankProducts& products() const { return data_->products(); }
+  Group covering_group() const {
+    return data_ ? products().covering_group() : world_group(rt_.size());
+  }
+  Lane metrics_lane() const { return data_ ? products().metrics_lane() : Lane::comm; }
+  std::int64_t classes() const { return facts_.classes; }
+
+  Tensor metric(std::int64_t first, std::int64_t count) const {
+    return metrics_.tensor().cols_at(first, count);
+  }
+
+  Runtime& rt_;
+  const Strategy& strategy_;
+  const Problem& problem_;
+  const DataFacts facts_;
+  const TrainControl& control_;
+  const Schedule schedule_;
+  std::optional<StepData> data_;  ///< what the model works on now,
+  Loaded loaded_;                 ///< and which it is
+  Buffer metrics_;
+  std::unique_ptr<Network> model_;
+  std::vector<Buffer> tape_;          ///< held for the forecast of other programs
+  std::optional<LocalModels> local_;  ///< of the rank's steps; else they train model_
+  std::optional<Checkpoints> checkpoints_;
+};
+
+}  // namespace
+
+void require_trainable(const Problem& problem) {
+  const DataFacts facts = problem.facts();
+  const std::string name = "'" + facts.name + "'";
+  if (facts.features == 0)
+    throw ConfigError("dataset.features",
+                      name +
+                          " has no features; set it to {\"random\": width} to train on made-up "
+                          "ones");
+  if (facts.classes == 0) throw ConfigError("dataset", name + " has no labels to train on");
+  if (facts.multilabel && problem.train.loss == LossKind::softmax)
+    throw ConfigError("train.loss", name + " has several labels per vertex: use \"sigmoid\"");
+  if (!facts.multilabel && problem.train.loss == LossKind::sigmoid)
+    throw ConfigError("train.loss", name + " has one label per vertex: use \"softmax\"");
+  if (facts.training_vertices == 0)
+    throw ConfigError("dataset.split", name + " has no training vertices");
+}
+
+void require_resumable(const StrategyConfig& strategy) {
+  if (strategy.staleness > 0)
+    throw ConfigError("train.checkpoint_every",
+                      "a checkpoint holds nothing of what ranks received in earlier epochs, which "
+                      "strategy.staleness uses again: set one of the two to 0");
+}
+
+void train(Runtime& rt, const Strategy& strategy, const Problem& problem, TrainObserver& observer,
+           const TrainControl& control) {
+  if (control.resume || control.checkpoint_every > 0) require_resumable(problem.strategy);
+  Trainer(rt, strategy, problem, control).run(observer);
+}
+
+}  // namespace orrery

@@ -1,0 +1,179 @@
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "core/base/error.hpp"
+#include "core/base/units.hpp"
+#include "experiments/calibrate/calibrate.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/config/shipped.hpp"
+#include "experiments/results/table.hpp"
+
+namespace orrery {
+namespace {
+
+using namespace calibrate;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string out, kernels = "cpu";
+  bool quick = false, json = false;
+};
+
+/// A line that is written over on a terminal, every tenth elsewhere.
+class Progress {
+ public:
+  ~Progress() {
+    if (terminal_) fmt::print(stderr, "\r{:70}\r", "");
+  }
+  void operator()(double share, const std::string& what) {
+    const int tenth = static_cast<int>(share * 10);
+    if (terminal_)
+      fmt::print(stderr, "\rcalibrating {:3.0f} %  {:50.50}", 100 * share, what);
+    else if (tenth > told_)
+      fmt::print(stderr, "calibrating {:3.0f} %  {}\n", 100 * share, what);
+    told_ = std::max(told_, tenth);
+    std::fflush(stderr);
+  }
+
+ private:
+  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  int told_ = -1;
+};
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+std::string rate(double per_second) { return human_count(per_second) + "B/s"; }
+
+std::string table_of_prices(const Calibration& c) {
+  Table table({"operation", "points", "fit error", "worst", "repeat error"});
+  for (const auto& [key, t] : c.tables)
+    table.add({key, std::to_string(t.points), percent(t.table.fit_error),
+               percent(t.worst_fit_error), t.repeat_error > 0 ? percent(t.repeat_error) : "-"});
+  return table.text();
+}
+
+std::string table_of_libraries(const Calibration& c) {
+  Table table({"library", "collective", "message", "copies at", "adds at", "core for TCP"});
+  for (const auto& [name, l] : c.profile.libraries)
+    table.add({name, human_seconds(l.collective_seconds), human_seconds(l.message_seconds),
+               rate(l.copy_bytes_per_second),
+               l.reduce_bytes_per_second > 0 ? rate(l.reduce_bytes_per_second) : "in passing",
+               l.core_seconds_per_byte > 0
+                   ? fmt::format("{:.3f} ns/B", 1e9 * l.core_seconds_per_byte)
+                   : "-"});
+  return table.text();
+}
+
+void print(const Calibration& c, const Written& files) {
+  fmt::print("{}\n\n{}\n", c.machine, table_of_prices(c));
+  fmt::print(
+      "fit error: mean relative error at points that were left out of a table; repeat "
+      "error: mean difference of two measurements of a point\n\n{}\n",
+      table_of_libraries(c));
+  if (!c.mpi.note.empty()) fmt::print("{}\n", c.mpi.note);
+  fmt::print(
+      "host: {} to issue an operation, {} between two on a lane, {} to hand over to another "
+      "lane, {} to wake up\n",
+      human_seconds(c.host.issue_seconds), human_seconds(c.host.lane_seconds),
+      human_seconds(c.host.handover_seconds), human_seconds(c.host.sync_seconds));
+  const auto times = [](const std::optional<double>& factor) {
+    return factor ? fmt::format("{:.2f} times", *factor) : std::string("(not measured)");
+  };
+  if (c.gpu)
+    fmt::print("a kernel takes {} as long beside a copy from the host, {} beside one on the GPU\n",
+               times(c.gpu->slowdowns.by_link), times(c.gpu->slowdowns.by_copy));
+  fmt::print("{}: {}FLOP/s dense, {} memory\n",
+             c.gpu ? c.gpu->product : fmt::format("all {} cores", c.cores),
+             human_count(c.flops_per_second), rate(c.memory_bytes_per_second));
+  fmt::print("took {}; written: {} and {}\n", human_seconds(c.seconds), files.profile,
+             files.cluster);
+}
+
+Json json_of(const std::optional<double>& number) { return number ? Json(*number) : Json(); }
+
+Json to_json(const Calibration& c, const Written& files) {
+  Json out{{"machine", c.machine},
+           {"cores", c.cores},
+           {"seconds", c.seconds},
+           {"flops_per_second", c.flops_per_second},
+           {"memory_bytes_per_second", c.memory_bytes_per_second},
+           {"issue_seconds", c.host.issue_seconds},
+           {"lane_seconds", c.host.lane_seconds},
+           {"handover_seconds", c.host.handover_seconds},
+           {"sync_seconds", c.host.sync_seconds},
+           {"tables", Json::object()},
+           {"libraries", Json::object()},
+           {"note", c.mpi.note},
+           {"profile", files.profile},
+           {"cluster", files.cluster}};
+  if (c.gpu)
+    out["gpu"] = {{"product", c.gpu->product},
+                  {"slowdown_by_link", json_of(c.gpu->slowdowns.by_link)},
+                  {"slowdown_by_copy", json_of(c.gpu->slowdowns.by_copy)}};
+  for (const auto& [key, t] : c.tables)
+    out["tables"][key] = {{"points", t.points},
+                          {"fit_error", t.table.fit_error},
+                          {"worst_fit_error", t.worst_fit_error},
+                          {"repeat_error", t.repeat_error}};
+  for (const auto& [name, l] : c.profile.libraries)
+    out["libraries"][name] = {{"collective_seconds", l.collective_seconds},
+                              {"message_seconds", l.message_seconds},
+                              {"copy_bytes_per_second", l.copy_bytes_per_second},
+                              {"core_seconds_per_byte", l.core_seconds_per_byte},
+                              {"reduce_bytes_per_second", l.reduce_bytes_per_second}};
+  return out;
+}
+
+void run(const Options& options) {
+  if (options.kernels != "cpu" && options.kernels != "cuda")
+    throw ConfigError("--kernels",
+                      fmt::format("found \"{}\", allowed: cpu, cuda", options.kernels));
+  const std::string folder = options.out.empty()
+                                 ? std::filesystem::path(kDeviceFiles.path()).parent_path().string()
+                                 : options.out;
+  make_folders(folder);  // a folder that cannot be written is told before minutes have passed
+  Calibration c;
+  {
+    Progress progress;
+    const Report report = [&](double share, const std::string& what) { progress(share, what); };
+    const Effort effort = options.quick ? Effort::quick : Effort::full;
+    c = options.kernels == "cuda" ? calibrate_gpu(effort, report)
+                                  : calibrate::calibrate(effort, find_probe(), report);
+  }
+  const Written files = write(c, folder);
+  if (options.json)
+    fmt::print("{}\n", to_json(c, files).dump());
+  else
+    print(c, files);
+}
+
+}  // namespace
+
+void add_calibrate_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("calibrate",
+                         "measures this machine or its GPU: device profile and cluster file for "
+                         "simulations");
+  command->add_option("--out", options->out,
+                      "folder for devices/NAME.json and clusters/NAME.json, NAME being "
+                      "this-machine or the GPU's; default: configs, where simulations look for "
+                      "them");
+  command->add_flag("--quick", options->quick, "fewer points, each measured once: a minute");
+  command->add_option(
+      "--kernels", options->kernels,
+      "cpu (default): all cores; cuda: the first GPU that CUDA_VISIBLE_DEVICES shows");
+  command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
+  command->footer(
+      "Leave the machine alone meanwhile. Examples: orrery calibrate\n"
+      "                                             orrery calibrate --kernels cuda");
+  command->callback([options, &exit_code] {
+    run(*options);
+    exit_code = 0;
+  });
+}
+
+}  // namespace orrery

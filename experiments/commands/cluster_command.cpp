@@ -1,0 +1,295 @@
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <set>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/base/units.hpp"
+#include "core/cluster/routes.hpp"
+#include "experiments/commands/cluster_svg.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/config/cluster_file.hpp"
+#include "experiments/results/table.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostColumns = 16;      // of a matrix for people
+constexpr std::size_t kMostInMatrices = 256;  // of one for machines: 65,536 pairs
+
+struct Options {
+  std::string file, svg;
+  int servers = 0;
+  bool json = false;
+};
+
+std::string rate(double bytes_per_second) { return human_count(bytes_per_second) + "B/s"; }
+
+std::vector<int> ranks_of_first_server(const Cluster& cluster) {
+  std::vector<int> ranks;
+  for (int r = 0; r < static_cast<int>(cluster.devices.size()); ++r)
+    if (cluster.server_of(r) == cluster.server_of(0)) ranks.push_back(r);
+  return ranks;
+}
+
+std::vector<int> all_ranks(const Cluster& cluster) {
+  std::vector<int> ranks(cluster.devices.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+/// "pcie4-x16, ib-qdr x2": the types of a route's links in order, repeats counted.
+std::string links_of(const Cluster& cluster, const Route& route) {
+  std::vector<std::pair<std::string, int>> runs;
+  for (const Hop& hop : route.hops) {
+    const ClusterLink& link = cluster.links[at(hop.link)];
+    const std::string type =
+        link.count == 1 ? link.type : fmt::format("{} ({} cables)", link.type, link.count);
+    if (!runs.empty() && runs.back().first == type)
+      ++runs.back().second;
+    else
+      runs.emplace_back(type, 1);
+  }
+  std::string text;
+  for (const auto& [type, times] : runs)
+    text += (text.empty() ? "" : ", ") + type + (times == 1 ? "" : fmt::format(" x{}", times));
+  return text;
+}
+
+/// Pairs of devices whose routes take the same types of links.
+struct PairClass {
+  std::string example;
+  bool same_server;
+  std::string links;
+  double bytes_per_second, latency_seconds;
+  int pairs = 0;
+};
+
+/// Classes of the pairs of which one is in the first server, in order of appearance.
+std::vector<PairClass> pair_classes(const Cluster& cluster) {
+  const Router router(cluster);
+  std::vector<PairClass> classes;
+  std::map<std::string, std::size_t> known;
+  for (const int rank : ranks_of_first_server(cluster)) {
+    const auto routes = router.from(rank);
+    for (int other = 0; other < static_cast<int>(routes.size()); ++other) {
+      const Route& route = routes[at(other)];
+      const bool inside = cluster.server_of(other) == cluster.server_of(rank);
+      if (other == rank || (inside && other < rank)) continue;  // each pair once
+      const std::string links = links_of(cluster, route);
+      const std::string key = fmt::format("{}|{}|{}", inside, links, route.bytes_per_second);
+      const auto [at, is_new] = known.try_emplace(key, classes.size());
+      if (is_new)
+        classes.push_back({cluster.name_of(rank) + " - " + cluster.name_of(other), inside, links,
+                           route.bytes_per_second, route.latency_seconds});
+      ++classes[at->second].pairs;
+    }
+  }
+  return classes;
+}
+
+std::string device_table(const Cluster& cluster) {
+  std::map<std::string, int> count;
+  for (const Device& device : cluster.devices) ++count[device.type];
+  Table table({"device type", "devices", "memory", "memory rate", "FP32 peak", "profile"});
+  std::set<std::string> told;
+  for (const Device& d : cluster.devices)
+    if (told.insert(d.type).second)
+      table.add({d.type, std::to_string(count[d.type]), human_bytes(d.memory_bytes),
+                 rate(d.memory_bytes_per_second), human_count(d.flops_per_second) + "FLOP/s",
+                 d.profile});
+  return table.text();
+}
+
+/// "full", "shared", or "full, 1.9 GB/s both ways" where directions hinder each other.
+std::string duplex_text(const ClusterLink& link) {
+  if (link.duplex == Duplex::kShared) return "shared";
+  return directions_meet(link) ? fmt::format("full, {} both ways", rate(both_directions(link)))
+                               : "full";
+}
+
+/// Links of the first server and of the network, those of one kind between like ends in one row.
+std::string link_table(const Cluster& cluster) {
+  std::map<std::string, std::size_t> known;
+  std::vector<std::pair<std::string, const ClusterLink*>> rows;
+  std::vector<int> counts;
+  for (const ClusterLink& link : cluster.links) {
+    const auto& from = cluster.nodes[at(link.from)];
+    const auto& to = cluster.nodes[at(link.to)];
+    const std::string ends = to_string(from.kind) + " - " + to_string(to.kind);
+    const std::string key =
+        fmt::format("{}|{}|{}|{}", link.type, ends, link.bytes_per_second, both_directions(link));
+    const auto [at, is_new] = known.try_emplace(key, rows.size());
+    if (is_new) {
+      rows.emplace_back(ends, &link);
+      counts.push_back(0);
+    }
+    ++counts[at->second];
+  }
+  Table table({"link type", "links", "between", "cables each", "rate", "duplex", "latency"});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const ClusterLink& link = *rows[i].second;
+    table.add({link.type, std::to_string(counts[i]), rows[i].first, std::to_string(link.count),
+               rate(link.bytes_per_second), duplex_text(link),
+               human_seconds(link.latency_seconds)});
+  }
+  return table.text();
+}
+
+using Matrix = std::vector<std::vector<double>>;
+
+std::string matrix_text(const Cluster& cluster, const std::string& title, const Matrix& values,
+                        const std::vector<int>& ranks, double unit) {
+  std::vector<std::string> header{title};
+  for (const int r : ranks) header.push_back(std::to_string(r));
+  Table table(header);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    std::vector<std::string> row{fmt::format("{} {}", ranks[i], cluster.name_of(ranks[i]))};
+    for (std::size_t j = 0; j < ranks.size(); ++j)
+      row.push_back(i == j ? "-" : fmt::format("{:.4g}", values[i][j] / unit));
+    table.add(row);
+  }
+  return table.text();
+}
+
+std::string class_table(const std::vector<PairClass>& classes) {
+  Table table({"pairs like", "pairs", "rate", "latency", "servers", "links on the route"});
+  for (const PairClass& c : classes)
+    table.add({c.example, std::to_string(c.pairs), rate(c.bytes_per_second),
+               human_seconds(c.latency_seconds), c.same_server ? "same" : "two", c.links});
+  return table.text();
+}
+
+void print_cluster(const Cluster& cluster) {
+  fmt::print("{}: {} server{}, {} device{}\n{}\n\n", cluster.name, cluster.servers(),
+             cluster.servers() == 1 ? "" : "s", cluster.devices.size(),
+             cluster.devices.size() == 1 ? "" : "s", cluster.description);
+  fmt::print("{}\n", device_table(cluster));
+  if (cluster.host_memory_bytes > 0)
+    fmt::print("main memory of a server: {}\n\n", human_bytes(cluster.host_memory_bytes));
+  fmt::print("{}\n", link_table(cluster));
+  const bool all = cluster.devices.size() <= kMostColumns;
+  const auto ranks = all ? all_ranks(cluster) : ranks_of_first_server(cluster);
+  const PairMatrices matrices = pair_matrices(cluster, ranks);
+  fmt::print("rate of the route from rank (row) to rank (column){}\n",
+             all ? "" : ", in the first server");
+  fmt::print("{}\n", matrix_text(cluster, "GB/s", matrices.bytes_per_second, ranks, 1e9));
+  fmt::print("its latency\n{}\n",
+             matrix_text(cluster, "us", matrices.latency_seconds, ranks, 1e-6));
+  fmt::print("kinds of pairs{}\n{}\n",
+             cluster.servers() > 1 ? ", one device of each in the first server" : "",
+             class_table(pair_classes(cluster)));
+  fmt::print(
+      "1 GB/s is 1e9 bytes per second, in each direction where duplex is full; a route has the "
+      "rate of its slowest link.\n");
+}
+
+Json matrix_json(const Matrix& values) {
+  Json rows = Json::array();
+  for (const auto& row : values) {
+    Json cells = Json::array();
+    for (const double v : row) cells.push_back(std::isinf(v) ? Json(nullptr) : Json(v));
+    rows.push_back(std::move(cells));
+  }
+  return rows;
+}
+
+Json to_json(const Cluster& cluster) {
+  Json out{{"name", cluster.name},         {"description", cluster.description},
+           {"servers", cluster.servers()}, {"relay_through_devices", cluster.relay_through_devices},
+           {"devices", Json::array()},     {"nodes", Json::array()},
+           {"links", Json::array()},       {"pairs", Json::array()}};
+  if (cluster.host_memory_bytes > 0) out["host_memory_bytes"] = cluster.host_memory_bytes;
+  const auto name = [&](int n) { return cluster.nodes[at(n)].name; };
+  for (const Device& d : cluster.devices)
+    out["devices"].push_back({{"rank", out["devices"].size()},
+                              {"name", name(d.node)},
+                              {"server", cluster.nodes[at(d.node)].server},
+                              {"type", d.type},
+                              {"profile", d.profile},
+                              {"memory_bytes", d.memory_bytes},
+                              {"memory_bytes_per_second", d.memory_bytes_per_second},
+                              {"flops_per_second", d.flops_per_second}});
+  for (const ClusterNode& n : cluster.nodes)
+    out["nodes"].push_back({{"name", n.name},
+                            {"kind", to_string(n.kind)},
+                            {"server", n.server == kNoServer ? Json(nullptr) : Json(n.server)}});
+  for (const ClusterLink& link : cluster.links)
+    out["links"].push_back({{"type", link.type},
+                            {"from", name(link.from)},
+                            {"to", name(link.to)},
+                            {"count", link.count},
+                            {"bytes_per_second", link.bytes_per_second},
+                            {"latency_seconds", link.latency_seconds},
+                            {"duplex", link.duplex == Duplex::kFull ? "full" : "shared"},
+                            {"both_bytes_per_second", both_directions(link)}});
+  for (const PairClass& c : pair_classes(cluster))
+    out["pairs"].push_back({{"like", c.example},
+                            {"pairs", c.pairs},
+                            {"same_server", c.same_server},
+                            {"links", c.links},
+                            {"bytes_per_second", c.bytes_per_second},
+                            {"latency_seconds", c.latency_seconds}});
+  const auto ranks = cluster.devices.size() <= kMostInMatrices ? all_ranks(cluster)
+                                                               : ranks_of_first_server(cluster);
+  const PairMatrices matrices = pair_matrices(cluster, ranks);
+  out["matrix_ranks"] = ranks;
+  out["bytes_per_second"] = matrix_json(matrices.bytes_per_second);
+  out["latency_seconds"] = matrix_json(matrices.latency_seconds);
+  return out;
+}
+
+void write_svg(const Cluster& cluster, const std::string& path) {
+  std::ofstream out(path, std::ios::binary);
+  out << draw_cluster(cluster);
+  out.close();
+  if (!out) throw DataError(path, "", "cannot be written");
+}
+
+void show(const Options& options) {
+  const auto servers = options.servers == 0 ? std::nullopt : std::optional(options.servers);
+  const Cluster cluster = load_cluster(options.file, servers);
+  if (!options.svg.empty()) write_svg(cluster, options.svg);
+  if (!options.json) print_cluster(cluster);
+  if (!options.svg.empty())
+    fmt::print(options.json ? stderr : stdout, "drawing: {}\n",
+               std::filesystem::absolute(options.svg).string());
+  if (options.json) {
+    Json out = to_json(cluster);
+    if (!options.svg.empty()) out["svg"] = std::filesystem::absolute(options.svg).string();
+    fmt::print("{}\n", out.dump());
+  }
+}
+
+}  // namespace
+
+void add_cluster_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* group = app.add_subcommand("cluster", "described clusters: servers, devices, links");
+  group->require_subcommand(1);
+  group->footer("Example: orrery cluster show dgx-1");
+  CLI::App* command =
+      group->add_subcommand("show", "prints and draws a cluster with the routes between devices");
+  command->add_option("FILE", options->file, "cluster file, or the name of one in configs/clusters")
+      ->required();
+  command->add_option("--servers", options->servers, "another number of servers than the file says")
+      ->check(CLI::Range(1, kMostServers));
+  command->add_option("--svg", options->svg, "also draw the cluster into this file");
+  command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
+  command->footer("Example: orrery cluster show a6000-4x4-nvlink --svg a6000.svg");
+  command->callback([options, &exit_code] {
+    show(*options);
+    exit_code = 0;
+  });
+}
+
+}  // namespace orrery

@@ -1,0 +1,45 @@
+// The commands that work on an experiment or cluster file. Each is mounted on the command line; its
+// work is done by a callback while `app` parses, and its exit code is left in `exit_code`. `app`
+// and `exit_code` must outlive the parse.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace orrery {
+
+/// `orrery run FILE`: trains every combination of the file for real, writes a folder per run,
+/// prints a table.
+void add_run_command(CLI::App& app, int& exit_code);
+
+/// `orrery sweep FILE`: the same, but skips what an earlier start has done.
+void add_sweep_command(CLI::App& app, int& exit_code);
+
+/// `orrery plan FILE`: records what would run and prints operations, FLOPs, bytes, memory, and
+/// whether it fits.
+void add_plan_command(CLI::App& app, int& exit_code);
+
+/// `orrery validate FILE...`: runs experiments for real, simulated and on paper, and tells how far
+/// these are apart.
+void add_validate_command(CLI::App& app, int& exit_code);
+
+/// `orrery partition GRAPH|FILE`: cuts a graph, prints the metrics, writes the parts.
+void add_partition_command(CLI::App& app, int& exit_code);
+
+/// `orrery cluster show FILE|NAME`: prints a described cluster, its links and the routes between
+/// its devices, and draws it.
+void add_cluster_command(CLI::App& app, int& exit_code);
+
+/// `orrery report DIR`: an HTML page of a result folder. Becomes analysis/report.py.
+void add_report_command(CLI::App& app);
+
+/// `orrery figure NAME|--list`: runs, pictures and numbers of a paper's figure. Becomes
+/// analysis/figure.py.
+void add_figure_command(CLI::App& app);
+
+/// `orrery calibrate`: measures this machine, writes its device profile and cluster file, prints
+/// the errors of the fit.
+void add_calibrate_command(CLI::App& app, int& exit_code);
+
+}  // namespace orrery

@@ -1,0 +1,347 @@
+#include "experiments/commands/dataset_command.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "core/base/parallel.hpp"
+#include "core/base/units.hpp"
+#include "core/graph/generate/generate.hpp"
+#include "core/graph/read/load.hpp"
+#include "core/graph/read/lookup.hpp"
+#include "core/graph/read/write_orrery.hpp"
+#include "core/graph/statistics.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What the flags of all four subcommands fill in.
+struct Flags {
+  DatasetOptions options;
+  std::string output;
+  bool json = false, force = false;
+  std::vector<const CLI::Option*> generator_options;  ///< owned by the subcommand
+};
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json to_json(const DegreeStatistics& d) {
+  return {{"min", d.min}, {"mean", d.mean}, {"median", d.median},    {"p90", d.p90},
+          {"p99", d.p99}, {"max", d.max},   {"skewness", d.skewness}};
+}
+
+Json to_json(const Dataset& dataset, const DatasetStatistics& s) {
+  Json json = {{"name", dataset.name},
+               {"vertices", s.vertices},
+               {"edges", s.edges},
+               {"self_loops", s.self_loops},
+               {"symmetric", s.symmetric},
+               {"isolated", s.isolated},
+               {"components", s.components},
+               {"largest_component", s.largest_component},
+               {"in_degree", to_json(s.in_degree)},
+               {"out_degree", to_json(s.out_degree)},
+               {"clustering", or_null(s.clustering)},
+               {"sampled_wedges", s.sampled_wedges},
+               {"features", nullptr},
+               {"classes", dataset.labels.classes},
+               {"multilabel", dataset.labels.multilabel},
+               {"label_counts", s.label_counts},
+               {"unlabelled", s.unlabelled},
+               {"homophily", or_null(s.homophily)},
+               {"split", nullptr},
+               {"generated", dataset.generated},
+               {"notes", dataset.notes}};
+  if (const auto& f = dataset.features)
+    json["features"] = {{"width", f->width()},
+                        {"provenance", f->provenance()},
+                        {"made_up", f->made_up()},
+                        {"binary", f->binary()}};
+  if (!dataset.split.empty())
+    json["split"] = {{"train", s.split_counts[0]},
+                     {"validation", s.split_counts[1]},
+                     {"test", s.split_counts[2]},
+                     {"none", s.split_counts[3]}};
+  return json;
+}
+
+/// 1234567 -> "1,234,567"
+std::string grouped(std::int64_t n) {
+  std::string text = std::to_string(n);
+  for (auto i = std::ssize(text) - 3; i > 0; i -= 3) text.insert(static_cast<std::size_t>(i), ",");
+  return text;
+}
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+void print_row(const char* what, const std::string& value) {
+  fmt::print("  {:<14}{}\n", what, value);
+}
+
+std::string degrees_text(const DegreeStatistics& d) {
+  return fmt::format("mean {:.2f}, min {}, median {}, 90 % {}, 99 % {}, max {}; skewness {:.1f}",
+                     d.mean, grouped(d.min), grouped(d.median), grouped(d.p90), grouped(d.p99),
+                     grouped(d.max), d.skewness);
+}
+
+void print_graph(const DatasetStatistics& s) {
+  print_row("vertices", grouped(s.vertices));
+  print_row("edges", fmt::format("{} directed, {}; {} self-loops", grouped(s.edges),
+                                 s.symmetric ? "each in both directions" : "not symmetric",
+                                 grouped(s.self_loops)));
+  print_row(s.symmetric ? "degree" : "in-degree", degrees_text(s.in_degree));
+  if (!s.symmetric) print_row("out-degree", degrees_text(s.out_degree));
+  print_row("components",
+            fmt::format("{} (largest {}), {} isolated vertices", grouped(s.components),
+                        grouped(s.largest_component), grouped(s.isolated)));
+  print_row("clustering", s.clustering
+                              ? fmt::format("{:.4f} (share of {} sampled wedges that are closed)",
+                                            *s.clustering, grouped(s.sampled_wedges))
+                              : "no wedges");
+}
+
+void print_labels(const Dataset& dataset, const DatasetStatistics& s) {
+  if (!dataset.labels.present()) return print_row("labels", "absent");
+  const auto [smallest, largest] = std::ranges::minmax(s.label_counts);
+  print_row("labels",
+            fmt::format("{} {}, {} to {} vertices each, {} unlabelled", s.label_counts.size(),
+                        dataset.labels.multilabel ? "labels (any number per vertex)" : "classes",
+                        grouped(smallest), grouped(largest), grouped(s.unlabelled)));
+  if (s.homophily)
+    print_row("homophily", fmt::format("{} of the edges join equal labels", percent(*s.homophily)));
+}
+
+void print_info(const Dataset& dataset, const DatasetStatistics& s) {
+  fmt::print("{}{}\n", dataset.name, dataset.generated ? " (made up by a generator)" : "");
+  print_graph(s);
+  if (const auto& f = dataset.features)
+    print_row("features",
+              fmt::format("{} columns, {}{} as dense float32; {}", grouped(f->width()),
+                          f->binary() ? "0/1, " : "",
+                          human_bytes(4.0 * static_cast<double>(f->width() * f->rows())),
+                          f->provenance()));
+  else
+    print_row("features", "absent");
+  print_labels(dataset, s);
+  if (dataset.split.empty())
+    print_row("split", "none published (a run draws 70/15/15 % at random)");
+  else
+    print_row("split", fmt::format("{} train, {} validation, {} test, {} none",
+                                   grouped(s.split_counts[0]), grouped(s.split_counts[1]),
+                                   grouped(s.split_counts[2]), grouped(s.split_counts[3])));
+}
+
+void print_notes(const Dataset& dataset) {
+  for (const auto& note : dataset.notes) fmt::print(stderr, "note: {}\n", note);
+}
+
+void print_json(const Json& json) { fmt::print("{}\n", json.dump()); }
+
+void info(const Flags& flags) {
+  const Stopwatch watch;
+  const Dataset dataset = read_dataset(flags.options.path, flags.options.format);
+  const double seconds = watch.seconds();
+  const DatasetStatistics statistics = dataset_statistics(dataset);
+  print_notes(dataset);
+  if (flags.json) {
+    Json json = to_json(dataset, statistics);
+    json["read_seconds"] = seconds;
+    return print_json(json);
+  }
+  print_info(dataset, statistics);
+  print_row("read in", fmt::format("{} ({} edges/s)", human_seconds(seconds),
+                                   human_count(static_cast<double>(statistics.edges) / seconds)));
+}
+
+/// Writes the set and says so; shared by generate and convert.
+void write(Dataset& dataset, const Flags& flags) {
+  dataset.name = std::filesystem::path(flags.output).lexically_normal().filename().string();
+  write_orrery(dataset, flags.output, flags.force);
+  print_notes(dataset);
+  if (flags.json)
+    return print_json({{"name", dataset.name},
+                       {"out_dir", flags.output},
+                       {"vertices", dataset.vertices()},
+                       {"edges", dataset.edges()},
+                       {"notes", dataset.notes}});
+  fmt::print("wrote {}: {} vertices, {} directed edges, {} features, {} classes\n", flags.output,
+             grouped(dataset.vertices()), grouped(dataset.edges()),
+             dataset.features ? grouped(dataset.features->width()) : "no", dataset.labels.classes);
+}
+
+/// "--degree-file" -> "degree_file", the key of the experiment file that says the same.
+std::string key_of(const CLI::Option& option) {
+  std::string key = option.get_lnames().front();
+  std::ranges::replace(key, '-', '_');
+  return key;
+}
+
+/// Throws for the first option given that the generator would ignore.
+void reject_ignored(const Flags& flags) {
+  bool with_degree_file = false;
+  const auto reason = [&](const CLI::Option* option) {
+    return why_ignored(key_of(*option), flags.options.generator, with_degree_file);
+  };
+  for (const CLI::Option* option : flags.generator_options)
+    with_degree_file |=
+        option->count() > 0 && key_of(*option) == "degree_file" && !reason(option).has_value();
+  for (const CLI::Option* option : flags.generator_options) {
+    if (option->count() == 0) continue;
+    if (const auto problem = reason(option)) throw ConfigError(option->get_name(), *problem);
+  }
+}
+
+void generate_command(const Flags& flags) {
+  reject_ignored(flags);
+  Dataset dataset = generate(flags.options);
+  write(dataset, flags);
+}
+
+void convert(const Flags& flags) {
+  Dataset dataset = read_dataset(flags.options.path, flags.options.format);
+  if (flags.options.symmetric && !dataset.symmetric) {
+    dataset.graph = std::make_shared<Csr>(symmetrise(*dataset.graph));
+    dataset.notes.push_back("symmetrised: the reverse of every edge was added");
+  }
+  write(dataset, flags);
+}
+
+/// Prints where the set is, or where it can be had; true when it is here.
+bool get(const std::string& name) {
+  if (const auto here = find_dataset(name)) {
+    fmt::print("{} is here: {}\n", name, here->string());
+    return true;
+  }
+  const PublishedSet* set = published_set(name);
+  if (set == nullptr) {
+    fmt::print("{} is not here, and not in the list of published sets:", name);
+    for (const PublishedSet& known : published_sets()) fmt::print(" {}", known.name);
+    fmt::print("\n");
+    return false;
+  }
+  fmt::print("{} is not here (searched:", name);
+  for (const auto& folder : data_folders()) fmt::print(" {}", folder.string());
+  fmt::print(")\n");
+  print_row("source", std::string(set->source));
+  print_row("download", std::string(set->files));
+  print_row("then", std::string(set->convert));
+  print_row("put it into", fmt::format("{}/{} (or any folder of ORRERY_DATA)",
+                                       data_folders().front().string(), set->name));
+  print_row("check it", fmt::format("orrery dataset info {}", set->name));
+  if (set->readable)
+    print_row(
+        "optionally",
+        fmt::format("orrery dataset convert {} DIR (the binary form is read faster)", set->name));
+  return false;
+}
+
+/// A subcommand whose work runs on all cores.
+template <class Work>
+CLI::App* add(CLI::App& parent, const char* name, const char* what, const char* example,
+              Work work) {
+  CLI::App* command = parent.add_subcommand(name, what);
+  command->footer(fmt::format("Example:\n  {}", example));
+  command->callback([work] {
+    const ThreadPool pool(available_cores());
+    work();
+  });
+  return command;
+}
+
+void add_format(CLI::App& command, Flags& flags) {
+  command.add_option("--format", flags.options.format, "Format of the input")
+      ->check(CLI::IsMember({"auto", "orrery", "ogb", "snap", "mtx"}))
+      ->capture_default_str();
+}
+
+void add_output(CLI::App& command, Flags& flags) {
+  command.add_flag("--force", flags.force, "Replace the output if it is a data set");
+  command.add_flag("--json", flags.json, "Print one JSON object");
+}
+
+void add_generator_options(CLI::App& command, Flags& flags) {
+  DatasetOptions& o = flags.options;
+  command.add_option("kind", o.generator, "Generator")
+      ->required()
+      ->check(CLI::IsMember({"communities", "skewed-communities", "rmat", "bter", "chung-lu"}));
+  const auto option = [&](const char* name, auto& value, const char* what) {
+    flags.generator_options.push_back(command.add_option(name, value, what)->capture_default_str());
+  };
+  option("--vertices", o.generate_vertices, "Vertices");
+  option("--edges", o.generate_edges, "Undirected edges; each is stored in both directions");
+  option("--classes", o.generate_classes, "Classes (communities: their number)");
+  option("--features", o.generate_features, "Feature columns");
+  option("--seed", o.seed, "Seed of all draws");
+  option("--communities", o.generate_communities, "skewed-communities: their number");
+  option("--mixing", o.mixing,
+         "(skewed-)communities: share of the edges that leave their community");
+  option("--feature-signal", o.feature_signal,
+         "(skewed-)communities: distance of class centres in units of the noise");
+  option("--exponent", o.exponent,
+         "chung-lu, bter, skewed-communities: exponent of the degrees' power law");
+  option("--clustering", o.clustering, "bter: clustering coefficient at degree 2");
+  option("--degree-file", o.degree_file,
+         "chung-lu, bter, skewed-communities: lines 'degree count [clustering]'");
+  command.add_option("--out", flags.output, "Folder to write")->required();
+}
+
+}  // namespace
+
+void add_dataset_command(CLI::App& app, int& exit_code) {
+  const auto flags = std::make_shared<Flags>();
+  CLI::App& dataset = *app.add_subcommand("dataset", "Inspect, generate and convert data sets");
+  dataset.require_subcommand(1);
+  dataset.footer("Example:\n  orrery dataset info cora");
+
+  CLI::App* command = add(dataset, "info", "Print what a data set holds",
+                          "orrery dataset info data/ogbn-arxiv --json", [flags] { info(*flags); });
+  command->add_option("path", flags->options.path, "Folder, file, or name in ORRERY_DATA")
+      ->required();
+  command->add_flag("--json", flags->json, "Print one JSON object");
+  add_format(*command, *flags);
+
+  command = add(
+      dataset, "generate", "Generate a data set and write it",
+      "orrery dataset generate communities --vertices 20000 --edges 200000 --out data/communities",
+      [flags] { generate_command(*flags); });
+  add_generator_options(*command, *flags);
+  add_output(*command, *flags);
+
+  command = add(dataset, "convert", "Write a data set as a folder of NumPy files",
+                "orrery dataset convert web-Google.txt.gz data/web-google --symmetric",
+                [flags] { convert(*flags); });
+  command->add_option("from", flags->options.path, "Folder, file, or name in ORRERY_DATA")
+      ->required();
+  command->add_option("to", flags->output, "Folder to write")->required();
+  command->add_flag("--symmetric", flags->options.symmetric, "Add the reverse of every edge");
+  add_format(*command, *flags);
+  add_output(*command, *flags);
+
+  command = add(dataset, "get", "Say where a published data set is, or where it can be had",
+                "orrery dataset get ogbn-products",
+                [flags, &exit_code] { exit_code = get(flags->options.path) ? 0 : 1; });
+  command->add_option("name", flags->options.path, "Name of the set")->required();
+}
+
+}  // namespace orrery

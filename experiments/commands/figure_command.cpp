@@ -1,0 +1,54 @@
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "core/base/error.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/commands/python_script.hpp"
+
+namespace orrery {
+namespace {
+
+struct Options {
+  std::string name, out;
+  bool list = false, json = false, redraw = false, record = false;
+};
+
+/// The figure's runs are started as commands of this same program.
+std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+[[noreturn]] void become_figure(const Options& options) {
+  if (options.list == !options.name.empty())
+    throw ConfigError("figure",
+                      "takes the NAME of a figure, or --list; for example "
+                      "orrery figure mg-gcn/table3");
+  std::vector<std::string> arguments{"--program", own_path()};
+  if (options.list) arguments.emplace_back("--list");
+  if (options.json) arguments.emplace_back("--json");
+  if (options.redraw) arguments.emplace_back("--redraw");
+  if (options.record) arguments.emplace_back("--record");
+  if (!options.out.empty()) arguments.insert(arguments.end(), {"--out", options.out});
+  if (!options.name.empty()) arguments.push_back(options.name);
+  using Names = std::vector<std::string>;
+  become_python_script("figure.py", arguments, options.list ? Names{} : Names{"matplotlib"});
+}
+
+}  // namespace
+
+void add_figure_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "figure", "a figure or table of a paper: its runs, picture, and numbers beside the paper's");
+  command->add_option("NAME", options->name, "a folder of configs/, such as mg-gcn/table3");
+  command->add_flag("--list", options->list,
+                    "what figures there are, what they cost and how close they came");
+  command->add_option("--out", options->out, "folder to write (default: results/figures/NAME)");
+  command->add_flag("--redraw", options->redraw, "draw the results that --out holds, run nothing");
+  command->add_flag("--record", options->record,
+                    "also write how close it came into the figure's figure.json");
+  command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
+  command->footer("Example: orrery figure mg-gcn/table3");
+  command->callback([options] { become_figure(*options); });
+}
+
+}  // namespace orrery

@@ -1,0 +1,190 @@
+#include "experiments/commands/partition_report.hpp"
+
+#include <fmt/core.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <fstream>
+#include <numeric>
+
+#include "core/base/index.hpp"
+#include "core/base/units.hpp"
+#include "experiments/results/table.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void best_first(std::vector<CutReport>& reports) {
+  std::stable_sort(reports.begin(), reports.end(), [](const CutReport& a, const CutReport& b) {
+    return a.metrics.replication_factor < b.metrics.replication_factor;
+  });
+}
+
+std::int64_t most_of(const std::vector<std::int64_t>& rows) {
+  return *std::max_element(rows.begin(), rows.end());
+}
+
+std::int64_t sum_of(const std::vector<std::int64_t>& rows) {
+  return std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
+}
+
+Json volumes_json(const std::vector<StrategyVolume>& volumes) {
+  Json list = Json::array();
+  for (const StrategyVolume& v : volumes) {
+    Json one{{"strategy", v.strategy}, {"ranks", v.ranks}};
+    one["bytes_per_epoch"] = v.bytes ? Json(*v.bytes) : Json();
+    if (!v.bytes) one["why_not"] = v.why_not;
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+std::string clusters_text(const ClusterSizes& c) {
+  return fmt::format("{} of {:.1f} ± {:.1f} vertices", c.count, c.mean, c.deviation);
+}
+
+}  // namespace
+
+void reset_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
+std::int64_t peak_resident_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return std::stoll(line.substr(6)) * 1024;
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{usage.ru_maxrss} * 1024;
+}
+
+std::optional<double> training_balance(const Partition& partition,
+                                       const std::vector<Split>& split) {
+  std::vector<std::int64_t> training(static_cast<std::size_t>(partition.parts));
+  for (std::size_t v = 0; v < split.size(); ++v)
+    if (split[v] == Split::train) ++training[at(partition.owner[v])];
+  const auto all = std::accumulate(training.begin(), training.end(), std::int64_t{0});
+  if (all == 0) return std::nullopt;
+  return static_cast<double>(*std::max_element(training.begin(), training.end())) *
+         partition.parts / static_cast<double>(all);
+}
+
+Json to_json(const CutReport& r) {
+  const auto count = [](const std::optional<ClusterSizes>& c) {
+    return c ? Json(c->count) : Json();
+  };
+  const auto sizes = [](const std::optional<ClusterSizes>& c) {
+    return c ? Json{{"mean", c->mean}, {"deviation", c->deviation}, {"single", c->single}} : Json();
+  };
+  return {{"method", r.method},
+          {"parts", r.parts},
+          {"replication_factor", r.metrics.replication_factor},
+          {"edge_cut", r.metrics.edge_cut},
+          {"balance", r.metrics.vertex_balance},
+          {"edge_balance", r.metrics.edge_balance},
+          {"training_balance", r.training_balance ? Json(*r.training_balance) : Json()},
+          {"halo_rows", r.metrics.halo_rows.front()},
+          {"halo_rows_by_hop", r.metrics.halo_rows},
+          {"communication", volumes_json(r.volumes)},
+          {"seconds", r.seconds},
+          {"edges_per_second", r.edges_per_second},
+          {"peak_rss_bytes", r.peak_resident_bytes},
+          {"clusters_before", count(r.before)},
+          {"clusters_after", count(r.after)},
+          {"cluster_size_before", sizes(r.before)},
+          {"cluster_size_after", sizes(r.after)}};
+}
+
+std::string describe(const CutReport& r) {
+  const CutMetrics& m = r.metrics;
+  std::string text = fmt::format(
+      "  replication factor  {:.3f}   vertices held with complete neighbourhoods / vertices\n"
+      "  edge cut            {:.1f} %  of the edges lead to another part\n"
+      "  balance             {:.3f}   largest part / mean part, in vertices\n"
+      "  balance of edges    {:.3f}   the same in edges at its vertices\n",
+      m.replication_factor, 100 * m.edge_cut, m.vertex_balance, m.edge_balance);
+  if (r.training_balance)
+    text += fmt::format("  balance of training {:.3f}   the same in training vertices\n",
+                        *r.training_balance);
+  for (std::size_t hop = 0; hop < m.halo_rows.size(); ++hop)
+    text += fmt::format(
+        "  halo rows, hop {}    {} at most, {} in all parts: distinct vertices of other parts\n",
+        hop + 1, most_of(m.halo_rows[hop]), sum_of(m.halo_rows[hop]));
+  for (const StrategyVolume& v : r.volumes)
+    text += v.bytes ? fmt::format("  {:18}  {} received in an epoch by {} ranks together\n",
+                                  v.strategy, human_bytes(*v.bytes), v.ranks)
+                    : fmt::format("  {:18}  does not take this cut: {}\n", v.strategy, v.why_not);
+  if (r.before && r.after)
+    text += fmt::format("  clusters            {}; merged: {}\n", clusters_text(*r.before),
+                        clusters_text(*r.after));
+  return text + fmt::format("  time                {}   {} edges/s; peak memory {}\n",
+                            human_seconds(r.seconds), human_count(r.edges_per_second),
+                            human_bytes(r.peak_resident_bytes));
+}
+
+std::string comparison_table(std::vector<CutReport> reports) {
+  best_first(reports);
+  std::vector<std::string> header{"method",  "replication", "edge cut",    "halo rows",
+                                  "balance", "of edges",    "of training", "time",
+                                  "edges/s", "peak memory"};
+  for (const StrategyVolume& v : reports.front().volumes) header.push_back(v.strategy + "/epoch");
+  Table table(header);
+  for (const CutReport& r : reports) {
+    std::vector<std::string> row{
+        r.method,
+        fmt::format("{:.3f}", r.metrics.replication_factor),
+        fmt::format("{:.1f} %", 100 * r.metrics.edge_cut),
+        fmt::format("{}", sum_of(r.metrics.halo_rows.front())),
+        fmt::format("{:.2f}", r.metrics.vertex_balance),
+        fmt::format("{:.2f}", r.metrics.edge_balance),
+        r.training_balance ? fmt::format("{:.2f}", *r.training_balance) : "-",
+        human_seconds(r.seconds),
+        human_count(r.edges_per_second),
+        human_bytes(r.peak_resident_bytes)};
+    for (const StrategyVolume& v : r.volumes) row.push_back(v.bytes ? human_bytes(*v.bytes) : "-");
+    table.add(row);
+  }
+  return table.text();
+}
+
+std::string comparison_svg(const std::string& title, std::vector<CutReport> reports) {
+  best_first(reports);
+  constexpr double kLeft = 120, kWidth = 480, kRow = 28, kTop = 64;  // pixels
+  double longest = 1;
+  for (const CutReport& r : reports) longest = std::max(longest, r.metrics.replication_factor);
+  const auto text = [](double x, double y, const char* anchor, const std::string& words) {
+    return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y,
+                       anchor, words);
+  };
+  const double height = kTop + kRow * static_cast<double>(reports.size()) + 44;
+  std::string safe;
+  for (const char c : title) safe += c == '&' ? "&amp;" : c == '<' ? "&lt;" : std::string(1, c);
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"720\" height=\"{0:.0f}\" "
+      "viewBox=\"0 0 720 {0:.0f}\" font-family=\"Helvetica, Arial, sans-serif\" "
+      "font-size=\"13\" fill=\"#222\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+      height);
+  svg += "<g font-size=\"16\" font-weight=\"bold\">" + text(20, 30, "start", safe) + "</g>\n";
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const double y = kTop + kRow * static_cast<double>(i);
+    const double factor = reports[i].metrics.replication_factor;
+    svg += text(kLeft - 8, y + 13, "end", reports[i].method);
+    svg += fmt::format("<rect x=\"{}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"18\" fill=\"{}\"/>\n",
+                       kLeft, y, kWidth * factor / longest,
+                       reports[i].method == "spring" ? "#c8553d" : "#3b6fb6");
+    svg +=
+        text(kLeft + kWidth * factor / longest + 6, y + 13, "start", fmt::format("{:.3f}", factor));
+  }
+  const double one = kLeft + kWidth / longest;
+  svg += fmt::format(
+      "<line x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\" "
+      "stroke=\"#222\" stroke-dasharray=\"4 3\"/>\n",
+      one, kTop - 8, height - 40);
+  svg +=
+      text(20, height - 16, "start",
+           "Replication factor: vertices held with complete neighbourhoods / vertices; dashed: 1, "
+           "nothing is held twice.");
+  return svg + "</svg>\n";
+}
+
+}  // namespace orrery

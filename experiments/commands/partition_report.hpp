@@ -1,0 +1,45 @@
+// What `orrery partition` says about a cut.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/dataset.hpp"
+#include "core/partition/methods/cut.hpp"
+#include "core/partition/metrics.hpp"
+#include "experiments/predict/strategy_volumes.hpp"
+
+namespace orrery {
+
+struct CutReport {
+  std::string method;
+  int parts = 1;
+  CutMetrics metrics;
+  std::optional<double> training_balance;  ///< most training vertices of a part / mean
+  double seconds = 0, edges_per_second = 0;
+  std::int64_t peak_resident_bytes = 0;  ///< of the process since reset_peak(), or its start
+  std::optional<ClusterSizes> before, after;
+  std::vector<StrategyVolume> volumes;  ///< of the strategies of an experiment file; else empty
+};
+
+/// Lets the peak of resident memory start from what is resident now, where the system can.
+void reset_peak();
+std::int64_t peak_resident_bytes();
+
+/// Most training vertices of a part / mean; nothing without a split.
+std::optional<double> training_balance(const Partition& partition, const std::vector<Split>& split);
+
+nlohmann::ordered_json to_json(const CutReport& report);
+
+/// Lines for people.
+std::string describe(const CutReport& report);
+
+/// One row per cut, best replication factor first.
+std::string comparison_table(std::vector<CutReport> reports);
+
+/// The same as a picture (SVG): a bar per method, as long as its replication factor.
+std::string comparison_svg(const std::string& title, std::vector<CutReport> reports);
+
+}  // namespace orrery

@@ -1,0 +1,97 @@
+#include "experiments/commands/partition_source.hpp"
+
+#include "core/graph/read/load.hpp"
+#include "core/partition/edges/edge_file.hpp"
+#include "core/partition/partition_options.hpp"
+#include "experiments/commands/partition_report.hpp"
+
+namespace orrery {
+namespace {
+
+/// Edges of a data set that says how many vertices it has.
+class EdgesOfDataset final : public EdgeStream {
+ public:
+  EdgesOfDataset(std::unique_ptr<EdgeStream> edges, std::int64_t vertices)
+      : edges_(std::move(edges)), vertices_(vertices) {}
+  std::int64_t known_vertices() const override { return vertices_; }
+  void rewind() override { edges_->rewind(); }
+  std::span<const Edge> next() override { return edges_->next(); }
+
+ private:
+  std::unique_ptr<EdgeStream> edges_;
+  std::int64_t vertices_;
+};
+
+}  // namespace
+
+PartitionSource PartitionSource::load(const DatasetOptions& options) {
+  PartitionSource source;
+  source.data_ = std::make_shared<const Dataset>(load_dataset(options));
+  return source;
+}
+
+PartitionSource PartitionSource::stream(const DatasetOptions& options) {
+  PartitionSource source;
+  source.streamed_ = open_streamed_dataset(options);
+  source.edges_ = std::make_unique<EdgesOfDataset>(open_edge_file(source.streamed_.edges),
+                                                   source.streamed_.vertices);
+  return source;
+}
+
+PartitionSource PartitionSource::edges_of(const std::filesystem::path& file) {
+  PartitionSource source;
+  source.edges_ = open_edge_file(file);
+  source.streamed_.name = source.streamed_.edges = file;
+  source.streamed_.mirrored = true;
+  source.streamed_.notes = {"features absent"};
+  return source;
+}
+
+const std::string& PartitionSource::name() const { return data_ ? data_->name : streamed_.name; }
+
+StreamCut PartitionSource::cut(int parts, const PartitionOptions& how) const {
+  return streams() ? cut_stream(*edges_, parts, how)
+                   : cut_graph(*data_->graph, parts, how, data_->split);
+}
+
+CutMetrics PartitionSource::measure(const StreamCut& cut, int hops) const {
+  if (streams()) return measure_cut(*edges_, cut.partition, cut.replicas, Neighbours::both, hops);
+  CsrEdges rows(*data_->graph);
+  return measure_cut(rows, cut.partition, cut.replicas, Neighbours::of_row, hops);
+}
+
+std::optional<double> PartitionSource::training_balance(const Partition& partition) const {
+  if (data_) return orrery::training_balance(partition, data_->split);
+  if (!streamed_.split || streamed_.split->size() != partition.owner.size()) return std::nullopt;
+  return orrery::training_balance(partition, *streamed_.split);
+}
+
+std::int64_t PartitionSource::edges() const {
+  return streams() ? count_edges(*edges_).edges : data_->edges();
+}
+
+std::int64_t PartitionSource::data_bytes() const {
+  std::int64_t entries = 0, vertices = 0, width = 0;
+  if (data_) {
+    entries = data_->edges();
+    vertices = data_->vertices();
+    width = data_->features ? data_->features->width() : 0;
+  } else {
+    const StreamCounts counts = count_edges(*edges_);
+    entries = counts.edges * (streamed_.mirrored ? 2 : 1);
+    vertices = counts.vertices();
+    width = streamed_.rows.features ? streamed_.rows.features->width() : 0;
+  }
+  return 2 * std::int64_t{sizeof(Vertex)} * entries +
+         std::int64_t{sizeof(float)} * width * vertices;
+}
+
+void PartitionSource::write(const Partition& partition, const PartsOptions& options,
+                            const std::filesystem::path& folder) {
+  if (data_) return write_parts(*data_, partition, options, folder);
+  // A file of edges has as many vertices as it names.
+  if (streamed_.rows.count == 0) streamed_.vertices = std::ssize(partition.owner);
+  write_parts(*edges_, streamed_, partition, options, folder);
+}
+
+}  // namespace orrery

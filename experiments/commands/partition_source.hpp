@@ -1,0 +1,49 @@
+// What orrery partition cuts.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/graph/dataset_options.hpp"
+#include "core/graph/read/streamed_dataset.hpp"
+#include "core/partition/methods/cut.hpp"
+#include "core/partition/metrics.hpp"
+#include "core/partition/partition_options.hpp"
+#include "core/partition/parts/write_parts.hpp"
+
+namespace orrery {
+
+/// A graph in memory, or edges on disk with what their data set folder knows of the vertices.
+class PartitionSource {
+ public:
+  /// Loads a data set.
+  static PartitionSource load(const DatasetOptions& options);
+  /// Opens a data set folder.   Errors  as open_streamed_dataset
+  static PartitionSource stream(const DatasetOptions& options);
+  /// Opens a file of edges, each of which holds in both directions.   Errors  as open_edge_file
+  static PartitionSource edges_of(const std::filesystem::path& file);
+
+  const std::string& name() const;
+  bool streams() const { return edges_ != nullptr; }
+  StreamCut cut(int parts, const PartitionOptions& how) const;
+  /// `hops`: as measure_cut.
+  CutMetrics measure(const StreamCut& cut, int hops) const;
+  /// The data set; nothing where edges are streamed.
+  std::shared_ptr<const Dataset> in_memory() const { return data_; }
+  std::optional<double> training_balance(const Partition& partition) const;
+  /// Entries of the graph or edges of the stream, without self-loops where these must be counted.
+  std::int64_t edges() const;
+  /// Graph and features as they are on disk.
+  std::int64_t data_bytes() const;
+  void write(const Partition& partition, const PartsOptions& options,
+             const std::filesystem::path& folder);
+
+ private:
+  std::shared_ptr<const Dataset> data_;
+  StreamedDataset streamed_;
+  std::unique_ptr<EdgeStream> edges_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,262 @@
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <set>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/base/units.hpp"
+#include "core/strategy/train/record.hpp"
+#include "core/strategy/train/train.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/config/load_problem.hpp"
+#include "experiments/predict/fit.hpp"
+#include "experiments/predict/preloading.hpp"
+#include "experiments/predict/recorded.hpp"
+#include "experiments/results/table.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string file;
+  std::vector<std::string> overrides;
+  bool json = false;
+  int steps_of_rank = -1;
+};
+
+using Format = std::string (*)(double);
+std::string as_count(double x) { return fmt::format("{:.0f}", x); }
+std::string as_flop(double x) { return human_count(x); }
+std::string as_bytes(double x) { return human_bytes(x); }
+
+/// One section of the report: a row per name, a column per rank (or their least, mean and most when
+/// they are many), and the total.
+class Section {
+ public:
+  Section(std::string title, std::size_t ranks) : title_(std::move(title)), ranks_(ranks) {}
+
+  void add(const std::string& name, const std::function<double(std::size_t rank)>& value,
+           Format format) {
+    std::vector<double> values;
+    for (std::size_t r = 0; r < ranks_; ++r) values.push_back(value(r));
+    double total = 0;
+    for (const double v : values) total += v;
+    std::vector<double> shown = values;
+    if (many())
+      shown = {*std::min_element(values.begin(), values.end()), total / static_cast<double>(ranks_),
+               *std::max_element(values.begin(), values.end())};
+    std::vector<std::string> row{name};
+    for (const double v : shown) row.push_back(format(v));
+    row.push_back(format(total));
+    rows_.push_back(std::move(row));
+  }
+
+  std::string text() const {
+    std::vector<std::string> header{title_};
+    if (many())
+      header.insert(header.end(), {"least", "mean", "most"});
+    else
+      for (std::size_t r = 0; r < ranks_; ++r) header.push_back(fmt::format("rank {}", r));
+    header.push_back("total");
+    Table table(header);
+    for (const auto& row : rows_) table.add(row);
+    return table.text() + "\n";
+  }
+
+ private:
+  bool many() const { return ranks_ > 8; }
+  std::string title_;
+  std::size_t ranks_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// Value of a key in a map, or zero.
+template <class Map>
+auto value_or_zero(const Map& map, const std::string& key) {
+  const auto at = map.find(key);
+  return at == map.end() ? typename Map::mapped_type{} : at->second;
+}
+
+std::set<std::string> kinds_of(const std::vector<Summary>& ranks) {
+  std::set<std::string> names;
+  for (const Summary& s : ranks)
+    for (const auto& [name, kind] : s.epoch.by_kind) names.insert(name);
+  return names;
+}
+
+std::string report(const std::vector<Summary>& ranks) {
+  const auto kind = [&](std::size_t r, const std::string& name) {
+    return value_or_zero(ranks[r].epoch.by_kind, name);
+  };
+  const int n = ranks.front().epochs;
+  const std::string epochs = n == 1 ? "one epoch" : fmt::format("{} epochs", n);
+  Section operations("operations of " + epochs, ranks.size());
+  Section flops("FLOP of " + epochs, ranks.size());
+  Section bytes("bytes of " + epochs + ", moved in memory or received", ranks.size());
+  for (const std::string& name : kinds_of(ranks)) {
+    operations.add(
+        name, [&](std::size_t r) { return static_cast<double>(kind(r, name).count); }, as_count);
+    flops.add(
+        name, [&](std::size_t r) { return kind(r, name).flops; }, as_flop);
+    bytes.add(
+        name,
+        [&](std::size_t r) {
+          const auto k = kind(r, name);
+          return k.internal + k.external > 0 ? k.internal + k.external : k.bytes;
+        },
+        as_bytes);
+  }
+  operations.add(
+      "all", [&](std::size_t r) { return static_cast<double>(ranks[r].epoch.sum().count); },
+      as_count);
+  flops.add(
+      "all", [&](std::size_t r) { return ranks[r].epoch.sum().flops; }, as_flop);
+
+  Section links("received over links in " + epochs, ranks.size());
+  links.add(
+      "same server", [&](std::size_t r) { return ranks[r].epoch.sum().internal; }, as_bytes);
+  links.add(
+      "other servers", [&](std::size_t r) { return ranks[r].epoch.sum().external; }, as_bytes);
+
+  std::set<std::string> classes;
+  for (const Summary& s : ranks)
+    for (const auto& [name, size] : s.peak_by_class) classes.insert(name);
+  Section memory("device memory at its peak", ranks.size());
+  for (const std::string& name : classes)
+    memory.add(
+        name,
+        [&](std::size_t r) {
+          return static_cast<double>(value_or_zero(ranks[r].peak_by_class, name));
+        },
+        as_bytes);
+  memory.add(
+      "all", [&](std::size_t r) { return static_cast<double>(ranks[r].peak_device_bytes); },
+      as_bytes);
+  return operations.text() + flops.text() + bytes.text() + links.text() + memory.text();
+}
+
+Json stage_json(const Totals& totals) {
+  Json ops = Json::object(), flops = Json::object(), bytes = Json::object();
+  for (const auto& [name, kind] : totals.by_kind) {
+    ops[name] = kind.count;
+    flops[name] = kind.flops;
+    bytes[name] = kind.bytes;
+  }
+  const auto sum = totals.sum();
+  return {{"ops", ops},
+          {"flops", sum.flops},
+          {"flops_by_kind", flops},
+          {"bytes", {{"internal", sum.internal}, {"external", sum.external}}},
+          {"bytes_by_kind", bytes}};
+}
+
+Json rank_json(const Summary& summary) {
+  Json rank = stage_json(summary.epoch);
+  rank["epochs"] = summary.epochs;
+  rank["peak_bytes"] = summary.peak_device_bytes;
+  rank["by_tensor_class"] = summary.peak_by_class;
+  rank["setup"] = stage_json(summary.setup);
+  rank["evaluation"] = stage_json(summary.evaluation);
+  return rank;
+}
+
+Json plan_one(const Experiment& asked, DatasetCache& datasets, const Options& options) {
+  const ProblemData data = datasets.load(asked);
+  Problem problem = make_problem(asked, data, make_partition(asked, data));
+  const Experiment experiment = fit_to_memory(asked, problem);
+  require_trainable(problem);
+  const auto plan = make_strategy(problem);
+  const Programs programs = record_checked(*plan, problem);
+  if (options.steps_of_rank >= problem.ranks())
+    throw ConfigError("--steps",
+                      fmt::format("rank {} of {} ranks", options.steps_of_rank, problem.ranks()));
+  if (options.steps_of_rank >= 0 && !options.json)
+    fmt::print("{}\n", to_string(*programs[at(options.steps_of_rank)]));
+
+  const auto ranks = summaries(programs, *plan, experiment.placement(),
+                               period_of(problem.strategy, problem.train.epochs));
+  const Summary& largest = *std::max_element(
+      ranks.begin(), ranks.end(),
+      [](const Summary& a, const Summary& b) { return a.peak_device_bytes < b.peak_device_bytes; });
+  Json result{{"name", experiment.name},
+              {"label", experiment.label},
+              {"collectives", "flat"},
+              {"ranks", Json::array()}};
+  for (const Summary& s : ranks) result["ranks"].push_back(rank_json(s));
+  std::vector<std::int64_t> peaks;
+  for (const Summary& s : ranks) peaks.push_back(s.peak_device_bytes);
+  result["preloading"] = preloading_json(problem, *plan, peaks);
+  result["fits"] = experiment.device_bytes
+                       ? Json(largest.peak_device_bytes <= *experiment.device_bytes)
+                       : Json(nullptr);
+
+  const std::string most =
+      problem.strategy.depends_on_values()
+          ? "nothing is skipped here (strategy.skip_below needs values): a run moves less\n"
+          : "";
+  result["upper_bound"] = !most.empty();
+  std::string verdict =
+      fmt::format("largest rank needs {} of device memory", human_bytes(largest.peak_device_bytes));
+  if (!experiment.device_bytes) {
+    verdict += "; set cluster.device_bytes to see whether that fits";
+  } else if (largest.peak_device_bytes <= *experiment.device_bytes) {
+    verdict += fmt::format(": fits into {}", human_bytes(*experiment.device_bytes));
+  } else {
+    verdict += fmt::format(": does NOT fit into {}", human_bytes(*experiment.device_bytes));
+    try {
+      record_shared(*plan, problem, 1, device_capacities(experiment));
+    } catch (const OutOfMemory& error) {
+      verdict += fmt::format(" ({})", error.what());
+      result["does_not_fit"] = error.tensor;
+    }
+  }
+  if (!options.json) {
+    fmt::print("{}{}: {}, {} ranks, {} epochs\n\n", experiment.name,
+               experiment.label.empty() ? "" : " with " + experiment.label,
+               experiment.resolved["strategy"]["type"].get<std::string>(), problem.ranks(),
+               problem.train.epochs);
+    const std::string preloading = preloading_line(result["preloading"]);
+    fmt::print("{}{}{}\n{}{}\n", report(ranks), most, verdict, preloading,
+               preloading.empty() ? "" : "\n");
+  }
+  return result;
+}
+
+void run_plan(const Options& options) {
+  DatasetCache datasets;
+  Json results = Json::array();
+  for (const Experiment& experiment : load_experiments(options.file, options.overrides))
+    results.push_back(plan_one(experiment, datasets, options));
+  if (options.json) {
+    Json out = results.front();
+    if (results.size() > 1) out["sweep"] = results;
+    fmt::print("{}\n", out.dump());
+  }
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("plan", "what would run: operations, FLOPs, bytes, memory, fits or not");
+  command->add_option("FILE", options->file, "experiment file")->required();
+  command->add_option("--set", options->overrides, "override a key: key.path=value")
+      ->allow_extra_args(false);
+  command->add_option("--steps", options->steps_of_rank, "also print every step of this rank");
+  command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
+  command->footer(
+      "Example: orrery plan configs/quickstart.json --set cluster.device_bytes='\"16 MiB\"'");
+  command->callback([options, &exit_code] {
+    run_plan(*options);
+    exit_code = 0;
+  });
+}
+
+}  // namespace orrery

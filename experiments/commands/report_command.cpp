@@ -1,0 +1,29 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "experiments/commands/commands.hpp"
+#include "experiments/commands/python_script.hpp"
+
+namespace orrery {
+
+void add_report_command(CLI::App& app) {
+  struct Options {
+    std::string folder, out;
+    bool json = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "report", "one self-contained HTML page of a result folder, measured or simulated");
+  command->add_option("DIR", options->folder, "folder of a run or a sweep")->required();
+  command->add_option("--out", options->out, "file to write (default: DIR/report.html)");
+  command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
+  command->footer("Example: orrery report results/quickstart");
+  command->callback([options] {
+    std::vector<std::string> arguments{options->folder};
+    if (!options->out.empty()) arguments.insert(arguments.end(), {"--out", options->out});
+    if (options->json) arguments.emplace_back("--json");
+    become_python_script("report.py", arguments, {});
+  });
+}
+
+}  // namespace orrery

@@ -1,0 +1,226 @@
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <memory>
+
+#include "core/base/error.hpp"
+#include "core/base/parallel.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/config/shipped.hpp"
+#include "experiments/config/this_machine.hpp"
+#include "experiments/config/validate_json.hpp"
+#include "experiments/predict/closed_forms.hpp"
+#include "experiments/run/real_run.hpp"
+#include "experiments/run/runner.hpp"
+#include "experiments/run/validation.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::vector<std::string> files, overrides;
+  std::string out;
+  bool json = false, quiet = false;
+  int repeats = 1;
+};
+
+/// The load average of the last minute, without what our own last run has left in it where the
+/// kernel can tell: processes that are ready to run now, but for this one.
+double other_load() {
+  double load = 0;
+  if (::getloadavg(&load, 1) != 1) return 0;
+  std::ifstream in("/proc/loadavg");
+  double one = 0, five = 0, fifteen = 0;
+  int running = 1;
+  in >> one >> five >> fifteen >> running;
+  return std::min(load, static_cast<double>(std::max(0, running - 1)));
+}
+
+/// Runs the three sides of experiments, keeping data sets and the simulator.
+class Validator {
+ public:
+  Validator(fs::path out, const Options& options)
+      : out_(std::move(out)), options_(options), runner_({.quiet = true}, job_) {}
+
+  ValidationRow row(const Experiment& experiment, const std::string& file) {
+    if (experiment.backend != "threads" && experiment.backend != "mpi")
+      throw ConfigError("backend", fmt::format("found \"{}\", but orrery validate needs one that "
+                                               "runs for real: threads or mpi",
+                                               experiment.backend));
+    if (experiment.kernels == "cuda" && !experiment.netcluster.empty())
+      throw ConfigError("validate.netcluster",
+                        "its servers share the cores of this machine, and "
+                        "kernels cuda run on a GPU");
+    const fs::path folder =
+        out_ / file / (experiment.label.empty() ? "run" : as_file_name(experiment.label));
+    ValidationRow row;
+    row.file = file;
+    row.label = experiment.label;
+    row.backend = experiment.backend;
+    if (!experiment.netcluster.empty()) row.backend += " on " + experiment.netcluster + " links";
+    row.ranks = experiment.ranks();
+    row.oversubscribed = experiment.ranks() > available_cores();
+    row.used_by_calibration = experiment.used_by_calibration;
+    row.load_before = other_load();
+    // Forecasts first: they take a moment, and what they miss is told before the long run.
+    const Json simulated = forecast(experiment, "sim", folder);
+    if (!why_no_equations(experiment.strategy, experiment.model))
+      row.model_seconds = forecast(experiment, "model", folder)["epoch_seconds"].get<double>();
+    const Json real = real_result(experiment, folder);
+    row.real_seconds = real["epoch_seconds"];
+    row.simulated_seconds = simulated["epoch_seconds"];
+    row.real = class_seconds(real);
+    row.simulated = class_seconds(simulated);
+    return row;
+  }
+
+ private:
+  /// The median of the repeats.
+  Json real_result(const Experiment& experiment, const fs::path& folder) {
+    std::vector<Json> results;
+    for (int i = 0; i < options_.repeats; ++i)
+      results.push_back(experiment.backend == "mpi" ? run_over_mpi(experiment, folder)
+                                                    : run_here(experiment, folder / "real"));
+    std::sort(results.begin(), results.end(),
+              [](const Json& a, const Json& b) { return a["epoch_seconds"] < b["epoch_seconds"]; });
+    return results[(results.size() - 1) / 2];
+  }
+
+  Json run_here(const Experiment& experiment, const fs::path& folder) {
+    const ResultFolder results(folder, Existing::overwrite);
+    return runner_.run(experiment, &results)->result;
+  }
+
+  /// The same experiment on a described cluster: the file's, else this machine.
+  Json forecast(const Experiment& experiment, const std::string& backend, const fs::path& folder) {
+    Json file = experiment.resolved;
+    file["backend"] = backend;
+    if (file["simulation"]["library"] == "auto")
+      file["simulation"]["library"] = experiment.backend == "mpi" ? "mpi" : "threads";
+    if (!file["cluster"].contains("file")) file["cluster"] = described(experiment, folder);
+    Experiment forecast = parse_experiments(file.dump(), backend, {}).front();
+    const ResultFolder results(folder / backend, Existing::overwrite);
+    return runner_.run(forecast, &results)->result;
+  }
+
+  Json described(const Experiment& experiment, const fs::path& folder) {
+    if (experiment.netcluster.empty())
+      return {{"file", calibrated_machine(experiment.kernels, experiment.ranks())},
+              {"ranks", experiment.ranks()}};
+    const Json& asked = experiment.resolved["cluster"];
+    const fs::path file = folder / "netcluster.json";
+    fs::create_directories(folder);
+    write_file(file, netcluster_file(this_machine(), asked["servers"], links(experiment)).dump(2));
+    return {{"file", file.string()},
+            {"servers", asked["servers"]},
+            {"ranks_per_server", asked["ranks_per_server"]}};
+  }
+
+  static Json this_machine() {
+    const std::string path = kClusterFiles.find(kThisMachine);
+    std::ifstream in(path);
+    return parse_json({std::istreambuf_iterator<char>(in), {}}, path);
+  }
+
+  /// Measured once for each rate and number of servers.
+  NetclusterLinks links(const Experiment& experiment) {
+    const std::string key =
+        experiment.netcluster + experiment.resolved["cluster"]["servers"].dump();
+    if (!links_.contains(key)) links_[key] = measure_netcluster(experiment);
+    return links_.at(key);
+  }
+
+  fs::path out_;
+  const Options& options_;
+  Job job_;
+  Runner runner_;
+  std::map<std::string, NetclusterLinks> links_;
+};
+
+/// An experiment that could not be validated, and why.
+struct Failure {
+  std::string file, label, error;
+  std::string setting() const { return label.empty() ? file : file + ", " + label; }
+};
+
+/// Rows of all experiments that run; one that fails does not take the others' results with it.
+struct Validated {
+  std::vector<ValidationRow> rows;
+  std::vector<Failure> failures;
+};
+
+Validated validate_all(Validator& validator, const Options& options) {
+  std::vector<std::pair<std::string, std::vector<Experiment>>> files;
+  for (const std::string& file : options.files)
+    files.emplace_back(fs::path(file).stem().string(), load_experiments(file, options.overrides));
+  Validated all;
+  for (const auto& [file, experiments] : files)
+    for (const Experiment& experiment : experiments) {
+      std::string told;
+      try {
+        const ValidationRow row = validator.row(experiment, file);
+        told = fmt::format("{}: real {:.4g} s, simulated {:.4g} s ({:+.1f} %)", row.setting(),
+                           row.real_seconds, row.simulated_seconds, 100 * row.error());
+        all.rows.push_back(row);
+      } catch (const Error& error) {
+        all.failures.push_back({file, experiment.label, error.what()});
+        told = fmt::format("{}: failed: {}", all.failures.back().setting(), error.what());
+      }
+      if (!options.quiet) fmt::print(stderr, "{}\n", told);
+    }
+  return all;
+}
+
+/// The exit code: 1 when an experiment failed.
+int run_validate(const Options& options) {
+  const fs::path out =
+      options.out.empty() ? default_result_folder("validate") : fs::path(options.out);
+  Validator validator(out, options);
+  const Validated all = validate_all(validator, options);
+  if (all.rows.empty() && all.failures.size() == 1) throw Error(all.failures.front().error);
+  Json result = validation_json(all.rows);
+  result["failures"] = Json::array();
+  for (const Failure& f : all.failures)
+    result["failures"].push_back({{"file", f.file}, {"label", f.label}, {"error", f.error}});
+  fs::create_directories(out);  // also where every experiment failed before it left anything
+  write_file(out / "validate.json", result.dump(2) + "\n");
+  if (!options.json || !options.quiet)
+    fmt::print(options.json ? stderr : stdout, "\n{}\nResults: {}\n", validation_text(all.rows),
+               out.string());
+  for (const Failure& f : all.failures)
+    fmt::print(stderr, "orrery: error: {}: {}\n", f.setting(), f.error);
+  if (options.json) fmt::print("{}\n", result.dump());
+  return all.failures.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_validate_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "validate", "real, simulated and modelled times of the same experiments, and the error");
+  command->add_option("FILE", options->files, "experiment files with backend threads or mpi")
+      ->required();
+  command->add_option("--set", options->overrides, "override a key: key.path=value")
+      ->allow_extra_args(false);
+  command->add_option("--out", options->out, "result folder (default: results/validate-<time>)");
+  command
+      ->add_option("--repeats", options->repeats, "real runs of each, of which the median counts")
+      ->check(CLI::Range(1, 1000));
+  command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
+  command->add_flag("--quiet", options->quiet, "no progress, no notes");
+  command->footer(
+      "Examples: orrery calibrate; orrery validate configs/validation/*.json\n"
+      "          orrery calibrate --kernels cuda; orrery validate configs/validation/gpu/*.json\n"
+      "          orrery validate configs/quickstart.json --set cluster.ranks=2");
+  command->callback([options, &exit_code] { exit_code = run_validate(*options); });
+}
+
+}  // namespace orrery

@@ -1,0 +1,584 @@
+#include "experiments/config/experiment.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "core/base/error.hpp"
+#include "core/graph/read/lookup.hpp"
+#include "core/partition/partition_options.hpp"
+#include "core/strategy/train/train.hpp"
+#include "experiments/config/cluster_file.hpp"
+#include "experiments/config/keys.hpp"
+#include "experiments/config/place_ranks.hpp"
+#include "experiments/config/profile_file.hpp"
+#include "experiments/config/strategy_keys.hpp"
+#include "experiments/config/validate_json.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMaxCombinations = 10000;
+constexpr int kMaxRanks = 1024;  // ranks may be threads of one process
+
+/// Sets "a.b.c" in nested objects. Below "sweep" the rest of the path is one key.
+void set_path(Json& root, const std::string& path, const Json& value) {
+  Json* at = &root;
+  std::size_t begin = 0;
+  if (path.rfind("sweep.", 0) == 0) {
+    at = &root["sweep"];
+    if (at->is_object() || at->is_null()) (*at)[path.substr(6)] = value;
+    return;
+  }
+  for (;;) {
+    const std::size_t dot = path.find('.', begin);
+    const std::string key = path.substr(begin, dot - begin);
+    if (key.empty() || !(at->is_object() || at->is_null()))
+      throw ConfigError(path, "is no key path such as strategy.type");
+    at = &(*at)[key];
+    if (dot == std::string::npos) break;
+    begin = dot + 1;
+  }
+  *at = value;
+}
+
+/// The value after "=": JSON, or else the text itself.
+Json json_or_text(const std::string& text, const std::string& path) {
+  const Json parsed = Json::parse(text, nullptr, false);
+  if (!parsed.is_discarded()) return parsed;
+  const std::string quoted =
+      Json(text).dump(-1, ' ', false, nlohmann::detail::error_handler_t::ignore);
+  if (Json::parse(quoted) != Json(text)) throw ConfigError(path, "the value is not valid UTF-8");
+  return text;
+}
+
+void apply_override(Json& root, const std::string& assignment) {
+  const std::size_t equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw ConfigError("--set", fmt::format("found \"{}\", expected key.path=value", assignment));
+  const std::string path = assignment.substr(0, equals), text = assignment.substr(equals + 1);
+  const Json value = json_or_text(text, path);
+  if (root.contains("sweep") && root["sweep"].is_object())
+    for (const auto& [swept, values] : root["sweep"].items())
+      if (swept.rfind(path + ".", 0) == 0 || path.rfind(swept + ".", 0) == 0)
+        throw ConfigError("--set",
+                          fmt::format("{} would be undone by the sweep over {}; set sweep.{} "
+                                      "or {} itself",
+                                      path, swept, swept, swept));
+  set_path(root, path, value);
+  if (root.contains("sweep") && root["sweep"].is_object() && path.rfind("sweep", 0) != 0) {
+    root["sweep"].erase(path);  // one value instead of the list
+    if (root["sweep"].empty()) root.erase("sweep");
+  }
+}
+
+void check_sweep(const Json& sweep) {
+  if (!sweep.is_object())
+    throw ConfigError(
+        "sweep", fmt::format("found {}, expected key paths with lists of values", sweep.dump()));
+  std::size_t combinations = 1;
+  for (const auto& [path, values] : sweep.items()) {
+    if (path == "sweep") throw ConfigError("sweep.sweep", "a sweep cannot be swept");
+    if (!values.is_array() || values.empty())
+      throw ConfigError("sweep." + path,
+                        fmt::format("found {}, expected a list of values", values.dump()));
+    std::set<std::string> seen;
+    for (const Json& value : values)
+      if (!seen.insert(value.dump()).second)
+        throw ConfigError("sweep." + path, fmt::format("holds {} twice", value.dump()));
+    combinations *= values.size();
+    if (combinations > kMaxCombinations)
+      throw ConfigError("sweep", fmt::format("more than {} combinations", kMaxCombinations));
+  }
+}
+
+/// The combinations of a sweep: (label, file without "sweep" and with the values in place).
+std::vector<std::pair<std::string, Json>> combinations(Json root) {
+  if (!root.contains("sweep")) return {{"", root}};
+  const Json sweep = root["sweep"];
+  root.erase("sweep");
+  check_sweep(sweep);
+  std::vector<std::pair<std::string, Json>> list{{"", root}};
+  for (const auto& [path, values] : sweep.items()) {
+    std::vector<std::pair<std::string, Json>> longer;
+    for (const auto& [label, json] : list)
+      for (const Json& value : values) {
+        Json next = json;
+        set_path(next, path, value);
+        const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+        longer.emplace_back((label.empty() ? "" : label + ", ") + path + "=" + text,
+                            std::move(next));
+      }
+    list = std::move(longer);
+  }
+  return list;
+}
+
+DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
+  DatasetOptions o;
+  o.seed = seed;
+  if (d.contains("parts") || d.contains("statistics")) return o;
+  o.row_normalise = optional<bool>(d, "row_normalise");
+  o.reorder = d["reorder"];
+  o.magnify = d["magnify"];
+  if (d.contains("path")) {
+    o.path = d["path"];
+    o.format = d["format"];
+    o.symmetric = d["symmetric"];
+    o.random_split = d["split"] == "random";
+    o.train_on_rest = d["split"] == "train_on_rest";
+    if (d.contains("features")) o.random_features = d["features"]["random"].get<std::int64_t>();
+    return o;
+  }
+  o.generator = d["generate"];
+  o.generate_vertices = d.value("vertices", std::int64_t{0});  // absent: counted in the degree file
+  o.generate_edges = d.value("edges", std::int64_t{0});
+  o.generate_classes = d["classes"];
+  o.generate_communities = d.value("communities", o.generate_communities);
+  o.generate_features = d["features"];
+  o.feature_signal = d.value("feature_signal", o.feature_signal);
+  o.mixing = d.value("mixing", o.mixing);
+  o.exponent = d.value("exponent", o.exponent);
+  o.clustering = d.value("clustering", o.clustering);
+  o.degree_file = d.value("degree_file", o.degree_file);
+  return o;
+}
+
+std::optional<GraphStatistics> graph_statistics(const Json& d, const std::string& name) {
+  if (!d.contains("statistics")) return std::nullopt;
+  const Json& s = d["statistics"];
+  GraphStatistics graph;
+  graph.name = name;
+  graph.vertices = s["vertices"];
+  graph.edges = s["edges"];
+  graph.features = s["features"];
+  graph.classes = s["classes"];
+  graph.skew = s["skew"];
+  graph.symmetric = s["symmetric"];
+  graph.multilabel = s["multilabel"];
+  graph.training_vertices = s["training_vertices"];
+  return graph;
+}
+
+/// What a simulation needs, and what only a simulation has.
+void complete_simulation(Json& root) {
+  const Json& c = root["cluster"];
+  const std::string backend = root["backend"];
+  const bool real = backend != "sim" && backend != "model";
+  if (!real && !c.contains("file"))
+    throw ConfigError(
+        "cluster.file",
+        fmt::format("backend {} needs hardware: a cluster file, or one of those that ship: {}",
+                    backend, fmt::join(shipped_clusters(), ", ")));
+  if (real && c.value("hosts", "per_rank") == "per_server")
+    throw ConfigError("cluster.hosts", fmt::format("\"per_server\" is for simulations; with "
+                                                   "backend {} each rank has its own host",
+                                                   backend));
+  if (real && c.contains("link_factors"))
+    throw ConfigError("cluster.link_factors",
+                      fmt::format("is for simulations; with backend {} links are as they are: "
+                                  "leave it out",
+                                  backend));
+  Json& s = root["simulation"];
+  const int epochs = root["train"]["epochs"];
+  // A whole period of the strategy at least (from one averaging of models, or one broadcast of
+  // rows, to the next), besides the first epoch. The second epoch with a stale halo waits for
+  // nothing, because the first one was exact: only the later ones show what travels beside them.
+  const Json& strategy = root["strategy"];
+  const int staleness = strategy.value("staleness", 0);
+  const bool stale_halo = staleness > 0 && strategy["type"] == "full_graph";
+  const int usual =
+      std::max({3, strategy.value("interval", 1) + 1, staleness + 2, stale_halo ? 6 : 0});
+  if (!s.contains("epochs")) s["epochs"] = std::min(usual, epochs);
+  if (s["epochs"] > epochs)
+    throw ConfigError("simulation.epochs", fmt::format("found {}, expected at most train.epochs, "
+                                                       "which is {}",
+                                                       s["epochs"].dump(), epochs));
+  for (const auto& [kind, factor] : s["scale"].items())
+    require_scalable("simulation.scale." + kind, kind);
+}
+
+/// Statistics that no graph has, and settings that need more than statistics. (A strategy that
+/// always does is told apart when it is planned.)
+void complete_statistics(Json& root) {
+  Json& s = root["dataset"]["statistics"];
+  const auto vertices = s["vertices"].get<std::int64_t>(), edges = s["edges"].get<std::int64_t>();
+  if (static_cast<double>(edges) >
+      static_cast<double>(vertices) * static_cast<double>(vertices - 1))
+    throw ConfigError("dataset.statistics.edges",
+                      fmt::format("found {}, but {} vertices have at most {} edges without "
+                                  "self-loops and duplicates",
+                                  edges, vertices, vertices * (vertices - 1)));
+  if (!s.contains("training_vertices")) s["training_vertices"] = (7 * vertices + 9) / 10;
+  if (s["training_vertices"] > vertices)
+    throw ConfigError("dataset.statistics.training_vertices",
+                      fmt::format("found {}, but there are {} vertices",
+                                  s["training_vertices"].dump(), vertices));
+  const bool permuted =
+      root["strategy"].value("permute", false) || root["partition"]["method"] == "random";
+  const std::string strategy = root["strategy"]["type"];
+  if (strategy != "full_graph" && strategy != "model_averaging" && !permuted)
+    throw ConfigError("strategy.permute",
+                      "statistics alone need true: they say how large equal blocks of a random "
+                      "permutation are, and nothing about other cuts");
+}
+
+/// Combinations that the schema cannot express, and defaults that depend on other keys.
+void complete(Json& root, int mpi_ranks) {
+  Json& d = root["dataset"];
+  const int sources =
+      static_cast<int>(d.contains("path")) + static_cast<int>(d.contains("generate")) +
+      static_cast<int>(d.contains("parts")) + static_cast<int>(d.contains("statistics"));
+  if (sources != 1)
+    throw ConfigError("dataset", sources == 0
+                                     ? "needs \"path\" (read), \"generate\" (make up), \"parts\" "
+                                       "(written by orrery partition) or \"statistics\" (counts "
+                                       "alone, nothing to train on)"
+                                     : "\"path\", \"generate\", \"parts\" and \"statistics\" "
+                                       "exclude each other");
+  if (d.contains("statistics")) complete_statistics(root);
+  if (d.contains("parts")) {
+    if (d.contains("features"))
+      throw ConfigError("dataset.features", "the parts hold theirs; give it to orrery partition");
+    const Json& p = root["partition"];
+    if (p["method"] != "block" || p["hops"] != 1 || p["parts"] != "auto" ||
+        p.contains("working_bytes") || root["strategy"].value("permute", false))
+      throw ConfigError("partition",
+                        "the parts are cut already: leave partition and "
+                        "strategy.permute out");
+  }
+  if (d.contains("features") && d["features"].is_object() != d.contains("path"))
+    throw ConfigError("dataset.features", d.contains("path")
+                                              ? "with \"path\" expected {\"random\": width}"
+                                              : "with \"generate\" expected the width, an integer");
+  if (d.contains("generate") && !d.contains("features")) d["features"] = 64;
+  if (root["partition"]["method"] == "file" && d.value("reorder", "none") != "none")
+    throw ConfigError(
+        "partition.file",
+        "holds owners by vertex number, which dataset.reorder changes; use \"none\" there");
+  if (root["partition"]["method"] == "file" && !root["partition"].contains("file"))
+    throw ConfigError("partition.file", "is required with \"method\": \"file\"");
+  if (root["strategy"].value("permute", false) && root["partition"]["method"] != "block")
+    throw ConfigError("strategy.permute",
+                      "replaces the partition, so partition.method must stay \"block\"");
+  complete_strategy(root);
+  Json& c = root["cluster"];
+  if (c.contains("ranks") && c.contains("servers"))
+    throw ConfigError("cluster", "\"ranks\" and \"servers\" exclude each other");
+  complete_simulation(root);
+  if (!c.contains("file") && c.contains("servers") && !c.contains("ranks_per_server"))
+    c["ranks_per_server"] = 1;
+  if (!c.contains("file") && !c.contains("servers") && !c.contains("ranks"))
+    c["ranks"] = root["backend"] == "mpi" || root["backend"] == "nccl" ? mpi_ranks : 1;
+  if (c.contains("servers") && c.contains("ranks_per_server") &&
+      c["servers"].get<int>() * c["ranks_per_server"].get<int>() > kMaxRanks)
+    throw ConfigError(
+        "cluster", fmt::format("{} servers x {} ranks are more than {} ranks", c["servers"].dump(),
+                               c["ranks_per_server"].dump(), kMaxRanks));
+  if (!root["train"].contains("weight_decay_on"))
+    root["train"]["weight_decay_on"] = root["model"]["type"] == "gcn" ? "first" : "all";
+}
+
+std::int64_t bytes_at(const Json& room, const char* key, const std::string& path) {
+  return room[key].is_string() ? parse_bytes(room[key], path) : room[key].get<std::int64_t>();
+}
+
+/// Where the ranks are and how much memory each of them has.
+void place(Experiment& e, Json& c, const fs::path& folder, ClusterCache& clusters) {
+  if (c.contains("file")) {
+    e.cluster = cluster_of(c, folder, clusters);
+    if (c.contains("link_factors")) scale_links(*e.cluster, c["link_factors"]);
+    e.devices = deal_ranks(*e.cluster, c);
+    e.device_bytes = memory_of_a_rank(*e.cluster, e.devices);
+    e.host_per_server = c["hosts"] == "per_server";
+    if (e.ranks() > kMaxRanks)
+      throw ConfigError("cluster", fmt::format("{} ranks are more than {}", e.ranks(), kMaxRanks));
+  } else {
+    e.servers = c.value("servers", 1);
+    e.ranks_per_server = c.contains("servers") ? c["ranks_per_server"] : c["ranks"];
+  }
+  if (c.contains("device_bytes"))
+    e.device_bytes = bytes_at(c, "device_bytes", "cluster.device_bytes");
+}
+
+/// How many parts, and what they hold.
+void set_parts(Experiment& e, const Json& p) {
+  if (p["parts"].is_string() && p["parts"] != "auto")
+    throw ConfigError("partition.parts",
+                      fmt::format("found {}, expected a number or \"auto\"", p["parts"].dump()));
+  e.partition.parts = p["parts"].is_string() ? 0 : p["parts"].get<int>();
+  if (p.contains("working_bytes"))
+    e.partition.working_bytes = bytes_at(p, "working_bytes", "partition.working_bytes");
+  e.partition.hops = p["hops"];
+}
+
+/// Whether all servers have as many ranks, one server's before the next one's.
+bool in_server_blocks(const Experiment& e) {
+  const Placement placement = e.placement();
+  if (e.ranks() % placement.servers() != 0) return false;
+  const int ranks = e.ranks() / placement.servers();
+  for (int r = 0; r < e.ranks(); ++r)
+    if (placement.server_of(r) != r / ranks) return false;
+  return true;
+}
+
+/// The keys of single partitioning algorithms.
+void set_algorithm(Experiment& e, const Json& p) {
+  PartitionOptions& o = e.partition;
+  o.metis.volume = p.value("objective", std::string("cut")) == "volume";
+  if (p.contains("constraints")) {
+    o.metis.constraints.clear();
+    for (const Json& name : p["constraints"])
+      o.metis.constraints.push_back(pick<Constraint>(name, {{"work", Constraint::work},
+                                                            {"vertices", Constraint::vertices},
+                                                            {"edges", Constraint::edges},
+                                                            {"training", Constraint::training},
+                                                            {"validation", Constraint::validation},
+                                                            {"test", Constraint::test}}));
+  }
+  if (p.contains("balance"))
+    for (double* balance :
+         {&o.metis.balance, &o.powergraph.balance, &o.hdrf.balance, &o.two_ps_l.balance,
+          &o.spring.balance, &o.ldg.balance, &o.fennel.balance})
+      *balance = p["balance"];
+  o.hdrf.lambda = p.value("lambda", o.hdrf.lambda);
+  o.fennel.gamma = p.value("gamma", o.fennel.gamma);
+  o.two_ps_l.max_volume = p.value("cluster_volume", o.two_ps_l.max_volume);
+  o.spring.max_volume = p.value("max_volume", o.spring.max_volume);
+  o.spring.refine = p.value("refine", o.spring.refine);
+  o.spring.persistent = p.value("merge", std::string()) == "persistent";
+  if (p.value("levels", 1) == 1) return;
+  const int parts = parts_for(e.strategy, e.ranks()), servers = e.placement().servers();
+  if (servers == 1 || parts != e.ranks() || !in_server_blocks(e))
+    throw ConfigError("partition.levels",
+                      fmt::format("2 needs a part for every rank and several servers of equally "
+                                  "many consecutive ranks, found {} parts, {} ranks, {} servers",
+                                  parts, e.ranks(), servers));
+  e.partition.metis.servers = servers;
+}
+
+/// Which ranks share a server, for the strategy that asks.
+void set_servers(Experiment& e) {
+  if (e.strategy.type != StrategyType::shared_preloading) return;
+  const int servers = e.placement().servers();
+  if (!in_server_blocks(e))
+    throw ConfigError("cluster", fmt::format("shared_preloading needs servers of equally many "
+                                             "consecutive ranks, found {} ranks on {} servers",
+                                             e.ranks(), servers));
+  e.strategy.ranks_per_server = e.ranks() / servers;
+}
+
+SimulationConfig simulation_config(const Json& s, const Experiment& e) {
+  SimulationConfig config;
+  config.epochs = s["epochs"];
+  config.library = s["library"];
+  if (config.library == "auto" && e.cluster)
+    config.library = !has_only_cpus(*e.cluster)    ? "nccl"
+                     : e.placement().servers() > 1 ? "mpi"
+                                                   : "threads";
+  config.algorithm = s["algorithm"];
+  config.window = s["window"];
+  config.channels = s["channels"];
+  config.chunk_bytes = bytes_at(s, "chunk_bytes", "simulation.chunk_bytes");
+  config.profile = s.value("profile", std::string());
+  config.scale = s["scale"].get<std::map<std::string, double>>();
+  return config;
+}
+
+void require_possible_nccl(const Experiment& e) {
+  if (e.backend != "nccl") return;
+  if (e.kernels != "cuda")
+    throw ConfigError("backend", fmt::format("nccl moves what lies on GPUs: set kernels to cuda, "
+                                             "found {}",
+                                             e.kernels));
+  if (e.strategy.type == StrategyType::spmm_2d)
+    throw ConfigError("strategy.type",
+                      "the sparse tiles of spmm_2d do not travel by nccl: use backend mpi");
+}
+
+void require_possible_graphs(const Experiment& e) {
+  if (!e.cuda_graph) return;
+  if (e.kernels != "cuda")
+    throw ConfigError("train.cuda_graph", fmt::format("launches work on GPUs: set kernels to cuda, "
+                                                      "found {}",
+                                                      e.kernels));
+  if (e.backend == "sim" || e.backend == "model" || !e.simulate_on.empty())
+    throw ConfigError("train.cuda_graph",
+                      fmt::format("simulations price operations that are issued one by one: set "
+                                  "{} to {}",
+                                  e.simulate_on.empty() ? "it" : "simulate_on",
+                                  e.simulate_on.empty() ? "false" : "[]"));
+}
+
+Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
+                           const fs::path& folder, ClusterCache& clusters) {
+  prepare_strategy(root);
+  validate_against_schema(root);
+  fill_in_defaults(root);
+  complete(root, mpi_ranks);
+
+  Experiment e;
+  e.label = label;
+  e.name = root["name"];
+  e.seed = root["seed"];
+  e.dataset = dataset_options(root["dataset"], e.seed);
+  e.parts = root["dataset"].value("parts", std::string());
+  e.statistics = graph_statistics(root["dataset"], e.name);
+
+  const Json& m = root["model"];
+  e.model.type = pick<ModelType>(
+      m["type"],
+      {{"gcn", ModelType::gcn}, {"sage", ModelType::sage}, {"resgcn+", ModelType::resgcn}});
+  e.model.layers = m["layers"];
+  e.model.hidden = m["hidden"];
+  e.model.dropout = m["dropout"];
+  e.model.bias = m["bias"];
+  e.model.layer_norm = m.value("layer_norm", false);
+  e.model.residual = m.value("residual", false);
+  e.model.recompute = m.value("recompute", 0);
+  e.model.sparse_input = m.value("sparse_input", false);
+  if (m.contains("normalisation"))
+    e.model.normalisation =
+        pick<Normalisation>(m["normalisation"], {{"auto", Normalisation::automatic},
+                                                 {"symmetric", Normalisation::symmetric},
+                                                 {"row", Normalisation::row}});
+  const Json& t = root["train"];
+  e.train.epochs = t["epochs"];
+  e.train.optimizer = pick<OptimizerType>(
+      t["optimizer"], {{"adam", OptimizerType::adam}, {"sgd", OptimizerType::sgd}});
+  e.train.learning_rate = t["learning_rate"];
+  e.train.weight_decay = t["weight_decay"];
+  e.train.weight_decay_on = pick<WeightDecayOn>(
+      t["weight_decay_on"], {{"first", WeightDecayOn::first}, {"all", WeightDecayOn::all}});
+  e.train.loss =
+      pick<LossKind>(t["loss"], {{"softmax", LossKind::softmax}, {"sigmoid", LossKind::sigmoid}});
+  e.train.eval_every = t["eval_every"];
+  e.checkpoint_every = t["checkpoint_every"];
+  e.train.seed = e.seed;
+
+  const Json& s = root["strategy"];
+  e.strategy = strategy_config(s);
+  require_possible_staleness(e.strategy, e.model);
+  if (e.checkpoint_every > 0) require_resumable(e.strategy);
+
+  e.partition.method =
+      e.strategy.permute ? "random" : root["partition"]["method"].get<std::string>();
+  e.partition.file = root["partition"].value("file", std::string());
+  e.partition.seed = e.seed;
+  place(e, root["cluster"], folder, clusters);
+  set_parts(e, root["partition"]);
+  if (e.strategy.type == StrategyType::model_averaging) e.strategy.parts = e.partition.parts;
+  e.strategy.workers = e.ranks();
+  set_servers(e);
+  e.fits_depth = s.value("depth", Json()) == "fit";
+  e.fits_batches = s.value("batches", Json()) == "fit";
+  set_algorithm(e, root["partition"]);
+  e.simulation = simulation_config(root["simulation"], e);
+  e.backend = root["backend"];
+  e.simulate_on = root["simulate_on"].get<std::vector<std::string>>();
+  e.kernels = root["kernels"];
+  e.tf32 = root.value("tf32", false);
+  e.cuda_graph = t["cuda_graph"];
+  require_possible_nccl(e);
+  require_possible_graphs(e);
+  if (root.contains("validate")) {
+    e.netcluster = root["validate"].value("netcluster", std::string());
+    e.used_by_calibration = root["validate"]["used_by_calibration"];
+  }
+  e.timeline_epochs = root["timeline"]["epochs"];
+  parts_for(e.strategy, e.ranks());  // a grid that is impossible is told before anything is loaded
+  e.resolved = std::move(root);
+  return e;
+}
+
+}  // namespace
+
+std::int64_t parse_bytes(const std::string& text, const std::string& path) {
+  static const std::map<std::string, double> units{
+      {"", 1},      {"B", 1},        {"kB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
+      {"TB", 1e12}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+  std::size_t used = 0;
+  double number = -1;
+  try {
+    number = std::stod(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  const std::size_t unit = text.find_first_not_of(' ', used);
+  const auto scale = units.find(unit == std::string::npos ? "" : text.substr(unit));
+  if (used == 0 || scale == units.end() || !(number * scale->second >= 1) ||
+      number * scale->second > 0x1p62)
+    throw ConfigError(
+        path, fmt::format("found \"{}\", expected a size such as \"16 GiB\" (units B, kB, MB, "
+                          "GB, TB, KiB, MiB, GiB, TiB)",
+                          text));
+  return static_cast<std::int64_t>(std::llround(number * scale->second));
+}
+
+Placement Experiment::placement() const {
+  if (!cluster) return Placement::uniform(servers, ranks_per_server);
+  std::vector<int> server_of;
+  for (const int device : devices) server_of.push_back(cluster->server_of(device));
+  return Placement(server_of);
+}
+
+namespace {
+
+std::vector<Experiment> experiments_in(const std::string& text, const std::string& origin,
+                                       const std::vector<std::string>& overrides, int mpi_ranks,
+                                       const fs::path& folder) {
+  Json root = parse_json(text, origin);
+  if (!root.is_object()) throw ConfigError("", origin + ": expected a JSON object");
+  for (const std::string& assignment : overrides) apply_override(root, assignment);
+  std::vector<Experiment> experiments;
+  ClusterCache clusters;
+  for (auto& [label, json] : combinations(std::move(root)))
+    experiments.push_back(experiment_from(label, std::move(json), mpi_ranks, folder, clusters));
+  return experiments;
+}
+
+}  // namespace
+
+std::vector<Experiment> parse_experiments(const std::string& text, const std::string& origin,
+                                          const std::vector<std::string>& overrides,
+                                          int mpi_ranks) {
+  return experiments_in(text, origin, overrides, mpi_ranks, ".");
+}
+
+std::vector<Experiment> load_experiments(const std::string& file,
+                                         const std::vector<std::string>& overrides, int mpi_ranks) {
+  std::ifstream in(file);
+  if (!in || fs::is_directory(file))
+    throw ConfigError("", fmt::format("{}: cannot be read; expected an experiment file", file));
+  std::stringstream text;
+  text << in.rdbuf();
+  const auto folder = fs::path(file).parent_path();
+  auto experiments = experiments_in(text.str(), file, overrides, mpi_ranks, folder);
+  // What is not found otherwise may lie beside the experiment file.
+  const auto rebase = [&](std::string& path, Json& room, const char* key, bool found) {
+    if (path.empty() || found || fs::path(path).is_absolute() || !fs::exists(folder / path)) return;
+    path = fs::absolute(folder / path).lexically_normal().string();
+    room[key] = path;
+  };
+  for (Experiment& e : experiments) {
+    DatasetOptions& d = e.dataset;
+    rebase(d.path, e.resolved["dataset"], "path", find_dataset(d.path).has_value());
+    rebase(e.parts, e.resolved["dataset"], "parts", fs::exists(e.parts));
+    rebase(d.degree_file, e.resolved["dataset"], "degree_file", fs::exists(d.degree_file));
+    rebase(e.simulation.profile, e.resolved["simulation"], "profile",
+           fs::exists(e.simulation.profile));
+    rebase(e.partition.file, e.resolved["partition"], "file", fs::exists(e.partition.file));
+  }
+  return experiments;
+}
+
+}  // namespace orrery

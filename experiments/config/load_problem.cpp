@@ -1,0 +1,93 @@
+#include "experiments/config/load_problem.hpp"
+
+#include <fmt/core.h>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/graph/read/load.hpp"
+#include "core/partition/methods/cut.hpp"
+
+namespace orrery {
+
+ProblemData DatasetCache::load(const Experiment& experiment) {
+  const std::string key = experiment.resolved["dataset"].dump() + std::to_string(experiment.seed);
+  just_loaded_ = key != key_;
+  if (just_loaded_) {
+    last_ = {};  // before the next one takes memory
+    if (experiment.statistics)
+      last_.statistics = experiment.statistics;
+    else if (experiment.parts.empty())
+      last_.whole = std::make_shared<const Dataset>(load_dataset(experiment.dataset));
+    else
+      last_.parts = std::make_shared<const PartitionedDataset>(experiment.parts);
+    key_ = key;
+  }
+  return last_;
+}
+
+void require_data(const Experiment& experiment) {
+  const bool trains = experiment.trains();
+  if (experiment.statistics && trains)
+    throw ConfigError("dataset.statistics",
+                      "statistics describe no graph to train on; use backend sim or orrery plan");
+  if (experiment.dataset.magnify > 1 && trains)
+    throw ConfigError("dataset.magnify",
+                      "a magnified graph is counted, not there; use backend sim or orrery plan, or "
+                      "set it to 1");
+}
+
+int parts_of(const Experiment& experiment) {
+  const int parts = parts_for(experiment.strategy, experiment.ranks());
+  const int wanted = experiment.partition.parts;
+  if (wanted != 0 && wanted != parts)
+    throw ConfigError("partition.parts",
+                      fmt::format("found {}, but {} ranks of this strategy need {}: leave it out, "
+                                  "or change the ranks",
+                                  wanted, experiment.ranks(), parts));
+  if (experiment.partition.working_bytes != 0)
+    throw ConfigError("partition.working_bytes",
+                      "is for orrery partition of a graph alone: here the strategy and its ranks "
+                      "say how many parts there are");
+  return parts;
+}
+
+Partition make_partition(const Experiment& experiment, const ProblemData& data) {
+  if (data.parts && experiment.strategy.type == StrategyType::model_averaging)
+    return {static_cast<int>(data.parts->sizes().size()), {}};  // any number, dealt to the ranks
+  const int parts = parts_of(experiment);
+  if (!data.parts && experiment.partition.hops != 1)
+    throw ConfigError("partition.hops",
+                      "is for parts that orrery partition writes; here a strategy takes what it "
+                      "needs (how much that is: strategy.hops of model_averaging)");
+  if (data.statistics) return {parts, {}};
+  if (!data.parts)
+    return partition_graph(*data.whole->graph, parts, experiment.partition, data.whole->split);
+  const auto there = static_cast<int>(data.parts->sizes().size());
+  if (there != parts)
+    throw ConfigError("dataset.parts",
+                      fmt::format("{} holds {} parts, but {} ranks of this strategy need {}",
+                                  experiment.parts, there, experiment.ranks(), parts));
+  return {there, {}};
+}
+
+Problem make_problem(const Experiment& experiment, const ProblemData& data, Partition partition) {
+  Problem problem;
+  problem.data = data.whole;
+  problem.stored = data.parts;
+  problem.statistics = data.statistics;
+  problem.model = experiment.model;
+  problem.train = experiment.train;
+  problem.strategy = experiment.strategy;
+  problem.partition = std::move(partition);
+  if (problem.stored && problem.strategy.type == StrategyType::model_averaging)
+    problem.strategy.parts = problem.partition.parts;
+  return problem;
+}
+
+Capacities device_capacities(const Experiment& experiment) {
+  Capacities capacities;
+  if (experiment.device_bytes) capacities.bytes[at(Space::device)] = *experiment.device_bytes;
+  return capacities;
+}
+
+}  // namespace orrery

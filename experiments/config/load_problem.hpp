@@ -1,0 +1,56 @@
+// From an experiment's settings to the problem that a strategy works on.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/runtime/ledger.hpp"
+#include "core/strategy/strategy.hpp"
+#include "experiments/config/experiment.hpp"
+
+namespace orrery {
+
+/// What an experiment trains on: a data set in memory, a folder of parts, or statistics.
+struct ProblemData {
+  std::shared_ptr<const Dataset> whole;
+  std::shared_ptr<const PartitionedDataset> parts;
+  std::optional<GraphStatistics> statistics;
+  DataFacts facts() const {
+    if (statistics) return facts_of(*statistics);
+    return parts ? parts->facts() : facts_of(*whole);
+  }
+};
+
+/// Loads data sets, keeping the last one: the combinations of a sweep mostly share theirs.
+class DatasetCache {
+ public:
+  ProblemData load(const Experiment& experiment);
+  /// Whether the last load() really read or generated something.
+  bool just_loaded() const { return just_loaded_; }
+
+ private:
+  std::string key_;
+  bool just_loaded_ = false;
+  ProblemData last_;
+};
+
+/// Tells apart, before anything is loaded, what cannot run for real.   Errors    ConfigError where
+/// only statistics are given and the backend is one that trains
+void require_data(const Experiment& experiment);
+
+/// How many parts the experiment's strategy needs on its ranks.
+///
+/// Errors    ConfigError where partition.parts says another number, and those of parts_for
+int parts_of(const Experiment& experiment);
+
+/// The cut of the data for the experiment's ranks; parts that were cut before, or cannot be, are
+/// only counted.
+/// Errors    ConfigError (parts of another number), and those of partition_graph
+Partition make_partition(const Experiment& experiment, const ProblemData& data);
+
+Problem make_problem(const Experiment& experiment, const ProblemData& data, Partition partition);
+
+/// The device memory of each rank.
+Capacities device_capacities(const Experiment& experiment);
+
+}  // namespace orrery

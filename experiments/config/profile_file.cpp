@@ -1,0 +1,237 @@
+#include "experiments/config/profile_file.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "core/base/error.hpp"
+#include "experiments/config/schema.hpp"
+#include "experiments/config/shipped.hpp"
+#include "experiments/config/validate_json.hpp"
+#include "sim/price/price_point.hpp"
+#include "sim/price/price_table.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double number(const Json& object, const char* key) { return object[key]["value"].get<double>(); }
+double number_or_zero(const Json& object, const char* key) {
+  return object.contains(key) ? number(object, key) : 0;
+}
+
+/// Price keys, and the kinds that stand for all their variants.
+std::vector<std::string> keys_and_kinds() {
+  std::vector<std::string> known = sim::price_keys();
+  for (const std::string& key : sim::price_keys()) {
+    const std::string kind = key.substr(0, key.find('/'));
+    if (std::find(known.begin(), known.end(), kind) == known.end()) known.push_back(kind);
+  }
+  return known;
+}
+
+void require_known(const std::string& path, const std::string& key,
+                   const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), key) != known.end()) return;
+  const std::string close = nearest(key, known);
+  throw ConfigError(path, fmt::format("unknown kind of operation.{} Known: {}",
+                                      close.empty() ? "" : " Did you mean \"" + close + "\"?",
+                                      fmt::join(known, ", ")));
+}
+
+sim::Library library_of(const std::string& name, const Json& file) {
+  return {.name = name,
+          .issue_seconds = number_or_zero(file, "issue_seconds"),
+          .collective_seconds = number(file, "collective_seconds"),
+          .message_seconds = number(file, "message_seconds"),
+          .copy_bytes_per_second = number_or_zero(file, "copy_bytes_per_second"),
+          .core_seconds_per_byte = number_or_zero(file, "core_seconds_per_byte"),
+          .reduce_bytes_per_second = number_or_zero(file, "reduce_bytes_per_second")};
+}
+
+void read_roofline(const Json& file, sim::Roofline& roofline) {
+  roofline.flops_per_second = number(file, "flops_per_second");
+  roofline.bytes_per_second = number(file, "bytes_per_second");
+  roofline.cache_bytes = number(file, "cache_bytes");
+  roofline.cache_bytes_per_second = number(file, "cache_bytes_per_second");
+  for (const auto& [kind, efficiency] : file["kinds"].items()) {
+    require_known("roofline.kinds." + kind, kind, keys_and_kinds());
+    roofline.by_kind[kind] = {efficiency["flops"], efficiency["bytes"]};
+  }
+}
+
+/// A table of seconds, or of factors.
+sim::PriceTable table_of(const std::string& path, const std::string& key, const Json& file,
+                         const char* values) {
+  require_known(path, key, sim::price_keys());
+  sim::PriceTable table;
+  for (const Json& axis : file["axes"]) table.axes.push_back({axis["name"], axis["points"]});
+  table.seconds = file[values].get<std::vector<double>>();
+  table.fit_error = file.value("fit_error", 0.0);
+  if (const std::string problem = sim::problem_of(table, key); !problem.empty())
+    throw ConfigError(path, problem);
+  return table;
+}
+
+Json library_json(const sim::Library& library, const SourceOf& source_of, const std::string& path) {
+  Json file = Json::object();
+  const auto add = [&](const char* key, double value, bool always) {
+    if (always || value != 0)
+      file[key] = {{"value", value}, {"source", source_of(path + "." + key)}};
+  };
+  add("issue_seconds", library.issue_seconds, false);
+  add("collective_seconds", library.collective_seconds, true);
+  add("message_seconds", library.message_seconds, true);
+  add("copy_bytes_per_second", library.copy_bytes_per_second, false);
+  add("core_seconds_per_byte", library.core_seconds_per_byte, false);
+  add("reduce_bytes_per_second", library.reduce_bytes_per_second, false);
+  return file;
+}
+
+Json roofline_json(const sim::Roofline& roofline, const SourceOf& source_of) {
+  Json file = Json::object();
+  const auto add = [&](const char* key, double value) {
+    file[key] = {{"value", value}, {"source", source_of(std::string("roofline.") + key)}};
+  };
+  add("flops_per_second", roofline.flops_per_second);
+  add("bytes_per_second", roofline.bytes_per_second);
+  add("cache_bytes", roofline.cache_bytes);
+  add("cache_bytes_per_second", roofline.cache_bytes_per_second);
+  file["kinds"] = Json::object();
+  for (const auto& [kind, efficiency] : roofline.by_kind)
+    file["kinds"][kind] = {{"flops", efficiency.flops},
+                           {"bytes", efficiency.bytes},
+                           {"source", source_of("roofline.kinds." + kind)}};
+  return file;
+}
+
+Json table_json(const sim::PriceTable& table, const std::string& source, const char* values) {
+  Json file{{"axes", Json::array()}, {values, table.seconds}};
+  for (const sim::PriceTable::Axis& axis : table.axes)
+    file["axes"].push_back({{"name", axis.name}, {"points", axis.points}});
+  file["source"] = source;
+  return file;
+}
+
+}  // namespace
+
+void require_scalable(const std::string& path, const std::string& kind) {
+  if (kind != "*") require_known(path, kind, keys_and_kinds());
+}
+
+sim::DeviceProfile make_profile(const Json& file) {
+  validate_against(kDeviceSchema, file);
+  sim::DeviceProfile profile;
+  profile.name = file["name"];
+  profile.origin = file["origin"];
+  profile.source = file["source"];
+  profile.issue_seconds = number(file, "issue_seconds");
+  profile.handover_seconds = number(file, "handover_seconds");
+  profile.sync_seconds = number(file, "sync_seconds");
+  profile.communication_slowdown = number(file, "communication_slowdown");
+  profile.roofline.launch_seconds = number(file, "launch_seconds");
+  if (file.contains("roofline")) read_roofline(file["roofline"], profile.roofline);
+  if (file.contains("tables"))
+    for (const auto& [key, table] : file["tables"].items())
+      profile.tables[key] = table_of("tables." + key, key, table, "seconds");
+  if (file.contains("in_place"))
+    for (const auto& [key, table] : file["in_place"].items())
+      profile.in_place[key] = table_of("in_place." + key, key, table, "factors");
+  if (file.contains("scale"))
+    for (const auto& [kind, factor] : file["scale"].items()) {
+      require_scalable("scale." + kind, kind);
+      profile.scale[kind] = factor["value"];
+    }
+  for (const auto& [name, library] : file["libraries"].items())
+    profile.libraries[name] = library_of(name, library);
+  return profile;
+}
+
+sim::DeviceProfile load_profile(const std::string& file_or_name) {
+  const std::string path = kDeviceFiles.find(file_or_name);
+  std::ifstream in(path);
+  if (!in) throw DataError(path, "", "cannot be read");
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const Json file = parse_json(text, path);
+  try {
+    return make_profile(file);
+  } catch (ConfigError& error) {
+    error.add_context(path);
+    throw;
+  }
+}
+
+std::vector<std::string> shipped_profiles() { return kDeviceFiles.names(); }
+
+Json profile_json(const sim::DeviceProfile& profile, const std::string& description,
+                  const SourceOf& source_of) {
+  Json file{{"name", profile.name},
+            {"description", description},
+            {"origin", profile.origin},
+            {"source", profile.source}};
+  const auto add = [&](const char* key, double value) {
+    file[key] = {{"value", value}, {"source", source_of(key)}};
+  };
+  add("launch_seconds", profile.roofline.launch_seconds);
+  add("issue_seconds", profile.issue_seconds);
+  add("handover_seconds", profile.handover_seconds);
+  add("sync_seconds", profile.sync_seconds);
+  add("communication_slowdown", profile.communication_slowdown);
+  if (!profile.roofline.by_kind.empty())
+    file["roofline"] = roofline_json(profile.roofline, source_of);
+  file["libraries"] = Json::object();
+  for (const auto& [name, library] : profile.libraries)
+    file["libraries"][name] = library_json(library, source_of, "libraries." + name);
+  for (const auto& [kind, factor] : profile.scale)
+    file["scale"][kind] = {{"value", factor}, {"source", source_of("scale." + kind)}};
+  for (const auto& [key, table] : profile.tables) {
+    file["tables"][key] = table_json(table, source_of("tables." + key), "seconds");
+    file["tables"][key]["fit_error"] = table.fit_error;
+  }
+  for (const auto& [key, table] : profile.in_place)
+    file["in_place"][key] = table_json(table, source_of("in_place." + key), "factors");
+  return file;
+}
+
+namespace {
+
+void append_pretty(const Json& value, std::size_t indent, std::string& out) {
+  constexpr std::size_t kLine = 110;
+  const std::string flat = value.dump();
+  if (!value.is_structured() || value.empty() || flat.size() + indent <= kLine) {
+    out += flat;
+    return;
+  }
+  const std::string blanks(indent + 2, ' ');
+  const bool numbers = value.is_array() && !value.front().is_structured();
+  out += value.is_array() ? "[" : "{";
+  std::size_t line_start = 0;
+  bool first = true;
+  for (const auto& [key, member] : value.items()) {
+    if (!first) out += ",";
+    if (first || !numbers || out.size() - line_start > kLine - 10) {
+      out += "\n" + blanks;
+      line_start = out.size() - blanks.size();
+    } else {
+      out += " ";
+    }
+    if (value.is_object()) out += Json(key).dump() + ": ";
+    append_pretty(member, indent + 2, out);
+    first = false;
+  }
+  out += "\n" + std::string(indent, ' ') + (value.is_array() ? "]" : "}");
+}
+
+}  // namespace
+
+std::string pretty(const Json& value) {
+  std::string text;
+  append_pretty(value, 0, text);
+  return text + "\n";
+}
+
+}  // namespace orrery

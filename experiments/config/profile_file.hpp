@@ -1,0 +1,42 @@
+// Device profiles as files: JSON in which every number has its source.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/price/profile.hpp"
+
+namespace orrery {
+
+/// Builds a profile from a parsed file.
+///
+/// Errors    ConfigError with the key's path: unknown keys, kinds and axes (with the nearest), bad
+///           values, tables that are no grid
+sim::DeviceProfile make_profile(const nlohmann::ordered_json& file);
+
+/// Reads FILE, or the shipped configs/devices/NAME.json.
+/// Errors    as make_profile, each naming the file; ConfigError for an unknown name
+sim::DeviceProfile load_profile(const std::string& file_or_name);
+
+/// Names of the profiles that ship, sorted.
+std::vector<std::string> shipped_profiles();
+
+/// Refuses a factor for what no profile prices: "*", a kind of local operation or its variant are
+/// known.
+/// Errors    ConfigError with the path and the nearest known one
+void require_scalable(const std::string& path, const std::string& kind);
+
+/// The source of the number at a key's path: "libraries.mpi.message_seconds".
+using SourceOf = std::function<std::string(const std::string& path)>;
+
+/// The file of a profile, such that make_profile() gives it back.
+nlohmann::ordered_json profile_json(const sim::DeviceProfile& profile,
+                                    const std::string& description, const SourceOf& source_of);
+
+/// JSON text on lines of at most 110 characters where it can be broken: the form of files that
+/// people read.
+std::string pretty(const nlohmann::ordered_json& value);
+
+}  // namespace orrery

@@ -1,0 +1,55 @@
+#include "experiments/config/shipped.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/error.hpp"
+#include "experiments/config/validate_json.hpp"
+#include "experiments/config/version.hpp"
+
+namespace orrery {
+
+namespace fs = std::filesystem;
+
+std::string ShippedFiles::path() const {
+  return fs::is_directory(folder) ? std::string(folder) : (fs::path(kSourceRoot) / folder).string();
+}
+
+std::vector<std::string> ShippedFiles::names() const {
+  std::vector<std::string> list;
+  if (fs::is_directory(path()))
+    for (const auto& entry : fs::directory_iterator(path()))
+      if (entry.path().extension() == ".json" && entry.path().stem() != kThisMachine)
+        list.push_back(entry.path().stem().string());
+  std::sort(list.begin(), list.end());
+  return list;
+}
+
+std::optional<std::string> ShippedFiles::look_up(const std::string& file_or_name) const {
+  const fs::path asked = file_or_name;
+  if (fs::is_regular_file(asked)) return file_or_name;
+  const bool named = !asked.has_parent_path();
+  if (!named && asked.parent_path() != folder) return std::nullopt;
+  const fs::path file =
+      fs::path(path()) / (named ? fs::path(file_or_name + ".json") : asked.filename());
+  return fs::is_regular_file(file) ? std::optional(file.string()) : std::nullopt;
+}
+
+std::string ShippedFiles::find(const std::string& file_or_name) const {
+  if (const auto found = look_up(file_or_name)) return *found;
+  if (file_or_name == kThisMachine)
+    throw ConfigError(
+        file_or_name,
+        fmt::format("this machine has no {} yet: run ./orrery calibrate first", what));
+  const auto known = names();
+  const std::string close = nearest(fs::path(file_or_name).stem().string(), known);
+  throw ConfigError(
+      file_or_name,
+      fmt::format("no such {}.{} Those that ship: {}", what,
+                  close.empty() ? "" : " Did you mean \"" + close + "\"?", fmt::join(known, ", ")));
+}
+
+}  // namespace orrery

@@ -1,0 +1,19 @@
+// What an experiment file says under "strategy".
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "core/strategy/structure/strategy_config.hpp"
+
+namespace orrery {
+
+/// Defaults that a strategy has of its own, before those of the schema are filled in.
+void prepare_strategy(nlohmann::ordered_json& root);
+
+/// Combinations that the schema cannot express.   Errors    ConfigError
+void complete_strategy(const nlohmann::ordered_json& root);
+
+/// Of a "strategy" with every default filled in; what the cluster says of it is not in it yet.
+StrategyConfig strategy_config(const nlohmann::ordered_json& strategy);
+
+}  // namespace orrery

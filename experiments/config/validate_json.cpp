@@ -1,0 +1,294 @@
+#include "experiments/config/validate_json.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <set>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validation_results.hpp>
+#include <valijson/validator.hpp>
+
+#include "core/base/error.hpp"
+#include "experiments/config/schema.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string joined(const std::string& path, const std::string& key) {
+  return path.empty() ? key : path + "." + key;
+}
+
+std::string type_name(const Json& value) {
+  if (value.is_number_integer()) return "integer";
+  return value.type_name();
+}
+
+bool has_type(const Json& value, const std::string& type) {
+  if (type == "integer") return value.is_number_integer();
+  if (type == "number") return value.is_number();
+  return value.type_name() == type;
+}
+
+std::string shown(const Json& value) {
+  const std::string text = value.dump();
+  return text.size() <= 60 ? text : text.substr(0, 57) + "...";
+}
+
+std::string suggestion(const std::string& word, const std::vector<std::string>& candidates) {
+  const std::string close = nearest(word, candidates);
+  return close.empty() ? "" : fmt::format(" Did you mean \"{}\"?", close);
+}
+
+/// Words the first way in which a value departs from its schema. Knows the keywords that our schema
+/// uses.
+class Explainer {
+ public:
+  void explain(const Json& schema, const Json& value, const std::string& path) const {
+    check_type(schema, value, path);
+    check_enum(schema, value, path);
+    check_range(schema, value, path);
+    if (value.is_object()) check_object(schema, value, path);
+    if (value.is_array() && value.size() < schema.value("minItems", std::size_t{0}))
+      throw ConfigError(path, "found an empty list, expected at least one value");
+    if (value.is_array() && schema.contains("items"))
+      for (std::size_t i = 0; i < value.size(); ++i)
+        explain(schema["items"], value[i], fmt::format("{}[{}]", path, i));
+    if (value.is_string() && value.get<std::string>().size() < schema.value("minLength", 0U))
+      throw ConfigError(path, "found an empty string");
+  }
+
+ private:
+  static void check_type(const Json& schema, const Json& value, const std::string& path) {
+    if (!schema.contains("type")) return;
+    const Json& type = schema["type"];
+    const auto types = type.is_array() ? type.get<std::vector<std::string>>()
+                                       : std::vector{type.get<std::string>()};
+    if (std::none_of(types.begin(), types.end(),
+                     [&](const std::string& t) { return has_type(value, t); }))
+      throw ConfigError(path,
+                        fmt::format("found {} ({}), expected {}{}", shown(value), type_name(value),
+                                    fmt::join(types, " or "), range(schema)));
+  }
+
+  static void check_enum(const Json& schema, const Json& value, const std::string& path) {
+    if (!schema.contains("enum")) return;
+    const auto allowed = schema["enum"].get<std::vector<std::string>>();
+    const std::string word = value.is_string() ? value.get<std::string>() : "";
+    if (value.is_string() && std::find(allowed.begin(), allowed.end(), word) != allowed.end())
+      return;
+    const auto later = schema.value("x-later", std::vector<std::string>{});
+    if (std::find(later.begin(), later.end(), word) != later.end())
+      throw ConfigError(path, fmt::format("\"{}\" is not in this version of Orrery, allowed: {}",
+                                          word, fmt::join(allowed, ", ")));
+    throw ConfigError(path, fmt::format("found {}, allowed: {}.{}", shown(value),
+                                        fmt::join(allowed, ", "), suggestion(word, allowed)));
+  }
+
+  static std::string range(const Json& schema) {
+    std::string text;
+    const auto bound = [&](const char* keyword, const char* sign) {
+      if (schema.contains(keyword))
+        text += fmt::format("{} {} {}", text.empty() ? "" : " and", sign, schema[keyword].dump());
+    };
+    bound("minimum", ">=");
+    bound("exclusiveMinimum", ">");
+    bound("maximum", "<=");
+    bound("exclusiveMaximum", "<");
+    return text;
+  }
+
+  static void check_range(const Json& schema, const Json& value, const std::string& path) {
+    if (!value.is_number()) return;
+    const double x = value.get<double>();
+    const auto bound = [&](const char* keyword) {
+      return schema.contains(keyword) ? std::optional(schema[keyword].get<double>()) : std::nullopt;
+    };
+    const auto low = bound("minimum"), above = bound("exclusiveMinimum"), high = bound("maximum"),
+               below = bound("exclusiveMaximum");
+    if ((low && x < *low) || (above && x <= *above) || (high && x > *high) ||
+        (below && x >= *below))
+      throw ConfigError(path,
+                        fmt::format("found {}, expected a value{}", shown(value), range(schema)));
+  }
+
+  void check_object(const Json& schema, const Json& value, const std::string& path) const {
+    if (value.size() < schema.value("minProperties", std::size_t{0}))
+      throw ConfigError(path, "found an empty object, expected at least one key");
+    const Json properties = schema.value("properties", Json::object());
+    std::vector<std::string> known;
+    for (const auto& [key, unused] : properties.items()) known.push_back(key);
+    for (const auto& [key, member] : value.items()) {
+      if (!properties.contains(key)) {
+        const Json other = schema.value("additionalProperties", Json(true));
+        if (other == false)
+          throw ConfigError(joined(path, key),
+                            fmt::format("unknown key.{} Known keys: {}", suggestion(key, known),
+                                        fmt::join(known, ", ")));
+        if (other.is_object()) explain(other, member, joined(path, key));
+        continue;
+      }
+      check_condition(properties[key], value, joined(path, key));
+      explain(properties[key], member, joined(path, key));
+    }
+    for (const auto& key : schema.value("required", std::vector<std::string>{}))
+      if (!value.contains(key))
+        throw ConfigError(joined(path, key), "is required" + hint(properties[key]));
+  }
+
+  static std::string hint(const Json& schema) {
+    if (!schema.contains("enum")) return "";
+    return fmt::format(", one of: {}",
+                       fmt::join(schema["enum"].get<std::vector<std::string>>(), ", "));
+  }
+
+ public:
+  /// The sibling that a key does not go with (x-without names one or several); empty: none is
+  /// there.
+  static std::string excluded_by(const Json& schema, const Json& siblings) {
+    const Json others = schema.value("x-without", Json::array());
+    for (const Json& other : others.is_array() ? others : Json::array({others}))
+      if (siblings.contains(other.get<std::string>())) return other;
+    return "";
+  }
+  /// Whether a key's x-when and x-without hold among its siblings.
+  static bool applies(const Json& schema, const Json& siblings) {
+    if (!excluded_by(schema, siblings).empty()) return false;
+    const Json condition = schema.value("x-when", Json::object());
+    for (const auto& [other, wanted] : condition.items()) {
+      if (!siblings.contains(other)) return false;
+      if (wanted.is_array() &&
+          std::find(wanted.begin(), wanted.end(), siblings[other]) == wanted.end())
+        return false;
+    }
+    return true;
+  }
+
+ private:
+  static void check_condition(const Json& schema, const Json& siblings, const std::string& path) {
+    if (applies(schema, siblings)) return;
+    const std::string excluded = excluded_by(schema, siblings);
+    if (!excluded.empty())
+      throw ConfigError(path, fmt::format("does not go with \"{}\"", excluded));
+    for (const auto& [other, wanted] : schema["x-when"].items())
+      throw ConfigError(path,
+                        wanted.is_array()
+                            ? fmt::format("only goes with \"{}\": {}", other,
+                                          fmt::join(wanted.get<std::vector<std::string>>(), ", "))
+                            : fmt::format("only goes with \"{}\"", other));
+  }
+};
+
+void fill(const Json& schema, Json& value) {
+  for (const auto& [key, property] : schema["properties"].items()) {
+    if (!value.contains(key) && property.contains("default") && Explainer::applies(property, value))
+      value[key] = property["default"];
+    if (value.contains(key) && value[key].is_object() && property.contains("properties"))
+      fill(property, value[key]);
+  }
+}
+
+}  // namespace
+
+std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
+  const auto distance = [](const std::string& a, const std::string& b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+      std::size_t diagonal = std::exchange(row[0], i);
+      for (std::size_t j = 1; j <= b.size(); ++j) {
+        const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+        diagonal = std::exchange(row[j], std::min({change, row[j] + 1, row[j - 1] + 1}));
+      }
+    }
+    return row.back();
+  };
+  std::string best;
+  std::size_t closest = std::max<std::size_t>(2, word.size() / 2) + 1;
+  for (const std::string& candidate : candidates)
+    if (distance(word, candidate) < closest) {
+      closest = distance(word, candidate);
+      best = candidate;
+    }
+  return word.empty() ? "" : best;
+}
+
+Json parse_json(const std::string& text, const std::string& origin) {
+  std::vector<std::set<std::string>> open;  // keys of the objects being read, outermost first
+  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    constexpr int kDeepest = 100;  // far above any experiment, far below the end of the stack
+    if (depth > kDeepest) throw ConfigError("", origin + ": nested too deeply");
+    if (event == Json::parse_event_t::object_start) open.emplace_back();
+    if (event == Json::parse_event_t::object_end) open.pop_back();
+    if (event == Json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
+      throw ConfigError(parsed.get<std::string>(), "stands twice in one object of " + origin);
+    return true;
+  };
+  try {
+    return Json::parse(text, watch);
+  } catch (const Json::parse_error& error) {
+    std::string what = error.what();
+    if (const auto at = what.find("parse error at "); at != std::string::npos)
+      what = what.substr(at + std::string("parse error at ").size());
+    throw ConfigError("", fmt::format("{}: no valid JSON: {}", origin, what));
+  } catch (const Json::out_of_range& error) {  // a number that no double can hold
+    const std::string what = error.what();
+    throw ConfigError("", fmt::format("{}: {}", origin, what.substr(what.find("] ") + 2)));
+  }
+}
+
+const Json& experiment_schema() {
+  static const Json schema = Json::parse(kExperimentSchema);
+  return schema;
+}
+
+namespace {
+
+/// A schema in both its forms, parsed once: a sweep checks many files against it.
+struct ParsedSchema {
+  explicit ParsedSchema(const std::string& text) : explained(Json::parse(text)) {
+    const nlohmann::json standard = nlohmann::json::parse(text);
+    valijson::SchemaParser(valijson::SchemaParser::kDraft7)
+        .populateSchema(valijson::adapters::NlohmannJsonAdapter(standard), schema);
+  }
+  Json explained;
+  valijson::Schema schema;
+};
+
+const ParsedSchema& parsed(const std::string& text) {
+  static std::mutex guard;
+  static std::map<std::string, ParsedSchema> known;
+  const std::lock_guard lock(guard);
+  return known.try_emplace(text, text).first->second;
+}
+
+}  // namespace
+
+void validate_against(const std::string& schema_text, const Json& value) {
+  const ParsedSchema& schema = parsed(schema_text);
+  Explainer().explain(schema.explained, value, "");
+  // The explanation covers the keywords in use; the validator covers the standard.
+  const nlohmann::json target = nlohmann::json::parse(value.dump());
+  valijson::Validator validator;
+  valijson::ValidationResults results;
+  if (validator.validate(schema.schema, valijson::adapters::NlohmannJsonAdapter(target), &results))
+    return;
+  valijson::ValidationResults::Error error;
+  results.popError(error);
+  throw ConfigError(fmt::format("{}", fmt::join(error.context, "")), error.description);
+}
+
+void validate_against_schema(const Json& experiment) {
+  validate_against(kExperimentSchema, experiment);
+}
+
+void fill_in_defaults(Json& experiment) { fill(experiment_schema(), experiment); }
+
+}  // namespace orrery

@@ -1,0 +1,143 @@
+#include "experiments/execute/execute.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "backends/comm_threads/comm_threads.hpp"
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
+#include "core/runtime/check/check.hpp"
+#include "core/strategy/train/record.hpp"
+#include "experiments/execute/open_device.hpp"
+
+namespace orrery {
+namespace {
+
+/// Lets all ranks answer "stop?" alike although they ask at different moments: the first to ask
+/// after an epoch decides.
+class StopVote {
+ public:
+  explicit StopVote(const std::atomic<bool>* flag) : flag_(flag) {}
+  bool stop_after(int epoch) {
+    const std::lock_guard lock(mutex_);
+    const bool now = flag_ != nullptr && flag_->load();
+    return decisions_.try_emplace(epoch, now).first->second;
+  }
+
+ private:
+  const std::atomic<bool>* flag_;
+  std::mutex mutex_;
+  std::map<int, bool> decisions_;
+};
+
+/// Collects what one rank's epochs cost.
+class RankObserver final : public TrainObserver {
+ public:
+  RankObserver(Executor& executor, const ExecuteOptions& options, const RankHooks& hooks,
+               RankOutcome& outcome)
+      : executor_(executor), options_(options), hooks_(hooks), outcome_(outcome) {
+    outcome_.timeline.rank = executor.rank();
+  }
+
+  bool epoch_done(const EpochReport& report) override {
+    const bool stop = hooks_.stop_after(report.epoch);
+    executor_.finish();
+    const Timeline recent = executor_.take_timeline();
+    if (outcome_.epochs.empty()) {
+      const auto first = std::find_if(recent.marks.begin(), recent.marks.end(),
+                                      [](const Timeline::Mark& m) { return m.phase.in_epoch(); });
+      outcome_.seconds_to_first_epoch = first->at;
+    }
+    outcome_.epochs.push_back(
+        {epoch_seconds(recent.marks, report.epoch), epoch_breakdown(recent, report.epoch)});
+    if (static_cast<int>(outcome_.epochs.size()) <= options_.timeline_epochs) {
+      Timeline& kept = outcome_.timeline;
+      kept.spans.insert(kept.spans.end(), recent.spans.begin(), recent.spans.end());
+      kept.memory.insert(kept.memory.end(), recent.memory.begin(), recent.memory.end());
+    }
+    hooks_.epoch_done(report, outcome_.epochs.back().seconds);
+    return !stop;
+  }
+
+  void keep(const Checkpoint& checkpoint) override {
+    if (options_.keep) options_.keep(checkpoint);
+  }
+
+ private:
+  Executor& executor_;
+  const ExecuteOptions& options_;
+  const RankHooks& hooks_;
+  RankOutcome& outcome_;
+};
+
+}  // namespace
+
+RankOutcome execute_rank(const Problem& problem, const Strategy& plan,
+                         const ExecuteOptions& options, int rank, int kernel_threads,
+                         RankDevice& device, Communicator& communicator, const RankHooks& hooks) {
+  Executor::Options own;
+  own.rank = rank;
+  own.size = problem.ranks();
+  own.placement = options.placement;
+  own.capacities = options.capacities;
+  own.kernel_threads = kernel_threads;
+  own.keep_steps = options.keep_steps || problem.strategy.depends_on_values();
+  own.guard_bytes = options.guard_bytes;
+  own.one_lane = options.cuda_graph && problem.ranks() == 1;
+  RankOutcome outcome;
+  const auto received_before = communicator.received_from();
+  Executor executor(own, device, communicator);
+  RankObserver observer(executor, options, hooks, outcome);
+  train(executor, plan, problem, observer, options.control);
+  executor.finish();
+  outcome.program = executor.recorder().program();
+  outcome.received_from = communicator.received_from();
+  for (std::size_t r = 0; r < received_before.size(); ++r)
+    outcome.received_from[r] -= received_before[r];
+  outcome.final_bytes = executor.memory().bytes_in_use();
+  outcome.peak_bytes = executor.memory().peak_bytes();
+  return outcome;
+}
+
+Summary summary_of(const RankOutcome& done, const Program& recorded, const Problem& problem,
+                   const Placement& placement) {
+  if (problem.strategy.depends_on_values())
+    return summarise(done.program, placement, static_cast<int>(done.epochs.size()));
+  return summarise(recorded, placement, period_of(problem.strategy, problem.train.epochs));
+}
+
+Outcome execute_on_threads(const Problem& problem, const Strategy& plan,
+                           const ExecuteOptions& options, const Progress& progress) {
+  require_trainable(problem);
+  // The ranks of one process share its GPUs, whatever servers they stand for.
+  std::vector<std::optional<cuda::GpuChoice>> gpus;
+  for (int r = 0; r < problem.ranks(); ++r)
+    gpus.push_back(gpu_of_rank(options, r, problem.ranks()));
+  const auto recorded =
+      record_training(plan, problem, epochs_to_record(problem), options.capacities);
+  check(recorded);
+
+  Outcome outcome;
+  outcome.kernels = describe_kernels(options, gpus.front());
+  outcome.ranks.resize(static_cast<std::size_t>(problem.ranks()));
+  StopVote vote(options.stop);
+  const int kernel_threads = std::max(1, available_cores() / problem.ranks());
+  ThreadWorld(problem.ranks()).run([&](int rank, Communicator& communicator) {
+    const RankHooks hooks{[&](int epoch) { return vote.stop_after(epoch); },
+                          [&](const EpochReport& report, double seconds) {
+                            if (rank != 0) return;
+                            outcome.epochs.push_back(report);
+                            outcome.interrupted = vote.stop_after(report.epoch);
+                            if (progress) progress(report, seconds);
+                          }};
+    RankOutcome& mine = outcome.ranks[at(rank)];
+    const auto device = open_device(options, gpus[at(rank)]);
+    mine = execute_rank(problem, plan, options, rank, kernel_threads, *device, communicator, hooks);
+    mine.summary = summary_of(mine, recorded[at(rank)], problem, options.placement);
+  });
+  return outcome;
+}
+
+}  // namespace orrery

@@ -1,0 +1,65 @@
+// Runs a training problem for real: one rank of it on any communicator, or all ranks as threads of
+// this process.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/runtime/execute/executor.hpp"
+#include "core/runtime/summary.hpp"
+#include "core/strategy/train/train.hpp"
+#include "experiments/execute/execute_options.hpp"
+
+namespace orrery {
+
+/// What one rank leaves behind.
+struct RankOutcome {
+  std::vector<EpochCost> epochs;
+  Timeline timeline;                        ///< of set-up and the first timeline_epochs epochs
+  Summary summary;                          ///< see summary_of()
+  Program program;                          ///< steps only with keep_steps; peaks always
+  std::vector<std::int64_t> received_from;  ///< bytes that came in, by the rank they are from
+  /// From the start of execute_rank() to that of the first epoch: structure, features, weights.
+  double seconds_to_first_epoch = 0;
+  std::int64_t final_bytes = 0;  ///< tensors and patterns held at the end, counted by the allocator
+  std::int64_t peak_bytes = 0;   ///< largest number of bytes held, counted by the allocator
+};
+
+struct Outcome {
+  std::string kernels;  ///< what computed on rank 0, with its libraries
+  std::vector<EpochReport> epochs;
+  std::vector<RankOutcome> ranks;
+  bool interrupted = false;
+};
+
+/// Called on rank 0 after every epoch with the report and the seconds of that epoch on rank 0.
+using Progress = std::function<void(const EpochReport&, double epoch_seconds)>;
+
+/// How one rank's run is steered and watched.
+struct RankHooks {
+  std::function<bool(int epoch)> stop_after;  ///< asked after every epoch; all ranks alike
+  std::function<void(const EpochReport&, double epoch_seconds)> epoch_done;
+};
+
+/// Runs one rank whose program has been checked on a device, with so many threads for loops on the
+/// host; everything but the result's `summary`.   Errors    OutOfMemory, Aborted, whatever a lane
+/// throws
+RankOutcome execute_rank(const Problem& problem, const Strategy& plan,
+                         const ExecuteOptions& options, int rank, int kernel_threads,
+                         RankDevice& device, Communicator& communicator, const RankHooks& hooks);
+
+/// Of a rank's recorded program; where values decided what it did, of what it did, all epochs.
+Summary summary_of(const RankOutcome& done, const Program& recorded, const Problem& problem,
+                   const Placement& placement);
+
+/// Records two epochs of all ranks, checks them, and runs. Cores are shared fairly: each rank's
+/// kernels use cores / ranks threads.
+///
+/// Errors    ProgramError (the check), OutOfMemory (named tensor), ConfigError (unknown kernels),
+/// whatever a rank throws first
+Outcome execute_on_threads(const Problem& problem, const Strategy& plan,
+                           const ExecuteOptions& options, const Progress& progress);
+
+}  // namespace orrery

@@ -1,0 +1,32 @@
+// How a problem is run for real.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "core/cluster/placement.hpp"
+#include "core/runtime/ledger.hpp"
+#include "core/strategy/train/train.hpp"
+
+namespace orrery {
+
+struct ExecuteOptions {
+  std::string kernels = "cpu";  ///< cpu | reference | cuda
+  bool tf32 = false;            ///< dense products of cuda
+  bool cuda_graph = false;      ///< what repeats itself is launched as CUDA graphs
+  bool nccl = false;            ///< with cuda, ranks that are processes: collectives by NCCL
+  Placement placement;
+  Capacities capacities;         ///< of each rank
+  bool keep_steps = false;       ///< also record what is executed
+  std::int64_t guard_bytes = 0;  ///< around every tensor
+  int timeline_epochs = 3;       ///< epochs whose spans are kept
+  /// Set by a signal: all ranks stop after the same epoch.
+  const std::atomic<bool>* stop = nullptr;
+  TrainControl control;
+  /// Given the checkpoints of rank 0, on a thread of its own; what it throws ends the run.
+  std::function<void(const Checkpoint&)> keep;
+};
+
+}  // namespace orrery

@@ -1,0 +1,76 @@
+#include "experiments/execute/measure.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace orrery {
+namespace {
+
+/// An epoch on the rank that took longest.
+const EpochCost& slowest(const std::vector<std::vector<EpochCost>>& costs, std::size_t epoch) {
+  const auto& rank = *std::max_element(
+      costs.begin(), costs.end(),
+      [epoch](const auto& a, const auto& b) { return a[epoch].seconds < b[epoch].seconds; });
+  return rank[epoch];
+}
+
+double mean_of_periods(const std::vector<double>& seconds, std::size_t period) {
+  if (seconds.empty()) return 0;
+  const std::size_t whole = (seconds.size() - 1) / period * period;
+  const std::size_t counted = whole > 0 ? whole : seconds.size();
+  return std::accumulate(seconds.end() - static_cast<std::ptrdiff_t>(counted), seconds.end(), 0.0) /
+         static_cast<double>(counted);
+}
+
+}  // namespace
+
+Measurement measure(const std::vector<std::vector<EpochCost>>& costs,
+                    const std::vector<Summary>& summaries) {
+  Measurement result;
+  for (std::size_t e = 0; e < costs.front().size(); ++e) {
+    result.seconds.push_back(slowest(costs, e).seconds);
+    double least = costs.front()[e].breakdown.synchronise;
+    for (const auto& rank : costs) least = std::min(least, rank[e].breakdown.synchronise);
+    result.synchronise_seconds += least;
+  }
+
+  const int period = summaries.empty() ? 1 : summaries.front().epochs;
+  result.mean_epoch_seconds = mean_of_periods(result.seconds, static_cast<std::size_t>(period));
+
+  std::vector<std::size_t> order(result.seconds.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (order.size() > 1) order.erase(order.begin());
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return result.seconds[a] < result.seconds[b]; });
+  if (!order.empty()) {
+    const std::size_t median = order[(order.size() - 1) / 2];
+    result.epoch_seconds = slowest(costs, median).seconds;
+    result.breakdown = slowest(costs, median).breakdown;
+    for (const auto& rank : costs) result.ranks.push_back(rank[median]);
+  }
+  std::int64_t largest = -1;
+  for (const Summary& summary : summaries) {
+    if (summary.peak_device_bytes > largest) {
+      largest = summary.peak_device_bytes;
+      result.peak_by_class = summary.peak_by_class;
+    }
+    const Totals::Kind epoch = summary.epoch.sum();
+    result.internal_bytes += epoch.internal / summary.epochs;
+    result.external_bytes += epoch.external / summary.epochs;
+    result.peak_bytes.push_back(summary.peak_device_bytes);
+  }
+  return result;
+}
+
+std::optional<EpochReport> best_epoch(const std::vector<EpochReport>& epochs) {
+  std::optional<EpochReport> best;
+  for (const EpochReport& report : epochs) {
+    if (!report.scores) continue;
+    if (!best || !report.scores->validation ||
+        *report.scores->validation > *best->scores->validation)
+      best = report;
+  }
+  return best;
+}
+
+}  // namespace orrery

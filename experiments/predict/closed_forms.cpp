@@ -1,0 +1,470 @@
+#include "experiments/predict/closed_forms.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "core/base/index.hpp"
+#include "core/cost/cagnet.hpp"
+#include "core/cost/catgnn.hpp"
+#include "core/cost/granndis.hpp"
+#include "experiments/config/load_problem.hpp"
+#include "experiments/predict/model_links.hpp"
+#include "experiments/predict/simulate.hpp"
+#include "experiments/predict/staged_epoch.hpp"
+#include "sim/price/op_seconds.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kWordBytes = 4;
+
+double sum(const std::vector<double>& list) {
+  return std::accumulate(list.begin(), list.end(), 0.0);
+}
+
+/// One rank's epoch with what it takes.
+struct RankEpoch {
+  StagedEpoch staged;
+  Breakdown breakdown;
+};
+
+class Model {
+ public:
+  explicit Model(const ModelInput& input)
+      : in_(input),
+        placement_(input.experiment.placement()),
+        times_(*input.experiment.cluster, input.experiment.devices, input.library) {
+    std::map<const Program*, std::size_t> seen;
+    for (std::size_t r = 0; r < in_.programs.size(); ++r) {
+      const auto [at, fresh] = seen.emplace(in_.programs[r].get(), ranks_.size());
+      if (fresh) ranks_.push_back(rank_epoch(static_cast<int>(r)));
+      program_.push_back(at->second);
+    }
+    slowest_ = &*std::max_element(ranks_.begin(), ranks_.end(), [](const auto& a, const auto& b) {
+      return a.breakdown.total() < b.breakdown.total();
+    });
+  }
+
+  ModelOutcome outcome() {
+    add_overlap();
+    switch (in_.experiment.strategy.type) {
+      case StrategyType::spmm_1d:
+        add_1d();
+        break;
+      case StrategyType::spmm_15d:
+        add_15d();
+        break;
+      case StrategyType::spmm_2d:
+        add_2d();
+        break;
+      case StrategyType::full_graph:
+        add_full_graph();
+        break;
+      case StrategyType::model_averaging:
+        add_model_averaging();
+        break;
+      case StrategyType::shared_preloading:
+        add_shared_preloading();
+        break;
+    }
+    add_gradients();
+    add_what_does_not_apply();
+    ModelOutcome out{slowest_->breakdown, {}, program_, equations_};
+    for (const RankEpoch& rank : ranks_) out.of_program.push_back(rank.breakdown);
+    return out;
+  }
+
+ private:
+  RankEpoch rank_epoch(int rank) {
+    const auto own = [&](const Group& group) { return in_.plan.own_group(group, rank); };
+    const Price local = [&](const Op& op) { return in_.kernel_seconds(op, rank); };
+    const Price collective = [&](const Op& op) {
+      return times_.seconds(op, own(*group_of(op)), rank);
+    };
+    const auto crosses = [&](const Group& group) { return placement_.crosses_servers(own(group)); };
+    const Program& program = *in_.programs[at(rank)];
+    const int epoch = std::min(std::max(2, period()), in_.experiment.train.epochs) - 1;
+    RankEpoch result{stage_epoch(program, epoch, local, collective, crosses), {}};
+    Breakdown& b = result.breakdown;
+    b.compute = result.staged.compute;
+    b.compute_by_kind = result.staged.compute_by_kind;
+    b.internal = result.staged.internal;
+    b.external = result.staged.external;
+    b.synchronise = result.staged.synchronise / period();
+    for (const StagedProduct& product : result.staged.products) {
+      const double exposed = seconds_of(product) - sum(product.compute);
+      (crosses(product.group) ? b.external : b.internal) += exposed;
+      b.hidden += std::max(0.0, sum(product.communicate) - exposed);
+    }
+    return result;
+  }
+
+  double seconds_of(const StagedProduct& product) const {
+    return in_.experiment.strategy.overlap ? overlapped_seconds(product) : serial_seconds(product);
+  }
+
+  // ---- what the equations are told
+
+  int ranks() const { return in_.experiment.ranks(); }
+  /// Epochs from one synchronisation of models to the next.
+  int period() const { return period_of(in_.experiment.strategy, in_.experiment.train.epochs); }
+  bool trains_on_parts() const {
+    return in_.experiment.strategy.type == StrategyType::model_averaging;
+  }
+  bool averages_models() const {
+    return trains_on_parts() && in_.experiment.strategy.averaging == Averaging::model;
+  }
+  double vertices() const { return static_cast<double>(in_.data.vertices); }
+  /// Entries of A; GCN adds a self-loop to every vertex.
+  double nonzeros() const {
+    const double edges = static_cast<double>(in_.data.edges);
+    return in_.experiment.model.type == ModelType::gcn ? edges + vertices() : edges;
+  }
+  const std::vector<StagedProduct>& products() const { return slowest_->staged.products; }
+
+  /// Adds up over the products; `value` is told the width of what is multiplied.
+  double over_products(const std::function<double(const StagedProduct&, double width)>& value,
+                       const std::string& kind = "spmm") const {
+    const int side = in_.experiment.strategy.type == StrategyType::spmm_2d
+                         ? parts_for(in_.experiment.strategy, ranks())
+                         : 1;  // columns are split too
+    double total = 0;
+    for (const StagedProduct& product : products())
+      if (product.kind == kind || product.kind.empty())
+        total += value(product, static_cast<double>(product.columns * side));
+    return total;
+  }
+  double matrix_bytes(double width) const { return vertices() * width * kWordBytes; }
+
+  // ---- equations
+
+  void add(const char* name, const char* source, const char* unit, double value,
+           const std::string& because) {
+    equations_.push_back(
+        {{"name", name}, {"source", source}, {unit, value}, {"applies_because", because}});
+  }
+  void reject(const char* name, const char* source, const std::string& because) {
+    equations_.push_back({{"name", name}, {"source", source}, {"does_not_apply_because", because}});
+  }
+
+  void add_overlap() {
+    if (trains_on_parts())
+      return reject("products, stage after stage", "MG-GCN 4.3: sum of b_i + s_i",
+                    "parts are multiplied without communication");
+    double serial = 0, overlapped = 0;
+    for (const StagedProduct& product : products()) {
+      serial += serial_seconds(product);
+      overlapped += overlapped_seconds(product);
+    }
+    add("products, stage after stage", "MG-GCN 4.3: sum of b_i + s_i", "seconds", serial,
+        "what overlap is compared with");
+    if (in_.experiment.strategy.overlap)
+      add("products, communication beside computation",
+          "MG-GCN 4.3: b_0 + sum of max(b_i, s_i-1) + s_P-1", "seconds", overlapped,
+          "strategy.overlap is true");
+    else
+      reject("products, communication beside computation",
+             "MG-GCN 4.3: b_0 + sum of max(b_i, s_i-1) + s_P-1", "strategy.overlap is false");
+  }
+
+  static constexpr const char* kNoLinks =
+      "the devices are not all joined by direct links or one switch of a server";
+
+  void add_1d() {
+    const char *name = "1D communication, link matrix", *source = "MG-GCN 5.1";
+    if (!times_.links())
+      reject(name, source, ranks() == 1 ? "one rank sends nothing" : kNoLinks);
+    else
+      add(name, source, "seconds", over_products([&](const StagedProduct&, double width) {
+            return cost::spmm_1d_seconds(*times_.links(), matrix_bytes(width));
+          }),
+          "spmm_1d on devices joined by links of one server");
+    add_as_printed(
+        "1D communication, as printed", "MG-GCN 5.1: nd/6l on DGX-1, nd/12l on DGX-A100",
+        [](const cost::Links& links, double bytes) { return cost::spmm_1d_seconds(links, bytes); });
+    add_traffic("1D volume", "CAGNET 1D: nf(P-1)/P words a process",
+                [&](const auto&, double width) {
+                  return cost::spmm_1d_traffic({vertices(), width, nonzeros()}, ranks());
+                });
+  }
+
+  void add_15d() {
+    const int copies = in_.experiment.strategy.replication, rows = ranks() / copies;
+    const char *name = "1.5D communication, link matrix", *source = "MG-GCN 5.1";
+    if (!times_.links())
+      reject(name, source, kNoLinks);
+    else if (ranks() % (copies * copies) != 0)
+      reject(name, source, "the square of the replication does not divide the ranks");
+    else
+      add(name, source, "seconds", over_products([&](const StagedProduct&, double width) {
+            return cost::spmm_15d_seconds(*times_.links(), matrix_bytes(width),
+                                          columns_of_grid(rows, copies));
+          }),
+          "spmm_15d on devices joined by links of one server");
+    const char* printed = "MG-GCN 5.1: nd/4l on DGX-1, nd/16l on DGX-A100";
+    if (copies == 2)
+      add_as_printed("1.5D communication, as printed", printed,
+                     [](const cost::Links& links, double bytes) {
+                       return cost::spmm_15d_seconds(links, bytes, {{0, 1, 2, 3}, {4, 5, 6, 7}});
+                     });
+    else
+      reject("1.5D communication, as printed", printed, "it is for replication 2");
+    add_traffic("1.5D volume", "CAGNET 1.5D: nf/c - nf/P + 2(c-1)nf/P words a process",
+                [&](const auto&, double width) {
+                  return cost::spmm_15d_traffic({vertices(), width, nonzeros()}, ranks(), copies);
+                });
+  }
+
+  static std::vector<std::vector<int>> columns_of_grid(int rows, int copies) {
+    std::vector<std::vector<int>> columns(static_cast<std::size_t>(copies));
+    for (int rank = 0; rank < rows * copies; ++rank) columns[at(rank % copies)].push_back(rank);
+    return columns;
+  }
+
+  /// The paper's machines as the paper counts their links.
+  template <class Form>
+  void add_as_printed(const char* name, const char* source, const Form& form) {
+    const auto& links = times_.links();
+    const double rate = links ? links->link_bytes_per_second : 0;
+    const bool dgx1 = links && links->between == cost::dgx1_links(rate).between,
+               dgx_a100 =
+                   links && links->between.empty() && links->gpus == 8 && links->to_switch == 12;
+    if (!dgx1 && !dgx_a100)
+      return reject(name, source, "it is for all eight GPUs of a DGX-1 or a DGX-A100");
+    const cost::Links assumed = dgx1 ? cost::dgx1_links_as_assumed(rate) : *links;
+    add(name, source, "seconds", over_products([&](const StagedProduct&, double width) {
+          return form(assumed, matrix_bytes(width));
+        }),
+        dgx1 ? "eight GPUs of a DGX-1, links as the paper assumes them"
+             : "eight GPUs of a DGX-A100");
+  }
+
+  void add_2d() {
+    add_traffic("2D volume of products with A",
+                "CAGNET 2D: (sqrt P - 1)(nnz + nf)/P words a process",
+                [&](const auto&, double width) {
+                  return cost::spmm_2d_traffic({vertices(), width, nonzeros()}, ranks());
+                });
+    add_traffic(
+        "2D volume of products with W", "CAGNET 2D: (sqrt P - 1)nf/P words a process",
+        [&](const auto&, double width) {
+          return cost::gemm_2d_traffic({vertices(), width, nonzeros()}, ranks());
+        },
+        "gemm");
+    for (const char* name : {"1D communication, link matrix", "1.5D communication, link matrix"})
+      reject(name, "MG-GCN 5.1", "the strategy is spmm_2d");
+  }
+
+  template <class Form>
+  void add_traffic(const char* name, const char* source, const Form& form,
+                   const std::string& kind = "spmm") {
+    double seconds = 0, bytes = 0;
+    const AlphaBeta cost = times_.between(world_group(ranks()));
+    over_products(
+        [&](const StagedProduct& product, double width) {
+          const cost::Traffic traffic = form(product, width);
+          bytes += kWordBytes * traffic.words;
+          seconds += cost::traffic_seconds(traffic, cost.seconds_per_message,
+                                           kWordBytes * cost.seconds_per_byte);
+          return 0.0;
+        },
+        kind);
+    add(name, source, "bytes", bytes,
+        fmt::format("the strategy is {}; bytes that a rank receives, on average",
+                    in_.experiment.resolved["strategy"]["type"].get<std::string>()));
+    equations_.back()["seconds"] = seconds;
+  }
+
+  void add_full_graph() {
+    add_traffic("1D volume with the edge cut",
+                "CAGNET 1D, sparsity-aware: r f words, r rows of others that a process needs",
+                [&](const StagedProduct& product, double width) {
+                  return cost::spmm_1d_sparse_traffic({vertices(), width, nonzeros()},
+                                                      static_cast<double>(product.received_rows),
+                                                      ranks());
+                });
+    equations_.back()["applies_because"] =
+        "full_graph sends each needed row once; bytes that the slowest rank receives";
+    const auto n = static_cast<double>(products().size());
+    const char *name = "exchange of every dependency", *source = "GraNNDis Eq. 3";
+    if (n == 0 || slowest_->breakdown.compute <= 0)
+      return reject(name, source, "the epoch has no product");
+    const auto run = granndis_run(1);
+    if (!run) return reject(name, source, "one rank exchanges nothing");
+    add(name, source, "seconds", n * cost::previous_seconds(*run),
+        fmt::format("full_graph exchanges between servers; summed over {} products of mean width "
+                    "{:.0f}, kernels included",
+                    n, mean_width()));
+  }
+
+  double mean_width() const {
+    return over_products([](const auto&, double w) { return w; }) /
+           static_cast<double>(products().size());
+  }
+
+  /// Nothing where there is one rank.   `growth`: vertices computed per owned one
+  std::optional<cost::GranndisRun> granndis_run(double growth) {
+    cost::GranndisRun run;
+    run.vertices = vertices();
+    run.edges = nonzeros();
+    run.servers = placement_.servers();
+    run.gpus_per_server = static_cast<double>(ranks()) / run.servers;
+    run.compute_vertices_per_second = growth * vertices() * static_cast<double>(products().size()) /
+                                      (ranks() * slowest_->breakdown.compute);
+    const double inside = rate_inside(), outside = rate_outside();
+    if (inside <= 0 && outside <= 0) return std::nullopt;
+    run.internal_vertices_per_second =
+        cost::vertices_per_second(inside > 0 ? inside : outside, mean_width(), kWordBytes);
+    run.external_vertices_per_second =
+        cost::vertices_per_second(outside > 0 ? outside : inside, mean_width(), kWordBytes);
+    return run;
+  }
+
+  void add_shared_preloading() {
+    const bool sampled = in_.experiment.strategy.sampling.has_value();
+    const char* name = sampled ? "preloading with sampled dependencies" : "shared preloading";
+    const char* source = sampled ? "GraNNDis Eq. 8, with the factor of Eq. 4" : "GraNNDis Eq. 4";
+    const auto n = static_cast<double>(products().size());
+    const double growth = in_.plan.redundancy()->of_vertices();
+    if (n == 0 || slowest_->breakdown.compute <= 0)
+      return reject(name, source, "the epoch has no product");
+    if (growth > ranks())
+      return reject(name, source,
+                    fmt::format("servers compute {:.2f} vertices for each of their own, more than "
+                                "the {} ranks that Eq. 5 allows",
+                                growth, ranks()));
+    const auto run = granndis_run(growth);
+    if (!run) return reject(name, source, "one rank exchanges nothing");
+    const double seconds =
+        sampled ? cost::sampling_seconds(*run, growth, cost::InternalFactor::as_preload)
+                : cost::preload_seconds(*run, growth);
+    add(name, source, "seconds", n * seconds,
+        fmt::format("servers compute {:.2f} vertices for each of their own (of this graph and cut, "
+                    "in place of D^a L); summed over {} products of mean width {:.0f}",
+                    growth, n, mean_width()));
+    if (growth <= 1) return;
+    const double degree = nonzeros() / vertices();
+    add("break-even of compute rate / external rate", "GraNNDis Eq. 7", "ratio",
+        cost::preload_break_even(growth, degree),
+        fmt::format("preloading wins above it; here the ratio is {:.3g}",
+                    run->compute_vertices_per_second / run->external_vertices_per_second));
+  }
+
+  double rate_inside() {
+    int here = 0;
+    while (here < ranks() && placement_.same_server(here, 0)) ++here;
+    return here < 2 ? 0 : 1 / times_.between({0, 0, here, 1}).seconds_per_byte;
+  }
+  double rate_outside() const {
+    return external_rate_per_device(*in_.experiment.cluster, in_.experiment.devices);
+  }
+
+  void add_model_averaging() {
+    const char* source = "CATGNN 3.3 and 5.5: floor(epochs / interval) all-reduces";
+    if (!averages_models())
+      return reject("model averaging", source, "gradients are averaged in every step");
+    const int epochs = in_.experiment.train.epochs;
+    const std::int64_t averagings =
+        cost::model_averagings(epochs, in_.experiment.strategy.interval);
+    add("model averaging, all-reduces of the run", source, "all_reduces",
+        static_cast<double>(averagings), "models are averaged every strategy.interval epochs");
+    const double parameters = slowest_->staged.gradient_bytes / kWordBytes;
+    add("model averaging, volume", "ring all-reduce: 2(W-1)/W words a worker and parameter",
+        "bytes", kWordBytes * cost::averaging_words(averagings, parameters, ranks()) / epochs,
+        "bytes that a rank receives in an epoch, on average over the run");
+    equations_.back()["seconds"] = slowest_->breakdown.synchronise;
+  }
+
+  void add_gradients() {
+    const char *name = "gradients, ring all-reduce",
+               *source = "2(q-1) alpha + 2(q-1)/q bytes beta (ring; MG-GCN 5.1's last step)";
+    if (averages_models()) return reject(name, source, "models are averaged instead");
+    if (slowest_->staged.gradient_bytes == 0)
+      return reject(name, source, "no gradients are averaged in an epoch");
+    add(name, source, "seconds", slowest_->staged.synchronise, "the model is replicated");
+  }
+
+  void add_what_does_not_apply() {
+    if (in_.experiment.strategy.type != StrategyType::full_graph)
+      reject("exchange of every dependency", "GraNNDis Eq. 3", "it is for full_graph");
+    if (in_.experiment.strategy.type != StrategyType::shared_preloading)
+      reject("shared preloading", "GraNNDis Eq. 4 to 8", "it is for shared_preloading");
+    reject("3D volume", "CAGNET 3D", "no strategy of this version works on a cube of ranks");
+    reject("inference on tiles", "Deal, Tables 1 to 3", "the experiment trains");
+    if (!trains_on_parts()) reject("model averaging", "CATGNN 3.3", "the ranks share one model");
+  }
+
+  const ModelInput& in_;
+  Placement placement_;
+  CollectiveTimes times_;
+  std::vector<RankEpoch> ranks_;      // of the first rank of each distinct program
+  std::vector<std::size_t> program_;  // of each rank
+  const RankEpoch* slowest_ = nullptr;
+  Json equations_ = Json::array();
+};
+
+/// How many ranks take turns on each core of a CPU; 1 where there are enough cores.
+double oversubscription(const Experiment& experiment, int threads) {
+  const int device = experiment.devices.front();
+  const int cores = experiment.cluster->devices[at(device)].cores;
+  const auto ranks = std::count(experiment.devices.begin(), experiment.devices.end(), device);
+  return cores == 0 ? 1.0 : std::max(1.0, static_cast<double>(ranks * threads) / cores);
+}
+
+}  // namespace
+
+ModelOutcome evaluate_model(const ModelInput& input) { return Model(input).outcome(); }
+
+std::optional<std::string> why_no_equations(const StrategyConfig& strategy,
+                                            const ModelConfig& model) {
+  if (strategy.depends_on_values())
+    return "which broadcasts strategy.skip_below skips depends on values: run it for real";
+  if (model.sparse_input)
+    return "the papers' equations know no model.sparse_input: use backend sim";
+  if (strategy.staleness > 0 || strategy.boundary_sampling < 1)
+    return "the papers' equations know no strategy.staleness and no strategy.boundary_sampling: "
+           "use backend sim";
+  return std::nullopt;
+}
+
+ModelledOutcome model(const Experiment& experiment, const Problem& problem, const Strategy& plan) {
+  if (const auto why = why_no_equations(experiment.strategy, experiment.model))
+    throw ConfigError("backend", *why);
+  require_trainable(problem);
+  const sim::DeviceProfile profile = profile_of(experiment);
+  const int threads = kernel_threads(experiment);
+  const Programs programs = record_checked(plan, problem, device_capacities(experiment));
+  const double shared = oversubscription(experiment, threads);
+  const auto price = [&](const Op& op, int) {
+    return shared * sim::op_seconds(profile, op, threads);
+  };
+  const DataFacts facts = problem.facts();
+  const ModelInput input{experiment, facts, plan, programs, price, library_of(experiment, profile)};
+  ModelOutcome out = evaluate_model(input);
+
+  ModelledOutcome result;
+  result.outcome.epochs.push_back({0, std::nullopt, std::nullopt});
+  const auto summary = summaries(programs, plan, experiment.placement(),
+                                 period_of(experiment.strategy, experiment.train.epochs));
+  for (std::size_t r = 0; r < programs.size(); ++r) {
+    RankOutcome rank;
+    const Breakdown& breakdown = out.of_program[out.program[r]];
+    rank.epochs.push_back({breakdown.total(), breakdown});
+    rank.summary = summary[r];
+    result.outcome.ranks.push_back(std::move(rank));
+  }
+  result.model = {{"cluster", experiment.cluster->name},
+                  {"profile", profile.name},
+                  {"profile_origin", profile.origin},
+                  {"library", input.library.name},
+                  {"leaves_out", "hosts, contention, waiting for other ranks"}};
+  result.equations = std::move(out.equations);
+  return result;
+}
+
+}  // namespace orrery

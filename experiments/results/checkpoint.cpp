@@ -1,0 +1,135 @@
+#include "experiments/results/checkpoint.hpp"
+
+#include <fmt/core.h>
+#include <zlib.h>
+
+#include <cstring>
+
+#include "core/base/error.hpp"
+#include "experiments/results/results.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Layout: magic, length of the header, header (JSON), rows of float32 one after the other, CRC-32
+// of all before it.
+constexpr std::string_view kMagic = "ORRERYC1";
+
+std::uint32_t crc_of(const char* data, std::size_t size) {
+  return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const unsigned char*>(data), size));
+}
+
+template <class T>
+void append(std::string& to, const T& value) {
+  to.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+/// What the weights of a run depend on, besides how long it has run.
+Json identity(const Json& resolved) {
+  Json train = resolved["train"];
+  for (const char* key : {"epochs", "eval_every", "checkpoint_every", "cuda_graph"})
+    train.erase(key);
+  Json all{{"seed", resolved["seed"]},
+           {"dataset", resolved["dataset"]},
+           {"model", resolved["model"]},
+           {"train", train}};
+  if (resolved["strategy"]["type"] != "model_averaging") return all;
+  // Every other strategy trains the same model on any cut.
+  all["strategy"] = resolved["strategy"];
+  for (const char* key : {"evaluate_on", "first_layer", "column_tiles"}) all["strategy"].erase(key);
+  all["partition"] = resolved["partition"];
+  return all;
+}
+
+void require_same_identity(const Json& kept, const Json& now, const std::string& origin) {
+  const Json a = kept.flatten(), b = now.flatten();
+  const auto differs = [&](const std::string& pointer) {
+    const auto shown = [&](const Json& j) {
+      return j.contains(pointer) ? j[pointer].dump() : "absent";
+    };
+    if (shown(a) == shown(b)) return;
+    std::string path = pointer.substr(1);
+    for (char& c : path)
+      if (c == '/') c = '.';
+    throw ConfigError(path, fmt::format("is {} here, but {} in {}; resume with the "
+                                        "same experiment, or start anew without --resume",
+                                        shown(b), shown(a), origin));
+  };
+  for (const auto& [pointer, value] : a.items()) differs(pointer);
+  for (const auto& [pointer, value] : b.items()) differs(pointer);
+}
+
+/// Takes bytes from the front; DataError where they are not there.
+class Reader {
+ public:
+  Reader(std::string_view bytes, const std::string& origin) : bytes_(bytes), origin_(origin) {}
+  std::string_view take(std::size_t size) {
+    if (size > bytes_.size())
+      throw DataError(origin_, "", "is no whole checkpoint: it ends too early");
+    const auto front = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+    return front;
+  }
+  template <class T>
+  T number() {
+    T value;
+    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    return value;
+  }
+
+ private:
+  std::string_view bytes_;
+  const std::string& origin_;
+};
+
+}  // namespace
+
+void require_same_experiment(const Json& kept, const Json& now, const std::string& origin) {
+  require_same_identity(identity(kept), identity(now), origin);
+}
+
+void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint,
+                      const Json& resolved) {
+  Json header{{"epochs", checkpoint.epochs}, {"experiment", identity(resolved)}};
+  header["rows"] = Json::array();
+  for (const auto& row : checkpoint.state) header["rows"].push_back(row.size());
+  const std::string text = header.dump();
+  std::string bytes(kMagic);
+  append(bytes, static_cast<std::uint64_t>(text.size()));
+  bytes += text;
+  for (const auto& row : checkpoint.state)
+    bytes.append(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(float));
+  append(bytes, crc_of(bytes.data(), bytes.size()));
+  write_file(file, bytes);
+}
+
+Checkpoint parse_checkpoint(const std::string& bytes, const std::string& origin,
+                            const Json& resolved) {
+  Reader in(bytes, origin);
+  if (in.take(kMagic.size()) != kMagic) throw DataError(origin, "", "is no checkpoint of Orrery");
+  if (bytes.size() < kMagic.size() + 12) throw DataError(origin, "", "ends too early");
+  std::uint32_t kept = 0;
+  const std::size_t body = bytes.size() - sizeof kept;
+  std::memcpy(&kept, bytes.data() + body, sizeof kept);
+  if (kept != crc_of(bytes.data(), body))
+    throw DataError(origin, "", "is damaged: its checksum does not fit; remove it to start anew");
+  Checkpoint checkpoint;
+  try {
+    const Json header = Json::parse(in.take(in.number<std::uint64_t>()));
+    require_same_identity(header.at("experiment"), identity(resolved), origin);
+    checkpoint.epochs = header.at("epochs");
+    for (const auto& size : header.at("rows")) {
+      std::vector<float> row(size.get<std::size_t>());
+      const auto raw = in.take(row.size() * sizeof(float));
+      if (!row.empty()) std::memcpy(row.data(), raw.data(), raw.size());
+      checkpoint.state.push_back(std::move(row));
+    }
+  } catch (const Json::exception& error) {
+    throw DataError(origin, "", fmt::format("is no checkpoint of this version: {}", error.what()));
+  }
+  return checkpoint;
+}
+
+}  // namespace orrery

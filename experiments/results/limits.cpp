@@ -1,0 +1,117 @@
+#include "experiments/results/limits.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kNearCapacity = 0.9, kUnequal = 1.1;
+
+struct Part {
+  const char* key;
+  const char* words;
+  bool communication;
+};
+constexpr std::array<Part, 7> kParts{
+    {{"compute", "computation", false},
+     {"internal", "inside servers", true},
+     {"external", "between servers", true},
+     {"synchronise", "averaging gradients", true},
+     {"sample", "sampling", false},
+     {"load", "loading", false},
+     {"other", "waiting (for the host, hand-overs or other ranks)", false}}};
+
+std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+std::string costliest_kind(const Json& result) {
+  const Json& kinds = result["compute_by_kind"];
+  double total = 0, most = -1;
+  std::string name;
+  for (const auto& [kind, seconds] : kinds.items()) {
+    total += seconds.get<double>();
+    if (seconds > most) {
+      most = seconds;
+      name = kind;
+    }
+  }
+  return total > 0 ? fmt::format("; {} is {} of it", name, percent(most / total)) : "";
+}
+
+std::string busiest_link(const Json& result) {
+  const Json links = result.value("links", Json::array());
+  const Json* busiest = nullptr;
+  for (const Json& link : links)
+    if (busiest == nullptr || link["utilisation"] > (*busiest)["utilisation"]) busiest = &link;
+  if (busiest == nullptr) return "";
+  return fmt::format("; busiest link {} at {}", (*busiest)["name"].get<std::string>(),
+                     percent((*busiest)["utilisation"]));
+}
+
+std::string beside(const Json& result) {
+  std::string notes;
+  double sum = 0, most = 0;
+  const Json ranks = result.value("breakdown_of_rank", Json::array());
+  for (const Json& rank : ranks) {
+    sum += rank["compute"].get<double>();
+    most = std::max(most, rank["compute"].get<double>());
+  }
+  const double mean = sum / static_cast<double>(std::max<std::size_t>(1, ranks.size()));
+  if (mean > 0 && most / mean > kUnequal)
+    notes += fmt::format("; the busiest rank computes {:.2f} times the mean", most / mean);
+  if (result.contains("device_bytes") && result["device_bytes"].is_number()) {
+    double peak = 0;
+    for (const Json& bytes : result["peak_bytes"]) peak = std::max(peak, bytes.get<double>());
+    const double full = peak / result["device_bytes"].get<double>();
+    if (full > kNearCapacity) notes += fmt::format("; memory is {} full", percent(full));
+  }
+  return notes;
+}
+
+}  // namespace
+
+Json limited_by(const Json& result) {
+  if (result.contains("out_of_memory"))
+    return {{"part", "memory"},
+            {"share", 1.0},
+            {"sentence",
+             "device memory: no room for " + result["out_of_memory"]["tensor"].get<std::string>()}};
+  const Json& parts = result["breakdown"];
+  if (!parts.is_object()) return nullptr;
+  double total = 0, communication = 0, largest = 0;
+  const Part* part = nullptr;
+  std::vector<std::string> kinds;
+  for (const Part& p : kParts) total += parts[p.key].get<double>();
+  if (total <= 0) return nullptr;
+  for (const Part& p : kParts) {
+    const double seconds = parts[p.key];
+    if (p.communication) {
+      communication += seconds;
+      if (seconds > 0) kinds.push_back(fmt::format("{} {}", p.words, percent(seconds / total)));
+    } else if (seconds > largest) {
+      largest = seconds;
+      part = &p;
+    }
+  }
+  if (communication > largest)
+    return {{"part", "communication"},
+            {"share", communication / total},
+            {"sentence", fmt::format("exposed communication, {} of the epoch ({}){}{}",
+                                     percent(communication / total), fmt::join(kinds, ", "),
+                                     busiest_link(result), beside(result))}};
+  const bool computes = std::string(part->key) == "compute";
+  return {{"part", part->key},
+          {"share", largest / total},
+          {"sentence", fmt::format("{}, {} of the epoch{}{}", part->words, percent(largest / total),
+                                   computes ? costliest_kind(result) : "", beside(result))}};
+}
+
+}  // namespace orrery

@@ -1,0 +1,165 @@
+#include "experiments/results/results.hpp"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+
+#include "core/base/error.hpp"
+#include "core/base/parallel.hpp"
+#include "experiments/config/version.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const fs::path& file, const char* action) {
+  throw Error(fmt::format("{}: cannot be {}: {}", file.string(), action, std::strerror(errno)));
+}
+
+void write_all(int descriptor, const std::string& text, const fs::path& file) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t n = ::write(descriptor, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      const int why = errno;
+      ::close(descriptor);
+      errno = why;
+      fail(file, "written");
+    }
+    done += static_cast<std::size_t>(n);
+  }
+}
+
+std::string cpu_model() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  return "unknown";
+}
+
+/// Of the sources that this program was built from; the launcher rebuilds when they change.
+std::string revision() {
+  const std::string command =
+      fmt::format("git -C '{}' describe --always --dirty 2>/dev/null", kSourceRoot);
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) return "unknown";
+  char line[128] = {};
+  const bool read = std::fgets(line, sizeof line, pipe) != nullptr;
+  const bool known = ::pclose(pipe) == 0 && read;
+  return known ? std::string(line, std::strcspn(line, "\n")) : "unknown";
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
+std::string utc(const char* format) {
+  return fmt::format(fmt::runtime(std::string("{:") + format + "}"),
+                     fmt::gmtime(std::time(nullptr)));
+}
+
+}  // namespace
+
+void write_file(const fs::path& file, const std::string& text) {
+  const fs::path temporary = file.string() + ".part";
+  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0) fail(temporary, "opened");
+  try {
+    write_all(descriptor, text, file);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  const bool flushed = ::fsync(descriptor) == 0 || errno == EINVAL || errno == EROFS;
+  if (::close(descriptor) != 0 || !flushed || ::rename(temporary.c_str(), file.c_str()) != 0) {
+    const int why = errno;
+    ::unlink(temporary.c_str());
+    errno = why;
+    fail(file, "written");
+  }
+}
+
+ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move(folder)) {
+  std::error_code error;
+  fs::create_directories(path_, error);
+  if (error) throw Error(fmt::format("{}: cannot be created: {}", path_.string(), error.message()));
+  for (const char* name : {"result.json", "sweep.json"})
+    if (fs::exists(path_ / name) && existing == Existing::refuse)
+      throw Error(fmt::format("{}: already holds a result; give another --out or add --force",
+                              path_.string()));
+  const fs::path lock = path_ / ".lock";
+  lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock_ < 0) fail(lock, "opened");
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    ::close(lock_);
+    throw Error(
+        fmt::format("{}: another run is writing there; give another --out", path_.string()));
+  }
+  // What an earlier start left would tell of another run.
+  for (const char* name : {"result.json", "sweep.json", "timeline.json", "failure.json"})
+    fs::remove(path_ / name, error);
+  if (existing == Existing::resume && fs::exists(checkpoint())) return;
+  for (const char* name : {"epochs.jsonl", "config.json", "checkpoint.bin"})
+    fs::remove(path_ / name, error);
+}
+
+ResultFolder::~ResultFolder() {
+  ::close(lock_);  // the file stays: removed, it could be locked by two
+}
+
+void ResultFolder::append_line(const std::string& name, const nlohmann::ordered_json& line) const {
+  const fs::path file = path_ / name;
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor < 0) fail(file, "opened");
+  const off_t before = ::lseek(descriptor, 0, SEEK_END);
+  try {
+    write_all(descriptor, line.dump() + "\n", file);
+  } catch (...) {
+    std::error_code ignored;  // a full disk: take back the half line
+    fs::resize_file(file, static_cast<std::uintmax_t>(before), ignored);
+    throw;
+  }
+  if (::close(descriptor) != 0) fail(file, "written");
+}
+
+fs::path default_result_folder(const std::string& name) {
+  const std::string base = fmt::format("results/{}-{}", as_file_name(name), utc("%Y%m%d-%H%M%S"));
+  fs::path folder = base;
+  for (int i = 2; fs::exists(folder); ++i) folder = fmt::format("{}-{}", base, i);
+  return folder;
+}
+
+std::string as_file_name(const std::string& text) {
+  std::string name;
+  for (const char c : text) {
+    const bool plain =
+        std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr(".-_=", c) != nullptr;
+    if (plain)
+      name += c;
+    else if (!name.empty() && name.back() != '_')
+      name += '_';
+  }
+  return name.substr(0, 150);
+}
+
+nlohmann::ordered_json provenance() {
+  return {{"version", kVersion},
+          {"revision", revision()},
+          {"compiler", kCompiler},
+          {"host", host_name()},
+          {"cpu", cpu_model()},
+          {"cores", available_cores()},
+          {"date", utc("%Y-%m-%dT%H:%M:%SZ")}};
+}
+
+}  // namespace orrery

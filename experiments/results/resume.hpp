@@ -1,0 +1,29 @@
+// Going on with a run that was stopped or killed: its checkpoint and what it had already reported.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/strategy/train/train.hpp"
+#include "experiments/results/results.hpp"
+
+namespace orrery {
+
+/// What a result folder holds of an earlier start of the run.
+struct Earlier {
+  std::string checkpoint;           ///< the file's bytes; empty where there is none
+  std::vector<EpochReport> epochs;  ///< those that the checkpoint has seen
+  std::vector<double> seconds;      ///< of each
+};
+
+/// Reads them, and takes back the lines of epochs.jsonl after the checkpoint, which will be written
+/// again.   Errors  DataError · ConfigError (a checkpoint of another experiment)
+Earlier take_up(const ResultFolder& folder, const nlohmann::ordered_json& resolved);
+
+/// Whether the folder holds the result of this experiment with all its epochs.   Errors
+/// ConfigError: the result of another experiment, one with more epochs, or one that is complete
+/// with fewer and left no checkpoint to go on from
+bool is_complete(const std::filesystem::path& folder, const nlohmann::ordered_json& resolved);
+
+}  // namespace orrery

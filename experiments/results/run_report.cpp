@@ -1,0 +1,380 @@
+#include "experiments/results/run_report.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "core/base/units.hpp"
+#include "experiments/predict/preloading.hpp"
+#include "experiments/results/results.hpp"
+#include "experiments/results/table.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+/// The first epoch whose loss is no finite number, or null.
+Json diverged_at(const std::vector<EpochReport>& epochs) {
+  for (const EpochReport& report : epochs)
+    if (report.loss && !std::isfinite(*report.loss)) return report.epoch;
+  return nullptr;
+}
+
+std::vector<int> servers_of(const Placement& placement, int ranks) {
+  std::vector<int> list;
+  for (int r = 0; r < ranks; ++r) list.push_back(placement.server_of(r));
+  return list;
+}
+
+/// What really came in during the whole run, evaluation included, as the communicators counted it.
+Json received_json(const Outcome& outcome, const Placement& placement) {
+  std::int64_t internal = 0, external = 0;
+  for (std::size_t r = 0; r < outcome.ranks.size(); ++r) {
+    const auto& from = outcome.ranks[r].received_from;
+    for (std::size_t peer = 0; peer < from.size(); ++peer)
+      (placement.same_server(static_cast<int>(r), static_cast<int>(peer)) ? internal : external) +=
+          from[peer];
+  }
+  return {{"internal", internal}, {"external", external}};
+}
+
+Json breakdown_json(const Breakdown& b) {
+  return {{"compute", b.compute},   {"internal", b.internal},
+          {"external", b.external}, {"synchronise", b.synchronise},
+          {"sample", b.sample},     {"load", b.load},
+          {"other", b.other},       {"hidden", b.hidden}};
+}
+
+Json breakdown_of_rank(const Measurement& measured) {
+  Json list = Json::array();
+  for (const EpochCost& rank : measured.ranks) list.push_back(breakdown_json(rank.breakdown));
+  return list;
+}
+
+std::string percent(const Json& accuracy) {
+  return accuracy.is_null() ? "-" : fmt::format("{:.1f} %", 100 * accuracy.get<double>());
+}
+
+/// A column of the table: its header and each run's cell. Columns of seconds that are zero
+/// everywhere are left out.
+struct Column {
+  std::string header;
+  double Breakdown::*part;
+};
+constexpr std::size_t kParts = 8;
+const std::array<Column, kParts> kColumns{{{"compute", &Breakdown::compute},
+                                           {"internal", &Breakdown::internal},
+                                           {"external", &Breakdown::external},
+                                           {"gradients", &Breakdown::synchronise},
+                                           {"sample", &Breakdown::sample},
+                                           {"load", &Breakdown::load},
+                                           {"other", &Breakdown::other},
+                                           {"(hidden)", &Breakdown::hidden}}};
+
+std::string table_of(const std::vector<FinishedRun>& runs) {
+  std::vector<std::string> header{row_name(runs.front()).first, "epoch"};
+  std::vector<Column> columns;
+  for (const Column& c : kColumns)
+    if (std::any_of(runs.begin(), runs.end(),
+                    [&](const FinishedRun& r) { return r.measured.breakdown.*c.part > 0; }))
+      columns.push_back(c);
+  for (const Column& c : columns) header.push_back(c.header);
+  header.insert(header.end(), {"moved/epoch", "peak/rank", "val", "test"});
+  Table table(header);
+  for (const FinishedRun& run : runs) {
+    const Measurement& m = run.measured;
+    if (run.result.contains("out_of_memory")) {
+      std::vector<std::string> row(header.size(), "-");
+      row[0] = row_name(run).second;
+      row[1] = "out of memory";
+      table.add(row);
+      continue;
+    }
+    std::vector<std::string> row{row_name(run).second, human_seconds(m.epoch_seconds)};
+    for (const Column& c : columns) row.push_back(human_seconds(m.breakdown.*c.part));
+    row.push_back(human_bytes(m.internal_bytes + m.external_bytes));
+    row.push_back(human_bytes(*std::max_element(m.peak_bytes.begin(), m.peak_bytes.end())));
+    row.push_back(percent(run.result["val_accuracy"]));
+    row.push_back(percent(run.result["test_accuracy"]));
+    table.add(row);
+  }
+  return table.text();
+}
+
+/// Busy seconds of the computing ops of the same epochs, the costliest kind first.
+std::string computing_table(const std::vector<FinishedRun>& runs) {
+  std::map<std::string, double> total;
+  for (const FinishedRun& run : runs)
+    for (const auto& [kind, seconds] : run.measured.breakdown.compute_by_kind)
+      total[kind] += seconds;
+  std::vector<std::string> kinds;
+  for (const auto& [kind, seconds] : total) kinds.push_back(kind);
+  std::sort(kinds.begin(), kinds.end(),
+            [&](const std::string& a, const std::string& b) { return total[a] > total[b]; });
+  std::vector<std::string> header{"compute, by operation"};
+  header.insert(header.end(), kinds.begin(), kinds.end());
+  Table table(header);
+  for (const FinishedRun& run : runs) {
+    const auto& seconds = run.measured.breakdown.compute_by_kind;
+    std::vector<std::string> row{row_name(run).second};
+    for (const std::string& kind : kinds)
+      row.push_back(seconds.contains(kind) ? human_seconds(seconds.at(kind)) : "-");
+    table.add(row);
+  }
+  return table.text();
+}
+
+struct Spread {
+  double mean = 0, deviation = 0;
+};
+
+/// Mean and sample standard deviation of the test accuracies, where all runs have one.
+std::optional<Spread> test_spread(const std::vector<FinishedRun>& runs) {
+  double sum = 0, squares = 0;
+  for (const FinishedRun& run : runs) {
+    if (run.result["test_accuracy"].is_null()) return std::nullopt;
+    const double x = run.result["test_accuracy"];
+    sum += x;
+    squares += x * x;
+  }
+  const auto n = static_cast<double>(runs.size());
+  const double variance = n > 1 ? std::max(0.0, (squares - sum * sum / n) / (n - 1)) : 0;
+  return Spread{sum / n, std::sqrt(variance)};
+}
+
+bool sweeps_only_seeds(const std::vector<FinishedRun>& runs) {
+  return runs.size() > 1 && std::all_of(runs.begin(), runs.end(), [](const FinishedRun& r) {
+           return r.experiment.label.rfind("seed=", 0) == 0 &&
+                  r.experiment.label.find(", ") == std::string::npos;
+         });
+}
+
+bool any_interrupted(const std::vector<FinishedRun>& runs) {
+  return std::any_of(runs.begin(), runs.end(),
+                     [](const FinishedRun& r) { return r.result["interrupted"].get<bool>(); });
+}
+
+/// "as threads", "simulated on dgx-a100": simulated times are called so.
+std::string where(const FinishedRun& run) {
+  if (run.experiment.backend != "sim") return "as " + run.experiment.backend;
+  return "simulated on " + run.experiment.cluster->name;
+}
+
+/// Why gradients are not those of the loss; nothing where they are.
+std::optional<std::string> inexactness(const StrategyConfig& strategy) {
+  if (strategy.first_layer == FirstLayer::mggcn_compat)
+    return "first_layer mggcn_compat: its times count, its loss does not";
+  if (strategy.boundary_sampling < 1)
+    return fmt::format("boundary_sampling {}: right in the mean", strategy.boundary_sampling);
+  if (strategy.skip_below > 0)
+    return fmt::format("staleness {} at most, skipping changes below {}", strategy.staleness,
+                       strategy.skip_below);
+  if (strategy.staleness > 0) return fmt::format("staleness {}", strategy.staleness);
+  if (strategy.sampling) return "sampling: they are those of each server's subgraph";
+  return std::nullopt;
+}
+
+/// What accuracies are of.
+std::string evaluated_on(const StrategyConfig& strategy) {
+  if (strategy.evaluate_on == EvaluateOn::graph ||
+      (strategy.type != StrategyType::model_averaging && !strategy.sampling))
+    return "the whole graph";
+  if (strategy.sampling) return "own vertices of each server within its sampled subgraph";
+  return fmt::format("own vertices of each part within the {} hop{} that it holds", strategy.hops,
+                     strategy.hops == 1 ? "" : "s");
+}
+
+}  // namespace
+
+Json epoch_json(const EpochReport& report, double seconds) {
+  const Accuracies scores = report.scores.value_or(Accuracies{});
+  return {{"epoch", report.epoch},
+          {"loss", or_null(report.loss)},
+          {"train_accuracy", or_null(scores.train)},
+          {"val_accuracy", or_null(scores.validation)},
+          {"test_accuracy", or_null(scores.test)},
+          {"seconds", seconds}};
+}
+
+Json result_json(const Experiment& experiment, const DataFacts& data, const Placement& placement,
+                 const Outcome& outcome, const Measurement& m) {
+  const auto best = best_epoch(outcome.epochs);
+  const Accuracies scores = best ? *best->scores : Accuracies{};
+  Json kinds = Json::object();
+  for (const auto& [kind, seconds] : m.breakdown.compute_by_kind) kinds[kind] = seconds;
+  Json result{
+      {"name", experiment.name},
+      {"label", experiment.label},
+      {"interrupted", outcome.interrupted},
+      {"backend", experiment.backend},
+      {"kernels", outcome.kernels},
+      {"strategy", experiment.resolved["strategy"]["type"]},
+      {"ranks", experiment.ranks()},
+      {"servers", placement.servers()},
+      {"server_of_rank", servers_of(placement, experiment.ranks())},
+      {"epochs", outcome.epochs.size()},
+      {"loss", outcome.epochs.empty() ? Json(nullptr) : or_null(outcome.epochs.back().loss)},
+      {"diverged_at_epoch", diverged_at(outcome.epochs)},
+      {"evaluated_on", evaluated_on(experiment.strategy)},
+      {"best_epoch", best ? Json(best->epoch) : Json(nullptr)},
+      {"train_accuracy", or_null(scores.train)},
+      {"val_accuracy", or_null(scores.validation)},
+      {"test_accuracy", or_null(scores.test)},
+      {"epoch_seconds", m.epoch_seconds},
+      {"mean_epoch_seconds", m.mean_epoch_seconds},
+      {"synchronise_seconds", m.synchronise_seconds},
+      {"breakdown", breakdown_json(m.breakdown)},
+      {"breakdown_of_rank", breakdown_of_rank(m)},
+      {"compute_by_kind", kinds},
+      {"bytes", {{"internal", m.internal_bytes}, {"external", m.external_bytes}}},
+      {"received_bytes", received_json(outcome, placement)},
+      {"collectives", "flat"},
+      {"exact_gradients", !inexactness(experiment.strategy)},
+      {"peak_bytes", m.peak_bytes},
+      {"peak_by_class", m.peak_by_class},
+      {"device_bytes", experiment.device_bytes ? Json(*experiment.device_bytes) : Json(nullptr)},
+      {"dataset",
+       {{"name", data.name},
+        {"vertices", data.vertices},
+        {"edges", data.edges},
+        {"generated", data.generated},
+        {"features", data.features_provenance},
+        {"notes", data.notes}}},
+      {"provenance", provenance()}};
+  return result;
+}
+
+Measurement measurement_of(const Json& result) {
+  Measurement m;
+  if (result["epoch_seconds"].is_null()) return m;  // it did not fit
+  m.epoch_seconds = result["epoch_seconds"];
+  m.mean_epoch_seconds = result.value("mean_epoch_seconds", m.epoch_seconds);
+  m.synchronise_seconds = result.value("synchronise_seconds", 0.0);
+  const Json& parts = result["breakdown"];
+  Breakdown& b = m.breakdown;
+  b.compute = parts["compute"];
+  b.internal = parts["internal"];
+  b.external = parts["external"];
+  b.synchronise = parts["synchronise"];
+  b.sample = parts["sample"];
+  b.load = parts["load"];
+  b.other = parts["other"];
+  b.hidden = parts["hidden"];
+  for (const auto& [kind, seconds] : result["compute_by_kind"].items())
+    b.compute_by_kind[kind] = seconds;
+  m.internal_bytes = result["bytes"]["internal"];
+  m.external_bytes = result["bytes"]["external"];
+  m.peak_bytes = result["peak_bytes"].get<std::vector<std::int64_t>>();
+  return m;
+}
+
+std::pair<std::string, std::string> row_name(const FinishedRun& run) {
+  const std::string& label = run.experiment.label;
+  if (label.empty()) return {"strategy", run.result["strategy"]};
+  const auto equals = label.find('=');
+  if (label.find(", ") != std::string::npos) return {"setting", label};
+  return {label.substr(0, equals), label.substr(equals + 1)};
+}
+
+FinishedRun does_not_fit(const Experiment& experiment, const DataFacts& data,
+                         const OutOfMemory& error) {
+  FinishedRun run{experiment, {}, {}};
+  run.measured.peak_bytes.assign(static_cast<std::size_t>(experiment.ranks()), error.capacity);
+  run.result = result_json(experiment, data, experiment.placement(), {}, run.measured);
+  for (const char* key :
+       {"epoch_seconds", "breakdown", "bytes", "received_bytes", "peak_bytes", "kernels"})
+    run.result[key] = nullptr;
+  run.result["out_of_memory"] = {{"tensor", error.tensor},
+                                 {"asked", error.asked},
+                                 {"in_use", error.in_use},
+                                 {"capacity", error.capacity}};
+  return run;
+}
+
+Json sweep_json(const std::vector<FinishedRun>& runs, const std::string& folder,
+                std::size_t missing) {
+  Json out = runs.front().result;
+  out["out_dir"] = folder;
+  out["interrupted"] = missing > 0 || any_interrupted(runs);
+  out["missing"] = missing;
+  if (const auto spread = test_spread(runs)) {
+    out["mean_test_accuracy"] = spread->mean;
+    out["std_test_accuracy"] = spread->deviation;
+  }
+  out["sweep"] = Json::array();
+  for (const FinishedRun& run : runs) out["sweep"].push_back(run.result);
+  return out;
+}
+
+void print_report(const std::vector<FinishedRun>& runs, const std::string& folder,
+                  const std::string& file, std::FILE* to) {
+  const FinishedRun& first = runs.front();
+  const auto [fewest, most] =
+      std::minmax_element(runs.begin(), runs.end(), [](const FinishedRun& a, const FinishedRun& b) {
+        return a.experiment.ranks() < b.experiment.ranks();
+      });
+  const int from = fewest->experiment.ranks(), up_to = most->experiment.ranks();
+  const std::string ranks =
+      from == up_to ? fmt::format("{}", from) : fmt::format("{} to {}", from, up_to);
+  fmt::print(to, "\n{}: {} rank{} {}, {} layers, {} epochs\n\n", first.experiment.name, ranks,
+             up_to == 1 ? "" : "s", where(first), first.experiment.model.layers,
+             first.result["epochs"].get<int>());
+  fmt::print(to, "{}\n", table_of(runs));
+  fmt::print(
+      to,
+      "epoch = the parts to its right, on the slowest rank of the median epoch; communication "
+      "counts\n"
+      "where no computation hides it, and (hidden) is what computation hid. internal, external:\n"
+      "features between ranks of the same or of another server; gradients: averaging them (or\n"
+      "models); other: idle (hand-overs, cores busy with other ranks). moved: bytes received by "
+      "all\n"
+      "ranks; peak: memory of the largest rank; val, test: accuracy at the best validation "
+      "epoch.\n");
+  if (!sweeps_only_seeds(runs)) fmt::print(to, "\n{}", computing_table(runs));
+  if (sweeps_only_seeds(runs))
+    if (const auto spread = test_spread(runs))
+      fmt::print(to, "\ntest accuracy over {} seeds: {:.1f} % ± {:.1f}\n", runs.size(),
+                 100 * spread->mean, 100 * spread->deviation);
+  for (const FinishedRun& run : runs)
+    if (!run.result["diverged_at_epoch"].is_null())
+      fmt::print(to,
+                 "\n{}: the loss is not finite since epoch {}: training diverged; try a smaller "
+                 "train.learning_rate\n",
+                 row_name(run).second, run.result["diverged_at_epoch"].get<int>());
+  for (const FinishedRun& run : runs)
+    if (const auto why = inexactness(run.experiment.strategy))
+      fmt::print(to, "\n{}: gradients are inexact ({})\n", row_name(run).second, *why);
+  std::set<std::string> evaluated;
+  for (const FinishedRun& run : runs)
+    if (run.experiment.strategy.type == StrategyType::model_averaging)
+      evaluated.insert("model_averaging: accuracy is that of the averaged model on " +
+                       evaluated_on(run.experiment.strategy));
+    else if (run.experiment.strategy.sampling)
+      evaluated.insert("sampling: accuracy is on " + evaluated_on(run.experiment.strategy));
+  for (const std::string& line : evaluated) fmt::print(to, "\n{}\n", line);
+  for (const FinishedRun& run : runs)
+    if (const Json preloading = run.result.value("preloading", Json()); !preloading.is_null())
+      fmt::print(to, "\n{}: {}\n", row_name(run).second, preloading_line(preloading));
+  if (any_interrupted(runs))
+    fmt::print(to,
+               "\ninterrupted: the results above hold the epochs that were done, and are marked\n");
+  fmt::print(to,
+             "\nResults: {}\n"
+             "  timeline.json of a run opens in ui.perfetto.dev: one row per rank and lane\n"
+             "Try next:\n"
+             "  ./orrery plan {}                 what each rank does, moves and holds\n",
+             folder, file);
+  if (first.experiment.cluster)
+    fmt::print(to, "  ./orrery report {}\n", folder);
+  else
+    fmt::print(to, "  ./orrery run {} --set cluster.ranks=2\n", file);
+}
+
+}  // namespace orrery

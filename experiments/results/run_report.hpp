@@ -1,0 +1,54 @@
+// What a run says about itself: as JSON for machines, as tables for people.
+#pragma once
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "experiments/config/experiment.hpp"
+#include "experiments/execute/execute.hpp"
+#include "experiments/execute/measure.hpp"
+
+namespace orrery {
+
+/// One finished combination.
+struct FinishedRun {
+  Experiment experiment;
+  Measurement measured;
+  nlohmann::ordered_json result;  ///< as result.json holds it
+};
+
+/// A line of epochs.jsonl.
+nlohmann::ordered_json epoch_json(const EpochReport& report, double seconds);
+
+/// result.json, but for its "out_dir".
+nlohmann::ordered_json result_json(const Experiment& experiment, const DataFacts& data,
+                                   const Placement& placement, const Outcome& outcome,
+                                   const Measurement& measured);
+
+/// What a result.json says of time, bytes and memory: its inverse as far as the tables need it.
+Measurement measurement_of(const nlohmann::ordered_json& result);
+
+/// A combination that needs more memory than a device has: its result has no times, but
+/// "out_of_memory".
+FinishedRun does_not_fit(const Experiment& experiment, const DataFacts& data,
+                         const OutOfMemory& error);
+
+/// A sweep as one object (sweep.json): the first combination's result, whose label names it, with
+/// all of them under "sweep" and the mean and deviation of the test accuracies; `missing`
+/// combinations were not run.
+nlohmann::ordered_json sweep_json(const std::vector<FinishedRun>& runs, const std::string& folder,
+                                  std::size_t missing);
+
+/// Heading and text of a run's first column: the swept value alone where one key is swept, else the
+/// whole label, else the strategy.
+std::pair<std::string, std::string> row_name(const FinishedRun& run);
+
+/// The tables with their legend, where the results are in `folder`, and what to try next with
+/// `file`.
+void print_report(const std::vector<FinishedRun>& runs, const std::string& folder,
+                  const std::string& file, std::FILE* to);
+
+}  // namespace orrery

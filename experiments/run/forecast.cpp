@@ -1,0 +1,130 @@
+#include "experiments/run/forecast.hpp"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "core/base/units.hpp"
+#include "experiments/calibrate/calibrate.hpp"
+#include "experiments/config/cluster_file.hpp"
+#include "experiments/config/shipped.hpp"
+#include "experiments/config/this_machine.hpp"
+#include "experiments/results/results.hpp"
+#include "experiments/results/table.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The same experiment on a cluster: its devices take as many ranks.
+Experiment on_cluster(const Experiment& experiment, const std::string& asked) {
+  Json file = experiment.resolved;
+  const std::string cluster =
+      asked == kThisMachine ? calibrated_machine(experiment.kernels, experiment.ranks()) : asked;
+  const bool shared = load_cluster(cluster).devices.front().cores > 0;
+  file["cluster"] = {{"file", cluster}, {shared ? "ranks" : "gpus", experiment.ranks()}};
+  file["backend"] = "sim";
+  file.erase("simulate_on");
+  if (file.contains("simulation"))  // the library and the profile are the cluster's own
+    for (const char* key : {"library", "profile"}) file["simulation"].erase(key);
+  if (asked == kThisMachine && experiment.backend == "mpi")  // as it ran, and not as it might
+    file["simulation"]["library"] = "mpi";
+  Experiment there = parse_experiments(file.dump(), cluster, {}).front();
+  there.label = experiment.label;
+  return there;
+}
+
+void measure_this_machine(bool quiet) {
+  if (kClusterFiles.look_up(kThisMachine) && kDeviceFiles.look_up(kThisMachine)) return;
+  if (!quiet)
+    fmt::print(stderr,
+               "measuring this machine coarsely for its simulation (a minute, once; `orrery "
+               "calibrate` does it well)\n");
+  const auto folder = std::filesystem::path(kDeviceFiles.path()).parent_path().string();
+  calibrate::write(calibrate::calibrate(calibrate::Effort::quick, calibrate::find_probe(),
+                                        [](double, const std::string&) {}),
+                   folder);
+}
+
+Json simulate_on(const FinishedRun& run, const std::string& cluster, Runner& runner) {
+  const std::filesystem::path folder = run.result["out_dir"].get<std::string>();
+  const ResultFolder results(folder / ("simulated-on-" + as_file_name(cluster)),
+                             Existing::overwrite);
+  Experiment there = on_cluster(run.experiment, cluster);
+  if (there.label.empty()) there.label = cluster;  // out of memory is a result, as in a sweep
+  const auto simulated = runner.run(there, &results);
+  const Json& result = simulated->result;
+  Json told{{"epoch_seconds", result["epoch_seconds"]}, {"limited_by", result["limited_by"]}};
+  if (cluster == kThisMachine && !result["epoch_seconds"].is_null())
+    told["error"] = result["epoch_seconds"].get<double>() / run.measured.epoch_seconds - 1;
+  return told;
+}
+
+/// What a cluster cannot take (too few devices, an operation without a price) is told; the run
+/// itself is done.
+Json simulate_if_possible(const FinishedRun& run, const std::string& cluster, Runner& runner) {
+  try {
+    return simulate_on(run, cluster, runner);
+  } catch (const Error& error) {
+    return {{"epoch_seconds", nullptr}, {"not_simulated", error.what()}};
+  }
+}
+
+std::string limit_text(const Json& simulated) {
+  if (simulated.contains("not_simulated")) return simulated["not_simulated"];
+  return simulated["limited_by"].is_null() ? "-" : simulated["limited_by"]["sentence"];
+}
+
+}  // namespace
+
+void require_clusters(const Experiment& experiment) {
+  for (const std::string& cluster : experiment.simulate_on)
+    if (cluster != kThisMachine) kClusterFiles.find(cluster);
+}
+
+void forecast(std::vector<FinishedRun>& runs, bool quiet) {
+  const Job alone;
+  Runner runner({.quiet = true}, alone);
+  for (FinishedRun& run : runs) {
+    const auto& clusters = run.experiment.simulate_on;
+    if (clusters.empty() || !run.experiment.trains() || run.result.contains("out_of_memory"))
+      continue;
+    Json told = Json::object();
+    for (const std::string& cluster : clusters) {
+      if (cluster == kThisMachine && run.experiment.kernels != "cuda") measure_this_machine(quiet);
+      told[cluster] = simulate_if_possible(run, cluster, runner);
+    }
+    run.result["simulated_on"] = std::move(told);
+    write_file(std::filesystem::path(run.result["out_dir"].get<std::string>()) / "result.json",
+               run.result.dump(2) + "\n");
+  }
+}
+
+void print_forecasts(const std::vector<FinishedRun>& runs, std::FILE* to) {
+  Table table({"measured here", "epoch", "simulated on", "epoch", "error", "limited there by"});
+  bool any = false;
+  for (const FinishedRun& run : runs) {
+    if (!run.result.contains("simulated_on")) continue;
+    std::string name = row_name(run).second, measured = human_seconds(run.measured.epoch_seconds);
+    for (const auto& [cluster, simulated] : run.result["simulated_on"].items()) {
+      const std::string error =
+          simulated.contains("error")
+              ? fmt::format("{:+.0f} %", 100 * simulated["error"].get<double>())
+              : "-";
+      const Json& seconds = simulated["epoch_seconds"];
+      table.add({name, measured, cluster, seconds.is_null() ? "-" : human_seconds(seconds), error,
+                 limit_text(simulated)});
+      name = measured = "";
+      any = true;
+    }
+  }
+  if (any)
+    fmt::print(to,
+               "\nThe same files simulated (the same operations, replayed by SimGrid); error: of "
+               "the simulation\nof this machine against what was measured above\n\n{}",
+               table.text());
+}
+
+}  // namespace orrery

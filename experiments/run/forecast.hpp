@@ -1,0 +1,29 @@
+// After a real run: the same simulated on other clusters (and on this machine, to say how far the
+// simulation is off), beside what was measured.
+#pragma once
+
+#include <cstdio>
+#include <vector>
+
+#include "experiments/results/run_report.hpp"
+#include "experiments/run/runner.hpp"
+
+namespace orrery {
+
+/// Errors    ConfigError naming a cluster of "simulate_on" that does not exist, before anything
+/// runs
+void require_clusters(const Experiment& experiment);
+
+/// Simulates each finished run on the clusters of its "simulate_on" and adds "simulated_on" to its
+/// result (and to its result.json): per cluster epoch_seconds, error (against what was measured,
+/// on this-machine only), limited_by; or epoch_seconds null and "not_simulated" with the reason.
+///
+/// this-machine stands for what the run's kernels ran on. Where its cores have no profile yet they
+/// are measured coarsely first; a GPU is not.
+/// Errors    those of writing results
+void forecast(std::vector<FinishedRun>& runs, bool quiet);
+
+/// What forecast() found, as a table with a line per run and cluster; nothing where there is none.
+void print_forecasts(const std::vector<FinishedRun>& runs, std::FILE* to);
+
+}  // namespace orrery

@@ -1,0 +1,333 @@
+#include "experiments/run/run_session.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <exception>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <thread>
+
+#include "backends/cuda/cuda_device.hpp"
+#include "core/base/error.hpp"
+#include "experiments/config/load_problem.hpp"
+#include "experiments/execute/launch.hpp"
+#include "experiments/results/progress.hpp"
+#include "experiments/results/sweep_log.hpp"
+#include "experiments/run/forecast.hpp"
+#include "experiments/run/job_script.hpp"
+#include "experiments/run/runner.hpp"
+
+namespace orrery {
+namespace {
+
+std::atomic<bool> stop_requested{false}, ended_from_outside{false};
+
+/// The first Ctrl-C (or a batch system's SIGUSR1) asks for an orderly end, the second ends at once.
+extern "C" void on_signal(int) {
+  if (stop_requested.exchange(true)) _exit(130);
+}
+/// In an MPI job SIGTERM comes from mpirun, which ends the others when one rank has died.
+extern "C" void on_end(int) {
+  stop_requested = true;
+  ended_from_outside = true;
+}
+
+/// A folder name for each combination: its label where that is a plain and unique name, else with
+/// its number in front.
+std::vector<std::string> folder_names(const std::vector<Experiment>& experiments) {
+  std::vector<std::string> names;
+  for (const Experiment& e : experiments) names.push_back(as_file_name(e.label));
+  if (names == std::vector<std::string>{""}) names = {"run"};
+  const std::set<std::string> distinct(names.begin(), names.end());
+  if (distinct.size() < names.size())
+    for (std::size_t i = 0; i < names.size(); ++i) names[i] = fmt::format("{:03}-{}", i, names[i]);
+  return names;
+}
+
+std::filesystem::path result_folder(const RunOptions& options, const Experiment& first) {
+  if (!options.out.empty()) return options.out;
+  if (options.sweep) return std::filesystem::path("results") / as_file_name(first.name);
+  return default_result_folder(first.name);
+}
+
+/// Tells about all runs: tables, sweep.json, the JSON line.
+void report_all(std::vector<FinishedRun>& runs, std::size_t missing, bool sweep,
+                const ResultFolder& results, const RunOptions& options) {
+  if (missing == 0) forecast(runs, options.quiet);
+  nlohmann::ordered_json out = runs.front().result;
+  if (sweep) {
+    out = sweep_json(runs, results.path().string(), missing);
+    results.write("sweep.json", out.dump(2) + "\n");
+  }
+  if (!options.json || !options.quiet) {
+    std::FILE* to = options.json ? stderr : stdout;
+    print_report(runs, results.path().string(), options.file, to);
+    print_forecasts(runs, to);
+  }
+  if (options.json) fmt::print("{}\n", out.dump());
+}
+
+/// The same error with the combination that it is of.
+std::exception_ptr with_label(const std::exception& error, const std::string& label) {
+  const std::string what = label + ": " + error.what();
+  if (dynamic_cast<const ConfigError*>(&error) != nullptr)
+    return std::make_exception_ptr(ConfigError("", what));
+  return std::make_exception_ptr(Error(what));
+}
+
+/// Which combinations a sweep has done before, the same on all ranks.
+std::vector<bool> done_before(const std::vector<Experiment>& experiments, const SweepLog* log,
+                              const Job& job) {
+  std::string done(experiments.size(), '0');
+  for (std::size_t i = 0; i < experiments.size() && log != nullptr; ++i)
+    if (log->find(experiments[i]) != nullptr) done[i] = '1';
+  job.share(done);
+  std::vector<bool> list;
+  for (const char c : done) list.push_back(c == '1');
+  return list;
+}
+
+/// A combination's line of the log as its result.
+FinishedRun taken_from(const nlohmann::ordered_json& line, const Experiment& experiment) {
+  nlohmann::ordered_json result = line["result"];
+  result["label"] = experiment.label;
+  return {experiment, measurement_of(result), std::move(result)};
+}
+
+/// What finished before a failure is reported all the same. `results`: on the process that leads;
+/// so is `log`, which a sweep has.
+void run_experiments(const std::vector<Experiment>& experiments, const ResultFolder* results,
+                     SweepLog* log, const RunOptions& options, const Job& job) {
+  const bool sweep = options.sweep || !experiments.front().label.empty();
+  const auto names = folder_names(experiments);
+  const auto done = done_before(experiments, log, job);
+  SweepProgress progress(done, log != nullptr && !options.quiet);
+  Runner runner({options.quiet, options.resume, options.sweep, &stop_requested}, job);
+  std::vector<FinishedRun> runs;
+  std::size_t missing = experiments.size();
+  std::exception_ptr failure;
+  for (std::size_t i = 0; i < experiments.size() && !failure; ++i) try {
+      if (done[i]) {
+        if (log != nullptr) runs.push_back(taken_from(*log->find(experiments[i]), experiments[i]));
+        --missing;
+        continue;
+      }
+      const bool stop = stop_requested;
+      if (job.world == nullptr ? stop : job.world->any(stop)) break;
+      std::optional<ResultFolder> own;
+      if (sweep && results != nullptr)
+        own.emplace(results->path() / names[i],
+                    options.sweep ? Existing::overwrite : options.existing());
+      auto run = runner.run(experiments[i], own ? &*own : results);
+      --missing;
+      if (!run) continue;
+      if (log != nullptr && !run->result["interrupted"].get<bool>()) {
+        log->append(experiments[i], {{"result", run->result}});
+        progress.finished(experiments[i].label);
+      }
+      runs.push_back(std::move(*run));
+    } catch (const std::exception& error) {
+      failure = std::current_exception();
+      if (sweep && i > 0) failure = with_label(error, experiments[i].label);
+    }
+  if (results != nullptr) {
+    if (runs.empty() && !failure) throw Error("interrupted before the first run began");
+    if (!runs.empty()) report_all(runs, missing, sweep, *results, options);
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+void install_signals(bool mpi) {
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, mpi ? on_end : on_signal);
+  std::signal(SIGUSR1, on_signal);
+}
+
+/// Whether the experiments run over MPI.   Errors  ConfigError where the way they were started does
+/// not fit
+bool runs_over_mpi(const std::vector<Experiment>& experiments, const Launch& launch) {
+  const bool mpi = experiments.front().over_mpi();
+  if (mpi && launch.size == 1 && !MpiWorld::built())
+    throw ConfigError(
+        "backend",
+        fmt::format("the ranks of {0} are processes; start {1} with: mpirun -n {2} "
+                    "./orrery run FILE --backend {0}",
+                    experiments.front().backend, experiments.front().ranks() == 1 ? "it" : "them",
+                    experiments.front().ranks()));
+  for (const Experiment& e : experiments) {
+    if (e.over_mpi() != mpi)
+      throw ConfigError("sweep.backend",
+                        "mpi and nccl are started in another way than the others: run each with "
+                        "--backend");
+    if (mpi && e.ranks() != launch.size)
+      throw ConfigError(
+          "cluster",
+          fmt::format("{} ranks in the experiment{}, but {} process{} started; run it as: mpirun "
+                      "-n {} ./orrery run FILE --backend {}",
+                      e.ranks(), e.label.empty() ? "" : " (" + e.label + ")", launch.size,
+                      launch.size == 1 ? " was" : "es were", e.ranks(), e.backend));
+  }
+  const std::string& backend = experiments.front().backend;
+  if (!mpi && launch.size > 1)
+    throw ConfigError(
+        "backend",
+        fmt::format(
+            "{} processes were started, but backend \"{}\" is one process{}", launch.size, backend,
+            backend == "threads" ? "; add --backend mpi" : ": start it without mpirun or srun"));
+  return mpi;
+}
+
+int exit_code() { return stop_requested ? 1 : 0; }
+
+/// A result that is already there, when asked to resume: nothing to do but to tell.
+bool already_complete(const RunOptions& options, const std::filesystem::path& folder,
+                      const Experiment& experiment) {
+  if (!options.resume || !is_complete(folder, experiment.resolved)) return false;
+  fmt::print(stderr, "{}: the run is complete, there is nothing to resume\n", folder.string());
+  if (options.json) {
+    std::ifstream in(folder / "result.json");
+    fmt::print("{}\n", nlohmann::ordered_json::parse(in).dump());
+  }
+  return true;
+}
+
+/// The folder that is written, with the log of a sweep.
+struct Writing {
+  Writing(const std::filesystem::path& folder, const std::vector<Experiment>& experiments,
+          const RunOptions& options)
+      : results(refuse_a_run(folder, options),
+                options.sweep ? Existing::overwrite : options.existing()) {
+    if (options.sweep) log_.emplace(folder / "results.jsonl");
+    if (!options.sweep || options.quiet) return;
+    const auto done = std::count_if(experiments.begin(), experiments.end(),
+                                    [&](const auto& e) { return log_->find(e) != nullptr; });
+    fmt::print(stderr, "{}: {} combinations, {} of them done before\n", folder.string(),
+               experiments.size(), done);
+  }
+  SweepLog* log() { return log_ ? &*log_ : nullptr; }
+  ResultFolder results;
+
+ private:
+  /// A sweep would take away what `run` has left there.
+  static const std::filesystem::path& refuse_a_run(const std::filesystem::path& folder,
+                                                   const RunOptions& options) {
+    if (options.sweep && std::filesystem::exists(folder / "result.json"))
+      throw Error(folder.string() + ": holds the result of a run; give another --out");
+    return folder;
+  }
+  std::optional<SweepLog> log_;
+};
+
+int run_on_threads(const std::vector<Experiment>& experiments, const RunOptions& options) {
+  const auto folder = result_folder(options, experiments.front());
+  if (already_complete(options, folder, experiments.front())) return 0;
+  Writing writing(folder, experiments, options);
+  install_signals(false);
+  run_experiments(experiments, &writing.results, writing.log(), options, {});
+  return exit_code();
+}
+
+/// Lets the ranks agree on one message when several fail: the first to create a file in the result
+/// folder speaks. Before there is one, rank 0 does, and the others only if they outlive it.
+class Speaker {
+ public:
+  explicit Speaker(int rank) : rank_(rank) {}
+  void meet_in(const std::filesystem::path& folder) { file_ = folder / "failure.json"; }
+  bool may_speak() const {
+    if (file_.empty()) {
+      if (rank_ != 0) std::this_thread::sleep_for(std::chrono::seconds(3));
+      return true;
+    }
+    const int descriptor = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (descriptor < 0) return errno != EEXIST;
+    const std::string text = fmt::format("{{\"rank\": {}}}\n", rank_);
+    const bool written = ::write(descriptor, text.data(), text.size()) > 0;
+    return ::close(descriptor) == 0 || !written;
+  }
+
+ private:
+  int rank_;
+  std::filesystem::path file_;
+};
+
+int run_on_mpi(const std::vector<Experiment>& experiments, const RunOptions& options, int rank) {
+  install_signals(true);
+  Speaker speaker(rank);
+  MpiOptions mpi;
+  mpi.may_report = [&] { return speaker.may_speak(); };
+  mpi.ending = &ended_from_outside;
+  MpiWorld world(mpi);
+  int code = 0;
+  world.run([&](Communicator& communicator) {
+    const Job job{&world, &communicator};
+    std::string folder = result_folder(options, experiments.front()).string();
+    job.share(folder);
+    std::string complete =
+        job.leads() && already_complete(options, folder, experiments.front()) ? "complete" : "";
+    job.share(complete);
+    if (!complete.empty()) return;
+    std::optional<Writing> writing;
+    if (job.leads()) writing.emplace(folder, experiments, options);
+    job.share(folder);  // the folder is there
+    speaker.meet_in(folder);
+    try {
+      run_experiments(experiments, writing ? &writing->results : nullptr,
+                      writing ? writing->log() : nullptr, options, job);
+    } catch (const OutOfMemory& error) {
+      world.fail(with_advice(error));
+    }
+    code = exit_code();
+  });
+  return code;
+}
+
+}  // namespace
+
+std::string with_advice(const OutOfMemory& error) {
+  return fmt::format(
+      "{}; more ranks, a narrower model or fewer layers need less, and orrery plan "
+      "shows what each rank holds",
+      error.what());
+}
+
+int run_session(RunOptions options) {
+  if (!options.backend.empty()) options.overrides.push_back("backend=" + options.backend);
+  const Launch launch = launch_from_environment();
+  const auto experiments = load_experiments(options.file, options.overrides, launch.size);
+  for (const Experiment& e : experiments) {
+    require_data(e);
+    require_clusters(e);
+  }
+  if (!options.print_job.empty()) {
+    if (options.print_job != "slurm")
+      throw ConfigError("--print-job",
+                        fmt::format("found \"{}\", allowed: slurm", options.print_job));
+    for (const Experiment& e : experiments)
+      if (e.ranks() != experiments.front().ranks())
+        throw ConfigError("--print-job",
+                          "the combinations of the sweep need different numbers of "
+                          "ranks: choose one number with --set");
+    const JobRequest request{options.file, options.overrides, options.out, options.force};
+    fmt::print("{}", slurm_script(experiments.front(), request));
+    return 0;
+  }
+  if (options.resume && !experiments.front().label.empty())
+    throw ConfigError("--resume",
+                      "resumes one run, but the experiment is a sweep: choose a "
+                      "combination with --set");
+  if (options.resume && options.out.empty())
+    throw ConfigError("--resume", "needs --out, the folder of the run to go on with");
+  const bool mpi = runs_over_mpi(experiments, launch);
+  for (const Experiment& e : experiments)
+    if (e.trains() && e.kernels == "cuda") cuda::choose_gpu(0, 1);  // told before anything is read
+  return mpi ? run_on_mpi(experiments, options, launch.rank) : run_on_threads(experiments, options);
+}
+
+}  // namespace orrery

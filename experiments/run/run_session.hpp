@@ -1,0 +1,31 @@
+// What `orrery run` and `orrery sweep` have in common: combinations of a file, run one after the
+// other.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "experiments/results/results.hpp"
+
+namespace orrery {
+
+struct RunOptions {
+  std::string file, backend, out, print_job;
+  std::vector<std::string> overrides;
+  bool json = false, quiet = false, force = false, resume = false;
+  bool sweep = false;  ///< keep a log of what is done, and skip it
+
+  Existing existing() const {
+    return resume ? Existing::resume : force ? Existing::overwrite : Existing::refuse;
+  }
+};
+
+/// The error with what helps against it.
+std::string with_advice(const OutOfMemory& error);
+
+/// Runs all combinations and returns the exit code.   Errors    whatever the first failure throws,
+/// after what finished before it was reported
+int run_session(RunOptions options);
+
+}  // namespace orrery

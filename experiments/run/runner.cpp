@@ -1,0 +1,238 @@
+#include "experiments/run/runner.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/base/error.hpp"
+#include "experiments/execute/execute_mpi.hpp"
+#include "experiments/execute/launch.hpp"
+#include "experiments/execute/trace.hpp"
+#include "experiments/predict/closed_forms.hpp"
+#include "experiments/predict/fit.hpp"
+#include "experiments/predict/preloading.hpp"
+#include "experiments/predict/simulate.hpp"
+#include "experiments/results/checkpoint.hpp"
+#include "experiments/results/limits.hpp"
+#include "experiments/results/progress.hpp"
+
+namespace orrery {
+namespace {
+
+void announce(const DataFacts& data) {
+  fmt::print(stderr, "{}: {} vertices, {} edges{}\n", data.name, data.vertices, data.edges,
+             data.generated ? " (generated)" : "");
+  for (const std::string& note : data.notes) fmt::print(stderr, "  note: {}\n", note);
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// The file's placement where it has one, else that of the ranks as they were started.
+Placement placement_of(const Experiment& experiment, const Job& job) {
+  return experiment.places_ranks() || job.world == nullptr ? experiment.placement()
+                                                           : job.world->placement();
+}
+
+/// The strategy goes by the file's servers: they must be those that the ranks were started on.
+void require_placed(const Experiment& experiment, const Job& job) {
+  if (experiment.strategy.type != StrategyType::shared_preloading || experiment.places_ranks() ||
+      job.world == nullptr || job.world->placement().servers() == 1)
+    return;
+  throw ConfigError("cluster",
+                    fmt::format("shared_preloading needs to know which ranks share a server, and "
+                                "these were started on {}: set cluster.servers and "
+                                "cluster.ranks_per_server, or name a cluster.file",
+                                job.world->placement().servers()));
+}
+
+/// Writes the timeline and puts the result together.
+FinishedRun report(const Experiment& experiment, const DataFacts& data, const Placement& placement,
+                   Outcome& outcome, const std::vector<double>& earlier_seconds,
+                   const ResultFolder& results) {
+  std::vector<std::vector<EpochCost>> costs;
+  std::vector<Timeline> timelines;
+  std::vector<Summary> summaries;
+  for (RankOutcome& rank : outcome.ranks) {
+    costs.push_back(std::move(rank.epochs));
+    if (!rank.timeline.spans.empty()) timelines.push_back(std::move(rank.timeline));
+    summaries.push_back(rank.summary);
+  }
+  if (costs.front().empty()) {  // killed after its last epoch: what was reported then
+    costs.assign(1, {});
+    for (const double seconds : earlier_seconds) {
+      EpochCost cost{seconds, {}};
+      cost.breakdown.other = seconds;  // its parts were not kept
+      costs.front().push_back(cost);
+    }
+  }
+  FinishedRun done{experiment, measure(costs, summaries), {}};
+  done.result = result_json(experiment, data, placement, outcome, done.measured);
+  done.result["out_dir"] = results.path().string();
+  if (!timelines.empty()) results.write("timeline.json", chrome_trace(timelines));
+  return done;
+}
+
+/// Not of processes that each know a server of their own only: for those there is orrery plan.
+void add_preloading(FinishedRun& done, const Problem& problem, const Strategy& plan) {
+  done.result["preloading"] = preloading_json(problem, plan, done.measured.peak_bytes);
+}
+
+/// Writes the result: last, because it says that the folder is complete.
+void write_result(FinishedRun& done, const ResultFolder& results) {
+  done.result["limited_by"] = limited_by(done.result);
+  results.write("result.json", done.result.dump(2) + "\n");
+}
+
+/// The same for what was not run: nothing was computed or received.
+void write_forecast(FinishedRun& done, const ResultFolder& results) {
+  done.result["kernels"] = nullptr;
+  done.result["received_bytes"] = nullptr;
+  write_result(done, results);
+}
+
+}  // namespace
+
+/// A combination of a sweep that does not fit is a result like others, where nothing has run yet
+/// that others wait for; alone it is an error.
+std::optional<FinishedRun> Runner::run(const Experiment& experiment, const ResultFolder* results) {
+  try {
+    return run_what_fits(experiment, results);
+  } catch (const OutOfMemory& error) {
+    if (experiment.label.empty() || job_.world != nullptr ||
+        (experiment.trains() && !options_.may_not_fit))
+      throw;
+    FinishedRun done = does_not_fit(experiment, datasets_.load(experiment).facts(), error);
+    done.result["out_dir"] = results->path().string();
+    write_result(done, *results);
+    return done;
+  }
+}
+
+std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
+                                                 const ResultFolder* results) {
+  require_placed(asked, job_);
+  const double age = process_age_seconds();
+  const auto begin = std::chrono::steady_clock::now();
+  const auto data = datasets_.load(asked);
+  const double load_seconds = seconds_since(begin);
+  if (job_.leads() && !options_.quiet && datasets_.just_loaded()) announce(data.facts());
+  Problem problem = make_problem(asked, data, partition(asked, data));
+  const Experiment experiment = fit_to_memory(asked, problem);
+  const auto plan = make_strategy(problem);
+  if (experiment.backend == "sim") return simulated(experiment, problem, *plan, *results);
+  if (experiment.backend == "model") return modelled(experiment, problem, *plan, *results);
+
+  ExecuteOptions options = execute_options(experiment);
+  Earlier earlier;
+  if (results != nullptr && options_.resume) {
+    earlier = take_up(*results, experiment.resolved);
+    if (earlier.checkpoint.empty() && !options_.quiet)
+      fmt::print(stderr, "{}: no checkpoint, starting anew\n", results->path().string());
+  }
+  job_.share(earlier.checkpoint);
+  if (!earlier.checkpoint.empty())
+    options.control.resume = std::make_shared<const Checkpoint>(
+        parse_checkpoint(earlier.checkpoint, "the checkpoint", experiment.resolved));
+  if (results != nullptr) {
+    results->write("config.json", experiment.resolved.dump(2) + "\n");
+    options.keep = [&](const Checkpoint& checkpoint) {
+      write_checkpoint(results->checkpoint(), checkpoint, experiment.resolved);
+    };
+  }
+  const double prepare_seconds = age + seconds_since(begin);
+  Outcome outcome = execute(experiment, problem, *plan, options, results);
+  const bool first = std::exchange(first_, false);
+  if (results == nullptr) return std::nullopt;
+
+  outcome.epochs.insert(outcome.epochs.begin(), earlier.epochs.begin(), earlier.epochs.end());
+  FinishedRun done =
+      report(experiment, data.facts(), options.placement, outcome, earlier.seconds, *results);
+  if (job_.world == nullptr) add_preloading(done, problem, *plan);
+  nlohmann::ordered_json& result = done.result;
+  result["resumed_from_epoch"] = nullptr;
+  if (!earlier.epochs.empty()) result["resumed_from_epoch"] = earlier.epochs.size();
+  if (first)
+    result["startup"] = {{"load_seconds", load_seconds},
+                         {"until_first_epoch_seconds",
+                          prepare_seconds + outcome.ranks.front().seconds_to_first_epoch}};
+  write_result(done, *results);
+  return done;
+}
+
+FinishedRun Runner::simulated(const Experiment& experiment, const Problem& problem,
+                              const Strategy& plan, const ResultFolder& results) {
+  results.write("config.json", experiment.resolved.dump(2) + "\n");
+  SimulatedOutcome made = simulate(experiment, problem, plan, simulator_, !options_.quiet);
+  FinishedRun done =
+      report(experiment, problem.facts(), experiment.placement(), made.outcome, {}, results);
+  add_preloading(done, problem, plan);
+  done.result["simulation"] = std::move(made.simulation);
+  done.result["links"] = std::move(made.links);
+  for (std::size_t e = 0; e < done.measured.seconds.size(); ++e)
+    results.append_line("epochs.jsonl",
+                        epoch_json(made.outcome.epochs[e], done.measured.seconds[e]));
+  write_forecast(done, results);
+  return done;
+}
+
+FinishedRun Runner::modelled(const Experiment& experiment, const Problem& problem,
+                             const Strategy& plan, const ResultFolder& results) {
+  results.write("config.json", experiment.resolved.dump(2) + "\n");
+  ModelledOutcome made = model(experiment, problem, plan);
+  FinishedRun done =
+      report(experiment, problem.facts(), experiment.placement(), made.outcome, {}, results);
+  add_preloading(done, problem, plan);
+  done.result["model"] = std::move(made.model);
+  done.result["equations"] = std::move(made.equations);
+  write_forecast(done, results);
+  return done;
+}
+
+ExecuteOptions Runner::execute_options(const Experiment& experiment) const {
+  ExecuteOptions options;
+  options.kernels = experiment.kernels;
+  options.tf32 = experiment.tf32;
+  options.cuda_graph = experiment.cuda_graph;
+  options.nccl = experiment.backend == "nccl";
+  options.placement = placement_of(experiment, job_);
+  options.capacities = device_capacities(experiment);
+  options.timeline_epochs = experiment.timeline_epochs;
+  options.stop = options_.stop;
+  options.control.checkpoint_every = experiment.checkpoint_every;
+  return options;
+}
+
+/// Cut once, by the process that leads, and shared with the others.
+Partition Runner::partition(const Experiment& experiment, const ProblemData& data) const {
+  if (job_.world == nullptr || data.parts) return make_partition(experiment, data);
+  Partition cut{parts_for(experiment.strategy, experiment.ranks()), {}};
+  std::string bytes;
+  if (job_.leads()) {
+    cut = make_partition(experiment, data);
+    bytes.assign(reinterpret_cast<const char*>(cut.owner.data()),
+                 cut.owner.size() * sizeof(cut.owner[0]));
+  }
+  job_.share(bytes);
+  cut.owner.resize(bytes.size() / sizeof(cut.owner[0]));
+  std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(cut.owner.data()));
+  return cut;
+}
+
+Outcome Runner::execute(const Experiment& experiment, const Problem& problem, const Strategy& plan,
+                        const ExecuteOptions& options, const ResultFolder* results) const {
+  const std::string strategy = experiment.resolved["strategy"]["type"];
+  ProgressBar bar(experiment.label.empty() ? strategy : experiment.label, problem.train.epochs,
+                  results != nullptr && !options_.quiet);
+  const auto progress = [&](const EpochReport& report, double seconds) {
+    results->append_line("epochs.jsonl", epoch_json(report, seconds));
+    bar.update(report.epoch + 1, report.loss,
+               report.scores ? report.scores->validation : std::nullopt);
+  };
+  if (job_.world == nullptr) return execute_on_threads(problem, plan, options, progress);
+  return execute_on_mpi(*job_.world, *job_.communicator, problem, plan, options, progress);
+}
+
+}  // namespace orrery

@@ -1,0 +1,66 @@
+// Runs experiments, alone or as one of the ranks of a job.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+
+#include "backends/comm_mpi/comm_mpi.hpp"
+#include "experiments/config/experiment.hpp"
+#include "experiments/config/load_problem.hpp"
+#include "experiments/predict/simulator.hpp"
+#include "experiments/results/results.hpp"
+#include "experiments/results/resume.hpp"
+#include "experiments/results/run_report.hpp"
+
+namespace orrery {
+
+/// This process among those that run the experiments: alone, or a rank of an MPI job.
+struct Job {
+  MpiWorld* world = nullptr;
+  Communicator* communicator = nullptr;
+  /// The one that prints and writes.
+  bool leads() const { return world == nullptr || world->rank() == 0; }
+  void share(std::string& bytes) const {
+    if (world != nullptr) world->share(bytes);
+  }
+};
+
+/// Runs experiments one after the other, keeping the data set that the last one loaded.
+class Runner {
+ public:
+  struct Options {
+    bool quiet = false;
+    bool resume = false;                      ///< go on from the checkpoint in the folder, if any
+    bool may_not_fit = false;                 ///< out of memory is a result like others
+    const std::atomic<bool>* stop = nullptr;  ///< set by a signal
+  };
+  Runner(Options options, const Job& job) : options_(options), job_(job) {}
+
+  /// The finished run on the process that leads, which has a folder; nothing elsewhere.
+  ///
+  /// Errors    whatever loading, planning and running throw; what was written stays
+  std::optional<FinishedRun> run(const Experiment& experiment, const ResultFolder* results);
+
+ private:
+  Partition partition(const Experiment& experiment, const ProblemData& data) const;
+  ExecuteOptions execute_options(const Experiment& experiment) const;
+  Outcome execute(const Experiment& experiment, const Problem& problem, const Strategy& plan,
+                  const ExecuteOptions& options, const ResultFolder* results) const;
+
+  std::optional<FinishedRun> run_what_fits(const Experiment& experiment,
+                                           const ResultFolder* results);
+  FinishedRun simulated(const Experiment& experiment, const Problem& problem, const Strategy& plan,
+                        const ResultFolder& results);
+  FinishedRun modelled(const Experiment& experiment, const Problem& problem, const Strategy& plan,
+                       const ResultFolder& results);
+
+  Options options_;
+  const Job& job_;
+  Simulator simulator_;
+  DatasetCache datasets_;
+  bool first_ =
+      true;  ///< nothing was run before: times since the process was started mean something
+};
+
+}  // namespace orrery

@@ -1,0 +1,291 @@
+#include "experiments/run/validation.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <numeric>
+
+#include "core/base/units.hpp"
+#include "experiments/results/table.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+struct ClassName {
+  const char* name;
+  double ClassSeconds::*seconds;
+};
+constexpr ClassName kClasses[] = {{"spmm", &ClassSeconds::spmm},
+                                  {"gemm", &ClassSeconds::gemm},
+                                  {"other compute", &ClassSeconds::other_compute},
+                                  {"communication", &ClassSeconds::communication},
+                                  {"other", &ClassSeconds::other}};
+
+/// Ranks from 1; equal values get the mean of theirs.
+std::vector<double> ranks_of(const std::vector<double>& values) {
+  std::vector<double> ranks;
+  for (const double v : values) {
+    const auto below = std::count_if(values.begin(), values.end(), [&](double x) { return x < v; });
+    const auto equal = std::count(values.begin(), values.end(), v);
+    ranks.push_back(static_cast<double>(below) + (static_cast<double>(equal) + 1) / 2);
+  }
+  return ranks;
+}
+
+/// The label without what it says of the strategy.
+std::string without_strategy(const std::string& label) {
+  std::string rest;
+  for (std::size_t begin = 0; begin < label.size();) {
+    const std::size_t end = std::min(label.find(", ", begin), label.size());
+    const std::string item = label.substr(begin, end - begin);
+    if (item.rfind("strategy", 0) != 0) rest += item + ", ";
+    begin = end + 2;
+  }
+  return rest;
+}
+
+std::vector<double> column(const std::vector<ValidationRow>& rows, double ValidationRow::*value) {
+  std::vector<double> list;
+  for (const ValidationRow& row : rows) list.push_back(row.*value);
+  return list;
+}
+
+std::size_t winner(const std::vector<double>& seconds) {
+  return static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) -
+                                  seconds.begin());
+}
+
+struct Errors {
+  std::size_t rows = 0;
+  double mean = 0, most = 0, mean_signed = 0;
+};
+Errors errors_of(const std::vector<ValidationRow>& rows,
+                 const std::function<bool(const ValidationRow&)>& counts) {
+  Errors e;
+  for (const ValidationRow& row : rows) {
+    if (!counts(row)) continue;
+    ++e.rows;
+    e.mean += std::abs(row.error());
+    e.mean_signed += row.error();
+    e.most = std::max(e.most, std::abs(row.error()));
+  }
+  if (e.rows > 0) {
+    e.mean /= static_cast<double>(e.rows);
+    e.mean_signed /= static_cast<double>(e.rows);
+  }
+  return e;
+}
+Json errors_json(const Errors& e) {
+  if (e.rows == 0)
+    return {{"rows", 0},
+            {"mean_abs_error", nullptr},
+            {"max_abs_error", nullptr},
+            {"mean_error", nullptr}};
+  return {{"rows", e.rows},
+          {"mean_abs_error", e.mean},
+          {"max_abs_error", e.most},
+          {"mean_error", e.mean_signed}};
+}
+
+struct RowClass {
+  const char *name, *text;
+  bool (*counts)(const ValidationRow&);
+};
+constexpr RowClass kRowClasses[] = {
+    {"enough_cores", "with enough cores", [](const ValidationRow& r) { return !r.oversubscribed; }},
+    {"oversubscribed", "with more ranks than cores",
+     [](const ValidationRow& r) { return r.oversubscribed; }},
+    {"held_out", "with enough cores, not seen by calibration",
+     [](const ValidationRow& r) { return !r.oversubscribed && !r.used_by_calibration; }}};
+
+struct Strategies {
+  std::size_t groups = 0, right = 0;
+  std::optional<double> correlation;
+};
+Strategies compare_strategies(const std::vector<ValidationRow>& rows) {
+  Strategies s;
+  double sum = 0;
+  int counted = 0;
+  for (const auto& group : strategy_groups(rows)) {
+    const auto real = column(group, &ValidationRow::real_seconds),
+               simulated = column(group, &ValidationRow::simulated_seconds);
+    ++s.groups;
+    if (winner(real) == winner(simulated)) ++s.right;
+    if (const auto r = rank_correlation(real, simulated)) {
+      sum += *r;
+      ++counted;
+    }
+  }
+  if (counted > 0) s.correlation = sum / counted;
+  return s;
+}
+
+/// How much faster a strategy is than the first one of its group.
+struct SpeedUp {
+  std::string setting;
+  double real = 1, simulated = 1;
+  double error() const { return simulated / real - 1; }
+};
+std::vector<SpeedUp> speed_ups(const std::vector<ValidationRow>& rows) {
+  std::vector<SpeedUp> list;
+  for (const auto& group : strategy_groups(rows)) {
+    const ValidationRow& first = group.front();
+    for (std::size_t i = 1; i < group.size(); ++i)
+      list.push_back({group[i].setting(), first.real_seconds / group[i].real_seconds,
+                      first.simulated_seconds / group[i].simulated_seconds});
+  }
+  return list;
+}
+
+/// A class that real runs hardly have has no relative error.
+Json class_json(const ValidationRow& row, const ClassName& c) {
+  const double real = row.real.*c.seconds, simulated = row.simulated.*c.seconds;
+  return {{"real_seconds", real},
+          {"simulated_seconds", simulated},
+          {"error", real > 0 ? Json(simulated / real - 1) : Json(nullptr)},
+          {"error_of_epoch", (simulated - real) / row.real_seconds}};
+}
+
+std::string signed_percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
+
+}  // namespace
+
+ClassSeconds class_seconds(const Json& result) {
+  const Json& parts = result["breakdown"];
+  const Json& kinds = result["compute_by_kind"];
+  ClassSeconds c;
+  c.spmm = kinds.value("spmm", 0.0);
+  c.gemm = kinds.value("gemm", 0.0);
+  c.other_compute = parts["compute"].get<double>() - c.spmm - c.gemm;
+  for (const char* part : {"internal", "external", "synchronise"})
+    c.communication += parts[part].get<double>();
+  for (const char* part : {"sample", "load", "other"}) c.other += parts[part].get<double>();
+  return c;
+}
+
+std::string ValidationRow::setting() const {
+  return fmt::format("{} {}{}{}", file, backend, label.empty() ? "" : ", ", label);
+}
+
+std::optional<double> rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  if (a.size() < 2 || a.size() != b.size()) return std::nullopt;
+  const auto x = ranks_of(a), y = ranks_of(b);
+  const double mean = (static_cast<double>(a.size()) + 1) / 2;
+  double xy = 0, xx = 0, yy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xy += (x[i] - mean) * (y[i] - mean);
+    xx += (x[i] - mean) * (x[i] - mean);
+    yy += (y[i] - mean) * (y[i] - mean);
+  }
+  if (xx == 0 || yy == 0) return std::nullopt;
+  return xy / std::sqrt(xx * yy);
+}
+
+std::vector<std::vector<ValidationRow>> strategy_groups(const std::vector<ValidationRow>& rows) {
+  std::vector<std::pair<std::string, std::vector<ValidationRow>>> groups;
+  for (const ValidationRow& row : rows) {
+    if (row.label.find("strategy") == std::string::npos) continue;
+    const std::string key = row.file + "\n" + without_strategy(row.label);
+    const auto at = std::find_if(groups.begin(), groups.end(),
+                                 [&](const auto& group) { return group.first == key; });
+    (at == groups.end() ? groups.emplace_back(key, std::vector<ValidationRow>{}) : *at)
+        .second.push_back(row);
+  }
+  std::vector<std::vector<ValidationRow>> list;
+  for (auto& [key, group] : groups)
+    if (group.size() > 1) list.push_back(std::move(group));
+  return list;
+}
+
+Json validation_json(const std::vector<ValidationRow>& rows) {
+  Json list = Json::array();
+  for (const ValidationRow& row : rows) {
+    Json classes = Json::object();
+    for (const ClassName& c : kClasses) classes[c.name] = class_json(row, c);
+    list.push_back({{"setting", row.setting()},
+                    {"file", row.file},
+                    {"label", row.label},
+                    {"backend", row.backend},
+                    {"ranks", row.ranks},
+                    {"oversubscribed", row.oversubscribed},
+                    {"used_by_calibration", row.used_by_calibration},
+                    {"load_before", row.load_before},
+                    {"real_seconds", row.real_seconds},
+                    {"simulated_seconds", row.simulated_seconds},
+                    {"model_seconds", or_null(row.model_seconds)},
+                    {"error", row.error()},
+                    {"model_error", or_null(row.model_error())},
+                    {"classes", classes}});
+  }
+  const Errors all = errors_of(rows, [](const ValidationRow&) { return true; });
+  Json by_class = Json::object();
+  for (const RowClass& c : kRowClasses) by_class[c.name] = errors_json(errors_of(rows, c.counts));
+  const Strategies strategies = compare_strategies(rows);
+  Json faster = Json::array();
+  for (const SpeedUp& s : speed_ups(rows))
+    faster.push_back({{"setting", s.setting},
+                      {"real", s.real},
+                      {"simulated", s.simulated},
+                      {"error", s.error()}});
+  return {{"rows", list},
+          {"speedups", faster},
+          {"mean_abs_error", all.mean},
+          {"max_abs_error", all.most},
+          {"by_class", by_class},
+          {"rank_correlation", or_null(strategies.correlation)},
+          {"winner", {{"groups", strategies.groups}, {"right", strategies.right}}}};
+}
+
+std::string validation_text(const std::vector<ValidationRow>& rows) {
+  Table table({"setting", "real", "simulated", "error", "model", "error"});
+  std::vector<std::string> header{"real > simulated seconds by class"};
+  for (const ClassName& c : kClasses) header.insert(header.end(), {c.name, ""});
+  Table classes(header);
+  for (const ValidationRow& row : rows) {
+    table.add({row.setting(), human_seconds(row.real_seconds), human_seconds(row.simulated_seconds),
+               signed_percent(row.error()),
+               row.model_seconds ? human_seconds(*row.model_seconds) : "-",
+               row.model_seconds ? signed_percent(*row.model_error()) : "-"});
+    std::vector<std::string> cells{row.setting()};
+    for (const ClassName& c : kClasses)
+      cells.insert(cells.end(), {human_seconds(row.real.*c.seconds) + " >",
+                                 human_seconds(row.simulated.*c.seconds)});
+    classes.add(cells);
+  }
+  std::string text = table.text() + "\n" + classes.text() + "\n";
+  Table faster({"speed-up over the file's first strategy", "real", "simulated", "error"});
+  for (const SpeedUp& s : speed_ups(rows))
+    faster.add({s.setting, fmt::format("{:.2f}", s.real), fmt::format("{:.2f}", s.simulated),
+                signed_percent(s.error())});
+  if (!speed_ups(rows).empty()) text += faster.text() + "\n";
+  for (const RowClass& c : kRowClasses) {
+    const Errors e = errors_of(rows, c.counts);
+    if (e.rows > 0)
+      text += fmt::format("{} {}: mean absolute error {:.1f} %, worst {:.1f} %, mean {}\n", e.rows,
+                          c.text, 100 * e.mean, 100 * e.most, signed_percent(e.mean_signed));
+  }
+  const auto busy = std::count_if(rows.begin(), rows.end(),
+                                  [](const ValidationRow& r) { return r.load_before > 0.5; });
+  if (busy > 0)
+    text += fmt::format(
+        "in {} of {} rows the machine was at work when the real run began (load average above "
+        "0.5):\nreal times on a machine that is not idle are too long\n",
+        busy, rows.size());
+  const Strategies strategies = compare_strategies(rows);
+  if (strategies.groups > 0)
+    text += fmt::format(
+        "strategies: the simulated winner is the real one in {} of {} comparisons{}\n",
+        strategies.right, strategies.groups,
+        strategies.correlation ? fmt::format(", rank correlation {:.2f}", *strategies.correlation)
+                               : "");
+  return text;
+}
+
+}  // namespace orrery

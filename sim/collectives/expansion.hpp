@@ -1,0 +1,81 @@
+// Collectives as messages between two ranks each.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orrery::sim {
+
+enum class CollectiveKind : std::uint8_t {
+  send_recv,
+  broadcast,
+  reduce,
+  all_reduce,
+  reduce_scatter,
+  all_gather,
+  all_to_all
+};
+std::string_view name_of(CollectiveKind kind);
+
+/// A collective as all its ranks together state it. Ranks are indices in the group.
+///
+/// send_recv is the messages of `parts`, as of an all_to_all; without parts, `bytes` from 0 to 1.
+struct CollectiveShape {
+  CollectiveKind kind = CollectiveKind::broadcast;
+  int ranks = 1;
+  int root = 0;      ///< broadcast, reduce
+  double bytes = 0;  ///< broadcast, reduce, all_reduce: of the operand
+  /// reduce_scatter, all_gather: of each rank's slice [ranks]. all_to_all: what i sends to j
+  /// [i · ranks + j]; null where all pairs send `bytes` (statistics alone).
+  std::shared_ptr<const std::vector<double>> parts;
+};
+
+/// One message. It may start when both ends have come to the collective, the messages it waits for
+/// have arrived, and (where `streams` >= 0) the message it passes on has been under way long enough
+/// for the first chunk of it, of `chunk` bytes, to be there. It does not end before what it passes
+/// on has ended, plus its own latency.
+struct Message {
+  int from = 0, to = 0;
+  double bytes = 0;
+  int streams = -1;  ///< passes on this message (to the same rank as `from`) as it comes in
+  double chunk = 0;
+  double reduced = 0;                      ///< bytes that the receiver adds up when it has arrived
+  std::int32_t first_wait = 0, waits = 0;  ///< in Expansion::waits; messages may share them
+  /// The last so many of its waits are passed on as they come in, like `streams`: a node of a tree
+  /// adds up what two others send it. (To wait for them until they have arrived is safe, but slow.)
+  std::int32_t streamed_waits = 0;
+  /// Which pieces of the operand it carries: first, first + stride, ... modulo Expansion::pieces.
+  std::int32_t first_piece = 0, pieces = 1, stride = 1;
+};
+
+/// A collective as messages. A message comes after those that it waits for or streams.
+struct Expansion {
+  /// As results show it: "ring, 6 channels, chunks of 512 KiB"; "none" of one rank.
+  std::string algorithm;
+  int pieces = 1;  ///< into which the operand is cut
+  std::vector<Message> messages;
+  std::vector<std::int32_t> waits;
+};
+
+/// Where the ranks of a group are, as the algorithms want to know it.
+struct GroupPlaces {
+  std::vector<int> device;  ///< of each index: number of the cluster's device
+  std::vector<int> server;  ///< of each index: that of its device
+};
+
+/// Settings of a simulation that shape its messages; shown in its result. A forced algorithm is one
+/// of algorithm_names() and holds for the kinds of collectives that have it; the others go on to be
+/// chosen.
+struct CollectiveOptions {
+  std::string algorithm = "auto";  ///< or a name, forced for every collective that has it
+  int window = 0;  ///< messages of pairwise exchanges that a rank has under way; 0: as ranks allow
+  double chunk_bytes = 0;  ///< of pipelined chains and rings; 0: the library's
+  /// Of hierarchical broadcasts and reductions, at most as many as the servers have adapters or
+  /// rings; 0: all, beyond 64 ranks as many as keep one within 1,023 messages (at least one).
+  int channels = 0;
+};
+
+}  // namespace orrery::sim

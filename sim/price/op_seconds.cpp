@@ -1,0 +1,59 @@
+#include "sim/price/op_seconds.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+
+#include "core/base/error.hpp"
+#include "sim/price/price_point.hpp"
+#include "sim/price/price_table.hpp"
+#include "sim/price/roofline.hpp"
+
+namespace orrery::sim {
+namespace {
+
+/// The entry of a key, else of its kind.
+template <class Value>
+const Value* entry(const std::map<std::string, Value>& by_kind, std::string_view key) {
+  if (const auto exact = by_kind.find(std::string(key)); exact != by_kind.end())
+    return &exact->second;
+  const auto kind = by_kind.find(std::string(key.substr(0, key.find('/'))));
+  return kind == by_kind.end() ? nullptr : &kind->second;
+}
+
+double look_up(const PriceTable& table, const Op& op, const PricePoint& point, int threads) {
+  std::array<double, 8> at{};
+  std::size_t axes = 0;
+  for (const PriceTable::Axis& axis : table.axes)
+    at[axes++] = axis.name == "threads" ? threads
+                 : axis.name == "bytes" ? bytes_of(op)
+                                        : point.at(axis.name).value();
+  return interpolate(table, {at.data(), axes});
+}
+
+}  // namespace
+
+double op_seconds(const DeviceProfile& profile, const Op& op, int threads) {
+  const PricePoint point = price_point(op);
+  double factor = 1;
+  if (!profile.scale.empty()) {
+    if (const auto all = profile.scale.find("*"); all != profile.scale.end()) factor *= all->second;
+    if (const double* own = entry(profile.scale, point.key)) factor *= *own;
+  }
+  const auto table = profile.tables.find(std::string(point.key));
+  const Roofline::Efficiency* efficiency = entry(profile.roofline.by_kind, point.key);
+  if (table == profile.tables.end() && efficiency == nullptr)
+    throw Uncalibrated(
+        fmt::format("device profile \"{}\" has no price for {}: give it a table or an efficiency "
+                    "of \"{}\", or calibrate",
+                    profile.name, to_string(op), point.key));
+  if (point.empty) return factor * profile.roofline.launch_seconds;
+  if (table != profile.tables.end()) {
+    if (const auto inside = profile.in_place.find(table->first); inside != profile.in_place.end())
+      factor *= look_up(inside->second, op, point, threads);
+    return factor * look_up(table->second, op, point, threads);
+  }
+  return factor * roofline_seconds(op, profile.roofline, *efficiency);
+}
+
+}  // namespace orrery::sim

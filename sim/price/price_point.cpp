@@ -1,0 +1,166 @@
+#include "sim/price/price_point.hpp"
+
+#include <algorithm>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+
+namespace orrery::sim {
+namespace {
+
+double real(std::int64_t n) { return static_cast<double>(n); }
+
+double ragged(std::int64_t width) { return width % 8 == 0 ? 1 : 2; }
+
+PricePoint by_size(std::string_view key, const Tensor& t) {
+  return {
+      key,
+      t.shape.size() == 0,
+      {{"size", real(t.shape.size())}, {"width", real(t.cols())}, {"ragged", ragged(t.cols())}}};
+}
+PricePoint by_elements(std::string_view key, const Tensor& t) {
+  return {key, t.shape.size() == 0, {{"size", real(t.shape.size())}}};
+}
+
+std::string_view key_of(const Load& op) {
+  constexpr std::string_view names[] = {"load/features", "load/labels", "load/indices",
+                                        "load/values", "load/weights"};
+  static_assert(std::variant_size_v<Source> == std::size(names) + 1);
+  if (const auto* unknown = std::get_if<Unknown>(&op.from))  // priced as what it stands for
+    return *std::find_if(std::begin(names), std::end(names), [&](std::string_view name) {
+      return name.substr(name.find('/') + 1) == unknown->what;
+    });
+  return names[op.from.index()];
+}
+PricePoint point(const Load& op) { return by_size(key_of(op), op.to); }
+PricePoint point(const Fill& op) { return by_size(op.kKind, op.y); }
+PricePoint point(const Copy& op) { return by_size(op.kKind, op.y); }
+PricePoint point(const Save& op) { return by_size(op.kKind, op.x); }
+
+PricePoint point(const SpMM& op) {
+  const double rows = real(op.a.shape.rows), width = real(op.x.cols());
+  return {op.kKind,
+          op.y.shape.size() == 0,
+          {{"rows", rows},
+           {"degree", rows == 0 ? 0 : real(op.a.nnz) / rows},
+           {"width", width},
+           {"ragged", ragged(op.x.cols())},
+           {"reuse_bytes", op.a.reuse * real(op.a.shape.cols) * width * 4},
+           {"skew", op.a.skew}}};
+}
+
+PricePoint point(const Gemm& op) {
+  constexpr std::string_view keys[] = {"gemm", "gemm/transpose_a", "gemm/transpose_b",
+                                       "gemm/transpose_ab"};
+  return {keys[(op.transpose_a ? 1 : 0) + (op.transpose_b ? 2 : 0)],
+          op.c.shape.size() == 0,
+          {{"m", real(op.c.rows())},
+           {"n", real(op.c.cols())},
+           {"n16", real((op.c.cols() + 15) / 16 * 16)},
+           {"k", real(op.transpose_a ? op.a.rows() : op.a.cols())}}};
+}
+
+PricePoint point(const GatherRows& op) { return by_size(op.kKind, op.y); }
+PricePoint point(const ScatterAddRows& op) { return by_size(op.kKind, op.x); }
+
+PricePoint point(const Activate& op) {
+  return by_size(op.dropout ? "activate/dropout" : op.kKind, op.y);
+}
+/// After relu a dropped element is known by its zero; without, the mask is drawn again.
+PricePoint point(const ActivateBackward& op) {
+  const bool draws = op.dropout && op.activation == Activation::none;
+  return by_size(draws ? "activate_backward/dropout" : op.kKind, op.dx);
+}
+PricePoint point(const ColumnSum& op) { return by_size(op.kKind, op.x); }
+PricePoint point(const LayerNorm& op) { return by_size(op.kKind, op.y); }
+PricePoint point(const LayerNormBackward& op) { return by_size(op.kKind, op.dx); }
+
+PricePoint point(const Loss& op) {
+  const double targets = std::max(1.0, real(op.targets.rows()));
+  return {op.loss_kind == LossKind::softmax ? op.kKind : "loss/sigmoid",
+          op.grad.shape.size() == 0,
+          {{"targets", targets},
+           {"width", real(op.logits.cols())},
+           {"rows_per_target", real(op.logits.rows()) / targets}}};
+}
+PricePoint point(const Score& op) {
+  return {op.loss_kind == LossKind::softmax ? op.kKind : "score/sigmoid",
+          op.targets.rows() == 0,
+          {{"targets", real(op.targets.rows())}, {"width", real(op.logits.cols())}}};
+}
+PricePoint point(const Sgd& op) { return by_elements(op.kKind, op.w); }
+PricePoint point(const Adam& op) { return by_elements(op.kKind, op.w); }
+
+}  // namespace
+
+PricePoint::PricePoint(std::string_view its_key, bool is_empty,
+                       std::initializer_list<Coordinate> coordinates)
+    : key(its_key), empty(is_empty) {
+  ORRERY_ASSERT(coordinates.size() <= items_.size());
+  for (const Coordinate& c : coordinates) items_[count_++] = c;
+}
+
+std::optional<double> PricePoint::at(std::string_view axis) const {
+  for (const Coordinate& c : *this)
+    if (c.axis == axis) return c.value;
+  return std::nullopt;
+}
+
+PricePoint price_point(const Op& op) {
+  return std::visit(
+      []<class T>(const T& local) -> PricePoint {
+        if constexpr (Collective<T>)
+          assertion_failed("a collective has no price of its own", __FILE__, __LINE__);
+        else
+          return point(local);
+      },
+      op);
+}
+
+const std::vector<std::string>& price_keys() {
+  static const std::vector<std::string> keys{"load/features",
+                                             "load/labels",
+                                             "load/indices",
+                                             "load/values",
+                                             "load/weights",
+                                             "fill",
+                                             "copy",
+                                             "save",
+                                             "spmm",
+                                             "gemm",
+                                             "gemm/transpose_a",
+                                             "gemm/transpose_b",
+                                             "gemm/transpose_ab",
+                                             "gather_rows",
+                                             "scatter_add_rows",
+                                             "activate",
+                                             "activate/dropout",
+                                             "activate_backward",
+                                             "activate_backward/dropout",
+                                             "column_sum",
+                                             "layer_norm",
+                                             "layer_norm_backward",
+                                             "loss",
+                                             "loss/sigmoid",
+                                             "score",
+                                             "score/sigmoid",
+                                             "sgd",
+                                             "adam"};
+  return keys;
+}
+
+bool has_axis(std::string_view key, std::string_view axis) {
+  const auto one_of = [axis](std::initializer_list<std::string_view> axes) {
+    return std::find(axes.begin(), axes.end(), axis) != axes.end();
+  };
+  const std::string_view kind = key.substr(0, key.find('/'));
+  if (axis == "threads" || axis == "bytes") return true;
+  if (kind == "spmm") return one_of({"rows", "degree", "width", "ragged", "reuse_bytes", "skew"});
+  if (kind == "gemm") return one_of({"m", "n", "n16", "k"});
+  if (kind == "loss") return one_of({"targets", "width", "rows_per_target"});
+  if (kind == "score") return one_of({"targets", "width"});
+  if (kind == "sgd" || kind == "adam") return axis == "size";
+  return one_of({"size", "width", "ragged"});
+}
+
+}  // namespace orrery::sim

@@ -1,0 +1,65 @@
+// What the price of an operation depends on: a key, which says what kind of work it is, and its
+// sizes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/index.hpp"
+#include "core/ops/ops.hpp"
+
+namespace orrery::sim {
+
+/// A size of an operation, by the name of the axis that tables have for it.
+struct Coordinate {
+  std::string_view axis;
+  double value = 0;
+};
+
+/// A local operation as prices know it.
+class PricePoint {
+ public:
+  PricePoint(std::string_view key, bool empty, std::initializer_list<Coordinate> coordinates);
+  /// "spmm", "gemm", "gemm/transpose_a", "activate/dropout", ...: the kind of the operation, and a
+  /// variant that costs something else for the same sizes.
+  std::string_view key;
+  bool empty;  ///< writes nothing: costs a launch
+  /// Nothing for an axis that the operation has not.
+  std::optional<double> at(std::string_view axis) const;
+  const Coordinate* begin() const { return items_.data(); }
+  const Coordinate* end() const { return items_.data() + count_; }
+
+ private:
+  std::array<Coordinate, 6> items_;
+  std::size_t count_ = 0;
+};
+
+/// Axes by kind of operation:
+///   spmm                  rows, degree (non-zeros per row), width, ragged, reuse_bytes (rows of x
+///                         between two uses of the same one, in bytes: reuse · columns · width ·
+///                         4), skew
+///   gemm and variants     m, n, n16 (n rounded up to a multiple of 16), k
+///   loss, loss/sigmoid    targets, width (classes), rows_per_target
+///   score, score/sigmoid  targets, width
+///   sgd, adam             size (elements)
+///   all others            size (elements that are written; read by scatter_add_rows and
+///                         column_sum), width, ragged
+/// `ragged` is 1 where the width is a multiple of 8 and 2 where it is none, so that rows are no
+/// whole vectors: on CPUs the same work then takes up to several times as long.
+/// Any of them may also have `threads`, which is of the device and not of the operation, and
+/// `bytes` (bytes_of the operation).
+///
+/// Requires  a local operation
+PricePoint price_point(const Op& op);
+
+/// All keys that price_point() gives, in the order of the vocabulary.
+const std::vector<std::string>& price_keys();
+
+/// Whether operations of this key have this axis.
+bool has_axis(std::string_view key, std::string_view axis);
+
+}  // namespace orrery::sim

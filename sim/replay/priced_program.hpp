@@ -1,0 +1,108 @@
+// A recorded program with prices: what the replay needs of it and nothing else, so that ranks of
+// equal structure share one and it travels cheaply to another process.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/runtime/program.hpp"
+#include "sim/collectives/expansion.hpp"
+#include "sim/price/profile.hpp"
+
+namespace orrery::sim {
+
+/// A local operation on a device, alone.
+struct Work {
+  std::uint32_t kind = 0;  ///< in RankSchedule::kinds
+  std::int32_t threads = 1;
+  double seconds = 0, flops = 0, bytes = 0;
+  bool operator==(const Work&) const = default;
+};
+
+/// One rank's part in a collective.
+struct Call {
+  CollectiveKind what = CollectiveKind::broadcast;
+  std::uint32_t kind = 0;          ///< in RankSchedule::kinds
+  std::uint32_t group = 0;         ///< in GroupTable
+  std::int32_t root = -1;          ///< send_recv: the index that is sent to, or −1
+  std::int32_t from = -1;          ///< send_recv: the index that is received from, or −1
+  double bytes = 0;                ///< of the operand; send_recv: sent
+  double received = 0;             ///< as the operation states its bytes
+  std::uint32_t parts = kNoParts;  ///< in RankSchedule::parts
+  static constexpr std::uint32_t kNoParts = 0xffffffff;
+  bool operator==(const Call&) const = default;
+};
+
+/// What a host has submitted since the beginning.
+struct Issued {
+  std::uint32_t submits = 0;
+  std::uint32_t calls = 0;  ///< collectives among them
+  bool operator==(const Issued&) const = default;
+};
+
+/// An item of a lane; it takes the lane's next position.
+struct LaneItem {
+  enum class Type : std::uint8_t { work, call, wait, nothing };
+  Type type = Type::nothing;
+  Lane waits_for = Lane::compute;  ///< wait
+  std::uint16_t phase = 0;         ///< in RankSchedule::phases
+  std::uint32_t index = 0;         ///< of the work or call; wait: position
+  Issued issued;                   ///< by the rank's host, up to and including this one
+  bool operator==(const LaneItem&) const = default;
+};
+
+/// What the host does between submits.
+struct HostItem {
+  enum class Type : std::uint8_t { phase, sync, memory };
+  Type type = Type::phase;
+  Lane lane = Lane::compute;  ///< sync
+  std::uint32_t index = 0;    ///< in RankSchedule: of phases, of device_bytes; sync: position
+  Issued issued;              ///< before it
+  bool operator==(const HostItem&) const = default;
+};
+
+/// The part that ranks of equal structure share.
+struct RankSchedule {
+  std::array<std::vector<LaneItem>, kLanes> lanes;
+  std::vector<HostItem> host;
+  std::vector<Phase> phases;
+  std::vector<Work> works;  ///< distinct
+  std::vector<Call> calls;  ///< distinct
+  std::vector<std::vector<double>> parts;
+  std::vector<std::int64_t> device_bytes;  ///< in use after each allocation and release
+  std::vector<std::string_view> kinds;     ///< static names (kind_of)
+  Issued issued;                           ///< in the end
+  bool operator==(const RankSchedule&) const = default;
+};
+
+/// The groups that a rank's calls name, on their lanes.
+struct GroupUse {
+  Lane lane = Lane::comm;
+  Group group;
+  bool operator==(const GroupUse&) const = default;
+};
+using GroupTable = std::vector<GroupUse>;
+
+struct PricedProgram {
+  std::shared_ptr<const RankSchedule> schedule;
+  GroupTable groups;
+};
+
+/// Prices a program on a device whose kernels run with so many threads.
+///
+/// Errors    Uncalibrated
+PricedProgram price(const Program& program, const DeviceProfile& profile, int threads);
+
+/// Lets equal schedules be one object.
+class ScheduleInterner {
+ public:
+  std::shared_ptr<const RankSchedule> intern(std::shared_ptr<const RankSchedule> schedule);
+
+ private:
+  std::vector<std::pair<std::uint64_t, std::shared_ptr<const RankSchedule>>> known_;
+};
+
+}  // namespace orrery::sim

@@ -1,0 +1,52 @@
+#include "sim/replay/rank_trace.hpp"
+
+#include <algorithm>
+
+namespace orrery::sim {
+
+Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& trace,
+                     const std::function<bool(const Group&)>& crosses_servers) {
+  const RankSchedule& schedule = *program.schedule;
+  Timeline timeline{rank, {}, trace.marks, trace.memory};
+  for (std::size_t lane = 0; lane < trace.done.size(); ++lane)
+    for (const RankTrace::Done& done : trace.done[lane]) {
+      const LaneItem& item = schedule.lanes[lane][done.item];
+      Span span;
+      span.lane = static_cast<Lane>(lane);
+      span.phase = schedule.phases[item.phase];
+      span.begin = done.begin;
+      span.end = done.end;
+      if (item.type == LaneItem::Type::work) {
+        const Work& work = schedule.works[item.index];
+        span.kind = schedule.kinds[work.kind];
+        span.flops = work.flops;
+        span.bytes = work.bytes;
+      } else {
+        const Call& call = schedule.calls[item.index];
+        span.kind = schedule.kinds[call.kind];
+        span.bytes = call.received;
+        span.communicates = true;
+        span.crosses_servers = crosses_servers(program.groups[call.group].group);
+      }
+      timeline.spans.push_back(span);
+    }
+  std::sort(timeline.spans.begin(), timeline.spans.end(),
+            [](const Span& a, const Span& b) { return a.begin < b.begin; });
+  return timeline;
+}
+
+std::vector<EpochCost> epoch_costs(const Timeline& timeline, int epochs) {
+  std::vector<EpochCost> costs;
+  for (int e = 0; e < epochs; ++e)
+    costs.push_back({epoch_seconds(timeline.marks, e), epoch_breakdown(timeline, e)});
+  return costs;
+}
+
+Timeline first_epochs(Timeline all, int epochs) {
+  std::erase_if(all.spans, [&](const Span& s) { return s.phase.epoch >= epochs; });
+  const double end = all.spans.empty() ? 0 : all.spans.back().end;
+  std::erase_if(all.memory, [&](const Timeline::MemoryMark& m) { return m.at > end; });
+  return all;
+}
+
+}  // namespace orrery::sim

@@ -1,0 +1,35 @@
+// What a replay notes of one rank, and the timeline that it amounts to.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "core/runtime/timeline.hpp"
+#include "sim/replay/priced_program.hpp"
+
+namespace orrery::sim {
+
+/// Times in seconds since the replay began.
+struct RankTrace {
+  struct Done {
+    std::uint32_t item;  ///< in its lane
+    double begin, end;
+  };
+  std::array<std::vector<Done>, kLanes> done;  ///< works and calls, in the order of their ends
+  std::vector<Timeline::Mark> marks;
+  std::vector<Timeline::MemoryMark> memory;
+};
+
+/// The same form as a real rank's, ordered by the spans' beginnings.
+Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& trace,
+                     const std::function<bool(const Group&)>& crosses_servers);
+
+/// What each of so many epochs cost.
+std::vector<EpochCost> epoch_costs(const Timeline& timeline, int epochs);
+
+/// Set-up and the first epochs of a timeline.
+Timeline first_epochs(Timeline all, int epochs);
+
+}  // namespace orrery::sim

@@ -1,0 +1,25 @@
+// Turns the crank: replays priced programs on a cluster.
+#pragma once
+
+#include "sim/replay/interconnect.hpp"
+#include "sim/replay/simulation.hpp"
+#include "sim/replay/traffic.hpp"
+
+namespace orrery::sim {
+
+/// The pairs of devices between which messages of the simulation travel over links.
+///
+/// Errors    ConfigError (ranks on one device whose library cannot copy within it, algorithms)
+std::vector<Traffic::Pair> connected_pairs(const Simulation& simulation);
+
+/// Replays on a network that was made from traffic.plan().
+///
+/// Model     A rank's host issues in program order, `issue_seconds` a submit (times the ranks of
+///           its server where one host serves them all), and blocks where the program reads back.
+///           An operation starts when it was issued, its lane's last one has ended and what it
+///           waits for has passed. Kernels share a device by Processor; a collective's rank is in
+///           it from the moment its lane comes to it until its last message has ended.
+/// Errors    ProgramError (ranks that wait for each other for ever)
+Replay replay(const Simulation& simulation, Traffic& traffic, Interconnect& network);
+
+}  // namespace orrery::sim

@@ -1,0 +1,78 @@
+#include "sim/replay/traffic.hpp"
+
+#include <fmt/core.h>
+
+#include <map>
+
+#include "core/base/index.hpp"
+
+namespace orrery::sim {
+
+Traffic::Traffic(const Cluster& cluster, const std::vector<Pair>& pairs) {
+  std::map<int, std::vector<int>> targets;
+  for (const auto& [from, to] : pairs) targets[from].push_back(to);
+  const Router router(cluster);
+  for (const auto& [from, list] : targets) {
+    const std::vector<Route> routes = router.from(from, list);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      Path path{{}, routes[i].latency_seconds, routes[i].bytes_per_second};
+      for (const Hop& hop : routes[i].hops) add_capacities(cluster, hop, path.capacities);
+      plan_.connections.push_back({from, list[i], path.capacities});
+      paths_.emplace(key({from, list[i]}), std::move(path));
+    }
+  }
+  plan_.ends = static_cast<int>(cluster.devices.size());
+}
+
+/// Two directions that share a total pass one more capacity than their own; its latency is none, as
+/// a path's is not the capacities'.
+void Traffic::add_capacities(const Cluster& cluster, const Hop& hop, std::vector<int>& list) {
+  const ClusterLink& link = cluster.links[at(hop.link)];
+  if (link.duplex == Duplex::kFull)
+    list.push_back(capacity(cluster, link, hop.link, hop.forward ? Way::forward : Way::backward));
+  if (link.duplex == Duplex::kShared || directions_meet(link))
+    list.push_back(capacity(cluster, link, hop.link, Way::both));
+}
+
+int Traffic::capacity(const Cluster& cluster, const ClusterLink& link, int number, Way way) {
+  const auto [at, added] = numbers_.try_emplace(3 * number + static_cast<int>(way),
+                                                static_cast<int>(capacities_.size()));
+  if (!added) return at->second;
+  const auto name = [&](int node) { return cluster.nodes[orrery::at(node)].name; };
+  const bool backward = way == Way::backward;
+  const double rate = way == Way::both ? both_directions(link) : link.bytes_per_second;
+  // A type of its own, so that sums over a type's links count bytes once.
+  const char* suffix = way == Way::both && link.duplex == Duplex::kFull ? " (both ways)" : "";
+  capacities_.push_back(
+      {{fmt::format("{} {} {}", name(backward ? link.to : link.from), way == Way::both ? "-" : ">",
+                    name(backward ? link.from : link.to)),
+        link.type + suffix, rate, 0, 0},
+       0,
+       0});
+  plan_.bytes_per_second.push_back(rate);
+  return at->second;
+}
+
+void Traffic::begin(Pair pair, double bytes, double now) {
+  for (const int c : route(pair).capacities) {
+    Capacity& capacity = capacities_[at(c)];
+    capacity.use.bytes += bytes;
+    if (capacity.under_way++ == 0) capacity.busy_since = now;
+  }
+}
+
+void Traffic::end(Pair pair, double now) {
+  for (const int c : route(pair).capacities) {
+    Capacity& capacity = capacities_[at(c)];
+    if (--capacity.under_way == 0) capacity.use.busy_seconds += now - capacity.busy_since;
+  }
+}
+
+std::vector<LinkUse> Traffic::use() const {
+  std::vector<LinkUse> list;
+  for (const Capacity& c : capacities_)
+    if (c.use.bytes > 0) list.push_back(c.use);
+  return list;
+}
+
+}  // namespace orrery::sim

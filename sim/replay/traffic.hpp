@@ -1,0 +1,57 @@
+// The links between the ranks of a simulation: which capacities a message uses, and what passed.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/cluster/routes.hpp"
+#include "sim/replay/interconnect.hpp"
+#include "sim/replay/simulation.hpp"
+
+namespace orrery::sim {
+
+/// Routes between the pairs of devices that a simulation uses, as capacities of a network: of each
+/// direction of a link, or of both, or of each and of both. Ends of the network are devices.
+class Traffic {
+ public:
+  using Pair = std::pair<int, int>;  ///< devices
+
+  /// Errors    ConfigError (no route)
+  Traffic(const Cluster& cluster, const std::vector<Pair>& pairs);
+
+  const InterconnectPlan& plan() const { return plan_; }
+  double latency_seconds(Pair pair) const { return route(pair).latency_seconds; }
+  double bytes_per_second(Pair pair) const { return route(pair).bytes_per_second; }
+
+  /// A message of a counted epoch begins and ends.
+  void begin(Pair pair, double bytes, double now);
+  void end(Pair pair, double now);
+  std::vector<LinkUse> use() const;
+
+ private:
+  enum class Way { forward, backward, both };
+  struct Path {
+    std::vector<int> capacities;
+    double latency_seconds, bytes_per_second;
+  };
+  struct Capacity {
+    LinkUse use;
+    int under_way = 0;
+    double busy_since = 0;
+  };
+  static std::uint64_t key(Pair pair) {
+    return static_cast<std::uint64_t>(pair.first) << 32 | static_cast<std::uint32_t>(pair.second);
+  }
+  const Path& route(Pair pair) const { return paths_.at(key(pair)); }
+  void add_capacities(const Cluster& cluster, const Hop& hop, std::vector<int>& list);
+  int capacity(const Cluster& cluster, const ClusterLink& link, int number, Way way);
+
+  InterconnectPlan plan_;
+  std::vector<Capacity> capacities_;
+  std::unordered_map<int, int> numbers_;  ///< of (link, way)
+  std::unordered_map<std::uint64_t, Path> paths_;
+};
+
+}  // namespace orrery::sim

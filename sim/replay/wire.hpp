@@ -1,0 +1,25 @@
+// Simulations and their results as bytes that travel between processes of one build.
+#pragma once
+
+#include <string>
+
+#include "sim/replay/simulation.hpp"
+
+namespace orrery::sim {
+
+/// Schedules that ranks share are written once.
+std::string to_bytes(const Simulation& simulation);
+std::string to_bytes(const Replay& replay);
+
+/// Errors    Error (bytes that end too early)
+Simulation simulation_from(const std::string& bytes);
+Replay replay_from(const std::string& bytes);
+
+/// What travels through the pipes between a program and its simulator: one request, one answer.
+enum class Answer : std::uint8_t { replay, error, config_error };
+/// Writes a whole message; false where the other end is gone.
+bool write_message(int descriptor, Answer kind, const std::string& bytes);
+/// Reads one; false at the end of the stream.
+bool read_message(int descriptor, Answer& kind, std::string& bytes);
+
+}  // namespace orrery::sim

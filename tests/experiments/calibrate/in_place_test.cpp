@@ -1,0 +1,76 @@
+// Factors of operations inside of trainings, from samples made by hand.
+#include "experiments/calibrate/in_place.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/price/price_table.hpp"
+
+namespace orrery::calibrate {
+namespace {
+
+constexpr double kMiB = 1 << 20;
+
+double factor(const sim::PriceTable& table, double threads, double bytes) {
+  return sim::interpolate(table, std::vector<double>{threads, bytes});
+}
+
+TEST(InPlace, FactorsAreRatiosOfSumsAroundEachPoint) {
+  const auto tables = fit_in_place({{"spmm", 4 * kMiB, 1, 1e-3, 2e-3},
+                                    {"spmm", 4 * kMiB, 1, 3e-3, 3e-3},
+                                    {"spmm", 256 * kMiB, 1, 1e-2, 3e-2},
+                                    {"gemm", 4 * kMiB, 1, 1e-3, 1e-3}});
+
+  const sim::PriceTable& spmm = tables.at("spmm");
+  EXPECT_NEAR(factor(spmm, 1, 4 * kMiB), 5.0 / 4, 1e-12);
+  EXPECT_NEAR(factor(spmm, 1, 256 * kMiB), 3, 1e-12);
+  EXPECT_NEAR(factor(tables.at("gemm"), 1, 256 * kMiB), 1, 1e-12);
+  EXPECT_EQ(sim::problem_of(spmm, "spmm"), "");
+}
+
+TEST(InPlace, SizesWithoutSamplesTakeTheNearestFactorAndNoSizeGrowsIt) {
+  const sim::PriceTable table = fit_in_place({{"spmm", 4 * kMiB, 2, 1e-3, 2e-3}}).at("spmm");
+
+  for (const double bytes : {1.0, 1e5, 4 * kMiB, 1e9, 1e12})
+    EXPECT_NEAR(factor(table, 2, bytes), 2, 1e-12) << bytes;
+}
+
+TEST(InPlace, ThreadsHaveFactorsOfTheirOwn) {
+  const sim::PriceTable table =
+      fit_in_place({{"spmm", 4 * kMiB, 1, 1e-3, 1e-3}, {"spmm", 4 * kMiB, 4, 1e-3, 4e-3}})
+          .at("spmm");
+
+  EXPECT_NEAR(factor(table, 1, 4 * kMiB), 1, 1e-12);
+  EXPECT_NEAR(factor(table, 4, 4 * kMiB), 4, 1e-12);
+  EXPECT_NEAR(factor(table, 2, 4 * kMiB), 2, 1e-12);
+}
+
+TEST(InPlace, ASampleBetweenTwoPointsCountsForBoth) {
+  const double between = 4 * kMiB * 2.8284271247461903;  // half way to 32 MiB, in logarithms
+  const sim::PriceTable table =
+      fit_in_place({{"spmm", 4 * kMiB, 1, 1, 1}, {"spmm", between, 1, 2, 4}}).at("spmm");
+
+  EXPECT_NEAR(factor(table, 1, 4 * kMiB), (1 + 2.0) / (1 + 1.0), 1e-9);
+  EXPECT_NEAR(factor(table, 1, 32 * kMiB), 2, 1e-9);
+}
+
+TEST(InPlace, EverySampleOfATrainingIsOfAnOperationWithAPrice) {
+  sim::DeviceProfile profile;
+  profile.name = "flat";
+  for (const char* key : {"spmm", "gemm", "gemm/transpose_a", "gemm/transpose_b", "activate",
+                          "activate/dropout", "activate_backward", "column_sum", "loss", "adam"})
+    profile.tables[key] = {{{"threads", {1}}}, {1e-3}, 0};
+
+  const auto samples =
+      measure_in_place(Effort::tiny, profile, 2, [](double, const std::string&) {});
+
+  ASSERT_GT(samples.size(), 30U);
+  for (const InPlaceSample& sample : samples) {
+    EXPECT_NEAR(sample.priced_seconds, 1e-3, 1e-15);
+    EXPECT_GT(sample.measured_seconds, 0);
+    EXPECT_GT(sample.bytes, 0);
+    EXPECT_TRUE(sample.threads == 1 || sample.threads == 2);
+  }
+}
+
+}  // namespace
+}  // namespace orrery::calibrate

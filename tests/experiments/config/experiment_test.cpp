@@ -1,0 +1,377 @@
+// Experiment files: defaults, combinations, and the exact words of every refusal.
+#include "experiments/config/experiment.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/base/error.hpp"
+#include "core/partition/partition_options.hpp"
+#include "experiments/config/load_problem.hpp"
+#include "experiments/config/validate_json.hpp"
+
+namespace orrery {
+namespace {
+
+const std::string kMinimal = R"({"name": "n", "dataset": {"generate": "rmat"},
+  "model": {"type": "gcn"}, "strategy": {"type": "full_graph"}})";
+
+std::vector<Experiment> load(const std::vector<std::string>& overrides = {}) {
+  return parse_experiments(kMinimal, "test.json", overrides);
+}
+
+std::string refusal(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  try {
+    parse_experiments(text, "test.json", overrides);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+std::string refusal_of(const std::string& assignment) { return refusal(kMinimal, {assignment}); }
+
+TEST(Defaults, AreThoseOfTheContract) {
+  const Experiment e = load().front();
+
+  EXPECT_EQ(e.seed, 0U);
+  EXPECT_EQ(e.ranks(), 1);
+  EXPECT_EQ(e.partition.method, "block");
+  EXPECT_EQ(e.train.optimizer, OptimizerType::adam);
+  EXPECT_EQ(e.train.learning_rate, 0.01);
+  EXPECT_EQ(e.train.weight_decay_on, WeightDecayOn::first);
+  EXPECT_EQ(e.backend, "threads");
+  EXPECT_EQ(e.kernels, "cpu");
+  EXPECT_FALSE(e.device_bytes.has_value());
+  EXPECT_FALSE(e.dataset.row_normalise.has_value());
+}
+
+TEST(Defaults, StandInTheResolvedFileWhichResolvesToItself) {
+  const Experiment e = load().front();
+
+  EXPECT_EQ(e.resolved["model"]["hidden"], 64);
+  EXPECT_EQ(e.resolved["cluster"]["ranks"], 1);
+  EXPECT_EQ(e.resolved["dataset"]["features"], 64);
+  EXPECT_FALSE(e.resolved["dataset"].contains("mixing")) << "rmat has no communities";
+  EXPECT_EQ(parse_experiments(e.resolved.dump(), "again", {}).front().resolved, e.resolved);
+}
+
+TEST(Defaults, WeightDecayOfSageIsOnAllLayers) {
+  EXPECT_EQ(load({"model.type=sage"}).front().train.weight_decay_on, WeightDecayOn::all);
+}
+
+TEST(Override, IsJsonOrAString) {
+  const Experiment e = load({"train.epochs=7", "name=other", "model.layer_norm=true",
+                             "cluster.device_bytes=\"2 GiB\""})
+                           .front();
+
+  EXPECT_EQ(e.train.epochs, 7);
+  EXPECT_EQ(e.name, "other");
+  EXPECT_TRUE(e.model.layer_norm);
+  EXPECT_EQ(e.device_bytes, std::int64_t{2} << 30);
+}
+
+TEST(Sweep, IsTheProductWithTheLastKeyFastest) {
+  const auto all =
+      load({R"(sweep={"strategy.type": ["full_graph", "spmm_1d"], "cluster.ranks": [1, 4]})"});
+
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[0].label, "strategy.type=full_graph, cluster.ranks=1");
+  EXPECT_EQ(all[1].ranks(), 4);
+  EXPECT_EQ(all[2].strategy.type, StrategyType::spmm_1d);
+  EXPECT_EQ(all[3].label, "strategy.type=spmm_1d, cluster.ranks=4");
+  EXPECT_FALSE(all[3].resolved.contains("sweep"));
+}
+
+TEST(Sweep, AnOverrideOfASweptKeyReplacesItsList) {
+  const auto all = load({R"(sweep={"seed": [1, 2, 3]})", "seed=9"});
+
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].seed, 9U);
+}
+
+TEST(Sweep, EveryCombinationIsChecked) {
+  EXPECT_EQ(refusal_of(R"(sweep={"train.epochs": [1, 0]})"),
+            "train.epochs: found 0, expected a value >= 1 and <= 1000000");
+  EXPECT_EQ(refusal_of(R"(sweep={"train.epoch": [1]})").substr(0, 57),
+            "train.epoch: unknown key. Did you mean \"epochs\"? Known ke");
+  EXPECT_EQ(refusal_of(R"(sweep={"seed": 3})"), "sweep.seed: found 3, expected a list of values");
+}
+
+TEST(ModelAveraging, IsReadWithItsParts) {
+  const Experiment e = load({R"(strategy={"type": "model_averaging", "interval": 5, "hops": 2, )"
+                             R"("degrees": "original", "evaluate_on": "graph"})",
+                             "partition.parts=5", "cluster.ranks=2"})
+                           .front();
+
+  EXPECT_EQ(e.strategy.type, StrategyType::model_averaging);
+  EXPECT_EQ(e.strategy.averaging, Averaging::model);
+  EXPECT_EQ(e.strategy.interval, 5);
+  EXPECT_EQ(e.strategy.hops, 2);
+  EXPECT_EQ(e.strategy.degrees, Degrees::original);
+  EXPECT_EQ(e.strategy.evaluate_on, EvaluateOn::graph);
+  EXPECT_EQ(parts_for(e.strategy, e.ranks()), 5);
+  EXPECT_EQ(ranks_for(e.strategy, 5), 2);
+}
+
+TEST(ModelAveraging, KeysThatItAloneHasAreRefusedElsewhere) {
+  EXPECT_EQ(refusal_of("strategy.interval=4"),
+            "strategy.interval: only goes with \"type\": model_averaging");
+  EXPECT_EQ(refusal_of(R"(strategy={"type": "model_averaging", "overlap": true})"),
+            "strategy.overlap: only goes with \"type\": full_graph, spmm_1d, spmm_15d, spmm_2d, "
+            "shared_preloading");
+  EXPECT_EQ(refusal_of(R"(strategy={"type": "model_averaging", "averaging": "gradient", )"
+                       R"("interval": 2})")
+                .substr(0, 60),
+            "strategy.interval: gradients are averaged in every step: lea");
+}
+
+TEST(InexactStrategies, AreReadWithTheirKeys) {
+  EXPECT_EQ(load({"strategy.boundary_sampling=0.1"}).front().strategy.boundary_sampling, 0.1);
+  const Experiment stale =
+      load({R"(strategy={"type": "spmm_1d", "staleness": 4})", "train.epochs=50"}).front();
+  EXPECT_EQ(stale.strategy.staleness, 4);
+  EXPECT_EQ(period_of(stale.strategy, stale.train.epochs), 5);
+  EXPECT_EQ(stale.simulation.epochs, 6) << "the first epoch and a period";
+  EXPECT_EQ(load({"strategy.staleness=1"}).front().simulation.epochs, 6)
+      << "an exact epoch, one that waits for nothing, and what follows";
+}
+
+TEST(InexactStrategies, AreRefusedWhereTheyCannotBeHonoured) {
+  EXPECT_EQ(refusal_of("strategy.boundary_sampling=0"),
+            "strategy.boundary_sampling: found 0, expected a value > 0 and <= 1");
+  EXPECT_EQ(refusal_of(R"(strategy={"type": "spmm_15d", "staleness": 1})"),
+            "strategy.staleness: only goes with \"type\": full_graph, spmm_1d");
+  EXPECT_EQ(refusal_of(R"(strategy={"type": "spmm_1d", "boundary_sampling": 0.5})"),
+            "strategy.boundary_sampling: only goes with \"type\": full_graph");
+  try {
+    load({"strategy.staleness=1", "train.checkpoint_every=5"});
+    ADD_FAILURE() << "accepted";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.path, "train.checkpoint_every");
+  }
+}
+
+TEST(Refusal, NamesPathFoundAllowedAndNearest) {
+  EXPECT_EQ(refusal_of("strategy.type=spmm1d"),
+            "strategy.type: found \"spmm1d\", allowed: full_graph, spmm_1d, spmm_15d, spmm_2d, "
+            "model_averaging, shared_preloading. Did you mean \"spmm_1d\"?");
+  EXPECT_EQ(refusal_of("model.hiden=3"),
+            "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, hidden, "
+            "dropout, bias, layer_norm, residual, sparse_input, recompute, normalisation");
+  EXPECT_EQ(refusal_of("train.epochs=ten"),
+            "train.epochs: found \"ten\" (string), expected integer >= 1 and <= 1000000");
+  EXPECT_EQ(refusal_of("train.epochs=2.5"),
+            "train.epochs: found 2.5 (number), expected integer >= 1 and <= 1000000");
+  EXPECT_EQ(refusal_of("model.dropout=1"), "model.dropout: found 1, expected a value >= 0 and < 1");
+  EXPECT_EQ(refusal_of("train.learning_rate=-1"),
+            "train.learning_rate: found -1, expected a value > 0 and <= 1000000");
+  EXPECT_EQ(refusal_of("seed=-1"), "seed: found -1, expected a value >= 0 and <= 9007199254740992");
+  EXPECT_EQ(refusal_of("dataset=cora"), "dataset: found \"cora\" (string), expected object");
+}
+
+TEST(Refusal, KnowsWhatLaterVersionsHave) {
+  EXPECT_EQ(refusal_of("strategy.type=mini_batch"),
+            "strategy.type: \"mini_batch\" is not in this version of Orrery, allowed: full_graph, "
+            "spmm_1d, spmm_15d, spmm_2d, model_averaging, shared_preloading");
+}
+
+TEST(Refusal, OfMagnifiedGraphsByBackendsThatTrain) {
+  EXPECT_NO_THROW(require_data(load({"dataset.magnify=1"}).front()));
+  try {
+    require_data(load({"dataset.magnify=8"}).front());
+    ADD_FAILURE() << "accepted";
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(),
+                 "dataset.magnify: a magnified graph is counted, not there; use backend sim or "
+                 "orrery plan, or set it to 1");
+  }
+}
+
+TEST(Refusal, OfCombinations) {
+  EXPECT_EQ(refusal_of("backend=nccl"),
+            "backend: nccl moves what lies on GPUs: set kernels to cuda, found cpu");
+  EXPECT_EQ(refusal(kMinimal, {"backend=nccl", "kernels=cuda", "strategy.type=spmm_2d"}),
+            "strategy.type: the sparse tiles of spmm_2d do not travel by nccl: use backend mpi");
+  EXPECT_EQ(refusal(kMinimal, {"backend=nccl", "kernels=cuda", "tf32=true"}), "accepted");
+  EXPECT_EQ(refusal(kMinimal, {"kernels=cuda", "train.cuda_graph=true"}), "accepted");
+  EXPECT_EQ(refusal(kMinimal, {"train.cuda_graph=true"}),
+            "train.cuda_graph: launches work on GPUs: set kernels to cuda, found cpu");
+  EXPECT_EQ(refusal(kMinimal, {"kernels=cuda", "train.cuda_graph=true", "simulate_on=[\"dgx-1\"]"}),
+            "train.cuda_graph: simulations price operations that are issued one by one: set "
+            "simulate_on to []");
+  EXPECT_EQ(refusal_of("tf32=true"), "tf32: only goes with \"kernels\": cuda");
+  EXPECT_EQ(refusal_of("strategy.permute=true"),
+            "strategy.permute: only goes with \"type\": spmm_1d, spmm_15d, spmm_2d");
+  EXPECT_EQ(refusal_of("dataset.mixing=0.1"),
+            "dataset.mixing: only goes with \"generate\": communities, skewed-communities");
+  EXPECT_EQ(refusal_of("dataset.symmetric=true"), "dataset.symmetric: only goes with \"path\"");
+  EXPECT_EQ(refusal_of("dataset.path=cora"),
+            "dataset: \"path\", \"generate\", \"parts\" and \"statistics\" exclude each other");
+  EXPECT_EQ(refusal_of("dataset={}"),
+            "dataset: needs \"path\" (read), \"generate\" (make up), \"parts\" (written by orrery "
+            "partition) or \"statistics\" (counts alone, nothing to train on)");
+  EXPECT_EQ(refusal_of(R"(dataset.features={"random": 3})"),
+            "dataset.features: with \"generate\" expected the width, an integer");
+  EXPECT_EQ(refusal_of("partition.method=file"),
+            "partition.file: is required with \"method\": \"file\"");
+  EXPECT_EQ(refusal_of("partition.file=x"), "partition.file: only goes with \"method\": file");
+  EXPECT_EQ(refusal(kMinimal, {"cluster.ranks=2", "cluster.servers=2"}),
+            "cluster: \"ranks\" and \"servers\" exclude each other");
+  EXPECT_EQ(refusal(kMinimal,
+                    {"strategy.type=spmm_1d", "strategy.permute=true", "partition.method=metis"}),
+            "strategy.permute: replaces the partition, so partition.method must stay \"block\"");
+}
+
+TEST(Refusal, OfPartitionKeysThatTheMethodHasNoUseFor) {
+  EXPECT_EQ(refusal(kMinimal, {"partition.lambda=2"}),
+            "partition.lambda: only goes with \"method\": hdrf");
+  EXPECT_EQ(refusal(kMinimal, {"partition.method=ldg", "partition.objective=volume"}),
+            "partition.objective: only goes with \"method\": metis");
+  EXPECT_EQ(refusal(kMinimal, {"partition.method=metis", "partition.levels=2",
+                               "cluster={\"servers\": 1, \"ranks_per_server\": 4}"}),
+            "partition.levels: 2 needs a part for every rank and several servers of equally many "
+            "consecutive ranks, found 4 parts, 4 ranks, 1 servers");
+}
+
+TEST(Config, PartitionKeysReachTheAlgorithms) {
+  const auto spring = parse_experiments(
+      kMinimal, "test",
+      {"partition.method=spring", "partition.max_volume=0.25", "partition.refine=7",
+       "partition.balance=1.2", "partition.merge=persistent"});
+  const auto metis = parse_experiments(
+      kMinimal, "test",
+      {"partition.method=metis", "partition.levels=2", "partition.objective=volume",
+       "partition.constraints=[\"vertices\", \"training\"]", "partition.balance=1.1",
+       "cluster={\"servers\": 2, \"ranks_per_server\": 3}"});
+  const auto fennel =
+      parse_experiments(kMinimal, "test", {"partition.method=fennel", "partition.gamma=2"});
+  const auto two_ps_l = parse_experiments(
+      kMinimal, "test", {"partition.method=2ps-l", "partition.cluster_volume=0.5"});
+
+  EXPECT_EQ(spring.front().partition.spring.max_volume, 0.25);
+  EXPECT_EQ(spring.front().partition.spring.refine, 7);
+  EXPECT_EQ(spring.front().partition.spring.balance, 1.2);
+  EXPECT_EQ(fennel.front().partition.fennel.gamma, 2);
+  EXPECT_EQ(fennel.front().partition.fennel.balance, FennelOptions{}.balance);
+  EXPECT_EQ(two_ps_l.front().partition.two_ps_l.max_volume, 0.5);
+  EXPECT_TRUE(spring.front().partition.spring.persistent);
+  EXPECT_EQ(metis.front().partition.metis.servers, 2);
+  EXPECT_TRUE(metis.front().partition.metis.volume);
+  EXPECT_EQ(metis.front().partition.metis.constraints,
+            (std::vector<Constraint>{Constraint::vertices, Constraint::training}));
+  EXPECT_EQ(metis.front().partition.metis.balance, 1.1);
+  const auto defaults = parse_experiments(kMinimal, "test", {"partition.method=spring"});
+  EXPECT_FALSE(defaults.front().partition.spring.persistent);
+  EXPECT_EQ(defaults.front().partition.spring.max_volume, SpringOptions{}.max_volume);
+  EXPECT_EQ(defaults.front().partition.spring.refine, 0);
+  EXPECT_EQ(defaults.front().partition.spring.balance, SpringOptions{}.balance);
+  EXPECT_EQ(
+      parse_experiments(kMinimal, "test", {"partition.method=hdrf"}).front().partition.hdrf.lambda,
+      HdrfOptions{}.lambda);
+}
+
+TEST(Refusal, OfWhatWouldBeUndoneOrMisread) {
+  EXPECT_EQ(refusal(kMinimal, {R"(sweep={"model": [{"type": "gcn"}]})", "model.hidden=4"}),
+            "--set: model.hidden would be undone by the sweep over model; set sweep.model or model "
+            "itself");
+  EXPECT_EQ(refusal(kMinimal, {"partition.method=file", "partition.file=x", "dataset.reorder=bfs"}),
+            "partition.file: holds owners by vertex number, which dataset.reorder changes; use "
+            "\"none\" there");
+}
+
+/// Grids of ranks that do not exist are told with those that do, before anything is loaded.
+TEST(Refusal, OfImpossibleGrids) {
+  EXPECT_EQ(
+      refusal(kMinimal, {"cluster.ranks=4", "strategy.type=spmm_15d", "strategy.replication=3"}),
+      "strategy.replication: 3 on 4 ranks: it must divide them and its square must not exceed "
+      "them; possible with 4 ranks: 1, 2");
+  EXPECT_EQ(
+      refusal(kMinimal, {"cluster.ranks=8", "strategy.type=spmm_15d", "strategy.replication=4"}),
+      "strategy.replication: 4 on 8 ranks: it must divide them and its square must not exceed "
+      "them; possible with 8 ranks: 1, 2");
+  EXPECT_EQ(
+      refusal(kMinimal, {"cluster.ranks=6", "strategy.type=spmm_2d"}),
+      "strategy.type: spmm_2d needs a square number of ranks, found 6; the nearest are 4 (2 x "
+      "2) and 9 (3 x 3)");
+}
+
+TEST(Refusal, OfWhatPartsHaveSettledAlready) {
+  const auto refused = [](const std::string& setting) {
+    return refusal(kMinimal, {R"(dataset={"parts": "p"})", "cluster.ranks=4", setting});
+  };
+
+  EXPECT_EQ(refused("seed=2"), "accepted");
+  EXPECT_EQ(refused("partition.method=metis"),
+            "partition: the parts are cut already: leave partition and strategy.permute out");
+  EXPECT_EQ(refused("dataset.features={\"random\": 3}"),
+            "dataset.features: the parts hold theirs; give it to orrery partition");
+  EXPECT_EQ(refused("dataset.reorder=bfs"), "dataset.reorder: does not go with \"parts\"");
+  EXPECT_EQ(refused("dataset.symmetric=true"), "dataset.symmetric: only goes with \"path\"");
+}
+
+TEST(Refusal, OfWhatIsMissing) {
+  EXPECT_EQ(refusal("{}"), "name: is required");
+  EXPECT_EQ(
+      refusal(
+          R"({"name": "n", "dataset": {"path": "x"}, "model": {}, "strategy": {"type": "spmm_1d"}})"),
+      "model.type: is required, one of: gcn, sage, resgcn+");
+  EXPECT_EQ(
+      refusal(
+          R"({"name": "", "dataset": {"path": "x"}, "model": {"type": "gcn"}, "strategy": {"type": "spmm_1d"}})"),
+      "name: found an empty string");
+}
+
+TEST(Refusal, OfTextThatIsNoJson) {
+  EXPECT_EQ(refusal("{\n \"name\": }").substr(0, 53),
+            "test.json: no valid JSON: line 2, column 10: syntax e");
+  EXPECT_EQ(refusal(R"({"name": "a", "name": "b"})"),
+            "name: stands twice in one object of test.json");
+  EXPECT_EQ(refusal("[1]"), "test.json: expected a JSON object");
+  EXPECT_EQ(refusal(kMinimal, {"epochs"}), "--set: found \"epochs\", expected key.path=value");
+  EXPECT_EQ(refusal(kMinimal, {"name.x=1"}), "name.x: is no key path such as strategy.type");
+}
+
+TEST(Refusal, OfAMissingFile) {
+  EXPECT_THROW(load_experiments("/nowhere/file.json", {}), ConfigError);
+}
+
+TEST(Bytes, HaveBinaryAndDecimalUnits) {
+  EXPECT_EQ(parse_bytes("1000", "k"), 1000);
+  EXPECT_EQ(parse_bytes("1.5 KiB", "k"), 1536);
+  EXPECT_EQ(parse_bytes("2GB", "k"), 2000000000);
+  for (const char* bad : {"", "GiB", "1 gib", "-1 GiB", "0", "1e40 TiB", "nan"})
+    EXPECT_THROW(parse_bytes(bad, "k"), ConfigError) << bad;
+}
+
+TEST(Nearest, SuggestsOnlyWhatIsClose) {
+  EXPECT_EQ(nearest("spmm1d", {"full_graph", "spmm_1d"}), "spmm_1d");
+  EXPECT_EQ(nearest("zzzzzz", {"full_graph", "spmm_1d"}), "");
+}
+
+TEST(Schema, EveryKeyIsDescribedOrObvious) {
+  const auto& properties = experiment_schema()["properties"];
+  for (const auto& [room, schema] : properties.items()) {
+    EXPECT_TRUE(schema.contains("description") || schema.contains("properties")) << room;
+  }
+}
+
+/// Every experiment file that ships can be read and resolves.
+/// Not the clusters, devices and figures, which have their own forms.
+bool is_experiment(const std::filesystem::path& file) {
+  const auto folder = file.parent_path().filename();
+  return folder != "clusters" && folder != "devices" && file.filename() != "figure.json";
+}
+
+TEST(Configs, AllLoad) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(ORRERY_SOURCES "/configs"))
+    if (entry.path().extension() == ".json" && is_experiment(entry.path())) {
+      EXPECT_NO_THROW(load_experiments(entry.path().string(), {})) << entry.path();
+      ++files;
+    }
+  EXPECT_GE(files, 22);
+}
+
+}  // namespace
+}  // namespace orrery

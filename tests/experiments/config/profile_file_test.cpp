@@ -1,0 +1,195 @@
+// Device profiles: those that ship, and how mistakes in one are told.
+#include "experiments/config/profile_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "core/base/error.hpp"
+#include "experiments/config/cluster_file.hpp"
+#include "experiments/config/validate_json.hpp"
+#include "sim/price/op_seconds.hpp"
+#include "sim/price/price_point.hpp"
+#include "tests/support/sample_ops.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const std::string kFolder = ORRERY_SOURCES "/configs/";
+
+Json file_of(const std::string& name) {
+  std::ifstream in(kFolder + "devices/" + name + ".json");
+  return parse_json({std::istreambuf_iterator<char>(in), {}}, name);
+}
+
+sim::DeviceProfile shipped(const std::string& name) {
+  return load_profile(kFolder + "devices/" + name + ".json");
+}
+
+std::string refusal(const Json& file) {
+  try {
+    make_profile(file);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+/// Those of the folder but for what `orrery calibrate --kernels cuda` may have left there.
+std::vector<std::string> derived_profiles() {
+  std::vector<std::string> names = shipped_profiles();
+  std::erase_if(names,
+                [](const std::string& name) { return file_of(name)["origin"] == "measured"; });
+  return names;
+}
+
+/// A device of each derived profile that a shipped cluster names.
+std::map<std::string, Device> devices_of_clusters() {
+  const auto derived = derived_profiles();
+  std::map<std::string, Device> devices;
+  for (const std::string& name : shipped_clusters())
+    for (const Device& device : load_cluster(kFolder + "clusters/" + name + ".json", 1).devices)
+      if (std::find(derived.begin(), derived.end(), device.profile) != derived.end())
+        devices.emplace(device.profile, device);
+  return devices;
+}
+
+TEST(ShippedProfiles, PriceEveryOperationOnEveryClusterThatShips) {
+  const auto devices = devices_of_clusters();
+  const auto small = testing::sample_ops(64, 16), large = testing::sample_ops(1 << 17, 64);
+  EXPECT_GE(devices.size(), 8U);
+
+  for (const auto& [name, device] : devices) {
+    const sim::DeviceProfile profile = shipped(name);
+    EXPECT_EQ(profile.name, name);
+    for (std::size_t i = 0; i < small.size(); ++i) {
+      const double few = sim::op_seconds(profile, small[i], 1),
+                   many = sim::op_seconds(profile, large[i], 1);
+      EXPECT_GT(few, 0) << name << " " << sim::price_keys()[i];
+      EXPECT_GT(many, few) << name << " " << sim::price_keys()[i];
+      EXPECT_LT(many, 1) << name << " " << sim::price_keys()[i];
+    }
+  }
+}
+
+TEST(ShippedProfiles, HaveTheLibraryOfTheirClustersAndAPlausibleHost) {
+  for (const std::string& name : derived_profiles()) {
+    const sim::DeviceProfile profile = shipped(name);
+    const bool machine = name.rfind("r5", 0) == 0;
+
+    EXPECT_EQ(profile.origin, "derived");
+    EXPECT_TRUE(profile.libraries.contains(machine ? "mpi" : "nccl")) << name;
+    EXPECT_GE(profile.communication_slowdown, 1) << name;
+    EXPECT_LT(profile.communication_slowdown, 1.5) << name;
+    for (const double seconds : {profile.issue_seconds, profile.handover_seconds,
+                                 profile.sync_seconds, profile.roofline.launch_seconds}) {
+      EXPECT_GT(seconds, 1e-7) << name;
+      EXPECT_LT(seconds, 1e-4) << name;
+    }
+  }
+}
+
+TEST(ShippedProfiles, HaveThePeaksOfTheirClusters) {
+  for (const auto& [name, device] : devices_of_clusters()) {
+    const sim::Roofline roofline = shipped(name).roofline;
+    EXPECT_DOUBLE_EQ(roofline.flops_per_second, device.flops_per_second) << name;
+    EXPECT_DOUBLE_EQ(roofline.bytes_per_second, device.memory_bytes_per_second) << name;
+  }
+}
+
+TEST(ShippedProfiles, SayWhereEveryNumberIsFrom) {
+  for (const std::string& name : derived_profiles()) {
+    const std::function<void(const Json&, const std::string&)> visit =
+        [&](const Json& value, const std::string& path) {
+          if (value.is_object() && value.contains("value")) {
+            EXPECT_GT(value["source"].get<std::string>().size(), 10U) << name << " " << path;
+            return;
+          }
+          if (value.is_object())
+            for (const auto& [key, member] : value.items()) visit(member, path + "." + key);
+          else
+            EXPECT_FALSE(value.is_number() && !path.ends_with(".flops") &&
+                         !path.ends_with(".bytes"))
+                << name << " " << path;
+        };
+    visit(file_of(name), "");
+  }
+}
+
+// MG-GCN 6.4: of 900 GB/s, 150 are taken, so that 5/6 are left.
+TEST(ShippedProfiles, SlowTheV100DownByASixth) {
+  EXPECT_NEAR(1 / shipped("v100-sxm2-32gb").communication_slowdown, 1 - 150.0 / 900, 1e-9);
+}
+
+TEST(ProfileFiles, AreWrittenAsTheyAreRead) {
+  sim::DeviceProfile profile = shipped("r5-16");
+  profile.origin = "measured";
+  profile.scale["*"] = 1.5;
+  sim::PriceTable table{{{"m", {1, 2}}, {"threads", {1, 2}}}, {1, 2, 3, 4e-7}, 0.07};
+  profile.tables.emplace("gemm", table);
+  const auto source_of = [](const std::string& path) { return "made up for " + path; };
+
+  const Json file = profile_json(profile, "a test", source_of);
+  const sim::DeviceProfile again = make_profile(parse_json(pretty(file), "text"));
+
+  EXPECT_EQ(profile_json(again, "a test", source_of), file);
+  EXPECT_EQ(file["libraries"]["mpi"]["message_seconds"]["source"],
+            "made up for libraries.mpi.message_seconds");
+  EXPECT_DOUBLE_EQ(again.tables.at("gemm").seconds[3], 4e-7);
+  EXPECT_DOUBLE_EQ(again.tables.at("gemm").fit_error, 0.07);
+}
+
+TEST(ProfileFiles, TellMistakesByTheirPath) {
+  Json file = file_of("t4");
+  file["roofline"]["kinds"]["gemmm"] = file["roofline"]["kinds"]["gemm"];
+  EXPECT_NE(refusal(file).find("roofline.kinds.gemmm: unknown kind of operation. Did you mean"),
+            std::string::npos)
+      << refusal(file);
+
+  file = file_of("t4");
+  file["isue_seconds"] = file["issue_seconds"];
+  EXPECT_NE(refusal(file).find("isue_seconds: unknown key. Did you mean \"issue_seconds\"?"),
+            std::string::npos)
+      << refusal(file);
+
+  file = file_of("t4");
+  file["communication_slowdown"]["value"] = 0.9;
+  EXPECT_NE(refusal(file).find("communication_slowdown.value: found 0.9, expected a value >= 1"),
+            std::string::npos)
+      << refusal(file);
+
+  file = file_of("t4");
+  file["issue_seconds"].erase("source");
+  EXPECT_NE(refusal(file).find("issue_seconds.source: is required"), std::string::npos)
+      << refusal(file);
+
+  file = file_of("t4");
+  file["tables"]["gemm"] = {{"axes", {{{"name", "m"}, {"points", {1, 2}}}}},
+                            {"seconds", {1.0}},
+                            {"fit_error", 0},
+                            {"source", "a test"}};
+  EXPECT_NE(refusal(file).find("tables.gemm: found 1 seconds, expected 2"), std::string::npos)
+      << refusal(file);
+
+  file = file_of("t4");
+  file["scale"]["spmn"] = {{"value", 2}, {"source", "a test"}};
+  EXPECT_NE(refusal(file).find("Did you mean \"spmm\"?"), std::string::npos) << refusal(file);
+}
+
+TEST(ProfileFiles, OfUnknownNamesAreToldWithTheNearest) {
+  try {
+    load_profile("v100-sxm2-32g");
+    FAIL() << "loaded";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("Did you mean \"v100-sxm2-32gb\"?"), std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,151 @@
+// One rank of a job that trains with every strategy that its number of ranks allows, and holds the
+// losses against those of one rank in one process. `mpi_strategies cuda`: the job's kernels are
+// those of GPUs, in one setting.
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "core/base/error.hpp"
+#include "experiments/execute/execute_mpi.hpp"
+#include "tests/support/problems.hpp"
+
+namespace orrery {
+namespace {
+
+using testing::losses;
+using testing::make_problem;
+
+struct Setting {
+  ModelType model;
+  bool symmetric;
+  std::int64_t hidden;
+  double dropout;
+  std::string partition;  ///< "adversarial": all vertices on one rank
+};
+
+const std::vector<Setting> kSettings{{ModelType::gcn, true, 16, 0.3, "random"},
+                                     {ModelType::gcn, false, 40, 0, "metis"},
+                                     {ModelType::sage, true, 16, 0.3, "adversarial"}};
+
+Problem problem_of(const Setting& setting, const std::shared_ptr<const Dataset>& data, int ranks,
+                   const StrategyConfig& strategy) {
+  const bool adversarial = setting.partition == "adversarial";
+  Problem problem = make_problem(data, ranks, strategy, adversarial ? "block" : setting.partition);
+  if (adversarial)
+    for (auto& owner : problem.partition.owner) owner = problem.partition.parts - 1;
+  problem.model.type = setting.model;
+  problem.model.hidden = setting.hidden;
+  problem.model.dropout = setting.dropout;
+  return problem;
+}
+
+/// Whether the losses of 20 epochs agree to 1e-4; says so where they do not.
+bool agree(const std::string& name, const std::vector<double>& got,
+           const std::vector<double>& want) {
+  bool same = got.size() == want.size();
+  for (std::size_t i = 0; same && i < got.size(); ++i)
+    same = std::abs(got[i] - want[i]) <= 1e-4 * std::abs(want[i]);
+  if (!same) fmt::print(stderr, "{}: the losses differ from those of one rank\n", name);
+  return same;
+}
+
+/// Bytes that came in are those of the executed program: in total to the byte, as sums of slices
+/// are rounded on each rank.
+bool counts_agree(MpiWorld& world, const Outcome& outcome, const std::string& name) {
+  if (world.rank() != 0) return true;
+  double planned = 0, counted = 0;
+  for (const RankOutcome& rank : outcome.ranks) {
+    const auto add = [&](const Totals& totals, double times) {
+      planned += times * (totals.sum().internal + totals.sum().external);
+    };
+    add(rank.summary.setup, 1);
+    add(rank.summary.epoch, static_cast<double>(outcome.epochs.size()) / rank.summary.epochs);
+    add(rank.summary.evaluation, static_cast<double>(outcome.epochs.size()));
+    for (const auto bytes : rank.received_from) counted += static_cast<double>(bytes);
+  }
+  const bool same = std::abs(planned - counted) < 0.5;
+  if (!same) fmt::print(stderr, "{}: {} bytes planned, {} came in\n", name, planned, counted);
+  return same;
+}
+
+std::string kernels = "cpu";  // of the job
+
+/// Trains on the ranks of this job and holds losses and counted bytes against what is expected.
+bool agrees(MpiWorld& world, Communicator& communicator, const std::string& name,
+            const Problem& problem, const std::vector<double>& want) {
+  ExecuteOptions options;
+  options.kernels = kernels;
+  options.placement = world.placement();
+  const Outcome outcome =
+      execute_on_mpi(world, communicator, problem, *make_strategy(problem), options, {});
+  const bool same = agree(name, losses(outcome), want);
+  return counts_agree(world, outcome, name) && same;
+}
+
+/// Local models of six parts, averaged after every epoch (else some evaluations would move more
+/// than others): the same on one rank of one process.
+bool local_models_agree(MpiWorld& world, Communicator& communicator, const Setting& setting,
+                        const std::shared_ptr<const Dataset>& data) {
+  StrategyConfig strategy = testing::local_model_strategies().back().config;
+  strategy.interval = strategy.workers = 1;
+  const auto want = losses(testing::execute(problem_of(setting, data, 1, strategy)));
+  strategy.workers = world.size();
+  return agrees(world, communicator, "local models",
+                problem_of(setting, data, world.size(), strategy), want);
+}
+
+/// Inexact forms learn the same as ranks that are threads.
+bool inexact_agree(MpiWorld& world, Communicator& communicator, const Setting& setting,
+                   const std::shared_ptr<const Dataset>& data) {
+  bool good = true;
+  for (const auto& [name, strategy] : testing::inexact_strategies()) {
+    Problem problem = problem_of(setting, data, world.size(), strategy);
+    problem.train.epochs = 6;
+    ExecuteOptions options;
+    options.kernels = kernels;
+    options.placement = world.placement();
+    const Outcome outcome =
+        execute_on_mpi(world, communicator, problem, *make_strategy(problem), options, {});
+    good = agree(name, losses(outcome), losses(testing::execute(problem))) && good;
+  }
+  return good;
+}
+
+bool possible(const StrategyConfig& strategy, int ranks) {
+  try {
+    parts_for(strategy, ranks);
+    return true;
+  } catch (const ConfigError&) {
+    return false;
+  }
+}
+
+bool all_agree(MpiWorld& world, Communicator& communicator) {
+  bool good = true;
+  for (const Setting& setting : kSettings) {
+    const auto data = testing::random_dataset(90, 500, 12, 5, setting.symmetric);
+    const Problem alone = problem_of(setting, data, 1, {});
+    const auto want = losses(testing::execute(alone));
+    for (const auto& [name, strategy] : testing::all_strategies()) {
+      if (!possible(strategy, world.size())) continue;
+      const Problem problem = problem_of(setting, data, world.size(), strategy);
+      good = agrees(world, communicator, name, problem, want) && good;
+    }
+    good = local_models_agree(world, communicator, setting, data) && good;
+    good = inexact_agree(world, communicator, setting, data) && good;
+    if (kernels == "cuda") break;
+  }
+  return good;
+}
+
+}  // namespace
+}  // namespace orrery
+
+int main(int argc, char** argv) {
+  if (argc > 1) orrery::kernels = argv[1];
+  orrery::MpiWorld world({});
+  bool good = false;
+  world.run(
+      [&](orrery::Communicator& communicator) { good = orrery::all_agree(world, communicator); });
+  return world.any(!good) ? 1 : 0;
+}

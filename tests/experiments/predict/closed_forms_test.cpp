@@ -1,0 +1,301 @@
+// Backend model: epochs taken apart into stages, and equations fed with them.
+#include "experiments/predict/closed_forms.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/cost/mggcn.hpp"
+#include "experiments/config/load_problem.hpp"
+#include "experiments/predict/model_links.hpp"
+#include "experiments/predict/staged_epoch.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kKernel = 1e-3;  // every kernel takes as long
+constexpr std::int64_t kVertices = 96;
+
+/// An experiment on the model backend with everything that it needs.
+struct Case {
+  explicit Case(const std::vector<std::string>& settings) {
+    std::vector<std::string> all{"backend=model", "train.epochs=2", "model.dropout=0",
+                                 "model.hidden=8", "model.layers=2"};
+    all.insert(all.end(), settings.begin(), settings.end());
+    const std::string text = R"({"name": "n", "dataset": {"generate": "communities",
+      "vertices": 96, "edges": 2000, "features": 8, "classes": 4},
+      "model": {"type": "gcn"}, "strategy": {"type": "spmm_1d"}})";
+    experiment = parse_experiments(text, "test", all).front();
+    DatasetCache cache;
+    const ProblemData data = cache.load(experiment);
+    problem = make_problem(experiment, data, make_partition(experiment, data));
+    plan = make_strategy(problem);
+    programs = record_checked(*plan, problem);
+    facts = problem.facts();
+  }
+
+  ModelOutcome evaluate(sim::Library library = {}) const {
+    return evaluate_model({experiment, facts, *plan, programs,
+                           [](const Op&, int) { return kKernel; }, std::move(library)});
+  }
+
+  Experiment experiment;
+  Problem problem;
+  std::unique_ptr<Strategy> plan;
+  Programs programs;
+  DataFacts facts;
+};
+
+Json equation(const ModelOutcome& outcome, const std::string& name) {
+  for (const Json& e : outcome.equations)
+    if (e["name"] == name) return e;
+  return nullptr;
+}
+
+/// Each kernel a second, each collective `communicate` seconds.
+StagedEpoch staged(const Case& c, double communicate) {
+  return stage_epoch(
+      *c.programs.front(), 1, [](const Op&) { return 1.0; }, [=](const Op&) { return communicate; },
+      [](const Group&) { return false; });
+}
+
+const std::string kDgx1 = R"(cluster={"file": "dgx-1", "gpus": 4})";
+
+TEST(StagedEpoch, OfBroadcastsHasAStageForEveryRank) {
+  const StagedEpoch epoch = staged(Case({kDgx1, "strategy.first_layer=recompute"}), 2);
+
+  // Two layers that multiply by W first: both need a product with A on the way back.
+  ASSERT_EQ(epoch.products.size(), 4U);
+  for (const StagedProduct& product : epoch.products) {
+    EXPECT_EQ(product.communicate, (std::vector<double>{2, 2, 2, 2}));
+    EXPECT_EQ(product.compute, (std::vector<double>{1, 1, 1, 1}));
+    EXPECT_EQ(product.received_rows, kVertices);
+    EXPECT_DOUBLE_EQ(serial_seconds(product), 12);
+    EXPECT_DOUBLE_EQ(overlapped_seconds(product), 2 + 3 * 2 + 1);
+  }
+}
+
+TEST(StagedEpoch, OfSumsIsReadBackwards) {
+  const StagedEpoch epoch =
+      staged(Case({kDgx1, "strategy.first_layer=recompute", "strategy.variant=column"}), 3);
+
+  ASSERT_EQ(epoch.products.size(), 4U);
+  for (const StagedProduct& product : epoch.products) {
+    EXPECT_TRUE(product.sums);
+    // The first block is multiplied before anything can travel: it is counted outside.
+    EXPECT_EQ(product.compute, (std::vector<double>{0, 1, 1, 1}));
+    EXPECT_DOUBLE_EQ(overlapped_seconds(product), 0 + 3 * 3 + 3);
+  }
+}
+
+TEST(StagedEpoch, OfAHaloHidesTheProductOfOwnRows) {
+  const StagedEpoch epoch = staged(
+      Case({kDgx1, "strategy={\"type\": \"full_graph\", \"first_layer\": \"recompute\"}"}), 5);
+
+  ASSERT_EQ(epoch.products.size(), 4U);
+  for (const StagedProduct& product : epoch.products) {
+    EXPECT_EQ(product.communicate, (std::vector<double>{0, 5}));
+    EXPECT_EQ(product.compute, (std::vector<double>{1, 0}));
+    EXPECT_DOUBLE_EQ(overlapped_seconds(product), 5);
+  }
+}
+
+TEST(StagedEpoch, Of2dHasProductsWithTheGraphAndWithTheWeights) {
+  const StagedEpoch epoch = staged(Case({kDgx1, "strategy={\"type\": \"spmm_2d\"}"}), 1);
+
+  int graph = 0, weights = 0;
+  for (const StagedProduct& product : epoch.products) {
+    (product.kind == "spmm" ? graph : weights) += 1;
+    EXPECT_EQ(product.communicate.size(), 2U) << "side of the grid";
+    EXPECT_EQ(product.communicate,
+              product.kind == "spmm" ? (std::vector<double>{2, 2}) : (std::vector<double>{1, 1}));
+  }
+  EXPECT_EQ(graph, 4);
+  EXPECT_GE(weights, 4);
+}
+
+TEST(StagedEpoch, LosesNoKernelAndNoCollective) {
+  for (const char* strategy : {"full_graph", "spmm_1d", "spmm_15d", "spmm_2d"}) {
+    const Case c({kDgx1, std::string("strategy={\"type\": \"") + strategy + "\"}"});
+    const StagedEpoch epoch = staged(c, 100);
+    double kernels = 0, collectives = 0;
+    Phase phase;
+    for (const Step& step : c.programs.front()->steps) {
+      if (const auto* mark = std::get_if<PhaseStep>(&step)) phase = mark->phase;
+      const auto* submit = std::get_if<SubmitStep>(&step);
+      if (submit != nullptr && phase.in_epoch() && phase.epoch == 1)
+        (group_of(submit->op) ? collectives : kernels) += 1;
+    }
+
+    double communicated = epoch.internal + epoch.synchronise;
+    for (const StagedProduct& product : epoch.products)
+      for (const double seconds : product.communicate) communicated += seconds;
+
+    EXPECT_DOUBLE_EQ(epoch.compute, kernels) << strategy;
+    EXPECT_DOUBLE_EQ(communicated, 100 * collectives) << strategy;
+  }
+}
+
+TEST(Links, AreThoseOfThePapersMachines) {
+  const auto links = [](const std::string& cluster) {
+    const Experiment e = Case({"cluster=" + cluster}).experiment;
+    return direct_links(*e.cluster, e.devices);
+  };
+  const auto dgx1 = links(R"({"file": "dgx-1"})");
+  const auto a100 = links(R"({"file": "dgx-a100"})");
+
+  ASSERT_TRUE(dgx1 && a100);
+  EXPECT_EQ(dgx1->between, cost::dgx1_links(20e9).between);
+  EXPECT_EQ(a100->to_switch, 12);
+  EXPECT_FALSE(links(R"({"file": "a6000-4x4-pcie"})")) << "several servers";
+  EXPECT_FALSE(links(R"({"file": "a6000-1x4-pcie", "gpus": 1})")) << "one rank";
+}
+
+TEST(Model, Of1dIsTheFormOfSection51) {
+  const Case c({R"(cluster={"file": "dgx-1"})", "strategy.first_layer=recompute"});
+
+  const ModelOutcome outcome = c.evaluate();
+
+  // Widths 8 and 4 forward, 4 and 8 backward, on six links of 20 GB/s a GPU.
+  const double found = equation(outcome, "1D communication, link matrix")["seconds"];
+  EXPECT_NEAR(found, (8 + 4 + 4 + 8) * kVertices * 4 / (6 * 20e9), 1e-15);
+  EXPECT_DOUBLE_EQ(equation(outcome, "1D communication, as printed")["seconds"], found);
+  EXPECT_NEAR(outcome.breakdown.internal + outcome.breakdown.hidden, found, 1e-15);
+}
+
+TEST(Model, PutsTheEpochTogetherFromItsParts) {
+  const Case overlapped({kDgx1}), serial({kDgx1, "strategy.overlap=false"});
+
+  const ModelOutcome with = overlapped.evaluate(), without = serial.evaluate();
+
+  EXPECT_NEAR(without.breakdown.hidden, 0, 1e-15);
+  EXPECT_LT(with.breakdown.total(), without.breakdown.total());
+  EXPECT_NEAR(with.breakdown.total() + with.breakdown.hidden, without.breakdown.total(), 1e-12);
+  EXPECT_TRUE(equation(without, "products, communication beside computation")
+                  .contains("does_not_apply_because"));
+}
+
+TEST(Model, SaysOfEveryEquationWhyItAppliesOrNot) {
+  const Case c({kDgx1});
+
+  for (const Json& e : c.evaluate().equations) {
+    const bool applies = e.contains("applies_because");
+    EXPECT_NE(applies, e.contains("does_not_apply_because")) << e;
+    EXPECT_EQ(applies, e.contains("seconds") || e.contains("bytes")) << e;
+    EXPECT_FALSE(e["source"].get<std::string>().empty());
+  }
+}
+
+TEST(Model, Of15dNamesBothCountsOfLinks) {
+  const Case c(
+      {R"(cluster={"file": "dgx-1"})", R"(strategy={"type": "spmm_15d", "replication": 2})"});
+
+  const ModelOutcome outcome = c.evaluate();
+
+  EXPECT_TRUE(equation(outcome, "1.5D communication, link matrix").contains("seconds"));
+  EXPECT_TRUE(equation(outcome, "1.5D communication, as printed").contains("seconds"));
+}
+
+TEST(Model, OfOneRankIsItsKernels) {
+  for (const char* strategy : {"full_graph", "spmm_1d", "spmm_15d", "spmm_2d"}) {
+    const std::string copies = strategy == std::string("spmm_15d") ? ", \"replication\": 1" : "";
+    const Case c({R"(cluster={"file": "dgx-1", "gpus": 1})",
+                  std::string("strategy={\"type\": \"") + strategy + "\"" + copies + "}"});
+
+    const Breakdown b = c.evaluate().breakdown;
+
+    EXPECT_DOUBLE_EQ(b.total(), b.compute) << strategy;
+    EXPECT_GT(b.compute, 10 * kKernel) << strategy;
+  }
+}
+
+TEST(Model, OfServersPutsCommunicationBetweenThemApart) {
+  const Case c({R"(cluster={"file": "a6000-4x4-pcie", "gpus": 8})",
+                "strategy={\"type\": \"full_graph\", \"overlap\": false}"});
+
+  const ModelOutcome outcome = c.evaluate();
+
+  EXPECT_GT(outcome.breakdown.external, 0);
+  EXPECT_EQ(outcome.breakdown.internal, 0);
+  EXPECT_TRUE(equation(outcome, "exchange of every dependency").contains("seconds"));
+  EXPECT_TRUE(equation(outcome, "1D volume with the edge cut")["bytes"].get<double>() > 0);
+}
+
+TEST(ExternalRate, IsSharedByTheDevicesBehindOneAdapter) {
+  const auto rate = [](const std::string& cluster) {
+    const Experiment e = Case({"cluster=" + cluster}).experiment;
+    return external_rate_per_device(*e.cluster, e.devices);
+  };
+  const double alone = rate(R"({"file": "a6000-4x4-pcie", "servers": 2, "gpus_per_server": 1})");
+  const double four = rate(R"({"file": "a6000-4x4-pcie", "servers": 2, "gpus_per_server": 4})");
+
+  EXPECT_GT(alone, 0);
+  EXPECT_NEAR(four, alone / 4, 1e-6 * alone);
+  EXPECT_EQ(rate(R"({"file": "dgx-1"})"), 0);
+}
+
+TEST(CollectiveTimes, AreThoseOfAlphaAndBetaBetweenServers) {
+  const Experiment e =
+      Case({R"(cluster={"file": "rtx2080ti-2x4-1gbe", "servers": 2, "gpus_per_server": 1})"})
+          .experiment;
+  const sim::Library library{.name = "nccl", .message_seconds = 1e-6};
+  CollectiveTimes times(*e.cluster, e.devices, library);
+  const Group both = world_group(2);
+  Tensor x;
+  x.shape = {1000, 10};
+  x.ld = 10;
+
+  const auto [alpha, beta, beta_of_both] = times.between(both);
+
+  EXPECT_DOUBLE_EQ(beta_of_both, beta / 2);
+  EXPECT_NEAR(1 / beta, 0.9 * 1e9 / 8, 1e6) << "1 GbE";
+  EXPECT_GT(alpha, 1e-6);
+  EXPECT_DOUBLE_EQ(times.seconds(Broadcast{x, 0, both}, both, 0), alpha + beta * 40000);
+  EXPECT_DOUBLE_EQ(times.seconds(AllReduce{x, both}, both, 0), 2 * alpha + beta * 40000);
+}
+
+TEST(CollectiveTimes, OfAnAllToAllObeyTheTotalOfBothDirections) {
+  Experiment e =
+      Case({R"(cluster={"file": "rtx2080ti-2x4-1gbe", "servers": 2, "gpus_per_server": 1})"})
+          .experiment;
+  Cluster cluster = *e.cluster;
+  for (ClusterLink& link : cluster.links)
+    if (cluster.nodes[static_cast<std::size_t>(link.to)].kind == NodeKind::kNetworkSwitch)
+      link.both_bytes_per_second = 1.25 * link.bytes_per_second;
+  CollectiveTimes times(cluster, e.devices, {.name = "nccl"});
+  const Group both = world_group(2);
+  const auto rows = [](std::int64_t mine, std::int64_t theirs) {
+    return std::make_shared<const std::vector<std::int64_t>>(std::vector{mine, theirs});
+  };
+  const auto exchange = [&](std::int64_t sent, std::int64_t received) {
+    AllToAllV op{{}, {}, rows(0, sent), rows(0, received), both};
+    op.x.shape = {sent, 10};
+    op.y.shape = {received, 10};
+    op.x.ld = op.y.ld = 10;
+    return times.seconds(op, both, 0);
+  };
+
+  const auto [alpha, beta, beta_of_both] = times.between(both);
+
+  EXPECT_DOUBLE_EQ(beta_of_both, beta / 1.25);
+  EXPECT_DOUBLE_EQ(exchange(1000, 1000), alpha + beta * 80000 / 1.25);
+  EXPECT_DOUBLE_EQ(exchange(1000, 100), alpha + beta * 40000);  // (1000 + 100) / 1.25 < 1000
+}
+
+TEST(ModelBackend, OfAveragedModelsCountsTheirAllReduces) {
+  const Case c(
+      {kDgx1, R"(strategy={"type": "model_averaging", "interval": 3})", "train.epochs=10"});
+  const double parameters = 8 * 8 + 8 + 8 * 4 + 4;
+
+  const ModelOutcome outcome = c.evaluate();
+
+  EXPECT_EQ(equation(outcome, "model averaging, all-reduces of the run")["all_reduces"], 3);
+  EXPECT_DOUBLE_EQ(equation(outcome, "model averaging, volume")["bytes"],
+                   3 * 2 * 0.75 * 4 * parameters / 10);
+  EXPECT_TRUE(equation(outcome, "gradients, ring all-reduce").contains("does_not_apply_because"));
+}
+
+}  // namespace
+}  // namespace orrery

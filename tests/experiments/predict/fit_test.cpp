@@ -1,0 +1,135 @@
+// What is left to the device memory, while that shrinks.
+#include "experiments/predict/fit.hpp"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "core/base/error.hpp"
+#include "experiments/config/load_problem.hpp"
+
+namespace orrery {
+namespace {
+
+/// A problem on 2 servers of 2 ranks with so much memory a rank (0: not said).
+Problem problem(const std::string& strategy, std::int64_t bytes, Experiment& fitted) {
+  static DatasetCache datasets;
+  const std::string text = fmt::format(
+      R"({{"name": "t", "dataset": {{"generate": "communities", "vertices": 160, "edges": 500,
+          "features": 16}}, "model": {{"type": "gcn", "layers": 4, "hidden": 32}},
+          "strategy": {{"type": "shared_preloading", {}}}, "train": {{"eval_every": 0}},
+          "cluster": {{"servers": 2, "ranks_per_server": 2{}}}}})",
+      strategy, bytes == 0 ? "" : fmt::format(R"(, "device_bytes": {})", bytes));
+  const Experiment experiment = parse_experiments(text, "test.json", {}).front();
+  const ProblemData data = datasets.load(experiment);
+  Problem p = make_problem(experiment, data, make_partition(experiment, data));
+  fitted = fit_to_memory(experiment, p);
+  return p;
+}
+
+std::int64_t peak(const Problem& p) { return forecast_bytes(p, Placement::uniform(2, 2)); }
+std::int64_t needed(const std::string& strategy) {
+  Experiment e;
+  return peak(problem(strategy, 0, e));
+}
+std::string refusal(const std::string& strategy, std::int64_t bytes) {
+  Experiment e;
+  try {
+    problem(strategy, bytes, e);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Fit, TakesTheWholeGraphAtOnceWhileThatFits) {
+  const std::int64_t all = needed(R"("batches": 1)");
+  Experiment e;
+  problem(R"("batches": "fit")", all, e);
+  EXPECT_EQ(e.strategy.batches, 1);
+  EXPECT_EQ(e.resolved["strategy"]["batches"], 1);
+  problem(R"("depth": "fit")", all, e);
+  EXPECT_EQ(e.strategy.depth, 4);
+}
+
+TEST(Fit, CutsMoreBatchesAsMemoryShrinksUntilNothingFits) {
+  const std::int64_t all = needed(R"("batches": 1)");
+  int before = 1;
+  std::string told;
+  for (std::int64_t room = all; told.empty(); room -= all / 12) {
+    Experiment e;
+    try {
+      const Problem p = problem(R"("batches": "fit")", room, e);
+      EXPECT_LE(peak(p), room);
+      EXPECT_EQ(p.strategy.batches, e.strategy.batches);
+    } catch (const ConfigError& error) {
+      told = error.what();
+      break;
+    }
+    const int batches = e.strategy.batches;
+    EXPECT_GE(batches, before);
+    if (batches > 1) {
+      EXPECT_GT(needed(fmt::format(R"("batches": {})", batches - 1)), room);
+    }
+    before = batches;
+  }
+  EXPECT_GT(before, 1);
+  EXPECT_NE(told.find("strategy.batches: nothing fits into"), std::string::npos) << told;
+  EXPECT_NE(told.find("more; take more ranks"), std::string::npos) << told;
+}
+
+TEST(Fit, PreloadsFewerLayersAsMemoryShrinks) {
+  const std::int64_t all = needed(R"("depth": 4)"), none = needed(R"("depth": 0)");
+  ASSERT_LT(none, all);
+  int before = 4;
+  for (std::int64_t room = all; room >= none; room -= (all - none) / 6) {
+    Experiment e;
+    const Problem p = problem(R"("depth": "fit")", room, e);
+
+    EXPECT_LE(peak(p), room);
+    EXPECT_LE(*e.strategy.depth, before);
+    if (*e.strategy.depth < 4) {
+      EXPECT_GT(needed(fmt::format(R"("depth": {})", *e.strategy.depth + 1)), room);
+    }
+    before = *e.strategy.depth;
+  }
+  EXPECT_LT(before, 4);
+  EXPECT_NE(refusal(R"("depth": "fit")", none / 2).find("0 layers preloaded need"),
+            std::string::npos);
+}
+
+TEST(Fit, NeedsToKnowTheMemory) {
+  EXPECT_NE(refusal(R"("depth": "fit")", 0).find("set cluster.device_bytes"), std::string::npos);
+}
+
+TEST(Preloading, CombinationsThatMeanNothingAreRefused) {
+  EXPECT_NE(refusal(R"("depth": 1, "batches": 2)", 0).find("strategy.depth: goes with neither"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"("depth": "fit", "sampling": {})", 0).find("goes with neither"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"("depth": 5)", 0).find("found 5, but the model has 4 layers"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"("depth": "most")", 0).find("found \"most\", expected a number or"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"("batches": "all")", 0).find("found \"all\", expected a number or \"fit\""),
+            std::string::npos);
+  EXPECT_NE(refusal(R"("degrees": "part")", 0).find("goes with strategy.sampling"),
+            std::string::npos);
+  EXPECT_EQ(refusal(R"("degrees": "part", "sampling": {"hops": 2})", 0), "accepted");
+}
+
+TEST(Preloading, TakesMetisPartsAndExactEvaluationByDefault) {
+  Experiment e;
+  problem(R"("sampling": {})", 0, e);
+  EXPECT_EQ(e.partition.method, "metis");
+  EXPECT_EQ(e.strategy.evaluate_on, EvaluateOn::graph);
+  EXPECT_EQ(e.strategy.degrees, Degrees::part);
+  EXPECT_EQ(e.strategy.sampling->expansion.fanout, 15);
+  EXPECT_EQ(e.strategy.ranks_per_server, 2);
+  EXPECT_EQ(parse_experiments(e.resolved.dump(), "again", {}).front().resolved, e.resolved);
+  problem(R"("depth": "all")", 0, e);
+  EXPECT_EQ(e.strategy.evaluate_on, EvaluateOn::parts);
+  EXPECT_EQ(e.strategy.degrees, Degrees::original);
+}
+
+}  // namespace
+}  // namespace orrery

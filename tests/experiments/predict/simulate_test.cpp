@@ -1,0 +1,222 @@
+#include "experiments/predict/simulate.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "core/base/error.hpp"
+#include "experiments/config/load_problem.hpp"
+#include "experiments/execute/measure.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A small experiment, some of whose keys are changed.
+Experiment experiment_with(const std::vector<std::string>& changes) {
+  const std::string text = R"({
+    "name": "small", "seed": 3,
+    "dataset": {"generate": "communities", "vertices": 2000, "edges": 12000, "features": 24},
+    "model": {"type": "gcn", "layers": 2, "hidden": 16, "dropout": 0.5},
+    "strategy": {"type": "spmm_1d"}, "train": {"epochs": 3, "eval_every": 0},
+    "cluster": {"file": "dgx-1", "gpus": 4}, "backend": "sim"})";
+  return parse_experiments(text, "small", changes).front();
+}
+
+struct Simulated {
+  SimulatedOutcome made;
+  Measurement measured;
+};
+
+Simulated simulated(const Experiment& experiment) {
+  DatasetCache cache;
+  const ProblemData data = cache.load(experiment);
+  const Problem problem = make_problem(experiment, data, make_partition(experiment, data));
+  const auto plan = make_strategy(problem);
+  Simulator simulator;
+  Simulated result{simulate(experiment, problem, *plan, simulator, false), {}};
+  std::vector<std::vector<EpochCost>> costs;
+  std::vector<Summary> summaries;
+  for (const RankOutcome& rank : result.made.outcome.ranks) {
+    costs.push_back(rank.epochs);
+    summaries.push_back(rank.summary);
+  }
+  result.measured = measure(costs, summaries);
+  return result;
+}
+
+double epoch_of(const std::vector<std::string>& changes) {
+  return simulated(experiment_with(changes)).measured.epoch_seconds;
+}
+
+class Simulate : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      epoch_of({"cluster.gpus=1", "train.epochs=1"});
+    } catch (const NotBuilt& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+};
+
+/// One all-reduce of the model in as many epochs, and no other communication in them.
+TEST_F(Simulate, OfAveragedModelsMovesThemOnceAnInterval) {
+  const Simulated run = simulated(experiment_with(
+      {R"(strategy={"type": "model_averaging", "interval": 4})", "train.epochs=20"}));
+  const double parameters = 24 * 16 + 16 + 16 * 16 + 16;
+
+  EXPECT_EQ(run.made.outcome.epochs.size(), 5U);
+  EXPECT_NEAR(run.measured.internal_bytes, 4 * 2 * 0.75 * 4 * parameters / 4, 1e-3);
+  EXPECT_EQ(run.measured.breakdown.internal, 0);
+  EXPECT_GT(run.measured.synchronise_seconds, 0);
+}
+
+TEST_F(Simulate, EveryStrategyRepeatsToTheLastDigit) {
+  for (const char* strategy :
+       {R"({"type": "full_graph"})", R"({"type": "spmm_1d"})",
+        R"({"type": "spmm_1d", "variant": "column"})", R"({"type": "spmm_1d", "overlap": false})",
+        R"({"type": "spmm_15d", "replication": 2})", R"({"type": "spmm_2d"})"})
+    for (const char* cluster :
+         {R"({"file": "dgx-1", "gpus": 4})",
+          R"({"file": "a6000-4x4-pcie", "servers": 2, "gpus_per_server": 2})"}) {
+      const std::vector<std::string> changes{std::string("strategy=") + strategy,
+                                             std::string("cluster=") + cluster};
+      const Simulated once = simulated(experiment_with(changes));
+
+      EXPECT_GT(once.measured.epoch_seconds, 0) << strategy << cluster;
+      EXPECT_EQ(once.measured.epoch_seconds, epoch_of(changes)) << strategy << cluster;
+      EXPECT_NEAR(once.measured.breakdown.total(), once.measured.epoch_seconds, 1e-12);
+    }
+}
+
+TEST_F(Simulate, LinksCarryTheVolumesThatThePlanCounts) {
+  // GPUs 0 and 3 of a DGX-1 share one pair of cables, so what is received has passed one link; the
+  // two-rank ring all-reduce moves 2 (p - 1) / p of its size to each, as volumes count it.
+  for (const char* strategy : {"full_graph", "spmm_1d"}) {
+    const Simulated s =
+        simulated(experiment_with({std::string("strategy.type=") + strategy, "cluster.gpus=2"}));
+
+    double passed = 0;
+    for (const Json& link : s.made.links) passed += link["bytes"].get<double>();
+    EXPECT_NEAR(passed, s.measured.internal_bytes, 1e-6 * passed) << strategy;
+    EXPECT_EQ(s.measured.external_bytes, 0);
+  }
+}
+
+TEST_F(Simulate, SharedProgramsGiveTheTimesOfSeparateOnes) {
+  // A permuted graph known by its counts (one program for all ranks) against the same counts cut
+  // into blocks of two sizes (several programs): nearly equal work, nearly equal times.
+  const auto epoch = [](int vertices) {
+    return epoch_of({"dataset={\"statistics\": {\"vertices\": " + std::to_string(vertices) +
+                         ", \"edges\": 400000, \"features\": 64, \"classes\": 8}}",
+                     "strategy.permute=true"});
+  };
+
+  EXPECT_NEAR(epoch(40000) / epoch(40001), 1, 5e-3);
+}
+
+TEST_F(Simulate, ScaleMultipliesPrices) {
+  const auto compute = [](const char* scale) {
+    const std::string key = std::string("simulation.scale=") + scale;
+    return simulated(experiment_with({key, "cluster.gpus=1"})).measured.breakdown;
+  };
+
+  const Breakdown plain = compute("{}"), all = compute(R"({"*": 3})"),
+                  one = compute(R"({"spmm": 3})");
+
+  EXPECT_NEAR(all.compute / plain.compute, 3, 1e-6);
+  EXPECT_NEAR(one.compute_by_kind.at("spmm") / plain.compute_by_kind.at("spmm"), 3, 1e-6);
+  EXPECT_NEAR(one.compute_by_kind.at("gemm") / plain.compute_by_kind.at("gemm"), 1, 1e-6);
+}
+
+TEST_F(Simulate, OneHostForAllDevicesIsNotFaster) {
+  const double apart = epoch_of({}), together = epoch_of({"cluster.hosts=per_server"});
+
+  EXPECT_GT(together, 1.2 * apart) << "small kernels wait for the host";
+}
+
+TEST_F(Simulate, AForcedAlgorithmAndAWindowAreShownAndChangeTimes) {
+  const auto algorithm = [](const std::vector<std::string>& changes) {
+    std::string names;
+    const Simulated s = simulated(experiment_with(changes));
+    for (const Json& use : s.made.simulation["algorithms"])
+      names += use["algorithm"].get<std::string>() + "; ";
+    return names;
+  };
+
+  EXPECT_NE(algorithm({"simulation.algorithm=binomial tree"}).find("binomial tree"),
+            std::string::npos);
+  EXPECT_NE(algorithm({"strategy.type=full_graph", "simulation.window=1"}).find("1 at a time"),
+            std::string::npos);
+  EXPECT_GT(epoch_of({"simulation.algorithm=flat", "cluster.gpus=8"}),
+            epoch_of({"simulation.algorithm=ring", "cluster.gpus=8"}));
+}
+
+TEST_F(Simulate, ADeviceThatIsTooSmallIsOutOfMemory) {
+  EXPECT_THROW(epoch_of({"cluster.device_bytes=100000"}), OutOfMemory);
+}
+
+TEST_F(Simulate, MistakesAreToldBeforeAnythingIsReplayed) {
+  EXPECT_THROW(epoch_of({"simulation.library=mpi"}), ConfigError) << "a GPU profile has nccl";
+  EXPECT_THROW(epoch_of({"simulation.algorithm=rings"}), ConfigError);
+  EXPECT_THROW(epoch_of({"simulation.profile=h100"}), ConfigError);
+  EXPECT_THROW(epoch_of({"dataset={\"statistics\": {\"vertices\": 100, \"edges\": 400, "
+                         "\"features\": 8, \"classes\": 2}}",
+                         "strategy={\"type\": \"full_graph\"}"}),
+               NeedsStructure);
+}
+
+/// A process whose parent is `parent`, or −1.
+pid_t child_of(pid_t parent) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream in(entry.path() / "stat");
+    std::string number, name, state;
+    pid_t its_parent = -1;
+    if (in >> number >> name >> state >> its_parent && its_parent == parent)
+      return static_cast<pid_t>(std::stol(number));
+  }
+  return -1;
+}
+
+TEST_F(Simulate, AKilledSimulatorIsAnErrorAndLeavesNobodyBehind) {
+  // Counts alone, so that recording takes no time, and 128 GPUs for many epochs, so that the replay
+  // is under way when it is killed.
+  const pid_t program = ::fork();
+  if (program == 0) {
+    ::execl(ORRERY_BINARY, ORRERY_BINARY, "run",
+            ORRERY_SOURCES "/configs/mg-gcn/papers100m-statistics.json", "--backend", "sim",
+            "--set", R"(cluster={"file": "fat-tree", "servers": 16, "gpus_per_server": 8})",
+            "--set", "train.epochs=30", "--set", "simulation.epochs=30", "--quiet", "--force",
+            "--out", (::testing::TempDir() + "killed").c_str(), static_cast<char*>(nullptr));
+    ::_exit(127);
+  }
+  pid_t server = -1, replay = -1;
+  for (int i = 0; i < 600 && replay < 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    server = child_of(program);
+    if (server > 0) replay = child_of(server);
+  }
+  ::kill(replay > 0 ? server : program, SIGKILL);
+  int status = 0;
+  ::waitpid(program, &status, 0);
+
+  ASSERT_GT(replay, 0) << "no replay began";
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+  for (int i = 0; i < 100 && ::kill(replay, 0) == 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  std::ifstream left("/proc/" + std::to_string(replay) + "/stat");
+  std::string number, name, state = "gone";
+  left >> number >> name >> state;
+  EXPECT_TRUE(state == "gone" || state == "Z") << "the replay goes on: " << state;
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,76 @@
+#include "experiments/results/limits.hpp"
+
+#include <gtest/gtest.h>
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json parts(double compute, double internal, double external, double synchronise, double other) {
+  return {{"compute", compute},   {"internal", internal},
+          {"external", external}, {"synchronise", synchronise},
+          {"sample", 0},          {"load", 0},
+          {"other", other},       {"hidden", 9}};
+}
+
+Json result_with(const Json& breakdown) {
+  return {{"breakdown", breakdown},
+          {"compute_by_kind", {{"gemm", 1.0}, {"spmm", 3.0}}},
+          {"peak_bytes", {1000, 1900}}};
+}
+
+std::string sentence(const Json& limit) { return limit["sentence"]; }
+
+TEST(LimitedBy, ComputationNamedByItsCostliestOperation) {
+  const Json limit = limited_by(result_with(parts(8, 2, 0, 0, 0)));
+
+  EXPECT_EQ(limit["part"], "compute");
+  EXPECT_DOUBLE_EQ(limit["share"], 0.8);
+  EXPECT_EQ(sentence(limit), "computation, 80 % of the epoch; spmm is 75 % of it");
+}
+
+TEST(LimitedBy, TheSumOfCommunicationsWhereNoneAloneIsLargest) {
+  const Json limit = limited_by(result_with(parts(4, 3, 0, 3, 0)));
+
+  EXPECT_EQ(limit["part"], "communication");
+  EXPECT_DOUBLE_EQ(limit["share"], 0.6);
+  EXPECT_EQ(sentence(limit),
+            "exposed communication, 60 % of the epoch (inside servers 30 %, averaging gradients "
+            "30 %)");
+}
+
+TEST(LimitedBy, CommunicationWithItsBusiestLink) {
+  Json result = result_with(parts(1, 0, 9, 0, 0));
+  result["links"] = {{{"name", "a > b"}, {"utilisation", 0.2}},
+                     {{"name", "c > d"}, {"utilisation", 0.97}}};
+
+  EXPECT_NE(sentence(limited_by(result)).find("busiest link c > d at 97 %"), std::string::npos);
+}
+
+TEST(LimitedBy, WaitingWhereRanksNeitherComputeNorReceive) {
+  EXPECT_EQ(limited_by(result_with(parts(3, 0, 0, 0, 7)))["part"], "other");
+}
+
+TEST(LimitedBy, MentionsUnequalRanksAndFullMemory) {
+  Json result = result_with(parts(8, 2, 0, 0, 0));
+  result["breakdown_of_rank"] = {parts(1, 0, 0, 0, 0), parts(3, 0, 0, 0, 0)};
+  result["device_bytes"] = 2000;
+
+  EXPECT_NE(sentence(limited_by(result)).find("1.50 times the mean"), std::string::npos);
+  EXPECT_NE(sentence(limited_by(result)).find("memory is 95 % full"), std::string::npos);
+}
+
+TEST(LimitedBy, MemoryWhereItRanOut) {
+  Json result = result_with(nullptr);
+  result["out_of_memory"] = {{"tensor", "features"}};
+
+  EXPECT_EQ(limited_by(result)["part"], "memory");
+}
+
+TEST(LimitedBy, NothingWhereThereIsNoBreakdown) {
+  EXPECT_TRUE(limited_by(result_with(nullptr)).is_null());
+}
+
+}  // namespace
+}  // namespace orrery

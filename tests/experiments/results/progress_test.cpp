@@ -1,0 +1,38 @@
+#include "experiments/results/progress.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace orrery {
+namespace {
+
+/// What a run of `epochs` epochs prints on standard error, which is no terminal while captured.
+std::string printed(int epochs, bool enabled) {
+  testing::internal::CaptureStderr();
+  {
+    ProgressBar bar("cora", epochs, enabled);
+    for (int epoch = 1; epoch <= epochs; ++epoch) bar.update(epoch, 1.5, 0.8125);
+  }
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(Progress, IsALineEveryTenthOffTheTerminal) {
+  const std::string text = printed(200, true);
+
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 10);
+  EXPECT_NE(text.find("cora  epoch 20/200  loss 1.5000  validation 81.2 %"), std::string::npos)
+      << text;
+  EXPECT_EQ(text.find('\r'), std::string::npos);
+}
+
+TEST(Progress, EndsWithTheLastEpoch) {
+  const std::string text = printed(7, true);
+
+  EXPECT_NE(text.find("epoch 7/7"), std::string::npos) << text;
+}
+
+TEST(Progress, IsSilentOnRequest) { EXPECT_EQ(printed(20, false), ""); }
+
+}  // namespace
+}  // namespace orrery

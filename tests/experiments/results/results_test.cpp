@@ -1,0 +1,137 @@
+#include "experiments/results/results.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "core/base/error.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string content(const fs::path& file) {
+  std::ifstream in(file);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+template <class Action>
+std::string problem(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+class Results : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::path(testing::TempDir()) / "orrery_results_XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  fs::path folder_;
+};
+
+TEST_F(Results, AFileIsReplacedWhole) {
+  write_file(folder_ / "a.json", "the first, longer text");
+  write_file(folder_ / "a.json", "second");
+
+  EXPECT_EQ(content(folder_ / "a.json"), "second");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);  // no temporary is left
+}
+
+TEST_F(Results, AFullDiskLeavesTheOldFileAndIsNamed) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
+  write_file(folder_ / "a.json", "old");
+  fs::create_symlink("/dev/full", folder_ / "a.json.part");
+
+  const std::string message = problem([&] { write_file(folder_ / "a.json", "new"); });
+
+  EXPECT_NE(message.find("a.json"), std::string::npos);
+  EXPECT_NE(message.find("No space left on device"), std::string::npos) << message;
+  EXPECT_EQ(content(folder_ / "a.json"), "old");
+}
+
+TEST_F(Results, AFolderThatCannotBeMadeIsNamed) {
+  write_file(folder_ / "file", "no folder");
+
+  const std::string message =
+      problem([&] { ResultFolder(folder_ / "file" / "run", Existing::refuse); });
+
+  EXPECT_NE(message.find("file/run"), std::string::npos) << message;
+}
+
+TEST_F(Results, LinesAreAppended) {
+  const ResultFolder results(folder_ / "run", Existing::refuse);
+
+  results.append_line("epochs.jsonl", {{"epoch", 1}});
+  results.append_line("epochs.jsonl", {{"epoch", 2}});
+
+  EXPECT_EQ(content(results.path() / "epochs.jsonl"), "{\"epoch\":1}\n{\"epoch\":2}\n");
+}
+
+TEST_F(Results, AFullDiskFailsTheAppendingOfALine) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
+  const ResultFolder results(folder_ / "run", Existing::refuse);
+  fs::create_symlink("/dev/full", results.path() / "epochs.jsonl");
+
+  const std::string message = problem([&] { results.append_line("epochs.jsonl", {{"epoch", 1}}); });
+
+  EXPECT_NE(message.find("epochs.jsonl"), std::string::npos);
+  EXPECT_NE(message.find("No space left on device"), std::string::npos) << message;
+}
+
+TEST_F(Results, AnOldResultIsOnlyReplacedOnRequest) {
+  {
+    const ResultFolder results(folder_ / "run", Existing::refuse);
+    results.write("result.json", "{}");
+    results.append_line("epochs.jsonl", {{"epoch", 1}});
+  }
+
+  EXPECT_NE(problem([&] {
+              ResultFolder(folder_ / "run", Existing::refuse);
+            }).find("already holds a result"),
+            std::string::npos);
+  EXPECT_TRUE(fs::exists(folder_ / "run" / "result.json"));
+  const ResultFolder replaced(folder_ / "run", Existing::overwrite);
+  EXPECT_FALSE(fs::exists(folder_ / "run" / "result.json"));
+  EXPECT_FALSE(fs::exists(folder_ / "run" / "epochs.jsonl"));
+}
+
+TEST(FileNames, HoldNoSeparators) {
+  EXPECT_EQ(as_file_name("strategy.type=spmm_1d, seed=3"), "strategy.type=spmm_1d_seed=3");
+  EXPECT_EQ(as_file_name("../a/b").find('/'), std::string::npos);
+  EXPECT_LE(as_file_name(std::string(1000, 'x')).size(), 255U);
+}
+
+TEST(FileNames, OfDefaultFoldersStartWithTheExperiment) {
+  EXPECT_EQ(default_result_folder("cora").string().rfind("results/cora-", 0), 0U);
+}
+
+TEST(Provenance, NamesWhereAndWithWhatAResultWasMade) {
+  const auto provenance = orrery::provenance();
+
+  for (const char* key : {"version", "revision", "compiler", "host", "cpu", "date"})
+    EXPECT_FALSE(provenance.at(key).get<std::string>().empty()) << key;
+  EXPECT_GE(provenance.at("cores").get<int>(), 1);
+}
+
+TEST_F(Results, OneRunAtATimeWritesAFolder) {
+  const ResultFolder first(folder_ / "run", Existing::refuse);
+
+  EXPECT_NE(problem([&] {
+              ResultFolder(folder_ / "run", Existing::overwrite);
+            }).find("another run is writing"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery

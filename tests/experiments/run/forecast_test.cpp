@@ -1,0 +1,73 @@
+#include "experiments/run/forecast.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Ran {
+  int code = -1;
+  Json result;  ///< null where there is none
+};
+
+/// A real run of a few ranks, simulated afterwards on these clusters.
+Ran run(int ranks, const std::string& clusters) {
+  const std::filesystem::path folder = ::testing::TempDir() + "forecast";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "file.json")
+      << R"({"name": "f", "dataset": {"generate": "communities", "vertices": 500, "edges": 2000},
+             "model": {"type": "gcn"}, "strategy": {"type": "spmm_1d"}, "train": {"epochs": 3},
+             "cluster": {"ranks": )"
+      << ranks << R"(}, "simulate_on": )" << clusters << "}";
+  const std::string out = (folder / "out").string();
+  const int status =
+      std::system((std::string(ORRERY_BINARY) + " run " + (folder / "file.json").string() +
+                   " --quiet --out " + out + " > /dev/null 2>&1")
+                      .c_str());
+  Ran ran{WEXITSTATUS(status), nullptr};
+  if (std::ifstream in(out + "/result.json"); in) ran.result = Json::parse(in);
+  return ran;
+}
+
+TEST(Forecast, StandsInTheResultOfTheRealRun) {
+  const Ran ran = run(2, R"(["dgx-1"])");
+
+  ASSERT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.result["backend"], "threads");
+  const Json& there = ran.result["simulated_on"]["dgx-1"];
+  if (there.contains("not_simulated")) GTEST_SKIP() << there["not_simulated"];
+  EXPECT_GT(there["epoch_seconds"].get<double>(), 0);
+  EXPECT_TRUE(there["limited_by"].contains("sentence"));
+  EXPECT_FALSE(there.contains("error")) << "an error is of this machine only";
+}
+
+TEST(Forecast, TellsWhatAClusterCannotTakeAndKeepsTheRun) {
+  const Ran ran = run(3, R"(["a6000-1x2-nvlink", "dgx-1"])");
+
+  ASSERT_EQ(ran.code, 0);
+  EXPECT_FALSE(ran.result["test_accuracy"].is_null());
+  const Json& told = ran.result["simulated_on"];
+  EXPECT_TRUE(told["a6000-1x2-nvlink"]["epoch_seconds"].is_null());
+  EXPECT_NE(told["a6000-1x2-nvlink"]["not_simulated"].get<std::string>().find("2"),
+            std::string::npos);
+  EXPECT_TRUE(told.contains("dgx-1"));
+}
+
+TEST(Forecast, RefusesAnUnknownClusterBeforeAnythingRuns) {
+  const Ran ran = run(2, R"(["dgx1"])");
+
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(ran.result.is_null());
+}
+
+}  // namespace
+}  // namespace orrery

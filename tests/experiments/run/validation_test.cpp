@@ -1,0 +1,237 @@
+// What a validation says: errors, correlation, classes, and the cluster that netcluster makes.
+#include "experiments/run/validation.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "core/base/error.hpp"
+#include "core/cluster/routes.hpp"
+#include "experiments/config/cluster_file.hpp"
+#include "experiments/config/experiment.hpp"
+#include "experiments/run/real_run.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+ValidationRow row(const std::string& label, double real, double simulated,
+                  bool oversubscribed = false, bool used = false) {
+  ValidationRow r;
+  r.file = "f";
+  r.label = label;
+  r.backend = "threads";
+  r.real_seconds = real;
+  r.simulated_seconds = simulated;
+  r.model_seconds = real;
+  r.oversubscribed = oversubscribed;
+  r.used_by_calibration = used;
+  return r;
+}
+
+TEST(Errors, AreSignedAndTheirMeanIsOfAbsoluteValues) {
+  const Json all = validation_json({row("seed=1", 10, 11), row("seed=2", 10, 7)});
+
+  EXPECT_NEAR(all["rows"][0]["error"].get<double>(), 0.1, 1e-12);
+  EXPECT_NEAR(all["rows"][1]["error"].get<double>(), -0.3, 1e-12);
+  EXPECT_NEAR(all["mean_abs_error"].get<double>(), 0.2, 1e-12);
+  EXPECT_NEAR(all["max_abs_error"].get<double>(), 0.3, 1e-12);
+  EXPECT_NEAR(all["by_class"]["enough_cores"]["mean_error"].get<double>(), -0.1, 1e-12);
+  EXPECT_TRUE(all["rank_correlation"].is_null()) << "no two strategies";
+}
+
+TEST(Errors, AreToldApartByClass) {
+  const Json by_class = validation_json(
+      {row("", 10, 11), row("", 10, 15, true), row("", 10, 12, false, true)})["by_class"];
+
+  EXPECT_EQ(by_class["enough_cores"]["rows"], 2);
+  EXPECT_NEAR(by_class["enough_cores"]["mean_abs_error"].get<double>(), 0.15, 1e-12);
+  EXPECT_NEAR(by_class["oversubscribed"]["mean_abs_error"].get<double>(), 0.5, 1e-12);
+  EXPECT_NEAR(by_class["held_out"]["mean_abs_error"].get<double>(), 0.1, 1e-12);
+}
+
+TEST(RankCorrelation, IsSpearmans) {
+  EXPECT_DOUBLE_EQ(*rank_correlation({1, 2, 3}, {10, 20, 30}), 1);
+  EXPECT_DOUBLE_EQ(*rank_correlation({1, 2, 3}, {3, 2, 1}), -1);
+  // 1 - 6·(1 + 1)/(4·15) without ties.
+  EXPECT_DOUBLE_EQ(*rank_correlation({1, 2, 3, 4}, {1, 3, 2, 4}), 0.8);
+  // Ranks 1.5 1.5 3 against 1 2 3: (0.5 + 0 + 1) / √(1.5·2).
+  EXPECT_NEAR(*rank_correlation({5, 5, 9}, {1, 2, 3}), 1.5 / std::sqrt(3.0), 1e-12);
+  EXPECT_FALSE(rank_correlation({1}, {1}));
+  EXPECT_FALSE(rank_correlation({1, 1}, {1, 2}));
+}
+
+TEST(Strategies, AreComparedWhereAllElseIsEqual) {
+  const std::vector<ValidationRow> rows{
+      row("strategy.type=a, cluster.ranks=1", 1, 2), row("strategy.type=a, cluster.ranks=2", 5, 4),
+      row("strategy.type=b, cluster.ranks=1", 2, 3), row("strategy.type=b, cluster.ranks=2", 4, 5)};
+
+  const auto groups = strategy_groups(rows);
+  const Json all = validation_json(rows);
+
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0][1].label, "strategy.type=b, cluster.ranks=1");
+  EXPECT_EQ(all["winner"]["groups"], 2);
+  ASSERT_EQ(all["speedups"].size(), 2U) << "of each group's second over its first";
+  const Json& one = all["speedups"][0];
+  EXPECT_DOUBLE_EQ(one["error"].get<double>(),
+                   one["simulated"].get<double>() / one["real"].get<double>() - 1);
+  EXPECT_EQ(all["winner"]["right"], 1) << "of two ranks the other one wins";
+  EXPECT_DOUBLE_EQ(all["rank_correlation"], 0);
+}
+
+TEST(Classes, SumToTheEpoch) {
+  const Json result = {{"breakdown",
+                        {{"compute", 6.0},
+                         {"internal", 1.0},
+                         {"external", 2.0},
+                         {"synchronise", 0.5},
+                         {"sample", 0.0},
+                         {"load", 0.25},
+                         {"other", 0.75},
+                         {"hidden", 9.0}}},
+                       {"compute_by_kind", {{"spmm", 3.0}, {"gemm", 2.0}, {"adam", 1.0}}}};
+
+  const ClassSeconds c = class_seconds(result);
+
+  EXPECT_EQ(c.spmm, 3);
+  EXPECT_EQ(c.gemm, 2);
+  EXPECT_EQ(c.other_compute, 1);
+  EXPECT_EQ(c.communication, 3.5);
+  EXPECT_EQ(c.other, 1);
+}
+
+/// A machine as orrery calibrate writes it.
+Json machine(int cores) {
+  const auto number = [](double value) { return Json{{"value", value}, {"source", "test"}}; };
+  Json type{{"memory_bytes", {{"value", 1000}, {"source", "test"}}},
+            {"memory_bytes_per_second", number(1e9)},
+            {"flops_per_second", number(1e9)},
+            {"cores", {{"value", cores}, {"source", "test"}}}};
+  return {{"name", "m"},
+          {"description", "test"},
+          {"servers", {{"value", 1}, {"source", "test"}}},
+          {"device_types", {{"m", type}}},
+          {"link_types",
+           {{"memory", {{"bytes_per_second", number(1e9)}, {"latency_seconds", number(0)}}}}},
+          {"server", {{"source", "test"}, {"nodes", {{"cpu", "m"}}}, {"links", Json::array()}}}};
+}
+
+TEST(Netcluster, SharesTheMachineAmongServersWithLinksAsMeasured) {
+  const Cluster cluster = make_cluster(netcluster_file(machine(4), 2, {1e8, 1e-5, 1.5e8}));
+
+  EXPECT_EQ(cluster.servers(), 2);
+  EXPECT_EQ(cluster.devices.size(), 2U);
+  EXPECT_EQ(cluster.devices[0].cores, 2);
+  EXPECT_EQ(cluster.devices[0].memory_bytes, 500);
+  const Route route = Router(cluster).between(0, 1);
+  EXPECT_DOUBLE_EQ(route.bytes_per_second, 1e8);
+  EXPECT_DOUBLE_EQ(route.latency_seconds, 1e-5);
+  for (const Hop& hop : route.hops)
+    EXPECT_EQ(both_directions(cluster.links[static_cast<std::size_t>(hop.link)]), 1.5e8);
+  EXPECT_THROW(netcluster_file(machine(2), 4, {1e8, 1e-5, 1.5e8}), ConfigError);
+}
+
+TEST(Netcluster, TakesATotalBeyondWhatALinkCanHaveForNoise) {
+  const auto total = [](double measured) {
+    return both_directions(
+        make_cluster(netcluster_file(machine(2), 2, {1e8, 1e-5, measured})).links.back());
+  };
+
+  EXPECT_EQ(total(0.98e8), 1e8);
+  EXPECT_EQ(total(2.03e8), 2e8);
+}
+
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  return files;
+}
+
+/// At least twelve, on both ways to run, at several rates, half of them unseen by calibration.
+TEST(ValidationConfigs, CoverWhatTheyAreFor) {
+  int files = 0, held_out = 0, threads = 0, mpi = 0;
+  std::set<std::string> strategies, rates;
+  std::set<int> ranks;
+  for (const fs::path& file : files_in(ORRERY_SOURCES "/configs/validation")) {
+    const auto all = load_experiments(file.string(), {});
+    ++files;
+    held_out += all.front().used_by_calibration ? 0 : 1;
+    for (const Experiment& e : all) {
+      threads += e.backend == "threads" ? 1 : 0;
+      mpi += e.backend == "mpi" ? 1 : 0;
+      strategies.insert(e.resolved["strategy"]["type"]);
+      ranks.insert(e.ranks());
+      if (!e.netcluster.empty()) {
+        rates.insert(e.netcluster);
+        EXPECT_EQ(e.backend, "mpi") << file;
+        EXPECT_TRUE(e.resolved["cluster"].contains("servers")) << file;
+      }
+    }
+  }
+
+  EXPECT_GE(files, 12);
+  EXPECT_GE(2 * held_out, files);
+  EXPECT_GT(threads, 0);
+  EXPECT_GT(mpi, 0);
+  EXPECT_EQ(strategies.size(), 5U);
+  EXPECT_GE(rates.size(), 2U);
+  EXPECT_TRUE(ranks.contains(1) && ranks.contains(2) && ranks.contains(4));
+}
+
+/// At least eight that calibration does not see, of one rank and of ranks that share a GPU.
+TEST(ValidationConfigs, OfAGpuAreOfRanksThatShareIt) {
+  const auto files = files_in(ORRERY_SOURCES "/configs/validation/gpu");
+  std::set<int> ranks;
+  std::set<std::string> strategies;
+  for (const fs::path& file : files)
+    for (const Experiment& e : load_experiments(file.string(), {})) {
+      EXPECT_EQ(e.kernels, "cuda") << file;
+      EXPECT_EQ(e.backend, "threads") << file;
+      EXPECT_FALSE(e.used_by_calibration) << file;
+      ranks.insert(e.ranks());
+      strategies.insert(e.resolved["strategy"]["type"]);
+    }
+
+  EXPECT_GE(files.size(), 8U);
+  EXPECT_EQ(ranks, (std::set<int>{1, 2, 4}));
+  EXPECT_GE(strategies.size(), 4U);
+}
+
+TEST(Validate, GoesOnAfterAnExperimentThatFailsAndSaysSo) {
+  const fs::path folder = fs::path(::testing::TempDir()) / "validate_goes_on";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  std::ofstream(folder / "file.json")
+      << R"({"name": "two", "dataset": {"generate": "rmat", "vertices": 300, "edges": 2000,
+             "features": 8, "classes": 3}, "model": {"type": "gcn", "hidden": 8},
+             "strategy": {"type": "full_graph"}, "train": {"epochs": 2}, "backend": "threads",
+             "cluster": {"file": "r5-16-25gbe", "gpus": 1},
+             "sweep": {"simulation.library": ["nccl", "mpi"]}})";
+
+  const int status =
+      std::system((std::string(ORRERY_BINARY) + " validate " + (folder / "file.json").string() +
+                   " --quiet --out " + (folder / "out").string() + " >/dev/null 2>&1")
+                      .c_str());
+
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  std::ifstream in(folder / "out/validate.json");
+  const Json all = Json::parse(in);
+  ASSERT_EQ(all["rows"].size(), 1U);
+  EXPECT_EQ(all["rows"][0]["label"], "simulation.library=mpi");
+  ASSERT_EQ(all["failures"].size(), 1U);
+  EXPECT_NE(all["failures"][0]["error"].get<std::string>().find("nccl"), std::string::npos);
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace orrery

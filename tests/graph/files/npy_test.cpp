@@ -1,0 +1,96 @@
+#include "core/graph/files/npy.hpp"
+
+#include "tests/graph/files.hpp"
+
+namespace orrery {
+namespace {
+
+using testing::HasSubstr;
+
+class NpyTest : public FilesTest {
+ protected:
+  std::string error_of(const std::string& name) const {
+    return data_error([&] { NpyArray(file(name)).values<std::int32_t>({2, 3}); });
+  }
+};
+
+TEST_F(NpyTest, WhatIsWrittenIsRead) {
+  write_npy<float>("a.npy", {2, 2}, {1, 2, 3, 4.5F});
+  write_npy<std::uint8_t>("b.npy", {3}, {0, 255, 7});
+
+  const NpyArray a(file("a.npy")), b(file("b.npy"));
+
+  EXPECT_EQ(a.shape(), (std::vector<std::int64_t>{2, 2}));
+  EXPECT_THAT(a.values<float>({-1, 2}), testing::ElementsAre(1, 2, 3, 4.5F));
+  EXPECT_THAT(b.values<std::uint8_t>({3}), testing::ElementsAre(0, 255, 7));
+}
+
+TEST_F(NpyTest, VersionTwoHasLongerHeader) {
+  std::string header = "{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }";
+  header.resize(128 - 12 - 1, ' ');
+  header += '\n';
+  write("v2.npy", std::string("\x93NUMPY\x02\x00\x74\x00\x00\x00", 12) + header +
+                      std::string("\x05\x00\x00\x00\x06\x00\x00\x00", 8));
+
+  const NpyArray array(file("v2.npy"));
+
+  EXPECT_THAT(array.values<std::int32_t>({2}), testing::ElementsAre(5, 6));
+}
+
+TEST_F(NpyTest, FileShorterThanItsHeaderSaysNamesBytes) {
+  write_npy<std::int32_t>("a.npy", {2, 3}, {1, 2, 3, 4, 5, 6});
+  cut("a.npy", 6);
+
+  EXPECT_THAT(error_of("a.npy"), HasSubstr("a.npy:byte 146: expected 24 bytes of data for [2, 3] "
+                                           "of type <i4, found 18 (the file is cut short)"));
+}
+
+TEST_F(NpyTest, FileLongerThanItsHeaderSaysIsError) {
+  const std::string path = write_npy<std::int32_t>("a.npy", {2, 3}, {1, 2, 3, 4, 5, 6});
+  write("a.npy", read("a.npy") + "x");
+
+  EXPECT_THAT(error_of("a.npy"), HasSubstr("found 25 (the file is too long)"));
+}
+
+TEST_F(NpyTest, HeaderCutInTheMiddleIsError) {
+  write_npy<std::int32_t>("a.npy", {2, 3}, {1, 2, 3, 4, 5, 6});
+  cut("a.npy", 24 + 100);
+
+  EXPECT_THAT(
+      error_of("a.npy"),
+      HasSubstr("a.npy:byte 28: expected a header of 128 bytes, found the end of the file"));
+}
+
+TEST_F(NpyTest, WrongTypeOrShapeNamesBoth) {
+  write_npy<float>("type.npy", {2, 3}, std::vector<float>(6));
+  write_npy<std::int32_t>("shape.npy", {3, 2}, std::vector<std::int32_t>(6));
+
+  EXPECT_THAT(error_of("type.npy"),
+              HasSubstr("type.npy:byte 10: expected elements of type '<i4', found '<f4'"));
+  EXPECT_THAT(error_of("shape.npy"),
+              HasSubstr("shape.npy:byte 10: expected shape [2, 3], found [3, 2]"));
+}
+
+TEST_F(NpyTest, OtherFilesAreNoArrays) {
+  write("text.npy", "1 2 3 4 5 6 7 8");
+  write("empty.npy", "");
+
+  EXPECT_THAT(
+      error_of("text.npy"),
+      HasSubstr("text.npy:byte 0: expected the header of a .npy file, found something else"));
+  EXPECT_THAT(error_of("empty.npy"), HasSubstr("found an empty file"));
+  EXPECT_THAT(error_of("missing.npy"),
+              HasSubstr("missing.npy: expected a readable file, found: No such file"));
+}
+
+TEST_F(NpyTest, FortranOrderIsError) {
+  write_npy<std::int32_t>("a.npy", {2, 3}, std::vector<std::int32_t>(6));
+  std::string bytes = read("a.npy");
+  bytes.replace(bytes.find("False"), 5, "True ");
+  write("a.npy", bytes);
+
+  EXPECT_THAT(error_of("a.npy"), HasSubstr("expected C order"));
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,365 @@
+// Folders of parts: the same bytes from memory and from a stream, whole or not there at all.
+#include "core/partition/parts/write_parts.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "core/base/error.hpp"
+#include "core/base/parallel.hpp"
+#include "core/graph/read/load.hpp"
+#include "core/graph/read/write_orrery.hpp"
+#include "core/partition/edges/edge_file.hpp"
+#include "core/partition/parts/partitioned_dataset.hpp"
+#include "tests/partition/graphs.hpp"
+#include "tests/support/peak_memory.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string bytes_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Everything in a folder, by its path inside.
+std::map<std::string, std::string> contents(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file()) files[fs::relative(entry.path(), folder)] = bytes_of(entry.path());
+  return files;
+}
+
+Partition parts_of(std::int64_t vertices, int parts) {
+  Partition partition{parts, {}};
+  for (std::int64_t v = 0; v < vertices; ++v)
+    partition.owner.push_back(static_cast<std::int32_t>(
+        random_bits(9, Purpose::partition, static_cast<std::uint32_t>(v))[0] %
+        static_cast<std::uint32_t>(parts)));
+  return partition;
+}
+
+class WriteParts : public ::testing::Test {
+ protected:
+  WriteParts() { fs::create_directories(folder_); }
+  ~WriteParts() override { fs::remove_all(folder_); }
+
+  /// A data set folder; half of the features are zero, so that some parts store them sparse.
+  Dataset written(const std::string& name, std::vector<Edge> edges, std::int64_t vertices,
+                  bool symmetric, bool multilabel) const {
+    Dataset data;
+    data.name = name;
+    EdgeList list{vertices, {}, {}};
+    for (const auto& [u, v] : edges) {
+      list.source.push_back(u);
+      list.destination.push_back(v);
+    }
+    const Csr graph = build_csr(list);
+    data.graph = std::make_shared<const Csr>(symmetric ? symmetrise(graph) : graph);
+    data.symmetric = symmetric;
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < vertices * 6; ++i)
+      values.push_back(i % 97 < 60 ? 0 : static_cast<float>(i));
+    data.features = dense_features(vertices, 6, values, "test", false);
+    data.labels = {4, multilabel, {}};
+    for (std::int64_t v = 0; v < vertices * data.labels.columns(); ++v)
+      data.labels.values.push_back(static_cast<std::int32_t>(v * 5 % (multilabel ? 2 : 4)));
+    for (std::int64_t v = 0; v < vertices; ++v)
+      data.split.push_back(v % 3 == 0 ? Split::train : v % 3 == 1 ? Split::test : Split::none);
+    write_orrery(data, folder_ / name, true);
+    return data;
+  }
+  DatasetOptions options(const std::string& name) const {
+    DatasetOptions options;
+    options.path = folder_ / name;
+    return options;
+  }
+  void stream(const DatasetOptions& how, const Partition& partition, const PartsOptions& options,
+              const fs::path& out) const {
+    const StreamedDataset data = open_streamed_dataset(how);
+    const auto edges = open_edge_file(data.edges);
+    write_parts(*edges, data, partition, options, out);
+  }
+  /// Nothing but `names` is in the folder, not even hidden.
+  void expect_only(const std::set<std::string>& names) const {
+    std::set<std::string> found;
+    for (const auto& entry : fs::directory_iterator(folder_)) found.insert(entry.path().filename());
+    EXPECT_EQ(found, names);
+  }
+
+  const fs::path folder_ =
+      fs::temp_directory_path() / ("orrery-write-parts-" + std::to_string(::getpid()));
+};
+
+TEST_F(WriteParts, AStreamGivesTheBytesOfTheGraphInMemory) {
+  for (const bool symmetric : {true, false})
+    for (const bool multilabel : {true, false}) {
+      written("set", random_edges(300, 900, 1), 300, symmetric, multilabel);
+      DatasetOptions how = options("set");
+      how.random_split = multilabel;
+      how.row_normalise = symmetric;
+      const Partition partition = parts_of(300, 5);
+      for (int hops = 0; hops <= 3; ++hops) {
+        SCOPED_TRACE(::testing::Message() << symmetric << multilabel << hops);
+        const PartsOptions parts{"test", {{"seed", 9}}, hops, true};
+        write_parts(load_dataset(how), partition, parts, folder_ / "memory");
+        stream(how, partition, parts, folder_ / "stream");
+        const auto memory = contents(folder_ / "memory");
+
+        EXPECT_EQ(contents(folder_ / "stream"), memory);
+        EXPECT_GE(memory.size(), 1 + 5 * 8U);
+        const ThreadPool pool(3);
+        stream(how, partition, parts, folder_ / "stream");
+        EXPECT_EQ(contents(folder_ / "stream"), memory);
+      }
+    }
+}
+
+TEST_F(WriteParts, EdgesOfAFileHoldInBothDirections) {
+  for (const NamedGraph& named : adversarial_graphs()) {
+    SCOPED_TRACE(named.name);
+    ListedEdges listed(named.edges, named.vertices);
+    write_edge_file(listed, folder_ / "edges.bin");
+    Dataset whole;
+    whole.name = "a file";
+    whole.graph = std::make_shared<const Csr>(symmetric_csr(named));
+    whole.symmetric = true;
+    const Partition partition = parts_of(named.vertices, 3);
+    const PartsOptions parts{"test", {}, 1, true};
+    StreamedDataset data;
+    data.name = "a file";
+    data.vertices = named.vertices;
+    data.mirrored = true;
+    const auto edges = open_edge_file(folder_ / "edges.bin");
+
+    write_parts(whole, partition, parts, folder_ / "memory");
+    write_parts(*edges, data, partition, parts, folder_ / "stream");
+    for (const int part : {0, 1, 2})
+      EXPECT_EQ(contents(part_folder(folder_ / "stream", part)),
+                contents(part_folder(folder_ / "memory", part)));
+    EXPECT_EQ(PartitionedDataset(folder_ / "stream").facts().edges, whole.edges());
+    EXPECT_TRUE(PartitionedDataset(folder_ / "stream").facts().symmetric);
+  }
+}
+
+TEST_F(WriteParts, WhatIsReadIsWhatTheDataSetHolds) {
+  const Dataset data = written("set", random_edges(200, 700, 6), 200, true, false);
+  const Partition partition = parts_of(200, 4);
+  stream(options("set"), partition, {"dbh", {{"seed", 3}}, 2, false}, folder_ / "parts");
+  const PartitionedDataset parts(folder_ / "parts");
+  EXPECT_EQ(parts.method(), "dbh");
+  EXPECT_EQ(parts.hops(), 2);
+  EXPECT_EQ(parts.facts().training_vertices, 67);
+  std::vector<std::vector<Vertex>> members = partition.members();
+
+  for (int p = 0; p < 4; ++p) {
+    const StoredPart part = parts.read(p);
+    EXPECT_EQ(*part.vertices, members[static_cast<std::size_t>(p)]);
+    for (std::size_t i = 0; i < part.degrees.size(); ++i) {
+      const bool own = i < part.vertices->size();
+      const std::size_t r = own ? 0 : i - part.vertices->size();
+      const Vertex v = own ? (*part.vertices)[i] : part.replicas[r];
+      const auto at = static_cast<std::size_t>(v);
+      if (!own) {
+        EXPECT_EQ(part.replica_owner[r], partition.owner[at]);
+        EXPECT_EQ(members[static_cast<std::size_t>(part.replica_owner[r])]
+                         [static_cast<std::size_t>(part.replica_row[r])],
+                  v);
+      }
+      const auto row = data.graph->row(v);
+      EXPECT_EQ(part.degrees[i], static_cast<std::int32_t>(
+                                     std::ranges::count_if(row, [&](Vertex u) { return u != v; })));
+      EXPECT_EQ(part.local->labels.values[i], data.labels.values[at]);
+      EXPECT_EQ(part.local->split[i], own ? data.split[at] : Split::none);
+      std::vector<float> expected(6), found(6);
+      const auto local = static_cast<Vertex>(i);
+      data.features->read({&v, 1}, 0, 6, expected.data(), 6);
+      part.local->features->read({&local, 1}, 0, 6, found.data(), 6);
+      EXPECT_EQ(found, expected);
+    }
+  }
+}
+
+/// Edges that end the process, or fail, at the n-th block that is read.
+class EdgesUntil final : public EdgeStream {
+ public:
+  EdgesUntil(const std::vector<Edge>& edges, int blocks, bool killed)
+      : edges_(edges, 0, 50), left_(blocks), killed_(killed) {}
+  void rewind() override { edges_.rewind(); }
+  std::span<const Edge> next() override {
+    if (left_-- == 0 && killed_) ::raise(SIGKILL);
+    if (left_ < 0) throw DataError("edges", "", "cannot be read on");
+    return edges_.next();
+  }
+
+ private:
+  ListedEdges edges_;
+  int left_;
+  bool killed_;
+};
+
+/// Features that end the process at the n-th read.
+class FeaturesUntil final : public Features {
+ public:
+  explicit FeaturesUntil(int reads) : left_(reads) {}
+  std::int64_t rows() const override { return 300; }
+  std::int64_t width() const override { return 2; }
+  void read(std::span<const Vertex> vertices, std::int64_t, std::int64_t, float* out,
+            std::int64_t) const override {
+    if (left_-- == 0) ::raise(SIGKILL);
+    std::fill_n(out, 2 * vertices.size(), 1.0F);
+  }
+  std::string provenance() const override { return "test"; }
+
+ private:
+  mutable int left_;
+};
+
+/// Runs `work` in a process of its own; whether it was killed.
+template <class Work>
+bool killed(const Work& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    work();
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+TEST_F(WriteParts, AKilledRunLeavesNoFolderThatLooksWhole) {
+  const std::vector<Edge> edges = random_edges(300, 1000, 1);  // 21 blocks a pass
+  const Partition partition = parts_of(300, 3);
+  StreamedDataset data;
+  data.name = "killed";
+  data.vertices = 300;
+  data.mirrored = true;
+  data.rows.count = 300;
+  int times = 0;
+  for (int moment = 0; moment < 48; moment += 3) {
+    const bool in_features = moment >= 42;
+    times += killed([&] {
+      EdgesUntil stream(edges, in_features ? 1000 : moment, true);
+      if (in_features) data.rows.features = std::make_shared<FeaturesUntil>(moment - 42);
+      write_parts(stream, data, partition, {"test", {}, 1, false}, folder_ / "parts");
+    });
+
+    EXPECT_FALSE(fs::exists(folder_ / "parts"));
+    for (const auto& entry : fs::directory_iterator(folder_))
+      EXPECT_THROW(PartitionedDataset(entry.path()), DataError) << entry.path();
+  }
+  EXPECT_EQ(times, 16);
+}
+
+TEST_F(WriteParts, AStreamThatFailsLeavesNothing) {
+  const Partition partition = parts_of(300, 3);
+  StreamedDataset data;
+  data.vertices = 300;
+  for (const int blocks : {0, 5, 30}) {
+    EdgesUntil stream(random_edges(300, 1000, 1), blocks, false);
+    EXPECT_THROW(write_parts(stream, data, partition, {}, folder_ / "parts"), DataError);
+    expect_only({});
+  }
+  ListedEdges more({{299, 300}});
+  EXPECT_THROW(write_parts(more, data, partition, {}, folder_ / "parts"), DataError);
+  EXPECT_THROW(write_parts(more, data, parts_of(301, 3), {}, folder_ / "parts"), DataError);
+  expect_only({});
+}
+
+TEST_F(WriteParts, FilesThatMayNotGrowAreToldInOneLine) {
+  written("set", random_edges(400, 4000, 1), 400, true, false);
+  const Partition partition = parts_of(400, 3);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  std::set<std::string> told;
+  const PartsOptions parts{"test", {}, 1, true};
+  const Dataset data = load_dataset(options("set"));
+  for (const bool streams : {true, false})
+    for (rlim_t most = 1 << 8; most < 1 << 16; most *= 2) {
+      rlimit limit = before;
+      limit.rlim_cur = most;
+      ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+      try {
+        if (streams)
+          stream(options("set"), partition, parts, folder_ / "parts");
+        else
+          write_parts(data, partition, parts, folder_ / "parts");
+      } catch (const DataError& error) {
+        const std::string words = error.what();
+        EXPECT_NE(words.find("File too large"), std::string::npos) << words;
+        EXPECT_EQ(words.find('\n'), std::string::npos) << words;
+        told.insert(words);
+        expect_only({"set"});
+      }
+      ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+      fs::remove_all(folder_ / "parts");
+    }
+  std::signal(SIGXFSZ, handler);
+  EXPECT_GE(told.size(), 2U) << "the limits met different files";
+}
+
+TEST_F(WriteParts, AFullDiskIsToldInOneLine) {
+  written("set", random_edges(400, 20000, 1), 400, true, false);
+  fs::create_directory(folder_ / "small");
+  if (::mount("none", (folder_ / "small").c_str(), "tmpfs", 0, "size=300k") != 0)
+    GTEST_SKIP() << "only root may mount a small disk";
+  std::string words;
+  try {
+    stream(options("set"), parts_of(400, 3), {"test", {}, 1, false}, folder_ / "small" / "parts");
+  } catch (const DataError& error) {
+    words = error.what();
+  }
+  const bool nothing_left = fs::is_empty(folder_ / "small");
+  ::umount((folder_ / "small").c_str());
+
+  EXPECT_NE(words.find("No space left on device"), std::string::npos) << words;
+  EXPECT_TRUE(nothing_left);
+}
+
+/// Five million edges that are made as they are read.
+class ManyEdges final : public EdgeStream {
+ public:
+  void rewind() override { next_ = 0; }
+  std::span<const Edge> next() override {
+    block_.clear();
+    for (; block_.size() < kStreamBlock && next_ < 5'000'000; ++next_) {
+      const auto i = static_cast<std::uint32_t>(next_);
+      block_.push_back({static_cast<Vertex>(i * 2654435761U % kVertices),
+                        static_cast<Vertex>((i + 1) * 2246822519U / 8 % kVertices)});
+    }
+    return block_;
+  }
+  static constexpr std::uint32_t kVertices = 1 << 18;
+
+ private:
+  std::int64_t next_ = 0;
+  std::vector<Edge> block_;
+};
+
+/// Ten million entries take 40 MB when they are sorted in memory, and as much before that.
+TEST_F(WriteParts, MemoryDoesNotGrowWithTheEdges) {
+  const testing::PeakMemory peak;
+  if (!peak.unknown().empty()) GTEST_SKIP() << peak.unknown();
+  ManyEdges edges;
+  StreamedDataset data;
+  data.vertices = ManyEdges::kVertices;
+  data.mirrored = true;
+  write_parts(edges, data, parts_of(data.vertices, 4), {"test", {}, 1, false}, folder_ / "parts");
+  const std::int64_t used = peak.bytes();
+
+  EXPECT_LE(used, 34 * data.vertices + (24 << 20)) << used;
+  EXPECT_GE(used, 16 * data.vertices) << "the peak was not measured";
+}
+
+}  // namespace
+}  // namespace orrery

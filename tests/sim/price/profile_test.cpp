@@ -1,0 +1,200 @@
+// Prices against numbers that are derived here by hand.
+#include "sim/price/profile.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/base/error.hpp"
+#include "sim/price/op_seconds.hpp"
+#include "sim/price/price_point.hpp"
+#include "sim/price/price_table.hpp"
+#include "sim/price/roofline.hpp"
+#include "tests/support/sample_ops.hpp"
+
+namespace orrery::sim {
+namespace {
+
+using testing::matrix_of;
+using testing::sample_ops;
+
+Op gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return Gemm{matrix_of(0, m, k), matrix_of(1, k, n), matrix_of(2, m, n), false, false, 0};
+}
+
+Op product(std::int64_t rows, std::int64_t cols, std::int64_t nnz, std::int64_t width,
+           float reuse = 1) {
+  Sparse a{0, {rows, cols}, nnz};
+  a.reuse = reuse;
+  return SpMM{a, matrix_of(0, nnz, 1), matrix_of(1, cols, width), matrix_of(2, rows, width), 0};
+}
+
+/// seconds = m · n^0.5 · threads^-1 on a grid.
+DeviceProfile power_law() {
+  DeviceProfile profile;
+  profile.name = "power-law";
+  profile.roofline.launch_seconds = 1e-6;
+  PriceTable& table = profile.tables["gemm"];
+  table.axes = {{"m", {10, 100, 1000}}, {"n", {4, 16}}, {"threads", {1, 2, 4}}};
+  for (const double m : table.axes[0].points)
+    for (const double n : table.axes[1].points)
+      for (const double t : table.axes[2].points) table.seconds.push_back(m * std::sqrt(n) / t);
+  return profile;
+}
+
+TEST(Tables, AreExactAtTheirPoints) {
+  DeviceProfile profile = power_law();
+  profile.tables["gemm"].seconds[7] = 123;  // m 100, n 4, threads 2
+
+  EXPECT_DOUBLE_EQ(op_seconds(profile, gemm(100, 4, 7), 2), 123);
+  EXPECT_DOUBLE_EQ(op_seconds(profile, gemm(1000, 16, 7), 4), 1000.0 * 4 / 4);
+}
+
+TEST(Tables, GiveProductsOfPowersExactlyInBetween) {
+  const DeviceProfile profile = power_law();
+
+  EXPECT_NEAR(op_seconds(profile, gemm(37, 9, 7), 3), 37 * 3.0 / 3, 1e-9);
+}
+
+TEST(Tables, TakeTheGeometricMeanHalfWayBetweenTwoPoints) {
+  PriceTable table;
+  table.axes = {{"size", {1, 100}}};
+  table.seconds = {2, 8};
+
+  EXPECT_NEAR(interpolate(table, std::vector<double>{10}), 4, 1e-12);
+}
+
+TEST(Tables, GrowWithTheWorkBeyondTheirLargestPointAndHaveAFloorBelowTheSmallest) {
+  const DeviceProfile profile = power_law();
+
+  EXPECT_NEAR(op_seconds(profile, gemm(5000, 16, 1), 1), 5 * 1000 * 4.0, 1e-6);
+  EXPECT_NEAR(op_seconds(profile, gemm(5000, 160, 1), 1), 5 * 10 * 1000 * 4.0, 1e-6);
+  EXPECT_NEAR(op_seconds(profile, gemm(1, 1, 1), 1), 10 * 2.0, 1e-9);
+  EXPECT_NEAR(op_seconds(profile, gemm(10, 4, 1), 64), 10 * 2.0 / 4, 1e-9) << "threads are no work";
+}
+
+TEST(Tables, AreTakenForTheVariantThatTheyAreOf) {
+  DeviceProfile profile = power_law();
+  const Op transposed = Gemm{matrix_of(0, 8, 5), matrix_of(1, 8, 4), matrix_of(2, 5, 4), true};
+
+  EXPECT_THROW(op_seconds(profile, transposed, 1), Uncalibrated);
+  profile.tables["gemm/transpose_a"] = {{{"k", {8}}}, {42}, 0};
+  EXPECT_DOUBLE_EQ(op_seconds(profile, transposed, 1), 42);
+}
+
+TEST(Tables, ThatAreNoGridAreRefused) {
+  const auto problem = [](const PriceTable& table) { return problem_of(table, "gemm"); };
+
+  EXPECT_EQ(problem({{{"m", {1, 2}}, {"n", {1}}}, {1, 1}, 0}), "");
+  EXPECT_NE(problem({{{"m", {1, 2}}}, {1, 1, 1}, 0}).find("found 3 seconds, expected 2"),
+            std::string::npos);
+  EXPECT_NE(problem({{{"m", {2, 1}}}, {1, 1}, 0}).find("ascend"), std::string::npos);
+  EXPECT_NE(problem({{{"width", {1, 2}}}, {1, 1}, 0}).find("no axis \"width\""), std::string::npos);
+  EXPECT_NE(problem({{{"m", {1}}, {"m", {1}}}, {1}, 0}).find("twice"), std::string::npos);
+  EXPECT_NE(problem({{{"m", {1}}}, {0}, 0}), "");
+}
+
+TEST(Prices, OfWhatIsNotThereNameOperationAndProfile) {
+  const DeviceProfile profile = power_law();
+
+  try {
+    op_seconds(profile, product(10, 20, 30, 4), 1);
+    FAIL() << "priced";
+  } catch (const Uncalibrated& error) {
+    EXPECT_NE(std::string(error.what()).find("power-law"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("spmm a=s0[10x20 nnz 30]"), std::string::npos);
+  }
+}
+
+TEST(Prices, OfNothingAreALaunch) {
+  DeviceProfile profile = power_law();
+
+  EXPECT_DOUBLE_EQ(op_seconds(profile, gemm(0, 4, 5), 1), 1e-6);
+  EXPECT_THROW(op_seconds(profile, product(0, 20, 0, 4), 1), Uncalibrated)
+      << "also nothing has a kind";
+}
+
+TEST(Prices, AreScaledByKeyElseByKindAndAllTogether) {
+  DeviceProfile profile = power_law();
+  const double once = op_seconds(profile, gemm(100, 4, 7), 1);
+
+  profile.scale = {{"gemm", 3}};
+  EXPECT_DOUBLE_EQ(op_seconds(profile, gemm(100, 4, 7), 1), 3 * once);
+  profile.scale["*"] = 2;
+  EXPECT_DOUBLE_EQ(op_seconds(profile, gemm(100, 4, 7), 1), 6 * once);
+}
+
+TEST(Prices, KnowEveryOperationByTheKeyThatIsListed) {
+  const std::vector<Op> ops = sample_ops(64, 16);
+
+  ASSERT_EQ(ops.size(), price_keys().size());
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    validate(ops[i]);
+    const PricePoint point = price_point(ops[i]);
+    EXPECT_EQ(point.key, price_keys()[i]);
+    EXPECT_FALSE(point.empty);
+    for (const Coordinate& c : point) EXPECT_TRUE(has_axis(point.key, c.axis)) << c.axis;
+  }
+}
+
+DeviceProfile a_gpu() {
+  DeviceProfile profile;
+  profile.name = "a-gpu";
+  profile.roofline = {.flops_per_second = 10e12,
+                      .bytes_per_second = 1e12,
+                      .cache_bytes = 1e6,
+                      .cache_bytes_per_second = 4e12,
+                      .by_kind = {{"spmm", {1, 0.5}}, {"gemm", {0.8, 0.5}}},
+                      .launch_seconds = 4e-6};
+  return profile;
+}
+
+TEST(Rooflines, AreTheLargerOfBothBoundsAndALaunch) {
+  const DeviceProfile profile = a_gpu();
+
+  // 2·1000³ FLOP at 8 TFLOP/s; 3·4·1000² B at 0.5 TB/s is less.
+  EXPECT_NEAR(op_seconds(profile, gemm(1000, 1000, 1000), 1), 4e-6 + 2e9 / 8e12, 1e-12);
+  // 4·(10⁶·8 + 8·8 + 10⁶·8) B at 0.5 TB/s; 2·64·10⁶ FLOP are less.
+  EXPECT_NEAR(op_seconds(profile, gemm(1000000, 8, 8), 1), 4e-6 + (64e6 + 256) / 0.5e12, 1e-12);
+}
+
+TEST(Rooflines, OfASparseProductCountOneGatheredRowPerEdge) {
+  const DeviceProfile profile = a_gpu();
+  const double rows = 1e4, cols = 1e6, edges = 1e5, width = 128;
+  // x has 512 MB: a share of 1/512 of the gathered rows is in the cache of 1 MB.
+  const double gathered = edges * width * 4, hits = 1e6 / (cols * width * 4);
+  const double memory = edges * 8 + rows * 8 + rows * width * 4 + (1 - hits) * gathered;
+
+  const double seconds = op_seconds(profile, product(10000, 1000000, 100000, 128), 1);
+
+  // All first uses come from memory: 10⁵ edges reach at most 10⁵ of the rows of x.
+  EXPECT_NEAR(seconds, 4e-6 + (memory + hits * gathered) / 1e12 / 0.5, 1e-9);
+}
+
+TEST(Rooflines, OfASparseProductAreFasterWhereXFitsIntoTheCache) {
+  const DeviceProfile profile = a_gpu();
+  // x has 1000 · 64 · 4 B = 256 kB and is read once from memory, 3999744 kB of rows are hits.
+  const double x = 1000 * 64 * 4, gathered = 1e6 * 64 * 4;
+  const double memory = 1e6 * 8 + 1e4 * 8 + 1e4 * 64 * 4 + x;
+
+  const double seconds = op_seconds(profile, product(10000, 1000, 1000000, 64), 1);
+
+  EXPECT_NEAR(seconds, 4e-6 + (memory / 1e12 + (gathered - x) / 4e12) / 0.5, 1e-12);
+  EXPECT_LT(seconds, op_seconds(profile, product(10000, 100000, 1000000, 64), 1) / 2);
+  EXPECT_LT(op_seconds(profile, product(10000, 100000, 1000000, 64, 0.01F), 1),
+            op_seconds(profile, product(10000, 100000, 1000000, 64), 1) / 2)
+      << "locality is as good as a small x";
+}
+
+TEST(Rooflines, TakeAVariantBeforeItsKind) {
+  DeviceProfile profile = a_gpu();
+  const Op transposed =
+      Gemm{matrix_of(0, 1000, 1000), matrix_of(1, 1000, 1000), matrix_of(2, 1000, 1000), true};
+
+  EXPECT_NEAR(op_seconds(profile, transposed, 1), 4e-6 + 2e9 / 8e12, 1e-12);
+  profile.roofline.by_kind["gemm/transpose_a"] = {0.4, 0.5};
+  EXPECT_NEAR(op_seconds(profile, transposed, 1), 4e-6 + 2e9 / 4e12, 1e-12);
+}
+
+}  // namespace
+}  // namespace orrery::sim

@@ -1,0 +1,346 @@
+#include "sim/replay/replay.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "core/base/error.hpp"
+#include "sim/replay/wire.hpp"
+#include "tests/sim/replay/script.hpp"
+
+namespace orrery::sim {
+namespace {
+
+const Group kPair{0, 0, 2, 1};
+constexpr double kExact = 1e-11;
+
+TEST(Replay, OneMessageIsLatencyPlusBytesOverRate) {
+  Script sender, receiver;
+  sender.send(Lane::comm, kPair, 1, 5e6);
+  receiver.receive(Lane::comm, kPair, 0, 5e6);
+
+  const auto seconds =
+      seconds_of(simulation_of(StarCluster{}.make(), {sender.done(), receiver.done()}));
+
+  EXPECT_NEAR(seconds.at(0), 1e-6 + 5e6 / 10e9, kExact);
+  EXPECT_NEAR(seconds.at(1), 1e-6 + 5e6 / 10e9, kExact);
+}
+
+TEST(Replay, RingAllReduceIsTheTextbookFormula) {
+  for (const int p : {2, 3, 4, 8}) {
+    StarCluster star;
+    star.devices_per_server = p;
+    std::vector<PricedProgram> programs;
+    for (int r = 0; r < p; ++r) {
+      Script script;
+      script.all_reduce(Lane::comm, world_group(p), 24e6);
+      programs.push_back(script.done());
+    }
+    Simulation s = simulation_of(star.make(), programs);
+    s.collectives.algorithm = "ring";
+
+    const auto seconds = seconds_of(s);
+
+    const double expected = 2 * (p - 1) * (1e-6 + 24e6 / p / 10e9);
+    for (const double t : seconds) EXPECT_NEAR(t, expected, 1e-9 * expected + kExact);
+  }
+}
+
+TEST(Replay, MarksDeviceMemoryWhenTheHostComesToIt) {
+  Script script;
+  script.hold(100);
+  script.work(Lane::compute, 2);
+  script.sync(Lane::compute);
+  script.hold(300);
+  script.work(Lane::compute, 1);
+  script.hold(50);
+
+  const Simulation s = simulation_of(StarCluster{}.make(), {script.done(), Script{}.done()});
+  const auto marks = in_child([&] {
+    Traffic traffic(s.cluster, connected_pairs(s));
+    const auto network = make_simgrid_interconnect(traffic.plan());
+    std::vector<double> numbers;
+    const Replay made = replay(s, traffic, *network);
+    for (const Timeline::MemoryMark& mark : made.timelines.at(0).memory) {
+      numbers.push_back(mark.at);
+      numbers.push_back(static_cast<double>(mark.device_bytes));
+    }
+    return numbers;
+  });
+
+  EXPECT_EQ(marks, (std::vector<double>{0, 100, 2, 300, 2, 50}));
+}
+
+/// Stage i: broadcast of b_i seconds into buffer i mod 2, then a product of s_i seconds; broadcast
+/// i waits for product i − 2.
+std::vector<PricedProgram> two_buffers(const std::vector<double>& bytes,
+                                       const std::vector<double>& products) {
+  std::vector<PricedProgram> programs;
+  for (int r = 0; r < 2; ++r) {
+    Script script;
+    std::vector<std::uint32_t> ends;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      if (i >= 2) script.wait(Lane::comm, Lane::compute, ends[i - 2]);
+      script.broadcast(Lane::comm, kPair, static_cast<int>(i % 2), bytes[i]);
+      script.wait(Lane::compute, Lane::comm);
+      script.work(Lane::compute, products[i]);
+      ends.push_back(script.position(Lane::compute));
+    }
+    programs.push_back(script.done());
+  }
+  return programs;
+}
+
+TEST(Replay, TwoBuffersOverlapAsTheFormulaSays) {
+  // T = b_0 + Σ max(b_i, s_{i−1}) + s_last, b_i = 1 us + n_i / 10 GB/s: 101, 301, 51, 201 us.
+  const std::vector<double> bytes{1e6, 3e6, 0.5e6, 2e6}, products{200e-6, 100e-6, 150e-6, 80e-6};
+
+  const auto seconds =
+      seconds_of(simulation_of(StarCluster{}.make(), two_buffers(bytes, products)));
+
+  // 101 + max(301, 200) + max(51, 100) + max(201, 150) + 80: product 1 begins at 402, ends at 502;
+  // broadcast 2 waits for product 0 (ends at 301) and for broadcast 1 (402): 402 to 453; product 2
+  // from 502 to 652; broadcast 3 waits for product 1 (502): 502 to 703; product 3: 703 to 783.
+  EXPECT_NEAR(seconds.at(0), 783e-6, kExact);
+  EXPECT_NEAR(seconds.at(1), 783e-6, kExact);
+}
+
+TEST(Replay, ASlowerLinkTakesLonger) {
+  const auto epoch = [](double rate) {
+    StarCluster star;
+    star.device_rate = rate;
+    return seconds_of(simulation_of(star.make(), two_buffers({1e7, 1e7}, {1e-6, 1e-6}))).at(0);
+  };
+
+  EXPECT_NEAR(epoch(5e9) - epoch(10e9), 2e7 / 10e9, 1e-9);
+}
+
+TEST(Replay, DevicesBehindOneAdapterContend) {
+  // Each of the four devices of server 0 sends 1 MB to its partner in server 1 over one 1 GB/s NIC.
+  StarCluster star;
+  star.servers = 2;
+  star.devices_per_server = 4;
+  std::vector<PricedProgram> programs;
+  for (int r = 0; r < 8; ++r) {
+    Script script;
+    const Group pair{0, r % 4, 2, 4};
+    if (r < 4)
+      script.send(Lane::comm, pair, 1, 1e6);
+    else
+      script.receive(Lane::comm, pair, 0, 1e6);
+    programs.push_back(script.done());
+  }
+
+  const auto seconds = seconds_of(simulation_of(star.make(), programs));
+
+  for (const double t : seconds) EXPECT_NEAR(t, 1e-6 + 5e-6 + 4e6 / 1e9, kExact);
+}
+
+TEST(Replay, KernelsSlowDownWhileTheirDeviceCommunicates) {
+  Script sender, receiver;
+  for (Script* s : {&sender, &receiver}) s->work(Lane::compute, 1e-3);
+  sender.send(Lane::comm, kPair, 1, 2e6);
+  receiver.receive(Lane::comm, kPair, 0, 2e6);
+  Simulation s = simulation_of(StarCluster{}.make(), {sender.done(), receiver.done()});
+  s.behaviour.communication_slowdown = 1.25;
+
+  const auto seconds = seconds_of(s);
+
+  const double message = 1e-6 + 2e6 / 10e9;
+  EXPECT_NEAR(seconds.at(0), message + (1e-3 - message / 1.25), kExact);
+}
+
+TEST(Replay, RanksShareTheCoresOfACpu) {
+  StarCluster star;
+  star.devices_per_server = 1;
+  star.cores = 2;
+  const auto epoch = [&](int ranks, int threads) {
+    std::vector<PricedProgram> programs;
+    for (int r = 0; r < ranks; ++r) {
+      Script script;
+      script.work(Lane::compute, 1e-3, threads);
+      programs.push_back(script.done());
+    }
+    Simulation s = simulation_of(star.make(), programs);
+    std::fill(s.devices.begin(), s.devices.end(), 0);
+    return seconds_of(s).at(0);
+  };
+
+  EXPECT_NEAR(epoch(2, 1), 1e-3, kExact);
+  EXPECT_NEAR(epoch(4, 1), 2e-3, kExact);
+  EXPECT_NEAR(epoch(3, 2), 3e-3, kExact);
+}
+
+TEST(Replay, CopiesTakeACoreFromKernels) {
+  // Two ranks on two cores, each computing 1 ms with two threads (so both at half speed); rank 1
+  // also copies 1 MB at 1 GB/s, a fifth thread: everything runs at 2/5 until the kernels are done.
+  StarCluster star;
+  star.devices_per_server = 1;
+  star.cores = 2;
+  Script sender, receiver;
+  for (Script* s : {&sender, &receiver}) s->work(Lane::compute, 1e-3, 2);
+  sender.send(Lane::comm, kPair, 1, 1e6);
+  receiver.receive(Lane::comm, kPair, 0, 1e6);
+  Simulation s = simulation_of(star.make(), {sender.done(), receiver.done()});
+  s.devices = {0, 0};
+  s.library.copy_bytes_per_second = 1e9;
+
+  const auto seconds = seconds_of(s);
+
+  EXPECT_NEAR(seconds.at(0), 1e-3 * 5 / 2, kExact);
+  EXPECT_NEAR(seconds.at(1), 1e-3 * 5 / 2, kExact);
+}
+
+TEST(Replay, TheHostIssuesInOrderAndOneHostServesAllDevicesOfAServer) {
+  const auto epoch = [](Hosts hosts) {
+    std::vector<PricedProgram> programs;
+    for (int r = 0; r < 2; ++r) {
+      Script script;
+      for (int i = 0; i < 10; ++i) script.work(Lane::compute, 1e-6);
+      programs.push_back(script.done());
+    }
+    Simulation s = simulation_of(StarCluster{}.make(), programs);
+    s.behaviour.issue_seconds = 5e-6;
+    s.hosts = hosts;
+    return seconds_of(s);
+  };
+
+  EXPECT_NEAR(epoch(Hosts::per_rank).at(0), 10 * 5e-6 + 1e-6, kExact);
+  EXPECT_NEAR(epoch(Hosts::per_server).at(1), 20 * 5e-6 + 1e-6, kExact);
+}
+
+TEST(Replay, HandOversAndSynchronisationCostTime) {
+  Script script;
+  script.work(Lane::compute, 1e-3);
+  script.wait(Lane::copy, Lane::compute);
+  script.work(Lane::copy, 1e-3);
+  script.work(Lane::copy, 1e-3);
+  Simulation s = simulation_of(StarCluster{}.make(), {script.done()});
+  s.behaviour.handover_seconds = 10e-6;
+  s.behaviour.sync_seconds = 7e-6;
+
+  // Both lanes wake up once; the host waits for compute, then for copy.
+  EXPECT_NEAR(seconds_of(s).at(0), 3e-3 + 2 * 10e-6 + 7e-6, kExact);
+}
+
+TEST(Replay, RanksThatWaitForEachOtherForEverAreAnError) {
+  Script first, second;
+  first.send(Lane::comm, kPair, 1, 1);
+  first.receive(Lane::comm, kPair, 1, 1);
+  second.send(Lane::comm, kPair, 0, 1);
+  Simulation s = simulation_of(StarCluster{}.make(), {first.done(), second.done()});
+
+  const auto outcome = in_child([&]() -> std::vector<double> {
+    Traffic traffic(s.cluster, connected_pairs(s));
+    const auto network = make_simgrid_interconnect(traffic.plan());
+    try {
+      replay(s, traffic, *network);
+    } catch (const ProgramError& error) {
+      return {static_cast<double>(error.rank)};
+    }
+    return {-1};
+  });
+
+  EXPECT_EQ(outcome.at(0), 0);
+}
+
+TEST(Replay, CountsWhatPassesEachLink) {
+  Script sender, receiver;
+  sender.send(Lane::comm, kPair, 1, 5e6);
+  receiver.receive(Lane::comm, kPair, 0, 5e6);
+  const Simulation s = simulation_of(StarCluster{}.make(), {sender.done(), receiver.done()});
+
+  const auto numbers = in_child([&] {
+    Traffic traffic(s.cluster, connected_pairs(s));
+    const auto network = make_simgrid_interconnect(traffic.plan());
+    std::vector<double> list;
+    for (const LinkUse& link : replay(s, traffic, *network).links) {
+      list.push_back(link.bytes);
+      list.push_back(link.busy_seconds);
+    }
+    return list;
+  });
+
+  ASSERT_EQ(numbers.size(), 4U);
+  for (const std::size_t link : {0U, 1U}) {
+    EXPECT_EQ(numbers[2 * link], 5e6);
+    EXPECT_NEAR(numbers[2 * link + 1], 1e-6 + 5e6 / 10e9, kExact);
+  }
+}
+
+/// Seconds until rank 0 has sent `there` bytes to rank 1 of another server and received `back`, at
+/// the same time, over cables of 1 GB/s each way and `both` in both together; and what passed the
+/// cables, summed by type.
+std::map<std::string, double> opposite_flows(double there, double back, double both) {
+  Cluster cluster = StarCluster{.servers = 2, .devices_per_server = 1, .device_rate = 1e15}.make();
+  for (ClusterLink& link : cluster.links)
+    if (link.type == "net") link.both_bytes_per_second = both;
+  Script first, second;
+  if (there > 0) {
+    first.send(Lane::comm, kPair, 1, there);
+    second.receive(Lane::comm, kPair, 0, there);
+  }
+  if (back > 0) {
+    first.receive(Lane::comm2, kPair, 1, back);
+    second.send(Lane::comm2, kPair, 0, back);
+  }
+  const Simulation s = simulation_from(
+      to_bytes(simulation_of(cluster, {first.done(), second.done()})));  // as the simulator gets it
+  const auto numbers = in_child([&] {
+    Traffic traffic(s.cluster, connected_pairs(s));
+    const auto network = make_simgrid_interconnect(traffic.plan());
+    const Replay made = replay(s, traffic, *network);
+    std::vector<double> list{made.epochs.at(0).at(0).seconds, 0, 0};
+    for (const LinkUse& link : made.links) {
+      if (link.type == "net") list[1] += link.bytes;
+      if (link.type == "net (both ways)") list[2] += link.bytes;
+    }
+    return list;
+  });
+  return {{"seconds", numbers.at(0)}, {"each way", numbers.at(1)}, {"both ways", numbers.at(2)}};
+}
+
+TEST(Replay, OppositeFlowsShareTheTotalOfTheirCables) {
+  // Half of 1.25 GB/s each until 1 MB has come back after 1.6 ms; then the other 3 MB at 1 GB/s.
+  // The latency, of two cables and two buses, counts once.
+  auto made = opposite_flows(4e6, 1e6, 1.25e9);
+
+  EXPECT_NEAR(made["seconds"], 6e-6 + 1.6e-3 + 3e-3, 1e-9);
+  EXPECT_EQ(made["each way"], 2 * 5e6);  // two cables
+  EXPECT_EQ(made["both ways"], 2 * 5e6);
+}
+
+TEST(Replay, OneFlowAloneHasTheRateOfItsDirection) {
+  EXPECT_NEAR(opposite_flows(4e6, 0, 1.25e9)["seconds"], 6e-6 + 4e-3, 1e-9);
+}
+
+TEST(Replay, OppositeFlowsWithoutATotalDoNotHinderEachOther) {
+  for (const double both : {0.0, 2e9}) {
+    auto made = opposite_flows(4e6, 1e6, both);
+
+    EXPECT_NEAR(made["seconds"], 6e-6 + 4e-3, 1e-9);
+    EXPECT_EQ(made["both ways"], 0);
+  }
+}
+
+TEST(Wire, SimulationsAndReplaysSurviveTheTrip) {
+  Simulation s = simulation_of(StarCluster{}.make(), two_buffers({1e6, 2e6}, {1e-3, 2e-3}));
+  s.programs[1] = s.programs[0];
+  s.library.message_seconds = 3e-6;
+  s.hosts = Hosts::per_server;
+
+  const Simulation back = simulation_from(to_bytes(s));
+
+  EXPECT_EQ(to_bytes(back), to_bytes(s));
+  EXPECT_EQ(*back.programs[0].schedule, *s.programs[0].schedule);
+  EXPECT_EQ(back.programs[0].schedule, back.programs[1].schedule);
+  EXPECT_EQ(back.cluster.nodes.at(2).name, s.cluster.nodes.at(2).name);
+  const std::string bytes = to_bytes(s);
+  EXPECT_THROW(simulation_from(bytes.substr(0, bytes.size() / 2)), Error);
+}
+
+}  // namespace
+}  // namespace orrery::sim

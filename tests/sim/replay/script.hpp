@@ -1,0 +1,137 @@
+// Schedules and clusters written by hand, small enough that their times can be derived on paper.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <memory>
+#include <utility>
+
+#include "sim/replay/replay.hpp"
+#include "sim/replay/simgrid_interconnect.hpp"
+#include "tests/sim/replay/in_child.hpp"
+
+namespace orrery::sim {
+
+/// One rank's program, in the order of issue.
+class Script {
+ public:
+  Script() {
+    schedule_.phases = {{}, {Stage::forward, 0}, {Stage::evaluate, 0}};
+    schedule_.kinds = {kind_named("spmm"), kind_named("broadcast")};
+    mark(1);
+  }
+  void work(Lane lane, double seconds, int threads = 1) {
+    schedule_.works.push_back({0, threads, seconds, 0, 0});
+    item(lane, LaneItem::Type::work, schedule_.works.size() - 1);
+  }
+  void call(Lane lane, const Group& group, Call call) {
+    call.group = static_cast<std::uint32_t>(groups_.size());
+    call.kind = 1;
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      if (groups_[g] == GroupUse{lane, group}) call.group = static_cast<std::uint32_t>(g);
+    if (call.group == groups_.size()) groups_.push_back({lane, group});
+    schedule_.calls.push_back(call);
+    item(lane, LaneItem::Type::call, schedule_.calls.size() - 1);
+  }
+  void broadcast(Lane lane, const Group& group, int root, double bytes) {
+    call(lane, group, {CollectiveKind::broadcast, 1, 0, root, -1, bytes, bytes});
+  }
+  void all_reduce(Lane lane, const Group& group, double bytes) {
+    call(lane, group, {CollectiveKind::all_reduce, 1, 0, -1, -1, bytes, bytes});
+  }
+  void send(Lane lane, const Group& group, int to, double bytes) {
+    call(lane, group, {CollectiveKind::send_recv, 1, 0, to, -1, bytes, 0});
+  }
+  void receive(Lane lane, const Group& group, int from, double bytes) {
+    call(lane, group, {CollectiveKind::send_recv, 1, 0, -1, from, 0, bytes});
+  }
+  /// The lane waits for everything that the other was given so far.
+  void wait(Lane lane, Lane other) { wait(lane, other, position(other)); }
+  void wait(Lane lane, Lane other, std::uint32_t position) {
+    lane_of(lane).push_back({LaneItem::Type::wait, other, 1, position, schedule_.issued});
+  }
+  std::uint32_t position(Lane lane) { return static_cast<std::uint32_t>(lane_of(lane).size()); }
+  void sync(Lane lane) {
+    schedule_.host.push_back({HostItem::Type::sync, lane, position(lane), schedule_.issued});
+  }
+  /// From here on so many device bytes are in use.
+  void hold(std::int64_t bytes) {
+    schedule_.host.push_back({HostItem::Type::memory, Lane::compute,
+                              static_cast<std::uint32_t>(schedule_.device_bytes.size()),
+                              schedule_.issued});
+    schedule_.device_bytes.push_back(bytes);
+  }
+  PricedProgram done() {
+    for (const Lane lane : {Lane::compute, Lane::comm, Lane::comm2, Lane::copy}) sync(lane);
+    mark(2);
+    return {std::make_shared<RankSchedule>(schedule_), groups_};
+  }
+
+ private:
+  std::vector<LaneItem>& lane_of(Lane lane) {
+    return schedule_.lanes[static_cast<std::size_t>(lane)];
+  }
+  void item(Lane lane, LaneItem::Type type, std::size_t index) {
+    ++schedule_.issued.submits;
+    schedule_.issued.calls += type == LaneItem::Type::call ? 1 : 0;
+    lane_of(lane).push_back({type, lane, 1, static_cast<std::uint32_t>(index), schedule_.issued});
+  }
+  void mark(std::uint32_t phase) {
+    schedule_.host.push_back({HostItem::Type::phase, Lane::compute, phase, schedule_.issued});
+  }
+  RankSchedule schedule_;
+  GroupTable groups_;
+};
+
+/// Servers of devices on one switch each; servers joined by one NIC each on another switch.
+struct StarCluster {
+  int servers = 1, devices_per_server = 2;
+  double device_rate = 10e9, device_latency = 1e-6, nic_rate = 1e9, nic_latency = 5e-6;
+  int cores = 0;
+
+  Cluster make() const {
+    Cluster c;
+    c.name = "star";
+    const auto node = [&](const std::string& name, NodeKind kind, int server) {
+      c.nodes.push_back({name, kind, server});
+      return static_cast<int>(c.nodes.size()) - 1;
+    };
+    const int network = servers > 1 ? node("network", NodeKind::kNetworkSwitch, kNoServer) : -1;
+    for (int s = 0; s < servers; ++s) {
+      const int hub = node(fmt::format("s{}/hub", s), NodeKind::kLocalSwitch, s);
+      for (int d = 0; d < devices_per_server; ++d) {
+        const int device = node(fmt::format("s{}/gpu{}", s, d), NodeKind::kDevice, s);
+        c.devices.push_back({device, "gpu", "gpu", 1 << 30, 1e12, 1e12, cores});
+        c.links.push_back({device, hub, device_rate, device_latency / 2, Duplex::kFull, "bus", 1});
+      }
+      if (network < 0) continue;
+      const int nic = node(fmt::format("s{}/nic", s), NodeKind::kNic, s);
+      c.links.push_back({hub, nic, 1e15, 0, Duplex::kFull, "bus", 1});
+      c.links.push_back({nic, network, nic_rate, nic_latency / 2, Duplex::kFull, "net", 1});
+    }
+    return c;
+  }
+};
+
+inline Simulation simulation_of(const Cluster& cluster, std::vector<PricedProgram> programs) {
+  Simulation s;
+  s.cluster = cluster;
+  for (std::size_t r = 0; r < programs.size(); ++r) s.devices.push_back(static_cast<int>(r));
+  s.programs = std::move(programs);
+  s.library.name = "nccl";
+  return s;
+}
+
+/// The time of the epoch on each rank.
+inline std::vector<double> seconds_of(const Simulation& simulation) {
+  return in_child([&] {
+    Traffic traffic(simulation.cluster, connected_pairs(simulation));
+    const auto network = make_simgrid_interconnect(traffic.plan());
+    std::vector<double> seconds;
+    for (const auto& rank : replay(simulation, traffic, *network).epochs)
+      seconds.push_back(rank.at(0).seconds);
+    return seconds;
+  });
+}
+
+}  // namespace orrery::sim
