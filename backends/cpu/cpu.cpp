@@ -34,8 +34,10 @@ class CpuKernels final : public Kernels {
 };
 
 const cpu::RangeKernels& kernels_for(Isa isa) {
-#ifdef ORRERY_X86_VARIANTS
+#ifdef ORRERY_HAVE_AVX512
   if (isa == Isa::avx512) return cpu::avx512::kernels;
+#endif
+#ifdef ORRERY_HAVE_AVX2
   if (isa == Isa::avx2) return cpu::avx2::kernels;
 #endif
   ORRERY_ASSERT(isa == Isa::baseline);
@@ -50,8 +52,10 @@ std::string_view name_of(Isa isa) {
 }
 
 bool supported(Isa isa) {
-#ifdef ORRERY_X86_VARIANTS
+#ifdef ORRERY_HAVE_AVX512
   if (isa == Isa::avx512) return __builtin_cpu_supports("x86-64-v4");
+#endif
+#ifdef ORRERY_HAVE_AVX2
   if (isa == Isa::avx2) return __builtin_cpu_supports("x86-64-v3");
 #endif
   return isa == Isa::baseline;

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "tests/support/problems.hpp"
 
@@ -21,45 +23,6 @@ void expect_equal_losses(const Outcome& got, const Outcome& want) {
     ASSERT_NEAR(a[i], b[i], 1e-4 * std::abs(b[i])) << "epoch " << i;
 }
 
-struct Case {
-  testing::NamedStrategy strategy;
-  int ranks;
-  std::string kernels;
-};
-
-class Exactness : public ::testing::TestWithParam<Case> {
- protected:
-  void expect_same_as_one_rank(ModelConfig model, bool symmetric, int epochs = 20) {
-    // Columns that are split cannot be normalised along rows.
-    if (GetParam().strategy.config.type == StrategyType::spmm_2d) model.layer_norm = false;
-    const auto data = random_dataset(101, 700, 24, 5, symmetric);
-    Problem alone = make_problem(data, 1, StrategyType::full_graph);
-    alone.model = model;
-    alone.train.epochs = epochs;
-    Problem spread = make_problem(data, GetParam().ranks, GetParam().strategy.config);
-    spread.model = model;
-    spread.train.epochs = epochs;
-
-    const Outcome& want = run_once(alone);
-    const Outcome got = execute(spread, GetParam().kernels);
-
-    expect_equal_losses(got, want);
-    EXPECT_NEAR(*got.epochs.back().scores->test, *want.epochs.back().scores->test, 0.05);
-    EXPECT_LT(*want.epochs.back().loss, *want.epochs.front().loss);
-  }
-
- private:
-  /// One rank's result is the same for every case of a test.
-  static const Outcome& run_once(const Problem& alone) {
-    static std::map<std::string, Outcome> done;
-    const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    const std::string key =
-        test.substr(0, test.find('/')) + (alone.model.layer_norm ? " norm" : "");
-    const auto at = done.find(key);
-    return at != done.end() ? at->second : done.emplace(key, execute(alone)).first->second;
-  }
-};
-
 ModelConfig model_with(ModelType type, int layers, bool norm) {
   ModelConfig model;
   model.type = type;
@@ -69,42 +32,76 @@ ModelConfig model_with(ModelType type, int layers, bool norm) {
   model.layer_norm = norm;
   return model;
 }
+ModelConfig widening(ModelConfig model) {
+  model.hidden = 40;
+  return model;
+}
+ModelConfig without_dropout(ModelConfig model) {
+  model.dropout = 0;
+  return model;
+}
 
-TEST_P(Exactness, TwoLayerGcnOnSymmetricGraph) {
-  expect_same_as_one_rank(model_with(ModelType::gcn, 2, false), true);
+struct NamedModel {
+  std::string name;
+  ModelConfig config;
+  bool symmetric;
+  int epochs = 20;
+};
+
+/// Networks that differ in what they aggregate first, keep and normalise.
+const std::vector<NamedModel>& models() {
+  static const std::vector<NamedModel> list{
+      {"TwoLayerGcnOnSymmetricGraph", model_with(ModelType::gcn, 2, false), true},
+      {"ThreeLayerGcnWithNormOnDirectedGraph", model_with(ModelType::gcn, 3, true), false},
+      {"GcnThatWidensAggregatesFirst", widening(model_with(ModelType::gcn, 3, false)), false},
+      {"SageThatWidensAggregatesFirst", widening(model_with(ModelType::sage, 3, false)), true},
+      {"SageWithNormOnDirectedGraph", model_with(ModelType::sage, 3, true), false},
+      {"AggregatedInputOfTheFirstLayerIsKept",
+       without_dropout(model_with(ModelType::gcn, 2, false)), true},
+      {"AggregatedInputOfAWideningSageIsKept",
+       widening(without_dropout(model_with(ModelType::sage, 2, false))), false},
+      {"EightLayers", model_with(ModelType::gcn, 8, true), true},
+      {"FirstStepOfThirtyLayers", model_with(ModelType::sage, 30, true), true, 2}};
+  return list;
 }
-TEST_P(Exactness, ThreeLayerGcnWithNormOnDirectedGraph) {
-  expect_same_as_one_rank(model_with(ModelType::gcn, 3, true), false);
-}
-TEST_P(Exactness, GcnThatWidensAggregatesFirst) {
-  ModelConfig model = model_with(ModelType::gcn, 3, false);
-  model.hidden = 40;
-  expect_same_as_one_rank(model, false);
-}
-TEST_P(Exactness, SageThatWidensAggregatesFirst) {
-  ModelConfig model = model_with(ModelType::sage, 3, false);
-  model.hidden = 40;
-  expect_same_as_one_rank(model, true);
-}
-TEST_P(Exactness, SageWithNormOnDirectedGraph) {
-  expect_same_as_one_rank(model_with(ModelType::sage, 3, true), false);
-}
-TEST_P(Exactness, AggregatedInputOfTheFirstLayerIsKept) {
-  ModelConfig model = model_with(ModelType::gcn, 2, false);
-  model.dropout = 0;
-  expect_same_as_one_rank(model, true);
-}
-TEST_P(Exactness, AggregatedInputOfAWideningSageIsKept) {
-  ModelConfig model = model_with(ModelType::sage, 2, false);
-  model.dropout = 0;
-  model.hidden = 40;
-  expect_same_as_one_rank(model, false);
-}
-TEST_P(Exactness, EightLayers) {
-  expect_same_as_one_rank(model_with(ModelType::gcn, 8, true), true);
-}
-TEST_P(Exactness, FirstStepOfThirtyLayers) {
-  expect_same_as_one_rank(model_with(ModelType::sage, 30, true), true, 2);
+
+struct Case {
+  testing::NamedStrategy strategy;
+  int ranks;
+  std::string kernels;
+  NamedModel model;
+};
+
+class Exactness : public ::testing::TestWithParam<Case> {
+ protected:
+  static Problem problem(const StrategyConfig& strategy, int ranks) {
+    const NamedModel& model = GetParam().model;
+    Problem made = make_problem(random_dataset(101, 700, 24, 5, model.symmetric), ranks, strategy);
+    made.model = model.config;
+    // Columns that are split cannot be normalised along rows.
+    if (GetParam().strategy.config.type == StrategyType::spmm_2d) made.model.layer_norm = false;
+    made.train.epochs = model.epochs;
+    return made;
+  }
+  /// One rank's result is the same for every strategy and number of ranks.
+  static const Outcome& of_one_rank() {
+    static std::map<std::pair<std::string, bool>, Outcome> done;
+    const Problem alone = problem({}, 1);
+    const std::pair key{GetParam().model.name, alone.model.layer_norm};
+    const auto known = done.find(key);
+    return known != done.end() ? known->second : done.emplace(key, execute(alone)).first->second;
+  }
+};
+
+TEST_P(Exactness, LossesAreThoseOfOneRank) {
+  const Outcome& want = of_one_rank();
+
+  const Outcome got =
+      execute(problem(GetParam().strategy.config, GetParam().ranks), GetParam().kernels);
+
+  expect_equal_losses(got, want);
+  EXPECT_NEAR(*got.epochs.back().scores->test, *want.epochs.back().scores->test, 0.05);
+  EXPECT_LT(*want.epochs.back().loss, *want.epochs.front().loss);
 }
 
 /// Numbers of ranks on which a strategy is tried.
@@ -114,18 +111,45 @@ std::vector<int> worlds(const StrategyConfig& strategy) {
   return {1, 2, 3, 4, 5, 6, 7, 8};
 }
 
+/// Every strategy on each of its worlds, every strategy with every model, every model on every
+/// number of ranks: pairs instead of the whole product. The fast kernels take a turn with each
+/// model too.
 std::vector<Case> cases() {
+  constexpr std::size_t kTurns = 3;  // each strategy and world has every third model
   std::vector<Case> list;
+  std::size_t first = 0;
   for (const auto& strategy : testing::all_strategies()) {
-    for (const int ranks : worlds(strategy.config)) list.push_back({strategy, ranks, "reference"});
-    list.push_back({strategy, 4, "cpu"});
+    std::size_t turn = first++;
+    const auto add = [&](int ranks, const std::string& kernels) {
+      for (std::size_t m = turn++ % kTurns; m < models().size(); m += kTurns)
+        list.push_back({strategy, ranks, kernels, models()[m]});
+    };
+    for (const int ranks : worlds(strategy.config)) add(ranks, "reference");
+    add(4, "cpu");
   }
   return list;
 }
 
+TEST(ExactnessCases, HaveEveryPairOfStrategyRanksAndModel) {
+  std::set<std::pair<std::string, std::string>> with_model;
+  std::set<std::pair<int, std::string>> on_ranks;
+  std::set<std::string> on_fast_kernels;
+  for (const Case& c : cases()) {
+    with_model.emplace(c.strategy.name, c.model.name);
+    on_ranks.emplace(c.ranks, c.model.name);
+    if (c.kernels == "cpu") on_fast_kernels.insert(c.model.name);
+  }
+
+  EXPECT_EQ(with_model.size(), testing::all_strategies().size() * models().size());
+  for (int ranks = 1; ranks <= 8; ++ranks)
+    for (const NamedModel& model : models())
+      EXPECT_TRUE(on_ranks.contains({ranks, model.name})) << model.name << " on " << ranks;
+  EXPECT_EQ(on_fast_kernels.size(), models().size());
+}
+
 std::string name_of(const ::testing::TestParamInfo<Case>& info) {
   return info.param.strategy.name + std::to_string(info.param.ranks) + "Ranks_" +
-         info.param.kernels;
+         info.param.model.name + "_" + info.param.kernels;
 }
 INSTANTIATE_TEST_SUITE_P(All, Exactness, ::testing::ValuesIn(cases()), name_of);
 

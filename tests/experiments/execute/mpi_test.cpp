@@ -16,7 +16,7 @@
 #include <sstream>
 #include <thread>
 
-#include "tests/support/mpirun.hpp"
+#include "tests/experiments/execute/mpi_job.hpp"
 
 namespace orrery {
 namespace {
@@ -26,63 +26,9 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+using testing::kOnGpus;
+using testing::MpiJob;
 using testing::mpirun;
-
-class MpiJob : public ::testing::Test {
- protected:
-  MpiJob() { fs::create_directories(folder_); }
-  ~MpiJob() override { fs::remove_all(folder_); }
-
-  std::string read(const std::string& name) const {
-    std::stringstream text;
-    text << std::ifstream(folder_ / name).rdbuf();
-    return text.str();
-  }
-  /// Exit status; output is in the files `out` and `err`.
-  int shell(const std::string& command) const {
-    const int status = std::system(fmt::format("{} >'{}/out' 2>'{}/err' </dev/null", command,
-                                               folder_.string(), folder_.string())
-                                       .c_str());
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-  std::string experiment(int epochs, const std::string& more = "") const {
-    const fs::path file = folder_ / "experiment.json";
-    std::ofstream(file) << fmt::format(
-        R"({{"name": "job", "seed": 5, "backend": "mpi",
-            "dataset": {{"generate": "communities", "vertices": 2000, "edges": 15000}},
-            "model": {{"type": "gcn", "hidden": 32}}, "strategy": {{"type": "full_graph"}},
-            "train": {{"epochs": {}, "checkpoint_every": 3}}{}}})",
-        epochs, more);
-    return file.string();
-  }
-  /// The first JSON object of standard output (nothing else may be printed there).
-  Json printed() const { return Json::parse(read("out")); }
-
-  const fs::path folder_ = fs::temp_directory_path() / fmt::format("orrery-job-{}", ::getpid());
-};
-
-class MpiLosses : public MpiJob, public ::testing::WithParamInterface<int> {};
-
-TEST_P(MpiLosses, EqualThoseOfOneRankForEveryStrategy) {
-  EXPECT_EQ(shell(mpirun(GetParam()) + ORRERY_MPI_STRATEGIES), 0) << read("err");
-}
-
-INSTANTIATE_TEST_SUITE_P(Ranks, MpiLosses, ::testing::Values(1, 2, 3, 4, 5, 6, 7, 8),
-                         [](const auto& param) { return std::to_string(param.param); });
-
-/// GPUs that are emulated, and do no more than somebody waits for.
-const std::string kOnGpus = "ORRERY_CUDA_LIBRARY='" ORRERY_EMULATED_LIBRARY
-                            "' ORRERY_EMULATE_LAZILY=1 ORRERY_CUDA_POISON=0 ";
-
-class MpiLossesOnGpus : public MpiLosses {};
-
-TEST_P(MpiLossesOnGpus, EqualThoseOfOneRankForEveryStrategy) {
-  EXPECT_EQ(shell(kOnGpus + mpirun(GetParam()) + ORRERY_MPI_STRATEGIES + " cuda"), 0)
-      << read("err");
-}
-
-INSTANTIATE_TEST_SUITE_P(Ranks, MpiLossesOnGpus, ::testing::Values(2, 4),
-                         [](const auto& param) { return std::to_string(param.param); });
 
 TEST_F(MpiJob, OfNcclNeedsAGpuForEachRank) {
   const int status = shell(kOnGpus + mpirun(2) + ORRERY_MPI + " run " + experiment(2) +
