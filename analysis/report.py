@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import sys
 from html import escape
 from pathlib import Path
@@ -13,6 +12,7 @@ import page
 import result_folder
 import run_page
 import units
+import whole_file
 
 
 def sweep_overview(sweep):
@@ -57,13 +57,6 @@ def make_page(found):
     return page.page(title, f"<h1>{escape(title)}</h1>\n{body}")
 
 
-def write_whole(file, text):
-    """The file appears at once or not at all."""
-    part = file.with_name(file.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, file)
-
-
 def arguments():
     parser = argparse.ArgumentParser(prog="orrery report")
     parser.add_argument("folder", type=Path)
@@ -77,7 +70,7 @@ def main():
     try:
         found = result_folder.read(asked.folder)
         out = asked.out or asked.folder / "report.html"
-        write_whole(out, make_page(found))
+        whole_file.write(out, make_page(found))
     except (result_folder.ResultError, OSError) as error:
         print(f"orrery: error: {error}", file=sys.stderr)
         return 1

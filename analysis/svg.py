@@ -1,6 +1,7 @@
 """Pieces of SVG as text. Colours are CSS classes of the page, which follow light and dark."""
 
 import math
+import re
 from html import escape
 
 
@@ -42,6 +43,33 @@ def picture(width, height, parts, label):
     return tag("svg", "\n".join(parts),
                viewBox=f"0 0 {width:g} {height:g}", width=f"{width:g}", role="img",
                aria_label=label)
+
+
+def width_of(content, size):
+    """About how wide the words are; no letters are measured."""
+    return 0.62 * size * len(content)
+
+
+def label(x, y, content, size, anchor="start", bold=False, width=None):
+    """Words in a drawing of its own, cut with an ellipsis where they are wider than `width`; the
+    whole is then shown under the mouse."""
+    shown, hint = content, ""
+    if width is not None and width_of(content, size) > width:
+        shown = content[: max(1, int(width / width_of("x", size)) - 1)] + "…"
+        hint = tag("title", escape(content))
+    return tag("text", hint + escape(shown), x=float(x), y=float(y), font_size=size,
+               text_anchor=anchor if anchor != "start" else None,
+               font_weight="bold" if bold else None)
+
+
+def document(width, height, parts, title):
+    """A drawing that is a file of its own, on white."""
+    background = tag("rect", width="100%", height="100%", fill="white")
+    whole = tag("svg", "\n".join([tag("title", escape(title)), background, *parts]) + "\n",
+                xmlns="http://www.w3.org/2000/svg", width=f"{width:.0f}", height=f"{height:.0f}",
+                viewBox=f"0 0 {width:.0f} {height:.0f}", fill="#222",
+                font_family="Helvetica, Arial, sans-serif")
+    return re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "\ufffd", whole) + "\n"
 
 
 def nice_steps(most, wanted=5):

@@ -31,7 +31,8 @@ def rate(value):
     """Decimal, as links are sold: GB/s."""
     if not value:
         return "-"
-    return _scaled(value, [(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1, "B/s")], 1)
+    return _scaled(value, [(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"),
+                           (1, "B/s")], 1)
 
 
 def percent(fraction, digits=1):

@@ -50,7 +50,7 @@ class Batch {
   /// Blocks until the messages of all steps up to this one are done.
   ///
   /// Errors    Aborted after freeze() · ProgramError when a message is not what was expected ·
-  /// Error after `wait_seconds` without progress
+  ///           Error after `wait_seconds` without progress
   void wait(int step);
 
   // What the watchdog asks, with the library's lock held.

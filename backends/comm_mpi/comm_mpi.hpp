@@ -36,7 +36,9 @@ class MpiWorld {
  public:
   /// Whether this build has MPI.
   static bool built();
-  /// Joins the ranks of the job.   Errors  NotBuilt · Error
+  /// Joins the ranks of the job.
+  ///
+  /// Errors    NotBuilt · Error
   explicit MpiWorld(MpiOptions options);
   /// Leaves, once all ranks do. While an exception passes by, it leaves without the others, who end
   /// when this process does: what goes wrong while a world lives had better be told to fail().
@@ -50,7 +52,9 @@ class MpiWorld {
   Placement placement() const;
 
   // Exchanges of the host programs, outside any Runtime. All ranks must call the same ones in the
-  // same order.   Errors  ProgramError when they do not · Error when the others do not answer
+  // same order.
+  //
+  // Errors    ProgramError when they do not · Error when the others do not answer
 
   /// bytes of every rank ← those of `root`.
   void share(std::string& bytes, int root = 0);

@@ -28,8 +28,8 @@ void exchange(Batch& batch, const Group& group, int me, std::span<const Part> se
 /// other slices of the sum go there, each at its place (it may be x). Sums begin at zero and add in
 /// rank order, so that every communicator gives the same bits.
 ///
-/// Cost      two messages per pair and piece of 256 KiB; scratch of two pieces per peer, at most
-/// 32 MiB
+/// Cost      two messages per pair and piece of 256 KiB; scratch of two pieces per peer, at most 32
+///           MiB
 template <class T>
 void sum_slices(Batch& batch, const Group& group, int me, std::span<const std::int64_t> bounds,
                 const T* x, T* out, T* spread);

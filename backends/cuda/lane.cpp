@@ -15,7 +15,9 @@ Handle<OrreryStream> open_stream(const CudaDevice& device) {
 }
 
 /// A run is issued when it has so many calls, so that the device need not wait for the end of an
-/// epoch's.   Source  assumption: a launch costs the host some ten calls
+/// epoch's.
+///
+/// Source    assumption: a launch costs the host some ten calls
 constexpr std::size_t kLongestRun = 32;
 
 /// Whether both count for the same part of an epoch's time.

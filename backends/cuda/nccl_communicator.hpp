@@ -30,8 +30,9 @@ class NcclCommunicator final : public Communicator {
     /// Told, on a thread of its own, when NCCL or an operation has failed; should end the job.
     std::function<void(const std::string& what)> failed;
   };
-  /// Joins the other ranks: all construct theirs.   Errors  NotBuilt: a library without NCCL ·
-  /// Error
+  /// Joins the other ranks: all construct theirs.
+  ///
+  /// Errors    NotBuilt: a library without NCCL · Error
   NcclCommunicator(CudaDevice& device, Options options);
   std::string_view name() const override { return "nccl"; }
   void abort(std::string_view why) noexcept override;

@@ -37,7 +37,9 @@ int loop_threads();
 /// calling thread's pool; blocks are handed out dynamically, each exactly once, and all are done on
 /// return. The partition into blocks does not depend on the number of threads: per-block results
 /// combined in block order are the same for any pool. Within a parallel_for, a nested one runs
-/// serially. Errors    the first exception of a body is rethrown after all threads have stopped
+/// serially.
+///
+/// Errors    the first exception of a body is rethrown after all threads have stopped
 void parallel_for(std::int64_t n, std::int64_t block,
                   const std::function<void(std::int64_t begin, std::int64_t end)>& body);
 

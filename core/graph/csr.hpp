@@ -46,7 +46,7 @@ struct EdgeList {
 /// Shapes    source [edges], destination [edges]
 /// Cost      two passes over the edges and one sort per row; 8 bytes per edge beside the result
 /// Errors    ORRERY_ASSERT: every id in [0, vertices) (readers check their input and name the
-/// position)
+///           position)
 Csr build_csr(std::int64_t vertices, std::span<const Vertex> source,
               std::span<const Vertex> destination);
 Csr build_csr(const EdgeList& edges);

@@ -10,9 +10,9 @@ namespace orrery {
 
 /// The old number of every new vertex:
 ///   degree       descending in-degree (the rows that are read most share cache lines)
-///   bfs          breadth-first along in-edges, from vertex 0, then from the first vertex not
-///   reached communities  groups found by label propagation (at most an eighth of the vertices
-///   each), in
+///   bfs          breadth-first along in-edges, from vertex 0, then from the first vertex that was
+///                not reached
+///   communities  groups found by label propagation (at most an eighth of the vertices each), in
 ///                breadth-first order of their first vertex and of the vertices inside
 /// Ties are broken by number; the result does not depend on the number of threads.
 ///

@@ -33,7 +33,9 @@ struct SparseMatrix {
   std::int64_t nnz() const;
   /// Errors    NeedsStructure where only counts are known
   const Csr& csr() const;
-  /// The values of a row, in the order of csr().row(r).   Errors  as csr()
+  /// The values of a row, in the order of csr().row(r).
+  ///
+  /// Errors    as csr()
   std::span<const float> row_values(std::int64_t r) const;
 };
 

@@ -30,7 +30,9 @@ Weighting weighting_of(const ModelConfig& model, bool symmetric_graph);
 SparseMatrix normalised_adjacency(const Dataset& data, const ModelConfig& model);
 
 /// The same of a part of a graph, normalised by the given row lengths: those of the A of the whole
-/// graph, or of this one.   Shapes  lengths [rows]
+/// graph, or of this one.
+///
+/// Shapes    lengths [rows]
 SparseMatrix normalised_adjacency(const Csr& graph, bool symmetric_graph, const ModelConfig& model,
                                   std::span<const std::int64_t> lengths);
 

@@ -18,7 +18,9 @@ struct LayerContext {
   Parameters& parameters;
   FirstLayer first_layer = FirstLayer::exact;
   bool constant_input = false;  ///< the first layer is given the same rows in every epoch
-  /// What the first layer is given, where not dense rows.   Requires  in >= out of that layer
+  /// What the first layer is given, where not dense rows.
+  ///
+  /// Requires  in >= out of that layer
   const SparseInput* sparse_input = nullptr;
   /// One product's intermediate at a time, of the narrower of a layer's two widths; alive only
   /// within a call.
@@ -44,11 +46,14 @@ class Convolution {
   }
   /// Requires  keeps_aggregated();  slab: room for [rows(1), min(in, out)]
   void keep_aggregated(const Tensor& x, const Buffer& slab);
-  /// y ← conv(x).   Shapes  x [inputs(layer), in] · y [rows(layer), out]
+  /// y ← conv(x).
+  ///
+  /// Shapes    x [inputs(layer), in] · y [rows(layer), out]
   virtual void forward(const Tensor& x, const Tensor& y) = 0;
   /// Sets the weight gradients (this rank's part) and, when asked, dx ← the gradient at x.
-  /// Requires  x as given to forward();  Aliasing  dx may share memory with dy if
-  /// backward_in_place()
+  ///
+  /// Requires  x as given to forward()
+  /// Aliasing  dx may share memory with dy if backward_in_place()
   virtual void backward(const Tensor& x, const Tensor& dy, const std::optional<Tensor>& dx) = 0;
   virtual bool backward_in_place() const = 0;
 
@@ -73,12 +78,15 @@ class Convolution {
   Buffer aggregated_;
 };
 
-/// y = A·x·W.   Source  Kipf and Welling 2017
+/// y = A·x·W.
+///
+/// Source    Kipf and Welling 2017
 std::unique_ptr<Convolution> make_gcn_convolution(LayerContext& context, int layer, std::int64_t in,
                                                   std::int64_t out, bool decays);
 
-/// y = x·W₁ + A·x·W₂, A the mean over in-neighbours.   Source  Hamilton et al. 2017, the mean
-/// variant, without the final normalisation
+/// y = x·W₁ + A·x·W₂, A the mean over in-neighbours.
+///
+/// Source    Hamilton et al. 2017, the mean variant, without the final normalisation
 std::unique_ptr<Convolution> make_sage_convolution(LayerContext& context, int layer,
                                                    std::int64_t in, std::int64_t out, bool decays);
 

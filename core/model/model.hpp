@@ -26,7 +26,7 @@ namespace orrery {
 /// n_1·d_1.
 ///
 /// Source    the buffer scheme of MG-GCN 4.2: L + 3 with the two broadcast buffers of the 1D
-/// product
+///           product
 class Model final : public Network {
  public:
   Model(Runtime& rt, const ModelConfig& model, const TrainConfig& train, FirstLayer first_layer,

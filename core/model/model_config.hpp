@@ -17,12 +17,11 @@ enum class Normalisation : std::uint8_t { automatic, symmetric, row };
 
 /// How the first layer's aggregation, whose input may be constant over epochs, is treated.
 ///   exact         A·x is computed once and kept where x is constant (no input dropout) and dense,
-///   else anew
-///                 in every epoch; gradients are exact either way
+///                 else anew in every epoch; gradients are exact either way
 ///   recompute     A·x anew in every epoch; exact as well
 ///   mggcn_compat  the cheaper backward pass of MG-GCN: the first layer's weight gradient leaves
-///   out
-///                 Aᵀ, as does that of every layer that aggregates first. Inexact: for timing only.
+///                 out Aᵀ, as does that of every layer that aggregates first. Inexact: for timing
+///                 only.
 enum class FirstLayer : std::uint8_t { exact, recompute, mggcn_compat };
 
 struct ModelConfig {

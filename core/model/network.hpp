@@ -19,7 +19,9 @@ class Network {
 
   /// From here on the network works on these products: makes its buffers, and computes what is kept
   /// of the features while it does. With `sparse` that is the input, and `features` are nowhere
-  /// read.   Requires  products are not yet prepared; they and `sparse` live until detach()
+  /// read.
+  ///
+  /// Requires  products are not yet prepared; they and `sparse` live until detach()
   virtual void attach(Products& products, const Tensor& features,
                       const SparseInput* sparse = nullptr) = 0;
   /// Gives the buffers back.

@@ -44,23 +44,26 @@ class Products {
   /// rows) of the widest matrix that will be aggregated and of any that will be transformed.
   virtual void prepare(std::int64_t widest_aggregate, std::int64_t widest) = 0;
 
-  /// Brings the other rows of a layer's input.   Shapes  x [inputs(layer), f], whose first
-  /// rows(layer − 1) rows are there
+  /// Brings the other rows of a layer's input.
+  ///
+  /// Shapes    x [inputs(layer), f], whose first rows(layer − 1) rows are there
   virtual void complete(int /*layer*/, const Tensor& /*x*/) {}
   /// The adjoint: adds what reached the other rows to the rows they came from.
   virtual void complete_adjoint(int /*layer*/, const Tensor& /*dx*/) {}
 
   /// y ← A·x + beta·y.
   ///
-  /// Shapes    x [inputs(layer), f] · y [rows(layer), f];  Placement  as activations;  Aliasing
-  /// none
+  /// Shapes    x [inputs(layer), f] · y [rows(layer), f]
+  /// Placement as activations
+  /// Aliasing  none
   virtual void aggregate(int layer, const Tensor& x, const Tensor& y, float beta) = 0;
 
   /// dx ← Aᵀ·dy + beta·dx, the adjoint of aggregate.
   virtual void aggregate_adjoint(int layer, const Tensor& dy, const Tensor& dx, float beta) = 0;
 
-  /// y ← x·w + beta·y.   Shapes x [n, columns(f)] · w [f, g], the same on all ranks · y [n,
-  /// columns(g)]
+  /// y ← x·w + beta·y.
+  ///
+  /// Shapes    x [n, columns(f)] · w [f, g], the same on all ranks · y [n, columns(g)]
   virtual void transform(const Tensor& x, const Tensor& w, const Tensor& y, float beta);
 
   /// dx ← dy·wᵀ + beta·dx, the adjoint of transform in x.

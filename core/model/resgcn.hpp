@@ -25,9 +25,9 @@ namespace orrery {
 /// recompute n·d more for each segment but the last, and for the gradient.
 ///
 /// Source    Li, Xiong, Thabet, Ghanem 2020 (DeeperGCN, "res+"); the convolution as in GraNNDis'
-/// public code
+///           public code
 /// Departs   the head has a norm of its own, where that code uses the first block's once more;
-/// weights start as all others here (Glorot)
+///           weights start as all others here (Glorot)
 class ResGcn final : public Network {
  public:
   ResGcn(Runtime& rt, const ModelConfig& model, const TrainConfig& train, std::int64_t features,

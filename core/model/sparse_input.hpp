@@ -9,10 +9,13 @@ namespace orrery {
 class SparseInput {
  public:
   virtual ~SparseInput() = default;
-  /// y ← X·w + beta·y, of as many rows of X, from the first, as y has.   Shapes  w [columns of X,
-  /// f] · y [n, f]
+  /// y ← X·w + beta·y, of as many rows of X, from the first, as y has.
+  ///
+  /// Shapes    w [columns of X, f] · y [n, f]
   virtual void multiply(const Tensor& w, const Tensor& y, float beta) const = 0;
-  /// dw ← Xᵀ·dy, the adjoint in w.   Shapes  dy [n, f] · dw [columns of X, f]
+  /// dw ← Xᵀ·dy, the adjoint in w.
+  ///
+  /// Shapes    dy [n, f] · dw [columns of X, f]
   virtual void weight_gradient(const Tensor& dy, const Tensor& dw) const = 0;
 };
 

@@ -5,9 +5,10 @@
 //   kKind         its name in programs, timelines and profiles
 //   validate()    its shape rules; throws ShapeError
 //   flops()       floating-point operations
-//   bytes()       bytes moved between memory and the device's cores (lower bound), or over links
-//   for collectives operands()    which windows it reads and writes attributes()  the rest of it,
-//   for printing
+//   bytes()       bytes moved between memory and the device's cores (lower bound); of a collective,
+//                 bytes over links
+//   operands()    which windows it reads and writes
+//   attributes()  the rest of it, for printing
 #pragma once
 
 #include <array>
@@ -91,7 +92,9 @@ struct Unknown {
 };
 using Source =
     std::variant<FeatureRows, LabelRows, IndexArray, FloatArray, UniformWeights, Unknown>;
-/// What a backend does when it is asked to load it.   Errors    NeedsStructure
+/// What a backend does when it is asked to load it.
+///
+/// Errors    NeedsStructure
 [[noreturn]] void refuse(const Unknown& data);
 
 /// to ← rows of a source; `to` must be contiguous unless the source is FeatureRows.
@@ -136,7 +139,9 @@ struct Copy {
 };
 
 /// to ← x, into memory of the host program: how values leave a run (a checkpoint). `to` has its
-/// values once the lane has passed this op.   Shapes  x [n, f] f32, contiguous
+/// values once the lane has passed this op.
+///
+/// Shapes    x [n, f] f32, contiguous
 struct Save {
   Tensor x;
   std::shared_ptr<std::vector<float>> to;
@@ -155,7 +160,7 @@ struct Save {
 /// Shapes    a [n, m] sparse · values [nnz, 1] f32 or absent (all ones) · x [m, f] · y [n, f]
 /// Aliasing  x and y must not overlap
 /// Cost      2·nnz·f FLOP; nnz·(4 + 4·valued) + 8·n + (m + n + n·(beta ≠ 0))·f·4 bytes (each row of
-/// x read once: a lower bound)
+///           x read once: a lower bound)
 struct SpMM {
   Sparse a;
   std::optional<Tensor> values;
@@ -187,7 +192,9 @@ struct Gemm {
 
 // ---- row movement ------------------------------------------------------------------------------
 
-/// y[i] ← x[index[i]].   Shapes x [m, f] · index [n, 1] i32, in [0, m) · y [n, f]
+/// y[i] ← x[index[i]].
+///
+/// Shapes    x [m, f] · index [n, 1] i32, in [0, m) · y [n, f]
 struct GatherRows {
   Tensor x, index, y;
   static constexpr std::string_view kKind = "gather_rows";
@@ -198,8 +205,9 @@ struct GatherRows {
   std::string attributes() const { return {}; }
 };
 
-/// y[index[i]] += x[i], in the order of i (indices may repeat).   Shapes x [n, f] · index [n, 1]
-/// i32 · y [m, f]
+/// y[index[i]] += x[i], in the order of i (indices may repeat).
+///
+/// Shapes    x [n, f] · index [n, 1] i32 · y [m, f]
 struct ScatterAddRows {
   Tensor x, index, y;
   static constexpr std::string_view kKind = "scatter_add_rows";
@@ -215,12 +223,13 @@ struct ScatterAddRows {
 enum class Activation : std::uint8_t { none, relu };
 
 /// Inverted dropout whose mask is a function of (seed, epoch, layer, global row, column), never of
-/// the rank. Rule      Element (row r, column c) reads 16 bits: half h = (c mod 8) of
-/// random_bits(seed, Purpose::dropout, r, c / 8, epoch·4096 + layer),
-///           word h / 2, low half first. It is dropped when they are below round(p·65536), else
-///           scaled by 1 / (1 − p).
+/// the rank.
+///
+/// Rule      Element (row r, column c) reads 16 bits: half h = (c mod 8) of random_bits(seed,
+///           Purpose::dropout, r, c / 8, epoch·4096 + layer), word h / 2, low half first. It is
+///           dropped when they are below round(p·65536), else scaled by 1 / (1 − p).
 /// Shapes    row_ids [n, 1] i32: global row of each row; col0: global column of the first column, a
-/// multiple of 8
+///           multiple of 8
 struct Dropout {
   double p = 0;
   std::uint64_t seed = 0;
@@ -229,8 +238,10 @@ struct Dropout {
   std::int64_t col0 = 0;
 };
 
-/// y ← dropout(activation(x + bias)).   Shapes x, y [n, f] · bias [1, f].   Aliasing: x and y may
-/// be the same window.
+/// y ← dropout(activation(x + bias)).
+///
+/// Shapes    x, y [n, f] · bias [1, f]
+/// Aliasing  x and y may be the same window
 struct Activate {
   Tensor x;
   std::optional<Tensor> bias;
@@ -246,8 +257,9 @@ struct Activate {
 };
 
 /// dx ← gradient at x of Activate, from dy and (for relu) the stored y: kept and positive is y > 0.
-/// With activation none and dropout the mask is drawn again.   Aliasing: dy, y and dx may be the
-/// same windows.
+/// With activation none and dropout the mask is drawn again.
+///
+/// Aliasing  dy, y and dx may be the same windows
 struct ActivateBackward {
   Tensor dy;
   std::optional<Tensor> y;  // required for relu, absent for none
@@ -262,7 +274,9 @@ struct ActivateBackward {
   std::string attributes() const;
 };
 
-/// y ← Σ_i x[i] + beta·y.   Shapes x [n, f] · y [1, f]
+/// y ← Σ_i x[i] + beta·y.
+///
+/// Shapes    x [n, f] · y [1, f]
 struct ColumnSum {
   Tensor x, y;
   float beta = 0;
@@ -290,7 +304,9 @@ struct LayerNorm {
 };
 
 /// Adjoint of LayerNorm: dx ← rstd·(g − mean(g) − normalised·mean(g ∘ normalised)), g = dy ∘ gain;
-/// dgain ← Σ_i dy ∘ normalised; dshift ← Σ_i dy.   Aliasing: dx may be dy
+/// dgain ← Σ_i dy ∘ normalised; dshift ← Σ_i dy.
+///
+/// Aliasing  dx may be dy
 struct LayerNormBackward {
   Tensor dy, normalised, rstd, gain, dx, dgain, dshift;
   static constexpr std::string_view kKind = "layer_norm_backward";
@@ -310,8 +326,8 @@ enum class LossKind : std::uint8_t { softmax, sigmoid };
 /// softmax(logits)[label]; sigmoid: ℓ = mean over classes of the binary cross-entropies.
 ///
 /// Shapes    logits, grad [n, classes] · labels [n, 1] (softmax) or [n, classes] (sigmoid) i32 ·
-/// targets [t, 1] i32, local rows ascending,
-///           distinct · loss [1, 1] f64 (summed in double)
+///           targets [t, 1] i32, local rows ascending, distinct · loss [1, 1] f64 (summed in
+///           double)
 /// Aliasing  grad may be logits
 struct Loss {
   LossKind loss_kind = LossKind::softmax;
@@ -406,8 +422,8 @@ struct Broadcast {
 /// A sparse pattern and its values to every rank: a and values of every rank ← those of the root.
 /// On the others `a` is a window of a pattern that was declared by its Counts, at least as large.
 ///
-/// Shapes    values [nnz of a, 1] f32.   Cost  8 bytes per row offset, 4 per column number, 4 per
-/// value
+/// Shapes    values [nnz of a, 1] f32
+/// Cost      8 bytes per row offset, 4 per column number, 4 per value
 struct BroadcastSparse {
   Sparse a;
   Tensor values;
@@ -467,7 +483,9 @@ struct ReduceScatter {
   std::string attributes() const;
 };
 
-/// y ← the x of all ranks below each other in group order.   Shapes x [rows[i], f] · y [Σ rows, f]
+/// y ← the x of all ranks below each other in group order.
+///
+/// Shapes    x [rows[i], f] · y [Σ rows, f]
 struct AllGather {
   Tensor x, y;
   std::shared_ptr<const std::vector<std::int64_t>> rows;  // per group index
@@ -482,7 +500,9 @@ struct AllGather {
 };
 
 /// Rows of x go out in group order, send_rows[j] to index j; rows of y come in likewise,
-/// recv_rows[j] from index j. Shapes    x [Σ send_rows, f] · y [Σ recv_rows, f]
+/// recv_rows[j] from index j.
+///
+/// Shapes    x [Σ send_rows, f] · y [Σ recv_rows, f]
 struct AllToAllV {
   Tensor x, y;
   std::shared_ptr<const std::vector<std::int64_t>> send_rows, recv_rows;  // per group index
@@ -525,7 +545,9 @@ std::optional<SparseOperand> sparse_of(const Op& op);
 std::optional<Group> group_of(const Op& op);
 /// Whether it is a collective of one rank that leaves everything as it was.
 bool moves_nothing(const Op& op);
-/// The same collective in another group.   Requires  a collective
+/// The same collective in another group.
+///
+/// Requires  a collective
 Op in_group(Op op, const Group& group);
 /// "spmm a=s0[5x5 nnz 9] values=t1[9x1] x=t2[5x4] y>t3[5x4] beta=0": = reads, > writes, * updates.
 std::string to_string(const Op& op);

@@ -22,12 +22,12 @@ struct Neighbourhood {
 /// Distances do not mind the direction of edges.
 ///
 /// Shapes    graph: in-neighbours · reverse: out-neighbours (the same where it is symmetric) · own:
-/// ascending
+///           ascending
 /// Cost      the edges of the vertices that are held, a sort of each row, and 4 bytes per vertex of
-/// the graph
+///           the graph
 /// Source    CATGNN 4.2 (one hop: cross edges are in both parts) and 5.5 (0 to 3 hops)
 /// Departs   CATGNN emulates 0 hops by giving a cross edge to one of its two parts at random; here
-/// neither has it
+///           neither has it
 Neighbourhood neighbourhood(const Csr& graph, const Csr& reverse, std::span<const Vertex> own,
                             int hops);
 

@@ -21,7 +21,9 @@ struct Partition {
 double edge_cut(const Csr& graph, const Partition& partition);
 
 /// Vertices that the parts hold with complete neighbourhoods, own ones and in-neighbours, / all:
-/// Σ_p |owned_p ∪ N(owned_p)| / |V|.   Source  CATGNN 5.2
+/// Σ_p |owned_p ∪ N(owned_p)| / |V|.
+///
+/// Source    CATGNN 5.2
 double replication_factor(const Csr& graph, const Partition& partition);
 
 /// Largest part / mean part, in vertices.

@@ -39,7 +39,9 @@ class Replicas {
     for (std::size_t i = 0; i < bytes_; ++i) sum += std::popcount(bits_[first_of(v) + i]);
     return sum;
   }
-  /// The i-th of the parts that hold v, ascending.   Requires  0 <= i < count(v)
+  /// The i-th of the parts that hold v, ascending.
+  ///
+  /// Requires  0 <= i < count(v)
   std::int32_t at(Vertex v, int i) const;
   /// Copies of all vertices together.
   std::int64_t total() const;

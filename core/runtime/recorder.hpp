@@ -55,8 +55,8 @@ class Recorder final : public Runtime {
   struct Allocation {
     Tensor whole;
     std::string name;
-    bool held =
-        true;  ///< a second release is kept as a step, for check() to find, but counted once
+    /// A second release is kept as a step, for check() to find, but counted once.
+    bool held = true;
   };
   struct Declaration {
     Sparse sparse;

@@ -52,8 +52,8 @@ std::string_view name_of(Stage stage);
 
 struct Phase {
   Stage stage = Stage::setup;
-  std::int32_t epoch =
-      -1;  ///< −1 outside epochs; evaluation carries its epoch but is outside the epoch time
+  /// −1 outside epochs; evaluation carries its epoch but is outside the epoch time.
+  std::int32_t epoch = -1;
   std::int32_t layer = -1;  ///< −1 where it belongs to no layer
   /// Setup and evaluation are not part of an epoch's time or volume.
   bool in_epoch() const { return epoch >= 0 && stage != Stage::evaluate && stage != Stage::setup; }
@@ -73,7 +73,9 @@ class Runtime {
   virtual int size() const = 0;
 
   /// A new tensor with undefined contents, 64-byte aligned. `name` is "class/detail"; memory
-  /// reports are by class. Errors    OutOfMemory naming it
+  /// reports are by class.
+  ///
+  /// Errors    OutOfMemory naming it
   virtual Tensor alloc(Shape shape, DType dtype, Space space, std::string_view name) = 0;
   /// Gives the allocation back after the work issued so far; later work must not use it. Any window
   /// of it will do.
@@ -83,7 +85,9 @@ class Runtime {
   virtual Sparse declare(Lane lane, Pattern pattern, std::string_view name) = 0;
   virtual void release(const Sparse& sparse) noexcept = 0;
 
-  /// Asynchronous; in order within the lane.   Errors    ShapeError
+  /// Asynchronous; in order within the lane.
+  ///
+  /// Errors    ShapeError
   virtual void submit(Lane lane, const Op& op) = 0;
 
   /// The point after everything issued to the lane so far.

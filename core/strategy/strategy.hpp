@@ -52,7 +52,7 @@ class Strategy {
 };
 
 /// Errors    ConfigError (settings the strategy cannot honour) · NeedsStructure (statistics where
-/// the strategy needs the graph)
+///           the strategy needs the graph)
 std::unique_ptr<Strategy> make_strategy(const Problem& problem);
 
 // One per strategy, in the file of that name.

@@ -54,14 +54,16 @@ void add_in_place(Calibration& calibration, std::vector<InPlaceSample> samples);
 nlohmann::ordered_json profile_file_of(const Calibration& calibration);
 nlohmann::ordered_json cluster_file_of(const Calibration& calibration);
 
-/// Makes FOLDER/devices and FOLDER/clusters.   Errors  DataError: they cannot be made or written to
+/// Makes FOLDER/devices and FOLDER/clusters.
+///
+/// Errors    DataError: they cannot be made or written to
 void make_folders(const std::string& folder);
 
 struct Written {
   std::string profile, cluster;  ///< paths
 };
 /// Writes FOLDER/devices/NAME.json and FOLDER/clusters/NAME.json, each whole or not at all.
-/// Errors  DataError
+/// Errors    DataError
 Written write(const Calibration& calibration, const std::string& folder);
 
 /// This machine's main memory.

@@ -23,8 +23,8 @@
 namespace orrery::calibrate {
 namespace {
 
-constexpr int kEpochs =
-    7;  ///< of which the first is left out: memory is touched for the first time
+/// The first is left out: memory is touched for the first time.
+constexpr int kEpochs = 7;
 
 constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
 const std::vector<double> kBytes{64 * kKiB, 512 * kKiB, 4 * kMiB, 32 * kMiB, 256 * kMiB};

@@ -22,8 +22,8 @@ struct ThreadsBench {
   int most = 2;                                ///< ranks that share the machine
   std::int64_t bytes = std::int64_t{4} << 20;  ///< of large operands
   int repetitions = 12;
-  std::function<std::unique_ptr<RankDevice>(int ranks)> open =
-      nullptr;  ///< the device of each of so many
+  /// The device of each of so many.
+  std::function<std::unique_ptr<RankDevice>(int ranks)> open = nullptr;
 };
 /// Rates are those of two ranks, costs of a small collective those among as many as there may be.
 sim::Library measure_threads(const ThreadsBench& bench);

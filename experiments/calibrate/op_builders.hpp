@@ -24,7 +24,7 @@ using Sizes = std::map<std::string, double, std::less<>>;
 /// a power law that has it, as far as so many rows can.
 ///
 /// Requires  a key of price_keys(), and of its axes all that the grid has, but threads; n beside
-/// n16 for another n than that
+///           n16 for another n than that
 BuildOps build_ops(const std::string& key, const Sizes& sizes);
 
 /// One product with a given pattern, with values.

@@ -41,7 +41,9 @@ std::vector<double> time_ops(const Team& team, const std::vector<BuildOps>& case
 /// caches of it costs no memory traffic. Nothing where that is none.
 std::optional<Tensor> fresh_input(const Op& op);
 
-/// The middle one of the values; with an even number the lower.   Requires  at least one
+/// The middle one of the values; with an even number the lower.
+///
+/// Requires  at least one
 double median(std::vector<double> values);
 
 }  // namespace orrery::calibrate

@@ -19,7 +19,9 @@ class Workspace {
   /// Room for inputs and for outputs of so many bytes each, in this process.
   explicit Workspace(std::int64_t bytes);
   /// The same on a device: what the host makes goes there by Loads of one of its lanes, which, as
-  /// the device, must outlive the workspace.   Errors  std::bad_alloc
+  /// the device, must outlive the workspace.
+  ///
+  /// Errors    std::bad_alloc
   Workspace(std::int64_t bytes, RankDevice& device, DeviceLane& lane);
 
   Tensor input(std::int64_t rows, std::int64_t cols) { return window(inputs_, rows, cols); }
@@ -31,7 +33,9 @@ class Workspace {
   Sparse pattern(std::shared_ptr<const Csr> csr, double reuse);
   /// Whether another set of operands of so many bytes surely fits.
   bool has_room(std::int64_t bytes) const;
-  /// Gives all operands back.   Requires  nothing that uses them is under way
+  /// Gives all operands back.
+  ///
+  /// Requires  nothing that uses them is under way
   void clear();
   const RankMemory& memory() const { return memory_; }
 

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -13,8 +12,8 @@
 #include "core/base/index.hpp"
 #include "core/base/units.hpp"
 #include "core/cluster/routes.hpp"
-#include "experiments/commands/cluster_svg.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/commands/python_script.hpp"
 #include "experiments/config/cluster_file.hpp"
 #include "experiments/results/table.hpp"
 
@@ -203,11 +202,12 @@ Json matrix_json(const Matrix& values) {
   return rows;
 }
 
-Json to_json(const Cluster& cluster) {
+/// What stands where and what links it; nothing about routes.
+Json parts_json(const Cluster& cluster) {
   Json out{{"name", cluster.name},         {"description", cluster.description},
            {"servers", cluster.servers()}, {"relay_through_devices", cluster.relay_through_devices},
            {"devices", Json::array()},     {"nodes", Json::array()},
-           {"links", Json::array()},       {"pairs", Json::array()}};
+           {"links", Json::array()}};
   if (cluster.host_memory_bytes > 0) out["host_memory_bytes"] = cluster.host_memory_bytes;
   const auto name = [&](int n) { return cluster.nodes[at(n)].name; };
   for (const Device& d : cluster.devices)
@@ -232,6 +232,12 @@ Json to_json(const Cluster& cluster) {
                             {"latency_seconds", link.latency_seconds},
                             {"duplex", link.duplex == Duplex::kFull ? "full" : "shared"},
                             {"both_bytes_per_second", both_directions(link)}});
+  return out;
+}
+
+Json to_json(const Cluster& cluster) {
+  Json out = parts_json(cluster);
+  out["pairs"] = Json::array();
   for (const PairClass& c : pair_classes(cluster))
     out["pairs"].push_back({{"like", c.example},
                             {"pairs", c.pairs},
@@ -248,17 +254,10 @@ Json to_json(const Cluster& cluster) {
   return out;
 }
 
-void write_svg(const Cluster& cluster, const std::string& path) {
-  std::ofstream out(path, std::ios::binary);
-  out << draw_cluster(cluster);
-  out.close();
-  if (!out) throw DataError(path, "", "cannot be written");
-}
-
 void show(const Options& options) {
   const auto servers = options.servers == 0 ? std::nullopt : std::optional(options.servers);
   const Cluster cluster = load_cluster(options.file, servers);
-  if (!options.svg.empty()) write_svg(cluster, options.svg);
+  if (!options.svg.empty()) run_python_script("cluster.py", {options.svg}, parts_json(cluster));
   if (!options.json) print_cluster(cluster);
   if (!options.svg.empty())
     fmt::print(options.json ? stderr : stdout, "drawing: {}\n",

@@ -16,6 +16,7 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/partition_report.hpp"
 #include "experiments/commands/partition_source.hpp"
+#include "experiments/commands/python_script.hpp"
 #include "experiments/config/experiment.hpp"
 #include "experiments/config/load_problem.hpp"
 
@@ -168,12 +169,12 @@ int compare_all(const Options& options, const PartitionSource& source, const Mea
       fmt::print(stderr, "{}\n", error.what());
     }
   }
-  const std::string title = fmt::format("{} in {} parts", source.name(), parts);
-  if (!options.svg.empty()) write_text(options.svg, comparison_svg(title, reports));
+  const Json compared{{"name", source.name()}, {"parts", parts}, {"rows", rows}};
   if (options.json)
-    fmt::print("{}\n", Json{{"name", source.name()}, {"parts", parts}, {"rows", rows}}.dump());
+    fmt::print("{}\n", compared.dump());
   else
-    fmt::print("{}\n{}", title, comparison_table(reports));
+    fmt::print("{} in {} parts\n{}", source.name(), parts, comparison_table(reports));
+  if (!options.svg.empty()) run_python_script("partition_chart.py", {options.svg}, compared);
   return 0;
 }
 

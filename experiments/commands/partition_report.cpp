@@ -147,44 +147,4 @@ std::string comparison_table(std::vector<CutReport> reports) {
   return table.text();
 }
 
-std::string comparison_svg(const std::string& title, std::vector<CutReport> reports) {
-  best_first(reports);
-  constexpr double kLeft = 120, kWidth = 480, kRow = 28, kTop = 64;  // pixels
-  double longest = 1;
-  for (const CutReport& r : reports) longest = std::max(longest, r.metrics.replication_factor);
-  const auto text = [](double x, double y, const char* anchor, const std::string& words) {
-    return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y,
-                       anchor, words);
-  };
-  const double height = kTop + kRow * static_cast<double>(reports.size()) + 44;
-  std::string safe;
-  for (const char c : title) safe += c == '&' ? "&amp;" : c == '<' ? "&lt;" : std::string(1, c);
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"720\" height=\"{0:.0f}\" "
-      "viewBox=\"0 0 720 {0:.0f}\" font-family=\"Helvetica, Arial, sans-serif\" "
-      "font-size=\"13\" fill=\"#222\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-      height);
-  svg += "<g font-size=\"16\" font-weight=\"bold\">" + text(20, 30, "start", safe) + "</g>\n";
-  for (std::size_t i = 0; i < reports.size(); ++i) {
-    const double y = kTop + kRow * static_cast<double>(i);
-    const double factor = reports[i].metrics.replication_factor;
-    svg += text(kLeft - 8, y + 13, "end", reports[i].method);
-    svg += fmt::format("<rect x=\"{}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"18\" fill=\"{}\"/>\n",
-                       kLeft, y, kWidth * factor / longest,
-                       reports[i].method == "spring" ? "#c8553d" : "#3b6fb6");
-    svg +=
-        text(kLeft + kWidth * factor / longest + 6, y + 13, "start", fmt::format("{:.3f}", factor));
-  }
-  const double one = kLeft + kWidth / longest;
-  svg += fmt::format(
-      "<line x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\" "
-      "stroke=\"#222\" stroke-dasharray=\"4 3\"/>\n",
-      one, kTop - 8, height - 40);
-  svg +=
-      text(20, height - 16, "start",
-           "Replication factor: vertices held with complete neighbourhoods / vertices; dashed: 1, "
-           "nothing is held twice.");
-  return svg + "</svg>\n";
-}
-
 }  // namespace orrery

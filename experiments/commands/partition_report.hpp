@@ -39,7 +39,4 @@ std::string describe(const CutReport& report);
 /// One row per cut, best replication factor first.
 std::string comparison_table(std::vector<CutReport> reports);
 
-/// The same as a picture (SVG): a bar per method, as long as its replication factor.
-std::string comparison_svg(const std::string& title, std::vector<CutReport> reports);
-
 }  // namespace orrery

@@ -20,9 +20,13 @@ class PartitionSource {
  public:
   /// Loads a data set.
   static PartitionSource load(const DatasetOptions& options);
-  /// Opens a data set folder.   Errors  as open_streamed_dataset
+  /// Opens a data set folder.
+  ///
+  /// Errors    as open_streamed_dataset
   static PartitionSource stream(const DatasetOptions& options);
-  /// Opens a file of edges, each of which holds in both directions.   Errors  as open_edge_file
+  /// Opens a file of edges, each of which holds in both directions.
+  ///
+  /// Errors    as open_edge_file
   static PartitionSource edges_of(const std::filesystem::path& file);
 
   const std::string& name() const;

@@ -1,6 +1,7 @@
 // Commands whose work is done by a Python script of analysis/.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -14,5 +15,12 @@ namespace orrery {
 [[noreturn]] void become_python_script(const std::string& script,
                                        const std::vector<std::string>& arguments,
                                        const std::vector<std::string>& modules);
+
+/// Runs the script, which needs no modules, and waits for it; it reads `told` from its standard
+/// input.
+///
+/// Errors    Error: no Python · what the script said on standard error, where it failed
+void run_python_script(const std::string& script, const std::vector<std::string>& arguments,
+                       const nlohmann::ordered_json& told);
 
 }  // namespace orrery

@@ -77,11 +77,11 @@ struct Experiment {
 /// fastest). `overrides` are "key.path=value" with the value in JSON or, failing that, a plain
 /// string; one that names a swept key replaces its list. A relative path (dataset.path,
 /// cluster.file, ...) that exists beside the file but not in the working directory is taken from
-/// beside the file. `mpi_ranks`: the ranks
-/// of an experiment for backend mpi that says nothing about them.
+/// beside the file. `mpi_ranks`: the ranks of an experiment for backend mpi that says nothing about
+/// them.
 ///
 /// Errors    ConfigError in one line: key path, what was found, what is allowed, the nearest known
-/// key or value
+///           key or value
 std::vector<Experiment> load_experiments(const std::string& file,
                                          const std::vector<std::string>& overrides,
                                          int mpi_ranks = 1);
@@ -91,7 +91,9 @@ std::vector<Experiment> parse_experiments(const std::string& text, const std::st
                                           const std::vector<std::string>& overrides,
                                           int mpi_ranks = 1);
 
-/// "16 GiB", "512 MB", "1000": bytes (KiB = 1024 B, kB = 1000 B).   Errors  ConfigError at `path`
+/// "16 GiB", "512 MB", "1000": bytes (KiB = 1024 B, kB = 1000 B).
+///
+/// Errors    ConfigError at `path`
 std::int64_t parse_bytes(const std::string& text, const std::string& path);
 
 }  // namespace orrery

@@ -34,8 +34,9 @@ class DatasetCache {
   ProblemData last_;
 };
 
-/// Tells apart, before anything is loaded, what cannot run for real.   Errors    ConfigError where
-/// only statistics are given and the backend is one that trains
+/// Tells apart, before anything is loaded, what cannot run for real.
+///
+/// Errors    ConfigError where only statistics are given and the backend is one that trains
 void require_data(const Experiment& experiment);
 
 /// How many parts the experiment's strategy needs on its ranks.

@@ -31,7 +31,7 @@ const Cluster& cluster_of(nlohmann::ordered_json& keys, const std::filesystem::p
 /// rank for every device, which is then written into `keys`.
 ///
 /// Errors    ConfigError: more than the cluster has (both numbers), keys that exclude each other,
-/// several ranks for an accelerator
+///           several ranks for an accelerator
 std::vector<int> deal_ranks(const Cluster& cluster, nlohmann::ordered_json& keys);
 
 /// Memory of each rank: its device's, shared evenly by the ranks on it; the least of all ranks.

@@ -10,7 +10,9 @@ namespace orrery {
 /// Defaults that a strategy has of its own, before those of the schema are filled in.
 void prepare_strategy(nlohmann::ordered_json& root);
 
-/// Combinations that the schema cannot express.   Errors    ConfigError
+/// Combinations that the schema cannot express.
+///
+/// Errors    ConfigError
 void complete_strategy(const nlohmann::ordered_json& root);
 
 /// Of a "strategy" with every default filled in; what the cluster says of it is not in it yet.

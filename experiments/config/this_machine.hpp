@@ -12,8 +12,9 @@ namespace orrery {
 std::string machine_name(const std::string& kernels);
 
 /// The same for a run of so many ranks, where both files are there and describe what it runs on.
+///
 /// Errors    those of machine_name · ConfigError with the advice to calibrate, or to show ranks
-/// that are to share a GPU no other
+///           that are to share a GPU no other
 std::string calibrated_machine(const std::string& kernels, int ranks);
 
 }  // namespace orrery

@@ -6,18 +6,23 @@
 
 namespace orrery {
 
-/// Parses JSON text without duplicate keys.   Errors  ConfigError with line and column
+/// Parses JSON text without duplicate keys.
+///
+/// Errors    ConfigError with line and column
 nlohmann::ordered_json parse_json(const std::string& text, const std::string& origin);
 
 /// The schema that the program was built with.
 const nlohmann::ordered_json& experiment_schema();
 
-/// Checks an experiment against its schema.   Errors  as validate_against
+/// Checks an experiment against its schema.
+///
+/// Errors    as validate_against
 void validate_against_schema(const nlohmann::ordered_json& experiment);
 
 /// Checks a value against one of our schemas, given as text.
+///
 /// Errors    ConfigError for the first offence: "strategy.type: found "spmm1d", allowed: ... Did
-/// you mean ...?"
+///           you mean ...?"
 void validate_against(const std::string& schema, const nlohmann::ordered_json& value);
 
 /// Adds every default that applies, in schema order.

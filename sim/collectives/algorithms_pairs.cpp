@@ -109,7 +109,7 @@ Expansion pairwise_reduce_scatter(const Task& task) {
 
 /// Source    backends/comm_threads
 /// Departs   slices are equal to the byte, and no barrier parts the two halves: a rank hands its
-/// slice out when it has added it up
+///           slice out when it has added it up
 Expansion flat_all_reduce(const Task& task) { return by_slices(task, "flat", 0); }
 
 /// Source    backends/comm_mpi/sum_slices.cpp, which hands out a piece while it collects the next

@@ -11,8 +11,9 @@
 namespace orrery::sim {
 
 /// What the NCCL time model wants to know, from the group's first server; the others are taken to
-/// be like it, and the network beyond the adapters to be wide enough. Units     bytes per second of
-/// all channels together, infinite where nothing is sent
+/// be like it, and the network beyond the adapters to be wide enough.
+///
+/// Units     bytes per second of all channels together, infinite where nothing is sent
 struct Speeds {
   double inside = 0, across = 0;
   double first_ring = 0;              ///< of the first ring inside a server, alone

@@ -15,7 +15,7 @@ using Ring = std::vector<int>;
 /// cable. Every ring begins with member 0.
 ///
 /// Cost      exhaustive up to kRingSteps steps of the search, which suffice for the meshes of eight
-/// devices that are built; then the best so far
+///           devices that are built; then the best so far
 /// Source    the rings that NCCL searches for (src/graph/search.cc), without its speed classes
 std::vector<Ring> pack_rings(const std::vector<int>& cables);
 inline constexpr long kRingSteps = 2'000'000;

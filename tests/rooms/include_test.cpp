@@ -282,6 +282,49 @@ TEST(Names, OfHeadersStandForOneThingEach) {
   }
 }
 
+/// All headers, without those of rooms whose comments are still to be put in order.
+std::vector<std::string> headers_in_order() {
+  const std::set<std::string> headers{".hpp", ".cuh", ".h"};
+  const std::set<std::string> due{"experiments/execute", "experiments/predict",
+                                  "experiments/results", "experiments/run"};
+  std::vector<std::string> paths;
+  for (const std::string& path : all_sources())
+    if (headers.contains(fs::path(path).extension()) && !due.contains(room_of(path)))
+      paths.push_back(path);
+  return paths;
+}
+
+/// "Errors", "Shapes" and their like are found by the eye only at the beginning of a line, with
+/// what belongs to them behind and below, aligned.
+TEST(Comments, BeginALineWithATag) {
+  const std::string tag =
+      "(Shapes|Placement|Units|Requires|Errors|Aliasing|Cost|Source|Departs|Rule)";
+  const std::regex within("^\\s*//.*\\S(\\s{2,}" + tag + "\\b|[.;:)]\\s+" + tag + "(\\s{2,}|:))");
+  const std::regex begins("^\\s*/// " + tag + "\\s+\\S.*"), goes_on("^\\s*/// \\S.*");
+  ASSERT_TRUE(std::regex_search("  /// Frees it.   Errors  none", within));
+  ASSERT_TRUE(std::regex_search("/// for ever. Requires  all", within));
+
+  for (const std::string& path : headers_in_order()) {
+    std::istringstream in(text_of(path));
+    bool tagged = false;
+    for (std::string line; std::getline(in, line);) {
+      EXPECT_FALSE(std::regex_search(line, within)) << path << ": " << line;
+      const bool is_tag = std::regex_match(line, begins);
+      EXPECT_FALSE(tagged && !is_tag && std::regex_match(line, goes_on))
+          << path << ": goes on below a tag and is not indented: " << line;
+      tagged = is_tag;
+    }
+  }
+}
+
+TEST(Comments, BreakNoDeclaration) {
+  const std::regex broken(R"(=\n[^\n;]*; *//)");
+  ASSERT_TRUE(std::regex_search("bool held =\n    true;  ///< by one", broken));
+
+  for (const std::string& path : headers_in_order())
+    EXPECT_FALSE(std::regex_search(text_of(path), broken)) << path;
+}
+
 /// The libraries that a program loads, as the loader lists them.
 std::string libraries_of(const std::string& program) {
   const std::string file = ::testing::TempDir() + "libraries.txt";

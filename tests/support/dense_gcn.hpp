@@ -63,7 +63,9 @@ class DenseProducts {
   virtual Matrix adjoint(int layer, const Matrix& dy) = 0;
 };
 
-/// The training loss of every epoch.   Requires  GCN without bias, dropout and layer norm; SGD
+/// The training loss of every epoch.
+///
+/// Requires  GCN without bias, dropout and layer norm; SGD
 class DenseGcn {
  public:
   explicit DenseGcn(const Problem& problem) : p_(problem) {

@@ -12,7 +12,9 @@ inline Tensor matrix_of(std::uint32_t id, std::int64_t rows, std::int64_t cols,
   return {.id = id, .shape = {rows, cols}, .dtype = dtype, .ld = cols};
 }
 
-/// In the order of price_keys(). All are valid.   Requires  rows and width at least 1
+/// In the order of price_keys(). All are valid.
+///
+/// Requires  rows and width at least 1
 inline std::vector<Op> sample_ops(std::int64_t rows, std::int64_t width) {
   const auto vertices = std::make_shared<const std::vector<Vertex>>(static_cast<std::size_t>(rows));
   const auto floats =

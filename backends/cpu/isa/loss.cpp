@@ -6,8 +6,9 @@ namespace orrery::cpu::ORRERY_ISA {
 namespace {
 
 /// exp(x) for x <= 0 to 2 ulp, 0 below −87; no branch and no call, so that loops over it vectorise.
+///
 /// Rule      x = n·ln 2 + r with |r| <= ln 2 / 2; exp(r) by its Taylor series to r^7 / 7!, times
-/// 2^n
+///           2^n
 inline float exp_of_negative(float x) {
   const float bounded = x < -87.0F ? -87.0F : x;
   const float rounder = 12582912.0F;  // 1.5·2^23: adding it rounds to an integer

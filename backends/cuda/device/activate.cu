@@ -37,7 +37,9 @@ Mask mask_of(const OrreryDropout& d) {
           static_cast<float>(1 / (1 - d.p))};
 }
 
-/// Bit k: is column 8·unit + k of row i kept?   Source  Dropout's rule in core/ops/ops.hpp
+/// Bit k: is column 8·unit + k of row i kept?
+///
+/// Source    Dropout's rule in core/ops/ops.hpp
 __device__ unsigned kept_bits(const Mask& mask, std::int64_t i, std::int64_t unit) {
   const r123::Philox4x32::key_type key{
       {static_cast<std::uint32_t>(mask.seed), static_cast<std::uint32_t>(mask.seed >> 32U)}};

@@ -11,7 +11,7 @@ namespace orrery::cuda {
 
 /// Best fit with coalescing: the smallest hole that is large enough, neighbouring holes become one.
 ///
-/// Units  bytes; every range begins at a multiple of 256 and is rounded up to one
+/// Units     bytes; every range begins at a multiple of 256 and is rounded up to one
 class Arena {
  public:
   static constexpr std::int64_t kAlignment = 256;

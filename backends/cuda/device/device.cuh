@@ -56,7 +56,9 @@ struct OrreryDevice {
   void* allocate(std::int64_t bytes);
   /// Errors    Failure: nothing was allocated there
   void release(void* p);
-  /// Host memory that copies do not wait for.   Errors    as allocate() and release()
+  /// Host memory that copies do not wait for.
+  ///
+  /// Errors    as allocate() and release()
   void* allocate_pinned(std::int64_t bytes);
   void release_pinned(void* p);
   OrreryDeviceMemory memory() const;

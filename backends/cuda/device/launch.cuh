@@ -12,7 +12,9 @@ namespace orrery::cuda {
 
 inline std::int64_t ceil_div(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
 
-/// A grid's extent.   Errors    Failure: more blocks than a grid can have
+/// A grid's extent.
+///
+/// Errors    Failure: more blocks than a grid can have
 inline unsigned extent(std::int64_t blocks, std::int64_t most = (std::int64_t{1} << 31U) - 1) {
   require(blocks <= most, "a matrix is too large for one kernel launch");
   return static_cast<unsigned>(blocks);

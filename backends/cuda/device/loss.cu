@@ -31,8 +31,9 @@ __device__ bool contains(const Targets& targets, std::int64_t row) {
   return first < targets.count && targets.rows[first] == row;
 }
 
-/// parts[n·block + k] ← Σ of values[k] over the warps of the block, in order.   Requires  all
-/// threads call it; values are those of every lane of a warp
+/// parts[n·block + k] ← Σ of values[k] over the warps of the block, in order.
+///
+/// Requires  all threads call it; values are those of every lane of a warp
 template <int n>
 __device__ void write_block_sums(const double (&values)[n], double* parts) {
   __shared__ double of_warp[kWarpsPerBlock][n];

@@ -27,7 +27,8 @@ struct Preparation {
   std::int64_t longest = 0;
 };
 
-/// Shapes    offsets [rows + 1].   Requires  rows < 2^31
+/// Shapes    offsets [rows + 1]
+/// Requires  rows < 2^31
 Preparation prepare(std::int64_t rows, const std::int64_t* offsets);
 
 }  // namespace orrery::cuda

@@ -7,7 +7,9 @@ namespace orrery::cuda {
 
 constexpr unsigned kAllLanes = ~0U;
 
-/// The sum over the 32 lanes of a warp, on every lane.   Requires  all lanes call it
+/// The sum over the 32 lanes of a warp, on every lane.
+///
+/// Requires  all lanes call it
 template <class T>
 __device__ T warp_sum(T value) {
   for (int bits = 16; bits > 0; bits /= 2) value += __shfl_xor_sync(kAllLanes, value, bits);

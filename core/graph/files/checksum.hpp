@@ -8,7 +8,9 @@
 
 namespace orrery {
 
-/// CRC-32 as eight hexadecimal digits.   Source  zlib
+/// CRC-32 as eight hexadecimal digits.
+///
+/// Source    zlib
 std::string checksum(std::string_view bytes);
 
 /// The same of a file, read in pieces.

@@ -10,8 +10,8 @@ namespace orrery {
 namespace {
 
 constexpr std::int64_t kBlocksPerTask = 64;
-constexpr std::uint32_t kBlockPhase =
-    0xFFFFFFFF;  // keeps the draws of phase 1 apart from phase 2's
+// Keeps the draws of phase 1 apart from phase 2's.
+constexpr std::uint32_t kBlockPhase = 0xFFFFFFFF;
 
 /// An affinity block: vertices first, ..., first + size - 1, each pair joined with `probability`.
 struct Block {

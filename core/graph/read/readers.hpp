@@ -18,14 +18,14 @@ constexpr std::int64_t most_implied_classes(std::int64_t vertices) {
 /// Folder of NumPy files with meta.json (the format that write_orrery writes).
 ///
 /// Errors    DataError: a file is missing, of the wrong type or shape, or holds a value out of
-/// range
+///           range
 Dataset read_orrery(const std::filesystem::path& folder);
 
 /// OGB's raw CSV layout: `raw/` and `split/` inside the folder, or the CSV files directly in it.
 /// Files may be gzip. The line "a,b" of edge.csv is the edge a -> b.
 ///
 /// Errors    DataError: a file is missing, a line is malformed, a count disagrees with
-/// num-*-list.csv
+///           num-*-list.csv
 Dataset read_ogb(const std::filesystem::path& folder);
 
 /// SNAP edge list: a source and a destination per line, further numbers are ignored (with a note).
@@ -33,14 +33,14 @@ Dataset read_ogb(const std::filesystem::path& folder);
 /// unless they are 0..n-1 already (or the header's "Nodes:" covers them).
 ///
 /// Errors    DataError: a malformed line, no edge at all, fewer edges than the header's "Edges:"
-/// says
+///           says
 Dataset read_snap(const TextFile& file);
 
 /// Matrix Market coordinate file, square, pattern, real or integer, general or symmetric. The entry
 /// (i, j) is the edge i-1 -> j-1; values are ignored (with a note).
 ///
 /// Errors    DataError: a malformed line, an index out of range, another number of entries than
-/// announced
+///           announced
 Dataset read_mtx(const TextFile& file);
 
 }  // namespace orrery

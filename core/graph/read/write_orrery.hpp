@@ -13,8 +13,7 @@ namespace orrery {
 ///
 /// Requires  the parent folder exists
 /// Errors    DataError: `folder` exists and not `force`, or it holds anything but a data set; a
-/// file
-///           cannot be written (the system's reason is named)
+///           file cannot be written (the system's reason is named)
 void write_orrery(const Dataset& dataset, const std::filesystem::path& folder, bool force = false);
 
 }  // namespace orrery

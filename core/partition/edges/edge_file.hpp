@@ -3,9 +3,8 @@
 //   binary (.bin, .edges)  int32 pairs, little-endian: source, destination, source, ...; no header
 //   NumPy  (.npy)          int32 [2, E]: the edges.npy of a data set folder
 //   text   (others)        two vertex numbers per line, separated by blanks, tabs or commas;
-//   further
-//                          fields are ignored; lines that start with # or % are comments; plain or
-//                          gzip
+//                          further fields are ignored; lines that start with # or % are comments;
+//                          plain or gzip
 //
 // Vertices are numbered from 0 by these numbers as they are: a stream cannot renumber them.
 #pragma once

@@ -29,8 +29,8 @@ StreamCut powergraph_partition(EdgeStream& edges, int parts, std::uint64_t seed,
   StreamCounts counts = count_edges(edges);
   const std::int64_t vertices = counts.vertices();
   EdgeAssignment state(vertices, parts, counts.edges, options.balance);
-  std::vector<std::uint32_t>& to_come =
-      counts.degree;  // edges of each vertex that were not there yet
+  // Edges of each vertex that were not there yet.
+  std::vector<std::uint32_t>& to_come = counts.degree;
   for_each_edge(
       edges,
       [&](const Edge& edge) {

@@ -43,7 +43,9 @@ void for_each_entry(EdgeStream& edges, SortedRows::Side side, const Visit& visit
     }
 }
 
-/// A well-mixed function of an ordered pair.   Source  splitmix64's finaliser
+/// A well-mixed function of an ordered pair.
+///
+/// Source    splitmix64's finaliser
 std::uint64_t hash_of(Vertex a, Vertex b) {
   std::uint64_t x =
       std::uint64_t{static_cast<std::uint32_t>(a)} << 32U | static_cast<std::uint32_t>(b);

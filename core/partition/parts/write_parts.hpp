@@ -36,10 +36,10 @@ void write_parts(const Dataset& data, const Partition& partition, const PartsOpt
 /// is known of the vertices are in `data`.
 ///
 /// Cost      two passes over the edges (four where the graph is directed); then each part reads
-/// three
-///           times the rows of its vertices less than k hops away, whose edges it writes. In memory
-///           at most 34 bytes per vertex, the partition included, and some 100 MB. On disk, beside
-///           `folder`, up to 12 bytes per directed edge (16 of a directed graph) until it is done
+///           three times the rows of its vertices less than k hops away, whose edges it writes. In
+///           memory at most 34 bytes per vertex, the partition included, and some 100 MB. On disk,
+///           beside `folder`, up to 12 bytes per directed edge (16 of a directed graph) until it is
+///           done
 /// Errors    also those of the stream and of the data set's files
 void write_parts(EdgeStream& edges, const StreamedDataset& data, const Partition& partition,
                  const PartsOptions& options, const std::filesystem::path& folder);

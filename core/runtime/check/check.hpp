@@ -17,21 +17,24 @@ struct Finding {
 
 /// What is wrong with one rank's program on its own:
 ///  - races: two accesses to the same elements from different lanes, one of them a write, that no
-///  event orders (vector clocks
-///    over the lanes and the host, windows compared element by element);
+///    event orders (vector clocks over the lanes and the host, windows compared element by element);
 ///  - use after release, release twice, wait for an event that was never reached;
 ///  - leaks: tensors and patterns still held at the end.
 std::vector<Finding> find_local_problems(const Program& program);
 
 /// What is wrong between the ranks: collectives of a group that differ in kind, lane, root, sizes
 /// or order, sends without a receive, and any order over `comm` and `comm2` in which the ranks
-/// would wait for each other for ever. Requires  the programs of all ranks, in rank order
+/// would wait for each other for ever.
+///
+/// Requires  the programs of all ranks, in rank order
 std::vector<Finding> find_collective_problems(std::span<const Program> programs);
 
 /// Errors    ProgramError with the first finding and the number of others, if there are any
 void throw_findings(const std::vector<Finding>& findings);
 
-/// Both of the above.   Errors    ProgramError with the first finding and the number of others
+/// Both of the above.
+///
+/// Errors    ProgramError with the first finding and the number of others
 void check(std::span<const Program> programs);
 
 }  // namespace orrery

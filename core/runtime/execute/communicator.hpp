@@ -25,7 +25,7 @@ class Communicator {
   /// in the order of the lane.
   ///
   /// Errors    Aborted when another rank has failed · ProgramError when the ranks' calls do not
-  /// match · Error when the others do not answer in time
+  ///           match · Error when the others do not answer in time
   void run(Lane lane, const Op& op, const RankMemory& memory, const Phase& phase = {},
            Mover& mover = host_mover()) {
     move({lane, op, phase, mover}, memory);

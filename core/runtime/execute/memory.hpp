@@ -27,7 +27,9 @@ class RankMemory {
   RankMemory& operator=(const RankMemory&) = delete;
 
   /// Storage for allocation `id`, 64-byte aligned, `bytes` long; contents are poisoned when guards
-  /// are on.   Errors  std::bad_alloc
+  /// are on.
+  ///
+  /// Errors    std::bad_alloc
   void allocate(std::uint32_t id, std::int64_t bytes, Space space = Space::device);
   /// Frees allocation `id`; false when its guard bytes were overwritten.
   bool free(std::uint32_t id);

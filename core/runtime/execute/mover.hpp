@@ -15,7 +15,9 @@ class Mover {
   virtual ~Mover() = default;
   virtual void copy(void* to, const void* from, std::int64_t bytes) = 0;
   /// to ← Σ parts, each of n elements (f32 or f64), summed in their order, so that every world of
-  /// the same size gives the same bits.   Aliasing  `to` may be one of the parts
+  /// the same size gives the same bits.
+  ///
+  /// Aliasing  `to` may be one of the parts
   virtual void sum(DType dtype, std::span<const void* const> parts, void* to, std::int64_t n) = 0;
   /// Blocks until everything issued to the lane is done.
   virtual void settle() = 0;

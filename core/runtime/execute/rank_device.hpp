@@ -26,7 +26,9 @@ class DeviceLane {
   virtual Kernels& kernels() = 0;
   virtual Mover& mover() = 0;
   /// Puts a pattern where the kernels of every lane find it, for the items that follow; one that
-  /// was there under the same id goes.   Errors  std::bad_alloc
+  /// was there under the same id goes.
+  ///
+  /// Errors    std::bad_alloc
   virtual void put(const Sparse& sparse, const Csr& pattern) = 0;
   /// The items that follow begin only after `position` of another lane, which that lane's thread
   /// has issued, has passed.
@@ -45,9 +47,13 @@ class DeviceLane {
 
   /// True also where that can no longer be known; await() says why.
   virtual bool passed(std::uint32_t position) noexcept = 0;
-  /// Blocks until the position has passed.   Errors  what the device reports of its work
+  /// Blocks until the position has passed.
+  ///
+  /// Errors    what the device reports of its work
   virtual void await(std::uint32_t position) = 0;
-  /// The spans since the last call.   Requires  all that was issued has passed
+  /// The spans since the last call.
+  ///
+  /// Requires  all that was issued has passed
   virtual std::vector<Span> take_spans() = 0;
 };
 

@@ -11,7 +11,9 @@ namespace orrery {
 class Storage {
  public:
   virtual ~Storage() = default;
-  /// A block, at least 64-byte aligned.   Errors  std::bad_alloc
+  /// A block, at least 64-byte aligned.
+  ///
+  /// Errors    std::bad_alloc
   virtual void* take(Space space, std::int64_t bytes) = 0;
   virtual void give(Space space, void* block) noexcept = 0;
   /// The most that a space can hold; kUnlimited where that is not known.

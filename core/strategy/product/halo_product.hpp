@@ -52,7 +52,9 @@ class HaloProduct {
   /// there was. `part` must outlive its use.
   void use_halo(const HaloStructure& part);
 
-  /// y ← A·x + beta·y.   Requires  buffers for part's rows of x's width
+  /// y ← A·x + beta·y.
+  ///
+  /// Requires  buffers for part's rows of x's width
   void multiply(const Tensor& x, const Tensor& y, float beta, const HaloBuffers& buffers) const;
   /// dx ← Aᵀ·dy + beta·dx
   void multiply_adjoint(const Tensor& dy, const Tensor& dx, float beta,

@@ -19,7 +19,9 @@ class LocalMatrix {
   /// Loads the block on the copy lane; the compute lane waits for it.
   LocalMatrix(Runtime& rt, const SparseMatrix& block, int column_tiles, std::string_view name);
 
-  /// y ← a·x + beta·y on the compute lane.   Shapes  x [columns, f] · y [rows, f]
+  /// y ← a·x + beta·y on the compute lane.
+  ///
+  /// Shapes    x [columns, f] · y [rows, f]
   void multiply(Runtime& rt, const Tensor& x, const Tensor& y, float beta) const;
 
  private:

@@ -26,7 +26,7 @@ struct HaloStructure {
 /// rank's columns.
 ///
 /// Shapes    tiles [own rows of y, rows of x of rank j] · adjoint [own rows of x, rows of y of rank
-/// j], which may be the same where A = Aᵀ; `index`: of this rank in the group
+///           j], which may be the same where A = Aᵀ; `index`: of this rank in the group
 HaloStructure make_halo_structure(const std::vector<SparseMatrix>& tiles,
                                   const std::vector<SparseMatrix>& adjoint, int index);
 

@@ -31,8 +31,9 @@ class PartitionedGraph {
   virtual bool symmetric() const = 0;
   /// The global vertices of a part.
   virtual IndexList vertices(int part) const = 0;
-  /// The part's rows of A (or Aᵀ), cut by the part that owns the columns.   Shapes  block j
-  /// [sizes[part], sizes[j]], in local numbers
+  /// The part's rows of A (or Aᵀ), cut by the part that owns the columns.
+  ///
+  /// Shapes    block j [sizes[part], sizes[j]], in local numbers
   virtual std::vector<SparseMatrix> rows(int part, Direction direction) const = 0;
 
   virtual VertexData data(int part) const = 0;

@@ -15,11 +15,11 @@ namespace orrery {
 /// Everything an experiment fixes before the first operation: structure and settings, the same on
 /// all ranks.
 struct Problem {
-  std::shared_ptr<const Dataset> data;  ///< in memory as a whole, or
-  std::shared_ptr<const PartitionedDataset>
-      stored;                                 ///< in parts, which `partition` counts only, or
-  std::optional<GraphStatistics> statistics;  ///< not at all; `partition` counts equal blocks of a
-                                              ///< random permutation
+  // The graph: in memory as a whole; or in parts, of which `partition` only counts; or not at all,
+  // where `partition` counts equal blocks of a random permutation.
+  std::shared_ptr<const Dataset> data;
+  std::shared_ptr<const PartitionedDataset> stored;
+  std::optional<GraphStatistics> statistics;
   ModelConfig model;
   TrainConfig train;
   StrategyConfig strategy;

@@ -17,8 +17,8 @@ namespace orrery {
 /// One co-batch of one server: fetched as a whole, then split over the ranks.
 struct ServerSubgraph {
   std::shared_ptr<const Subgraph> part;
-  std::shared_ptr<const SparseMatrix>
-      adjoint;                               ///< Aᵀ of the part; A itself where they are the same
+  /// Aᵀ of the part; A itself where they are the same.
+  std::shared_ptr<const SparseMatrix> adjoint;
   std::vector<std::vector<Vertex>> members;  ///< local numbers of each rank's vertices, ascending
   std::vector<std::int32_t> rank_of;         ///< index in the server of each of its vertices
   std::vector<Vertex> row_at_rank;           ///< and its row there

@@ -83,7 +83,9 @@ struct StrategyConfig {
   ServerSplit split = ServerSplit::metis;
 };
 
-/// Whether a strategy can honour its staleness.   Errors    ConfigError
+/// Whether a strategy can honour its staleness.
+///
+/// Errors    ConfigError
 void require_possible_staleness(const StrategyConfig& strategy, const ModelConfig& model);
 
 /// Into how many parts a strategy cuts the vertices for a world of `ranks` ranks: as many, but

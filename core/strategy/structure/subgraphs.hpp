@@ -54,7 +54,7 @@ std::shared_ptr<const Subgraphs> subgraphs_in_memory(std::shared_ptr<const Datas
 /// From a folder of parts, each of which is read when it is first asked for.
 ///
 /// Errors    ConfigError where the strategy asks for other hops than the parts have, or for the
-/// whole graph · DataError of the folder
+///           whole graph · DataError of the folder
 std::shared_ptr<const Subgraphs> subgraphs_in_folder(
     std::shared_ptr<const PartitionedDataset> folder, const ModelConfig& model,
     const StrategyConfig& strategy);

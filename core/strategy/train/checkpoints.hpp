@@ -18,7 +18,9 @@ class Checkpoints {
               LocalModels* local)
       : rt_(rt), strategy_(strategy), parameters_(parameters), local_(local) {}
 
-  /// All local models may start from one.   Errors    ConfigError (other sizes or numbers)
+  /// All local models may start from one.
+  ///
+  /// Errors    ConfigError (other sizes or numbers)
   void restore(const Checkpoint& from);
   /// The values leave on the copy lane and are kept on the host lane, while the next epoch runs.
   void keep(int epochs, TrainObserver& observer);

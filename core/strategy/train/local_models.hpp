@@ -12,7 +12,7 @@ namespace orrery {
 /// another one is at work. All start alike.
 ///
 /// Source    CATGNN 3.3, which does not say what happens to Adam's moments: each model keeps its
-/// own
+///           own
 class LocalModels {
  public:
   LocalModels(Runtime& rt, Parameters& parameters, LocalTraining plan);

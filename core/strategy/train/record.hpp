@@ -15,7 +15,9 @@ namespace orrery {
 int epochs_to_record(const Problem& problem);
 
 /// The program of one rank, set-up to tear-down, of a run of `epochs` epochs (each evaluated as
-/// the problem says). Errors    OutOfMemory as the real run would throw it
+/// the problem says).
+///
+/// Errors    OutOfMemory as the real run would throw it
 Program record_rank(const Strategy& strategy, const Problem& problem, int rank, int epochs,
                     const Capacities& capacities);
 

@@ -57,7 +57,9 @@ struct TrainControl {
 void train(Runtime& rt, const Strategy& strategy, const Problem& problem, TrainObserver& observer,
            const TrainControl& control = {});
 
-/// Whether what a strategy keeps from epoch to epoch is in a checkpoint.   Errors    ConfigError
+/// Whether what a strategy keeps from epoch to epoch is in a checkpoint.
+///
+/// Errors    ConfigError
 void require_resumable(const StrategyConfig& strategy);
 
 /// The checks of train() that need no runtime, so that a user's mistake is told before anything

@@ -1,16 +1,10 @@
-// What `orrery cluster show` prints and draws.
+// What `orrery cluster show` prints; tests/analysis/drawing_test.py has what it draws.
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <regex>
-
-#include "core/base/index.hpp"
-#include "experiments/commands/cluster_svg.hpp"
-#include "experiments/config/cluster_file.hpp"
 
 namespace orrery {
 namespace {
@@ -70,40 +64,33 @@ TEST(ClusterCommand, CountsWrongUseAsSuch) {
   EXPECT_EQ(orrery("cluster show --help").exit_code, 0);
 }
 
-struct Box {
-  double x, y, width, height;
-};
+/// A drawing is made by a script: what goes wrong there is told as any other mistake is.
+TEST(ClusterCommand, ADrawingThatCannotBeMadeIsToldInOneLine) {
+  const std::string path = ::testing::TempDir() + "never_drawn.svg";
+  const std::string python = ::testing::TempDir() + "python_that_dies";
+  std::filesystem::remove(path);
+  std::ofstream(python) << "#!/bin/sh\n[ \"$1\" = -c ] && exit 0\nkill -9 $$\n";
+  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+  const auto told = [&](const std::string& environment, const std::string& file) {
+    FILE* pipe = popen(
+        (environment + " " ORRERY_BINARY " cluster show dgx-1 --svg " + file + " 2>&1 >/dev/null")
+            .c_str(),
+        "r");
+    std::string text;
+    for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) text += static_cast<char>(c);
+    EXPECT_EQ(WEXITSTATUS(pclose(pipe)), 1);
+    return text;
+  };
 
-/// Boxes of nodes in a drawing: those of their size.
-std::vector<Box> node_boxes(const std::string& svg) {
-  const std::regex form("<rect x=\"([-0-9.]+)\" y=\"([-0-9.]+)\" width=\"76.0\" height=\"34.0\"");
-  std::vector<Box> boxes;
-  for (std::sregex_iterator at(svg.begin(), svg.end(), form), end; at != end; ++at)
-    boxes.push_back({std::stod((*at)[1]), std::stod((*at)[2]), 76, 34});
-  return boxes;
-}
-
-TEST(ClusterDrawing, LetsNoTwoNodesOverlap) {
-  for (const std::string& name : shipped_clusters()) {
-    const auto boxes = node_boxes(draw_cluster(load_cluster(name)));
-
-    EXPECT_GE(boxes.size(), 2U) << name;
-    for (std::size_t i = 0; i < boxes.size(); ++i)
-      for (std::size_t j = 0; j < i; ++j)
-        EXPECT_TRUE(std::abs(boxes[i].x - boxes[j].x) >= 76 ||
-                    std::abs(boxes[i].y - boxes[j].y) >= 34)
-            << name;
-  }
-}
-
-TEST(ClusterDrawing, ShowsEveryDeviceOfASmallClusterAndEveryTypeOfLink) {
-  const Cluster cluster = load_cluster("a6000-4x4-nvlink");
-
-  const std::string svg = draw_cluster(cluster);
-
-  EXPECT_EQ(node_boxes(svg).size(), cluster.nodes.size());
-  for (const ClusterLink& link : cluster.links)
-    EXPECT_NE(svg.find(">" + link.type + ": "), std::string::npos) << link.type;
+  EXPECT_EQ(told("", "/no/such/folder/a.svg"),
+            "orrery: error: /no/such/folder/a.svg: cannot be written: No such file or directory\n");
+  EXPECT_EQ(told("", ::testing::TempDir()).find("orrery: error: "), 0U);
+  EXPECT_EQ(told("ORRERY_PYTHON=/no/such/python", path),
+            "orrery: error: python3 is missing. Please run: apt-get install "
+            "--no-install-recommends python3\n");
+  EXPECT_EQ(told("ORRERY_PYTHON=" + python, path),
+            "orrery: error: analysis/cluster.py was ended by signal 9\n");
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 }  // namespace

@@ -163,6 +163,16 @@ TEST_F(PartitionCommand, CompareHasARowForEveryMethodAndAPicture) {
   }
 }
 
+TEST_F(PartitionCommand, AComparisonIsToldEvenWhereItCannotBeDrawn) {
+  const Outcome run =
+      orrery(path("edges.txt") + " --compare all --parts 4 --svg /no/such/folder/a.svg");
+
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.text.find("edges in 4 parts\nmethod"), std::string::npos) << run.text;
+  EXPECT_NE(run.text.find("orrery: error: /no/such/folder/a.svg: cannot be written"),
+            std::string::npos);
+}
+
 /// Exact strategies on parts of a data set that was never in memory, and on the whole.
 TEST_F(PartitionCommand, StreamedPartsTrainToTheLossOfTheWhole) {
   ASSERT_EQ(orrery("generate communities --vertices 600 --edges 3000 --features 12 --classes 4 "

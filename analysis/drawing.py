@@ -1,0 +1,18 @@
+"""How the program has a drawing made: JSON on standard input, one SVG file out."""
+
+import json
+import sys
+from pathlib import Path
+
+import whole_file
+
+
+def main(draw):
+    """Draws what standard input tells into the file that is the only argument."""
+    file = Path(sys.argv[1])
+    try:
+        whole_file.write(file, draw(json.load(sys.stdin.buffer)))
+    except OSError as error:
+        print(f"{file}: cannot be written: {error.strerror}", file=sys.stderr)
+        return 1
+    return 0
