@@ -61,6 +61,7 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kRooms{
      {"core/base", "core/ops", "core/cluster", "core/runtime", "core/runtime/execute"}},
     {"backends/cuda", {"core/base", "core/runtime", "core/runtime/execute"}},
     {"backends/cuda/device", {"core/base", "backends/cuda"}},
+    {"experiments/pch", {}},
     {"experiments/execute",
      {"core/base", "core/cluster", "core/runtime", "core/runtime/check", "core/runtime/execute",
       "core/strategy/train", "backends/reference", "backends/cpu", "backends/comm_threads",
