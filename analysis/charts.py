@@ -2,22 +2,11 @@
 
 import svg
 import units
-from limits import PARTS
 
 WIDTH = 960
 LEFT = 150  # room for names
 RIGHT = 20
 ROW = 22
-SHOWN_PARTS = PARTS
-PART_NAMES = {
-    "compute": "computation",
-    "internal": "communication inside servers",
-    "external": "communication between servers",
-    "synchronise": "averaging gradients",
-    "sample": "sampling",
-    "load": "loading",
-    "other": "waiting",
-}
 
 
 def legend(entries):
@@ -38,26 +27,26 @@ def _axis(parts, most, y_from, y_to, unit, left=LEFT):
         parts.append(svg.text(x, y_to + 14, unit(at), "axis", "middle"))
 
 
-def stacked_bars(rows, label, unit=units.seconds, left=LEFT):
-    """Horizontal bars. rows: (name, {part: value}, note); parts in the order of PARTS."""
+def stacked_bars(rows, parts, label, unit=units.seconds, left=LEFT):
+    """Horizontal bars. rows: (name, {key of a part: value}, note)."""
     most = max((sum(values.values()) for _, values, _ in rows), default=0) or 1
     scale = (WIDTH - left - RIGHT - 130) / most
     bottom = len(rows) * ROW + 6
-    parts = []
+    drawn = []
     whole = most * (WIDTH - left - RIGHT) / (WIDTH - left - RIGHT - 130)
-    _axis(parts, whole, 0, bottom, unit, left)
+    _axis(drawn, whole, 0, bottom, unit, left)
     for i, (name, values, note) in enumerate(rows):
         y, x = i * ROW + 4, left
-        parts.append(svg.text(left - 8, y + 12, shortened(name), "name", "end"))
-        for part in SHOWN_PARTS:
-            value = values.get(part, 0)
+        drawn.append(svg.text(left - 8, y + 12, shortened(name), "name", "end"))
+        for part in parts:
+            value = values.get(part.key, 0)
             if value <= 0:
                 continue
-            hint = f"{name}: {PART_NAMES[part]} {unit(value)}"
-            parts.append(svg.rect(x, y, value * scale, ROW - 8, f"p-{part}", hint))
+            hint = f"{name}: {part.title} {unit(value)}"
+            drawn.append(svg.rect(x, y, value * scale, ROW - 8, part.css, hint))
             x += value * scale
-        parts.append(svg.text(x + 6, y + 12, note, "note"))
-    return svg.picture(WIDTH, bottom + 22, parts, label)
+        drawn.append(svg.text(x + 6, y + 12, note, "note"))
+    return svg.picture(WIDTH, bottom + 22, drawn, label)
 
 
 def bars(rows, label, unit, most=None, left=LEFT):

@@ -4,6 +4,7 @@ import csv
 import io
 from statistics import mean
 
+import epoch_parts
 import figure_cuts
 import limits
 import measures
@@ -111,22 +112,22 @@ def as_csv(rows):
 def results_csv(experiments):
     """Every run behind the figure, a line each: what it was and the numbers of its result. Where
     all of them cut graphs, the numbers of cuts."""
-    runs = experiments.figure.told["runs"]
-    if all("cuts" in run for run in runs.values()):
+    told = experiments.figure.told["runs"]
+    if all("cuts" in run for run in told.values()):
         return figure_cuts.results_csv(experiments.results)
+    runs = [(name, run) for name, found in experiments.results.items()
+            if "cuts" not in told[name] for run in found]
+    keys = [part.key for part in epoch_parts.told(runs[0][1].result if runs else {})]
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
-    out.writerow(["run", "label", "gpus", "epoch_seconds", *limits.PARTS, "hidden", "peak_bytes",
-                  "internal_bytes", "external_bytes", "limited_by"])
-    for name, runs in experiments.results.items():
-        if "cuts" in experiments.figure.told["runs"][name]:
-            continue
-        for run in runs:
-            result, parts = run.result, run.result.get("breakdown") or {}
-            moved, limit = result.get("bytes") or {}, limits.limit_of(result)
-            out.writerow([
-                name, run.label, value_at(run, "cluster.gpus"), result["epoch_seconds"],
-                *(parts.get(p) for p in limits.PARTS), parts.get("hidden"),
-                max(result.get("peak_bytes") or [0]) or None, moved.get("internal"),
-                moved.get("external"), limit.sentence if limit else ""])
+    out.writerow(["run", "label", "gpus", "epoch_seconds", *keys, "peak_bytes", "internal_bytes",
+                  "external_bytes", "limited_by"])
+    for name, run in runs:
+        result, seconds = run.result, run.result.get("breakdown") or {}
+        moved, limit = result.get("bytes") or {}, limits.limit_of(result)
+        out.writerow([
+            name, run.label, value_at(run, "cluster.gpus"), result["epoch_seconds"],
+            *(seconds.get(key) for key in keys),
+            max(result.get("peak_bytes") or [0]) or None, moved.get("internal"),
+            moved.get("external"), limit.sentence if limit else ""])
     return text.getvalue()

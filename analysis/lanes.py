@@ -6,26 +6,21 @@ from charts import LEFT, RIGHT, WIDTH
 
 LANE = 16
 KINDS = {"spmm": "k-spmm", "gemm": "k-gemm"}  # computation that has a colour of its own
-LEGEND = [
-    ("k-spmm", "sparse products"),
-    ("k-gemm", "dense products"),
-    ("k-other", "other computation"),
-    ("p-internal", "communication inside servers"),
-    ("p-external", "communication between servers"),
-    ("p-synchronise", "averaging gradients"),
-]
+COMPUTATION = [("k-spmm", "sparse products"), ("k-gemm", "dense products"),
+               ("k-other", "other computation")]
 
 
-def colour_of(span):
-    return KINDS.get(span.kind, "k-other") if span.charge == "compute" else f"p-{span.charge}"
+def legend(parts):
+    return COMPUTATION + [(part.css, part.title) for part in parts if part.communication]
 
 
-def merged(spans, width_seconds):
+def merged(spans, width_seconds, parts):
     """Neighbours of one colour with gaps and lengths below what can be seen become one mark:
     (begin, end, class, spans)."""
+    communication = {part.key: part.css for part in parts if part.communication}
     marks = []
     for span in spans:
-        cls = colour_of(span)
+        cls = communication.get(span.charge) or KINDS.get(span.kind, "k-other")
         last = marks[-1] if marks else None
         if (last and last[2] == cls and span.begin - last[1] < width_seconds
                 and span.end - span.begin < 4 * width_seconds):
@@ -46,19 +41,20 @@ def _hint(rank, lane, spans, origin):
     return text + (f", {units.bytes_(first.bytes)}" if first.bytes else "")
 
 
-def timeline(ranks, label):
-    """Lanes of these ranks over one epoch. Each rank's clock starts with its first operation where
-    ranks are real; the ranks share one origin, the earliest."""
+def timeline(ranks, parts, label):
+    """Lanes of these ranks over one epoch, in the colours of its parts. Each rank's clock
+    starts with its first operation where ranks are real; the ranks share one origin, the
+    earliest."""
     origin, end = min(r.begin for r in ranks), max(r.end for r in ranks)
     scale = (WIDTH - LEFT - RIGHT) / max(end - origin, 1e-12)
-    parts, rows, y = [], [], 4
+    axis, rows, y = [], [], 4
     for r in ranks:
         top = y
         for lane in sorted({span.lane for span in r.spans}):
             name = r.lanes.get(lane, str(lane))
             rows.append(svg.text(LEFT - 8, y + 11, name, "lane", "end"))
             spans = [span for span in r.spans if span.lane == lane]
-            for begin, until, cls, group in merged(spans, 0.5 / scale):
+            for begin, until, cls, group in merged(spans, 0.5 / scale, parts):
                 rows.append(svg.rect(LEFT + (begin - origin) * scale, y,
                                      max((until - begin) * scale, 0.4), LANE - 3, cls,
                                      _hint(r.rank, name, group, origin)))
@@ -67,6 +63,6 @@ def timeline(ranks, label):
         y += 6
     for at in svg.nice_steps(end - origin, 8):
         x = LEFT + at * scale
-        parts.append(svg.line(x, 0, x, y))
-        parts.append(svg.text(x, y + 14, units.seconds(at), "axis", "middle"))
-    return svg.picture(WIDTH, y + 22, parts + rows, label)
+        axis.append(svg.line(x, 0, x, y))
+        axis.append(svg.text(x, y + 14, units.seconds(at), "axis", "middle"))
+    return svg.picture(WIDTH, y + 22, axis + rows, label)

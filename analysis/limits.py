@@ -5,12 +5,10 @@ The rule is stated and applied where results are written (experiments/results/li
 
 from dataclasses import dataclass
 
-PARTS = ["compute", "internal", "external", "synchronise", "sample", "load", "other"]
-
 
 @dataclass
 class Limit:
-    part: str  # compute, communication, sample, load, other, memory
+    part: str  # key of a part, "communication" or "memory"
     share: float  # of the epoch
     sentence: str
 

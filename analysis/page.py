@@ -4,19 +4,19 @@ from html import escape
 
 STYLE = """
 :root{--back:#fff;--ink:#1c2430;--soft:#5b6675;--line:#dfe4ea;--panel:#f6f8fa;
---compute:#3b78c2;--internal:#e0a52e;--external:#d1495b;--synchronise:#8a5fb0;--sample:#4fa36a;
---load:#7bb8a4;--other:#c3cad3;--spmm:#2f6db5;--gemm:#2a9d8f;--kother:#8fb3d9;--good:#2f6db5}
+--blue:#3b78c2;--amber:#e0a52e;--red:#d1495b;--violet:#8a5fb0;--green:#4fa36a;
+--sage:#7bb8a4;--grey:#c3cad3;--spmm:#2f6db5;--gemm:#2a9d8f;--kother:#8fb3d9;--good:#2f6db5}
 @media (prefers-color-scheme:dark){:root{--back:#14181f;--ink:#e6eaf0;--soft:#9aa6b5;
---line:#2e3642;--panel:#1c222b;--compute:#5b97e0;--internal:#e8b548;--external:#e8697a;
---synchronise:#ab86cf;--sample:#68bd84;--load:#8fcab7;--other:#4a5462;--spmm:#5b97e0;
+--line:#2e3642;--panel:#1c222b;--blue:#5b97e0;--amber:#e8b548;--red:#e8697a;
+--violet:#ab86cf;--green:#68bd84;--sage:#8fcab7;--grey:#4a5462;--spmm:#5b97e0;
 --gemm:#45b8a9;--kother:#3f5f86;--good:#5b97e0}}
 body{background:var(--back);color:var(--ink);font:15px/1.5 system-ui,"DejaVu Sans",sans-serif;
 max-width:1000px;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.5rem;margin:0}h2{font-size:1.15rem;margin:2.2rem 0 .4rem;
 border-bottom:1px solid var(--line);padding-bottom:.2rem}
 .how{display:inline-block;border-radius:3px;padding:0 .5rem;margin-right:.5rem;font-weight:600;
-color:var(--back);background:var(--good)}.how.simulated{background:var(--synchronise)}
-.limit{background:var(--panel);border-left:4px solid var(--external);padding:.6rem .9rem;
+color:var(--back);background:var(--good)}.how.simulated{background:var(--violet)}
+.limit{background:var(--panel);border-left:4px solid var(--red);padding:.6rem .9rem;
 margin:1rem 0}p.sub,.note{color:var(--soft)}
 .facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(150px,1fr));gap:.6rem}
 .facts div{background:var(--panel);border-radius:4px;padding:.5rem .7rem}
@@ -30,21 +30,19 @@ svg text.axis,svg text.note,svg text.lane{fill:var(--soft)}
 .grid{stroke:var(--line);stroke-width:1}.line{fill:none;stroke-width:1.6}
 .legend span{display:inline-block;margin-right:1rem;font-size:.85rem;color:var(--soft)}
 .legend i{display:inline-block;width:.8em;height:.8em;margin-right:.35em;border-radius:2px}
-a{color:var(--compute)}summary{cursor:pointer;color:var(--soft)}
+a{color:var(--blue)}summary{cursor:pointer;color:var(--soft)}
 td:not(:last-child){white-space:nowrap}
 rect:hover{opacity:.7}
 """
 
-_COLOURS = {
-    "p-compute": "compute", "p-internal": "internal", "p-external": "external",
-    "p-synchronise": "synchronise", "p-sample": "sample", "p-load": "load", "p-other": "other",
-    "k-spmm": "spmm", "k-gemm": "gemm", "k-other": "kother",
-}
-_LINES = ["spmm", "external", "gemm", "synchronise", "internal", "sample", "kother", "other"]
+_FILLS = {"k-spmm": "spmm", "k-gemm": "gemm", "k-other": "kother", "blue": "blue", "red": "red"}
+_PARTS = ["blue", "amber", "red", "violet", "green", "sage", "grey"]  # of an epoch, by their place
+_LINES = ["spmm", "red", "gemm", "violet", "amber", "green", "kother", "grey"]
 
 
 def _palette():
-    rules = [f".{cls}{{fill:var(--{c});background:var(--{c})}}" for cls, c in _COLOURS.items()]
+    fills = _FILLS | {f"p{i}": colour for i, colour in enumerate(_PARTS)}
+    rules = [f".{cls}{{fill:var(--{c});background:var(--{c})}}" for cls, c in fills.items()]
     rules += [f".c{i}{{stroke:var(--{c});background:var(--{c})}}" for i, c in enumerate(_LINES)]
     return "\n".join(rules)
 

@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 
 import charts
+import epoch_parts
 import limits
 import page
 import result_folder
@@ -30,12 +31,13 @@ def sweep_overview(sweep):
             units.bytes_(max(result.get("peak_bytes") or [0])),
             units.percent(result.get("test_accuracy")), limit.sentence if limit else "-",
         ])
-        parts = result.get("breakdown") or {}
-        bars.append((run.label, {} if run.out_of_memory else parts, epoch))
+        seconds = result.get("breakdown") or {}
+        bars.append((run.label, {} if run.out_of_memory else seconds, epoch))
     header = ["combination", "how", "epoch", "moved/epoch", "peak/rank", "test", "what limited it"]
-    present = [p for p in limits.PARTS if any(parts.get(p, 0) > 0 for _, parts, _ in bars)]
-    legend = charts.legend([(f"p-{p}", charts.PART_NAMES[p]) for p in present])
-    drawn = charts.stacked_bars(bars, "parts of the epoch by combination", left=240)
+    exposed = epoch_parts.exposed(sweep.runs[0].result)
+    present = epoch_parts.present(exposed, [seconds for _, seconds, _ in bars])
+    legend = charts.legend([(part.css, part.title) for part in present])
+    drawn = charts.stacked_bars(bars, present, "parts of the epoch by combination", left=240)
     note = f"{sweep.missing} combinations were not run." if sweep.missing else ""
     return page.section("All combinations", page.paragraph(note) if note else "",
                         page.table(header, rows), legend, drawn)

@@ -4,6 +4,7 @@ import json
 from html import escape
 
 import charts
+import epoch_parts
 import lanes
 import limits
 import page
@@ -38,10 +39,10 @@ def header(run):
     word, sentence = how_it_was_made(run)
     cls = "how" if word == "measured" else "how simulated"
     limit = limits.limit_of(run.result)
-    parts = [f'<p><span class="{cls}">{word}</span>{escape(sentence)}</p>']
+    told = [f'<p><span class="{cls}">{word}</span>{escape(sentence)}</p>']
     if limit:
-        parts.append(f'<p class="limit"><b>What limited this run:</b> {escape(limit.sentence)}</p>')
-    return "\n".join(parts)
+        told.append(f'<p class="limit"><b>What limited this run:</b> {escape(limit.sentence)}</p>')
+    return "\n".join(told)
 
 
 def headline(run):
@@ -72,8 +73,8 @@ def breakdown(run):
     result = run.result
     ranks = result.get("breakdown_of_rank") or [result["breakdown"]]
     rows = [
-        (f"rank {i}", parts, f"hidden {units.seconds(parts.get('hidden', 0))}")
-        for i, parts in enumerate(ranks)
+        (f"rank {i}", seconds, f"hidden {units.seconds(seconds.get('hidden', 0))}")
+        for i, seconds in enumerate(ranks)
     ]
     caption = (
         "Exposed seconds of the median epoch; they sum to it. Communication counts where no "
@@ -82,9 +83,10 @@ def breakdown(run):
     if len(rows) > MOST_BARS:
         rows = rows[:MOST_BARS]
         caption += f" The first {MOST_BARS} of {len(ranks)} ranks."
-    present = [p for p in limits.PARTS if any(parts.get(p, 0) > 0 for _, parts, _ in rows)]
-    entries = [(f"p-{p}", charts.PART_NAMES[p]) for p in present]
-    content = [charts.legend(entries), charts.stacked_bars(rows, "parts of the epoch by rank")]
+    present = epoch_parts.present(epoch_parts.exposed(result), [seconds for _, seconds, _ in rows])
+    entries = [(part.css, part.title) for part in present]
+    drawn = charts.stacked_bars(rows, present, "parts of the epoch by rank")
+    content = [charts.legend(entries), drawn]
     kinds = sorted((result.get("compute_by_kind") or {}).items(), key=lambda item: -item[1])
     if kinds:
         content.append("<h3>Computation by operation, slowest rank</h3>")
@@ -98,8 +100,8 @@ def shown_ranks(run, ranks):
     if len(ranks) <= MOST_RANKS:
         return ranks, ""
     totals = [
-        sum(parts.get(p, 0) for p in limits.PARTS)
-        for parts in run.result.get("breakdown_of_rank") or []
+        sum(seconds.get(part.key, 0) for part in epoch_parts.exposed(run.result))
+        for seconds in run.result.get("breakdown_of_rank") or []
     ]
     slowest = totals.index(max(totals)) if len(totals) == len(ranks) else ranks[-1]
     first = [r for r in ranks if r != slowest][: MOST_RANKS - 1]
@@ -122,8 +124,10 @@ def timeline_sections(run):
     caption = f"Epoch {epochs[-1]}, without its evaluation.{note} timeline.json opens in Perfetto."
     if not run.simulated and run.result["ranks"] > 1:
         caption += " Each rank's clock starts when the rank does."
-    drawn = lanes.timeline(read, "operations of each rank and lane over one epoch")
-    out = [page.section("Timeline", page.paragraph(caption), charts.legend(lanes.LEGEND), drawn)]
+    exposed = epoch_parts.exposed(run.result)
+    drawn = lanes.timeline(read, exposed, "operations of each rank and lane over one epoch")
+    legend = charts.legend(lanes.legend(exposed))
+    out = [page.section("Timeline", page.paragraph(caption), legend, drawn)]
     if memory := [t for t in read if t.memory]:
         out.append(memory_over_time(memory))
     return out
@@ -151,7 +155,7 @@ def memory(run):
     if classes := sorted((result.get("peak_by_class") or {}).items(), key=lambda item: -item[1]):
         total = sum(size for _, size in classes)
         rows = [
-            (name, size, "p-compute", f"{units.bytes_(size)}, {units.percent(size / total)}")
+            (name, size, "blue", f"{units.bytes_(size)}, {units.percent(size / total)}")
             for name, size in classes
             if size > 0
         ]
@@ -208,7 +212,7 @@ def link_content(links):
     shown = links[:MOST_LINKS]
     carried = lambda one: f"{units.bytes_(one['bytes'])} at {units.rate(one['bytes_per_second'])}"
     bars = [
-        (one["name"], one["utilisation"], "p-external" if one["utilisation"] > 0.8 else "p-compute",
+        (one["name"], one["utilisation"], "red" if one["utilisation"] > 0.8 else "blue",
          f"{units.percent(one['utilisation'])}, {carried(one)}")
         for one in shown
     ]
@@ -268,6 +272,6 @@ def run_body(run):
                 f"{units.bytes_(short['capacity'])}.")
         told = page.section("Out of memory", page.paragraph(text))
         return "\n".join([header(run), told, details(run)])
-    parts = [header(run), headline(run), breakdown(run), *timeline_sections(run), volumes(run),
-             memory(run), learning(run), details(run)]
-    return "\n".join(part for part in parts if part)
+    sections = [header(run), headline(run), breakdown(run), *timeline_sections(run), volumes(run),
+                memory(run), learning(run), details(run)]
+    return "\n".join(one for one in sections if one)

@@ -4,8 +4,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-# What the colour names that the trace carries say about communication.
-CHARGES = {"good": "compute", "yellow": "internal", "terrible": "external", "bad": "synchronise"}
+import epoch_parts
 
 _EPOCH = re.compile(r'"phase":"epoch (\d+) ')
 _RANK = re.compile(r'"pid":(\d+)')
@@ -16,7 +15,7 @@ class Span:
     """An operation. Seconds since the run began."""
 
     kind: str
-    charge: str  # compute, internal, external, synchronise
+    charge: str  # key of the part of an epoch
     lane: int
     begin: float
     end: float
@@ -76,7 +75,7 @@ def _span(event):
     begin = event["ts"] * 1e-6
     return Span(
         kind=event["name"],
-        charge=CHARGES.get(event.get("cname"), "compute"),
+        charge=epoch_parts.OF_COLOUR.get(event.get("cname"), "compute"),
         lane=event["tid"],
         begin=begin,
         end=begin + event["dur"] * 1e-6,

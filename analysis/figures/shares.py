@@ -5,7 +5,7 @@ Panel keys: title; bars: [{"of", "at"?, "title"}]; and either groups: [{"title",
 (exposed parts of the breakdown).
 """
 
-import limits
+import epoch_parts
 from figures import style
 
 
@@ -13,7 +13,8 @@ def _shares(run, panel):
     """(title, share of the epoch) of the run."""
     epoch = run.result["epoch_seconds"]
     if panel.get("parts"):
-        return [(part, run.result["breakdown"][part] / epoch) for part in limits.PARTS]
+        seconds = run.result["breakdown"]
+        return [(part.key, seconds[part.key] / epoch) for part in epoch_parts.exposed(run.result)]
     kinds = run.result["compute_by_kind"]
     shares = [
         (g["title"], sum(kinds.get(k, 0) for k in g["kinds"]) / epoch) for g in panel["groups"]

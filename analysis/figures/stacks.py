@@ -8,25 +8,23 @@ a network that costs nothing: what the epoch takes beyond it is external, and wh
 exchange internal, as GraNNDis' authors measure it.
 """
 
+import epoch_parts
 from figures import style
 
-PARTS = {"compute": "computation", "internal": "inside servers", "external": "between servers",
-         "synchronise": "gradients", "load": "loading", "other": "waiting"}
 
-
-def parts_of(experiments, bar):
-    """{part: seconds}; None where the run did not fit."""
+def seconds_of(experiments, bar):
+    """[(part, seconds)]; None where the run did not fit."""
     run = experiments.pick(bar["of"], bar.get("at", {}))
     if run.out_of_memory:
         return None
-    parts = {part: run.result["breakdown"][part] for part in PARTS}
+    seconds = dict(run.result["breakdown"])
     if "inside" in bar:
         inside = experiments.pick(bar["inside"]["of"], bar["inside"].get("at", {}))
-        exchanged = parts["internal"] + parts["external"]
+        exchanged = seconds["internal"] + seconds["external"]
         beyond = run.result["epoch_seconds"] - inside.result["epoch_seconds"]
-        parts["external"] = min(max(beyond, 0.0), exchanged)
-        parts["internal"] = exchanged - parts["external"]
-    return parts
+        seconds["external"] = min(max(beyond, 0.0), exchanged)
+        seconds["internal"] = exchanged - seconds["external"]
+    return [(part, seconds[part.key]) for part in epoch_parts.exposed(run.result)]
 
 
 def draw(axes, panel, experiments, rows):
@@ -36,18 +34,19 @@ def draw(axes, panel, experiments, rows):
         unit = over.result["epoch_seconds"]
     told, heights, missing = set(), [], []
     for x, bar in enumerate(panel["bars"]):
-        parts = parts_of(experiments, bar)
-        if parts is None:
+        stack = seconds_of(experiments, bar)
+        if stack is None:
             missing.append(x)
             continue
         bottom = 0.0
-        for i, (part, title) in enumerate(PARTS.items()):
-            height = parts[part] / unit
+        for part, seconds in stack:
+            height = seconds / unit
             if height <= 0.002 * (bottom + height):
                 continue
-            axes.bar(x, height, 0.7, bottom=bottom, color=style.SHARES[i],
-                     label=None if title in told else title)
-            told.add(title)
+            colour = style.SHARES[part.place % len(style.SHARES)]
+            axes.bar(x, height, 0.7, bottom=bottom, color=colour,
+                     label=None if part.key in told else part.words)
+            told.add(part.key)
             bottom += height
         height = f"{bottom:.0f}" if bottom >= 100 else f"{bottom:.3g}"
         axes.annotate(height, (x, bottom), ha="center", va="bottom", fontsize=6.5)

@@ -19,6 +19,7 @@ struct ClusterNode {
   std::string name;  ///< "s0/gpu3", "leaf1"
   NodeKind kind;
   int server;  ///< from 0, or kNoServer
+  bool operator==(const ClusterNode&) const = default;
 };
 
 /// Whether the two directions of a link have a capacity each or one for both.
@@ -35,6 +36,7 @@ struct ClusterLink {
   int count = 1;     ///< parallel cables, all of them in bytes_per_second
   /// Of both directions together, where full and less than twice the rate; 0: no limit but theirs.
   double both_bytes_per_second = 0;
+  bool operator==(const ClusterLink&) const = default;
 };
 
 /// What passes a link at most when both directions are busy.
@@ -53,6 +55,7 @@ struct Device {
   double memory_bytes_per_second;  ///< peak
   double flops_per_second;         ///< peak, single precision
   int cores = 0;  ///< of a CPU, which several ranks may share; 0: an accelerator of one rank
+  bool operator==(const Device&) const = default;
 };
 
 /// A cluster as plain data. Ranks number the devices.
@@ -68,6 +71,7 @@ struct Cluster {
   const ClusterNode& node_of(int rank) const;
   const std::string& name_of(int rank) const { return node_of(rank).name; }
   int server_of(int rank) const { return node_of(rank).server; }
+  bool operator==(const Cluster&) const = default;
 };
 
 /// Checks that a cluster can be simulated: names unique, ends known, rates positive, both

@@ -20,10 +20,12 @@ struct Totals {
     double bytes = 0;  ///< moved between memory and cores (local ops) or over links (collectives)
     double internal = 0;  ///< received from ranks of the same server
     double external = 0;  ///< received from ranks of other servers
+    bool operator==(const Kind&) const = default;
   };
   std::map<std::string, Kind> by_kind;
 
   Kind sum() const;
+  bool operator==(const Totals&) const = default;
 };
 
 struct Summary {
@@ -31,6 +33,7 @@ struct Summary {
   int epochs = 1;                   ///< how many `epoch` sums up
   std::int64_t peak_device_bytes = 0;
   std::map<std::string, std::int64_t> peak_by_class;
+  bool operator==(const Summary&) const = default;
 };
 
 /// `epochs`: after how many the program repeats itself.

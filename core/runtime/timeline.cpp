@@ -21,31 +21,50 @@ std::optional<std::pair<double, double>> epoch_window(const std::vector<Timeline
   return std::pair(first->at, next->at);
 }
 
-/// What a span is charged to, most important first: of several at one instant the first one gets
-/// it.
-enum Charge : std::uint8_t {
-  kCompute,
-  kExternal,
-  kInternal,
-  kSynchronise,
-  kLoad,
-  kSample,
-  kCharges
-};
+using Part = double Breakdown::*;
 
-Charge charge_of(const Span& span) {
-  if (span.communicates && span.phase.stage == Stage::synchronise) return kSynchronise;
-  if (span.communicates) return span.crosses_servers ? kExternal : kInternal;
-  if (span.lane == Lane::sampler) return kSample;
+/// What spans are charged to, most important first: of several at one instant the first one gets
+/// it.
+constexpr std::array<Part, 6> kCharges{&Breakdown::compute,  &Breakdown::external,
+                                       &Breakdown::internal, &Breakdown::synchronise,
+                                       &Breakdown::load,     &Breakdown::sample};
+static_assert(kCharges.size() + 2 == kEpochParts.size(), "every part but other and hidden");
+
+Part part_of(const Span& span) {
+  if (span.communicates && span.phase.stage == Stage::synchronise) return &Breakdown::synchronise;
+  if (span.communicates) return span.crosses_servers ? &Breakdown::external : &Breakdown::internal;
+  if (span.lane == Lane::sampler) return &Breakdown::sample;
   if (span.lane == Lane::copy || span.lane == Lane::store || span.phase.stage == Stage::load)
-    return kLoad;
-  return kCompute;
+    return &Breakdown::load;
+  return &Breakdown::compute;
+}
+
+/// Its place in kCharges.
+std::size_t charge_of(Part part) {
+  return at(std::find(kCharges.begin(), kCharges.end(), part) - kCharges.begin());
 }
 
 struct SpanEnd {
   double at;
-  Charge charge;
+  std::size_t charge;
   int change;
+};
+
+/// How many spans of each part are under way.
+struct Active {
+  std::array<int, kCharges.size()> spans{};
+
+  bool of(Part part) const { return spans[charge_of(part)] > 0; }
+  bool communication() const {
+    return std::any_of(kEpochParts.begin(), kEpochParts.end(), [this](const EpochPart& part) {
+      return part.communication && part.in_sum && of(part.seconds);
+    });
+  }
+  /// The part that gets this instant.
+  Part charged() const {
+    const auto first = std::find_if(spans.begin(), spans.end(), [](int n) { return n > 0; });
+    return first == spans.end() ? &Breakdown::other : kCharges[at(first - spans.begin())];
+  }
 };
 
 }  // namespace
@@ -65,39 +84,26 @@ Breakdown epoch_breakdown(const Timeline& timeline, int epoch) {
   for (const Span& span : timeline.spans) {
     const double from = std::max(begin, span.begin), to = std::min(end, span.end);
     if (from >= to) continue;
-    edges.push_back({from, charge_of(span), +1});
-    edges.push_back({to, charge_of(span), -1});
-    if (charge_of(span) == kCompute) result.compute_by_kind[std::string(span.kind)] += to - from;
+    const Part part = part_of(span);
+    edges.push_back({from, charge_of(part), +1});
+    edges.push_back({to, charge_of(part), -1});
+    if (part == &Breakdown::compute) result.compute_by_kind[std::string(span.kind)] += to - from;
   }
   std::sort(edges.begin(), edges.end(),
             [](const SpanEnd& a, const SpanEnd& b) { return a.at < b.at; });
 
-  std::array<int, kCharges> active{};
-  std::array<double, kCharges> seconds{};
+  Active active;
   double now = begin;
   const auto pass = [&](double until) {
-    const auto charged = std::find_if(active.begin(), active.end(), [](int n) { return n > 0; });
-    if (charged == active.end())
-      result.other += until - now;
-    else
-      seconds[at(charged - active.begin())] += until - now;
-    const bool communicating =
-        active[kExternal] > 0 || active[kInternal] > 0 || active[kSynchronise] > 0;
-    if (active[kCompute] > 0 && communicating) result.hidden += until - now;
+    result.*active.charged() += until - now;
+    if (active.of(&Breakdown::compute) && active.communication()) result.hidden += until - now;
     now = until;
   };
   for (const SpanEnd& edge : edges) {
     pass(edge.at);
-    active[edge.charge] += edge.change;
+    active.spans[edge.charge] += edge.change;
   }
   pass(end);
-
-  result.compute = seconds[kCompute];
-  result.external = seconds[kExternal];
-  result.internal = seconds[kInternal];
-  result.synchronise = seconds[kSynchronise];
-  result.load = seconds[kLoad];
-  result.sample = seconds[kSample];
   return result;
 }
 

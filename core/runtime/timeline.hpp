@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/runtime/epoch_parts.hpp"
 #include "core/runtime/runtime.hpp"
 
 namespace orrery {
@@ -20,6 +19,7 @@ struct Span {
   Phase phase;
   double begin = 0, end = 0;
   double flops = 0, bytes = 0;  ///< as the op states them
+  bool operator==(const Span&) const = default;
 };
 
 struct Timeline {
@@ -29,26 +29,17 @@ struct Timeline {
   struct Mark {
     Phase phase;
     double at = 0;
+    bool operator==(const Mark&) const = default;
   };
   std::vector<Mark> marks;
   /// Device bytes in use after an allocation or release, which take effect when the host asks.
   struct MemoryMark {
     double at = 0;
     std::int64_t device_bytes = 0;
+    bool operator==(const MemoryMark&) const = default;
   };
   std::vector<MemoryMark> memory;
-};
-
-/// Where the time of one epoch went on one rank. Every instant belongs to exactly one of the first
-/// fields: to computation when a computing lane is busy, else to the communication that is under
-/// way (exposed), else to `other` (host, idle). In seconds.
-struct Breakdown {
-  double compute = 0, internal = 0, external = 0, synchronise = 0, sample = 0, load = 0, other = 0;
-  double hidden = 0;  ///< communication under way while computation ran; not part of the sum
-  std::map<std::string, double> compute_by_kind;  ///< busy seconds of computing ops by kind
-  double total() const {
-    return compute + internal + external + synchronise + sample + load + other;
-  }
+  bool operator==(const Timeline&) const = default;
 };
 
 /// From the first mark of the epoch to the next mark outside it; zero if the epoch is not there.
@@ -60,6 +51,7 @@ Breakdown epoch_breakdown(const Timeline& timeline, int epoch);
 struct EpochCost {
   double seconds = 0;
   Breakdown breakdown;
+  bool operator==(const EpochCost&) const = default;
 };
 
 }  // namespace orrery

@@ -7,8 +7,11 @@
 
 namespace orrery {
 
-/// Costs, timeline, summary, memory and received bytes; not the program's steps.
+/// Writes costs, timeline, summary, memory and received bytes; not the program.
 std::string to_bytes(const RankOutcome& outcome);
+
+/// Reads what to_bytes() wrote.
+/// Errors    Error (bytes that end too early)
 RankOutcome outcome_from_bytes(const std::string& bytes);
 
 }  // namespace orrery

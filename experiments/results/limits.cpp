@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "core/runtime/epoch_parts.hpp"
 
 namespace orrery {
 namespace {
@@ -15,20 +15,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kNearCapacity = 0.9, kUnequal = 1.1;
-
-struct Part {
-  const char* key;
-  const char* words;
-  bool communication;
-};
-constexpr std::array<Part, 7> kParts{
-    {{"compute", "computation", false},
-     {"internal", "inside servers", true},
-     {"external", "between servers", true},
-     {"synchronise", "averaging gradients", true},
-     {"sample", "sampling", false},
-     {"load", "loading", false},
-     {"other", "waiting (for the host, hand-overs or other ranks)", false}}};
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
@@ -44,6 +30,12 @@ std::string costliest_kind(const Json& result) {
     }
   }
   return total > 0 ? fmt::format("; {} is {} of it", name, percent(most / total)) : "";
+}
+
+/// The words of a part that limits a run.
+std::string words_of(const EpochPart& part) {
+  const bool waits = part.seconds == &Breakdown::other;
+  return std::string(part.words) + (waits ? " (for the host, hand-overs or other ranks)" : "");
 }
 
 std::string busiest_link(const Json& result) {
@@ -87,11 +79,13 @@ Json limited_by(const Json& result) {
   const Json& parts = result["breakdown"];
   if (!parts.is_object()) return nullptr;
   double total = 0, communication = 0, largest = 0;
-  const Part* part = nullptr;
+  const EpochPart* part = nullptr;
   std::vector<std::string> kinds;
-  for (const Part& p : kParts) total += parts[p.key].get<double>();
+  for (const EpochPart& p : kEpochParts)
+    if (p.in_sum) total += parts[p.key].get<double>();
   if (total <= 0) return nullptr;
-  for (const Part& p : kParts) {
+  for (const EpochPart& p : kEpochParts) {
+    if (!p.in_sum) continue;
     const double seconds = parts[p.key];
     if (p.communication) {
       communication += seconds;
@@ -107,11 +101,12 @@ Json limited_by(const Json& result) {
             {"sentence", fmt::format("exposed communication, {} of the epoch ({}){}{}",
                                      percent(communication / total), fmt::join(kinds, ", "),
                                      busiest_link(result), beside(result))}};
-  const bool computes = std::string(part->key) == "compute";
-  return {{"part", part->key},
-          {"share", largest / total},
-          {"sentence", fmt::format("{}, {} of the epoch{}{}", part->words, percent(largest / total),
-                                   computes ? costliest_kind(result) : "", beside(result))}};
+  const bool computes = part->seconds == &Breakdown::compute;
+  return {
+      {"part", part->key},
+      {"share", largest / total},
+      {"sentence", fmt::format("{}, {} of the epoch{}{}", words_of(*part), percent(largest / total),
+                               computes ? costliest_kind(result) : "", beside(result))}};
 }
 
 }  // namespace orrery

@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
 
 #include "core/base/units.hpp"
+#include "core/runtime/epoch_parts.hpp"
 #include "experiments/predict/preloading.hpp"
 #include "experiments/results/results.hpp"
 #include "experiments/results/table.hpp"
@@ -46,10 +46,20 @@ Json received_json(const Outcome& outcome, const Placement& placement) {
 }
 
 Json breakdown_json(const Breakdown& b) {
-  return {{"compute", b.compute},   {"internal", b.internal},
-          {"external", b.external}, {"synchronise", b.synchronise},
-          {"sample", b.sample},     {"load", b.load},
-          {"other", b.other},       {"hidden", b.hidden}};
+  Json seconds;
+  for (const EpochPart& part : kEpochParts) seconds[part.key] = b.*part.seconds;
+  return seconds;
+}
+
+/// What pages and tables call the parts.
+Json epoch_parts_json() {
+  Json list = Json::array();
+  for (const EpochPart& part : kEpochParts)
+    list.push_back({{"key", part.key},
+                    {"words", part.words},
+                    {"communication", part.communication},
+                    {"in_sum", part.in_sum}});
+  return list;
 }
 
 Json breakdown_of_rank(const Measurement& measured) {
@@ -62,30 +72,15 @@ std::string percent(const Json& accuracy) {
   return accuracy.is_null() ? "-" : fmt::format("{:.1f} %", 100 * accuracy.get<double>());
 }
 
-/// A column of the table: its header and each run's cell. Columns of seconds that are zero
-/// everywhere are left out.
-struct Column {
-  std::string header;
-  double Breakdown::*part;
-};
-constexpr std::size_t kParts = 8;
-const std::array<Column, kParts> kColumns{{{"compute", &Breakdown::compute},
-                                           {"internal", &Breakdown::internal},
-                                           {"external", &Breakdown::external},
-                                           {"gradients", &Breakdown::synchronise},
-                                           {"sample", &Breakdown::sample},
-                                           {"load", &Breakdown::load},
-                                           {"other", &Breakdown::other},
-                                           {"(hidden)", &Breakdown::hidden}}};
-
+/// A row for each run. Columns of parts that are zero everywhere are left out.
 std::string table_of(const std::vector<FinishedRun>& runs) {
   std::vector<std::string> header{row_name(runs.front()).first, "epoch"};
-  std::vector<Column> columns;
-  for (const Column& c : kColumns)
+  std::vector<EpochPart> columns;
+  for (const EpochPart& part : kEpochParts)
     if (std::any_of(runs.begin(), runs.end(),
-                    [&](const FinishedRun& r) { return r.measured.breakdown.*c.part > 0; }))
-      columns.push_back(c);
-  for (const Column& c : columns) header.push_back(c.header);
+                    [&](const FinishedRun& r) { return r.measured.breakdown.*part.seconds > 0; }))
+      columns.push_back(part);
+  for (const EpochPart& part : columns) header.push_back(part.header);
   header.insert(header.end(), {"moved/epoch", "peak/rank", "val", "test"});
   Table table(header);
   for (const FinishedRun& run : runs) {
@@ -98,7 +93,7 @@ std::string table_of(const std::vector<FinishedRun>& runs) {
       continue;
     }
     std::vector<std::string> row{row_name(run).second, human_seconds(m.epoch_seconds)};
-    for (const Column& c : columns) row.push_back(human_seconds(m.breakdown.*c.part));
+    for (const EpochPart& part : columns) row.push_back(human_seconds(m.breakdown.*part.seconds));
     row.push_back(human_bytes(m.internal_bytes + m.external_bytes));
     row.push_back(human_bytes(*std::max_element(m.peak_bytes.begin(), m.peak_bytes.end())));
     row.push_back(percent(run.result["val_accuracy"]));
@@ -230,6 +225,7 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
       {"epoch_seconds", m.epoch_seconds},
       {"mean_epoch_seconds", m.mean_epoch_seconds},
       {"synchronise_seconds", m.synchronise_seconds},
+      {"epoch_parts", epoch_parts_json()},
       {"breakdown", breakdown_json(m.breakdown)},
       {"breakdown_of_rank", breakdown_of_rank(m)},
       {"compute_by_kind", kinds},
@@ -257,18 +253,10 @@ Measurement measurement_of(const Json& result) {
   m.epoch_seconds = result["epoch_seconds"];
   m.mean_epoch_seconds = result.value("mean_epoch_seconds", m.epoch_seconds);
   m.synchronise_seconds = result.value("synchronise_seconds", 0.0);
-  const Json& parts = result["breakdown"];
-  Breakdown& b = m.breakdown;
-  b.compute = parts["compute"];
-  b.internal = parts["internal"];
-  b.external = parts["external"];
-  b.synchronise = parts["synchronise"];
-  b.sample = parts["sample"];
-  b.load = parts["load"];
-  b.other = parts["other"];
-  b.hidden = parts["hidden"];
+  for (const EpochPart& part : kEpochParts)
+    m.breakdown.*part.seconds = result["breakdown"][part.key];
   for (const auto& [kind, seconds] : result["compute_by_kind"].items())
-    b.compute_by_kind[kind] = seconds;
+    m.breakdown.compute_by_kind[kind] = seconds;
   m.internal_bytes = result["bytes"]["internal"];
   m.external_bytes = result["bytes"]["external"];
   m.peak_bytes = result["peak_bytes"].get<std::vector<std::int64_t>>();

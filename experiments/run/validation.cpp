@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "core/base/units.hpp"
+#include "core/runtime/epoch_parts.hpp"
 #include "experiments/results/table.hpp"
 
 namespace orrery {
@@ -164,9 +165,9 @@ ClassSeconds class_seconds(const Json& result) {
   c.spmm = kinds.value("spmm", 0.0);
   c.gemm = kinds.value("gemm", 0.0);
   c.other_compute = parts["compute"].get<double>() - c.spmm - c.gemm;
-  for (const char* part : {"internal", "external", "synchronise"})
-    c.communication += parts[part].get<double>();
-  for (const char* part : {"sample", "load", "other"}) c.other += parts[part].get<double>();
+  for (const EpochPart& part : kEpochParts)
+    if (part.in_sum && part.seconds != &Breakdown::compute)
+      (part.communication ? c.communication : c.other) += parts[part.key].get<double>();
   return c;
 }
 

@@ -76,6 +76,7 @@ struct CollectiveOptions {
   /// Of hierarchical broadcasts and reductions, at most as many as the servers have adapters or
   /// rings; 0: all, beyond 64 ranks as many as keep one within 1,023 messages (at least one).
   int channels = 0;
+  bool operator==(const CollectiveOptions&) const = default;
 };
 
 }  // namespace orrery::sim

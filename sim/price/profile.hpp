@@ -21,6 +21,7 @@ struct Library {
   double core_seconds_per_byte = 0;
   /// Sums of collectives are formed at this rate of incoming bytes, by a core; 0: in passing.
   double reduce_bytes_per_second = 0;
+  bool operator==(const Library&) const = default;
 };
 
 /// A table of measured times of one kind of operation on a full grid, interpolated in between.

@@ -20,6 +20,7 @@ enum class Hosts : std::uint8_t { per_rank, per_server };
 struct DeviceBehaviour {
   double issue_seconds = 0, handover_seconds = 0, sync_seconds = 0;
   double communication_slowdown = 1;
+  bool operator==(const DeviceBehaviour&) const = default;
 };
 
 /// Programs with prices, on a cluster.
@@ -45,6 +46,7 @@ struct LinkUse {
   double bytes_per_second = 0;
   double bytes = 0;         ///< that passed
   double busy_seconds = 0;  ///< with at least one message under way
+  bool operator==(const LinkUse&) const = default;
 };
 
 /// How often an algorithm was chosen for a kind of collective.
@@ -54,6 +56,7 @@ struct AlgorithmUse {
   std::string algorithm;
   double least_bytes = 0, most_bytes = 0;
   std::int64_t calls = 0;
+  bool operator==(const AlgorithmUse&) const = default;
 };
 
 struct Replay {

@@ -7,10 +7,11 @@
 
 namespace orrery::sim {
 
-/// Schedules that ranks share are written once.
+/// Writes what is simulated, or what came out. Schedules that ranks share are written once.
 std::string to_bytes(const Simulation& simulation);
 std::string to_bytes(const Replay& replay);
 
+/// Reads what to_bytes() wrote.
 /// Errors    Error (bytes that end too early)
 Simulation simulation_from(const std::string& bytes);
 Replay replay_from(const std::string& bytes);

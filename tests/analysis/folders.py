@@ -5,6 +5,8 @@ import os
 import subprocess
 from pathlib import Path
 
+import epoch_parts
+
 PROGRAM = os.environ["ORRERY_PROGRAM"]
 SOURCES = Path(os.environ["ORRERY_SOURCES"])
 
@@ -34,18 +36,17 @@ def real_run(folder, **changes):
     return out
 
 
-def breakdown(**parts):
-    names = ["compute", "internal", "external", "synchronise", "sample", "load", "other", "hidden"]
-    return {name: parts.get(name, 0.0) for name in names}
+def breakdown(**seconds):
+    return {part.key: seconds.get(part.key, 0.0) for part in epoch_parts.told({})}
 
 
 def result(**changes):
     """The result of a simulated run of two ranks, 0.010 s an epoch."""
-    parts = breakdown(compute=0.004, external=0.006, hidden=0.001)
+    seconds = breakdown(compute=0.004, external=0.006, hidden=0.001)
     base = {
         "name": "made-up", "label": "", "backend": "sim", "strategy": "spmm_1d", "ranks": 2,
         "epochs": 3, "loss": None, "test_accuracy": None, "val_accuracy": None,
-        "epoch_seconds": 0.010, "breakdown": parts, "breakdown_of_rank": [parts, parts],
+        "epoch_seconds": 0.010, "breakdown": seconds, "breakdown_of_rank": [seconds, seconds],
         "compute_by_kind": {"spmm": 0.003, "gemm": 0.001},
         "limited_by": {"part": "communication", "share": 0.6,
                        "sentence": "exposed communication, 60 % of the epoch (between servers "

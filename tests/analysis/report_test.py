@@ -6,6 +6,7 @@ import unittest
 from html.parser import HTMLParser
 from pathlib import Path
 
+import epoch_parts
 import folders
 import trace
 import units
@@ -73,6 +74,18 @@ class ReportOfARealRun(ReportTest):
         for name in told["peak_by_class"]:
             self.assertIn(name, page.text)
         self.assertIn("measured", page.text)
+
+    def test_names_every_part_of_the_epoch_as_its_result_does(self):
+        out = folders.real_run(self.path)
+        told = json.loads((out / "result.json").read_text())
+
+        source, page = self.report_of(out)
+
+        self.assertEqual([part.key for part in epoch_parts.told(told)], list(told["breakdown"]))
+        self.assertEqual(epoch_parts.told(told), epoch_parts.told({}), "as for older results")
+        for part in epoch_parts.present(epoch_parts.exposed(told), told["breakdown_of_rank"]):
+            self.assertIn(part.title, page.text)
+            self.assertIn(f'class="{part.css}"', source)
 
     def test_knows_the_memory_over_time_up_to_its_peak(self):
         out = folders.real_run(self.path)

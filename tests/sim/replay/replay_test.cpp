@@ -326,21 +326,5 @@ TEST(Replay, OppositeFlowsWithoutATotalDoNotHinderEachOther) {
   }
 }
 
-TEST(Wire, SimulationsAndReplaysSurviveTheTrip) {
-  Simulation s = simulation_of(StarCluster{}.make(), two_buffers({1e6, 2e6}, {1e-3, 2e-3}));
-  s.programs[1] = s.programs[0];
-  s.library.message_seconds = 3e-6;
-  s.hosts = Hosts::per_server;
-
-  const Simulation back = simulation_from(to_bytes(s));
-
-  EXPECT_EQ(to_bytes(back), to_bytes(s));
-  EXPECT_EQ(*back.programs[0].schedule, *s.programs[0].schedule);
-  EXPECT_EQ(back.programs[0].schedule, back.programs[1].schedule);
-  EXPECT_EQ(back.cluster.nodes.at(2).name, s.cluster.nodes.at(2).name);
-  const std::string bytes = to_bytes(s);
-  EXPECT_THROW(simulation_from(bytes.substr(0, bytes.size() / 2)), Error);
-}
-
 }  // namespace
 }  // namespace orrery::sim
