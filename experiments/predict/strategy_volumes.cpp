@@ -20,7 +20,7 @@ StrategyVolume volume_of(const Experiment& experiment, const std::shared_ptr<con
                         : experiment.label;
   try {
     ProblemData whole;
-    whole.whole = data;
+    whole.data = data;
     Problem problem = make_problem(experiment, whole, cut);
     problem.strategy.parts = cut.parts;
     problem.strategy.workers = 0;  // one for each part

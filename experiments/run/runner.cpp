@@ -207,7 +207,7 @@ ExecuteOptions Runner::execute_options(const Experiment& experiment) const {
 
 /// Cut once, by the process that leads, and shared with the others.
 Partition Runner::partition(const Experiment& experiment, const ProblemData& data) const {
-  if (job_.world == nullptr || data.parts) return make_partition(experiment, data);
+  if (job_.world == nullptr || data.stored) return make_partition(experiment, data);
   Partition cut{parts_for(experiment.strategy, experiment.ranks()), {}};
   std::string bytes;
   if (job_.leads()) {
