@@ -38,11 +38,9 @@ Experiment experiment_of(int ranks) {
 void run(int ranks) {
   const Experiment experiment = experiment_of(ranks);
   DatasetCache cache;
-  const ProblemData data = cache.load(experiment);
-  const Problem problem = make_problem(experiment, data, make_partition(experiment, data));
-  const auto plan = make_strategy(problem);
+  const PreparedExperiment prepared = prepare(experiment, cache.load(experiment));
   Simulator simulator;
-  const auto made = simulate(experiment, problem, *plan, simulator, false);
+  const auto made = simulate(prepared, simulator, false);
   const auto& s = made.simulation;
   const double steps = s["operations"], memory = s["peak_rss_bytes"];
   fmt::print("{:>6} {:>12} {:>12} {:>10} {:>10} {:>12} {:>10} {:>14}\n", ranks,

@@ -17,6 +17,7 @@
 #include "experiments/config/load_problem.hpp"
 #include "experiments/execute/execute.hpp"
 #include "experiments/execute/open_device.hpp"
+#include "experiments/predict/prepared.hpp"
 #include "sim/price/op_seconds.hpp"
 #include "sim/price/price_point.hpp"
 
@@ -113,15 +114,16 @@ std::vector<Timed> operations_of(const RankOutcome& outcome) {
 }
 
 /// Every rank of the team trains by itself, all at the same time.
-std::vector<RankOutcome> train_side_by_side(const Problem& problem, const Team& team,
+std::vector<RankOutcome> train_side_by_side(const PreparedExperiment& prepared, const Team& team,
                                             const std::string& kernels) {
-  const auto plan = make_strategy(problem);
+  const Problem& problem = *prepared.problem;
+  const Strategy& strategy = *prepared.strategy;
   ExecuteOptions options;
   options.kernels = kernels;
   options.keep_steps = true;
   options.timeline_epochs = kEpochs;
   // No more of a GPU than it takes: others may use the rest.
-  const Program recorded = record_training(*plan, problem, 1, {}).front();
+  const Program recorded = record_training(strategy, problem, 1, {}).front();
   options.capacities.bytes[at(Space::device)] =
       summarise(recorded, Placement::uniform(1, 1)).peak_device_bytes;
   const RankHooks hooks{[](int) { return false; }, [](const EpochReport&, double) {}};
@@ -134,7 +136,7 @@ std::vector<RankOutcome> train_side_by_side(const Problem& problem, const Team& 
         ThreadWorld(1).run([&](int, Communicator& alone) {
           const auto device = open_device(options, gpu_of_rank(options, 0, 1));
           outcomes[r] =
-              execute_rank(problem, *plan, options, 0, team.threads, *device, alone, hooks);
+              execute_rank(problem, strategy, options, 0, team.threads, *device, alone, hooks);
         });
       } catch (...) {
         failures[r] = std::current_exception();
@@ -197,10 +199,9 @@ std::vector<InPlaceSample> samples_of(const std::vector<std::string>& files,
   double done = 0;
   for (const std::string& file : files) {
     const Experiment experiment = parse_experiments(file, "calibration", {}).front();
-    const ProblemData data = DatasetCache().load(experiment);
-    const Problem problem = make_problem(experiment, data, make_partition(experiment, data));
+    const PreparedExperiment prepared = prepare(experiment, DatasetCache().load(experiment));
     for (const Team& team : teams) {
-      for (const RankOutcome& outcome : train_side_by_side(problem, team, kernels))
+      for (const RankOutcome& outcome : train_side_by_side(prepared, team, kernels))
         add_samples(outcome, profile, team.threads, samples);
       report(++done / static_cast<double>(files.size() * teams.size()),
              fmt::format("trainings (ranks x threads: {} x {})", team.ranks, team.threads));

@@ -4,24 +4,20 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "backends/comm_threads/comm_threads.hpp"
 #include "backends/cpu/cpu.hpp"
+#include "core/base/child_process.hpp"
 #include "core/runtime/execute/host_device.hpp"
 #include "experiments/calibrate/message_probe.hpp"
 #include "experiments/calibrate/time_ops.hpp"
 
 namespace orrery::calibrate {
 namespace {
-
-namespace fs = std::filesystem;
 
 CollectiveTimes threads_of(const ThreadsBench& bench, int ranks, std::int64_t bytes) {
   std::mutex mutex;
@@ -36,34 +32,20 @@ CollectiveTimes threads_of(const ThreadsBench& bench, int ranks, std::int64_t by
   return slowest;
 }
 
-/// What a command prints on standard output, and its exit status.
-struct Output {
-  std::string text;
-  int status = -1;
-};
-Output output_of(const std::string& command) {
-  Output out;
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) return out;
-  std::array<char, 4096> buffer{};
-  for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-    out.text.append(buffer.data(), n);
-  out.status = ::pclose(pipe);
-  return out;
-}
-
 /// Two ranks of the probe; nothing when the job fails.
-std::optional<CollectiveTimes> job(const std::string& probe, const std::string& options,
-                                   bool thorough) {
-  const std::string command = fmt::format(
-      "timeout -k 5 100 mpirun {} --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 {} "
-      "-n 2 '{}' {} 2>/dev/null",
-      ::geteuid() == 0 ? "--allow-run-as-root" : "", options, probe, thorough ? 12 : 3);
-  const Output out = output_of(command);
-  if (out.status != 0) return std::nullopt;
-  const auto begin = out.text.find('{');
+std::optional<CollectiveTimes> job(const std::string& probe,
+                                   const std::vector<std::string>& options, bool thorough) {
+  std::vector<std::string> words{"timeout", "-k", "5", "100", "mpirun"};
+  if (::geteuid() == 0) words.emplace_back("--allow-run-as-root");
+  words.insert(words.end(),
+               {"--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"});
+  words.insert(words.end(), options.begin(), options.end());
+  words.insert(words.end(), {"-n", "2", probe, thorough ? "12" : "3"});
+  const auto run = run_program(words, "/dev/null");
+  if (!run || !run->succeeded()) return std::nullopt;
+  const auto begin = run->output.find('{');
   if (begin == std::string::npos) return std::nullopt;
-  const auto json = nlohmann::json::parse(out.text.substr(begin), nullptr, false);
+  const auto json = nlohmann::json::parse(run->output.substr(begin), nullptr, false);
   return json.is_object() ? std::optional(from_json(json)) : std::nullopt;
 }
 
@@ -110,13 +92,13 @@ MpiMeasurement measure_mpi(const std::string& probe, bool thorough) {
     m.note = "library \"mpi\" is left out: this build has no MPI";
     return m;
   }
-  const auto shared = job(probe, "", thorough);
+  const auto shared = job(probe, {}, thorough);
   if (!shared) {
     m.note = "library \"mpi\" is left out: mpirun could not run two ranks of " + probe;
     return m;
   }
   m.library = library_of("mpi", *shared);
-  const auto tcp = job(probe, "--mca pml ob1 --mca btl tcp,self", thorough);
+  const auto tcp = job(probe, {"--mca", "pml", "ob1", "--mca", "btl", "tcp,self"}, thorough);
   if (!tcp) {
     m.note =
         "core_seconds_per_byte of library \"mpi\" is left out: no Open MPI that could be held "
@@ -131,10 +113,8 @@ MpiMeasurement measure_mpi(const std::string& probe, bool thorough) {
 }
 
 std::string find_probe() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  const fs::path probe = self.parent_path() / "message_probe";
-  return !error && fs::is_regular_file(probe) ? probe.string() : "";
+  const auto probe = program_beside("experiments/message_probe");
+  return probe ? probe->string() : "";
 }
 
 }  // namespace orrery::calibrate

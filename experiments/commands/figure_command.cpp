@@ -1,7 +1,7 @@
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 
+#include "core/base/child_process.hpp"
 #include "core/base/error.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/python_script.hpp"
@@ -14,15 +14,13 @@ struct Options {
   bool list = false, json = false, redraw = false, record = false;
 };
 
-/// The figure's runs are started as commands of this same program.
-std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
-
 [[noreturn]] void become_figure(const Options& options) {
   if (options.list == !options.name.empty())
     throw ConfigError("figure",
                       "takes the NAME of a figure, or --list; for example "
                       "orrery figure mg-gcn/table3");
-  std::vector<std::string> arguments{"--program", own_path()};
+  // The figure's runs are started as commands of this same program.
+  std::vector<std::string> arguments{"--program", this_program().string()};
   if (options.list) arguments.emplace_back("--list");
   if (options.json) arguments.emplace_back("--json");
   if (options.redraw) arguments.emplace_back("--redraw");

@@ -4,18 +4,17 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/units.hpp"
 #include "core/strategy/train/record.hpp"
-#include "core/strategy/train/train.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/config/load_problem.hpp"
-#include "experiments/predict/fit.hpp"
 #include "experiments/predict/preloading.hpp"
-#include "experiments/predict/recorded.hpp"
+#include "experiments/predict/prepared.hpp"
 #include "experiments/results/table.hpp"
 
 namespace orrery {
@@ -166,65 +165,81 @@ Json rank_json(const Summary& summary) {
   return rank;
 }
 
-Json plan_one(const Experiment& asked, DatasetCache& datasets, const Options& options) {
-  const ProblemData data = datasets.load(asked);
-  Problem problem = make_problem(asked, data, make_partition(asked, data));
-  const Experiment experiment = fit_to_memory(asked, problem);
-  require_trainable(problem);
-  const auto plan = make_strategy(problem);
-  const Programs programs = record_checked(*plan, problem);
-  if (options.steps_of_rank >= problem.ranks())
-    throw ConfigError("--steps",
-                      fmt::format("rank {} of {} ranks", options.steps_of_rank, problem.ranks()));
-  if (options.steps_of_rank >= 0 && !options.json)
-    fmt::print("{}\n", to_string(*programs[at(options.steps_of_rank)]));
+/// The tensor for which a rank's device has no room; empty where all have.
+std::optional<OutOfMemory> what_does_not_fit(const PreparedExperiment& prepared) {
+  try {
+    record_shared(*prepared.strategy, *prepared.problem, 1, device_capacities(prepared.experiment));
+  } catch (const OutOfMemory& error) {
+    return error;
+  }
+  return std::nullopt;
+}
 
-  const auto ranks = summaries(programs, *plan, experiment.placement(),
-                               period_of(problem.strategy, problem.train.epochs));
-  const Summary& largest = *std::max_element(
-      ranks.begin(), ranks.end(),
-      [](const Summary& a, const Summary& b) { return a.peak_device_bytes < b.peak_device_bytes; });
+/// Whether the largest rank fits, as the report says it, and in the result.
+std::string judge_memory(const PreparedExperiment& prepared, std::int64_t largest, Json& result) {
+  const auto& room = prepared.experiment.device_bytes;
+  std::string verdict = fmt::format("largest rank needs {} of device memory", human_bytes(largest));
+  if (!room) return verdict + "; set cluster.device_bytes to see whether that fits";
+  if (largest <= *room) return verdict + fmt::format(": fits into {}", human_bytes(*room));
+  verdict += fmt::format(": does NOT fit into {}", human_bytes(*room));
+  if (const auto missing = what_does_not_fit(prepared)) {
+    verdict += fmt::format(" ({})", missing->what());
+    result["does_not_fit"] = missing->tensor;
+  }
+  return verdict;
+}
+
+Json plan_json(const PreparedExperiment& prepared, const std::vector<Summary>& ranks) {
+  const Experiment& experiment = prepared.experiment;
   Json result{{"name", experiment.name},
               {"label", experiment.label},
               {"collectives", "flat"},
               {"ranks", Json::array()}};
-  for (const Summary& s : ranks) result["ranks"].push_back(rank_json(s));
   std::vector<std::int64_t> peaks;
-  for (const Summary& s : ranks) peaks.push_back(s.peak_device_bytes);
-  result["preloading"] = preloading_json(problem, *plan, peaks);
-  result["fits"] = experiment.device_bytes
-                       ? Json(largest.peak_device_bytes <= *experiment.device_bytes)
-                       : Json(nullptr);
+  for (const Summary& s : ranks) {
+    result["ranks"].push_back(rank_json(s));
+    peaks.push_back(s.peak_device_bytes);
+  }
+  result["preloading"] = preloading_json(prepared, peaks);
+  result["fits"] = nullptr;
+  if (experiment.device_bytes)
+    result["fits"] = *std::max_element(peaks.begin(), peaks.end()) <= *experiment.device_bytes;
+  result["upper_bound"] = prepared.problem->strategy.depends_on_values();
+  return result;
+}
 
-  const std::string most =
-      problem.strategy.depends_on_values()
+void print_plan(const PreparedExperiment& prepared, const std::vector<Summary>& ranks,
+                const Json& result, const std::string& verdict) {
+  const Experiment& experiment = prepared.experiment;
+  const Problem& problem = *prepared.problem;
+  fmt::print("{}{}: {}, {} ranks, {} epochs\n\n", experiment.name,
+             experiment.label.empty() ? "" : " with " + experiment.label,
+             experiment.resolved["strategy"]["type"].get<std::string>(), problem.ranks(),
+             problem.train.epochs);
+  const char* most =
+      result["upper_bound"].get<bool>()
           ? "nothing is skipped here (strategy.skip_below needs values): a run moves less\n"
           : "";
-  result["upper_bound"] = !most.empty();
-  std::string verdict =
-      fmt::format("largest rank needs {} of device memory", human_bytes(largest.peak_device_bytes));
-  if (!experiment.device_bytes) {
-    verdict += "; set cluster.device_bytes to see whether that fits";
-  } else if (largest.peak_device_bytes <= *experiment.device_bytes) {
-    verdict += fmt::format(": fits into {}", human_bytes(*experiment.device_bytes));
-  } else {
-    verdict += fmt::format(": does NOT fit into {}", human_bytes(*experiment.device_bytes));
-    try {
-      record_shared(*plan, problem, 1, device_capacities(experiment));
-    } catch (const OutOfMemory& error) {
-      verdict += fmt::format(" ({})", error.what());
-      result["does_not_fit"] = error.tensor;
-    }
-  }
-  if (!options.json) {
-    fmt::print("{}{}: {}, {} ranks, {} epochs\n\n", experiment.name,
-               experiment.label.empty() ? "" : " with " + experiment.label,
-               experiment.resolved["strategy"]["type"].get<std::string>(), problem.ranks(),
-               problem.train.epochs);
-    const std::string preloading = preloading_line(result["preloading"]);
-    fmt::print("{}{}{}\n{}{}\n", report(ranks), most, verdict, preloading,
-               preloading.empty() ? "" : "\n");
-  }
+  const std::string preloading = preloading_line(result["preloading"]);
+  fmt::print("{}{}{}\n{}{}\n", report(ranks), most, verdict, preloading,
+             preloading.empty() ? "" : "\n");
+}
+
+Json plan_one(const Experiment& asked, DatasetCache& datasets, const Options& options) {
+  const PreparedExperiment prepared = prepare(asked, datasets.load(asked));
+  const Programs programs = record_checked(prepared);
+  const int ranks = prepared.problem->ranks();
+  if (options.steps_of_rank >= ranks)
+    throw ConfigError("--steps", fmt::format("rank {} of {} ranks", options.steps_of_rank, ranks));
+  if (options.steps_of_rank >= 0 && !options.json)
+    fmt::print("{}\n", to_string(*programs[at(options.steps_of_rank)]));
+
+  const auto amounts = summaries(programs, prepared);
+  std::int64_t largest = 0;
+  for (const Summary& rank : amounts) largest = std::max(largest, rank.peak_device_bytes);
+  Json result = plan_json(prepared, amounts);
+  const std::string verdict = judge_memory(prepared, largest, result);
+  if (!options.json) print_plan(prepared, amounts, result, verdict);
   return result;
 }
 

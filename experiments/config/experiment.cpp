@@ -310,8 +310,63 @@ void place(Experiment& e, Json& c, const fs::path& folder, ClusterCache& cluster
     e.device_bytes = bytes_at(c, "device_bytes", "cluster.device_bytes");
 }
 
-/// How many parts, and what they hold.
-void set_parts(Experiment& e, const Json& p) {
+void set_dataset(Experiment& e, const Json& d) {
+  e.dataset = dataset_options(d, e.seed);
+  e.parts = d.value("parts", std::string());
+  e.statistics = graph_statistics(d, e.name);
+}
+
+ModelConfig model_config(const Json& m) {
+  ModelConfig model;
+  model.type = pick<ModelType>(
+      m["type"],
+      {{"gcn", ModelType::gcn}, {"sage", ModelType::sage}, {"resgcn+", ModelType::resgcn}});
+  model.layers = m["layers"];
+  model.hidden = m["hidden"];
+  model.dropout = m["dropout"];
+  model.bias = m["bias"];
+  model.layer_norm = m.value("layer_norm", false);
+  model.residual = m.value("residual", false);
+  model.recompute = m.value("recompute", 0);
+  model.sparse_input = m.value("sparse_input", false);
+  if (m.contains("normalisation"))
+    model.normalisation =
+        pick<Normalisation>(m["normalisation"], {{"auto", Normalisation::automatic},
+                                                 {"symmetric", Normalisation::symmetric},
+                                                 {"row", Normalisation::row}});
+  return model;
+}
+
+TrainConfig train_config(const Json& t, std::uint64_t seed) {
+  TrainConfig train;
+  train.epochs = t["epochs"];
+  train.optimizer = pick<OptimizerType>(
+      t["optimizer"], {{"adam", OptimizerType::adam}, {"sgd", OptimizerType::sgd}});
+  train.learning_rate = t["learning_rate"];
+  train.weight_decay = t["weight_decay"];
+  train.weight_decay_on = pick<WeightDecayOn>(
+      t["weight_decay_on"], {{"first", WeightDecayOn::first}, {"all", WeightDecayOn::all}});
+  train.loss =
+      pick<LossKind>(t["loss"], {{"softmax", LossKind::softmax}, {"sigmoid", LossKind::sigmoid}});
+  train.eval_every = t["eval_every"];
+  train.seed = seed;
+  return train;
+}
+
+/// The strategy by itself; set_ranks() tells it of the cluster.
+void set_strategy(Experiment& e, const Json& s) {
+  e.strategy = strategy_config(s);
+  require_possible_staleness(e.strategy, e.model);
+  if (e.checkpoint_every > 0) require_resumable(e.strategy);
+  e.fits_depth = s.value("depth", Json()) == "fit";
+  e.fits_batches = s.value("batches", Json()) == "fit";
+}
+
+/// By which method, how many parts, and what they hold.
+void set_partition(Experiment& e, const Json& p) {
+  e.partition.method = e.strategy.permute ? "random" : p["method"].get<std::string>();
+  e.partition.file = p.value("file", std::string());
+  e.partition.seed = e.seed;
   if (p["parts"].is_string() && p["parts"] != "auto")
     throw ConfigError("partition.parts",
                       fmt::format("found {}, expected a number or \"auto\"", p["parts"].dump()));
@@ -366,8 +421,10 @@ void set_algorithm(Experiment& e, const Json& p) {
   e.partition.metis.servers = servers;
 }
 
-/// Which ranks share a server, for the strategy that asks.
-void set_servers(Experiment& e) {
+/// What a strategy knows of the ranks: how many, and, where it asks, which share a server.
+void set_ranks(Experiment& e) {
+  if (e.strategy.type == StrategyType::model_averaging) e.strategy.parts = e.partition.parts;
+  e.strategy.workers = e.ranks();
   if (e.strategy.type != StrategyType::shared_preloading) return;
   const int servers = e.placement().servers();
   if (!in_server_blocks(e))
@@ -419,6 +476,18 @@ void require_possible_graphs(const Experiment& e) {
                                   e.simulate_on.empty() ? "false" : "[]"));
 }
 
+/// What runs the experiment, for real or on paper.
+void set_backend(Experiment& e, const Json& root) {
+  e.simulation = simulation_config(root["simulation"], e);
+  e.backend = root["backend"];
+  e.simulate_on = root["simulate_on"].get<std::vector<std::string>>();
+  e.kernels = root["kernels"];
+  e.tf32 = root.value("tf32", false);
+  e.cuda_graph = root["train"]["cuda_graph"];
+  require_possible_nccl(e);
+  require_possible_graphs(e);
+}
+
 Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
                            const fs::path& folder, ClusterCache& clusters) {
   prepare_strategy(root);
@@ -430,66 +499,16 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   e.label = label;
   e.name = root["name"];
   e.seed = root["seed"];
-  e.dataset = dataset_options(root["dataset"], e.seed);
-  e.parts = root["dataset"].value("parts", std::string());
-  e.statistics = graph_statistics(root["dataset"], e.name);
-
-  const Json& m = root["model"];
-  e.model.type = pick<ModelType>(
-      m["type"],
-      {{"gcn", ModelType::gcn}, {"sage", ModelType::sage}, {"resgcn+", ModelType::resgcn}});
-  e.model.layers = m["layers"];
-  e.model.hidden = m["hidden"];
-  e.model.dropout = m["dropout"];
-  e.model.bias = m["bias"];
-  e.model.layer_norm = m.value("layer_norm", false);
-  e.model.residual = m.value("residual", false);
-  e.model.recompute = m.value("recompute", 0);
-  e.model.sparse_input = m.value("sparse_input", false);
-  if (m.contains("normalisation"))
-    e.model.normalisation =
-        pick<Normalisation>(m["normalisation"], {{"auto", Normalisation::automatic},
-                                                 {"symmetric", Normalisation::symmetric},
-                                                 {"row", Normalisation::row}});
-  const Json& t = root["train"];
-  e.train.epochs = t["epochs"];
-  e.train.optimizer = pick<OptimizerType>(
-      t["optimizer"], {{"adam", OptimizerType::adam}, {"sgd", OptimizerType::sgd}});
-  e.train.learning_rate = t["learning_rate"];
-  e.train.weight_decay = t["weight_decay"];
-  e.train.weight_decay_on = pick<WeightDecayOn>(
-      t["weight_decay_on"], {{"first", WeightDecayOn::first}, {"all", WeightDecayOn::all}});
-  e.train.loss =
-      pick<LossKind>(t["loss"], {{"softmax", LossKind::softmax}, {"sigmoid", LossKind::sigmoid}});
-  e.train.eval_every = t["eval_every"];
-  e.checkpoint_every = t["checkpoint_every"];
-  e.train.seed = e.seed;
-
-  const Json& s = root["strategy"];
-  e.strategy = strategy_config(s);
-  require_possible_staleness(e.strategy, e.model);
-  if (e.checkpoint_every > 0) require_resumable(e.strategy);
-
-  e.partition.method =
-      e.strategy.permute ? "random" : root["partition"]["method"].get<std::string>();
-  e.partition.file = root["partition"].value("file", std::string());
-  e.partition.seed = e.seed;
+  set_dataset(e, root["dataset"]);
+  e.model = model_config(root["model"]);
+  e.train = train_config(root["train"], e.seed);
+  e.checkpoint_every = root["train"]["checkpoint_every"];
+  set_strategy(e, root["strategy"]);
   place(e, root["cluster"], folder, clusters);
-  set_parts(e, root["partition"]);
-  if (e.strategy.type == StrategyType::model_averaging) e.strategy.parts = e.partition.parts;
-  e.strategy.workers = e.ranks();
-  set_servers(e);
-  e.fits_depth = s.value("depth", Json()) == "fit";
-  e.fits_batches = s.value("batches", Json()) == "fit";
+  set_partition(e, root["partition"]);
+  set_ranks(e);
   set_algorithm(e, root["partition"]);
-  e.simulation = simulation_config(root["simulation"], e);
-  e.backend = root["backend"];
-  e.simulate_on = root["simulate_on"].get<std::vector<std::string>>();
-  e.kernels = root["kernels"];
-  e.tf32 = root.value("tf32", false);
-  e.cuda_graph = t["cuda_graph"];
-  require_possible_nccl(e);
-  require_possible_graphs(e);
+  set_backend(e, root);
   if (root.contains("validate")) {
     e.netcluster = root["validate"].value("netcluster", std::string());
     e.used_by_calibration = root["validate"]["used_by_calibration"];

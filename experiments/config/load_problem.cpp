@@ -17,9 +17,9 @@ ProblemData DatasetCache::load(const Experiment& experiment) {
     if (experiment.statistics)
       last_.statistics = experiment.statistics;
     else if (experiment.parts.empty())
-      last_.whole = std::make_shared<const Dataset>(load_dataset(experiment.dataset));
+      last_.data = std::make_shared<const Dataset>(load_dataset(experiment.dataset));
     else
-      last_.parts = std::make_shared<const PartitionedDataset>(experiment.parts);
+      last_.stored = std::make_shared<const PartitionedDataset>(experiment.parts);
     key_ = key;
   }
   return last_;
@@ -52,17 +52,17 @@ int parts_of(const Experiment& experiment) {
 }
 
 Partition make_partition(const Experiment& experiment, const ProblemData& data) {
-  if (data.parts && experiment.strategy.type == StrategyType::model_averaging)
-    return {static_cast<int>(data.parts->sizes().size()), {}};  // any number, dealt to the ranks
+  if (data.stored && experiment.strategy.type == StrategyType::model_averaging)
+    return {static_cast<int>(data.stored->sizes().size()), {}};  // any number, dealt to the ranks
   const int parts = parts_of(experiment);
-  if (!data.parts && experiment.partition.hops != 1)
+  if (!data.stored && experiment.partition.hops != 1)
     throw ConfigError("partition.hops",
                       "is for parts that orrery partition writes; here a strategy takes what it "
                       "needs (how much that is: strategy.hops of model_averaging)");
   if (data.statistics) return {parts, {}};
-  if (!data.parts)
-    return partition_graph(*data.whole->graph, parts, experiment.partition, data.whole->split);
-  const auto there = static_cast<int>(data.parts->sizes().size());
+  if (!data.stored)
+    return partition_graph(*data.data->graph, parts, experiment.partition, data.data->split);
+  const auto there = static_cast<int>(data.stored->sizes().size());
   if (there != parts)
     throw ConfigError("dataset.parts",
                       fmt::format("{} holds {} parts, but {} ranks of this strategy need {}",
@@ -72,9 +72,7 @@ Partition make_partition(const Experiment& experiment, const ProblemData& data) 
 
 Problem make_problem(const Experiment& experiment, const ProblemData& data, Partition partition) {
   Problem problem;
-  problem.data = data.whole;
-  problem.stored = data.parts;
-  problem.statistics = data.statistics;
+  static_cast<ProblemData&>(problem) = data;
   problem.model = experiment.model;
   problem.train = experiment.train;
   problem.strategy = experiment.strategy;

@@ -10,17 +10,6 @@
 
 namespace orrery {
 
-/// What an experiment trains on: a data set in memory, a folder of parts, or statistics.
-struct ProblemData {
-  std::shared_ptr<const Dataset> whole;
-  std::shared_ptr<const PartitionedDataset> parts;
-  std::optional<GraphStatistics> statistics;
-  DataFacts facts() const {
-    if (statistics) return facts_of(*statistics);
-    return parts ? parts->facts() : facts_of(*whole);
-  }
-};
-
 /// Loads data sets, keeping the last one: the combinations of a sweep mostly share theirs.
 class DatasetCache {
  public:

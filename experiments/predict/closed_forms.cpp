@@ -37,8 +37,11 @@ class Model {
  public:
   explicit Model(const ModelInput& input)
       : in_(input),
-        placement_(input.experiment.placement()),
-        times_(*input.experiment.cluster, input.experiment.devices, input.library) {
+        experiment_(input.prepared.experiment),
+        strategy_(*input.prepared.strategy),
+        facts_(input.prepared.problem->facts()),
+        placement_(experiment_.placement()),
+        times_(*experiment_.cluster, experiment_.devices, input.library) {
     std::map<const Program*, std::size_t> seen;
     for (std::size_t r = 0; r < in_.programs.size(); ++r) {
       const auto [at, fresh] = seen.emplace(in_.programs[r].get(), ranks_.size());
@@ -52,7 +55,7 @@ class Model {
 
   ModelOutcome outcome() {
     add_overlap();
-    switch (in_.experiment.strategy.type) {
+    switch (experiment_.strategy.type) {
       case StrategyType::spmm_1d:
         add_1d();
         break;
@@ -81,14 +84,14 @@ class Model {
 
  private:
   RankEpoch rank_epoch(int rank) {
-    const auto own = [&](const Group& group) { return in_.plan.own_group(group, rank); };
+    const auto own = [&](const Group& group) { return strategy_.own_group(group, rank); };
     const Price local = [&](const Op& op) { return in_.kernel_seconds(op, rank); };
     const Price collective = [&](const Op& op) {
       return times_.seconds(op, own(*group_of(op)), rank);
     };
     const auto crosses = [&](const Group& group) { return placement_.crosses_servers(own(group)); };
     const Program& program = *in_.programs[at(rank)];
-    const int epoch = std::min(std::max(2, period()), in_.experiment.train.epochs) - 1;
+    const int epoch = std::min(std::max(2, period()), experiment_.train.epochs) - 1;
     RankEpoch result{stage_epoch(program, epoch, local, collective, crosses), {}};
     Breakdown& b = result.breakdown;
     b.compute = result.staged.compute;
@@ -105,33 +108,33 @@ class Model {
   }
 
   double seconds_of(const StagedProduct& product) const {
-    return in_.experiment.strategy.overlap ? overlapped_seconds(product) : serial_seconds(product);
+    return experiment_.strategy.overlap ? overlapped_seconds(product) : serial_seconds(product);
   }
 
   // ---- what the equations are told
 
-  int ranks() const { return in_.experiment.ranks(); }
+  int ranks() const { return experiment_.ranks(); }
   /// Epochs from one synchronisation of models to the next.
-  int period() const { return period_of(in_.experiment.strategy, in_.experiment.train.epochs); }
+  int period() const { return in_.prepared.period(); }
   bool trains_on_parts() const {
-    return in_.experiment.strategy.type == StrategyType::model_averaging;
+    return experiment_.strategy.type == StrategyType::model_averaging;
   }
   bool averages_models() const {
-    return trains_on_parts() && in_.experiment.strategy.averaging == Averaging::model;
+    return trains_on_parts() && experiment_.strategy.averaging == Averaging::model;
   }
-  double vertices() const { return static_cast<double>(in_.data.vertices); }
+  double vertices() const { return static_cast<double>(facts_.vertices); }
   /// Entries of A; GCN adds a self-loop to every vertex.
   double nonzeros() const {
-    const double edges = static_cast<double>(in_.data.edges);
-    return in_.experiment.model.type == ModelType::gcn ? edges + vertices() : edges;
+    const double edges = static_cast<double>(facts_.edges);
+    return experiment_.model.type == ModelType::gcn ? edges + vertices() : edges;
   }
   const std::vector<StagedProduct>& products() const { return slowest_->staged.products; }
 
   /// Adds up over the products; `value` is told the width of what is multiplied.
   double over_products(const std::function<double(const StagedProduct&, double width)>& value,
                        const std::string& kind = "spmm") const {
-    const int side = in_.experiment.strategy.type == StrategyType::spmm_2d
-                         ? parts_for(in_.experiment.strategy, ranks())
+    const int side = experiment_.strategy.type == StrategyType::spmm_2d
+                         ? parts_for(experiment_.strategy, ranks())
                          : 1;  // columns are split too
     double total = 0;
     for (const StagedProduct& product : products())
@@ -163,7 +166,7 @@ class Model {
     }
     add("products, stage after stage", "MG-GCN 4.3: sum of b_i + s_i", "seconds", serial,
         "what overlap is compared with");
-    if (in_.experiment.strategy.overlap)
+    if (experiment_.strategy.overlap)
       add("products, communication beside computation",
           "MG-GCN 4.3: b_0 + sum of max(b_i, s_i-1) + s_P-1", "seconds", overlapped,
           "strategy.overlap is true");
@@ -194,7 +197,7 @@ class Model {
   }
 
   void add_15d() {
-    const int copies = in_.experiment.strategy.replication, rows = ranks() / copies;
+    const int copies = experiment_.strategy.replication, rows = ranks() / copies;
     const char *name = "1.5D communication, link matrix", *source = "MG-GCN 5.1";
     if (!times_.links())
       reject(name, source, kNoLinks);
@@ -276,7 +279,7 @@ class Model {
         kind);
     add(name, source, "bytes", bytes,
         fmt::format("the strategy is {}; bytes that a rank receives, on average",
-                    in_.experiment.resolved["strategy"]["type"].get<std::string>()));
+                    experiment_.resolved["strategy"]["type"].get<std::string>()));
     equations_.back()["seconds"] = seconds;
   }
 
@@ -326,11 +329,11 @@ class Model {
   }
 
   void add_shared_preloading() {
-    const bool sampled = in_.experiment.strategy.sampling.has_value();
+    const bool sampled = experiment_.strategy.sampling.has_value();
     const char* name = sampled ? "preloading with sampled dependencies" : "shared preloading";
     const char* source = sampled ? "GraNNDis Eq. 8, with the factor of Eq. 4" : "GraNNDis Eq. 4";
     const auto n = static_cast<double>(products().size());
-    const double growth = in_.plan.redundancy()->of_vertices();
+    const double growth = strategy_.redundancy()->of_vertices();
     if (n == 0 || slowest_->breakdown.compute <= 0)
       return reject(name, source, "the epoch has no product");
     if (growth > ranks())
@@ -361,16 +364,15 @@ class Model {
     return here < 2 ? 0 : 1 / times_.between({0, 0, here, 1}).seconds_per_byte;
   }
   double rate_outside() const {
-    return external_rate_per_device(*in_.experiment.cluster, in_.experiment.devices);
+    return external_rate_per_device(*experiment_.cluster, experiment_.devices);
   }
 
   void add_model_averaging() {
     const char* source = "CATGNN 3.3 and 5.5: floor(epochs / interval) all-reduces";
     if (!averages_models())
       return reject("model averaging", source, "gradients are averaged in every step");
-    const int epochs = in_.experiment.train.epochs;
-    const std::int64_t averagings =
-        cost::model_averagings(epochs, in_.experiment.strategy.interval);
+    const int epochs = experiment_.train.epochs;
+    const std::int64_t averagings = cost::model_averagings(epochs, experiment_.strategy.interval);
     add("model averaging, all-reduces of the run", source, "all_reduces",
         static_cast<double>(averagings), "models are averaged every strategy.interval epochs");
     const double parameters = slowest_->staged.gradient_bytes / kWordBytes;
@@ -390,9 +392,9 @@ class Model {
   }
 
   void add_what_does_not_apply() {
-    if (in_.experiment.strategy.type != StrategyType::full_graph)
+    if (experiment_.strategy.type != StrategyType::full_graph)
       reject("exchange of every dependency", "GraNNDis Eq. 3", "it is for full_graph");
-    if (in_.experiment.strategy.type != StrategyType::shared_preloading)
+    if (experiment_.strategy.type != StrategyType::shared_preloading)
       reject("shared preloading", "GraNNDis Eq. 4 to 8", "it is for shared_preloading");
     reject("3D volume", "CAGNET 3D", "no strategy of this version works on a cube of ranks");
     reject("inference on tiles", "Deal, Tables 1 to 3", "the experiment trains");
@@ -400,6 +402,9 @@ class Model {
   }
 
   const ModelInput& in_;
+  const Experiment& experiment_;
+  const Strategy& strategy_;
+  const DataFacts facts_;
   Placement placement_;
   CollectiveTimes times_;
   std::vector<RankEpoch> ranks_;      // of the first rank of each distinct program
@@ -432,25 +437,23 @@ std::optional<std::string> why_no_equations(const StrategyConfig& strategy,
   return std::nullopt;
 }
 
-ModelledOutcome model(const Experiment& experiment, const Problem& problem, const Strategy& plan) {
+ModelledOutcome model(const PreparedExperiment& prepared) {
+  const Experiment& experiment = prepared.experiment;
   if (const auto why = why_no_equations(experiment.strategy, experiment.model))
     throw ConfigError("backend", *why);
-  require_trainable(problem);
   const sim::DeviceProfile profile = profile_of(experiment);
   const int threads = kernel_threads(experiment);
-  const Programs programs = record_checked(plan, problem, device_capacities(experiment));
+  const Programs programs = record_checked(prepared, device_capacities(experiment));
   const double shared = oversubscription(experiment, threads);
   const auto price = [&](const Op& op, int) {
     return shared * sim::op_seconds(profile, op, threads);
   };
-  const DataFacts facts = problem.facts();
-  const ModelInput input{experiment, facts, plan, programs, price, library_of(experiment, profile)};
+  const ModelInput input{prepared, programs, price, library_of(experiment, profile)};
   ModelOutcome out = evaluate_model(input);
 
   ModelledOutcome result;
   result.outcome.epochs.push_back({0, std::nullopt, std::nullopt});
-  const auto summary = summaries(programs, plan, experiment.placement(),
-                                 period_of(experiment.strategy, experiment.train.epochs));
+  const auto summary = summaries(programs, prepared);
   for (std::size_t r = 0; r < programs.size(); ++r) {
     RankOutcome rank;
     const Breakdown& breakdown = out.of_program[out.program[r]];

@@ -8,18 +8,15 @@
 #include <string>
 
 #include "core/runtime/timeline.hpp"
-#include "experiments/config/experiment.hpp"
 #include "experiments/execute/execute.hpp"
-#include "experiments/predict/recorded.hpp"
+#include "experiments/predict/prepared.hpp"
 #include "sim/price/profile.hpp"
 
 namespace orrery {
 
 /// What the equations are fed with.
 struct ModelInput {
-  const Experiment& experiment;  ///< with a cluster
-  const DataFacts& data;
-  const Strategy& plan;
+  const PreparedExperiment& prepared;  ///< with a cluster
   const Programs& programs;
   std::function<double(const Op&, int rank)> kernel_seconds;
   sim::Library library;  ///< software's time of a message; copies between ranks of one device
@@ -59,6 +56,6 @@ struct ModelledOutcome {
 /// Errors    as evaluate_model; OutOfMemory (as the device would), ProgramError (the check),
 ///           NeedsStructure, ConfigError (no or several profiles; a library the profile has not;
 ///           why_no_equations)
-ModelledOutcome model(const Experiment& experiment, const Problem& problem, const Strategy& plan);
+ModelledOutcome model(const PreparedExperiment& prepared);
 
 }  // namespace orrery

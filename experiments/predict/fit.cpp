@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
+#include "core/runtime/summary.hpp"
 #include "core/strategy/train/record.hpp"
-#include "experiments/predict/recorded.hpp"
 
 namespace orrery {
 namespace {
@@ -16,9 +17,10 @@ namespace {
 /// Beyond this a co-batch of the largest graphs we know is smaller than a mini-batch.
 constexpr int kMostBatches = 4096;
 
+/// Tries numbers out in the problem's own settings.
 class Fit {
  public:
-  Fit(const Experiment& experiment, const Problem& problem)
+  Fit(const Experiment& experiment, Problem& problem)
       : placement_(experiment.placement()), room_(*experiment.device_bytes), problem_(problem) {}
 
   int largest_depth() {
@@ -53,10 +55,9 @@ class Fit {
   }
 
  private:
-  std::int64_t bytes_of(const std::function<void(StrategyConfig&)>& set) const {
-    Problem tried = problem_;
-    set(tried.strategy);
-    return forecast_bytes(tried, placement_);
+  std::int64_t bytes_of(const std::function<void(StrategyConfig&)>& set) {
+    set(problem_.strategy);
+    return forecast_bytes(problem_, placement_);
   }
 
   [[noreturn]] void refuse(const std::string& key, const std::string& best,
@@ -70,17 +71,17 @@ class Fit {
 
   Placement placement_;
   std::int64_t room_;
-  const Problem& problem_;
+  Problem& problem_;
 };
 
 }  // namespace
 
 std::int64_t forecast_bytes(const Problem& problem, const Placement& placement) {
-  const auto plan = make_strategy(problem);
-  const Programs programs = record_shared(*plan, problem, 1, {});
+  const auto strategy = make_strategy(problem);
+  const Programs programs = record_shared(*strategy, problem, 1, {});
   std::int64_t peak = 0;
-  for (const Summary& rank : summaries(programs, *plan, placement, 1))
-    peak = std::max(peak, rank.peak_device_bytes);
+  for (const auto& program : std::set(programs.begin(), programs.end()))
+    peak = std::max(peak, summarise(*program, placement).peak_device_bytes);
   return peak;
 }
 

@@ -12,7 +12,8 @@ std::int64_t forecast_bytes(const Problem& problem, const Placement& placement);
 
 /// The experiment with numbers where it says "fit", and these in `problem` too: the largest
 /// strategy.depth, the smallest strategy.batches of which every rank's forecast (the peak of its
-/// recorded program) is within its device memory.
+/// recorded program) is within its device memory. Where it throws, `problem` is left with what it
+/// tried last.
 ///
 /// Departs   a number of batches is looked for between one that fits and its half that does not:
 ///           that fewer never need less is assumed of the cuts that METIS makes

@@ -5,8 +5,6 @@
 #include <algorithm>
 
 #include "core/base/units.hpp"
-#include "core/runtime/summary.hpp"
-#include "core/strategy/train/record.hpp"
 
 namespace orrery {
 namespace {
@@ -16,17 +14,18 @@ std::int64_t essential_bytes(const Problem& problem, int rank) {
   Problem bare = problem;
   bare.strategy.depth.reset();
   bare.strategy.sampling.emplace().expansion.hops = 0;
-  const auto plan = make_strategy(bare);
-  const Program program = record_rank(*plan, bare, rank, 1, {});
+  const auto strategy = make_strategy(bare);
+  const Program program = record_rank(*strategy, bare, rank, 1, {});
   return summarise(program, Placement::uniform(1, problem.ranks())).peak_device_bytes;
 }
 
 }  // namespace
 
-nlohmann::ordered_json preloading_json(const Problem& problem, const Strategy& plan,
+nlohmann::ordered_json preloading_json(const PreparedExperiment& prepared,
                                        const std::vector<std::int64_t>& peaks) {
-  const auto redundancy = plan.redundancy();
+  const auto redundancy = prepared.strategy->redundancy();
   if (!redundancy) return nullptr;
+  const Problem& problem = *prepared.problem;
   const auto largest = std::max_element(peaks.begin(), peaks.end());
   const auto essential = essential_bytes(problem, static_cast<int>(largest - peaks.begin()));
   constexpr std::int64_t kFloatBytes = 4;

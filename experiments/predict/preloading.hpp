@@ -2,12 +2,10 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "core/strategy/strategy.hpp"
-#include "experiments/config/experiment.hpp"
+#include "experiments/predict/prepared.hpp"
 
 namespace orrery {
 
@@ -21,7 +19,7 @@ namespace orrery {
 ///   preloaded_peak_bytes         what its peak is more
 ///
 /// `peaks`: forecast or measured device memory of each rank
-nlohmann::ordered_json preloading_json(const Problem& problem, const Strategy& plan,
+nlohmann::ordered_json preloading_json(const PreparedExperiment& prepared,
                                        const std::vector<std::int64_t>& peaks);
 
 /// The same as a line for people; empty where it is null.

@@ -11,9 +11,6 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
-#include "core/runtime/check/check.hpp"
-#include "core/runtime/check/check_digest.hpp"
-#include "core/strategy/train/record.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/profile_file.hpp"
 
@@ -21,29 +18,28 @@ namespace orrery {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Programs = std::vector<std::shared_ptr<const Program>>;
 
 const Device& device_of(const Experiment& experiment, int rank) {
   return experiment.cluster->devices[at(experiment.devices[at(rank)])];
 }
 
-std::vector<sim::PricedProgram> price_all(const Programs& programs, const Strategy& plan,
+std::vector<sim::PricedProgram> price_all(const Programs& programs, const Strategy& strategy,
                                           const sim::DeviceProfile& profile, int threads) {
   std::vector<sim::PricedProgram> priced(programs.size());
   parallel_for(static_cast<std::int64_t>(programs.size()), 1, [&](std::int64_t r, std::int64_t) {
     const auto i = static_cast<std::size_t>(r);
-    if (plan.representative(static_cast<int>(r)) == r)
+    if (strategy.representative(static_cast<int>(r)) == r)
       priced[i] = sim::price(*programs[i], profile, threads);
   });
   sim::ScheduleInterner interner;
   for (std::size_t r = 0; r < priced.size(); ++r) {
-    const int rank = static_cast<int>(r), shown = plan.representative(rank);
+    const int rank = static_cast<int>(r), shown = strategy.representative(rank);
     if (shown == rank) {
       priced[r].schedule = interner.intern(priced[r].schedule);
       continue;
     }
     priced[r] = priced[at(shown)];
-    for (sim::GroupUse& use : priced[r].groups) use.group = plan.own_group(use.group, rank);
+    for (sim::GroupUse& use : priced[r].groups) use.group = strategy.own_group(use.group, rank);
   }
   return priced;
 }
@@ -88,6 +84,75 @@ Json links_json(const sim::Replay& replay, double epochs, double epoch_seconds) 
   return list;
 }
 
+/// What orrery-sim is to replay.
+sim::Simulation build_simulation(const PreparedExperiment& prepared, const Programs& programs,
+                                 const sim::DeviceProfile& profile) {
+  const Experiment& experiment = prepared.experiment;
+  sim::Simulation simulation;
+  simulation.cluster = *experiment.cluster;
+  simulation.devices = experiment.devices;
+  simulation.programs =
+      price_all(programs, *prepared.strategy, profile, kernel_threads(experiment));
+  simulation.behaviour = {profile.issue_seconds, profile.handover_seconds, profile.sync_seconds,
+                          profile.communication_slowdown};
+  simulation.library = library_of(experiment, profile);
+  if (simulation.library.issue_seconds == 0)
+    simulation.library.issue_seconds = profile.issue_seconds;
+  simulation.collectives = {experiment.simulation.algorithm, experiment.simulation.window,
+                            static_cast<double>(experiment.simulation.chunk_bytes),
+                            experiment.simulation.channels};
+  simulation.hosts = experiment.host_per_server ? sim::Hosts::per_server : sim::Hosts::per_rank;
+  simulation.timeline_epochs = experiment.timeline_epochs;
+  return simulation;
+}
+
+/// The same as a real run leaves behind.
+Outcome outcome_from(const PreparedExperiment& prepared, const Programs& programs,
+                     const sim::Replay& replay, int epochs) {
+  const auto summary = summaries(programs, *prepared.strategy, prepared.experiment.placement(),
+                                 std::min(epochs, prepared.period()));
+  Outcome outcome;
+  outcome.ranks.resize(programs.size());
+  for (std::size_t r = 0; r < programs.size(); ++r) {
+    outcome.ranks[r].epochs = replay.epochs[r];
+    outcome.ranks[r].summary = summary[r];
+    outcome.ranks[r].timeline.rank = static_cast<int>(r);
+  }
+  for (const Timeline& timeline : replay.timelines)
+    outcome.ranks[at(timeline.rank)].timeline = timeline;
+  for (int e = 0; e < epochs; ++e) outcome.epochs.push_back({e, std::nullopt, std::nullopt});
+  return outcome;
+}
+
+Json settings_json(const Experiment& experiment, const sim::DeviceProfile& profile,
+                   const sim::Simulation& simulation) {
+  Json scale = Json::object();
+  for (const auto& [kind, factor] : profile.scale) scale[kind] = factor;
+  return {{"simulated", true},
+          {"cluster", experiment.cluster->name},
+          {"profile", profile.name},
+          {"profile_origin", profile.origin},
+          {"scale", scale},
+          {"library", simulation.library.name},
+          {"hosts", experiment.host_per_server ? "per_server" : "per_rank"}};
+}
+
+Json replay_json(const sim::Simulation& simulation, const sim::Replay& replay, int epochs,
+                 double record_seconds) {
+  std::set<const sim::RankSchedule*> distinct;
+  for (const sim::PricedProgram& p : simulation.programs) distinct.insert(p.schedule.get());
+  return {{"algorithms", algorithms_json(replay.algorithms, epochs)},
+          {"epochs", epochs},
+          {"distinct_programs", distinct.size()},
+          {"operations", replay.operations},
+          {"messages", replay.messages},
+          {"messages_per_second",
+           static_cast<double>(replay.messages) / std::max(1e-9, replay.wall_seconds)},
+          {"record_seconds", record_seconds},
+          {"wall_seconds", replay.wall_seconds},
+          {"peak_rss_bytes", replay.peak_rss_bytes}};
+}
+
 }  // namespace
 
 sim::DeviceProfile profile_of(const Experiment& experiment) {
@@ -115,27 +180,6 @@ sim::Library library_of(const Experiment& experiment, const sim::DeviceProfile& 
                   experiment.simulation.library, fmt::join(names, ", ")));
 }
 
-/// Proves the programs safe; those that ranks share once. Orders of collectives in which ranks
-/// wait for each other for ever are found by the replay itself.
-void check_shared(const Programs& programs, const Strategy& plan) {
-  std::vector<std::vector<Finding>> findings(programs.size());
-  std::vector<std::vector<CollectiveDigest>> digests(programs.size());
-  parallel_for(static_cast<std::int64_t>(programs.size()), 1, [&](std::int64_t r, std::int64_t) {
-    const auto i = static_cast<std::size_t>(r);
-    if (plan.representative(static_cast<int>(r)) != r) return;
-    findings[i] = find_local_problems(*programs[i]);
-    digests[i] = digest_collectives(*programs[i]);
-  });
-  for (std::size_t r = 0; r < programs.size(); ++r) {
-    throw_findings(findings[r]);
-    const int rank = static_cast<int>(r), shown = plan.representative(rank);
-    if (shown == rank) continue;
-    digests[r] = digests[at(shown)];
-    for (CollectiveDigest& digest : digests[r]) digest.group = plan.own_group(digest.group, rank);
-  }
-  throw_findings(compare_digests(digests));
-}
-
 int kernel_threads(const Experiment& experiment) {
   const int cores = device_of(experiment, 0).cores;
   const auto sharing =
@@ -143,76 +187,26 @@ int kernel_threads(const Experiment& experiment) {
   return std::max(1, cores / static_cast<int>(sharing));
 }
 
-SimulatedOutcome simulate(const Experiment& experiment, const Problem& problem,
-                          const Strategy& plan, Simulator& simulator, bool progress) {
-  require_trainable(problem);
-  if (problem.strategy.depends_on_values())
+SimulatedOutcome simulate(const PreparedExperiment& prepared, Simulator& simulator, bool progress) {
+  const Experiment& experiment = prepared.experiment;
+  if (prepared.problem->strategy.depends_on_values())
     throw ConfigError("strategy.skip_below",
                       "which broadcasts are skipped depends on values, which a simulation does not "
                       "have: run it for real, or set it to 0 for a fixed strategy.staleness");
   const auto began = std::chrono::steady_clock::now();
   const sim::DeviceProfile profile = profile_of(experiment);
-  const int epochs = std::min(experiment.simulation.epochs, problem.train.epochs);
-  const auto programs = record_shared(plan, problem, epochs, device_capacities(experiment));
-  check_shared(programs, plan);
-
-  sim::Simulation simulation;
-  simulation.cluster = *experiment.cluster;
-  simulation.devices = experiment.devices;
-  simulation.programs = price_all(programs, plan, profile, kernel_threads(experiment));
-  simulation.behaviour = {profile.issue_seconds, profile.handover_seconds, profile.sync_seconds,
-                          profile.communication_slowdown};
-  simulation.library = library_of(experiment, profile);
-  if (simulation.library.issue_seconds == 0)
-    simulation.library.issue_seconds = profile.issue_seconds;
-  simulation.collectives = {experiment.simulation.algorithm, experiment.simulation.window,
-                            static_cast<double>(experiment.simulation.chunk_bytes),
-                            experiment.simulation.channels};
-  simulation.hosts = experiment.host_per_server ? sim::Hosts::per_server : sim::Hosts::per_rank;
-  simulation.timeline_epochs = experiment.timeline_epochs;
+  const int epochs = std::min(experiment.simulation.epochs, prepared.problem->train.epochs);
+  const Programs programs = record_checked_shared(prepared, epochs, device_capacities(experiment));
+  sim::Simulation simulation = build_simulation(prepared, programs, profile);
   simulation.progress = progress && ::isatty(STDERR_FILENO) == 1;
-  const double prepare_seconds =
+  const double record_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   const sim::Replay replay = simulator.replay(simulation);
 
   SimulatedOutcome result;
-  const Placement placement = experiment.placement();
-  result.outcome.ranks.resize(static_cast<std::size_t>(problem.ranks()));
-  parallel_for(problem.ranks(), 1, [&](std::int64_t r, std::int64_t) {
-    const auto i = static_cast<std::size_t>(r);
-    RankOutcome& rank = result.outcome.ranks[i];
-    rank.epochs = replay.epochs[i];
-    rank.summary = summarise(
-        *programs[i], placement, static_cast<int>(r),
-        [&](const Group& group) { return plan.own_group(group, static_cast<int>(r)); },
-        std::min(epochs, period_of(problem.strategy, problem.train.epochs)));
-    rank.timeline.rank = static_cast<int>(r);
-  });
-  for (const Timeline& timeline : replay.timelines)
-    result.outcome.ranks[at(timeline.rank)].timeline = timeline;
-  for (int e = 0; e < epochs; ++e) result.outcome.epochs.push_back({e, std::nullopt, std::nullopt});
-
-  std::set<const sim::RankSchedule*> distinct;
-  for (const sim::PricedProgram& p : simulation.programs) distinct.insert(p.schedule.get());
-  Json scale = Json::object();
-  for (const auto& [kind, factor] : profile.scale) scale[kind] = factor;
-  result.simulation = {{"simulated", true},
-                       {"cluster", experiment.cluster->name},
-                       {"profile", profile.name},
-                       {"profile_origin", profile.origin},
-                       {"scale", scale},
-                       {"library", simulation.library.name},
-                       {"hosts", experiment.host_per_server ? "per_server" : "per_rank"},
-                       {"algorithms", algorithms_json(replay.algorithms, epochs)},
-                       {"epochs", epochs},
-                       {"distinct_programs", distinct.size()},
-                       {"operations", replay.operations},
-                       {"messages", replay.messages},
-                       {"messages_per_second",
-                        static_cast<double>(replay.messages) / std::max(1e-9, replay.wall_seconds)},
-                       {"record_seconds", prepare_seconds},
-                       {"wall_seconds", replay.wall_seconds},
-                       {"peak_rss_bytes", replay.peak_rss_bytes}};
+  result.outcome = outcome_from(prepared, programs, replay, epochs);
+  result.simulation = settings_json(experiment, profile, simulation);
+  result.simulation.update(replay_json(simulation, replay, epochs, record_seconds));
   result.links = links_json(replay, epochs, usual_epoch_seconds(replay));
   return result;
 }

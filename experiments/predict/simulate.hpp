@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "experiments/config/experiment.hpp"
 #include "experiments/execute/execute.hpp"
+#include "experiments/predict/prepared.hpp"
 #include "experiments/predict/simulator.hpp"
 #include "sim/price/profile.hpp"
 
@@ -29,9 +29,10 @@ sim::Library library_of(const Experiment& experiment, const sim::DeviceProfile& 
 /// Threads of one rank's kernels where a device is a CPU: its share of the cores.
 int kernel_threads(const Experiment& experiment);
 
+/// Records an experiment, prices its programs and has them replayed.
+///
 /// Errors    OutOfMemory (as the device would), ProgramError (the check), Uncalibrated,
 ///           NeedsStructure, ConfigError (a library the profile has not; routes), NotBuilt
-SimulatedOutcome simulate(const Experiment& experiment, const Problem& problem,
-                          const Strategy& plan, Simulator& simulator, bool progress);
+SimulatedOutcome simulate(const PreparedExperiment& prepared, Simulator& simulator, bool progress);
 
 }  // namespace orrery

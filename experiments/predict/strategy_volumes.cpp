@@ -3,41 +3,41 @@
 #include <fmt/core.h>
 
 #include "core/base/error.hpp"
-#include "core/strategy/train/train.hpp"
-#include "experiments/config/load_problem.hpp"
-#include "experiments/predict/recorded.hpp"
+#include "experiments/predict/prepared.hpp"
 
 namespace orrery {
 namespace {
 
 constexpr int kMostRanks = 64;  ///< recording more takes longer than anybody waits for a cut
 
-StrategyVolume volume_of(const Experiment& experiment, const std::shared_ptr<const Dataset>& data,
-                         const Partition& cut) {
+/// The experiment on a cut of any number of parts, with a rank for each of them.
+Experiment on_parts(const Experiment& asked, int parts) {
+  Experiment experiment = asked;
+  experiment.strategy.parts = parts;
+  experiment.strategy.workers = 0;
+  experiment.fits_depth = experiment.fits_batches = false;  // whatever the memory
+  return experiment;
+}
+
+StrategyVolume volume_of(const Experiment& asked, const ProblemData& data, const Partition& cut) {
+  const Experiment experiment = on_parts(asked, cut.parts);
   StrategyVolume volume;
   volume.strategy = experiment.label.empty()
                         ? experiment.resolved["strategy"]["type"].get<std::string>()
                         : experiment.label;
   try {
-    ProblemData whole;
-    whole.whole = data;
-    Problem problem = make_problem(experiment, whole, cut);
-    problem.strategy.parts = cut.parts;
-    problem.strategy.workers = 0;  // one for each part
-    require_trainable(problem);
-    volume.ranks = problem.ranks();
+    volume.ranks = ranks_for(experiment.strategy, cut.parts);
     if (volume.ranks > kMostRanks)
       throw ConfigError("strategy", fmt::format("{} ranks; only up to {} are recorded here",
                                                 volume.ranks, kMostRanks));
-    const auto plan = make_strategy(problem);
-    const int period = period_of(problem.strategy, problem.train.epochs);
+    const PreparedExperiment prepared = prepare(experiment, data, cut);
     double bytes = 0;  // whoever shares a server: the sum is the same
     for (const Summary& rank :
-         summaries(record_checked(*plan, problem), *plan, Placement{}, period)) {
+         summaries(record_checked(prepared), *prepared.strategy, Placement{}, prepared.period())) {
       const auto sum = rank.epoch.sum();
       bytes += sum.internal + sum.external;
     }
-    volume.bytes = bytes / period;
+    volume.bytes = bytes / prepared.period();
   } catch (const ConfigError& error) {
     volume.why_not = error.what();
   }
@@ -49,9 +49,10 @@ StrategyVolume volume_of(const Experiment& experiment, const std::shared_ptr<con
 std::vector<StrategyVolume> strategy_volumes(const std::vector<Experiment>& experiments,
                                              const std::shared_ptr<const Dataset>& data,
                                              const Partition& cut) {
+  const ProblemData whole{data, nullptr, std::nullopt};
   std::vector<StrategyVolume> volumes;
   for (const Experiment& experiment : experiments)
-    volumes.push_back(volume_of(experiment, data, cut));
+    volumes.push_back(volume_of(experiment, whole, cut));
   return volumes;
 }
 

@@ -12,6 +12,7 @@
 #include <ctime>
 #include <fstream>
 
+#include "core/base/child_process.hpp"
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "experiments/config/version.hpp"
@@ -48,14 +49,10 @@ std::string cpu_model() {
 
 /// Of the sources that this program was built from; the launcher rebuilds when they change.
 std::string revision() {
-  const std::string command =
-      fmt::format("git -C '{}' describe --always --dirty 2>/dev/null", kSourceRoot);
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) return "unknown";
-  char line[128] = {};
-  const bool read = std::fgets(line, sizeof line, pipe) != nullptr;
-  const bool known = ::pclose(pipe) == 0 && read;
-  return known ? std::string(line, std::strcspn(line, "\n")) : "unknown";
+  const auto git =
+      run_program({"git", "-C", kSourceRoot, "describe", "--always", "--dirty"}, "/dev/null");
+  if (!git || !git->succeeded() || git->output.empty()) return "unknown";
+  return git->output.substr(0, git->output.find('\n'));
 }
 
 std::string host_name() {

@@ -1,13 +1,13 @@
 #include "experiments/run/real_run.hpp"
 
 #include <fmt/core.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
-#include <sstream>
+#include <vector>
 
+#include "core/base/child_process.hpp"
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "experiments/config/version.hpp"
@@ -19,66 +19,78 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
+using Words = std::vector<std::string>;
+
+void append(Words& words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
 }
 
 /// The program with MPI, which is built beside this one.
-fs::path mpi_program() {
-  const fs::path program = fs::read_symlink("/proc/self/exe").parent_path() / "orrery-mpi";
-  for (const fs::path& at :
-       {program, program.parent_path() / ".." / ".." / "experiments" / "orrery-mpi"})
-    if (fs::exists(at)) return at;
+std::string mpi_program() {
+  if (const auto program = program_beside("experiments/orrery-mpi")) return program->string();
   throw NotBuilt(
       "this build has no MPI: install it (apt-get install libopenmpi-dev openmpi-bin), remove the "
       "build folder and start ./orrery again");
 }
 
-/// Standard output of a shell command; its standard error goes to `errors`.
-std::string output_of(const std::string& command, const fs::path& errors) {
-  std::FILE* pipe = ::popen((command + " 2>" + quoted(errors.string())).c_str(), "r");
-  if (pipe == nullptr) throw Error("no process can be started");
-  std::string text;
-  char part[4096];
-  for (std::size_t n; (n = std::fread(part, 1, sizeof part, pipe)) > 0;) text.append(part, n);
-  const int status = ::pclose(pipe);
-  if (status == 0) return text;
-  std::ifstream in(errors);
+std::string last_line(const fs::path& file) {
+  std::ifstream in(file);
   std::string last;
   for (std::string line; std::getline(in, line);)
     if (!line.empty()) last = line;
-  throw Error(fmt::format("the job failed with status {}: {}",
-                          WIFEXITED(status) ? WEXITSTATUS(status) : status, last));
+  return last;
 }
 
-std::string netcluster(const Experiment& experiment) {
+/// Standard output of a program; its standard error goes to `errors`.
+std::string output_of(const Words& words, const fs::path& errors) {
+  const auto run = run_program(words, errors);
+  if (!run) throw Error("no process can be started");
+  if (!run->succeeded())
+    throw Error(fmt::format("the job failed with {}: {}", run->ending(), last_line(errors)));
+  return run->output;
+}
+
+Words netcluster(const Experiment& experiment) {
   const Json& cluster = experiment.resolved["cluster"];
   if (!cluster.contains("servers"))
     throw ConfigError("validate.netcluster", "needs cluster.servers and ranks_per_server");
   const int servers = cluster["servers"];
-  return fmt::format("{} --servers {} --ranks-per-server {} --rate {}",
-                     quoted(std::string(kSourceRoot) + "/experiments/netcluster"), servers,
-                     experiment.ranks() / servers, quoted(experiment.netcluster));
+  return {std::string(kSourceRoot) + "/experiments/netcluster",
+          "--servers",
+          std::to_string(servers),
+          "--ranks-per-server",
+          std::to_string(experiment.ranks() / servers),
+          "--rate",
+          experiment.netcluster};
 }
 
-/// Keeps each server on its share of the cores; ranks count server by server.
-std::string on_own_cores(const Experiment& experiment) {
+/// Keeps each server on its share of the cores; ranks count server by server. Only the shell of a
+/// rank knows which it is.
+Words on_own_cores(const Experiment& experiment) {
   const int servers = experiment.resolved["cluster"]["servers"];
   const int cores = std::max(1, available_cores() / servers);
-  return fmt::format(
-      "sh -c 'first=$((OMPI_COMM_WORLD_RANK / {} * {} % {})); exec taskset -c "
-      "$first-$((first + {} - 1)) \"$0\" \"$@\"' ",
-      experiment.ranks() / servers, cores, available_cores(), cores);
+  return {"sh", "-c",
+          fmt::format("first=$((OMPI_COMM_WORLD_RANK / {} * {} % {})); exec taskset -c "
+                      "$first-$((first + {} - 1)) \"$0\" \"$@\"",
+                      experiment.ranks() / servers, cores, available_cores(), cores)};
 }
 
-std::string mpirun(const Experiment& experiment) {
-  const bool crowded = experiment.ranks() > available_cores();
-  return fmt::format("mpirun -q {}--bind-to none {}-n {}",
-                     ::geteuid() == 0 ? "--allow-run-as-root " : "",
-                     crowded ? "--oversubscribe --mca mpi_yield_when_idle 1 " : "--oversubscribe ",
-                     experiment.ranks());
+Words mpirun(const Experiment& experiment) {
+  Words words{"mpirun", "-q"};
+  if (::geteuid() == 0) words.emplace_back("--allow-run-as-root");
+  append(words, {"--bind-to", "none", "--oversubscribe"});
+  if (experiment.ranks() > available_cores()) append(words, {"--mca", "mpi_yield_when_idle", "1"});
+  append(words, {"-n", std::to_string(experiment.ranks())});
+  return words;
+}
+
+/// What starts the experiment's ranks: the program and its arguments follow.
+Words launcher(const Experiment& experiment) {
+  if (experiment.netcluster.empty()) return mpirun(experiment);
+  Words words = netcluster(experiment);
+  words.emplace_back("--");
+  append(words, on_own_cores(experiment));
+  return words;
 }
 
 }  // namespace
@@ -87,21 +99,19 @@ Json run_over_mpi(const Experiment& experiment, const fs::path& folder) {
   fs::create_directories(folder);
   const fs::path file = folder / "experiment.json", out = folder / "real";
   write_file(file, experiment.resolved.dump(2) + "\n");
-  const std::string run =
-      fmt::format("{} run {} --backend mpi --force --quiet --json --out {}",
-                  quoted(mpi_program().string()), quoted(file.string()), quoted(out.string()));
-  const std::string command =
-      experiment.netcluster.empty()
-          ? mpirun(experiment) + " " + run + " </dev/null"
-          : netcluster(experiment) + " -- " + on_own_cores(experiment) + run;
-  output_of(command, folder / "real.log");
+  Words words = launcher(experiment);
+  append(words, {mpi_program(), "run", file.string(), "--backend", "mpi", "--force", "--quiet",
+                 "--json", "--out", out.string()});
+  output_of(words, folder / "real.log");
   std::ifstream in(out / "result.json");
   return Json::parse(in);
 }
 
 NetclusterLinks measure_netcluster(const Experiment& experiment) {
   const fs::path log = fs::temp_directory_path() / fmt::format("orrery-links-{}.log", ::getpid());
-  const Json measured = Json::parse(output_of(netcluster(experiment) + " --json </dev/null", log));
+  Words words = netcluster(experiment);
+  words.emplace_back("--json");
+  const Json measured = Json::parse(output_of(words, log));
   fs::remove(log);
   const Json& external = measured["external"];
   return {external["bytes_per_second"], external["latency_seconds"],

@@ -10,7 +10,6 @@
 #include "experiments/execute/launch.hpp"
 #include "experiments/execute/trace.hpp"
 #include "experiments/predict/closed_forms.hpp"
-#include "experiments/predict/fit.hpp"
 #include "experiments/predict/preloading.hpp"
 #include "experiments/predict/simulate.hpp"
 #include "experiments/results/checkpoint.hpp"
@@ -49,9 +48,8 @@ void require_placed(const Experiment& experiment, const Job& job) {
 }
 
 /// Writes the timeline and puts the result together.
-FinishedRun report(const Experiment& experiment, const DataFacts& data, const Placement& placement,
-                   Outcome& outcome, const std::vector<double>& earlier_seconds,
-                   const ResultFolder& results) {
+FinishedRun report(const PreparedExperiment& prepared, const Placement& placement, Outcome& outcome,
+                   const std::vector<double>& earlier_seconds, const ResultFolder& results) {
   std::vector<std::vector<EpochCost>> costs;
   std::vector<Timeline> timelines;
   std::vector<Summary> summaries;
@@ -68,16 +66,17 @@ FinishedRun report(const Experiment& experiment, const DataFacts& data, const Pl
       costs.front().push_back(cost);
     }
   }
-  FinishedRun done{experiment, measure(costs, summaries), {}};
-  done.result = result_json(experiment, data, placement, outcome, done.measured);
+  FinishedRun done{prepared.experiment, measure(costs, summaries), {}};
+  done.result =
+      result_json(done.experiment, prepared.problem->facts(), placement, outcome, done.measured);
   done.result["out_dir"] = results.path().string();
   if (!timelines.empty()) results.write("timeline.json", chrome_trace(timelines));
   return done;
 }
 
 /// Not of processes that each know a server of their own only: for those there is orrery plan.
-void add_preloading(FinishedRun& done, const Problem& problem, const Strategy& plan) {
-  done.result["preloading"] = preloading_json(problem, plan, done.measured.peak_bytes);
+void add_preloading(FinishedRun& done, const PreparedExperiment& prepared) {
+  done.result["preloading"] = preloading_json(prepared, done.measured.peak_bytes);
 }
 
 /// Writes the result: last, because it says that the folder is complete.
@@ -119,11 +118,10 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
   const auto data = datasets_.load(asked);
   const double load_seconds = seconds_since(begin);
   if (job_.leads() && !options_.quiet && datasets_.just_loaded()) announce(data.facts());
-  Problem problem = make_problem(asked, data, partition(asked, data));
-  const Experiment experiment = fit_to_memory(asked, problem);
-  const auto plan = make_strategy(problem);
-  if (experiment.backend == "sim") return simulated(experiment, problem, *plan, *results);
-  if (experiment.backend == "model") return modelled(experiment, problem, *plan, *results);
+  const PreparedExperiment prepared = prepare(asked, data, partition(asked, data));
+  const Experiment& experiment = prepared.experiment;
+  if (experiment.backend == "sim") return simulated(prepared, *results);
+  if (experiment.backend == "model") return modelled(prepared, *results);
 
   ExecuteOptions options = execute_options(experiment);
   Earlier earlier;
@@ -143,14 +141,13 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
     };
   }
   const double prepare_seconds = age + seconds_since(begin);
-  Outcome outcome = execute(experiment, problem, *plan, options, results);
+  Outcome outcome = execute(prepared, options, results);
   const bool first = std::exchange(first_, false);
   if (results == nullptr) return std::nullopt;
 
   outcome.epochs.insert(outcome.epochs.begin(), earlier.epochs.begin(), earlier.epochs.end());
-  FinishedRun done =
-      report(experiment, data.facts(), options.placement, outcome, earlier.seconds, *results);
-  if (job_.world == nullptr) add_preloading(done, problem, *plan);
+  FinishedRun done = report(prepared, options.placement, outcome, earlier.seconds, *results);
+  if (job_.world == nullptr) add_preloading(done, prepared);
   nlohmann::ordered_json& result = done.result;
   result["resumed_from_epoch"] = nullptr;
   if (!earlier.epochs.empty()) result["resumed_from_epoch"] = earlier.epochs.size();
@@ -162,13 +159,12 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
   return done;
 }
 
-FinishedRun Runner::simulated(const Experiment& experiment, const Problem& problem,
-                              const Strategy& plan, const ResultFolder& results) {
+FinishedRun Runner::simulated(const PreparedExperiment& prepared, const ResultFolder& results) {
+  const Experiment& experiment = prepared.experiment;
   results.write("config.json", experiment.resolved.dump(2) + "\n");
-  SimulatedOutcome made = simulate(experiment, problem, plan, simulator_, !options_.quiet);
-  FinishedRun done =
-      report(experiment, problem.facts(), experiment.placement(), made.outcome, {}, results);
-  add_preloading(done, problem, plan);
+  SimulatedOutcome made = simulate(prepared, simulator_, !options_.quiet);
+  FinishedRun done = report(prepared, experiment.placement(), made.outcome, {}, results);
+  add_preloading(done, prepared);
   done.result["simulation"] = std::move(made.simulation);
   done.result["links"] = std::move(made.links);
   for (std::size_t e = 0; e < done.measured.seconds.size(); ++e)
@@ -178,13 +174,12 @@ FinishedRun Runner::simulated(const Experiment& experiment, const Problem& probl
   return done;
 }
 
-FinishedRun Runner::modelled(const Experiment& experiment, const Problem& problem,
-                             const Strategy& plan, const ResultFolder& results) {
+FinishedRun Runner::modelled(const PreparedExperiment& prepared, const ResultFolder& results) {
+  const Experiment& experiment = prepared.experiment;
   results.write("config.json", experiment.resolved.dump(2) + "\n");
-  ModelledOutcome made = model(experiment, problem, plan);
-  FinishedRun done =
-      report(experiment, problem.facts(), experiment.placement(), made.outcome, {}, results);
-  add_preloading(done, problem, plan);
+  ModelledOutcome made = model(prepared);
+  FinishedRun done = report(prepared, experiment.placement(), made.outcome, {}, results);
+  add_preloading(done, prepared);
   done.result["model"] = std::move(made.model);
   done.result["equations"] = std::move(made.equations);
   write_forecast(done, results);
@@ -207,7 +202,7 @@ ExecuteOptions Runner::execute_options(const Experiment& experiment) const {
 
 /// Cut once, by the process that leads, and shared with the others.
 Partition Runner::partition(const Experiment& experiment, const ProblemData& data) const {
-  if (job_.world == nullptr || data.parts) return make_partition(experiment, data);
+  if (job_.world == nullptr || data.stored) return make_partition(experiment, data);
   Partition cut{parts_for(experiment.strategy, experiment.ranks()), {}};
   std::string bytes;
   if (job_.leads()) {
@@ -221,8 +216,11 @@ Partition Runner::partition(const Experiment& experiment, const ProblemData& dat
   return cut;
 }
 
-Outcome Runner::execute(const Experiment& experiment, const Problem& problem, const Strategy& plan,
-                        const ExecuteOptions& options, const ResultFolder* results) const {
+Outcome Runner::execute(const PreparedExperiment& prepared, const ExecuteOptions& options,
+                        const ResultFolder* results) const {
+  const Experiment& experiment = prepared.experiment;
+  const Problem& problem = *prepared.problem;
+  const Strategy& plan = *prepared.strategy;
   const std::string strategy = experiment.resolved["strategy"]["type"];
   ProgressBar bar(experiment.label.empty() ? strategy : experiment.label, problem.train.epochs,
                   results != nullptr && !options_.quiet);

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "backends/comm_mpi/comm_mpi.hpp"
-#include "experiments/config/experiment.hpp"
 #include "experiments/config/load_problem.hpp"
+#include "experiments/predict/prepared.hpp"
 #include "experiments/predict/simulator.hpp"
 #include "experiments/results/results.hpp"
 #include "experiments/results/resume.hpp"
@@ -45,15 +45,13 @@ class Runner {
  private:
   Partition partition(const Experiment& experiment, const ProblemData& data) const;
   ExecuteOptions execute_options(const Experiment& experiment) const;
-  Outcome execute(const Experiment& experiment, const Problem& problem, const Strategy& plan,
-                  const ExecuteOptions& options, const ResultFolder* results) const;
+  Outcome execute(const PreparedExperiment& prepared, const ExecuteOptions& options,
+                  const ResultFolder* results) const;
 
   std::optional<FinishedRun> run_what_fits(const Experiment& experiment,
                                            const ResultFolder* results);
-  FinishedRun simulated(const Experiment& experiment, const Problem& problem, const Strategy& plan,
-                        const ResultFolder& results);
-  FinishedRun modelled(const Experiment& experiment, const Problem& problem, const Strategy& plan,
-                       const ResultFolder& results);
+  FinishedRun simulated(const PreparedExperiment& prepared, const ResultFolder& results);
+  FinishedRun modelled(const PreparedExperiment& prepared, const ResultFolder& results);
 
   Options options_;
   const Job& job_;

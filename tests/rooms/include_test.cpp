@@ -81,7 +81,7 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kRooms{
      {"core/base", "core/graph", "core/graph/generate", "core/ops", "core/runtime",
       "core/runtime/execute", "core/strategy/train", "sim/price", "backends/cpu",
       "backends/comm_threads", "backends/comm_mpi", "backends/cuda", "experiments/execute",
-      "experiments/config", "experiments/results"}},
+      "experiments/config", "experiments/predict", "experiments/results"}},
     {"experiments/run",
      {"core/base", "core/runtime", "backends/comm_mpi", "backends/cuda", "experiments/execute",
       "experiments/config", "experiments/predict", "experiments/results", "experiments/calibrate"}},

@@ -75,12 +75,17 @@ PartitionedDataset::PartitionedDataset(fs::path folder) : folder_(std::move(fold
     replicas_ = meta.at("replicas").get<std::vector<std::int64_t>>();
     training_ = meta.at("training").get<std::vector<std::int64_t>>();
     checksums_ = meta.at("checksums").get<std::vector<std::string>>();
-    facts_ = {meta.at("name"),       meta.at("num_nodes"),
-              meta.at("num_edges"),  meta.at("symmetric"),
-              meta.at("generated"),  meta.at("num_features"),
-              meta.at("features"),   meta.at("num_classes"),
-              meta.at("multilabel"), meta.at("training_vertices"),
-              meta.at("notes")};
+    facts_ = {.name = meta.at("name"),
+              .vertices = meta.at("num_nodes"),
+              .edges = meta.at("num_edges"),
+              .symmetric = meta.at("symmetric"),
+              .generated = meta.at("generated"),
+              .features = meta.at("num_features"),
+              .features_provenance = meta.at("features"),
+              .classes = meta.at("num_classes"),
+              .multilabel = meta.at("multilabel"),
+              .training_vertices = meta.at("training_vertices"),
+              .notes = meta.at("notes")};
   } catch (const Json::exception& error) {
     throw DataError(file, "", fmt::format("is incomplete: {}", error.what()));
   }

@@ -2,6 +2,11 @@
 
 namespace orrery {
 
+DataFacts ProblemData::facts() const {
+  if (statistics) return facts_of(*statistics);
+  return stored ? stored->facts() : facts_of(*data);
+}
+
 std::shared_ptr<const PartitionedGraph> partitioned_graph(const Problem& problem) {
   if (problem.statistics)
     return partitioned_by_statistics(*problem.statistics, problem.model, problem.partition.parts);

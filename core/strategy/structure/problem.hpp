@@ -12,23 +12,25 @@
 
 namespace orrery {
 
+/// What is trained on: one of three.
+struct ProblemData {
+  std::shared_ptr<const Dataset> data;               ///< in memory as a whole, or
+  std::shared_ptr<const PartitionedDataset> stored;  ///< in the parts of a folder, or
+  std::optional<GraphStatistics> statistics;         ///< not there: counts alone are known
+
+  DataFacts facts() const;
+};
+
 /// Everything an experiment fixes before the first operation: structure and settings, the same on
 /// all ranks.
-struct Problem {
-  // The graph: in memory as a whole; or in parts, of which `partition` only counts; or not at all,
-  // where `partition` counts equal blocks of a random permutation.
-  std::shared_ptr<const Dataset> data;
-  std::shared_ptr<const PartitionedDataset> stored;
-  std::optional<GraphStatistics> statistics;
+struct Problem : ProblemData {
   ModelConfig model;
   TrainConfig train;
   StrategyConfig strategy;
-  Partition partition;  ///< as many parts as parts_for(strategy, ranks)
+  /// As many parts as parts_for(strategy, ranks). Of data that is stored it counts the parts only;
+  /// of statistics it counts equal blocks of a random permutation.
+  Partition partition;
 
-  DataFacts facts() const {
-    if (statistics) return facts_of(*statistics);
-    return stored ? stored->facts() : facts_of(*data);
-  }
   int ranks() const { return ranks_for(strategy, partition.parts); }
 };
 

@@ -40,11 +40,10 @@ std::vector<Program> record_training(const Strategy& strategy, const Problem& pr
   return programs;
 }
 
-std::vector<std::shared_ptr<const Program>> record_shared(const Strategy& strategy,
-                                                          const Problem& problem, int epochs,
-                                                          const Capacities& capacities) {
+Programs record_shared(const Strategy& strategy, const Problem& problem, int epochs,
+                       const Capacities& capacities) {
   std::vector<int> representatives;  // each once, ascending
-  std::vector<std::shared_ptr<const Program>> programs(static_cast<std::size_t>(problem.ranks()));
+  Programs programs(static_cast<std::size_t>(problem.ranks()));
   for (int rank = 0; rank < problem.ranks(); ++rank)
     if (strategy.representative(rank) == rank) representatives.push_back(rank);
   const auto entry = [&](int rank) -> auto& { return programs[at(rank)]; };

@@ -10,6 +10,9 @@
 
 namespace orrery {
 
+/// By rank; ranks of equal structure may share one.
+using Programs = std::vector<std::shared_ptr<const Program>>;
+
 /// Epochs to record for checks and volumes: a whole period, and at least two, because the second
 /// shows what the first set up.
 int epochs_to_record(const Problem& problem);
@@ -29,8 +32,7 @@ std::vector<Program> record_training(const Strategy& strategy, const Problem& pr
 /// strategy.representative(r), which says its own rank and, in own_group(), its own groups.
 ///
 /// Cost      each representative is recorded once, side by side
-std::vector<std::shared_ptr<const Program>> record_shared(const Strategy& strategy,
-                                                          const Problem& problem, int epochs,
-                                                          const Capacities& capacities);
+Programs record_shared(const Strategy& strategy, const Problem& problem, int epochs,
+                       const Capacities& capacities);
 
 }  // namespace orrery

@@ -27,25 +27,18 @@ struct Case {
     const std::string text = R"({"name": "n", "dataset": {"generate": "communities",
       "vertices": 96, "edges": 2000, "features": 8, "classes": 4},
       "model": {"type": "gcn"}, "strategy": {"type": "spmm_1d"}})";
-    experiment = parse_experiments(text, "test", all).front();
-    DatasetCache cache;
-    const ProblemData data = cache.load(experiment);
-    problem = make_problem(experiment, data, make_partition(experiment, data));
-    plan = make_strategy(problem);
-    programs = record_checked(*plan, problem);
-    facts = problem.facts();
+    const Experiment experiment = parse_experiments(text, "test", all).front();
+    prepared = prepare(experiment, DatasetCache().load(experiment));
+    programs = record_checked(prepared);
   }
 
   ModelOutcome evaluate(sim::Library library = {}) const {
-    return evaluate_model({experiment, facts, *plan, programs,
-                           [](const Op&, int) { return kKernel; }, std::move(library)});
+    return evaluate_model(
+        {prepared, programs, [](const Op&, int) { return kKernel; }, std::move(library)});
   }
 
-  Experiment experiment;
-  Problem problem;
-  std::unique_ptr<Strategy> plan;
+  PreparedExperiment prepared;
   Programs programs;
-  DataFacts facts;
 };
 
 Json equation(const ModelOutcome& outcome, const std::string& name) {
@@ -140,7 +133,7 @@ TEST(StagedEpoch, LosesNoKernelAndNoCollective) {
 
 TEST(Links, AreThoseOfThePapersMachines) {
   const auto links = [](const std::string& cluster) {
-    const Experiment e = Case({"cluster=" + cluster}).experiment;
+    const Experiment e = Case({"cluster=" + cluster}).prepared.experiment;
     return direct_links(*e.cluster, e.devices);
   };
   const auto dgx1 = links(R"({"file": "dgx-1"})");
@@ -225,7 +218,7 @@ TEST(Model, OfServersPutsCommunicationBetweenThemApart) {
 
 TEST(ExternalRate, IsSharedByTheDevicesBehindOneAdapter) {
   const auto rate = [](const std::string& cluster) {
-    const Experiment e = Case({"cluster=" + cluster}).experiment;
+    const Experiment e = Case({"cluster=" + cluster}).prepared.experiment;
     return external_rate_per_device(*e.cluster, e.devices);
   };
   const double alone = rate(R"({"file": "a6000-4x4-pcie", "servers": 2, "gpus_per_server": 1})");
@@ -239,7 +232,7 @@ TEST(ExternalRate, IsSharedByTheDevicesBehindOneAdapter) {
 TEST(CollectiveTimes, AreThoseOfAlphaAndBetaBetweenServers) {
   const Experiment e =
       Case({R"(cluster={"file": "rtx2080ti-2x4-1gbe", "servers": 2, "gpus_per_server": 1})"})
-          .experiment;
+          .prepared.experiment;
   const sim::Library library{.name = "nccl", .message_seconds = 1e-6};
   CollectiveTimes times(*e.cluster, e.devices, library);
   const Group both = world_group(2);
@@ -259,7 +252,7 @@ TEST(CollectiveTimes, AreThoseOfAlphaAndBetaBetweenServers) {
 TEST(CollectiveTimes, OfAnAllToAllObeyTheTotalOfBothDirections) {
   Experiment e =
       Case({R"(cluster={"file": "rtx2080ti-2x4-1gbe", "servers": 2, "gpus_per_server": 1})"})
-          .experiment;
+          .prepared.experiment;
   Cluster cluster = *e.cluster;
   for (ClusterLink& link : cluster.links)
     if (cluster.nodes[static_cast<std::size_t>(link.to)].kind == NodeKind::kNetworkSwitch)

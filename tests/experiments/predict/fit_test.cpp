@@ -6,6 +6,7 @@
 
 #include "core/base/error.hpp"
 #include "experiments/config/load_problem.hpp"
+#include "experiments/predict/prepared.hpp"
 
 namespace orrery {
 namespace {
@@ -20,10 +21,9 @@ Problem problem(const std::string& strategy, std::int64_t bytes, Experiment& fit
           "cluster": {{"servers": 2, "ranks_per_server": 2{}}}}})",
       strategy, bytes == 0 ? "" : fmt::format(R"(, "device_bytes": {})", bytes));
   const Experiment experiment = parse_experiments(text, "test.json", {}).front();
-  const ProblemData data = datasets.load(experiment);
-  Problem p = make_problem(experiment, data, make_partition(experiment, data));
-  fitted = fit_to_memory(experiment, p);
-  return p;
+  const PreparedExperiment prepared = prepare(experiment, datasets.load(experiment));
+  fitted = prepared.experiment;
+  return *prepared.problem;
 }
 
 std::int64_t peak(const Problem& p) { return forecast_bytes(p, Placement::uniform(2, 2)); }

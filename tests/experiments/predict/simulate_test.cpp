@@ -31,12 +31,9 @@ struct Simulated {
 };
 
 Simulated simulated(const Experiment& experiment) {
-  DatasetCache cache;
-  const ProblemData data = cache.load(experiment);
-  const Problem problem = make_problem(experiment, data, make_partition(experiment, data));
-  const auto plan = make_strategy(problem);
+  const PreparedExperiment prepared = prepare(experiment, DatasetCache().load(experiment));
   Simulator simulator;
-  Simulated result{simulate(experiment, problem, *plan, simulator, false), {}};
+  Simulated result{simulate(prepared, simulator, false), {}};
   std::vector<std::vector<EpochCost>> costs;
   std::vector<Summary> summaries;
   for (const RankOutcome& rank : result.made.outcome.ranks) {

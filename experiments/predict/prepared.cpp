@@ -1,0 +1,93 @@
+#include "experiments/predict/prepared.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
+#include "core/runtime/check/check.hpp"
+#include "core/runtime/check/check_digest.hpp"
+#include "core/strategy/train/train.hpp"
+#include "experiments/config/load_problem.hpp"
+#include "experiments/predict/fit.hpp"
+
+namespace orrery {
+namespace {
+
+/// Proves the programs safe; those that ranks share once.
+void check_shared(const Programs& programs, const Strategy& strategy) {
+  std::vector<std::vector<Finding>> findings(programs.size());
+  std::vector<std::vector<CollectiveDigest>> digests(programs.size());
+  parallel_for(static_cast<std::int64_t>(programs.size()), 1, [&](std::int64_t r, std::int64_t) {
+    const auto i = static_cast<std::size_t>(r);
+    if (strategy.representative(static_cast<int>(r)) != r) return;
+    findings[i] = find_local_problems(*programs[i]);
+    digests[i] = digest_collectives(*programs[i]);
+  });
+  for (std::size_t r = 0; r < programs.size(); ++r) {
+    throw_findings(findings[r]);
+    const int rank = static_cast<int>(r), shown = strategy.representative(rank);
+    if (shown == rank) continue;
+    digests[r] = digests[at(shown)];
+    for (CollectiveDigest& digest : digests[r])
+      digest.group = strategy.own_group(digest.group, rank);
+  }
+  throw_findings(compare_digests(digests));
+}
+
+}  // namespace
+
+PreparedExperiment prepare(const Experiment& asked, const ProblemData& data, Partition cut) {
+  auto problem = std::make_shared<Problem>(make_problem(asked, data, std::move(cut)));
+  require_trainable(*problem);
+  Experiment experiment = fit_to_memory(asked, *problem);
+  auto strategy = make_strategy(*problem);
+  return {std::move(experiment), std::move(problem), std::move(strategy)};
+}
+
+PreparedExperiment prepare(const Experiment& asked, const ProblemData& data) {
+  return prepare(asked, data, make_partition(asked, data));
+}
+
+Programs record_checked(const PreparedExperiment& prepared, const Capacities& capacities) {
+  const Problem& problem = *prepared.problem;
+  const int epochs = epochs_to_record(problem);
+  Programs programs;
+  if (problem.statistics) {
+    programs = record_shared(*prepared.strategy, problem, epochs, capacities);
+    for (const auto& program : std::set(programs.begin(), programs.end()))
+      throw_findings(find_local_problems(*program));
+    return programs;
+  }
+  auto recorded = record_training(*prepared.strategy, problem, epochs, capacities);
+  check(recorded);
+  for (Program& program : recorded)
+    programs.push_back(std::make_shared<const Program>(std::move(program)));
+  return programs;
+}
+
+Programs record_checked_shared(const PreparedExperiment& prepared, int epochs,
+                               const Capacities& capacities) {
+  Programs programs = record_shared(*prepared.strategy, *prepared.problem, epochs, capacities);
+  check_shared(programs, *prepared.strategy);
+  return programs;
+}
+
+std::vector<Summary> summaries(const Programs& programs, const Strategy& strategy,
+                               const Placement& placement, int epochs) {
+  std::vector<Summary> ranks(programs.size());
+  parallel_for(static_cast<std::int64_t>(ranks.size()), 1, [&](std::int64_t i, std::int64_t) {
+    const auto rank = static_cast<int>(i);
+    ranks[at(i)] = summarise(
+        *programs[at(i)], placement, rank,
+        [&](const Group& group) { return strategy.own_group(group, rank); }, epochs);
+  });
+  return ranks;
+}
+
+std::vector<Summary> summaries(const Programs& programs, const PreparedExperiment& prepared) {
+  return summaries(programs, *prepared.strategy, prepared.experiment.placement(),
+                   prepared.period());
+}
+
+}  // namespace orrery

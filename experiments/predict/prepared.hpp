@@ -1,0 +1,56 @@
+// An experiment made ready, from its data to its strategy, and the programs that its ranks would
+// run.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/cluster/placement.hpp"
+#include "core/runtime/summary.hpp"
+#include "core/strategy/strategy.hpp"
+#include "core/strategy/train/record.hpp"
+#include "experiments/config/experiment.hpp"
+
+namespace orrery {
+
+/// All that running, simulating and recording an experiment start from.
+struct PreparedExperiment {
+  Experiment experiment;  ///< with numbers where its file says "fit"
+  std::shared_ptr<const Problem> problem;
+  std::unique_ptr<const Strategy> strategy;
+
+  /// Epochs after which the programs repeat themselves.
+  int period() const { return period_of(problem->strategy, problem->train.epochs); }
+};
+
+/// Prepares the experiment on a cut of its data.
+///
+/// Errors    ConfigError, OutOfMemory and NeedsStructure of require_trainable, fit_to_memory and
+///           make_strategy
+PreparedExperiment prepare(const Experiment& asked, const ProblemData& data, Partition cut);
+
+/// Cuts the data as the experiment says, and prepares it.   Errors    also those of make_partition
+PreparedExperiment prepare(const Experiment& asked, const ProblemData& data);
+
+/// Records and checks the programs of all ranks for the first epochs (epochs_to_record); of
+/// statistics, ranks of equal structure share theirs, and the order of collectives is not checked.
+///
+/// Errors    ProgramError; OutOfMemory
+Programs record_checked(const PreparedExperiment& prepared, const Capacities& capacities = {});
+
+/// Records and checks the programs of all ranks for so many epochs; ranks of equal structure always
+/// share theirs, which are checked once. Orders of collectives in which ranks wait for each other
+/// for ever are left to the replay.
+///
+/// Errors    ProgramError; OutOfMemory
+Programs record_checked_shared(const PreparedExperiment& prepared, int epochs,
+                               const Capacities& capacities);
+
+/// Sums up what each rank's program amounts to in so many epochs.
+std::vector<Summary> summaries(const Programs& programs, const Strategy& strategy,
+                               const Placement& placement, int epochs);
+
+/// Sums up one period of each rank's program, where the experiment places it.
+std::vector<Summary> summaries(const Programs& programs, const PreparedExperiment& prepared);
+
+}  // namespace orrery
