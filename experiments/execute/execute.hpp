@@ -44,8 +44,9 @@ struct RankHooks {
 };
 
 /// Runs one rank whose program has been checked on a device, with so many threads for loops on the
-/// host; everything but the result's `summary`.   Errors    OutOfMemory, Aborted, whatever a lane
-/// throws
+/// host; everything but the result's `summary`.
+///
+/// Errors    OutOfMemory, Aborted, whatever a lane throws
 RankOutcome execute_rank(const Problem& problem, const Strategy& plan,
                          const ExecuteOptions& options, int rank, int kernel_threads,
                          RankDevice& device, Communicator& communicator, const RankHooks& hooks);
@@ -58,7 +59,7 @@ Summary summary_of(const RankOutcome& done, const Program& recorded, const Probl
 /// kernels use cores / ranks threads.
 ///
 /// Errors    ProgramError (the check), OutOfMemory (named tensor), ConfigError (unknown kernels),
-/// whatever a rank throws first
+///           whatever a rank throws first
 Outcome execute_on_threads(const Problem& problem, const Strategy& plan,
                            const ExecuteOptions& options, const Progress& progress);
 

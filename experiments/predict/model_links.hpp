@@ -47,7 +47,7 @@ class CollectiveTimes {
   ///
   /// Source    MG-GCN section 5.1; CAGNET's α-β model
   /// Departs   an all-to-all moves its bytes at the rate of a broadcast; no contention, no waiting
-  /// for each other
+  ///           for each other
   double seconds(const Op& op, const Group& group, int rank);
 
   const std::optional<cost::Links>& links() const { return links_; }

@@ -19,7 +19,9 @@ struct SimulatedOutcome {
 };
 
 /// The profile of the experiment's devices, with its scale: simulation.profile, else what the
-/// cluster names.   Errors  ConfigError (none, several, unknown)
+/// cluster names.
+///
+/// Errors    ConfigError (none, several, unknown)
 sim::DeviceProfile profile_of(const Experiment& experiment);
 
 /// The library that the experiment's ranks communicate with, as the profile knows it.

@@ -17,15 +17,16 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
 
 /// Whether a run of one experiment may go on as another: strategy, partition, cluster and number of
 /// epochs may differ, whatever the learned weights depend on may not (with model_averaging also
-/// strategy and partition).   Errors  ConfigError naming
-/// the first key that differs; `origin` holds what was kept
+/// strategy and partition).
+///
+/// Errors    ConfigError naming the first key that differs; `origin` holds what was kept
 void require_same_experiment(const nlohmann::ordered_json& kept, const nlohmann::ordered_json& now,
                              const std::string& origin);
 
 /// Reads the contents of a checkpoint file; `origin` names it in errors.
 ///
 /// Errors    DataError (truncated, damaged) · ConfigError (another experiment: the first key that
-/// differs)
+///           differs)
 Checkpoint parse_checkpoint(const std::string& bytes, const std::string& origin,
                             const nlohmann::ordered_json& resolved);
 

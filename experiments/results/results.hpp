@@ -7,8 +7,9 @@
 
 namespace orrery {
 
-/// Writes a whole file: into a temporary neighbour, flushed to disk, renamed.   Errors  Error
-/// naming the file and the cause
+/// Writes a whole file: into a temporary neighbour, flushed to disk, renamed.
+///
+/// Errors    Error naming the file and the cause
 void write_file(const std::filesystem::path& file, const std::string& text);
 
 /// What to do with a result that a folder already holds.

@@ -18,12 +18,15 @@ struct Earlier {
 };
 
 /// Reads them, and takes back the lines of epochs.jsonl after the checkpoint, which will be written
-/// again.   Errors  DataError · ConfigError (a checkpoint of another experiment)
+/// again.
+///
+/// Errors    DataError · ConfigError (a checkpoint of another experiment)
 Earlier take_up(const ResultFolder& folder, const nlohmann::ordered_json& resolved);
 
-/// Whether the folder holds the result of this experiment with all its epochs.   Errors
-/// ConfigError: the result of another experiment, one with more epochs, or one that is complete
-/// with fewer and left no checkpoint to go on from
+/// Whether the folder holds the result of this experiment with all its epochs.
+///
+/// Errors    ConfigError: the result of another experiment, one with more epochs, or one that is
+///           complete with fewer and left no checkpoint to go on from
 bool is_complete(const std::filesystem::path& folder, const nlohmann::ordered_json& resolved);
 
 }  // namespace orrery

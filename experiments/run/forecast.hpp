@@ -11,7 +11,7 @@
 namespace orrery {
 
 /// Errors    ConfigError naming a cluster of "simulate_on" that does not exist, before anything
-/// runs
+///           runs
 void require_clusters(const Experiment& experiment);
 
 /// Simulates each finished run on the clusters of its "simulate_on" and adds "simulated_on" to its

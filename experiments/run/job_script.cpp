@@ -59,7 +59,7 @@ std::string slurm_script(const Experiment& experiment, const JobRequest& request
       "srun --mpi=pmix {} run {} --backend {} --out {}{}{}\n",
       experiment.ranks(), name, name, tasks, gpus, name,
       quoted(std::filesystem::current_path().string()), again,
-      quoted(std::string(kSourceRoot) + "/orrery"), quoted(request.file),
+      quoted(fmt::format("{}/orrery", kSourceRoot)), quoted(request.file),
       experiment.backend == "nccl" ? "nccl" : "mpi",
       quoted(request.out.empty() ? "results/" + name : request.out),
       anew ? " --force" : " --resume", settings);

@@ -150,8 +150,9 @@ void install_signals(bool mpi) {
   std::signal(SIGUSR1, on_signal);
 }
 
-/// Whether the experiments run over MPI.   Errors  ConfigError where the way they were started does
-/// not fit
+/// Whether the experiments run over MPI.
+///
+/// Errors    ConfigError where the way they were started does not fit
 bool runs_over_mpi(const std::vector<Experiment>& experiments, const Launch& launch) {
   const bool mpi = experiments.front().over_mpi();
   if (mpi && launch.size == 1 && !MpiWorld::built())

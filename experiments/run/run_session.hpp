@@ -24,8 +24,9 @@ struct RunOptions {
 /// The error with what helps against it.
 std::string with_advice(const OutOfMemory& error);
 
-/// Runs all combinations and returns the exit code.   Errors    whatever the first failure throws,
-/// after what finished before it was reported
+/// Runs all combinations and returns the exit code.
+///
+/// Errors    whatever the first failure throws, after what finished before it was reported
 int run_session(RunOptions options);
 
 }  // namespace orrery

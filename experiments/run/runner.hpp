@@ -57,8 +57,8 @@ class Runner {
   const Job& job_;
   Simulator simulator_;
   DatasetCache datasets_;
-  bool first_ =
-      true;  ///< nothing was run before: times since the process was started mean something
+  /// Nothing was run before: times since the process was started mean something.
+  bool first_ = true;
 };
 
 }  // namespace orrery
