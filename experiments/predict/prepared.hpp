@@ -29,7 +29,9 @@ struct PreparedExperiment {
 ///           make_strategy
 PreparedExperiment prepare(const Experiment& asked, const ProblemData& data, Partition cut);
 
-/// Cuts the data as the experiment says, and prepares it.   Errors    also those of make_partition
+/// Cuts the data as the experiment says, and prepares it.
+///
+/// Errors    also those of make_partition
 PreparedExperiment prepare(const Experiment& asked, const ProblemData& data);
 
 /// Records and checks the programs of all ranks for the first epochs (epochs_to_record); of

@@ -1,5 +1,6 @@
 #include "tests/cuda/table_kernels.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -138,18 +139,35 @@ struct Call {
                      op.targets.rows(), m.at<double>(op.counts), op.accumulate);
   }
   int operator()(const Sgd& op) const {
-    return api.sgd(s, m.at<float>(op.w), m.at<float>(op.g), op.w.shape.size(), op.rate, op.decay);
+    return by_runs({op.w, op.g}, [&](const std::vector<float*>& at, std::int64_t n) {
+      return api.sgd(s, at[0], at[1], n, op.rate, op.decay);
+    });
   }
   int operator()(const Adam& op) const {
-    return api.adam(s, m.at<float>(op.w), m.at<float>(op.g), m.at<float>(op.m), m.at<float>(op.v),
-                    op.w.shape.size(), op.rate, op.decay, op.beta1, op.beta2, op.epsilon,
-                    correction(op.beta1, op.step), correction(op.beta2, op.step));
+    return by_runs({op.w, op.g, op.m, op.v}, [&](const std::vector<float*>& at, std::int64_t n) {
+      return api.adam(s, at[0], at[1], at[2], at[3], n, op.rate, op.decay, op.beta1, op.beta2,
+                      op.epsilon, correction(op.beta1, op.step), correction(op.beta2, op.step));
+    });
   }
   template <class Other>
   int operator()(const Other&) const {
     throw std::runtime_error("the table has no such op");
   }
 
+  /// Calls body(first elements, count) for the whole where every window is contiguous, else row by
+  /// row: the table's updates know no gaps.
+  template <class Body>
+  int by_runs(const std::vector<Tensor>& windows, const Body& body) const {
+    const Tensor& any = windows.front();
+    const bool whole =
+        std::all_of(windows.begin(), windows.end(), [](const Tensor& t) { return t.contiguous(); });
+    for (std::int64_t row = 0; row < (whole ? 1 : any.rows()); ++row) {
+      std::vector<float*> first;
+      for (const Tensor& t : windows) first.push_back(m.at<float>(t) + row * t.ld);
+      session.must(body(first, whole ? any.shape.size() : any.cols()));
+    }
+    return kOrreryOk;
+  }
   static OrreryVarying correction(float beta, std::int32_t step) {
     const double power = std::pow(static_cast<double>(beta), step);
     return {std::bit_cast<std::uint32_t>(static_cast<float>(1 - power)), nullptr};
@@ -167,6 +185,13 @@ void run_by_table(const CudaSession& session, const World& world, const Op& op,
   Mirror mirror(session, world);
   session.must(std::visit(Call{session, session.api, session.stream, mirror, options}, op));
   mirror.copy_back();
+}
+
+std::vector<Runner> twice_by_table(const CudaSession& session, const TableOptions& options) {
+  const Runner run = [&session, options](const World& world, const Op& op) {
+    run_by_table(session, world, op, options);
+  };
+  return {run, run};
 }
 
 }  // namespace orrery::testing

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "tests/backends/world.hpp"
+#include "tests/backends/kernel_cases/backend.hpp"
 #include "tests/cuda/library.hpp"
 
 namespace orrery::testing {
@@ -49,5 +49,9 @@ struct TableOptions {
 /// EXPECTs that no guard has changed.
 void run_by_table(const CudaSession& session, const World& world, const Op& op,
                   const TableOptions& options = {});
+
+/// run_by_table() and once more, which must give the same bits.   Requires  the session outlives
+/// them
+std::vector<Runner> twice_by_table(const CudaSession& session, const TableOptions& options = {});
 
 }  // namespace orrery::testing

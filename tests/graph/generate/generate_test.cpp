@@ -377,7 +377,7 @@ bool schema_takes(const Json& property, const std::string& generator, bool with_
 }
 
 TEST(IgnoredKeysTest, AreThoseThatTheSchemaRefuses) {
-  std::ifstream file(ORRERY_SOURCES "/experiments/schema.json");
+  std::ifstream file(ORRERY_SOURCES "/experiments/config/schema.json");
   const Json schema = Json::parse(file).at("properties").at("dataset").at("properties");
 
   int compared = 0;
