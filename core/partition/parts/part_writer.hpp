@@ -16,7 +16,7 @@ struct PartSummary {
   std::string checksum;       ///< of its meta.json, which has those of its other files
 };
 
-/// Writes parts in the form that parts_folder.hpp describes.
+/// Writes parts in the form that partitioned_dataset.hpp describes.
 ///
 /// Requires  what it is given outlives it
 /// Cost      as NeighbourhoodFinder; rows of features some megabytes at a time

@@ -3,7 +3,7 @@
 //
 //   meta.json            facts about the whole, how it was cut, how far the parts reach (hops), the
 //                        size of every part and the checksum of every part's meta.json
-//   part-00000/          the part in local numbers (part_vertices.hpp: own vertices first): a data
+//   part-00000/          the part in local numbers (neighbourhood_finder.hpp: own vertices first): a data
 //                        set folder (edges.npy, features, labels.npy, split.npy with the replicas
 //                        in no split, meta.json with the checksums of the other files) and
 //     vertices.npy       int32 [n + r], the global number of each; the n own ones ascend

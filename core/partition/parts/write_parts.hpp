@@ -1,4 +1,4 @@
-// Writes folders of parts (parts_folder.hpp).
+// Writes folders of parts (partitioned_dataset.hpp).
 #pragma once
 
 #include <filesystem>

@@ -79,7 +79,8 @@ TEST_F(KilledRun, ResumesToTheLossOfAnUndisturbedOne) {
   for (int i = 0; i < 10; ++i) {
     const std::string folder = fmt::format("run{}", i);
     const auto kill_after = [&] {
-      return fmt::format("timeout --foreground -s KILL {:.3f}", seconds * (0.1 + 0.8 * draws.uniform()));
+      return fmt::format("timeout --foreground -s KILL {:.3f}",
+                         seconds * (0.1 + 0.8 * draws.uniform()));
     };
 
     killed += run(folder, "--resume", kill_after()) != 0 ? 1 : 0;
