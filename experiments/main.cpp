@@ -1,15 +1,21 @@
 // The command line.
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <thread>
 
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
+#include "core/base/tell.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/dataset_command.hpp"
 #include "experiments/config/validate_json.hpp"
@@ -26,7 +32,7 @@ int fail(const std::string& message, int exit_code) {
   const orrery::Launch launch = orrery::launch_from_environment();
   if (launch.rank > 0) std::this_thread::sleep_for(std::chrono::seconds(3));
   const std::string rank = launch.rank > 0 ? fmt::format("rank {}: ", launch.rank) : "";
-  fmt::print(stderr, "orrery: error: {}{}\n", rank, message);
+  orrery::tell("orrery: error: {}{}\n", rank, message);
   return exit_code;
 }
 
@@ -43,10 +49,29 @@ void require_known(const CLI::App& app, const std::string& word) {
                         fmt::join(commands, ", ")));
 }
 
+/// Opens /dev/null in place of standard input, output or error where it is closed: else the next
+/// file that is opened would become it, and receive what is printed.
+void keep_standard_descriptors() {
+  for (int descriptor = ::open("/dev/null", O_RDWR); descriptor >= 0;) {
+    if (descriptor > STDERR_FILENO) {
+      ::close(descriptor);
+      return;
+    }
+    descriptor = ::dup(descriptor);
+  }
+}
+
+/// The exit code, if what was printed has reached its reader.
+int with_output_written(int exit_code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
+  return fail(fmt::format("standard output cannot be written: {}", std::strerror(errno)), kFailed);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace orrery;
+  keep_standard_descriptors();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of write(), told as such
   const ThreadPool pool(available_cores());  // for loading; ranks have pools of their own
   CLI::App app("Orrery: distributed graph neural networks, run for real or recorded and counted.",
@@ -72,9 +97,9 @@ int main(int argc, char** argv) {
   try {
     if (argc > 1) require_known(app, argv[1]);
     app.parse(argc, argv);
-    return exit_code;
+    return with_output_written(exit_code);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kWrongUse;
+    return with_output_written(app.exit(error) == 0 ? 0 : kWrongUse);
   } catch (const ConfigError& error) {
     return fail(error.what(), kWrongUse);
   } catch (const OutOfMemory& error) {

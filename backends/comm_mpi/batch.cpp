@@ -10,6 +10,7 @@
 #include "backends/comm_mpi/pause.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/base/tell.hpp"
 
 namespace orrery::mpi {
 namespace {
@@ -170,8 +171,8 @@ void Batch::keep_patience() {
     throw Error(
         fmt::format("{}: waited {:.0f} s for {}, all ranks live; do all of them come to this call?",
                     to_string(title_), waited, whom));
-  fmt::print(stderr, "orrery: rank {}: {} has waited {:.0f} s for {}\n", engine_.rank(),
-             to_string(title_), waited, whom);
+  tell("orrery: rank {}: {} has waited {:.0f} s for {}\n", engine_.rank(), to_string(title_),
+       waited, whom);
   next_notice_ *= 2;
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "core/base/error.hpp"
+#include "core/base/tell.hpp"
 
 namespace orrery::mpi {
 namespace {
@@ -43,7 +44,7 @@ class Deadline {
           std::unique_lock lock(mutex_);
           const std::chrono::duration<double> limit(seconds);
           if (met_.wait_for(lock, limit, [this] { return done_; })) return;
-          fmt::print(stderr, "orrery: error: {} within {} s\n", what, seconds);
+          tell("orrery: error: {} within {} s\n", what, seconds);
           std::_Exit(1);
         }) {}
   ~Deadline() {
@@ -144,7 +145,7 @@ bool Engine::frozen() const {
 
 void Engine::report(std::string_view what) const noexcept {
   if (!options_.may_report || options_.may_report())
-    fmt::print(stderr, "orrery: error: rank {}: {}\n", rank_, what);
+    tell("orrery: error: rank {}: {}\n", rank_, what);
 }
 
 void Engine::fail(std::string_view what, int status) noexcept {

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/base/tell.hpp"
 #include "core/base/units.hpp"
 
 namespace orrery {
@@ -25,8 +26,7 @@ ProgramError::ProgramError(int at_rank, std::size_t at_step, const std::string& 
       step(at_step) {}
 
 void assertion_failed(const char* expression, const char* file, int line) {
-  fmt::print(stderr, "{}:{}: impossible state: {} is false. This is a bug in Orrery.\n", file, line,
-             expression);
+  tell("{}:{}: impossible state: {} is false. This is a bug in Orrery.\n", file, line, expression);
   std::abort();
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/base/error.hpp"
+#include "core/base/tell.hpp"
 #include "core/base/units.hpp"
 #include "experiments/calibrate/calibrate.hpp"
 #include "experiments/commands/commands.hpp"
@@ -27,14 +28,14 @@ struct Options {
 class Progress {
  public:
   ~Progress() {
-    if (terminal_) fmt::print(stderr, "\r{:70}\r", "");
+    if (terminal_) tell("\r{:70}\r", "");
   }
   void operator()(double share, const std::string& what) {
     const int tenth = static_cast<int>(share * 10);
     if (terminal_)
-      fmt::print(stderr, "\rcalibrating {:3.0f} %  {:50.50}", 100 * share, what);
+      tell("\rcalibrating {:3.0f} %  {:50.50}", 100 * share, what);
     else if (tenth > told_)
-      fmt::print(stderr, "calibrating {:3.0f} %  {}\n", 100 * share, what);
+      tell("calibrating {:3.0f} %  {}\n", 100 * share, what);
     told_ = std::max(told_, tenth);
     std::fflush(stderr);
   }

@@ -11,6 +11,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
+#include "core/base/tell.hpp"
 #include "core/base/units.hpp"
 #include "core/graph/generate/generate.hpp"
 #include "core/graph/read/load.hpp"
@@ -153,7 +154,7 @@ void print_info(const Dataset& dataset, const DatasetStatistics& s) {
 }
 
 void print_notes(const Dataset& dataset) {
-  for (const auto& note : dataset.notes) fmt::print(stderr, "note: {}\n", note);
+  for (const auto& note : dataset.notes) tell("note: {}\n", note);
 }
 
 void print_json(const Json& json) { fmt::print("{}\n", json.dump()); }

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "core/base/error.hpp"
+#include "core/base/tell.hpp"
 #include "core/base/units.hpp"
 #include "core/partition/edges/edge_file.hpp"
 #include "core/partition/methods/method_parameters.hpp"
@@ -166,7 +167,7 @@ int compare_all(const Options& options, const PartitionSource& source, const Mea
       reports.push_back(cut_and_measure(source, asked, parts, how).report);
       rows.push_back(to_json(reports.back()));
     } catch (const NotBuilt& error) {
-      fmt::print(stderr, "{}\n", error.what());
+      tell("{}\n", error.what());
     }
   }
   const Json compared{{"name", source.name()}, {"parts", parts}, {"rows", rows}};

@@ -9,6 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
+#include "core/base/tell.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/config/shipped.hpp"
 #include "experiments/config/this_machine.hpp"
@@ -173,7 +174,7 @@ Validated validate_all(Validator& validator, const Options& options) {
         all.failures.push_back({file, experiment.label, error.what()});
         told = fmt::format("{}: failed: {}", all.failures.back().setting(), error.what());
       }
-      if (!options.quiet) fmt::print(stderr, "{}\n", told);
+      if (!options.quiet) tell("{}\n", told);
     }
   return all;
 }
@@ -194,8 +195,7 @@ int run_validate(const Options& options) {
   if (!options.json || !options.quiet)
     fmt::print(options.json ? stderr : stdout, "\n{}\nResults: {}\n", validation_text(all.rows),
                out.string());
-  for (const Failure& f : all.failures)
-    fmt::print(stderr, "orrery: error: {}: {}\n", f.setting(), f.error);
+  for (const Failure& f : all.failures) tell("orrery: error: {}: {}\n", f.setting(), f.error);
   if (options.json) fmt::print("{}\n", result.dump());
   return all.failures.empty() ? 0 : 1;
 }

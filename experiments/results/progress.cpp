@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/base/tell.hpp"
 #include "core/base/units.hpp"
 
 namespace orrery {
@@ -29,7 +30,7 @@ ProgressBar::ProgressBar(std::string label, int total, bool enabled)
       terminal_(isatty(STDERR_FILENO) == 1 && std::string(term()) != "dumb") {}
 
 ProgressBar::~ProgressBar() {
-  if (enabled_ && terminal_) fmt::print(stderr, "\r\033[K");
+  if (enabled_ && terminal_) tell("\r\033[K");
 }
 
 void ProgressBar::update(int done, std::optional<double> loss,
@@ -48,13 +49,13 @@ void ProgressBar::update(int done, std::optional<double> loss,
   if (validation_accuracy) text += fmt::format("  validation {:.1f} %", 100 * *validation_accuracy);
   if (!last) text += fmt::format("  {} left", human_seconds(elapsed / done * (total_ - done)));
   if (!terminal_) {
-    fmt::print(stderr, "{}\n", text);
+    tell("{}\n", text);
     return;
   }
   constexpr int kWidth = 24;
   const int filled = kWidth * done / total_;
-  fmt::print(stderr, "\r\033[K[{}{}] {}", std::string(static_cast<std::size_t>(filled), '#'),
-             std::string(static_cast<std::size_t>(kWidth - filled), '.'), text);
+  tell("\r\033[K[{}{}] {}", std::string(static_cast<std::size_t>(filled), '#'),
+       std::string(static_cast<std::size_t>(kWidth - filled), '.'), text);
   std::fflush(stderr);
 }
 
@@ -69,9 +70,8 @@ void SweepProgress::finished(const std::string& label) {
   const std::size_t left = total_ - before_ - now_;
   const double each =
       std::chrono::duration<double>(Clock::now() - start_).count() / static_cast<double>(now_);
-  fmt::print(
-      stderr, "[{}/{}] {}{}\n", before_ + now_, total_, label,
-      left == 0 ? "" : fmt::format("  {} left", human_seconds(each * static_cast<double>(left))));
+  tell("[{}/{}] {}{}\n", before_ + now_, total_, label,
+       left == 0 ? "" : fmt::format("  {} left", human_seconds(each * static_cast<double>(left))));
 }
 
 }  // namespace orrery

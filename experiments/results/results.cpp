@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstring>
@@ -60,9 +61,41 @@ std::string host_name() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
+/// A number that tells texts apart (FNV-1a).
+std::uint32_t fingerprint(const std::string& text) {
+  std::uint32_t hash = 2166136261U;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  return hash;
+}
+
 std::string utc(const char* format) {
   return fmt::format(fmt::runtime(std::string("{:") + format + "}"),
                      fmt::gmtime(std::time(nullptr)));
+}
+
+/// Where runs keep others out while they write. It stays: it says that the folder is one of results.
+constexpr const char* kLock = ".lock";
+
+/// Refuses a folder in which a start would destroy what it cannot make again.
+void require_replaceable(const fs::path& folder, Existing existing) {
+  const auto holds = [&](const char* name) { return fs::exists(folder / name); };
+  const auto refuse = [&](const std::string& why) {
+    throw Error(fmt::format("{}: {}", folder.string(), why));
+  };
+  if (!fs::is_empty(folder) && !holds(kLock))
+    refuse(fmt::format("holds files that no run wrote ({}); give another --out",
+                       fs::directory_iterator(folder)->path().filename().string()));
+  const bool result = holds("result.json") || holds("sweep.json"), left = holds("checkpoint.bin");
+  if (existing == Existing::refuse && result)
+    refuse("already holds a result; give another --out or add --force");
+  if (existing == Existing::refuse && left)
+    refuse(
+        "holds the checkpoint of a run that did not end; add --resume to go on with it, or "
+        "--force to start anew");
+  if (existing == Existing::resume && result && !left)
+    refuse(
+        "holds a result and no checkpoint to go on from; add --force instead of --resume to "
+        "start anew");
 }
 
 }  // namespace
@@ -90,11 +123,8 @@ ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move
   std::error_code error;
   fs::create_directories(path_, error);
   if (error) throw Error(fmt::format("{}: cannot be created: {}", path_.string(), error.message()));
-  for (const char* name : {"result.json", "sweep.json"})
-    if (fs::exists(path_ / name) && existing == Existing::refuse)
-      throw Error(fmt::format("{}: already holds a result; give another --out or add --force",
-                              path_.string()));
-  const fs::path lock = path_ / ".lock";
+  require_replaceable(path_, existing);
+  const fs::path lock = path_ / kLock;
   lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock_ < 0) fail(lock, "opened");
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
@@ -146,6 +176,9 @@ std::string as_file_name(const std::string& text) {
     else if (!name.empty() && name.back() != '_')
       name += '_';
   }
+  const bool names_something =
+      std::any_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) != 0; });
+  if (!names_something) name = fmt::format("unnamed-{:08x}", fingerprint(text));
   return name.substr(0, 150);
 }
 

@@ -23,8 +23,9 @@ enum class Existing : std::uint8_t {
 class ResultFolder {
  public:
   /// Creates the folder (and its parents) and keeps other runs out of it while this object lives.
-  /// Errors    Error when it cannot be written, another run is writing it, or it already holds a
-  ///           result that may not be replaced
+  ///
+  /// Errors    Error when it cannot be written, another run is writing it, it holds files that no run
+  ///           wrote, or it already holds a result or a checkpoint that may not be replaced
   ResultFolder(std::filesystem::path folder, Existing existing);
   ~ResultFolder();
   ResultFolder(const ResultFolder&) = delete;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "core/base/tell.hpp"
 #include "core/base/units.hpp"
 #include "experiments/calibrate/calibrate.hpp"
 #include "experiments/config/cluster_file.hpp"
@@ -39,9 +40,9 @@ Experiment on_cluster(const Experiment& experiment, const std::string& asked) {
 void measure_this_machine(bool quiet) {
   if (kClusterFiles.look_up(kThisMachine) && kDeviceFiles.look_up(kThisMachine)) return;
   if (!quiet)
-    fmt::print(stderr,
-               "measuring this machine coarsely for its simulation (a minute, once; `orrery "
-               "calibrate` does it well)\n");
+    tell(
+        "measuring this machine coarsely for its simulation (a minute, once; `orrery "
+        "calibrate` does it well)\n");
   const auto folder = std::filesystem::path(kDeviceFiles.path()).parent_path().string();
   calibrate::write(calibrate::calibrate(calibrate::Effort::quick, calibrate::find_probe(),
                                         [](double, const std::string&) {}),

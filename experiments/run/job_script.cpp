@@ -20,8 +20,7 @@ std::string quoted(const std::string& word) {
 }  // namespace
 
 std::string slurm_script(const Experiment& experiment, const JobRequest& request) {
-  std::string name = as_file_name(experiment.name);
-  if (name.find_first_not_of("_.-=") == std::string::npos) name = "orrery";
+  const std::string name = as_file_name(experiment.name);
   std::string settings;
   for (const std::string& assignment : request.overrides)
     if (assignment.rfind("backend=", 0) != 0) settings += " --set " + quoted(assignment);

@@ -16,6 +16,7 @@
 
 #include "backends/cuda/cuda_device.hpp"
 #include "core/base/error.hpp"
+#include "core/base/tell.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/execute/launch.hpp"
 #include "experiments/results/progress.hpp"
@@ -191,7 +192,7 @@ int exit_code() { return stop_requested ? 1 : 0; }
 bool already_complete(const RunOptions& options, const std::filesystem::path& folder,
                       const Experiment& experiment) {
   if (!options.resume || !is_complete(folder, experiment.resolved)) return false;
-  fmt::print(stderr, "{}: the run is complete, there is nothing to resume\n", folder.string());
+  tell("{}: the run is complete, there is nothing to resume\n", folder.string());
   if (options.json) {
     std::ifstream in(folder / "result.json");
     fmt::print("{}\n", nlohmann::ordered_json::parse(in).dump());
@@ -209,8 +210,8 @@ struct Writing {
     if (!options.sweep || options.quiet) return;
     const auto done = std::count_if(experiments.begin(), experiments.end(),
                                     [&](const auto& e) { return log_->find(e) != nullptr; });
-    fmt::print(stderr, "{}: {} combinations, {} of them done before\n", folder.string(),
-               experiments.size(), done);
+    tell("{}: {} combinations, {} of them done before\n", folder.string(), experiments.size(),
+         done);
   }
   SweepLog* log() { return log_ ? &*log_ : nullptr; }
   ResultFolder results;

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "core/base/error.hpp"
+#include "core/base/tell.hpp"
 #include "experiments/execute/execute_mpi.hpp"
 #include "experiments/execute/launch.hpp"
 #include "experiments/execute/trace.hpp"
@@ -20,9 +21,9 @@ namespace orrery {
 namespace {
 
 void announce(const DataFacts& data) {
-  fmt::print(stderr, "{}: {} vertices, {} edges{}\n", data.name, data.vertices, data.edges,
-             data.generated ? " (generated)" : "");
-  for (const std::string& note : data.notes) fmt::print(stderr, "  note: {}\n", note);
+  tell("{}: {} vertices, {} edges{}\n", data.name, data.vertices, data.edges,
+       data.generated ? " (generated)" : "");
+  for (const std::string& note : data.notes) tell("  note: {}\n", note);
 }
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
@@ -128,7 +129,7 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
   if (results != nullptr && options_.resume) {
     earlier = take_up(*results, experiment.resolved);
     if (earlier.checkpoint.empty() && !options_.quiet)
-      fmt::print(stderr, "{}: no checkpoint, starting anew\n", results->path().string());
+      tell("{}: no checkpoint, starting anew\n", results->path().string());
   }
   job_.share(earlier.checkpoint);
   if (!earlier.checkpoint.empty())

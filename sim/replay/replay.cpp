@@ -14,6 +14,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/base/tell.hpp"
 #include "core/base/units.hpp"
 #include "core/cluster/placement.hpp"
 #include "sim/replay/calls.hpp"
@@ -470,8 +471,8 @@ class Replayer final : public NetworkListener {
   void tell_progress() {
     if (!s_.progress || (++events_ & 0xffff) != 0) return;
     const double wall = seconds_since_start();
-    fmt::print(stderr, "\rreplaying: {} messages, {} simulated, {:.0f} s   ", messages_,
-               human_seconds(network_.now()), wall);
+    tell("\rreplaying: {} messages, {} simulated, {:.0f} s   ", messages_,
+         human_seconds(network_.now()), wall);
     std::fflush(stderr);
     told_ = true;
   }
@@ -511,7 +512,7 @@ class Replayer final : public NetworkListener {
   }
 
   Replay result() const {
-    if (told_) fmt::print(stderr, "\r\033[K");
+    if (told_) tell("\r\033[K");
     Replay result;
     double slowest = -1;
     int slowest_rank = 0;

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/base/error.hpp"
+#include "core/base/tell.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay/simgrid_interconnect.hpp"
 #include "sim/replay/wire.hpp"
@@ -92,7 +93,7 @@ int main() {
       if (!orrery::sim::serve(request)) break;
     return 0;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "orrery-sim: {}\n", error.what());
+    orrery::tell("orrery-sim: {}\n", error.what());
     return 1;
   }
 }

@@ -106,6 +106,44 @@ TEST_F(Results, AnOldResultIsOnlyReplacedOnRequest) {
   EXPECT_FALSE(fs::exists(folder_ / "run" / "epochs.jsonl"));
 }
 
+TEST_F(Results, FilesOfOthersAreNeverWrittenOver) {
+  fs::create_directories(folder_ / "own");
+  write_file(folder_ / "own" / "config.json", "mine");
+
+  for (const Existing existing : {Existing::refuse, Existing::overwrite, Existing::resume})
+    EXPECT_NE(problem([&] {
+                ResultFolder(folder_ / "own", existing);
+              }).find("holds files that no run wrote (config.json)"),
+              std::string::npos);
+  EXPECT_EQ(content(folder_ / "own" / "config.json"), "mine");
+}
+
+TEST_F(Results, ACheckpointIsOnlyReplacedOnRequest) {
+  { write_file(ResultFolder(folder_ / "run", Existing::refuse).checkpoint(), "epochs of work"); }
+
+  EXPECT_NE(problem([&] { ResultFolder(folder_ / "run", Existing::refuse); }).find("add --resume"),
+            std::string::npos);
+  EXPECT_EQ(content(folder_ / "run" / "checkpoint.bin"), "epochs of work");
+  { const ResultFolder resumed(folder_ / "run", Existing::resume); }
+  EXPECT_EQ(content(folder_ / "run" / "checkpoint.bin"), "epochs of work");
+  { const ResultFolder anew(folder_ / "run", Existing::overwrite); }
+  EXPECT_FALSE(fs::exists(folder_ / "run" / "checkpoint.bin"));
+}
+
+TEST_F(Results, AResultWithoutACheckpointIsNotResumedByStartingAnew) {
+  { ResultFolder(folder_ / "run", Existing::refuse).write("result.json", "{}"); }
+
+  EXPECT_NE(problem([&] { ResultFolder(folder_ / "run", Existing::resume); }).find("no checkpoint"),
+            std::string::npos);
+  EXPECT_EQ(content(folder_ / "run" / "result.json"), "{}");
+}
+
+TEST(FileNames, OfNamesWithoutLettersAreTheirOwn) {
+  for (const char* name : {"..", ".", "", "///", "図", "図図"})
+    EXPECT_EQ(as_file_name(name).rfind("unnamed-", 0), 0U) << name;
+  EXPECT_NE(as_file_name("図"), as_file_name("図図"));
+}
+
 TEST(FileNames, HoldNoSeparators) {
   EXPECT_EQ(as_file_name("strategy.type=spmm_1d, seed=3"), "strategy.type=spmm_1d_seed=3");
   EXPECT_EQ(as_file_name("../a/b").find('/'), std::string::npos);
