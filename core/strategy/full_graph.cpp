@@ -5,6 +5,7 @@
 #include "core/strategy/full_graph.hpp"
 
 #include "core/base/error.hpp"
+#include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/halo_product.hpp"
 #include "core/strategy/product/rows_products.hpp"
 #include "core/strategy/strategy.hpp"

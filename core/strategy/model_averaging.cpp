@@ -24,6 +24,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/subgraph_products.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/subgraphs.hpp"

@@ -21,6 +21,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/halo_product.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/preloaded_rank.hpp"

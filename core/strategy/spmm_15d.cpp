@@ -7,6 +7,7 @@
 // Source    CAGNET 1.5D; MG-GCN 5.1
 // Departs   the loss and the weight gradients are those of the global mean, not of local ones
 #include "core/base/index.hpp"
+#include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/product/rows_products.hpp"
 #include "core/strategy/product/staged_broadcasts.hpp"

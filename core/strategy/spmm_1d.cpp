@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "core/base/index.hpp"
+#include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/cached_broadcasts.hpp"
 #include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/product/rows_products.hpp"

@@ -14,6 +14,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/product/rows_products.hpp"
 #include "core/strategy/strategy.hpp"

@@ -26,7 +26,7 @@
 #include "core/graph/read/load.hpp"
 #include "core/partition/methods/cut.hpp"
 #include "core/runtime/execute/executor.hpp"
-#include "core/strategy/strategy.hpp"
+#include "core/strategy/make_strategy.hpp"
 
 namespace orrery {
 namespace {

@@ -11,6 +11,7 @@
 #include "core/runtime/check/check.hpp"
 #include "core/strategy/train/record.hpp"
 #include "experiments/execute/open_device.hpp"
+#include "core/strategy/train/train.hpp"
 
 namespace orrery {
 namespace {

@@ -9,7 +9,8 @@
 
 #include "core/runtime/execute/executor.hpp"
 #include "core/runtime/summary.hpp"
-#include "core/strategy/train/train.hpp"
+#include "core/strategy/strategy.hpp"
+#include "core/strategy/train/train_control.hpp"
 #include "experiments/execute/execute_options.hpp"
 
 namespace orrery {

@@ -19,6 +19,7 @@
 #include "core/strategy/train/record.hpp"
 #include "experiments/execute/open_device.hpp"
 #include "experiments/execute/outcome_bytes.hpp"
+#include "core/strategy/train/train.hpp"
 
 namespace orrery {
 namespace {

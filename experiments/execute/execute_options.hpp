@@ -8,7 +8,7 @@
 
 #include "core/cluster/placement.hpp"
 #include "core/runtime/ledger.hpp"
-#include "core/strategy/train/train.hpp"
+#include "core/strategy/train/train_control.hpp"
 
 namespace orrery {
 

@@ -10,7 +10,7 @@
 
 #include "core/runtime/summary.hpp"
 #include "core/runtime/timeline.hpp"
-#include "core/strategy/train/train.hpp"
+#include "core/strategy/train/train_control.hpp"
 
 namespace orrery {
 

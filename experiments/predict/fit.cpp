@@ -9,6 +9,7 @@
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
 #include "core/runtime/summary.hpp"
+#include "core/strategy/make_strategy.hpp"
 #include "core/strategy/train/record.hpp"
 
 namespace orrery {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/units.hpp"
+#include "core/strategy/make_strategy.hpp"
 
 namespace orrery {
 namespace {

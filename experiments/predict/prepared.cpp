@@ -7,6 +7,7 @@
 #include "core/base/parallel.hpp"
 #include "core/runtime/check/check.hpp"
 #include "core/runtime/check/check_digest.hpp"
+#include "core/strategy/make_strategy.hpp"
 #include "core/strategy/train/train.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/predict/fit.hpp"

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/strategy/train/train.hpp"
+#include "core/strategy/train/train_control.hpp"
 
 namespace orrery {
 

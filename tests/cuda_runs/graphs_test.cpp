@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "core/base/error.hpp"
+#include "core/strategy/make_strategy.hpp"
 #include "tests/cuda/library.hpp"
 #include "tests/support/problems.hpp"
 

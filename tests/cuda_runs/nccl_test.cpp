@@ -12,6 +12,7 @@
 #include "backends/cuda/lane.hpp"
 #include "backends/reference/reference.hpp"
 #include "core/base/error.hpp"
+#include "core/strategy/make_strategy.hpp"
 #include "experiments/execute/open_device.hpp"
 #include "tests/cuda/library.hpp"
 #include "tests/support/problems.hpp"

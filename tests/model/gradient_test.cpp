@@ -7,6 +7,7 @@
 #include "backends/reference/reference.hpp"
 #include "core/model/network.hpp"
 #include "core/runtime/execute/executor.hpp"
+#include "core/strategy/make_strategy.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery {

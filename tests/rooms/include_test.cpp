@@ -64,8 +64,8 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kRooms{
     {"experiments/pch", {}},
     {"experiments/execute",
      {"core/base", "core/cluster", "core/runtime", "core/runtime/check", "core/runtime/execute",
-      "core/strategy/train", "backends/reference", "backends/cpu", "backends/comm_threads",
-      "backends/comm_mpi", "backends/cuda"}},
+      "core/strategy", "core/strategy/train", "backends/reference", "backends/cpu",
+      "backends/comm_threads", "backends/comm_mpi", "backends/cuda"}},
     {"experiments/config",
      {"core/base", "core/graph", "core/graph/read", "core/partition", "core/partition/methods",
       "core/cluster", "core/runtime", "core/model", "core/strategy/structure", "core/strategy",
@@ -328,6 +328,22 @@ std::string libraries_of(const std::string& program) {
   if (std::system(("ldd '" + program + "' > '" + file + "'").c_str()) != 0) return "";
   std::ifstream in(file);
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Objects of a program compiled without optimisation bring their own copies of inline functions,
+/// and the linker may take these for all.
+TEST(Programs, HoldNoCodeThatIsNotOptimised) {
+  std::ifstream in(ORRERY_BUILD "/compile_commands.json");
+  int of_programs = 0;
+  for (std::string line; std::getline(in, line);) {
+    if (line.find("\"command\":") == std::string::npos ||
+        line.find(" -c ../tests/") != std::string::npos ||
+        line.find(" -Itests/") != std::string::npos)
+      continue;
+    ++of_programs;
+    EXPECT_EQ(line.find(" -O0"), std::string::npos) << line;
+  }
+  EXPECT_GT(of_programs, 200) << "the commands were not read";
 }
 
 /// MPI and the simulator must not share a process: each has a program of its own, and the plain one

@@ -4,6 +4,7 @@
 #include "core/base/error.hpp"
 #include "core/partition/methods/cut.hpp"
 #include "core/runtime/summary.hpp"
+#include "core/strategy/make_strategy.hpp"
 #include "core/strategy/train/record.hpp"
 #include "tests/support/problems.hpp"
 

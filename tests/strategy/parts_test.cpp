@@ -8,6 +8,7 @@
 #include "core/base/error.hpp"
 #include "core/partition/parts/partitioned_dataset.hpp"
 #include "core/partition/parts/write_parts.hpp"
+#include "core/strategy/make_strategy.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery {

@@ -10,6 +10,7 @@
 #include "core/partition/methods/cut.hpp"
 #include "core/runtime/check/check.hpp"
 #include "core/runtime/summary.hpp"
+#include "core/strategy/make_strategy.hpp"
 #include "core/strategy/train/record.hpp"
 #include "tests/support/problems.hpp"
 

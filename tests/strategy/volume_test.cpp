@@ -11,6 +11,7 @@
 
 #include "core/base/index.hpp"
 #include "core/runtime/summary.hpp"
+#include "core/strategy/make_strategy.hpp"
 #include "core/strategy/train/record.hpp"
 #include "tests/support/problems.hpp"
 

@@ -7,7 +7,7 @@
 #include "core/base/rng.hpp"
 #include "core/graph/dataset.hpp"
 #include "core/partition/methods/cut.hpp"
-#include "core/strategy/strategy.hpp"
+#include "core/strategy/make_strategy.hpp"
 #include "experiments/execute/execute.hpp"
 
 namespace orrery::testing {

@@ -1,5 +1,7 @@
 #include "core/graph/read/write_vertex_rows.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <numeric>
 #include <optional>

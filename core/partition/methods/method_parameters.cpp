@@ -1,5 +1,7 @@
 #include "core/partition/methods/method_parameters.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "core/partition/partition_options.hpp"
 
 namespace orrery {

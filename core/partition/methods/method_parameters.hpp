@@ -1,7 +1,7 @@
 // What a folder of parts tells of how it was cut.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "core/partition/partition.hpp"
 #include "core/partition/partition_options.hpp"

@@ -6,7 +6,7 @@
 
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/train/local_models.hpp"
-#include "core/strategy/train/train.hpp"
+#include "core/strategy/train/train_control.hpp"
 
 namespace orrery {
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/error.hpp"
+#include "core/strategy/make_strategy.hpp"
 #include "experiments/execute/execute_mpi.hpp"
 #include "tests/support/problems.hpp"
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.hpp"
+#include "core/strategy/make_strategy.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery {

@@ -1,4 +1,4 @@
-#include "core/strategy/strategy.hpp"
+#include "core/strategy/make_strategy.hpp"
 
 #include "core/base/error.hpp"
 #include "core/strategy/product/sparse_features.hpp"
