@@ -10,8 +10,8 @@
 #include "core/base/parallel.hpp"
 #include "core/runtime/check/check.hpp"
 #include "core/strategy/train/record.hpp"
-#include "experiments/execute/open_device.hpp"
 #include "core/strategy/train/train.hpp"
+#include "experiments/execute/open_device.hpp"
 
 namespace orrery {
 namespace {

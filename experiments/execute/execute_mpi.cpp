@@ -17,9 +17,9 @@
 #include "core/runtime/check/check.hpp"
 #include "core/runtime/check/check_digest.hpp"
 #include "core/strategy/train/record.hpp"
+#include "core/strategy/train/train.hpp"
 #include "experiments/execute/open_device.hpp"
 #include "experiments/execute/outcome_bytes.hpp"
-#include "core/strategy/train/train.hpp"
 
 namespace orrery {
 namespace {
