@@ -13,6 +13,6 @@ def main(draw):
     try:
         whole_file.write(file, draw(json.load(sys.stdin.buffer)))
     except OSError as error:
-        print(f"{file}: cannot be written: {error.strerror}", file=sys.stderr)
+        print(f"{file}: cannot be written: {error.strerror}")  # which the program tells
         return 1
     return 0

@@ -93,6 +93,24 @@ std::string read_all(int descriptor) {
   }
 }
 
+/// Writes the text, or as much of it as a reader takes: one that ends early is no signal.
+void write_all(int descriptor, const std::string& text) {
+  sigset_t broken_pipe, before;
+  ::sigemptyset(&broken_pipe);
+  ::sigaddset(&broken_pipe, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
+  bool taken = true;
+  for (std::size_t done = 0; taken && done < text.size();) {
+    const ssize_t n = ::write(descriptor, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    taken = n >= 0;
+    if (taken) done += static_cast<std::size_t>(n);
+  }
+  const timespec at_once{};
+  if (!taken) ::sigtimedwait(&broken_pipe, nullptr, &at_once);  // takes back the pending signal
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 }  // namespace
 
 ChildProcess::ChildProcess(const std::vector<std::string>& words, const fs::path& errors) {
@@ -131,10 +149,11 @@ std::string ProgramRun::ending() const {
   return fmt::format("status {}", WEXITSTATUS(status));
 }
 
-std::optional<ProgramRun> run_program(const std::vector<std::string>& words,
-                                      const fs::path& errors) {
+std::optional<ProgramRun> run_program(const std::vector<std::string>& words, const fs::path& errors,
+                                      const std::string& input) {
   try {
     ChildProcess program(words, errors);
+    write_all(program.input(), input);
     program.close_input();
     ProgramRun run;
     run.output = read_all(program.output());

@@ -48,10 +48,11 @@ struct ProgramRun {
   std::string ending() const;
 };
 
-/// Runs a program, whose input is empty, to its end; nothing where it cannot be started. Words and
-/// errors as in ChildProcess.
+/// Runs a program to its end; nothing where it cannot be started. It reads `input` before it prints
+/// much. Words and errors as in ChildProcess.
 std::optional<ProgramRun> run_program(const std::vector<std::string>& words,
-                                      const std::filesystem::path& errors = {});
+                                      const std::filesystem::path& errors = {},
+                                      const std::string& input = {});
 
 /// The file that this program was started from.
 ///

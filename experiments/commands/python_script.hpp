@@ -19,7 +19,7 @@ namespace orrery {
 /// Runs the script, which needs no modules, and waits for it; it reads `told` from its standard
 /// input.
 ///
-/// Errors    Error: no Python · what the script said on standard error, where it failed
+/// Errors    Error: no Python · what the script said on standard output, where it failed
 void run_python_script(const std::string& script, const std::vector<std::string>& arguments,
                        const nlohmann::ordered_json& told);
 

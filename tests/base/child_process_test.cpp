@@ -26,6 +26,13 @@ TEST(ChildProcess, GetsItsWordsAsTheyAre) {
   EXPECT_TRUE(run->succeeded());
 }
 
+TEST(ChildProcess, ReadsWhatItIsGiven) {
+  const std::string much(1 << 20, 'x');
+
+  EXPECT_EQ(run_program({"wc", "-c"}, {}, much)->output, "1048576\n");
+  EXPECT_TRUE(run_program({"true"}, {}, much)->succeeded()) << "it may also leave it";
+}
+
 TEST(ChildProcess, TellsHowItEnded) {
   EXPECT_EQ(run_program({"sh", "-c", "exit 3"})->ending(), "status 3");
   EXPECT_EQ(run_program({"sh", "-c", "kill -9 $$"})->ending(), "signal 9");

@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 /// its own. A room is a folder.
 const std::vector<std::pair<std::string, std::set<std::string>>> kRooms{
     {"core/base", {}},
+    {"core/pch", {}},
     {"core/graph", {"core/base"}},
     {"core/graph/files", {"core/base"}},
     {"core/graph/generate", {"core/base", "core/graph", "core/graph/files"}},

@@ -89,7 +89,7 @@ TEST(ClusterCommand, ADrawingThatCannotBeMadeIsToldInOneLine) {
             "orrery: error: python3 is missing. Please run: apt-get install "
             "--no-install-recommends python3\n");
   EXPECT_EQ(told("ORRERY_PYTHON=" + python, path),
-            "orrery: error: analysis/cluster.py was ended by signal 9\n");
+            "orrery: error: analysis/cluster.py ended with signal 9\n");
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
