@@ -4,12 +4,14 @@
 
 #include <algorithm>
 
+#include "core/model/fit.hpp"
+
 namespace orrery {
 
 void Convolution::allocate() {
   if (transform_first() || inexact()) return;
-  aggregated_ = Buffer(c_.rt, {rows_out(), local(in_)}, DType::f32,
-                       fmt::format("activations/aggregated input of layer {}", layer_));
+  make_fit(c_.rt, aggregated_, {rows_out(), local(in_)},
+           fmt::format("activations/aggregated input of layer {}", layer_));
 }
 
 void Convolution::transform(const Tensor& x, const Tensor& w, const Tensor& y, float beta) const {
@@ -24,7 +26,7 @@ void Convolution::weight_gradient(const Tensor& x, const Tensor& dy, const Tenso
 
 /// In slabs of columns, so that the buffers of the products need not be as wide as the input.
 void Convolution::keep_aggregated(const Tensor& x, const Buffer& slab) {
-  const Tensor whole = aggregated_.tensor();
+  const Tensor whole = aggregated();
   const std::int64_t step = std::max<std::int64_t>(1, std::min(in_, out_));
   if (step >= in_) return c_.products->aggregate(layer_, x, whole, 0);
   for (std::int64_t first = 0; first < in_; first += step) {

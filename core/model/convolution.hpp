@@ -37,7 +37,7 @@ class Convolution {
       : c_(context), layer_(layer), in_(in), out_(out) {}
   virtual ~Convolution() = default;
 
-  /// Allocates what forward() keeps for backward().
+  /// Makes room for what forward() keeps for backward(), where there is none yet.
   virtual void allocate();
   void release() { aggregated_ = {}; }
   /// The first layer's aggregated input is computed once, by keep_aggregated(), and for all epochs.
@@ -74,7 +74,12 @@ class Convolution {
   LayerContext& c_;
   int layer_;
   std::int64_t in_, out_;
-  /// A·x, [rows(layer), in], kept for the weight gradient when A comes first, or for all epochs.
+  /// A·x, kept for the weight gradient when A comes first, or for all epochs.
+  ///
+  /// Shapes    [rows(layer), local(in)]
+  Tensor aggregated() const { return aggregated_.view(rows_out(), local(in_)); }
+
+ private:
   Buffer aggregated_;
 };
 

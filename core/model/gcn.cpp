@@ -16,7 +16,7 @@ class GcnConvolution final : public Convolution {
       transform(x, w, xw, 0);
       c_.products->aggregate(layer_, xw, y, 0);
     } else {
-      const Tensor ax = inexact() ? c_.scratch.view(rows_out(), local(in_)) : aggregated_.tensor();
+      const Tensor ax = inexact() ? c_.scratch.view(rows_out(), local(in_)) : aggregated();
       if (!keeps_aggregated()) c_.products->aggregate(layer_, x, ax, 0);
       c_.products->transform(ax, w, y, 0);
     }
@@ -31,7 +31,7 @@ class GcnConvolution final : public Convolution {
       weight_gradient(x, dxw, dw);
       if (dx) c_.products->transform_adjoint(dxw, w, *dx, 0);
     } else {
-      c_.products->weight_gradient(inexact() ? x : aggregated_.tensor(), dy, dw);
+      c_.products->weight_gradient(inexact() ? x : aggregated(), dy, dw);
       if (!dx) return;
       const Tensor dax = c_.scratch.view(rows_out(), local(in_));
       c_.products->transform_adjoint(dy, w, dax, 0);

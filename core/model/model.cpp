@@ -6,20 +6,22 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/model/fit.hpp"
 
 namespace orrery {
 
 Model::Model(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
-             FirstLayer first_layer, std::int64_t features, std::int64_t classes)
+             FirstLayer first_layer, std::int64_t features, std::int64_t classes, ModelUse use)
     : rt_(rt),
       config_(model),
       train_(train),
+      trains_(use == ModelUse::training),
       context_{rt, nullptr, parameters_, first_layer, model.dropout == 0, nullptr, {}} {
   widths_.assign(static_cast<std::size_t>(layers()) + 1, model.hidden);
   widths_.front() = features;
   widths_.back() = classes;
   declare_parameters();
-  parameters_.allocate(rt_, train_);
+  parameters_.allocate(rt_, train_, use);
 }
 
 void Model::attach(Products& products, const Tensor& features, const SparseInput* sparse) {
@@ -60,35 +62,35 @@ void Model::declare_parameters() {
 }
 
 void Model::allocate_buffers() {
-  const auto buffer = [&](std::int64_t elements, const std::string& name) {
-    return Buffer(rt_, {1, elements}, DType::f32, name);
+  const auto fit = [&](Buffer& buffer, Shape shape, const std::string& name) {
+    make_fit(rt_, buffer, shape, name);
   };
   if (config_.dropout > 0)
-    dropped_input_ = Buffer(rt_, {products().rows(0), columns(0)}, DType::f32,
-                            "activations/input after dropout");
+    fit(dropped_input_, {products().rows(0), columns(0)}, "activations/input after dropout");
   std::int64_t scratch = 0, widest_aggregate = 0, gradient = 0;
   for (int l = 1; l <= layers(); ++l) {
     Layer& layer = at(l);
     const auto n_in = products().inputs(l), n_out = products().rows(l), n_room = room(l);
     const auto narrow = std::min(width(l - 1), width(l));
-    // Of a sparse input no dense rows are ever there.
-    const std::int64_t below = l == 1 && context_.sparse_input ? 0 : n_in * columns(l - 1);
-    layer.activation =
-        buffer(std::max(n_room * columns(l), below), fmt::format("activations/layer {}", l));
+    // The gradient that is passed down; of a sparse input no dense rows are ever there.
+    const bool passes_down = trains_ && !(l == 1 && context_.sparse_input);
+    const std::int64_t below = passes_down ? n_in * columns(l - 1) : 0;
+    fit(layer.activation, {1, std::max(n_room * columns(l), below)},
+        fmt::format("activations/layer {}", l));
     if (residual(l))
-      layer.sum = buffer(n_room * columns(l), fmt::format("activations/residual sum {}", l));
+      fit(layer.sum, {1, n_room * columns(l)}, fmt::format("activations/residual sum {}", l));
     layer.convolution->allocate();
     if (layer.gain >= 0) {
-      layer.normalised = Buffer(rt_, {n_out, width(l)}, DType::f32,
-                                fmt::format("activations/normalised layer {}", l));
-      layer.rstd = Buffer(rt_, {n_out, 1}, DType::f32, fmt::format("activations/rstd layer {}", l));
+      fit(layer.normalised, {n_out, width(l)}, fmt::format("activations/normalised layer {}", l));
+      fit(layer.rstd, {n_out, 1}, fmt::format("activations/rstd layer {}", l));
     }
     scratch = std::max(scratch, std::max(n_in, n_out) * products().columns(narrow).count);
     widest_aggregate = std::max(widest_aggregate, narrow);
-    if (!layer.convolution->backward_in_place()) gradient = std::max(gradient, n_out * columns(l));
+    if (trains_ && !layer.convolution->backward_in_place())
+      gradient = std::max(gradient, n_out * columns(l));
   }
-  context_.scratch = buffer(scratch, "scratch/product");
-  if (gradient > 0) gradient_ = buffer(gradient, "scratch/gradient");
+  fit(context_.scratch, {1, scratch}, "scratch/product");
+  if (gradient > 0) fit(gradient_, {1, gradient}, "scratch/gradient");
   products().prepare(widest_aggregate, *std::max_element(widths_.begin(), widths_.end()));
 }
 
@@ -97,7 +99,7 @@ Tensor Model::forward(const Tensor& features, Stage stage, int epoch,
   dropout_epoch_ = config_.dropout > 0 ? dropout_epoch : std::nullopt;
   if (dropout_epoch_) {
     rt_.phase({stage, epoch, 0});
-    rt_.submit(Lane::compute, Activate{features, std::nullopt, dropped_input_.tensor(),
+    rt_.submit(Lane::compute, Activate{features, std::nullopt, input(1, features),
                                        Activation::none, dropout(0)});
   }
   for (int l = 1; l <= layers(); ++l) {
@@ -126,7 +128,7 @@ void Model::finish_forward(int layer, const Tensor& y) {
     if (bias) rt_.submit(Lane::compute, Activate{y, bias, y, Activation::none, std::nullopt});
     rt_.submit(Lane::compute,
                LayerNorm{y, parameters_.weight(self.gain), parameters_.weight(self.shift),
-                         self.normalised.tensor(), self.rstd.tensor(), y});
+                         normalised(layer), rstd(layer), y});
     bias.reset();
   }
   rt_.submit(Lane::compute, Activate{y, bias, y, Activation::relu, dropout(layer)});
@@ -135,6 +137,7 @@ void Model::finish_forward(int layer, const Tensor& y) {
 Tensor Model::logits_gradient() const { return gradient_at(layers()); }
 
 void Model::backward(const Tensor& features, int epoch) {
+  ORRERY_ASSERT(trains_ && "a network for inference has no backward pass");
   Tensor passed_down = logits_gradient();  // the gradient at h_l
   for (int l = layers(); l >= 1; --l) {
     rt_.phase({Stage::backward, epoch, l});
@@ -160,7 +163,7 @@ void Model::finish_backward(int layer, const Tensor& dy, const Tensor& dz) {
                ActivateBackward{dy, activated(layer), dz, Activation::relu, dropout(layer)});
   if (self.gain >= 0)
     rt_.submit(Lane::compute,
-               LayerNormBackward{dz, self.normalised.tensor(), self.rstd.tensor(),
+               LayerNormBackward{dz, normalised(layer), rstd(layer),
                                  parameters_.weight(self.gain), dz, parameters_.gradient(self.gain),
                                  parameters_.gradient(self.shift)});
   if (self.bias < 0) return;
@@ -171,6 +174,14 @@ void Model::finish_backward(int layer, const Tensor& dy, const Tensor& dz) {
 
 Tensor Model::activated(int layer) const {
   return at(layer).activation.view(products().rows(layer), columns(layer));
+}
+
+Tensor Model::normalised(int layer) const {
+  return at(layer).normalised.view(products().rows(layer), width(layer));
+}
+
+Tensor Model::rstd(int layer) const {
+  return at(layer).rstd.view(products().rows(layer), 1);
 }
 
 Tensor Model::output(int layer) const {
@@ -184,7 +195,7 @@ Tensor Model::input(int layer, const Tensor& features) const {
     const Buffer& buffer = residual(layer - 1) ? below.sum : below.activation;
     return buffer.view(products().inputs(layer), columns(layer - 1));
   }
-  return dropout_epoch_ ? dropped_input_.tensor() : features;
+  return dropout_epoch_ ? dropped_input_.view(products().rows(0), columns(0)) : features;
 }
 
 Tensor Model::gradient_at(int layer) const {

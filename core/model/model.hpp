@@ -23,14 +23,14 @@ namespace orrery {
 /// is kept for all epochs (neither with mggcn_compat); with input dropout a copy of the input; with
 /// layer norm the normalised rows of each such layer; with residual connections h_l of each such
 /// layer; for GraphSAGE one shared gradient buffer. With a sparse input the first layer's buffer is
-/// n_1·d_1.
+/// n_1·d_1; for inference every layer's is n_l·d_l, and there is no gradient buffer.
 ///
 /// Source    the buffer scheme of MG-GCN 4.2: L + 3 with the two broadcast buffers of the 1D
 ///           product
 class Model final : public Network {
  public:
   Model(Runtime& rt, const ModelConfig& model, const TrainConfig& train, FirstLayer first_layer,
-        std::int64_t features, std::int64_t classes);
+        std::int64_t features, std::int64_t classes, ModelUse use = ModelUse::training);
 
   void attach(Products& products, const Tensor& features, const SparseInput* sparse) override;
   void detach() override;
@@ -64,6 +64,9 @@ class Model final : public Network {
   Tensor own_columns(const Tensor& row) const;
   /// What a layer makes of its product, in place.
   Tensor activated(int layer) const;
+  /// What a layer norm keeps.
+  Tensor normalised(int layer) const;
+  Tensor rstd(int layer) const;
   /// h_layer, the output of a layer.
   Tensor output(int layer) const;
   /// What the convolution of a layer was given.
@@ -81,6 +84,7 @@ class Model final : public Network {
   Runtime& rt_;
   ModelConfig config_;
   TrainConfig train_;
+  bool trains_;
   std::vector<std::int64_t> widths_;  ///< d_0 .. d_L
   Parameters parameters_;
   LayerContext context_;

@@ -7,10 +7,10 @@ namespace orrery {
 
 std::unique_ptr<Network> make_network(Runtime& rt, const ModelConfig& model,
                                       const TrainConfig& train, FirstLayer first_layer,
-                                      std::int64_t features, std::int64_t classes) {
+                                      std::int64_t features, std::int64_t classes, ModelUse use) {
   if (model.type == ModelType::resgcn)
-    return std::make_unique<ResGcn>(rt, model, train, features, classes);
-  return std::make_unique<Model>(rt, model, train, first_layer, features, classes);
+    return std::make_unique<ResGcn>(rt, model, train, features, classes, use);
+  return std::make_unique<Model>(rt, model, train, first_layer, features, classes, use);
 }
 
 }  // namespace orrery

@@ -19,9 +19,11 @@ class Network {
 
   /// From here on the network works on these products: makes its buffers, and computes what is kept
   /// of the features while it does. With `sparse` that is the input, and `features` are nowhere
-  /// read.
+  /// read. A network that is attached lets go of the products before, which may be gone already,
+  /// and keeps its buffers: it makes anew those that are too small.
   ///
-  /// Requires  products are not yet prepared; they and `sparse` live until detach()
+  /// Requires  products are not yet prepared; they and `sparse` live until the next attach() or
+  ///           detach()
   virtual void attach(Products& products, const Tensor& features,
                       const SparseInput* sparse = nullptr) = 0;
   /// Gives the buffers back.
@@ -38,14 +40,18 @@ class Network {
 
   /// Sets all parameter gradients (this rank's part) from logits_gradient(), after a forward() with
   /// the same features.
+  ///
+  /// Requires  a network for training
   virtual void backward(const Tensor& features, int epoch) = 0;
 
   virtual Parameters& parameters() = 0;
 };
 
-/// `classes` is the width of the last layer.
+/// `classes` is the width of the last layer. For inference there are weights alone, and no buffers
+/// for gradients; `train` then says the seed that weights start from.
 std::unique_ptr<Network> make_network(Runtime& rt, const ModelConfig& model,
                                       const TrainConfig& train, FirstLayer first_layer,
-                                      std::int64_t features, std::int64_t classes);
+                                      std::int64_t features, std::int64_t classes,
+                                      ModelUse use = ModelUse::training);
 
 }  // namespace orrery

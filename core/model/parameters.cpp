@@ -15,15 +15,16 @@ int Parameters::add(Shape shape, Start start, bool decays) {
   return static_cast<int>(entries_.size()) - 1;
 }
 
-void Parameters::allocate(Runtime& rt, const TrainConfig& config) {
+void Parameters::allocate(Runtime& rt, const TrainConfig& config, ModelUse use) {
   const auto flat = [&](std::string_view name) {
     Buffer buffer(rt, {1, size_}, DType::f32, name);
     rt.submit(Lane::compute, Fill{buffer.tensor(), 0});
     return buffer;
   };
   weights_ = flat("parameters/weights");
-  gradients_ = flat("parameters/gradients");
-  if (config.optimizer == OptimizerType::adam) {
+  const bool trains = use == ModelUse::training;
+  if (trains) gradients_ = flat("parameters/gradients");
+  if (trains && config.optimizer == OptimizerType::adam) {
     first_moment_ = flat("optimizer/first moment");
     second_moment_ = flat("optimizer/second moment");
   }
@@ -65,6 +66,7 @@ void Parameters::swap_state(State& other) {
 }
 
 void Parameters::update(Runtime& rt, const TrainConfig& config, int step) const {
+  ORRERY_ASSERT(gradients_ && "parameters for inference are not updated");
   const auto rate = static_cast<float>(config.learning_rate);
   // Neighbours with the same decay are updated as one run.
   for (std::size_t first = 0, last; first < entries_.size(); first = last) {

@@ -6,10 +6,15 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/error.hpp"
 #include "core/model/model_config.hpp"
 #include "core/runtime/buffer.hpp"
 
 namespace orrery {
+
+/// What a model is there for: to be trained, or to be computed with as it is, which needs neither
+/// gradients nor the optimiser's state.
+enum class ModelUse : std::uint8_t { training, inference };
 
 /// All parameters lie in one allocation, so that gradients are averaged by one all-reduce. Every
 /// rank holds all of them.
@@ -27,14 +32,20 @@ class Parameters {
   /// number.
   int add(Shape shape, Start start, bool decays);
 
-  /// Allocates and initialises; the draws depend on the seed and the parameter's number only.
-  void allocate(Runtime& rt, const TrainConfig& config);
+  /// Allocates and initialises; the draws depend on the seed and the parameter's number only. For
+  /// inference there are weights alone.
+  void allocate(Runtime& rt, const TrainConfig& config, ModelUse use = ModelUse::training);
 
   Tensor weight(int number) const { return window(weights_.tensor(), number); }
-  Tensor gradient(int number) const { return window(gradients_.tensor(), number); }
-  /// All weights as one row, and all gradients.
+  /// Requires  training, as all that follows
+  Tensor gradient(int number) const { return window(gradients(), number); }
+  /// All weights as one row.
   Tensor weights() const { return weights_.tensor(); }
-  Tensor gradients() const { return gradients_.tensor(); }
+  /// All gradients as one row.
+  Tensor gradients() const {
+    ORRERY_ASSERT(gradients_ && "parameters for inference have no gradients");
+    return gradients_.tensor();
+  }
   /// What was put in the place of the gradients is the weights, until it is swapped back.
   void swap_weights_and_gradients() { std::swap(weights_, gradients_); }
 
@@ -64,7 +75,8 @@ class Parameters {
 
   std::vector<Entry> entries_;
   std::int64_t size_ = 0;                                      // elements
-  Buffer weights_, gradients_, first_moment_, second_moment_;  // the moments with Adam only
+  Buffer weights_, gradients_;           // gradients in training only
+  Buffer first_moment_, second_moment_;  // in training with Adam only
 };
 
 }  // namespace orrery

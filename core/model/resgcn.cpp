@@ -6,17 +6,20 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/model/fit.hpp"
+
 namespace orrery {
 
 ResGcn::ResGcn(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
-               std::int64_t features, std::int64_t classes)
+               std::int64_t features, std::int64_t classes, ModelUse use)
     : rt_(rt),
       config_(model),
       train_(train),
+      trains_(use == ModelUse::training),
       classes_(classes),
       context_{rt, nullptr, parameters_, FirstLayer::recompute, false, nullptr, {}} {
   declare_parameters(features);
-  parameters_.allocate(rt_, train_);
+  parameters_.allocate(rt_, train_, use);
 }
 
 void ResGcn::attach(Products& products, const Tensor& features, const SparseInput* sparse) {
@@ -57,37 +60,42 @@ void ResGcn::declare_parameters(std::int64_t features) {
   head_ = linear(d, classes_, all);
 }
 
-ResGcn::Kept ResGcn::keep(std::int64_t rows, const std::string& name) const {
+void ResGcn::fit(Kept& kept, std::int64_t rows, const std::string& name) const {
   const std::int64_t d = config_.hidden;
-  return {Buffer(rt_, {1, rows * d}, DType::f32, "activations/" + name),
-          Buffer(rt_, {1, rows * d}, DType::f32, "activations/normalised " + name),
-          Buffer(rt_, {1, rows}, DType::f32, "activations/rstd " + name)};
+  make_fit(rt_, kept.activated, {1, rows * d}, "activations/" + name);
+  make_fit(rt_, kept.normalised, {1, rows * d}, "activations/normalised " + name);
+  make_fit(rt_, kept.rstd, {1, rows}, "activations/rstd " + name);
 }
 
 void ResGcn::allocate_buffers(std::int64_t features) {
   const std::int64_t d = config_.hidden;
-  const auto buffer = [&](std::int64_t n, const std::string& name) {
-    return Buffer(rt_, {1, n * d}, DType::f32, name);
+  const auto fit_rows = [&](Buffer& buffer, std::int64_t n, const std::string& name) {
+    make_fit(rt_, buffer, {1, n * d}, name);
   };
   std::int64_t most = rows(0);
-  std::vector<std::int64_t> slots(static_cast<std::size_t>(std::min(segment(), layers())), 0);
+  const int slots = trains_ ? std::min(segment(), layers()) : 1;
+  std::vector<std::int64_t> rows_of_slot(static_cast<std::size_t>(slots), 0);
   for (int l = 1; l <= layers(); ++l) {
     most = std::max(most, inputs(l));
-    auto& slot = slots[orrery::at((l - 1) % segment())];
-    slot = std::max(slot, inputs(l));
+    auto& most_in_slot = rows_of_slot[slot(l)];
+    most_in_slot = std::max(most_in_slot, inputs(l));
   }
-  stream_ = buffer(most, "activations/residual stream");
-  passing_ = buffer(most, "scratch/through a block");
-  context_.scratch = buffer(most, "scratch/product");
-  for (std::size_t slot = 0; slot < slots.size(); ++slot)
-    kept_.push_back(keep(slots[slot], fmt::format("block {} of a segment", slot + 1)));
-  for (int first = 1; !last_segment(first); first += segment())
-    starts_.push_back(
-        buffer(rows(first - 1), fmt::format("activations/stream before block {}", first)));
-  if (!starts_.empty()) gradient_ = buffer(most, "scratch/gradient");
+  fit_rows(stream_, most, "activations/residual stream");
+  fit_rows(passing_, most, "scratch/through a block");
+  fit_rows(context_.scratch, most, "scratch/product");
+  kept_.resize(rows_of_slot.size());
+  for (std::size_t i = 0; i < kept_.size(); ++i)
+    fit(kept_[i], rows_of_slot[i], fmt::format("block {} of a segment", i + 1));
+  // Of every segment but the last.
+  starts_.resize(trains_ ? orrery::at((layers() - 1) / segment()) : 0);
+  for (std::size_t i = 0; i < starts_.size(); ++i) {
+    const int first = 1 + static_cast<int>(i) * segment();
+    fit_rows(starts_[i], rows(first - 1), fmt::format("activations/stream before block {}", first));
+  }
+  if (!starts_.empty()) fit_rows(gradient_, most, "scratch/gradient");
   for (Block& block : blocks_) block.convolution->allocate();
-  head_kept_ = keep(rows(layers()), "head");
-  logits_ = Buffer(rt_, {rows(layers()), classes_}, DType::f32, "activations/logits");
+  fit(head_kept_, rows(layers()), "head");
+  make_fit(rt_, logits_, {rows(layers()), classes_}, "activations/logits");
   products().prepare(d, std::max({features, d, classes_}));
 }
 
@@ -158,13 +166,13 @@ Tensor ResGcn::forward(const Tensor& features, Stage stage, int epoch,
   apply(encoder_, features, stream(rows(0)));
   for (int l = 1; l <= layers(); ++l) {
     rt_.phase({stage, epoch, l});
-    if (stage == Stage::forward && first_of_segment(l) && !last_segment(l))
+    if (trains_ && stage == Stage::forward && first_of_segment(l) && !last_segment(l))
       rt_.submit(Lane::compute, Copy{stream(rows(l - 1)), start_of(l)});
     forward_block(l);
   }
   const int top = layers();
-  apply(head_, activate(head_norm_, head_kept_, stream(rows(top)), top + 1), logits_.tensor());
-  return logits_.tensor();
+  apply(head_, activate(head_norm_, head_kept_, stream(rows(top)), top + 1), logits());
+  return logits();
 }
 
 void ResGcn::forward_block(int layer) {
@@ -179,11 +187,12 @@ void ResGcn::forward_block(int layer) {
 }
 
 void ResGcn::backward(const Tensor& features, int epoch) {
+  ORRERY_ASSERT(trains_ && "a network for inference has no backward pass");
   const int top = layers();
   const std::int64_t n = rows(top);
   rt_.phase({Stage::backward, epoch, top});
-  linear_gradients(head_, head_kept_.activated.view(n, config_.hidden), logits_.tensor());
-  products().transform_adjoint(logits_.tensor(), parameters_.weight(head_.weight), passing(n), 0);
+  linear_gradients(head_, head_kept_.activated.view(n, config_.hidden), logits());
+  products().transform_adjoint(logits(), parameters_.weight(head_.weight), passing(n), 0);
   activate_backward(head_norm_, head_kept_, passing(n), gradient(n), top + 1);
   for (int l = top; l >= 1; --l) {
     rt_.phase({Stage::backward, epoch, l});

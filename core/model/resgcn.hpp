@@ -22,7 +22,8 @@ namespace orrery {
 /// Memory per rank, in elements, n = rows of the largest input, d = hidden, K = min(k, L) blocks
 /// (all of them without recompute), n_l those of block l's input: Σ_K (2·n_l·d + n_l), as much for
 /// the head with n_L; n·d each for h, what passes through a block, and scratch; n_L·classes; with
-/// recompute n·d more for each segment but the last, and for the gradient.
+/// recompute n·d more for each segment but the last, and for the gradient. For inference K = 1, with
+/// nothing for recompute.
 ///
 /// Source    Li, Xiong, Thabet, Ghanem 2020 (DeeperGCN, "res+"); the convolution as in GraNNDis'
 ///           public code
@@ -31,13 +32,13 @@ namespace orrery {
 class ResGcn final : public Network {
  public:
   ResGcn(Runtime& rt, const ModelConfig& model, const TrainConfig& train, std::int64_t features,
-         std::int64_t classes);
+         std::int64_t classes, ModelUse use = ModelUse::training);
 
   void attach(Products& products, const Tensor& features, const SparseInput* sparse) override;
   void detach() override;
   Tensor forward(const Tensor& features, Stage stage, int epoch,
                  std::optional<std::uint32_t> dropout_epoch) override;
-  Tensor logits_gradient() const override { return logits_.tensor(); }
+  Tensor logits_gradient() const override { return logits(); }
   void backward(const Tensor& features, int epoch) override;
   Parameters& parameters() override { return parameters_; }
 
@@ -65,20 +66,25 @@ class ResGcn final : public Network {
   }
   bool first_of_segment(int layer) const { return (layer - 1) % segment() == 0; }
   Block& at(int layer) { return blocks_[orrery::at(layer) - 1]; }
-  const Kept& kept(int layer) const { return kept_[orrery::at((layer - 1) % segment())]; }
+  /// What its block keeps is in; for inference one serves all.
+  std::size_t slot(int layer) const {
+    return trains_ ? orrery::at((layer - 1) % segment()) : std::size_t{0};
+  }
+  const Kept& kept(int layer) const { return kept_[slot(layer)]; }
   /// The h that a segment begins with, kept apart.
   Tensor start_of(int layer) const;
   /// Windows of so many rows.
   Tensor stream(std::int64_t rows) const { return stream_.view(rows, config_.hidden); }
   Tensor gradient(std::int64_t rows) const;
   Tensor passing(std::int64_t rows) const { return passing_.view(rows, config_.hidden); }
+  Tensor logits() const { return logits_.view(rows(layers()), classes_); }
   std::int64_t rows(int level) const { return products().rows(level); }
   std::int64_t inputs(int layer) const { return products().inputs(layer); }
 
   Products& products() const { return *context_.products; }
   void declare_parameters(std::int64_t features);
   void allocate_buffers(std::int64_t features);
-  Kept keep(std::int64_t rows, const std::string& name) const;
+  void fit(Kept& kept, std::int64_t rows, const std::string& name) const;
   std::optional<Dropout> dropout(int number, std::int64_t rows) const;
   /// `number` of the draws.
   Tensor activate(const Norm& norm, const Kept& kept, const Tensor& x, int number) const;
@@ -97,6 +103,7 @@ class ResGcn final : public Network {
   Runtime& rt_;
   ModelConfig config_;
   TrainConfig train_;
+  bool trains_;
   std::int64_t classes_;
   Parameters parameters_;
   LayerContext context_;

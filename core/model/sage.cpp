@@ -19,9 +19,9 @@ class SageConvolution final : public Convolution {
       transform(x, c_.parameters.weight(self_), y, 0);
       p.aggregate(layer_, xw, y, 1);
     } else {
-      if (!keeps_aggregated()) p.aggregate(layer_, x, aggregated_.tensor(), 0);
+      if (!keeps_aggregated()) p.aggregate(layer_, x, aggregated(), 0);
       transform(x, c_.parameters.weight(self_), y, 0);
-      p.transform(aggregated_.tensor(), w, y, 1);
+      p.transform(aggregated(), w, y, 1);
     }
   }
 
@@ -36,7 +36,7 @@ class SageConvolution final : public Convolution {
       if (!dx) return;
       p.transform_adjoint(dxw, w, *dx, 0);
     } else {
-      p.weight_gradient(aggregated_.tensor(), dy, dw);
+      p.weight_gradient(aggregated(), dy, dw);
       if (!dx) return;
       const Tensor dax = c_.scratch.view(rows_out(), local(in_));
       p.transform_adjoint(dy, w, dax, 0);

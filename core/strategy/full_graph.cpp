@@ -50,8 +50,18 @@ class FullGraph final : public Strategy {
         magnify_(problem.data ? problem.data->magnify : 1),
         parts_(problem.ranks()) {}
 
-  std::unique_ptr<RankProducts> instantiate(Runtime& rt, int, int) const override {
-    const HaloStructure& part = parts_.get(rt.rank(), [&] { return part_of(rt.rank()); });
+  std::shared_ptr<const Structure> prepare(int rank, StructureId) const override {
+    return parts_.get(rank, [&] {
+      HaloStructure part = part_of(rank);
+      CutWork work;
+      work.add(part.own_block);
+      work.add(part.halo_block);
+      return make_structure(std::move(part), work.report());
+    });
+  }
+  std::unique_ptr<RankProducts> load(Runtime& rt,
+                                     std::shared_ptr<const Structure> structure) const override {
+    const auto& part = content_of<HaloStructure>(*structure);  // kept by parts_
     if (samples()) return make_boundary_sampled(rt, *source_, part, config_, seed_, magnify_);
     if (config_.staleness > 0) return make_stale_halo(rt, *source_, part, config_);
     return std::make_unique<FullGraphProducts>(rt, *source_, part, config_);
@@ -69,7 +79,7 @@ class FullGraph final : public Strategy {
   std::uint64_t seed_;
   std::shared_ptr<const PartitionedGraph> source_;
   std::int64_t magnify_;
-  OncePerRank<HaloStructure> parts_;
+  OncePerRank<std::shared_ptr<const Structure>> parts_;
 };
 
 }  // namespace

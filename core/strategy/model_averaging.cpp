@@ -47,17 +47,21 @@ class ModelAveraging final : public Strategy {
 
   Schedule schedule(int rank) const override {
     Schedule schedule;
-    schedule.training =
-        config_.averaging == Averaging::model ? own_steps(rank) : steps_together(rank);
+    const bool models = config_.averaging == Averaging::model;
+    const auto steps = models ? own_steps(rank) : steps_together(rank);
+    schedule.training = std::make_shared<ListedSteps>(steps);
     schedule.evaluation = evaluation(rank);
-    if (config_.averaging == Averaging::model)
-      schedule.local = LocalTraining{config_.interval, shares(schedule.training)};
+    if (models) schedule.local = LocalTraining{config_.interval, shares(steps)};
     return schedule;
   }
 
-  std::unique_ptr<RankProducts> instantiate(Runtime& rt, int structure, int) const override {
-    auto part = structure == kWholeGraph ? parts_->whole() : parts_->part(structure);
-    return make_subgraph_products(rt, std::move(part), layers_, config_);
+  std::shared_ptr<const Structure> prepare(int, StructureId which) const override {
+    return prepare_subgraph(
+        which.number == kWholeGraph ? parts_->whole() : parts_->part(which.number), layers_);
+  }
+  std::unique_ptr<RankProducts> load(Runtime& rt,
+                                     std::shared_ptr<const Structure> structure) const override {
+    return load_subgraph(rt, std::move(structure), config_);
   }
 
  private:
@@ -67,7 +71,7 @@ class ModelAveraging final : public Strategy {
   std::vector<TrainStep> own_steps(int rank) const {
     std::vector<TrainStep> steps;
     for (int part = rank; part < parts(); part += workers_)
-      if (training(part) > 0) steps.push_back({part, training(part)});
+      if (training(part) > 0) steps.push_back({{part, 0}, training(part)});
     return steps;
   }
 
@@ -78,7 +82,7 @@ class ModelAveraging final : public Strategy {
       std::int64_t vertices = 0;
       for (int part = first; part < std::min(parts(), first + workers_); ++part)
         vertices += training(part);
-      if (vertices > 0) steps.push_back({first + rank, vertices});
+      if (vertices > 0) steps.push_back({{first + rank, 0}, vertices});
     }
     return steps;
   }
@@ -96,7 +100,7 @@ class ModelAveraging final : public Strategy {
     const auto all = std::accumulate(training_.begin(), training_.end(), std::int64_t{0});
     std::vector<double> shares;
     for (const TrainStep& step : steps)
-      shares.push_back(static_cast<double>(training(step.structure)) / static_cast<double>(all));
+      shares.push_back(static_cast<double>(training(step.structure.number)) / static_cast<double>(all));
     return shares;
   }
 

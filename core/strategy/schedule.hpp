@@ -3,21 +3,71 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
+
+#include "core/base/index.hpp"
 
 namespace orrery {
 
-/// One optimiser step. The structure it works on, with features, labels and targets, is loaded
-/// before it, in place of another one.
+/// Which structure of a strategy is meant: a number, to which the strategy gives a meaning, and
+/// which draw of it.
+struct StructureId {
+  int number = 0;
+  int draw = 0;  ///< the epoch, or the step, of what is drawn anew; else 0
+  bool operator==(const StructureId&) const = default;
+};
+
+/// One optimiser step.
 struct TrainStep {
-  int structure = 0;
+  StructureId structure;  ///< what it works on, with features, labels and targets
   /// Over how many training vertices, of all ranks in this step, the loss is averaged; nothing: all
   /// of the graph.
   std::optional<std::int64_t> averaged_over;
 };
 
-/// Each step trains a model of its own, until all go on from their average.
+/// The training steps of a rank, asked for one at a time, in any order: each is a function of its
+/// epoch and its place there. All calls may come from several threads at once.
+class Steps {
+ public:
+  virtual ~Steps() = default;
+  /// Steps of an epoch; may be none.
+  virtual int count(int epoch) const = 0;
+  /// Step `index`, from 0, of an epoch.
+  virtual TrainStep at(int epoch, int index) const = 0;
+  /// What the steps of every epoch work on, in order, where that is the same in all epochs. Default:
+  /// it is not.
+  virtual std::optional<std::vector<StructureId>> fixed() const { return std::nullopt; }
+};
+
+/// The same list in every epoch.
+class ListedSteps final : public Steps {
+ public:
+  /// `redrawn`: the structures are drawn anew in every epoch, which is the number of the draw.
+  explicit ListedSteps(std::vector<TrainStep> list, bool redrawn = false)
+      : list_(std::move(list)), redrawn_(redrawn) {}
+
+  int count(int) const override { return static_cast<int>(list_.size()); }
+  TrainStep at(int epoch, int index) const override {
+    TrainStep step = list_[orrery::at(index)];
+    if (redrawn_) step.structure.draw = epoch;
+    return step;
+  }
+  std::optional<std::vector<StructureId>> fixed() const override {
+    if (redrawn_) return std::nullopt;
+    std::vector<StructureId> structures;
+    for (const TrainStep& step : list_) structures.push_back(step.structure);
+    return structures;
+  }
+
+ private:
+  std::vector<TrainStep> list_;
+  bool redrawn_;
+};
+
+/// Step i of an epoch trains model i, until all go on from their average.
 struct LocalTraining {
   int interval = 1;  ///< epochs from one average to the next
   /// Of the model of each of the rank's steps in the average; they sum to 1 over all ranks.
@@ -26,25 +76,30 @@ struct LocalTraining {
 
 /// Where a rank's steps share one structure, it stays loaded.
 struct Schedule {
-  std::vector<TrainStep> training{{}};  ///< of every epoch
-  /// Structures whose last rows, with those of the other ranks of the covering group, are the
-  /// vertices of the graph, each once.
+  /// Default: those of whole-graph training, one an epoch, on structure 0.
+  std::shared_ptr<const Steps> training = std::make_shared<ListedSteps>(std::vector<TrainStep>(1));
+  /// Numbers of structures whose last rows, with those of the other ranks of the covering group,
+  /// are the vertices of the graph, each once.
   std::vector<int> evaluation{0};
-  bool redrawn = false;  ///< those of the training steps are drawn anew in every epoch
+  /// How many structures are prepared while a step works on another one.
+  ///   0     each takes the place of the last one when its step begins: prepared, then loaded
+  ///   k     that of step i + k is prepared on the sampler lane while step i computes, over the
+  ///         ends of epochs; that of step i + 1 is loaded beside step i. The device holds two, and
+  ///         those of evaluations beside them; the host up to k more
+  int ahead = 0;
   std::optional<LocalTraining> local;  ///< nothing: all steps of all ranks train one model
 
-  /// What is loaded before the first epoch; nothing for a rank without work.
-  std::optional<int> first() const {
-    if (!training.empty()) return training.front().structure;
-    return evaluation.empty() ? std::nullopt : std::optional(evaluation.front());
-  }
-  /// Whether what is loaded first stays.
+  /// Whether all steps and evaluations work on one structure.
   bool stays() const {
-    if (redrawn) return false;
-    const auto same = [this](int structure) { return structure == *first(); };
-    return std::all_of(evaluation.begin(), evaluation.end(), same) &&
-           std::all_of(training.begin(), training.end(),
-                       [&](const TrainStep& step) { return same(step.structure); });
+    const auto all = training->fixed();
+    if (!all) return false;
+    const StructureId first = !all->empty()          ? all->front()
+                              : !evaluation.empty() ? StructureId{evaluation.front(), 0}
+                                                    : StructureId{};
+    return std::all_of(evaluation.begin(), evaluation.end(),
+                       [&](int number) { return StructureId{number, 0} == first; }) &&
+           std::all_of(all->begin(), all->end(),
+                       [&](const StructureId& structure) { return structure == first; });
   }
 };
 

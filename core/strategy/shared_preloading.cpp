@@ -30,10 +30,11 @@ namespace orrery {
 namespace {
 
 constexpr int kWholeGraph = -1;  // as a structure; the others are numbers of batches
+using Preloaded = std::shared_ptr<const PreloadedRank>;
 
 class SharedPreloadingProducts final : public RankProducts {
  public:
-  SharedPreloadingProducts(Runtime& rt, std::shared_ptr<const PreloadedRank> structure,
+  SharedPreloadingProducts(Runtime& rt, Preloaded structure,
                            const Problem& problem)
       : RankProducts(rt),
         structure_(std::move(structure)),
@@ -136,7 +137,7 @@ class SharedPreloadingProducts final : public RankProducts {
     rt_.wait(Lane::compute, rt_.record(Lane::comm));
   }
 
-  std::shared_ptr<const PreloadedRank> structure_;
+  Preloaded structure_;
   std::int64_t hidden_;
   Buffer row_ids_;
   std::vector<HaloProduct> products_;
@@ -155,32 +156,42 @@ class SharedPreloading final : public Strategy {
 
   Schedule schedule(int) const override {
     Schedule schedule;
-    schedule.training.clear();
+    std::vector<TrainStep> steps;
     schedule.evaluation.clear();
     for (int batch = 0; batch < servers_.batches(); ++batch) {
       const auto vertices = servers_.training_vertices(batch);
-      if (vertices > 0) schedule.training.push_back({batch, vertices});
+      if (vertices > 0) steps.push_back({{batch, 0}, vertices});
       schedule.evaluation.insert(schedule.evaluation.begin(), batch);
     }
     if (problem_.train.eval_every == 0)
       schedule.evaluation.clear();
     else if (problem_.strategy.evaluate_on == EvaluateOn::graph)
       schedule.evaluation = {kWholeGraph};
-    schedule.redrawn = redrawn();
+    schedule.training = std::make_shared<ListedSteps>(std::move(steps), redrawn());
     return schedule;
   }
 
-  std::unique_ptr<RankProducts> instantiate(Runtime& rt, int structure, int draw) const override {
-    if (structure == kWholeGraph) {
+  std::shared_ptr<const Structure> prepare(int rank, StructureId which) const override {
+    if (which.number == kWholeGraph) {
       std::call_once(planned_, [this] { whole_ = plan_whole_graph(); });
-      return whole_->instantiate(rt);
+      return whole_->prepare(rank);
     }
-    const int slot = rt.rank() * servers_.batches() + structure;
-    auto rank = structures_.get(slot, draw, [&] {
-      return make_preloaded_rank(servers_, rt.rank(), structure, draw, problem_.model.layers,
-                                 problem_.strategy, below_.get());
+    return structures_.get(rank * servers_.batches() + which.number, which.draw, [&] {
+      auto made = make_preloaded_rank(servers_, rank, which.number, which.draw,
+                                      problem_.model.layers, problem_.strategy, below_.get());
+      CutWork work;
+      for (const PreloadedRank::Layer& layer : made->products) {
+        work.add(layer.part.own_block);
+        work.add(layer.part.halo_block);
+      }
+      return make_structure(std::move(made), work.report());
     });
-    return std::make_unique<SharedPreloadingProducts>(rt, std::move(rank), problem_);
+  }
+  std::unique_ptr<RankProducts> load(Runtime& rt,
+                                     std::shared_ptr<const Structure> structure) const override {
+    if (const auto* own = dynamic_cast<const StructureOf<Preloaded>*>(structure.get()))
+      return std::make_unique<SharedPreloadingProducts>(rt, own->of, problem_);
+    return whole_->load(rt, std::move(structure));
   }
 
   std::optional<Redundancy> redundancy() const override {
@@ -225,7 +236,7 @@ class SharedPreloading final : public Strategy {
 
   Problem problem_;
   ServerSubgraphs servers_;
-  RecentDraws<std::shared_ptr<const PreloadedRank>> structures_;  ///< by rank and batch
+  RecentDraws<std::shared_ptr<const Structure>> structures_;  ///< by rank and batch
   std::shared_ptr<const PartitionedGraph> below_;  ///< of the layers that are not within servers
   mutable std::once_flag planned_;
   mutable std::unique_ptr<Strategy> whole_;

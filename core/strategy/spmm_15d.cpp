@@ -95,13 +95,21 @@ class Spmm15d final : public Strategy {
         source_(partitioned_graph(problem)),
         tiles_(problem.ranks()) {}
 
-  std::unique_ptr<RankProducts> instantiate(Runtime& rt, int, int) const override {
-    const Tiles& tiles = tiles_.get(rt.rank(), [&] {
-      return Tiles{own_stages(rt.rank(), Direction::forward),
-                   source_->symmetric() ? std::vector<SparseMatrix>{}
-                                        : own_stages(rt.rank(), Direction::adjoint)};
+  std::shared_ptr<const Structure> prepare(int rank, StructureId) const override {
+    return tiles_.get(rank, [&] {
+      Tiles tiles{own_stages(rank, Direction::forward),
+                  source_->symmetric() ? std::vector<SparseMatrix>{}
+                                       : own_stages(rank, Direction::adjoint)};
+      CutWork work;
+      work.add_all(tiles.forward);
+      work.add_all(tiles.adjoint);
+      return make_structure(std::move(tiles), work.report());
     });
-    return std::make_unique<Spmm15dProducts>(rt, *source_, grid_, tiles, config_);
+  }
+  std::unique_ptr<RankProducts> load(Runtime& rt,
+                                     std::shared_ptr<const Structure> structure) const override {
+    return std::make_unique<Spmm15dProducts>(rt, *source_, grid_, content_of<Tiles>(*structure),
+                                             config_);
   }
 
   /// In the same column of the grid, where the same blocks are multiplied.
@@ -132,7 +140,7 @@ class Spmm15d final : public Strategy {
   StrategyConfig config_;
   Grid grid_;
   std::shared_ptr<const PartitionedGraph> source_;
-  OncePerRank<Tiles> tiles_;
+  OncePerRank<std::shared_ptr<const Structure>> tiles_;
 };
 
 }  // namespace

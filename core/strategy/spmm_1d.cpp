@@ -108,15 +108,20 @@ class Spmm1d final : public Strategy {
   explicit Spmm1d(const Problem& problem)
       : config_(problem.strategy), source_(partitioned_graph(problem)), tiles_(problem.ranks()) {}
 
-  std::unique_ptr<RankProducts> instantiate(Runtime& rt, int, int) const override {
-    const Tiles& tiles = tiles_.get(rt.rank(), [&] {
-      const auto of = [&](Direction d) {
-        return tiles_of(*source_, rt.rank(), config_.variant, d);
-      };
-      return Tiles{of(Direction::forward),
-                   source_->symmetric() ? std::vector<SparseMatrix>{} : of(Direction::adjoint)};
+  std::shared_ptr<const Structure> prepare(int rank, StructureId) const override {
+    return tiles_.get(rank, [&] {
+      const auto of = [&](Direction d) { return tiles_of(*source_, rank, config_.variant, d); };
+      Tiles tiles{of(Direction::forward),
+                  source_->symmetric() ? std::vector<SparseMatrix>{} : of(Direction::adjoint)};
+      CutWork work;
+      work.add_all(tiles.forward);
+      work.add_all(tiles.adjoint);
+      return make_structure(std::move(tiles), work.report());
     });
-    return std::make_unique<Spmm1dProducts>(rt, *source_, tiles, config_);
+  }
+  std::unique_ptr<RankProducts> load(Runtime& rt,
+                                     std::shared_ptr<const Structure> structure) const override {
+    return std::make_unique<Spmm1dProducts>(rt, *source_, content_of<Tiles>(*structure), config_);
   }
 
   int representative(int rank) const override {
@@ -133,7 +138,7 @@ class Spmm1d final : public Strategy {
  private:
   StrategyConfig config_;
   std::shared_ptr<const PartitionedGraph> source_;
-  OncePerRank<Tiles> tiles_;
+  OncePerRank<std::shared_ptr<const Structure>> tiles_;
 };
 
 }  // namespace

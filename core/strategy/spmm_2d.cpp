@@ -53,7 +53,7 @@ TileRow tile_row(std::vector<SparseMatrix> tiles, int column) {
   return row;
 }
 
-struct Structure {
+struct OwnTiles {
   TileRow forward, adjoint;  ///< no adjoint where A = Aᵀ
 };
 
@@ -100,16 +100,16 @@ class TravellingTiles {
 class Spmm2dProducts final : public RowsProducts {
  public:
   Spmm2dProducts(Runtime& rt, const PartitionedGraph& source, const Grid& grid,
-                 const Structure& structure, const StrategyConfig& config)
+                 const OwnTiles& tiles, const StrategyConfig& config)
       : RowsProducts(rt, source, grid.row_of(rt.rank())),
         grid_(grid),
         i_(grid.row_of(rt.rank())),
         j_(grid.column_of(rt.rank())),
         sizes_(source.sizes()),
         overlap_(config.overlap),
-        tiles_(rt, structure.forward, rows(0), widest_part(), "tile") {
+        tiles_(rt, tiles.forward, rows(0), widest_part(), "tile") {
     if (!source.symmetric())
-      adjoint_tiles_.emplace(rt, structure.adjoint, rows(0), widest_part(), "tile transposed");
+      adjoint_tiles_.emplace(rt, tiles.adjoint, rows(0), widest_part(), "tile transposed");
   }
 
   Columns columns(std::int64_t width) const override { return grid_.share(width, j_); }
@@ -240,23 +240,31 @@ class Spmm2d final : public Strategy {
       : config_(problem.strategy),
         grid_{problem.partition.parts},
         source_(partitioned_graph(problem)),
-        structures_(problem.ranks()) {}
+        tiles_(problem.ranks()) {}
 
-  std::unique_ptr<RankProducts> instantiate(Runtime& rt, int, int) const override {
-    const int row = grid_.row_of(rt.rank()), column = grid_.column_of(rt.rank());
-    const Structure& structure = structures_.get(rt.rank(), [&] {
+  std::shared_ptr<const Structure> prepare(int rank, StructureId) const override {
+    return tiles_.get(rank, [&] {
+      const int row = grid_.row_of(rank), column = grid_.column_of(rank);
       const auto of = [&](Direction d) { return tile_row(source_->rows(row, d), column); };
-      return Structure{of(Direction::forward),
-                       source_->symmetric() ? TileRow{} : of(Direction::adjoint)};
+      OwnTiles tiles{of(Direction::forward),
+                     source_->symmetric() ? TileRow{} : of(Direction::adjoint)};
+      CutWork work;
+      work.add(tiles.forward.own);
+      if (!source_->symmetric()) work.add(tiles.adjoint.own);
+      return make_structure(std::move(tiles), work.report());
     });
-    return std::make_unique<Spmm2dProducts>(rt, *source_, grid_, structure, config_);
+  }
+  std::unique_ptr<RankProducts> load(Runtime& rt,
+                                     std::shared_ptr<const Structure> structure) const override {
+    return std::make_unique<Spmm2dProducts>(rt, *source_, grid_, content_of<OwnTiles>(*structure),
+                                            config_);
   }
 
  private:
   StrategyConfig config_;
   Grid grid_;
   std::shared_ptr<const PartitionedGraph> source_;
-  OncePerRank<Structure> structures_;
+  OncePerRank<std::shared_ptr<const Structure>> tiles_;
 };
 
 }  // namespace

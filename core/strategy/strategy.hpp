@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/strategy/product/rank_products.hpp"
+#include "core/strategy/product/structure.hpp"
 #include "core/strategy/schedule.hpp"
 #include "core/strategy/structure/problem.hpp"
 
@@ -27,17 +28,22 @@ struct Redundancy {
   }
 };
 
-/// The structure that a strategy needs, shared by the ranks of a process; that of one rank is made
-/// when the rank asks for it.
+/// What its ranks work on and how they multiply, shared by the ranks of a process. A structure comes
+/// in two calls: it is prepared on the host, by any thread, and loaded by the rank's own, while its
+/// device may be busy with another one.
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// The steps of a rank. Default, those of whole-graph training: one a epoch, on structure 0.
+  /// The steps of a rank. Default, those of whole-graph training.
   virtual Schedule schedule(int /*rank*/) const { return {}; }
-  /// A structure of this rank's schedule, on the device. `draw`: the epoch, of those that are drawn
-  /// anew in every epoch. The plan must outlive it.
-  virtual std::unique_ptr<RankProducts> instantiate(Runtime& rt, int structure = 0,
-                                                    int draw = 0) const = 0;
+  /// A structure of a rank's schedule, in host memory: no more than host work, which it reports.
+  /// What is the same in all steps may be made once and kept. All calls may come from several
+  /// threads at once.
+  virtual std::shared_ptr<const Structure> prepare(int rank, StructureId which = {}) const = 0;
+  /// Puts a structure that it prepared for this rank on the device, on the copy lane; waits for
+  /// nothing. Several may be there at once. The strategy must outlive the products.
+  virtual std::unique_ptr<RankProducts> load(Runtime& rt,
+                                             std::shared_ptr<const Structure> structure) const = 0;
 
   /// Nothing where ranks compute what they own and no more.
   virtual std::optional<Redundancy> redundancy() const { return std::nullopt; }

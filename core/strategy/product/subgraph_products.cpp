@@ -7,30 +7,44 @@
 namespace orrery {
 namespace {
 
+/// The matrices of a part for the layers of a model.
+struct PreparedSubgraph {
+  struct Matrix {
+    SparseMatrix forward;
+    std::optional<SparseMatrix> adjoint;  ///< none where A = Aᵀ
+  };
+  std::shared_ptr<const Subgraph> part;
+  int layers;
+  std::vector<Matrix> matrices;
+  std::vector<std::size_t> matrix_of_layer;
+
+  std::int64_t rows(int level) const {
+    return level == 0 ? part->a.rows() : part->at_distance(layers - level);
+  }
+};
+
 class SubgraphProducts final : public RankProducts {
  public:
-  SubgraphProducts(Runtime& rt, std::shared_ptr<const Subgraph> part, int layers,
+  SubgraphProducts(Runtime& rt, std::shared_ptr<const Structure> structure,
                    const StrategyConfig& config)
       : RankProducts(rt),
-        part_(std::move(part)),
-        layers_(layers),
+        structure_(std::move(structure)),
+        prepared_(content_of<PreparedSubgraph>(*structure_)),
         averages_gradients_(config.averaging == Averaging::gradient),
         row_ids_(rt, {rows(0), 1}, DType::i32, "indices/vertices") {
     rt.submit(Lane::copy, Load{vertices().source(), row_ids_.tensor()});
     rt.wait(Lane::compute, rt.record(Lane::copy));
-    for (int layer = 1; layer <= layers; ++layer) {
-      const bool as_before =
-          layer > 1 && rows(layer) == rows(layer - 1) && rows(layer - 1) == rows(layer - 2);
-      if (!as_before) load_matrix(rows(layer), rows(layer - 1), config.column_tiles);
-      matrix_of_layer_.push_back(matrices_.size() - 1);
+    for (const PreparedSubgraph::Matrix& matrix : prepared_.matrices) {
+      Matrix loaded{LocalMatrix(rt, matrix.forward, config.column_tiles, "part"), std::nullopt};
+      if (matrix.adjoint)
+        loaded.adjoint.emplace(rt, *matrix.adjoint, config.column_tiles, "part transposed");
+      matrices_.push_back(std::move(loaded));
     }
   }
 
-  VertexData data() const override { return part_->data; }
-  IndexList vertices() const override { return IndexList(part_->vertices); }
-  std::int64_t rows(int level) const override {
-    return level == 0 ? part_->a.rows() : part_->at_distance(layers_ - level);
-  }
+  VertexData data() const override { return prepared_.part->data; }
+  IndexList vertices() const override { return IndexList(prepared_.part->vertices); }
+  std::int64_t rows(int level) const override { return prepared_.rows(level); }
   Tensor row_ids() const override { return row_ids_.tensor(); }
   void prepare(std::int64_t, std::int64_t) override {}
 
@@ -49,32 +63,44 @@ class SubgraphProducts final : public RankProducts {
  private:
   struct Matrix {
     LocalMatrix forward;
-    std::optional<LocalMatrix> adjoint;  ///< none where A = Aᵀ
+    std::optional<LocalMatrix> adjoint;
   };
-
-  void load_matrix(std::int64_t rows, std::int64_t columns, int tiles) {
-    const SparseMatrix block = leading(part_->a, rows, columns);
-    Matrix matrix{LocalMatrix(rt_, block, tiles, "part"), std::nullopt};
-    if (!part_->a.symmetric || rows != columns)
-      matrix.adjoint.emplace(rt_, transpose(block), tiles, "part transposed");
-    matrices_.push_back(std::move(matrix));
+  const Matrix& matrix(int layer) const {
+    return matrices_[prepared_.matrix_of_layer[at(layer) - 1]];
   }
-  const Matrix& matrix(int layer) const { return matrices_[matrix_of_layer_[at(layer) - 1]]; }
 
-  std::shared_ptr<const Subgraph> part_;
-  int layers_;
+  std::shared_ptr<const Structure> structure_;
+  const PreparedSubgraph& prepared_;
   bool averages_gradients_;
   Buffer row_ids_;
   std::vector<Matrix> matrices_;
-  std::vector<std::size_t> matrix_of_layer_;
 };
 
 }  // namespace
 
-std::unique_ptr<RankProducts> make_subgraph_products(Runtime& rt,
-                                                     std::shared_ptr<const Subgraph> part,
-                                                     int layers, const StrategyConfig& config) {
-  return std::make_unique<SubgraphProducts>(rt, std::move(part), layers, config);
+std::shared_ptr<const Structure> prepare_subgraph(std::shared_ptr<const Subgraph> part,
+                                                  int layers) {
+  PreparedSubgraph prepared{std::move(part), layers, {}, {}};
+  const SparseMatrix& a = prepared.part->a;
+  CutWork work;
+  for (int layer = 1; layer <= layers; ++layer) {
+    const std::int64_t rows = prepared.rows(layer), columns = prepared.rows(layer - 1);
+    const bool as_before = layer > 1 && rows == columns && columns == prepared.rows(layer - 2);
+    if (!as_before) {
+      PreparedSubgraph::Matrix matrix{leading(a, rows, columns), std::nullopt};
+      work.add(matrix.forward);
+      if (!a.symmetric || rows != columns) matrix.adjoint = transpose(matrix.forward);
+      if (matrix.adjoint) work.add(*matrix.adjoint);
+      prepared.matrices.push_back(std::move(matrix));
+    }
+    prepared.matrix_of_layer.push_back(prepared.matrices.size() - 1);
+  }
+  return make_structure(std::move(prepared), work.report());
+}
+
+std::unique_ptr<RankProducts> load_subgraph(Runtime& rt, std::shared_ptr<const Structure> structure,
+                                            const StrategyConfig& config) {
+  return std::make_unique<SubgraphProducts>(rt, std::move(structure), config);
 }
 
 }  // namespace orrery

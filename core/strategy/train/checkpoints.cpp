@@ -9,7 +9,7 @@ namespace orrery {
 std::vector<std::size_t> Checkpoints::counts() const {
   std::vector<std::size_t> list;
   for (int rank = 0; rank < rt_.size(); ++rank)
-    list.push_back(strategy_.schedule(rank).training.size());
+    list.push_back(static_cast<std::size_t>(strategy_.schedule(rank).training->count(0)));
   return list;
 }
 
@@ -17,7 +17,8 @@ std::vector<Checkpoints::Place> Checkpoints::places() const {
   std::vector<Place> list;
   for (int rank = 0; rank < rt_.size(); ++rank) {
     const auto steps = strategy_.schedule(rank).training;
-    for (std::size_t i = 0; i < steps.size(); ++i) list.push_back({steps[i].structure, rank, i});
+    for (int i = 0; i < steps->count(0); ++i)
+      list.push_back({steps->at(0, i).structure.number, rank, static_cast<std::size_t>(i)});
   }
   std::sort(list.begin(), list.end(),
             [](const Place& a, const Place& b) { return a.structure < b.structure; });
@@ -61,7 +62,7 @@ std::vector<Tensor> Checkpoints::rows_by_structure(const std::vector<Buffer>& ga
   return rows;
 }
 
-void Checkpoints::keep(int epochs, TrainObserver& observer) {
+void Checkpoints::keep(int epochs, RunObserver& observer) {
   std::vector<Buffer> gathered;
   if (local_ != nullptr) gathered = local_->gather(counts());
   if (rt_.rank() != 0) return;

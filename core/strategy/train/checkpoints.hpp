@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/runtime/body.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/train/local_models.hpp"
-#include "core/strategy/train/train_control.hpp"
 
 namespace orrery {
 
@@ -23,7 +23,7 @@ class Checkpoints {
   /// Errors    ConfigError (other sizes or numbers)
   void restore(const Checkpoint& from);
   /// The values leave on the copy lane and are kept on the host lane, while the next epoch runs.
-  void keep(int epochs, TrainObserver& observer);
+  void keep(int epochs, RunObserver& observer);
   /// The last one has been kept.
   void finish();
 

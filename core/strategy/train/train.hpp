@@ -2,8 +2,9 @@
 // strategy.
 #pragma once
 
+#include "core/runtime/body.hpp"
 #include "core/strategy/strategy.hpp"
-#include "core/strategy/train/train_control.hpp"
+
 
 namespace orrery {
 
@@ -15,8 +16,8 @@ namespace orrery {
 ///
 /// Errors    ConfigError (no features, labels, training vertices; loss and labels do not fit; a
 ///           checkpoint of other sizes, or with staleness) and whatever the runtime throws
-void train(Runtime& rt, const Strategy& strategy, const Problem& problem, TrainObserver& observer,
-           const TrainControl& control = {});
+void train(Runtime& rt, const Strategy& strategy, const Problem& problem, RunObserver& observer,
+           const RunControl& control = {});
 
 /// Whether what a strategy keeps from epoch to epoch is in a checkpoint.
 ///
@@ -26,5 +27,29 @@ void require_resumable(const StrategyConfig& strategy);
 /// The checks of train() that need no runtime, so that a user's mistake is told before anything
 /// starts.
 void require_trainable(const Problem& problem);
+
+/// train() on every rank of a problem, both of which outlive it.
+class TrainingBody final : public Body {
+ public:
+  TrainingBody(const Strategy& strategy, const Problem& problem)
+      : strategy_(strategy), problem_(problem) {}
+
+  int ranks() const override { return problem_.ranks(); }
+  int epochs() const override { return problem_.train.epochs; }
+  int period() const override { return period_of(problem_.strategy, epochs()); }
+  bool depends_on_values() const override { return problem_.strategy.depends_on_values(); }
+  void require_runnable() const override { require_trainable(problem_); }
+  void run(Runtime& rt, RunObserver& observer, const RunControl& control = {}) const override {
+    train(rt, strategy_, problem_, observer, control);
+  }
+  int representative(int rank) const override { return strategy_.representative(rank); }
+  Group own_group(const Group& group, int rank) const override {
+    return strategy_.own_group(group, rank);
+  }
+
+ private:
+  const Strategy& strategy_;
+  const Problem& problem_;
+};
 
 }  // namespace orrery

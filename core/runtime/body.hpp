@@ -1,0 +1,78 @@
+// What every rank of a run does, whatever it is for: training is one such body.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/runtime/runtime.hpp"
+
+namespace orrery {
+
+/// Micro-F1 of each split (for single labels the accuracy): fractions in [0, 1]; nothing for a
+/// split without vertices.
+struct Accuracies {
+  std::optional<double> train, validation, test;
+};
+
+struct EpochReport {
+  int epoch = 0;  ///< from 0
+  /// Training loss before the epoch's (last) update; nothing without values, or without training.
+  std::optional<double> loss;
+  /// After the update; nothing where the epoch was not evaluated, or without values.
+  std::optional<Accuracies> scores;
+};
+
+/// A run between two epochs: all it takes to go on as if it had never stopped. Random draws are
+/// functions of the seed, the epoch and the vertex, so there is no other state.
+struct Checkpoint {
+  int epochs = 0;  ///< done so far
+  /// The rows of Parameters::state(); with local models those of each, by the part it learns from.
+  std::vector<std::vector<float>> state;
+};
+
+/// Told about every epoch, on every rank, after the epoch's time has ended.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  /// Returns false to stop the run; all ranks must be answered alike.
+  virtual bool epoch_done(const EpochReport& report) = 0;
+  /// Rank 0 alone is given the checkpoints, on a thread of its own while the run goes on.
+  virtual void keep(const Checkpoint&) {}
+};
+
+struct RunControl {
+  std::shared_ptr<const Checkpoint> resume;  ///< go on from here
+  int checkpoint_every = 0;                  ///< epochs; also after an early stop; 0: never
+  std::optional<int> epochs;                 ///< instead of the body's
+};
+
+/// SPMD code: what one rank does, from loading its data to its last epoch, and what those who
+/// record, check, run and simulate it must know beforehand. An epoch is a round after which a rank
+/// reports. All calls may come from several threads at once.
+class Body {
+ public:
+  virtual ~Body() = default;
+  virtual int ranks() const = 0;
+  virtual int epochs() const = 0;
+  /// After how many epochs the programs repeat themselves.
+  virtual int period() const { return 1; }
+  /// Whether which operations follow depends on values: a recording then has more than a run.
+  virtual bool depends_on_values() const { return false; }
+  /// The checks that need no runtime, so that a user's mistake is told before anything starts.
+  ///
+  /// Errors    ConfigError
+  virtual void require_runnable() const {}
+  /// What this rank does; nothing of it is held when it returns.
+  ///
+  /// Errors    ConfigError (what `control` asks for is not possible) and whatever the runtime
+  ///           throws
+  virtual void run(Runtime& rt, RunObserver& observer, const RunControl& control = {}) const = 0;
+
+  /// The lowest rank that does what `rank` does (Strategy::representative).
+  virtual int representative(int rank) const { return rank; }
+  /// The group that `rank` means where its representative's program says `group`.
+  virtual Group own_group(const Group& group, int /*rank*/) const { return group; }
+};
+
+}  // namespace orrery

@@ -1,0 +1,55 @@
+#include "core/runtime/recording.hpp"
+
+#include <algorithm>
+
+#include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
+#include "core/runtime/recorder.hpp"
+
+namespace orrery {
+namespace {
+
+class Unobserved final : public RunObserver {
+  bool epoch_done(const EpochReport&) override { return true; }
+};
+
+}  // namespace
+
+int epochs_to_record(const Body& body) {
+  return std::min(std::max(2, body.period()), body.epochs());
+}
+
+Program record_rank(const Body& body, int rank, int epochs, const Capacities& capacities) {
+  Recorder recorder({rank, body.ranks(), capacities, true});
+  Unobserved observer;
+  RunControl control;
+  control.epochs = epochs;
+  body.run(recorder, observer, control);
+  return recorder.program();
+}
+
+std::vector<Program> record_ranks(const Body& body, int epochs, const Capacities& capacities) {
+  std::vector<Program> programs(static_cast<std::size_t>(body.ranks()));
+  parallel_for(body.ranks(), 1, [&](std::int64_t rank, std::int64_t) {
+    programs[at(rank)] = record_rank(body, static_cast<int>(rank), epochs, capacities);
+  });
+  return programs;
+}
+
+Programs record_shared(const Body& body, int epochs, const Capacities& capacities) {
+  std::vector<int> representatives;  // each once, ascending
+  Programs programs(static_cast<std::size_t>(body.ranks()));
+  for (int rank = 0; rank < body.ranks(); ++rank)
+    if (body.representative(rank) == rank) representatives.push_back(rank);
+  const auto entry = [&](int rank) -> auto& { return programs[at(rank)]; };
+  parallel_for(static_cast<std::int64_t>(representatives.size()), 1,
+               [&](std::int64_t i, std::int64_t) {
+                 const int rank = representatives[at(i)];
+                 entry(rank) =
+                     std::make_shared<const Program>(record_rank(body, rank, epochs, capacities));
+               });
+  for (int rank = 0; rank < body.ranks(); ++rank) entry(rank) = entry(body.representative(rank));
+  return programs;
+}
+
+}  // namespace orrery

@@ -1,0 +1,34 @@
+// Records a body without running it: the Programs of its ranks.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/runtime/body.hpp"
+#include "core/runtime/ledger.hpp"
+#include "core/runtime/program.hpp"
+
+namespace orrery {
+
+/// By rank; ranks of equal structure may share one.
+using Programs = std::vector<std::shared_ptr<const Program>>;
+
+/// Epochs to record for checks and volumes: a whole period, and at least two, because the second
+/// shows what the first set up.
+int epochs_to_record(const Body& body);
+
+/// The program of one rank, set-up to tear-down, of a run of `epochs` epochs.
+///
+/// Errors    OutOfMemory as the real run would throw it
+Program record_rank(const Body& body, int rank, int epochs, const Capacities& capacities);
+
+/// The same of all ranks.
+std::vector<Program> record_ranks(const Body& body, int epochs, const Capacities& capacities);
+
+/// The same, where ranks of equal structure share one program: entry r is that of
+/// body.representative(r), which says its own rank and, in own_group(), its own groups.
+///
+/// Cost      each representative is recorded once, side by side
+Programs record_shared(const Body& body, int epochs, const Capacities& capacities);
+
+}  // namespace orrery

@@ -1,0 +1,65 @@
+// What a rank works on, as the host prepares it: before, and apart from, putting it on the device.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/graph/sparse_matrix.hpp"
+#include "core/runtime/runtime.hpp"
+
+namespace orrery {
+
+/// A structure of one rank, in host memory. What it holds only the strategy knows that prepared it
+/// (Strategy::prepare) and loads it (Strategy::load).
+class Structure {
+ public:
+  virtual ~Structure() = default;
+  HostWork work;  ///< what it takes to prepare it
+
+ protected:
+  explicit Structure(HostWork done) : work(std::move(done)) {}
+};
+
+/// A structure that is a T.
+template <class T>
+class StructureOf final : public Structure {
+ public:
+  StructureOf(T content, HostWork done) : Structure(std::move(done)), of(std::move(content)) {}
+  T of;
+};
+
+template <class T>
+std::shared_ptr<const Structure> make_structure(T content, HostWork work) {
+  return std::make_shared<const StructureOf<T>>(std::move(content), std::move(work));
+}
+
+/// What a structure holds.
+///
+/// Requires  it was made of a T
+template <class T>
+const T& content_of(const Structure& structure) {
+  const auto* known = dynamic_cast<const StructureOf<T>*>(&structure);
+  ORRERY_ASSERT(known != nullptr && "a structure of another strategy");
+  return known->of;
+}
+
+/// The work of cutting matrices out of a graph: their entries, and the bytes that they take.
+class CutWork {
+ public:
+  void add(const SparseMatrix& matrix) {
+    constexpr std::int64_t kEntryBytes = sizeof(Vertex) + sizeof(float), kRowBytes = 8;
+    entries_ += matrix.nnz();
+    bytes_ += kEntryBytes * matrix.nnz() + kRowBytes * matrix.rows();
+  }
+  template <class Matrices>
+  void add_all(const Matrices& matrices) {
+    for (const SparseMatrix& matrix : matrices) add(matrix);
+  }
+  HostWork report() const { return {"cut", entries_, bytes_, 1}; }
+
+ private:
+  std::int64_t entries_ = 0, bytes_ = 0;
+};
+
+}  // namespace orrery
