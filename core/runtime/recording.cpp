@@ -42,12 +42,11 @@ Programs record_shared(const Body& body, int epochs, const Capacities& capacitie
   for (int rank = 0; rank < body.ranks(); ++rank)
     if (body.representative(rank) == rank) representatives.push_back(rank);
   const auto entry = [&](int rank) -> auto& { return programs[at(rank)]; };
-  parallel_for(static_cast<std::int64_t>(representatives.size()), 1,
-               [&](std::int64_t i, std::int64_t) {
-                 const int rank = representatives[at(i)];
-                 entry(rank) =
-                     std::make_shared<const Program>(record_rank(body, rank, epochs, capacities));
-               });
+  parallel_for(
+      static_cast<std::int64_t>(representatives.size()), 1, [&](std::int64_t i, std::int64_t) {
+        const int rank = representatives[at(i)];
+        entry(rank) = std::make_shared<const Program>(record_rank(body, rank, epochs, capacities));
+      });
   for (int rank = 0; rank < body.ranks(); ++rank) entry(rank) = entry(body.representative(rank));
   return programs;
 }

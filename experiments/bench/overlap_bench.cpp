@@ -90,7 +90,7 @@ class Bench {
         const KernelFactory& kernels, int threads)
       : world_(world), rt_(options(world, threads), kernels, communicator) {
     plan_ = make_strategy(problem);
-    strategy_ = plan_->instantiate(rt_);
+    strategy_ = plan_->load(rt_, plan_->prepare(rt_.rank()));
     strategy_->prepare(width, width);
     x_ = Buffer(rt_, {strategy_->rows(0), width}, DType::f32, "x");
     y_ = Buffer(rt_, {strategy_->rows(1), width}, DType::f32, "y");

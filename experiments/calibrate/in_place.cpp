@@ -116,14 +116,13 @@ std::vector<Timed> operations_of(const RankOutcome& outcome) {
 /// Every rank of the team trains by itself, all at the same time.
 std::vector<RankOutcome> train_side_by_side(const PreparedExperiment& prepared, const Team& team,
                                             const std::string& kernels) {
-  const Problem& problem = *prepared.problem;
-  const Strategy& strategy = *prepared.strategy;
+  const TrainingBody body = prepared.body();
   ExecuteOptions options;
   options.kernels = kernels;
   options.keep_steps = true;
   options.timeline_epochs = kEpochs;
   // No more of a GPU than it takes: others may use the rest.
-  const Program recorded = record_training(strategy, problem, 1, {}).front();
+  const Program recorded = record_rank(body, 0, 1, {});
   options.capacities.bytes[at(Space::device)] =
       summarise(recorded, Placement::uniform(1, 1)).peak_device_bytes;
   const RankHooks hooks{[](int) { return false; }, [](const EpochReport&, double) {}};
@@ -135,8 +134,7 @@ std::vector<RankOutcome> train_side_by_side(const PreparedExperiment& prepared, 
       try {
         ThreadWorld(1).run([&](int, Communicator& alone) {
           const auto device = open_device(options, gpu_of_rank(options, 0, 1));
-          outcomes[r] =
-              execute_rank(problem, strategy, options, 0, team.threads, *device, alone, hooks);
+          outcomes[r] = execute_rank(body, options, 0, team.threads, *device, alone, hooks);
         });
       } catch (...) {
         failures[r] = std::current_exception();

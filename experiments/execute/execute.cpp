@@ -9,8 +9,7 @@
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/runtime/check/check.hpp"
-#include "core/strategy/train/record.hpp"
-#include "core/strategy/train/train.hpp"
+#include "core/runtime/recording.hpp"
 #include "experiments/execute/open_device.hpp"
 
 namespace orrery {
@@ -34,7 +33,7 @@ class StopVote {
 };
 
 /// Collects what one rank's epochs cost.
-class RankObserver final : public TrainObserver {
+class RankObserver final : public RunObserver {
  public:
   RankObserver(Executor& executor, const ExecuteOptions& options, const RankHooks& hooks,
                RankOutcome& outcome)
@@ -49,7 +48,7 @@ class RankObserver final : public TrainObserver {
     if (outcome_.epochs.empty()) {
       const auto first = std::find_if(recent.marks.begin(), recent.marks.end(),
                                       [](const Timeline::Mark& m) { return m.phase.in_epoch(); });
-      outcome_.seconds_to_first_epoch = first->at;
+      if (first != recent.marks.end()) outcome_.seconds_to_first_epoch = first->at;
     }
     outcome_.epochs.push_back(
         {epoch_seconds(recent.marks, report.epoch), epoch_breakdown(recent, report.epoch)});
@@ -75,23 +74,23 @@ class RankObserver final : public TrainObserver {
 
 }  // namespace
 
-RankOutcome execute_rank(const Problem& problem, const Strategy& plan,
-                         const ExecuteOptions& options, int rank, int kernel_threads,
-                         RankDevice& device, Communicator& communicator, const RankHooks& hooks) {
+RankOutcome execute_rank(const Body& body, const ExecuteOptions& options, int rank,
+                         int kernel_threads, RankDevice& device, Communicator& communicator,
+                         const RankHooks& hooks) {
   Executor::Options own;
   own.rank = rank;
-  own.size = problem.ranks();
+  own.size = body.ranks();
   own.placement = options.placement;
   own.capacities = options.capacities;
   own.kernel_threads = kernel_threads;
-  own.keep_steps = options.keep_steps || problem.strategy.depends_on_values();
+  own.keep_steps = options.keep_steps || body.depends_on_values();
   own.guard_bytes = options.guard_bytes;
-  own.one_lane = options.cuda_graph && problem.ranks() == 1;
+  own.one_lane = options.cuda_graph && body.ranks() == 1;
   RankOutcome outcome;
   const auto received_before = communicator.received_from();
   Executor executor(own, device, communicator);
   RankObserver observer(executor, options, hooks, outcome);
-  train(executor, plan, problem, observer, options.control);
+  body.run(executor, observer, options.control);
   executor.finish();
   outcome.program = executor.recorder().program();
   outcome.received_from = communicator.received_from();
@@ -102,30 +101,28 @@ RankOutcome execute_rank(const Problem& problem, const Strategy& plan,
   return outcome;
 }
 
-Summary summary_of(const RankOutcome& done, const Program& recorded, const Problem& problem,
+Summary summary_of(const RankOutcome& done, const Program& recorded, const Body& body,
                    const Placement& placement) {
-  if (problem.strategy.depends_on_values())
+  if (body.depends_on_values())
     return summarise(done.program, placement, static_cast<int>(done.epochs.size()));
-  return summarise(recorded, placement, period_of(problem.strategy, problem.train.epochs));
+  return summarise(recorded, placement, body.period());
 }
 
-Outcome execute_on_threads(const Problem& problem, const Strategy& plan,
-                           const ExecuteOptions& options, const Progress& progress) {
-  require_trainable(problem);
+Outcome execute_on_threads(const Body& body, const ExecuteOptions& options,
+                           const Progress& progress) {
+  body.require_runnable();
   // The ranks of one process share its GPUs, whatever servers they stand for.
   std::vector<std::optional<cuda::GpuChoice>> gpus;
-  for (int r = 0; r < problem.ranks(); ++r)
-    gpus.push_back(gpu_of_rank(options, r, problem.ranks()));
-  const auto recorded =
-      record_training(plan, problem, epochs_to_record(problem), options.capacities);
+  for (int r = 0; r < body.ranks(); ++r) gpus.push_back(gpu_of_rank(options, r, body.ranks()));
+  const auto recorded = record_ranks(body, epochs_to_record(body), options.capacities);
   check(recorded);
 
   Outcome outcome;
   outcome.kernels = describe_kernels(options, gpus.front());
-  outcome.ranks.resize(static_cast<std::size_t>(problem.ranks()));
+  outcome.ranks.resize(static_cast<std::size_t>(body.ranks()));
   StopVote vote(options.stop);
-  const int kernel_threads = std::max(1, available_cores() / problem.ranks());
-  ThreadWorld(problem.ranks()).run([&](int rank, Communicator& communicator) {
+  const int kernel_threads = std::max(1, available_cores() / body.ranks());
+  ThreadWorld(body.ranks()).run([&](int rank, Communicator& communicator) {
     const RankHooks hooks{[&](int epoch) { return vote.stop_after(epoch); },
                           [&](const EpochReport& report, double seconds) {
                             if (rank != 0) return;
@@ -135,8 +132,8 @@ Outcome execute_on_threads(const Problem& problem, const Strategy& plan,
                           }};
     RankOutcome& mine = outcome.ranks[at(rank)];
     const auto device = open_device(options, gpus[at(rank)]);
-    mine = execute_rank(problem, plan, options, rank, kernel_threads, *device, communicator, hooks);
-    mine.summary = summary_of(mine, recorded[at(rank)], problem, options.placement);
+    mine = execute_rank(body, options, rank, kernel_threads, *device, communicator, hooks);
+    mine.summary = summary_of(mine, recorded[at(rank)], body, options.placement);
   });
   return outcome;
 }

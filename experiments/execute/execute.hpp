@@ -1,5 +1,4 @@
-// Runs a training problem for real: one rank of it on any communicator, or all ranks as threads of
-// this process.
+// Runs a body for real: one rank of it on any communicator, or all ranks as threads of this process.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "core/runtime/body.hpp"
 #include "core/runtime/execute/executor.hpp"
 #include "core/runtime/summary.hpp"
-#include "core/strategy/strategy.hpp"
-#include "core/strategy/train/train_control.hpp"
 #include "experiments/execute/execute_options.hpp"
 
 namespace orrery {
@@ -48,20 +46,20 @@ struct RankHooks {
 /// host; everything but the result's `summary`.
 ///
 /// Errors    OutOfMemory, Aborted, whatever a lane throws
-RankOutcome execute_rank(const Problem& problem, const Strategy& plan,
-                         const ExecuteOptions& options, int rank, int kernel_threads,
-                         RankDevice& device, Communicator& communicator, const RankHooks& hooks);
+RankOutcome execute_rank(const Body& body, const ExecuteOptions& options, int rank,
+                         int kernel_threads, RankDevice& device, Communicator& communicator,
+                         const RankHooks& hooks);
 
 /// Of a rank's recorded program; where values decided what it did, of what it did, all epochs.
-Summary summary_of(const RankOutcome& done, const Program& recorded, const Problem& problem,
+Summary summary_of(const RankOutcome& done, const Program& recorded, const Body& body,
                    const Placement& placement);
 
-/// Records two epochs of all ranks, checks them, and runs. Cores are shared fairly: each rank's
+/// Records the first epochs of all ranks (epochs_to_record), checks them, and runs. Cores are shared fairly: each rank's
 /// kernels use cores / ranks threads.
 ///
 /// Errors    ProgramError (the check), OutOfMemory (named tensor), ConfigError (unknown kernels),
 ///           whatever a rank throws first
-Outcome execute_on_threads(const Problem& problem, const Strategy& plan,
-                           const ExecuteOptions& options, const Progress& progress);
+Outcome execute_on_threads(const Body& body, const ExecuteOptions& options,
+                           const Progress& progress);
 
 }  // namespace orrery

@@ -16,8 +16,7 @@
 #include "core/base/parallel.hpp"
 #include "core/runtime/check/check.hpp"
 #include "core/runtime/check/check_digest.hpp"
-#include "core/strategy/train/record.hpp"
-#include "core/strategy/train/train.hpp"
+#include "core/runtime/recording.hpp"
 #include "experiments/execute/open_device.hpp"
 #include "experiments/execute/outcome_bytes.hpp"
 
@@ -88,12 +87,11 @@ std::unique_ptr<Communicator> communicator_for(RankDevice& device, MpiWorld& wor
 
 }  // namespace
 
-Outcome execute_on_mpi(MpiWorld& world, Communicator& communicator, const Problem& problem,
-                       const Strategy& plan, const ExecuteOptions& options,
-                       const Progress& progress) {
-  require_trainable(problem);
+Outcome execute_on_mpi(MpiWorld& world, Communicator& communicator, const Body& body,
+                       const ExecuteOptions& options, const Progress& progress) {
+  body.require_runnable();
   const Program recorded =
-      record_rank(plan, problem, world.rank(), epochs_to_record(problem), options.capacities);
+      record_rank(body, world.rank(), epochs_to_record(body), options.capacities);
   check_with_others(world, recorded);
 
   const auto gpu = gpu_of(world, options);
@@ -111,9 +109,9 @@ Outcome execute_on_mpi(MpiWorld& world, Communicator& communicator, const Proble
                           outcome.epochs.push_back(report);
                           if (world.rank() == 0 && progress) progress(report, seconds);
                         }};
-  RankOutcome mine = execute_rank(problem, plan, options, world.rank(), kernel_threads(world),
-                                  *device, own ? *own : communicator, hooks);
-  mine.summary = summary_of(mine, recorded, problem, options.placement);
+  RankOutcome mine = execute_rank(body, options, world.rank(), kernel_threads(world), *device,
+                                  own ? *own : communicator, hooks);
+  mine.summary = summary_of(mine, recorded, body, options.placement);
   if (world.rank() != 0) {
     world.gather(to_bytes(mine));
     outcome.ranks.push_back(std::move(mine));

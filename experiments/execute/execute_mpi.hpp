@@ -1,4 +1,4 @@
-// Runs a training problem for real, this process being one rank of an MPI job.
+// Runs a body for real, this process being one rank of an MPI job.
 #pragma once
 
 #include "backends/comm_mpi/comm_mpi.hpp"
@@ -6,14 +6,13 @@
 
 namespace orrery {
 
-/// Records two epochs of this rank, checks them, compares its collectives with those of the others,
+/// Records the first epochs of this rank, checks them, compares its collectives with those of the others,
 /// and runs. The outcome of all ranks at rank 0; elsewhere only this rank's part is filled in.
 ///
-/// Requires  as many ranks in the problem as in the world; the same arguments everywhere, but
+/// Requires  as many ranks in the body as in the world; the same arguments everywhere, but
 ///           `progress` and `options.keep` matter on rank 0 alone
 /// Errors    as execute_on_threads, on the rank where it happened
-Outcome execute_on_mpi(MpiWorld& world, Communicator& communicator, const Problem& problem,
-                       const Strategy& plan, const ExecuteOptions& options,
-                       const Progress& progress);
+Outcome execute_on_mpi(MpiWorld& world, Communicator& communicator, const Body& body,
+                       const ExecuteOptions& options, const Progress& progress);
 
 }  // namespace orrery

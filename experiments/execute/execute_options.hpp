@@ -1,4 +1,4 @@
-// How a problem is run for real.
+// How a body is run for real.
 #pragma once
 
 #include <atomic>
@@ -7,8 +7,8 @@
 #include <string>
 
 #include "core/cluster/placement.hpp"
+#include "core/runtime/body.hpp"
 #include "core/runtime/ledger.hpp"
-#include "core/strategy/train/train_control.hpp"
 
 namespace orrery {
 
@@ -24,7 +24,7 @@ struct ExecuteOptions {
   int timeline_epochs = 3;       ///< epochs whose spans are kept
   /// Set by a signal: all ranks stop after the same epoch.
   const std::atomic<bool>* stop = nullptr;
-  TrainControl control;
+  RunControl control;
   /// Given the checkpoints of rank 0, on a thread of its own; what it throws ends the run.
   std::function<void(const Checkpoint&)> keep;
 };

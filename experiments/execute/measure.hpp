@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/runtime/body.hpp"
 #include "core/runtime/summary.hpp"
 #include "core/runtime/timeline.hpp"
-#include "core/strategy/train/train_control.hpp"
 
 namespace orrery {
 

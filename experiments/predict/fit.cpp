@@ -11,6 +11,7 @@
 #include "core/runtime/summary.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/train/record.hpp"
+#include "core/strategy/train/train.hpp"
 
 namespace orrery {
 namespace {
@@ -79,7 +80,7 @@ class Fit {
 
 std::int64_t forecast_bytes(const Problem& problem, const Placement& placement) {
   const auto strategy = make_strategy(problem);
-  const Programs programs = record_shared(*strategy, problem, 1, {});
+  const Programs programs = record_shared(TrainingBody(*strategy, problem), 1, {});
   std::int64_t peak = 0;
   for (const auto& program : std::set(programs.begin(), programs.end()))
     peak = std::max(peak, summarise(*program, placement).peak_device_bytes);

@@ -16,7 +16,7 @@ std::int64_t essential_bytes(const Problem& problem, int rank) {
   bare.strategy.depth.reset();
   bare.strategy.sampling.emplace().expansion.hops = 0;
   const auto strategy = make_strategy(bare);
-  const Program program = record_rank(*strategy, bare, rank, 1, {});
+  const Program program = record_rank(TrainingBody(*strategy, bare), rank, 1, {});
   return summarise(program, Placement::uniform(1, problem.ranks())).peak_device_bytes;
 }
 

@@ -16,22 +16,21 @@ namespace orrery {
 namespace {
 
 /// Proves the programs safe; those that ranks share once.
-void check_shared(const Programs& programs, const Strategy& strategy) {
+void check_shared(const Programs& programs, const Body& body) {
   std::vector<std::vector<Finding>> findings(programs.size());
   std::vector<std::vector<CollectiveDigest>> digests(programs.size());
   parallel_for(static_cast<std::int64_t>(programs.size()), 1, [&](std::int64_t r, std::int64_t) {
     const auto i = static_cast<std::size_t>(r);
-    if (strategy.representative(static_cast<int>(r)) != r) return;
+    if (body.representative(static_cast<int>(r)) != r) return;
     findings[i] = find_local_problems(*programs[i]);
     digests[i] = digest_collectives(*programs[i]);
   });
   for (std::size_t r = 0; r < programs.size(); ++r) {
     throw_findings(findings[r]);
-    const int rank = static_cast<int>(r), shown = strategy.representative(rank);
+    const int rank = static_cast<int>(r), shown = body.representative(rank);
     if (shown == rank) continue;
     digests[r] = digests[at(shown)];
-    for (CollectiveDigest& digest : digests[r])
-      digest.group = strategy.own_group(digest.group, rank);
+    for (CollectiveDigest& digest : digests[r]) digest.group = body.own_group(digest.group, rank);
   }
   throw_findings(compare_digests(digests));
 }
@@ -50,45 +49,44 @@ PreparedExperiment prepare(const Experiment& asked, const ProblemData& data) {
   return prepare(asked, data, make_partition(asked, data));
 }
 
-Programs record_checked(const PreparedExperiment& prepared, const Capacities& capacities) {
-  const Problem& problem = *prepared.problem;
-  const int epochs = epochs_to_record(problem);
-  Programs programs;
-  if (problem.statistics) {
-    programs = record_shared(*prepared.strategy, problem, epochs, capacities);
-    for (const auto& program : std::set(programs.begin(), programs.end()))
-      throw_findings(find_local_problems(*program));
-    return programs;
-  }
-  auto recorded = record_training(*prepared.strategy, problem, epochs, capacities);
+Programs record_checked(const Body& body, const Capacities& capacities) {
+  auto recorded = record_ranks(body, epochs_to_record(body), capacities);
   check(recorded);
+  Programs programs;
   for (Program& program : recorded)
     programs.push_back(std::make_shared<const Program>(std::move(program)));
   return programs;
 }
 
-Programs record_checked_shared(const PreparedExperiment& prepared, int epochs,
-                               const Capacities& capacities) {
-  Programs programs = record_shared(*prepared.strategy, *prepared.problem, epochs, capacities);
-  check_shared(programs, *prepared.strategy);
+Programs record_checked(const PreparedExperiment& prepared, const Capacities& capacities) {
+  const TrainingBody body = prepared.body();
+  if (!prepared.problem->statistics) return record_checked(body, capacities);
+  Programs programs = record_shared(body, epochs_to_record(body), capacities);
+  for (const auto& program : std::set(programs.begin(), programs.end()))
+    throw_findings(find_local_problems(*program));
   return programs;
 }
 
-std::vector<Summary> summaries(const Programs& programs, const Strategy& strategy,
+Programs record_checked_shared(const Body& body, int epochs, const Capacities& capacities) {
+  Programs programs = record_shared(body, epochs, capacities);
+  check_shared(programs, body);
+  return programs;
+}
+
+std::vector<Summary> summaries(const Programs& programs, const Body& body,
                                const Placement& placement, int epochs) {
   std::vector<Summary> ranks(programs.size());
   parallel_for(static_cast<std::int64_t>(ranks.size()), 1, [&](std::int64_t i, std::int64_t) {
     const auto rank = static_cast<int>(i);
     ranks[at(i)] = summarise(
         *programs[at(i)], placement, rank,
-        [&](const Group& group) { return strategy.own_group(group, rank); }, epochs);
+        [&](const Group& group) { return body.own_group(group, rank); }, epochs);
   });
   return ranks;
 }
 
 std::vector<Summary> summaries(const Programs& programs, const PreparedExperiment& prepared) {
-  return summaries(programs, *prepared.strategy, prepared.experiment.placement(),
-                   prepared.period());
+  return summaries(programs, prepared.body(), prepared.experiment.placement(), prepared.period());
 }
 
 }  // namespace orrery

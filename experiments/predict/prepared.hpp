@@ -9,6 +9,7 @@
 #include "core/runtime/summary.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/train/record.hpp"
+#include "core/strategy/train/train.hpp"
 #include "experiments/config/experiment.hpp"
 
 namespace orrery {
@@ -19,8 +20,10 @@ struct PreparedExperiment {
   std::shared_ptr<const Problem> problem;
   std::unique_ptr<const Strategy> strategy;
 
+  /// What its ranks do; this must outlive it.
+  TrainingBody body() const { return {*strategy, *problem}; }
   /// Epochs after which the programs repeat themselves.
-  int period() const { return period_of(problem->strategy, problem->train.epochs); }
+  int period() const { return body().period(); }
 };
 
 /// Prepares the experiment on a cut of its data.
@@ -34,8 +37,13 @@ PreparedExperiment prepare(const Experiment& asked, const ProblemData& data, Par
 /// Errors    also those of make_partition
 PreparedExperiment prepare(const Experiment& asked, const ProblemData& data);
 
-/// Records and checks the programs of all ranks for the first epochs (epochs_to_record); of
-/// statistics, ranks of equal structure share theirs, and the order of collectives is not checked.
+/// Records and checks the programs of all ranks for the first epochs (epochs_to_record).
+///
+/// Errors    ProgramError; OutOfMemory
+Programs record_checked(const Body& body, const Capacities& capacities);
+
+/// The same of an experiment; of statistics, ranks of equal structure share their programs, and the
+/// order of collectives is not checked.
 ///
 /// Errors    ProgramError; OutOfMemory
 Programs record_checked(const PreparedExperiment& prepared, const Capacities& capacities = {});
@@ -45,11 +53,10 @@ Programs record_checked(const PreparedExperiment& prepared, const Capacities& ca
 /// for ever are left to the replay.
 ///
 /// Errors    ProgramError; OutOfMemory
-Programs record_checked_shared(const PreparedExperiment& prepared, int epochs,
-                               const Capacities& capacities);
+Programs record_checked_shared(const Body& body, int epochs, const Capacities& capacities);
 
 /// Sums up what each rank's program amounts to in so many epochs.
-std::vector<Summary> summaries(const Programs& programs, const Strategy& strategy,
+std::vector<Summary> summaries(const Programs& programs, const Body& body,
                                const Placement& placement, int epochs);
 
 /// Sums up one period of each rank's program, where the experiment places it.

@@ -23,23 +23,23 @@ const Device& device_of(const Experiment& experiment, int rank) {
   return experiment.cluster->devices[at(experiment.devices[at(rank)])];
 }
 
-std::vector<sim::PricedProgram> price_all(const Programs& programs, const Strategy& strategy,
+std::vector<sim::PricedProgram> price_all(const Programs& programs, const Body& body,
                                           const sim::DeviceProfile& profile, int threads) {
   std::vector<sim::PricedProgram> priced(programs.size());
   parallel_for(static_cast<std::int64_t>(programs.size()), 1, [&](std::int64_t r, std::int64_t) {
     const auto i = static_cast<std::size_t>(r);
-    if (strategy.representative(static_cast<int>(r)) == r)
+    if (body.representative(static_cast<int>(r)) == r)
       priced[i] = sim::price(*programs[i], profile, threads);
   });
   sim::ScheduleInterner interner;
   for (std::size_t r = 0; r < priced.size(); ++r) {
-    const int rank = static_cast<int>(r), shown = strategy.representative(rank);
+    const int rank = static_cast<int>(r), shown = body.representative(rank);
     if (shown == rank) {
       priced[r].schedule = interner.intern(priced[r].schedule);
       continue;
     }
     priced[r] = priced[at(shown)];
-    for (sim::GroupUse& use : priced[r].groups) use.group = strategy.own_group(use.group, rank);
+    for (sim::GroupUse& use : priced[r].groups) use.group = body.own_group(use.group, rank);
   }
   return priced;
 }
@@ -91,8 +91,7 @@ sim::Simulation build_simulation(const PreparedExperiment& prepared, const Progr
   sim::Simulation simulation;
   simulation.cluster = *experiment.cluster;
   simulation.devices = experiment.devices;
-  simulation.programs =
-      price_all(programs, *prepared.strategy, profile, kernel_threads(experiment));
+  simulation.programs = price_all(programs, prepared.body(), profile, kernel_threads(experiment));
   simulation.behaviour = {profile.issue_seconds, profile.handover_seconds, profile.sync_seconds,
                           profile.communication_slowdown};
   simulation.library = library_of(experiment, profile);
@@ -109,7 +108,7 @@ sim::Simulation build_simulation(const PreparedExperiment& prepared, const Progr
 /// The same as a real run leaves behind.
 Outcome outcome_from(const PreparedExperiment& prepared, const Programs& programs,
                      const sim::Replay& replay, int epochs) {
-  const auto summary = summaries(programs, *prepared.strategy, prepared.experiment.placement(),
+  const auto summary = summaries(programs, prepared.body(), prepared.experiment.placement(),
                                  std::min(epochs, prepared.period()));
   Outcome outcome;
   outcome.ranks.resize(programs.size());
@@ -196,7 +195,8 @@ SimulatedOutcome simulate(const PreparedExperiment& prepared, Simulator& simulat
   const auto began = std::chrono::steady_clock::now();
   const sim::DeviceProfile profile = profile_of(experiment);
   const int epochs = std::min(experiment.simulation.epochs, prepared.problem->train.epochs);
-  const Programs programs = record_checked_shared(prepared, epochs, device_capacities(experiment));
+  const Programs programs =
+      record_checked_shared(prepared.body(), epochs, device_capacities(experiment));
   sim::Simulation simulation = build_simulation(prepared, programs, profile);
   simulation.progress = progress && ::isatty(STDERR_FILENO) == 1;
   const double record_seconds =

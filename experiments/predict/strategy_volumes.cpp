@@ -33,7 +33,7 @@ StrategyVolume volume_of(const Experiment& asked, const ProblemData& data, const
     const PreparedExperiment prepared = prepare(experiment, data, cut);
     double bytes = 0;  // whoever shares a server: the sum is the same
     for (const Summary& rank :
-         summaries(record_checked(prepared), *prepared.strategy, Placement{}, prepared.period())) {
+         summaries(record_checked(prepared), prepared.body(), Placement{}, prepared.period())) {
       const auto sum = rank.epoch.sum();
       bytes += sum.internal + sum.external;
     }

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/strategy/train/train_control.hpp"
+#include "core/runtime/body.hpp"
 
 namespace orrery {
 

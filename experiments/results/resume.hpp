@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/strategy/train/train_control.hpp"
+#include "core/runtime/body.hpp"
 #include "experiments/results/results.hpp"
 
 namespace orrery {

@@ -230,8 +230,9 @@ Outcome Runner::execute(const PreparedExperiment& prepared, const ExecuteOptions
     bar.update(report.epoch + 1, report.loss,
                report.scores ? report.scores->validation : std::nullopt);
   };
-  if (job_.world == nullptr) return execute_on_threads(problem, plan, options, progress);
-  return execute_on_mpi(*job_.world, *job_.communicator, problem, plan, options, progress);
+  const TrainingBody body(plan, problem);
+  if (job_.world == nullptr) return execute_on_threads(body, options, progress);
+  return execute_on_mpi(*job_.world, *job_.communicator, body, options, progress);
 }
 
 }  // namespace orrery

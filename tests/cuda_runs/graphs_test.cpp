@@ -22,7 +22,7 @@ Outcome execute(const Problem& problem, bool graphs, std::int64_t device_bytes =
   options.guard_bytes = 64;
   options.timeline_epochs = problem.train.epochs;
   options.capacities.bytes[static_cast<std::size_t>(Space::device)] = device_bytes;
-  return execute_on_threads(problem, *make_strategy(problem), options, {});
+  return execute_on_threads(TrainingBody(*make_strategy(problem), problem), options, {});
 }
 
 /// Operations of a kind on the compute lane in one epoch, and whether graphs were among them.

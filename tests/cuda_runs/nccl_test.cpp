@@ -93,7 +93,7 @@ TEST_P(NcclRuns, LearnTheSameAsRanksThatAreThreads) {
                             if (r == 0) got.push_back(*report.loss);
                           }};
     ranks[static_cast<std::size_t>(r)] =
-        execute_rank(problem, *plan, options, r, 1, device, communicator, hooks);
+        execute_rank(TrainingBody(*plan, problem), options, r, 1, device, communicator, hooks);
   });
 
   const Outcome want = testing::execute(problem, "cpu");

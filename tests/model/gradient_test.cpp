@@ -24,7 +24,7 @@ class Bench {
       : rt_(rt),
         problem_(problem),
         plan_(make_strategy(problem)),
-        strategy_(plan_->instantiate(rt)) {
+        strategy_(plan_->load(rt, plan_->prepare(rt.rank()))) {
     const Dataset& data = *problem.data;
     const auto n = data.vertices();
     features_ = Buffer(rt, {n, data.features->width()}, DType::f32, "features");

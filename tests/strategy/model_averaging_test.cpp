@@ -52,7 +52,7 @@ Rows state_after(const Problem& problem, int epochs) {
   options.keep = [&](const Checkpoint& checkpoint) {
     if (checkpoint.epochs == epochs) state = checkpoint.state;
   };
-  execute_on_threads(problem, *make_strategy(problem), options, {});
+  execute_on_threads(TrainingBody(*make_strategy(problem), problem), options, {});
   return state;
 }
 
@@ -310,7 +310,7 @@ TEST(ModelAveraging, GoesOnOnAnotherNumberOfRanks) {
   for (const int workers : {2, 3, 5, 7}) {
     p.strategy.workers = workers;
 
-    const auto rest = losses(execute_on_threads(p, *make_strategy(p), options, {}));
+    const auto rest = losses(execute_on_threads(TrainingBody(*make_strategy(p), p), options, {}));
 
     expect_near(rest, {whole.begin() + 3, whole.end()}, workers == 2 ? 0 : 1e-4);
   }
@@ -352,7 +352,7 @@ TEST(ModelAveraging, CheckpointsOfAnotherNumberOfPartsAreRefused) {
   p = small(on_parts(Averaging::model), 4);
   p.train.epochs = 8;
 
-  EXPECT_THROW(execute_on_threads(p, *make_strategy(p), options, {}), ConfigError);
+  EXPECT_THROW(execute_on_threads(TrainingBody(*make_strategy(p), p), options, {}), ConfigError);
 }
 
 TEST(ModelAveraging, NeedsTheGraphItself) {

@@ -68,7 +68,8 @@ TEST_P(Recorded, PassesTheCheckWithAndWithoutOverlapAndTiles) {
       p.strategy.overlap = overlap;
       p.strategy.column_tiles = tiles;
 
-      EXPECT_NO_THROW(check(record_training(*make_strategy(p), p, epochs_to_record(p), {})));
+      EXPECT_NO_THROW(check(record_training(
+          *make_strategy(p), p, epochs_to_record(TrainingBody(*make_strategy(p), p)), {})));
     }
 }
 
@@ -138,7 +139,7 @@ TEST(Executed, OutOfMemoryOnOneRankEndsAllRanksAndNamesTheTensor) {
   options.kernels = "reference";
   options.capacities.bytes[0] = 12000;
 
-  EXPECT_THROW(execute_on_threads(p, *make_strategy(p), options, {}), OutOfMemory);
+  EXPECT_THROW(execute_on_threads(TrainingBody(*make_strategy(p), p), options, {}), OutOfMemory);
 }
 
 /// Path 0 - 1 - 2 - 3 with ranks {0, 1} and {2, 3}: one layer, features 8, classes 2, no dropout.

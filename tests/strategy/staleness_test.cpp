@@ -293,7 +293,8 @@ TEST(HistoricalBroadcasts, BringRowsForwardOnceInAPeriod) {
     const int period = staleness + 1;
     ASSERT_EQ(period_of(p.strategy, p.train.epochs), period);
 
-    const auto programs = record_training(*make_strategy(p), p, epochs_to_record(p), {});
+    const auto programs = record_training(*make_strategy(p), p,
+                                          epochs_to_record(TrainingBody(*make_strategy(p), p)), {});
 
     for (const Program& program : programs) {
       EXPECT_NEAR(received(program, period),

@@ -397,14 +397,14 @@ TEST_P(Shared, ProgramsAreRecordedOnceAndHandedToAllAlike) {
   const Problem p = problem(8, 1003);
   const auto plan = make_strategy(p);
 
-  const auto shared = record_shared(*plan, p, 2, {});
+  const auto shared = record_shared(TrainingBody(*plan, p), 2, {});
 
   ASSERT_EQ(shared.size(), 8U);
   for (int r = 0; r < 8; ++r) {
     const auto like = static_cast<std::size_t>(plan->representative(r));
     EXPECT_EQ(shared[static_cast<std::size_t>(r)], shared[like]);
     EXPECT_EQ(to_string(*shared[like]),
-              to_string(record_rank(*plan, p, static_cast<int>(like), 2, {})));
+              to_string(record_rank(TrainingBody(*plan, p), static_cast<int>(like), 2, {})));
   }
   EXPECT_LT(std::set(shared.begin(), shared.end()).size(), shared.size());
 }
@@ -412,7 +412,7 @@ TEST_P(Shared, ProgramsAreRecordedOnceAndHandedToAllAlike) {
 TEST_P(Shared, SummariesAreThoseOfTheRanksThemselves) {
   const Problem p = problem(8, 1003);
   const auto plan = make_strategy(p);
-  const auto shared = record_shared(*plan, p, 1, {});
+  const auto shared = record_shared(TrainingBody(*plan, p), 1, {});
   const auto programs = record_training(*plan, p, 1, {});
   const Placement placement = Placement::uniform(4, 2);
 
@@ -459,7 +459,7 @@ TEST(Statistics, OfAGraphThatFitsNowhereArePlannedWithoutItsMemory) {
   rusage before{}, after{};
   getrusage(RUSAGE_SELF, &before);
 
-  const auto programs = record_shared(*make_strategy(problem), problem, 1, {});
+  const auto programs = record_shared(TrainingBody(*make_strategy(problem), problem), 1, {});
 
   getrusage(RUSAGE_SELF, &after);
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 16 * 1024) << "KiB";

@@ -8,6 +8,7 @@
 #include "core/graph/dataset.hpp"
 #include "core/partition/methods/cut.hpp"
 #include "core/strategy/make_strategy.hpp"
+#include "core/strategy/train/train.hpp"
 #include "experiments/execute/execute.hpp"
 
 namespace orrery::testing {
@@ -146,7 +147,7 @@ inline Outcome execute(const Problem& problem, const std::string& kernels = "ref
   options.kernels = kernels;
   options.keep_steps = true;
   options.guard_bytes = 64;
-  return execute_on_threads(problem, *make_strategy(problem), options, {});
+  return execute_on_threads(TrainingBody(*make_strategy(problem), problem), options, {});
 }
 
 inline std::vector<double> losses(const Outcome& outcome) {

@@ -3,10 +3,12 @@
 #include <array>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 #include "core/model/network.hpp"
 #include "core/model/tape.hpp"
 #include "core/strategy/train/checkpoints.hpp"
 #include "core/strategy/train/local_models.hpp"
+#include "core/strategy/train/prefetch.hpp"
 #include "core/strategy/train/step_data.hpp"
 
 namespace orrery {
@@ -26,8 +28,7 @@ std::optional<double> micro_f1(double true_positive, double false_positive, doub
 
 class Trainer {
  public:
-  Trainer(Runtime& rt, const Strategy& strategy, const Problem& problem,
-          const TrainControl& control)
+  Trainer(Runtime& rt, const Strategy& strategy, const Problem& problem, const RunControl& control)
       : rt_(rt),
         strategy_(strategy),
         problem_(problem),
@@ -35,32 +36,34 @@ class Trainer {
         control_(control),
         schedule_(strategy.schedule(rt.rank())) {
     rt_.phase({Stage::setup});
-    const auto first = schedule_.first();
-    const int epoch = control.resume ? control.resume->epochs : 0;
-    if (first) load({*first, schedule_.training.empty() ? 0 : draw_of(epoch)});
+    const auto first = first_structure();
+    if (schedule_.ahead > 0 && !schedule_.stays())
+      prefetch_.emplace(rt, strategy, problem, schedule_, first_epoch(), epochs());
+    else if (first)
+      load(*first);
     metrics_ = Buffer(rt_, {1, kMetrics}, DType::f64, "metrics");
     rt_.submit(Lane::copy, Fill{metrics_.tensor(), 0});
     rt_.wait(Lane::compute, rt_.record(Lane::copy));
     model_ = make_network(rt, problem.model, problem.train, first_layer(), facts_.features,
                           facts_.classes);
-    if (first) attach();
+    if (data_) attach(*data_);
     if (schedule_.local) local_.emplace(rt, model_->parameters(), *schedule_.local);
     checkpoints_.emplace(rt, strategy, model_->parameters(), local_ ? &*local_ : nullptr);
     if (control.resume) checkpoints_->restore(*control.resume);
   }
 
-  void run(TrainObserver& observer) {
-    const int epochs = control_.epochs.value_or(problem_.train.epochs);
-    const int first = control_.resume ? control_.resume->epochs : 0;
-    int step = first * static_cast<int>(schedule_.training.size());
+  void run(RunObserver& observer) {
+    int step = 0;
+    for (int epoch = 0; epoch < first_epoch(); ++epoch) step += steps_of(epoch);
     rt_.sync(rt_.record(Lane::compute));  // set-up is no part of the first epoch
-    for (int epoch = first; epoch < epochs; ++epoch) {
-      if (!one_step()) begin_sum({Stage::load, epoch}, metric(0, 1));
-      for (std::size_t i = 0; i < schedule_.training.size(); ++i) {
-        if (local_) local_->begin_step(i);
+    for (int epoch = first_epoch(); epoch < epochs(); ++epoch) {
+      ORRERY_ASSERT(!local_ || at(steps_of(epoch)) == local_->count());
+      if (!one_step(epoch)) begin_sum({Stage::load, epoch}, metric(0, 1));
+      for (int i = 0; i < steps_of(epoch); ++i) {
+        if (local_) local_->begin_step(at(i));
         // A local model sees a step in an epoch, however many others its rank has.
-        do_step(schedule_.training[i], epoch, local_ ? epoch + 1 : ++step);
-        if (local_) local_->end_step(i);
+        do_step(schedule_.training->at(epoch, i), epoch, local_ ? epoch + 1 : ++step);
+        if (local_) local_->end_step(at(i));
       }
       if (averages_after(epoch)) {
         rt_.phase({Stage::synchronise, epoch});
@@ -68,46 +71,68 @@ class Trainer {
       }
       rt_.sync(rt_.record(Lane::compute));
       const int every = problem_.train.eval_every;
-      const bool evaluates = every > 0 && ((epoch + 1) % every == 0 || epoch + 1 == epochs);
+      const bool evaluates = every > 0 && ((epoch + 1) % every == 0 || epoch + 1 == epochs());
       const bool stops = !observer.epoch_done(report(epoch, evaluates));
       const int k = control_.checkpoint_every;
       if (k > 0 && ((epoch + 1) % k == 0 || stops)) checkpoints_->keep(epoch + 1, observer);
       if (stops) break;
     }
+    if (prefetch_) prefetch_->stop();
     checkpoints_->finish();
   }
 
  private:
-  /// What the model works on: a structure, and which draw of it.
-  struct Loaded {
-    int structure = 0, draw = 0;
-    bool operator==(const Loaded&) const = default;
-  };
+  int epochs() const { return control_.epochs.value_or(problem_.train.epochs); }
+  int first_epoch() const { return control_.resume ? control_.resume->epochs : 0; }
+  int steps_of(int epoch) const { return schedule_.training->count(epoch); }
 
-  /// Takes what the model works on now off the device, and the structure onto it.
-  void load(const Loaded& next) {
+  /// What is loaded before the first epoch; nothing for a rank without work.
+  std::optional<StructureId> first_structure() const {
+    if (steps_of(first_epoch()) > 0) return schedule_.training->at(first_epoch(), 0).structure;
+    if (schedule_.evaluation.empty()) return std::nullopt;
+    return StructureId{schedule_.evaluation.front(), 0};
+  }
+
+  /// Takes what data_ holds off the device, and the structure onto it.
+  void load(const StructureId& next) {
     if (data_) {
       rt_.sync(rt_.record(Lane::compute));  // else both would be there for a while
       tape_.clear();
-      model_->detach();
+      if (!prefetch_) model_->detach();
       data_.reset();
     }
-    data_.emplace(rt_, strategy_.instantiate(rt_, next.structure, next.draw), problem_.model,
-                  facts_);
+    data_ = std::make_unique<StepData>(
+        rt_, strategy_.load(rt_, strategy_.prepare(rt_.rank(), next)), problem_.model, facts_);
     loaded_ = next;
   }
   /// The same where another one is there, with the model on it.
-  void use(const Loaded& next, const Phase& loading) {
+  void use(const StructureId& next, const Phase& loading) {
     if (data_ && loaded_ == next) return;
     rt_.phase(loading);
     load(next);
     rt_.wait(Lane::compute, rt_.record(Lane::copy));
-    attach();
+    attach(*data_);
   }
-  void attach() {
-    model_->attach(products(), data_->features(), data_->sparse_features());
+  void attach(StepData& data) {
+    on_ = &data;
+    tape_.clear();
+    model_->attach(products(), data.features(), data.sparse_features());
     if (problem_.strategy.memory == Memory::autograd)
       tape_ = hold_tape(rt_, tape_of(problem_.model, products(), facts_.features, classes()));
+  }
+
+  /// The model is on what the step works on.
+  void begin_step(const TrainStep& next, int epoch) {
+    if (!prefetch_) return use(next.structure, {Stage::load, epoch});
+    rt_.phase({Stage::load, epoch});
+    attach(prefetch_->turn());
+    rt_.phase({Stage::sample, epoch});
+    prefetch_->prepare();
+  }
+  void end_step(int epoch) {
+    if (!prefetch_) return;
+    rt_.phase({Stage::load, epoch});
+    prefetch_->load_next();
   }
 
   /// What leaves after a step is not worth an aggregation of the whole input.
@@ -117,27 +142,28 @@ class Trainer {
   }
 
   void do_step(const TrainStep& next, int epoch, int step) {
-    use({next.structure, draw_of(epoch)}, {Stage::load, epoch});
+    begin_step(next, epoch);
     products().begin(Stage::forward, epoch);
     const auto all = static_cast<double>(facts_.training_vertices);
     const double vertices = next.averaged_over ? static_cast<double>(*next.averaged_over) : all;
     const Tensor own =
-        model_->forward(data_->features(), Stage::forward, epoch, static_cast<std::uint32_t>(step));
+        model_->forward(on_->features(), Stage::forward, epoch, static_cast<std::uint32_t>(step));
     const Tensor logits = products().whole_rows(own, classes());
     const bool whole = logits.id == own.id;
     const Tensor gradient = whole ? model_->logits_gradient() : logits;
     rt_.submit(Lane::compute,
-               Loss{problem_.train.loss, logits, data_->labels(), data_->targets(Split::train),
-                    gradient, metric(0, 1), 1 / vertices, vertices / all, !one_step()});
+               Loss{problem_.train.loss, logits, on_->labels(), on_->targets(Split::train),
+                    gradient, metric(0, 1), 1 / vertices, vertices / all, !one_step(epoch)});
     if (!whole) {
       const auto [first, count] = products().columns(classes());
       rt_.submit(Lane::compute, Copy{gradient.cols_at(first, count), model_->logits_gradient()});
     }
-    model_->backward(data_->features(), epoch);
+    model_->backward(on_->features(), epoch);
     rt_.phase({Stage::synchronise, epoch});
     products().synchronise(model_->parameters().gradients());
     rt_.phase({Stage::update, epoch});
     model_->parameters().update(rt_, problem_.train, step);
+    end_step(epoch);
   }
 
   EpochReport report(int epoch, bool evaluates) {
@@ -166,15 +192,23 @@ class Trainer {
       use({structure, 0}, {Stage::evaluate, epoch});
       products().begin(Stage::evaluate, epoch);
       const Tensor logits = products().whole_rows(
-          model_->forward(data_->features(), Stage::evaluate, epoch, std::nullopt), classes());
+          model_->forward(on_->features(), Stage::evaluate, epoch, std::nullopt), classes());
       for (std::size_t s = 0; s < kSplits.size(); ++s)
         rt_.submit(Lane::compute,
-                   Score{problem_.train.loss, logits, data_->labels(), data_->targets(kSplits[s]),
+                   Score{problem_.train.loss, logits, on_->labels(), on_->targets(kSplits[s]),
                          metric(1 + 3 * static_cast<std::int64_t>(s), 3), several});
     }
+    if (prefetch_) return leave_evaluation();
     // What the epochs would not load but for this is no part of their time.
-    if (one_step() && !schedule_.redrawn)
-      use({schedule_.training.front().structure, 0}, {Stage::evaluate, epoch});
+    const auto fixed = schedule_.training->fixed();
+    if (fixed && fixed->size() == 1) use(fixed->front(), {Stage::evaluate, epoch});
+  }
+
+  /// Steps have structures of their own, beside which those of an evaluation are loaded.
+  void leave_evaluation() {
+    tape_.clear();
+    data_.reset();
+    on_ = prefetch_->current();
   }
 
   /// Nothing without values; the reads themselves are the same in every mode.
@@ -195,14 +229,13 @@ class Trainer {
     rt_.submit(Lane::compute, Fill{sum, 0});
   }
 
-  int draw_of(int epoch) const { return schedule_.redrawn ? epoch : 0; }
-  bool one_step() const { return schedule_.training.size() == 1; }
+  bool one_step(int epoch) const { return steps_of(epoch) == 1; }
   bool averages_after(int epoch) const { return local_ && local_->averaged_after(epoch); }
-  RankProducts& products() const { return data_->products(); }
+  RankProducts& products() const { return on_->products(); }
   Group covering_group() const {
-    return data_ ? products().covering_group() : world_group(rt_.size());
+    return on_ != nullptr ? products().covering_group() : world_group(rt_.size());
   }
-  Lane metrics_lane() const { return data_ ? products().metrics_lane() : Lane::comm; }
+  Lane metrics_lane() const { return on_ != nullptr ? products().metrics_lane() : Lane::comm; }
   std::int64_t classes() const { return facts_.classes; }
 
   Tensor metric(std::int64_t first, std::int64_t count) const {
@@ -213,10 +246,12 @@ class Trainer {
   const Strategy& strategy_;
   const Problem& problem_;
   const DataFacts facts_;
-  const TrainControl& control_;
+  const RunControl& control_;
   const Schedule schedule_;
-  std::optional<StepData> data_;  ///< what the model works on now,
-  Loaded loaded_;                 ///< and which it is
+  std::optional<Prefetch> prefetch_;  ///< of what steps work on, where they are prepared ahead
+  std::unique_ptr<StepData> data_;    ///< what was loaded in place of another one,
+  StructureId loaded_;                ///< and which it is
+  StepData* on_ = nullptr;            ///< what the model works on now
   Buffer metrics_;
   std::unique_ptr<Network> model_;
   std::vector<Buffer> tape_;          ///< held for the forecast of other programs
@@ -250,8 +285,8 @@ void require_resumable(const StrategyConfig& strategy) {
                       "strategy.staleness uses again: set one of the two to 0");
 }
 
-void train(Runtime& rt, const Strategy& strategy, const Problem& problem, TrainObserver& observer,
-           const TrainControl& control) {
+void train(Runtime& rt, const Strategy& strategy, const Problem& problem, RunObserver& observer,
+           const RunControl& control) {
   if (control.resume || control.checkpoint_every > 0) require_resumable(problem.strategy);
   Trainer(rt, strategy, problem, control).run(observer);
 }

@@ -5,7 +5,6 @@
 #include "core/runtime/body.hpp"
 #include "core/strategy/strategy.hpp"
 
-
 namespace orrery {
 
 /// Trains on this rank. Needs features, labels and a split.

@@ -77,8 +77,8 @@ bool agrees(MpiWorld& world, Communicator& communicator, const std::string& name
   ExecuteOptions options;
   options.kernels = kernels;
   options.placement = world.placement();
-  const Outcome outcome =
-      execute_on_mpi(world, communicator, problem, *make_strategy(problem), options, {});
+  const Outcome outcome = execute_on_mpi(
+      world, communicator, TrainingBody(*make_strategy(problem), problem), options, {});
   const bool same = agree(name, losses(outcome), want);
   return counts_agree(world, outcome, name) && same;
 }
@@ -105,8 +105,8 @@ bool inexact_agree(MpiWorld& world, Communicator& communicator, const Setting& s
     ExecuteOptions options;
     options.kernels = kernels;
     options.placement = world.placement();
-    const Outcome outcome =
-        execute_on_mpi(world, communicator, problem, *make_strategy(problem), options, {});
+    const Outcome outcome = execute_on_mpi(
+        world, communicator, TrainingBody(*make_strategy(problem), problem), options, {});
     good = agree(name, losses(outcome), losses(testing::execute(problem))) && good;
   }
   return good;

@@ -22,13 +22,15 @@ TEST_P(Resumed, GoesOnWithTheSameBits) {
   options.kernels = "reference";
   options.control.checkpoint_every = 5;
   options.keep = [&](const Checkpoint& checkpoint) { kept.push_back(checkpoint); };
-  const auto whole = losses(execute_on_threads(problem, *make_strategy(problem), options, {}));
+  const auto whole =
+      losses(execute_on_threads(TrainingBody(*make_strategy(problem), problem), options, {}));
   ASSERT_EQ(kept.size(), 2U);
   EXPECT_EQ(kept[0].epochs, 5);
   EXPECT_EQ(kept[1].epochs, 10);
 
   options.control.resume = std::make_shared<const Checkpoint>(kept[0]);
-  const Outcome resumed = execute_on_threads(problem, *make_strategy(problem), options, {});
+  const Outcome resumed =
+      execute_on_threads(TrainingBody(*make_strategy(problem), problem), options, {});
 
   EXPECT_EQ(resumed.epochs.front().epoch, 5);
   EXPECT_EQ(losses(resumed), std::vector<double>(whole.begin() + 5, whole.end()));
@@ -52,13 +54,15 @@ TEST(Checkpoints, ServeAnotherStrategyOnAnotherNumberOfRanks) {
   options.keep = [&](const Checkpoint& c) {
     if (c.epochs == 4) kept = std::make_shared<const Checkpoint>(c);
   };
-  const auto whole = losses(execute_on_threads(problem, *make_strategy(problem), options, {}));
+  const auto whole =
+      losses(execute_on_threads(TrainingBody(*make_strategy(problem), problem), options, {}));
 
   Problem other = make_problem(data, 3, StrategyType::spmm_1d);
   other.train.epochs = 8;
   ExecuteOptions go_on;
   go_on.control.resume = kept;
-  const auto rest = losses(execute_on_threads(other, *make_strategy(other), go_on, {}));
+  const auto rest =
+      losses(execute_on_threads(TrainingBody(*make_strategy(other), other), go_on, {}));
 
   for (std::size_t i = 0; i < rest.size(); ++i)
     EXPECT_NEAR(rest[i], whole[4 + i], 1e-4 * whole[4 + i]);
@@ -74,7 +78,7 @@ TEST(Checkpoints, AreAlsoKeptWhenARunIsStopped) {
   options.control.checkpoint_every = 10;
   options.keep = [&](const Checkpoint& checkpoint) { epochs = checkpoint.epochs; };
 
-  execute_on_threads(problem, *make_strategy(problem), options, {});
+  execute_on_threads(TrainingBody(*make_strategy(problem), problem), options, {});
 
   EXPECT_EQ(epochs, 1);
 }
@@ -85,7 +89,8 @@ TEST(Checkpoints, OfOtherSizesAreRefused) {
   ExecuteOptions options;
   options.control.resume = std::make_shared<const Checkpoint>(Checkpoint{3, {{1, 2, 3}}});
 
-  EXPECT_THROW(execute_on_threads(problem, *make_strategy(problem), options, {}), ConfigError);
+  EXPECT_THROW(execute_on_threads(TrainingBody(*make_strategy(problem), problem), options, {}),
+               ConfigError);
 }
 
 TEST(Checkpoints, ThatCannotBeKeptEndTheRun) {
@@ -96,7 +101,7 @@ TEST(Checkpoints, ThatCannotBeKeptEndTheRun) {
   options.keep = [](const Checkpoint&) { throw Error("no space left"); };
 
   try {
-    execute_on_threads(problem, *make_strategy(problem), options, {});
+    execute_on_threads(TrainingBody(*make_strategy(problem), problem), options, {});
     FAIL() << "the run went on";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "no space left");
