@@ -43,6 +43,11 @@ struct StepText {
   std::string operator()(const PhaseStep& s) const {
     return fmt::format("phase    {}", to_string(s.phase));
   }
+  std::string operator()(const ProductStep& s) const {
+    if (s.mark.at == ProductMark::At::end) return "product  end";
+    if (s.mark.at == ProductMark::At::stage) return fmt::format("product  stage {}", s.mark.stage);
+    return fmt::format("product  begin width={}{}", s.mark.width, s.mark.sums ? " sums" : "");
+  }
 };
 
 }  // namespace

@@ -55,11 +55,15 @@ struct ScalarStep {
 struct PhaseStep {
   Phase phase;
 };
+struct ProductStep {
+  ProductMark mark;
+};
 
 /// One call of a Runtime. Submit, declare, wait and host steps take the next position of their
 /// lane.
-using Step = std::variant<AllocStep, ReleaseStep, DeclareStep, ReleaseSparseStep, SubmitStep,
-                          WaitStep, SyncStep, HostStep, JoinStep, ScalarStep, PhaseStep>;
+using Step =
+    std::variant<AllocStep, ReleaseStep, DeclareStep, ReleaseSparseStep, SubmitStep, WaitStep,
+                 SyncStep, HostStep, JoinStep, ScalarStep, PhaseStep, ProductStep>;
 
 struct Program {
   int rank = 0, size = 1;

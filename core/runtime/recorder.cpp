@@ -84,6 +84,8 @@ void Recorder::phase(Phase phase) {
   keep(PhaseStep{phase});
 }
 
+void Recorder::product(const ProductMark& mark) { keep(ProductStep{mark}); }
+
 Task Recorder::place_task(Lane lane) {
   const Task task{static_cast<std::uint32_t>(task_steps_.size())};
   task_steps_.push_back(steps_.size());

@@ -40,6 +40,7 @@ class Recorder final : public Runtime {
   /// Always nothing.
   std::optional<double> scalar(Lane lane, const Tensor& tensor) override;
   void phase(Phase phase) override;
+  void product(const ProductMark& mark) override;
 
   /// For the Executor, which runs the work itself: takes the task's place now, its report when it
   /// is known.

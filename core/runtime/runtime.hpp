@@ -61,6 +61,19 @@ struct Phase {
 };
 std::string to_string(const Phase& phase);  // "epoch 3 forward layer 1"
 
+/// Marks the operations of one product with a matrix that is spread over the ranks: a beginning,
+/// stages, an end. What a stage computes needs what the same stage brings (or, of a product that
+/// `sums`, gives away what it has computed). Stages are numbered from 0, and what belongs to one
+/// may be issued in several pieces.
+struct ProductMark {
+  enum class At : std::uint8_t { begin, stage, end };
+  At at = At::begin;
+  std::int64_t width = 0;  ///< begin: columns of what is multiplied, over all ranks
+  bool sums = false;       ///< begin: partial results travel, not what is multiplied
+  int stage = 0;
+  bool operator==(const ProductMark&) const = default;
+};
+
 /// One rank's machine.
 ///
 /// Calls return at once; work of one lane is done in order, work of different lanes side by side
@@ -107,6 +120,14 @@ class Runtime {
   virtual std::optional<double> scalar(Lane lane, const Tensor& tensor) = 0;
 
   virtual void phase(Phase phase) = 0;
+  /// Changes nothing: for those who take the program apart.
+  virtual void product(const ProductMark& mark) = 0;
+
+  void begin_product(std::int64_t width, bool sums = false) {
+    product({ProductMark::At::begin, width, sums, 0});
+  }
+  void product_stage(int stage) { product({ProductMark::At::stage, 0, false, stage}); }
+  void end_product() { product({ProductMark::At::end, 0, false, 0}); }
 };
 
 }  // namespace orrery

@@ -4,13 +4,15 @@
 // the epoch before (stale_halo.cpp).
 #include "core/strategy/full_graph.hpp"
 
+#include <fmt/core.h>
+
 #include "core/base/error.hpp"
-#include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/halo_product.hpp"
 #include "core/strategy/product/rows_products.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"
 #include "core/strategy/structure/partitioned_graph.hpp"
+#include "core/strategy/structure/strategy_info.hpp"
 
 namespace orrery {
 namespace {
@@ -82,14 +84,57 @@ class FullGraph final : public Strategy {
   OncePerRank<std::shared_ptr<const Structure>> parts_;
 };
 
+void require_possible_staleness(const StrategyConfig& config, const ModelConfig& model) {
+  if (config.staleness == 0) return;
+  const auto refuse = [](const std::string& why) { throw ConfigError("strategy.staleness", why); };
+  if (config.staleness > 1)
+    refuse(
+        "full_graph sends its halo in every epoch, so its rows are 1 epoch old at most; a larger "
+        "bound is for spmm_1d");
+  if (config.boundary_sampling < 1)
+    refuse(
+        "rows that were received in the last epoch are not those that this epoch's "
+        "strategy.boundary_sampling draws: choose one of the two");
+  if (model.recompute > 0)
+    refuse(
+        "what model.recompute computes again would use other halo rows than the first time: set "
+        "one of the two to 0");
+}
+
+void read(const Settings& file, StrategyConfig& config) {
+  config.boundary_sampling = file.number("strategy.boundary_sampling").value_or(1);
+  config.staleness = file.integer("strategy.staleness", 0);
+}
+
+std::optional<std::string> inexactness_of(const StrategyConfig& config) {
+  if (config.boundary_sampling < 1)
+    return fmt::format("boundary_sampling {}: right in the mean", config.boundary_sampling);
+  if (config.staleness > 0) return fmt::format("staleness {}", config.staleness);
+  return std::nullopt;
+}
+
+std::optional<std::string> why_no_closed_forms(const StrategyConfig& config) {
+  if (config.staleness == 0 && config.boundary_sampling == 1) return std::nullopt;
+  return "the papers' equations know no strategy.staleness and no strategy.boundary_sampling: "
+         "use backend sim";
+}
+
 }  // namespace
 
-std::unique_ptr<Strategy> make_full_graph(const Problem& problem) {
-  if (problem.statistics)
-    throw NeedsStructure(
-        "full_graph: which rows each rank needs of the others stands in the edges, and "
-        "dataset.statistics has none; spmm_1d, spmm_15d and spmm_2d need no more than that");
-  return std::make_unique<FullGraph>(problem);
-}
+extern const StrategyInfo kFullGraph;
+const StrategyInfo kFullGraph{
+    .name = "full_graph",
+    .make = [](const Problem& problem) -> std::unique_ptr<Strategy> {
+      return std::make_unique<FullGraph>(problem);
+    },
+    .read = read,
+    .require_possible = require_possible_staleness,
+    .needs_structure = "which rows each rank needs of the others stands in the edges",
+    .magnifiable = true,
+    .why_not_resumable = lost_with_stale_rows,
+    .inexactness = inexactness_of,
+    .closed_forms = {ClosedForm::staged_products, ClosedForm::volume_of_cut,
+                     ClosedForm::dependency_exchange},
+    .why_no_closed_forms = why_no_closed_forms};
 
 }  // namespace orrery

@@ -1,7 +1,10 @@
 #include "core/strategy/make_strategy.hpp"
 
+#include <fmt/core.h>
+
 #include "core/base/error.hpp"
 #include "core/strategy/product/sparse_features.hpp"
+#include "core/strategy/structure/strategy_info.hpp"
 
 namespace orrery {
 
@@ -18,38 +21,33 @@ void require_timing_only(const Problem& problem) {
                       "reported: set train.eval_every to 0, or use \"exact\"");
 }
 
-/// A magnified graph has counts where others have structure.
-void require_countable(const Problem& problem) {
-  if (!problem.data || problem.data->magnify == 1) return;
-  const StrategyType type = problem.strategy.type;
-  if (type != StrategyType::full_graph && type != StrategyType::shared_preloading)
-    throw ConfigError("dataset.magnify",
-                      "goes with strategy.type full_graph or shared_preloading: set it to 1");
+/// A strategy may need more of the data than there is: edges where counts are known, the whole
+/// where parts are at hand, single vertices where each stands for several.
+void require_enough_data(const Problem& problem, const StrategyInfo& info) {
+  if (problem.data && problem.data->magnify != 1 && !info.magnifiable)
+    throw ConfigError(
+        "dataset.magnify",
+        fmt::format("goes with strategy.type {}: set it to 1",
+                    strategies_with([](const StrategyInfo& s) { return s.magnifiable; })));
+  if (problem.statistics && !info.needs_structure.empty())
+    throw NeedsStructure(fmt::format(
+        "{}: {}, and dataset.statistics has none; {} need no more than that", info.name,
+        info.needs_structure,
+        strategies_with([](const StrategyInfo& s) { return s.needs_structure.empty(); })));
+  if (problem.stored && !info.needs_whole_data.empty())
+    throw ConfigError("dataset.parts",
+                      fmt::format("{} {}: use dataset.path", info.name, info.needs_whole_data));
 }
 
 }  // namespace
 
 std::unique_ptr<Strategy> make_strategy(const Problem& problem) {
+  const StrategyInfo& info = info_of(problem.strategy);
   require_timing_only(problem);
-  require_possible_staleness(problem.strategy, problem.model);
-  require_countable(problem);
+  require_possible(problem.strategy, problem.model);
   require_possible_sparse_input(problem);
-  switch (problem.strategy.type) {
-    case StrategyType::full_graph:
-      return make_full_graph(problem);
-    case StrategyType::spmm_1d:
-      return make_spmm_1d(problem);
-    case StrategyType::spmm_15d:
-      return make_spmm_15d(problem);
-    case StrategyType::spmm_2d:
-      return make_spmm_2d(problem);
-    case StrategyType::model_averaging:
-      return make_model_averaging(problem);
-    case StrategyType::shared_preloading:
-      return make_shared_preloading(problem);
-  }
-  ORRERY_ASSERT(!"a strategy type without a plan");
-  return nullptr;
+  require_enough_data(problem, info);
+  return info.make(problem);
 }
 
 }  // namespace orrery

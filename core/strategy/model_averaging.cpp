@@ -19,14 +19,16 @@
 // Departs   a part's vertices are trained on at once instead of in mini-batches of 512; with
 //           several parts a rank and an interval above one, parts take turns in every epoch
 //           instead of after the interval (the models are the same)
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <numeric>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/subgraph_products.hpp"
 #include "core/strategy/strategy.hpp"
+#include "core/strategy/structure/strategy_info.hpp"
 #include "core/strategy/structure/subgraphs.hpp"
 
 namespace orrery {
@@ -100,7 +102,8 @@ class ModelAveraging final : public Strategy {
     const auto all = std::accumulate(training_.begin(), training_.end(), std::int64_t{0});
     std::vector<double> shares;
     for (const TrainStep& step : steps)
-      shares.push_back(static_cast<double>(training(step.structure.number)) / static_cast<double>(all));
+      shares.push_back(static_cast<double>(training(step.structure.number)) /
+                       static_cast<double>(all));
     return shares;
   }
 
@@ -110,13 +113,7 @@ class ModelAveraging final : public Strategy {
   std::vector<std::int64_t> training_;  ///< vertices of each part
 };
 
-}  // namespace
-
 std::unique_ptr<Strategy> make_model_averaging(const Problem& problem) {
-  if (problem.statistics)
-    throw NeedsStructure(
-        "model_averaging: which vertices a part replicates stands in the edges, and "
-        "dataset.statistics has none; spmm_1d, spmm_15d and spmm_2d need no more than that");
   if (problem.stored)
     return std::make_unique<ModelAveraging>(
         problem, subgraphs_in_folder(problem.stored, problem.model, problem.strategy));
@@ -124,5 +121,49 @@ std::unique_ptr<Strategy> make_model_averaging(const Problem& problem) {
       problem, subgraphs_in_memory(problem.data, problem.model, problem.partition,
                                    problem.strategy.hops, problem.strategy.degrees));
 }
+
+void require_sound(const Settings& file) {
+  if (file.is("strategy.averaging", "gradient") && file.integer("strategy.interval", 1) != 1)
+    throw ConfigError("strategy.interval",
+                      "gradients are averaged in every step: leave it out, or set "
+                      "strategy.averaging to \"model\"");
+}
+
+void read(const Settings& file, StrategyConfig& config) {
+  config.averaging = file.choice<Averaging>(
+      "strategy.averaging", {{"model", Averaging::model}, {"gradient", Averaging::gradient}},
+      config.averaging);
+  config.interval = file.integer("strategy.interval", config.interval);
+  config.hops = file.integer("strategy.hops", config.hops);
+  read_part_settings(file, config);
+}
+
+EvaluatedOn evaluated_on_parts(const StrategyConfig& config) {
+  EvaluatedOn on;
+  if (config.evaluate_on == EvaluateOn::parts)
+    on.vertices = fmt::format("own vertices of each part within the {} hop{} that it holds",
+                              config.hops, config.hops == 1 ? "" : "s");
+  on.words = "model_averaging: accuracy is that of the averaged model on ";
+  return on;
+}
+
+}  // namespace
+
+extern const StrategyInfo kModelAveraging;
+const StrategyInfo kModelAveraging{
+    .name = "model_averaging",
+    .make = make_model_averaging,
+    .require_sound = require_sound,
+    .read = read,
+    .parts_for = [](const StrategyConfig& config,
+                    int ranks) { return config.parts > 0 ? config.parts : ranks; },
+    .ranks_for = [](const StrategyConfig& config,
+                    int parts) { return config.workers > 0 ? config.workers : parts; },
+    .deals_parts = true,
+    .needs_structure = "which vertices a part replicates stands in the edges",
+    .period = [](const StrategyConfig& config,
+                 int) { return config.averaging == Averaging::model ? config.interval : 1; },
+    .evaluated_on = evaluated_on_parts,
+    .closed_forms = {ClosedForm::averaged_models}};
 
 }  // namespace orrery

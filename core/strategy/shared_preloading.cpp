@@ -17,6 +17,8 @@
 //           (cooperative batching); depth: the "flexible preloading" of its later version
 // Departs   a co-batch is a METIS part of the server's own vertices, the text leaves the choice
 //           open; the loss is the mean over the training vertices, which the public code's is not
+#include <fmt/core.h>
+
 #include <mutex>
 
 #include "core/base/error.hpp"
@@ -25,6 +27,7 @@
 #include "core/strategy/product/halo_product.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/preloaded_rank.hpp"
+#include "core/strategy/structure/strategy_info.hpp"
 
 namespace orrery {
 namespace {
@@ -34,8 +37,7 @@ using Preloaded = std::shared_ptr<const PreloadedRank>;
 
 class SharedPreloadingProducts final : public RankProducts {
  public:
-  SharedPreloadingProducts(Runtime& rt, Preloaded structure,
-                           const Problem& problem)
+  SharedPreloadingProducts(Runtime& rt, Preloaded structure, const Problem& problem)
       : RankProducts(rt),
         structure_(std::move(structure)),
         hidden_(problem.model.hidden),
@@ -228,10 +230,10 @@ class SharedPreloading final : public Strategy {
   /// Exact evaluation of what is trained on samples: with a halo of all ranks.
   std::unique_ptr<Strategy> plan_whole_graph() const {
     Problem whole = problem_;
-    whole.strategy.type = StrategyType::full_graph;
+    whole.strategy.type = "full_graph";
     whole.strategy.first_layer = FirstLayer::recompute;
     whole.partition = servers_.ranks();
-    return make_full_graph(whole);
+    return make_strategy(whole);
   }
 
   Problem problem_;
@@ -242,18 +244,105 @@ class SharedPreloading final : public Strategy {
   mutable std::unique_ptr<Strategy> whole_;
 };
 
+std::vector<SettingDefault> defaults(const Settings& file) {
+  std::vector<SettingDefault> list{{"partition.method", "metis"}};
+  if (file.has("strategy.sampling"))
+    list.push_back({"strategy.evaluate_on", "graph"});
+  else
+    list.push_back({"strategy.degrees", "original"});
+  return list;
+}
+
+void require_number_or(const Settings& file, const std::string& key, const std::string& words) {
+  const auto found = file.text(key);
+  if (found && words.find('"' + *found + '"') == std::string::npos)
+    throw ConfigError(key, fmt::format("found \"{}\", expected a number or {}", *found, words));
+}
+
+void require_sound(const Settings& file) {
+  require_number_or(file, "strategy.depth", "\"all\" or \"fit\"");
+  require_number_or(file, "strategy.batches", "\"fit\"");
+  const bool sampled = file.has("strategy.sampling");
+  if (!sampled && file.is("strategy.degrees", "part"))
+    throw ConfigError("strategy.degrees",
+                      "\"part\" goes with strategy.sampling: without it every vertex that is "
+                      "computed has all its neighbours");
+  if (!file.is("strategy.depth", "all") && (sampled || file.number("strategy.batches") != 1))
+    throw ConfigError("strategy.depth",
+                      "goes with neither strategy.sampling nor strategy.batches: the layers below "
+                      "it need the whole graph at once");
+  const auto depth = file.number("strategy.depth"), layers = file.number("model.layers");
+  if (depth && layers && *depth > *layers)
+    throw ConfigError("strategy.depth",
+                      fmt::format("found {}, but the model has {} layers",
+                                  file.shown("strategy.depth"), file.shown("model.layers")));
+  const bool simulated = file.is("backend", "sim") || file.is("backend", "model");
+  if (file.is("strategy.sampling.redraw", "epoch") && simulated)
+    throw ConfigError("strategy.sampling.redraw",
+                      "\"epoch\" is for real runs: what drawing costs is not known to a "
+                      "simulation; use \"run\"");
+}
+
+/// What is left to the device memory stays at its default.
+void read(const Settings& file, StrategyConfig& config) {
+  if (const auto depth = file.number("strategy.depth")) config.depth = static_cast<int>(*depth);
+  config.batches = file.integer("strategy.batches", config.batches);
+  config.split = file.choice<ServerSplit>(
+      "strategy.split", {{"metis", ServerSplit::metis}, {"random", ServerSplit::random}},
+      config.split);
+  read_part_settings(file, config);
+  if (!file.has("strategy.sampling")) return;
+  SamplingConfig& sampling = config.sampling.emplace();
+  sampling.expansion.hops = file.integer("strategy.sampling.hops", sampling.expansion.hops);
+  sampling.expansion.fanout = file.integer("strategy.sampling.fanout", sampling.expansion.fanout);
+  sampling.expansion.rule =
+      file.choice<ExpansionRule>("strategy.sampling.rule",
+                                 {{"connections", ExpansionRule::connections},
+                                  {"granndis_artifact", ExpansionRule::granndis_artifact}},
+                                 sampling.expansion.rule);
+  sampling.every_epoch = file.is("strategy.sampling.redraw", "epoch");
+}
+
+int servers_of(const StrategyConfig& config, int ranks) {
+  if (ranks % config.ranks_per_server == 0) return ranks / config.ranks_per_server;
+  throw ConfigError("cluster", fmt::format("{} ranks are no servers of {} ranks each", ranks,
+                                           config.ranks_per_server));
+}
+
+std::optional<std::string> inexactness_of(const StrategyConfig& config) {
+  if (!config.sampling) return std::nullopt;
+  return "sampling: they are those of each server's subgraph";
+}
+
+EvaluatedOn evaluated_on_samples(const StrategyConfig& config) {
+  EvaluatedOn on;
+  if (!config.sampling) return on;
+  if (config.evaluate_on == EvaluateOn::parts)
+    on.vertices = "own vertices of each server within its sampled subgraph";
+  on.words = "sampling: accuracy is on ";
+  return on;
+}
+
 }  // namespace
 
-std::unique_ptr<Strategy> make_shared_preloading(const Problem& problem) {
-  if (problem.statistics)
-    throw NeedsStructure(
-        "shared_preloading: which vertices a server depends on stands in the edges, and "
-        "dataset.statistics has none; spmm_1d, spmm_15d and spmm_2d need no more than that");
-  if (problem.stored)
-    throw ConfigError("dataset.parts",
-                      "shared_preloading gathers what each server depends on from the whole graph: "
-                      "use dataset.path");
-  return std::make_unique<SharedPreloading>(problem);
-}
+extern const StrategyInfo kSharedPreloading;
+const StrategyInfo kSharedPreloading{
+    .name = "shared_preloading",
+    .make = [](const Problem& problem) -> std::unique_ptr<Strategy> {
+      return std::make_unique<SharedPreloading>(problem);
+    },
+    .defaults = defaults,
+    .require_sound = require_sound,
+    .read = read,
+    .parts_for = servers_of,
+    .ranks_for = [](const StrategyConfig& config,
+                    int parts) { return parts * config.ranks_per_server; },
+    .by_server = true,
+    .needs_structure = "which vertices a server depends on stands in the edges",
+    .needs_whole_data = "gathers what each server depends on from the whole graph",
+    .magnifiable = true,
+    .inexactness = inexactness_of,
+    .evaluated_on = evaluated_on_samples,
+    .closed_forms = {ClosedForm::staged_products, ClosedForm::dependency_preloading}};
 
 }  // namespace orrery

@@ -6,14 +6,18 @@
 //
 // Source    CAGNET 1.5D; MG-GCN 5.1
 // Departs   the loss and the weight gradients are those of the global mean, not of local ones
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/product/rows_products.hpp"
 #include "core/strategy/product/staged_broadcasts.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"
 #include "core/strategy/structure/partitioned_graph.hpp"
+#include "core/strategy/structure/strategy_info.hpp"
 
 namespace orrery {
 namespace {
@@ -97,9 +101,9 @@ class Spmm15d final : public Strategy {
 
   std::shared_ptr<const Structure> prepare(int rank, StructureId) const override {
     return tiles_.get(rank, [&] {
-      Tiles tiles{own_stages(rank, Direction::forward),
-                  source_->symmetric() ? std::vector<SparseMatrix>{}
-                                       : own_stages(rank, Direction::adjoint)};
+      Tiles tiles{own_stages(rank, Direction::forward), source_->symmetric()
+                                                            ? std::vector<SparseMatrix>{}
+                                                            : own_stages(rank, Direction::adjoint)};
       CutWork work;
       work.add_all(tiles.forward);
       work.add_all(tiles.adjoint);
@@ -143,10 +147,38 @@ class Spmm15d final : public Strategy {
   OncePerRank<std::shared_ptr<const Structure>> tiles_;
 };
 
+/// A replication c needs whole columns of the grid (c divides the ranks) and at least one stage in
+/// each of them (c² <= ranks).
+bool possible(int replication, int ranks) {
+  return ranks % replication == 0 && static_cast<std::int64_t>(replication) * replication <= ranks;
+}
+
+int rows_of_grid(const StrategyConfig& config, int ranks) {
+  const int replication = config.replication;
+  if (replication >= 1 && possible(replication, ranks)) return ranks / replication;
+  std::vector<int> choices;
+  for (int c = 1; c * c <= ranks; ++c)
+    if (possible(c, ranks)) choices.push_back(c);
+  throw ConfigError("strategy.replication",
+                    fmt::format("{} on {} ranks: it must divide them and its square must not "
+                                "exceed them; possible with {} ranks: {}",
+                                replication, ranks, ranks, fmt::join(choices, ", ")));
+}
+
 }  // namespace
 
-std::unique_ptr<Strategy> make_spmm_15d(const Problem& problem) {
-  return std::make_unique<Spmm15d>(problem);
-}
+extern const StrategyInfo kSpmm15d;
+const StrategyInfo kSpmm15d{
+    .name = "spmm_15d",
+    .make = [](const Problem& problem) -> std::unique_ptr<Strategy> {
+      return std::make_unique<Spmm15d>(problem);
+    },
+    .read =
+        [](const Settings& file, StrategyConfig& config) {
+          config.replication = file.integer("strategy.replication", config.replication);
+        },
+    .parts_for = rows_of_grid,
+    .ranks_for = [](const StrategyConfig& config, int parts) { return parts * config.replication; },
+    .closed_forms = {ClosedForm::staged_products, ClosedForm::links_15d, ClosedForm::volume_15d}};
 
 }  // namespace orrery

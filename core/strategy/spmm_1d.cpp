@@ -9,11 +9,13 @@
 //
 // Source    MG-GCN 4.1, 4.3; CAGNET 1D; Peng et al. 2022, Sancus (historical embeddings)
 // Departs   as in Sancus' code gradients are not kept
+#include <fmt/core.h>
+
 #include <optional>
 #include <variant>
 
+#include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/cached_broadcasts.hpp"
 #include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/product/rows_products.hpp"
@@ -23,6 +25,7 @@
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"
 #include "core/strategy/structure/partitioned_graph.hpp"
+#include "core/strategy/structure/strategy_info.hpp"
 
 namespace orrery {
 namespace {
@@ -141,10 +144,55 @@ class Spmm1d final : public Strategy {
   OncePerRank<std::shared_ptr<const Structure>> tiles_;
 };
 
+void require_possible_staleness(const StrategyConfig& config, const ModelConfig&) {
+  if (config.staleness == 0 && config.skip_below > 0)
+    throw ConfigError("strategy.skip_below",
+                      "says which rows are not sent again; how often in a row that may happen is "
+                      "strategy.staleness, which is 0");
+  if (config.staleness > 0 && config.variant == Variant::column)
+    throw ConfigError(
+        "strategy.staleness",
+        "the column variant sums contributions at their owner and receives no rows that could be "
+        "used again: use variant \"row\"");
+}
+
+void read(const Settings& file, StrategyConfig& config) {
+  config.variant = file.choice<Variant>(
+      "strategy.variant", {{"row", Variant::row}, {"column", Variant::column}}, config.variant);
+  config.staleness = file.integer("strategy.staleness", 0);
+  config.skip_below = file.number("strategy.skip_below").value_or(0);
+}
+
+std::optional<std::string> inexactness_of(const StrategyConfig& config) {
+  if (config.skip_below > 0)
+    return fmt::format("staleness {} at most, skipping changes below {}", config.staleness,
+                       config.skip_below);
+  if (config.staleness > 0) return fmt::format("staleness {}", config.staleness);
+  return std::nullopt;
+}
+
+std::optional<std::string> why_no_closed_forms(const StrategyConfig& config) {
+  if (config.depends_on_values())
+    return "which broadcasts strategy.skip_below skips depends on values: run it for real";
+  if (config.staleness == 0) return std::nullopt;
+  return "the papers' equations know no strategy.staleness: use backend sim";
+}
+
 }  // namespace
 
-std::unique_ptr<Strategy> make_spmm_1d(const Problem& problem) {
-  return std::make_unique<Spmm1d>(problem);
-}
+extern const StrategyInfo kSpmm1d;
+const StrategyInfo kSpmm1d{
+    .name = "spmm_1d",
+    .make = [](const Problem& problem) -> std::unique_ptr<Strategy> {
+      return std::make_unique<Spmm1d>(problem);
+    },
+    .read = read,
+    .require_possible = require_possible_staleness,
+    .period = [](const StrategyConfig& config,
+                 int) { return config.skip_below > 0 ? 1 : config.staleness + 1; },
+    .why_not_resumable = lost_with_stale_rows,
+    .inexactness = inexactness_of,
+    .closed_forms = {ClosedForm::staged_products, ClosedForm::links_1d, ClosedForm::volume_1d},
+    .why_no_closed_forms = why_no_closed_forms};
 
 }  // namespace orrery

@@ -11,14 +11,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/product/rows_products.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"
+#include "core/strategy/structure/strategy_info.hpp"
 
 namespace orrery {
 namespace {
@@ -188,7 +189,7 @@ class Spmm2dProducts final : public RowsProducts {
 
   /// y ← Σ_k A_ik·x_kj + beta·y.
   void multiply(const TravellingTiles& tiles, const Tensor& x, const Tensor& y, float beta) {
-    stages([&](int k, std::size_t slot) {
+    stages(x.cols() * grid_.side, [&](int k, std::size_t slot) {
       const std::int64_t part = sizes_[at(k)];
       const auto [a, values] = tiles.tile(k, j_, {rows(0), part}, slot);
       const Tensor xk = k == i_ ? x : received_[slot].view(part, x.cols());
@@ -202,7 +203,7 @@ class Spmm2dProducts final : public RowsProducts {
   /// use(x_k, columns k) for every share k of a matrix of this width, from the ranks of the row.
   template <class Use>
   void along_row(const Tensor& x, std::int64_t width, const Use& use) {
-    stages([&](int k, std::size_t slot) {
+    stages(width, [&](int k, std::size_t slot) {
       const Columns share = grid_.share(width, k);
       const Tensor xk = k == j_ ? x : received_[slot].view(rows(0), share.count);
       rt_.submit(Lane::comm, Broadcast{xk, k, grid_.row_group(rt_.rank())});
@@ -214,14 +215,17 @@ class Spmm2dProducts final : public RowsProducts {
   /// One stage for every row or column of the grid, through two buffers: the comm lane may enter
   /// stage k when the compute lane has left stage k − 2.
   template <class Stage>
-  void stages(const Stage& stage) {
+  void stages(std::int64_t width, const Stage& stage) {
+    rt_.begin_product(width);
     std::array<Event, 2> free{rt_.record(Lane::compute), rt_.record(Lane::compute)};
     for (int k = 0; k < grid_.side; ++k) {
       const std::size_t slot = at(k % 2);
+      rt_.product_stage(k);
       rt_.wait(Lane::comm, overlap_ ? free[slot] : rt_.record(Lane::compute));
       stage(k, slot);
       free[slot] = rt_.record(Lane::compute);
     }
+    rt_.end_product();
   }
 
   Grid grid_;
@@ -267,7 +271,16 @@ class Spmm2d final : public Strategy {
   OncePerRank<std::shared_ptr<const Structure>> tiles_;
 };
 
-}  // namespace
+int side_of(int ranks) {
+  const int side = static_cast<int>(std::lround(std::sqrt(ranks)));
+  if (side * side == ranks) return side;
+  const int below = static_cast<int>(std::sqrt(ranks));
+  throw ConfigError("strategy.type",
+                    fmt::format("spmm_2d needs a square number of ranks, found {}; the nearest are "
+                                "{} ({} x {}) and {} ({} x {})",
+                                ranks, below * below, below, below, (below + 1) * (below + 1),
+                                below + 1, below + 1));
+}
 
 std::unique_ptr<Strategy> make_spmm_2d(const Problem& problem) {
   if (problem.model.type == ModelType::resgcn && problem.ranks() > 1)
@@ -283,5 +296,17 @@ std::unique_ptr<Strategy> make_spmm_2d(const Problem& problem) {
     throw ConfigError("strategy.first_layer", "spmm_2d aggregates the input in every epoch");
   return std::make_unique<Spmm2d>(problem);
 }
+
+}  // namespace
+
+extern const StrategyInfo kSpmm2d;
+const StrategyInfo kSpmm2d{
+    .name = "spmm_2d",
+    .make = make_spmm_2d,
+    .parts_for = [](const StrategyConfig&, int ranks) { return side_of(ranks); },
+    .ranks_for = [](const StrategyConfig&, int parts) { return parts * parts; },
+    .splits_columns = true,
+    .sends_patterns = true,
+    .closed_forms = {ClosedForm::staged_products, ClosedForm::volume_2d}};
 
 }  // namespace orrery

@@ -156,7 +156,7 @@ void bench(MpiWorld& world, Communicator& communicator, const std::string& datas
   options.symmetric = true;
   Problem problem;
   problem.data = std::make_shared<const Dataset>(load_dataset(options));
-  problem.strategy.type = StrategyType::spmm_1d;
+  problem.strategy.type = "spmm_1d";
   problem.partition = partition_graph(*problem.data->graph, world.size(), {"random", "", 1});
   Problem serial = problem;
   serial.strategy.overlap = false;

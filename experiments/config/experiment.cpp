@@ -354,9 +354,10 @@ TrainConfig train_config(const Json& t, std::uint64_t seed) {
 }
 
 /// The strategy by itself; set_ranks() tells it of the cluster.
-void set_strategy(Experiment& e, const Json& s) {
-  e.strategy = strategy_config(s);
-  require_possible_staleness(e.strategy, e.model);
+void set_strategy(Experiment& e, const Json& root) {
+  const Json& s = root["strategy"];
+  e.strategy = strategy_config(root);
+  require_possible(e.strategy, e.model);
   if (e.checkpoint_every > 0) require_resumable(e.strategy);
   e.fits_depth = s.value("depth", Json()) == "fit";
   e.fits_batches = s.value("batches", Json()) == "fit";
@@ -423,14 +424,15 @@ void set_algorithm(Experiment& e, const Json& p) {
 
 /// What a strategy knows of the ranks: how many, and, where it asks, which share a server.
 void set_ranks(Experiment& e) {
-  if (e.strategy.type == StrategyType::model_averaging) e.strategy.parts = e.partition.parts;
+  const StrategyInfo& strategy = info_of(e.strategy);
+  if (strategy.deals_parts) e.strategy.parts = e.partition.parts;
   e.strategy.workers = e.ranks();
-  if (e.strategy.type != StrategyType::shared_preloading) return;
+  if (!strategy.by_server) return;
   const int servers = e.placement().servers();
   if (!in_server_blocks(e))
-    throw ConfigError("cluster", fmt::format("shared_preloading needs servers of equally many "
-                                             "consecutive ranks, found {} ranks on {} servers",
-                                             e.ranks(), servers));
+    throw ConfigError("cluster", fmt::format("{} needs servers of equally many consecutive ranks, "
+                                             "found {} ranks on {} servers",
+                                             strategy.name, e.ranks(), servers));
   e.strategy.ranks_per_server = e.ranks() / servers;
 }
 
@@ -457,9 +459,10 @@ void require_possible_nccl(const Experiment& e) {
     throw ConfigError("backend", fmt::format("nccl moves what lies on GPUs: set kernels to cuda, "
                                              "found {}",
                                              e.kernels));
-  if (e.strategy.type == StrategyType::spmm_2d)
+  if (const StrategyInfo& strategy = info_of(e.strategy); strategy.sends_patterns)
     throw ConfigError("strategy.type",
-                      "the sparse tiles of spmm_2d do not travel by nccl: use backend mpi");
+                      fmt::format("the sparse tiles of {} do not travel by nccl: use backend mpi",
+                                  strategy.name));
 }
 
 void require_possible_graphs(const Experiment& e) {
@@ -503,7 +506,7 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   e.model = model_config(root["model"]);
   e.train = train_config(root["train"], e.seed);
   e.checkpoint_every = root["train"]["checkpoint_every"];
-  set_strategy(e, root["strategy"]);
+  set_strategy(e, root);
   place(e, root["cluster"], folder, clusters);
   set_partition(e, root["partition"]);
   set_ranks(e);

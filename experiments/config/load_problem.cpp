@@ -52,7 +52,7 @@ int parts_of(const Experiment& experiment) {
 }
 
 Partition make_partition(const Experiment& experiment, const ProblemData& data) {
-  if (data.stored && experiment.strategy.type == StrategyType::model_averaging)
+  if (data.stored && info_of(experiment.strategy).deals_parts)
     return {static_cast<int>(data.stored->sizes().size()), {}};  // any number, dealt to the ranks
   const int parts = parts_of(experiment);
   if (!data.stored && experiment.partition.hops != 1)
@@ -77,7 +77,7 @@ Problem make_problem(const Experiment& experiment, const ProblemData& data, Part
   problem.train = experiment.train;
   problem.strategy = experiment.strategy;
   problem.partition = std::move(partition);
-  if (problem.stored && problem.strategy.type == StrategyType::model_averaging)
+  if (problem.stored && info_of(problem.strategy).deals_parts)
     problem.strategy.parts = problem.partition.parts;
   return problem;
 }

@@ -15,7 +15,7 @@ void prepare_strategy(nlohmann::ordered_json& root);
 /// Errors    ConfigError
 void complete_strategy(const nlohmann::ordered_json& root);
 
-/// Of a "strategy" with every default filled in; what the cluster says of it is not in it yet.
-StrategyConfig strategy_config(const nlohmann::ordered_json& strategy);
+/// Of a file with every default filled in; what the cluster says of the strategy is not in it yet.
+StrategyConfig strategy_config(const nlohmann::ordered_json& root);
 
 }  // namespace orrery

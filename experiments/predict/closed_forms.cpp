@@ -38,6 +38,7 @@ class Model {
   explicit Model(const ModelInput& input)
       : in_(input),
         experiment_(input.prepared.experiment),
+        strategy_info_(info_of(experiment_.strategy)),
         strategy_(*input.prepared.strategy),
         facts_(input.prepared.problem->facts()),
         placement_(experiment_.placement()),
@@ -55,26 +56,7 @@ class Model {
 
   ModelOutcome outcome() {
     add_overlap();
-    switch (experiment_.strategy.type) {
-      case StrategyType::spmm_1d:
-        add_1d();
-        break;
-      case StrategyType::spmm_15d:
-        add_15d();
-        break;
-      case StrategyType::spmm_2d:
-        add_2d();
-        break;
-      case StrategyType::full_graph:
-        add_full_graph();
-        break;
-      case StrategyType::model_averaging:
-        add_model_averaging();
-        break;
-      case StrategyType::shared_preloading:
-        add_shared_preloading();
-        break;
-    }
+    for (const ClosedForm form : strategy_info_.closed_forms) add(form);
     add_gradients();
     add_what_does_not_apply();
     ModelOutcome out{slowest_->breakdown, {}, program_, equations_};
@@ -116,11 +98,9 @@ class Model {
   int ranks() const { return experiment_.ranks(); }
   /// Epochs from one synchronisation of models to the next.
   int period() const { return in_.prepared.period(); }
-  bool trains_on_parts() const {
-    return experiment_.strategy.type == StrategyType::model_averaging;
-  }
   bool averages_models() const {
-    return trains_on_parts() && experiment_.strategy.averaging == Averaging::model;
+    return strategy_info_.has(ClosedForm::averaged_models) &&
+           experiment_.strategy.averaging == Averaging::model;
   }
   double vertices() const { return static_cast<double>(facts_.vertices); }
   /// Entries of A; GCN adds a self-loop to every vertex.
@@ -133,18 +113,40 @@ class Model {
   /// Adds up over the products; `value` is told the width of what is multiplied.
   double over_products(const std::function<double(const StagedProduct&, double width)>& value,
                        const std::string& kind = "spmm") const {
-    const int side = experiment_.strategy.type == StrategyType::spmm_2d
-                         ? parts_for(experiment_.strategy, ranks())
-                         : 1;  // columns are split too
     double total = 0;
     for (const StagedProduct& product : products())
       if (product.kind == kind || product.kind.empty())
-        total += value(product, static_cast<double>(product.columns * side));
+        total += value(product, static_cast<double>(product.width));
     return total;
   }
   double matrix_bytes(double width) const { return vertices() * width * kWordBytes; }
 
   // ---- equations
+
+  void add(ClosedForm form) {
+    switch (form) {
+      case ClosedForm::staged_products:
+        return;  // stands first
+      case ClosedForm::links_1d:
+        return add_links_1d();
+      case ClosedForm::volume_1d:
+        return add_volume_1d();
+      case ClosedForm::links_15d:
+        return add_links_15d();
+      case ClosedForm::volume_15d:
+        return add_volume_15d();
+      case ClosedForm::volume_2d:
+        return add_volume_2d();
+      case ClosedForm::volume_of_cut:
+        return add_volume_of_cut();
+      case ClosedForm::dependency_exchange:
+        return add_dependency_exchange();
+      case ClosedForm::dependency_preloading:
+        return add_dependency_preloading();
+      case ClosedForm::averaged_models:
+        return add_averaged_models();
+    }
+  }
 
   void add(const char* name, const char* source, const char* unit, double value,
            const std::string& because) {
@@ -156,7 +158,7 @@ class Model {
   }
 
   void add_overlap() {
-    if (trains_on_parts())
+    if (!strategy_info_.has(ClosedForm::staged_products))
       return reject("products, stage after stage", "MG-GCN 4.3: sum of b_i + s_i",
                     "parts are multiplied without communication");
     double serial = 0, overlapped = 0;
@@ -178,7 +180,7 @@ class Model {
   static constexpr const char* kNoLinks =
       "the devices are not all joined by direct links or one switch of a server";
 
-  void add_1d() {
+  void add_links_1d() {
     const char *name = "1D communication, link matrix", *source = "MG-GCN 5.1";
     if (!times_.links())
       reject(name, source, ranks() == 1 ? "one rank sends nothing" : kNoLinks);
@@ -190,13 +192,16 @@ class Model {
     add_as_printed(
         "1D communication, as printed", "MG-GCN 5.1: nd/6l on DGX-1, nd/12l on DGX-A100",
         [](const cost::Links& links, double bytes) { return cost::spmm_1d_seconds(links, bytes); });
+  }
+
+  void add_volume_1d() {
     add_traffic("1D volume", "CAGNET 1D: nf(P-1)/P words a process",
                 [&](const auto&, double width) {
                   return cost::spmm_1d_traffic({vertices(), width, nonzeros()}, ranks());
                 });
   }
 
-  void add_15d() {
+  void add_links_15d() {
     const int copies = experiment_.strategy.replication, rows = ranks() / copies;
     const char *name = "1.5D communication, link matrix", *source = "MG-GCN 5.1";
     if (!times_.links())
@@ -217,6 +222,10 @@ class Model {
                      });
     else
       reject("1.5D communication, as printed", printed, "it is for replication 2");
+  }
+
+  void add_volume_15d() {
+    const int copies = experiment_.strategy.replication;
     add_traffic("1.5D volume", "CAGNET 1.5D: nf/c - nf/P + 2(c-1)nf/P words a process",
                 [&](const auto&, double width) {
                   return cost::spmm_15d_traffic({vertices(), width, nonzeros()}, ranks(), copies);
@@ -247,7 +256,7 @@ class Model {
              : "eight GPUs of a DGX-A100");
   }
 
-  void add_2d() {
+  void add_volume_2d() {
     add_traffic("2D volume of products with A",
                 "CAGNET 2D: (sqrt P - 1)(nnz + nf)/P words a process",
                 [&](const auto&, double width) {
@@ -260,7 +269,7 @@ class Model {
         },
         "gemm");
     for (const char* name : {"1D communication, link matrix", "1.5D communication, link matrix"})
-      reject(name, "MG-GCN 5.1", "the strategy is spmm_2d");
+      reject(name, "MG-GCN 5.1", "the strategy is " + experiment_.strategy.type);
   }
 
   template <class Form>
@@ -283,7 +292,7 @@ class Model {
     equations_.back()["seconds"] = seconds;
   }
 
-  void add_full_graph() {
+  void add_volume_of_cut() {
     add_traffic("1D volume with the edge cut",
                 "CAGNET 1D, sparsity-aware: r f words, r rows of others that a process needs",
                 [&](const StagedProduct& product, double width) {
@@ -293,6 +302,9 @@ class Model {
                 });
     equations_.back()["applies_because"] =
         "full_graph sends each needed row once; bytes that the slowest rank receives";
+  }
+
+  void add_dependency_exchange() {
     const auto n = static_cast<double>(products().size());
     const char *name = "exchange of every dependency", *source = "GraNNDis Eq. 3";
     if (n == 0 || slowest_->breakdown.compute <= 0)
@@ -328,7 +340,7 @@ class Model {
     return run;
   }
 
-  void add_shared_preloading() {
+  void add_dependency_preloading() {
     const bool sampled = experiment_.strategy.sampling.has_value();
     const char* name = sampled ? "preloading with sampled dependencies" : "shared preloading";
     const char* source = sampled ? "GraNNDis Eq. 8, with the factor of Eq. 4" : "GraNNDis Eq. 4";
@@ -367,7 +379,7 @@ class Model {
     return external_rate_per_device(*experiment_.cluster, experiment_.devices);
   }
 
-  void add_model_averaging() {
+  void add_averaged_models() {
     const char* source = "CATGNN 3.3 and 5.5: floor(epochs / interval) all-reduces";
     if (!averages_models())
       return reject("model averaging", source, "gradients are averaged in every step");
@@ -392,17 +404,19 @@ class Model {
   }
 
   void add_what_does_not_apply() {
-    if (experiment_.strategy.type != StrategyType::full_graph)
+    if (!strategy_info_.has(ClosedForm::dependency_exchange))
       reject("exchange of every dependency", "GraNNDis Eq. 3", "it is for full_graph");
-    if (experiment_.strategy.type != StrategyType::shared_preloading)
+    if (!strategy_info_.has(ClosedForm::dependency_preloading))
       reject("shared preloading", "GraNNDis Eq. 4 to 8", "it is for shared_preloading");
     reject("3D volume", "CAGNET 3D", "no strategy of this version works on a cube of ranks");
     reject("inference on tiles", "Deal, Tables 1 to 3", "the experiment trains");
-    if (!trains_on_parts()) reject("model averaging", "CATGNN 3.3", "the ranks share one model");
+    if (!strategy_info_.has(ClosedForm::averaged_models))
+      reject("model averaging", "CATGNN 3.3", "the ranks share one model");
   }
 
   const ModelInput& in_;
   const Experiment& experiment_;
+  const StrategyInfo& strategy_info_;
   const Strategy& strategy_;
   const DataFacts facts_;
   Placement placement_;
@@ -427,14 +441,10 @@ ModelOutcome evaluate_model(const ModelInput& input) { return Model(input).outco
 
 std::optional<std::string> why_no_equations(const StrategyConfig& strategy,
                                             const ModelConfig& model) {
-  if (strategy.depends_on_values())
-    return "which broadcasts strategy.skip_below skips depends on values: run it for real";
   if (model.sparse_input)
     return "the papers' equations know no model.sparse_input: use backend sim";
-  if (strategy.staleness > 0 || strategy.boundary_sampling < 1)
-    return "the papers' equations know no strategy.staleness and no strategy.boundary_sampling: "
-           "use backend sim";
-  return std::nullopt;
+  const auto why = info_of(strategy).why_no_closed_forms;
+  return why != nullptr ? why(strategy) : std::nullopt;
 }
 
 ModelledOutcome model(const PreparedExperiment& prepared) {

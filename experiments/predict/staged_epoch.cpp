@@ -1,5 +1,8 @@
 #include "experiments/predict/staged_epoch.hpp"
 
+#include <algorithm>
+
+#include "core/base/index.hpp"
 #include "core/cost/mggcn.hpp"
 
 namespace orrery {
@@ -11,133 +14,71 @@ class Splitter {
            const std::function<bool(const Group&)>& crosses)
       : local_(local), collective_(collective), crosses_(crosses) {}
 
-  void submit(const Op& op, Stage stage) {
-    if (!group_of(op)) return compute(op);
-    if (stage == Stage::synchronise) {
-      result_.synchronise += collective_(op);
-      result_.gradient_bytes += static_cast<double>(operands_of(op).begin()->tensor.bytes());
-      return;
+  void mark(const ProductMark& mark) {
+    switch (mark.at) {
+      case ProductMark::At::begin:
+        result_.products.push_back({"", {}, mark.sums, {}, {}, mark.width, 0, 0});
+        stage_ = kBetweenProducts;
+        break;
+      case ProductMark::At::stage:
+        stage_ = mark.stage;
+        for (auto* seconds : {&product().communicate, &product().compute})
+          seconds->resize(std::max(seconds->size(), at(stage_) + 1));
+        break;
+      case ProductMark::At::end:
+        stage_ = kBetweenProducts;
+        break;
     }
-    if (const auto* broadcast = std::get_if<Broadcast>(&op)) return add_broadcast(op, *broadcast);
-    if (const auto* sparse = std::get_if<BroadcastSparse>(&op)) return add_sparse(op, *sparse);
-    if (const auto* reduce = std::get_if<Reduce>(&op)) return add_reduce(op, *reduce);
-    if (const auto* halo = std::get_if<AllToAllV>(&op)) return add_halo(op, *halo);
-    open_ = false;
-    (crosses_(*group_of(op)) ? result_.external : result_.internal) += collective_(op);
   }
 
-  /// The computing lane goes on only when communication is done: what follows needs the halo.
-  void wait_for_communication() {
-    if (open_ && last().kind == "halo") open_ = false;
+  void submit(const Op& op, Stage of) {
+    const auto group = group_of(op);
+    if (!group) return compute(op);
+    const double seconds = collective_(op);
+    if (of == Stage::synchronise) {
+      result_.synchronise += seconds;
+      result_.gradient_bytes += static_cast<double>(operands_of(op).begin()->tensor.bytes());
+    } else if (stage_ == kBetweenProducts) {
+      (crosses_(*group) ? result_.external : result_.internal) += seconds;
+    } else {
+      product().communicate[at(stage_)] += seconds;
+      product().received_bytes += bytes_of(op);
+      std::visit([&](const auto& o) { count_rows(o); }, op);
+    }
   }
 
-  StagedEpoch take() {
-    for (StagedProduct& product : result_.products)
-      if (product.kind == "halo") product.kind = "spmm";
-    return std::move(result_);
-  }
+  StagedEpoch take() { return std::move(result_); }
 
  private:
-  StagedProduct& last() { return result_.products.back(); }
+  static constexpr int kBetweenProducts = -1;
+
+  StagedProduct& product() { return result_.products.back(); }
 
   void compute(const Op& op) {
     const double seconds = local_(op);
     const std::string kind(kind_of(op));
     result_.compute += seconds;
     result_.compute_by_kind[kind] += seconds;
-    since_reduce_ += seconds;
-    if (!open_ || last().sums) return;
-    if (last().kind == "halo") {
-      last().compute.front() += seconds;
-    } else if (last().kind.empty() || last().kind == kind) {
-      last().kind = kind;
-      last().compute.back() += seconds;
-      received_only_ = false;
-    } else if (received_only_ && kind == "gemm") {
-      split_off_last_stage(kind, seconds);  // spmm_2d: what came last is for the next product
-    } else {
-      open_ = false;
-    }
+    if (stage_ == kBetweenProducts) return;
+    product().compute[at(stage_)] += seconds;
+    if (product().kind.empty()) product().kind = kind;
   }
 
-  void split_off_last_stage(const std::string& kind, double seconds) {
-    StagedProduct next = last();
-    next.kind = kind;
-    next.communicate = {last().communicate.back()};
-    next.compute = {seconds};
-    next.received_rows = 0;
-    next.received_bytes = 0;
-    last().communicate.pop_back();
-    last().compute.pop_back();
-    result_.products.push_back(next);
-    received_only_ = false;
-  }
-
-  void start(const Group& group, bool sums, const std::string& kind) {
-    result_.products.push_back({kind, group, sums, {}, {}, 0, 0, 0});
-    open_ = true;
-    root_ = -1;
-  }
-
-  void start_stage(double communicate) {
-    last().communicate.push_back(communicate);
-    last().compute.push_back(0);
-    received_only_ = true;
-  }
-
-  void add_broadcast(const Op& op, const Broadcast& broadcast) {
-    const bool joins = open_ && came_sparse_;
-    came_sparse_ = false;
-    if (!open_ || last().sums || (!joins && broadcast.root <= root_))
-      start(broadcast.group, false, "");
-    if (joins)
-      last().communicate.back() += collective_(op);
-    else
-      start_stage(collective_(op));
-    root_ = broadcast.root;
-    last().group = broadcast.group;
-    last().columns = broadcast.x.cols();
-    if (broadcast.group.size > 1) last().received_rows += broadcast.x.rows();
-    last().received_bytes += bytes_of(op);
-  }
-
-  void add_sparse(const Op& op, const BroadcastSparse& sparse) {
-    if (!open_ || last().sums || sparse.root <= root_) start(sparse.group, false, "");
-    start_stage(collective_(op));
-    root_ = sparse.root;
-    came_sparse_ = true;
-    last().received_bytes += bytes_of(op);
-  }
-
-  void add_reduce(const Op& op, const Reduce& reduce) {
-    const bool first = !open_ || !last().sums || reduce.root <= root_;
-    if (first) start(reduce.group, true, "spmm");
-    start_stage(collective_(op));
-    if (!first) last().compute.back() = since_reduce_;
-    since_reduce_ = 0;
-    root_ = reduce.root;
-    last().columns = reduce.x.cols();
-    last().received_rows += reduce.x.rows();
-    last().received_bytes += bytes_of(op);
-  }
-
-  void add_halo(const Op& op, const AllToAllV& halo) {
-    start(halo.group, false, "halo");
-    start_stage(0);
-    start_stage(collective_(op));
-    last().columns = halo.y.cols();
-    last().received_rows = halo.y.rows();
-    last().received_bytes = bytes_of(op);
+  /// Dense rows that come in, or of a sum go by, and among whom.
+  void count_rows(const Broadcast& o) { count_rows(o.group, o.group.size > 1 ? o.x.rows() : 0); }
+  void count_rows(const Reduce& o) { count_rows(o.group, o.x.rows()); }
+  void count_rows(const AllToAllV& o) { count_rows(o.group, o.y.rows()); }
+  template <class T>
+  void count_rows(const T&) {}
+  void count_rows(const Group& group, std::int64_t rows) {
+    product().group = group;
+    product().received_rows += rows;
   }
 
   const Price &local_, &collective_;
   const std::function<bool(const Group&)>& crosses_;
   StagedEpoch result_;
-  bool open_ = false;           // the last product may go on
-  bool received_only_ = false;  // its last stage has computed nothing yet
-  bool came_sparse_ = false;    // the dense block of the same stage comes next
-  int root_ = -1;               // of the last stage; they ascend within a product
-  double since_reduce_ = 0;
+  int stage_ = kBetweenProducts;  // of the last product
 };
 
 double sum(const std::vector<double>& list) {
@@ -157,9 +98,7 @@ StagedEpoch stage_epoch(const Program& program, int epoch, const Price& local,
     if (!phase.in_epoch() || phase.epoch != epoch) continue;
     if (const auto* submit = std::get_if<SubmitStep>(&step))
       splitter.submit(submit->op, phase.stage);
-    if (const auto* wait = std::get_if<WaitStep>(&step))
-      if (wait->lane == Lane::compute && wait->event.lane == Lane::comm)
-        splitter.wait_for_communication();
+    if (const auto* product = std::get_if<ProductStep>(&step)) splitter.mark(product->mark);
   }
   return splitter.take();
 }

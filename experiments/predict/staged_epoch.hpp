@@ -21,7 +21,7 @@ struct StagedProduct {
   Group group;       ///< of its dense communication
   bool sums = false;
   std::vector<double> communicate, compute;
-  std::int64_t columns = 0;  ///< of what is multiplied, on this rank
+  std::int64_t width = 0;  ///< columns of what is multiplied, over all ranks
   std::int64_t received_rows = 0;
   double received_bytes = 0;
 };
@@ -35,9 +35,7 @@ struct StagedEpoch {
   double gradient_bytes = 0;
 };
 
-/// Takes a recorded epoch apart. A product is what full_graph, spmm_1d, spmm_15d and spmm_2d make
-/// of A·x and (spmm_2d) of x·w: broadcasts each followed by its computation, sums each after its
-/// computation, or a halo beside the computation that needs none of it.
+/// Takes a recorded epoch apart by the marks of its products (ProductMark).
 ///
 /// Requires  a program with that epoch
 StagedEpoch stage_epoch(const Program& program, int epoch, const Price& local,

@@ -162,30 +162,6 @@ std::string where(const FinishedRun& run) {
   return "simulated on " + run.experiment.cluster->name;
 }
 
-/// Why gradients are not those of the loss; nothing where they are.
-std::optional<std::string> inexactness(const StrategyConfig& strategy) {
-  if (strategy.first_layer == FirstLayer::mggcn_compat)
-    return "first_layer mggcn_compat: its times count, its loss does not";
-  if (strategy.boundary_sampling < 1)
-    return fmt::format("boundary_sampling {}: right in the mean", strategy.boundary_sampling);
-  if (strategy.skip_below > 0)
-    return fmt::format("staleness {} at most, skipping changes below {}", strategy.staleness,
-                       strategy.skip_below);
-  if (strategy.staleness > 0) return fmt::format("staleness {}", strategy.staleness);
-  if (strategy.sampling) return "sampling: they are those of each server's subgraph";
-  return std::nullopt;
-}
-
-/// What accuracies are of.
-std::string evaluated_on(const StrategyConfig& strategy) {
-  if (strategy.evaluate_on == EvaluateOn::graph ||
-      (strategy.type != StrategyType::model_averaging && !strategy.sampling))
-    return "the whole graph";
-  if (strategy.sampling) return "own vertices of each server within its sampled subgraph";
-  return fmt::format("own vertices of each part within the {} hop{} that it holds", strategy.hops,
-                     strategy.hops == 1 ? "" : "s");
-}
-
 }  // namespace
 
 Json epoch_json(const EpochReport& report, double seconds) {
@@ -217,7 +193,7 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
       {"epochs", outcome.epochs.size()},
       {"loss", outcome.epochs.empty() ? Json(nullptr) : or_null(outcome.epochs.back().loss)},
       {"diverged_at_epoch", diverged_at(outcome.epochs)},
-      {"evaluated_on", evaluated_on(experiment.strategy)},
+      {"evaluated_on", evaluated_on(experiment.strategy).vertices},
       {"best_epoch", best ? Json(best->epoch) : Json(nullptr)},
       {"train_accuracy", or_null(scores.train)},
       {"val_accuracy", or_null(scores.validation)},
@@ -341,11 +317,8 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
       fmt::print(to, "\n{}: gradients are inexact ({})\n", row_name(run).second, *why);
   std::set<std::string> evaluated;
   for (const FinishedRun& run : runs)
-    if (run.experiment.strategy.type == StrategyType::model_averaging)
-      evaluated.insert("model_averaging: accuracy is that of the averaged model on " +
-                       evaluated_on(run.experiment.strategy));
-    else if (run.experiment.strategy.sampling)
-      evaluated.insert("sampling: accuracy is on " + evaluated_on(run.experiment.strategy));
+    if (const EvaluatedOn on = evaluated_on(run.experiment.strategy); !on.words.empty())
+      evaluated.insert(on.words + on.vertices);
   for (const std::string& line : evaluated) fmt::print(to, "\n{}\n", line);
   for (const FinishedRun& run : runs)
     if (const Json preloading = run.result.value("preloading", Json()); !preloading.is_null())

@@ -38,14 +38,14 @@ Placement placement_of(const Experiment& experiment, const Job& job) {
 
 /// The strategy goes by the file's servers: they must be those that the ranks were started on.
 void require_placed(const Experiment& experiment, const Job& job) {
-  if (experiment.strategy.type != StrategyType::shared_preloading || experiment.places_ranks() ||
+  if (!info_of(experiment.strategy).by_server || experiment.places_ranks() ||
       job.world == nullptr || job.world->placement().servers() == 1)
     return;
   throw ConfigError("cluster",
-                    fmt::format("shared_preloading needs to know which ranks share a server, and "
-                                "these were started on {}: set cluster.servers and "
+                    fmt::format("{} needs to know which ranks share a server, and these were "
+                                "started on {}: set cluster.servers and "
                                 "cluster.ranks_per_server, or name a cluster.file",
-                                job.world->placement().servers()));
+                                experiment.strategy.type, job.world->placement().servers()));
 }
 
 /// Writes the timeline and puts the result together.

@@ -73,6 +73,7 @@ class Pricer {
                                    profile_.name, s.work.kind));
   }
   void add(const JoinStep&) {}
+  void add(const ProductStep&) {}
   void add(const PhaseStep& s) {
     set_phase(s.phase);
     schedule_->host.push_back({HostItem::Type::phase, Lane::compute, phase_, issued_});

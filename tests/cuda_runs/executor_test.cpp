@@ -144,8 +144,8 @@ TEST(ExecutorOnGpu, AKernelThatFailsOnOneRankEndsAllOfThem) {
   if (!std::string(std::getenv("ORRERY_CUDA_LIBRARY")).ends_with(ORRERY_EMULATED_LIBRARY))
     GTEST_SKIP() << "a GPU fails at nobody's command";
   for (const int launch : {1, 5, 20, 60}) {
-    Problem problem = testing::make_problem(testing::random_dataset(60, 300, 12, 4, true), 4,
-                                            StrategyType::full_graph);
+    Problem problem =
+        testing::make_problem(testing::random_dataset(60, 300, 12, 4, true), 4, "full_graph");
     testing::emulate_failing_launch(launch);
 
     try {

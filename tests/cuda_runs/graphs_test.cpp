@@ -138,7 +138,7 @@ TEST(Graphs, WithoutThemEveryOperationIsItsOwn) {
 /// Patterns that come anew in every epoch may lie where those of the last one lay.
 TEST(Graphs, KnowThatAPatternIsAnotherOne) {
   StrategyConfig strategy;
-  strategy.type = StrategyType::shared_preloading;
+  strategy.type = "shared_preloading";
   strategy.ranks_per_server = 2;
   strategy.sampling = SamplingConfig{.expansion = {.hops = 1, .fanout = 2}, .every_epoch = true};
   const Problem problem = problem_of(strategy, 4);

@@ -23,7 +23,7 @@ class OnGpu : public ::testing::TestWithParam<Case> {
                                    GetParam().strategy.config);
     problem.model = model;
     // Columns that are split cannot be normalised along rows.
-    if (GetParam().strategy.config.type == StrategyType::spmm_2d) problem.model.layer_norm = false;
+    if (GetParam().strategy.config.type == "spmm_2d") problem.model.layer_norm = false;
     problem.train.epochs = 6;
 
     const Outcome want = execute(problem, "cpu");
@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(All, OnGpu, ::testing::ValuesIn(cases()), [](const auto
 });
 
 TEST(OnGpuWithoutOverlap, TheSameBitsComeOut) {
-  Problem problem = make_problem(random_dataset(60, 300, 12, 4, true), 4, StrategyType::full_graph);
+  Problem problem = make_problem(random_dataset(60, 300, 12, 4, true), 4, "full_graph");
   problem.train.epochs = 4;
   Problem serial = problem;
   serial.strategy.overlap = false;

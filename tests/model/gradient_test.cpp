@@ -99,7 +99,7 @@ TEST_P(Gradient, EqualsCentralDifferenceOfTheLoss) {
     data->labels.values.clear();
     for (int i = 0; i < 30 * 3; ++i) data->labels.values.push_back(i * 7 % 5 < 2 ? 1 : 0);
   }
-  Problem problem = make_problem(data, 1, StrategyType::full_graph);
+  Problem problem = make_problem(data, 1, "full_graph");
   problem.model = {c.type,     c.layers,   c.hidden, 0.25, true, c.norm, Normalisation::automatic,
                    c.residual, c.recompute};
   problem.train.loss = c.loss;

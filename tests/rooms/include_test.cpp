@@ -76,7 +76,7 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kRooms{
       "core/runtime/check", "core/strategy", "core/strategy/train", "core/cost", "sim/price",
       "sim/replay", "experiments/execute", "experiments/config"}},
     {"experiments/results",
-     {"core/base", "core/runtime", "core/strategy/train", "experiments/execute",
+     {"core/base", "core/graph", "core/runtime", "core/strategy/train", "experiments/execute",
       "experiments/config", "experiments/predict"}},
     {"experiments/calibrate",
      {"core/base", "core/graph", "core/graph/generate", "core/ops", "core/runtime",

@@ -25,7 +25,7 @@ struct Shapes {
 
 class BufferScheme : public ::testing::TestWithParam<Shapes> {
  protected:
-  Problem problem(StrategyType strategy, FirstLayer first_layer) const {
+  Problem problem(const std::string& strategy, FirstLayer first_layer) const {
     Problem p = make_problem(random_dataset(kVertices, 400, GetParam().features, kClasses, true),
                              kRanks, strategy, "block");
     p.strategy.first_layer = first_layer;
@@ -79,21 +79,21 @@ class BufferScheme : public ::testing::TestWithParam<Shapes> {
 };
 
 TEST_P(BufferScheme, OfThePaperIsLPlusThree) {
-  const Problem p = problem(StrategyType::spmm_1d, FirstLayer::mggcn_compat);
+  const Problem p = problem("spmm_1d", FirstLayer::mggcn_compat);
 
   const std::int64_t formula = layer_buffers() + 3 * kPerRank * widest_product();
   EXPECT_EQ(elements(p, {"activations", "scratch"}), std::vector<std::int64_t>(kRanks, formula));
 }
 
 TEST_P(BufferScheme, OfExactGradientsAddsWhatIsKept) {
-  const Problem p = problem(StrategyType::spmm_1d, FirstLayer::exact);
+  const Problem p = problem("spmm_1d", FirstLayer::exact);
 
   const std::int64_t formula = layer_buffers() + 3 * kPerRank * widest_product() + exact_extra();
   EXPECT_EQ(elements(p, {"activations", "scratch"}), std::vector<std::int64_t>(kRanks, formula));
 }
 
 TEST_P(BufferScheme, OfTheFullGraphHasHaloAndSendRowsForBroadcastBuffers) {
-  const Problem p = problem(StrategyType::full_graph, FirstLayer::exact);
+  const Problem p = problem("full_graph", FirstLayer::exact);
 
   const auto counted = elements(p, {"activations", "scratch", "halo"});
   for (int r = 0; r < kRanks; ++r) {
@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(Layers, BufferScheme,
 
 /// The paper's backward pass is inexact: it may be timed, but not judged by accuracy.
 TEST(MggcnCompat, IsRefusedWithAccuracyAndForOtherModels) {
-  Problem p = make_problem(random_dataset(20, 60, 8, 3, true), 2, StrategyType::spmm_1d);
+  Problem p = make_problem(random_dataset(20, 60, 8, 3, true), 2, "spmm_1d");
   p.strategy.first_layer = FirstLayer::mggcn_compat;
   EXPECT_THROW(make_strategy(p), ConfigError);
   p.train.eval_every = 0;
@@ -135,7 +135,7 @@ TEST(MggcnCompat, IsRefusedWithAccuracyAndForOtherModels) {
 
 /// It saves the first layer's sparse product of the backward pass, and no accuracy is reported.
 TEST(MggcnCompat, SkipsTheFirstLayersBackwardProduct) {
-  Problem p = make_problem(random_dataset(20, 60, 8, 3, true), 1, StrategyType::spmm_1d);
+  Problem p = make_problem(random_dataset(20, 60, 8, 3, true), 1, "spmm_1d");
   p.model.hidden = 4;
   p.train.eval_every = 0;
   p.train.epochs = 3;

@@ -23,7 +23,7 @@ using Rows = std::vector<std::vector<float>>;
 
 StrategyConfig on_parts(Averaging averaging, int parts = 0, int workers = 0) {
   StrategyConfig config;
-  config.type = StrategyType::model_averaging;
+  config.type = "model_averaging";
   config.averaging = averaging;
   config.parts = parts;
   config.workers = workers;
@@ -69,7 +69,7 @@ TEST(ModelAveraging, OfOnePartOnOneWorkerIsFullGraphTrainingToTheBit) {
       for (const int interval : {1, 2, 5, 50}) {
         Problem part = small(on_parts(Averaging::model), 1, symmetric);
         part.strategy.interval = interval;
-        Problem whole = make_problem(part.data, 1, StrategyType::full_graph);
+        Problem whole = make_problem(part.data, 1, "full_graph");
         whole.train = part.train;
         whole.model = part.model;
         whole.model.type = part.model.type = type;
@@ -151,7 +151,7 @@ TEST(GradientsOfParts, AreThoseOfTheGraphWherePartsHoldAllDependencies) {
     parts.strategy.hops = c.hops;
     parts.strategy.degrees = c.degrees;
     parts.model.type = c.model;
-    Problem whole = make_problem(parts.data, 1, StrategyType::full_graph);
+    Problem whole = make_problem(parts.data, 1, "full_graph");
     whole.train = parts.train;
     whole.model = parts.model;
 

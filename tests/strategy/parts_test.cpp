@@ -65,7 +65,7 @@ TEST_P(PartsFolderTest, OfAnyNumberServeModelAveraging) {
     for (const int hops : {0, 1, 2, 3})
       for (const Averaging averaging : {Averaging::model, Averaging::gradient}) {
         StrategyConfig config;
-        config.type = StrategyType::model_averaging;
+        config.type = "model_averaging";
         config.parts = 5;
         config.workers = 2;
         config.hops = hops;
@@ -85,7 +85,7 @@ TEST_P(PartsFolderTest, OfAnyNumberServeModelAveraging) {
 
 TEST_P(PartsFolderTest, SayWhatModelAveragingCannotHaveOfThem) {
   StrategyConfig config;
-  config.type = StrategyType::model_averaging;
+  config.type = "model_averaging";
   Problem other_hops = stored(make_problem(random_dataset(40, 150, 4, 3, true), 2, config), 2);
   Problem graph = stored(make_problem(random_dataset(40, 150, 4, 3, true), 2, config), 1);
   graph.strategy.evaluate_on = EvaluateOn::graph;
@@ -95,8 +95,7 @@ TEST_P(PartsFolderTest, SayWhatModelAveragingCannotHaveOfThem) {
 }
 
 TEST_P(PartsFolderTest, RanksReadTheirOwnPartAlone) {
-  Problem problem =
-      stored(make_problem(random_dataset(60, 300, 8, 3, true), 3, StrategyType::full_graph));
+  Problem problem = stored(make_problem(random_dataset(60, 300, 8, 3, true), 3, "full_graph"));
   fs::remove_all(folder_ / "parts" / "part-00000");
   fs::remove_all(folder_ / "parts" / "part-00002");
   const auto source = partitioned_in_folder(problem.stored, problem.model);
@@ -107,7 +106,7 @@ TEST_P(PartsFolderTest, RanksReadTheirOwnPartAlone) {
 
 TEST_P(PartsFolderTest, PartsWithoutNeighboursAreRefused) {
   const Problem problem =
-      stored(make_problem(random_dataset(60, 300, 8, 3, true), 3, StrategyType::full_graph), 0);
+      stored(make_problem(random_dataset(60, 300, 8, 3, true), 3, "full_graph"), 0);
 
   EXPECT_THROW(partitioned_in_folder(problem.stored, problem.model), ConfigError);
 }
@@ -117,14 +116,14 @@ TEST_P(PartsFolderTest, MultiLabelSetsWork) {
   data->labels.multilabel = true;
   data->labels.values.clear();
   for (int i = 0; i < 40 * 3; ++i) data->labels.values.push_back(i * 7 % 5 < 2 ? 1 : 0);
-  Problem whole = make_problem(data, 3, StrategyType::full_graph);
+  Problem whole = make_problem(data, 3, "full_graph");
   whole.train.loss = LossKind::sigmoid;
 
   EXPECT_EQ(losses(testing::execute(stored(whole))), losses(testing::execute(whole)));
 }
 
 TEST_P(PartsFolderTest, OnlyPartsAreReplaced) {
-  const Problem p = make_problem(random_dataset(20, 60, 4, 2, true), 2, StrategyType::full_graph);
+  const Problem p = make_problem(random_dataset(20, 60, 4, 2, true), 2, "full_graph");
   const auto write = [&](bool force) {
     write_parts(*p.data, p.partition, {"test", {}, 1, force}, folder_ / "other");
   };
@@ -141,7 +140,7 @@ TEST_P(PartsFolderTest, OnlyPartsAreReplaced) {
 
 TEST_P(PartsFolderTest, DamageIsToldByFile) {
   const Problem problem =
-      stored(make_problem(random_dataset(60, 300, 8, 3, true), 3, StrategyType::full_graph));
+      stored(make_problem(random_dataset(60, 300, 8, 3, true), 3, "full_graph"));
   const auto part = folder_ / "parts" / "part-00001";
   const auto words_of = [&] {
     try {

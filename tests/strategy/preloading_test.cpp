@@ -22,7 +22,7 @@ using testing::random_dataset;
 
 StrategyConfig preloading(int ranks_per_server) {
   StrategyConfig config;
-  config.type = StrategyType::shared_preloading;
+  config.type = "shared_preloading";
   config.ranks_per_server = ranks_per_server;
   return config;
 }

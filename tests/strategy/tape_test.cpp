@@ -22,7 +22,7 @@ Problem chain(ModelType type, int layers, double dropout) {
   EdgeList edges{6, {0, 1, 2, 3, 4}, {1, 2, 3, 4, 5}};
   data->graph = std::make_shared<const Csr>(symmetrise(build_csr(edges)));
   data->split.assign(6, Split::train);
-  Problem p = make_problem(std::move(data), 2, StrategyType::full_graph, "block");
+  Problem p = make_problem(std::move(data), 2, "full_graph", "block");
   p.strategy.first_layer = FirstLayer::recompute;
   p.strategy.memory = Memory::autograd;
   p.model = {.type = type, .layers = layers, .hidden = 4, .dropout = dropout};

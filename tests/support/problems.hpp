@@ -56,20 +56,20 @@ struct NamedStrategy {
 /// of the whole graph where they hold all that their vertices depend on.)
 inline std::vector<NamedStrategy> all_strategies() {
   StrategyConfig full, row, column, copies, grid;
-  row.type = column.type = StrategyType::spmm_1d;
+  row.type = column.type = "spmm_1d";
   column.variant = Variant::column;
-  copies.type = StrategyType::spmm_15d;
+  copies.type = "spmm_15d";
   StrategyConfig two_copies = copies;
   two_copies.replication = 2;
-  grid.type = StrategyType::spmm_2d;
+  grid.type = "spmm_2d";
   grid.first_layer = FirstLayer::recompute;
   StrategyConfig parts;
-  parts.type = StrategyType::model_averaging;
+  parts.type = "model_averaging";
   parts.averaging = Averaging::gradient;
   parts.hops = 40;
   parts.degrees = Degrees::original;
   StrategyConfig preloading;
-  preloading.type = StrategyType::shared_preloading;
+  preloading.type = "shared_preloading";
   preloading.ranks_per_server = 2;
   StrategyConfig one_layer = preloading, singles = preloading;
   one_layer.depth = 1;
@@ -92,7 +92,7 @@ inline std::vector<NamedStrategy> all_strategies() {
 /// 4).
 inline std::vector<NamedStrategy> local_model_strategies() {
   StrategyConfig one;
-  one.type = StrategyType::model_averaging;
+  one.type = "model_averaging";
   one.interval = 2;
   StrategyConfig several = one;
   several.parts = 6;
@@ -106,7 +106,7 @@ inline std::vector<NamedStrategy> inexact_strategies() {
   StrategyConfig sampled, stale, historical;
   sampled.boundary_sampling = 0.5;
   stale.staleness = 1;
-  historical.type = StrategyType::spmm_1d;
+  historical.type = "spmm_1d";
   historical.staleness = 2;
   return {
       {"BoundarySampling", sampled}, {"StaleHalo", stale}, {"HistoricalBroadcasts", historical}};
@@ -116,8 +116,7 @@ inline std::vector<NamedStrategy> inexact_strategies() {
 inline std::vector<NamedStrategy> strategies_of_stored_parts() {
   auto all = all_strategies();
   std::erase_if(all, [](const auto& s) {
-    return s.config.type == StrategyType::model_averaging ||
-           s.config.type == StrategyType::shared_preloading;
+    return s.config.type == "model_averaging" || s.config.type == "shared_preloading";
   });
   return all;
 }
@@ -135,8 +134,8 @@ inline Problem make_problem(std::shared_ptr<const Dataset> data, int ranks,
       partition_graph(*problem.data->graph, parts_for(strategy, ranks), {partition, "", kSeed});
   return problem;
 }
-inline Problem make_problem(std::shared_ptr<const Dataset> data, int ranks, StrategyType strategy,
-                            const std::string& partition = "random") {
+inline Problem make_problem(std::shared_ptr<const Dataset> data, int ranks,
+                            const std::string& strategy, const std::string& partition = "random") {
   StrategyConfig config;
   config.type = strategy;
   return make_problem(std::move(data), ranks, config, partition);

@@ -92,6 +92,7 @@ class LocalCheck {
                           name_of(u.lane)));
   }
   void take(const PhaseStep&) {}
+  void take(const ProductStep&) {}
 
   /// Starts the next item of a lane; returns what is known to be done before it.
   Clock begin_item(Lane lane) {

@@ -68,6 +68,7 @@ class Executor final : public Runtime {
   void join(Task task) override;
   std::optional<double> scalar(Lane lane, const Tensor& tensor) override;
   void phase(Phase phase) override;
+  void product(const ProductMark& mark) override { recorder_.product(mark); }
 
   /// Waits for all lanes; rethrows a failure.
   void finish();

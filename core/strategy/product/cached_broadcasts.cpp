@@ -20,7 +20,9 @@ void CachedBroadcasts::multiply(int layer, const std::vector<bool>& senders,
   if (std::any_of(senders.begin(), senders.end(), sends))
     rt_.wait(Lane::comm, rt_.record(Lane::compute));
   std::int64_t first = 0;
+  rt_.begin_product(x.cols());
   for (int r = 0; r < rt_.size(); ++r) {
+    rt_.product_stage(r);
     const auto i = static_cast<std::size_t>(r);
     const bool own = r == rt_.rank();
     const Tensor in = own ? x : cached.tensor().rows_at(first, rows_[i]);
@@ -32,6 +34,7 @@ void CachedBroadcasts::multiply(int layer, const std::vector<bool>& senders,
     }
     tiles[i].multiply(rt_, in, y, r == 0 ? beta : 1.0F);
   }
+  rt_.end_product();
 }
 
 const Buffer& CachedBroadcasts::cache(int layer, std::int64_t width) {

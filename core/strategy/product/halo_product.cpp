@@ -3,6 +3,12 @@
 #include "core/strategy/product/local_matrix.hpp"
 
 namespace orrery {
+namespace {
+
+/// A product is two stages: the rows at hand, which need no communication, and the halo.
+constexpr int kOwnStage = 0, kHaloStage = 1;
+
+}  // namespace
 
 HaloProduct::HaloProduct(Runtime& rt, const SparseMatrix& own_block, Group group, bool symmetric,
                          bool overlap, int column_tiles)
@@ -39,20 +45,30 @@ void HaloProduct::multiply(const Tensor& x, const Tensor& y, float beta,
                            const HaloBuffers& buffers) const {
   const Tensor out = sent(buffers, x.cols()), in = received(buffers, x.cols());
   rt_.submit(Lane::compute, GatherRows{x, halo_->send_index.tensor(), out});
+  rt_.begin_product(x.cols());
+  rt_.product_stage(kHaloStage);
   exchange(out, in, part_->send, part_->receive);
+  rt_.product_stage(kOwnStage);
   own_.multiply(rt_, x, y, beta);
+  rt_.product_stage(kHaloStage);
   rt_.wait(Lane::compute, rt_.record(Lane::comm));
   halo_->block.multiply(rt_, in, y, 1);
+  rt_.end_product();
 }
 
 void HaloProduct::multiply_adjoint(const Tensor& dy, const Tensor& dx, float beta,
                                    const HaloBuffers& buffers) const {
   const Tensor out = received(buffers, dx.cols()), in = sent(buffers, dx.cols());
   halo_->adjoint.multiply(rt_, dy, out, 0);
+  rt_.begin_product(dx.cols());
+  rt_.product_stage(kHaloStage);
   exchange(out, in, part_->receive, part_->send);
+  rt_.product_stage(kOwnStage);
   own_adjoint().multiply(rt_, dy, dx, beta);
+  rt_.product_stage(kHaloStage);
   rt_.wait(Lane::compute, rt_.record(Lane::comm));
   rt_.submit(Lane::compute, ScatterAddRows{in, halo_->send_index.tensor(), dx});
+  rt_.end_product();
 }
 
 void HaloProduct::multiply_stale(const Tensor& x, const Tensor& y, float beta,
@@ -61,9 +77,13 @@ void HaloProduct::multiply_stale(const Tensor& x, const Tensor& y, float beta,
     multiply(x, y, beta, halo.buffers);
   } else {
     const Tensor out = sent(halo.buffers, x.cols()), in = received(halo.buffers, x.cols());
+    rt_.begin_product(x.cols());
+    rt_.product_stage(kOwnStage);
     own_.multiply(rt_, x, y, beta);
+    rt_.product_stage(kHaloStage);
     rt_.wait(Lane::compute, *halo.arrived);
     halo_->block.multiply(rt_, in, y, 1);
+    rt_.end_product();
     rt_.submit(Lane::compute, GatherRows{x, halo_->send_index.tensor(), out});
     exchange(out, in, part_->send, part_->receive);
   }
@@ -76,9 +96,13 @@ void HaloProduct::multiply_adjoint_stale(const Tensor& dy, const Tensor& dx, flo
     multiply_adjoint(dy, dx, beta, halo.buffers);
   } else {
     const Tensor out = received(halo.buffers, dx.cols()), in = sent(halo.buffers, dx.cols());
+    rt_.begin_product(dx.cols());
+    rt_.product_stage(kOwnStage);
     own_adjoint().multiply(rt_, dy, dx, beta);
+    rt_.product_stage(kHaloStage);
     rt_.wait(Lane::compute, *halo.arrived);
     rt_.submit(Lane::compute, ScatterAddRows{in, halo_->send_index.tensor(), dx});
+    rt_.end_product();
     halo_->adjoint.multiply(rt_, dy, out, 0);
     exchange(out, in, part_->receive, part_->send);
   }

@@ -47,8 +47,8 @@ void require_possible_sparse_input(const Problem& problem) {
   if (model.type == ModelType::resgcn) refuse("is for gcn and sage");
   if (model.dropout > 0) refuse("goes without model.dropout, which drops out the input as well");
   if (problem.statistics) refuse("needs the features, of which statistics tell the width only");
-  if (problem.strategy.type == StrategyType::spmm_2d)
-    refuse("needs whole rows on a rank, and spmm_2d splits them by columns");
+  if (const StrategyInfo& strategy = info_of(problem.strategy); strategy.splits_columns)
+    refuse(fmt::format("needs whole rows on a rank, and {} splits them by columns", strategy.name));
   if (facts.features < out)
     refuse(
         fmt::format("is for features that are multiplied by W first; these, {} wide, are "

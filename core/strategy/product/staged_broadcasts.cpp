@@ -27,7 +27,9 @@ void StagedBroadcasts::multiply(const std::vector<LocalMatrix>& tiles, const Ten
                                 const Tensor& y, float beta) {
   // A buffer is free when the product before last has read it; at first, when x is there.
   std::array<Event, 2> free{rt_.record(Lane::compute), rt_.record(Lane::compute)};
+  rt_.begin_product(x.cols());
   for (std::size_t s = 0; s < stages_.size(); ++s) {
+    rt_.product_stage(static_cast<int>(s));
     const Stage& stage = stages_[s];
     const std::size_t slot = s % 2;
     const Tensor in = own(stage) ? x : received_[slot].view(stage.rows, x.cols());
@@ -37,6 +39,7 @@ void StagedBroadcasts::multiply(const std::vector<LocalMatrix>& tiles, const Ten
     tiles[s].multiply(rt_, in, y, s == 0 ? beta : 1.0F);
     free[slot] = rt_.record(Lane::compute);
   }
+  rt_.end_product();
 }
 
 }  // namespace orrery

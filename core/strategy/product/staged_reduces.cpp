@@ -21,7 +21,9 @@ void StagedReduces::multiply(const std::vector<LocalMatrix>& tiles, const Tensor
   const Group world = world_group(rt_.size());
   // A buffer is free when the sum before last has left it.
   std::array<Event, 2> free;
+  rt_.begin_product(x.cols(), true);
   for (int k = 0; k < world.size; ++k) {
+    rt_.product_stage(k);
     const auto slot = static_cast<std::size_t>(k % 2);
     const bool own = k == rt_.rank();
     const Tensor out = own ? y : partial_[slot].view(rows_[at(k)], x.cols());
@@ -32,6 +34,7 @@ void StagedReduces::multiply(const std::vector<LocalMatrix>& tiles, const Tensor
     rt_.submit(Lane::comm, Reduce{out, k, world});
     free[slot] = rt_.record(Lane::comm);
   }
+  rt_.end_product();
   rt_.wait(Lane::compute, rt_.record(Lane::comm));
 }
 

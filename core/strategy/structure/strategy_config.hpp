@@ -1,22 +1,15 @@
 // What an experiment file says under "strategy", as plain data.
 #pragma once
 
+#include <any>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "core/model/model_config.hpp"
 #include "core/sample/expansion_sampling.hpp"
 
 namespace orrery {
-
-enum class StrategyType : std::uint8_t {
-  full_graph,
-  spmm_1d,
-  spmm_15d,
-  spmm_2d,
-  model_averaging,
-  shared_preloading
-};
 
 /// How spmm_1d moves: rows of x to everyone who multiplies them (broadcast), or each rank's
 /// contributions to the rows of y to their owner (reduce).
@@ -48,9 +41,9 @@ struct SamplingConfig {
 };
 
 struct StrategyConfig {
-  StrategyType type = StrategyType::full_graph;
-  bool overlap = true;   ///< communication beside computation; off: one after the other
-  bool permute = false;  ///< renumber the vertices at random before cutting equal blocks
+  std::string type = "full_graph";  ///< a name in strategy_infos()
+  bool overlap = true;              ///< communication beside computation; off: one after the other
+  bool permute = false;             ///< renumber the vertices at random before cutting equal blocks
   int column_tiles = 1;  ///< cut local products into so many column tiles (cache locality)
   Variant variant = Variant::row;  ///< spmm_1d
   Memory memory = Memory::lean;
@@ -81,25 +74,9 @@ struct StrategyConfig {
   std::optional<SamplingConfig> sampling;
   int batches = 1;  ///< co-batches of each server, a step each
   ServerSplit split = ServerSplit::metis;
+
+  /// The settings of one strategy alone, in the type that its file defines (StrategyInfo::read).
+  std::any own;
 };
-
-/// Whether a strategy can honour its staleness.
-///
-/// Errors    ConfigError
-void require_possible_staleness(const StrategyConfig& strategy, const ModelConfig& model);
-
-/// Into how many parts a strategy cuts the vertices for a world of `ranks` ranks: as many, but
-/// ranks / replication for spmm_15d, √ranks for spmm_2d, one per server for shared_preloading, and
-/// for model_averaging what it says.
-///
-/// Errors    ConfigError where the ranks form no such grid; it lists what is possible
-int parts_for(const StrategyConfig& strategy, int ranks);
-
-/// The inverse: how many ranks work on so many parts.
-int ranks_for(const StrategyConfig& strategy, int parts);
-
-/// After how many of its epochs a run repeats itself: one, from one averaging of models to the
-/// next, or from one broadcast of a layer's rows to the next (where all ranks send at once).
-int period_of(const StrategyConfig& strategy, int epochs);
 
 }  // namespace orrery

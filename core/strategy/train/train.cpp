@@ -278,13 +278,6 @@ void require_trainable(const Problem& problem) {
     throw ConfigError("dataset.split", name + " has no training vertices");
 }
 
-void require_resumable(const StrategyConfig& strategy) {
-  if (strategy.staleness > 0)
-    throw ConfigError("train.checkpoint_every",
-                      "a checkpoint holds nothing of what ranks received in earlier epochs, which "
-                      "strategy.staleness uses again: set one of the two to 0");
-}
-
 void train(Runtime& rt, const Strategy& strategy, const Problem& problem, RunObserver& observer,
            const RunControl& control) {
   if (control.resume || control.checkpoint_every > 0) require_resumable(problem.strategy);

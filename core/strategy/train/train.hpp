@@ -18,11 +18,6 @@ namespace orrery {
 void train(Runtime& rt, const Strategy& strategy, const Problem& problem, RunObserver& observer,
            const RunControl& control = {});
 
-/// Whether what a strategy keeps from epoch to epoch is in a checkpoint.
-///
-/// Errors    ConfigError
-void require_resumable(const StrategyConfig& strategy);
-
 /// The checks of train() that need no runtime, so that a user's mistake is told before anything
 /// starts.
 void require_trainable(const Problem& problem);

@@ -20,7 +20,7 @@ using testing::make_problem;
 using testing::random_dataset;
 
 Problem drawn_problem(int ranks) {
-  Problem p = make_problem(random_dataset(120, 300, 12, 4, true), ranks, StrategyType::full_graph);
+  Problem p = make_problem(random_dataset(120, 300, 12, 4, true), ranks, "full_graph");
   p.model.layers = 2;
   p.train.epochs = 6;
   return p;
@@ -232,7 +232,7 @@ double overlap_of(const Span& a, const Span& b) {
 }
 
 TEST(Prefetch, TheNextStructureIsPreparedWhileAStepComputes) {
-  Problem p = make_problem(random_dataset(600, 3000, 64, 4, true), 1, StrategyType::full_graph);
+  Problem p = make_problem(random_dataset(600, 3000, 64, 4, true), 1, "full_graph");
   p.model.hidden = 64;
   p.train.epochs = 3;
   p.train.eval_every = 0;

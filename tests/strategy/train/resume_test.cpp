@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(Local, Resumed, ::testing::ValuesIn(testing::local_mode
 /// The weights do not know how many ranks there were.
 TEST(Checkpoints, ServeAnotherStrategyOnAnotherNumberOfRanks) {
   const auto data = random_dataset(60, 300, 12, 4, true);
-  Problem problem = make_problem(data, 4, StrategyType::full_graph);
+  Problem problem = make_problem(data, 4, "full_graph");
   problem.train.epochs = 8;
   std::shared_ptr<const Checkpoint> kept;
   ExecuteOptions options;
@@ -57,7 +57,7 @@ TEST(Checkpoints, ServeAnotherStrategyOnAnotherNumberOfRanks) {
   const auto whole =
       losses(execute_on_threads(TrainingBody(*make_strategy(problem), problem), options, {}));
 
-  Problem other = make_problem(data, 3, StrategyType::spmm_1d);
+  Problem other = make_problem(data, 3, "spmm_1d");
   other.train.epochs = 8;
   ExecuteOptions go_on;
   go_on.control.resume = kept;
@@ -69,8 +69,7 @@ TEST(Checkpoints, ServeAnotherStrategyOnAnotherNumberOfRanks) {
 }
 
 TEST(Checkpoints, AreAlsoKeptWhenARunIsStopped) {
-  const Problem problem =
-      make_problem(random_dataset(30, 90, 6, 3, true), 2, StrategyType::full_graph);
+  const Problem problem = make_problem(random_dataset(30, 90, 6, 3, true), 2, "full_graph");
   const std::atomic<bool> stop{true};
   int epochs = 0;
   ExecuteOptions options;
@@ -84,8 +83,7 @@ TEST(Checkpoints, AreAlsoKeptWhenARunIsStopped) {
 }
 
 TEST(Checkpoints, OfOtherSizesAreRefused) {
-  const Problem problem =
-      make_problem(random_dataset(30, 90, 6, 3, true), 2, StrategyType::full_graph);
+  const Problem problem = make_problem(random_dataset(30, 90, 6, 3, true), 2, "full_graph");
   ExecuteOptions options;
   options.control.resume = std::make_shared<const Checkpoint>(Checkpoint{3, {{1, 2, 3}}});
 
@@ -94,8 +92,7 @@ TEST(Checkpoints, OfOtherSizesAreRefused) {
 }
 
 TEST(Checkpoints, ThatCannotBeKeptEndTheRun) {
-  const Problem problem =
-      make_problem(random_dataset(30, 90, 6, 3, true), 3, StrategyType::spmm_1d);
+  const Problem problem = make_problem(random_dataset(30, 90, 6, 3, true), 3, "spmm_1d");
   ExecuteOptions options;
   options.control.checkpoint_every = 2;
   options.keep = [](const Checkpoint&) { throw Error("no space left"); };

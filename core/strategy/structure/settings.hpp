@@ -1,0 +1,42 @@
+// What an experiment file says, as the parts of the program read it that know no file format.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/error.hpp"
+
+namespace orrery {
+
+/// Values by path, such as "strategy.sampling.hops". A path that is not there, or holds something
+/// else, has no value.
+class Settings {
+ public:
+  virtual ~Settings() = default;
+  virtual bool has(std::string_view path) const = 0;
+  virtual std::optional<double> number(std::string_view path) const = 0;
+  virtual std::optional<std::string> text(std::string_view path) const = 0;
+  virtual std::optional<bool> flag(std::string_view path) const = 0;
+  /// The value as the file writes it, for messages.
+  virtual std::string shown(std::string_view path) const = 0;
+
+  int integer(std::string_view path, int otherwise) const {
+    return static_cast<int>(number(path).value_or(otherwise));
+  }
+  bool is(std::string_view path, std::string_view value) const { return text(path) == value; }
+  /// The value that a name stands for; `otherwise` where the path is not there.
+  template <class T>
+  T choice(std::string_view path, std::initializer_list<std::pair<std::string_view, T>> names,
+           T otherwise) const {
+    const auto name = text(path);
+    if (!name) return otherwise;
+    for (const auto& [known, value] : names)
+      if (known == *name) return value;
+    throw ConfigError(std::string(path), "no \"" + *name + "\" is known");
+  }
+};
+
+}  // namespace orrery

@@ -1,0 +1,92 @@
+#include "core/strategy/structure/strategy_info.hpp"
+
+#include <algorithm>
+
+#include "core/base/error.hpp"
+
+namespace orrery {
+namespace {
+
+std::string listed(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text.append(i + 1 == names.size() ? " and " : ", ");
+    text.append(names[i]);
+  }
+  return text;
+}
+
+}  // namespace
+
+bool StrategyInfo::has(ClosedForm form) const {
+  return std::find(closed_forms.begin(), closed_forms.end(), form) != closed_forms.end();
+}
+
+const StrategyInfo& strategy_info(std::string_view name) {
+  for (const StrategyInfo* info : strategy_infos())
+    if (info->name == name) return *info;
+  throw ConfigError("strategy.type", "no strategy is called \"" + std::string(name) +
+                                         "\"; there are " +
+                                         strategies_with([](const StrategyInfo&) { return true; }));
+}
+
+std::string strategies_with(bool (*property)(const StrategyInfo&)) {
+  std::vector<std::string_view> names;
+  for (const StrategyInfo* info : strategy_infos())
+    if (property(*info)) names.push_back(info->name);
+  return listed(names);
+}
+
+void require_possible(const StrategyConfig& strategy, const ModelConfig& model) {
+  if (const auto require = info_of(strategy).require_possible) require(strategy, model);
+}
+
+int parts_for(const StrategyConfig& strategy, int ranks) {
+  const auto parts = info_of(strategy).parts_for;
+  return parts != nullptr ? parts(strategy, ranks) : ranks;
+}
+
+int ranks_for(const StrategyConfig& strategy, int parts) {
+  const auto ranks = info_of(strategy).ranks_for;
+  return ranks != nullptr ? ranks(strategy, parts) : parts;
+}
+
+int period_of(const StrategyConfig& strategy, int epochs) {
+  const auto period = info_of(strategy).period;
+  return period != nullptr ? std::min(period(strategy, epochs), epochs) : 1;
+}
+
+void require_resumable(const StrategyConfig& strategy) {
+  const auto why_not = info_of(strategy).why_not_resumable;
+  if (why_not == nullptr) return;
+  if (const auto why = why_not(strategy)) throw ConfigError("train.checkpoint_every", *why);
+}
+
+std::optional<std::string> inexactness(const StrategyConfig& strategy) {
+  if (strategy.first_layer == FirstLayer::mggcn_compat)
+    return "first_layer mggcn_compat: its times count, its loss does not";
+  const auto why = info_of(strategy).inexactness;
+  return why != nullptr ? why(strategy) : std::nullopt;
+}
+
+EvaluatedOn evaluated_on(const StrategyConfig& strategy) {
+  const auto on = info_of(strategy).evaluated_on;
+  return on != nullptr ? on(strategy) : EvaluatedOn{};
+}
+
+void read_part_settings(const Settings& file, StrategyConfig& config) {
+  config.degrees = file.choice<Degrees>("strategy.degrees",
+                                        {{"part", Degrees::part}, {"original", Degrees::original}},
+                                        config.degrees);
+  config.evaluate_on = file.choice<EvaluateOn>(
+      "strategy.evaluate_on", {{"parts", EvaluateOn::parts}, {"graph", EvaluateOn::graph}},
+      config.evaluate_on);
+}
+
+std::optional<std::string> lost_with_stale_rows(const StrategyConfig& config) {
+  if (config.staleness == 0) return std::nullopt;
+  return "a checkpoint holds nothing of what ranks received in earlier epochs, which "
+         "strategy.staleness uses again: set one of the two to 0";
+}
+
+}  // namespace orrery

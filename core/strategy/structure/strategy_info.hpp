@@ -1,0 +1,142 @@
+// What the rest of the program asks of a strategy, answered in one place: each strategy's own file
+// has one description of it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/strategy/structure/settings.hpp"
+#include "core/strategy/structure/strategy_config.hpp"
+
+namespace orrery {
+
+class Strategy;
+struct Problem;
+
+/// Equations of the papers that can say something about a strategy.
+enum class ClosedForm : std::uint8_t {
+  staged_products,        ///< MG-GCN 4.3: products in stages, with and without overlap
+  links_1d,               ///< MG-GCN 5.1: 1D, the links of a server
+  volume_1d,              ///< CAGNET 1D
+  links_15d,              ///< MG-GCN 5.1: 1.5D
+  volume_15d,             ///< CAGNET 1.5D
+  volume_2d,              ///< CAGNET 2D
+  volume_of_cut,          ///< CAGNET 1D, sparsity-aware
+  dependency_exchange,    ///< GraNNDis Eq. 3
+  dependency_preloading,  ///< GraNNDis Eq. 4 to 8
+  averaged_models         ///< CATGNN 3.3 and 5.5
+};
+
+/// A default that depends on the rest of the file, so the schema cannot have it.
+struct SettingDefault {
+  std::string_view path, value;
+};
+
+/// What accuracies are of.
+struct EvaluatedOn {
+  std::string vertices = "the whole graph";
+  std::string words;  ///< how a report says so; empty: it goes without saying
+};
+
+/// The description of a strategy. What is left out is as in whole-graph training with one part a
+/// rank.
+struct StrategyInfo {
+  std::string_view name;  ///< strategy.type
+  std::unique_ptr<Strategy> (*make)(const Problem&);
+
+  // ---- its settings: those of all strategies are read elsewhere
+
+  /// Before the schema fills in its own; the file need not be valid yet.
+  std::vector<SettingDefault> (*defaults)(const Settings& file) = nullptr;
+  /// Combinations that the schema cannot express. Errors: ConfigError
+  void (*require_sound)(const Settings& file) = nullptr;
+  /// Reads its own keys, with every default filled in.
+  void (*read)(const Settings& file, StrategyConfig& config) = nullptr;
+  /// What it cannot honour. Errors: ConfigError
+  void (*require_possible)(const StrategyConfig& config, const ModelConfig& model) = nullptr;
+
+  // ---- its world
+
+  /// Errors: ConfigError where so many ranks are no world of its; it lists what is possible
+  int (*parts_for)(const StrategyConfig& config, int ranks) = nullptr;
+  int (*ranks_for)(const StrategyConfig& config, int parts) = nullptr;
+  bool by_server = false;    ///< has to know which ranks share a server, equally many on each
+  bool deals_parts = false;  ///< takes any number of parts, which it deals to its ranks
+
+  // ---- what it needs of data and hardware
+
+  std::string_view needs_structure{};   ///< why counts are not enough for it; empty: they are
+  std::string_view needs_whole_data{};  ///< why parts in a folder are not enough; empty: they are
+  bool magnifiable = false;           ///< a vertex may stand for several (dataset.magnify)
+  bool splits_columns = false;        ///< a rank holds some of the columns of its rows
+  bool sends_patterns = false;        ///< sparse patterns travel
+
+  // ---- its runs
+
+  int (*period)(const StrategyConfig& config, int epochs) = nullptr;  ///< see period_of()
+  /// Why a checkpoint does not hold all that it goes on from; nothing: it does.
+  std::optional<std::string> (*why_not_resumable)(const StrategyConfig& config) = nullptr;
+  /// Why gradients are not those of the loss; nothing: they are.
+  std::optional<std::string> (*inexactness)(const StrategyConfig& config) = nullptr;
+  EvaluatedOn (*evaluated_on)(const StrategyConfig& config) = nullptr;
+  std::vector<ClosedForm> closed_forms{};
+  /// Why none of them holds with these settings; nothing: they do.
+  std::optional<std::string> (*why_no_closed_forms)(const StrategyConfig& config) = nullptr;
+
+  bool has(ClosedForm form) const;
+};
+
+/// All strategies, in the order in which they are listed for people.
+std::span<const StrategyInfo* const> strategy_infos();
+
+/// The description of a strategy by its name.
+///
+/// Errors    ConfigError (no strategy has the name)
+const StrategyInfo& strategy_info(std::string_view name);
+inline const StrategyInfo& info_of(const StrategyConfig& config) {
+  return strategy_info(config.type);
+}
+
+/// "spmm_1d, spmm_15d and spmm_2d": those with a property.
+std::string strategies_with(bool (*property)(const StrategyInfo&));
+
+/// Whether a strategy can honour its settings.
+///
+/// Errors    ConfigError
+void require_possible(const StrategyConfig& strategy, const ModelConfig& model);
+
+/// Into how many parts a strategy cuts the vertices for a world of `ranks` ranks.
+///
+/// Errors    ConfigError where the ranks form no world of the strategy; it lists what is possible
+int parts_for(const StrategyConfig& strategy, int ranks);
+
+/// The inverse: how many ranks work on so many parts.
+int ranks_for(const StrategyConfig& strategy, int parts);
+
+/// After how many of its epochs a run repeats itself: one, from one averaging of models to the
+/// next, or from one broadcast of a layer's rows to the next (where all ranks send at once).
+int period_of(const StrategyConfig& strategy, int epochs);
+
+/// Whether what a strategy keeps from epoch to epoch is in a checkpoint.
+///
+/// Errors    ConfigError
+void require_resumable(const StrategyConfig& strategy);
+
+/// Why gradients are not those of the loss; nothing where they are.
+std::optional<std::string> inexactness(const StrategyConfig& strategy);
+
+/// What accuracies are of.
+EvaluatedOn evaluated_on(const StrategyConfig& strategy);
+
+// ---- what descriptions share
+
+/// strategy.degrees and strategy.evaluate_on.
+void read_part_settings(const Settings& file, StrategyConfig& config);
+/// Of strategies that use rows of earlier epochs again (strategy.staleness).
+std::optional<std::string> lost_with_stale_rows(const StrategyConfig& config);
+
+}  // namespace orrery

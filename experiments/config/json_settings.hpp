@@ -1,0 +1,52 @@
+// An experiment file for those who know no JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "core/strategy/structure/settings.hpp"
+
+namespace orrery {
+
+/// Settings in a file's JSON, which outlives them.
+class JsonSettings final : public Settings {
+ public:
+  explicit JsonSettings(const nlohmann::ordered_json& root) : root_(root) {}
+
+  bool has(std::string_view path) const override { return find(path) != nullptr; }
+  std::optional<double> number(std::string_view path) const override {
+    const auto* value = find(path);
+    return value != nullptr && value->is_number() ? std::optional(value->get<double>())
+                                                  : std::nullopt;
+  }
+  std::optional<std::string> text(std::string_view path) const override {
+    const auto* value = find(path);
+    return value != nullptr && value->is_string() ? std::optional(value->get<std::string>())
+                                                  : std::nullopt;
+  }
+  std::optional<bool> flag(std::string_view path) const override {
+    const auto* value = find(path);
+    return value != nullptr && value->is_boolean() ? std::optional(value->get<bool>())
+                                                   : std::nullopt;
+  }
+  std::string shown(std::string_view path) const override {
+    const auto* value = find(path);
+    return value != nullptr ? value->dump() : "nothing";
+  }
+
+ private:
+  const nlohmann::ordered_json* find(std::string_view path) const {
+    const nlohmann::ordered_json* here = &root_;
+    for (std::size_t begin = 0; begin <= path.size();) {
+      const std::size_t end = std::min(path.find('.', begin), path.size());
+      const std::string key(path.substr(begin, end - begin));
+      if (!here->is_object() || !here->contains(key)) return nullptr;
+      here = &(*here)[key];
+      begin = end + 1;
+    }
+    return here;
+  }
+
+  const nlohmann::ordered_json& root_;
+};
+
+}  // namespace orrery
