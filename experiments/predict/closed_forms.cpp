@@ -82,15 +82,13 @@ class Model {
     b.external = result.staged.external;
     b.synchronise = result.staged.synchronise / period();
     for (const StagedProduct& product : result.staged.products) {
-      const double exposed = seconds_of(product) - sum(product.compute);
+      const double exposed = experiment_.strategy.overlap
+                                 ? overlapped_seconds(product) - sum(product.compute)
+                                 : sum(product.communicate);
       (crosses(product.group) ? b.external : b.internal) += exposed;
       b.hidden += std::max(0.0, sum(product.communicate) - exposed);
     }
     return result;
-  }
-
-  double seconds_of(const StagedProduct& product) const {
-    return experiment_.strategy.overlap ? overlapped_seconds(product) : serial_seconds(product);
   }
 
   // ---- what the equations are told
