@@ -6,7 +6,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/model/fit.hpp"
+#include "core/model/make_fit.hpp"
 
 namespace orrery {
 
@@ -99,8 +99,8 @@ Tensor Model::forward(const Tensor& features, Stage stage, int epoch,
   dropout_epoch_ = config_.dropout > 0 ? dropout_epoch : std::nullopt;
   if (dropout_epoch_) {
     rt_.phase({stage, epoch, 0});
-    rt_.submit(Lane::compute, Activate{features, std::nullopt, input(1, features),
-                                       Activation::none, dropout(0)});
+    rt_.submit(Lane::compute,
+               Activate{features, std::nullopt, input(1, features), Activation::none, dropout(0)});
   }
   for (int l = 1; l <= layers(); ++l) {
     rt_.phase({stage, epoch, l});
@@ -162,10 +162,10 @@ void Model::finish_backward(int layer, const Tensor& dy, const Tensor& dz) {
     rt_.submit(Lane::compute,
                ActivateBackward{dy, activated(layer), dz, Activation::relu, dropout(layer)});
   if (self.gain >= 0)
-    rt_.submit(Lane::compute,
-               LayerNormBackward{dz, normalised(layer), rstd(layer),
-                                 parameters_.weight(self.gain), dz, parameters_.gradient(self.gain),
-                                 parameters_.gradient(self.shift)});
+    rt_.submit(
+        Lane::compute,
+        LayerNormBackward{dz, normalised(layer), rstd(layer), parameters_.weight(self.gain), dz,
+                          parameters_.gradient(self.gain), parameters_.gradient(self.shift)});
   if (self.bias < 0) return;
   const Tensor db = parameters_.gradient(self.bias);
   if (columns(layer) < width(layer)) rt_.submit(Lane::compute, Fill{db, 0});
@@ -180,9 +180,7 @@ Tensor Model::normalised(int layer) const {
   return at(layer).normalised.view(products().rows(layer), width(layer));
 }
 
-Tensor Model::rstd(int layer) const {
-  return at(layer).rstd.view(products().rows(layer), 1);
-}
+Tensor Model::rstd(int layer) const { return at(layer).rstd.view(products().rows(layer), 1); }
 
 Tensor Model::output(int layer) const {
   if (residual(layer)) return at(layer).sum.view(products().rows(layer), columns(layer));

@@ -6,7 +6,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/model/fit.hpp"
+#include "core/model/make_fit.hpp"
 
 namespace orrery {
 
