@@ -65,7 +65,7 @@ void Model::allocate_buffers() {
   const auto fit = [&](Buffer& buffer, Shape shape, const std::string& name) {
     make_fit(rt_, buffer, shape, name);
   };
-  if (config_.dropout > 0)
+  if (trains_ && config_.dropout > 0)
     fit(dropped_input_, {products().rows(0), columns(0)}, "activations/input after dropout");
   std::int64_t scratch = 0, widest_aggregate = 0, gradient = 0;
   for (int l = 1; l <= layers(); ++l) {
@@ -96,6 +96,7 @@ void Model::allocate_buffers() {
 
 Tensor Model::forward(const Tensor& features, Stage stage, int epoch,
                       std::optional<std::uint32_t> dropout_epoch) {
+  ORRERY_ASSERT(trains_ || !dropout_epoch);
   dropout_epoch_ = config_.dropout > 0 ? dropout_epoch : std::nullopt;
   if (dropout_epoch_) {
     rt_.phase({stage, epoch, 0});

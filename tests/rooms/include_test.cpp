@@ -97,7 +97,7 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kRooms{
     {"experiments/bench",
      {"core/base", "core/graph", "core/graph/files", "core/graph/generate", "core/graph/read",
       "core/partition/edges", "core/partition", "core/partition/methods", "core/ops",
-      "core/runtime/execute", "core/strategy", "backends/reference", "backends/cpu",
+      "core/runtime", "core/runtime/execute", "core/strategy", "backends/reference", "backends/cpu",
       "backends/comm_mpi", "backends/cuda", "experiments/config", "experiments/predict"}},
 };
 
