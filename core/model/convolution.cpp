@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/model/fit.hpp"
+#include "core/model/make_fit.hpp"
 
 namespace orrery {
 

@@ -6,7 +6,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/model/fit.hpp"
+#include "core/model/make_fit.hpp"
 
 namespace orrery {
 
@@ -65,7 +65,7 @@ void Model::allocate_buffers() {
   const auto fit = [&](Buffer& buffer, Shape shape, const std::string& name) {
     make_fit(rt_, buffer, shape, name);
   };
-  if (config_.dropout > 0)
+  if (trains_ && config_.dropout > 0)
     fit(dropped_input_, {products().rows(0), columns(0)}, "activations/input after dropout");
   std::int64_t scratch = 0, widest_aggregate = 0, gradient = 0;
   for (int l = 1; l <= layers(); ++l) {
@@ -96,11 +96,12 @@ void Model::allocate_buffers() {
 
 Tensor Model::forward(const Tensor& features, Stage stage, int epoch,
                       std::optional<std::uint32_t> dropout_epoch) {
+  ORRERY_ASSERT(trains_ || !dropout_epoch);
   dropout_epoch_ = config_.dropout > 0 ? dropout_epoch : std::nullopt;
   if (dropout_epoch_) {
     rt_.phase({stage, epoch, 0});
-    rt_.submit(Lane::compute, Activate{features, std::nullopt, input(1, features),
-                                       Activation::none, dropout(0)});
+    rt_.submit(Lane::compute,
+               Activate{features, std::nullopt, input(1, features), Activation::none, dropout(0)});
   }
   for (int l = 1; l <= layers(); ++l) {
     rt_.phase({stage, epoch, l});
@@ -162,10 +163,10 @@ void Model::finish_backward(int layer, const Tensor& dy, const Tensor& dz) {
     rt_.submit(Lane::compute,
                ActivateBackward{dy, activated(layer), dz, Activation::relu, dropout(layer)});
   if (self.gain >= 0)
-    rt_.submit(Lane::compute,
-               LayerNormBackward{dz, normalised(layer), rstd(layer),
-                                 parameters_.weight(self.gain), dz, parameters_.gradient(self.gain),
-                                 parameters_.gradient(self.shift)});
+    rt_.submit(
+        Lane::compute,
+        LayerNormBackward{dz, normalised(layer), rstd(layer), parameters_.weight(self.gain), dz,
+                          parameters_.gradient(self.gain), parameters_.gradient(self.shift)});
   if (self.bias < 0) return;
   const Tensor db = parameters_.gradient(self.bias);
   if (columns(layer) < width(layer)) rt_.submit(Lane::compute, Fill{db, 0});
@@ -180,9 +181,7 @@ Tensor Model::normalised(int layer) const {
   return at(layer).normalised.view(products().rows(layer), width(layer));
 }
 
-Tensor Model::rstd(int layer) const {
-  return at(layer).rstd.view(products().rows(layer), 1);
-}
+Tensor Model::rstd(int layer) const { return at(layer).rstd.view(products().rows(layer), 1); }
 
 Tensor Model::output(int layer) const {
   if (residual(layer)) return at(layer).sum.view(products().rows(layer), columns(layer));

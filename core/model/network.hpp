@@ -31,11 +31,13 @@ class Network {
 
   /// Logits [rows(layers), columns(classes)]. With `dropout_epoch` dropout is on, drawn for that
   /// epoch; without it this is an evaluation. `epoch` names the phases; `stage` is forward or
-  /// evaluate.
+  /// evaluate. A network for inference has no dropout.
   virtual Tensor forward(const Tensor& features, Stage stage, int epoch,
                          std::optional<std::uint32_t> dropout_epoch) = 0;
 
   /// Where the gradient of the loss at the logits is expected; may be the logits' own memory.
+  ///
+  /// Requires  a network for training
   virtual Tensor logits_gradient() const = 0;
 
   /// Sets all parameter gradients (this rank's part) from logits_gradient(), after a forward() with

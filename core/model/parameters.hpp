@@ -74,7 +74,7 @@ class Parameters {
   Tensor window(const Tensor& flat, int number) const;
 
   std::vector<Entry> entries_;
-  std::int64_t size_ = 0;                                      // elements
+  std::int64_t size_ = 0;                // elements
   Buffer weights_, gradients_;           // gradients in training only
   Buffer first_moment_, second_moment_;  // in training with Adam only
 };

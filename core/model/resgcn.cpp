@@ -6,7 +6,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/model/fit.hpp"
+#include "core/model/make_fit.hpp"
 
 namespace orrery {
 
@@ -161,6 +161,7 @@ void ResGcn::linear_gradients(const Linear& linear, const Tensor& x, const Tenso
 
 Tensor ResGcn::forward(const Tensor& features, Stage stage, int epoch,
                        std::optional<std::uint32_t> dropout_epoch) {
+  ORRERY_ASSERT(trains_ || !dropout_epoch);
   dropout_epoch_ = config_.dropout > 0 ? dropout_epoch : std::nullopt;
   rt_.phase({stage, epoch, 0});
   apply(encoder_, features, stream(rows(0)));

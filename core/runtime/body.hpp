@@ -27,7 +27,8 @@ struct EpochReport {
 /// functions of the seed, the epoch and the vertex, so there is no other state.
 struct Checkpoint {
   int epochs = 0;  ///< done so far
-  /// The rows of Parameters::state(); with local models those of each, by the part it learns from.
+  /// All weights, and the optimiser's moments where it has any, each as one row; with local models
+  /// those of each, by the part it learns from.
   std::vector<std::vector<float>> state;
 };
 
@@ -69,7 +70,8 @@ class Body {
   ///           throws
   virtual void run(Runtime& rt, RunObserver& observer, const RunControl& control = {}) const = 0;
 
-  /// The lowest rank that does what `rank` does (Strategy::representative).
+  /// The lowest rank that does what `rank` does, so that one program stands for both. Default:
+  /// `rank` itself.
   virtual int representative(int rank) const { return rank; }
   /// The group that `rank` means where its representative's program says `group`.
   virtual Group own_group(const Group& group, int /*rank*/) const { return group; }

@@ -67,7 +67,8 @@ class ListedSteps final : public Steps {
   bool redrawn_;
 };
 
-/// Step i of an epoch trains model i, until all go on from their average.
+/// Step i of an epoch trains model i, until all go on from their average. Every epoch has the same
+/// number of steps, and step i the same structure number.
 struct LocalTraining {
   int interval = 1;  ///< epochs from one average to the next
   /// Of the model of each of the rank's steps in the average; they sum to 1 over all ranks.
@@ -93,11 +94,13 @@ struct Schedule {
   bool stays() const {
     const auto all = training->fixed();
     if (!all) return false;
-    const StructureId first = !all->empty()          ? all->front()
+    const StructureId first = !all->empty()         ? all->front()
                               : !evaluation.empty() ? StructureId{evaluation.front(), 0}
                                                     : StructureId{};
     return std::all_of(evaluation.begin(), evaluation.end(),
-                       [&](int number) { return StructureId{number, 0} == first; }) &&
+                       [&](int number) {
+                         return StructureId{number, 0} == first;
+                       }) &&
            std::all_of(all->begin(), all->end(),
                        [&](const StructureId& structure) { return structure == first; });
   }

@@ -40,8 +40,10 @@ class Strategy {
   /// What is the same in all steps may be made once and kept. All calls may come from several
   /// threads at once.
   virtual std::shared_ptr<const Structure> prepare(int rank, StructureId which = {}) const = 0;
-  /// Puts a structure that it prepared for this rank on the device, on the copy lane; waits for
-  /// nothing. Several may be there at once. The strategy must outlive the products.
+  /// Puts a structure that it prepared for this rank on the device, on the copy lane. The host waits
+  /// for nothing; the compute lane may be told to wait for the copies, so work that they are to run
+  /// beside is submitted before. Several may be there at once. The strategy must outlive the
+  /// products.
   virtual std::unique_ptr<RankProducts> load(Runtime& rt,
                                              std::shared_ptr<const Structure> structure) const = 0;
 

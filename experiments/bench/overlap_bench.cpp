@@ -25,6 +25,7 @@
 #include "core/base/parallel.hpp"
 #include "core/graph/read/load.hpp"
 #include "core/partition/methods/cut.hpp"
+#include "core/runtime/buffer.hpp"
 #include "core/runtime/execute/executor.hpp"
 #include "core/strategy/make_strategy.hpp"
 

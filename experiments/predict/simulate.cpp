@@ -85,13 +85,12 @@ Json links_json(const sim::Replay& replay, double epochs, double epoch_seconds) 
 }
 
 /// What orrery-sim is to replay.
-sim::Simulation build_simulation(const PreparedExperiment& prepared, const Programs& programs,
-                                 const sim::DeviceProfile& profile) {
-  const Experiment& experiment = prepared.experiment;
+sim::Simulation build_simulation(const Body& body, const Experiment& experiment,
+                                 const Programs& programs, const sim::DeviceProfile& profile) {
   sim::Simulation simulation;
   simulation.cluster = *experiment.cluster;
   simulation.devices = experiment.devices;
-  simulation.programs = price_all(programs, prepared.body(), profile, kernel_threads(experiment));
+  simulation.programs = price_all(programs, body, profile, kernel_threads(experiment));
   simulation.behaviour = {profile.issue_seconds, profile.handover_seconds, profile.sync_seconds,
                           profile.communication_slowdown};
   simulation.library = library_of(experiment, profile);
@@ -106,10 +105,10 @@ sim::Simulation build_simulation(const PreparedExperiment& prepared, const Progr
 }
 
 /// The same as a real run leaves behind.
-Outcome outcome_from(const PreparedExperiment& prepared, const Programs& programs,
+Outcome outcome_from(const Body& body, const Experiment& experiment, const Programs& programs,
                      const sim::Replay& replay, int epochs) {
-  const auto summary = summaries(programs, prepared.body(), prepared.experiment.placement(),
-                                 std::min(epochs, prepared.period()));
+  const auto summary =
+      summaries(programs, body, experiment.placement(), std::min(epochs, body.period()));
   Outcome outcome;
   outcome.ranks.resize(programs.size());
   for (std::size_t r = 0; r < programs.size(); ++r) {
@@ -187,24 +186,33 @@ int kernel_threads(const Experiment& experiment) {
 }
 
 SimulatedOutcome simulate(const PreparedExperiment& prepared, Simulator& simulator, bool progress) {
-  const Experiment& experiment = prepared.experiment;
-  if (prepared.problem->strategy.depends_on_values())
+  const TrainingBody body = prepared.body();
+  if (body.depends_on_values())
     throw ConfigError("strategy.skip_below",
                       "which broadcasts are skipped depends on values, which a simulation does not "
                       "have: run it for real, or set it to 0 for a fixed strategy.staleness");
+  return simulate(body, prepared.experiment, simulator, progress);
+}
+
+SimulatedOutcome simulate(const Body& body, const Experiment& experiment, Simulator& simulator,
+                          bool progress) {
+  if (body.depends_on_values())
+    throw ConfigError(
+        "backend",
+        "what is done depends on values, which a simulation does not have: run it for "
+        "real");
   const auto began = std::chrono::steady_clock::now();
   const sim::DeviceProfile profile = profile_of(experiment);
-  const int epochs = std::min(experiment.simulation.epochs, prepared.problem->train.epochs);
-  const Programs programs =
-      record_checked_shared(prepared.body(), epochs, device_capacities(experiment));
-  sim::Simulation simulation = build_simulation(prepared, programs, profile);
+  const int epochs = std::min(experiment.simulation.epochs, body.epochs());
+  const Programs programs = record_checked_shared(body, epochs, device_capacities(experiment));
+  sim::Simulation simulation = build_simulation(body, experiment, programs, profile);
   simulation.progress = progress && ::isatty(STDERR_FILENO) == 1;
   const double record_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   const sim::Replay replay = simulator.replay(simulation);
 
   SimulatedOutcome result;
-  result.outcome = outcome_from(prepared, programs, replay, epochs);
+  result.outcome = outcome_from(body, experiment, programs, replay, epochs);
   result.simulation = settings_json(experiment, profile, simulation);
   result.simulation.update(replay_json(simulation, replay, epochs, record_seconds));
   result.links = links_json(replay, epochs, usual_epoch_seconds(replay));

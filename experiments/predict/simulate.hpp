@@ -31,10 +31,20 @@ sim::Library library_of(const Experiment& experiment, const sim::DeviceProfile& 
 /// Threads of one rank's kernels where a device is a CPU: its share of the cores.
 int kernel_threads(const Experiment& experiment);
 
-/// Records an experiment, prices its programs and has them replayed.
+/// Records a body where the experiment places its ranks, prices its programs and has them replayed,
+/// for the experiment's `simulation.epochs`.
 ///
 /// Errors    OutOfMemory (as the device would), ProgramError (the check), Uncalibrated,
-///           NeedsStructure, ConfigError (a library the profile has not; routes), NotBuilt
+///           NeedsStructure, ConfigError (what it does depends on values; a library the profile has
+///           not; routes), NotBuilt
+SimulatedOutcome simulate(const Body& body, const Experiment& experiment, Simulator& simulator,
+                          bool progress);
+
+/// The same of an experiment's training.
+///
+/// Errors    OutOfMemory (as the device would), ProgramError (the check), Uncalibrated,
+///           NeedsStructure, ConfigError (a strategy that depends on values; a library the profile
+///           has not; routes), NotBuilt
 SimulatedOutcome simulate(const PreparedExperiment& prepared, Simulator& simulator, bool progress);
 
 }  // namespace orrery

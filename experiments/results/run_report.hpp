@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "core/graph/data_facts.hpp"
+#include "core/strategy/train/train.hpp"
 #include "experiments/config/experiment.hpp"
 #include "experiments/execute/execute.hpp"
 #include "experiments/execute/measure.hpp"

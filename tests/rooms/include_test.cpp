@@ -65,8 +65,8 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kRooms{
     {"experiments/pch", {}},
     {"experiments/execute",
      {"core/base", "core/cluster", "core/runtime", "core/runtime/check", "core/runtime/execute",
-      "core/strategy", "core/strategy/train", "backends/reference", "backends/cpu",
-      "backends/comm_threads", "backends/comm_mpi", "backends/cuda"}},
+      "backends/reference", "backends/cpu", "backends/comm_threads", "backends/comm_mpi",
+      "backends/cuda"}},
     {"experiments/config",
      {"core/base", "core/graph", "core/graph/read", "core/partition", "core/partition/methods",
       "core/cluster", "core/runtime", "core/model", "core/strategy/structure", "core/strategy",
@@ -76,7 +76,7 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kRooms{
       "core/runtime/check", "core/strategy", "core/strategy/train", "core/cost", "sim/price",
       "sim/replay", "experiments/execute", "experiments/config"}},
     {"experiments/results",
-     {"core/base", "core/graph", "core/runtime", "core/strategy/train", "experiments/execute",
+     {"core/base", "core/runtime", "core/strategy/train", "experiments/execute",
       "experiments/config", "experiments/predict"}},
     {"experiments/calibrate",
      {"core/base", "core/graph", "core/graph/generate", "core/ops", "core/runtime",
@@ -97,7 +97,7 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kRooms{
     {"experiments/bench",
      {"core/base", "core/graph", "core/graph/files", "core/graph/generate", "core/graph/read",
       "core/partition/edges", "core/partition", "core/partition/methods", "core/ops",
-      "core/runtime/execute", "core/strategy", "backends/reference", "backends/cpu",
+      "core/runtime", "core/runtime/execute", "core/strategy", "backends/reference", "backends/cpu",
       "backends/comm_mpi", "backends/cuda", "experiments/config", "experiments/predict"}},
 };
 

@@ -55,7 +55,7 @@ class DrawnSteps final : public Strategy {
 
   std::shared_ptr<const Structure> prepare(int rank, StructureId which) const override {
     if (options_.broken != nullptr && options_.broken->load())
-      throw DataError("drawn steps", "could not be drawn");
+      throw Error("a structure could not be drawn");
     std::this_thread::sleep_for(options_.preparing);
     auto held =
         neighbourhood(*problem_.data->graph, reverse_, own(rank, which), problem_.model.layers);

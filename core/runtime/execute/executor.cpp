@@ -34,6 +34,7 @@ Executor::~Executor() {
 
 void Executor::submit(Lane on, const Op& op) {
   recorder_.submit(on, op);
+  last_use_[at(on)] = recorder_.record(on).position;
   if (options_.one_lane && moves_nothing(op))
     return enqueue(on, [](DeviceLane&) { return std::nullopt; });
   enqueue(on, [this, on, op, phase = recorder_.current_phase()](DeviceLane& work) {
@@ -147,8 +148,8 @@ Executor::LaneState& Executor::lane(Lane logical) {
   LaneState& state = lanes_[at(on)];
   if (!state.thread) {
     state.work = device_.open_lane(on);
-    const bool computes = on == Lane::compute;
-    state.thread = std::make_unique<LaneThread>(computes ? options_.kernel_threads : 1, !computes);
+    const bool computes = on == Lane::compute, moves_data = !computes && on != Lane::sampler;
+    state.thread = std::make_unique<LaneThread>(computes ? options_.kernel_threads : 1, moves_data);
   }
   return state;
 }

@@ -121,6 +121,8 @@ class Executor final : public Runtime {
   RankMemory memory_;
   std::array<LaneState, kLanes> lanes_;
   std::array<std::vector<std::uint32_t>, kLanes> places_;  ///< with one_lane: by position − 1
+  /// Of each lane the last item that may use memory: tasks and waits do not.
+  std::array<std::uint32_t, kLanes> last_use_{};
   std::vector<PendingFree> pending_frees_;
   std::vector<Event> task_events_;
   std::vector<HostWork> task_work_;  // by task id; written by host lanes under mutex_

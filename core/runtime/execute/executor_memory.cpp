@@ -29,6 +29,7 @@ void Executor::release(const Tensor& tensor) noexcept {
 
 Sparse Executor::declare(Lane on, Pattern pattern, std::string_view name) {
   const Sparse s = recorder_.declare(on, pattern, name);
+  last_use_[at(on)] = recorder_.record(on).position;
   make_room(s.bytes());
   if (const auto* csr = std::get_if<std::shared_ptr<const Csr>>(&pattern)) {
     memory_.add_sparse(s.id, *csr);
@@ -64,10 +65,7 @@ void Executor::put(DeviceLane& work, const Sparse& sparse, const Csr& pattern,
 }
 
 void Executor::free_later(std::function<void()> free) {
-  PendingFree pending{std::move(free), {}};
-  for (int i = 0; i < kLanes; ++i)
-    pending.after[at(i)] = recorder_.record(static_cast<Lane>(i)).position;
-  pending_frees_.push_back(std::move(pending));
+  pending_frees_.push_back({std::move(free), last_use_});
   free_what_is_done();
 }
 

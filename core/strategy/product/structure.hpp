@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/graph/sparse_matrix.hpp"
 #include "core/runtime/runtime.hpp"
+#include "core/strategy/structure/cut_rows.hpp"
 
 namespace orrery {
 

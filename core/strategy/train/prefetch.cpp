@@ -6,7 +6,8 @@ Prefetch::Prefetch(Runtime& rt, const Strategy& strategy, const Problem& problem
                    const Schedule& schedule, int first, int last)
     : rt_(rt),
       strategy_(strategy),
-      problem_(problem),
+      model_(problem.model),
+      facts_(problem.facts()),
       steps_(schedule.training),
       ahead_(at(schedule.ahead)),
       epoch_(first),
@@ -41,8 +42,8 @@ void Prefetch::load_next() {
   const Prepared next = std::move(prepared_.front());
   prepared_.pop_front();
   rt_.join(next.task);
-  next_ = std::make_unique<StepData>(rt_, strategy_.load(rt_, std::move(*next.structure)),
-                                     problem_.model, problem_.facts());
+  next_ = std::make_unique<StepData>(rt_, strategy_.load(rt_, std::move(*next.structure)), model_,
+                                     facts_);
 }
 
 void Prefetch::stop() {

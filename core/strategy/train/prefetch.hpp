@@ -43,7 +43,8 @@ class Prefetch {
 
   Runtime& rt_;
   const Strategy& strategy_;
-  const Problem& problem_;
+  const ModelConfig& model_;
+  const DataFacts facts_;
   std::shared_ptr<const Steps> steps_;
   std::size_t ahead_;
   int epoch_, index_ = 0, last_;  ///< the cursor: the first step that is not being prepared

@@ -111,6 +111,8 @@ class Trainer {
     rt_.phase(loading);
     load(next);
     rt_.wait(Lane::compute, rt_.record(Lane::copy));
+    // Else buffers of the model that grow would be there twice for a while.
+    if (prefetch_) rt_.sync(rt_.record(Lane::compute));
     attach(*data_);
   }
   void attach(StepData& data) {

@@ -61,12 +61,11 @@ TEST(Prefetch, LossesAreThoseOfOneRankWithAllSeeds) {
 
   ASSERT_EQ(one.size(), three.size());
   for (std::size_t e = 0; e < one.size(); ++e) EXPECT_NEAR(three[e], one[e], 1e-5 * one[e]);
-  EXPECT_LT(one.back(), one.front());
 }
 
 TEST(Prefetch, ProgramsAreThoseOfTheRealRunAndSafe) {
   const Problem p = drawn_problem(3);
-  for (const int ahead : {0, 1, 2}) {
+  for (const int ahead : {0, 1, 2, 4}) {
     const DrawnSteps strategy = drawn(p, ahead);
     const auto recorded = record_training(strategy, p, p.train.epochs, {});
     EXPECT_NO_THROW(check(recorded)) << ahead;
@@ -77,22 +76,26 @@ TEST(Prefetch, ProgramsAreThoseOfTheRealRunAndSafe) {
       EXPECT_EQ(to_string(real.ranks[r].program), to_string(recorded[r]))
           << ahead << ", rank " << r;
       EXPECT_EQ(real.ranks[r].final_bytes, 0);
-      if (ahead < 2) EXPECT_EQ(real.ranks[r].peak_bytes, recorded[r].peak_bytes[0]) << ahead;
+      EXPECT_EQ(real.ranks[r].peak_bytes, recorded[r].peak_bytes[0]) << ahead;
     }
   }
 }
 
-/// Without the wait at the turn of a step its products would read what is still being copied.
+/// Without the waits of the compute lane its products would read what is still being copied.
 TEST(Prefetch, TheCheckFindsAMissingWaitForTheCopies) {
   const Problem p = drawn_problem(1);
   Program program = record_training(drawn(p, 1), p, 1, {}).front();
-  std::erase_if(program.steps, [](const Step& step) {
-    const auto* wait = std::get_if<WaitStep>(&step);
-    return wait != nullptr && wait->lane == Lane::compute && wait->event.lane == Lane::copy;
-  });
+  ASSERT_TRUE(find_local_problems(program).empty());
+  for (Step& step : program.steps) {
+    auto* wait = std::get_if<WaitStep>(&step);
+    if (wait != nullptr && wait->lane == Lane::compute && wait->event.lane == Lane::copy)
+      wait->event.position = 0;
+  }
 
-  // Positions of compute have moved; what is left of the waits for it still holds.
-  EXPECT_FALSE(find_local_problems(program).empty());
+  const auto findings = find_local_problems(program);
+
+  ASSERT_FALSE(findings.empty());
+  EXPECT_EQ(findings.front().problem.substr(0, 5), "race:");
 }
 
 std::int64_t samplings(const Program& program) {
@@ -221,10 +224,10 @@ TEST_P(KeepsBuffers, AndMakesAnewWhatIsTooSmall) {
 }
 INSTANTIATE_TEST_SUITE_P(Models, KeepsBuffers,
                          ::testing::Values(ModelType::gcn, ModelType::sage, ModelType::resgcn),
-                         [](const auto& info) {
-                           return std::string(info.param == ModelType::gcn    ? "Gcn"
-                                              : info.param == ModelType::sage ? "Sage"
-                                                                              : "ResGcn");
+                         [](const auto& model) {
+                           return std::string(model.param == ModelType::gcn    ? "Gcn"
+                                              : model.param == ModelType::sage ? "Sage"
+                                                                               : "ResGcn");
                          });
 
 double overlap_of(const Span& a, const Span& b) {
@@ -313,7 +316,7 @@ TEST(Prefetch, WhatCannotBePreparedEndsTheRunWithItsReason) {
                                     [&](const EpochReport& report, double) {
                                       if (report.epoch == 2) broken = true;
                                     }),
-                 DataError);
+                 Error);
   }
 }
 

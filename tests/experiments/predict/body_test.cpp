@@ -1,0 +1,75 @@
+// Any body is recorded, checked, summed up and simulated: here one that does not train.
+#include <gtest/gtest.h>
+
+#include "core/base/error.hpp"
+#include "experiments/config/load_problem.hpp"
+#include "experiments/execute/measure.hpp"
+#include "experiments/predict/simulate.hpp"
+#include "tests/support/forward_body.hpp"
+
+namespace orrery {
+namespace {
+
+using testing::ForwardBody;
+
+class AnyBody : public ::testing::Test {
+ protected:
+  AnyBody() : prepared_(prepare(experiment(), DatasetCache().load(experiment()))) {}
+
+  static Experiment experiment() {
+    return parse_experiments(R"({
+        "name": "small", "seed": 3,
+        "dataset": {"generate": "communities", "vertices": 400, "edges": 2400, "features": 24},
+        "model": {"type": "gcn", "layers": 2, "hidden": 16, "dropout": 0.5},
+        "strategy": {"type": "full_graph"}, "train": {"epochs": 3, "eval_every": 0},
+        "cluster": {"file": "dgx-1", "gpus": 4}, "backend": "sim"})",
+                             "small", {})
+        .front();
+  }
+  ForwardBody forward() const {
+    return ForwardBody(*prepared_.strategy, *prepared_.problem, ModelUse::inference);
+  }
+
+  PreparedExperiment prepared_;
+};
+
+TEST_F(AnyBody, AmountsToTheSameRecordedAndRun) {
+  const Placement placement = prepared_.experiment.placement();
+  const auto recorded =
+      summaries(record_checked(forward(), {}), forward(), placement, forward().period());
+  const auto shared = summaries(record_checked_shared(forward(), 1, {}), forward(), placement, 1);
+
+  ExecuteOptions options;
+  options.placement = placement;
+  const Outcome real = execute_on_threads(forward(), options, {});
+
+  ASSERT_EQ(recorded.size(), 4U);
+  for (std::size_t r = 0; r < recorded.size(); ++r) {
+    const auto sum = recorded[r].epoch.sum();
+    EXPECT_GT(sum.internal + sum.external, 0);
+    for (const Summary& other : {shared[r], real.ranks[r].summary}) {
+      EXPECT_EQ(other.epoch.sum().internal, sum.internal);
+      EXPECT_EQ(other.epoch.sum().flops, sum.flops);
+    }
+    EXPECT_FALSE(recorded[r].peak_by_class.contains("optimizer"));
+  }
+}
+
+TEST_F(AnyBody, IsSimulatedInLessTimeThanTraining) try {
+  Simulator simulator;
+  const auto seconds = [](const SimulatedOutcome& simulated) {
+    EXPECT_EQ(simulated.outcome.epochs.size(), 3U);
+    return simulated.outcome.ranks[0].epochs.back().seconds;
+  };
+
+  const double training = seconds(simulate(prepared_, simulator, false));
+  const double forward_alone = seconds(simulate(forward(), prepared_.experiment, simulator, false));
+
+  EXPECT_GT(forward_alone, 0);
+  EXPECT_LT(2 * forward_alone, training) << "backward passes, gradients and updates";
+} catch (const NotBuilt& error) {
+  GTEST_SKIP() << error.what();
+}
+
+}  // namespace
+}  // namespace orrery
