@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "tests/comm_mpi/scenarios.hpp"
 #include "tests/support/collectives.hpp"
+#include "tests/support/stores.hpp"
 
 namespace orrery::testing {
 namespace {
@@ -24,6 +25,13 @@ Ranks ranks_of(MpiWorld& world) {
 
 void all_cases(MpiWorld& world) {
   for (const auto& [name, check] : collective_cases()) {
+    SCOPED_TRACE(name + " on rank " + std::to_string(world.rank()));
+    check(ranks_of(world));
+  }
+}
+
+void all_store_cases(MpiWorld& world) {
+  for (const auto& [name, check] : store_cases()) {
     SCOPED_TRACE(name + " on rank " + std::to_string(world.rank()));
     check(ranks_of(world));
   }
@@ -93,6 +101,7 @@ bool may_report() {
 
 int run(const std::string& name) {
   Scenarios scenarios{{"collectives", {all_cases}},
+                      {"stores", {all_store_cases}},
                       {"large", {large}},
                       {"exchanges", {exchanges}},
                       {"one_server", {one_server}},
