@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/runtime/check/check.hpp"
+#include "core/runtime/check/check_stores.hpp"
 
 namespace orrery {
 namespace {
@@ -218,7 +219,8 @@ class CollectiveCheck {
 }  // namespace
 
 std::vector<Finding> find_collective_problems(std::span<const Program> programs) {
-  return CollectiveCheck(programs).run();
+  std::vector<Finding> findings = CollectiveCheck(programs).run();
+  return findings.empty() ? find_store_problems(programs) : findings;
 }
 
 }  // namespace orrery
