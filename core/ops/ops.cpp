@@ -486,11 +486,18 @@ bool is_collective(const Op& op) {
   return std::visit([]<class T>(const T&) { return Collective<T>; }, op);
 }
 
+std::optional<Store> store_of(const Op& op) {
+  return std::visit(
+      [](const auto& o) -> std::optional<Store> {
+        if constexpr (requires { o.store; }) return o.store;
+        return std::nullopt;
+      },
+      op);
+}
+
 bool moves_nothing(const Op& op) {
   const auto group = group_of(op);
-  if (!group || group->size != 1) return false;
-  if (std::holds_alternative<Expose>(op) || std::holds_alternative<Withdraw>(op))
-    return false;  // opens or closes a store
+  if (!group || group->size != 1 || store_of(op)) return false;
   if (std::holds_alternative<Broadcast>(op) || std::holds_alternative<BroadcastSparse>(op) ||
       std::holds_alternative<Reduce>(op) || std::holds_alternative<AllReduce>(op))
     return true;  // in place

@@ -526,6 +526,8 @@ std::optional<SparseOperand> sparse_of(const Op& op);
 std::optional<Group> group_of(const Op& op);
 /// Whether all ranks of its group call it.
 bool is_collective(const Op& op);
+/// The store that it opens, closes, reads or adds to.
+std::optional<Store> store_of(const Op& op);
 /// Whether it is a collective of one rank that leaves everything as it was.
 bool moves_nothing(const Op& op);
 /// The same op in another group.

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <mutex>
 #include <thread>
 
 #include "backends/comm_threads/comm_threads.hpp"
 #include "core/base/error.hpp"
 #include "core/runtime/execute/executor.hpp"
+#include "core/runtime/summary.hpp"
 #include "tests/support/busy_kernels.hpp"
 #include "tests/support/stores.hpp"
 
@@ -148,6 +150,55 @@ TEST(ThreadStores, AnAbortWakesWhoWaitsToOpenOrClose) {
       ADD_FAILURE() << "went on";
     }),
                  Error);
+}
+
+/// What the programs of all ranks state by class of link is what has come in over it.
+TEST(ThreadStores, VolumesByLinkClassAreWhatCameIn) {
+  constexpr int kRanks = 4;
+  const Placement placement = Placement::uniform(2, 2);
+  const Store store{3, world_group(kRanks)};
+  std::mutex mutex;
+  double internal = 0, external = 0;  // as the programs state it
+  std::int64_t came_internal = 0, came_external = 0;
+  ThreadWorld(kRanks).run([&](int r, Communicator& communicator) {
+    Executor::Options options = options_of(r, kRanks);
+    options.placement = placement;
+    options.keep_steps = true;
+    Executor rt(
+        options, [] { return std::make_unique<testing::BusyKernels>(0.0); }, communicator);
+    const auto asked = rows({1, 0, 2, r});
+    const Tensor table = rt.alloc({4, 5}, DType::f32, Space::host, "rows");
+    const Tensor index = rt.alloc({3 + r, 1}, DType::i32, Space::host, "index");
+    const Tensor values = rt.alloc({3 + r, 5}, DType::f32, Space::host, "values");
+    std::fill_n(rt.memory().data<std::int32_t>(index), 3 + r, r);
+    rt.submit(Lane::store, Expose{store, table});
+    rt.submit(Lane::store, Pull{store, index, asked, values});
+    rt.submit(Lane::store, Push{store, index, asked, values});
+    rt.submit(Lane::store, Withdraw{store, table});
+    rt.finish();
+    const auto timeline = rt.take_timeline();
+    for (const Span& s : timeline.spans)
+      if (s.kind == "pull" || s.kind == "expose") {
+        EXPECT_TRUE(s.crosses_servers);
+      }
+    const Summary summary = summarise(rt.recorder().program(), placement);
+    const std::lock_guard lock(mutex);
+    internal += summary.setup.sum().internal;
+    external += summary.setup.sum().external;
+    const auto came = communicator.received_from();
+    for (int from = 0; from < kRanks; ++from)
+      (placement.same_server(from, r) ? came_internal : came_external) +=
+          came[static_cast<std::size_t>(from)];
+    for (const Tensor& t : {table, index, values}) rt.release(t);
+  });
+
+  EXPECT_EQ(internal, static_cast<double>(came_internal));
+  EXPECT_EQ(external, static_cast<double>(came_external));
+  // A pulled or pushed row is 4 + 20 bytes. Rank 0 asks rank 2 for two rows; rank 1 asks rank 0 for
+  // one, rank 2 for two, rank 3 for one; rank 2 asks rank 0 for one, rank 3 for two; rank 3 asks
+  // rank 0 for one, rank 2 for two.
+  EXPECT_EQ(internal, 2 * 24 * (1 + 2 + 2));
+  EXPECT_EQ(external, 2 * 24 * (2 + 2 + 1 + 1 + 1));
 }
 
 /// Both devices compute for a second; pulls on the store lanes do not wait for them.
