@@ -61,17 +61,19 @@ Batch::~Batch() {
   if (!requests_.empty()) engine_.freeze("an operation of this rank was given up");
 }
 
+int Batch::tag_of(std::int64_t bytes) const {
+  return engine_.tag_of(title_.kind, call_ * 0x100000001B3U + static_cast<std::uint64_t>(bytes));
+}
+
 template <class Start>
 void Batch::post(Message message, const Start& start) {
   const std::int64_t total = message.bytes;
-  message.tag =
-      engine_.tag_of(title_.kind, call_ * 0x100000001B3U + static_cast<std::uint64_t>(total));
   const std::lock_guard lock(library_lock());
   engine_.require_alive();
   for (std::int64_t done = 0; done < total; done += message.bytes) {
     message.bytes = std::min(total - done, kLargestMessage);
     MPI_Request request = MPI_REQUEST_NULL;
-    require_success(start(done, static_cast<int>(message.bytes), message.tag, &request),
+    require_success(start(done, static_cast<int>(message.bytes), &request),
                     message.incoming ? "MPI_Irecv" : "MPI_Isend");
     requests_.push_back(request);
     messages_.push_back(message);
@@ -79,8 +81,12 @@ void Batch::post(Message message, const Start& start) {
 }
 
 void Batch::send(int step, int to, const void* data, std::int64_t bytes) {
+  send(step, to, data, bytes, tag_of(bytes));
+}
+
+void Batch::send(int step, int to, const void* data, std::int64_t bytes, int tag) {
   const auto* from = static_cast<const char*>(data);
-  post({step, to, 0, bytes, false}, [&](std::int64_t at, int count, int tag, MPI_Request* request) {
+  post({step, to, tag, bytes, false}, [&](std::int64_t at, int count, MPI_Request* request) {
     return MPI_Isend(from + at, count, MPI_BYTE, to, tag, comm_, request);
   });
 }
@@ -88,8 +94,16 @@ void Batch::send(int step, int to, const void* data, std::int64_t bytes) {
 void Batch::receive(int step, int from, void* data, std::int64_t bytes) {
   // Any tag: a message of another call is then taken for what it is instead of being waited past.
   auto* into = static_cast<char*>(data);
-  post({step, from, 0, bytes, true}, [&](std::int64_t at, int count, int, MPI_Request* request) {
-    return MPI_Irecv(into + at, count, MPI_BYTE, from, MPI_ANY_TAG, comm_, request);
+  post({step, from, tag_of(bytes), bytes, true},
+       [&](std::int64_t at, int count, MPI_Request* request) {
+         return MPI_Irecv(into + at, count, MPI_BYTE, from, MPI_ANY_TAG, comm_, request);
+       });
+}
+
+void Batch::receive(int step, int from, void* data, std::int64_t bytes, int tag) {
+  auto* into = static_cast<char*>(data);
+  post({step, from, tag, bytes, true}, [&](std::int64_t at, int count, MPI_Request* request) {
+    return MPI_Irecv(into + at, count, MPI_BYTE, from, tag, comm_, request);
   });
 }
 

@@ -47,6 +47,9 @@ class Batch {
   /// Starts to send to a rank of the world; nothing is sent for no bytes.
   void send(int step, int to, const void* data, std::int64_t bytes);
   void receive(int step, int from, void* data, std::int64_t bytes);
+  /// The same, matched by a tag of the caller's.
+  void send(int step, int to, const void* data, std::int64_t bytes, int tag);
+  void receive(int step, int from, void* data, std::int64_t bytes, int tag);
   /// Blocks until the messages of all steps up to this one are done.
   ///
   /// Errors    Aborted after freeze() · ProgramError when a message is not what was expected ·
@@ -65,6 +68,7 @@ class Batch {
     std::int64_t bytes;
     bool incoming;
   };
+  int tag_of(std::int64_t bytes) const;
   template <class Start>
   void post(Message message, const Start& start);
   bool poll();

@@ -90,6 +90,7 @@ Engine::Engine(MpiOptions options) : options_(std::move(options)) {
   for (MPI_Comm& lane : lanes_) lane = duplicate_of_world();
   host_ = duplicate_of_world();
   control_ = duplicate_of_world();
+  rows_ = duplicate_of_world();
   void* largest = nullptr;
   int found = 0;
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&largest), &found);
@@ -104,6 +105,7 @@ Engine::~Engine() {
   for (MPI_Comm& lane : lanes_) MPI_Comm_free(&lane);
   MPI_Comm_free(&host_);
   MPI_Comm_free(&control_);
+  MPI_Comm_free(&rows_);
   MPI_Finalize();
 }
 
@@ -124,6 +126,8 @@ int Engine::tag_of(int kind, std::uint64_t call) const {
   const auto mixed = (call * 0x9E3779B97F4A7C15U) >> 32;
   return kind + kKinds * static_cast<int>(mixed % static_cast<std::uint64_t>(tag_space_));
 }
+
+int Engine::answer_tag(int kind, Lane lane) { return kind + kKinds * static_cast<int>(lane); }
 
 int Engine::kind_of_tag(int tag) { return tag % kKinds; }
 

@@ -36,8 +36,12 @@ class Engine {
   MPI_Comm comm_of(Lane lane) const { return lanes_[at(lane)]; }
   MPI_Comm host_comm() const { return host_; }
   MPI_Comm control_comm() const { return control_; }
+  /// Requests for rows of stores and their answers.
+  MPI_Comm rows_comm() const { return rows_; }
   /// A tag that tells calls of one kind apart as far as MPI's range of tags allows.
   int tag_of(int kind, std::uint64_t call) const;
+  /// The tag of a lane's answers, of which each lane awaits those of one op at a time.
+  static int answer_tag(int kind, Lane lane);
   static int kind_of_tag(int tag);
 
   /// From now on nothing is sent or received by this process, because memory that messages arrive
@@ -62,7 +66,7 @@ class Engine {
   MpiOptions options_;
   int rank_ = 0, size_ = 1, tag_space_ = 0;
   std::array<MPI_Comm, kLanes> lanes_{};
-  MPI_Comm host_ = MPI_COMM_NULL, control_ = MPI_COMM_NULL;
+  MPI_Comm host_ = MPI_COMM_NULL, control_ = MPI_COMM_NULL, rows_ = MPI_COMM_NULL;
   Placement placement_;
   bool frozen_ = false;
   std::string why_;

@@ -1,5 +1,8 @@
 #include "backends/comm_mpi/mpi_communicator.hpp"
 
+#include <fmt/core.h>
+
+#include <memory>
 #include <vector>
 
 #include "backends/comm_mpi/batch.hpp"
@@ -91,6 +94,37 @@ class MpiCommunicator::Move {
     exchange(batch, o.group, me(o.group), rows_of(o.x, *o.send_rows), rows_of(o.y, *o.recv_rows));
   }
 
+  void operator()(const Expose& o) {
+    const std::int64_t row = o.rows.cols() * bytes_of(o.rows.dtype);
+    if (row > kWidestRow)
+      throw Error(
+          fmt::format("{}: rows of {} bytes are too wide for MPI, which takes {}: cut the "
+                      "table by columns",
+                      to_string(o.store), row, kWidestRow));
+    const auto served = [&owner = owner_](int from, std::int64_t bytes) {
+      if (from != owner.engine_.rank()) owner.count_received(from, bytes);
+    };
+    owner_.service_.open(o.store, std::make_shared<ExposedRows>(o.rows, memory_, served));
+    owner_.service_.all_open(o.store, share(o.store, o.rows, o.rows.rows()));
+  }
+
+  void operator()(const Withdraw& o) {
+    share(o.store, o.rows, o.rows.rows());  // when all have come here, nobody asks any more
+    owner_.service_.close(o.store);
+  }
+
+  void operator()(const Pull& o) {
+    ask(o, o.y, false, [&](const OpenStore& own, const OwnerRequest& mine, char* y) {
+      return own.rows->read(engine_.rank(), mine.index, y);
+    });
+  }
+
+  void operator()(const Push& o) {
+    ask(o, o.x, true, [&](const OpenStore& own, const OwnerRequest& mine, char* x) {
+      return own.rows->add(engine_.rank(), mine.index, reinterpret_cast<float*>(x));
+    });
+  }
+
   template <class T>
   void operator()(const T&) {
     ORRERY_ASSERT(!"a local op");
@@ -122,6 +156,52 @@ class MpiCommunicator::Move {
   /// A broadcast's bytes are the root's, whoever passed them on.
   void count_as_from(Batch& batch, int root) {
     batch.on_received = [this, root](int, std::int64_t got) { owner_.count_received(root, got); };
+  }
+
+  /// `mine` of every member of a store, of which all must have the same width and type.
+  std::vector<std::int64_t> share(const Store& store, const Tensor& rows, std::int64_t mine) {
+    Batch batch = batch_for(store.group, store.id, rows.cols() * 4 + static_cast<int>(rows.dtype));
+    batch.on_received = nullptr;  // words about the store, none of its rows
+    std::vector<std::int64_t> of_index(static_cast<std::size_t>(store.group.size));
+    std::vector<Part> receive;
+    for (std::int64_t& one : of_index) receive.push_back({&one, 8});
+    const std::vector<Part> send(of_index.size(), Part{&mine, 8});
+    exchange(batch, store.group, me(store.group), send, receive);
+    return of_index;
+  }
+
+  /// A pull or push: this rank's own part by serve_own(), the others' by their owners.
+  template <class T, class ServeOwn>
+  void ask(const T& o, const Tensor& values, bool adds, const ServeOwn& serve_own) {
+    const int rank = engine_.rank();
+    const auto own = owner_.service_.find(o.store);
+    if (!own || own->rows_of_index.empty()) throw_not_exposed(o.store);
+    require_same_width(rank, o.store, values, own->rows->window());
+    auto requests = requests_of(o, memory_);
+    for (const OwnerRequest& r : requests)
+      require_rows(o.store, r, at(own->rows_of_index, r.owner_index));
+    auto* first = static_cast<char*>(memory_.bytes_at(values));
+    const std::int64_t row = values.cols() * bytes_of(values.dtype);
+    std::erase_if(requests, [&](const OwnerRequest& r) {
+      if (r.owner != rank) return false;
+      if (!serve_own(*own, r, first + r.first * row)) throw_not_exposed(o.store);
+      return true;
+    });
+    const int kind = kind_of_op(call_.op);
+    Batch batch(engine_, engine_.rows_comm(), {T::kKind, kind, &call_.phase, call_.lane});
+    if (!adds)
+      batch.on_received = [this](int from, std::int64_t got) { owner_.count_received(from, got); };
+    const RowRequest head{o.store, own->opening, Engine::answer_tag(kind, call_.lane), 0,
+                          adds ? 1 : 0};
+    ask_owners(batch, {head, requests, first, row});
+  }
+
+  [[noreturn]] void throw_not_exposed(const Store& store) {
+    {
+      const std::lock_guard lock(library_lock());
+      engine_.require_alive();  // where a failure of this rank has closed it, that is told
+    }
+    throw not_exposed(engine_.rank(), store, engine_.rank());
   }
 
   /// out[offset...] ← this rank's slice of Σ x.

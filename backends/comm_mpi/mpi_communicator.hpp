@@ -1,16 +1,22 @@
-// The collectives of one rank over MPI.
+// The communication of one rank over MPI.
 #pragma once
 
 #include "backends/comm_mpi/engine.hpp"
+#include "backends/comm_mpi/row_service.hpp"
 #include "core/runtime/execute/communicator.hpp"
 
 namespace orrery::mpi {
 
 class MpiCommunicator final : public Communicator {
  public:
-  explicit MpiCommunicator(Engine& engine) : Communicator(engine.size()), engine_(engine) {}
+  explicit MpiCommunicator(Engine& engine)
+      : Communicator(engine.size()), engine_(engine), service_(engine) {}
   std::string_view name() const override { return "mpi"; }
-  void abort(std::string_view why) noexcept override { engine_.freeze(why); }
+  void abort(std::string_view why) noexcept override {
+    engine_.freeze(why);
+    close_stores();
+  }
+  void close_stores() noexcept override { service_.close_all(); }
 
  protected:
   void move(const Call& call, const RankMemory& memory) override;
@@ -18,6 +24,7 @@ class MpiCommunicator final : public Communicator {
  private:
   class Move;
   Engine& engine_;
+  RowService service_;
 };
 
 }  // namespace orrery::mpi

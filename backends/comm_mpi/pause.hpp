@@ -11,10 +11,13 @@
 namespace orrery::mpi {
 
 /// The pauses of one wait. Ranks often outnumber cores, so a wait yields from the start; one that
-/// lasts sleeps for an eighth of what it has lasted so far, up to 200 us (3 % of a core, measured
-/// with eight ranks on two).
+/// lasts sleeps for an eighth of what it has lasted so far, up to a limit.
 class Pause {
+  using Clock = std::chrono::steady_clock;
+
  public:
+  /// `longest`: with 200 us, waiting takes 3 % of a core (measured with eight ranks on two).
+  explicit Pause(Clock::duration longest = std::chrono::microseconds(200)) : longest_(longest) {}
   /// Something has happened: be eager again.
   void reset() { began_ = {}; }
   /// Something may have happened: be eager for a few turns.
@@ -34,11 +37,11 @@ class Pause {
     static thread_local const int precise = ::prctl(PR_SET_TIMERSLACK, 1000UL);
     static_cast<void>(precise);
     std::this_thread::sleep_for(
-        std::clamp<Clock::duration>(waited / 8, Clock::duration(20us), Clock::duration(200us)));
+        std::clamp<Clock::duration>(waited / 8, Clock::duration(20us), longest_));
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
+  Clock::duration longest_;
   Clock::time_point began_{};
   int eager_turns_ = 0;
 };

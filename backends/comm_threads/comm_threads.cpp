@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "backends/comm_threads/thread_stores.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 
@@ -51,7 +52,9 @@ struct ThreadWorld::Shared {
   std::map<MeetingKey, std::unique_ptr<Meeting>> meetings;
   std::map<std::tuple<MeetingKey, int, int>, Mail> mail;  // (place, sender, receiver)
 
-  int copying = 0;  // ranks that may be reading another rank's memory
+  ThreadStores stores;
+
+  int copying = 0;  // ranks that may be reading another rank's memory, but for that in stores
 
   /// Blocks until the condition holds. When a rank has failed instead: Aborted, but only once
   /// nobody copies any more, because the caller will free memory that others may be reading.
@@ -120,15 +123,21 @@ class ThreadWorld::Rank final : public Communicator {
   std::string_view name() const override { return "threads"; }
 
   void abort(std::string_view why) noexcept override {
-    const std::lock_guard lock(shared_.mutex);
-    if (shared_.aborted.empty()) shared_.aborted = why;
-    shared_.changed.notify_all();
+    {
+      const std::lock_guard lock(shared_.mutex);
+      if (shared_.aborted.empty()) shared_.aborted = why;
+      shared_.changed.notify_all();
+    }
+    close_stores();
   }
+  void close_stores() noexcept override { shared_.stores.close_those_of(rank_); }
 
  protected:
   void move(const Call& call, const RankMemory& memory) override {
     if (const auto* message = std::get_if<SendRecv>(&call.op))
       return exchange(call, *message, memory);
+    if (const auto* rows = std::get_if<Pull>(&call.op)) return pull(call, *rows, memory);
+    if (const auto* rows = std::get_if<Push>(&call.op)) return push(call, *rows, memory);
     try {
       meet(call, memory);
     } catch (...) {
@@ -277,9 +286,83 @@ class ThreadWorld::Rank final : public Communicator {
     }
   }
 
+  /// When all have left this meeting, all have opened their rows.
+  void collect(const Expose& o, const Here& here) {
+    for (int i = 0; i < o.store.group.size; ++i) {
+      const auto& other = peer<Expose>(here.meeting, i);
+      match(other.store == o.store && other.rows.cols() == o.rows.cols() &&
+                other.rows.dtype == o.rows.dtype,
+            o);
+    }
+    const auto served = [this](int from, std::int64_t bytes) {
+      if (from != rank_) count_received(from, bytes);
+    };
+    if (!shared_.stores.open(o.store, here.me,
+                             std::make_shared<ExposedRows>(o.rows, here.memory, served)))
+      throw ProgramError(rank_, 0, fmt::format("{} is open already", to_string(o.store)));
+  }
+
+  /// All have come to this meeting, so that nobody asks for rows any more.
+  void collect(const Withdraw& o, const Here& here) {
+    for (int i = 0; i < o.store.group.size; ++i)
+      match(peer<Withdraw>(here.meeting, i).store == o.store, o);
+    shared_.stores.close(o.store, here.me);
+  }
+
   template <class T>
   void collect(const T&, const Here&) {
-    ORRERY_ASSERT(!"a local op or a message, neither of which meets");
+    ORRERY_ASSERT(!"a local op, a message or a one-sided one, none of which meets");
+  }
+
+  /// One owner's part of a pull or push, and the rows that it asks for.
+  struct Asked {
+    OwnerRequest request;
+    std::shared_ptr<ExposedRows> rows;
+  };
+
+  /// Of all owners, whose row numbers have been looked at.
+  template <class T>
+  std::vector<Asked> asked(const T& op, const Tensor& values, const RankMemory& memory) {
+    const Group& group = op.store.group;
+    const auto own =
+        group.contains(rank_) ? shared_.stores.rows_of(op.store, group.index_of(rank_)) : nullptr;
+    require_open(own != nullptr, op.store, rank_);
+    require_same_width(rank_, op.store, values, own->window());
+    std::vector<Asked> all;
+    for (const OwnerRequest& request : requests_of(op, memory)) {
+      const auto rows = shared_.stores.rows_of(op.store, request.owner_index);
+      require_open(rows != nullptr, op.store, request.owner);
+      require_rows(op.store, request, rows->window().rows());
+      all.push_back({request, rows});
+    }
+    return all;
+  }
+
+  void pull(const Call& call, const Pull& o, const RankMemory& memory) {
+    call.mover.settle();  // what this lane has still to read from y, or to bring into the index
+    const std::int64_t row = o.y.cols() * bytes_of(o.y.dtype);
+    auto* y = static_cast<char*>(memory.bytes_at(o.y));
+    for (const auto& [request, rows] : asked(o, o.y, memory)) {
+      require_open(rows->read(rank_, request.index, y + request.first * row), o.store,
+                   request.owner);
+      if (request.owner != rank_)
+        count_received(request.owner, static_cast<std::int64_t>(request.index.size()) * row);
+    }
+  }
+
+  void push(const Call& call, const Push& o, const RankMemory& memory) {
+    call.mover.settle();  // what this lane has still to bring into x and the index
+    const float* x = memory.data<float>(o.x);
+    for (const auto& [request, rows] : asked(o, o.x, memory))
+      require_open(rows->add(rank_, request.index, x + request.first * o.x.cols()), o.store,
+                   request.owner);
+  }
+
+  void require_open(bool open, const Store& store, int owner) {
+    if (open) return;
+    std::unique_lock lock(shared_.mutex);
+    shared_.require_alive(lock);
+    throw not_exposed(rank_, store, owner);
   }
 
   /// out[at + (i − begin)] ← Σ over ranks of their operand's element i, for i in [begin, end): in

@@ -115,6 +115,10 @@ StagedCommunicator::StagedCommunicator(Communicator& below, int ranks, int rank,
     : Communicator(ranks), below_(below), rank_(rank), device_(device) {}
 
 void StagedCommunicator::move(const Call& call, const RankMemory& memory) {
+  if (store_of(call.op)) {  // its rows lie in memory of the host
+    call.mover.settle();    // what this lane has still to bring there, or to read from there
+    return below_.run(call.lane, call.op, memory, call.phase);
+  }
   auto& room = rooms_[at(call.lane)];
   if (!room) room = std::make_unique<Room>(device_);
   auto& mover = static_cast<StreamMover&>(call.mover);

@@ -17,6 +17,7 @@ class StagedCommunicator final : public Communicator {
   StagedCommunicator(Communicator& below, int ranks, int rank, CudaDevice& device);
   std::string_view name() const override { return below_.name(); }
   void abort(std::string_view why) noexcept override { below_.abort(why); }
+  void close_stores() noexcept override { below_.close_stores(); }
   std::vector<std::int64_t> received_from() const override { return below_.received_from(); }
 
  protected:

@@ -57,6 +57,8 @@ class Pricer {
     item(s.lane, {LaneItem::Type::nothing, Lane::compute, phase_, 0, submitted(false)});
   }
   void add(const SubmitStep& s) {
+    if (store_of(s.op))
+      throw Uncalibrated(fmt::format("{}: rows of a store cannot be simulated yet", kind_of(s.op)));
     if (const auto group = group_of(s.op))
       item(s.lane,
            {LaneItem::Type::call, s.lane, phase_, call(s.lane, *group, s.op), submitted(true)});
@@ -191,7 +193,7 @@ class Pricer {
   }
   template <class T>
   static void describe(const T&, Call&, std::vector<double>&) {
-    static_assert(!Collective<T>);
+    static_assert(!Collective<T> || requires(T o) { o.store; });
     ORRERY_ASSERT(!"a local operation");
   }
 

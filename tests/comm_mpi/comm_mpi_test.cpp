@@ -88,6 +88,7 @@ TEST_P(MpiRanks, CollectivesGiveWhatTheyAreDefinedToGive) {
 TEST_P(MpiRanks, ExchangesOfTheHostProgramsBringEveryRanksBytes) {
   expect_success(GetParam(), "exchanges");
 }
+TEST_P(MpiRanks, ServeRowsOfStoresAsTheyAreDefinedTo) { expect_success(GetParam(), "stores"); }
 TEST_P(MpiRanks, OfOneMachineAreOnOneServer) { expect_success(GetParam(), "one_server"); }
 
 INSTANTIATE_TEST_SUITE_P(Of, MpiRanks, ::testing::Values(1, 2, 3, 5),
@@ -133,6 +134,42 @@ TEST(MpiFailures, SizesThatDoNotMatchAreAnErrorNotAHang) {
 }
 TEST(MpiFailures, ExchangesThatDoNotMatchAreAnErrorNotAHang) {
   expect_failure(2, "other_exchange", {" meets "});
+}
+
+const std::string kPull = "pull, epoch 3 synchronise on store";
+
+TEST(MpiFailures, AKilledOwnerIsNamedByWhoPullsFromIt) {
+  expect_failure(3, "owner_killed", {kPull + " waits for rank 1", "perhaps because a rank died"});
+}
+TEST(MpiFailures, AStoppedOwnerIsTakenForDead) {
+  expect_failure(3, "owner_stopped",
+                 {"rank 1 has been silent for 3 s", kPull + " waits for rank 1"});
+}
+TEST(MpiFailures, AnOwnerThatThrowsIsTheOneThatIsReported) {
+  expect_failure(3, "owner_throws", {"rank 1: no room for t7"});
+}
+TEST(MpiFailures, ARowThatItsOwnerDoesNotHaveIsAnErrorThatNamesBoth) {
+  expect_failure(3, "absent_row",
+                 {"rank 1: store 3 of ranks 0..2: index[0] asks for row 3 of rank "
+                  "0, which has 3 rows there"});
+  expect_failure(3, "absent_row_pushed", {"asks for row -1 of rank 0, which has 3 rows there"});
+}
+TEST(MpiFailures, RowsOfOtherWidthsAreAnErrorNotAHang) {
+  expect_failure(2, "other_width", {"operands do not match those of rank", ": expose"});
+}
+TEST(MpiFailures, OpeningAndClosingAreToldApart) {
+  expect_failure(2, "other_store_operation", {" meets "});
+}
+TEST(MpiWorld, EndsAlsoWithStoresLeftOpen) { expect_success(3, "stores_left_open"); }
+
+/// The owner's kernel takes a second; rows come in milliseconds.
+TEST(MpiWorld, ServesRowsWhileTheOwnerComputes) {
+  const Outcome outcome = job(2, "busy_owner");
+
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_NE(outcome.text.find("pulls from a busy owner: median"), std::string::npos)
+      << outcome.text;
+  fmt::print("{}", outcome.text);
 }
 
 /// Between two ranks by themselves, among three along a chain.

@@ -4,12 +4,18 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "core/base/error.hpp"
+#include "core/runtime/execute/executor.hpp"
 #include "tests/comm_mpi/scenarios.hpp"
+#include "tests/support/busy_kernels.hpp"
 #include "tests/support/collectives.hpp"
+#include "tests/support/stores.hpp"
 
 namespace orrery::testing {
 namespace {
@@ -27,6 +33,61 @@ void all_cases(MpiWorld& world) {
     SCOPED_TRACE(name + " on rank " + std::to_string(world.rank()));
     check(ranks_of(world));
   }
+}
+
+void all_store_cases(MpiWorld& world) {
+  for (const auto& [name, check] : store_cases()) {
+    SCOPED_TRACE(name + " on rank " + std::to_string(world.rank()));
+    check(ranks_of(world));
+  }
+}
+
+/// Rank 1 computes for a second, on every core that there is for it; rank 0 pulls meanwhile, at
+/// moments that have nothing to do with when rank 1 looks for requests.
+void busy_owner(MpiWorld& world) {
+  world.run([&](Communicator& communicator) {
+    using Clock = std::chrono::steady_clock;
+    const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
+    const int r = world.rank();
+    const Store store{3, world_group(2)};
+    Executor::Options options;
+    options.rank = r;
+    options.size = 2;
+    options.placement = world.placement();
+    Executor rt(
+        options, [] { return std::make_unique<BusyKernels>(1.0); }, communicator);
+    const Tensor table = rt.alloc({1000, 128}, DType::f32, Space::host, "rows");
+    const Tensor index = rt.alloc({1000, 1}, DType::i32, Space::host, "index");
+    const Tensor y = rt.alloc({1000, 128}, DType::f32, Space::host, "pulled");
+    const Tensor x = rt.alloc({1, 1}, DType::f32, Space::device, "x");
+    std::fill_n(rt.memory().data<float>(table), 128000, static_cast<float>(r + 1));
+    std::fill_n(rt.memory().data<std::int32_t>(index), 1000, 999);
+    rt.submit(Lane::store, Expose{store, table});
+    rt.sync(rt.record(Lane::store));
+    const auto begin = Clock::now();
+    rt.submit(Lane::compute, Fill{x, 0});
+    std::vector<double> took;
+    Sequence draws(1, Purpose::sampler, 0);
+    while (r == 0 && seconds(Clock::now() - begin) < 0.9) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(0.02 * draws.uniform()));
+      const auto asked = Clock::now();
+      rt.submit(Lane::store, Pull{store, index, rows({0, 1000}), y});
+      rt.sync(rt.record(Lane::store));
+      took.push_back(seconds(Clock::now() - asked));
+    }
+    if (r == 0) {
+      EXPECT_EQ(rt.memory().data<float>(y)[127999], 2);
+      std::sort(took.begin(), took.end());
+      ASSERT_GT(took.size(), 2U);
+      EXPECT_LT(took[took.size() / 2], 0.1) << "of a kernel that takes a second";
+      std::printf("pulls from a busy owner: median %.2f ms, longest %.2f ms of %zu\n",
+                  took[took.size() / 2] * 1e3, took.back() * 1e3, took.size());
+    }
+    rt.submit(Lane::store, Withdraw{store, table});
+    rt.sync(rt.record(Lane::store));
+    for (const Tensor& t : {table, index, y, x}) rt.release(t);
+    rt.finish();
+  });
 }
 
 /// Larger than any piece, chunk or message that a transfer is cut into, and no multiple of them.
@@ -93,6 +154,8 @@ bool may_report() {
 
 int run(const std::string& name) {
   Scenarios scenarios{{"collectives", {all_cases}},
+                      {"stores", {all_store_cases}},
+                      {"busy_owner", {busy_owner}},
                       {"large", {large}},
                       {"exchanges", {exchanges}},
                       {"one_server", {one_server}},

@@ -7,7 +7,7 @@
 
 #include "core/base/error.hpp"
 #include "tests/comm_mpi/scenarios.hpp"
-#include "tests/support/collectives.hpp"
+#include "tests/support/stores.hpp"
 
 namespace orrery::testing {
 namespace {
@@ -48,9 +48,73 @@ Scenario mismatch(bool sums, std::int64_t ours, std::int64_t theirs) {
   }};
 }
 
+/// Three rows of two columns with every rank; all pull one of each, again and again; in the fifth
+/// round rank 1 does something else. Its kernels never answer: the service alone does.
+Scenario pulling_until(const std::function<void(Communicator&, HostRank&)>& rank_1_does,
+                       int rounds = 1000000) {
+  return {[=](MpiWorld& world) {
+    world.run([&](Communicator& communicator) {
+      HostRank rank;
+      const int p = world.size();
+      const Store store{3, world_group(p)};
+      const auto run = [&](const Op& op) {
+        communicator.run(Lane::store, op, rank.memory, kPhase);
+      };
+      const Tensor table = rank.filled(3, 2, 1.0F), y = rank.filled(p, 2, 0.0F),
+                   index = rank.filled<std::int32_t>(p, 1, 2);
+      run(Expose{store, table});
+      for (int round = 0; round < rounds; ++round) {
+        if (round == 5 && world.rank() == 1) rank_1_does(communicator, rank);
+        run(Pull{store, index, rows(std::vector<std::int64_t>(static_cast<std::size_t>(p), 1)), y});
+      }
+      run(AllReduce{table, world_group(p)});  // nobody asks any more
+      communicator.close_stores();            // before their memory goes
+    });
+  }};
+}
+
+/// Rank 1 pulls or pushes the row `row` of rank 0.
+Scenario asking_for(std::int32_t row, bool push) {
+  return pulling_until([=](Communicator& communicator, HostRank& rank) {
+    const Store store{3, world_group(3)};
+    const Tensor index = rank.filled(1, 1, row), values = rank.filled(1, 2, 1.0F);
+    if (push)
+      communicator.run(Lane::store, Push{store, index, rows({1, 0, 0}), values}, rank.memory);
+    else
+      communicator.run(Lane::store, Pull{store, index, rows({1, 0, 0}), values}, rank.memory);
+  });
+}
+
+/// Rank 1 exposes rows of another width, or withdraws where the others expose.
+Scenario other_rows(bool withdraws) {
+  return {[=](MpiWorld& world) {
+    world.run([&](Communicator& communicator) {
+      HostRank rank;
+      const bool other = world.rank() == 1;
+      const Store store{3, world_group(world.size())};
+      const Tensor table = rank.filled(3, other && !withdraws ? 3 : 2, 1.0F);
+      if (other && withdraws)
+        communicator.run(Lane::store, Withdraw{store, table}, rank.memory, kPhase);
+      else
+        communicator.run(Lane::store, Expose{store, table}, rank.memory, kPhase);
+    });
+  }};
+}
+
 }  // namespace
 
 void add_failures(Scenarios& all) {
+  all["owner_killed"] =
+      pulling_until([](Communicator&, HostRank&) { ::kill(::getpid(), SIGKILL); });
+  all["owner_stopped"] =
+      pulling_until([](Communicator&, HostRank&) { ::kill(::getpid(), SIGSTOP); });
+  all["owner_throws"] =
+      pulling_until([](Communicator&, HostRank&) { throw Error("no room for t7"); });
+  all["stores_left_open"] = pulling_until([](Communicator&, HostRank&) {}, 10);
+  all["absent_row"] = asking_for(3, false);
+  all["absent_row_pushed"] = asking_for(-1, true);
+  all["other_width"] = other_rows(false);
+  all["other_store_operation"] = other_rows(true);
   all["throws"] =
       summing_until([] { throw Error("no room for t7 (in gemm, epoch 3 backward layer 1)"); });
   all["killed"] = summing_until([] { ::kill(::getpid(), SIGKILL); });

@@ -8,6 +8,7 @@
 
 #include "backends/comm_threads/comm_threads.hpp"
 #include "backends/cuda/cuda_device.hpp"
+#include "backends/cuda/staged_communicator.hpp"
 #include "backends/reference/reference.hpp"
 #include "core/base/error.hpp"
 #include "tests/cuda/library.hpp"
@@ -138,6 +139,52 @@ TEST(ExecutorOnGpu, SpansLieWhereTheWorkWas) {
       EXPECT_LE(copy.end, timeline.marks.back().at + 1e-3);
     }
   });
+}
+
+/// Rows and requests are made on one rank's GPU and used on the other's; the stores between them
+/// lie with the hosts. With ranks that are threads, and with a communicator of host memory.
+TEST(ExecutorOnGpu, RowsOfStoresGoOverTheHost) {
+  for (const bool staged : {false, true})
+    ThreadWorld(2).run([&](int r, Communicator& threads) {
+      cuda::CudaDevice device(device_of(r, 2));
+      cuda::StagedCommunicator host_memory(threads, 2, r, device);
+      Executor::Options options;
+      options.rank = r;
+      options.size = 2;
+      options.placement = Placement::uniform(1, 2);
+      Executor rt(options, device, staged ? host_memory : threads);
+      const Store store{3, world_group(2)};
+      const Tensor on = rt.alloc({2, 3}, DType::f32, Space::device, "on");
+      const Tensor table = rt.alloc({2, 3}, DType::f32, Space::pinned_host, "table");
+      const Tensor index = rt.alloc({2, 1}, DType::i32, Space::pinned_host, "index");
+      const Tensor rows = rt.alloc({2, 3}, DType::f32, Space::pinned_host, "rows");
+      const auto one_each = std::make_shared<const std::vector<std::int64_t>>(2, 1);
+      const auto first = static_cast<float>(10 * r);
+      const auto numbers = std::make_shared<const std::vector<Vertex>>(std::vector<Vertex>{1, 0});
+      const auto kept = std::make_shared<std::vector<float>>();
+
+      rt.submit(Lane::copy, values(on, {first, 1, 2, first, 4, 5}));
+      rt.submit(Lane::copy, Copy{on, table});
+      rt.wait(Lane::store, rt.record(Lane::copy));
+      rt.submit(Lane::store, Load{IndexArray{numbers}, index});
+      rt.submit(Lane::store, Expose{store, table});
+      rt.submit(Lane::store, Pull{store, index, one_each, rows});
+      rt.submit(Lane::store, Copy{rows, on, 2});
+      rt.submit(Lane::store, Save{on, kept});
+      rt.submit(Lane::store, Withdraw{store, table});
+      rt.submit(Lane::store, Expose{store, table});
+      rt.submit(Lane::store, Fill{on, 1});
+      rt.submit(Lane::store, Copy{on, rows});
+      rt.submit(Lane::store, Push{store, index, one_each, rows});
+      rt.submit(Lane::store, Withdraw{store, table});
+      rt.finish();
+
+      EXPECT_EQ(*kept, (std::vector<float>{0, 8, 10, 20, 2, 4})) << "row 1 of 0, row 0 of 1";
+      const float* sums = rt.memory().data<float>(table);
+      const std::vector<float> want =
+          r == 0 ? std::vector<float>{0, 1, 2, 2, 6, 7} : std::vector<float>{12, 3, 4, 10, 4, 5};
+      EXPECT_EQ(std::vector<float>(sums, sums + 6), want) << "both added 1";
+    });
 }
 
 TEST(ExecutorOnGpu, AKernelThatFailsOnOneRankEndsAllOfThem) {

@@ -175,6 +175,19 @@ TEST_F(Nccl, GroupsMeetWithoutTheOthers) {
   });
 }
 
+TEST_F(Nccl, RefusesStoresAndSaysWhatToUse) {
+  NcclRanks(2).run([](int, cuda::CudaDevice& device, Communicator& communicator) {
+    Rank rank(device, communicator);
+    try {
+      rank.run(Expose{{3, world_group(2)}, rank.tensor({1, 2})});
+      ADD_FAILURE() << "went on";
+    } catch (const ConfigError& error) {
+      EXPECT_STREQ(error.what(),
+                   "expose: rows of stores are served by hosts, not by nccl: use backend mpi");
+    }
+  });
+}
+
 TEST_F(Nccl, AnOperationThatDoesNotEndIsToldWithItsRankAndAborted) {
   NcclRanks ranks(2);
   auto failure = ranks.failure();

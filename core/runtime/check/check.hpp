@@ -19,12 +19,13 @@ struct Finding {
 ///  - races: two accesses to the same elements from different lanes, one of them a write, that no
 ///    event orders (vector clocks over the lanes and the host, windows compared element by element);
 ///  - use after release, release twice, wait for an event that was never reached;
-///  - leaks: tensors and patterns still held at the end.
+///  - leaks: tensors and patterns still held at the end;
+///  - stores: see check_stores.hpp.
 std::vector<Finding> find_local_problems(const Program& program);
 
 /// What is wrong between the ranks: collectives of a group that differ in kind, lane, root, sizes
-/// or order, sends without a receive, and any order over `comm` and `comm2` in which the ranks
-/// would wait for each other for ever.
+/// or order, sends without a receive, any order over `comm` and `comm2` in which the ranks would
+/// wait for each other for ever, and stores (see check_stores.hpp).
 ///
 /// Requires  the programs of all ranks, in rank order
 std::vector<Finding> find_collective_problems(std::span<const Program> programs);

@@ -1,22 +1,17 @@
 // Races, lifetimes and leaks within one rank, by vector clocks over its lanes and its host.
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <array>
 #include <map>
+#include <utility>
 
 #include "core/base/index.hpp"
 #include "core/runtime/check/check.hpp"
+#include "core/runtime/check/check_stores.hpp"
+#include "core/runtime/check/lane_clocks.hpp"
 
 namespace orrery {
 namespace {
 
-/// clock[lane] = how many items of that lane are known to be done.
-using Clock = std::array<std::uint32_t, kLanes>;
-
-void join(Clock& into, const Clock& other) {
-  for (std::size_t i = 0; i < into.size(); ++i) into[i] = std::max(into[i], other[i]);
-}
 struct Use {
   Lane lane;
   std::uint32_t item;  ///< 1-based position in the lane
@@ -54,11 +49,11 @@ class LocalCheck {
   void take(const ReleaseSparseStep& s) { release(patterns_, s.sparse.id); }
   void take(const DeclareStep& s) {
     patterns_[s.sparse.id] = {s.name, at_, true, {}};
-    const Clock before = begin_item(s.lane);
+    const Clock before = clocks_.begin_item(s.lane);
     use(patterns_, s.sparse.id, {s.lane, before[at(s.lane)] + 1, {}, true, at_}, before);
   }
   void take(const SubmitStep& s) {
-    const Clock before = begin_item(s.lane);
+    const Clock before = clocks_.begin_item(s.lane);
     const std::uint32_t item = before[at(s.lane)] + 1;
     if (const auto a = sparse_of(s.op))
       use(patterns_, a->sparse.id, {s.lane, item, {}, a->access != Access::read, at_}, before);
@@ -66,53 +61,32 @@ class LocalCheck {
       use(tensors_, o.tensor.id, {s.lane, item, o.tensor, o.access != Access::read, at_}, before);
   }
   void take(const WaitStep& s) {
-    Clock reached;
-    if (!clock_at(s.event, reached)) return;
-    begin_item(s.lane);
-    join(lanes_[at(s.lane)], reached);
-    history_[at(s.lane)].back() = lanes_[at(s.lane)];
+    if (!clocks_.wait(s.lane, s.event)) never_reached(s.event);
   }
   void take(const SyncStep& s) {
-    Clock reached;
-    if (clock_at(s.event, reached)) join(host_, reached);
+    if (!clocks_.sync(s.event)) never_reached(s.event);
   }
   void take(const HostStep& s) {
-    begin_item(s.lane);
-    tasks_[s.task.id] = {s.lane, lanes_[at(s.lane)][at(s.lane)]};
+    clocks_.begin_item(s.lane);
+    tasks_[s.task.id] = {s.lane, clocks_.items(s.lane)};
   }
   void take(const JoinStep& s) { take(SyncStep{tasks_[s.task.id]}); }
   void take(const ScalarStep& s) {
-    take(SyncStep{{s.lane, lanes_[at(s.lane)][at(s.lane)]}});
+    take(SyncStep{{s.lane, clocks_.items(s.lane)}});
     Resource& r = tensors_[s.tensor.id];
     if (!r.alive) return found(fmt::format("'{}' is read after its release", r.name));
     const Tensor first = s.tensor.reshaped({1, 1});
     for (const Use& u : r.uses)
-      if (u.writes && overlap(u.window, first) && host_[at(u.lane)] < u.item)
+      if (u.writes && overlap(u.window, first) && clocks_.host()[at(u.lane)] < u.item)
         found(fmt::format("race: the host reads '{}' while step {} on {} writes it", r.name, u.step,
                           name_of(u.lane)));
   }
   void take(const PhaseStep&) {}
   void take(const ProductStep&) {}
 
-  /// Starts the next item of a lane; returns what is known to be done before it.
-  Clock begin_item(Lane lane) {
-    Clock& clock = lanes_[at(lane)];
-    join(clock, host_);  // issued after all that the host has seen
-    const Clock before = clock;
-    ++clock[at(lane)];
-    history_[at(lane)].push_back(clock);
-    return before;
-  }
-
-  bool clock_at(const Event& event, Clock& clock) {
-    const auto& past = history_[at(event.lane)];
-    if (event.position > past.size()) {
-      found(fmt::format("waits for {}#{}, which is never reached", name_of(event.lane),
-                        event.position));
-      return false;
-    }
-    clock = event.position == 0 ? Clock{} : past[event.position - 1];
-    return true;
+  void never_reached(const Event& event) {
+    found(fmt::format("waits for {}#{}, which is never reached", name_of(event.lane),
+                      event.position));
   }
 
   void use(std::map<std::uint32_t, Resource>& resources, std::uint32_t id, const Use& now,
@@ -147,9 +121,7 @@ class LocalCheck {
 
   const Program& program_;
   std::size_t at_ = 0;
-  std::array<Clock, kLanes> lanes_{};
-  Clock host_{};
-  std::array<std::vector<Clock>, kLanes> history_;  ///< clock after each item
+  LaneClocks clocks_;
   std::map<std::uint32_t, Resource> tensors_, patterns_;
   std::map<std::uint32_t, Event> tasks_;
   std::vector<Finding> findings_;
@@ -158,7 +130,9 @@ class LocalCheck {
 }  // namespace
 
 std::vector<Finding> find_local_problems(const Program& program) {
-  return LocalCheck(program).run();
+  std::vector<Finding> findings = LocalCheck(program).run();
+  for (Finding& finding : find_store_problems(program)) findings.push_back(std::move(finding));
+  return findings;
 }
 
 }  // namespace orrery

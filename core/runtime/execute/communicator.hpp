@@ -1,4 +1,4 @@
-// What a communicator (threads, MPI, NCCL) implements: every collective.
+// What a communicator (threads, MPI, NCCL) implements: every collective and one-sided op.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,9 @@
 
 namespace orrery {
 
-/// The collectives of one rank. When run() returns, this rank's part is done, or issued to the
-/// lane of the mover; `comm` and `comm2` may be inside at the same time.
+/// The communication of one rank. When run() returns, this rank's part is done, or issued to the
+/// lane of the mover; several lanes may be inside at the same time. What a rank exposes in a store
+/// is served to the others whatever its lanes do meanwhile.
 class Communicator {
  public:
   explicit Communicator(int size) : received_(static_cast<std::size_t>(size)) {}
@@ -32,8 +33,11 @@ class Communicator {
   }
   /// Wakes every rank that waits, now and later, with Aborted: this rank has failed.
   virtual void abort(std::string_view why) noexcept = 0;
+  /// Nobody gets at what this rank still exposes in stores when this returns: its memory goes.
+  virtual void close_stores() noexcept {}
   /// Bytes that really came in so far, by the rank they are from; a broadcast counts as from its
-  /// root, whatever way it took.
+  /// root, whatever way it took. An owner counts what it gets with pulls and pushes of others (see
+  /// served_bytes), all of it by the time it passes Withdraw.
   virtual std::vector<std::int64_t> received_from() const {
     return {received_.begin(), received_.end()};
   }

@@ -29,6 +29,7 @@ Executor::~Executor() {
   // A strategy that leaves early (an exception) leaves peers waiting and lanes waiting for peers.
   if (std::uncaught_exceptions() > 0) fail(std::make_exception_ptr(Aborted("rank stopped")));
   await_all();
+  communicator_.close_stores();  // also those that a program forgot: the memory goes
   for (LaneState& state : lanes_) state.thread.reset();
 }
 
@@ -176,7 +177,7 @@ void Executor::enqueue(Lane on, Item item) {
 Span Executor::run(DeviceLane& work, Lane on, const Op& op, const Phase& phase) {
   const auto group = group_of(op);
   Span span{on, kind_of(op), group.has_value(), false, phase, 0, 0, flops_of(op), bytes_of(op)};
-  if (group) span.crosses_servers = options_.placement.crosses_servers(*group);
+  if (group) span.crosses_servers = crosses_servers(op, *group);
   work.begin_span(&op);
   as_operation(span.kind, phase, [&] {
     if (group)
@@ -189,6 +190,15 @@ Span Executor::run(DeviceLane& work, Lane on, const Op& op, const Phase& phase) 
       put(work, come->a, memory_.pattern(come->a), "a tile that came by");
   });
   return span;
+}
+
+bool Executor::crosses_servers(const Op& op, const Group& group) const {
+  if (is_collective(op)) return options_.placement.crosses_servers(group);
+  bool crosses = false;
+  served_bytes(op, options_.rank, [&](int owner, double) {
+    crosses |= !options_.placement.same_server(owner, options_.rank);
+  });
+  return crosses;
 }
 
 bool Executor::passed(Lane on, std::uint32_t position) {

@@ -1,0 +1,84 @@
+#include "backends/comm_mpi/row_requests.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+namespace orrery::mpi {
+namespace {
+
+static_assert(std::is_trivially_copyable_v<RowRequest>);
+static_assert(sizeof(RowRequest) % sizeof(float) == 0, "what lies behind it is aligned");
+
+/// Of rows in one message: long enough for the full rate of a link, short enough that the requests
+/// of others get their turn.
+constexpr std::int64_t kPiece = std::int64_t{512} << 10;
+
+struct Piece {
+  int owner;
+  std::int64_t first;  ///< its first row of y or x
+  std::span<const std::int32_t> index;
+};
+
+/// The first piece of every owner, then the second of every owner, and so on.
+std::vector<Piece> pieces_of(const RowCall& call) {
+  const auto rows = static_cast<std::size_t>(std::max<std::int64_t>(1, kPiece / call.row_bytes));
+  std::vector<Piece> pieces;
+  bool more = true;
+  for (std::size_t begin = 0; more; begin += rows) {
+    more = false;
+    for (const OwnerRequest& r : call.requests) {
+      if (begin >= r.index.size()) continue;
+      pieces.push_back({r.owner, r.first + static_cast<std::int64_t>(begin),
+                        r.index.subspan(begin, std::min(rows, r.index.size() - begin))});
+      more = true;
+    }
+  }
+  return pieces;
+}
+
+void write_message(const RowCall& call, const Piece& piece, std::vector<char>& message) {
+  RowRequest head = call.head;
+  head.rows = static_cast<std::int32_t>(piece.index.size());
+  const std::size_t numbers = piece.index.size_bytes();
+  const std::size_t rows =
+      head.adds != 0 ? piece.index.size() * static_cast<std::size_t>(call.row_bytes) : 0;
+  message.resize(sizeof head + numbers + rows);
+  std::memcpy(message.data(), &head, sizeof head);
+  std::memcpy(message.data() + sizeof head, piece.index.data(), numbers);
+  if (rows > 0)
+    std::memcpy(message.data() + sizeof head + numbers, call.values + piece.first * call.row_bytes,
+                rows);
+}
+
+/// What a piece that is under way needs.
+struct UnderWay {
+  std::vector<char> message;
+  char acknowledged = 0;
+};
+
+}  // namespace
+
+void ask_owners(Batch& batch, const RowCall& call) {
+  const std::vector<Piece> pieces = pieces_of(call);
+  std::vector<UnderWay> slots(2 * call.requests.size() + 2);
+  const int window = static_cast<int>(slots.size()), count = static_cast<int>(pieces.size());
+  for (int k = 0; k < count; ++k) {
+    if (k >= window) batch.wait(k - window);
+    const Piece& piece = pieces[at(k)];
+    UnderWay& slot = slots[at(k % window)];
+    write_message(call, piece, slot.message);
+    if (call.head.adds != 0)
+      batch.receive(k, piece.owner, &slot.acknowledged, 1, call.head.answer_tag);
+    else
+      batch.receive(k, piece.owner, call.values + piece.first * call.row_bytes,
+                    static_cast<std::int64_t>(piece.index.size()) * call.row_bytes,
+                    call.head.answer_tag);
+    batch.send(k, piece.owner, slot.message.data(), static_cast<std::int64_t>(slot.message.size()),
+               kRowRequestTag);
+  }
+  batch.wait(count);
+}
+
+}  // namespace orrery::mpi

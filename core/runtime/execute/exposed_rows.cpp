@@ -1,0 +1,76 @@
+#include "core/runtime/execute/exposed_rows.hpp"
+
+#include <fmt/core.h>
+
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "core/base/error.hpp"
+
+namespace orrery {
+
+ExposedRows::ExposedRows(const Tensor& rows, const RankMemory& memory, Served served)
+    : rows_(rows), first_(static_cast<char*>(memory.bytes_at(rows))), served_(std::move(served)) {}
+
+bool ExposedRows::read(int from, std::span<const std::int32_t> index, void* to) const {
+  const std::shared_lock lock(mutex_);
+  if (!open_) return false;
+  const std::int64_t width = row_bytes();
+  auto* into = static_cast<char*>(to);
+  for (const std::int32_t row : index) {
+    std::memcpy(into, first_ + row * width, static_cast<std::size_t>(width));
+    into += width;
+  }
+  served_(from, static_cast<std::int64_t>(index.size_bytes()));
+  return true;
+}
+
+bool ExposedRows::add(int from, std::span<const std::int32_t> index, const float* x) {
+  const std::lock_guard lock(mutex_);
+  if (!open_) return false;
+  const std::int64_t width = rows_.cols();
+  auto* rows = reinterpret_cast<float*>(first_);
+  for (const std::int32_t row : index) {
+    float* y = rows + row * width;
+    for (std::int64_t j = 0; j < width; ++j) y[j] += x[j];
+    x += width;
+  }
+  const auto count = static_cast<std::int64_t>(index.size());
+  served_(from, count * (4 + row_bytes()));
+  return true;
+}
+
+void ExposedRows::close() noexcept {
+  const std::lock_guard lock(mutex_);
+  open_ = false;
+}
+
+void require_rows(const Store& store, const OwnerRequest& request, std::int64_t rows_of_owner) {
+  for (std::size_t k = 0; k < request.index.size(); ++k) {
+    const std::int32_t row = request.index[k];
+    if (row >= 0 && row < rows_of_owner) continue;
+    throw Error(fmt::format(
+        "{}: index[{}] asks for row {} of rank {}, which has {} rows there: row numbers are the "
+        "owner's own, counted from 0",
+        to_string(store), request.first + static_cast<std::int64_t>(k), row, request.owner,
+        rows_of_owner));
+  }
+}
+
+ProgramError not_exposed(int rank, const Store& store, int owner) {
+  return {rank, 0,
+          fmt::format("{} is used although rank {} has not exposed its rows there, or has "
+                      "withdrawn them",
+                      to_string(store), owner)};
+}
+
+void require_same_width(int rank, const Store& store, const Tensor& values, const Tensor& rows) {
+  if (values.cols() == rows.cols() && values.dtype == rows.dtype) return;
+  throw ProgramError(
+      rank, 0,
+      fmt::format("{} has rows of {} {}, not of {} {}", to_string(store), rows.cols(),
+                  name_of(rows.dtype), values.cols(), name_of(values.dtype)));
+}
+
+}  // namespace orrery
