@@ -8,6 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "sim/price/host_seconds.hpp"
 #include "sim/price/op_seconds.hpp"
 
 namespace orrery::sim {
@@ -69,10 +70,11 @@ class Pricer {
   void add(const SyncStep& s) { host_waits(s.event.lane, s.event.position); }
   void add(const ScalarStep& s) { host_waits(s.lane, position(s.lane)); }
   void add(const HostStep& s) {
-    throw Uncalibrated(fmt::format("the profile {} has no price for host work \"{}\"",
-                                   profile_.name, s.work.kind));
+    item(s.lane, {LaneItem::Type::task, s.lane, phase_, task(s.work), submitted(false)});
+    ORRERY_ASSERT(s.task.id == tasks_.size());
+    tasks_.push_back({s.lane, position(s.lane)});
   }
-  void add(const JoinStep&) {}
+  void add(const JoinStep& s) { add(SyncStep{tasks_[s.task.id]}); }
   void add(const PhaseStep& s) {
     set_phase(s.phase);
     schedule_->host.push_back({HostItem::Type::phase, Lane::compute, phase_, issued_});
@@ -117,8 +119,18 @@ class Pricer {
 
   std::uint32_t work(Lane lane, const Op& op) {
     const int threads = lane == Lane::compute ? threads_ : 1;
-    const Work w{kind(kind_of(op)), threads, op_seconds(profile_, op, threads), flops_of(op),
-                 bytes_of(op)};
+    return number_of({kind(kind_of(op)), threads, op_seconds(profile_, op, threads), flops_of(op),
+                      bytes_of(op)});
+  }
+
+  std::uint32_t task(const HostWork& work) {
+    const auto items = static_cast<double>(work.items), bytes = static_cast<double>(work.bytes);
+    // Named as an Executor names the span.
+    return number_of({kind("host"), work.threads,
+                      host_seconds(profile_, work.kind, items, bytes, work.threads), 0, bytes});
+  }
+
+  std::uint32_t number_of(const Work& w) {
     return works_.of({w.kind, w.threads, w.seconds, w.flops, w.bytes},
                      [&] { schedule_->works.push_back(w); });
   }
@@ -201,6 +213,7 @@ class Pricer {
   std::uint16_t phase_ = 0;
   std::int64_t device_bytes_ = 0;
   Issued issued_;
+  std::vector<Event> tasks_;  ///< by id: the points after them
   Numbers<std::string_view> kinds_;
   Numbers<std::tuple<int, int, int>> phase_numbers_;
   Numbers<std::tuple<std::uint32_t, int, double, double, double>> works_;

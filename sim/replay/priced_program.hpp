@@ -14,7 +14,8 @@
 
 namespace orrery::sim {
 
-/// A local operation on a device, alone.
+/// A local operation on a device, or a task of a host, alone. The bytes of a task pass the host's
+/// memory besides.
 struct Work {
   std::uint32_t kind = 0;  ///< in RankSchedule::kinds
   std::int32_t threads = 1;
@@ -45,11 +46,11 @@ struct Issued {
 
 /// An item of a lane; it takes the lane's next position.
 struct LaneItem {
-  enum class Type : std::uint8_t { work, call, wait, nothing };
+  enum class Type : std::uint8_t { work, task, call, wait, nothing };
   Type type = Type::nothing;
   Lane waits_for = Lane::compute;  ///< wait
   std::uint16_t phase = 0;         ///< in RankSchedule::phases
-  std::uint32_t index = 0;         ///< of the work or call; wait: position
+  std::uint32_t index = 0;         ///< of the work, task or call; wait: position
   Issued issued;                   ///< by the rank's host, up to and including this one
   bool operator==(const LaneItem&) const = default;
 };
@@ -69,7 +70,7 @@ struct RankSchedule {
   std::array<std::vector<LaneItem>, kLanes> lanes;
   std::vector<HostItem> host;
   std::vector<Phase> phases;
-  std::vector<Work> works;  ///< distinct
+  std::vector<Work> works;  ///< distinct; tasks are among them
   std::vector<Call> calls;  ///< distinct
   std::vector<std::vector<double>> parts;
   std::vector<std::int64_t> device_bytes;  ///< in use after each allocation and release
@@ -91,7 +92,8 @@ struct PricedProgram {
   GroupTable groups;
 };
 
-/// Prices a program on a device whose kernels run with so many threads.
+/// Prices a program on a device whose kernels run with so many threads. Host tasks have the threads
+/// that they say.
 ///
 /// Errors    Uncalibrated
 PricedProgram price(const Program& program, const DeviceProfile& profile, int threads);

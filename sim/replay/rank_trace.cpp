@@ -21,6 +21,8 @@ Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& tr
         span.kind = schedule.kinds[work.kind];
         span.flops = work.flops;
         span.bytes = work.bytes;
+      } else if (item.type == LaneItem::Type::task) {
+        span.kind = schedule.kinds[schedule.works[item.index].kind];  // no more, as in a real one
       } else {
         const Call& call = schedule.calls[item.index];
         span.kind = schedule.kinds[call.kind];

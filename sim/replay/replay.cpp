@@ -18,6 +18,7 @@
 #include "core/base/units.hpp"
 #include "core/cluster/placement.hpp"
 #include "sim/replay/calls.hpp"
+#include "sim/replay/host.hpp"
 #include "sim/replay/processor.hpp"
 #include "sim/replay/rank_trace.hpp"
 
@@ -27,8 +28,12 @@ namespace {
 /// What a token of the network stands for: a type and two numbers.
 enum class Happening : std::uint64_t {
   processor,
+  host_cores,
+  host_memory,
   lane,
+  issue,
   work,
+  task,
   call,
   arrival,
   core,
@@ -36,6 +41,7 @@ enum class Happening : std::uint64_t {
   release,
   sum
 };
+constexpr double kClockError = 1e-12;  // seconds, of the network's clock
 constexpr int kBits = 28;
 constexpr std::uint64_t token(Happening what, std::int64_t a, std::int64_t b = 0) {
   return static_cast<std::uint64_t>(what) << (2 * kBits) | static_cast<std::uint64_t>(a) << kBits |
@@ -51,20 +57,23 @@ class Replayer final : public NetworkListener {
         calls_(simulation),
         began_(std::chrono::steady_clock::now()) {
     for (std::size_t d = 0; d < s_.cluster.devices.size(); ++d)
-      processors_.emplace_back(network, s_.cluster.devices[d].cores,
+      processors_.emplace_back(network, s_.cluster.cores_of(static_cast<int>(d)),
                                s_.behaviour.communication_slowdown,
                                token(Happening::processor, static_cast<std::int64_t>(d)));
+    make_hosts();
     std::map<int, int> on_server;
     for (int r = 0; r < s_.ranks(); ++r) {
       Rank rank;
       rank.program = &s_.programs[at(r)];
       rank.device = s_.devices[at(r)];
+      rank.works_at = s_.cluster.has_hosts() ? s_.cluster.server_of(rank.device) : rank.device;
       rank.place = on_server[s_.cluster.server_of(rank.device)]++;
       ranks_.push_back(std::move(rank));
     }
     for (Rank& rank : ranks_)
       rank.sharers =
           s_.hosts == Hosts::per_server ? on_server[s_.cluster.server_of(rank.device)] : 1;
+    for (const Rank& rank : ranks_) require_host(rank);
   }
 
   Replay run() {
@@ -72,6 +81,7 @@ class Replayer final : public NetworkListener {
     work_off();
     network_.run(*this);
     require_finished();
+    settle_marks();
     return result();
   }
 
@@ -88,7 +98,7 @@ class Replayer final : public NetworkListener {
   struct LaneState {
     std::uint32_t cursor = 0;  ///< items before it are done
     bool busy = false;         ///< the item at the cursor runs
-    int open = 0;              ///< collectives that the running item still belongs to
+    int open = 0;              ///< parts of the running task; collectives that it belongs to
     bool blocked = true;       ///< it had to wait for something
     double not_before = 0;     ///< hand-over
     double wake_at = -1;       ///< a timer was set for then
@@ -97,12 +107,14 @@ class Replayer final : public NetworkListener {
   struct Rank {
     const PricedProgram* program = nullptr;
     int device = 0, place = 0, sharers = 1;
+    int works_at = 0;  ///< in hosts_
     std::array<LaneState, kLanes> lanes;
     std::size_t host = 0;  ///< next item of the host
     Issued issued;         ///< what the host has come to
     Issued first;          ///< before it last went on
-    double base = 0;       ///< when it last went on
+    double base = 0;       ///< when it last went on, by its clock
     bool host_blocked = false;
+    bool issuing = false;  ///< on a core of its host
     RankTrace trace;
     const RankSchedule& schedule() const { return *program->schedule; }
   };
@@ -113,11 +125,81 @@ class Replayer final : public NetworkListener {
     bool counted = false;  ///< in an epoch
   };
 
-  // ---- the host --------------------------------------------------------------------------------
+  // ---- hosts -----------------------------------------------------------------------------------
 
-  /// When the rank's host comes to a point with so much issued before it. Where one host serves
-  /// several ranks it goes round: a rank's submit comes after those of all ranks before it, and
-  /// after its own place in the round.
+  void make_hosts() {
+    const ServerHost& said = s_.cluster.host;
+    const bool beside = s_.cluster.has_hosts();
+    const int count = beside ? s_.cluster.servers() : static_cast<int>(processors_.size());
+    for (int h = 0; h < count; ++h) {
+      const std::uint64_t cores = token(Happening::host_cores, h),
+                          memory = token(Happening::host_memory, h);
+      if (beside)
+        hosts_.emplace_back(network_, said.cores, said.memory_bytes_per_second, cores, memory);
+      else
+        hosts_.emplace_back(network_, processors_[at(h)], s_.cluster.cores_of(h),
+                            s_.cluster.devices[at(h)].memory_bytes_per_second, memory);
+    }
+  }
+  Host& host_of(const Rank& rank) { return hosts_[at(rank.works_at)]; }
+  const HostClock& clock_of(const Rank& rank) const { return hosts_[at(rank.works_at)].clock(); }
+
+  /// The cluster says all that the rank's host tasks need.
+  void require_host(const Rank& rank) {
+    const RankSchedule& schedule = rank.schedule();
+    const Host& host = host_of(rank);
+    bool tasks = false, bytes = false;
+    for (const auto& lane : schedule.lanes)
+      for (const LaneItem& item : lane)
+        if (item.type == LaneItem::Type::task) {
+          tasks = true;
+          bytes = bytes || schedule.works[item.index].bytes > 0;
+        }
+    const char* missing = tasks && !host.has_cores()    ? "server.host_cores"
+                          : bytes && !host.has_memory() ? "server.host_memory_bytes_per_second"
+                                                        : nullptr;
+    if (missing != nullptr)
+      throw ConfigError(missing, fmt::format("the program has tasks for the host, and the cluster "
+                                             "file of {} does not say this of its hosts: add it",
+                                             s_.cluster.name));
+  }
+
+  /// After anything began or ended on a host's cores. Where they became faster, what is to be issued
+  /// comes earlier than was asked for.
+  void follow(Host& host) {
+    if (!host.follow(network_.now())) return;
+    for (int r = 0; r < s_.ranks(); ++r)
+      if (&host_of(ranks_[at(r)]) == &host)
+        for (int lane = 0; lane < kLanes; ++lane) wake(r, lane);
+  }
+
+  /// Takes a core of the host until it has issued what it has come to. Of a host that serves all
+  /// ranks of a server, the first one's.
+  void issue(int r) {
+    Rank& rank = ranks_[at(r)];
+    Host& host = host_of(rank);
+    if (rank.issuing || !host.issues() || (rank.sharers > 1 && rank.place > 0)) return;
+    const double left = host_time(rank, rank.issued) - host.clock().work_at(network_.now());
+    if (left < kClockError) return;
+    rank.issuing = true;
+    host.cores().start(left, 1, token(Happening::issue, r));
+    follow(host);
+  }
+
+  /// Marks were made by the clocks of hosts: to the time.
+  void settle_marks() {
+    for (Rank& rank : ranks_) {
+      const HostClock& clock = clock_of(rank);
+      for (Timeline::Mark& mark : rank.trace.marks) mark.at = clock.time_of(mark.at);
+      for (Timeline::MemoryMark& mark : rank.trace.memory) mark.at = clock.time_of(mark.at);
+    }
+  }
+
+  // ---- what hosts issue ------------------------------------------------------------------------
+
+  /// When, by its clock, the rank's host comes to a point with so much issued before it. Where one
+  /// host serves several ranks it goes round: a rank's submit comes after those of all ranks before
+  /// it, and after its own place in the round.
   double host_time(const Rank& rank, const Issued& until) const {
     if (until.submits <= rank.first.submits) return rank.base;
     const double calls = until.calls - rank.first.calls;
@@ -151,6 +233,7 @@ class Replayer final : public NetworkListener {
       }
     }
     if (!rank.host_blocked) rank.issued = schedule.issued;
+    issue(r);
     for (int lane = 0; lane < kLanes; ++lane) wake(r, lane);
   }
 
@@ -160,7 +243,8 @@ class Replayer final : public NetworkListener {
     if (!rank.host_blocked) return;
     const HostItem& item = rank.schedule().host[rank.host];
     if (static_cast<int>(item.lane) != lane || rank.lanes[at(lane)].cursor < item.index) return;
-    rank.base = std::max(host_time(rank, item.issued), network_.now()) + s_.behaviour.sync_seconds;
+    const double now = clock_of(rank).work_at(network_.now());
+    rank.base = std::max(host_time(rank, item.issued), now) + s_.behaviour.sync_seconds;
     rank.first = item.issued;
     ++rank.host;
     proceed(r);
@@ -199,6 +283,14 @@ class Replayer final : public NetworkListener {
                                              token(Happening::work, r, l));
           break;
         }
+        case LaneItem::Type::task: {
+          const Work& task = schedule.works[item.index];
+          begin(lane);
+          lane.open = host_of(rank).start(task.seconds, task.threads, task.bytes,
+                                          token(Happening::task, r, l));
+          follow(host_of(rank));
+          break;
+        }
         case LaneItem::Type::call:
           begin(lane);
           if (s_.library.collective_seconds > 0)
@@ -221,14 +313,14 @@ class Replayer final : public NetworkListener {
       return false;
     }
     // What was submitted before the host last went on, it has issued long ago.
-    const double issued_at =
-        item.issued.submits > rank.first.submits ? host_time(rank, item.issued) : now;
+    const double issued_at = item.issued.submits > rank.first.submits
+                                 ? clock_of(rank).time_of(host_time(rank, item.issued))
+                                 : now;
     if (issued_at > now) {
       lane.blocked = true;
       return later(lane, r, l, issued_at);
     }
-    const bool runs = item.type == LaneItem::Type::work || item.type == LaneItem::Type::call;
-    if (!runs) return true;
+    if (item.type == LaneItem::Type::wait || item.type == LaneItem::Type::nothing) return true;
     if (std::exchange(lane.blocked, false)) lane.not_before = now + s_.behaviour.handover_seconds;
     return lane.not_before <= now || later(lane, r, l, lane.not_before);
   }
@@ -359,8 +451,7 @@ class Replayer final : public NetworkListener {
       const double core = message.bytes * s_.library.core_seconds_per_byte;
       if (core > 0) {
         state.parts = 3;
-        for (const int device : {from, to})
-          processors_[at(device)].start(core, 1, token(Happening::core, slot, m));
+        for (const int device : {from, to}) start_on_core(device, core, slot, m);
       }
       processors_[at(from)].communicates(+1);
       processors_[at(to)].communicates(+1);
@@ -372,6 +463,21 @@ class Replayer final : public NetworkListener {
       network_.at(network_.now() + latency(e) + first_chunk / rate(e),
                   token(Happening::stream, slot, next));
     }
+  }
+
+  /// What the network stack does for one end of a message: on the host beside the device, where the
+  /// cluster says what that has, else on the device's own cores.
+  void start_on_core(int device, double seconds, int slot, int m) {
+    const std::uint64_t done = token(Happening::core, slot, m);
+    if (s_.cluster.has_hosts()) {
+      Host& host = hosts_[at(s_.cluster.server_of(device))];
+      if (host.issues()) {
+        host.cores().start(seconds, 1, done);
+        follow(host);
+        return;
+      }
+    }
+    processors_[at(device)].start(seconds, 1, done);
   }
 
   void arrived(int slot, int m) {
@@ -442,16 +548,22 @@ class Replayer final : public NetworkListener {
     const auto a = static_cast<int>(token >> kBits & mask), b = static_cast<int>(token & mask);
     tell_progress();
     switch (what) {
-      case Happening::processor: {
-        std::vector<std::uint64_t> done;
-        processors_[at(a)].on_timer(done);
-        for (const std::uint64_t t : done) happen(t);
-        return;
-      }
+      case Happening::processor:
+        return work_done(processors_[at(a)]);
+      case Happening::host_cores:
+        return work_done(hosts_[at(a)].cores(), &hosts_[at(a)]);
+      case Happening::host_memory:
+        return work_done(hosts_[at(a)].memory());
       case Happening::lane:
         return wake(a, b);
+      case Happening::issue:
+        ranks_[at(a)].issuing = false;
+        return issue(a);
       case Happening::work:
         return complete(a, b);
+      case Happening::task:
+        if (--ranks_[at(a)].lanes[at(b)].open == 0) complete(a, b);
+        return;
       case Happening::call:
         return come(a, b);
       case Happening::arrival:
@@ -466,6 +578,14 @@ class Replayer final : public NetworkListener {
       case Happening::sum:
         return end(a, b);
     }
+  }
+
+  /// The timer of a processor rang; `host`: whose cores these are.
+  void work_done(Processor& processor, Host* host = nullptr) {
+    std::vector<std::uint64_t> done;
+    processor.on_timer(done);
+    if (host != nullptr) follow(*host);
+    for (const std::uint64_t t : done) happen(t);
   }
 
   void tell_progress() {
@@ -548,7 +668,8 @@ class Replayer final : public NetworkListener {
   Interconnect& network_;
   CallBook calls_;
   std::chrono::steady_clock::time_point began_;
-  std::vector<Processor> processors_;
+  std::vector<Processor> processors_;  ///< of devices
+  std::deque<Host> hosts_;             ///< of servers, or of devices where those are machines
   std::vector<Rank> ranks_;
   std::deque<std::pair<int, int>> to_do_;
   std::unordered_map<CallKey, int, CallKeyHash> slots_;

@@ -29,9 +29,15 @@ void fields(A& a, Device& device) {
 }
 
 template <class A>
+void fields(A& a, ServerHost& host) {
+  auto& [cores, memory_rate, memory_bytes, pinned_bytes, profile] = host;
+  a(cores, memory_rate, memory_bytes, pinned_bytes, profile);
+}
+
+template <class A>
 void fields(A& a, Cluster& cluster) {
-  auto& [name, description, nodes, links, devices, host_memory_bytes, relay] = cluster;
-  a(name, description, nodes, links, devices, host_memory_bytes, relay);
+  auto& [name, description, nodes, links, devices, host, relay] = cluster;
+  a(name, description, nodes, links, devices, host, relay);
 }
 
 }  // namespace orrery

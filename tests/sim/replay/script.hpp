@@ -17,12 +17,17 @@ class Script {
  public:
   Script() {
     schedule_.phases = {{}, {Stage::forward, 0}, {Stage::evaluate, 0}};
-    schedule_.kinds = {kind_named("spmm"), kind_named("broadcast")};
+    schedule_.kinds = {kind_named("spmm"), kind_named("broadcast"), "host"};
     mark(1);
   }
   void work(Lane lane, double seconds, int threads = 1) {
     schedule_.works.push_back({0, threads, seconds, 0, 0});
     item(lane, LaneItem::Type::work, schedule_.works.size() - 1);
+  }
+  /// A task of the host; its bytes pass the host's memory.
+  void task(Lane lane, double seconds, int threads = 1, double bytes = 0) {
+    schedule_.works.push_back({2, threads, seconds, 0, bytes});
+    item(lane, LaneItem::Type::task, schedule_.works.size() - 1);
   }
   void call(Lane lane, const Group& group, Call call) {
     call.group = static_cast<std::uint32_t>(groups_.size());
@@ -87,17 +92,22 @@ class Script {
 struct StarCluster {
   int servers = 1, devices_per_server = 2;
   double device_rate = 10e9, device_latency = 1e-6, nic_rate = 1e9, nic_latency = 5e-6;
-  int cores = 0;
+  int cores = 0;       ///< of a device
+  int host_cores = 0;  ///< a host beside the devices of each server, if not 0
+  double host_bytes_per_second = 0;
 
   Cluster make() const {
     Cluster c;
     c.name = "star";
+    c.host.cores = host_cores;
+    c.host.memory_bytes_per_second = host_bytes_per_second;
     const auto node = [&](const std::string& name, NodeKind kind, int server) {
       c.nodes.push_back({name, kind, server});
       return static_cast<int>(c.nodes.size()) - 1;
     };
     const int network = servers > 1 ? node("network", NodeKind::kNetworkSwitch, kNoServer) : -1;
     for (int s = 0; s < servers; ++s) {
+      if (host_cores > 0) node(fmt::format("s{}/cpu", s), NodeKind::kHost, s);
       const int hub = node(fmt::format("s{}/hub", s), NodeKind::kLocalSwitch, s);
       for (int d = 0; d < devices_per_server; ++d) {
         const int device = node(fmt::format("s{}/gpu{}", s, d), NodeKind::kDevice, s);
