@@ -76,7 +76,7 @@ struct Cluster {
   std::vector<ClusterNode> nodes;
   std::vector<ClusterLink> links;
   std::vector<Device> devices;         ///< in the order of ranks
-  ServerHost host;                     ///< of each server
+  ServerHost host = {};                ///< of each server
   bool relay_through_devices = false;  ///< whether a route may pass a third device
 
   int servers() const;

@@ -166,6 +166,8 @@ sim::DeviceProfile profile_of(const Experiment& experiment) {
                                   fmt::join(names, ", ")));
   sim::DeviceProfile profile = load_profile(*names.begin());
   for (const auto& [kind, factor] : experiment.simulation.scale) profile.scale[kind] = factor;
+  const std::string& host = experiment.cluster->host.profile;
+  if (!host.empty()) profile.host = load_profile(host).host;
   return profile;
 }
 
@@ -181,7 +183,7 @@ sim::Library library_of(const Experiment& experiment, const sim::DeviceProfile& 
 }
 
 int kernel_threads(const Experiment& experiment) {
-  const int cores = device_of(experiment, 0).cores;
+  const int cores = experiment.cluster->cores_of(experiment.devices.front());
   const auto sharing =
       std::count(experiment.devices.begin(), experiment.devices.end(), experiment.devices.front());
   return std::max(1, cores / static_cast<int>(sharing));
@@ -196,7 +198,7 @@ SimulatedOutcome simulate(const PreparedExperiment& prepared, Simulator& simulat
   const auto began = std::chrono::steady_clock::now();
   const sim::DeviceProfile profile = profile_of(experiment);
   const int epochs = std::min(experiment.simulation.epochs, prepared.problem->train.epochs);
-  const Programs programs = record_checked_shared(prepared, epochs, device_capacities(experiment));
+  const Programs programs = record_checked_shared(prepared, epochs, memory_capacities(experiment));
   sim::Simulation simulation = build_simulation(prepared, programs, profile);
   simulation.progress = progress && ::isatty(STDERR_FILENO) == 1;
   const double record_seconds =

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/base/error.hpp"
+#include "core/runtime/recorder.hpp"
 #include "sim/replay/wire.hpp"
 #include "tests/sim/replay/script.hpp"
 
@@ -307,6 +308,45 @@ TEST(HostTasks, AreSpansOfTheirLanesAndPartsOfTheEpoch) {
   const std::vector<double> expected{2e-3, 5e-3, 1e-3, 0, 4e-3, 0};
   ASSERT_EQ(numbers.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(numbers[i], expected[i], kExact);
+}
+
+/// Fills cost by their bytes only; a kind of task by its items and bytes.
+DeviceProfile by_hand() {
+  DeviceProfile profile;
+  profile.name = "by hand";
+  profile.roofline.bytes_per_second = 1e9;
+  profile.roofline.flops_per_second = 1e12;
+  profile.roofline.cache_bytes_per_second = 1e12;
+  profile.roofline.by_kind["fill"] = {1, 1};
+  profile.host["draw"] = {1e-3, 2e-6, 0, 1};
+  return profile;
+}
+
+/// As a strategy says it: a task is drawn during a kernel of 4 ms, the host joins it, and gives the
+/// device a kernel of 2 ms.
+Program recorded(std::int64_t items, int threads) {
+  Recorder rt({});
+  rt.phase({Stage::forward, 0});
+  const Tensor x = rt.alloc({1000, 1000}, DType::f32, Space::device, "x");
+  const Tensor half = rt.alloc({500, 1000}, DType::f32, Space::device, "half");
+  const Task task = rt.host(Lane::sampler, [&] { return HostWork{"draw", items, 0, threads}; });
+  rt.submit(Lane::compute, Fill{x, 0});
+  rt.join(task);
+  rt.submit(Lane::compute, Fill{half, 0});
+  rt.sync(rt.record(Lane::compute));
+  rt.phase({Stage::evaluate, 0});
+  return rt.program();
+}
+
+TEST(HostTasks, OfARecordedProgramAreReplayedAndJoined) {
+  const auto epoch = [](std::int64_t items, int threads) {
+    return epoch_of(with_host(4).make(), {price(recorded(items, threads), by_hand(), 1)});
+  };
+
+  EXPECT_NEAR(epoch(1000, 1), 4e-3 + 2e-3, kExact);          // 1 + 2 ms lie under 4 ms
+  EXPECT_NEAR(epoch(5000, 1), 1e-3 + 10e-3 + 2e-3, kExact);  // the host waits for 11 ms
+  EXPECT_NEAR(epoch(5000, 4), 4e-3 + 2e-3, kExact);          // 1 + 2.5 ms lie under it again
+  EXPECT_NEAR(epoch(5000, 8), 2 * (1e-3 + 1.25e-3) + 2e-3, kExact);  // on four cores
 }
 
 struct RandomTask {
