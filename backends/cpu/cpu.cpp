@@ -21,8 +21,8 @@ class CpuKernels final : public Kernels {
   void run(const Op& op, const RankMemory& memory) override {
     std::visit(
         [&]<class T>(const T& local) {
-          if constexpr (Collective<T>)
-            ORRERY_ASSERT(!"a collective is not a kernel");
+          if constexpr (Communicates<T>)
+            ORRERY_ASSERT(!"a communicator does it");
           else
             cpu::apply(local, memory, kernels_);
         },

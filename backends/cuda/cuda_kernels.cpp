@@ -199,8 +199,8 @@ bool StreamKernels::can_be_kept(const Op& op) {
 void StreamKernels::run(const Op& op, const RankMemory& memory) {
   std::visit(
       [&]<class T>(const T& local) {
-        if constexpr (Collective<T>)
-          ORRERY_ASSERT(!"a collective is not a kernel");
+        if constexpr (Communicates<T>)
+          ORRERY_ASSERT(!"a communicator does it");
         else
           Call(*this, memory)(local);
       },

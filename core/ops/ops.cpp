@@ -3,9 +3,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <numeric>
-
 #include "core/base/error.hpp"
+#include "core/ops/require.hpp"
 
 namespace orrery {
 namespace {
@@ -14,23 +13,6 @@ template <class... Cases>
 struct Overload : Cases... {
   using Cases::operator()...;
 };
-
-/// Throws ShapeError "kind: requirement (operands)" unless the requirement holds.
-template <class T>
-void require(bool holds, const T& op, std::string_view requirement) {
-  if (!holds)
-    throw ShapeError(fmt::format("{}: {}, in: {}", T::kKind, requirement, to_string(Op(op))));
-}
-
-template <class T>
-void require_contiguous(const T& op) {
-  for (const Operand& o : op.operands())
-    require(o.tensor.contiguous(), op, fmt::format("{} must be contiguous", o.name));
-}
-
-std::int64_t total(const std::shared_ptr<const std::vector<std::int64_t>>& rows) {
-  return std::accumulate(rows->begin(), rows->end(), std::int64_t{0});
-}
 
 std::string dropout_text(const std::optional<Dropout>& d) {
   return d ? fmt::format(" dropout={} draw={}/{}/{}", d->p, d->seed, d->epoch, d->layer) : "";
@@ -478,18 +460,37 @@ std::optional<SparseOperand> sparse_of(const Op& op) {
   return std::nullopt;
 }
 
+namespace {
+
+/// Of an op that communicates.
+template <class T>
+auto& group_in(T& op) {
+  if constexpr (requires { op.store; })
+    return op.store.group;
+  else
+    return op.group;
+}
+
+}  // namespace
+
 std::optional<Group> group_of(const Op& op) {
   return std::visit(
-      [](const auto& o) -> std::optional<Group> {
-        if constexpr (Collective<std::decay_t<decltype(o)>>) return o.group;
+      []<class T>(const T& o) -> std::optional<Group> {
+        if constexpr (Communicates<T>) return group_in(o);
         return std::nullopt;
       },
       op);
 }
 
+bool is_collective(const Op& op) {
+  return std::visit([]<class T>(const T&) { return Collective<T>; }, op);
+}
+
 bool moves_nothing(const Op& op) {
   const auto group = group_of(op);
   if (!group || group->size != 1) return false;
+  if (std::holds_alternative<Expose>(op) || std::holds_alternative<Withdraw>(op))
+    return false;  // opens or closes a store
   if (std::holds_alternative<Broadcast>(op) || std::holds_alternative<BroadcastSparse>(op) ||
       std::holds_alternative<Reduce>(op) || std::holds_alternative<AllReduce>(op))
     return true;  // in place
@@ -498,8 +499,8 @@ bool moves_nothing(const Op& op) {
 
 Op in_group(Op op, const Group& group) {
   std::visit(
-      [&](auto& o) {
-        if constexpr (Collective<std::decay_t<decltype(o)>>) o.group = group;
+      [&]<class T>(T& o) {
+        if constexpr (Communicates<T>) group_in(o) = group;
       },
       op);
   return op;
@@ -562,8 +563,27 @@ void received_bytes(const Op& op, int rank,
                [&](const AllToAllV& o) {
                  each_peer(o.group, [&](int i) { return at(o.recv_rows, i) * row_bytes(o.y); });
                },
+               [&](const Pull& o) {
+                 each_peer(o.store.group,
+                           [&](int i) { return at(o.rows_per_owner, i) * row_bytes(o.y); });
+               },
                [](const auto&) {}},
       op);
+}
+
+void served_bytes(const Op& op, int rank,
+                  const std::function<void(int owner, double bytes)>& visit) {
+  const auto each_owner = [&](const auto& o, double row_bytes) {
+    for (int i = 0; i < o.store.group.size; ++i) {
+      const std::int64_t rows = (*o.rows_per_owner)[static_cast<std::size_t>(i)];
+      const int owner = o.store.group.rank_of(i);
+      if (owner != rank && rows > 0) visit(owner, static_cast<double>(rows) * row_bytes);
+    }
+  };
+  constexpr double kRowNumber = 4;
+  if (const auto* pull = std::get_if<Pull>(&op)) each_owner(*pull, kRowNumber);
+  if (const auto* push = std::get_if<Push>(&op))
+    each_owner(*push, kRowNumber + static_cast<double>(push->x.cols() * bytes_of(push->x.dtype)));
 }
 
 }  // namespace orrery

@@ -5,16 +5,14 @@
 //   kKind         its name in programs, timelines and profiles
 //   validate()    its shape rules; throws ShapeError
 //   flops()       floating-point operations
-//   bytes()       bytes moved between memory and the device's cores (lower bound); of a collective,
-//                 bytes over links
+//   bytes()       bytes moved between memory and the device's cores (lower bound); of one that
+//                 communicates, bytes over links
 //   operands()    which windows it reads and writes
 //   attributes()  the rest of it, for printing
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,37 +23,11 @@
 #include <vector>
 
 #include "core/graph/dataset.hpp"
+#include "core/ops/one_sided.hpp"
+#include "core/ops/operands.hpp"
 #include "core/ops/tensor.hpp"
 
 namespace orrery {
-
-enum class Access : std::uint8_t { read, write, update };
-
-struct Operand {
-  std::string_view name;
-  Tensor tensor;
-  Access access = Access::read;
-};
-
-/// The operands of one op: at most eight, no allocation.
-class Operands {
- public:
-  Operands(std::initializer_list<Operand> list) {
-    for (const auto& o : list) add(o);
-  }
-  Operands& add(const Operand& o);
-  Operands& add(std::string_view name, const std::optional<Tensor>& t, Access access) {
-    return t ? add({name, *t, access}) : *this;
-  }
-  const Operand* begin() const { return items_.data(); }
-  const Operand* end() const { return items_.data() + count_; }
-  /// Bytes read plus bytes written, each operand once per direction.
-  std::int64_t bytes() const;
-
- private:
-  std::array<Operand, 8> items_;
-  std::size_t count_ = 0;
-};
 
 // ---- data into tensors -------------------------------------------------------------------------
 
@@ -519,12 +491,21 @@ struct AllToAllV {
 using Op = std::variant<Load, Fill, Copy, Save, SpMM, Gemm, GatherRows, ScatterAddRows, Activate,
                         ActivateBackward, ColumnSum, LayerNorm, LayerNormBackward, Loss, Score, Sgd,
                         Adam, SendRecv, Broadcast, BroadcastSparse, Reduce, AllReduce,
-                        ReduceScatter, AllGather, AllToAllV>;
+                        ReduceScatter, AllGather, AllToAllV, Expose, Withdraw, Pull, Push>;
 
+/// All ranks of its group call it, in the same order.
 template <class T>
 concept Collective = requires {
   T::kCommunicates;
 };
+/// One rank calls it; the owners of the rows are not asked.
+template <class T>
+concept OneSided = requires {
+  T::kOneSided;
+};
+/// A communicator does it, not a kernel.
+template <class T>
+concept Communicates = Collective<T> || OneSided<T>;
 
 // ---- the same for any op ------------------------------------------------------------------------
 
@@ -541,13 +522,15 @@ struct SparseOperand {
 };
 /// The sparse operand, if the op has one.
 std::optional<SparseOperand> sparse_of(const Op& op);
-/// The group of a collective; nothing for a local op.
+/// The group of a collective, or of the store of a one-sided op; nothing for a local op.
 std::optional<Group> group_of(const Op& op);
+/// Whether all ranks of its group call it.
+bool is_collective(const Op& op);
 /// Whether it is a collective of one rank that leaves everything as it was.
 bool moves_nothing(const Op& op);
-/// The same collective in another group.
+/// The same op in another group.
 ///
-/// Requires  a collective
+/// Requires  an op that communicates
 Op in_group(Op op, const Group& group);
 /// "spmm a=s0[5x5 nnz 9] values=t1[9x1] x=t2[5x4] y>t3[5x4] beta=0": = reads, > writes, * updates.
 std::string to_string(const Op& op);
@@ -555,9 +538,17 @@ std::string to_string(const Op& op);
 /// Logical bytes that `rank` receives from each other rank by a collective (flat attribution):
 /// broadcast: all from the root; reduce: the root receives the operand from each; all-reduce of n
 /// bytes: 2n/p from each peer; reduce-scatter: its slice from each; all-gather and all-to-all: each
-/// peer's rows. Calls visit(peer rank, bytes) for every peer with bytes > 0; local ops call
-/// nothing.
+/// peer's rows; pull: its rows from each owner. Calls visit(peer rank, bytes) for every peer with
+/// bytes > 0; local ops call nothing, nor do those that send words about a store only (expose,
+/// withdraw).
 void received_bytes(const Op& op, int rank,
                     const std::function<void(int peer, double bytes)>& visit);
+
+/// Logical bytes that other ranks receive from `rank` because of its one-sided op: row numbers, 4
+/// bytes each, and of a push also its rows. The owners count them when they serve it; no op of
+/// theirs states them. Calls visit(owner rank, bytes) for every owner with bytes > 0; other ops call
+/// nothing.
+void served_bytes(const Op& op, int rank,
+                  const std::function<void(int owner, double bytes)>& visit);
 
 }  // namespace orrery

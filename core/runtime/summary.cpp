@@ -47,9 +47,12 @@ Summary summarise(const Program& program, const Placement& placement, int rank,
     kind.bytes += bytes_of(submit->op);
     const auto group = group_of(submit->op);
     if (!group) continue;
-    received_bytes(in_group(submit->op, own_group(*group)), rank, [&](int peer, double bytes) {
+    const Op op = in_group(submit->op, own_group(*group));
+    const auto add = [&](int peer, double bytes) {
       (placement.same_server(peer, rank) ? kind.internal : kind.external) += bytes;
-    });
+    };
+    received_bytes(op, rank, add);
+    served_bytes(op, rank, add);
     // Shares of an all-reduce are fractions of bytes that add up to whole ones.
     for (double* sum : {&kind.internal, &kind.external}) *sum = std::round(*sum * 1e6) / 1e6;
   }

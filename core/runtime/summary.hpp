@@ -12,12 +12,13 @@
 namespace orrery {
 
 /// Sums over the steps of one stage of one rank. Bytes over links are logical and received (see
-/// received_bytes).
+/// received_bytes); those that owners of a store receive because of a pull or push are with the op
+/// that made them (see served_bytes), so that over all ranks each byte is counted once.
 struct Totals {
   struct Kind {
     std::int64_t count = 0;
     double flops = 0;
-    double bytes = 0;  ///< moved between memory and cores (local ops) or over links (collectives)
+    double bytes = 0;     ///< moved between memory and cores (local ops) or over links (the others)
     double internal = 0;  ///< received from ranks of the same server
     double external = 0;  ///< received from ranks of other servers
     bool operator==(const Kind&) const = default;

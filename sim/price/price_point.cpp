@@ -109,8 +109,8 @@ std::optional<double> PricePoint::at(std::string_view axis) const {
 PricePoint price_point(const Op& op) {
   return std::visit(
       []<class T>(const T& local) -> PricePoint {
-        if constexpr (Collective<T>)
-          assertion_failed("a collective has no price of its own", __FILE__, __LINE__);
+        if constexpr (Communicates<T>)
+          assertion_failed("what communicates has no price of its own", __FILE__, __LINE__);
         else
           return point(local);
       },

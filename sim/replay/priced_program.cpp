@@ -58,6 +58,8 @@ class Pricer {
     item(s.lane, {LaneItem::Type::nothing, Lane::compute, phase_, 0, submitted(false)});
   }
   void add(const SubmitStep& s) {
+    if (uses_store(s.op))
+      throw Uncalibrated(fmt::format("{}: rows of a store cannot be simulated yet", kind_of(s.op)));
     if (const auto group = group_of(s.op))
       item(s.lane,
            {LaneItem::Type::call, s.lane, phase_, call(s.lane, *group, s.op), submitted(true)});
@@ -78,6 +80,14 @@ class Pricer {
   void add(const PhaseStep& s) {
     set_phase(s.phase);
     schedule_->host.push_back({HostItem::Type::phase, Lane::compute, phase_, issued_});
+  }
+
+  static bool uses_store(const Op& op) {
+    return std::visit(
+        [](const auto& o) {
+          return requires { o.store; };
+        },
+        op);
   }
 
   void hold(std::int64_t bytes) {
@@ -202,7 +212,7 @@ class Pricer {
   }
   template <class T>
   static void describe(const T&, Call&, std::vector<double>&) {
-    static_assert(!Collective<T>);
+    static_assert(!Collective<T> || requires(T o) { o.store; });
     ORRERY_ASSERT(!"a local operation");
   }
 

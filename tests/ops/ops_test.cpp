@@ -143,6 +143,100 @@ TEST(Volume, PeersOfASubgroupAreNamedByRank) {
   EXPECT_EQ(to_string(Group{1, 1, 3, 2}), "ranks 1,3,..,5");
 }
 
+Tensor on_host(std::uint32_t id, std::int64_t rows, std::int64_t cols, DType type = DType::f32) {
+  Tensor t = matrix(id, rows, cols, type);
+  t.space = Space::host;
+  return t;
+}
+
+/// Four ranks; of six rows one lies with rank 0, two with rank 1, three with rank 3.
+const Store kStore{3, world_group(4)};
+const Pull kPull{kStore, on_host(1, 6, 1, DType::i32), counts({1, 2, 0, 3}), on_host(2, 6, 5)};
+const Push kPush{kStore, on_host(1, 6, 1, DType::i32), counts({1, 2, 0, 3}), on_host(2, 6, 5)};
+
+std::map<int, double> served(const Op& op, int rank) {
+  std::map<int, double> by_owner;
+  served_bytes(op, rank, [&](int owner, double bytes) { by_owner[owner] += bytes; });
+  return by_owner;
+}
+
+TEST(Volume, APullBringsRowsAndItsOwnersGetRowNumbers) {
+  using Map = std::map<int, double>;
+  EXPECT_EQ(received(kPull, 1), (Map{{0, 20}, {3, 60}}));
+  EXPECT_EQ(received(kPull, 2), (Map{{0, 20}, {1, 40}, {3, 60}}));
+  EXPECT_EQ(served(kPull, 1), (Map{{0, 4}, {3, 12}}));
+  EXPECT_EQ(bytes_of(kPull), 6 * (4 + 20));
+}
+
+TEST(Volume, APushBringsNothingAndItsOwnersGetRowNumbersAndRows) {
+  using Map = std::map<int, double>;
+  EXPECT_EQ(received(kPush, 1), Map{});
+  EXPECT_EQ(served(kPush, 1), (Map{{0, 4 + 20}, {3, 3 * (4 + 20)}}));
+  EXPECT_EQ(flops_of(kPush), 30);
+}
+
+TEST(Volume, OpeningAndClosingAStoreMovesNoRows) {
+  for (const Op& op :
+       {Op(Expose{kStore, on_host(1, 7, 5)}), Op(Withdraw{kStore, on_host(1, 7, 5)})}) {
+    EXPECT_EQ(received(op), (std::map<int, double>{}));
+    EXPECT_EQ(served(op, 1), (std::map<int, double>{}));
+  }
+}
+
+TEST(OneSided, IsOfItsStoresGroupAndNoCollective) {
+  const Group two{9, 1, 2, 2};
+  for (const Op& op : {Op(kPull), Op(kPush)}) {
+    EXPECT_EQ(group_of(op), kStore.group);
+    EXPECT_FALSE(is_collective(op));
+    EXPECT_EQ(group_of(in_group(op, two)), two);
+  }
+  EXPECT_TRUE(is_collective(Expose{kStore, on_host(1, 7, 5)}));
+  EXPECT_FALSE(is_collective(Fill{matrix(1, 1, 1), 0}));
+  const Store own{0, world_group(1)};
+  EXPECT_FALSE(moves_nothing(Expose{own, on_host(1, 7, 5)})) << "it opens the store";
+  EXPECT_TRUE(moves_nothing(AllReduce{matrix(1, 7, 5), own.group}));
+  EXPECT_EQ(to_string(Op(kPull)),
+            "pull index=t1[6x1 i32] y>t2[6x5] rows=[1, 2, 0, 3] store 3 of ranks 0..3");
+}
+
+TEST(OneSided, RefusesRequestsThatDoNotAddUp) {
+  validate(kPull);
+  validate(kPush);
+  const auto refuses = [](const Op& op, const std::string& words) {
+    try {
+      validate(op);
+      ADD_FAILURE() << to_string(op);
+    } catch (const ShapeError& error) {
+      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+    }
+  };
+  for (const auto& rows : {counts({1, 2, 3}), counts({1, 2, 0, 0, 3})}) {
+    Pull absent_owner = kPull;
+    absent_owner.rows_per_owner = rows;
+    refuses(absent_owner, "one number per rank of the store's group");
+  }
+  Pull other = kPull;
+  other.rows_per_owner = counts({1, 2, -1, 4});
+  refuses(other, "must not be negative");
+  other.rows_per_owner = counts({1, 2, 0, 4});
+  refuses(other, "index must be [sum of rows_per_owner, 1] i32");
+  other = kPull;
+  other.y = on_host(2, 5, 5);
+  refuses(other, "y must have a row per index");
+  other.y = matrix(2, 6, 5);
+  refuses(other, "y must lie in memory that the host reaches");
+  Push integers = kPush;
+  integers.x.dtype = DType::i32;
+  refuses(integers, "what is added is f32");
+  refuses(Expose{kStore, matrix(1, 7, 5)}, "rows must lie in memory that the host reaches");
+  refuses(Expose{kStore, on_host(1, 7, 5, DType::f64)}, "rows of a store are f32 or i32");
+  for (const Space space : {Space::host, Space::pinned_host, Space::server_host}) {
+    Tensor rows = matrix(1, 7, 5);
+    rows.space = space;
+    validate(Expose{kStore, rows});
+  }
+}
+
 TEST(BroadcastSparse, RefusesValuesOfAnotherNumber) {
   validate(BroadcastSparse{{0, {3, 9}, 5}, matrix(1, 5, 1), 0, world_group(2)});
   EXPECT_THROW(validate(BroadcastSparse{{0, {3, 9}, 4}, matrix(1, 5, 1), 0, world_group(2)}),

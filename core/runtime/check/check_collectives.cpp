@@ -64,12 +64,26 @@ struct Mismatch {
                            received);
     return {};
   }
+  std::string operator()(const Expose& a, const Expose& b) const {
+    if (a.store != b.store) return other_stores(a, b);
+    return a.rows.cols() == b.rows.cols() && a.rows.dtype == b.rows.dtype
+               ? ""
+               : fmt::format("rows of different widths, {} and {}", shape_text(a.rows),
+                             shape_text(b.rows));
+  }
+  std::string operator()(const Withdraw& a, const Withdraw& b) const {
+    return a.store == b.store ? "" : other_stores(a, b);
+  }
   template <class A, class B>
   std::string operator()(const A&, const B&) const {
     return fmt::format("{} meets {}", A::kKind, B::kKind);
   }
 
  private:
+  template <class T>
+  static std::string other_stores(const T& a, const T& b) {
+    return fmt::format("{} and {}", to_string(a.store), to_string(b.store));
+  }
   static std::string same(const Tensor& a, const Tensor& b) {
     return a.shape == b.shape && a.dtype == b.dtype
                ? ""
@@ -83,7 +97,7 @@ class CollectiveCheck {
     for (std::size_t r = 0; r < programs.size(); ++r)
       for (std::size_t s = 0; s < programs[r].steps.size(); ++s)
         if (const auto* submit = std::get_if<SubmitStep>(&programs[r].steps[s]))
-          if (group_of(submit->op)) ranks_[r].calls.push_back({s, submit->lane, &submit->op});
+          if (is_collective(submit->op)) ranks_[r].calls.push_back({s, submit->lane, &submit->op});
   }
 
   std::vector<Finding> run() {

@@ -40,7 +40,7 @@ class Digester {
     return fmt::format("{}x{} {}", t.rows(), t.cols(), name_of(t.dtype));
   }
   template <class T>
-  void take(Lane, const T&) {}  // a local op
+  void take(Lane, const T&) {}  // a local op, or one-sided: no call of another rank matches it
   void take(Lane lane, const Broadcast& o) { add(lane, o, o.root, shape(o.x)); }
   void take(Lane lane, const BroadcastSparse& o) {
     add(lane, o, o.root, fmt::format("{}x{} {}", o.a.shape.rows, o.a.shape.cols, shape(o.values)));
@@ -64,9 +64,18 @@ class Digester {
     if (o.recv && o.from != me) message(lane, o.group, o.from, me, shape(*o.recv));
   }
 
+  void take(Lane lane, const Expose& o) { take_store(lane, o); }
+  void take(Lane lane, const Withdraw& o) { take_store(lane, o); }
+
   template <class T>
   void add(Lane lane, const T& op, int root, const std::string& sizes) {
     add({lane, op.group}, fmt::format("{} {} {};", T::kKind, root, sizes));
+  }
+  /// How many rows each rank has is its own affair.
+  template <class T>
+  void take_store(Lane lane, const T& o) {
+    add({lane, o.store.group},
+        fmt::format("{} {} {} {};", T::kKind, o.store.id, o.rows.cols(), name_of(o.rows.dtype)));
   }
   void message(Lane lane, const Group& group, int from, int to, const std::string& sizes) {
     add({lane, group, from, to}, sizes + ";");

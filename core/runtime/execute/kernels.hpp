@@ -15,7 +15,7 @@ class Kernels {
  public:
   virtual ~Kernels() = default;
   virtual std::string_view name() const = 0;
-  /// Runs a local op whose shapes have been validated. ORRERY_ASSERT: not a collective.
+  /// Runs a local op whose shapes have been validated. ORRERY_ASSERT: none that communicates.
   virtual void run(const Op& op, const RankMemory& memory) = 0;
 };
 

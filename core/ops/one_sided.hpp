@@ -1,0 +1,110 @@
+// Stores: tables whose rows lie with the ranks of a group, and the ops by which one rank reads them
+// and adds to them while their owners do something else.
+//
+// Rows are in memory that hosts reach (host, pinned_host, server_host), on every backend, because
+// an owner's host serves them while its device computes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ops/operands.hpp"
+#include "core/ops/tensor.hpp"
+
+namespace orrery {
+
+/// The name of such a table. The program chooses it, the same on all ranks; two stores that are
+/// open at the same time differ.
+struct Store {
+  std::uint16_t id = 0;
+  Group group;
+  bool operator==(const Store&) const = default;
+};
+std::string to_string(const Store& store);  // "store 3 of ranks 0..3"
+
+/// Opens the store: from here on all ranks of the group may pull this rank's rows and push to
+/// them. A collective, which a rank passes when all have opened theirs.
+///
+/// Shapes    rows [n, f], n of each rank's own (0 too), f and the type the same on all; f32, i32
+/// Placement host, pinned_host or server_host
+/// Requires  until Withdraw has passed, nobody writes the rows but by Push, and where anybody pushes
+///           nobody reads them but by Pull
+struct Expose {
+  Store store;
+  Tensor rows;
+  static constexpr std::string_view kKind = "expose";
+  static constexpr bool kCommunicates = true;
+  void validate() const;
+  double flops() const { return 0; }
+  double bytes() const { return 0; }
+  Operands operands() const { return {{"rows", rows, Access::read}}; }
+  std::string attributes() const;
+};
+
+/// Closes the store. A collective, which a rank passes when all have come to it: what they pulled
+/// and pushed before is done then.
+///
+/// Requires  the rows of this rank's Expose
+struct Withdraw {
+  Store store;
+  Tensor rows;
+  static constexpr std::string_view kKind = "withdraw";
+  static constexpr bool kCommunicates = true;
+  void validate() const;
+  double flops() const { return 0; }
+  double bytes() const { return 0; }
+  Operands operands() const { return {{"rows", rows, Access::read}}; }
+  std::string attributes() const;
+};
+
+/// y ← rows of a store: row k is number index[k] of its owner's rows. The rows of group index 0
+/// come first, rows_per_owner[0] of them, then those of index 1, and so on; a rank's own are copied.
+/// Numbers may repeat. Each row is as it was at one moment between the pushes to it.
+///
+/// Shapes    index [m, 1] i32, in [0, rows of the owner) · y [m, f] · rows_per_owner sums up to m
+/// Placement host, pinned_host or server_host
+/// Errors    when it runs: a number that its owner does not have, naming the owner
+/// Cost      bytes() has the row numbers and the rows, own ones too
+struct Pull {
+  Store store;
+  Tensor index;
+  std::shared_ptr<const std::vector<std::int64_t>> rows_per_owner;  // per group index
+  Tensor y;
+  static constexpr std::string_view kKind = "pull";
+  static constexpr bool kOneSided = true;
+  void validate() const;
+  double flops() const { return 0; }
+  double bytes() const { return static_cast<double>(operands().bytes()); }
+  Operands operands() const { return {{"index", index, Access::read}, {"y", y, Access::write}}; }
+  std::string attributes() const;
+};
+
+/// Adds x to rows of a store: row index[k] of its owner gets + x[k], in the order of Pull. It passes
+/// when all owners have added. The rows of one push are added in their order; pushes of several
+/// ranks in the order in which they arrive, so that sums of floats may round differently from run to
+/// run.
+///
+/// Shapes    index [m, 1] i32, in [0, rows of the owner) · x [m, f] f32 · rows_per_owner sums up to
+///           m
+/// Placement host, pinned_host or server_host
+/// Errors    when it runs: a number that its owner does not have, naming the owner; nothing is added
+///           then
+/// Cost      bytes() has the row numbers and the rows, own ones too
+struct Push {
+  Store store;
+  Tensor index;
+  std::shared_ptr<const std::vector<std::int64_t>> rows_per_owner;  // per group index
+  Tensor x;
+  static constexpr std::string_view kKind = "push";
+  static constexpr bool kOneSided = true;
+  void validate() const;
+  double flops() const { return static_cast<double>(x.shape.size()); }
+  double bytes() const { return static_cast<double>(operands().bytes()); }
+  Operands operands() const { return {{"index", index, Access::read}, {"x", x, Access::read}}; }
+  std::string attributes() const;
+};
+
+}  // namespace orrery
