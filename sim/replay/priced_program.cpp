@@ -58,8 +58,10 @@ class Pricer {
     item(s.lane, {LaneItem::Type::nothing, Lane::compute, phase_, 0, submitted(false)});
   }
   void add(const SubmitStep& s) {
-    if (uses_store(s.op))
-      throw Uncalibrated(fmt::format("{}: rows of a store cannot be simulated yet", kind_of(s.op)));
+    if (const auto* pull = std::get_if<Pull>(&s.op))
+      return item(s.lane, access(s.lane, s.op, *pull, pull->y, 0));
+    if (const auto* push = std::get_if<Push>(&s.op))
+      return item(s.lane, access(s.lane, s.op, *push, push->x, 1));
     if (const auto group = group_of(s.op))
       item(s.lane,
            {LaneItem::Type::call, s.lane, phase_, call(s.lane, *group, s.op), submitted(true)});
@@ -80,14 +82,6 @@ class Pricer {
   void add(const PhaseStep& s) {
     set_phase(s.phase);
     schedule_->host.push_back({HostItem::Type::phase, Lane::compute, phase_, issued_});
-  }
-
-  static bool uses_store(const Op& op) {
-    return std::visit(
-        [](const auto& o) {
-          return requires { o.store; };
-        },
-        op);
   }
 
   void hold(std::int64_t bytes) {
@@ -148,18 +142,49 @@ class Pricer {
   std::uint32_t call(Lane lane, const Group& group, const Op& op) {
     Call c;
     c.kind = kind(kind_of(op));
-    c.group = group_numbers_.of(
-        {static_cast<int>(lane), group.id, group.first, group.size, group.stride}, [&] {
-          groups_.push_back({lane, group});
-        });
+    c.group = group_number(lane, group);
     c.received = bytes_of(op);
     std::vector<double> parts;
     std::visit([&](const auto& o) { describe(o, c, parts); }, op);
-    if (!parts.empty())
-      c.parts = part_numbers_.of(parts, [&] { schedule_->parts.push_back(parts); });
+    if (!parts.empty()) c.parts = part_number(parts);
     return calls_.of(
         {static_cast<int>(c.what), c.kind, c.group, c.root, c.from, c.bytes, c.received, c.parts},
         [&] { schedule_->calls.push_back(c); });
+  }
+
+  /// `values`: the rows that are read, or what is added to them.
+  template <class T>
+  LaneItem access(Lane lane, const Op& op, const T& o, const Tensor& values, int adds) {
+    StoreAccess a;
+    a.kind = kind(kind_of(op));
+    a.group = group_number(lane, o.store.group);
+    a.adds = adds;
+    a.row_bytes = static_cast<double>(values.cols() * orrery::bytes_of(values.dtype));
+    a.flops = flops_of(op);
+    a.bytes = bytes_of(op);
+    std::vector<double> rows, seconds;
+    for (const std::int64_t count : *o.rows_per_owner) {
+      rows.push_back(static_cast<double>(count));
+      seconds.push_back(
+          count == 0 ? 0
+                     : host_seconds(profile_, "serve", rows.back(), rows.back() * a.row_bytes, 1));
+    }
+    a.rows = part_number(rows);
+    a.seconds = part_number(seconds);
+    const std::uint32_t number =
+        accesses_.of({a.kind, a.group, a.rows, a.seconds, a.row_bytes, a.flops, a.bytes},
+                     [&] { schedule_->accesses.push_back(a); });
+    return {LaneItem::Type::access, lane, phase_, number, submitted(true)};
+  }
+
+  std::uint32_t group_number(Lane lane, const Group& group) {
+    return group_numbers_.of(
+        {static_cast<int>(lane), group.id, group.first, group.size, group.stride}, [&] {
+          groups_.push_back({lane, group});
+        });
+  }
+  std::uint32_t part_number(const std::vector<double>& parts) {
+    return part_numbers_.of(parts, [&] { schedule_->parts.push_back(parts); });
   }
 
   static double size_of(const Tensor& t) { return static_cast<double>(t.bytes()); }
@@ -210,10 +235,17 @@ class Pricer {
     c.bytes = size_of(o.x);
     parts = bytes_of_rows(*o.send_rows, o.x);
   }
+  static void describe(const Expose&, Call& c, std::vector<double>&) { describe_meeting(c); }
+  static void describe(const Withdraw&, Call& c, std::vector<double>&) { describe_meeting(c); }
+  /// All have come before anyone goes on.
+  static void describe_meeting(Call& c) {
+    c.what = CollectiveKind::all_reduce;
+    c.bytes = 8;
+  }
   template <class T>
   static void describe(const T&, Call&, std::vector<double>&) {
-    static_assert(!Collective<T> || requires(T o) { o.store; });
-    ORRERY_ASSERT(!"a local operation");
+    static_assert(!Collective<T>);
+    ORRERY_ASSERT(!"no collective");
   }
 
   const DeviceProfile& profile_;
@@ -231,6 +263,9 @@ class Pricer {
   Numbers<std::vector<double>> part_numbers_;
   Numbers<std::tuple<int, std::uint32_t, std::uint32_t, int, int, double, double, std::uint32_t>>
       calls_;
+  Numbers<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, double, double,
+                     double>>
+      accesses_;
 };
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {

@@ -39,7 +39,9 @@ enum class Happening : std::uint64_t {
   core,
   stream,
   release,
-  sum
+  sum,
+  access_arrival,
+  access_part
 };
 constexpr double kClockError = 1e-12;  // seconds, of the network's clock
 constexpr int kBits = 28;
@@ -144,7 +146,7 @@ class Replayer final : public NetworkListener {
   Host& host_of(const Rank& rank) { return hosts_[at(rank.works_at)]; }
   const HostClock& clock_of(const Rank& rank) const { return hosts_[at(rank.works_at)].clock(); }
 
-  /// The cluster says all that the rank's host tasks need.
+  /// The cluster says all that the rank's host tasks need, and those who serve it rows.
   void require_host(const Rank& rank) {
     const RankSchedule& schedule = rank.schedule();
     const Host& host = host_of(rank);
@@ -155,6 +157,9 @@ class Replayer final : public NetworkListener {
           tasks = true;
           bytes = bytes || schedule.works[item.index].bytes > 0;
         }
+    for (const StoreAccess& access : schedule.accesses)
+      for_each_owner(schedule, access, rank.program->groups,
+                     [&](int, double, double) { tasks = bytes = true; });
     const char* missing = tasks && !host.has_cores()    ? "server.host_cores"
                           : bytes && !host.has_memory() ? "server.host_memory_bytes_per_second"
                                                         : nullptr;
@@ -298,6 +303,10 @@ class Replayer final : public NetworkListener {
                         token(Happening::call, r, l));
           else
             come(r, l);
+          break;
+        case LaneItem::Type::access:
+          begin(lane);
+          ask_owners(r, l);
           break;
       }
     }
@@ -451,7 +460,8 @@ class Replayer final : public NetworkListener {
       const double core = message.bytes * s_.library.core_seconds_per_byte;
       if (core > 0) {
         state.parts = 3;
-        for (const int device : {from, to}) start_on_core(device, core, slot, m);
+        for (const int device : {from, to})
+          start_on_core(device, core, token(Happening::core, slot, m));
       }
       processors_[at(from)].communicates(+1);
       processors_[at(to)].communicates(+1);
@@ -467,8 +477,7 @@ class Replayer final : public NetworkListener {
 
   /// What the network stack does for one end of a message: on the host beside the device, where the
   /// cluster says what that has, else on the device's own cores.
-  void start_on_core(int device, double seconds, int slot, int m) {
-    const std::uint64_t done = token(Happening::core, slot, m);
+  void start_on_core(int device, double seconds, std::uint64_t done) {
     if (s_.cluster.has_hosts()) {
       Host& host = hosts_[at(s_.cluster.server_of(device))];
       if (host.issues()) {
@@ -540,6 +549,121 @@ class Replayer final : public NetworkListener {
     follow_up(slot);
   }
 
+  // ---- rows of stores --------------------------------------------------------------------------
+
+  /// What a rank asks of one owner: a message there, which the owner's host serves whatever its
+  /// lanes do, and a message back. Rows are in the memory of hosts: between ranks that have one
+  /// memory the words take the library's time and no link, and the rows are copied once, by whom
+  /// serves; a rank's own take that alone.
+  struct Asked {
+    int rank = 0, lane = 0, owner = 0;
+    enum { asking, serving, answering } stage = asking;
+    int parts = 0;  ///< of the stage, under way
+    bool counted = false;
+    double there = 0, back = 0;             ///< bytes of the messages
+    double bytes = 0, serving_seconds = 0;  ///< of the rows
+  };
+
+  void ask_owners(int r, int l) {
+    Rank& rank = ranks_[at(r)];
+    LaneState& lane = rank.lanes[at(l)];
+    const RankSchedule& schedule = rank.schedule();
+    const LaneItem& item = schedule.lanes[at(l)][lane.cursor];
+    const StoreAccess& access = schedule.accesses[item.index];
+    const bool counted = schedule.phases[item.phase].in_epoch();
+    std::vector<int> slots;
+    for_each_owner(schedule, access, rank.program->groups, [&](int owner, double rows, double s) {
+      slots.push_back(take_slot());
+      asked_[at(slots.back())] = {r,
+                                  l,
+                                  owner,
+                                  owner == r ? Asked::serving : Asked::asking,
+                                  0,
+                                  counted,
+                                  access.asked(rows),
+                                  access.answered(rows),
+                                  rows * access.row_bytes,
+                                  s};
+    });
+    lane.open = static_cast<int>(slots.size());
+    if (slots.empty()) return complete(r, l);
+    for (const int slot : slots) start_stage(slot);
+  }
+
+  int take_slot() {
+    if (free_asked_.empty()) {
+      free_asked_.push_back(static_cast<int>(asked_.size()));
+      asked_.emplace_back();
+    }
+    const int slot = free_asked_.back();
+    free_asked_.pop_back();
+    return slot;
+  }
+
+  void start_stage(int slot) {
+    Asked& asked = asked_[at(slot)];
+    const std::uint64_t part = token(Happening::access_part, slot);
+    if (asked.stage == Asked::serving) {
+      Host& host = host_of(ranks_[at(asked.owner)]);
+      asked.parts = host.start(asked.serving_seconds, 1, asked.bytes, part);
+      return follow(host);
+    }
+    ++messages_;
+    const auto [from, to] = ends_of(asked);
+    if (from == to) {
+      asked.parts = 1;
+      network_.at(network_.now() + s_.library.message_seconds, part);
+      return;
+    }
+    const double bytes = asked.stage == Asked::asking ? asked.there : asked.back;
+    const double core = bytes * s_.library.core_seconds_per_byte;
+    asked.parts = core > 0 ? 3 : 1;
+    for (const int r : {asked.rank, asked.owner}) {
+      if (core > 0) start_on_core(ranks_[at(r)].device, core, part);
+      communicates(r, +1);
+    }
+    if (asked.counted) traffic_.begin({from, to}, bytes, network_.now());
+    network_.send(from, to, bytes,
+                  s_.library.message_seconds + traffic_.latency_seconds({from, to}),
+                  token(Happening::access_arrival, slot));
+  }
+
+  /// Of the message of its stage.
+  Traffic::Pair ends_of(const Asked& asked) const {
+    const int asker = memory_end(s_.cluster, ranks_[at(asked.rank)].device),
+              owner = memory_end(s_.cluster, ranks_[at(asked.owner)].device);
+    return asked.stage == Asked::asking ? Traffic::Pair{asker, owner} : Traffic::Pair{owner, asker};
+  }
+
+  /// A message of rows begins (+1) or ends (−1) at a rank: a device that has a host is not part of
+  /// it.
+  void communicates(int r, int change) {
+    if (!s_.cluster.has_hosts()) processors_[at(ranks_[at(r)].device)].communicates(change);
+  }
+
+  void access_arrived(int slot) {
+    const Asked& asked = asked_[at(slot)];
+    for (const int r : {asked.rank, asked.owner}) communicates(r, -1);
+    if (asked.counted) traffic_.end(ends_of(asked), network_.now());
+    access_part_ended(slot);
+  }
+
+  void access_part_ended(int slot) {
+    Asked& asked = asked_[at(slot)];
+    if (--asked.parts > 0) return;
+    if (asked.stage == Asked::asking) {
+      asked.stage = Asked::serving;
+      return start_stage(slot);
+    }
+    if (asked.stage == Asked::serving && asked.owner != asked.rank) {
+      asked.stage = Asked::answering;
+      return start_stage(slot);
+    }
+    const int r = asked.rank, l = asked.lane;
+    free_asked_.push_back(slot);
+    if (--ranks_[at(r)].lanes[at(l)].open == 0) complete(r, l);
+  }
+
   // ---- events ----------------------------------------------------------------------------------
 
   void happen(std::uint64_t token) {
@@ -577,6 +701,10 @@ class Replayer final : public NetworkListener {
         return add_up(a, b);
       case Happening::sum:
         return end(a, b);
+      case Happening::access_arrival:
+        return access_arrived(a);
+      case Happening::access_part:
+        return access_part_ended(a);
     }
   }
 
@@ -676,6 +804,8 @@ class Replayer final : public NetworkListener {
   std::vector<Live> live_;
   std::vector<int> free_slots_;
   std::vector<int> ready_, finished_;
+  std::vector<Asked> asked_;
+  std::vector<int> free_asked_;
   std::int64_t messages_ = 0, operations_ = 0, events_ = 0;
   bool told_ = false;
 };
@@ -683,7 +813,16 @@ class Replayer final : public NetworkListener {
 }  // namespace
 
 std::vector<Traffic::Pair> connected_pairs(const Simulation& simulation) {
-  const auto pairs = CallBook(simulation).connected_pairs();
+  auto pairs = CallBook(simulation).connected_pairs();
+  for (int r = 0; r < simulation.ranks(); ++r) {
+    const PricedProgram& program = simulation.programs[at(r)];
+    const int asker = memory_end(simulation.cluster, simulation.devices[at(r)]);
+    for (const StoreAccess& access : program.schedule->accesses)
+      for_each_owner(*program.schedule, access, program.groups, [&](int rank, double, double) {
+        const int owner = memory_end(simulation.cluster, simulation.devices[at(rank)]);
+        if (owner != asker) pairs.insert({{asker, owner}, {owner, asker}});
+      });
+  }
   return {pairs.begin(), pairs.end()};
 }
 

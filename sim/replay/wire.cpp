@@ -58,9 +58,10 @@ void fields(A& a, CollectiveOptions& options) {
 
 template <class A>
 void fields(A& a, RankSchedule& schedule) {
-  auto& [lanes, host, phases, works, calls, parts, device_bytes, kinds, issued] = schedule;
+  auto& [lanes, host, phases, works, calls, accesses, parts, device_bytes, kinds, issued] =
+      schedule;
   for (auto& lane : lanes) a(lane);
-  a(host, phases, works, calls, parts, device_bytes, kinds, issued);
+  a(host, phases, works, calls, accesses, parts, device_bytes, kinds, issued);
 }
 
 /// Writes each schedule once, in the order of first use, and each rank's number of it.

@@ -32,6 +32,7 @@ RankSchedule made_up_schedule() {
   s.phases = {{Stage::backward, 10, 11}};
   s.works = {{1, 12, 13, 14, 15}};
   s.calls = {{CollectiveKind::all_to_all, 1, 16, 17, 18, 19, 20, 0}};
+  s.accesses = {{1, 2, 3, 4, 1, 5, 6, 7}};
   s.parts = {{21, 22, 23}, {}};
   s.device_bytes = {24, 25};
   s.kinds = {kind_named("spmm"), "host"};
