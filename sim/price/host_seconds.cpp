@@ -25,7 +25,7 @@ double host_seconds(const DeviceProfile& profile, std::string_view kind, double 
   if (found == profile.host.end())
     throw Uncalibrated(
         fmt::format("device profile \"{}\" has no price for host tasks \"{}\": give it "
-                    "host.kinds.{} (it has {})",
+                    "host.kinds.{}, or calibrate (it has {})",
                     profile.name, kind, kind, known_kinds(profile)));
   const HostPrice& price = found->second;
   double core_seconds = items * price.seconds_per_item;

@@ -11,6 +11,7 @@
 #include "core/base/error.hpp"
 #include "experiments/config/cluster_file.hpp"
 #include "experiments/config/validate_json.hpp"
+#include "sim/price/host_seconds.hpp"
 #include "sim/price/op_seconds.hpp"
 #include "sim/price/price_point.hpp"
 #include "tests/support/sample_ops.hpp"
@@ -92,6 +93,17 @@ TEST(ShippedProfiles, HaveTheLibraryOfTheirClustersAndAPlausibleHost) {
       EXPECT_LT(seconds, 1e-4) << name;
     }
   }
+}
+
+TEST(ShippedProfiles, PriceEveryTaskOfAHostThatThereIs) {
+  for (const std::string& name : derived_profiles())
+    for (const char* kind : {"checkpoint", "serve"}) {
+      const double few = sim::host_seconds(shipped(name), kind, 1, 1 << 10, 1),
+                   many = sim::host_seconds(shipped(name), kind, 1 << 20, 1 << 29, 1);
+      EXPECT_GT(few, 1e-6) << name << kind;
+      EXPECT_GT(many, 100 * few) << name << kind;
+      EXPECT_LT(many, 10) << name << kind;
+    }
 }
 
 TEST(ShippedProfiles, HaveThePeaksOfTheirClusters) {
