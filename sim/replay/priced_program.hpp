@@ -39,12 +39,11 @@ struct Call {
 
 /// One rank's reading of rows of a store, or adding to them. Their owners' hosts serve it.
 struct StoreAccess {
-  std::uint32_t kind = 0;   ///< in RankSchedule::kinds
-  std::uint32_t group = 0;  ///< in GroupTable: the store's
-  std::uint32_t rows = 0;   ///< in RankSchedule::parts: how many of each owner
-  std::uint32_t seconds =
-      0;                  ///< in RankSchedule::parts: what each owner takes to serve them, alone
-  std::int32_t adds = 0;  ///< 1: push
+  std::uint32_t kind = 0;     ///< in RankSchedule::kinds
+  std::uint32_t group = 0;    ///< in GroupTable: the store's
+  std::uint32_t rows = 0;     ///< in RankSchedule::parts: how many of each owner
+  std::uint32_t seconds = 0;  ///< in RankSchedule::parts: to serve them, alone, of each owner
+  std::int32_t adds = 0;      ///< 1: push
   double row_bytes = 0;
   double flops = 0, bytes = 0;  ///< as the operation states them
   /// Bytes of a request for so many rows, with their numbers; and of its answer.

@@ -40,7 +40,10 @@ Replayer::Replayer(const Simulation& simulation, Traffic& traffic, Interconnect&
   }
   for (Rank& rank : ranks_)
     rank.sharers = s_.hosts == Hosts::per_server ? on_server[s_.cluster.server_of(rank.device)] : 1;
-  for (const Rank& rank : ranks_) require_host(rank);
+  crowded_ = may_be_crowded();
+  std::set<const RankSchedule*> seen;
+  for (const Rank& rank : ranks_)
+    if (seen.insert(rank.program->schedule.get()).second) require_host(rank);
 }
 
 Replay Replayer::run() {
@@ -187,12 +190,15 @@ Replay Replayer::result() const {
 
 std::vector<Traffic::Pair> connected_pairs(const Simulation& simulation) {
   auto pairs = CallBook(simulation).connected_pairs();
+  std::vector<int> ends;  // of the ranks' memories
+  for (const int device : simulation.devices)
+    ends.push_back(memory_end(simulation.cluster, device));
   for (int r = 0; r < simulation.ranks(); ++r) {
     const PricedProgram& program = simulation.programs[at(r)];
-    const int asker = memory_end(simulation.cluster, simulation.devices[at(r)]);
+    const int asker = ends[at(r)];
     for (const StoreAccess& access : program.schedule->accesses)
       for_each_owner(*program.schedule, access, program.groups, [&](int rank, double, double) {
-        const int owner = memory_end(simulation.cluster, simulation.devices[at(rank)]);
+        const int owner = ends[at(rank)];
         if (owner != asker) pairs.insert({{asker, owner}, {owner, asker}});
       });
   }

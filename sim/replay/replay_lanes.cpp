@@ -2,12 +2,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/base/error.hpp"
 #include "sim/replay/replayer.hpp"
 
 namespace orrery::sim {
-
 namespace {
 
 constexpr double kClockError = 1e-12;  // seconds, of the network's clock
@@ -31,7 +31,8 @@ void Replayer::make_hosts() {
   }
 }
 
-/// The cluster says all that the rank's host tasks need, and those who serve it rows.
+/// The cluster says all that the rank's host tasks need, and those who serve it rows. (Of hosts that
+/// are all alike.)
 void Replayer::require_host(const Rank& rank) {
   const RankSchedule& schedule = rank.schedule();
   const Host& host = host_of(rank);
@@ -54,6 +55,25 @@ void Replayer::require_host(const Rank& rank) {
                                            s_.cluster.name));
 }
 
+/// Whether threads may ever find the cores of a host taken: not where nobody but those who issue
+/// uses them, and each has one.
+bool Replayer::may_be_crowded() const {
+  bool others = s_.library.core_seconds_per_byte > 0;
+  std::set<const RankSchedule*> seen;
+  for (const Rank& rank : ranks_) {
+    const RankSchedule& schedule = rank.schedule();
+    if (!seen.insert(&schedule).second) continue;
+    others = others || !schedule.accesses.empty();
+    for (const auto& lane : schedule.lanes)
+      others = others || std::any_of(lane.begin(), lane.end(), [](const LaneItem& item) {
+                 return item.type == LaneItem::Type::task;
+               });
+  }
+  std::size_t most = 0;
+  for (const auto& ranks : ranks_of_host_) most = std::max(most, ranks.size());
+  return others || static_cast<int>(most) > s_.cluster.host.cores;
+}
+
 /// After anything began or ended on a host's cores. Where they became faster, what is to be issued
 /// comes earlier than was asked for.
 void Replayer::follow(int h) {
@@ -67,7 +87,7 @@ void Replayer::follow(int h) {
 void Replayer::issue(int r) {
   Rank& rank = ranks_[at(r)];
   Host& host = host_of(rank);
-  if (rank.issuing || !host.issues() || (rank.sharers > 1 && rank.place > 0)) return;
+  if (!crowded_ || rank.issuing || !host.issues() || (rank.sharers > 1 && rank.place > 0)) return;
   if (rank.issued.submits == rank.first.submits) return;
   const double left = host_time(rank, rank.issued) - host.clock().work_at(network_.now());
   if (left < kClockError) return;

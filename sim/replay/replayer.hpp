@@ -110,6 +110,7 @@ class Replayer final : public NetworkListener {
   Host& host_of(const Rank& rank) { return hosts_[at(rank.works_at)]; }
   const HostClock& clock_of(const Rank& rank) const { return hosts_[at(rank.works_at)].clock(); }
   void require_host(const Rank& rank);
+  bool may_be_crowded() const;
   void follow(int h);
   void issue(int r);
   void start_on_core(int device, double seconds, std::uint64_t done);
@@ -184,6 +185,7 @@ class Replayer final : public NetworkListener {
   std::vector<Processor> processors_;  ///< of devices
   std::deque<Host> hosts_;             ///< of servers, or of devices where those are machines
   std::vector<std::vector<int>> ranks_of_host_;
+  bool crowded_ = false;  ///< threads may find their cores taken
   std::vector<Rank> ranks_;
   std::deque<std::pair<int, int>> to_do_;
   std::unordered_map<CallKey, int, CallKeyHash> slots_;
