@@ -136,6 +136,23 @@ def device_words(devices):
                      for kind, those in by_type.items())
 
 
+def host_words(cluster):
+    """What the file says of the host of a server; of a machine that is a device only the cores are
+    news."""
+    words = []
+    if "host_cores" in cluster:
+        words.append(counted(cluster["host_cores"], "core"))
+    if any(node["kind"] == "host" for node in cluster["nodes"]):
+        memory = []
+        if "host_memory_bytes" in cluster:
+            memory.append(f"{units.bytes_(cluster['host_memory_bytes'])} of memory")
+        if "host_memory_bytes_per_second" in cluster:
+            memory.append(f"at {units.rate(cluster['host_memory_bytes_per_second'])}")
+        if memory:
+            words.append(" ".join(memory))
+    return f"; host of a server: {', '.join(words)}" if words else ""
+
+
 def draw(cluster):
     """The SVG of a cluster as `orrery cluster show --json` tells it."""
     layout = Layout(cluster)
@@ -149,7 +166,8 @@ def draw(cluster):
              f"{counted(len(cluster['devices']), 'device')}")
     room = width - 2 * MARGIN
     parts = [svg.label(MARGIN, 34, title, 19, bold=True, width=room),
-             svg.label(MARGIN, 56, device_words(cluster["devices"]), 13, width=room)]
+             svg.label(MARGIN, 56, device_words(cluster["devices"]) + host_words(cluster), 13,
+                       width=room)]
     parts += [server_frame(layout, frame) for frame in layout.frames]
     parts += [link_line(layout, link, colours[link["type"]]) for link in cluster["links"]
               if link["from"] in layout.at and link["to"] in layout.at]

@@ -11,11 +11,14 @@
 namespace orrery {
 
 OutOfMemory::OutOfMemory(std::string tensor_name, std::int64_t asked_bytes,
-                         std::int64_t in_use_bytes, std::int64_t capacity_bytes)
-    : Error(fmt::format("out of memory: tensor '{}' needs {}, but {} of {} are in use", tensor_name,
+                         std::int64_t in_use_bytes, std::int64_t capacity_bytes,
+                         std::string space_name)
+    : Error(fmt::format("out of {}memory: tensor '{}' needs {}, but {} of {} are in use",
+                        space_name == "device" ? "" : space_name + " ", tensor_name,
                         human_bytes(asked_bytes), human_bytes(in_use_bytes),
                         human_bytes(capacity_bytes))),
       tensor(std::move(tensor_name)),
+      space(std::move(space_name)),
       asked(asked_bytes),
       in_use(in_use_bytes),
       capacity(capacity_bytes) {}

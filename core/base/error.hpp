@@ -43,12 +43,12 @@ class ShapeError : public Error {
   using Error::Error;
 };
 
-/// A memory space is too small for one more tensor (all sizes in bytes).
+/// A memory space is too small for one more tensor (all sizes in bytes); names both.
 class OutOfMemory : public Error {
  public:
   OutOfMemory(std::string tensor_name, std::int64_t asked_bytes, std::int64_t in_use_bytes,
-              std::int64_t capacity_bytes);
-  std::string tensor;
+              std::int64_t capacity_bytes, std::string space_name = "device");
+  std::string tensor, space;
   std::int64_t asked, in_use, capacity;
 };
 

@@ -78,6 +78,24 @@ void validate_devices(const Cluster& cluster) {
       throw ConfigError(cluster.nodes[n].name, "is a device without a rank");
 }
 
+void validate_host(const Cluster& cluster) {
+  const ServerHost& host = cluster.host;
+  if (host.cores < 0 || host.memory_bytes < 0 || host.pinned_bytes < 0 ||
+      !(host.memory_bytes_per_second >= 0) || !std::isfinite(host.memory_bytes_per_second))
+    throw ConfigError(cluster.name, "cores, memory and rates of a host must not be negative");
+  if (host.memory_bytes > 0 && host.pinned_bytes > host.memory_bytes)
+    throw ConfigError(cluster.name,
+                      fmt::format("found {} bytes that may be pinned, expected at most the {} of "
+                                  "the host's memory",
+                                  host.pinned_bytes, host.memory_bytes));
+  if (host.cores == 0 || cluster.has_hosts()) return;
+  for (int rank = 0; rank < static_cast<int>(cluster.devices.size()); ++rank)
+    if (cluster.devices[at(rank)].cores > 0)
+      throw ConfigError(cluster.name_of(rank),
+                        "has cores of its own and is its server's machine, so the server's host "
+                        "can have none besides: leave one of the two out");
+}
+
 }  // namespace
 
 std::string to_string(NodeKind kind) {
@@ -111,12 +129,23 @@ int Cluster::servers() const {
   return last + 1;
 }
 
+bool Cluster::has_hosts() const {
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const ClusterNode& node) { return node.kind == NodeKind::kHost; });
+}
+
+int Cluster::cores_of(int rank) const {
+  const int own = devices[at(rank)].cores;
+  return own == 0 && !has_hosts() ? host.cores : own;
+}
+
 const ClusterNode& Cluster::node_of(int rank) const { return nodes[at(devices[at(rank)].node)]; }
 
 void validate(const Cluster& cluster) {
   validate_nodes(cluster);
   validate_links(cluster);
   validate_devices(cluster);
+  validate_host(cluster);
   if (const auto cut = find_unreachable(cluster)) {
     const char* hint =
         cluster.relay_through_devices ? "" : " (devices pass nothing on: relay_through_devices)";

@@ -58,19 +58,35 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
+/// What drives the devices of a server: its processors, which host tasks, the issue of operations
+/// and the network stack share, and its main memory. Where servers have no node that is a host, a
+/// device is the machine itself and these are its own. 0: not said.
+struct ServerHost {
+  int cores = 0;                       ///< of all sockets together
+  double memory_bytes_per_second = 0;  ///< peak of the main memory
+  std::int64_t memory_bytes = 0;       ///< main memory
+  std::int64_t pinned_bytes = 0;       ///< of it, what may be pinned for copies to devices
+  std::string profile;                 ///< of host tasks' times; none: that of the devices
+  bool operator==(const ServerHost&) const = default;
+};
+
 /// A cluster as plain data. Ranks number the devices.
 struct Cluster {
   std::string name, description;
   std::vector<ClusterNode> nodes;
   std::vector<ClusterLink> links;
   std::vector<Device> devices;         ///< in the order of ranks
-  std::int64_t host_memory_bytes = 0;  ///< of each server; 0: not said
+  ServerHost host = {};                ///< of each server
   bool relay_through_devices = false;  ///< whether a route may pass a third device
 
   int servers() const;
   const ClusterNode& node_of(int rank) const;
   const std::string& name_of(int rank) const { return node_of(rank).name; }
   int server_of(int rank) const { return node_of(rank).server; }
+  /// Whether servers have hosts beside their devices; else a device is its server's machine.
+  bool has_hosts() const;
+  /// Cores that a rank's kernels share with other work; 0: an accelerator, which has its own.
+  int cores_of(int rank) const;
   bool operator==(const Cluster&) const = default;
 };
 

@@ -128,21 +128,35 @@ std::vector<Route> Router::from(int rank) const {
 }
 
 std::vector<Route> Router::from(int rank, const std::vector<int>& targets) const {
-  const auto node_of = [&](int r) { return static_cast<NodeId>(cluster_.devices[at(r)].node); };
-  const NodeId source = node_of(rank);
+  std::vector<int> nodes;
+  for (const int target : targets) nodes.push_back(cluster_.devices[at(target)].node);
+  return routes(cluster_.devices[at(rank)].node, nodes, targets);
+}
+
+std::vector<Route> Router::between_nodes(int node, const std::vector<int>& nodes) const {
+  std::vector<int> choices(nodes.size());
+  std::iota(choices.begin(), choices.end(), 0);
+  return routes(node, nodes, choices);
+}
+
+std::vector<Route> Router::routes(int from, const std::vector<int>& nodes,
+                                  const std::vector<int>& choices) const {
+  const auto source = static_cast<NodeId>(from);
   const Network& network = graph_->network;
   const View view(network, Allowed{&cluster_, &network, source});
   const std::vector<Cost> distance = distances(network, view, source);
 
   std::vector<Route> routes;
-  for (const int target : targets) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto target = static_cast<NodeId>(nodes[i]);
     Route route{{}, std::numeric_limits<double>::infinity(), 0};
-    if (distance[node_of(target)] == kFarAway)
+    if (distance[target] == kFarAway)
       throw ConfigError(
-          cluster_.name_of(target),
-          fmt::format("unreachable device: no route from {}", cluster_.name_of(rank)));
-    for (NodeId at = node_of(target); at != source;) {
-      const ArcId arc = last_arc(view, distance, at, target);
+          cluster_.nodes[target].name,
+          fmt::format("unreachable {}: no route from {}", to_string(cluster_.nodes[target].kind),
+                      cluster_.nodes[source].name));
+    for (NodeId at = target; at != source;) {
+      const ArcId arc = last_arc(view, distance, at, choices[i]);
       const ClusterLink& link = cluster_.links[orrery::at(view[arc].hop.link)];
       route.hops.push_back(view[arc].hop);
       route.bytes_per_second = std::min(route.bytes_per_second, link.bytes_per_second);

@@ -51,12 +51,20 @@ class Router {
   std::vector<Route> from(int rank, const std::vector<int>& targets) const;
   /// Cost      as from()
   Route between(int rank, int target) const;
+  /// Routes from one node to others, of any kind; the number of a target in `nodes` takes the place
+  /// of its rank.
+  /// Errors    ConfigError naming a node that cannot be reached
+  std::vector<Route> between_nodes(int node, const std::vector<int>& nodes) const;
 
   /// What a link adds to the cost of a route, in picoseconds.
   static std::int64_t picoseconds(const ClusterLink& link);
 
  private:
   struct Graph;
+  /// Of several links that end equally short routes to `nodes[i]`, number `choices[i]`.
+  std::vector<Route> routes(int from, const std::vector<int>& nodes,
+                            const std::vector<int>& choices) const;
+
   const Cluster& cluster_;
   std::unique_ptr<Graph> graph_;
 };

@@ -11,7 +11,8 @@ void Ledger::take(Space space, std::int64_t bytes, std::string_view name) {
   Account& account = accounts_[orrery::at(space)];
   const std::int64_t capacity = capacities_.bytes[orrery::at(space)];
   if (bytes > capacity - account.in_use)
-    throw OutOfMemory(std::string(name), bytes, account.in_use, capacity);
+    throw OutOfMemory(std::string(name), bytes, account.in_use, capacity,
+                      std::string(name_of(space)));
   account.in_use += bytes;
   account.by_class[std::string(tensor_class(name))] += bytes;
   if (account.in_use > account.peak) {

@@ -44,6 +44,9 @@ Calibration calibrate(Effort effort, const std::string& probe, const Report& rep
   c.memory_bytes = main_memory_bytes();
   HostDevice host(make_cpu_kernels, std::chrono::steady_clock::now());
   c.host = measure_host({.threads = c.cores, .repetitions = thorough ? 100 : 10}, host);
+  report(0.005, "tasks of the host");
+  c.host_cores = c.cores;
+  add_host_tasks(c, measure_host_tasks(host_tasks_bench(effort, c.cores)));
   report(0.01, "ranks that are threads");
   const sim::Library threads = measure_threads(cpu_threads(c.cores, thorough));
   report(0.02, "ranks over MPI");

@@ -7,6 +7,7 @@
 #include "backends/cpu/cpu.hpp"
 #include "backends/cuda/cuda_device.hpp"
 #include "core/base/error.hpp"
+#include "core/base/parallel.hpp"
 #include "core/base/units.hpp"
 #include "experiments/calibrate/calibrate.hpp"
 #include "experiments/calibrate/time_on_lane.hpp"
@@ -61,6 +62,9 @@ class GpuMeasurement {
     Calibration c = about();
     report_(0, "host and lanes");
     c.host = measure_host(benches_.host, *open(1, benches_.host.long_bytes + kMiB));
+    report_(0.01, "tasks of the host");
+    c.host_cores = available_cores();
+    add_host_tasks(c, measure_host_tasks(host_tasks_bench(effort_, c.host_cores)));
     report_(0.02, "kernels beside copies");
     c.gpu->slowdowns =
         measure_slowdowns(benches_.slowdowns, *open(1, bytes_needed(benches_.slowdowns)));

@@ -56,6 +56,14 @@ void derive_profile(Calibration& c, double between_seconds) {
   c.memory_bytes_per_second = rounded(12 * product_of_largest(relu) / at_largest(relu));
 }
 
+void add_host_tasks(Calibration& c, const HostTasks& tasks) {
+  c.tasks = tasks;
+  for (const auto& [kind, price] :
+       {std::pair("checkpoint", tasks.checkpoint), std::pair("serve", tasks.serve)})
+    c.profile.host[kind] = {rounded(price.launch_seconds), rounded(price.seconds_per_item),
+                            rounded(price.bytes_per_second), price.thread_efficiency};
+}
+
 void add_in_place(Calibration& c, std::vector<InPlaceSample> samples) {
   c.in_place = std::move(samples);
   c.profile.in_place = fit_in_place(c.in_place);

@@ -8,6 +8,7 @@
 
 #include "experiments/calibrate/in_place.hpp"
 #include "experiments/calibrate/measure_host.hpp"
+#include "experiments/calibrate/measure_host_tasks.hpp"
 #include "experiments/calibrate/measure_libraries.hpp"
 #include "experiments/calibrate/measure_slowdowns.hpp"
 #include "experiments/calibrate/measure_tables.hpp"
@@ -28,6 +29,8 @@ struct Calibration {
   std::map<std::string, MeasuredTable> tables;  ///< those of the profile, and how they came about
   std::vector<InPlaceSample> in_place;          ///< from which those factors come
   HostCosts host;
+  HostTasks tasks;  ///< from which the profile's prices of them come
+  int host_cores = 1;
   MpiMeasurement mpi;
   std::optional<GpuPart> gpu;
   int cores = 1;  ///< of the device: ranks with more threads than that share it
@@ -46,6 +49,9 @@ sim::Library rounded(sim::Library library);
 /// from tables, host and GPU, and the two rates. `between_seconds`: what of an operation on a lane
 /// the tables have not.
 void derive_profile(Calibration& calibration, double between_seconds);
+
+/// Adds what tasks of the host take.
+void add_host_tasks(Calibration& calibration, const HostTasks& tasks);
 
 /// Adds what operations take inside of trainings.
 void add_in_place(Calibration& calibration, std::vector<InPlaceSample> samples);

@@ -81,6 +81,12 @@ std::string source_of(const Calibration& c, const std::string& path) {
         std::count_if(c.in_place.begin(), c.in_place.end(),
                       [&](const InPlaceSample& s) { return s.key == path.substr(9); }),
         c.gpu ? "one rank" : "one rank to a core and one on all cores"));
+  if (path.starts_with("host.kinds.checkpoint"))
+    return measured("a small and a large checkpoint, written to the folder of temporary files");
+  if (path.starts_with("host.kinds.serve"))
+    return path.ends_with("launch_seconds")
+               ? "0: what a message takes is the library's"
+               : measured("one thread copies rows of 64 B and of 1 KiB from random places");
   if (path == "launch_seconds") return measured("median gap between two operations of a lane");
   if (path == "issue_seconds")
     return measured(c.gpu ? "median time from one small operation to the next on a lane that has "
@@ -134,6 +140,21 @@ Json links_of(const Calibration& c) {
   return links;
 }
 
+/// A GPU has a host beside it; of a CPU the device says all that is its own.
+Json server_of(const Calibration& c) {
+  Json server{{"source", "this machine"},
+              {"host_memory_bytes", number(main_memory_bytes(), "this machine's main memory")}};
+  if (c.gpu) {
+    server["host_cores"] = number(c.host_cores, "cores that this process may use");
+    server["host_memory_bytes_per_second"] =
+        number(rounded(c.tasks.memory_bytes_per_second),
+               measured("all cores copy a table from one place in main memory to another"));
+  }
+  server["nodes"] = nodes_of(c);
+  server["links"] = links_of(c);
+  return server;
+}
+
 std::string elements_of_relu(const Calibration& c) {
   const auto& axes = c.tables.at("activate_backward").table.axes;
   const auto size = std::find_if(axes.begin(), axes.end(), [](const sim::PriceTable::Axis& axis) {
@@ -180,11 +201,7 @@ Json cluster_file_of(const Calibration& c) {
           {"servers", number(1, "this machine")},
           {"device_types", {{c.name, device_type_of(c)}}},
           {"link_types", link_types_of(c)},
-          {"server",
-           {{"source", "this machine"},
-            {"host_memory_bytes", number(main_memory_bytes(), "this machine's main memory")},
-            {"nodes", nodes_of(c)},
-            {"links", links_of(c)}}}};
+          {"server", server_of(c)}};
 }
 
 void make_folders(const std::string& folder) {

@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -168,13 +169,26 @@ std::string class_table(const std::vector<PairClass>& classes) {
   return table.text();
 }
 
+/// What is said of the host of a server.
+std::string host_text(const ServerHost& host) {
+  std::vector<std::string> parts;
+  if (host.cores > 0)
+    parts.push_back(fmt::format("{} core{}", host.cores, host.cores == 1 ? "" : "s"));
+  if (host.memory_bytes > 0)
+    parts.push_back(fmt::format("{} of main memory", human_bytes(host.memory_bytes)));
+  if (host.memory_bytes_per_second > 0)
+    parts.push_back(fmt::format("which moves {}", rate(host.memory_bytes_per_second)));
+  if (host.pinned_bytes > 0)
+    parts.push_back(fmt::format("{} of it pinned at most", human_bytes(host.pinned_bytes)));
+  return parts.empty() ? "" : fmt::format("host of a server: {}\n\n", fmt::join(parts, ", "));
+}
+
 void print_cluster(const Cluster& cluster) {
   fmt::print("{}: {} server{}, {} device{}\n{}\n\n", cluster.name, cluster.servers(),
              cluster.servers() == 1 ? "" : "s", cluster.devices.size(),
              cluster.devices.size() == 1 ? "" : "s", cluster.description);
   fmt::print("{}\n", device_table(cluster));
-  if (cluster.host_memory_bytes > 0)
-    fmt::print("main memory of a server: {}\n\n", human_bytes(cluster.host_memory_bytes));
+  fmt::print("{}", host_text(cluster.host));
   fmt::print("{}\n", link_table(cluster));
   const bool all = cluster.devices.size() <= kMostColumns;
   const auto ranks = all ? all_ranks(cluster) : ranks_of_first_server(cluster);
@@ -208,7 +222,12 @@ Json parts_json(const Cluster& cluster) {
            {"servers", cluster.servers()}, {"relay_through_devices", cluster.relay_through_devices},
            {"devices", Json::array()},     {"nodes", Json::array()},
            {"links", Json::array()}};
-  if (cluster.host_memory_bytes > 0) out["host_memory_bytes"] = cluster.host_memory_bytes;
+  const ServerHost& host = cluster.host;
+  if (host.cores > 0) out["host_cores"] = host.cores;
+  if (host.memory_bytes > 0) out["host_memory_bytes"] = host.memory_bytes;
+  if (host.memory_bytes_per_second > 0)
+    out["host_memory_bytes_per_second"] = host.memory_bytes_per_second;
+  if (host.pinned_bytes > 0) out["host_pinned_bytes"] = host.pinned_bytes;
   const auto name = [&](int n) { return cluster.nodes[at(n)].name; };
   for (const Device& d : cluster.devices)
     out["devices"].push_back({{"rank", out["devices"].size()},

@@ -168,7 +168,7 @@ Json rank_json(const Summary& summary) {
 /// The tensor for which a rank's device has no room; empty where all have.
 std::optional<OutOfMemory> what_does_not_fit(const PreparedExperiment& prepared) {
   try {
-    record_shared(prepared.body(), 1, device_capacities(prepared.experiment));
+    record_shared(prepared.body(), 1, memory_capacities(prepared.experiment));
   } catch (const OutOfMemory& error) {
     return error;
   }

@@ -100,8 +100,7 @@ class Builder {
     cluster_.description = file_["description"];
     cluster_.relay_through_devices = file_.value("relay_through_devices", false);
     const Json& server = file_["server"];
-    if (server.contains("host_memory_bytes"))
-      cluster_.host_memory_bytes = server["host_memory_bytes"]["value"];
+    cluster_.host = host_of(server);
     const auto names = expanded_nodes(server["nodes"]);
     for (int s = 0; s < servers_; ++s) add_server(s, names);
     if (servers_ > 1) add_network();
@@ -126,6 +125,19 @@ class Builder {
       }
     }
     return list;
+  }
+
+  static ServerHost host_of(const Json& server) {
+    ServerHost host;
+    const auto read = [&](const char* key, auto& value) {
+      if (server.contains(key)) server[key]["value"].get_to(value);
+    };
+    read("host_cores", host.cores);
+    read("host_memory_bytes", host.memory_bytes);
+    read("host_memory_bytes_per_second", host.memory_bytes_per_second);
+    read("host_pinned_bytes", host.pinned_bytes);
+    host.profile = server.value("host_profile", "");
+    return host;
   }
 
   int add_node(const std::string& name, NodeKind kind, int server) {

@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <map>
+
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/graph/read/load.hpp"
@@ -82,9 +85,20 @@ Problem make_problem(const Experiment& experiment, const ProblemData& data, Part
   return problem;
 }
 
-Capacities device_capacities(const Experiment& experiment) {
+Capacities memory_capacities(const Experiment& experiment) {
   Capacities capacities;
   if (experiment.device_bytes) capacities.bytes[at(Space::device)] = *experiment.device_bytes;
+  if (!experiment.cluster || experiment.cluster->host.memory_bytes == 0) return capacities;
+  const ServerHost& host = experiment.cluster->host;
+  std::map<int, int> ranks_of_server;
+  for (const int device : experiment.devices)
+    ++ranks_of_server[experiment.cluster->server_of(device)];
+  int most = 1;
+  for (const auto& [server, ranks] : ranks_of_server) most = std::max(most, ranks);
+  capacities.bytes[at(Space::host)] = host.memory_bytes / most;
+  capacities.bytes[at(Space::pinned_host)] =
+      (host.pinned_bytes > 0 ? host.pinned_bytes : host.memory_bytes) / most;
+  capacities.bytes[at(Space::server_host)] = host.memory_bytes;
   return capacities;
 }
 

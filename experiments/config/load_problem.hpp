@@ -40,7 +40,10 @@ Partition make_partition(const Experiment& experiment, const ProblemData& data);
 
 Problem make_problem(const Experiment& experiment, const ProblemData& data, Partition partition);
 
-/// The device memory of each rank.
-Capacities device_capacities(const Experiment& experiment);
+/// The memory of each rank by space, as far as the experiment's cluster says it: its device's, and
+/// the rank's share of what its server's host has and may pin. What ranks of a server share
+/// (Space::server_host) may take all of it. The spaces of a host are held to their limits one by
+/// one, not together.
+Capacities memory_capacities(const Experiment& experiment);
 
 }  // namespace orrery

@@ -53,6 +53,14 @@ sim::Library library_of(const std::string& name, const Json& file) {
           .reduce_bytes_per_second = number_or_zero(file, "reduce_bytes_per_second")};
 }
 
+sim::HostPrice host_price_of(const Json& file) {
+  return {.launch_seconds = number_or_zero(file, "launch_seconds"),
+          .seconds_per_item = number_or_zero(file, "seconds_per_item"),
+          .bytes_per_second = number_or_zero(file, "bytes_per_second"),
+          .thread_efficiency =
+              file.contains("thread_efficiency") ? number(file, "thread_efficiency") : 1};
+}
+
 void read_roofline(const Json& file, sim::Roofline& roofline) {
   roofline.flops_per_second = number(file, "flops_per_second");
   roofline.bytes_per_second = number(file, "bytes_per_second");
@@ -89,6 +97,19 @@ Json library_json(const sim::Library& library, const SourceOf& source_of, const 
   add("copy_bytes_per_second", library.copy_bytes_per_second, false);
   add("core_seconds_per_byte", library.core_seconds_per_byte, false);
   add("reduce_bytes_per_second", library.reduce_bytes_per_second, false);
+  return file;
+}
+
+Json host_price_json(const sim::HostPrice& price, const SourceOf& source_of,
+                     const std::string& path) {
+  Json file = Json::object();
+  const auto add = [&](const char* key, double value) {
+    file[key] = {{"value", value}, {"source", source_of(path + "." + key)}};
+  };
+  add("launch_seconds", price.launch_seconds);
+  if (price.seconds_per_item > 0) add("seconds_per_item", price.seconds_per_item);
+  if (price.bytes_per_second > 0) add("bytes_per_second", price.bytes_per_second);
+  if (price.thread_efficiency != 1) add("thread_efficiency", price.thread_efficiency);
   return file;
 }
 
@@ -148,6 +169,9 @@ sim::DeviceProfile make_profile(const Json& file) {
     }
   for (const auto& [name, library] : file["libraries"].items())
     profile.libraries[name] = library_of(name, library);
+  if (file.contains("host"))
+    for (const auto& [kind, price] : file["host"]["kinds"].items())
+      profile.host[kind] = host_price_of(price);
   return profile;
 }
 
@@ -186,6 +210,8 @@ Json profile_json(const sim::DeviceProfile& profile, const std::string& descript
   file["libraries"] = Json::object();
   for (const auto& [name, library] : profile.libraries)
     file["libraries"][name] = library_json(library, source_of, "libraries." + name);
+  for (const auto& [kind, price] : profile.host)
+    file["host"]["kinds"][kind] = host_price_json(price, source_of, "host.kinds." + kind);
   for (const auto& [kind, factor] : profile.scale)
     file["scale"][kind] = {{"value", factor}, {"source", source_of("scale." + kind)}};
   for (const auto& [key, table] : profile.tables) {

@@ -451,7 +451,7 @@ ModelledOutcome model(const PreparedExperiment& prepared) {
     throw ConfigError("backend", *why);
   const sim::DeviceProfile profile = profile_of(experiment);
   const int threads = kernel_threads(experiment);
-  const Programs programs = record_checked(prepared, device_capacities(experiment));
+  const Programs programs = record_checked(prepared, memory_capacities(experiment));
   const double shared = oversubscription(experiment, threads);
   const auto price = [&](const Op& op, int) {
     return shared * sim::op_seconds(profile, op, threads);

@@ -164,6 +164,8 @@ sim::DeviceProfile profile_of(const Experiment& experiment) {
                                   fmt::join(names, ", ")));
   sim::DeviceProfile profile = load_profile(*names.begin());
   for (const auto& [kind, factor] : experiment.simulation.scale) profile.scale[kind] = factor;
+  const std::string& host = experiment.cluster->host.profile;
+  if (!host.empty()) profile.host = load_profile(host).host;
   return profile;
 }
 
@@ -179,7 +181,7 @@ sim::Library library_of(const Experiment& experiment, const sim::DeviceProfile& 
 }
 
 int kernel_threads(const Experiment& experiment) {
-  const int cores = device_of(experiment, 0).cores;
+  const int cores = experiment.cluster->cores_of(experiment.devices.front());
   const auto sharing =
       std::count(experiment.devices.begin(), experiment.devices.end(), experiment.devices.front());
   return std::max(1, cores / static_cast<int>(sharing));
@@ -204,7 +206,7 @@ SimulatedOutcome simulate(const Body& body, const Experiment& experiment, Simula
   const auto began = std::chrono::steady_clock::now();
   const sim::DeviceProfile profile = profile_of(experiment);
   const int epochs = std::min(experiment.simulation.epochs, body.epochs());
-  const Programs programs = record_checked_shared(body, epochs, device_capacities(experiment));
+  const Programs programs = record_checked_shared(body, epochs, memory_capacities(experiment));
   sim::Simulation simulation = build_simulation(body, experiment, programs, profile);
   simulation.progress = progress && ::isatty(STDERR_FILENO) == 1;
   const double record_seconds =

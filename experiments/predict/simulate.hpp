@@ -19,7 +19,8 @@ struct SimulatedOutcome {
 };
 
 /// The profile of the experiment's devices, with its scale: simulation.profile, else what the
-/// cluster names.
+/// cluster names. Its prices of host tasks are those of the profile that the cluster names for its
+/// hosts, if it does.
 ///
 /// Errors    ConfigError (none, several, unknown)
 sim::DeviceProfile profile_of(const Experiment& experiment);
@@ -28,7 +29,7 @@ sim::DeviceProfile profile_of(const Experiment& experiment);
 /// Errors    ConfigError listing those that it knows
 sim::Library library_of(const Experiment& experiment, const sim::DeviceProfile& profile);
 
-/// Threads of one rank's kernels where a device is a CPU: its share of the cores.
+/// Threads of one rank's kernels where a device is a CPU or a machine: its share of the cores.
 int kernel_threads(const Experiment& experiment);
 
 /// Records a body where the experiment places its ranks, prices its programs and has them replayed,

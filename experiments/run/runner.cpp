@@ -194,7 +194,7 @@ ExecuteOptions Runner::execute_options(const Experiment& experiment) const {
   options.cuda_graph = experiment.cuda_graph;
   options.nccl = experiment.backend == "nccl";
   options.placement = placement_of(experiment, job_);
-  options.capacities = device_capacities(experiment);
+  options.capacities = memory_capacities(experiment);
   options.timeline_epochs = experiment.timeline_epochs;
   options.stop = options_.stop;
   options.control.checkpoint_every = experiment.checkpoint_every;

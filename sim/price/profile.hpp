@@ -49,6 +49,17 @@ struct Roofline {
   double launch_seconds = 0;  ///< of every kernel on the device, also of one without work
 };
 
+/// What a task of a kind takes on a host, alone: launch + (items · seconds_per_item + bytes /
+/// bytes_per_second) / (1 + (threads − 1) · thread_efficiency). Its bytes also pass the host's
+/// memory, whose rate concurrent tasks share.
+struct HostPrice {
+  double launch_seconds = 0;     ///< of a task, also of one without work
+  double seconds_per_item = 0;   ///< of a core
+  double bytes_per_second = 0;   ///< of a core; 0: bytes take none of its time
+  double thread_efficiency = 1;  ///< what each thread after the first adds, 0 to 1
+  bool operator==(const HostPrice&) const = default;
+};
+
 /// One kind of device.
 struct DeviceProfile {
   std::string name;
@@ -70,6 +81,7 @@ struct DeviceProfile {
   /// A kernel takes so many times as long while the device also communicates (MG-GCN 6.4).
   double communication_slowdown = 1;
   std::map<std::string, Library> libraries;  ///< by name
+  std::map<std::string, HostPrice> host;     ///< by kind of host task ("checkpoint")
 };
 
 }  // namespace orrery::sim

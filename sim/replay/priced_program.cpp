@@ -8,6 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "sim/price/host_seconds.hpp"
 #include "sim/price/op_seconds.hpp"
 
 namespace orrery::sim {
@@ -57,8 +58,10 @@ class Pricer {
     item(s.lane, {LaneItem::Type::nothing, Lane::compute, phase_, 0, submitted(false)});
   }
   void add(const SubmitStep& s) {
-    if (store_of(s.op))
-      throw Uncalibrated(fmt::format("{}: rows of a store cannot be simulated yet", kind_of(s.op)));
+    if (const auto* pull = std::get_if<Pull>(&s.op))
+      return item(s.lane, access(s.lane, s.op, *pull, pull->y, 0));
+    if (const auto* push = std::get_if<Push>(&s.op))
+      return item(s.lane, access(s.lane, s.op, *push, push->x, 1));
     if (const auto group = group_of(s.op))
       item(s.lane,
            {LaneItem::Type::call, s.lane, phase_, call(s.lane, *group, s.op), submitted(true)});
@@ -71,11 +74,12 @@ class Pricer {
   void add(const SyncStep& s) { host_waits(s.event.lane, s.event.position); }
   void add(const ScalarStep& s) { host_waits(s.lane, position(s.lane)); }
   void add(const HostStep& s) {
-    throw Uncalibrated(fmt::format("the profile {} has no price for host work \"{}\"",
-                                   profile_.name, s.work.kind));
+    item(s.lane, {LaneItem::Type::task, s.lane, phase_, task(s.work), submitted(false)});
+    ORRERY_ASSERT(s.task.id == tasks_.size());
+    tasks_.push_back({s.lane, position(s.lane)});
   }
-  void add(const JoinStep&) {}
   void add(const ProductStep&) {}
+  void add(const JoinStep& s) { add(SyncStep{tasks_[s.task.id]}); }
   void add(const PhaseStep& s) {
     set_phase(s.phase);
     schedule_->host.push_back({HostItem::Type::phase, Lane::compute, phase_, issued_});
@@ -120,8 +124,18 @@ class Pricer {
 
   std::uint32_t work(Lane lane, const Op& op) {
     const int threads = lane == Lane::compute ? threads_ : 1;
-    const Work w{kind(kind_of(op)), threads, op_seconds(profile_, op, threads), flops_of(op),
-                 bytes_of(op)};
+    return number_of({kind(kind_of(op)), threads, op_seconds(profile_, op, threads), flops_of(op),
+                      bytes_of(op)});
+  }
+
+  std::uint32_t task(const HostWork& work) {
+    const auto items = static_cast<double>(work.items), bytes = static_cast<double>(work.bytes);
+    // Named as an Executor names the span.
+    return number_of({kind("host"), work.threads,
+                      host_seconds(profile_, work.kind, items, bytes, work.threads), 0, bytes});
+  }
+
+  std::uint32_t number_of(const Work& w) {
     return works_.of({w.kind, w.threads, w.seconds, w.flops, w.bytes},
                      [&] { schedule_->works.push_back(w); });
   }
@@ -129,18 +143,49 @@ class Pricer {
   std::uint32_t call(Lane lane, const Group& group, const Op& op) {
     Call c;
     c.kind = kind(kind_of(op));
-    c.group = group_numbers_.of(
-        {static_cast<int>(lane), group.id, group.first, group.size, group.stride}, [&] {
-          groups_.push_back({lane, group});
-        });
+    c.group = group_number(lane, group);
     c.received = bytes_of(op);
     std::vector<double> parts;
     std::visit([&](const auto& o) { describe(o, c, parts); }, op);
-    if (!parts.empty())
-      c.parts = part_numbers_.of(parts, [&] { schedule_->parts.push_back(parts); });
+    if (!parts.empty()) c.parts = part_number(parts);
     return calls_.of(
         {static_cast<int>(c.what), c.kind, c.group, c.root, c.from, c.bytes, c.received, c.parts},
         [&] { schedule_->calls.push_back(c); });
+  }
+
+  /// `values`: the rows that are read, or what is added to them.
+  template <class T>
+  LaneItem access(Lane lane, const Op& op, const T& o, const Tensor& values, int adds) {
+    StoreAccess a;
+    a.kind = kind(kind_of(op));
+    a.group = group_number(lane, o.store.group);
+    a.adds = adds;
+    a.row_bytes = static_cast<double>(values.cols() * orrery::bytes_of(values.dtype));
+    a.flops = flops_of(op);
+    a.bytes = bytes_of(op);
+    std::vector<double> rows, seconds;
+    for (const std::int64_t count : *o.rows_per_owner) {
+      rows.push_back(static_cast<double>(count));
+      seconds.push_back(
+          count == 0 ? 0
+                     : host_seconds(profile_, "serve", rows.back(), rows.back() * a.row_bytes, 1));
+    }
+    a.rows = part_number(rows);
+    a.seconds = part_number(seconds);
+    const std::uint32_t number =
+        accesses_.of({a.kind, a.group, a.rows, a.seconds, a.row_bytes, a.flops, a.bytes},
+                     [&] { schedule_->accesses.push_back(a); });
+    return {LaneItem::Type::access, lane, phase_, number, submitted(true)};
+  }
+
+  std::uint32_t group_number(Lane lane, const Group& group) {
+    return group_numbers_.of(
+        {static_cast<int>(lane), group.id, group.first, group.size, group.stride}, [&] {
+          groups_.push_back({lane, group});
+        });
+  }
+  std::uint32_t part_number(const std::vector<double>& parts) {
+    return part_numbers_.of(parts, [&] { schedule_->parts.push_back(parts); });
   }
 
   static double size_of(const Tensor& t) { return static_cast<double>(t.bytes()); }
@@ -191,10 +236,17 @@ class Pricer {
     c.bytes = size_of(o.x);
     parts = bytes_of_rows(*o.send_rows, o.x);
   }
+  static void describe(const Expose&, Call& c, std::vector<double>&) { describe_meeting(c); }
+  static void describe(const Withdraw&, Call& c, std::vector<double>&) { describe_meeting(c); }
+  /// All have come before anyone goes on.
+  static void describe_meeting(Call& c) {
+    c.what = CollectiveKind::all_reduce;
+    c.bytes = 8;
+  }
   template <class T>
   static void describe(const T&, Call&, std::vector<double>&) {
-    static_assert(!Collective<T> || requires(T o) { o.store; });
-    ORRERY_ASSERT(!"a local operation");
+    static_assert(!Collective<T>);
+    ORRERY_ASSERT(!"no collective");
   }
 
   const DeviceProfile& profile_;
@@ -204,6 +256,7 @@ class Pricer {
   std::uint16_t phase_ = 0;
   std::int64_t device_bytes_ = 0;
   Issued issued_;
+  std::vector<Event> tasks_;  ///< by id: the points after them
   Numbers<std::string_view> kinds_;
   Numbers<std::tuple<int, int, int>> phase_numbers_;
   Numbers<std::tuple<std::uint32_t, int, double, double, double>> works_;
@@ -211,6 +264,9 @@ class Pricer {
   Numbers<std::vector<double>> part_numbers_;
   Numbers<std::tuple<int, std::uint32_t, std::uint32_t, int, int, double, double, std::uint32_t>>
       calls_;
+  Numbers<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, double, double,
+                     double>>
+      accesses_;
 };
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {

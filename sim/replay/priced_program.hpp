@@ -14,7 +14,8 @@
 
 namespace orrery::sim {
 
-/// A local operation on a device, alone.
+/// A local operation on a device, or a task of a host, alone. The bytes of a task pass the host's
+/// memory besides.
 struct Work {
   std::uint32_t kind = 0;  ///< in RankSchedule::kinds
   std::int32_t threads = 1;
@@ -36,20 +37,35 @@ struct Call {
   bool operator==(const Call&) const = default;
 };
 
+/// One rank's reading of rows of a store, or adding to them. Their owners' hosts serve it.
+struct StoreAccess {
+  std::uint32_t kind = 0;     ///< in RankSchedule::kinds
+  std::uint32_t group = 0;    ///< in GroupTable: the store's
+  std::uint32_t rows = 0;     ///< in RankSchedule::parts: how many of each owner
+  std::uint32_t seconds = 0;  ///< in RankSchedule::parts: to serve them, alone, of each owner
+  std::int32_t adds = 0;      ///< 1: push
+  double row_bytes = 0;
+  double flops = 0, bytes = 0;  ///< as the operation states them
+  /// Bytes of a request for so many rows, with their numbers; and of its answer.
+  double asked(double count) const { return count * (4 + (adds != 0 ? row_bytes : 0)); }
+  double answered(double count) const { return adds != 0 ? 1 : count * row_bytes; }
+  bool operator==(const StoreAccess&) const = default;
+};
+
 /// What a host has submitted since the beginning.
 struct Issued {
   std::uint32_t submits = 0;
-  std::uint32_t calls = 0;  ///< collectives among them
+  std::uint32_t calls = 0;  ///< collectives and accesses to stores among them
   bool operator==(const Issued&) const = default;
 };
 
 /// An item of a lane; it takes the lane's next position.
 struct LaneItem {
-  enum class Type : std::uint8_t { work, call, wait, nothing };
+  enum class Type : std::uint8_t { work, task, call, access, wait, nothing };
   Type type = Type::nothing;
   Lane waits_for = Lane::compute;  ///< wait
   std::uint16_t phase = 0;         ///< in RankSchedule::phases
-  std::uint32_t index = 0;         ///< of the work or call; wait: position
+  std::uint32_t index = 0;         ///< of the work, task, call, access; wait: position
   Issued issued;                   ///< by the rank's host, up to and including this one
   bool operator==(const LaneItem&) const = default;
 };
@@ -69,8 +85,9 @@ struct RankSchedule {
   std::array<std::vector<LaneItem>, kLanes> lanes;
   std::vector<HostItem> host;
   std::vector<Phase> phases;
-  std::vector<Work> works;  ///< distinct
-  std::vector<Call> calls;  ///< distinct
+  std::vector<Work> works;            ///< distinct; tasks are among them
+  std::vector<Call> calls;            ///< distinct
+  std::vector<StoreAccess> accesses;  ///< distinct
   std::vector<std::vector<double>> parts;
   std::vector<std::int64_t> device_bytes;  ///< in use after each allocation and release
   std::vector<std::string_view> kinds;     ///< static names (kind_of)
@@ -91,7 +108,21 @@ struct PricedProgram {
   GroupTable groups;
 };
 
-/// Prices a program on a device whose kernels run with so many threads.
+/// visit(rank, rows, seconds that it takes to serve them) for every owner of rows of an access.
+template <class Visit>
+void for_each_owner(const RankSchedule& schedule, const StoreAccess& access,
+                    const GroupTable& groups, const Visit& visit) {
+  const Group& group = groups[access.group].group;
+  for (int i = 0; i < group.size; ++i) {
+    const auto index = static_cast<std::size_t>(i);
+    const double rows = schedule.parts[access.rows][index];
+    if (rows > 0) visit(group.rank_of(i), rows, schedule.parts[access.seconds][index]);
+  }
+}
+
+/// Prices a program on a device whose kernels run with so many threads. Host tasks have the threads
+/// that they say. What an owner of rows does for a request is a host task "serve" of one thread, with
+/// a row an item. To open or close a store is an all-reduce of a word.
 ///
 /// Errors    Uncalibrated
 PricedProgram price(const Program& program, const DeviceProfile& profile, int threads);

@@ -1,5 +1,5 @@
-// A device that computes: its kernels, the cores they share, and what communication takes from
-// them.
+// What computes: a device with its kernels or a host with its tasks, the cores they share, and what
+// communication takes from them.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,8 @@ class Processor {
 
   /// A task of so many seconds, alone, with so many threads.
   void start(double seconds, int threads, std::uint64_t token);
+  /// Seconds of work that every task gets done in a second.
+  double rate() const;
   /// A message begins (+1) or ends (−1) here.
   void communicates(int change);
   /// The timer rang. Tokens of the tasks that are done are appended to `done`.
@@ -39,7 +41,6 @@ class Processor {
       return end != other.end ? end > other.end : order > other.order;
     }
   };
-  double rate() const;
   void advance();
   void schedule();
 

@@ -1,6 +1,7 @@
 #include "sim/replay/rank_trace.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace orrery::sim {
 
@@ -21,6 +22,18 @@ Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& tr
         span.kind = schedule.kinds[work.kind];
         span.flops = work.flops;
         span.bytes = work.bytes;
+      } else if (item.type == LaneItem::Type::task) {
+        span.kind = schedule.kinds[schedule.works[item.index].kind];  // no more, as in a real one
+      } else if (item.type == LaneItem::Type::access) {
+        const StoreAccess& access = schedule.accesses[item.index];
+        span.kind = schedule.kinds[access.kind];
+        span.flops = access.flops;
+        span.bytes = access.bytes;
+        span.communicates = true;
+        for_each_owner(schedule, access, program.groups, [&](int owner, double, double) {
+          const Group pair{0, std::min(rank, owner), 2, std::max(1, std::abs(rank - owner))};
+          span.crosses_servers |= owner != rank && crosses_servers(pair);
+        });
       } else {
         const Call& call = schedule.calls[item.index];
         span.kind = schedule.kinds[call.kind];

@@ -7,7 +7,7 @@
 
 namespace orrery::sim {
 
-/// The pairs of devices between which messages of the simulation travel over links.
+/// The pairs of ends (Traffic) between which messages of the simulation travel over links.
 ///
 /// Errors    ConfigError (ranks on one device whose library cannot copy within it, algorithms)
 std::vector<Traffic::Pair> connected_pairs(const Simulation& simulation);
@@ -18,8 +18,13 @@ std::vector<Traffic::Pair> connected_pairs(const Simulation& simulation);
 ///           its server where one host serves them all), and blocks where the program reads back.
 ///           An operation starts when it was issued, its lane's last one has ended and what it
 ///           waits for has passed. Kernels share a device by Processor; a collective's rank is in
-///           it from the moment its lane comes to it until its last message has ended.
-/// Errors    ProgramError (ranks that wait for each other for ever)
+///           it from the moment its lane comes to it until its last message has ended. Tasks of a
+///           host share its cores and its memory (Host); where a server has a host beside its
+///           devices, those who issue take one of the same cores each, and slow down with the
+///           tasks when more threads are busy than there are cores. Rows of a store are asked for
+///           by a message to each owner, served by its host whatever its lanes do, and answered.
+/// Errors    ProgramError (ranks that wait for each other for ever), ConfigError (host tasks on a
+///           cluster that says nothing of its hosts)
 Replay replay(const Simulation& simulation, Traffic& traffic, Interconnect& network);
 
 }  // namespace orrery::sim

@@ -8,12 +8,45 @@
 
 namespace orrery::sim {
 
+namespace {
+
+/// The first host of each server.
+std::vector<int> host_nodes(const Cluster& cluster) {
+  std::vector<int> hosts(at(cluster.servers()), -1);
+  for (std::size_t n = cluster.nodes.size(); n-- > 0;)
+    if (cluster.nodes[n].kind == NodeKind::kHost)
+      hosts[at(cluster.nodes[n].server)] = static_cast<int>(n);
+  return hosts;
+}
+
+/// From the host of a server to those of others, which count from `first`.
+std::vector<Route> routes_between_hosts(const Router& router, const std::vector<int>& hosts,
+                                        int server, int first, const std::vector<int>& ends) {
+  std::vector<int> nodes;
+  for (const int end : ends) nodes.push_back(hosts[at(end - first)]);
+  return router.between_nodes(hosts[at(server)], nodes);
+}
+
+}  // namespace
+
+int memory_end(const Cluster& cluster, int device) {
+  if (!cluster.has_hosts()) return device;
+  return static_cast<int>(cluster.devices.size()) + cluster.server_of(device);
+}
+
 Traffic::Traffic(const Cluster& cluster, const std::vector<Pair>& pairs) {
+  const int devices = static_cast<int>(cluster.devices.size());
   std::map<int, std::vector<int>> targets;
   for (const auto& [from, to] : pairs) targets[from].push_back(to);
   const Router router(cluster);
+  const std::vector<int> hosts = host_nodes(cluster);
+  plan_.ends = devices;
   for (const auto& [from, list] : targets) {
-    const std::vector<Route> routes = router.from(from, list);
+    const bool host = from >= devices;
+    if (host) plan_.ends = devices + cluster.servers();
+    const std::vector<Route> routes =
+        host ? routes_between_hosts(router, hosts, from - devices, devices, list)
+             : router.from(from, list);
     for (std::size_t i = 0; i < list.size(); ++i) {
       Path path{{}, routes[i].latency_seconds, routes[i].bytes_per_second};
       for (const Hop& hop : routes[i].hops) add_capacities(cluster, hop, path.capacities);
@@ -21,7 +54,6 @@ Traffic::Traffic(const Cluster& cluster, const std::vector<Pair>& pairs) {
       paths_.emplace(key({from, list[i]}), std::move(path));
     }
   }
-  plan_.ends = static_cast<int>(cluster.devices.size());
 }
 
 /// Two directions that share a total pass one more capacity than their own; its latency is none, as

@@ -12,11 +12,15 @@
 
 namespace orrery::sim {
 
-/// Routes between the pairs of devices that a simulation uses, as capacities of a network: of each
-/// direction of a link, or of both, or of each and of both. Ends of the network are devices.
+/// Where the memory of a device's host is, as an end of the network: the devices come first, then
+/// the hosts of the servers, where servers have hosts. (Of several sockets the first stands for all.)
+int memory_end(const Cluster& cluster, int device);
+
+/// Routes between the pairs of ends that a simulation uses, as capacities of a network: of each
+/// direction of a link, or of both, or of each and of both.
 class Traffic {
  public:
-  using Pair = std::pair<int, int>;  ///< devices
+  using Pair = std::pair<int, int>;  ///< ends: devices, or memory_end()
 
   /// Errors    ConfigError (no route)
   Traffic(const Cluster& cluster, const std::vector<Pair>& pairs);

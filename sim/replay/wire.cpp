@@ -29,9 +29,15 @@ void fields(A& a, Device& device) {
 }
 
 template <class A>
+void fields(A& a, ServerHost& host) {
+  auto& [cores, memory_rate, memory_bytes, pinned_bytes, profile] = host;
+  a(cores, memory_rate, memory_bytes, pinned_bytes, profile);
+}
+
+template <class A>
 void fields(A& a, Cluster& cluster) {
-  auto& [name, description, nodes, links, devices, host_memory_bytes, relay] = cluster;
-  a(name, description, nodes, links, devices, host_memory_bytes, relay);
+  auto& [name, description, nodes, links, devices, host, relay] = cluster;
+  a(name, description, nodes, links, devices, host, relay);
 }
 
 }  // namespace orrery
@@ -52,9 +58,10 @@ void fields(A& a, CollectiveOptions& options) {
 
 template <class A>
 void fields(A& a, RankSchedule& schedule) {
-  auto& [lanes, host, phases, works, calls, parts, device_bytes, kinds, issued] = schedule;
+  auto& [lanes, host, phases, works, calls, accesses, parts, device_bytes, kinds, issued] =
+      schedule;
   for (auto& lane : lanes) a(lane);
-  a(host, phases, works, calls, parts, device_bytes, kinds, issued);
+  a(host, phases, works, calls, accesses, parts, device_bytes, kinds, issued);
 }
 
 /// Writes each schedule once, in the order of first use, and each rank's number of it.

@@ -55,6 +55,36 @@ TEST(Cluster, IsAcceptedWhereEveryPairHasARoute) {
   EXPECT_EQ(cluster.server_of(3), 1);
 }
 
+TEST(Cluster, HasItsCoresBesideItsDevicesOrInThem) {
+  Cluster beside = two_servers(), machines = two_servers();
+  for (Cluster* c : {&beside, &machines}) c->host.cores = 16;
+  for (ClusterNode& node : machines.nodes)
+    if (node.kind == NodeKind::kHost) node.kind = NodeKind::kLocalSwitch;
+
+  EXPECT_EQ(beside.cores_of(0), 0);
+  EXPECT_EQ(machines.cores_of(0), 16);
+  EXPECT_TRUE(beside.has_hosts());
+  EXPECT_FALSE(machines.has_hosts());
+  EXPECT_EQ(refusal(machines), "accepted");
+}
+
+TEST(Cluster, RefusesHostsThatCannotBe) {
+  Cluster twice = two_servers(), pinned = two_servers(), rate = two_servers();
+  for (ClusterNode& node : twice.nodes)
+    if (node.kind == NodeKind::kHost) node.kind = NodeKind::kLocalSwitch;
+  twice.host.cores = 16;
+  twice.devices[2].cores = 8;
+  pinned.host.memory_bytes = 100;
+  pinned.host.pinned_bytes = 101;
+  rate.host.memory_bytes_per_second = -1;
+
+  EXPECT_EQ(refusal(twice).rfind("s1/gpu0: has cores of its own and is its server's machine", 0),
+            0U)
+      << refusal(twice);
+  EXPECT_EQ(refusal(pinned).rfind("two: found 101 bytes that may be pinned", 0), 0U);
+  EXPECT_EQ(refusal(rate).rfind("two: cores, memory and rates of a host", 0), 0U);
+}
+
 TEST(Cluster, NamesTheDeviceThatALinkCutOff) {
   Cluster cluster = two_servers();
   cut(cluster, "s1/gpu0");

@@ -74,17 +74,39 @@ TEST(Ledger, RefusesWhatDoesNotFitAndNamesIt) {
   capacities.bytes[0] = 100;
   Ledger ledger(capacities);
   ledger.take(Space::device, 60, "a");
+  std::string refused;
   try {
     ledger.take(Space::device, 41, "big/one");
     FAIL();
   } catch (const OutOfMemory& error) {
+    refused = error.what();
     EXPECT_EQ(error.tensor, "big/one");
     EXPECT_EQ(error.asked, 41);
     EXPECT_EQ(error.in_use, 60);
     EXPECT_EQ(error.capacity, 100);
   }
+  EXPECT_STREQ(refused.c_str(),
+               "out of memory: tensor 'big/one' needs 41 B, but 60 B of 100 B are in use");
   ledger.take(Space::device, 40, "fits");
   EXPECT_EQ(ledger.in_use(Space::device), 100);
+}
+
+TEST(Ledger, HoldsEverySpaceToItsOwnCapacityAndNamesIt) {
+  for (const Space space : {Space::pinned_host, Space::host, Space::server_host}) {
+    Capacities capacities;
+    capacities.bytes[at(space)] = 100;
+    Ledger ledger(capacities);
+    ledger.take(Space::device, 1000, "elsewhere");
+    try {
+      ledger.take(space, 101, "cache/rows");
+      FAIL();
+    } catch (const OutOfMemory& error) {
+      EXPECT_EQ(error.space, name_of(space));
+      EXPECT_NE(std::string(error.what()).find(std::string(name_of(space)) + " memory"),
+                std::string::npos)
+          << error.what();
+    }
+  }
 }
 
 }  // namespace

@@ -98,7 +98,8 @@ void Executor::allocate(const Tensor& tensor, std::string_view name) {
     } catch (const std::bad_alloc&) {
       if (pending_frees_.empty())
         throw OutOfMemory(std::string(name), tensor.bytes(), memory_.bytes_in_use(),
-                          device_.storage().capacity(tensor.space));
+                          device_.storage().capacity(tensor.space),
+                          std::string(name_of(tensor.space)));
       wait_for_a_free();
     }
 }

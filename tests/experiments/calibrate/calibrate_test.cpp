@@ -16,6 +16,7 @@
 #include "experiments/config/profile_file.hpp"
 #include "experiments/config/shipped.hpp"
 #include "experiments/config/validate_json.hpp"
+#include "sim/price/host_seconds.hpp"
 #include "sim/price/op_seconds.hpp"
 #include "sim/price/price_point.hpp"
 #include "tests/support/sample_ops.hpp"
@@ -221,6 +222,21 @@ TEST(Calibrations, KnowTheHostAndTheLibraryOfThreads) {
   EXPECT_NE(tiny().mpi.note.find("no MPI"), std::string::npos);
 }
 
+TEST(Calibrations, PriceTheTasksOfTheHost) {
+  const sim::DeviceProfile& profile = tiny().profile;
+
+  for (const char* kind : {"checkpoint", "serve"}) {
+    const double few = sim::host_seconds(profile, kind, 1, 1 << 10, 1),
+                 many = sim::host_seconds(profile, kind, 1 << 16, 1 << 28, 1);
+    EXPECT_GT(few, 0) << kind;
+    EXPECT_LT(few, 1) << kind;
+    EXPECT_GT(many, 10 * few) << kind;
+    EXPECT_LT(many, 100) << kind;
+  }
+  EXPECT_GT(tiny().tasks.memory_bytes_per_second, 1e8);
+  EXPECT_LT(tiny().tasks.memory_bytes_per_second, 1e13);
+}
+
 TEST(Calibrations, WriteAProfileAndAClusterThatLoad) {
   const fs::path folder = fs::path(::testing::TempDir()) / "calibrate_test";
   fs::remove_all(folder);
@@ -235,6 +251,8 @@ TEST(Calibrations, WriteAProfileAndAClusterThatLoad) {
   EXPECT_GT(cluster.devices[0].memory_bytes, 1 << 28);
   const sim::DeviceProfile profile = load_profile(files.profile);
   EXPECT_EQ(profile.origin, "measured");
+  EXPECT_EQ(profile.host, tiny().profile.host);
+  EXPECT_EQ(cluster.cores_of(0), tiny().cores);
   for (const Op& op : testing::sample_ops(500, 33))
     EXPECT_NEAR(sim::op_seconds(profile, op, 1) / sim::op_seconds(tiny().profile, op, 1), 1, 1e-9);
   fs::remove_all(folder);

@@ -36,6 +36,7 @@ TEST(ClusterCommand, PrintsUnitsAndMatrices) {
   EXPECT_NE(shown.text.find("GB/s        0   1   2   3   4   5   6   7"), std::string::npos)
       << shown.text;
   EXPECT_NE(shown.text.find("0 s0/gpu0   -  20  20  40  40   6   6   6"), std::string::npos);
+  EXPECT_NE(shown.text.find("host of a server: 40 cores, "), std::string::npos);
 }
 
 TEST(ClusterCommand, PrintsOneObjectForMachines) {
@@ -44,6 +45,8 @@ TEST(ClusterCommand, PrintsOneObjectForMachines) {
 
   EXPECT_EQ(json["servers"], 2);
   EXPECT_EQ(json["devices"].size(), 8U);
+  EXPECT_EQ(json["host_cores"], 16);
+  EXPECT_EQ(json["host_memory_bytes_per_second"], 204.8e9);
   EXPECT_EQ(json["bytes_per_second"][0][1], 48e9);
   EXPECT_EQ(json["bytes_per_second"][0][7], 4e9);
   EXPECT_TRUE(json["bytes_per_second"][0][0].is_null());

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <map>
 
 #include "core/base/error.hpp"
 #include "core/cluster/routes.hpp"
@@ -196,6 +197,43 @@ void expect_sources(const Json& value, const std::string& path) {
     EXPECT_TRUE(value.contains("source") && !value["source"].get<std::string>().empty()) << path;
   }
   for (const auto& [key, member] : value.items()) expect_sources(member, path + "." + key);
+}
+
+/// Cores of a server as its papers and data sheets count them, and its main memory in GiB.
+TEST(ShippedClusters, SayWhatTheirHostsHave) {
+  const std::map<std::string, std::pair<int, int>> published{
+      {"dgx-1", {2 * 20, 512}},           {"dgx-a100", {2 * 64, 2048}},
+      {"a6000-4x4-pcie", {16, 256}},      {"a6000-4x4-nvlink", {16, 256}},
+      {"a6000-1x2-nvlink", {2 * 16, 96}}, {"a6000-1x4-pcie", {2 * 32, 256}},
+      {"g4dn-metal-8", {96 / 2, 384}},    {"r5dn-24xlarge-4", {96 / 2, 768}},
+      {"r5-16-25gbe", {64 / 2, 768}},     {"rtx2080ti-2x4-1gbe", {16, 256}},
+      {"hgx-h200", {2 * 56, 2048}},       {"fat-tree", {2 * 56, 2048}}};
+  for (const Size& size : kSizes) {
+    const Cluster cluster = shipped(size.name);
+    const ServerHost& host = cluster.host;
+
+    EXPECT_EQ(host.cores, published.at(size.name).first) << size.name;
+    EXPECT_EQ(host.memory_bytes >> 30, published.at(size.name).second) << size.name;
+    EXPECT_EQ(cluster.cores_of(0), cluster.has_hosts() ? 0 : host.cores) << size.name;
+    if (!cluster.has_hosts()) continue;
+    // Of a socket: four channels of DDR4-2133 to eight of DDR5-4800.
+    EXPECT_GT(host.memory_bytes_per_second, 4 * 17e9) << size.name;
+    EXPECT_LT(host.memory_bytes_per_second, 2 * 8 * 38.5e9) << size.name;
+    EXPECT_EQ(host.pinned_bytes, host.memory_bytes / 2) << size.name;
+  }
+}
+
+TEST(ClusterFile, TellsMistakesAboutHosts) {
+  Json none = file_of("dgx-1"), bare = none, word = none, pinned = none;
+  none["server"]["host_cores"]["value"] = 0;
+  bare["server"]["host_cores"].erase("source");
+  word["server"]["host_core"] = word["server"]["host_cores"];
+  pinned["server"]["host_pinned_bytes"]["value"] = std::int64_t{1} << 50;
+
+  EXPECT_EQ(refusal(none).rfind("server.host_cores.value: found 0", 0), 0U) << refusal(none);
+  EXPECT_EQ(refusal(bare), "server.host_cores.source: is required");
+  EXPECT_NE(refusal(word).find("Did you mean \"host_cores\"?"), std::string::npos);
+  EXPECT_NE(refusal(pinned).find("bytes that may be pinned"), std::string::npos);
 }
 
 TEST(ShippedClusters, GiveASourceForEveryNumber) {

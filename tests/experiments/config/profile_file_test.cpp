@@ -11,6 +11,7 @@
 #include "core/base/error.hpp"
 #include "experiments/config/cluster_file.hpp"
 #include "experiments/config/validate_json.hpp"
+#include "sim/price/host_seconds.hpp"
 #include "sim/price/op_seconds.hpp"
 #include "sim/price/price_point.hpp"
 #include "tests/support/sample_ops.hpp"
@@ -94,6 +95,17 @@ TEST(ShippedProfiles, HaveTheLibraryOfTheirClustersAndAPlausibleHost) {
   }
 }
 
+TEST(ShippedProfiles, PriceEveryTaskOfAHostThatThereIs) {
+  for (const std::string& name : derived_profiles())
+    for (const char* kind : {"checkpoint", "serve"}) {
+      const double few = sim::host_seconds(shipped(name), kind, 1, 1 << 10, 1),
+                   many = sim::host_seconds(shipped(name), kind, 1 << 20, 1 << 29, 1);
+      EXPECT_GT(few, 1e-6) << name << kind;
+      EXPECT_GT(many, 100 * few) << name << kind;
+      EXPECT_LT(many, 10) << name << kind;
+    }
+}
+
 TEST(ShippedProfiles, HaveThePeaksOfTheirClusters) {
   for (const auto& [name, device] : devices_of_clusters()) {
     const sim::Roofline roofline = shipped(name).roofline;
@@ -132,6 +144,8 @@ TEST(ProfileFiles, AreWrittenAsTheyAreRead) {
   profile.scale["*"] = 1.5;
   sim::PriceTable table{{{"m", {1, 2}}, {"threads", {1, 2}}}, {1, 2, 3, 4e-7}, 0.07};
   profile.tables.emplace("gemm", table);
+  profile.host["sample"] = {1e-6, 2e-9, 3e9, 0.5};
+  profile.host["checkpoint"] = {.launch_seconds = 1e-3};
   const auto source_of = [](const std::string& path) { return "made up for " + path; };
 
   const Json file = profile_json(profile, "a test", source_of);
@@ -142,6 +156,9 @@ TEST(ProfileFiles, AreWrittenAsTheyAreRead) {
             "made up for libraries.mpi.message_seconds");
   EXPECT_DOUBLE_EQ(again.tables.at("gemm").seconds[3], 4e-7);
   EXPECT_DOUBLE_EQ(again.tables.at("gemm").fit_error, 0.07);
+  EXPECT_EQ(again.host, profile.host);
+  EXPECT_EQ(file["host"]["kinds"]["sample"]["seconds_per_item"]["source"],
+            "made up for host.kinds.sample.seconds_per_item");
 }
 
 TEST(ProfileFiles, TellMistakesByTheirPath) {
@@ -174,6 +191,19 @@ TEST(ProfileFiles, TellMistakesByTheirPath) {
                             {"fit_error", 0},
                             {"source", "a test"}};
   EXPECT_NE(refusal(file).find("tables.gemm: found 1 seconds, expected 2"), std::string::npos)
+      << refusal(file);
+
+  file = file_of("t4");
+  file["host"]["kinds"]["sample"] = {{"seconds_per_items", {{"value", 1}, {"source", "a test"}}}};
+  EXPECT_NE(refusal(file).find("host.kinds.sample.seconds_per_items: unknown key. Did you mean "
+                               "\"seconds_per_item\"?"),
+            std::string::npos)
+      << refusal(file);
+
+  file = file_of("t4");
+  file["host"]["kinds"]["sample"] = {{"thread_efficiency", {{"value", 2}, {"source", "a test"}}}};
+  EXPECT_NE(refusal(file).find("host.kinds.sample.thread_efficiency.value: found 2"),
+            std::string::npos)
       << refusal(file);
 
   file = file_of("t4");

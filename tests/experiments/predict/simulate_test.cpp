@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/execute/measure.hpp"
 
@@ -154,6 +155,25 @@ TEST_F(Simulate, AForcedAlgorithmAndAWindowAreShownAndChangeTimes) {
 
 TEST_F(Simulate, ADeviceThatIsTooSmallIsOutOfMemory) {
   EXPECT_THROW(epoch_of({"cluster.device_bytes=100000"}), OutOfMemory);
+}
+
+TEST(MemoryCapacities, AreTheDevicesAndSharesOfTheirHosts) {
+  const auto of = [](const std::string& cluster) {
+    return memory_capacities(experiment_with({"cluster=" + cluster})).bytes;
+  };
+  const std::int64_t gib = std::int64_t{1} << 30;
+
+  // A DGX-1 has 512 GiB, half of which may be pinned; four ranks are on it, or eight of one.
+  const auto four = of(R"({"file": "dgx-1", "gpus": 4})");
+  EXPECT_EQ(four[at(Space::device)], 32 * gib);
+  EXPECT_EQ(four[at(Space::host)], 512 * gib / 4);
+  EXPECT_EQ(four[at(Space::pinned_host)], 256 * gib / 4);
+  EXPECT_EQ(four[at(Space::server_host)], 512 * gib) << "the ranks of a server share it";
+  const auto uneven = of(R"({"file": "dgx-1", "servers": 2, "gpus": 10})");
+  EXPECT_EQ(uneven[at(Space::host)], 512 * gib / 8) << "the fullest server counts";
+  const auto none =
+      memory_capacities(experiment_with({R"(cluster={"ranks": 2})", "backend=threads"})).bytes;
+  EXPECT_EQ(none[at(Space::host)], kUnlimited);
 }
 
 TEST_F(Simulate, MistakesAreToldBeforeAnythingIsReplayed) {

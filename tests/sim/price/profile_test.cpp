@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/error.hpp"
+#include "sim/price/host_seconds.hpp"
 #include "sim/price/op_seconds.hpp"
 #include "sim/price/price_point.hpp"
 #include "sim/price/price_table.hpp"
@@ -40,6 +41,31 @@ DeviceProfile power_law() {
     for (const double n : table.axes[1].points)
       for (const double t : table.axes[2].points) table.seconds.push_back(m * std::sqrt(n) / t);
   return profile;
+}
+
+TEST(HostPrices, AreWhatTheirFormulaSays) {
+  DeviceProfile profile;
+  profile.host["sample"] = {1e-6, 2e-9, 1e9, 0.5};
+  profile.host["checkpoint"] = {.launch_seconds = 1e-3};
+
+  // 1 us + (500 x 2 ns + 4000 B at 1 GB/s), then over 1 + 3 x 0.5 for four threads.
+  EXPECT_DOUBLE_EQ(host_seconds(profile, "sample", 500, 4000, 1), 1e-6 + 1e-6 + 4e-6);
+  EXPECT_DOUBLE_EQ(host_seconds(profile, "sample", 500, 4000, 4), 1e-6 + 5e-6 / 2.5);
+  EXPECT_DOUBLE_EQ(host_seconds(profile, "checkpoint", 1, 1e9, 1), 1e-3);
+}
+
+TEST(HostPrices, OfAKindThatTheProfileHasNotNameTheKey) {
+  DeviceProfile profile;
+  profile.name = "v100";
+  profile.host["checkpoint"] = {};
+  try {
+    host_seconds(profile, "sample", 1, 1, 1);
+    FAIL();
+  } catch (const Uncalibrated& error) {
+    const std::string text = error.what();
+    for (const char* word : {"v100", "host.kinds.sample", "checkpoint"})
+      EXPECT_NE(text.find(word), std::string::npos) << text;
+  }
 }
 
 TEST(Tables, AreExactAtTheirPoints) {

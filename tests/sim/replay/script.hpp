@@ -17,21 +17,38 @@ class Script {
  public:
   Script() {
     schedule_.phases = {{}, {Stage::forward, 0}, {Stage::evaluate, 0}};
-    schedule_.kinds = {kind_named("spmm"), kind_named("broadcast")};
+    schedule_.kinds = {kind_named("spmm"), kind_named("broadcast"), "host"};
     mark(1);
   }
   void work(Lane lane, double seconds, int threads = 1) {
     schedule_.works.push_back({0, threads, seconds, 0, 0});
     item(lane, LaneItem::Type::work, schedule_.works.size() - 1);
   }
+  /// A task of the host; its bytes pass the host's memory.
+  void task(Lane lane, double seconds, int threads = 1, double bytes = 0) {
+    schedule_.works.push_back({2, threads, seconds, 0, bytes});
+    item(lane, LaneItem::Type::task, schedule_.works.size() - 1);
+  }
   void call(Lane lane, const Group& group, Call call) {
-    call.group = static_cast<std::uint32_t>(groups_.size());
+    call.group = group_number(lane, group);
     call.kind = 1;
-    for (std::size_t g = 0; g < groups_.size(); ++g)
-      if (groups_[g] == GroupUse{lane, group}) call.group = static_cast<std::uint32_t>(g);
-    if (call.group == groups_.size()) groups_.push_back({lane, group});
     schedule_.calls.push_back(call);
     item(lane, LaneItem::Type::call, schedule_.calls.size() - 1);
+  }
+  /// So many rows of each rank of the group, of 512 bytes; each owner takes so long for them.
+  void access(Lane lane, const Group& group, const std::vector<double>& rows, double seconds,
+              bool adds = false) {
+    StoreAccess a;
+    a.kind = 1;
+    a.group = group_number(lane, group);
+    a.adds = adds ? 1 : 0;
+    a.row_bytes = 512;
+    for (const auto& part : {rows, std::vector<double>(rows.size(), seconds)})
+      schedule_.parts.push_back(part);
+    a.rows = static_cast<std::uint32_t>(schedule_.parts.size()) - 2;
+    a.seconds = a.rows + 1;
+    schedule_.accesses.push_back(a);
+    item(lane, LaneItem::Type::access, schedule_.accesses.size() - 1);
   }
   void broadcast(Lane lane, const Group& group, int root, double bytes) {
     call(lane, group, {CollectiveKind::broadcast, 1, 0, root, -1, bytes, bytes});
@@ -76,6 +93,12 @@ class Script {
     schedule_.issued.calls += type == LaneItem::Type::call ? 1 : 0;
     lane_of(lane).push_back({type, lane, 1, static_cast<std::uint32_t>(index), schedule_.issued});
   }
+  std::uint32_t group_number(Lane lane, const Group& group) {
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      if (groups_[g] == GroupUse{lane, group}) return static_cast<std::uint32_t>(g);
+    groups_.push_back({lane, group});
+    return static_cast<std::uint32_t>(groups_.size()) - 1;
+  }
   void mark(std::uint32_t phase) {
     schedule_.host.push_back({HostItem::Type::phase, Lane::compute, phase, schedule_.issued});
   }
@@ -87,11 +110,15 @@ class Script {
 struct StarCluster {
   int servers = 1, devices_per_server = 2;
   double device_rate = 10e9, device_latency = 1e-6, nic_rate = 1e9, nic_latency = 5e-6;
-  int cores = 0;
+  int cores = 0;       ///< of a device
+  int host_cores = 0;  ///< a host beside the devices of each server, if not 0
+  double host_bytes_per_second = 0;
 
   Cluster make() const {
     Cluster c;
     c.name = "star";
+    c.host.cores = host_cores;
+    c.host.memory_bytes_per_second = host_bytes_per_second;
     const auto node = [&](const std::string& name, NodeKind kind, int server) {
       c.nodes.push_back({name, kind, server});
       return static_cast<int>(c.nodes.size()) - 1;
@@ -99,6 +126,10 @@ struct StarCluster {
     const int network = servers > 1 ? node("network", NodeKind::kNetworkSwitch, kNoServer) : -1;
     for (int s = 0; s < servers; ++s) {
       const int hub = node(fmt::format("s{}/hub", s), NodeKind::kLocalSwitch, s);
+      if (host_cores > 0) {
+        const int cpu = node(fmt::format("s{}/cpu", s), NodeKind::kHost, s);
+        c.links.push_back({cpu, hub, 1e15, 0, Duplex::kFull, "bus", 1});
+      }
       for (int d = 0; d < devices_per_server; ++d) {
         const int device = node(fmt::format("s{}/gpu{}", s, d), NodeKind::kDevice, s);
         c.devices.push_back({device, "gpu", "gpu", 1 << 30, 1e12, 1e12, cores});

@@ -17,7 +17,7 @@ Cluster made_up_cluster() {
           {{"s0/gpu0", NodeKind::kDevice, 0}, {"s1/nic", NodeKind::kNic, 1}},
           {{1, 2, 3e9, 4e-6, Duplex::kShared, "cable", 5, 6e9}},
           {{7, "v100", "v100-derived", 16, 8e11, 9e12, 10}, {11, "cpu", "xeon", 12, 13, 14, 15}},
-          std::int64_t{1} << 38,
+          {16, 17, std::int64_t{1} << 38, 18, "epyc"},
           true};
 }
 
@@ -26,11 +26,13 @@ RankSchedule made_up_schedule() {
   RankSchedule s;
   s.lanes.front() = {{LaneItem::Type::wait, Lane::comm2, 1, 2, issued}};
   s.lanes.back() = {{LaneItem::Type::call, Lane::store, 3, 4, issued},
-                    {LaneItem::Type::work, Lane::copy, 5, 6, {7, 8}}};
+                    {LaneItem::Type::work, Lane::copy, 5, 6, {7, 8}},
+                    {LaneItem::Type::task, Lane::sampler, 9, 10, {11, 12}}};
   s.host = {{HostItem::Type::memory, Lane::sampler, 9, issued}};
   s.phases = {{Stage::backward, 10, 11}};
   s.works = {{1, 12, 13, 14, 15}};
   s.calls = {{CollectiveKind::all_to_all, 1, 16, 17, 18, 19, 20, 0}};
+  s.accesses = {{1, 2, 3, 4, 1, 5, 6, 7}};
   s.parts = {{21, 22, 23}, {}};
   s.device_bytes = {24, 25};
   s.kinds = {kind_named("spmm"), "host"};

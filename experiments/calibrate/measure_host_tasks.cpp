@@ -1,0 +1,133 @@
+#include "experiments/calibrate/measure_host_tasks.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "core/base/parallel.hpp"
+#include "core/base/rng.hpp"
+#include "experiments/calibrate/time_ops.hpp"
+#include "experiments/results/checkpoint.hpp"
+
+namespace orrery::calibrate {
+namespace {
+
+namespace fs = std::filesystem;
+
+double median_seconds(int repetitions, const std::function<void()>& work) {
+  std::vector<double> seconds;
+  for (int i = 0; i < repetitions; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    seconds.push_back(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  return median(std::move(seconds));
+}
+
+/// A folder that goes with it.
+class ScratchFolder {
+ public:
+  ScratchFolder()
+      : path_(fs::temp_directory_path() / fmt::format("orrery-calibrate-{}", ::getpid())) {
+    fs::create_directories(path_);
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+sim::HostPrice checkpoint_price(const HostTasksBench& bench) {
+  const ScratchFolder folder;
+  const nlohmann::ordered_json experiment{{"seed", 0},
+                                          {"dataset", "none"},
+                                          {"model", "none"},
+                                          {"train", nlohmann::ordered_json::object()},
+                                          {"strategy", {{"type", "full_graph"}}}};
+  const auto seconds = [&](std::int64_t bytes) {
+    const Checkpoint checkpoint{1, {std::vector<float>(static_cast<std::size_t>(bytes / 4), 1)}};
+    return median_seconds(bench.repetitions, [&] {
+      write_checkpoint(folder.path() / "checkpoint", checkpoint, experiment);
+    });
+  };
+  const double small = seconds(4), large = seconds(bench.checkpoint_bytes);
+  // A disk may take its time for the small one: then the large one says what all of it took.
+  const double more = large > small ? large - small : large;
+  return {.launch_seconds = large > small ? small : 0,
+          .bytes_per_second = static_cast<double>(bench.checkpoint_bytes) / more};
+}
+
+/// Seconds of a row of so many bytes, copied from a random place by one thread.
+double row_seconds(const HostTasksBench& bench, const std::vector<char>& table, std::size_t bytes) {
+  const std::size_t rows = table.size() / bytes, copied = std::max<std::size_t>(1, rows / 8);
+  std::vector<std::size_t> places(copied);
+  for (std::size_t i = 0; i < copied; ++i) {
+    const auto bits = random_bits(0, Purpose::features, static_cast<std::uint32_t>(i));
+    places[i] = uniform_below(bits[0], bits[1], rows) * bytes;
+  }
+  std::vector<char> out(copied * bytes);
+  const double seconds = median_seconds(bench.repetitions, [&] {
+    char* to = out.data();
+    for (const std::size_t place : places) {
+      std::memcpy(to, table.data() + place, bytes);
+      to += bytes;
+    }
+  });
+  return seconds / static_cast<double>(copied);
+}
+
+sim::HostPrice serve_price(const HostTasksBench& bench, const std::vector<char>& table) {
+  constexpr double kNarrow = 64, kWide = 1024;
+  const double narrow = row_seconds(bench, table, static_cast<std::size_t>(kNarrow)),
+               wide = row_seconds(bench, table, static_cast<std::size_t>(kWide));
+  // Narrow rows may take as long as wide ones where every row is a miss of the caches.
+  const double per_byte = std::max(0.0, wide - narrow) / (kWide - kNarrow);
+  return {.seconds_per_item = std::max(0.0, narrow - kNarrow * per_byte),
+          .bytes_per_second = per_byte > 0 ? 1 / per_byte : 0};
+}
+
+double memory_rate(const HostTasksBench& bench, const std::vector<char>& table) {
+  std::vector<char> out(table.size());
+  constexpr std::int64_t kBlock = std::int64_t{1} << 20;
+  const ThreadPool pool(bench.cores);
+  const double seconds = median_seconds(bench.repetitions, [&] {
+    parallel_for(static_cast<std::int64_t>(table.size()), kBlock,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   std::memcpy(out.data() + begin, table.data() + begin,
+                               static_cast<std::size_t>(end - begin));
+                 });
+  });
+  return 2 * static_cast<double>(table.size()) / seconds;
+}
+
+}  // namespace
+
+HostTasksBench host_tasks_bench(Effort effort, int cores) {
+  HostTasksBench bench;
+  bench.cores = cores;
+  if (effort != Effort::tiny) return bench;
+  bench.repetitions = 3;
+  bench.checkpoint_bytes = std::int64_t{1} << 20;
+  bench.table_bytes = std::int64_t{8} << 20;
+  return bench;
+}
+
+HostTasks measure_host_tasks(const HostTasksBench& bench) {
+  const std::vector<char> table(static_cast<std::size_t>(bench.table_bytes), 1);
+  return {checkpoint_price(bench), serve_price(bench, table), memory_rate(bench, table)};
+}
+
+}  // namespace orrery::calibrate

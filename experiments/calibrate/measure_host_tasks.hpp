@@ -1,0 +1,33 @@
+// What tasks of hosts take on this machine.
+#pragma once
+
+#include <cstdint>
+
+#include "experiments/calibrate/grids.hpp"
+#include "sim/price/profile.hpp"
+
+namespace orrery::calibrate {
+
+struct HostTasks {
+  sim::HostPrice checkpoint;  ///< of one, by its bytes
+  sim::HostPrice serve;       ///< of a request for rows of a store, by rows and their bytes
+  double memory_bytes_per_second = 0;  ///< that all cores together read and write
+};
+
+struct HostTasksBench {
+  int cores = 1;
+  int repetitions = 9;
+  std::int64_t checkpoint_bytes = std::int64_t{16} << 20;
+  /// Of the table whose rows are served: more than the caches hold.
+  std::int64_t table_bytes = std::int64_t{256} << 20;
+};
+
+HostTasksBench host_tasks_bench(Effort effort, int cores);
+
+/// Writes checkpoints into the folder of temporary files; copies rows at random places, of 64 bytes
+/// and of 1 KiB, with one thread; copies the table with all cores.
+///
+/// Errors    Error (folder not writable, disk full)
+HostTasks measure_host_tasks(const HostTasksBench& bench);
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,17 @@
+// How long a task of a host takes.
+#pragma once
+
+#include <string_view>
+
+#include "sim/price/profile.hpp"
+
+namespace orrery::sim {
+
+/// Seconds of a host task with so many threads that has its cores for itself, by HostPrice.
+///
+/// Requires  items, bytes >= 0; threads >= 1
+/// Errors    Uncalibrated: the profile has no price for the kind; it names the key
+double host_seconds(const DeviceProfile& profile, std::string_view kind, double items, double bytes,
+                    int threads);
+
+}  // namespace orrery::sim

@@ -1,0 +1,68 @@
+// What works for the ranks of a server, or of a machine that is a device: cores and memory for host
+// tasks, and the clock of those who issue on the same cores.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sim/replay/processor.hpp"
+
+namespace orrery::sim {
+
+/// How far those have come who issue without a pause, on cores whose rate changes: seconds of work
+/// against seconds of time. The two are the same number as long as the rate is 1.
+class HostClock {
+ public:
+  /// The work that is done by then; from the last turn on.
+  double work_at(double time) const;
+  /// When so much is done, at the rates that were and, from the last turn on, at the present one.
+  double time_of(double work) const;
+  /// From `now` on, 0 < rate <= 1.
+  void turn(double now, double rate);
+  double rate() const { return turns_.back().rate; }
+
+ private:
+  struct Turn {
+    double time, work, rate;
+  };
+  std::vector<Turn> turns_{{0, 0, 1}};
+};
+
+/// A host task computes on cores, where all tasks advance alike (Processor), while its bytes pass
+/// the memory, whose rate all tasks share evenly; it ends when both have.
+class Host {
+ public:
+  /// The processors of a server. Cores 0 or a rate of 0: not said, and nothing may start there.
+  /// Timers come back with the two tokens.
+  Host(Interconnect& network, int cores, double memory_bytes_per_second, std::uint64_t cores_token,
+       std::uint64_t memory_token);
+  /// Of a machine that is a device: its cores are the kernels' too, and nobody issues on them (what
+  /// issuing costs there was measured beside kernels).
+  Host(Interconnect& network, Processor& device, int cores, double memory_bytes_per_second,
+       std::uint64_t memory_token);
+
+  bool has_cores() const { return cores_ > 0; }
+  bool has_memory() const { return memory_bytes_per_second_ > 0; }
+  /// Whether others than host tasks take of its cores: issue, the network stack.
+  bool issues() const { return own_ && has_cores(); }
+
+  Processor& cores() { return own_ ? *own_ : *device_; }
+  Processor& memory() { return memory_; }
+  const HostClock& clock() const { return clock_; }
+
+  /// Starts a task; how many times `token` comes back before it is over.
+  int start(double seconds, int threads, double bytes, std::uint64_t token);
+  /// Sets the clock by the rate of the cores; whether they became faster. To be called after
+  /// anything began or ended on them.
+  bool follow(double now);
+
+ private:
+  std::optional<Processor> own_;
+  Processor* device_ = nullptr;
+  int cores_;
+  double memory_bytes_per_second_;
+  Processor memory_;
+  HostClock clock_;
+};
+
+}  // namespace orrery::sim

@@ -1,0 +1,280 @@
+// Hosts, what they issue, and the lanes that do it.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/error.hpp"
+#include "sim/replay/replayer.hpp"
+
+namespace orrery::sim {
+namespace {
+
+constexpr double kClockError = 1e-12;  // seconds, of the network's clock
+
+}  // namespace
+
+// ---- hosts --------------------------------------------------------------------------------------
+
+void Replayer::make_hosts() {
+  const ServerHost& said = s_.cluster.host;
+  const int count = hosts_beside_ ? s_.cluster.servers() : static_cast<int>(processors_.size());
+  ranks_of_host_.resize(at(count));
+  for (int h = 0; h < count; ++h) {
+    const std::uint64_t cores = token(Happening::host_cores, h),
+                        memory = token(Happening::host_memory, h);
+    if (hosts_beside_)
+      hosts_.emplace_back(network_, said.cores, said.memory_bytes_per_second, cores, memory);
+    else
+      hosts_.emplace_back(network_, processors_[at(h)], s_.cluster.cores_of(h),
+                          s_.cluster.devices[at(h)].memory_bytes_per_second, memory);
+  }
+}
+
+/// The cluster says all that the rank's host tasks need, and those who serve it rows. (Of hosts that
+/// are all alike.)
+void Replayer::require_host(const Rank& rank) {
+  const RankSchedule& schedule = rank.schedule();
+  const Host& host = host_of(rank);
+  bool tasks = false, bytes = false;
+  for (const auto& lane : schedule.lanes)
+    for (const LaneItem& item : lane)
+      if (item.type == LaneItem::Type::task) {
+        tasks = true;
+        bytes = bytes || schedule.works[item.index].bytes > 0;
+      }
+  for (const StoreAccess& access : schedule.accesses)
+    for_each_owner(schedule, access, rank.program->groups,
+                   [&](int, double, double) { tasks = bytes = true; });
+  const char* missing = tasks && !host.has_cores()    ? "server.host_cores"
+                        : bytes && !host.has_memory() ? "server.host_memory_bytes_per_second"
+                                                      : nullptr;
+  if (missing != nullptr)
+    throw ConfigError(missing, fmt::format("the program has tasks for the host, and the cluster "
+                                           "file of {} does not say this of its hosts: add it",
+                                           s_.cluster.name));
+}
+
+/// Whether threads may ever find the cores of a host taken: not where nobody but those who issue
+/// uses them, and each has one.
+bool Replayer::may_be_crowded() const {
+  bool others = s_.library.core_seconds_per_byte > 0;
+  std::set<const RankSchedule*> seen;
+  for (const Rank& rank : ranks_) {
+    const RankSchedule& schedule = rank.schedule();
+    if (!seen.insert(&schedule).second) continue;
+    others = others || !schedule.accesses.empty();
+    for (const auto& lane : schedule.lanes)
+      others = others || std::any_of(lane.begin(), lane.end(), [](const LaneItem& item) {
+                 return item.type == LaneItem::Type::task;
+               });
+  }
+  std::size_t most = 0;
+  for (const auto& ranks : ranks_of_host_) most = std::max(most, ranks.size());
+  return others || static_cast<int>(most) > s_.cluster.host.cores;
+}
+
+/// After anything began or ended on a host's cores. Where they became faster, what is to be issued
+/// comes earlier than was asked for.
+void Replayer::follow(int h) {
+  if (!hosts_[at(h)].follow(network_.now())) return;
+  for (const int r : ranks_of_host_[at(h)])
+    for (int lane = 0; lane < kLanes; ++lane) wake(r, lane);
+}
+
+/// Takes a core of the host until it has issued what it has come to. Of a host that serves all
+/// ranks of a server, the first one's.
+void Replayer::issue(int r) {
+  Rank& rank = ranks_[at(r)];
+  Host& host = host_of(rank);
+  if (!crowded_ || rank.issuing || !host.issues() || (rank.sharers > 1 && rank.place > 0)) return;
+  if (rank.issued.submits == rank.first.submits) return;
+  const double left = host_time(rank, rank.issued) - host.clock().work_at(network_.now());
+  if (left < kClockError) return;
+  rank.issuing = true;
+  host.cores().start(left, 1, token(Happening::issue, r));
+  follow(rank.works_at);
+}
+
+/// What the network stack does for one end of a message: on the host beside the device, where the
+/// cluster says what that has, else on the device's own cores.
+void Replayer::start_on_core(int device, double seconds, std::uint64_t done) {
+  const int h = hosts_beside_ ? s_.cluster.server_of(device) : device;
+  if (!hosts_[at(h)].issues()) return processors_[at(device)].start(seconds, 1, done);
+  hosts_[at(h)].cores().start(seconds, 1, done);
+  follow(h);
+}
+
+/// Marks were made by the clocks of hosts: to the time.
+void Replayer::settle_marks() {
+  for (Rank& rank : ranks_) {
+    const HostClock& clock = clock_of(rank);
+    for (Timeline::Mark& mark : rank.trace.marks) mark.at = clock.time_of(mark.at);
+    for (Timeline::MemoryMark& mark : rank.trace.memory) mark.at = clock.time_of(mark.at);
+  }
+}
+
+// ---- what hosts issue ---------------------------------------------------------------------------
+
+/// When, by its clock, the rank's host comes to a point with so much issued before it. Where one
+/// host serves several ranks it goes round: a rank's submit comes after those of all ranks before
+/// it, and after its own place in the round.
+double Replayer::host_time(const Rank& rank, const Issued& until) const {
+  if (until.submits <= rank.first.submits) return rank.base;
+  const double calls = until.calls - rank.first.calls;
+  const double others = until.submits - rank.first.submits - calls;
+  const double own = others * s_.behaviour.issue_seconds + calls * s_.library.issue_seconds;
+  const int after = rank.sharers - 1 - rank.place;  // in the last round
+  return rank.base + own * rank.sharers -
+         (rank.sharers > 1 ? after : 0) * s_.behaviour.issue_seconds;
+}
+
+/// The host goes on until it waits for something that has not passed.
+void Replayer::proceed(int r) {
+  Rank& rank = ranks_[at(r)];
+  const RankSchedule& schedule = rank.schedule();
+  rank.host_blocked = false;
+  for (; rank.host < schedule.host.size(); ++rank.host) {
+    const HostItem& item = schedule.host[rank.host];
+    if (item.type == HostItem::Type::phase) {
+      rank.trace.marks.push_back({schedule.phases[item.index], host_time(rank, item.issued)});
+      continue;
+    }
+    if (item.type == HostItem::Type::memory) {
+      rank.trace.memory.push_back(
+          {host_time(rank, item.issued), schedule.device_bytes[item.index]});
+      continue;
+    }
+    rank.issued = item.issued;
+    if (rank.lanes[at(static_cast<int>(item.lane))].cursor < item.index) {
+      rank.host_blocked = true;
+      break;
+    }
+  }
+  if (!rank.host_blocked) rank.issued = schedule.issued;
+  issue(r);
+  for (int lane = 0; lane < kLanes; ++lane) wake(r, lane);
+}
+
+/// What the host waits for may have passed.
+void Replayer::wake_host(int r, int lane) {
+  Rank& rank = ranks_[at(r)];
+  if (!rank.host_blocked) return;
+  const HostItem& item = rank.schedule().host[rank.host];
+  if (static_cast<int>(item.lane) != lane || rank.lanes[at(lane)].cursor < item.index) return;
+  const double now = clock_of(rank).work_at(network_.now());
+  rank.base = std::max(host_time(rank, item.issued), now) + s_.behaviour.sync_seconds;
+  rank.first = item.issued;
+  ++rank.host;
+  proceed(r);
+}
+
+// ---- lanes --------------------------------------------------------------------------------------
+
+void Replayer::work_off() {
+  while (!to_do_.empty()) {
+    const auto [r, lane] = to_do_.front();
+    to_do_.pop_front();
+    advance(r, lane);
+  }
+}
+
+/// Starts what the lane can start now.
+void Replayer::advance(int r, int l) {
+  Rank& rank = ranks_[at(r)];
+  LaneState& lane = rank.lanes[at(l)];
+  const RankSchedule& schedule = rank.schedule();
+  const auto& items = schedule.lanes[at(l)];
+  while (!lane.busy && lane.cursor < items.size()) {
+    const LaneItem& item = items[lane.cursor];
+    if (!may_start(rank, item, lane, r, l)) return;
+    switch (item.type) {
+      case LaneItem::Type::wait:
+      case LaneItem::Type::nothing:
+        pass(r, l);
+        break;
+      case LaneItem::Type::work: {
+        const Work& work = schedule.works[item.index];
+        begin(lane);
+        processors_[at(rank.device)].start(work.seconds, work.threads,
+                                           token(Happening::work, r, l));
+        break;
+      }
+      case LaneItem::Type::task: {
+        const Work& task = schedule.works[item.index];
+        begin(lane);
+        lane.open = host_of(rank).start(task.seconds, task.threads, task.bytes,
+                                        token(Happening::task, r, l));
+        follow(rank.works_at);
+        break;
+      }
+      case LaneItem::Type::call:
+        begin(lane);
+        if (s_.library.collective_seconds > 0)
+          network_.at(network_.now() + s_.library.collective_seconds, token(Happening::call, r, l));
+        else
+          come(r, l);
+        break;
+      case LaneItem::Type::access:
+        begin(lane);
+        ask_owners(r, l);
+        break;
+    }
+  }
+}
+
+bool Replayer::may_start(const Rank& rank, const LaneItem& item, LaneState& lane, int r, int l) {
+  const double now = network_.now();
+  const bool waits = item.type == LaneItem::Type::wait &&
+                     rank.lanes[at(static_cast<int>(item.waits_for))].cursor < item.index;
+  if (item.issued.submits > rank.issued.submits ||
+      waits) {  // the host or the other lane will wake this one
+    lane.blocked = true;
+    return false;
+  }
+  // What was submitted before the host last went on, it has issued long ago.
+  const double issued_at = item.issued.submits > rank.first.submits
+                               ? clock_of(rank).time_of(host_time(rank, item.issued))
+                               : now;
+  if (issued_at > now) {
+    lane.blocked = true;
+    return later(lane, r, l, issued_at);
+  }
+  if (item.type == LaneItem::Type::wait || item.type == LaneItem::Type::nothing) return true;
+  if (std::exchange(lane.blocked, false)) lane.not_before = now + s_.behaviour.handover_seconds;
+  return lane.not_before <= now || later(lane, r, l, lane.not_before);
+}
+
+/// Asks for a wake-up, once.
+bool Replayer::later(LaneState& lane, int r, int l, double time) {
+  if (lane.wake_at != time) network_.at(time, token(Happening::lane, r, l));
+  lane.wake_at = time;
+  return false;
+}
+
+/// The running item has ended.
+void Replayer::complete(int r, int l) {
+  Rank& rank = ranks_[at(r)];
+  LaneState& lane = rank.lanes[at(l)];
+  rank.trace.done[at(l)].push_back({lane.cursor, lane.begin, network_.now()});
+  lane.busy = false;
+  pass(r, l);
+  wake(r, l);
+}
+
+/// The item at the cursor is done: others may wait for it.
+void Replayer::pass(int r, int l) {
+  Rank& rank = ranks_[at(r)];
+  ++rank.lanes[at(l)].cursor;
+  for (int other = 0; other < kLanes; ++other) {
+    if (other == l) continue;
+    const LaneState& waiting = rank.lanes[at(other)];
+    const auto& items = rank.schedule().lanes[at(other)];
+    if (waiting.busy || waiting.cursor >= items.size()) continue;
+    const LaneItem& item = items[waiting.cursor];
+    if (item.type == LaneItem::Type::wait && static_cast<int>(item.waits_for) == l) wake(r, other);
+  }
+  wake_host(r, l);
+}
+
+}  // namespace orrery::sim

@@ -1,0 +1,201 @@
+// The state of a replay and what happens in it. Its parts are in files of their own: lanes and the
+// hosts that issue to them, collectives, rows of stores; replay.cpp has events and results.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/base/index.hpp"
+#include "sim/replay/calls.hpp"
+#include "sim/replay/host.hpp"
+#include "sim/replay/processor.hpp"
+#include "sim/replay/rank_trace.hpp"
+#include "sim/replay/replay.hpp"
+
+namespace orrery::sim {
+
+/// What a token of the network stands for: a type and two numbers.
+enum class Happening : std::uint64_t {
+  processor,
+  host_cores,
+  host_memory,
+  lane,
+  issue,
+  work,
+  task,
+  call,
+  arrival,
+  core,
+  stream,
+  release,
+  sum,
+  access_arrival,
+  access_part
+};
+inline constexpr int kBits = 28;
+constexpr std::uint64_t token(Happening what, std::int64_t a, std::int64_t b = 0) {
+  return static_cast<std::uint64_t>(what) << (2 * kBits) | static_cast<std::uint64_t>(a) << kBits |
+         static_cast<std::uint64_t>(b);
+}
+
+/// One replay, from event to event. A rank's host goes on as far as it can and lanes start what they
+/// can; whatever ends wakes those that wait for it.
+class Replayer final : public NetworkListener {
+ public:
+  Replayer(const Simulation& simulation, Traffic& traffic, Interconnect& network);
+  Replay run();
+  void on_timer(std::uint64_t token) override;
+  void on_arrival(std::uint64_t token) override;
+
+ private:
+  struct LaneState {
+    std::uint32_t cursor = 0;  ///< items before it are done
+    bool busy = false;         ///< the item at the cursor runs
+    int open = 0;              ///< parts of the running task; collectives that it belongs to
+    bool blocked = true;       ///< it had to wait for something
+    double not_before = 0;     ///< hand-over
+    double wake_at = -1;       ///< a timer was set for then
+    double begin = 0;
+  };
+
+  struct Rank {
+    const PricedProgram* program = nullptr;
+    int device = 0, place = 0, sharers = 1;
+    int works_at = 0;    ///< in hosts_
+    int memory_end = 0;  ///< of the network
+    std::array<LaneState, kLanes> lanes;
+    std::size_t host = 0;  ///< next item of the host
+    Issued issued;         ///< what the host has come to
+    Issued first;          ///< before it last went on
+    double base = 0;       ///< when it last went on, by its clock
+    bool host_blocked = false;
+    bool issuing = false;  ///< on a core of its host
+    RankTrace trace;
+    const RankSchedule& schedule() const { return *program->schedule; }
+  };
+
+  struct Live {
+    CallKey key;
+    std::shared_ptr<const CallPlan> plan;
+    std::unique_ptr<Instance> instance;
+    bool counted = false;  ///< in an epoch
+  };
+
+  struct Ends {
+    Traffic::Pair devices;
+    bool by_copy;
+  };
+
+  /// What a rank asks of one owner: a message there, which the owner's host serves whatever its
+  /// lanes do, and a message back. Rows are in the memory of hosts: between ranks that have one
+  /// memory the words take the library's time and no link, and the rows are copied once, by whom
+  /// serves; a rank's own take that alone.
+  struct Asked {
+    int rank = 0, lane = 0, owner = 0;
+    enum { asking, serving, answering } stage = asking;
+    int parts = 0;  ///< of the stage, under way
+    bool counted = false;
+    double there = 0, back = 0;             ///< bytes of the messages
+    double bytes = 0, serving_seconds = 0;  ///< of the rows
+  };
+
+  // hosts
+  void make_hosts();
+  Host& host_of(const Rank& rank) { return hosts_[at(rank.works_at)]; }
+  const HostClock& clock_of(const Rank& rank) const { return hosts_[at(rank.works_at)].clock(); }
+  void require_host(const Rank& rank);
+  bool may_be_crowded() const;
+  void follow(int h);
+  void issue(int r);
+  void start_on_core(int device, double seconds, std::uint64_t done);
+  void settle_marks();
+
+  // what they issue
+  double host_time(const Rank& rank, const Issued& until) const;
+  void proceed(int r);
+  void wake_host(int r, int lane);
+
+  // lanes
+  void wake(int r, int lane) { to_do_.emplace_back(r, lane); }
+  void work_off();
+  void advance(int r, int l);
+  bool may_start(const Rank& rank, const LaneItem& item, LaneState& lane, int r, int l);
+  bool later(LaneState& lane, int r, int l, double time);
+  void begin(LaneState& lane) {
+    lane.busy = true;
+    lane.begin = network_.now();
+    ++operations_;
+  }
+  void complete(int r, int l);
+  void pass(int r, int l);
+
+  // collectives
+  void come(int r, int l);
+  int slot_of(const CallKey& key, int r, const Call& call, bool counted);
+  void follow_up(int slot);
+  Ends ends(const Live& live, const Message& m) const;
+  double latency(const Ends& e) const {
+    return s_.library.message_seconds + (e.by_copy ? 0 : traffic_.latency_seconds(e.devices));
+  }
+  double rate(const Ends& e) const {
+    return e.by_copy ? s_.library.copy_bytes_per_second : traffic_.bytes_per_second(e.devices);
+  }
+  void start(int slot, int m);
+  void arrived(int slot, int m);
+  void part_ended(int slot, int m);
+  double last_chunk_seconds(const Live& live, const Message& message) const;
+  void add_up(int slot, int m);
+  void end(int slot, int m);
+
+  // rows of stores
+  void ask_owners(int r, int l);
+  int take_slot();
+  void start_stage(int slot);
+  Traffic::Pair ends_of(const Asked& asked) const;
+  void communicates(int r, int change);
+  void access_arrived(int slot);
+  void access_part_ended(int slot);
+
+  // events
+  void happen(std::uint64_t token);
+  void work_done(Processor& processor);
+  void tell_progress();
+  double seconds_since_start() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  }
+
+  // what came out
+  void require_finished() const;
+  Timeline timeline(int r) const;
+  int epochs() const;
+  Replay result() const;
+
+  const Simulation& s_;
+  Traffic& traffic_;
+  Interconnect& network_;
+  CallBook calls_;
+  bool hosts_beside_;  ///< their devices; else those are machines
+  std::chrono::steady_clock::time_point began_;
+  std::vector<Processor> processors_;  ///< of devices
+  std::deque<Host> hosts_;             ///< of servers, or of devices where those are machines
+  std::vector<std::vector<int>> ranks_of_host_;
+  bool crowded_ = false;  ///< threads may find their cores taken
+  std::vector<Rank> ranks_;
+  std::deque<std::pair<int, int>> to_do_;
+  std::unordered_map<CallKey, int, CallKeyHash> slots_;
+  std::vector<Live> live_;
+  std::vector<int> free_slots_;
+  std::vector<int> ready_, finished_;
+  std::vector<Asked> asked_;
+  std::vector<int> free_asked_;
+  std::int64_t messages_ = 0, operations_ = 0, events_ = 0;
+  bool told_ = false;
+};
+
+}  // namespace orrery::sim

@@ -1,0 +1,229 @@
+// Rows of stores in the replay: a message to each owner, what its host does, a message back; times
+// that can be derived on paper.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "core/base/error.hpp"
+#include "core/runtime/recorder.hpp"
+#include "sim/replay/wire.hpp"
+#include "tests/sim/replay/script.hpp"
+
+namespace orrery::sim {
+namespace {
+
+const Group kPair{0, 0, 2, 1};
+constexpr double kExact = 1e-10;
+constexpr double kHop = 5e-6;  // latency from server to server, at 1 GB/s
+
+/// Servers with a device each and a host beside it that has four cores.
+StarCluster servers(int count) {
+  StarCluster star;
+  star.servers = count;
+  star.devices_per_server = 1;
+  star.host_cores = 4;
+  star.host_bytes_per_second = 1e12;
+  return star;
+}
+
+/// The first rank pulls or pushes so many rows of the second, which takes so long to serve them.
+std::vector<PricedProgram> one_access(double rows, double seconds, bool adds, int busy_threads) {
+  Script asks, owns;
+  asks.access(Lane::store, kPair, {0, rows}, seconds, adds);
+  asks.sync(Lane::store);
+  if (busy_threads > 0) owns.work(Lane::compute, 1, busy_threads);
+  return {asks.done(), owns.done()};
+}
+
+TEST(Stores, AnswerWhileTheirOwnerComputesForASecond) {
+  const auto seconds =
+      seconds_of(simulation_of(servers(2).make(), one_access(1000, 300e-6, false, 1)));
+
+  // 4 bytes to name a row, 512 of it back.
+  EXPECT_NEAR(seconds.at(0), kHop + 4e-6 + 300e-6 + kHop + 512e-6, kExact);
+  EXPECT_NEAR(seconds.at(1), 1, kExact);
+}
+
+TEST(Stores, TakeCoresOfKernelsWhereTheDeviceIsTheMachine) {
+  // The owner's kernel has both cores; with the thread that serves three threads want them.
+  StarCluster machines;
+  machines.servers = 2;
+  machines.devices_per_server = 1;
+  machines.device_rate = 1e15;
+  machines.device_latency = 0;
+  machines.cores = 2;
+
+  const auto seconds =
+      seconds_of(simulation_of(machines.make(), one_access(1000, 300e-6, false, 2)));
+
+  EXPECT_NEAR(seconds.at(0), kHop + 4e-6 + 450e-6 + kHop + 512e-6, kExact);
+  EXPECT_NEAR(seconds.at(1), 1 + 150e-6, kExact);
+}
+
+TEST(Stores, TakeRowsThereAndAWordBackWhenTheyArePushed) {
+  const auto seconds =
+      seconds_of(simulation_of(servers(2).make(), one_access(1000, 300e-6, true, 1)));
+
+  EXPECT_NEAR(seconds.at(0), kHop + 516e-6 + 300e-6 + kHop + 1e-9, kExact);
+}
+
+TEST(Stores, ContendForTheLinkOfAnOwner) {
+  // Two ranks ask the third at the same time: each message goes at half the rate of its adapter.
+  const Group world{0, 0, 3, 1};
+  std::vector<PricedProgram> programs;
+  for (int r = 0; r < 3; ++r) {
+    Script script;
+    if (r < 2) script.access(Lane::store, world, {0, 0, 1000}, 300e-6);
+    script.sync(Lane::store);
+    programs.push_back(script.done());
+  }
+
+  const auto seconds = seconds_of(simulation_of(servers(3).make(), programs));
+
+  for (const std::size_t r : {0U, 1U})
+    EXPECT_NEAR(seconds.at(r), kHop + 8e-6 + 300e-6 + kHop + 1024e-6, kExact);
+}
+
+TEST(Stores, AreServedByOneThreadARequest) {
+  // Five requests of one owner on four cores: 5/4 as long.
+  const Group world{0, 0, 6, 1};
+  std::vector<PricedProgram> programs;
+  for (int r = 0; r < 6; ++r) {
+    Script script;
+    if (r < 5) script.access(Lane::store, world, {0, 0, 0, 0, 0, 1}, 400e-6);
+    script.sync(Lane::store);
+    programs.push_back(script.done());
+  }
+  StarCluster star = servers(6);
+  star.nic_rate = 1e15;
+
+  EXPECT_NEAR(seconds_of(simulation_of(star.make(), programs)).at(0), 2 * kHop + 500e-6, kExact);
+}
+
+TEST(Stores, OfTheSameMemoryAreCopiedOnce) {
+  // Two ranks of one server, and a rank of itself: no link is between them.
+  StarCluster star = servers(1);
+  star.devices_per_server = 2;
+  Script other, own;
+  other.access(Lane::store, kPair, {0, 1000}, 300e-6);
+  own.access(Lane::store, kPair, {1000, 0}, 300e-6);
+  for (Script* s : {&other, &own}) s->sync(Lane::store);
+  const auto epoch = [&](const PricedProgram& first) {
+    Simulation s = simulation_of(star.make(), {first, Script{}.done()});
+    s.library.message_seconds = 2e-6;
+    return seconds_of(s).at(0);
+  };
+
+  EXPECT_NEAR(epoch(other.done()), 2e-6 + 300e-6 + 2e-6, kExact);
+  EXPECT_NEAR(epoch(own.done()), 300e-6, kExact);
+}
+
+TEST(Stores, LetTheLaneGoWithTheLastAnswer) {
+  // Own rows are there after 300 us, those of the other have a way to go besides.
+  Script asks;
+  asks.access(Lane::store, kPair, {1000, 2}, 300e-6);
+  asks.access(Lane::store, kPair, {0, 0}, 300e-6);  // nobody is asked
+  asks.sync(Lane::store);
+
+  const auto seconds = seconds_of(simulation_of(servers(2).make(), {asks.done(), Script{}.done()}));
+
+  EXPECT_NEAR(seconds.at(0), kHop + 8e-9 + 300e-6 + kHop + 1024e-9, kExact);
+}
+
+TEST(Stores, UseTheCoresOfTheNetworkStackAtBothEnds) {
+  Simulation s = simulation_of(servers(2).make(), one_access(1000, 300e-6, false, 1));
+  s.library.core_seconds_per_byte = 10e-9;
+
+  EXPECT_NEAR(seconds_of(s).at(0), 40e-6 + 300e-6 + 5120e-6, kExact);
+}
+
+TEST(Stores, CountTheirBytesOnTheLinksThatTheyPass) {
+  const Simulation s = simulation_from(
+      to_bytes(simulation_of(servers(2).make(), one_access(1000, 300e-6, false, 1))));
+
+  const auto numbers = in_child([&] {
+    Traffic traffic(s.cluster, connected_pairs(s));
+    const auto network = make_simgrid_interconnect(traffic.plan());
+    std::vector<double> there_and_back{0, 0};
+    for (const LinkUse& link : replay(s, traffic, *network).links)
+      if (link.type == "net")
+        there_and_back[link.name.starts_with("s0/nic >") ? 0 : 1] += link.bytes;
+    return there_and_back;
+  });
+
+  // Out of the adapter of server 0; into it, into that of server 1 and out of it.
+  EXPECT_EQ(numbers.at(0), 4000);
+  EXPECT_EQ(numbers.at(1), 4000 + 2 * 512000);
+}
+
+TEST(Stores, AreRefusedWhereTheClusterSaysNothingOfHosts) {
+  Cluster silent = servers(2).make();
+  silent.host.memory_bytes_per_second = 0;
+  const Simulation s = simulation_of(silent, one_access(1, 1e-6, false, 0));
+
+  const auto refused = in_child([&]() -> std::vector<double> {
+    Traffic traffic(s.cluster, connected_pairs(s));
+    const auto network = make_simgrid_interconnect(traffic.plan());
+    try {
+      replay(s, traffic, *network);
+    } catch (const ConfigError& error) {
+      return {error.path == "server.host_memory_bytes_per_second" ? 1.0 : 0.0};
+    }
+    return {-1};
+  });
+
+  EXPECT_EQ(refused.at(0), 1);
+}
+
+/// Rank 0 pulls two rows of 64 numbers of its own and three of rank 1, which opens its store late.
+PricedProgram recorded(int rank, const DeviceProfile& profile) {
+  Recorder rt({rank, 2, {}, true});
+  rt.phase({Stage::forward, 0});
+  const Store store{3, kPair};
+  const Tensor rows = rt.alloc({10, 64}, DType::f32, Space::host, "rows");
+  if (rank == 1) {
+    const Task task = rt.host(Lane::sampler, [] { return HostWork{"late", 1, 0, 1}; });
+    rt.join(task);
+  }
+  rt.submit(Lane::store, Expose{store, rows});
+  if (rank == 0) {
+    const auto counts =
+        std::make_shared<const std::vector<std::int64_t>>(std::vector<std::int64_t>{2, 3});
+    const Tensor index = rt.alloc({5, 1}, DType::i32, Space::host, "index");
+    const Tensor y = rt.alloc({5, 64}, DType::f32, Space::host, "y");
+    rt.submit(Lane::store, Pull{store, index, counts, y});
+  }
+  rt.submit(Lane::store, Withdraw{store, rows});
+  rt.sync(rt.record(Lane::store));
+  rt.phase({Stage::evaluate, 0});
+  return price(rt.program(), profile, 1);
+}
+
+TEST(Stores, OfRecordedProgramsOpenServeAndClose) {
+  DeviceProfile profile;
+  profile.host["late"] = {.launch_seconds = 1e-3};
+  profile.host["serve"] = {10e-6, 1e-6, 0, 1};
+  Simulation s = simulation_of(servers(2).make(), {recorded(0, profile), recorded(1, profile)});
+  s.collectives.algorithm = "flat";
+
+  const auto numbers = in_child([&] {
+    Traffic traffic(s.cluster, connected_pairs(s));
+    const auto network = make_simgrid_interconnect(traffic.plan());
+    const Replay made = replay(s, traffic, *network);
+    const auto& spans = made.timelines.at(0).spans;
+    return std::vector<double>{static_cast<double>(spans.size()), spans.at(0).end,
+                               spans.at(1).end - spans.at(1).begin, spans.at(1).bytes,
+                               spans.at(1).communicates && spans.at(1).crosses_servers ? 1.0 : 0.0};
+  });
+
+  ASSERT_EQ(numbers.at(0), 3);  // expose, pull, withdraw
+  EXPECT_GT(numbers.at(1), 1e-3) << "opened before the other came";
+  EXPECT_LT(numbers.at(1), 1e-3 + 30e-6);
+  EXPECT_NEAR(numbers.at(2), kHop + 12e-9 + (10e-6 + 3e-6) + kHop + 3 * 256e-9, kExact);
+  EXPECT_EQ(numbers.at(3), 5 * (4 + 256));
+  EXPECT_EQ(numbers.at(4), 1);
+}
+
+}  // namespace
+}  // namespace orrery::sim
