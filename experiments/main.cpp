@@ -18,6 +18,7 @@
 #include "core/base/tell.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/dataset_command.hpp"
+#include "experiments/config/plugins.hpp"
 #include "experiments/config/validate_json.hpp"
 #include "experiments/execute/launch.hpp"
 #include "experiments/run/run_session.hpp"
@@ -77,9 +78,9 @@ int main(int argc, char** argv) {
   CLI::App app("Orrery: distributed graph neural networks, run for real or recorded and counted.",
                "orrery");
   app.require_subcommand(1);
-  app.footer(
+  std::string footer =
       "  test                        build and run all tests (see orrery test --help)\n\n"
-      "Example: orrery run configs/quickstart.json");
+      "Example: orrery run configs/quickstart.json";
   int exit_code = 0;
   add_run_command(app, exit_code);
   add_sweep_command(app, exit_code);
@@ -95,6 +96,9 @@ int main(int argc, char** argv) {
   const std::string word = argc > 1 ? argv[1] : "run";
   if (launch_from_environment().rank > 0 && word != "run" && word != "sweep") return 0;
   try {
+    if (const std::string plugins = plugin_lines(); !plugins.empty())
+      footer += "\n\nPlugins:\n" + plugins;
+    app.footer(footer);
     if (argc > 1) require_known(app, argv[1]);
     app.parse(argc, argv);
     return with_output_written(exit_code);

@@ -18,11 +18,12 @@ struct Rows {
   [[gnu::always_inline]] T* row(std::int64_t i) const { return first + i * ld; }
 };
 
-/// y ← a·x + beta·y.
+/// y ← a·x + beta·y. Head k weighs columns [k·width / heads, (k + 1)·width / heads).
 struct SpmmArgs {
   const std::int64_t* offsets;
   const std::int32_t* columns;
-  const float* values;  // null: all ones
+  const float* values;  // [nnz, heads]; null: all ones
+  std::int64_t heads;
   Rows<const float> x;
   Rows<float> y;
   std::int64_t width;

@@ -60,8 +60,10 @@ void long_row(const Csr& a, std::int64_t row, std::int64_t piece, const SpmmArgs
   }
 }
 
-bool streamable(const Tensor& y, const float* first) {
-  return y.bytes() >= kStreamBytes && y.cols() % 16 == 0 && y.ld % 16 == 0 &&
+/// The columns of each head begin at those of a vector.
+bool streamable(const SpMM& op, const float* first) {
+  const Tensor& y = op.y;
+  return y.bytes() >= kStreamBytes && y.cols() / op.heads() % 16 == 0 && y.ld % 16 == 0 &&
          reinterpret_cast<std::uintptr_t>(first) % 64 == 0;
 }
 
@@ -73,12 +75,13 @@ void apply(const SpMM& op, const RankMemory& memory, const RangeKernels& kernels
   const SpmmArgs args{.offsets = a.offsets.data(),
                       .columns = a.columns.data(),
                       .values = op.values ? memory.data<float>(*op.values) : nullptr,
+                      .heads = op.heads(),
                       .x = inputs_of(memory, op.x),
                       .y = rows_of(memory, op.y),
                       .width = op.y.cols(),
                       .beta = op.beta,
                       .last_edge = a.nnz() - 1,
-                      .stream = streamable(op.y, memory.data<float>(op.y))};
+                      .stream = streamable(op, memory.data<float>(op.y))};
   const std::int64_t block = work_per_range(args.width), work = a.rows + a.nnz();
   // Only the last row that begins in a range can reach beyond the next one.
   std::vector<std::int64_t> long_rows(static_cast<std::size_t>((work + block - 1) / block), kNone);

@@ -33,8 +33,8 @@ class StreamKernels::Call {
     const CudaDevice::HeldPattern a = device_.pattern(op.a.id);
     ORRERY_ASSERT(a.pattern != nullptr);
     pattern_ = a.number;
-    issue("spmm", api().spmm, a.pattern, op.values ? floats(*op.values) : nullptr, matrix(op.x),
-          matrix(op.y), op.beta, kOrrerySpmmChosen);
+    issue("spmm", api().spmm, a.pattern, op.values ? floats(*op.values) : nullptr, op.heads(),
+          matrix(op.x), matrix(op.y), op.beta, kOrrerySpmmChosen);
   }
   void operator()(const Gemm& op) {
     issue("gemm", api().gemm, matrix(op.a), matrix(op.b), matrix(op.c), op.transpose_a,

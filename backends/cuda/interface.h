@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { kOrreryCudaVersion = 2 }; /* of this interface; both sides must agree */
+enum { kOrreryCudaVersion = 3 }; /* of this interface; both sides must agree */
 
 typedef enum {
   kOrreryOk = 0,
@@ -118,7 +118,8 @@ typedef struct {
   /* The local operations, as core/ops/ops.hpp defines them. */
   int (*fill)(OrreryStream*, OrreryMatrix y, double value);
   int (*copy)(OrreryStream*, OrreryMatrix x, OrreryMatrix y, float scale, int32_t accumulate);
-  int (*spmm)(OrreryStream*, const OrreryPattern*, const float* values /* or null: ones */,
+  /* values [nnz, heads], or null: ones. cuSPARSE knows one head only. */
+  int (*spmm)(OrreryStream*, const OrreryPattern*, const float* values, int64_t heads,
               OrreryMatrix x, OrreryMatrix y, float beta, OrrerySpmmBy by);
   int (*gemm)(OrreryStream*, OrreryMatrix a, OrreryMatrix b, OrreryMatrix c, int32_t transpose_a,
               int32_t transpose_b, float beta, int32_t tf32);

@@ -16,11 +16,12 @@ void apply(const SpMM& op, const RankMemory& memory) {
   const Csr& a = memory.pattern(op.a);
   const float* values = op.values ? memory.data<float>(*op.values) : nullptr;
   const Floats x(memory, op.x), y(memory, op.y);
+  const std::int64_t heads = op.heads(), width_of_head = op.y.cols() / heads;
   for (std::int64_t i = 0; i < a.rows; ++i)
     for (std::int64_t j = 0; j < op.y.cols(); ++j) {
       double sum = 0;
       for (EdgeIndex e = a.offsets[at(i)]; e < a.offsets[at(i) + 1]; ++e) {
-        const double value = values ? values[e * op.values->ld] : 1;
+        const double value = values ? values[e * heads + j / width_of_head] : 1;
         sum += value * x(a.columns[at(e)], j);
       }
       y(i, j) = updated(sum, op.beta, y(i, j));

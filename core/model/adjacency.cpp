@@ -6,6 +6,7 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
+#include "core/model/layer_type.hpp"
 
 namespace orrery {
 namespace {
@@ -48,19 +49,21 @@ std::shared_ptr<const std::vector<float>> edge_values(const Csr& pattern, const 
 }  // namespace
 
 float Weighting::operator()(double row_length, double column_length) const {
+  if (sum) return 1;
   return static_cast<float>(symmetric ? 1 / std::sqrt(row_length * column_length) : 1 / row_length);
 }
 
 Weighting weighting_of(const ModelConfig& model, bool symmetric_graph) {
-  const bool gcn = model.type == ModelType::gcn;
-  const bool symmetric =
-      gcn && (model.normalisation == Normalisation::symmetric ||
-              (model.normalisation == Normalisation::automatic && symmetric_graph));
+  const LayerType& layer = layer_of(model);
+  if (layer.scaling == Scaling::sum) return {layer.self_loops, symmetric_graph, true};
+  const bool symmetric = layer.scaling == Scaling::chosen &&
+                         (model.normalisation == Normalisation::symmetric ||
+                          (model.normalisation == Normalisation::automatic && symmetric_graph));
   if (symmetric && !symmetric_graph)
     throw ConfigError("model.normalisation",
                       "\"symmetric\" needs a symmetric graph, but this one is directed; set "
                       "dataset.symmetric to true or use \"row\"");
-  return {gcn, symmetric};
+  return {layer.self_loops, symmetric};
 }
 
 std::vector<std::int64_t> row_lengths(const Csr& graph, const Weighting& weight) {

@@ -14,7 +14,8 @@ namespace orrery {
 /// How the entries of A follow from the degrees.
 struct Weighting {
   bool loops = false;      ///< stored self-loops are dropped; with `loops` one is added to each row
-  bool symmetric = false;  ///< 1/sqrt(d_v·d_u), else 1/d_v
+  bool symmetric = false;  ///< A = Aᵀ: 1/sqrt(d_v·d_u), else 1/d_v
+  bool sum = false;        ///< all entries are 1
   /// The entry in row v, column u, from their row lengths in A.
   float operator()(double row_length, double column_length) const;
 };
@@ -23,7 +24,7 @@ Weighting weighting_of(const ModelConfig& model, bool symmetric_graph);
 
 /// GCN: stored self-loops dropped, one added to every vertex; values 1/sqrt(d_v·d_u) (symmetric) or
 /// 1/d_v (row), d the row lengths of the result. GraphSAGE-mean: stored self-loops dropped, values
-/// 1/d_v; a vertex without neighbours has an empty row.
+/// 1/d_v; a vertex without neighbours has an empty row. Layers from outside: as they say.
 ///
 /// Errors    ConfigError when symmetric normalisation is asked for on a directed graph
 /// Source    Kipf and Welling 2017, eq. 2; Hamilton et al. 2017, mean aggregator

@@ -45,7 +45,7 @@ class Convolution {
     return layer_ == 1 && c_.constant_input && c_.first_layer == FirstLayer::exact && !sparse();
   }
   /// Requires  keeps_aggregated();  slab: room for [rows(1), min(in, out)]
-  void keep_aggregated(const Tensor& x, const Buffer& slab);
+  virtual void keep_aggregated(const Tensor& x, const Buffer& slab);
   /// y ← conv(x).
   ///
   /// Shapes    x [inputs(layer), in] · y [rows(layer), out]
@@ -82,17 +82,5 @@ class Convolution {
  private:
   Buffer aggregated_;
 };
-
-/// y = A·x·W.
-///
-/// Source    Kipf and Welling 2017
-std::unique_ptr<Convolution> make_gcn_convolution(LayerContext& context, int layer, std::int64_t in,
-                                                  std::int64_t out, bool decays);
-
-/// y = x·W₁ + A·x·W₂, A the mean over in-neighbours.
-///
-/// Source    Hamilton et al. 2017, the mean variant, without the final normalisation
-std::unique_ptr<Convolution> make_sage_convolution(LayerContext& context, int layer,
-                                                   std::int64_t in, std::int64_t out, bool decays);
 
 }  // namespace orrery

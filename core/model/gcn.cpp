@@ -1,8 +1,12 @@
 #include "core/model/convolution.hpp"
+#include "core/model/layer_type.hpp"
 
 namespace orrery {
 namespace {
 
+/// y = A·x·W.
+///
+/// Source    Kipf and Welling 2017
 class GcnConvolution final : public Convolution {
  public:
   GcnConvolution(LayerContext& context, int layer, std::int64_t in, std::int64_t out, bool decays)
@@ -47,9 +51,16 @@ class GcnConvolution final : public Convolution {
 
 }  // namespace
 
-std::unique_ptr<Convolution> make_gcn_convolution(LayerContext& context, int layer, std::int64_t in,
-                                                  std::int64_t out, bool decays) {
-  return std::make_unique<GcnConvolution>(context, layer, in, out, decays);
+LayerType gcn_layer() {
+  return {.name = "gcn",
+          .description = "GCN: A·x·W",
+          .scaling = Scaling::chosen,
+          .self_loops = true,
+          .sparse_input = true,
+          .make = [](LayerContext& context, int layer, std::int64_t in, std::int64_t out,
+                     bool decays) -> std::unique_ptr<Convolution> {
+            return std::make_unique<GcnConvolution>(context, layer, in, out, decays);
+          }};
 }
 
 }  // namespace orrery

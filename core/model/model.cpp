@@ -6,6 +6,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/model/layer_type.hpp"
 #include "core/model/make_fit.hpp"
 
 namespace orrery {
@@ -49,9 +50,7 @@ void Model::declare_parameters() {
     const bool decays = decay_all || l == 1;
     const auto in = width(l - 1), out = width(l);
     Layer layer;
-    layer.convolution = config_.type == ModelType::gcn
-                            ? make_gcn_convolution(context_, l, in, out, decays)
-                            : make_sage_convolution(context_, l, in, out, decays);
+    layer.convolution = layer_of(config_).make(context_, l, in, out, decays);
     if (config_.bias) layer.bias = parameters_.add({1, out}, {}, decays);
     if (config_.layer_norm && !last(l)) {
       layer.gain = parameters_.add({1, out}, {0, 1}, decays);

@@ -3,16 +3,25 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "core/ops/ops.hpp"
 
 namespace orrery {
 
-enum class ModelType : std::uint8_t { gcn, sage, resgcn };
+/// A type of model by its name: one of these, or that of a layer from outside (layer_type.hpp).
+struct ModelType {
+  std::string_view name;  ///< of as long a life as the program
+  bool operator==(const ModelType&) const = default;
+
+  static const ModelType gcn, sage, resgcn;
+};
+inline constexpr ModelType ModelType::gcn{"gcn"}, ModelType::sage{"sage"},
+    ModelType::resgcn{"resgcn+"};
 
 /// How A is scaled: symmetric D^-1/2·A·D^-1/2, row D^-1·A (D: degrees with the added self-loop), or
 /// chosen by the graph: symmetric where it is symmetric, else row over in-edges. GraphSAGE and
-/// ResGCN+ always take the row mean.
+/// ResGCN+ always take the row mean, layers from outside what they say.
 enum class Normalisation : std::uint8_t { automatic, symmetric, row };
 
 /// How the first layer's aggregation, whose input may be constant over epochs, is treated.

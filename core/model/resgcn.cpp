@@ -6,6 +6,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/model/layer_type.hpp"
 #include "core/model/make_fit.hpp"
 
 namespace orrery {
@@ -52,7 +53,7 @@ void ResGcn::declare_parameters(std::int64_t features) {
   };
   encoder_ = linear(features, d, true);
   for (int l = 1; l <= layers(); ++l) {
-    Block block{norm(), make_sage_convolution(context_, l, d, d, all)};
+    Block block{norm(), layer_of(config_).make(context_, l, d, d, all)};
     if (config_.bias) block.bias = parameters_.add({1, d}, {}, all);
     blocks_.push_back(std::move(block));
   }

@@ -1,8 +1,12 @@
 #include "core/model/convolution.hpp"
+#include "core/model/layer_type.hpp"
 
 namespace orrery {
 namespace {
 
+/// y = x·W₁ + A·x·W₂, A the mean over in-neighbours.
+///
+/// Source    Hamilton et al. 2017, the mean variant, without the final normalisation
 class SageConvolution final : public Convolution {
  public:
   SageConvolution(LayerContext& context, int layer, std::int64_t in, std::int64_t out, bool decays)
@@ -54,9 +58,17 @@ class SageConvolution final : public Convolution {
 
 }  // namespace
 
-std::unique_ptr<Convolution> make_sage_convolution(LayerContext& context, int layer,
-                                                   std::int64_t in, std::int64_t out, bool decays) {
-  return std::make_unique<SageConvolution>(context, layer, in, out, decays);
+LayerType sage_layer() {
+  return {.name = "sage",
+          .description = "GraphSAGE: x·W1 + A·x·W2, A the mean over in-neighbours",
+          .scaling = Scaling::mean,
+          .sparse_input = true,
+          .own_rows = true,
+          .tape_keeps_aggregated = true,
+          .make = [](LayerContext& context, int layer, std::int64_t in, std::int64_t out,
+                     bool decays) -> std::unique_ptr<Convolution> {
+            return std::make_unique<SageConvolution>(context, layer, in, out, decays);
+          }};
 }
 
 }  // namespace orrery

@@ -133,7 +133,12 @@ void SpMM::validate() const {
   require(a.shape.cols == x.rows(), *this, "columns of a must equal rows of x");
   require(a.shape.rows == y.rows(), *this, "rows of a must equal rows of y");
   require(x.cols() == y.cols(), *this, "x and y must have equal widths");
-  require(!values || values->shape == Shape{a.nnz, 1}, *this, "values must be [nnz, 1]");
+  require(!values || (values->rows() == a.nnz && heads() >= 1 && values->contiguous()), *this,
+          "values must be [nnz, heads] and contiguous");
+  if (x.cols() % heads() != 0)
+    require(false, *this,
+            fmt::format("heads must divide the width, found {} heads and {} columns", heads(),
+                        x.cols()));
   require(!overlap(x, y), *this, "x and y must not overlap");
 }
 double SpMM::flops() const { return 2.0 * static_cast<double>(a.nnz * x.cols()); }
@@ -144,7 +149,10 @@ Operands SpMM::operands() const {
   Operands list{{"x", x, Access::read}, {"y", y, beta == 0 ? Access::write : Access::update}};
   return list.add("values", values, Access::read);
 }
-std::string SpMM::attributes() const { return fmt::format("beta={:g}", beta); }
+std::string SpMM::attributes() const {
+  const std::string text = fmt::format("beta={:g}", beta);
+  return heads() == 1 ? text : fmt::format("{} heads={}", text, heads());
+}
 
 void Gemm::validate() const {
   const auto m = transpose_a ? a.cols() : a.rows(), k = transpose_a ? a.rows() : a.cols();

@@ -127,18 +127,22 @@ struct Save {
 
 // ---- products ----------------------------------------------------------------------------------
 
-/// y ← a·x + beta·y, the sparse-dense product.
+/// y ← a·x + beta·y, the sparse-dense product. With h values for each entry, its heads, head k
+/// weighs the columns [k·f/h, (k+1)·f/h): y[i, c] ← Σ_e values[e, c / (f/h)]·x[col(e), c] +
+/// beta·y[i, c], over the entries e of row i.
 ///
-/// Shapes    a [n, m] sparse · values [nnz, 1] f32 or absent (all ones) · x [m, f] · y [n, f]
+/// Shapes    a [n, m] sparse · values [nnz, h] f32, contiguous, or absent (all ones) · x [m, f] ·
+///           y [n, f], h divides f
 /// Aliasing  x and y must not overlap
-/// Cost      2·nnz·f FLOP; nnz·(4 + 4·valued) + 8·n + (m + n + n·(beta ≠ 0))·f·4 bytes (each row of
-///           x read once: a lower bound)
+/// Cost      2·nnz·f FLOP; nnz·(4 + 4·h·valued) + 8·n + (m + n + n·(beta ≠ 0))·f·4 bytes (each row
+///           of x read once: a lower bound)
 struct SpMM {
   Sparse a;
   std::optional<Tensor> values;
   Tensor x, y;
   float beta = 0;
   static constexpr std::string_view kKind = "spmm";
+  std::int64_t heads() const { return values ? values->cols() : 1; }
   void validate() const;
   double flops() const;
   double bytes() const;

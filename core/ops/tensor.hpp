@@ -65,7 +65,7 @@ bool overlap(const Tensor& a, const Tensor& b);
 std::string to_string(const Tensor& t);
 
 /// A sparse pattern on a device (row offsets and column numbers); its values, if any, are a Tensor
-/// [nnz, 1].
+/// [nnz, heads].
 struct Sparse {
   std::uint32_t id = 0;
   Shape shape;

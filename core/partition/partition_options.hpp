@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,8 @@ struct PartitionOptions {
   SpringOptions spring{};
   LdgOptions ldg{};
   FennelOptions fennel{};
+  std::map<std::string, double>
+      numbers{};  ///< of a method from outside, by key, that were asked for
 };
 
 }  // namespace orrery

@@ -25,6 +25,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kWidths[] = {16, 32, 64, 128, 256, 512};
+constexpr std::int64_t kHeads = 8;  ///< of the product with several values for each entry
 constexpr int kRepetitions = 7;
 
 /// The first device with one stream; all its free memory but a share for workspaces is the arena.
@@ -157,15 +158,15 @@ json products_of(const Gpu& gpu, const std::string& kind, std::int64_t entries, 
                                      a.columns.data(), &opened),
                 "pattern_open");
   const cuda::Handle<OrreryPattern> pattern(opened, gpu.api.pattern_close);
-  const Floats values(gpu, a.nnz(), 1);
+  const Floats values(gpu, a.nnz(), kHeads);
   json list = json::array();
   for (const std::int64_t width : kWidths) {
     const Floats x(gpu, a.cols, width), y(gpu, a.rows, width);
-    const auto seconds_by = [&](OrrerySpmmBy by) {
+    const auto seconds_by = [&](OrrerySpmmBy by, std::int64_t heads = 1) {
       return gpu.seconds_of([&] {
         return gpu.api.spmm(gpu.stream, pattern.get(),
-                            static_cast<const float*>(values.matrix.data), x.matrix, y.matrix, 0,
-                            by);
+                            static_cast<const float*>(values.matrix.data), heads, x.matrix,
+                            y.matrix, 0, by);
       });
     };
     const SpMM op{.a = {0, {a.rows, a.cols}, a.nnz()},
@@ -180,6 +181,7 @@ json products_of(const Gpu& gpu, const std::string& kind, std::int64_t entries, 
                     {"cusparse_seconds", seconds_by(kOrrerySpmmCusparse)},
                     {"cusparse_repeatable_seconds", seconds_by(kOrrerySpmmCusparseRepeatable)},
                     {"chosen_seconds", seconds_by(kOrrerySpmmChosen)},
+                    {"heads_seconds", seconds_by(kOrrerySpmmOwn, kHeads)},
                     {"bound_seconds", op.bytes() / bandwidth}});
     std::fprintf(stderr, "%s\n", list.back().dump().c_str());
   }

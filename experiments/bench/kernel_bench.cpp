@@ -2,7 +2,7 @@
 // products a kernel that only gathers the same rows by the same indices.
 //
 // All cores are used; each line is the median of repetitions. GB/s counts for a sparse-dense
-// product one row of x, one column number and one value per edge, for any other op the bytes that
+// product one row of x, one column number and the values per edge, for any other op the bytes that
 // the op itself states. KERNEL_BENCH_VERTICES=4096 is a smoke run of seconds.
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
@@ -183,6 +183,40 @@ void register_products() {
     }
 }
 
+/// The product with a value for each edge and head beside that with one value for each edge, of
+/// the same width and in turns, as other work on the machine changes what both take: %one_head is
+/// the speed of the former in percent of the latter's, by medians.
+void product_with_heads(benchmark::State& state, const std::string& name, const std::string& graph,
+                        std::int64_t heads, std::int64_t width) {
+  const auto pattern = bench_graph(graph);
+  Workspace w;
+  const Sparse a = w.sparse(pattern);
+  const Tensor x = w.floats(a.shape.cols, width), y = w.floats(a.shape.rows, width);
+  const SpMM one{a, w.floats(a.nnz, 1), x, y, 0}, many{a, w.floats(a.nnz, heads), x, y, 0};
+  Seconds taken;
+  const double seconds = measure(state, name, [&] {
+    for (const SpMM* op : {&one, &many}) {
+      const double begin = now();
+      w.run(*op);
+      taken.add(op == &one ? "one" : "many", now() - begin);
+    }
+  });
+  state.counters["ms_one_head"] = 1e3 * taken.median("one");
+  state.counters["ms_heads"] = 1e3 * taken.median("many");
+  state.counters["%one_head"] = 100 * taken.median("one") / taken.median("many");
+  state.counters["GFLOP/s"] = (flops_of(one) + flops_of(many)) / seconds * 1e-9;
+}
+
+void register_heads() {
+  for (const std::string graph : {"uniform", "communities"})
+    for (const auto& [heads, columns] : {std::pair{8, 32}, {8, 8}, {8, 7}, {4, 64}, {16, 1}}) {
+      const std::string name = fmt::format("spmm/heads/{}/{}x{}", graph, heads, columns);
+      bench(name, [=, heads = heads, columns = columns](auto& state) {
+        product_with_heads(state, name, graph, heads, heads * columns);
+      });
+    }
+}
+
 /// What locality gains on the graph with communities, and what it costs once: %gather is against
 /// the bound of the scrambled graph.
 void register_locality() {
@@ -307,6 +341,7 @@ int main(int argc, char** argv) {
   const orrery::ThreadPool pool(orrery::available_cores());
   orrery::bench("stream_triad", orrery::stream);
   orrery::register_products();
+  orrery::register_heads();
   orrery::register_locality();
   orrery::register_dense_products();
   orrery::register_row_ops();

@@ -17,6 +17,10 @@ Axes full_axes(const std::string& key) {
             {"width", {4, 16, 64, 256}},
             {"ragged", {1, 2}},
             {"reuse_bytes", {128 * kKiB, 1 * kMiB, 6 * kMiB, 24 * kMiB, 96 * kMiB}}};
+  if (key == "spmm/heads")
+    return {
+        {"rows", {128, 2048, 32768}}, {"degree", {6, 64}}, {"heads", {2, 8}},
+        {"columns", {8, 64}},         {"ragged", {1, 2}},  {"reuse_bytes", {1 * kMiB, 24 * kMiB}}};
   if (key == "gemm/transpose_a")  // a weight gradient: k is the number of vertices
     return {{"m", {16, 64, 256, 1024}}, {"n16", {16, 64, 256}}, {"k", {256, 4096, 32768}}};
   if (key == "gemm/transpose_ab") return {{"m", {64, 4096}}, {"n16", {16, 128}}, {"k", {16, 256}}};
@@ -44,6 +48,14 @@ Axes full_gpu_axes(const std::string& key) {
             {"ragged", {1, 2}},
             {"reuse_bytes", {1 * kMiB, 32 * kMiB, 256 * kMiB}},
             {"skew", {1, 8, 128}}};
+  if (key == "spmm/heads")
+    return {{"rows", {4096, 65536, 262144}},
+            {"degree", {4, 64}},
+            {"heads", {2, 8}},
+            {"columns", {8, 64}},
+            {"ragged", {1, 2}},
+            {"reuse_bytes", {1 * kMiB, 256 * kMiB}},
+            {"skew", {1, 128}}};
   if (key == "gemm/transpose_a")
     return {{"m", {16, 64, 256, 1024}}, {"n16", {16, 64, 256}}, {"k", {1024, 16384, 131072}}};
   if (key == "gemm/transpose_ab") return {{"m", {64, 4096}}, {"n16", {16, 128}}, {"k", {16, 256}}};
@@ -68,6 +80,8 @@ Axes tiny_gpu_axes(Axes axes) {
   for (sim::PriceTable::Axis& axis : axes) {
     if (axis.name == "reuse_bytes")
       axis.points = {kKiB, 4 * kKiB};
+    else if (axis.name == "heads")
+      axis.points = {2, 4};
     else if (axis.name == "n16")
       axis.points = {16, 32};
     else if (axis.name == "ragged" || axis.name == "skew" || axis.name == "rows_per_target")

@@ -25,9 +25,9 @@ std::int64_t whole(const Sizes& sizes, const char* axis) {
   return std::max<std::int64_t>(1, std::llround(found->second));
 }
 
-/// The width, or one near it that is ragged.
-std::int64_t width_of(const Sizes& sizes) {
-  const std::int64_t width = whole(sizes, "width");
+/// The width, or the columns of a head, or a number near it that is ragged.
+std::int64_t width_of(const Sizes& sizes, const char* axis = "width") {
+  const std::int64_t width = whole(sizes, axis);
   const auto ragged = sizes.find("ragged");
   if (ragged == sizes.end() || ragged->second < 2 || width % 8 != 0) return width;
   return width - (width >= 32 ? 7 : width >= 16 ? 3 : 1);
@@ -101,16 +101,19 @@ std::shared_ptr<const Csr> spread_pattern(std::int64_t cols, std::vector<EdgeInd
 /// Rows of few edges are those of a tile, whose product is added to that of other tiles.
 constexpr std::int64_t kFewEdges = 2;
 
-Op product(Workspace& w, std::shared_ptr<const Csr> csr, double reuse, std::int64_t width) {
+Op product(Workspace& w, std::shared_ptr<const Csr> csr, double reuse, std::int64_t width,
+           std::int64_t heads = 1) {
   const std::int64_t rows = csr->rows, cols = csr->cols, nnz = csr->nnz();
   const float beta = nnz <= kFewEdges * rows ? 1 : 0;
   const Sparse a = w.pattern(std::move(csr), reuse);
-  return SpMM{a, w.input(nnz, 1), w.input(cols, width), w.output(rows, width), beta};
+  return SpMM{a, w.input(nnz, heads), w.input(cols, width), w.output(rows, width), beta};
 }
 
-Op spmm(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
-  const std::int64_t width = width_of(sizes);
-  const double longer = sizes.at("width") / static_cast<double>(width);
+/// Heads of so many columns each; `axis` is that of the columns.
+Op heads_of(Workspace& w, const Sizes& sizes, std::uint32_t seed, std::int64_t heads,
+            const char* axis) {
+  const std::int64_t columns = width_of(sizes, axis), width = heads * columns;
+  const double longer = sizes.find(axis)->second / static_cast<double>(columns);
   const auto rows = std::llround(sizes.at("rows") * longer);
   const std::int64_t cols = std::max<std::int64_t>(1, whole(sizes, "reuse_bytes") / (4 * width));
   const double degree = sizes.at("degree");
@@ -118,7 +121,14 @@ Op spmm(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
   auto offsets = skew == sizes.end() || skew->second <= 1
                      ? even_offsets(rows, degree)
                      : skewed_offsets(rows, static_cast<double>(rows) * degree, skew->second);
-  return product(w, spread_pattern(cols, std::move(offsets), seed), 1, width);
+  return product(w, spread_pattern(cols, std::move(offsets), seed), 1, width, heads);
+}
+
+Op spmm(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
+  return heads_of(w, sizes, seed, 1, "width");
+}
+Op spmm_heads(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
+  return heads_of(w, sizes, seed, whole(sizes, "heads"), "columns");
 }
 
 Build gemm(bool transpose_a, bool transpose_b) {
@@ -268,6 +278,7 @@ const std::map<std::string, Build>& builders() {
          return Save{w.input(whole(s, "size"), 1), std::make_shared<std::vector<float>>()};
        }},
       {"spmm", spmm},
+      {"spmm/heads", spmm_heads},
       {"gemm", gemm(false, false)},
       {"gemm/transpose_a", gemm(true, false)},
       {"gemm/transpose_b", gemm(false, true)},
@@ -314,7 +325,8 @@ BuildOps build_ops(const std::string& key, const Sizes& sizes) {
   const Build& build = builders().at(key);
   return [&build, key, sizes](Workspace& workspace, int rank) {
     std::vector<Op> ops;
-    const std::int64_t most = key == "spmm" || key.starts_with("load/") ? kPatternSets : kSets;
+    const std::int64_t most =
+        key.starts_with("spmm") || key.starts_with("load/") ? kPatternSets : kSets;
     for (std::int64_t bytes = 0;;) {
       const auto made = static_cast<std::uint32_t>(ops.size());
       ops.push_back(build(workspace, sizes, static_cast<std::uint32_t>(rank * kSets) + made));

@@ -19,8 +19,8 @@ using Sizes = std::map<std::string, double, std::less<>>;
 /// those of a boundary are. Element-wise operations are in place where those of the models are, and
 /// products of at most two edges a row are added to what is there.
 ///
-/// Where `ragged` is 2, a width that is a multiple of 8 is made a little smaller so that it is
-/// none, with more rows for the same work. Where there is a `skew`, the lengths of the rows fall by
+/// Where `ragged` is 2, a width (or columns of a head) that is a multiple of 8 is made a little
+/// smaller so that it is none, with more rows for the same work. Where there is a `skew`, the lengths of the rows fall by
 /// a power law that has it, as far as so many rows can.
 ///
 /// Requires  a key of price_keys(), and of its axes all that the grid has, but threads; n beside

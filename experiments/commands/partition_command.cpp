@@ -11,7 +11,7 @@
 #include "core/base/tell.hpp"
 #include "core/base/units.hpp"
 #include "core/partition/edges/edge_file.hpp"
-#include "core/partition/methods/method_parameters.hpp"
+#include "core/partition/methods/partitioner.hpp"
 #include "core/partition/number_of_parts.hpp"
 #include "core/partition/partition_options.hpp"
 #include "experiments/commands/commands.hpp"

@@ -12,11 +12,13 @@
 
 #include "core/base/error.hpp"
 #include "core/graph/read/lookup.hpp"
+#include "core/model/layer_type.hpp"
 #include "core/partition/partition_options.hpp"
 #include "core/strategy/train/train.hpp"
 #include "experiments/config/cluster_file.hpp"
 #include "experiments/config/keys.hpp"
 #include "experiments/config/place_ranks.hpp"
+#include "experiments/config/plugins.hpp"
 #include "experiments/config/profile_file.hpp"
 #include "experiments/config/strategy_keys.hpp"
 #include "experiments/config/validate_json.hpp"
@@ -318,9 +320,7 @@ void set_dataset(Experiment& e, const Json& d) {
 
 ModelConfig model_config(const Json& m) {
   ModelConfig model;
-  model.type = pick<ModelType>(
-      m["type"],
-      {{"gcn", ModelType::gcn}, {"sage", ModelType::sage}, {"resgcn+", ModelType::resgcn}});
+  model.type = model_type(m["type"]);
   model.layers = m["layers"];
   model.hidden = m["hidden"];
   model.dropout = m["dropout"];
@@ -390,6 +390,7 @@ bool in_server_blocks(const Experiment& e) {
 /// The keys of single partitioning algorithms.
 void set_algorithm(Experiment& e, const Json& p) {
   PartitionOptions& o = e.partition;
+  o.numbers = numbers_of(o.method, p);
   o.metis.volume = p.value("objective", std::string("cut")) == "volume";
   if (p.contains("constraints")) {
     o.metis.constraints.clear();

@@ -15,6 +15,7 @@
 #include <valijson/validator.hpp>
 
 #include "core/base/error.hpp"
+#include "experiments/config/plugins.hpp"
 #include "experiments/config/schema.hpp"
 
 namespace orrery {
@@ -245,7 +246,8 @@ Json parse_json(const std::string& text, const std::string& origin) {
 }
 
 const Json& experiment_schema() {
-  static const Json schema = Json::parse(kExperimentSchema);
+  static const Json schema =
+      with_plugins(Json::parse(kExperimentSchema), partitioners(), layer_types());
   return schema;
 }
 
@@ -286,7 +288,8 @@ void validate_against(const std::string& schema_text, const Json& value) {
 }
 
 void validate_against_schema(const Json& experiment) {
-  validate_against(kExperimentSchema, experiment);
+  static const std::string schema = experiment_schema().dump();
+  validate_against(schema, experiment);
 }
 
 void fill_in_defaults(Json& experiment) { fill(experiment_schema(), experiment); }

@@ -11,7 +11,9 @@ namespace orrery {
 /// Errors    ConfigError with line and column
 nlohmann::ordered_json parse_json(const std::string& text, const std::string& origin);
 
-/// The schema that the program was built with.
+/// The schema that the program was built with, and what plugins add to it.
+///
+/// Errors    ConfigError of partitioners(), layer_types() and with_plugins()
 const nlohmann::ordered_json& experiment_schema();
 
 /// Checks an experiment against its schema.

@@ -10,6 +10,7 @@
 #include "core/cost/cagnet.hpp"
 #include "core/cost/catgnn.hpp"
 #include "core/cost/granndis.hpp"
+#include "core/model/layer_type.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/predict/model_links.hpp"
 #include "experiments/predict/simulate.hpp"
@@ -101,10 +102,10 @@ class Model {
            experiment_.strategy.averaging == Averaging::model;
   }
   double vertices() const { return static_cast<double>(facts_.vertices); }
-  /// Entries of A; GCN adds a self-loop to every vertex.
+  /// Entries of A; some layers, such as GCN, add a self-loop to every vertex.
   double nonzeros() const {
     const double edges = static_cast<double>(facts_.edges);
-    return experiment_.model.type == ModelType::gcn ? edges + vertices() : edges;
+    return layer_of(experiment_.model).self_loops ? edges + vertices() : edges;
   }
   const std::vector<StagedProduct>& products() const { return slowest_->staged.products; }
 

@@ -39,13 +39,28 @@ PricePoint point(const Save& op) { return by_size(op.kKind, op.x); }
 
 PricePoint point(const SpMM& op) {
   const double rows = real(op.a.shape.rows), width = real(op.x.cols());
+  const double degree = rows == 0 ? 0 : real(op.a.nnz) / rows;
+  const double reuse_bytes = op.a.reuse * real(op.a.shape.cols) * width * 4;
+  const bool empty = op.y.shape.size() == 0;
+  const std::int64_t columns = op.x.cols() / op.heads();
+  if (op.heads() > 1)
+    return {"spmm/heads",
+            empty,
+            {{"rows", rows},
+             {"degree", degree},
+             {"width", width},
+             {"heads", real(op.heads())},
+             {"columns", real(columns)},
+             {"ragged", ragged(columns)},
+             {"reuse_bytes", reuse_bytes},
+             {"skew", op.a.skew}}};
   return {op.kKind,
-          op.y.shape.size() == 0,
+          empty,
           {{"rows", rows},
-           {"degree", rows == 0 ? 0 : real(op.a.nnz) / rows},
+           {"degree", degree},
            {"width", width},
-           {"ragged", ragged(op.x.cols())},
-           {"reuse_bytes", op.a.reuse * real(op.a.shape.cols) * width * 4},
+           {"ragged", ragged(columns)},
+           {"reuse_bytes", reuse_bytes},
            {"skew", op.a.skew}}};
 }
 
@@ -127,6 +142,7 @@ const std::vector<std::string>& price_keys() {
                                              "copy",
                                              "save",
                                              "spmm",
+                                             "spmm/heads",
                                              "gemm",
                                              "gemm/transpose_a",
                                              "gemm/transpose_b",
@@ -155,6 +171,7 @@ bool has_axis(std::string_view key, std::string_view axis) {
   };
   const std::string_view kind = key.substr(0, key.find('/'));
   if (axis == "threads" || axis == "bytes") return true;
+  if (key == "spmm/heads" && one_of({"heads", "columns"})) return true;
   if (kind == "spmm") return one_of({"rows", "degree", "width", "ragged", "reuse_bytes", "skew"});
   if (kind == "gemm") return one_of({"m", "n", "n16", "k"});
   if (kind == "loss") return one_of({"targets", "width", "rows_per_target"});

@@ -34,7 +34,7 @@ class PricePoint {
   const Coordinate* end() const { return items_.data() + count_; }
 
  private:
-  std::array<Coordinate, 6> items_;
+  std::array<Coordinate, 8> items_;
   std::size_t count_ = 0;
 };
 
@@ -42,6 +42,8 @@ class PricePoint {
 ///   spmm                  rows, degree (non-zeros per row), width, ragged, reuse_bytes (rows of x
 ///                         between two uses of the same one, in bytes: reuse · columns · width ·
 ///                         4), skew
+///   spmm/heads            the same, heads (values of an entry) and columns (of each head); ragged
+///                         is of these columns
 ///   gemm and variants     m, n, n16 (n rounded up to a multiple of 16), k
 ///   loss, loss/sigmoid    targets, width (classes), rows_per_target
 ///   score, score/sigmoid  targets, width

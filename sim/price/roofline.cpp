@@ -8,7 +8,8 @@ GatherTraffic gather_traffic(const SpMM& op, double cache_bytes) {
   const double edges = static_cast<double>(op.a.nnz), cols = static_cast<double>(op.a.shape.cols),
                rows = static_cast<double>(op.a.shape.rows);
   const double row_bytes = static_cast<double>(op.x.cols()) * 4;
-  const double structure = edges * (op.values ? 8 : 4) + rows * 8;
+  const double values = op.values ? static_cast<double>(op.values->bytes()) : 0;
+  const double structure = edges * 4 + values + rows * 8;
   const double output = rows * row_bytes * (op.beta == 0 ? 1 : 2);
   const double used_once = std::min(edges, cols) * row_bytes, all = edges * row_bytes;
   const double reuse = op.a.reuse * cols * row_bytes;

@@ -12,7 +12,7 @@ struct GatherTraffic {
   double cache_bytes = 0;   ///< of rows of x that were found in the cache
 };
 
-/// Every edge reads a row of x, a column number and, if there are values, a value; every row reads
+/// Every edge reads a row of x, a column number and, if there are values, those of its heads; every row reads
 /// its offset and writes (with beta also reads) its row of y. Of the rows of x a share of
 /// min(1, cache / reuse) is found in the cache, where `reuse` are the bytes of x that are read
 /// between two uses of the same row (Sparse::reuse); but each row that is used at all comes from

@@ -37,6 +37,43 @@ TEST_F(Reference, SparseProductWithoutValuesSumsRowsAndIgnoresOldOutput) {
   EXPECT_EQ(world_.values(y), (std::vector<float>{6, 3}));
 }
 
+// Against the sum over entries as the definition writes it, in double.
+TEST_F(Reference, SparseProductWithHeadsWeighsTheColumnsOfEachHeadByItsValues) {
+  constexpr std::int64_t kHeads = 3, kColumns = 7;
+  const Csr pattern{4, 5, {0, 3, 3, 4, 6}, {0, 2, 4, 1, 3, 3}};
+  const Sparse a = world_.sparse(pattern);
+  const Tensor values = world_.floats(6, kHeads), x = world_.floats(5, kHeads * kColumns);
+  const Tensor y = world_.floats(4, kHeads * kColumns);
+  const auto v = world_.values(values), in = world_.values(x), old = world_.values(y);
+
+  run(SpMM{a, values, x, y, -2});
+
+  const auto got = world_.values(y);
+  for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t c = 0; c < 21; ++c) {
+      double sum = -2.0 * static_cast<double>(old[i * 21 + c]);
+      for (std::size_t e = 0; e < 6; ++e) {
+        const bool of_row = static_cast<std::int64_t>(e) >= pattern.offsets[i] &&
+                            static_cast<std::int64_t>(e) < pattern.offsets[i + 1];
+        const auto column = static_cast<std::size_t>(pattern.columns[e]);
+        if (of_row)
+          sum += static_cast<double>(v[e * 3 + c / 7]) * static_cast<double>(in[column * 21 + c]);
+      }
+      EXPECT_FLOAT_EQ(got[i * 21 + c], static_cast<float>(sum)) << i << " " << c;
+    }
+}
+
+// Row 0 has one entry of values [2 3] at column 1: x[1] = [1 1 10 10] gives [2 2 30 30].
+TEST_F(Reference, SparseProductWithTwoHeadsByHand) {
+  const Sparse a = world_.sparse({2, 2, {0, 1, 1}, {1}});
+  const Tensor values = world_.given(1, 2, {2, 3});
+  const Tensor x = world_.given(2, 4, {9, 9, 9, 9, 1, 1, 10, 10}), y = world_.poisoned(2, 4);
+
+  run(SpMM{a, values, x, y, 0});
+
+  EXPECT_EQ(world_.values(y), (std::vector<float>{2, 2, 30, 30, 0, 0, 0, 0}));
+}
+
 // a = [1 2]  b = [5 6]:  a·b = [19 22]  aᵀ·b = [26 30]  a·bᵀ = [17 23]  aᵀ·bᵀ = [23 31]
 //     [3 4]      [7 8]         [43 50]         [38 44]         [39 53]          [34 46]
 TEST_F(Reference, DenseProductTransposesEitherOperand) {

@@ -56,7 +56,8 @@ TEST(CudaPreparation, APatternWithoutRowsIsNoWork) {
 }
 
 TEST(CudaSpmmChoice, TakesCusparseOnlyForEvenLongRowsOfValuesAndWideOperands) {
-  const SpmmFacts even{.rows = 1000, .nnz = 50000, .longest = 60, .width = 64, .valued = true};
+  const SpmmFacts even{
+      .rows = 1000, .nnz = 50000, .longest = 60, .width = 64, .heads = 1, .valued = true};
   EXPECT_FALSE(prefer_own(even));
   const auto changed = [&](auto change) {
     SpmmFacts facts = even;
@@ -66,6 +67,7 @@ TEST(CudaSpmmChoice, TakesCusparseOnlyForEvenLongRowsOfValuesAndWideOperands) {
   EXPECT_TRUE(changed([](SpmmFacts& f) { f.longest = 201; }));
   EXPECT_TRUE(changed([](SpmmFacts& f) { f.nnz = 15999; }));
   EXPECT_TRUE(changed([](SpmmFacts& f) { f.width = 31; }));
+  EXPECT_TRUE(changed([](SpmmFacts& f) { f.heads = 2; }));
   EXPECT_TRUE(changed([](SpmmFacts& f) { f.valued = false; }));
   EXPECT_TRUE(changed([](SpmmFacts& f) { f.nnz = f.rows = std::int64_t{1} << 31U; }));
 }

@@ -43,6 +43,30 @@ TEST_P(CudaProducts, SparseProductOfAnEmptyPatternScalesTheOutputByEveryWay) {
         twice_by_table(session_, {.by = by}));
 }
 
+TEST_P(CudaProducts, SparseProductWithHeadsIsOursAndRefusedByCusparse) {
+  const Script script = [](World& w) -> Op {
+    return product_of(w, random_pattern(w.draw(), 60, 61, 40), {56, true, 0.5F, 4, 8});
+  };
+  for (const OrrerySpmmBy by : {kOrrerySpmmChosen, kOrrerySpmmOwn})
+    expect_equals_reference(script, twice_by_table(session_, {.by = by}));
+
+  const auto& [api, device, s] = session_;
+  const std::int64_t offsets[] = {0, 1};
+  const std::int32_t columns[] = {0};
+  OrreryPattern* pattern = nullptr;
+  session_.must(api.pattern_open(s, 1, 1, 1, offsets, columns, &pattern));
+  auto* memory = session_.allocate<float>(4 * 24);
+  const OrreryMatrix x{memory, 1, 8, 8, kOrreryF32}, y{memory + 8, 1, 8, 8, kOrreryF32};
+  for (const OrrerySpmmBy by : {kOrrerySpmmCusparse, kOrrerySpmmCusparseRepeatable}) {
+    EXPECT_EQ(api.spmm(s, pattern, memory + 16, 2, x, y, 0, by), kOrreryFailed);
+    EXPECT_NE(std::string(api.last_error()).find("the library's own product"), std::string::npos);
+  }
+  EXPECT_EQ(api.spmm(s, pattern, memory + 16, 3, x, y, 0, kOrrerySpmmOwn), kOrreryFailed);
+  EXPECT_NE(std::string(api.last_error()).find("heads must divide"), std::string::npos);
+  api.pattern_close(pattern);
+  session_.must(api.release(device, memory));
+}
+
 TEST_P(CudaProducts, OnePatternServesManyProducts) {
   const auto& [api, device, s] = session_;
   World w;
@@ -57,7 +81,7 @@ TEST_P(CudaProducts, OnePatternServesManyProducts) {
       const OrreryMatrix x{memory + place * 2000, 50, 40, 40, kOrreryF32};
       const OrreryMatrix y{memory + 4000 + place * 2000, 50, 40, 40, kOrreryF32};
       session_.must(api.fill(s, x, static_cast<double>(place + 1)));
-      session_.must(api.spmm(s, pattern, nullptr, x, y, 0, by));
+      session_.must(api.spmm(s, pattern, nullptr, 1, x, y, 0, by));
       std::vector<float> got(2000);
       session_.must(api.copy_out(s, got.data(), y.data, 8000));
       session_.must(api.stream_sync(s));

@@ -89,8 +89,8 @@ struct Call {
     OrreryPattern* pattern = nullptr;
     session.must(
         api.pattern_open(s, a.rows, a.cols, a.nnz(), a.offsets.data(), a.columns.data(), &pattern));
-    const int code = api.spmm(s, pattern, m.at<float>(op.values), m.matrix(op.x), m.matrix(op.y),
-                              op.beta, options.by);
+    const int code = api.spmm(s, pattern, m.at<float>(op.values), op.heads(), m.matrix(op.x),
+                              m.matrix(op.y), op.beta, options.by);
     session.must(api.stream_sync(s));
     api.pattern_close(pattern);
     return code;

@@ -67,6 +67,33 @@ TEST(SpMM, CountsAndPrints) {
   EXPECT_EQ(bytes_of(added), bytes_of(op) + 5 * 4 * 4) << "y is read too";
 }
 
+TEST(SpMM, CountsAndPrintsItsHeads) {
+  const SpMM op{{0, {5, 6}, 9}, matrix(1, 9, 3), matrix(2, 6, 12), matrix(3, 5, 12), 0};
+
+  validate(op);
+
+  EXPECT_EQ(op.heads(), 3);
+  EXPECT_EQ(flops_of(op), 2 * 9 * 12);
+  EXPECT_EQ(bytes_of(op), 9 * 4 + 5 * 8 + 9 * 3 * 4 + 6 * 12 * 4 + 5 * 12 * 4);
+  EXPECT_EQ(to_string(Op(op)),
+            "spmm a=s0[5x6 nnz 9] x=t2[6x12] y>t3[5x12] values=t1[9x3] beta=0 heads=3");
+}
+
+TEST(SpMM, RefusesHeadsThatDoNotDivideTheWidthAndSaysBoth) {
+  SpMM op{{0, {5, 6}, 9}, matrix(1, 9, 3), matrix(2, 6, 16), matrix(3, 5, 16), 0};
+  try {
+    validate(op);
+    FAIL() << "accepted";
+  } catch (const ShapeError& error) {
+    EXPECT_NE(std::string(error.what()).find("found 3 heads and 16 columns"), std::string::npos)
+        << error.what();
+  }
+  op.values = matrix(1, 9, 0);
+  EXPECT_THROW(validate(op), ShapeError) << "no heads";
+  op.values = matrix(1, 9, 4).cols_at(0, 2);
+  EXPECT_THROW(validate(op), ShapeError) << "values of two of four heads are not contiguous";
+}
+
 TEST(SpMM, RefusesExtentsThatDoNotFitAndAliases) {
   SpMM op{{0, {5, 6}, 9}, matrix(1, 9, 1), matrix(2, 6, 4), matrix(3, 5, 4), 0};
   op.x = matrix(2, 5, 4);

@@ -14,7 +14,7 @@ inline Tensor matrix_of(std::uint32_t id, std::int64_t rows, std::int64_t cols,
 
 /// In the order of price_keys(). All are valid.
 ///
-/// Requires  rows and width at least 1
+/// Requires  rows at least 1, width at least 2: the product with heads has one for each column
 inline std::vector<Op> sample_ops(std::int64_t rows, std::int64_t width) {
   const auto vertices = std::make_shared<const std::vector<Vertex>>(static_cast<std::size_t>(rows));
   const auto floats =
@@ -38,6 +38,7 @@ inline std::vector<Op> sample_ops(std::int64_t rows, std::int64_t width) {
           Copy{x, y},
           Save{x, std::make_shared<std::vector<float>>()},
           SpMM{a, {}, x, y, 0},
+          SpMM{a, matrix_of(15, 8 * rows, width), x, y, 0},
           Gemm{x, square, y, false, false, 0},
           Gemm{x, y, square, true, false, 0},
           Gemm{x, square, y, false, true, 0},

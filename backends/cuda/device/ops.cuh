@@ -13,8 +13,8 @@ void fill(OrreryStream& s, OrreryMatrix y, double value);
 void copy(OrreryStream& s, OrreryMatrix x, OrreryMatrix y, float scale, std::int32_t accumulate);
 void gemm(OrreryStream& s, OrreryMatrix a, OrreryMatrix b, OrreryMatrix c, std::int32_t transpose_a,
           std::int32_t transpose_b, float beta, std::int32_t tf32);
-void spmm(OrreryStream& s, const OrreryPattern* a, const float* values, OrreryMatrix x,
-          OrreryMatrix y, float beta, OrrerySpmmBy by);
+void spmm(OrreryStream& s, const OrreryPattern* a, const float* values, std::int64_t heads,
+          OrreryMatrix x, OrreryMatrix y, float beta, OrrerySpmmBy by);
 void gather_rows(OrreryStream& s, OrreryMatrix x, const std::int32_t* index, OrreryMatrix y);
 void scatter_add_rows(OrreryStream& s, OrreryMatrix x, const std::int32_t* index, OrreryMatrix y,
                       std::int64_t max_repeats);

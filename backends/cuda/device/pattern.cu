@@ -69,18 +69,21 @@ OrreryPattern::~OrreryPattern() {
 
 namespace orrery::cuda {
 
-void spmm(OrreryStream& s, const OrreryPattern* a, const float* values, OrreryMatrix x,
-          OrreryMatrix y, float beta, OrrerySpmmBy by) {
+void spmm(OrreryStream& s, const OrreryPattern* a, const float* values, std::int64_t heads,
+          OrreryMatrix x, OrreryMatrix y, float beta, OrrerySpmmBy by) {
   require(a->rows == y.rows && a->cols == x.rows && x.cols == y.cols,
           "spmm: the extents of a, x and y do not fit together");
+  require(heads >= 1 && x.cols % heads == 0, "spmm: heads must divide the columns of x");
+  require(heads == 1 || by == kOrrerySpmmChosen || by == kOrrerySpmmOwn,
+          "spmm: cuSPARSE has one value for each entry: ask for the library's own product");
   if (y.rows == 0 || y.cols == 0) return;
   switch (by) {
     case kOrrerySpmmChosen:
-      if (!prefer_own({a->rows, a->nnz, a->longest, x.cols, values != nullptr}))
+      if (!prefer_own({a->rows, a->nnz, a->longest, x.cols, heads, values != nullptr}))
         return spmm_cusparse(s, *a, values, x, y, beta, true);
       [[fallthrough]];
     case kOrrerySpmmOwn:
-      return spmm_own(s, *a, values, x, y, beta);
+      return spmm_own(s, *a, values, heads, x, y, beta);
     case kOrrerySpmmCusparse:
       return spmm_cusparse(s, *a, values, x, y, beta, false);
     case kOrrerySpmmCusparseRepeatable:

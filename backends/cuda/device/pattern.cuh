@@ -51,9 +51,11 @@ struct OrreryPattern {
 namespace orrery::cuda {
 
 /// y ← a·x + beta·y by our own kernels.
-void spmm_own(OrreryStream& s, const OrreryPattern& a, const float* values, OrreryMatrix x,
-              OrreryMatrix y, float beta);
-/// The same by cuSPARSE; `repeatable` takes its algorithm with equal bits in every run.
+///
+/// Shapes    values [nnz, heads], or null: ones
+void spmm_own(OrreryStream& s, const OrreryPattern& a, const float* values, std::int64_t heads,
+              OrreryMatrix x, OrreryMatrix y, float beta);
+/// The same of one head by cuSPARSE; `repeatable` takes its algorithm with equal bits in every run.
 ///
 /// Errors    Failure: 2^31 entries or more
 void spmm_cusparse(OrreryStream& s, const OrreryPattern& a, const float* values, OrreryMatrix x,

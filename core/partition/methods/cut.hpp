@@ -10,16 +10,16 @@
 
 namespace orrery {
 
-/// What `orrery partition --compare all` compares: all methods but "file", in the order of the
-/// tables.
+/// What `orrery partition --compare all` compares, in the order of the tables: all methods but
+/// "file", and others from outside that say so.
 std::span<const std::string> compared_methods();
 
 /// Whether a method takes a stream of edges (hash, dbh, powergraph, hdrf, 2ps-l, spring), and
-/// whether one of vertices with their neighbours (ldg, fennel).
+/// whether one of vertices with their neighbours (ldg, fennel); a name that is none takes nothing.
 bool takes_edge_stream(const std::string& method);
 bool takes_vertex_stream(const std::string& method);
 
-/// Cuts a graph into parts. block: equal runs of vertex numbers; degree_block: runs of equal work,
+/// Cuts a graph into parts by the method of partitioner.hpp that has the name. block: equal runs of vertex numbers; degree_block: runs of equal work,
 /// 1 + in-degree per vertex; random: a random permutation cut into equal runs; metis: metis.hpp;
 /// file; and the streaming methods hash, ldg, fennel, dbh, powergraph, hdrf, 2ps-l, spring
 /// (streaming.hpp), of which cut_graph says more. `split` is needed where metis balances it.

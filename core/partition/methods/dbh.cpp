@@ -1,5 +1,6 @@
 #include "core/base/index.hpp"
 #include "core/partition/methods/edge_assignment.hpp"
+#include "core/partition/methods/partitioner.hpp"
 
 namespace orrery {
 
@@ -23,6 +24,17 @@ StreamCut dbh_partition(EdgeStream& edges, int parts, std::uint64_t seed) {
         state.assign(edge, hashed_part(low, parts, seed));
       });
   return std::move(state).cut(counts.vertices(), seed);
+}
+
+Partitioner dbh_partitioner() {
+  return {.name = "dbh",
+          .description = "edges by a hash of the end of lower degree",
+          .assigns = Assigns::edges,
+          .drawn = true,
+          .parameters = {},
+          .cut = [](EdgeStream& edges, int parts, const PartitionOptions& o) {
+            return dbh_partition(edges, parts, o.seed);
+          }};
 }
 
 }  // namespace orrery

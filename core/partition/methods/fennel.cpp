@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "core/partition/methods/greedy_vertices.hpp"
+#include "core/partition/methods/partitioner.hpp"
 #include "core/partition/partition_options.hpp"
 
 namespace orrery {
@@ -13,6 +14,23 @@ StreamCut fennel_partition(VertexStream& vertices, int parts, const FennelOption
   return place_vertices(vertices, parts, most, [&](double neighbours, double size) {
     return neighbours - alpha * gamma * std::pow(size, gamma - 1);
   });
+}
+
+Partitioner fennel_partitioner() {
+  return {
+      .name = "fennel",
+      .description = "vertices to where their neighbours are, with a power of the size as penalty",
+      .assigns = Assigns::vertices,
+      .drawn = false,
+      .parameters = {{"gamma",
+                      [](const PartitionOptions& o) -> ParameterValue { return o.fennel.gamma; },
+                      {}},
+                     {"balance",
+                      [](const PartitionOptions& o) -> ParameterValue { return o.fennel.balance; },
+                      {}}},
+      .cut = [](VertexStream& vertices, int parts, const PartitionOptions& o) {
+        return fennel_partition(vertices, parts, o.fennel);
+      }};
 }
 
 }  // namespace orrery

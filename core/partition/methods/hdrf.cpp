@@ -2,6 +2,7 @@
 
 #include "core/base/index.hpp"
 #include "core/partition/methods/edge_assignment.hpp"
+#include "core/partition/methods/partitioner.hpp"
 #include "core/partition/partition_options.hpp"
 
 namespace orrery {
@@ -51,6 +52,23 @@ StreamCut hdrf_partition(EdgeStream& edges, int parts, std::uint64_t seed,
         state.assign(edge, best_part(state, edge, d_u / (d_u + d_v), options.lambda));
       });
   return std::move(state).cut(vertices, seed);
+}
+
+Partitioner hdrf_partitioner() {
+  return {
+      .name = "hdrf",
+      .description = "edges, replicating high degrees first",
+      .assigns = Assigns::edges,
+      .drawn = true,
+      .parameters = {{"lambda",
+                      [](const PartitionOptions& o) -> ParameterValue { return o.hdrf.lambda; },
+                      {}},
+                     {"balance",
+                      [](const PartitionOptions& o) -> ParameterValue { return o.hdrf.balance; },
+                      {}}},
+      .cut = [](EdgeStream& edges, int parts, const PartitionOptions& o) {
+        return hdrf_partition(edges, parts, o.seed, o.hdrf);
+      }};
 }
 
 }  // namespace orrery

@@ -1,5 +1,6 @@
 #include "core/base/index.hpp"
 #include "core/partition/methods/edge_assignment.hpp"
+#include "core/partition/methods/partitioner.hpp"
 #include "core/partition/partition_options.hpp"
 
 namespace orrery {
@@ -45,6 +46,21 @@ StreamCut powergraph_partition(EdgeStream& edges, int parts, std::uint64_t seed,
         --to_come[at(edge.destination)];
       });
   return std::move(state).cut(vertices, seed);
+}
+
+Partitioner powergraph_partitioner() {
+  return {.name = "powergraph",
+          .description = "edges to where their ends are, greedily",
+          .assigns = Assigns::edges,
+          .drawn = true,
+          .parameters = {{"balance",
+                          [](const PartitionOptions& o) -> ParameterValue {
+                            return o.powergraph.balance;
+                          },
+                          {}}},
+          .cut = [](EdgeStream& edges, int parts, const PartitionOptions& o) {
+            return powergraph_partition(edges, parts, o.seed, o.powergraph);
+          }};
 }
 
 }  // namespace orrery

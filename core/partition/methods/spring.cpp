@@ -3,6 +3,7 @@
 
 #include "core/base/index.hpp"
 #include "core/partition/methods/list_scheduling.hpp"
+#include "core/partition/methods/partitioner.hpp"
 #include "core/partition/methods/refine.hpp"
 #include "core/partition/methods/spring_merge.hpp"
 #include "core/partition/methods/streaming.hpp"
@@ -43,6 +44,35 @@ StreamCut spring_partition(EdgeStream& edges, int parts, const SpringOptions& op
   for (auto& c : cut.partition.owner) c = c < 0 ? loads.take(1) : part[at(c)];
   if (options.refine > 0) refine_cut(edges, cut.partition, {options.refine, options.balance});
   return cut;
+}
+
+Partitioner spring_partitioner() {
+  return {
+      .name = "spring",
+      .description = "merged clusters of vertices",
+      .assigns = Assigns::vertices,
+      .drawn = false,
+      .parameters = {{"max_volume",
+                      [](const PartitionOptions& o) -> ParameterValue {
+                        return o.spring.max_volume;
+                      },
+                      {}},
+                     {"balance",
+                      [](const PartitionOptions& o) -> ParameterValue { return o.spring.balance; },
+                      {}},
+                     {"merge",
+                      [](const PartitionOptions& o) -> ParameterValue {
+                        return std::string(o.spring.persistent ? "persistent" : "representative");
+                      },
+                      {}},
+                     {"refine",
+                      [](const PartitionOptions& o) -> ParameterValue {
+                        return std::int64_t{o.spring.refine};
+                      },
+                      {}}},
+      .cut = [](EdgeStream& edges, int parts, const PartitionOptions& o) {
+        return spring_partition(edges, parts, o.spring);
+      }};
 }
 
 }  // namespace orrery

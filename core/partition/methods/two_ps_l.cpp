@@ -1,6 +1,7 @@
 #include "core/base/index.hpp"
 #include "core/partition/methods/edge_assignment.hpp"
 #include "core/partition/methods/list_scheduling.hpp"
+#include "core/partition/methods/partitioner.hpp"
 #include "core/partition/partition_options.hpp"
 
 namespace orrery {
@@ -101,6 +102,23 @@ class TwoPsL {
 StreamCut two_ps_l_partition(EdgeStream& edges, int parts, std::uint64_t seed,
                              const TwoPsLOptions& options) {
   return TwoPsL(edges, parts, seed, options).cut();
+}
+
+Partitioner two_ps_l_partitioner() {
+  return {.name = "2ps-l",
+          .description = "edges by clusters of their ends",
+          .assigns = Assigns::edges,
+          .drawn = true,
+          .parameters =
+              {{"max_volume",
+                [](const PartitionOptions& o) -> ParameterValue { return o.two_ps_l.max_volume; },
+                {}},
+               {"balance",
+                [](const PartitionOptions& o) -> ParameterValue { return o.two_ps_l.balance; },
+                {}}},
+          .cut = [](EdgeStream& edges, int parts, const PartitionOptions& o) {
+            return two_ps_l_partition(edges, parts, o.seed, o.two_ps_l);
+          }};
 }
 
 }  // namespace orrery

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "core/base/error.hpp"
 #include "core/base/index.hpp"
 
 namespace orrery {
@@ -38,6 +40,40 @@ SparseMatrix columns_of(const SparseMatrix& block, std::int64_t first, std::int6
   return tile.finish();
 }
 
+/// The numbers of the block's entries in columns [first, last), in the order of columns_of().
+Source entries_of(const SparseMatrix& block, std::int64_t first, std::int64_t last) {
+  if (std::holds_alternative<Counts>(block.pattern)) return Unknown{"indices"};
+  std::vector<Vertex> entries;
+  const Csr& whole = block.csr();
+  for (std::size_t e = 0; e < whole.columns.size(); ++e)
+    if (whole.columns[e] >= first && whole.columns[e] < last)
+      entries.push_back(static_cast<Vertex>(e));
+  return IndexArray{std::make_shared<const std::vector<Vertex>>(std::move(entries))};
+}
+
+/// Where each of `tiles` column tiles begins, and the end of the last; there are not more tiles
+/// than columns.
+std::vector<std::int64_t> tile_columns(std::int64_t columns, int tiles) {
+  const std::int64_t number =
+      std::clamp<std::int64_t>(tiles, 1, std::max<std::int64_t>(1, columns));
+  std::vector<std::int64_t> first;
+  for (std::int64_t i = 0; i <= number; ++i) first.push_back(columns * i / number);
+  return first;
+}
+
+/// A tile's part of a product: x and beta are the whole product's.
+struct Part {
+  const Sparse& a;
+  std::int64_t first_column;
+  bool is_first;
+
+  /// Whether the tile changes y.
+  bool matters(float beta) const { return a.nnz > 0 || (is_first && beta != 1); }
+  SpMM product(const Tensor& values, const Tensor& x, const Tensor& y, float beta) const {
+    return {a, values, x.rows_at(first_column, a.shape.cols), y, is_first ? beta : 1.0F};
+  }
+};
+
 }  // namespace
 
 Source values_of(const SparseMatrix& block) {
@@ -46,14 +82,13 @@ Source values_of(const SparseMatrix& block) {
 
 LocalMatrix::LocalMatrix(Runtime& rt, const SparseMatrix& block, int column_tiles,
                          std::string_view name) {
-  const std::int64_t columns = block.cols();
-  const std::int64_t tiles =
-      std::clamp<std::int64_t>(column_tiles, 1, std::max<std::int64_t>(1, columns));
-  for (std::int64_t i = 0; i < tiles; ++i) {
-    const std::int64_t first = columns * i / tiles, last = columns * (i + 1) / tiles;
-    const SparseMatrix tile = tiles == 1 ? block : columns_of(block, first, last);
+  const std::vector<std::int64_t> columns = tile_columns(block.cols(), column_tiles);
+  for (std::size_t i = 0; i + 1 < columns.size(); ++i) {
+    const SparseMatrix tile =
+        columns.size() == 2 ? block : columns_of(block, columns[i], columns[i + 1]);
     Tile made{SparseBuffer(rt, Lane::copy, tile.pattern, fmt::format("graph/{}", name)),
-              Buffer(rt, {tile.nnz(), 1}, DType::f32, fmt::format("graph/{} values", name)), first};
+              Buffer(rt, {tile.nnz(), 1}, DType::f32, fmt::format("graph/{} values", name)),
+              columns[i]};
     rt.submit(Lane::copy, Load{values_of(tile), made.values.tensor()});
     tiles_.push_back(std::move(made));
   }
@@ -69,12 +104,51 @@ std::vector<LocalMatrix> load_matrices(Runtime& rt, const std::vector<SparseMatr
 
 void LocalMatrix::multiply(Runtime& rt, const Tensor& x, const Tensor& y, float beta) const {
   for (const Tile& tile : tiles_) {
-    const Sparse& a = tile.pattern.sparse();
-    const bool first = &tile == &tiles_.front();
-    if (a.nnz == 0 && (!first || beta == 1)) continue;  // adds nothing
-    rt.submit(Lane::compute,
-              SpMM{a, tile.values.tensor(), x.rows_at(tile.first_column, a.shape.cols), y,
-                   first ? beta : 1.0F});
+    const Part part{tile.pattern.sparse(), tile.first_column, &tile == &tiles_.front()};
+    if (part.matters(beta))
+      rt.submit(Lane::compute, part.product(tile.values.tensor(), x, y, beta));
+  }
+}
+
+LocalPattern::LocalPattern(Runtime& rt, const SparseMatrix& block, int column_tiles,
+                           std::int64_t heads, std::string_view name) {
+  if (heads < 1) throw ConfigError("heads", fmt::format("found {}, expected at least 1", heads));
+  const std::vector<std::int64_t> columns = tile_columns(block.cols(), column_tiles);
+  const bool tiled = columns.size() > 2;
+  if (tiled && block.nnz() > std::numeric_limits<Vertex>::max())
+    throw ConfigError("column_tiles",
+                      fmt::format("a block of {} entries is too large to be cut into tiles whose "
+                                  "values are gathered: use 1, or more ranks",
+                                  block.nnz()));
+  std::int64_t largest = 0;
+  for (std::size_t i = 0; i + 1 < columns.size(); ++i) {
+    const SparseMatrix tile = tiled ? columns_of(block, columns[i], columns[i + 1]) : block;
+    Tile made{SparseBuffer(rt, Lane::copy, tile.pattern, fmt::format("graph/{}", name)), Buffer(),
+              columns[i]};
+    if (tiled) {
+      made.entries = Buffer(rt, {tile.nnz(), 1}, DType::i32, fmt::format("graph/{} entries", name));
+      rt.submit(Lane::copy,
+                Load{entries_of(block, columns[i], columns[i + 1]), made.entries.tensor()});
+    }
+    largest = std::max(largest, tile.nnz());
+    tiles_.push_back(std::move(made));
+  }
+  if (tiled)
+    values_ = Buffer(rt, {largest, heads}, DType::f32, fmt::format("graph/{} values", name));
+  rt.wait(Lane::compute, rt.record(Lane::copy));
+}
+
+void LocalPattern::multiply(Runtime& rt, const Tensor& values, const Tensor& x, const Tensor& y,
+                            float beta) const {
+  for (const Tile& tile : tiles_) {
+    const Part part{tile.pattern.sparse(), tile.first_column, &tile == &tiles_.front()};
+    if (!part.matters(beta)) continue;
+    Tensor own = values;
+    if (tile.entries) {
+      own = values_.view(part.a.nnz, values.cols());
+      rt.submit(Lane::compute, GatherRows{values, tile.entries.tensor(), own});
+    }
+    rt.submit(Lane::compute, part.product(own, x, y, beta));
   }
 }
 

@@ -33,6 +33,36 @@ class LocalMatrix {
   std::vector<Tile> tiles_;
 };
 
+/// The pattern of a block, cut into column tiles as a LocalMatrix is, for values that are computed:
+/// each product is given its own, with one or several heads.
+class LocalPattern {
+ public:
+  /// Loads the block's pattern on the copy lane; the compute lane waits for it. With more than one
+  /// tile also which entries each has, and room for the values of the largest one.
+  ///
+  /// Requires  columns that ascend in every row, as RowBuilder leaves them
+  /// Errors    ConfigError: heads below 1; more than one tile of a block of 2^31 entries or more
+  LocalPattern(Runtime& rt, const SparseMatrix& block, int column_tiles, std::int64_t heads,
+               std::string_view name);
+
+  /// y ← a·x + beta·y on the compute lane, where entry e of the block, in the order of its csr(),
+  /// has the values of row e. With more than one tile these are gathered into the tile's order
+  /// first.
+  ///
+  /// Shapes    values [entries of the block, heads] · x [columns, f] · y [rows, f], heads divides f
+  void multiply(Runtime& rt, const Tensor& values, const Tensor& x, const Tensor& y,
+                float beta) const;
+
+ private:
+  struct Tile {
+    SparseBuffer pattern;
+    Buffer entries;  ///< of the block, [entries of the tile, 1] i32; none where one tile is all
+    std::int64_t first_column = 0;
+  };
+  std::vector<Tile> tiles_;
+  Buffer values_;  ///< [entries of the largest tile, heads]; none where one tile is all
+};
+
 /// One matrix per block.
 std::vector<LocalMatrix> load_matrices(Runtime& rt, const std::vector<SparseMatrix>& blocks,
                                        int column_tiles, std::string_view name);

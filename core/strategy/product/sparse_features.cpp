@@ -7,6 +7,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/model/layer_type.hpp"
 #include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/structure/problem.hpp"
 
@@ -44,7 +45,8 @@ void require_possible_sparse_input(const Problem& problem) {
   };
   const DataFacts facts = problem.facts();
   const std::int64_t out = model.layers == 1 ? facts.classes : model.hidden;
-  if (model.type == ModelType::resgcn) refuse("is for gcn and sage");
+  if (model.type == ModelType::resgcn || !layer_of(model).sparse_input)
+    refuse("is for gcn and sage, and layers from outside that say so");
   if (model.dropout > 0) refuse("goes without model.dropout, which drops out the input as well");
   if (problem.statistics) refuse("needs the features, of which statistics tell the width only");
   if (const StrategyInfo& strategy = info_of(problem.strategy); strategy.splits_columns)

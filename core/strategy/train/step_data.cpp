@@ -1,6 +1,7 @@
 #include "core/strategy/train/step_data.hpp"
 
 #include "core/base/index.hpp"
+#include "core/model/layer_type.hpp"
 
 namespace orrery {
 
@@ -11,7 +12,7 @@ StepData::StepData(Runtime& rt, std::unique_ptr<RankProducts> products, const Mo
   const auto [first_column, columns] = products_->columns(facts.features);
   if (model.sparse_input) {
     std::set<std::int64_t> counts{products_->inputs(1)};
-    if (model.type == ModelType::sage) counts.insert(products_->rows(1));
+    if (layer_of(model).own_rows) counts.insert(products_->rows(1));
     sparse_features_.emplace(rt, data.features(first_column), columns, counts);
   } else {
     features_ = Buffer(rt, {data.vertices(), columns}, DType::f32, "features");

@@ -49,10 +49,10 @@ Csr rmat_pattern(Sequence& draw, std::int64_t entries) {
 }
 
 SpMM product_of(World& w, Csr pattern, const ProductForm& form) {
-  const auto [width, valued, beta, gap] = form;
+  const auto [width, valued, beta, gap, heads] = form;
   const std::int64_t rows = pattern.rows, cols = pattern.cols;
   std::optional<Tensor> values;
-  if (valued) values = w.floats(pattern.nnz(), 1);
+  if (valued) values = w.floats(pattern.nnz(), heads);
   const Tensor x = w.floats(cols, width, width + gap);
   const Tensor y = w.result(beta != 0, rows, width, width + 2 * gap);
   return {w.sparse(std::move(pattern)), values, x, y, beta};

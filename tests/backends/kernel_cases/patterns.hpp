@@ -20,6 +20,7 @@ struct ProductForm {
   bool valued;
   float beta;
   std::int64_t gap = 0;
+  std::int64_t heads = 1;  ///< values of an entry, where it has some
 };
 SpMM product_of(World& w, Csr pattern, const ProductForm& form);
 

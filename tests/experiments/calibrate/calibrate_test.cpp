@@ -97,6 +97,22 @@ TEST(OpBuilders, MakeWidthsRaggedForTheSameWork) {
   }
 }
 
+TEST(OpBuilders, MakeColumnsOfHeadsRaggedForTheSameWork) {
+  Workspace workspace(16 * kMiB);
+  for (const double columns : {8, 64}) {
+    workspace.clear();
+    const Sizes sizes{{"rows", 1000},       {"degree", 6}, {"heads", 8},
+                      {"columns", columns}, {"ragged", 2}, {"reuse_bytes", 100'000}};
+
+    const auto product = sim::price_point(build_ops("spmm/heads", sizes)(workspace, 0)[0]);
+
+    EXPECT_EQ(product.key, "spmm/heads");
+    EXPECT_EQ(product.at("heads"), 8);
+    EXPECT_EQ(product.at("ragged"), 2);
+    EXPECT_NEAR(*product.at("rows") * *product.at("width") / (8000 * columns), 1, 0.01);
+  }
+}
+
 TEST(OpBuilders, MakeRowsAsSkewedAsAskedForOfTheSameEdges) {
   Workspace workspace(16 * kMiB);
   for (const double skew : {1, 8, 64}) {

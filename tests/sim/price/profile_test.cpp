@@ -212,6 +212,42 @@ TEST(Rooflines, OfASparseProductAreFasterWhereXFitsIntoTheCache) {
       << "locality is as good as a small x";
 }
 
+Op with_heads(std::int64_t rows, std::int64_t cols, std::int64_t nnz, std::int64_t heads,
+              std::int64_t columns) {
+  const std::int64_t width = heads * columns;
+  return SpMM{{0, {rows, cols}, nnz},
+              matrix_of(0, nnz, heads),
+              matrix_of(1, cols, width),
+              matrix_of(2, rows, width),
+              0};
+}
+
+TEST(Rooflines, OfASparseProductReadAValueForEachHead) {
+  const DeviceProfile profile = a_gpu();
+
+  const double one = op_seconds(profile, product(10000, 1000, 1000000, 64), 1),
+               eight = op_seconds(profile, with_heads(10000, 1000, 1000000, 8, 8), 1);
+
+  EXPECT_NEAR(eight - one, 1e6 * 7 * 4 / 1e12 / 0.5, 1e-12) << "seven more for each entry";
+}
+
+TEST(Tables, OfHeadsAreApartFromThoseOfOneValue) {
+  DeviceProfile profile;
+  profile.tables["spmm"] = {{{"width", {8, 64}}}, {1, 8}, 0};
+
+  EXPECT_THROW(op_seconds(profile, with_heads(10, 20, 30, 8, 7), 1), Uncalibrated);
+  profile.tables["spmm/heads"] = {
+      {{"heads", {2, 8}}, {"columns", {4, 16}}, {"ragged", {1, 2}}}, {1, 2, 3, 4, 5, 6, 7, 8}, 0};
+  EXPECT_EQ(problem_of(profile.tables["spmm/heads"], "spmm/heads"), "");
+  EXPECT_DOUBLE_EQ(op_seconds(profile, with_heads(10, 20, 30, 8, 16), 1), 7);
+  EXPECT_DOUBLE_EQ(op_seconds(profile, with_heads(10, 20, 30, 2, 4), 1), 2) << "4 are ragged";
+  EXPECT_DOUBLE_EQ(op_seconds(profile, with_heads(10, 20, 30, 32, 16), 1), 4 * 7)
+      << "heads are work";
+  EXPECT_DOUBLE_EQ(op_seconds(profile, product(10, 20, 30, 8), 1), 1);
+  EXPECT_NE(problem_of({{{"heads", {1, 2}}}, {1, 1}, 0}, "spmm").find("no axis \"heads\""),
+            std::string::npos);
+}
+
 TEST(Rooflines, TakeAVariantBeforeItsKind) {
   DeviceProfile profile = a_gpu();
   const Op transposed =

@@ -1,0 +1,69 @@
+#include "core/model/layer_type.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "core/base/error.hpp"
+#include "core/base/name.hpp"
+
+namespace orrery {
+namespace {
+
+std::vector<LayerType>& added_layers() {
+  static std::vector<LayerType> layers;
+  return layers;
+}
+
+/// Null where no layer has this name.
+const LayerType* find_layer(std::string_view name) {
+  for (const LayerType& layer : layer_types())
+    if (layer.name == name) return &layer;
+  return nullptr;
+}
+
+std::string problem_of(const LayerType& layer, const std::vector<LayerType>& others) {
+  if (!is_name(layer.name)) return fmt::format("is no name: {}", kNameRule);
+  bool taken = layer.name == ModelType::resgcn.name;
+  for (const LayerType& other : others) taken = taken || other.name == layer.name;
+  if (taken) return "is the name of two layers: give one another name";
+  if (layer.make == nullptr) return "has no function that makes it";
+  return "";
+}
+
+}  // namespace
+
+AddLayer::AddLayer(LayerType layer) { added_layers().push_back(std::move(layer)); }
+
+std::vector<LayerType> with_built_in(std::vector<LayerType> added) {
+  std::vector<LayerType> all{gcn_layer(), sage_layer()};
+  for (LayerType& layer : added) {
+    if (const std::string problem = problem_of(layer, all); !problem.empty())
+      throw ConfigError("plugins", fmt::format("\"{}\" {}", layer.name, problem));
+    all.push_back(std::move(layer));
+  }
+  return all;
+}
+
+const std::vector<LayerType>& layer_types() {
+  static const std::vector<LayerType> all = with_built_in(added_layers());
+  return all;
+}
+
+const LayerType& layer_of(const ModelConfig& model) {
+  const ModelType type = model.type == ModelType::resgcn ? ModelType::sage : model.type;
+  const LayerType* layer = find_layer(type.name);
+  ORRERY_ASSERT(layer != nullptr);  // types come from model_type()
+  return *layer;
+}
+
+ModelType model_type(const std::string& name) {
+  if (name == ModelType::resgcn.name) return ModelType::resgcn;
+  if (const LayerType* layer = find_layer(name)) return {layer->name};
+  std::vector<std::string> names;
+  for (const LayerType& layer : layer_types()) names.push_back(layer.name);
+  names.emplace_back(ModelType::resgcn.name);
+  throw ConfigError("model.type",
+                    fmt::format("found \"{}\", allowed: {}", name, fmt::join(names, ", ")));
+}
+
+}  // namespace orrery

@@ -1,0 +1,61 @@
+// What a graph convolution is to the rest of the program, and all of them there are: those of this
+// folder and those that are added from outside.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/model/convolution.hpp"
+#include "core/model/model_config.hpp"
+
+namespace orrery {
+
+/// What the entries of A are: as model.normalisation says, 1/d_v, or 1.
+enum class Scaling : std::uint8_t { chosen, mean, sum };
+
+struct LayerType {
+  std::string name;           ///< model.type
+  std::string description{};  ///< a few words
+  Scaling scaling = Scaling::mean;
+  bool self_loops = false;  ///< of stored self-loops none is kept; with this A has one in each row
+  /// Takes features without their zeros, which it multiplies by its weights first (transform() and
+  /// weight_gradient() of Convolution do).
+  bool sparse_input = false;
+  /// Multiplies a layer's first rows(layer) inputs by a weight of their own, beside all of them.
+  bool own_rows = false;
+  /// A tape keeps the aggregated input also where x is multiplied by W first (tape.hpp).
+  bool tape_keeps_aggregated = false;
+  std::unique_ptr<Convolution> (*make)(LayerContext& context, int layer, std::int64_t in,
+                                       std::int64_t out, bool decays) = nullptr;
+};
+
+// The layers of this folder.
+LayerType gcn_layer();
+LayerType sage_layer();
+
+/// Adds a layer from outside when the program starts:
+///   const AddLayer added({.name = "mine", ...});
+/// in a source file of the folder that was given to Meson's option `plugins`.
+class AddLayer {
+ public:
+  explicit AddLayer(LayerType layer);
+};
+
+/// The layers of this folder and then these.
+///
+/// Errors    ConfigError: two of one name, a name that is none, no function
+std::vector<LayerType> with_built_in(std::vector<LayerType> added);
+
+/// All layers, those that were added last.
+///
+/// Errors    as with_built_in()
+const std::vector<LayerType>& layer_types();
+
+/// The layers that a model is made of; of ResGCN+ GraphSAGE's.
+const LayerType& layer_of(const ModelConfig& model);
+
+/// Errors    ConfigError: no layer and no model has this name; names those that there are
+ModelType model_type(const std::string& name);
+
+}  // namespace orrery

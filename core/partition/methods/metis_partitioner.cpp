@@ -1,0 +1,40 @@
+// METIS as a method, whether the build has it or not.
+#include "core/partition/methods/metis.hpp"
+#include "core/partition/methods/partitioner.hpp"
+
+namespace orrery {
+namespace {
+
+ParameterValue constraints(const PartitionOptions& o) {
+  std::vector<std::string> names;
+  for (const Constraint constraint : o.metis.constraints) names.emplace_back(name_of(constraint));
+  return names;
+}
+
+}  // namespace
+
+Partitioner metis_partitioner() {
+  return {
+      .name = "metis",
+      .description = "METIS: least edge cut or communication volume",
+      .assigns = Assigns::vertices,
+      .drawn = true,
+      .parameters = {{"objective",
+                      [](const PartitionOptions& o) -> ParameterValue {
+                        return std::string(o.metis.volume ? "volume" : "cut");
+                      },
+                      {}},
+                     {"servers",
+                      [](const PartitionOptions& o) -> ParameterValue {
+                        return std::int64_t{o.metis.servers};
+                      },
+                      {}},
+                     {"constraints", constraints, {}},
+                     {"balance",
+                      [](const PartitionOptions& o) -> ParameterValue { return o.metis.balance; },
+                      {}}},
+      .cut = [](const Csr& graph, int parts, const PartitionOptions& o,
+                std::span<const Split> split) { return metis_partition(graph, parts, o, split); }};
+}
+
+}  // namespace orrery

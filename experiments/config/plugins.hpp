@@ -1,0 +1,34 @@
+// What was added from outside (Meson's option `plugins`) as experiment files know it.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/model/layer_type.hpp"
+#include "core/partition/methods/partitioner.hpp"
+
+namespace orrery {
+
+/// The experiment schema and what these methods and layers add to it, but for those it has: names
+/// to partition.method and model.type, keys for the methods' numbers. A method may share a number
+/// of the schema that has no default of its own (balance).
+///
+/// Errors    ConfigError: a number with the key of something else
+nlohmann::ordered_json with_plugins(nlohmann::ordered_json schema,
+                                    const std::vector<Partitioner>& methods,
+                                    const std::vector<LayerType>& layers);
+
+/// The numbers among the keys of "partition" that the method has from outside.
+///
+/// Errors    ConfigError: out of the range that the method states
+std::map<std::string, double> numbers_of(const std::string& method,
+                                         const nlohmann::ordered_json& partition);
+
+/// A line for each partitioner and layer from outside, for people; empty where there are none.
+///
+/// Errors    ConfigError: two of one name, and others of partitioners() and layer_types()
+std::string plugin_lines();
+
+}  // namespace orrery
