@@ -1,6 +1,11 @@
 // The list of strategies.
-#include <array>
+#include <fmt/core.h>
 
+#include <array>
+#include <deque>
+
+#include "core/base/error.hpp"
+#include "core/base/name.hpp"
 #include "core/strategy/structure/strategy_info.hpp"
 
 namespace orrery {
@@ -9,10 +14,43 @@ namespace orrery {
 extern const StrategyInfo kFullGraph, kSpmm1d, kSpmm15d, kSpmm2d, kModelAveraging,
     kSharedPreloading;
 
-std::span<const StrategyInfo* const> strategy_infos() {
-  static constexpr std::array kStrategies{&kFullGraph, &kSpmm1d,         &kSpmm15d,
-                                          &kSpmm2d,    &kModelAveraging, &kSharedPreloading};
-  return kStrategies;
+namespace {
+
+constexpr std::array kStrategies{&kFullGraph, &kSpmm1d,         &kSpmm15d,
+                                 &kSpmm2d,    &kModelAveraging, &kSharedPreloading};
+
+/// Those from outside; they stay where they are.
+std::deque<StrategyInfo>& added_strategies() {
+  static std::deque<StrategyInfo> strategies;
+  return strategies;
 }
+
+std::vector<const StrategyInfo*> with_added() {
+  std::vector<const StrategyInfo*> all(kStrategies.begin(), kStrategies.end());
+  for (const StrategyInfo& added : added_strategies()) {
+    const auto refuse = [&](const std::string& why) {
+      throw ConfigError("plugins", fmt::format("\"{}\" {}", added.name, why));
+    };
+    if (!is_name(added.name)) refuse(fmt::format("is no name: {}", kNameRule));
+    if (added.make == nullptr) refuse("has no function that makes it");
+    for (const StrategyInfo* known : all)
+      if (known->name == added.name) refuse("is the name of two strategies: give one another name");
+    all.push_back(&added);
+  }
+  return all;
+}
+
+}  // namespace
+
+AddStrategy::AddStrategy(StrategyInfo strategy) {
+  added_strategies().push_back(std::move(strategy));
+}
+
+const std::vector<const StrategyInfo*>& strategy_infos() {
+  static const std::vector<const StrategyInfo*> all = with_added();
+  return all;
+}
+
+std::size_t built_in_strategies() { return kStrategies.size(); }
 
 }  // namespace orrery

@@ -46,7 +46,8 @@ void add_number(Json& keys, const std::string& method, const MethodParameter& pa
 }  // namespace
 
 Json with_plugins(Json schema, const std::vector<Partitioner>& methods,
-                  const std::vector<LayerType>& layers) {
+                  const std::vector<LayerType>& layers,
+                  const std::vector<const StrategyInfo*>& strategies) {
   Json& partition = schema["properties"]["partition"]["properties"];
   for (const Partitioner& method : methods)
     if (add_name(partition["method"], method.name, method.description))
@@ -59,6 +60,19 @@ Json with_plugins(Json schema, const std::vector<Partitioner>& methods,
     if (layer.sparse_input) keys.emplace_back("sparse_input");
     if (layer.scaling == Scaling::chosen) keys.emplace_back("normalisation");
     for (const std::string& key : keys) model[key]["x-when"]["type"].push_back(layer.name);
+  }
+  Json& strategy = schema["properties"]["strategy"]["properties"];
+  for (const StrategyInfo* info : strategies) {
+    const std::string name(info->name);
+    if (!add_name(strategy["type"], name, std::string(info->description))) continue;
+    for (const std::string_view key : info->keys) {
+      Json& known = strategy[std::string(key)];
+      if (!known.is_object() || !known.contains("x-when"))
+        throw ConfigError("plugins", fmt::format("the strategy \"{}\" cannot have the key \"{}\": "
+                                                 "it is none that strategies share",
+                                                 name, key));
+      known["x-when"]["type"].push_back(name);
+    }
   }
   return schema;
 }
@@ -95,6 +109,10 @@ std::string plugin_lines() {
   };
   add("partition.method", partitioners(), own_methods);
   add("model.type      ", layer_types(), own_layers);
+  const auto& strategies = strategy_infos();
+  for (std::size_t i = built_in_strategies(); i < strategies.size(); ++i)
+    lines += fmt::format("  strategy.type    {:<16} {}\n", strategies[i]->name,
+                         strategies[i]->description);
   return lines;
 }
 

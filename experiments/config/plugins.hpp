@@ -8,17 +8,19 @@
 
 #include "core/model/layer_type.hpp"
 #include "core/partition/methods/partitioner.hpp"
+#include "core/strategy/structure/strategy_info.hpp"
 
 namespace orrery {
 
-/// The experiment schema and what these methods and layers add to it, but for those it has: names
-/// to partition.method and model.type, keys for the methods' numbers. A method may share a number
+/// The experiment schema and what these methods, layers and strategies add to it, but for those it
+/// has: names to partition.method, model.type and strategy.type, keys for the methods' numbers. A method may share a number
 /// of the schema that has no default of its own (balance).
 ///
 /// Errors    ConfigError: a number with the key of something else
 nlohmann::ordered_json with_plugins(nlohmann::ordered_json schema,
                                     const std::vector<Partitioner>& methods,
-                                    const std::vector<LayerType>& layers);
+                                    const std::vector<LayerType>& layers,
+                                    const std::vector<const StrategyInfo*>& strategies);
 
 /// The numbers among the keys of "partition" that the method has from outside.
 ///
@@ -26,9 +28,10 @@ nlohmann::ordered_json with_plugins(nlohmann::ordered_json schema,
 std::map<std::string, double> numbers_of(const std::string& method,
                                          const nlohmann::ordered_json& partition);
 
-/// A line for each partitioner and layer from outside, for people; empty where there are none.
+/// A line for each partitioner, layer and strategy from outside, for people; empty where there are none.
 ///
-/// Errors    ConfigError: two of one name, and others of partitioners() and layer_types()
+/// Errors    ConfigError: two of one name, and others of partitioners(), layer_types() and
+///           strategy_infos()
 std::string plugin_lines();
 
 }  // namespace orrery

@@ -247,7 +247,7 @@ Json parse_json(const std::string& text, const std::string& origin) {
 
 const Json& experiment_schema() {
   static const Json schema =
-      with_plugins(Json::parse(kExperimentSchema), partitioners(), layer_types());
+      with_plugins(Json::parse(kExperimentSchema), partitioners(), layer_types(), strategy_infos());
   return schema;
 }
 

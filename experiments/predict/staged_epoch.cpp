@@ -67,6 +67,7 @@ class Splitter {
   /// Dense rows that come in, or of a sum go by, and among whom.
   void count_rows(const Broadcast& o) { count_rows(o.group, o.group.size > 1 ? o.x.rows() : 0); }
   void count_rows(const Reduce& o) { count_rows(o.group, o.x.rows()); }
+  void count_rows(const AllGather& o) { count_rows(o.group, o.y.rows() - o.x.rows()); }
   void count_rows(const AllToAllV& o) { count_rows(o.group, o.y.rows()); }
   template <class T>
   void count_rows(const T&) {}

@@ -1,9 +1,11 @@
-// A partitioner and a layer from outside: known by the names, keys and messages that those of the
+// A partitioner, a layer and a strategy from outside: known by the names, keys and messages that those of the
 // tree have, and right by second ways.
 #include "experiments/config/plugins.hpp"
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <numeric>
 
 #include "core/base/error.hpp"
@@ -110,7 +112,8 @@ TEST(Plugins, ShareOnlyNumbersThatHaveNoDefaultOfTheirOwn) {
     const Partitioner method{.name = "mine",
                              .parameters = {number_parameter(number, {2, 1, 3, "a number"})},
                              .cut = CutGraph()};
-    return with_plugins(experiment_schema(), {method}, {})["properties"]["partition"]["properties"];
+    return with_plugins(experiment_schema(), {method}, {},
+                        {})["properties"]["partition"]["properties"];
   };
 
   EXPECT_EQ(schema_with("own")["own"]["default"], 2);
@@ -227,8 +230,8 @@ TEST(Gin, GradientsEqualCentralDifferences) {
                                                          {16, 0.25, true, false},
                                                          {6, 0, true, false},
                                                          {16, 0, false, true}}) {
-    Problem problem = testing::make_problem(random_dataset(30, 45, 10, 3, symmetric), 1,
-                                            StrategyType::full_graph);
+    Problem problem =
+        testing::make_problem(random_dataset(30, 45, 10, 3, symmetric), 1, "full_graph");
     problem.model = gin(3, hidden, dropout);
     problem.model.layer_norm = norm;
 
@@ -239,7 +242,7 @@ TEST(Gin, GradientsEqualCentralDifferences) {
 /// One layer without bias: logits = (x + A·x)·W, summed up here in double from the edges.
 TEST(Gin, LossIsThatOfTheDefinition) {
   const auto data = random_dataset(30, 120, 10, 3, false);
-  Problem problem = testing::make_problem(data, 1, StrategyType::full_graph);
+  Problem problem = testing::make_problem(data, 1, "full_graph");
   problem.model = gin(1, 8, 0);
   problem.model.bias = false;
   std::vector<Vertex> everyone(30);
@@ -281,13 +284,13 @@ TEST_P(GinOfStrategies, LearnsOnSeveralRanksWhatOneLearns) {
         Problem made =
             testing::make_problem(random_dataset(101, 500, 24, 5, symmetric), ranks, strategy);
         made.model = gin(3, kept ? 40 : 16, kept ? 0 : 0.3);
-        made.model.layer_norm = GetParam().config.type != StrategyType::spmm_2d;
+        made.model.layer_norm = GetParam().config.type != "spmm_2d";
         made.train.epochs = 6;
         return made;
       };
-      const bool grid = GetParam().config.type == StrategyType::spmm_2d;
-      const bool fours = grid || GetParam().config.type == StrategyType::spmm_15d ||
-                         GetParam().config.ranks_per_server == 2;
+      const bool grid = GetParam().config.type == "spmm_2d";
+      const bool fours =
+          grid || GetParam().config.type == "spmm_15d" || GetParam().config.ranks_per_server == 2;
 
       const auto want = losses(execute(problem({}, 1))),
                  got = losses(execute(problem(GetParam().config, fours ? 4 : 3)));
@@ -299,8 +302,7 @@ TEST_P(GinOfStrategies, LearnsOnSeveralRanksWhatOneLearns) {
 }
 
 TEST_P(GinOfStrategies, IsRecordedWithoutRacesOrLeaks) {
-  const bool three = GetParam().config.type == StrategyType::full_graph ||
-                     GetParam().config.type == StrategyType::spmm_1d;
+  const bool three = GetParam().config.type == "full_graph" || GetParam().config.type == "spmm_1d";
   Problem problem =
       testing::make_problem(random_dataset(60, 300, 12, 3, true), three ? 3 : 4, GetParam().config);
   problem.model = gin(2, 8, 0);
@@ -312,10 +314,83 @@ TEST_P(GinOfStrategies, IsRecordedWithoutRacesOrLeaks) {
 INSTANTIATE_TEST_SUITE_P(All, GinOfStrategies, ::testing::ValuesIn(testing::all_strategies()),
                          [](const auto& test) { return test.param.name; });
 
+// ---- the strategy
+
+Problem gathered(int ranks, bool symmetric) {
+  Problem problem =
+      testing::make_problem(random_dataset(101, 500, 24, 5, symmetric), ranks, "gathered");
+  problem.model.layers = 3;
+  problem.train.epochs = 6;
+  return problem;
+}
+
+TEST(Gathered, LearnsOnSeveralRanksWhatOneLearns) {
+  for (const bool symmetric : {false, true})
+    for (const int ranks : {2, 3, 4}) {
+      const auto want = losses(execute(gathered(1, symmetric))),
+                 got = losses(execute(gathered(ranks, symmetric)));
+
+      ASSERT_EQ(got.size(), want.size());
+      for (std::size_t e = 0; e < want.size(); ++e)
+        EXPECT_NEAR(got[e], want[e], 1e-4 * want[e]) << ranks << " ranks, epoch " << e;
+    }
+}
+
+TEST(Gathered, MovesTheRowsOfOthersOncePerProduct) {
+  const Problem gathers = gathered(3, false);
+  Problem broadcasts = gathers;
+  broadcasts.strategy.type = "spmm_1d";
+
+  const auto received = [](const Problem& problem, int rank, const char* kind) {
+    const Program program = record_rank(*make_strategy(problem), problem, rank, 2, {});
+    return summarise(program, Placement::uniform(1, 3)).epoch.by_kind.at(kind).internal;
+  };
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_GT(received(gathers, rank, "all_gather"), 0);
+    EXPECT_EQ(received(gathers, rank, "all_gather"), received(broadcasts, rank, "broadcast"));
+  }
+}
+
+TEST(Gathered, IsCheckedAndHasTheSettingsItSays) {
+  const Problem problem = gathered(4, true);
+  EXPECT_NO_THROW(check(record_training(*make_strategy(problem), problem, 2, {})));
+
+  const auto with = [](const std::string& strategy) {
+    return refusal([&] {
+      parse_experiments(
+          R"({"name": "x", "dataset": {"generate": "rmat", "vertices": 64, "edges": 128},
+          "model": {"type": "gcn"}, "strategy": )" +
+              strategy + "}",
+          "text", {});
+    });
+  };
+  EXPECT_EQ(with(R"({"type": "gathered", "column_tiles": 2})"), "accepted");
+  EXPECT_TRUE(says(with(R"({"type": "gathered", "overlap": false})"), "strategy.overlap"));
+  EXPECT_TRUE(says(with(R"({"type": "gatherd"})"), "gathered"));
+  EXPECT_TRUE(says(plugin_lines(), "gathered"));
+}
+
+/// The worked example of the documentation is the code that is compiled here.
+TEST(Gathered, IsWhatTheDocumentationShows) {
+  const auto text = [](const std::string& file) {
+    std::ifstream in(file);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  const std::string shown = text(kExamples + "../../docs/extending.md"),
+                    code = text(kExamples + "gathered.cpp");
+  std::size_t blocks = 0;
+  for (std::size_t begin = shown.find("```cpp\n"); begin != std::string::npos; ++blocks) {
+    const std::size_t first = begin + 7, end = shown.find("```", first);
+    EXPECT_TRUE(says(code, shown.substr(first, end - first))) << shown.substr(first, end - first);
+    begin = shown.find("```cpp\n", end);
+  }
+  EXPECT_GE(blocks, 3U);
+}
+
 // ---- the experiment files beside the examples
 
 TEST(PluginExperiments, TrainToBetterThanChance) {
-  for (const std::string file : {"gin.json", "bfs_chunks.json"}) {
+  for (const std::string file : {"gin.json", "bfs_chunks.json", "gathered.json"}) {
     const Experiment experiment =
         load_experiments(kExamples + file, {"train.epochs=20", "train.eval_every=20"}).front();
     const ProblemData data = DatasetCache().load(experiment);

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,7 +45,12 @@ struct EvaluatedOn {
 /// rank.
 struct StrategyInfo {
   std::string_view name;  ///< strategy.type
-  std::unique_ptr<Strategy> (*make)(const Problem&);
+  std::unique_ptr<Strategy> (*make)(const Problem&) = nullptr;
+  /// Of one from outside, a few words; the schema has those of the others.
+  std::string_view description{};
+  /// Which of strategy.overlap, permute, first_layer and column_tiles one from outside honours; the
+  /// schema says so of the others.
+  std::vector<std::string_view> keys{};
 
   // ---- its settings: those of all strategies are read elsewhere
 
@@ -71,9 +75,9 @@ struct StrategyInfo {
 
   std::string_view needs_structure{};   ///< why counts are not enough for it; empty: they are
   std::string_view needs_whole_data{};  ///< why parts in a folder are not enough; empty: they are
-  bool magnifiable = false;           ///< a vertex may stand for several (dataset.magnify)
-  bool splits_columns = false;        ///< a rank holds some of the columns of its rows
-  bool sends_patterns = false;        ///< sparse patterns travel
+  bool magnifiable = false;             ///< a vertex may stand for several (dataset.magnify)
+  bool splits_columns = false;          ///< a rank holds some of the columns of its rows
+  bool sends_patterns = false;          ///< sparse patterns travel
 
   // ---- its runs
 
@@ -90,8 +94,21 @@ struct StrategyInfo {
   bool has(ClosedForm form) const;
 };
 
-/// All strategies, in the order in which they are listed for people.
-std::span<const StrategyInfo* const> strategy_infos();
+/// Adds a strategy from outside when the program starts:
+///   const AddStrategy added({.name = "mine", ...});
+/// in a source file of the folder that was given to Meson's option `plugins`.
+class AddStrategy {
+ public:
+  explicit AddStrategy(StrategyInfo strategy);
+};
+
+/// All strategies, in the order in which they are listed for people; those from outside last.
+///
+/// Errors    ConfigError: two of one name, a name that is none, no function that makes it
+const std::vector<const StrategyInfo*>& strategy_infos();
+
+/// How many of them are not from outside; they stand first.
+std::size_t built_in_strategies();
 
 /// The description of a strategy by its name.
 ///

@@ -27,7 +27,7 @@ struct Case {
 class ForwardPasses : public ::testing::TestWithParam<Case> {
  protected:
   static Problem problem(int ranks) {
-    Problem p = make_problem(random_dataset(70, 300, 12, 5, true), ranks, StrategyType::full_graph);
+    Problem p = make_problem(random_dataset(70, 300, 12, 5, true), ranks, "full_graph");
     p.model.type = GetParam().type;
     p.model.layers = 4;
     p.model.recompute = GetParam().recompute;
