@@ -153,6 +153,20 @@ TEST_F(Simulate, AForcedAlgorithmAndAWindowAreShownAndChangeTimes) {
             epoch_of({"simulation.algorithm=ring", "cluster.gpus=8"}));
 }
 
+TEST_F(Simulate, HostsWithCoresEnoughChangeNoTime) {
+  for (const char* strategy : {"full_graph", "spmm_1d"})
+    for (const char* hosts : {"per_rank", "per_server"}) {
+      Experiment with = experiment_with({std::string("strategy.type=") + strategy,
+                                         std::string("cluster.hosts=") + hosts}),
+                 without = with;
+      without.cluster->host = {};
+
+      const Simulated a = simulated(with), b = simulated(without);
+
+      EXPECT_EQ(a.measured.epoch_seconds, b.measured.epoch_seconds) << strategy << hosts;
+    }
+}
+
 TEST_F(Simulate, ADeviceThatIsTooSmallIsOutOfMemory) {
   EXPECT_THROW(epoch_of({"cluster.device_bytes=100000"}), OutOfMemory);
 }
