@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/ops/require.hpp"
+#include "core/ops/require_shapes.hpp"
 
 namespace orrery {
 namespace {

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "core/base/error.hpp"
-#include "core/ops/require.hpp"
+#include "core/ops/require_shapes.hpp"
 
 namespace orrery {
 namespace {

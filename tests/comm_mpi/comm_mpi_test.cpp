@@ -172,6 +172,13 @@ TEST(MpiWorld, ServesRowsWhileTheOwnerComputes) {
   fmt::print("{}", outcome.text);
 }
 
+TEST(MpiWorld, TakesNoThreadWithoutStoresAndLittleTimeWithIdleOnes) {
+  const Outcome outcome = job(2, "idle_service");
+
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  fmt::print("{}", outcome.text);
+}
+
 /// Between two ranks by themselves, among three along a chain.
 TEST(MpiWorld, LargeOperandsArriveWhole) {
   expect_success(2, "large");

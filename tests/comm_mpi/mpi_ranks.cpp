@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
+#include <filesystem>
 #include <thread>
 
 #include "core/base/error.hpp"
@@ -90,6 +92,36 @@ void busy_owner(MpiWorld& world) {
   });
 }
 
+std::ptrdiff_t threads_of_this_process() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+}
+double processor_seconds() {
+  timespec used{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
+/// Runs without stores have no thread more; an open store of which nobody asks anything takes next
+/// to no processor time.
+void idle_service(MpiWorld& world) {
+  world.run([&](Communicator& communicator) {
+    HostRank rank;
+    const Store store{3, world_group(world.size())};
+    const Tensor table = rank.filled(3, 2, 1.0F);
+    const auto before = threads_of_this_process();
+    communicator.run(Lane::comm, AllReduce{table, store.group}, rank.memory);
+    EXPECT_EQ(threads_of_this_process(), before);
+    communicator.run(Lane::store, Expose{store, table}, rank.memory);
+    EXPECT_EQ(threads_of_this_process(), before + 1);
+    const double used = processor_seconds();
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    const double share = processor_seconds() - used;
+    EXPECT_LT(share, 0.1);
+    if (world.rank() == 0) std::printf("an idle store takes %.3f of a core\n", share);
+    communicator.run(Lane::store, Withdraw{store, table}, rank.memory);
+  });
+}
+
 /// Larger than any piece, chunk or message that a transfer is cut into, and no multiple of them.
 void large(MpiWorld& world) {
   const int p = world.size();
@@ -156,6 +188,7 @@ int run(const std::string& name) {
   Scenarios scenarios{{"collectives", {all_cases}},
                       {"stores", {all_store_cases}},
                       {"busy_owner", {busy_owner}},
+                      {"idle_service", {idle_service}},
                       {"large", {large}},
                       {"exchanges", {exchanges}},
                       {"one_server", {one_server}},

@@ -299,6 +299,12 @@ TEST(StoresOfRanks, AreOpenedAndClosedByAllInOneOrder) {
   expect_finding(met(use, open_other), "store 3 of ranks 0..1 and store 4 of ranks 0..1");
   expect_finding(met(use, open_narrow), "rows of different widths, 4x5 f32 and 4x4 f32");
   expect_finding(met(use, [](Rank&) {}), "waits for ever; rank 1 has no more");
+  const auto of_absent_ranks = [](Rank& rank) {
+    const Store four{3, world_group(4)};
+    rank.rt.submit(Lane::store, Expose{four, rank.table});
+    rank.rt.submit(Lane::store, Withdraw{four, rank.table});
+  };
+  expect_finding(met(of_absent_ranks, of_absent_ranks), "expose on store waits for ever");
 }
 
 }  // namespace
