@@ -93,6 +93,7 @@ class RankStores {
   void take(const JoinStep& s) { clocks_.sync(tasks_[s.task.id]); }
   void take(const ScalarStep& s) { clocks_.sync({s.lane, clocks_.items(s.lane)}); }
   void take(const PhaseStep&) {}
+  void take(const ProductStep&) {}
 
   void take(const Item& item, const Expose& op) {
     if (const Exposure* open = find(op.store); open != nullptr && !open->closed)
