@@ -100,7 +100,8 @@ class ModelAveraging final : public Strategy {
     const auto all = std::accumulate(training_.begin(), training_.end(), std::int64_t{0});
     std::vector<double> shares;
     for (const TrainStep& step : steps)
-      shares.push_back(static_cast<double>(training(step.structure.number)) / static_cast<double>(all));
+      shares.push_back(static_cast<double>(training(step.structure.number)) /
+                       static_cast<double>(all));
     return shares;
   }
 

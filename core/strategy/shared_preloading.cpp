@@ -34,8 +34,7 @@ using Preloaded = std::shared_ptr<const PreloadedRank>;
 
 class SharedPreloadingProducts final : public RankProducts {
  public:
-  SharedPreloadingProducts(Runtime& rt, Preloaded structure,
-                           const Problem& problem)
+  SharedPreloadingProducts(Runtime& rt, Preloaded structure, const Problem& problem)
       : RankProducts(rt),
         structure_(std::move(structure)),
         hidden_(problem.model.hidden),

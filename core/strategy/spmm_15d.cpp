@@ -97,9 +97,9 @@ class Spmm15d final : public Strategy {
 
   std::shared_ptr<const Structure> prepare(int rank, StructureId) const override {
     return tiles_.get(rank, [&] {
-      Tiles tiles{own_stages(rank, Direction::forward),
-                  source_->symmetric() ? std::vector<SparseMatrix>{}
-                                       : own_stages(rank, Direction::adjoint)};
+      Tiles tiles{own_stages(rank, Direction::forward), source_->symmetric()
+                                                            ? std::vector<SparseMatrix>{}
+                                                            : own_stages(rank, Direction::adjoint)};
       CutWork work;
       work.add_all(tiles.forward);
       work.add_all(tiles.adjoint);
