@@ -1,4 +1,4 @@
-// Buffers that go on from one structure to the next: they are made anew only where they are too small.
+// Buffers that go on from one structure to the next: made anew only where they are too small.
 #pragma once
 
 #include <string_view>

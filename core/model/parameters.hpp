@@ -37,11 +37,13 @@ class Parameters {
   void allocate(Runtime& rt, const TrainConfig& config, ModelUse use = ModelUse::training);
 
   Tensor weight(int number) const { return window(weights_.tensor(), number); }
-  /// Requires  training, as all that follows
+  /// Requires  parameters for training
   Tensor gradient(int number) const { return window(gradients(), number); }
   /// All weights as one row.
   Tensor weights() const { return weights_.tensor(); }
   /// All gradients as one row.
+  ///
+  /// Requires  parameters for training
   Tensor gradients() const {
     ORRERY_ASSERT(gradients_ && "parameters for inference have no gradients");
     return gradients_.tensor();
@@ -62,6 +64,8 @@ class Parameters {
   std::vector<Tensor> state() const;
 
   /// One optimiser step on all parameters; `step` counts from 1.
+  ///
+  /// Requires  parameters for training
   void update(Runtime& rt, const TrainConfig& config, int step) const;
 
  private:

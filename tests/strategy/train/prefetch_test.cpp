@@ -320,32 +320,75 @@ TEST(Prefetch, WhatCannotBePreparedEndsTheRunWithItsReason) {
   }
 }
 
-TEST(Prefetch, OneStructureForAllStepsStaysWhateverAhead) {
-  class Whole final : public Strategy {
-   public:
-    Whole(const Problem& problem, int ahead) : real_(make_strategy(problem)), ahead_(ahead) {}
-    Schedule schedule(int rank) const override {
-      Schedule schedule = real_->schedule(rank);
-      schedule.ahead = ahead_;
-      return schedule;
-    }
-    std::shared_ptr<const Structure> prepare(int rank, StructureId which) const override {
-      return real_->prepare(rank, which);
-    }
-    std::unique_ptr<RankProducts> load(Runtime& rt,
-                                       std::shared_ptr<const Structure> structure) const override {
-      return real_->load(rt, std::move(structure));
-    }
+/// A strategy that prepares ahead, which it does not do by itself.
+class Ahead final : public Strategy {
+ public:
+  Ahead(const Problem& problem, int ahead) : real_(make_strategy(problem)), ahead_(ahead) {}
+  Schedule schedule(int rank) const override {
+    Schedule schedule = real_->schedule(rank);
+    schedule.ahead = ahead_;
+    return schedule;
+  }
+  std::shared_ptr<const Structure> prepare(int rank, StructureId which) const override {
+    return real_->prepare(rank, which);
+  }
+  std::unique_ptr<RankProducts> load(Runtime& rt,
+                                     std::shared_ptr<const Structure> structure) const override {
+    return real_->load(rt, std::move(structure));
+  }
 
-   private:
-    std::unique_ptr<Strategy> real_;
-    int ahead_;
-  };
+ private:
+  std::unique_ptr<Strategy> real_;
+  int ahead_;
+};
+
+TEST(Prefetch, OneStructureForAllStepsStaysWhateverAhead) {
   const Problem p = drawn_problem(2);
 
-  EXPECT_EQ(to_string(record_training(Whole(p, 2), p, 2, {})[0]),
-            to_string(record_training(Whole(p, 0), p, 2, {})[0]));
+  EXPECT_EQ(to_string(record_training(Ahead(p, 2), p, 2, {})[0]),
+            to_string(record_training(Ahead(p, 0), p, 2, {})[0]));
 }
+
+std::vector<testing::NamedStrategy> strategies_of_several_structures() {
+  auto list = testing::local_model_strategies();
+  StrategyConfig redrawn;
+  redrawn.type = StrategyType::shared_preloading;
+  redrawn.ranks_per_server = 2;
+  redrawn.sampling = SamplingConfig{{2, 2}, true};
+  StrategyConfig batches = redrawn, taped = redrawn;
+  batches.batches = 3;
+  batches.evaluate_on = EvaluateOn::graph;
+  taped.sampling.reset();
+  taped.batches = 2;
+  taped.memory = Memory::autograd;
+  list.push_back({"RedrawnSamples", redrawn});
+  list.push_back({"RedrawnBatches", batches});
+  list.push_back({"BatchesWithATape", taped});
+  return list;
+}
+
+class AnyStrategyAhead : public ::testing::TestWithParam<testing::NamedStrategy> {};
+
+/// Halos, local models, tapes and evaluations on other structures, on four ranks.
+TEST_P(AnyStrategyAhead, TrainsTheSameBitsWithSafePrograms) {
+  Problem p = make_problem(random_dataset(90, 400, 12, 4, true), 4, GetParam().config);
+  p.train.epochs = 4;
+  p.train.eval_every = 2;
+  const Outcome in_place = execute_on_threads(TrainingBody(*make_strategy(p), p), reference(), {});
+  for (const int ahead : {1, 3}) {
+    const Ahead strategy(p, ahead);
+    EXPECT_NO_THROW(check(record_training(strategy, p, p.train.epochs, {})));
+
+    const Outcome got = execute_on_threads(TrainingBody(strategy, p), reference(), {});
+
+    EXPECT_EQ(losses(got), losses(in_place)) << ahead;
+    EXPECT_EQ(got.epochs.back().scores->validation, in_place.epochs.back().scores->validation);
+    for (const RankOutcome& rank : got.ranks) EXPECT_EQ(rank.final_bytes, 0);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(All, AnyStrategyAhead,
+                         ::testing::ValuesIn(strategies_of_several_structures()),
+                         [](const auto& strategy) { return strategy.param.name; });
 
 }  // namespace
 }  // namespace orrery
