@@ -14,6 +14,7 @@
 #include "backends/cpu/cpu.hpp"
 #include "backends/cuda/cuda_device.hpp"
 #include "core/base/error.hpp"
+#include "core/base/parallel.hpp"
 #include "experiments/calibrate/time_on_lane.hpp"
 #include "experiments/config/cluster_file.hpp"
 #include "experiments/config/profile_file.hpp"
