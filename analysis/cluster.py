@@ -145,12 +145,12 @@ def host_words(cluster):
     if any(node["kind"] == "host" for node in cluster["nodes"]):
         memory = []
         if "host_memory_bytes" in cluster:
-            memory.append(f"{units.bytes_(cluster['host_memory_bytes'])} of memory")
+            memory.append(units.bytes_(cluster["host_memory_bytes"]))
         if "host_memory_bytes_per_second" in cluster:
             memory.append(f"at {units.rate(cluster['host_memory_bytes_per_second'])}")
         if memory:
             words.append(" ".join(memory))
-    return f"; host of a server: {', '.join(words)}" if words else ""
+    return f"; host: {', '.join(words)}" if words else ""
 
 
 def draw(cluster):

@@ -126,13 +126,16 @@ Json settings_json(const Experiment& experiment, const sim::DeviceProfile& profi
                    const sim::Simulation& simulation) {
   Json scale = Json::object();
   for (const auto& [kind, factor] : profile.scale) scale[kind] = factor;
-  return {{"simulated", true},
-          {"cluster", experiment.cluster->name},
-          {"profile", profile.name},
-          {"profile_origin", profile.origin},
-          {"scale", scale},
-          {"library", simulation.library.name},
-          {"hosts", experiment.host_per_server ? "per_server" : "per_rank"}};
+  Json settings{{"simulated", true},
+                {"cluster", experiment.cluster->name},
+                {"profile", profile.name},
+                {"profile_origin", profile.origin},
+                {"scale", scale},
+                {"library", simulation.library.name},
+                {"hosts", experiment.host_per_server ? "per_server" : "per_rank"}};
+  if (const std::string& host = experiment.cluster->host.profile; !host.empty())
+    settings["host_profile"] = host;
+  return settings;
 }
 
 Json replay_json(const sim::Simulation& simulation, const sim::Replay& replay, int epochs,
@@ -165,7 +168,13 @@ sim::DeviceProfile profile_of(const Experiment& experiment) {
   sim::DeviceProfile profile = load_profile(*names.begin());
   for (const auto& [kind, factor] : experiment.simulation.scale) profile.scale[kind] = factor;
   const std::string& host = experiment.cluster->host.profile;
-  if (!host.empty()) profile.host = load_profile(host).host;
+  if (host.empty()) return profile;
+  try {
+    profile.host = load_profile(host).host;
+  } catch (ConfigError& error) {
+    error.add_context("server.host_profile of " + experiment.cluster->name);
+    throw;
+  }
   return profile;
 }
 

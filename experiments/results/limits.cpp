@@ -71,11 +71,13 @@ std::string beside(const Json& result) {
 }  // namespace
 
 Json limited_by(const Json& result) {
-  if (result.contains("out_of_memory"))
+  if (result.contains("out_of_memory")) {
+    const Json& short_of = result["out_of_memory"];
     return {{"part", "memory"},
             {"share", 1.0},
-            {"sentence",
-             "device memory: no room for " + result["out_of_memory"]["tensor"].get<std::string>()}};
+            {"sentence", short_of.value("space", "device") + " memory: no room for " +
+                             short_of["tensor"].get<std::string>()}};
+  }
   const Json& parts = result["breakdown"];
   if (!parts.is_object()) return nullptr;
   double total = 0, communication = 0, largest = 0;

@@ -250,12 +250,14 @@ std::pair<std::string, std::string> row_name(const FinishedRun& run) {
 FinishedRun does_not_fit(const Experiment& experiment, const DataFacts& data,
                          const OutOfMemory& error) {
   FinishedRun run{experiment, {}, {}};
-  run.measured.peak_bytes.assign(static_cast<std::size_t>(experiment.ranks()), error.capacity);
+  const std::int64_t device_bytes = error.space == "device" ? error.capacity : 0;
+  run.measured.peak_bytes.assign(static_cast<std::size_t>(experiment.ranks()), device_bytes);
   run.result = result_json(experiment, data, experiment.placement(), {}, run.measured);
   for (const char* key :
        {"epoch_seconds", "breakdown", "bytes", "received_bytes", "peak_bytes", "kernels"})
     run.result[key] = nullptr;
   run.result["out_of_memory"] = {{"tensor", error.tensor},
+                                 {"space", error.space},
                                  {"asked", error.asked},
                                  {"in_use", error.in_use},
                                  {"capacity", error.capacity}};

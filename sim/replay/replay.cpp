@@ -105,8 +105,10 @@ void Replayer::happen(std::uint64_t token) {
       return end(a, b);
     case Happening::access_arrival:
       return access_arrived(a);
-    case Happening::access_part:
-      return access_part_ended(a);
+    case Happening::access_message:
+      return message_part_ended(a);
+    case Happening::access_served:
+      return served_part(a);
   }
 }
 

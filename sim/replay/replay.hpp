@@ -22,7 +22,8 @@ std::vector<Traffic::Pair> connected_pairs(const Simulation& simulation);
 ///           host share its cores and its memory (Host); where a server has a host beside its
 ///           devices, those who issue take one of the same cores each, and slow down with the
 ///           tasks when more threads are busy than there are cores. Rows of a store are asked for
-///           by a message to each owner, served by its host whatever its lanes do, and answered.
+///           by a message to each owner, served by a thread of its host whatever its lanes do, and
+///           answered.
 /// Errors    ProgramError (ranks that wait for each other for ever), ConfigError (host tasks on a
 ///           cluster that says nothing of its hosts)
 Replay replay(const Simulation& simulation, Traffic& traffic, Interconnect& network);

@@ -1,7 +1,15 @@
 // What ranks ask of the owners of rows.
+#include <algorithm>
+
 #include "sim/replay/replayer.hpp"
 
 namespace orrery::sim {
+namespace {
+
+/// What an owner sends of an answer while it gathers the next (as backends/comm_mpi do).
+constexpr double kPieceBytes = 512 << 10;
+
+}  // namespace
 
 void Replayer::ask_owners(int r, int l) {
   Rank& rank = ranks_[at(r)];
@@ -9,24 +17,29 @@ void Replayer::ask_owners(int r, int l) {
   const RankSchedule& schedule = rank.schedule();
   const LaneItem& item = schedule.lanes[at(l)][lane.cursor];
   const StoreAccess& access = schedule.accesses[item.index];
-  const bool counted = schedule.phases[item.phase].in_epoch();
   std::vector<int> slots;
   for_each_owner(schedule, access, rank.program->groups, [&](int owner, double rows, double s) {
-    slots.push_back(take_slot());
-    asked_[at(slots.back())] = {r,
-                                l,
-                                owner,
-                                owner == r ? Asked::serving : Asked::asking,
-                                0,
-                                counted,
-                                access.asked(rows),
-                                access.answered(rows),
-                                rows * access.row_bytes,
-                                s};
+    const int slot = take_slot();
+    Asked& asked = asked_[at(slot)] = {};
+    asked.rank = r;
+    asked.lane = l;
+    asked.owner = owner;
+    asked.counted = schedule.phases[item.phase].in_epoch();
+    asked.there = access.asked(rows);
+    asked.back = access.answered(rows);
+    asked.bytes = rows * access.row_bytes;
+    asked.seconds = s;
+    if (access.adds == 0 && ends_of(asked).first != ends_of(asked).second)
+      asked.first = std::min(1.0, kPieceBytes / asked.bytes);
+    slots.push_back(slot);
   });
   lane.open = static_cast<int>(slots.size());
   if (slots.empty()) return complete(r, l);
-  for (const int slot : slots) start_stage(slot);
+  for (const int slot : slots)
+    if (asked_[at(slot)].owner == r)
+      serve(slot);
+    else
+      send_words(slot);
 }
 
 int Replayer::take_slot() {
@@ -39,24 +52,20 @@ int Replayer::take_slot() {
   return slot;
 }
 
-void Replayer::start_stage(int slot) {
+/// The request, or its answer.
+void Replayer::send_words(int slot) {
   Asked& asked = asked_[at(slot)];
-  const std::uint64_t part = token(Happening::access_part, slot);
-  if (asked.stage == Asked::serving) {
-    const Rank& owner = ranks_[at(asked.owner)];
-    asked.parts = host_of(owner).start(asked.serving_seconds, 1, asked.bytes, part);
-    return follow(owner.works_at);
-  }
+  const std::uint64_t part = token(Happening::access_message, slot);
   ++messages_;
   const auto [from, to] = ends_of(asked);
   if (from == to) {
-    asked.parts = 1;
+    asked.messages = 1;
     network_.at(network_.now() + s_.library.message_seconds, part);
     return;
   }
   const double bytes = asked.stage == Asked::asking ? asked.there : asked.back;
   const double core = bytes * s_.library.core_seconds_per_byte;
-  asked.parts = core > 0 ? 3 : 1;
+  asked.messages = core > 0 ? 3 : 1;
   for (const int r : {asked.rank, asked.owner}) {
     if (core > 0) start_on_core(ranks_[at(r)].device, core, part);
     communicates(r, +1);
@@ -82,21 +91,74 @@ void Replayer::access_arrived(int slot) {
   const Asked& asked = asked_[at(slot)];
   for (const int r : {asked.rank, asked.owner}) communicates(r, -1);
   if (asked.counted) traffic_.end(ends_of(asked), network_.now());
-  access_part_ended(slot);
+  message_part_ended(slot);
 }
 
-void Replayer::access_part_ended(int slot) {
+void Replayer::message_part_ended(int slot) {
   Asked& asked = asked_[at(slot)];
-  if (--asked.parts > 0) return;
-  if (asked.stage == Asked::asking) {
-    asked.stage = Asked::serving;
-    return start_stage(slot);
-  }
-  if (asked.stage == Asked::serving && asked.owner != asked.rank) {
+  if (--asked.messages > 0) return;
+  if (asked.stage == Asked::asking) return wait_for_owner(slot);
+  if (asked.gathering == 0) answered(slot);
+}
+
+/// Whether the owner's thread serves it: not a rank's own rows, nor those that are read by whom
+/// they are for.
+bool Replayer::takes_thread(const Asked& asked) const {
+  return asked.owner != asked.rank && s_.library.name != "threads";
+}
+
+void Replayer::wait_for_owner(int slot) {
+  const Asked& asked = asked_[at(slot)];
+  if (!takes_thread(asked)) return serve(slot);
+  ranks_[at(asked.owner)].to_serve.push_back(slot);
+  serve_next(asked.owner);
+}
+
+void Replayer::serve_next(int r) {
+  Rank& owner = ranks_[at(r)];
+  if (owner.serves || owner.to_serve.empty()) return;
+  const int slot = owner.to_serve.front();
+  owner.to_serve.pop_front();
+  owner.serves = true;
+  serve(slot);
+}
+
+void Replayer::serve(int slot) {
+  asked_[at(slot)].stage = Asked::serving;
+  serve_share(slot, asked_[at(slot)].first);
+}
+
+/// On the host of the owner, whatever its lanes do.
+void Replayer::serve_share(int slot, double share) {
+  Asked& asked = asked_[at(slot)];
+  const Rank& owner = ranks_[at(asked.owner)];
+  asked.gathering = host_of(owner).start(share * asked.seconds, 1, share * asked.bytes,
+                                         token(Happening::access_served, slot));
+  follow(owner.works_at);
+}
+
+void Replayer::served_part(int slot) {
+  Asked& asked = asked_[at(slot)];
+  if (--asked.gathering > 0) return;
+  if (asked.owner == asked.rank) return answered(slot);
+  if (asked.stage == Asked::serving) {  // the first piece goes while the rest is gathered
     asked.stage = Asked::answering;
-    return start_stage(slot);
+    send_words(slot);
+    if (asked.first < 1) return serve_share(slot, 1 - asked.first);
+  } else if (asked.messages == 0) {  // the wire waited for the last piece
+    asked.messages = 1;
+    const Traffic::Pair ends = ends_of(asked);
+    network_.at(network_.now() + s_.library.message_seconds + traffic_.latency_seconds(ends) +
+                    kPieceBytes / traffic_.bytes_per_second(ends),
+                token(Happening::access_message, slot));
   }
-  const int r = asked.rank, l = asked.lane;
+  if (!takes_thread(asked)) return;
+  ranks_[at(asked.owner)].serves = false;
+  serve_next(asked.owner);
+}
+
+void Replayer::answered(int slot) {
+  const int r = asked_[at(slot)].rank, l = asked_[at(slot)].lane;
   free_asked_.push_back(slot);
   if (--ranks_[at(r)].lanes[at(l)].open == 0) complete(r, l);
 }

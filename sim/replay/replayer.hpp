@@ -36,7 +36,8 @@ enum class Happening : std::uint64_t {
   release,
   sum,
   access_arrival,
-  access_part
+  access_message,
+  access_served
 };
 inline constexpr int kBits = 28;
 constexpr std::uint64_t token(Happening what, std::int64_t a, std::int64_t b = 0) {
@@ -76,6 +77,8 @@ class Replayer final : public NetworkListener {
     double base = 0;       ///< when it last went on, by its clock
     bool host_blocked = false;
     bool issuing = false;  ///< on a core of its host
+    bool serves = false;   ///< a request for its rows
+    std::deque<int> to_serve;
     RankTrace trace;
     const RankSchedule& schedule() const { return *program->schedule; }
   };
@@ -92,17 +95,19 @@ class Replayer final : public NetworkListener {
     bool by_copy;
   };
 
-  /// What a rank asks of one owner: a message there, which the owner's host serves whatever its
-  /// lanes do, and a message back. Rows are in the memory of hosts: between ranks that have one
-  /// memory the words take the library's time and no link, and the rows are copied once, by whom
-  /// serves; a rank's own take that alone.
+  /// What a rank asks of one owner: a message there, which a thread of the owner serves whatever its
+  /// lanes do, one request after the other, and a message back, which goes while the rest is
+  /// gathered. (What is pushed is added when all of it has come.) Rows are in the memory of hosts:
+  /// between ranks that have one memory the words take the library's time and no link, and the rows
+  /// are copied once, by whom serves; a rank's own take that alone.
   struct Asked {
     int rank = 0, lane = 0, owner = 0;
     enum { asking, serving, answering } stage = asking;
-    int parts = 0;  ///< of the stage, under way
+    int messages = 0, gathering = 0;  ///< parts of them under way
     bool counted = false;
-    double there = 0, back = 0;             ///< bytes of the messages
-    double bytes = 0, serving_seconds = 0;  ///< of the rows
+    double there = 0, back = 0;     ///< bytes of the messages
+    double bytes = 0, seconds = 0;  ///< of the rows, and to serve them
+    double first = 1;               ///< share of it before the answer goes
   };
 
   // hosts
@@ -156,11 +161,18 @@ class Replayer final : public NetworkListener {
   // rows of stores
   void ask_owners(int r, int l);
   int take_slot();
-  void start_stage(int slot);
+  void send_words(int slot);
   Traffic::Pair ends_of(const Asked& asked) const;
   void communicates(int r, int change);
   void access_arrived(int slot);
-  void access_part_ended(int slot);
+  void message_part_ended(int slot);
+  bool takes_thread(const Asked& asked) const;
+  void wait_for_owner(int slot);
+  void serve_next(int r);
+  void serve(int slot);
+  void serve_share(int slot, double share);
+  void served_part(int slot);
+  void answered(int slot);
 
   // events
   void happen(std::uint64_t token);

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "core/base/error.hpp"
 #include "core/base/index.hpp"
 
 namespace orrery::sim {
@@ -24,6 +25,7 @@ std::vector<Route> routes_between_hosts(const Router& router, const std::vector<
                                         int server, int first, const std::vector<int>& ends) {
   std::vector<int> nodes;
   for (const int end : ends) nodes.push_back(hosts[at(end - first)]);
+  ORRERY_ASSERT(hosts[at(server)] >= 0);  // servers are alike
   return router.between_nodes(hosts[at(server)], nodes);
 }
 

@@ -79,6 +79,14 @@ def overlaps(boxes):
 
 
 class ClusterDrawing(unittest.TestCase):
+    def test_SaysWhatAHostHas(self):
+        told = described("dgx-1")
+
+        self.assertEqual(cluster.host_words(told), "; host: 40 cores, 512 GiB at 136 GB/s")
+        del told["host_cores"]
+        self.assertEqual(cluster.host_words(told), "; host: 512 GiB at 136 GB/s")
+        self.assertEqual(cluster.host_words(described("r5-16-25gbe")), "; host: 32 cores")
+
     def test_LetsNoTwoNodesAndNoTwoLabelsOverlap(self):
         for name in CLUSTERS:
             with self.subTest(name):

@@ -211,6 +211,35 @@ TEST(Routes, OfEqualLengthAreSharedOutByTarget) {
   EXPECT_EQ(nodes_of(c, c.devices[0].node, routes[2].hops)[1], left);
 }
 
+TEST(Routes, AreBetweenOtherNodesThanDevicesToo) {
+  // A host reaches that of the next server over the adapters, and no device passes it on.
+  Cluster c{"hosts", "", {}, {}, {}};
+  const int net = add(c, "net", NodeKind::kNetworkSwitch, kNoServer);
+  std::vector<int> hosts;
+  for (int s = 0; s < 3; ++s) {
+    const std::string at = "s" + std::to_string(s) + "/";
+    const int nic = add(c, at + "nic", NodeKind::kNic, s),
+              gpu = add(c, at + "gpu", NodeKind::kDevice, s);
+    hosts.push_back(add(c, at + "cpu", NodeKind::kHost, s));
+    join(c, hosts.back(), gpu, 100e9, 1e-6);
+    join(c, gpu, nic, 100e9, 1e-6);
+    if (s < 2) join(c, hosts.back(), nic, 12e9, 2e-6);
+    join(c, nic, net, 10e9, 5e-6);
+  }
+
+  const Route route = Router(c).between_nodes(hosts[0], {hosts[1]}).at(0);
+
+  EXPECT_EQ(route.hops.size(), 4U);
+  EXPECT_EQ(route.bytes_per_second, 10e9);
+  EXPECT_DOUBLE_EQ(route.latency_seconds, 2 * (2e-6 + 5e-6));
+  try {
+    Router(c).between_nodes(hosts[0], {hosts[2]});
+    FAIL() << "its adapter is behind a device";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(std::string(error.what()), "s2/cpu: unreachable host: no route from s0/cpu");
+  }
+}
+
 TEST(Routes, OfADeviceToItselfTakeNoTime) {
   const Cluster c = [] {
     Cluster one{"one", "", {}, {}, {}};

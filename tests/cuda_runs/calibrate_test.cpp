@@ -14,6 +14,7 @@
 #include "backends/cpu/cpu.hpp"
 #include "backends/cuda/cuda_device.hpp"
 #include "core/base/error.hpp"
+#include "core/base/parallel.hpp"
 #include "experiments/calibrate/time_on_lane.hpp"
 #include "experiments/config/cluster_file.hpp"
 #include "experiments/config/profile_file.hpp"
@@ -170,8 +171,13 @@ TEST(GpuCalibrations, WriteFilesThatLoadOfAGpuThatRanksShare) {
   EXPECT_EQ(cluster.devices[0].cores, 1);
   EXPECT_EQ(cluster.devices[0].profile, machine_name("cuda"));
   EXPECT_EQ(cluster.devices[0].memory_bytes, tiny().memory_bytes);
+  EXPECT_TRUE(cluster.has_hosts());
+  EXPECT_EQ(cluster.host.cores, available_cores());
+  EXPECT_GT(cluster.host.memory_bytes_per_second, 1e8);
   const sim::DeviceProfile profile = load_profile(files.profile);
   EXPECT_EQ(profile.origin, "measured");
+  EXPECT_EQ(profile.host, tiny().profile.host);
+  EXPECT_TRUE(profile.host.contains("serve"));
   for (const Op& op : testing::sample_ops(20, 9))
     EXPECT_NEAR(sim::op_seconds(profile, op, 1) / sim::op_seconds(tiny().profile, op, 1), 1, 1e-9);
   fs::remove_all(folder);

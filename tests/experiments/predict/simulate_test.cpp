@@ -171,6 +171,29 @@ TEST_F(Simulate, ADeviceThatIsTooSmallIsOutOfMemory) {
   EXPECT_THROW(epoch_of({"cluster.device_bytes=100000"}), OutOfMemory);
 }
 
+TEST(HostProfiles, AreThoseThatTheClusterNames) {
+  const std::string file = ::testing::TempDir() + "epyc.json";
+  Json epyc = Json::parse(std::ifstream(ORRERY_SOURCES "/configs/devices/r5-16.json"));
+  epyc["host"]["kinds"]["sample"]["seconds_per_item"] = {{"value", 1e-7}, {"source", "a test"}};
+  std::ofstream(file) << epyc;
+  Experiment named = experiment_with({}), unknown = named;
+  named.cluster->host.profile = file;
+  unknown.cluster->host.profile = "epyk";
+
+  const sim::DeviceProfile plain = profile_of(experiment_with({})), other = profile_of(named);
+
+  EXPECT_FALSE(plain.host.contains("sample"));
+  EXPECT_EQ(other.host.at("sample").seconds_per_item, 1e-7);
+  EXPECT_EQ(other.name, plain.name) << "kernels are still the device's";
+  try {
+    profile_of(unknown);
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("server.host_profile of dgx-1"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(MemoryCapacities, AreTheDevicesAndSharesOfTheirHosts) {
   const auto of = [](const std::string& cluster) {
     return memory_capacities(experiment_with({"cluster=" + cluster})).bytes;

@@ -66,6 +66,9 @@ TEST(LimitedBy, MemoryWhereItRanOut) {
   result["out_of_memory"] = {{"tensor", "features"}};
 
   EXPECT_EQ(limited_by(result)["part"], "memory");
+  EXPECT_EQ(sentence(limited_by(result)), "device memory: no room for features");
+  result["out_of_memory"]["space"] = "pinned_host";
+  EXPECT_EQ(sentence(limited_by(result)), "pinned_host memory: no room for features");
 }
 
 TEST(LimitedBy, NothingWhereThereIsNoBreakdown) {
