@@ -7,6 +7,7 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/model/layer_type.hpp"
+
 namespace orrery {
 
 ResGcn::ResGcn(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
