@@ -82,20 +82,20 @@ int main(int argc, char** argv) {
       "  test                        build and run all tests (see orrery test --help)\n\n"
       "Example: orrery run configs/quickstart.json";
   int exit_code = 0;
-  add_run_command(app, exit_code);
-  add_sweep_command(app, exit_code);
-  add_plan_command(app, exit_code);
-  add_validate_command(app, exit_code);
-  add_partition_command(app, exit_code);
-  add_dataset_command(app, exit_code);
-  add_cluster_command(app, exit_code);
-  add_report_command(app);
-  add_figure_command(app);
-  add_calibrate_command(app, exit_code);
   // What is not run by all ranks together is done by the first.
   const std::string word = argc > 1 ? argv[1] : "run";
   if (launch_from_environment().rank > 0 && word != "run" && word != "sweep") return 0;
   try {
+    add_run_command(app, exit_code);
+    add_sweep_command(app, exit_code);
+    add_plan_command(app, exit_code);
+    add_validate_command(app, exit_code);
+    add_partition_command(app, exit_code);
+    add_dataset_command(app, exit_code);
+    add_cluster_command(app, exit_code);
+    add_report_command(app);
+    add_figure_command(app);
+    add_calibrate_command(app, exit_code);
     if (const std::string plugins = plugin_lines(); !plugins.empty())
       footer += "\n\nPlugins:\n" + plugins;
     app.footer(footer);

@@ -24,8 +24,8 @@ struct TapeLayer {
 /// Of a convolution, n rows in, m out, h halo rows, s rows sent, widths i → o, counting floats:
 ///   gcn, sage  the input with its halo rows side by side, (n + h)·i, where there is a halo; the
 ///              result of dropout, (n + h)·i, of which the first layer's n·i are ours, and its mask
-///              in bytes; of sage (and layers that say so) the aggregated input m·i where we transform first; the mean of a
-///              layer norm, m
+///              in bytes; of sage (and layers that say so) the aggregated input m·i where we
+///              transform first; the mean of a layer norm, m
 ///   resgcn+    the halo rows of the norm's input, h·i; mean and 1/deviation of all n + h rows, of
 ///              which we have n; the result of ReLU, and of dropout with its mask, each (n + h)·i,
 ///              of which we have one of n·i; the aggregated input m·i

@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -20,6 +21,7 @@
 #include "experiments/commands/python_script.hpp"
 #include "experiments/config/experiment.hpp"
 #include "experiments/config/load_problem.hpp"
+#include "experiments/config/validate_json.hpp"
 
 namespace orrery {
 namespace {
@@ -274,10 +276,10 @@ void add_partition_command(CLI::App& app, int& exit_code) {
           "path or name, or a file of edges: .bin or .edges (int32 pairs) and .npy (int32 "
           "[2, E]) are streamed, not loaded")
       ->required();
+  const Json& known = experiment_schema()["properties"]["partition"]["properties"]["method"];
   command->add_option(
       "--method", options->method,
-      "block, degree_block, random, metis, file, hash, ldg, fennel, dbh, powergraph, "
-      "hdrf, 2ps-l or spring");
+      fmt::format("{}", fmt::join(known["enum"].get<std::vector<std::string>>(), ", ")));
   command->add_option("--compare", options->compare, "all: every method, best first")
       ->check(CLI::IsMember({"all"}));
   command->add_flag("--stream", options->stream,

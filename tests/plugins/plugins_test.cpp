@@ -51,13 +51,33 @@ Experiment experiment_with(const std::string& partition, const std::string& mode
   return parse_experiments(text, "text", {}).front();
 }
 
+/// A method that breaks its promises in one way or another.
+const MethodParameter kFault =
+    number_parameter("fault", {0, 0, 3, "0: none; 1: a part too many; 2: no owner; 3: no parts"});
+const AddPartitioner faulty({.name = "faulty",
+                             .description = "wrong on purpose",
+                             .compared = false,
+                             .parameters = {kFault},
+                             .cut = [](const Csr& graph, int parts, const PartitionOptions& options,
+                                       std::span<const Split>) {
+                               const double fault = number_of(kFault, options);
+                               return Partition{
+                                   fault == 3 ? 0 : parts,
+                                   std::vector<std::int32_t>(fault == 2 ? 0 : at(graph.rows),
+                                                             fault == 1 ? parts : 0)};
+                             }});
+
+bool among(const Json& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 // ---- names
 
 TEST(Plugins, AreNamedWhereTheirKindIsChosen) {
   const Json& schema = experiment_schema()["properties"];
   const Json& partition = schema["partition"]["properties"];
 
-  EXPECT_EQ(partition["method"]["enum"].back(), "bfs_chunks");
+  EXPECT_TRUE(among(partition["method"]["enum"], "bfs_chunks"));
   EXPECT_EQ(schema["model"]["properties"]["type"]["enum"].back(), "gin");
   EXPECT_EQ(partition["degree_weight"]["x-when"]["method"], Json::array({"bfs_chunks"}));
   EXPECT_EQ(compared_methods().back(), "bfs_chunks");
@@ -72,7 +92,7 @@ TEST(Plugins, AreAmongWhatAnUnknownNameMayHaveMeant) {
   EXPECT_TRUE(says(refusal([] {
                      partition_graph(build_csr({2, {0}, {1}}), 2, {"nothing", "", 0});
                    }),
-                   "file, bfs_chunks"));
+                   "bfs_chunks"));
   EXPECT_TRUE(says(refusal([] { model_type("nothing"); }), "gcn, sage, gin, resgcn+"));
 }
 
@@ -136,6 +156,24 @@ TEST(PluginNumbers, ReachTheMethodWithinTheirRange) {
            "partition.degree_weight"));
   EXPECT_TRUE(says(refusal([] { experiment_with(R"({"method": "hdrf", "degree_weight": 1})"); }),
                    "only goes with \"method\": bfs_chunks"));
+}
+
+TEST(Plugins, ThatDoNotGiveEveryVertexAPartAreNamed) {
+  const auto with = [](double fault) {
+    PartitionOptions options{"faulty", "", 0};
+    options.numbers["fault"] = fault;
+    try {
+      partition_graph(build_csr({3, {0, 1}, {1, 2}}), 2, options);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+
+  EXPECT_EQ(with(0), "accepted");
+  EXPECT_EQ(with(1), "the partitioner \"faulty\" gave vertex 0 to part 2, but there are 2");
+  EXPECT_EQ(with(2), "the partitioner \"faulty\" gave a part to 0 vertices, but there are 3");
+  EXPECT_EQ(with(3), "the partitioner \"faulty\" made 0 parts, not 2");
 }
 
 // ---- the partitioner

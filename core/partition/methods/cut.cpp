@@ -34,6 +34,26 @@ const Partitioner& method_of(const PartitionOptions& options) {
                   fmt::join(names_of([](const Partitioner&) { return true; }), ", ")));
 }
 
+/// What a method handed back, which may be from outside.
+///
+/// Errors    Error naming the method
+StreamCut checked(StreamCut cut, const Partitioner& method, int parts) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(fmt::format("the partitioner \"{}\" {}", method.name, why));
+  };
+  const std::vector<std::int32_t>& owner = cut.partition.owner;
+  if (cut.partition.parts != parts)
+    refuse(fmt::format("made {} parts, not {}", cut.partition.parts, parts));
+  for (std::size_t v = 0; v < owner.size(); ++v)
+    if (owner[v] < 0 || owner[v] >= parts)
+      refuse(fmt::format("gave vertex {} to part {}, but there are {}", v, owner[v], parts));
+  const bool gives_edges = !cut.part_edges.empty();
+  if (gives_edges != (method.assigns == Assigns::edges))
+    refuse(gives_edges ? "assigns edges, but its description says vertices"
+                       : "says that it assigns edges, but hands back no edges of parts");
+  return cut;
+}
+
 }  // namespace
 
 std::span<const std::string> compared_methods() {
@@ -51,10 +71,11 @@ Partition partition_graph(const Csr& graph, int parts, const PartitionOptions& o
 
 StreamCut cut_stream(EdgeStream& edges, int parts, const PartitionOptions& options) {
   ORRERY_ASSERT(parts >= 1);
-  if (const auto* cut = std::get_if<CutEdgeStream>(&method_of(options).cut))
-    return (*cut)(edges, parts, options);
+  const Partitioner& method = method_of(options);
+  if (const auto* cut = std::get_if<CutEdgeStream>(&method.cut))
+    return checked((*cut)(edges, parts, options), method, parts);
   auto names = names_of(
-      [](const Partitioner& method) { return std::holds_alternative<CutEdgeStream>(method.cut); });
+      [](const Partitioner& other) { return std::holds_alternative<CutEdgeStream>(other.cut); });
   std::reverse(names.begin(), names.end());  // plain ones first
   throw ConfigError("partition.method",
                     fmt::format("\"{}\" does not cut a stream of edges, use one of: {}",
@@ -65,15 +86,22 @@ StreamCut cut_graph(const Csr& graph, int parts, const PartitionOptions& options
                     std::span<const Split> split) {
   ORRERY_ASSERT(parts >= 1);
   const Partitioner& method = method_of(options);
+  const auto of_all_vertices = [&](StreamCut cut) {
+    if (static_cast<std::int64_t>(cut.partition.owner.size()) != graph.rows)
+      throw Error(fmt::format("the partitioner \"{}\" gave a part to {} vertices, but there are {}",
+                              method.name, cut.partition.owner.size(), graph.rows));
+    return cut;
+  };
   if (const auto* cut = std::get_if<CutGraph>(&method.cut))
-    return {(*cut)(graph, parts, options, split), {}, {}, {}, {}};
+    return of_all_vertices(
+        checked({(*cut)(graph, parts, options, split), {}, {}, {}, {}}, method, parts));
   if (!is_symmetric(graph)) return cut_graph(symmetrise(graph), parts, options);
   if (const auto* cut = std::get_if<CutVertexStream>(&method.cut)) {
     CsrVertices vertices(graph);
-    return (*cut)(vertices, parts, options);
+    return of_all_vertices(checked((*cut)(vertices, parts, options), method, parts));
   }
   CsrEdges edges(graph);
-  return cut_stream(edges, parts, options);
+  return of_all_vertices(cut_stream(edges, parts, options));
 }
 
 }  // namespace orrery

@@ -25,7 +25,7 @@ bool takes_vertex_stream(const std::string& method);
 /// (streaming.hpp), of which cut_graph says more. `split` is needed where metis balances it.
 ///
 /// Errors    ConfigError (unknown method, names the known ones) · NotBuilt (metis without libmetis)
-///           · DataError (file)
+///           · DataError (file) · Error where a method from outside does not keep to its description
 Partition partition_graph(const Csr& graph, int parts, const PartitionOptions& options,
                           std::span<const Split> split = {});
 

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "experiments/config/plugins.hpp"
+#include "experiments/config/schema.hpp"
+
 namespace orrery {
 namespace {
 
@@ -35,6 +38,16 @@ TEST(Schema, UsesOnlyKeywordsThatTheMessagesKnow) {
       EXPECT_NE(std::find(known.begin(), known.end(), keyword), known.end())
           << name << " uses " << keyword;
   });
+}
+
+TEST(Schema, NamesTheMethodsAndLayersOfTheTree) {
+  const Json schema = Json::parse(kExperimentSchema);
+
+  const Json& all = schema["properties"];
+  EXPECT_EQ(with_plugins(schema, partitioners(), layer_types()), schema);
+  EXPECT_EQ(all["partition"]["properties"]["method"]["enum"].size(), partitioners().size());
+  EXPECT_EQ(all["model"]["properties"]["type"]["enum"].size(), layer_types().size() + 1)
+      << "ResGCN+ is no layer";
 }
 
 TEST(Schema, EveryDefaultIsAllowed) {
