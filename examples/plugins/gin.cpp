@@ -24,7 +24,7 @@ class GinConvolution final : public Convolution {
   /// What is kept over epochs is S·x.
   void keep_aggregated(const Tensor& x, const Buffer& slab) override {
     Convolution::keep_aggregated(x, slab);
-    add_own(x, aggregated_.tensor());
+    add_own(x, aggregated());
   }
 
   void forward(const Tensor& x, const Tensor& y) override {
@@ -35,7 +35,7 @@ class GinConvolution final : public Convolution {
       c_.products->aggregate(layer_, xw, y, 0);
       add_own(xw, y);
     } else {
-      const Tensor sx = aggregated_.tensor();
+      const Tensor sx = aggregated();
       if (!keeps_aggregated()) {
         c_.products->aggregate(layer_, x, sx, 0);
         add_own(x, sx);
@@ -53,7 +53,7 @@ class GinConvolution final : public Convolution {
       weight_gradient(x, dxw, dw);
       if (dx) c_.products->transform_adjoint(dxw, w, *dx, 0);
     } else {
-      c_.products->weight_gradient(aggregated_.tensor(), dy, dw);
+      c_.products->weight_gradient(aggregated(), dy, dw);
       if (!dx) return;
       const Tensor dsx = c_.scratch.view(rows_out(), local(in_));
       c_.products->transform_adjoint(dy, w, dsx, 0);

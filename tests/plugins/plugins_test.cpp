@@ -13,7 +13,9 @@
 #include "core/model/adjacency.hpp"
 #include "core/partition/methods/cut.hpp"
 #include "core/runtime/check/check.hpp"
+#include "core/runtime/recording.hpp"
 #include "core/strategy/train/record.hpp"
+#include "core/strategy/train/train.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/validate_json.hpp"
 #include "tests/support/gradients.hpp"
@@ -380,7 +382,8 @@ TEST(Gathered, MovesTheRowsOfOthersOncePerProduct) {
   broadcasts.strategy.type = "spmm_1d";
 
   const auto received = [](const Problem& problem, int rank, const char* kind) {
-    const Program program = record_rank(*make_strategy(problem), problem, rank, 2, {});
+    const auto strategy = make_strategy(problem);
+    const Program program = record_rank(TrainingBody(*strategy, problem), rank, 2, {});
     return summarise(program, Placement::uniform(1, 3)).epoch.by_kind.at(kind).internal;
   };
   for (int rank = 0; rank < 3; ++rank) {

@@ -40,14 +40,15 @@ TEST(Schema, UsesOnlyKeywordsThatTheMessagesKnow) {
   });
 }
 
-TEST(Schema, NamesTheMethodsAndLayersOfTheTree) {
+TEST(Schema, NamesTheMethodsLayersAndStrategiesOfTheTree) {
   const Json schema = Json::parse(kExperimentSchema);
 
   const Json& all = schema["properties"];
-  EXPECT_EQ(with_plugins(schema, partitioners(), layer_types()), schema);
+  EXPECT_EQ(with_plugins(schema, partitioners(), layer_types(), strategy_infos()), schema);
   EXPECT_EQ(all["partition"]["properties"]["method"]["enum"].size(), partitioners().size());
   EXPECT_EQ(all["model"]["properties"]["type"]["enum"].size(), layer_types().size() + 1)
       << "ResGCN+ is no layer";
+  EXPECT_EQ(all["strategy"]["properties"]["type"]["enum"].size(), strategy_infos().size());
 }
 
 TEST(Schema, EveryDefaultIsAllowed) {

@@ -352,7 +352,7 @@ TEST(Prefetch, OneStructureForAllStepsStaysWhateverAhead) {
 std::vector<testing::NamedStrategy> strategies_of_several_structures() {
   auto list = testing::local_model_strategies();
   StrategyConfig redrawn;
-  redrawn.type = StrategyType::shared_preloading;
+  redrawn.type = "shared_preloading";
   redrawn.ranks_per_server = 2;
   redrawn.sampling = SamplingConfig{{2, 2}, true};
   StrategyConfig batches = redrawn, taped = redrawn;
