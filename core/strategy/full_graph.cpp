@@ -7,12 +7,12 @@
 #include <fmt/core.h>
 
 #include "core/base/error.hpp"
+#include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/product/halo_product.hpp"
 #include "core/strategy/product/rows_products.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"
 #include "core/strategy/structure/partitioned_graph.hpp"
-#include "core/strategy/structure/strategy_info.hpp"
 
 namespace orrery {
 namespace {

@@ -3,11 +3,11 @@
 
 #include <memory>
 
+#include "core/strategy/config/strategy_config.hpp"
 #include "core/strategy/product/rank_products.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/boundary_sample.hpp"
 #include "core/strategy/structure/partitioned_graph.hpp"
-#include "core/strategy/structure/strategy_config.hpp"
 
 namespace orrery {
 

@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include "core/base/error.hpp"
+#include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/product/sparse_features.hpp"
-#include "core/strategy/structure/strategy_info.hpp"
 
 namespace orrery {
 

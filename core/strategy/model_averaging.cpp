@@ -26,9 +26,9 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/product/subgraph_products.hpp"
 #include "core/strategy/strategy.hpp"
-#include "core/strategy/structure/strategy_info.hpp"
 #include "core/strategy/structure/subgraphs.hpp"
 
 namespace orrery {

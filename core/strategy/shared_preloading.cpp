@@ -23,11 +23,11 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/halo_product.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/preloaded_rank.hpp"
-#include "core/strategy/structure/strategy_info.hpp"
 
 namespace orrery {
 namespace {

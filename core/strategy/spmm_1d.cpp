@@ -16,6 +16,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/product/cached_broadcasts.hpp"
 #include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/product/rows_products.hpp"
@@ -25,7 +26,6 @@
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"
 #include "core/strategy/structure/partitioned_graph.hpp"
-#include "core/strategy/structure/strategy_info.hpp"
 
 namespace orrery {
 namespace {

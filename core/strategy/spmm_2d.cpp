@@ -15,11 +15,11 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/product/rows_products.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"
-#include "core/strategy/structure/strategy_info.hpp"
 
 namespace orrery {
 namespace {

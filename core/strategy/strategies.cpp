@@ -6,7 +6,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/name.hpp"
-#include "core/strategy/structure/strategy_info.hpp"
+#include "core/strategy/config/strategy_info.hpp"
 
 namespace orrery {
 

@@ -4,12 +4,12 @@
 // It moves what spmm_1d moves, n·f·(P − 1)/P elements to a rank and product, in one all-gather
 // instead of P broadcasts: fewer messages, no overlap, and memory for n rows on every rank.
 #include "core/base/index.hpp"
+#include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/product/rows_products.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"
 #include "core/strategy/structure/partitioned_graph.hpp"
-#include "core/strategy/structure/strategy_info.hpp"
 
 namespace {
 

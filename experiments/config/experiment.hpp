@@ -16,7 +16,7 @@
 #include "core/model/model_config.hpp"
 #include "core/partition/partition.hpp"
 #include "core/partition/partition_options.hpp"
-#include "core/strategy/structure/strategy_config.hpp"
+#include "core/strategy/config/strategy_config.hpp"
 
 namespace orrery {
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/strategy/structure/settings.hpp"
+#include "core/strategy/config/settings.hpp"
 
 namespace orrery {
 

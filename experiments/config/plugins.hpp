@@ -8,7 +8,7 @@
 
 #include "core/model/layer_type.hpp"
 #include "core/partition/methods/partitioner.hpp"
-#include "core/strategy/structure/strategy_info.hpp"
+#include "core/strategy/config/strategy_info.hpp"
 
 namespace orrery {
 

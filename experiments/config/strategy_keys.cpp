@@ -1,6 +1,6 @@
 #include "experiments/config/strategy_keys.hpp"
 
-#include "core/strategy/structure/strategy_info.hpp"
+#include "core/strategy/config/strategy_info.hpp"
 #include "experiments/config/json_settings.hpp"
 #include "experiments/config/keys.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/strategy/structure/strategy_config.hpp"
+#include "core/strategy/config/strategy_config.hpp"
 
 namespace orrery {
 

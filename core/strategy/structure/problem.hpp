@@ -7,8 +7,8 @@
 #include "core/graph/data_facts.hpp"
 #include "core/model/model_config.hpp"
 #include "core/partition/partition.hpp"
+#include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/structure/partitioned_graph.hpp"
-#include "core/strategy/structure/strategy_info.hpp"
 
 namespace orrery {
 

@@ -10,7 +10,7 @@
 #include "core/partition/neighbourhood.hpp"
 #include "core/partition/partition.hpp"
 #include "core/partition/parts/partitioned_dataset.hpp"
-#include "core/strategy/structure/strategy_config.hpp"
+#include "core/strategy/config/strategy_config.hpp"
 #include "core/strategy/structure/vertex_data.hpp"
 
 namespace orrery {

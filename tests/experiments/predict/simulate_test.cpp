@@ -2,13 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/strategy/train/train.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/execute/measure.hpp"
+#include "tests/support/drawn_steps.hpp"
 
 namespace orrery {
 namespace {
@@ -211,6 +214,64 @@ TEST(MemoryCapacities, AreTheDevicesAndSharesOfTheirHosts) {
   const auto none =
       memory_capacities(experiment_with({R"(cluster={"ranks": 2})", "backend=threads"})).bytes;
   EXPECT_EQ(none[at(Space::host)], kUnlimited);
+}
+
+/// The shipped profile of the cluster's devices with a price for drawing, in a file.
+std::string profile_that_draws() {
+  std::ifstream in(std::string(ORRERY_SOURCES) + "/configs/devices/v100-sxm2-32gb.json");
+  Json profile = Json::parse(in);
+  profile["host"]["kinds"]["sample"] = {{"launch_seconds", 200e-6},
+                                        {"seconds_per_item", 10e-9},
+                                        {"bytes_per_second", 10e9},
+                                        {"source", "assumption: made up for a test"}};
+  const std::string file = ::testing::TempDir() + "profile-that-draws.json";
+  std::ofstream(file) << profile;
+  return file;
+}
+
+/// With one structure ahead, that of step i + 1 is drawn while step i computes.
+TEST_F(Simulate, DrawingAheadIsBesideTheStepBefore) {
+  const Experiment experiment =
+      experiment_with({"simulation.profile=\"" + profile_that_draws() + "\"", "timeline.epochs=3",
+                       "cluster.gpus=2"});
+  const ProblemData data = DatasetCache().load(experiment);
+  const Problem problem = make_problem(experiment, data, make_partition(experiment, data));
+  const testing::DrawnSteps strategy(problem, {.ahead = 1});
+  Simulator simulator;
+
+  const SimulatedOutcome out =
+      simulate(TrainingBody(strategy, problem), experiment, simulator, false);
+
+  const Timeline& timeline = out.outcome.ranks.front().timeline;
+  double drawing = 0, beside = 0;
+  for (const Span& draw : timeline.spans) {
+    if (draw.lane != Lane::sampler) continue;
+    EXPECT_GE(draw.end - draw.begin, 200e-6);
+    if (!draw.phase.in_epoch()) continue;
+    drawing += draw.end - draw.begin;
+    for (const Span& step : timeline.spans)
+      if (step.lane == Lane::compute)
+        beside += std::max(0.0, std::min(draw.end, step.end) - std::max(draw.begin, step.begin));
+  }
+  EXPECT_GT(drawing, 3 * 200e-6);
+  EXPECT_GT(beside, 0.1 * drawing);
+  EXPECT_GT(out.outcome.ranks.front().epochs.back().breakdown.sample, 0);
+}
+
+TEST_F(Simulate, DrawingWithoutAPriceIsToldWithItsKey) {
+  const Experiment experiment = experiment_with({"cluster.gpus=2"});
+  const ProblemData data = DatasetCache().load(experiment);
+  const Problem problem = make_problem(experiment, data, make_partition(experiment, data));
+  const testing::DrawnSteps strategy(problem, {.ahead = 1});
+  Simulator simulator;
+
+  try {
+    simulate(TrainingBody(strategy, problem), experiment, simulator, false);
+    ADD_FAILURE() << "drawing was free";
+  } catch (const Uncalibrated& error) {
+    EXPECT_NE(std::string(error.what()).find("host.kinds.sample"), std::string::npos)
+        << error.what();
+  }
 }
 
 TEST_F(Simulate, MistakesAreToldBeforeAnythingIsReplayed) {

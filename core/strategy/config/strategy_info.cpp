@@ -1,4 +1,4 @@
-#include "core/strategy/structure/strategy_info.hpp"
+#include "core/strategy/config/strategy_info.hpp"
 
 #include <algorithm>
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/strategy/structure/settings.hpp"
-#include "core/strategy/structure/strategy_config.hpp"
+#include "core/strategy/config/settings.hpp"
+#include "core/strategy/config/strategy_config.hpp"
 
 namespace orrery {
 
@@ -56,16 +56,22 @@ struct StrategyInfo {
 
   /// Before the schema fills in its own; the file need not be valid yet.
   std::vector<SettingDefault> (*defaults)(const Settings& file) = nullptr;
-  /// Combinations that the schema cannot express. Errors: ConfigError
+  /// Combinations that the schema cannot express.
+  ///
+  /// Errors    ConfigError
   void (*require_sound)(const Settings& file) = nullptr;
   /// Reads its own keys, with every default filled in.
   void (*read)(const Settings& file, StrategyConfig& config) = nullptr;
-  /// What it cannot honour. Errors: ConfigError
+  /// What it cannot honour.
+  ///
+  /// Errors    ConfigError
   void (*require_possible)(const StrategyConfig& config, const ModelConfig& model) = nullptr;
 
   // ---- its world
 
-  /// Errors: ConfigError where so many ranks are no world of its; it lists what is possible
+  /// Into how many parts it cuts the vertices for so many ranks, and the inverse.
+  ///
+  /// Errors    ConfigError: so many ranks are no world of its; it lists what is possible
   int (*parts_for)(const StrategyConfig& config, int ranks) = nullptr;
   int (*ranks_for)(const StrategyConfig& config, int parts) = nullptr;
   bool by_server = false;    ///< has to know which ranks share a server, equally many on each
