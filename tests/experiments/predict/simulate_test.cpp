@@ -220,10 +220,13 @@ TEST(MemoryCapacities, AreTheDevicesAndSharesOfTheirHosts) {
 std::string profile_that_draws() {
   std::ifstream in(std::string(ORRERY_SOURCES) + "/configs/devices/v100-sxm2-32gb.json");
   Json profile = Json::parse(in);
-  profile["host"]["kinds"]["sample"] = {{"launch_seconds", 200e-6},
-                                        {"seconds_per_item", 10e-9},
-                                        {"bytes_per_second", 10e9},
-                                        {"source", "assumption: made up for a test"}};
+  const auto made_up = [](double value) {
+    return Json{{"value", value}, {"source", "assumption: made up for a test"}};
+  };
+  profile["host"]["kinds"]["sample"] = {{"launch_seconds", made_up(200e-6)},
+                                        {"seconds_per_item", made_up(10e-9)},
+                                        {"bytes_per_second", made_up(10e9)},
+                                        {"thread_efficiency", made_up(1)}};
   const std::string file = ::testing::TempDir() + "profile-that-draws.json";
   std::ofstream(file) << profile;
   return file;
