@@ -306,6 +306,7 @@ class ThreadWorld::Rank final : public Communicator {
   void collect(const Withdraw& o, const Here& here) {
     for (int i = 0; i < o.store.group.size; ++i)
       match(peer<Withdraw>(here.meeting, i).store == o.store, o);
+    if (!shared_.stores.rows_of(o.store, here.me)) throw not_exposed(rank_, o.store, rank_);
     shared_.stores.close(o.store, here.me);
   }
 
@@ -358,6 +359,7 @@ class ThreadWorld::Rank final : public Communicator {
                    request.owner);
   }
 
+  /// Not within a meeting: it may wait until nobody copies there any more.
   void require_open(bool open, const Store& store, int owner) {
     if (open) return;
     std::unique_lock lock(shared_.mutex);

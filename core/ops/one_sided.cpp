@@ -24,6 +24,7 @@ template <class T>
 void validate_rows(const T& op) {
   require_on_host(op);
   require(op.rows.dtype != DType::f64, op, "rows of a store are f32 or i32");
+  require(op.rows.cols() >= 1, op, "rows of a store have a column at least");
 }
 
 /// `values`: y or x.

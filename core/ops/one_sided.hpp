@@ -28,7 +28,7 @@ std::string to_string(const Store& store);  // "store 3 of ranks 0..3"
 /// Opens the store: from here on all ranks of the group may pull this rank's rows and push to
 /// them. A collective, which a rank passes when all have opened theirs.
 ///
-/// Shapes    rows [n, f], n of each rank's own (0 too), f and the type the same on all; f32, i32
+/// Shapes    rows [n, f] f32 or i32, n of each rank's own (0 too), f >= 1 and the type the same on all
 /// Placement host, pinned_host or server_host
 /// Requires  until Withdraw has passed, nobody writes the rows but by Push, and where anybody pushes
 ///           nobody reads them but by Pull

@@ -106,6 +106,23 @@ TEST(ThreadStores, AStoreThatIsNotOpenIsAnError) {
       {"store 4 of ranks 0..1 is used although rank 1 has not exposed its rows"});
 }
 
+TEST(ThreadStores, OnlyAnOpenStoreIsWithdrawn) {
+  const auto use = [](bool opened_before, bool opened_again) {
+    ThreadWorld(2).run([=](int, Communicator& communicator) {
+      HostRank rank;
+      const Tensor table = rank.filled<float>(3, 2, 0);
+      const auto run = [&](const Op& op) { communicator.run(Lane::store, op, rank.memory); };
+      if (opened_before) run(Expose{kStore, table});
+      if (opened_again) run(Expose{kStore, table});
+      run(Withdraw{kStore, table});
+    });
+  };
+
+  use(true, false);
+  EXPECT_THROW(use(false, false), ProgramError);
+  EXPECT_THROW(use(true, true), ProgramError);
+}
+
 /// An owner's failure takes its memory away; who pulls then is told, and touches none of it.
 TEST(ThreadStores, AnOwnerThatFailsStopsThoseWhoPull) {
   try {

@@ -257,6 +257,7 @@ TEST(OneSided, RefusesRequestsThatDoNotAddUp) {
   refuses(integers, "what is added is f32");
   refuses(Expose{kStore, matrix(1, 7, 5)}, "rows must lie in memory that the host reaches");
   refuses(Expose{kStore, on_host(1, 7, 5, DType::f64)}, "rows of a store are f32 or i32");
+  refuses(Withdraw{kStore, on_host(1, 7, 0)}, "rows of a store have a column at least");
   for (const Space space : {Space::host, Space::pinned_host, Space::server_host}) {
     Tensor rows = matrix(1, 7, 5);
     rows.space = space;
