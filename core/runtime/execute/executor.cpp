@@ -68,7 +68,10 @@ void Executor::sync(Event event) {
 
 Task Executor::host(Lane on, std::function<HostWork()> work) {
   const Task task = recorder_.place_task(on);
-  task_work_.resize(task.id + 1);
+  {
+    const std::lock_guard lock(mutex_);  // earlier tasks report while this one is given out
+    task_work_.resize(task.id + 1);
+  }
   enqueue(on, [this, on, task, work = std::move(work),
                phase = recorder_.current_phase()](DeviceLane& lane) {
     lane.begin_span(nullptr);
