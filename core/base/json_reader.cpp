@@ -15,12 +15,16 @@ using Json = JsonReader::Json;
 /// far above what any of our files needs, far below the end of the stack.
 constexpr int kDeepest = 100;
 
-/// What nlohmann's message says after its number and place.
+std::string cut(const std::string& text, std::size_t most) {
+  return text.size() <= most ? text : text.substr(0, most - 3) + "...";
+}
+
+/// What nlohmann's message says after its number and place; it quotes what was read last.
 std::string reason(const std::string& what) {
   const auto colon = what.find(": ");
   const auto bracket = what.find("] ");
-  if (colon != std::string::npos) return what.substr(colon + 2);
-  return bracket == std::string::npos ? what : what.substr(bracket + 2);
+  if (colon != std::string::npos) return cut(what.substr(colon + 2), 160);
+  return cut(bracket == std::string::npos ? what : what.substr(bracket + 2), 160);
 }
 
 }  // namespace
@@ -103,8 +107,7 @@ void JsonReader::mistyped(std::string_view key, const std::string& expected,
 }
 
 std::string JsonReader::shown(const Json& value) {
-  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return text.size() <= 60 ? text : text.substr(0, 57) + "...";
+  return cut(value.dump(-1, ' ', false, Json::error_handler_t::replace), 60);
 }
 
 }  // namespace orrery

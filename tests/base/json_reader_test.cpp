@@ -82,6 +82,8 @@ TEST(JsonReading, DoesNotFollowListsWithoutEnd) {
 }
 
 TEST(JsonReading, ShowsLongValuesCut) {
+  EXPECT_LT(parse_problem("{\"a\": \"" + std::string(10'000, 'x')).size(), 300U);
+  EXPECT_LT(parse_problem("{\"a\": 1" + std::string(10'000, '0') + "}").size(), 300U);
   const JsonReader file("{\"a\": \"" + std::string(10'000, 'x') + "\"}", "f");
 
   EXPECT_LT(problem([&] { file.count("a"); }).size(), 200U);

@@ -47,8 +47,9 @@ void read_count(Header& header, std::string_view line, std::string_view key,
   line.remove_prefix(found + key.size());
   line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
   if (line.find_first_of("0123456789") != 0) return;
-  count = count_at_start(line);
-  if (!count)
+  if (const auto stated = count_at_start(line))
+    count = stated;
+  else
     header.notes.push_back(
         fmt::format("the header's '{} {}' is no whole number below 2^63 and is not used", key,
                     line.substr(0, std::min<std::size_t>(line.find_first_of(" \t\r"), 40))));
