@@ -12,6 +12,8 @@
 namespace orrery {
 namespace {
 
+constexpr std::size_t kMostPacked = 100;  // edge lists become a third to a tenth
+
 bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
 
 /// Inflates all members of a gzip file.
@@ -21,6 +23,7 @@ std::string inflate_all(const std::string& path, std::string_view input) {
   const auto release = [](z_stream* s) { inflateEnd(s); };
   const std::unique_ptr<z_stream, decltype(release)> guard(&stream, release);
 
+  const std::size_t most = kMostPacked * input.size() + (std::size_t{1} << 24U);
   std::string output(std::max<std::size_t>(input.size() * 4, 1 << 16), '\0');
   std::size_t consumed = 0, produced = 0;
   const auto piece = [](std::size_t size) {
@@ -29,7 +32,14 @@ std::string inflate_all(const std::string& path, std::string_view input) {
   int status = Z_OK;
   while (status != Z_STREAM_END || consumed < input.size()) {
     if (status == Z_STREAM_END) inflateReset(&stream);
-    if (produced == output.size()) output.resize(output.size() * 2);
+    if (produced == output.size()) {
+      if (produced >= most)
+        throw DataError(path, fmt::format("byte {}", consumed),
+                        fmt::format("expected at most {} bytes of text in {} packed ones, found "
+                                    "more; no list of numbers packs so well",
+                                    most, input.size()));
+      output.resize(std::min(output.size() * 2, most));
+    }
     const uInt in = piece(input.size() - consumed), out = piece(output.size() - produced);
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data() + consumed));
     stream.next_out = reinterpret_cast<Bytef*>(output.data() + produced);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <new>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -87,7 +88,14 @@ Dataset read_dataset(const std::string& path, const std::string& format) {
     throw ConfigError("dataset.format",
                       fmt::format("expected auto, orrery, ogb, snap or mtx, found '{}'", format));
   const fs::path found = locate_dataset(path);
-  Dataset dataset = fs::is_directory(found) ? read_folder(found, format) : read_file(found, format);
+  Dataset dataset;
+  try {
+    dataset = fs::is_directory(found) ? read_folder(found, format) : read_file(found, format);
+  } catch (const std::bad_alloc&) {
+    throw DataError(found.string(), "",
+                    "expected a data set that fits into memory, found one that needs more than "
+                    "the system gives");
+  }
   if (dataset.name.empty()) dataset.name = name_of(found);
   dataset.symmetric = is_symmetric(*dataset.graph);
   return dataset;

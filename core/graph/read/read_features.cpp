@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "core/graph/plausible.hpp"
 #include "core/graph/read/features_mapped.hpp"
 #include "core/graph/read/features_windowed.hpp"
 
@@ -16,9 +17,9 @@ namespace {
 std::shared_ptr<const Features> read_dense(const fs::path& folder, const MetaFile& meta,
                                            std::int64_t vertices, Mapping mapping, bool made_up) {
   const fs::path file = folder / "features.npy";
-  const auto width = meta.get<std::int64_t>("/num_features", -1);
+  const std::int64_t width = meta.count("num_features", -1);
   std::optional<bool> binary;
-  if (meta.has("/feature_storage/binary")) binary = meta.get("/feature_storage/binary", false);
+  if (meta.has("feature_storage/binary")) binary = meta.get("feature_storage/binary", false);
   if (mapping == Mapping::window) return windowed_features(file, vertices, width, binary, made_up);
   return mapped_features(NpyArray(file), vertices, width, binary, made_up);
 }
@@ -27,8 +28,8 @@ std::shared_ptr<const Features> read_sparse(const fs::path& folder, const MetaFi
                                             std::int64_t vertices, Mapping mapping, bool made_up) {
   const fs::path indptr = folder / "features_indptr.npy", indices = folder / "features_indices.npy";
   std::optional<fs::path> values;
-  if (!meta.get("/feature_storage/data_all_ones", false)) values = folder / "features_data.npy";
-  const std::int64_t width = meta.count("/num_features");
+  if (!meta.get("feature_storage/data_all_ones", false)) values = folder / "features_data.npy";
+  const std::int64_t width = meta.count("num_features");
   if (mapping == Mapping::window)
     return windowed_sparse_features(indptr, indices, values, vertices, width, made_up);
   std::optional<NpyArray> mapped;
@@ -39,23 +40,47 @@ std::shared_ptr<const Features> read_sparse(const fs::path& folder, const MetaFi
 
 }  // namespace
 
+std::int64_t read_vertex_count(const fs::path& folder, const MetaFile& meta) {
+  const std::int64_t vertices = meta.count("num_nodes");
+  if (vertices > kMaxVertices)
+    meta.fail("num_nodes", fmt::format("expected at most {}, found {}", kMaxVertices, vertices));
+  std::error_code absent;
+  std::int64_t bytes = 0;
+  for (const char* name : {"edges.npy", "features.npy", "features_indptr.npy", "labels.npy",
+                           "split.npy", "vertices.npy"})
+    if (const auto size = fs::file_size(folder / name, absent); !absent)
+      bytes += static_cast<std::int64_t>(size);
+  if (vertices > most_plausible(bytes))
+    meta.fail("num_nodes", fmt::format("expected at most {} with {} bytes of arrays, found {}",
+                                       most_plausible(bytes), bytes, vertices));
+  return vertices;
+}
+
+std::int64_t read_class_count(const MetaFile& meta, std::int64_t vertices) {
+  const std::int64_t classes = meta.count("num_classes", 0);
+  if (classes > most_plausible(vertices))
+    meta.fail("num_classes", fmt::format("expected at most {} for {} vertices, found {}",
+                                         most_plausible(vertices), vertices, classes));
+  return classes;
+}
+
 std::shared_ptr<const Features> read_features(const fs::path& folder, const MetaFile& meta,
                                               std::int64_t vertices, Mapping mapping,
                                               std::vector<std::string>& notes) {
-  const auto kind = meta.get<std::string>("/feature_storage/kind", "absent");
-  const bool made_up = meta.get("/feature_storage/made_up", false);
+  const auto kind = meta.get<std::string>("feature_storage/kind", "absent");
+  const bool made_up = meta.get("feature_storage/made_up", false);
   std::shared_ptr<const Features> features;
   if (kind == "dense") {
     features = read_dense(folder, meta, vertices, mapping, made_up);
   } else if (kind == "csr") {
     features = read_sparse(folder, meta, vertices, mapping, made_up);
   } else if (kind == "absent") {
-    const auto published = meta.get<std::int64_t>("/published_num_features", 0);
+    const std::int64_t published = meta.count("published_num_features", 0);
     notes.push_back(
         published > 0 ? fmt::format("features absent (the published set has {} columns)", published)
                       : "features absent");
   } else {
-    meta.fail("/feature_storage/kind",
+    meta.fail("feature_storage/kind",
               fmt::format("expected 'dense', 'csr' or 'absent', found '{}'", kind));
   }
   if (features && made_up) notes.push_back("features: " + features->provenance());
@@ -63,16 +88,16 @@ std::shared_ptr<const Features> read_features(const fs::path& folder, const Meta
 }
 
 bool has_labels(const fs::path& folder, const MetaFile& meta, std::vector<std::string>& notes) {
-  if (meta.get("/has_labels", fs::exists(folder / "labels.npy"))) return true;
-  const auto published = meta.get<std::int64_t>("/published_num_classes", 0);
+  if (meta.get("has_labels", fs::exists(folder / "labels.npy"))) return true;
+  const std::int64_t published = meta.count("published_num_classes", 0);
   if (published > 0)
     notes.push_back(fmt::format("labels absent (the published set has {} classes)", published));
   return false;
 }
 
 std::vector<std::string> notes_on_origin(const MetaFile& meta) {
-  if (!meta.get("/generated", false)) return {};
-  return meta.get<std::vector<std::string>>("/made_up",
+  if (!meta.get("generated", false)) return {};
+  return meta.get<std::vector<std::string>>("made_up",
                                             {"the whole data set is made up by a generator"});
 }
 

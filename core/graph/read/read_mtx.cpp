@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/base/error.hpp"
+#include "core/graph/plausible.hpp"
 #include "core/graph/read/readers.hpp"
 
 namespace orrery {
@@ -61,6 +62,9 @@ MatrixHeader parse_header(const TextFile& file) {
   if (rows > static_cast<std::uint64_t>(kMaxVertices))
     throw TextProblem{p, fmt::format("expected at most {} rows, found {}", kMaxVertices, rows)};
   header.vertices = static_cast<std::int64_t>(rows);
+  if (const std::int64_t most = most_plausible(std::ssize(file.text())); header.vertices > most)
+    throw TextProblem{p, fmt::format("expected at most {} rows in a text of {} bytes, found {}",
+                                     most, file.text().size(), rows)};
   header.entries_begin = std::min(line_end(file, p) + 1, file.end());
   return header;
 }

@@ -8,6 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/graph/plausible.hpp"
 #include "core/graph/read/readers.hpp"
 
 namespace orrery {
@@ -98,7 +99,9 @@ void expect_rows(const TextFile& file, std::int64_t found, std::int64_t expected
                                      found, hint)});
 }
 
-void set_edges(Dataset& dataset, const fs::path& raw, std::optional<std::int64_t> vertices) {
+/// `rows`: of vertices that were read.
+void set_edges(Dataset& dataset, const fs::path& raw, std::optional<std::int64_t> vertices,
+               std::int64_t rows) {
   const TextFile file(*find_csv(raw, "edge"));
   const std::int64_t limit = vertices.value_or(kMaxVertices);
   auto chunks = parse_lines<Edge>(file, file.text().data(), [&](Line& line, auto& out) {
@@ -117,7 +120,14 @@ void set_edges(Dataset& dataset, const fs::path& raw, std::optional<std::int64_t
                     "expected edges 'source,destination', found an empty file");
   if (const auto announced = read_count(raw, "num-edge-list"))
     expect_rows(file, edges, *announced, "edge");
-  set_graph(dataset, join_chunks(vertices.value_or(std::int64_t{largest} + 1), std::move(chunks)));
+  const std::int64_t all = vertices.value_or(std::int64_t{largest} + 1),
+                     most = std::max(rows, most_plausible(std::ssize(file.text())));
+  if (all > most)
+    throw DataError(file.path(), "",
+                    fmt::format("expected at most {} vertices with {} bytes of edges, found {}{}",
+                                most, file.text().size(), all,
+                                vertices ? " in num-node-list.csv" : " (the largest number + 1)"));
+  set_graph(dataset, join_chunks(all, std::move(chunks)));
 }
 
 /// Whole rows of nan are unlabelled; a single nan beside numbers counts as 0.
@@ -205,29 +215,31 @@ Dataset read_ogb(const fs::path& folder) {
                     "expected edge.csv or edge.csv.gz, found neither");
 
   std::optional<std::int64_t> vertices = read_count(raw, "num-node-list");
-  if (vertices && *vertices > kMaxVertices)
+  if (vertices && (*vertices < 0 || *vertices > kMaxVertices))
     throw DataError((raw / "num-node-list.csv").string(), "line 1",
-                    fmt::format("expected at most {} vertices, found {}", kMaxVertices, *vertices));
+                    fmt::format("expected at most {} vertices, found {}", kMaxVertices,
+                                static_cast<std::uint64_t>(*vertices)));
 
   Dataset dataset;
+  std::int64_t rows = 0;
   if (const auto path = find_csv(raw, "node-label")) {
     const TextFile file(*path);
     auto table = read_table<std::int32_t>(file, read_label);
     if (vertices) expect_rows(file, table.rows, *vertices, "vertex");
-    vertices = table.rows;
+    vertices = rows = table.rows;
     set_labels(dataset, table, file);
   }
   if (const auto path = find_csv(raw, "node-feat")) {
     const TextFile file(*path);
     auto table = read_table<float>(file, read_feature);
     if (vertices) expect_rows(file, table.rows, *vertices, "vertex");
-    vertices = table.rows;
+    vertices = rows = table.rows;
     dataset.features = dense_features(table.rows, table.columns, std::move(table.values),
                                       "read from " + file.path(), false);
   } else {
     dataset.notes.push_back("features absent");
   }
-  set_edges(dataset, raw, vertices);
+  set_edges(dataset, raw, vertices, rows);
   set_split(dataset, folder);
   return dataset;
 }

@@ -33,10 +33,8 @@ void expect_all(const NpyArray& array, std::span<const T> values, const std::str
 }
 
 void read_graph(Dataset& dataset, const fs::path& folder, const MetaFile& meta) {
-  const std::int64_t vertices = meta.count("/num_nodes");
-  if (vertices > kMaxVertices)
-    meta.fail("/num_nodes", fmt::format("expected at most {}, found {}", kMaxVertices, vertices));
-  const std::int64_t edges = meta.get<std::int64_t>("/num_edges", -1);
+  const std::int64_t vertices = read_vertex_count(folder, meta);
+  const std::int64_t edges = meta.count("num_edges", -1);
   const NpyArray array(folder / "edges.npy");
   const auto ends = array.values<std::int32_t>({2, edges});
   expect_all(array, ends, fmt::format("a vertex from 0 to {}", vertices - 1),
@@ -75,7 +73,7 @@ void read_multilabels(Dataset& dataset, const NpyArray& array, std::int64_t clas
 void read_labels(Dataset& dataset, const fs::path& folder, const MetaFile& meta) {
   if (!has_labels(folder, meta, dataset.notes)) return;
   const NpyArray array(folder / "labels.npy");
-  const auto classes = meta.get<std::int64_t>("/num_classes", 0);
+  const auto classes = read_class_count(meta, dataset.vertices());
   if (array.shape().size() == 2)
     read_multilabels(dataset, array, classes);
   else
@@ -83,7 +81,7 @@ void read_labels(Dataset& dataset, const fs::path& folder, const MetaFile& meta)
 }
 
 void read_split(Dataset& dataset, const fs::path& folder, const MetaFile& meta) {
-  if (!meta.get("/has_split", fs::exists(folder / "split.npy"))) return;
+  if (!meta.get("has_split", fs::exists(folder / "split.npy"))) return;
   const NpyArray array(folder / "split.npy");
   const auto values = array.values<std::uint8_t>({dataset.vertices()});
   expect_all(array, values, "0 (train), 1 (validation), 2 (test) or 255 (none)",
@@ -98,8 +96,8 @@ void read_split(Dataset& dataset, const fs::path& folder, const MetaFile& meta) 
 Dataset read_orrery(const fs::path& folder) {
   const MetaFile meta(folder);
   Dataset dataset;
-  dataset.name = meta.get<std::string>("/name", "");
-  dataset.generated = meta.get("/generated", false);
+  dataset.name = meta.get<std::string>("name", "");
+  dataset.generated = meta.get("generated", false);
   dataset.notes = notes_on_origin(meta);
   read_graph(dataset, folder, meta);
   dataset.features = read_features(folder, meta, dataset.vertices(), Mapping::whole, dataset.notes);

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <limits>
 #include <optional>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/graph/plausible.hpp"
 #include "core/graph/read/readers.hpp"
 
 namespace orrery {
@@ -21,22 +23,44 @@ using IdChunks = std::vector<std::vector<IdEdge>>;
 /// Counts that SNAP writes into the comments on top: "# Nodes: 7115 Edges: 103689".
 struct Header {
   std::optional<std::int64_t> nodes, edges;
+  std::vector<std::string> notes;  ///< what follows a key and is no count
 };
+
+/// The whole number at the start of a text, which nothing but a blank, ';', ',' or '.' may follow.
+std::optional<std::int64_t> count_at_start(std::string_view text) {
+  std::int64_t count = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, count);
+  const bool ends = rest == end ||
+                    std::string_view(" \t\r").find(*rest) != std::string_view::npos ||
+                    (std::string_view(";,.").find(*rest) != std::string_view::npos &&
+                     (rest + 1 == end || *(rest + 1) < '0' || *(rest + 1) > '9'));
+  return error == std::errc() && count >= 0 && ends ? std::optional(count) : std::nullopt;
+}
+
+/// Looks for the key in a comment. Comments may say anything: what follows a key and looks like a
+/// number but is none of ours is noted and not used.
+void read_count(Header& header, std::string_view line, std::string_view key,
+                std::optional<std::int64_t>& count) {
+  const auto found = line.find(key);
+  if (found == std::string_view::npos) return;
+  line.remove_prefix(found + key.size());
+  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  if (line.find_first_of("0123456789") != 0) return;
+  if (const auto stated = count_at_start(line))
+    count = stated;
+  else
+    header.notes.push_back(
+        fmt::format("the header's '{} {}' is no whole number below 2^63 and is not used", key,
+                    line.substr(0, std::min<std::size_t>(line.find_first_of(" \t\r"), 40))));
+}
 
 Header read_header(std::string_view text) {
   Header header;
-  const auto count_after = [](std::string_view line,
-                              std::string_view key) -> std::optional<std::int64_t> {
-    const auto found = line.find(key);
-    if (found == std::string_view::npos) return std::nullopt;
-    Line rest(line.data() + found + key.size(), line.data() + line.size());
-    if (rest.at_end() || rest.peek() < '0' || rest.peek() > '9') return std::nullopt;
-    return static_cast<std::int64_t>(rest.integer("a count"));
-  };
   while (text.starts_with('#') || text.starts_with('%')) {
     const std::string_view line = text.substr(0, text.find('\n'));
-    if (const auto nodes = count_after(line, "Nodes:")) header.nodes = nodes;
-    if (const auto edges = count_after(line, "Edges:")) header.edges = edges;
+    read_count(header, line, "Nodes:", header.nodes);
+    read_count(header, line, "Edges:", header.edges);
     text.remove_prefix(std::min(line.size() + 1, text.size()));
   }
   return header;
@@ -118,6 +142,12 @@ EdgeList renumbered(Dataset& dataset, const TextFile& file, const Header& header
   };
   if (header.nodes && largest < static_cast<std::uint64_t>(*header.nodes)) {
     const std::int64_t vertices = checked_count(file, static_cast<std::uint64_t>(*header.nodes));
+    const std::int64_t most = most_plausible(std::ssize(file.text()));
+    if (vertices > most)
+      throw DataError(file.path(), "",
+                      fmt::format("expected at most {} vertices in a text of {} bytes, found "
+                                  "'Nodes: {}' in its header; correct or remove that line",
+                                  most, file.text().size(), vertices));
     return join_chunks(vertices, std::move(chunks),
                        [](std::uint64_t id) { return static_cast<Vertex>(id); });
   }
@@ -164,6 +194,7 @@ Dataset read_snap(const TextFile& file) {
                            *header.edges, edges)});
 
   Dataset dataset;
+  dataset.notes = header.notes;
   if (more_columns) dataset.notes.push_back("columns after the second (edge attributes) ignored");
   if (!file.text().ends_with('\n'))
     dataset.notes.push_back(

@@ -91,7 +91,7 @@ std::vector<Split> read_split(const fs::path& file, std::int64_t vertices) {
 void open_targets(StreamedDataset& data, const fs::path& folder, const MetaFile& meta,
                   const DatasetOptions& options) {
   std::vector<Split> split;
-  if (meta.get("/has_split", fs::exists(folder / "split.npy")))
+  if (meta.get("has_split", fs::exists(folder / "split.npy")))
     split = read_split(folder / "split.npy", data.vertices);
   if (data.rows.labels) {
     const IsLabelled labelled = [&](std::int64_t v) {
@@ -112,7 +112,7 @@ void open_targets(StreamedDataset& data, const fs::path& folder, const MetaFile&
 void open_labels(StreamedDataset& data, const fs::path& folder, const MetaFile& meta) {
   if (!has_labels(folder, meta, data.notes)) return;
   auto labels = std::make_shared<WindowedLabels>(folder / "labels.npy", data.vertices,
-                                                 meta.get<std::int64_t>("/num_classes", 0));
+                                                 read_class_count(meta, data.vertices));
   data.rows.classes = labels->classes();
   data.rows.multilabel = labels->multilabel();
   if (data.vertices > 0)
@@ -144,16 +144,13 @@ StreamedDataset open_streamed_dataset(const DatasetOptions& options) {
   require_streamable(options, folder);
   const MetaFile meta(folder);
   StreamedDataset data;
-  data.name = meta.get<std::string>("/name", "");
+  data.name = meta.get<std::string>("name", "");
   if (!folder.has_filename()) folder = folder.parent_path();
   if (data.name.empty()) data.name = folder.filename().string();
   data.edges = folder / "edges.npy";
-  data.vertices = meta.count("/num_nodes");
-  if (data.vertices > kMaxVertices)
-    meta.fail("/num_nodes",
-              fmt::format("expected at most {}, found {}", kMaxVertices, data.vertices));
+  data.vertices = read_vertex_count(folder, meta);
   data.mirrored = options.symmetric;
-  data.generated = meta.get("/generated", false);
+  data.generated = meta.get("generated", false);
   data.notes = notes_on_origin(meta);
   data.rows.count = data.vertices;
   data.rows.features = read_features(folder, meta, data.vertices, Mapping::window, data.notes);

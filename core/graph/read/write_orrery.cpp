@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/graph/files/folder_in_progress.hpp"
+#include "core/graph/files/meta_file.hpp"
 #include "core/graph/files/npy.hpp"
 #include "core/graph/read/write_vertex_rows.hpp"
 #include "core/graph/statistics.hpp"
@@ -68,6 +70,28 @@ Json meta_data(const Dataset& dataset, const Json& feature_storage) {
   return meta;
 }
 
+/// What speaks against removing a folder in favour of a data set: that it is more than one.
+std::string not_only_a_data_set(const fs::path& folder) {
+  if (!fs::exists(folder / "meta.json") || !fs::exists(folder / "edges.npy"))
+    return "it is no data set (those have meta.json and edges.npy)";
+  try {
+    MetaFile(folder).count("num_nodes");
+  } catch (const DataError& error) {
+    return fmt::format("it is no data set ({})", error.what());
+  }
+  return more_than(folder, [](const std::string& name) {
+    constexpr std::string_view kFiles[] = {"meta.json",
+                                           "edges.npy",
+                                           "features.npy",
+                                           "features_indptr.npy",
+                                           "features_indices.npy",
+                                           "features_data.npy",
+                                           "labels.npy",
+                                           "split.npy"};
+    return std::ranges::find(kFiles, name) != std::end(kFiles);
+  });
+}
+
 void write_text(const fs::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
@@ -80,7 +104,7 @@ void write_text(const fs::path& path, const std::string& text) {
 }  // namespace
 
 void write_orrery(const Dataset& dataset, const fs::path& folder, bool force) {
-  FolderInProgress progress(folder, force);
+  FolderInProgress progress(folder, force, not_only_a_data_set);
   write_edges(dataset, progress.path());
   const Json feature_storage = write_vertex_rows(rows_of(dataset), progress.path());
   write_text(progress.path() / "meta.json", meta_data(dataset, feature_storage).dump(1) + "\n");

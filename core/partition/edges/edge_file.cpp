@@ -10,6 +10,7 @@
 
 #include "core/base/error.hpp"
 #include "core/graph/files/npy_header.hpp"
+#include "core/graph/plausible.hpp"
 #include "core/partition/edges/edge_text.hpp"
 
 namespace orrery {
@@ -47,17 +48,20 @@ std::size_t read_at(std::FILE* file, const std::string& path, std::int64_t offse
   return got;
 }
 
-void require_vertices(std::span<const Edge> edges, const std::string& path, std::int64_t first) {
+/// `most`: vertices that are believed of a file of that size.
+void require_vertices(std::span<const Edge> edges, const std::string& path, std::int64_t first,
+                      std::int64_t most) {
   std::uint32_t largest = 0;  // negative numbers and 2^31 - 1 are above all vertices
   for (const auto& [u, v] : edges)
     largest = std::max({largest, static_cast<std::uint32_t>(u), static_cast<std::uint32_t>(v)});
-  if (largest < static_cast<std::uint32_t>(kMaxVertices)) return;
-  const auto bad = [](Vertex v) { return v < 0 || v >= kMaxVertices; };
+  if (largest < static_cast<std::uint32_t>(most)) return;
+  const auto bad = [&](Vertex v) { return v < 0 || v >= most; };
   for (std::size_t i = 0; i < edges.size(); ++i)
     if (bad(edges[i].source) || bad(edges[i].destination))
       throw DataError(path, fmt::format("edge {}", first + static_cast<std::int64_t>(i)),
-                      fmt::format("expected vertex numbers from 0 to {}, found {} and {}",
-                                  kMaxVertices - 1, static_cast<std::uint32_t>(edges[i].source),
+                      fmt::format("expected vertex numbers from 0 to {}{}, found {} and {}",
+                                  most - 1, most < kMaxVertices ? kOfItsSize : "",
+                                  static_cast<std::uint32_t>(edges[i].source),
                                   static_cast<std::uint32_t>(edges[i].destination)));
 }
 
@@ -65,7 +69,10 @@ void require_vertices(std::span<const Edge> edges, const std::string& path, std:
 class StoredEdges : public EdgeStream {
  public:
   explicit StoredEdges(const fs::path& path)
-      : path_(path.string()), file_(opened(path, "rb")), block_(kStreamBlock) {}
+      : path_(path.string()),
+        file_(opened(path, "rb")),
+        most_(most_vertices(path)),
+        block_(kStreamBlock) {}
   void rewind() override { next_ = 0; }
   std::span<const Edge> next() override {
     const auto count = static_cast<std::size_t>(
@@ -73,7 +80,7 @@ class StoredEdges : public EdgeStream {
     if (count == 0) return {};
     const std::span<Edge> edges(block_.data(), count);
     fill(edges, next_);
-    require_vertices(edges, path_, next_);
+    require_vertices(edges, path_, next_, most_);
     next_ += static_cast<std::int64_t>(count);
     return edges;
   }
@@ -91,6 +98,7 @@ class StoredEdges : public EdgeStream {
 
  private:
   File file_;
+  std::int64_t most_;
   std::int64_t next_ = 0;
   std::vector<Edge> block_;
 };

@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/base/error.hpp"
 #include "core/graph/files/text.hpp"
+#include "core/graph/plausible.hpp"
 
 namespace orrery {
 namespace {
@@ -16,7 +18,8 @@ constexpr std::size_t kBuffer = 1 << 22;  // bytes; the longest line that can be
 /// Plain text passes through zlib unchanged.
 class TextEdges final : public EdgeStream {
  public:
-  explicit TextEdges(const std::filesystem::path& path) : path_(path.string()), buffer_(kBuffer) {
+  explicit TextEdges(const std::filesystem::path& path)
+      : path_(path.string()), buffer_(kBuffer), most_(most_vertices(path)) {
     if (std::filesystem::is_directory(path))
       throw DataError(path_, "", "cannot be opened: is a folder");
     file_.reset(gzopen(path_.c_str(), "rb"));
@@ -79,8 +82,12 @@ class TextEdges final : public EdgeStream {
     Line line(begin, end);
     if (line.skippable()) return;
     try {
-      const Vertex u = read_vertex(line, kMaxVertices);
-      block_.push_back({u, read_vertex(line, kMaxVertices)});
+      const Vertex u = read_vertex(line, kMaxVertices), v = read_vertex(line, kMaxVertices);
+      if (std::max(u, v) >= most_)
+        throw TextProblem{
+            begin, fmt::format("expected vertex numbers from 0 to {}{}, found {} and {}", most_ - 1,
+                               kOfItsSize, u, v)};
+      block_.push_back({u, v});
     } catch (const TextProblem& problem) {
       throw DataError(path_, fmt::format("line {}", line_), problem.message);
     }
@@ -91,10 +98,20 @@ class TextEdges final : public EdgeStream {
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;  ///< unread text in the buffer
   std::int64_t line_ = 0;
+  std::int64_t most_;
   std::vector<Edge> block_;
 };
 
 }  // namespace
+
+std::int64_t most_vertices(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(file, error);
+  if (error) return kMaxVertices;  // a pipe has no size
+  constexpr std::uintmax_t kBelowOverflow = 1U << 30U;
+  return std::min(kMaxVertices,
+                  most_plausible(static_cast<std::int64_t>(std::min(bytes, kBelowOverflow))));
+}
 
 std::unique_ptr<EdgeStream> open_edge_text(const std::filesystem::path& file) {
   return std::make_unique<TextEdges>(file);

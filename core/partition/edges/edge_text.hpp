@@ -8,6 +8,13 @@
 
 namespace orrery {
 
+/// How many vertices are believed of a file of edges: all numbers up to the largest take memory.
+std::int64_t most_vertices(const std::filesystem::path& file);
+
+/// What errors say where that is fewer than vertices can be numbered.
+inline constexpr const char* kOfItsSize =
+    " in a file of its size (every number up to the largest takes memory)";
+
 /// See edge_file.hpp for the format.
 ///
 /// Errors    DataError as open_edge_file; also a line longer than the buffer, and gzip data that is

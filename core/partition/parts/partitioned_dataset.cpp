@@ -2,13 +2,14 @@
 
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/graph/files/checksum.hpp"
 #include "core/graph/files/npy.hpp"
 #include "core/graph/read/readers.hpp"
+#include "core/partition/parts/check_part.hpp"
 #include "core/partition/parts/neighbourhood_finder.hpp"
 
 namespace orrery {
@@ -16,13 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-/// The object in a meta.json; empty when there is none.
-Json read_meta(const fs::path& file) {
-  const MappedFile mapped(file);
-  Json meta = Json::parse(mapped.bytes(), nullptr, false);
-  return meta.is_object() ? meta : Json::object();
-}
 
 /// An array [rows, count] of numbers from 0 to below the limit of their row.
 std::span<const std::int32_t> read_numbers(const NpyArray& array, std::int64_t count,
@@ -39,12 +33,8 @@ std::span<const std::int32_t> read_numbers(const NpyArray& array, std::int64_t c
   return values;
 }
 
-/// Compares every file of a part with its checksum.
-void require_whole(const fs::path& folder, const std::string& meta_checksum) {
-  require_checksum(folder / "meta.json", meta_checksum);
-  const Json meta = read_meta(folder / "meta.json");
-  const Json sums = meta.value("checksums", Json::object());
-  for (const auto& [name, sum] : sums.items()) require_checksum(folder / name, sum);
+std::int64_t sum_of(const std::vector<std::int64_t>& values) {
+  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
 }
 
 }  // namespace
@@ -54,53 +44,81 @@ fs::path part_folder(const fs::path& folder, int part) {
 }
 
 PartitionedDataset::PartitionedDataset(fs::path folder) : folder_(std::move(folder)) {
+  const MetaFile meta(folder_);
   const std::string file = (folder_ / "meta.json").string();
-  Json meta = read_meta(file);
-  if (meta.value("format", "") != kPartsFormat)
+  if (!meta.has("format") || meta.json()["format"] != kPartsFormat)
     throw DataError(file, "",
                     "expected the meta.json of a folder of parts (orrery partition writes one)");
-  if (meta.value("version", 1) != kPartsVersion)
+  if (const std::int64_t version = meta.count("version", 1); version != kPartsVersion)
     throw DataError(
         file, "key version",
         fmt::format("expected {}, found {}: write the parts again with orrery partition",
-                    kPartsVersion, meta.value("version", 1)));
-  const std::string sum = meta.value("checksum", "");
-  meta.erase("checksum");
-  if (sum != checksum(meta.dump()))
+                    kPartsVersion, version));
+  Json rest = meta.json();
+  rest.erase("checksum");
+  if (meta.get<std::string>("checksum", "") != checksum(rest.dump()))
     throw DataError(file, "", "is damaged or was edited: its checksum does not fit");
-  try {
-    method_ = meta.at("method");
-    hops_ = meta.at("hops");
-    sizes_ = meta.at("sizes").get<std::vector<std::int64_t>>();
-    replicas_ = meta.at("replicas").get<std::vector<std::int64_t>>();
-    training_ = meta.at("training").get<std::vector<std::int64_t>>();
-    checksums_ = meta.at("checksums").get<std::vector<std::string>>();
-    facts_ = {.name = meta.at("name"),
-              .vertices = meta.at("num_nodes"),
-              .edges = meta.at("num_edges"),
-              .symmetric = meta.at("symmetric"),
-              .generated = meta.at("generated"),
-              .features = meta.at("num_features"),
-              .features_provenance = meta.at("features"),
-              .classes = meta.at("num_classes"),
-              .multilabel = meta.at("multilabel"),
-              .training_vertices = meta.at("training_vertices"),
-              .notes = meta.at("notes")};
-  } catch (const Json::exception& error) {
-    throw DataError(file, "", fmt::format("is incomplete: {}", error.what()));
+  method_ = meta.get<std::string>("method");
+  hops_ = meta.get<int>("hops");
+  sizes_ = meta.counts("sizes");
+  replicas_ = meta.counts("replicas");
+  training_ = meta.counts("training");
+  checksums_ = meta.get<std::vector<std::string>>("checksums");
+  facts_ = {.name = meta.get<std::string>("name"),
+            .vertices = meta.count("num_nodes"),
+            .edges = meta.count("num_edges"),
+            .symmetric = meta.get<bool>("symmetric"),
+            .generated = meta.get<bool>("generated"),
+            .features = meta.count("num_features"),
+            .features_provenance = meta.get<std::string>("features"),
+            .classes = meta.count("num_classes"),
+            .multilabel = meta.get<bool>("multilabel"),
+            .training_vertices = meta.count("training_vertices"),
+            .notes = meta.get<std::vector<std::string>>("notes")};
+  check_lists(meta);
+}
+
+/// Holds what is said of each part against what is said of all.
+void PartitionedDataset::check_lists(const MetaFile& meta) const {
+  const auto fail = [&](const char* key, std::int64_t expected, const char* of_what,
+                        std::int64_t found) {
+    meta.fail(key, fmt::format("expected {} {}, found {}", expected, of_what, found));
+  };
+  if (hops_ < 0 || hops_ > kMostHops)
+    meta.fail("hops", fmt::format("expected 0 to {}, found {}", kMostHops, hops_));
+  if (facts_.vertices > kMaxVertices)
+    meta.fail("num_nodes",
+              fmt::format("expected at most {}, found {}", kMaxVertices, facts_.vertices));
+  const std::int64_t parts = meta.count("parts");
+  if (parts < 1) meta.fail("parts", fmt::format("expected at least 1, found {}", parts));
+  for (const auto& [key, length] :
+       {std::pair{"sizes", sizes_.size()}, std::pair{"replicas", replicas_.size()},
+        std::pair{"training", training_.size()}, std::pair{"checksums", checksums_.size()}})
+    if (static_cast<std::int64_t>(length) != parts)
+      fail(key, parts, "of them, one per part", static_cast<std::int64_t>(length));
+  for (std::size_t i = 0; i < sizes_.size(); ++i) {
+    const std::int64_t others = hops_ == 0 ? 0 : facts_.vertices - sizes_[i];
+    if (sizes_[i] > facts_.vertices) fail("sizes", facts_.vertices, "vertices at most", sizes_[i]);
+    if (replicas_[i] > others) fail("replicas", others, "vertices of others at most", replicas_[i]);
+    if (training_[i] > sizes_[i])
+      fail("training", sizes_[i], "vertices of the part at most", training_[i]);
   }
+  if (sum_of(sizes_) != facts_.vertices)
+    fail("sizes", facts_.vertices, "vertices (num_nodes) in all", sum_of(sizes_));
+  if (sum_of(training_) != facts_.training_vertices)
+    fail("training", facts_.training_vertices, "vertices (training_vertices) in all",
+         sum_of(training_));
 }
 
 StoredPart PartitionedDataset::read(int part) const {
   const fs::path folder = part_folder(folder_, part);
-  require_whole(folder, checksums_.at(at(part)));
+  require_checksum(folder / "meta.json", checksums_.at(at(part)));
+  check_part_files(MetaFile(folder), folder, *this, part);
   const std::int64_t n = sizes_[at(part)], r = replicas_.at(at(part));
   auto local = std::make_shared<Dataset>(read_orrery(folder));
   local->symmetric = facts_.symmetric;
   local->generated = facts_.generated;
   local->notes = facts_.notes;
-  local->labels.classes = facts_.classes;  // also where the part is empty
-  local->labels.multilabel = facts_.multilabel;
   if (local->vertices() != n + r)
     throw DataError(folder.string(), "",
                     fmt::format("expected {} vertices, found {}", n + r, local->vertices()));
@@ -116,16 +134,15 @@ StoredPart PartitionedDataset::read(int part) const {
       read_numbers(replicas, r, {std::ssize(sizes_), facts_.vertices, std::int64_t{kMostHops} + 1});
   const auto owner = places.first(at(r)), row = places.subspan(at(r), at(r)),
              distance = places.last(at(r));
-  for (std::size_t i = 0; i < at(r); ++i)
-    if (row[i] >= sizes_[at(owner[i])])
-      throw DataError(replicas.path(), fmt::format("column {}", i),
-                      "names a row that its owner has not");
   result.replica_owner.assign(owner.begin(), owner.end());
   result.replica_row.assign(row.begin(), row.end());
   result.replica_distance.assign(distance.begin(), distance.end());
   const auto d = read_numbers(degrees, n + r, {facts_.vertices});
   result.degrees.assign(d.begin(), d.end());
-  result.local = std::move(local);
+  result.local = local;
+  check_part(result, folder, *this, part);
+  local->labels.classes = facts_.classes;  // also where the part is empty
+  local->labels.multilabel = facts_.multilabel;
   return result;
 }
 

@@ -20,6 +20,7 @@
 
 #include "core/graph/data_facts.hpp"
 #include "core/graph/dataset.hpp"
+#include "core/graph/files/meta_file.hpp"
 
 namespace orrery {
 
@@ -38,7 +39,8 @@ struct StoredPart {
 
 /// A folder of parts; opening it reads meta.json only.
 ///
-/// Errors    DataError (file, position, what was expected); a checksum that does not fit
+/// Errors    DataError (file, key or position, what was expected and found): a checksum that does
+///           not fit, files that do not belong together
 class PartitionedDataset {
  public:
   explicit PartitionedDataset(std::filesystem::path folder);
@@ -57,6 +59,8 @@ class PartitionedDataset {
   StoredPart read(int part) const;
 
  private:
+  void check_lists(const MetaFile& meta) const;
+
   std::filesystem::path folder_;
   DataFacts facts_;
   std::string method_;

@@ -84,6 +84,20 @@ DataFacts facts_of(const StreamedDataset& data, const RowsOnDisk& graph) {
   return facts;
 }
 
+/// What speaks against removing a folder in favour of parts: that it is more than parts.
+std::string not_only_parts(const fs::path& folder) {
+  std::ifstream file(folder / "meta.json");
+  const Json meta = Json::parse(file, nullptr, false);
+  if (!meta.is_object() || !meta.contains("format") || meta["format"] != kPartsFormat)
+    return "it is no folder of parts";
+  return more_than(folder, [](const std::string& name) {
+    constexpr std::string_view kPart = "part-";
+    return name == "meta.json" ||
+           (name.starts_with(kPart) &&
+            name.find_first_not_of("0123456789", kPart.size()) == std::string::npos);
+  });
+}
+
 }  // namespace
 
 void require_place_for_parts(const fs::path& folder, bool force) {
@@ -91,16 +105,14 @@ void require_place_for_parts(const fs::path& folder, bool force) {
   if (!force)
     throw DataError(folder.string(), "", "is there already; --force replaces a folder of parts");
   if (fs::is_directory(folder) && fs::is_empty(folder)) return;
-  std::ifstream file(folder / "meta.json");
-  const Json meta = Json::parse(file, nullptr, false);
-  if (!meta.is_object() || meta.value("format", "") != kPartsFormat)
-    throw DataError(folder.string(), "", "is no folder of parts, so it is not replaced");
+  if (const std::string why = not_only_parts(folder); !why.empty())
+    throw DataError(folder.string(), "", fmt::format("is not replaced: {}", why));
 }
 
 void write_parts(const Dataset& data, const Partition& partition, const PartsOptions& options,
                  const fs::path& folder) {
   require_place_for_parts(folder, options.force);
-  FolderInProgress progress(folder, options.force);
+  FolderInProgress progress(folder, options.force, not_only_parts);
   const OwnerOrder order(partition);
   RowsInMemory graph(*data.graph, data.symmetric);
   write_all(graph, order, rows_of(data), facts_of(data), options, progress.path());
@@ -114,7 +126,7 @@ void write_parts(EdgeStream& edges, const StreamedDataset& data, const Partition
                     fmt::format("expected vertices below {}, as the data set says, found {}",
                                 data.vertices, partition.owner.size() - 1));
   require_place_for_parts(folder, options.force);
-  FolderInProgress progress(folder, options.force);
+  FolderInProgress progress(folder, options.force, not_only_parts);
   const fs::path scratch = progress.path() / "scratch";
   fs::create_directory(scratch);
   {

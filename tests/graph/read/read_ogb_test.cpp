@@ -210,5 +210,17 @@ TEST_F(ReadOgbTest, LabelsMayImplyAClassPerVertex) {
                         "found 1500"));
 }
 
+TEST_F(ReadOgbTest, CountsThatTheBytesBelieNeedNoMemory) {
+  write("set/edge.csv", "0,2000000000\n");
+  EXPECT_THAT(data_error([&] { load(); }),
+              HasSubstr("edge.csv: expected at most 1049876 vertices with 13 bytes of edges, found "
+                        "2000000001 (the largest number + 1)"));
+  write("set/num-node-list.csv", "2000000001\n");
+  EXPECT_THAT(data_error([&] { load(); }), HasSubstr("found 2000000001 in num-node-list.csv"));
+  write("set/num-node-list.csv", "18446744073709551615\n");
+  EXPECT_THAT(data_error([&] { load(); }),
+              HasSubstr("expected at most 2147483647 vertices, found 18446744073709551615"));
+}
+
 }  // namespace
 }  // namespace orrery

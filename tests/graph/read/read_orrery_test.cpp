@@ -184,12 +184,18 @@ TEST_F(ReadOrreryTest, MetaErrors) {
   write("meta.json", "{\"num_nodes\": 3,");
   EXPECT_THAT(error(), HasSubstr("meta.json:byte 17: expected JSON"));
   write("meta.json", "{\"num_nodes\": \"three\"}");
-  EXPECT_THAT(error(),
-              HasSubstr("meta.json:key num_nodes: expected another type, found \"three\""));
+  EXPECT_THAT(error(), HasSubstr("meta.json:key num_nodes: expected a count, found \"three\""));
   write("meta.json", "{}");
   EXPECT_THAT(error(), HasSubstr("meta.json:key num_nodes: expected a count, found none"));
   write("meta.json", "{\"num_nodes\": 3000000000}");
   EXPECT_THAT(error(), HasSubstr("expected at most 2147483647, found 3000000000"));
+  write("meta.json", "{\"num_nodes\": 2147483647}");
+  EXPECT_THAT(error(), HasSubstr("meta.json:key num_nodes: expected at most "));
+  write("meta.json", R"({"num_nodes": 3, "num_edges": -7})");
+  EXPECT_THAT(error(), HasSubstr("meta.json:key num_edges: expected a count, found -7"));
+  write("meta.json", R"({"num_nodes": 3, "feature_storage": "dense"})");
+  EXPECT_THAT(error(),
+              HasSubstr("meta.json:key feature_storage: expected an object, found \"dense\""));
   write("meta.json", R"({"num_nodes": 3, "feature_storage": {"kind": "zip"}})");
   EXPECT_THAT(
       error(),
@@ -211,12 +217,15 @@ TEST_F(ReadOrreryTest, LabelsMayNotImplyFarMoreClassesThanVertices) {
   EXPECT_EQ(load().labels.classes, 1000);
 }
 
-TEST_F(ReadOrreryTest, ANumberOfClassesInMetaMayBeAnything) {
+TEST_F(ReadOrreryTest, ANumberOfClassesInMetaMayBeAnythingPlausible) {
   write_set();
   write("meta.json", R"({"num_nodes": 3, "num_edges": 2, "num_classes": 5000})");
   write_npy<std::int32_t>("labels.npy", {3}, {1, 4999, 0});
 
   EXPECT_EQ(load().labels.classes, 5000);
+  write("meta.json", R"({"num_nodes": 3, "num_edges": 2, "num_classes": 500000000})");
+  EXPECT_THAT(error(), HasSubstr("meta.json:key num_classes: expected at most 1048876 for 3 "
+                                 "vertices, found 500000000"));
 }
 
 }  // namespace

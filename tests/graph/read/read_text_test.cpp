@@ -1,5 +1,8 @@
 // Reading SNAP edge lists and Matrix Market files.
 #include <fmt/core.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/base/parallel.hpp"
 #include "core/graph/files/text.hpp"
@@ -86,6 +89,31 @@ TEST_F(ReadTextTest, HeaderKeepsVerticesWithoutEdges) {
 
   EXPECT_EQ(dataset.vertices(), 5);
   EXPECT_EQ(dataset.graph->degree(4), 1);
+}
+
+TEST_F(ReadTextTest, CountsOfTheHeaderMayStandInASentence) {
+  write("g.txt", "# Nodes: 5; Edges: 2.\n0 4\n4 2\n");
+
+  const Dataset dataset = load("g.txt");
+
+  EXPECT_EQ(dataset.vertices(), 5);
+  EXPECT_THAT(dataset.notes, IsEmpty());
+  EXPECT_THAT(error_of("g.txt", "# Edges: 3, Nodes: 3\n0 1\n1 2\n"), HasSubstr("expected 3 edges"));
+}
+
+TEST_F(ReadTextTest, WhatIsNoCountInTheHeaderIsNotedAndNotUsed) {
+  for (const std::string text :
+       {"7,115", "1.5", "7x", "18446744073709551616", "9223372036854775808", "1e3"}) {
+    write("g.txt", "# Edges: " + text + " and more\n0 4\n4 2\n");
+
+    const Dataset dataset = load("g.txt");
+
+    EXPECT_EQ(dataset.edges(), 2) << text;
+    EXPECT_THAT(dataset.notes, Contains("the header's 'Edges: " + text +
+                                        "' is no whole number below 2^63 and is not used"));
+  }
+  write("g.txt", "# Nodes: many\n# Nodes:\n# Edges: -3\n0 4\n4 2\n");
+  EXPECT_EQ(load("g.txt").vertices(), 3);
 }
 
 TEST_F(ReadTextTest, FewerEdgesThanTheHeaderSaysIsError) {
@@ -208,6 +236,37 @@ TEST_F(ReadTextTest, MatrixMarketErrorsNameLineAndFinding) {
               HasSubstr("expected 'pattern', 'real' or 'integer', found 'complex'"));
   EXPECT_THAT(error_of("g.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 x\n"),
               HasSubstr("line 3: expected a value, found 'x'"));
+}
+
+TEST_F(ReadTextTest, CountsThatTheBytesBelieNeedNoMemory) {
+  EXPECT_THAT(error_of("g.txt", "# Nodes: 500000000 Edges: 2\n0 1\n1 2\n"),
+              HasSubstr("g.txt: expected at most 1052176 vertices in a text of 36 bytes, found "
+                        "'Nodes: 500000000' in its header"));
+  EXPECT_THAT(error_of("g.mtx",
+                       "%%MatrixMarket matrix coordinate pattern general\n"
+                       "300000000 300000000 1\n1 2\n"),
+              HasSubstr("g.mtx:line 2: expected at most 1056076 rows in a text of 75 bytes, found "
+                        "300000000"));
+  write_gzip("g.gz", std::string(std::size_t{40} << 20U, '\n'));
+  EXPECT_THAT(data_error([&] { load("g.gz"); }), HasSubstr("no list of numbers packs so well"));
+}
+
+TEST_F(ReadTextTest, TooLittleMemoryIsToldWithTheFile) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the address sanitizer maps more memory than any limit allows";
+#endif
+  write("g.txt", "# Nodes: 400000000\n" + std::string(std::size_t{4} << 20U, '\n') + "0 1\n");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit limit{std::size_t{1} << 30U, std::size_t{1} << 30U};
+    ::setrlimit(RLIMIT_AS, &limit);  // the offsets alone take three times that
+    const std::string told = data_error([&] { load("g.txt"); });
+    ::_exit(told.find("g.txt: expected a data set that fits into memory") != told.npos ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(ReadTextTest, MissingFileAndWrongKindAreErrors) {

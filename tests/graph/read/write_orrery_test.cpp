@@ -1,9 +1,16 @@
 #include "core/graph/read/write_orrery.hpp"
 
+#include <fmt/core.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <numeric>
+#include <thread>
+
+#include "core/graph/files/folder_in_progress.hpp"
 
 #include "core/graph/generate/generate.hpp"
 #include "core/graph/read/load.hpp"
@@ -141,8 +148,104 @@ TEST_F(WriteOrreryTest, ForceDoesNotReplaceWhatIsNoDataset) {
   write("out/letter.txt", "dear reader");
 
   EXPECT_THAT(data_error([&] { write_orrery(generated(), file("out"), true); }),
-              HasSubstr("that is no data set"));
+              HasSubstr("it is no data set"));
   EXPECT_TRUE(fs::exists(file("out/letter.txt")));
+}
+
+TEST_F(WriteOrreryTest, ForceDoesNotReplaceWhatHappensToHoldAMetaFile) {
+  write("out/meta.json", R"({"title": "my thesis"})");
+  write("out/src/thesis.tex", "in the beginning");
+  write_orrery(generated(), file("set"));
+  write("set/notes.txt", "how it was made");
+  const std::string old = read("set/meta.json");
+
+  EXPECT_THAT(
+      data_error([&] { write_orrery(generated(), file("out"), true); }),
+      HasSubstr("out: expected to create this folder, found: a folder that is not replaced: "
+                "it is no data set (those have meta.json and edges.npy)"));
+  EXPECT_EQ(read("out/src/thesis.tex"), "in the beginning");
+  write("out/edges.npy", "");
+  EXPECT_THAT(data_error([&] { write_orrery(generated(), file("out"), true); }),
+              HasSubstr("meta.json:key num_nodes"));
+  EXPECT_THAT(data_error([&] { write_orrery(generated(), file("set"), true); }),
+              HasSubstr("it also holds notes.txt; move that away first"));
+  EXPECT_EQ(read("set/meta.json"), old);
+  EXPECT_THAT(entries(), testing::UnorderedElementsAre("out", "set"));
+}
+
+/// What is written while something else takes its place is not put over it.
+TEST_F(WriteOrreryTest, WhatCameToBeThereMeanwhileIsNotReplaced) {
+  FolderInProgress first(file("out"), false, {});
+  write(fs::relative(first.path() / "mine", folder_).string(), "1");
+  write("out/yours", "2");
+
+  EXPECT_THAT(data_error([&] { first.commit(); }), HasSubstr("something of that name"));
+  EXPECT_EQ(read("out/yours"), "2");
+}
+
+TEST_F(WriteOrreryTest, AReplacedFolderIsThereAtEveryMoment) {
+  write_orrery(generated(), file("out"));
+  std::atomic<bool> done{false};
+  std::atomic<int> looks{0}, gone{0};
+  std::thread watcher([&] {
+    while (!done) {
+      if (::access(file("out/meta.json").c_str(), F_OK) != 0) ++gone;
+      ++looks;
+    }
+  });
+  while (looks == 0) std::this_thread::yield();
+
+  for (int i = 0; i < 300; ++i) {
+    FolderInProgress next(file("out"), true, [](const fs::path&) { return std::string(); });
+    std::ofstream(next.path() / "meta.json") << i;
+    next.commit();
+  }
+  done = true;
+  watcher.join();
+
+  EXPECT_EQ(gone, 0) << "of " << looks;
+  EXPECT_EQ(read("out/meta.json"), "299");
+  EXPECT_THAT(entries(), testing::ElementsAre("out"));
+}
+
+TEST_F(WriteOrreryTest, TheNextStartRemovesWhatKilledOnesLeftAndNothingElse) {
+  write("out/meta.json", "{}");
+  const auto in_child = [&](const auto& work) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      work();
+      ::_exit(0);
+    }
+    return child;
+  };
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t killed = in_child([&] {
+    const FolderInProgress left(file("new"), false, {});
+    ::raise(SIGKILL);
+  });
+  ::waitpid(killed, nullptr, 0);
+  const pid_t living = in_child([&] {
+    const FolderInProgress busy(file("new"), false, {});
+    if (::write(ready[1], "x", 1) == 1) ::pause();
+  });
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  write(".out.old-1/meta.json", "{}");      // beside its replacement
+  write(".new.old-1/meta.json", "{}");      // all that is left of it
+  write(".new.partial-x/meta.json", "{}");  // a name that is none of ours
+  const std::string of_the_living = fmt::format(".new.partial-{}", living);
+
+  FolderInProgress(file("new"), false, {}).commit();
+  FolderInProgress(file("out"), true, [](const fs::path&) { return std::string(); }).commit();
+  const auto found = entries();
+  ::kill(living, SIGKILL);
+  ::waitpid(living, nullptr, 0);
+  ::close(ready[0]);
+  ::close(ready[1]);
+
+  EXPECT_THAT(found, testing::UnorderedElementsAre("out", "new", ".new.old-1", ".new.partial-x",
+                                                   of_the_living));
 }
 
 TEST_F(WriteOrreryTest, MakesTheFoldersAboveIt) {

@@ -110,9 +110,11 @@ TEST_F(EdgeFile, BinaryProblemsAreToldWithTheirPlace) {
             ":byte 8: expected pairs of int32 (8 bytes each), found 3 bytes more: the file is cut "
             "short or of another format");
   EXPECT_EQ(refusal(write("id.bin", bytes(0, 4))),
-            ":edge 1: expected vertex numbers from 0 to 2147483646, found 3 and 4294967292");
+            ":edge 1: expected vertex numbers from 0 to 1050175 in a file of its size (every "
+            "number up to the largest takes memory), found 3 and 4294967292");
   EXPECT_EQ(refusal(write("high.bin", bytes(0, 2) + bytes(4, 2))),
-            ":edge 1: expected vertex numbers from 0 to 2147483646, found 5 and 2147483647");
+            ":edge 1: expected vertex numbers from 0 to 1050175 in a file of its size (every "
+            "number up to the largest takes memory), found 5 and 2147483647");
   EXPECT_EQ(refusal((folder_ / "none.bin").string()),
             ": cannot be opened: No such file or directory");
   EXPECT_EQ(refusal(write("short.npy", std::string("\x93NUMPY\x01\x00", 8) + "rest")),

@@ -1,6 +1,7 @@
 // Folders of parts: the same bytes from memory and from a stream, whole or not there at all.
 #include "core/partition/parts/write_parts.hpp"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -13,6 +14,8 @@
 
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
+#include "core/graph/files/checksum.hpp"
+#include "core/graph/files/npy_header.hpp"
 #include "core/graph/read/load.hpp"
 #include "core/graph/read/write_orrery.hpp"
 #include "core/partition/edges/edge_file.hpp"
@@ -188,6 +191,206 @@ TEST_F(WriteParts, WhatIsReadIsWhatTheDataSetHolds) {
   }
 }
 
+using Json = nlohmann::ordered_json;
+
+/// A folder of parts whose files are changed and then carry the right checksums.
+class LyingParts : public WriteParts {
+ protected:
+  LyingParts() {
+    const Dataset data = written("set", random_edges(60, 200, 6), 60, true, false);
+    write_parts(data, parts_of(60, 3), {"test", {}, 2, false}, folder_ / "honest");
+  }
+
+  static fs::path part() { return part_folder("", 1); }
+
+  /// What reading says of a copy of the folder that `lie` has changed.
+  template <class Lie>
+  std::string words_of(const Lie& lie) const {
+    fs::remove_all(folder_ / "parts");
+    fs::copy(folder_ / "honest", folder_ / "parts", fs::copy_options::recursive);
+    lie();
+    sign();
+    try {
+      const PartitionedDataset parts(folder_ / "parts");
+      for (int p = 0; p < 3; ++p) parts.read(p);
+    } catch (const DataError& error) {
+      const std::string words = error.what();
+      EXPECT_EQ(words.find('\n'), std::string::npos) << words;
+      EXPECT_EQ(words.rfind((folder_ / "parts").string() + "/", 0), 0U) << words;
+      return words.substr((folder_ / "parts").string().size() + 1);
+    }
+    return "accepted";
+  }
+  Json meta(const fs::path& inside) const {
+    return Json::parse(bytes_of(folder_ / "parts" / inside / "meta.json"));
+  }
+  void put(const fs::path& inside, const Json& meta) const {
+    std::ofstream(folder_ / "parts" / inside / "meta.json") << meta.dump(1) << "\n";
+  }
+  /// Another value under a key of the list of all parts (or of part 1); none: the key is removed.
+  std::string with(const fs::path& inside, const std::string& key, const Json& value) const {
+    return words_of([&] {
+      Json changed = meta(inside);
+      if (value.is_null())
+        changed.erase(key);
+      else
+        changed[key] = value;
+      put(inside, changed);
+    });
+  }
+  /// Another element i of an array of part 1.
+  template <class T = std::int32_t>
+  std::string with_element(const char* name, std::int64_t i, T value) const {
+    return words_of([&] { set_element(name, i, value); });
+  }
+  template <class T>
+  void set_element(const char* name, std::int64_t i, T value) const {
+    const fs::path file = folder_ / "parts" / part() / name;
+    const auto header = static_cast<std::streamoff>(read_npy_header(file).data_offset);
+    std::fstream(file, std::ios::in | std::ios::out | std::ios::binary)
+        .seekp(header + i * std::streamoff{sizeof value})
+        .write(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void sign() const {
+    if (Json own = meta(part()); own.is_object() && own.contains("checksums")) {
+      for (auto& [name, sum] : own["checksums"].items())
+        if (fs::exists(folder_ / "parts" / part() / name))
+          sum = file_checksum(folder_ / "parts" / part() / name);
+      put(part(), own);
+    }
+    Json all = meta("");
+    if (all.contains("checksums") && all["checksums"].is_array() && all["checksums"].size() > 1)
+      all["checksums"][1] = file_checksum(folder_ / "parts" / part() / "meta.json");
+    all.erase("checksum");
+    all["checksum"] = checksum(all.dump());
+    put("", all);
+  }
+};
+
+TEST_F(LyingParts, AreReadWhereTheyDoNotLie) {
+  EXPECT_EQ(words_of([] {}), "accepted");
+}
+
+TEST_F(LyingParts, AreToldByTheListOfAll) {
+  words_of([] {});
+  const Json honest = meta("");
+  const auto list_with = [&](const char* key, std::size_t i, std::int64_t value) {
+    Json list = honest[key];
+    list[i] = value;
+    return with("", key, list);
+  };
+  const std::int64_t size = honest["sizes"][1], others = 60 - size;
+
+  EXPECT_EQ(with("", "sizes", nullptr),
+            "meta.json:key sizes: expected a list, each of it a whole number, found none");
+  EXPECT_EQ(with("", "sizes", {1, 2}),
+            "meta.json:key sizes: expected 3 of them, one per part, found 2");
+  EXPECT_EQ(with("", "training", {1, 2, 3, 4}),
+            "meta.json:key training: expected 3 of them, one per part, found 4");
+  EXPECT_EQ(with("", "checksums", Json::array()),
+            "meta.json:key checksums: expected 3 of them, one per part, found 0");
+  EXPECT_EQ(with("", "replicas", "many"),
+            "meta.json:key replicas: expected a list, each of it a whole number, found \"many\"");
+  EXPECT_EQ(with("", "parts", 0), "meta.json:key parts: expected at least 1, found 0");
+  EXPECT_EQ(with("", "hops", 4), "meta.json:key hops: expected 0 to 3, found 4");
+  EXPECT_EQ(list_with("sizes", 1, size - 1),
+            "meta.json:key sizes: expected 60 vertices (num_nodes) in all, found 59");
+  EXPECT_EQ(list_with("sizes", 1, 61),
+            "meta.json:key sizes: expected 60 vertices at most, found 61");
+  EXPECT_EQ(list_with("sizes", 1, -4).rfind("meta.json:key sizes: expected counts", 0), 0U);
+  EXPECT_EQ(list_with("replicas", 1, 60),
+            fmt::format("meta.json:key replicas: expected {} vertices of others at most, found 60",
+                        others));
+  EXPECT_EQ(
+      list_with("training", 1, size + 1),
+      fmt::format("meta.json:key training: expected {} vertices of the part at most, found {}",
+                  size, size + 1));
+  for (const std::int64_t wrong : {-3LL, 0LL, 1LL << 40})
+    EXPECT_EQ(with("", "training_vertices", wrong).rfind("meta.json:key training", 0), 0U) << wrong;
+  for (const char* key : {"num_nodes", "num_edges", "num_features", "num_classes"})
+    EXPECT_EQ(with("", key, -5), fmt::format("meta.json:key {}: expected a count, found -5", key));
+  EXPECT_EQ(with("", "name", 5), "meta.json:key name: expected a text, found 5");
+  EXPECT_EQ(with("", "symmetric", 1), "meta.json:key symmetric: expected true or false, found 1");
+}
+
+TEST_F(LyingParts, AreToldByThePart) {
+  const auto own = [&](const char* key, const Json& value) { return with(part(), key, value); };
+  const std::string file = (part() / "meta.json").string(), key = file + ":key ";
+
+  EXPECT_EQ(own("feature_storage", nullptr),
+            key + "feature_storage: expected features of 6 columns, found 0");
+  EXPECT_EQ(own("has_labels", false), key + "has_labels: expected labels of 4 classes, found none");
+  EXPECT_EQ(own("has_split", false),
+            key + "has_split: expected a split with 20 training vertices in all, found none");
+  EXPECT_EQ(own("checksums", nullptr), key + "checksums: expected an object, found none");
+  EXPECT_EQ(own("checksums", Json::object()),
+            key + "checksums: expected one of degrees.npy, found none");
+  EXPECT_EQ(own("checksums", {{"../part-00000/meta.json", "12345678"}})
+                .rfind(key + "checksums: expected checksums of files here", 0),
+            0U);
+  for (const char* count : {"owned_nodes", "num_nodes", "num_features", "num_classes"})
+    EXPECT_EQ(own(count, 3).rfind(key + count + ": expected ", 0), 0U) << own(count, 3);
+  EXPECT_EQ(own("symmetric", false),
+            key + "symmetric: expected true as the meta.json of all parts says, found false");
+  // Both lie, and agree.
+  EXPECT_EQ(words_of([&] {
+              for (const fs::path& where : {fs::path(), part_folder("", 0), part()}) {
+                Json changed = meta(where);
+                changed["num_features"] = 100;
+                put(where, changed);
+              }
+              Json all = meta("");
+              all["checksums"][0] =
+                  file_checksum(folder_ / "parts" / part_folder("", 0) / "meta.json");
+              put("", all);
+            }).rfind("part-00000/features", 0),
+            0U);
+}
+
+TEST_F(LyingParts, AreToldByTheirArrays) {
+  words_of([] {});
+  const PartitionedDataset parts(folder_ / "parts");
+  const StoredPart honest = parts.read(1);
+  const std::int64_t n = honest.owned, r = std::ssize(honest.replicas);
+  ASSERT_GE(n, 4);
+  ASSERT_GE(r, 4);
+  const auto starts = [&](const std::string& words, const std::string& with) {
+    EXPECT_EQ(words.rfind((part() / with).string(), 0), 0U) << words;
+  };
+  const std::int64_t trained =
+      std::ranges::find(honest.local->split, Split::train) - honest.local->split.begin();
+
+  starts(with_element("vertices.npy", 1, (*honest.vertices)[0]),
+         "vertices.npy:element 1: expected own vertices that ascend");
+  starts(words_of([&] {
+           for (std::int64_t i = 0; i < n + r; ++i) set_element("vertices.npy", i, 7);
+         }),
+         "vertices.npy:element 1: expected own vertices that ascend");
+  starts(with_element("vertices.npy", n, (*honest.vertices)[0]),
+         "vertices.npy: expected every vertex once");
+  starts(with_element("vertices.npy", n + 1, honest.replicas[0]),
+         "vertices.npy: expected every vertex once");
+  starts(with_element("replicas.npy", 0, 1),
+         "replicas.npy:column 0: expected a vertex of another part, found one of this");
+  starts(with_element("replicas.npy", 0, 3), "replicas.npy:element 0: expected numbers below 3");
+  starts(with_element("replicas.npy", r, 59), "replicas.npy:column 0: expected the row of vertex");
+  starts(with_element("replicas.npy", r + 1, honest.replica_row[0]),
+         "replicas.npy:column 1: expected columns that ascend");
+  for (const int distance : {0, 3})
+    starts(with_element("replicas.npy", 2 * r, distance),
+           "replicas.npy:column 0: expected a distance from 1 to 2");
+  starts(with_element("replicas.npy", 2 * r, 2), "replicas.npy:column 1: expected columns that");
+  starts(with_element("degrees.npy", 0, 0), "degrees.npy:element 0: expected ");
+  starts(with_element("degrees.npy", 1, 50), "degrees.npy:element 1: expected ");
+  starts(with_element("degrees.npy", n + r - 1, 0), "degrees.npy:element ");
+  starts(with_element("labels.npy", 2, 4), "labels.npy:element 2: expected a class from 0 to 3");
+  starts(with_element("labels.npy", trained, -1),
+         fmt::format("labels.npy:element {}: expected a class of a training vertex", trained));
+  starts(with_element<std::uint8_t>("split.npy", trained, 2), "split.npy: expected ");
+  starts(with_element<std::uint8_t>("split.npy", n, 0),
+         fmt::format("split.npy:element {}: expected 255 (none)", n));
+}
+
 /// Edges that end the process, or fail, at the n-th block that is read.
 class EdgesUntil final : public EdgeStream {
  public:
@@ -258,6 +461,22 @@ TEST_F(WriteParts, AKilledRunLeavesNoFolderThatLooksWhole) {
       EXPECT_THROW(PartitionedDataset(entry.path()), DataError) << entry.path();
   }
   EXPECT_EQ(times, 16);
+}
+
+TEST_F(WriteParts, ForceReplacesPartsAndNothingElse) {
+  const Dataset data = written("set", random_edges(50, 100, 1), 50, true, false);
+  const Partition partition = parts_of(50, 3);
+  write_parts(data, partition, {"old", {}, 1, false}, folder_ / "parts");
+  write_parts(data, partition, {"new", {}, 1, true}, folder_ / "parts");
+  EXPECT_EQ(PartitionedDataset(folder_ / "parts").method(), "new");
+  std::ofstream(folder_ / "parts" / "part-of-my-thesis") << "in the beginning";
+
+  for (const char* name : {"parts", "set"}) {
+    const auto before = contents(folder_ / name);
+    EXPECT_THROW(write_parts(data, partition, {"newer", {}, 1, true}, folder_ / name), DataError);
+    EXPECT_EQ(contents(folder_ / name), before);
+  }
+  expect_only({"set", "parts"});
 }
 
 TEST_F(WriteParts, AStreamThatFailsLeavesNothing) {

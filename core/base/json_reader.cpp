@@ -1,0 +1,113 @@
+#include "core/base/json_reader.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/base/error.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = JsonReader::Json;
+
+/// Values are printed and destroyed by functions that call themselves, so their depth is limited:
+/// far above what any of our files needs, far below the end of the stack.
+constexpr int kDeepest = 100;
+
+std::string cut(const std::string& text, std::size_t most) {
+  return text.size() <= most ? text : text.substr(0, most - 3) + "...";
+}
+
+/// What nlohmann's message says after its number and place; it quotes what was read last.
+std::string reason(const std::string& what) {
+  const auto colon = what.find(": ");
+  const auto bracket = what.find("] ");
+  if (colon != std::string::npos) return cut(what.substr(colon + 2), 160);
+  return cut(bracket == std::string::npos ? what : what.substr(bracket + 2), 160);
+}
+
+}  // namespace
+
+JsonReader::JsonReader(std::string_view text, std::string file, std::string place)
+    : file_(std::move(file)), place_(std::move(place)) {
+  const auto where = [&](std::size_t byte) {
+    return fmt::format("{}{}byte {}", place_, place_.empty() ? "" : ", ", byte);
+  };
+  const auto shallow = [&](int depth, Json::parse_event_t, Json&) {
+    if (depth > kDeepest)
+      throw DataError(file_, place_,
+                      fmt::format("expected JSON at most {} deep, found it deeper", kDeepest));
+    return true;
+  };
+  try {
+    json_ = Json::parse(text, shallow);
+  } catch (const Json::parse_error& error) {
+    throw DataError(file_, where(error.byte),
+                    fmt::format("expected JSON, found something else or the end of the file ({})",
+                                reason(error.what())));
+  } catch (const Json::exception& error) {  // a number that no double can hold
+    throw DataError(file_, place_, fmt::format("expected JSON, found {}", reason(error.what())));
+  }
+  if (!json_.is_object())
+    throw DataError(file_, where(0), fmt::format("expected a JSON object, found {}", shown(json_)));
+}
+
+const Json* JsonReader::find(std::string_view key) const {
+  const Json* value = &json_;
+  for (std::size_t begin = 0; begin <= key.size();) {
+    const std::size_t end = std::min(key.find('/', begin), key.size());
+    if (!value->is_object())
+      fail(key.substr(0, begin == 0 ? 0 : begin - 1),
+           fmt::format("expected an object, found {}", shown(*value)));
+    const auto found = value->find(std::string(key.substr(begin, end - begin)));
+    if (found == value->end() || found->is_null()) return nullptr;
+    value = &*found;
+    begin = end + 1;
+  }
+  return value;
+}
+
+std::int64_t JsonReader::count(std::string_view key) const {
+  const std::int64_t value = count(key, -1);
+  if (value < 0) fail(key, "expected a count, found none");
+  return value;
+}
+
+std::int64_t JsonReader::count(std::string_view key, std::int64_t otherwise) const {
+  const Json* value = find(key);
+  if (value == nullptr) return otherwise;
+  if (!fits<std::int64_t>(*value) || value->get<std::int64_t>() < 0)
+    fail(key, fmt::format("expected a count, found {}", shown(*value)));
+  return value->get<std::int64_t>();
+}
+
+std::vector<std::int64_t> JsonReader::counts(std::string_view key) const {
+  auto values = get<std::vector<std::int64_t>>(key);
+  for (const std::int64_t value : values)
+    if (value < 0) fail(key, fmt::format("expected counts, found {}", value));
+  return values;
+}
+
+const Json& JsonReader::object(std::string_view key) const {
+  const Json* value = find(key);
+  if (value == nullptr || !value->is_object())
+    fail(key, fmt::format("expected an object, found {}", value ? shown(*value) : "none"));
+  return *value;
+}
+
+void JsonReader::fail(std::string_view key, const std::string& problem) const {
+  throw DataError(file_, fmt::format("{}{}key {}", place_, place_.empty() ? "" : ", ", key),
+                  problem);
+}
+
+void JsonReader::mistyped(std::string_view key, const std::string& expected,
+                          const std::string& found) const {
+  fail(key, fmt::format("expected {}, found {}", expected, found));
+}
+
+std::string JsonReader::shown(const Json& value) {
+  return cut(value.dump(-1, ' ', false, Json::error_handler_t::replace), 60);
+}
+
+}  // namespace orrery
