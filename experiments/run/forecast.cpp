@@ -49,13 +49,14 @@ void measure_this_machine(bool quiet) {
                    folder);
 }
 
-Json simulate_on(const FinishedRun& run, const std::string& cluster, Runner& runner) {
+Json simulate_on(FinishedRun& run, const std::string& cluster, Runner& runner) {
   const std::filesystem::path folder = run.result["out_dir"].get<std::string>();
   const ResultFolder results(folder / ("simulated-on-" + as_file_name(cluster)),
                              Existing::overwrite);
   Experiment there = on_cluster(run.experiment, cluster);
   if (there.label.empty()) there.label = cluster;  // out of memory is a result, as in a sweep
   const auto simulated = runner.run(there, &results);
+  if (run.not_written.empty()) run.not_written = simulated->not_written;
   const Json& result = simulated->result;
   Json told{{"epoch_seconds", result["epoch_seconds"]}, {"limited_by", result["limited_by"]}};
   if (cluster == kThisMachine && !result["epoch_seconds"].is_null())
@@ -65,7 +66,7 @@ Json simulate_on(const FinishedRun& run, const std::string& cluster, Runner& run
 
 /// What a cluster cannot take (too few devices, an operation without a price) is told; the run
 /// itself is done.
-Json simulate_if_possible(const FinishedRun& run, const std::string& cluster, Runner& runner) {
+Json simulate_if_possible(FinishedRun& run, const std::string& cluster, Runner& runner) {
   try {
     return simulate_on(run, cluster, runner);
   } catch (const Error& error) {
@@ -98,8 +99,12 @@ void forecast(std::vector<FinishedRun>& runs, bool quiet) {
       told[cluster] = simulate_if_possible(run, cluster, runner);
     }
     run.result["simulated_on"] = std::move(told);
-    write_file(std::filesystem::path(run.result["out_dir"].get<std::string>()) / "result.json",
-               run.result.dump(2) + "\n");
+    try {
+      write_file(std::filesystem::path(run.result["out_dir"].get<std::string>()) / "result.json",
+                 run.result.dump(2) + "\n");
+    } catch (const Error& error) {
+      run.not_written = error.what();
+    }
   }
 }
 

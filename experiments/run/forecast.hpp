@@ -20,7 +20,7 @@ void require_clusters(const Experiment& experiment);
 ///
 /// this-machine stands for what the run's kernels ran on. Where its cores have no profile yet they
 /// are measured coarsely first; a GPU is not.
-/// Errors    those of writing results
+/// What cannot be written is told in the run (FinishedRun::not_written).
 void forecast(std::vector<FinishedRun>& runs, bool quiet);
 
 /// What forecast() found, as a table with a line per run and cluster; nothing where there is none.

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <exception>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <set>
 #include <thread>
@@ -58,21 +59,42 @@ std::filesystem::path result_folder(const RunOptions& options, const Experiment&
   return default_result_folder(first.name);
 }
 
-/// Tells about all runs: tables, sweep.json, the JSON line.
-void report_all(std::vector<FinishedRun>& runs, std::size_t missing, bool sweep,
-                const ResultFolder& results, const RunOptions& options) {
-  if (missing == 0) forecast(runs, options.quiet);
-  nlohmann::ordered_json out = runs.front().result;
-  if (sweep) {
-    out = sweep_json(runs, results.path().string(), missing);
-    results.write("sweep.json", out.dump(2) + "\n");
+/// Does it, and returns why it could not be written, if so.
+std::string written(const std::function<void()>& write) {
+  try {
+    write();
+    return {};
+  } catch (const Error& error) {
+    return error.what();
   }
-  if (!options.json || !options.quiet) {
-    std::FILE* to = options.json ? stderr : stdout;
-    print_report(runs, results.path().string(), options.file, to);
-    print_forecasts(runs, to);
+}
+
+/// Tells about all runs: tables, sweep.json, the JSON line; returns which file of a run or of the
+/// sweep could not be written and why, or nothing. Tables come as soon as they can: the simulations
+/// after real runs, if all is `complete`, take their time.
+std::string report_all(std::vector<FinishedRun>& runs, const Unfinished& unfinished, bool complete,
+                       bool sweep, const ResultFolder& results, const RunOptions& options) {
+  const bool tables = !options.json || !options.quiet;
+  std::FILE* to = options.json ? stderr : stdout;
+  const auto as_json = [&] {
+    return sweep ? sweep_json(runs, results.path().string(), unfinished) : runs.front().result;
+  };
+  std::string lost;
+  const auto keep_sweep = [&] {
+    if (sweep) lost = written([&] { results.write("sweep.json", as_json().dump(2) + "\n"); });
+  };
+  keep_sweep();
+  if (tables) print_report(runs, results.path().string(), options.file, unfinished, to);
+  if (tables) std::fflush(to);
+  if (complete) {
+    forecast(runs, options.quiet);
+    keep_sweep();
+    if (tables) print_forecasts(runs, to);
   }
-  if (options.json) fmt::print("{}\n", out.dump());
+  if (options.json) fmt::print("{}\n", as_json().dump());
+  for (const FinishedRun& run : runs)
+    if (lost.empty()) lost = run.not_written;
+  return lost;
 }
 
 /// The same error with the combination that it is of.
@@ -112,12 +134,12 @@ void run_experiments(const std::vector<Experiment>& experiments, const ResultFol
   SweepProgress progress(done, log != nullptr && !options.quiet);
   Runner runner({options.quiet, options.resume, options.sweep, &stop_requested}, job);
   std::vector<FinishedRun> runs;
-  std::size_t missing = experiments.size();
+  Unfinished unfinished{experiments.size()};
   std::exception_ptr failure;
   for (std::size_t i = 0; i < experiments.size() && !failure; ++i) try {
       if (done[i]) {
         if (log != nullptr) runs.push_back(taken_from(*log->find(experiments[i]), experiments[i]));
-        --missing;
+        --unfinished.missing;
         continue;
       }
       const bool stop = stop_requested;
@@ -127,20 +149,26 @@ void run_experiments(const std::vector<Experiment>& experiments, const ResultFol
         own.emplace(results->path() / names[i],
                     options.sweep ? Existing::overwrite : options.existing());
       auto run = runner.run(experiments[i], own ? &*own : results);
-      --missing;
+      --unfinished.missing;
       if (!run) continue;
-      if (log != nullptr && !run->result["interrupted"].get<bool>()) {
-        log->append(experiments[i], {{"result", run->result}});
+      const FinishedRun& last = runs.emplace_back(std::move(*run));
+      if (!last.not_written.empty()) throw Error(last.not_written);
+      if (log != nullptr && !last.result["interrupted"].get<bool>()) {
+        log->append(experiments[i], {{"result", last.result}});
         progress.finished(experiments[i].label);
       }
-      runs.push_back(std::move(*run));
     } catch (const std::exception& error) {
       failure = std::current_exception();
+      unfinished.failure = error.what();
       if (sweep && i > 0) failure = with_label(error, experiments[i].label);
     }
   if (results != nullptr) {
     if (runs.empty() && !failure) throw Error("interrupted before the first run began");
-    if (!runs.empty()) report_all(runs, missing, sweep, *results, options);
+    if (!runs.empty()) {
+      const bool complete = unfinished.missing == 0 && !failure && !stop_requested;
+      const std::string lost = report_all(runs, unfinished, complete, sweep, *results, options);
+      if (!failure && !lost.empty()) throw Error(lost);
+    }
   }
   if (failure) std::rethrow_exception(failure);
 }
