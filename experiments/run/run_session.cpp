@@ -5,9 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <exception>
 #include <fstream>
 #include <functional>
@@ -23,23 +21,12 @@
 #include "experiments/results/progress.hpp"
 #include "experiments/results/sweep_log.hpp"
 #include "experiments/run/forecast.hpp"
+#include "experiments/run/interruption.hpp"
 #include "experiments/run/job_script.hpp"
 #include "experiments/run/runner.hpp"
 
 namespace orrery {
 namespace {
-
-std::atomic<bool> stop_requested{false}, ended_from_outside{false};
-
-/// The first Ctrl-C (or a batch system's SIGUSR1) asks for an orderly end, the second ends at once.
-extern "C" void on_signal(int) {
-  if (stop_requested.exchange(true)) _exit(130);
-}
-/// In an MPI job SIGTERM comes from mpirun, which ends the others when one rank has died.
-extern "C" void on_end(int) {
-  stop_requested = true;
-  ended_from_outside = true;
-}
 
 /// A folder name for each combination: its label where that is a plain and unique name, else with
 /// its number in front.
@@ -83,11 +70,14 @@ std::string report_all(std::vector<FinishedRun>& runs, const Unfinished& unfinis
   const auto keep_sweep = [&] {
     if (sweep) lost = written([&] { results.write("sweep.json", as_json().dump(2) + "\n"); });
   };
-  keep_sweep();
-  if (tables) print_report(runs, results.path().string(), options.file, unfinished, to);
-  if (tables) std::fflush(to);
+  {
+    const EndsInOrder reporting;
+    keep_sweep();
+    if (tables) print_report(runs, results.path().string(), options.file, unfinished, to);
+    if (tables) std::fflush(to);
+  }
   if (complete) {
-    forecast(runs, options.quiet);
+    forecast(runs, options.quiet, &stop_requested());
     keep_sweep();
     if (tables) print_forecasts(runs, to);
   }
@@ -132,7 +122,7 @@ void run_experiments(const std::vector<Experiment>& experiments, const ResultFol
   const auto names = folder_names(experiments);
   const auto done = done_before(experiments, log, job);
   SweepProgress progress(done, log != nullptr && !options.quiet);
-  Runner runner({options.quiet, options.resume, options.sweep, &stop_requested}, job);
+  Runner runner({options.quiet, options.resume, options.sweep, &stop_requested()}, job);
   std::vector<FinishedRun> runs;
   Unfinished unfinished{experiments.size()};
   std::exception_ptr failure;
@@ -142,7 +132,7 @@ void run_experiments(const std::vector<Experiment>& experiments, const ResultFol
         --unfinished.missing;
         continue;
       }
-      const bool stop = stop_requested;
+      const bool stop = stop_requested();
       if (job.world == nullptr ? stop : job.world->any(stop)) break;
       std::optional<ResultFolder> own;
       if (sweep && results != nullptr)
@@ -165,18 +155,12 @@ void run_experiments(const std::vector<Experiment>& experiments, const ResultFol
   if (results != nullptr) {
     if (runs.empty() && !failure) throw Error("interrupted before the first run began");
     if (!runs.empty()) {
-      const bool complete = unfinished.missing == 0 && !failure && !stop_requested;
+      const bool complete = unfinished.missing == 0 && !failure && !stop_requested();
       const std::string lost = report_all(runs, unfinished, complete, sweep, *results, options);
       if (!failure && !lost.empty()) throw Error(lost);
     }
   }
   if (failure) std::rethrow_exception(failure);
-}
-
-void install_signals(bool mpi) {
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, mpi ? on_end : on_signal);
-  std::signal(SIGUSR1, on_signal);
 }
 
 /// Whether the experiments run over MPI.
@@ -214,7 +198,7 @@ bool runs_over_mpi(const std::vector<Experiment>& experiments, const Launch& lau
   return mpi;
 }
 
-int exit_code() { return stop_requested ? 1 : 0; }
+int exit_code() { return stop_requested() ? 1 : 0; }
 
 /// A result that is already there, when asked to resume: nothing to do but to tell.
 bool already_complete(const RunOptions& options, const std::filesystem::path& folder,
@@ -259,7 +243,7 @@ int run_on_threads(const std::vector<Experiment>& experiments, const RunOptions&
   const auto folder = result_folder(options, experiments.front());
   if (already_complete(options, folder, experiments.front())) return 0;
   Writing writing(folder, experiments, options);
-  install_signals(false);
+  heed_signals(false, true);
   run_experiments(experiments, &writing.results, writing.log(), options, {});
   return exit_code();
 }
@@ -288,11 +272,11 @@ class Speaker {
 };
 
 int run_on_mpi(const std::vector<Experiment>& experiments, const RunOptions& options, int rank) {
-  install_signals(true);
+  heed_signals(true, rank == 0);
   Speaker speaker(rank);
   MpiOptions mpi;
   mpi.may_report = [&] { return speaker.may_speak(); };
-  mpi.ending = &ended_from_outside;
+  mpi.ending = &ended_from_outside();
   MpiWorld world(mpi);
   int code = 0;
   world.run([&](Communicator& communicator) {

@@ -16,6 +16,7 @@
 #include "experiments/results/checkpoint.hpp"
 #include "experiments/results/limits.hpp"
 #include "experiments/results/progress.hpp"
+#include "experiments/run/interruption.hpp"
 
 namespace orrery {
 namespace {
@@ -89,6 +90,7 @@ void add_preloading(FinishedRun& done, const PreparedExperiment& prepared) {
 /// a disk that is nearly full holds the result.
 void write_result(FinishedRun& done, const std::vector<Timeline>& timelines,
                   const ResultFolder& results) {
+  const EndsInOrder writing("the result is written");
   done.result["limited_by"] = limited_by(done.result);
   try {
     results.write("result.json", done.result.dump(2) + "\n");
@@ -183,6 +185,7 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
   auto [done, timelines] = report(prepared, options.placement, outcome, earlier.seconds, *results);
   if (job_.world == nullptr) add_preloading(done, prepared);
   nlohmann::ordered_json& result = done.result;
+  result["machines"] = job_.world == nullptr ? 1 : job_.world->placement().servers();
   result["resumed_from_epoch"] = nullptr;
   if (!earlier.epochs.empty()) result["resumed_from_epoch"] = earlier.epochs.size();
   if (first)
@@ -261,6 +264,7 @@ Outcome Runner::execute(const PreparedExperiment& prepared, const ExecuteOptions
   const std::string strategy = experiment.resolved["strategy"]["type"];
   ProgressBar bar(experiment.label.empty() ? strategy : experiment.label, problem.train.epochs,
                   results != nullptr && !options_.quiet);
+  const EndsInOrder training("this epoch");
   EpochLog log(results);
   const auto progress = [&](const EpochReport& report, double seconds) {
     log.append(report, seconds);

@@ -35,7 +35,8 @@ class Runner {
     bool may_not_fit = false;                 ///< out of memory is a result like others
     const std::atomic<bool>* stop = nullptr;  ///< set by a signal
   };
-  Runner(Options options, const Job& job) : options_(options), job_(job) {}
+  Runner(Options options, const Job& job)
+      : options_(options), job_(job), simulator_(options.stop) {}
 
   /// The finished run on the process that leads, which has a folder; nothing elsewhere.
   ///
