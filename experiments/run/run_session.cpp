@@ -144,7 +144,8 @@ void run_experiments(const std::vector<Experiment>& experiments, const ResultFol
       const FinishedRun& last = runs.emplace_back(std::move(*run));
       if (!last.not_written.empty()) throw Error(last.not_written);
       if (log != nullptr && !last.result["interrupted"].get<bool>()) {
-        log->append(experiments[i], {{"result", last.result}});
+        log->append(experiments[i],
+                    {{"config", last.experiment.resolved}, {"result", last.result}});
         progress.finished(experiments[i].label);
       }
     } catch (const std::exception& error) {
@@ -216,10 +217,12 @@ bool already_complete(const RunOptions& options, const std::filesystem::path& fo
 struct Writing {
   Writing(const std::filesystem::path& folder, const std::vector<Experiment>& experiments,
           const RunOptions& options)
-      : results(refuse_a_run(folder, options),
+      : results(refuse_others(folder, experiments, options),
                 options.sweep ? Existing::overwrite : options.existing()) {
-    if (options.sweep) log_.emplace(folder / "results.jsonl");
-    if (!options.sweep || options.quiet) return;
+    if (!options.sweep) return;
+    results.write(kSweepBase, experiments.front().base.dump(2) + "\n");
+    log_.emplace(folder / kSweepLog);
+    if (options.quiet) return;
     const auto done = std::count_if(experiments.begin(), experiments.end(),
                                     [&](const auto& e) { return log_->find(e) != nullptr; });
     tell("{}: {} combinations, {} of them done before\n", folder.string(), experiments.size(),
@@ -229,11 +232,14 @@ struct Writing {
   ResultFolder results;
 
  private:
-  /// A sweep would take away what `run` has left there.
-  static const std::filesystem::path& refuse_a_run(const std::filesystem::path& folder,
-                                                   const RunOptions& options) {
-    if (options.sweep && std::filesystem::exists(folder / "result.json"))
+  /// A sweep would take away what `run` has left there, and mix with another sweep.
+  static const std::filesystem::path& refuse_others(const std::filesystem::path& folder,
+                                                    const std::vector<Experiment>& experiments,
+                                                    const RunOptions& options) {
+    if (!options.sweep) return folder;
+    if (std::filesystem::exists(folder / "result.json"))
       throw Error(folder.string() + ": holds the result of a run; give another --out");
+    require_same_sweep(folder, experiments);
     return folder;
   }
   std::optional<SweepLog> log_;
