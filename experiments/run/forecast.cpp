@@ -7,7 +7,6 @@
 
 #include "core/base/tell.hpp"
 #include "core/base/units.hpp"
-#include "core/strategy/structure/strategy_info.hpp"
 #include "experiments/calibrate/calibrate.hpp"
 #include "experiments/config/cluster_file.hpp"
 #include "experiments/config/shipped.hpp"

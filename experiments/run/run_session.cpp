@@ -122,7 +122,12 @@ void run_experiments(const std::vector<Experiment>& experiments, const ResultFol
   const auto names = folder_names(experiments);
   const auto done = done_before(experiments, log, job);
   SweepProgress progress(done, log != nullptr && !options.quiet);
-  Runner runner({options.quiet, options.resume, options.sweep, &stop_requested()}, job);
+  Runner runner({.quiet = options.quiet,
+                 .resume = options.resume,
+                 .may_not_fit = options.sweep,
+                 .anyway = options.anyway,
+                 .stop = &stop_requested()},
+                job);
   std::vector<FinishedRun> runs;
   Unfinished unfinished{experiments.size()};
   std::exception_ptr failure;
@@ -334,7 +339,8 @@ int run_session(RunOptions options) {
         throw ConfigError("--print-job",
                           "the combinations of the sweep need different numbers of "
                           "ranks: choose one number with --set");
-    const JobRequest request{options.file, options.overrides, options.out, options.force};
+    const JobRequest request{options.file, options.overrides, options.out, options.force,
+                             options.anyway};
     fmt::print("{}", slurm_script(experiments.front(), request));
     return 0;
   }

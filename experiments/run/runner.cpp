@@ -7,6 +7,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/tell.hpp"
+#include "core/base/units.hpp"
 #include "experiments/execute/execute_mpi.hpp"
 #include "experiments/execute/launch.hpp"
 #include "experiments/execute/trace.hpp"
@@ -16,6 +17,7 @@
 #include "experiments/results/checkpoint.hpp"
 #include "experiments/results/limits.hpp"
 #include "experiments/results/progress.hpp"
+#include "experiments/run/available_memory.hpp"
 #include "experiments/run/interruption.hpp"
 
 namespace orrery {
@@ -25,6 +27,16 @@ void announce(const DataFacts& data) {
   tell("{}: {} vertices, {} edges{}\n", data.name, data.vertices, data.edges,
        data.generated ? " (generated)" : "");
   for (const std::string& note : data.notes) tell("  note: {}\n", note);
+}
+
+/// A graph without the reverse of its edges is another problem than most papers have.
+void announce_directed(const PreparedExperiment& prepared) {
+  const DataFacts& data = prepared.problem->facts();
+  if (data.symmetric) return;
+  const auto& model = prepared.experiment.resolved["model"];
+  tell("  note: the graph is directed: a vertex aggregates over its in-edges{}{}\n",
+       model.value("normalisation", "") == "row" ? ", and rows are normalised by their number" : "",
+       data.generated ? "" : "; dataset.symmetric=true adds the reverse of every edge");
 }
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
@@ -47,6 +59,19 @@ void require_placed(const Experiment& experiment, const Job& job) {
                                 "started on {}: set cluster.servers and "
                                 "cluster.ranks_per_server, or name a cluster.file",
                                 experiment.strategy.type, job.world->placement().servers()));
+}
+
+/// The kernel ends a process that touches more memory than there is, and leaves no word.
+///
+/// Errors    Error telling what is needed and what is there
+void require_memory_for(std::int64_t bytes) {
+  const auto available = available_memory();
+  if (!available || bytes <= *available) return;
+  throw Error(fmt::format(
+      "its ranks on this machine need {} of memory, and {} can be had; a narrower model, fewer "
+      "layers or ranks on more machines need less (orrery plan shows what each rank holds), and "
+      "orrery run --anyway tries it",
+      human_bytes(static_cast<double>(bytes)), human_bytes(static_cast<double>(*available))));
 }
 
 /// A run with the timelines that are still to be written.
@@ -152,8 +177,10 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
   const auto begin = std::chrono::steady_clock::now();
   const auto data = datasets_.load(asked);
   const double load_seconds = seconds_since(begin);
-  if (job_.leads() && !options_.quiet && datasets_.just_loaded()) announce(data.facts());
+  const bool announces = job_.leads() && !options_.quiet && datasets_.just_loaded();
+  if (announces) announce(data.facts());
   const PreparedExperiment prepared = prepare(asked, data, partition(asked, data));
+  if (announces) announce_directed(prepared);
   const Experiment& experiment = prepared.experiment;
   if (experiment.backend == "sim") return simulated(prepared, *results);
   if (experiment.backend == "model") return modelled(prepared, *results);
@@ -176,6 +203,7 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
     };
   }
   const double prepare_seconds = age + seconds_since(begin);
+  const EndsInOrder keeping("the result is written");  // of what was trained before a signal too
   std::string log_not_written;
   Outcome outcome = execute(prepared, options, results, log_not_written);
   const bool first = std::exchange(first_, false);
@@ -236,6 +264,7 @@ ExecuteOptions Runner::execute_options(const Experiment& experiment) const {
   options.capacities = memory_capacities(experiment);
   options.timeline_epochs = experiment.timeline_epochs;
   options.stop = options_.stop;
+  if (!options_.anyway) options.require_memory = require_memory_for;
   options.control.checkpoint_every = experiment.checkpoint_every;
   return options;
 }

@@ -33,6 +33,7 @@ class Runner {
     bool quiet = false;
     bool resume = false;                      ///< go on from the checkpoint in the folder, if any
     bool may_not_fit = false;                 ///< out of memory is a result like others
+    bool anyway = false;                      ///< also what this machine's memory cannot hold
     const std::atomic<bool>* stop = nullptr;  ///< set by a signal
   };
   Runner(Options options, const Job& job)
