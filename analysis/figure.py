@@ -120,6 +120,9 @@ def main():
         told, notes = make_figure(figure, out, asked.program, asked.redraw)
         if asked.record:
             record(figure, told)
+    except KeyboardInterrupt:
+        print("orrery: error: interrupted", file=sys.stderr)
+        return 1
     except FigureError as error:
         print(f"orrery: error: {error}", file=sys.stderr)
         return 2 if str(error).startswith("there is no figure") else 1

@@ -67,9 +67,10 @@ class Experiments:
             return self.figure.folder / run["otherwise"]
         return self.figure.folder / run["file"]
 
-    def _start(self, name, settings, folder):
-        """Every combination of the file with these settings; the results in `folder`."""
-        resumes = self.figure.told["runs"][name].get("sweep", False)
+    def _start(self, name, settings, folder, anew=False):
+        """Every combination of the file with these settings; the results in `folder`, where a sweep
+        of the same settings goes on unless `anew`."""
+        resumes = self.figure.told["runs"][name].get("sweep", False) and not anew
         words = [self.program, "sweep" if resumes else "run", str(self._file(name))]
         words += ["--out", str(folder), "--json"] + ([] if resumes else ["--force"])
         for key, value in settings.items():
@@ -109,7 +110,8 @@ class Experiments:
         kind, factor = fit["kind"], 1.0
         for _ in range(FIT_STEPS):
             folder = self.out / "fit" / name
-            self._start(name, settings | fit["at"] | {"simulation.scale": {kind: factor}}, folder)
+            tried = {"simulation.scale": {kind: factor}}
+            self._start(name, settings | fit["at"] | tried, folder, anew=True)
             cell = only_run(folder).result
             seconds, busy = cell["epoch_seconds"], cell["compute_by_kind"].get(kind, 0)
             if abs(seconds - target) <= FIT_TOLERANCE * target:

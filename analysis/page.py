@@ -17,7 +17,8 @@ border-bottom:1px solid var(--line);padding-bottom:.2rem}
 .how{display:inline-block;border-radius:3px;padding:0 .5rem;margin-right:.5rem;font-weight:600;
 color:var(--back);background:var(--good)}.how.simulated{background:var(--violet)}
 .limit{background:var(--panel);border-left:4px solid var(--red);padding:.6rem .9rem;
-margin:1rem 0}p.sub,.note{color:var(--soft)}
+margin:1rem 0}.warning{border:2px solid var(--red);padding:.6rem .9rem;margin:1rem 0}
+.warning b{text-transform:uppercase}p.sub,.note{color:var(--soft)}
 .facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(150px,1fr));gap:.6rem}
 .facts div{background:var(--panel);border-radius:4px;padding:.5rem .7rem}
 .facts b{display:block;font-size:1.15rem}.facts span{color:var(--soft);font-size:.85rem}
@@ -77,6 +78,11 @@ def section(title, *content, anchor=None):
 
 def paragraph(text, cls="sub"):
     return f'<p class="{cls}">{escape(text)}</p>'
+
+
+def warning(word, text):
+    """What a reader has to know before any number."""
+    return f'<p class="warning"><b>{escape(word)}</b> {escape(text)}</p>'
 
 
 def page(title, body):

@@ -31,6 +31,8 @@ def sweep_overview(sweep):
             units.bytes_(max(result.get("peak_bytes") or [0])),
             units.percent(result.get("test_accuracy")), limit.sentence if limit else "-",
         ])
+        if run.interrupted:
+            epoch += " (interrupted)"
         seconds = result.get("breakdown") or {}
         bars.append((run.label, {} if run.out_of_memory else seconds, epoch))
     header = ["combination", "how", "epoch", "moved/epoch", "peak/rank", "test", "what limited it"]
@@ -38,13 +40,25 @@ def sweep_overview(sweep):
     present = epoch_parts.present(exposed, [seconds for _, seconds, _ in bars])
     legend = charts.legend([(part.css, part.title) for part in present])
     drawn = charts.stacked_bars(bars, present, "parts of the epoch by combination", left=240)
-    note = f"{sweep.missing} combinations were not run." if sweep.missing else ""
-    return page.section("All combinations", page.paragraph(note) if note else "",
-                        page.table(header, rows), legend, drawn)
+    return page.section("All combinations", page.table(header, rows), legend, drawn)
+
+
+def unfinished(sweep):
+    """What of the sweep is not what was asked for, above all numbers."""
+    told = [page.warning("interrupted", f"{run.label}, {run.interrupted}; its numbers are of those")
+            for run in sweep.runs if run.interrupted]
+    if sweep.missing:
+        of = f"{sweep.missing} of {sweep.missing + len(sweep.runs)} combinations were not run"
+        told.append(page.warning("incomplete", f"{of}: {sweep.failure}") if sweep.failure
+                    else page.warning("interrupted", of))
+    if not sweep.ended:
+        told.append(page.warning("incomplete", "the sweep was killed or goes on: these are the "
+                                               "combinations that are done"))
+    return "\n".join(told)
 
 
 def sweep_body(sweep):
-    sections = [sweep_overview(sweep)]
+    sections = [unfinished(sweep) + sweep_overview(sweep)]
     for i, run in enumerate(sweep.runs):
         sections.append(f'<h1 id="run{i}">{escape(run.label)}</h1>\n{run_page.run_body(run)}')
     return "\n<hr>\n".join(sections)
@@ -80,12 +94,14 @@ def main():
     told = [limits.limit_of(run.result) for run in runs]
     out_path = str(out.resolve())
     if asked.json:
-        lines = [{"label": run.label, "limited_by": limit and limit.part,
+        lines = [{"label": run.label, "interrupted": bool(run.interrupted), "limited_by": limit and limit.part,
                   "share": limit and limit.share, "sentence": limit and limit.sentence}
                  for run, limit in zip(runs, told)]
         print(json.dumps({"report": out_path, "runs": lines}))
     else:
         for run, limit in zip(runs, told):
+            if run.interrupted:
+                print(f"{run.label}: INTERRUPTED {run.interrupted}")
             if limit:
                 print(f"{run.label}: limited by {limit.sentence}")
         print(f"Report: {out_path}")

@@ -27,6 +27,15 @@ class Run:
         return self.result.get("backend") in ("sim", "model")
 
     @property
+    def interrupted(self):
+        """"after 12 of 100 epochs" where training was interrupted, else nothing."""
+        if not self.result.get("interrupted"):
+            return ""
+        asked = (self.config.get("train") or {}).get("epochs")
+        of = f" of {asked}" if asked else ""
+        return f"after {self.result['epochs']}{of} epochs"
+
+    @property
     def out_of_memory(self):
         """{"tensor", "asked", "capacity"} of what did not fit, or None."""
         return self.result.get("out_of_memory")
@@ -42,7 +51,9 @@ class Sweep:
     name: str
     folder: Path
     runs: list
-    missing: int = 0
+    missing: int = 0  # combinations that were not run
+    failure: str | None = None  # why they were not; None: the sweep was interrupted
+    ended: bool = True  # False: it was killed, or goes on
 
 
 def _json(file):
@@ -93,7 +104,7 @@ def read(folder):
     if summary.exists():
         told = _json(summary)
         runs = [_run_of_sweep(folder, one) for one in told["sweep"]]
-        return Sweep(told["name"], folder, runs, told.get("missing", 0))
+        return Sweep(told["name"], folder, runs, told.get("missing", 0), told.get("failure"))
     if (folder / "result.json").exists():
         return read_run(folder)
     own = sorted(sub for sub in folder.iterdir() if (sub / "result.json").exists())
@@ -102,4 +113,4 @@ def read(folder):
             f"{folder}: holds no result.json and no sweep.json; give the folder of a finished run"
         )
     runs = [read_run(sub) for sub in own]
-    return Sweep(runs[0].result["name"], folder, runs)
+    return Sweep(runs[0].result["name"], folder, runs, ended=False)

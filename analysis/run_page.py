@@ -39,7 +39,10 @@ def header(run):
     word, sentence = how_it_was_made(run)
     cls = "how" if word == "measured" else "how simulated"
     limit = limits.limit_of(run.result)
-    told = [f'<p><span class="{cls}">{word}</span>{escape(sentence)}</p>']
+    told = []
+    if run.interrupted:
+        told.append(page.warning("interrupted", f"{run.interrupted}; every number below is of those"))
+    told.append(f'<p><span class="{cls}">{word}</span>{escape(sentence)}</p>')
     if limit:
         told.append(f'<p class="limit"><b>What limited this run:</b> {escape(limit.sentence)}</p>')
     return "\n".join(told)

@@ -133,6 +133,10 @@ void ChildProcess::close_input() {
   if (input_ >= 0) ::close(std::exchange(input_, -1));
 }
 
+void ChildProcess::kill() {
+  if (process_ > 0) ::kill(process_, SIGKILL);
+}
+
 int ChildProcess::wait() {
   if (process_ < 0) return 0;
   close_input();

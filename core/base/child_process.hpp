@@ -30,6 +30,8 @@ class ChildProcess {
 
   /// Tells the program that its input has ended.
   void close_input();
+  /// Ends the program at once, whatever it does (SIGKILL); wait() then tells so.
+  void kill();
   /// Waits until the program has ended, and returns the status as waitpid() has it.
   int wait();
 

@@ -26,6 +26,8 @@ void add_run_command(CLI::App& app, int& exit_code) {
       ->excludes(force);
   command->add_option("--print-job", options->print_job,
                       "print a job script that runs it on a cluster: slurm");
+  command->add_flag("--anyway", options->anyway,
+                    "run also what this machine's memory is too small for");
   command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
   command->add_flag("--quiet", options->quiet, "no progress, no notes");
   command->footer(

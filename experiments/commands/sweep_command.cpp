@@ -17,6 +17,8 @@ void add_sweep_command(CLI::App& app, int& exit_code) {
   command->add_option("--backend", options->backend,
                       "how ranks run: threads; mpi under mpirun or srun; sim; model");
   command->add_option("--out", options->out, "result folder (default: results/<name>)");
+  command->add_flag("--anyway", options->anyway,
+                    "run also what this machine's memory is too small for");
   command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
   command->add_flag("--quiet", options->quiet, "no progress, no notes");
   command->footer(

@@ -96,7 +96,13 @@ class Validator {
 
   Json run_here(const Experiment& experiment, const fs::path& folder) {
     const ResultFolder results(folder, Existing::overwrite);
-    return runner_.run(experiment, &results)->result;
+    return written(*runner_.run(experiment, &results));
+  }
+
+  /// The result of a run whose files are all there.
+  static Json written(const FinishedRun& run) {
+    if (!run.not_written.empty()) throw Error(run.not_written);
+    return run.result;
   }
 
   /// The same experiment on a described cluster: the file's, else this machine.
@@ -108,7 +114,7 @@ class Validator {
     if (!file["cluster"].contains("file")) file["cluster"] = described(experiment, folder);
     Experiment forecast = parse_experiments(file.dump(), backend, {}).front();
     const ResultFolder results(folder / backend, Existing::overwrite);
-    return runner_.run(forecast, &results)->result;
+    return written(*runner_.run(forecast, &results));
   }
 
   Json described(const Experiment& experiment, const fs::path& folder) {

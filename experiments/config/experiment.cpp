@@ -103,22 +103,26 @@ void check_sweep(const Json& sweep) {
   }
 }
 
-/// The combinations of a sweep: (label, file without "sweep" and with the values in place).
-std::vector<std::pair<std::string, Json>> combinations(Json root) {
-  if (!root.contains("sweep")) return {{"", root}};
-  const Json sweep = root["sweep"];
-  root.erase("sweep");
+struct Combination {
+  std::string label;
+  Json settings;  ///< the swept keys with their values
+  Json file;      ///< without "sweep" and with the values in place
+};
+
+/// The combinations of the sweep of a file `base`, which has none itself.
+std::vector<Combination> combinations(const Json& base, const Json& sweep) {
   check_sweep(sweep);
-  std::vector<std::pair<std::string, Json>> list{{"", root}};
+  std::vector<Combination> list{{"", Json::object(), base}};
   for (const auto& [path, values] : sweep.items()) {
-    std::vector<std::pair<std::string, Json>> longer;
-    for (const auto& [label, json] : list)
+    std::vector<Combination> longer;
+    for (const Combination& shorter : list)
       for (const Json& value : values) {
-        Json next = json;
-        set_path(next, path, value);
+        Combination next = shorter;
+        set_path(next.file, path, value);
+        next.settings[path] = value;
         const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-        longer.emplace_back((label.empty() ? "" : label + ", ") + path + "=" + text,
-                            std::move(next));
+        next.label += (next.label.empty() ? "" : ", ") + path + "=" + text;
+        longer.push_back(std::move(next));
       }
     list = std::move(longer);
   }
@@ -564,8 +568,14 @@ std::vector<Experiment> experiments_in(const std::string& text, const std::strin
   for (const std::string& assignment : overrides) apply_override(root, assignment);
   std::vector<Experiment> experiments;
   ClusterCache clusters;
-  for (auto& [label, json] : combinations(std::move(root)))
-    experiments.push_back(experiment_from(label, std::move(json), mpi_ranks, folder, clusters));
+  const Json sweep = root.value("sweep", Json::object());
+  root.erase("sweep");
+  for (Combination& one : combinations(root, sweep)) {
+    experiments.push_back(
+        experiment_from(one.label, std::move(one.file), mpi_ranks, folder, clusters));
+    experiments.back().settings = std::move(one.settings);
+    experiments.back().base = root;
+  }
   return experiments;
 }
 

@@ -60,6 +60,9 @@ struct Experiment {
   int timeline_epochs = 0;
   int checkpoint_every = 0;         ///< epochs; 0: never
   nlohmann::ordered_json resolved;  ///< the file with every default filled in
+  nlohmann::ordered_json settings;  ///< the swept keys with their values; {} without a sweep
+  /// The file with its overrides and without its sweep: the same of all combinations.
+  nlohmann::ordered_json base;
 
   int ranks() const {
     return cluster ? static_cast<int>(devices.size()) : servers * ranks_per_server;

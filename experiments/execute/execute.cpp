@@ -101,6 +101,14 @@ RankOutcome execute_rank(const Body& body, const ExecuteOptions& options, int ra
   return outcome;
 }
 
+std::int64_t host_bytes(const Program& recorded, const ExecuteOptions& options) {
+  std::int64_t bytes = 0;
+  for (std::size_t space = 0; space < recorded.peak_bytes.size(); ++space)
+    if (space != at(Space::device) || options.kernels != "cuda")
+      bytes += recorded.peak_bytes[space];
+  return bytes;
+}
+
 Summary summary_of(const RankOutcome& done, const Program& recorded, const Body& body,
                    const Placement& placement) {
   if (body.depends_on_values())
@@ -116,6 +124,11 @@ Outcome execute_on_threads(const Body& body, const ExecuteOptions& options,
   for (int r = 0; r < body.ranks(); ++r) gpus.push_back(gpu_of_rank(options, r, body.ranks()));
   const auto recorded = record_ranks(body, epochs_to_record(body), options.capacities);
   check(recorded);
+  if (options.require_memory) {
+    std::int64_t bytes = 0;
+    for (const Program& program : recorded) bytes += host_bytes(program, options);
+    options.require_memory(bytes);
+  }
 
   Outcome outcome;
   outcome.kernels = describe_kernels(options, gpus.front());

@@ -50,6 +50,10 @@ RankOutcome execute_rank(const Body& body, const ExecuteOptions& options, int ra
                          int kernel_threads, RankDevice& device, Communicator& communicator,
                          const RankHooks& hooks);
 
+/// What a rank's tensors need on the host, by its recorded program: the sum of the peaks of its
+/// spaces, with those of the device where that is the host.
+std::int64_t host_bytes(const Program& recorded, const ExecuteOptions& options);
+
 /// Of a rank's recorded program; where values decided what it did, of what it did, all epochs.
 Summary summary_of(const RankOutcome& done, const Program& recorded, const Body& body,
                    const Placement& placement);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "backends/cuda/nccl_communicator.hpp"
@@ -45,6 +46,16 @@ void check_with_others(MpiWorld& world, const Program& mine) {
   for (const std::string& text : world.all_gather(to_text(digest_collectives(mine))))
     digests.push_back(digests_from_text(text));
   throw_findings(compare_digests(digests));
+}
+
+/// Holds what the ranks of this rank's machine need against its memory.
+void require_memory(MpiWorld& world, const Program& mine, const ExecuteOptions& options) {
+  const auto all = world.all_gather(std::to_string(host_bytes(mine, options)));
+  const Placement placement = world.placement();
+  std::int64_t bytes = 0;
+  for (int r = 0; r < world.size(); ++r)
+    if (placement.same_server(r, world.rank())) bytes += std::stoll(all[at(r)]);
+  if (options.require_memory) options.require_memory(bytes);
 }
 
 /// This rank's GPU, where it needs one, with how many ranks share it: mpirun or srun may have given
@@ -93,6 +104,7 @@ Outcome execute_on_mpi(MpiWorld& world, Communicator& communicator, const Body& 
   const Program recorded =
       record_rank(body, world.rank(), epochs_to_record(body), options.capacities);
   check_with_others(world, recorded);
+  require_memory(world, recorded, options);
 
   const auto gpu = gpu_of(world, options);
   const auto device = open_device(options, gpu);

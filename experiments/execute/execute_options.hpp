@@ -25,6 +25,9 @@ struct ExecuteOptions {
   /// Set by a signal: all ranks stop after the same epoch.
   const std::atomic<bool>* stop = nullptr;
   RunControl control;
+  /// Given what the tensors of all ranks on this machine will need on the host, in bytes, before one
+  /// of them is there; what it throws ends the run.
+  std::function<void(std::int64_t)> require_memory;
   /// Given the checkpoints of rank 0, on a thread of its own; what it throws ends the run.
   std::function<void(const Checkpoint&)> keep;
 };

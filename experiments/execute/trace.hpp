@@ -8,7 +8,10 @@
 
 namespace orrery {
 
-/// One process per rank, one row per lane, one counter of its device bytes. Times in microseconds.
+/// One process per rank, one row per lane, one counter of its device bytes.
+///
+/// Units     microseconds, to the nanosecond: spans of a lane that meet end and begin at the same
+///           one, as Perfetto reads it, which drops those that overlap in part
 std::string chrome_trace(const std::vector<Timeline>& timelines);
 
 }  // namespace orrery

@@ -5,6 +5,7 @@
 
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
+#include "core/model/adjacency.hpp"
 #include "core/runtime/check/check.hpp"
 #include "core/runtime/check/check_digest.hpp"
 #include "core/strategy/make_strategy.hpp"
@@ -35,12 +36,21 @@ void check_shared(const Programs& programs, const Body& body) {
   throw_findings(compare_digests(digests));
 }
 
+/// Says in the resolved file which normalisation "auto" takes of this graph.
+void resolve_normalisation(Experiment& experiment, const DataFacts& facts) {
+  nlohmann::ordered_json& model = experiment.resolved["model"];
+  if (!model.contains("normalisation") || model["normalisation"] != "auto") return;
+  model["normalisation"] =
+      weighting_of(experiment.model, facts.symmetric).symmetric ? "symmetric" : "row";
+}
+
 }  // namespace
 
 PreparedExperiment prepare(const Experiment& asked, const ProblemData& data, Partition cut) {
   auto problem = std::make_shared<Problem>(make_problem(asked, data, std::move(cut)));
   require_trainable(*problem);
   Experiment experiment = fit_to_memory(asked, *problem);
+  resolve_normalisation(experiment, problem->facts());
   auto strategy = make_strategy(*problem);
   return {std::move(experiment), std::move(problem), std::move(strategy)};
 }

@@ -1,6 +1,11 @@
 #include "experiments/predict/simulator.hpp"
 
+#include <poll.h>
 #include <signal.h>
+
+#include <chrono>
+#include <thread>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "sim/replay/wire.hpp"
@@ -15,21 +20,56 @@ std::string simulator_program() {
       "build folder and start ./orrery again");
 }
 
+/// Keeps SIGINT from what is started while it lives, and from that alone: Ctrl-C goes to all
+/// programs of a terminal, and SimGrid answers it with "Segmentation fault.".
+class WithoutInterrupts {
+ public:
+  WithoutInterrupts() {
+    sigset_t interrupt;
+    ::sigemptyset(&interrupt);
+    ::sigaddset(&interrupt, SIGINT);
+    ::pthread_sigmask(SIG_BLOCK, &interrupt, &before_);
+  }
+  ~WithoutInterrupts() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  WithoutInterrupts(const WithoutInterrupts&) = delete;
+  WithoutInterrupts& operator=(const WithoutInterrupts&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 }  // namespace
 
+void Simulator::wait_for_answer() const {
+  pollfd answer{process_->output(), POLLIN, 0};
+  while (!stopped() && ::poll(&answer, 1, 50) <= 0) {
+  }
+}
+
+void Simulator::give_up() {
+  // A signal to all processes of a job may end the simulator before this one has heard of it.
+  for (int i = 0; i < 20 && !stopped() && stop_ != nullptr; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  process_->kill();  // with it goes the process that replays
+  process_.reset();
+  throw Error(stopped() ? "interrupted before the simulation had a result"
+                        : "the simulator ended before it had a result");
+}
+
 sim::Replay Simulator::replay(const sim::Simulation& simulation) {
-  if (!process_) process_.emplace(std::vector{simulator_program()});
+  if (!process_) {
+    const WithoutInterrupts started;
+    process_.emplace(std::vector{simulator_program()});
+  }
   const auto former = ::signal(SIGPIPE, SIG_IGN);
   sim::Answer kind = sim::Answer::error;
   std::string bytes;
-  const bool answered =
-      sim::write_message(process_->input(), sim::Answer::replay, sim::to_bytes(simulation)) &&
-      sim::read_message(process_->output(), kind, bytes);
+  bool answered =
+      sim::write_message(process_->input(), sim::Answer::replay, sim::to_bytes(simulation));
+  if (answered) wait_for_answer();
+  answered = answered && !stopped() && sim::read_message(process_->output(), kind, bytes);
   ::signal(SIGPIPE, former);
-  if (!answered) {
-    process_.reset();
-    throw Error("the simulator ended before it had a result (was it interrupted?)");
-  }
+  if (!answered) give_up();
   if (kind == sim::Answer::config_error) throw ConfigError("", bytes);
   if (kind == sim::Answer::error) throw Error(bytes);
   return sim::replay_from(bytes);

@@ -2,6 +2,7 @@
 // this object.
 #pragma once
 
+#include <atomic>
 #include <optional>
 
 #include "core/base/child_process.hpp"
@@ -11,11 +12,22 @@ namespace orrery {
 
 class Simulator {
  public:
+  /// `stop`: set by a signal, ends a simulation.
+  explicit Simulator(const std::atomic<bool>* stop = nullptr) : stop_(stop) {}
+
   /// Errors    NotBuilt (this build has no simulator) · ConfigError, ProgramError's text as Error,
-  ///           and an Error that says with which signal the simulation ended
+  ///           an Error that says with which signal the simulation ended, and one that says that it
+  ///           was interrupted
   sim::Replay replay(const sim::Simulation& simulation);
 
  private:
+  bool stopped() const { return stop_ != nullptr && *stop_; }
+  /// Waits for an answer, or until the run is to stop.
+  void wait_for_answer() const;
+  /// The simulator has ended, or is to: why there is no result.
+  [[noreturn]] void give_up();
+
+  const std::atomic<bool>* stop_;
   std::optional<ChildProcess> process_;
 };
 

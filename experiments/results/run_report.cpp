@@ -72,6 +72,33 @@ std::string percent(const Json& accuracy) {
   return accuracy.is_null() ? "-" : fmt::format("{:.1f} %", 100 * accuracy.get<double>());
 }
 
+bool interrupted(const FinishedRun& run) { return run.result["interrupted"].get<bool>(); }
+
+bool any_interrupted(const std::vector<FinishedRun>& runs) {
+  return std::any_of(runs.begin(), runs.end(), interrupted);
+}
+
+/// A run's first column: its numbers are of the epochs that were done.
+std::string marked_name(const FinishedRun& run) {
+  return row_name(run).second + (interrupted(run) ? " (interrupted)" : "");
+}
+
+/// A line for everything that is not what was asked for.
+std::string notice(const std::vector<FinishedRun>& runs, const Unfinished& unfinished) {
+  std::string lines;
+  for (const FinishedRun& run : runs)
+    if (interrupted(run))
+      lines += fmt::format("INTERRUPTED: {} after {} of {} epochs; its numbers are of those\n",
+                           row_name(run).second, run.result["epochs"].get<int>(),
+                           run.experiment.train.epochs);
+  if (unfinished.missing > 0)
+    lines += fmt::format("{}: {} of {} combinations were not run{}\n",
+                         unfinished.failure.empty() ? "INTERRUPTED" : "INCOMPLETE",
+                         unfinished.missing, runs.size() + unfinished.missing,
+                         unfinished.failure.empty() ? "" : ", because one failed");
+  return lines;
+}
+
 /// A row for each run. Columns of parts that are zero everywhere are left out.
 std::string table_of(const std::vector<FinishedRun>& runs) {
   std::vector<std::string> header{row_name(runs.front()).first, "epoch"};
@@ -92,7 +119,7 @@ std::string table_of(const std::vector<FinishedRun>& runs) {
       table.add(row);
       continue;
     }
-    std::vector<std::string> row{row_name(run).second, human_seconds(m.epoch_seconds)};
+    std::vector<std::string> row{marked_name(run), human_seconds(m.epoch_seconds)};
     for (const EpochPart& part : columns) row.push_back(human_seconds(m.breakdown.*part.seconds));
     row.push_back(human_bytes(m.internal_bytes + m.external_bytes));
     row.push_back(human_bytes(*std::max_element(m.peak_bytes.begin(), m.peak_bytes.end())));
@@ -118,7 +145,7 @@ std::string computing_table(const std::vector<FinishedRun>& runs) {
   Table table(header);
   for (const FinishedRun& run : runs) {
     const auto& seconds = run.measured.breakdown.compute_by_kind;
-    std::vector<std::string> row{row_name(run).second};
+    std::vector<std::string> row{marked_name(run)};
     for (const std::string& kind : kinds)
       row.push_back(seconds.contains(kind) ? human_seconds(seconds.at(kind)) : "-");
     table.add(row);
@@ -149,11 +176,6 @@ bool sweeps_only_seeds(const std::vector<FinishedRun>& runs) {
            return r.experiment.label.rfind("seed=", 0) == 0 &&
                   r.experiment.label.find(", ") == std::string::npos;
          });
-}
-
-bool any_interrupted(const std::vector<FinishedRun>& runs) {
-  return std::any_of(runs.begin(), runs.end(),
-                     [](const FinishedRun& r) { return r.result["interrupted"].get<bool>(); });
 }
 
 /// "as threads", "simulated on dgx-a100": simulated times are called so.
@@ -301,11 +323,12 @@ FinishedRun does_not_fit(const Experiment& experiment, const DataFacts& data,
 }
 
 Json sweep_json(const std::vector<FinishedRun>& runs, const std::string& folder,
-                std::size_t missing) {
+                const Unfinished& unfinished) {
   Json out = runs.front().result;
   out["out_dir"] = folder;
-  out["interrupted"] = missing > 0 || any_interrupted(runs);
-  out["missing"] = missing;
+  out["interrupted"] = unfinished.missing > 0 || any_interrupted(runs);
+  out["missing"] = unfinished.missing;
+  out["failure"] = unfinished.failure.empty() ? Json(nullptr) : Json(unfinished.failure);
   if (const auto spread = test_spread(runs)) {
     out["mean_test_accuracy"] = spread->mean;
     out["std_test_accuracy"] = spread->deviation;
@@ -316,7 +339,7 @@ Json sweep_json(const std::vector<FinishedRun>& runs, const std::string& folder,
 }
 
 void print_report(const std::vector<FinishedRun>& runs, const std::string& folder,
-                  const std::string& file, std::FILE* to) {
+                  const std::string& file, const Unfinished& unfinished, std::FILE* to) {
   const FinishedRun& first = runs.front();
   const auto [fewest, most] =
       std::minmax_element(runs.begin(), runs.end(), [](const FinishedRun& a, const FinishedRun& b) {
@@ -325,6 +348,8 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
   const int from = fewest->experiment.ranks(), up_to = most->experiment.ranks();
   const std::string ranks =
       from == up_to ? fmt::format("{}", from) : fmt::format("{} to {}", from, up_to);
+  if (const std::string lines = notice(runs, unfinished); !lines.empty())
+    fmt::print(to, "\n{}", lines);
   fmt::print(to, "\n{}: {} rank{} {}, {} layers, {} epochs\n\n", first.experiment.name, ranks,
              up_to == 1 ? "" : "s", where(first), first.experiment.model.layers,
              first.result["epochs"].get<int>());
@@ -361,9 +386,6 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
   for (const FinishedRun& run : runs)
     if (const Json preloading = run.result.value("preloading", Json()); !preloading.is_null())
       fmt::print(to, "\n{}: {}\n", row_name(run).second, preloading_line(preloading));
-  if (any_interrupted(runs))
-    fmt::print(to,
-               "\ninterrupted: the results above hold the epochs that were done, and are marked\n");
   fmt::print(to,
              "\nResults: {}\n"
              "  timeline.json of a run opens in ui.perfetto.dev: one row per rank and lane\n"

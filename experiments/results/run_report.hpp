@@ -20,6 +20,9 @@ struct FinishedRun {
   Experiment experiment;
   Measurement measured;
   nlohmann::ordered_json result;  ///< as result.json holds it
+  /// Why a file of the run could not be written (a full disk), where that is so: the run itself is
+  /// not lost with it.
+  std::string not_written = {};
 };
 
 /// A line of epochs.jsonl.
@@ -45,19 +48,26 @@ Measurement measurement_of(const nlohmann::ordered_json& result);
 FinishedRun does_not_fit(const Experiment& experiment, const DataFacts& data,
                          const OutOfMemory& error);
 
+/// What of all combinations was not run, and which error was the reason; without one a signal was.
+struct Unfinished {
+  std::size_t missing = 0;
+  std::string failure = {};
+};
+
 /// A sweep as one object (sweep.json): the first combination's result, whose label names it, with
-/// all of them under "sweep" and the mean and deviation of the test accuracies; `missing`
-/// combinations were not run.
+/// all of them under "sweep" and the mean and deviation of the test accuracies; "missing"
+/// combinations were not run, because of "failure" (null: a signal).
 nlohmann::ordered_json sweep_json(const std::vector<FinishedRun>& runs, const std::string& folder,
-                                  std::size_t missing);
+                                  const Unfinished& unfinished);
 
 /// Heading and text of a run's first column: the swept value alone where one key is swept, else the
 /// whole label, else the strategy.
 std::pair<std::string, std::string> row_name(const FinishedRun& run);
 
 /// The tables with their legend, where the results are in `folder`, and what to try next with
-/// `file`.
+/// `file`. What was interrupted or not run stands above all numbers, and beside those of a run that
+/// was interrupted.
 void print_report(const std::vector<FinishedRun>& runs, const std::string& folder,
-                  const std::string& file, std::FILE* to);
+                  const std::string& file, const Unfinished& unfinished, std::FILE* to);
 
 }  // namespace orrery

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -38,7 +39,67 @@ std::string text_of(const fs::path& file) {
   throw Error(fmt::format("{}: cannot be {}: {}", file.string(), action, std::strerror(errno)));
 }
 
+/// The lines of a log that are whole, and the bytes up to which they are.
+struct WholeLines {
+  std::vector<Json> lines;
+  std::size_t bytes = 0;
+};
+
+WholeLines whole_lines(const fs::path& file) {
+  const std::string text = text_of(file);
+  WholeLines whole;
+  for (std::size_t end; (end = text.find('\n', whole.bytes)) != std::string::npos;
+       whole.bytes = end + 1) {
+    Json line = Json::parse(text.substr(whole.bytes, end - whole.bytes), nullptr, false);
+    if (!line.is_object() || !line.contains("config_hash") || !line.contains("label"))
+      throw DataError(file.string(), std::to_string(whole.lines.size() + 1),
+                      "expected a finished combination of a sweep");
+    whole.lines.push_back(std::move(line));
+  }
+  return whole;
+}
+
+/// The first key, by its path, in which two files differ.
+void require_same_base(const Json& kept, const Json& now, const fs::path& folder) {
+  const Json a = kept.flatten(), b = now.flatten();
+  for (const Json* keys : {&a, &b})
+    for (const auto& [pointer, value] : keys->items()) {
+      const auto shown = [&pointer = pointer](const Json& file) {
+        return file.contains(pointer) ? file[pointer].dump() : "absent";
+      };
+      if (shown(a) == shown(b)) continue;
+      std::string path = pointer.substr(1);
+      std::replace(path.begin(), path.end(), '/', '.');
+      throw ConfigError(path,
+                        fmt::format("is {} here, but {} in the sweep that {} holds; give another "
+                                    "--out, or sweep the key",
+                                    shown(b), shown(a), folder.string()));
+    }
+}
+
 }  // namespace
+
+void require_same_sweep(const fs::path& folder, const std::vector<Experiment>& experiments) {
+  const fs::path log = folder / kSweepLog, base = folder / kSweepBase;
+  if (!fs::exists(log)) return;
+  const std::vector<Json> lines = whole_lines(log).lines;
+  if (lines.empty()) return;
+  if (!fs::exists(base))
+    throw Error(
+        fmt::format("{}: holds a sweep of an earlier version, which did not keep its "
+                    "settings; give another --out",
+                    folder.string()));
+  require_same_base(Json::parse(text_of(base)), experiments.front().base, folder);
+  std::map<std::string, std::string> hash_of_label;
+  for (const Json& line : lines) hash_of_label[line["label"]] = line["config_hash"];
+  for (const Experiment& e : experiments)
+    if (const auto found = hash_of_label.find(e.label);
+        found != hash_of_label.end() && found->second != config_hash(e))
+      throw Error(
+          fmt::format("{}: holds {} with another cluster file, device profile or default; "
+                      "give another --out",
+                      folder.string(), e.label));
+}
 
 std::string config_hash(const Experiment& experiment) {
   std::string text = experiment.resolved.dump();
@@ -56,6 +117,7 @@ std::string config_hash(const Experiment& experiment) {
 
 SweepLog::SweepLog(fs::path file) : file_(std::move(file)) {
   if (!fs::exists(file_)) return;
+<<<<<<< HEAD
   const std::string text = text_of(file_);
   std::size_t begin = 0;
   for (int number = 1; begin < text.size(); ++number) {
@@ -69,8 +131,14 @@ SweepLog::SweepLog(fs::path file) : file_(std::move(file)) {
       line.fail("result/simulated_on", "expected none, as forecasts are made when all has run");
     lines_[line.get<std::string>("config_hash")] = line.json();
     begin = end + 1;
+=======
+  WholeLines whole = whole_lines(file_);
+  for (Json& line : whole.lines) {
+    const std::string hash = line["config_hash"];
+    lines_[hash] = std::move(line);
+>>>>>>> h-trust
   }
-  if (begin < text.size()) fs::resize_file(file_, begin);
+  if (whole.bytes < fs::file_size(file_)) fs::resize_file(file_, whole.bytes);
 }
 
 const Json* SweepLog::find(const Experiment& experiment) const {
@@ -80,7 +148,7 @@ const Json* SweepLog::find(const Experiment& experiment) const {
 
 void SweepLog::append(const Experiment& experiment, const Json& what) {
   const std::string hash = config_hash(experiment);
-  Json line{{"label", experiment.label}, {"config_hash", hash}};
+  Json line{{"label", experiment.label}, {"config_hash", hash}, {"settings", experiment.settings}};
   line.update(what);
   const std::string text = line.dump() + "\n";
   const int descriptor = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);

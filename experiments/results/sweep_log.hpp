@@ -5,16 +5,30 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "experiments/config/experiment.hpp"
 
 namespace orrery {
 
+/// Files of a sweep's folder: its log, and the experiment file without what is swept.
+inline constexpr const char *kSweepLog = "results.jsonl", *kSweepBase = "base.json";
+
 /// What a combination's result depends on, in 16 hexadecimal digits: its resolved file and the
 /// text of its cluster file and device profile. (Not data sets, which are large, nor the program.)
 std::string config_hash(const Experiment& experiment);
 
-/// A file of JSON lines {"label", "config_hash", ...}. A line appears whole or not at all, so that
+/// Refuses a folder that holds another sweep: one whose file differs in what is not swept
+/// (base.json), or a combination of the same name with another cluster file, device profile or
+/// default. Lines of both would stand in one log under the same names.
+///
+/// Errors    ConfigError naming the key that differs; Error naming the combination, or the folder of
+///           a version that did not keep base.json
+void require_same_sweep(const std::filesystem::path& folder,
+                        const std::vector<Experiment>& experiments);
+
+/// A file of JSON lines {"label", "config_hash", "settings" (the swept keys with their values),
+/// ...}. A line appears whole or not at all, so that
 /// a sweep which was killed at any moment goes on after the last finished combination.
 ///
 /// Requires  that nobody else writes the file (its folder is locked)
@@ -27,7 +41,7 @@ class SweepLog {
   /// The line of a combination, or null.
   const nlohmann::ordered_json* find(const Experiment& experiment) const;
 
-  /// Adds `what` to the line's label and hash and writes it in one piece, through to the disk.
+  /// Adds `what` to the line of an experiment and writes it in one piece, through to the disk.
   void append(const Experiment& experiment, const nlohmann::ordered_json& what);
 
  private:

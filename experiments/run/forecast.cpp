@@ -49,13 +49,31 @@ void measure_this_machine(bool quiet) {
                    folder);
 }
 
-Json simulate_on(const FinishedRun& run, const std::string& cluster, Runner& runner) {
+/// Why a simulation on this machine would not be of what ran: this machine is one server without
+/// links to others. Empty where it would.
+std::string not_of_this_machine(const FinishedRun& run) {
+  if (const int machines = run.result.value("machines", 1); machines > 1)
+    return fmt::format(
+        "the ranks ran on {} servers with links between them, and this-machine is one server: "
+        "orrery validate measures the links of a netcluster, and a cluster file describes others",
+        machines);
+  const int servers = run.experiment.placement().servers();
+  if (info_of(run.experiment.strategy).by_server && servers > 1)
+    return fmt::format(
+        "{} goes by the {} servers of the experiment, and this-machine is one: name a cluster of "
+        "as many",
+        info_of(run.experiment.strategy).name, servers);
+  return {};
+}
+
+Json simulate_on(FinishedRun& run, const std::string& cluster, Runner& runner) {
   const std::filesystem::path folder = run.result["out_dir"].get<std::string>();
   const ResultFolder results(folder / ("simulated-on-" + as_file_name(cluster)),
                              Existing::overwrite);
   Experiment there = on_cluster(run.experiment, cluster);
   if (there.label.empty()) there.label = cluster;  // out of memory is a result, as in a sweep
   const auto simulated = runner.run(there, &results);
+  if (run.not_written.empty()) run.not_written = simulated->not_written;
   const Json& result = simulated->result;
   Json told{{"epoch_seconds", result["epoch_seconds"]}, {"limited_by", result["limited_by"]}};
   if (cluster == kThisMachine && !result["epoch_seconds"].is_null())
@@ -65,7 +83,7 @@ Json simulate_on(const FinishedRun& run, const std::string& cluster, Runner& run
 
 /// What a cluster cannot take (too few devices, an operation without a price) is told; the run
 /// itself is done.
-Json simulate_if_possible(const FinishedRun& run, const std::string& cluster, Runner& runner) {
+Json simulate_if_possible(FinishedRun& run, const std::string& cluster, Runner& runner) {
   try {
     return simulate_on(run, cluster, runner);
   } catch (const Error& error) {
@@ -85,21 +103,30 @@ void require_clusters(const Experiment& experiment) {
     if (cluster != kThisMachine) kClusterFiles.find(cluster);
 }
 
-void forecast(std::vector<FinishedRun>& runs, bool quiet) {
+void forecast(std::vector<FinishedRun>& runs, bool quiet, const std::atomic<bool>* stop) {
   const Job alone;
-  Runner runner({.quiet = true}, alone);
+  Runner runner({.quiet = true, .stop = stop}, alone);
   for (FinishedRun& run : runs) {
     const auto& clusters = run.experiment.simulate_on;
     if (clusters.empty() || !run.experiment.trains() || run.result.contains("out_of_memory"))
       continue;
     Json told = Json::object();
     for (const std::string& cluster : clusters) {
+      if (cluster == kThisMachine)
+        if (const std::string why = not_of_this_machine(run); !why.empty()) {
+          told[cluster] = {{"epoch_seconds", nullptr}, {"not_simulated", why}};
+          continue;
+        }
       if (cluster == kThisMachine && run.experiment.kernels != "cuda") measure_this_machine(quiet);
       told[cluster] = simulate_if_possible(run, cluster, runner);
     }
     run.result["simulated_on"] = std::move(told);
-    write_file(std::filesystem::path(run.result["out_dir"].get<std::string>()) / "result.json",
-               run.result.dump(2) + "\n");
+    try {
+      write_file(std::filesystem::path(run.result["out_dir"].get<std::string>()) / "result.json",
+                 run.result.dump(2) + "\n");
+    } catch (const Error& error) {
+      run.not_written = error.what();
+    }
   }
 }
 

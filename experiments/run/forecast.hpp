@@ -2,6 +2,7 @@
 // simulation is off), beside what was measured.
 #pragma once
 
+#include <atomic>
 #include <cstdio>
 #include <vector>
 
@@ -20,8 +21,9 @@ void require_clusters(const Experiment& experiment);
 ///
 /// this-machine stands for what the run's kernels ran on. Where its cores have no profile yet they
 /// are measured coarsely first; a GPU is not.
-/// Errors    those of writing results
-void forecast(std::vector<FinishedRun>& runs, bool quiet);
+/// What cannot be written is told in the run (FinishedRun::not_written).
+/// `stop`: set by a signal; simulations that were not done then are told as such.
+void forecast(std::vector<FinishedRun>& runs, bool quiet, const std::atomic<bool>* stop);
 
 /// What forecast() found, as a table with a line per run and cluster; nothing where there is none.
 void print_forecasts(const std::vector<FinishedRun>& runs, std::FILE* to);

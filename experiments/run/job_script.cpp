@@ -55,13 +55,13 @@ std::string slurm_script(const Experiment& experiment, const JobRequest& request
       "\n"
       "cd {}\n"
       "{}"
-      "srun --mpi=pmix {} run {} --backend {} --out {}{}{}\n",
+      "srun --mpi=pmix {} run {} --backend {} --out {}{}{}{}\n",
       experiment.ranks(), name, name, tasks, gpus, name,
       quoted(std::filesystem::current_path().string()), again,
       quoted(fmt::format("{}/orrery", kSourceRoot)), quoted(request.file),
       experiment.backend == "nccl" ? "nccl" : "mpi",
       quoted(request.out.empty() ? "results/" + name : request.out),
-      anew ? " --force" : " --resume", settings);
+      anew ? " --force" : " --resume", request.anyway ? " --anyway" : "", settings);
 }
 
 }  // namespace orrery

@@ -13,6 +13,7 @@ struct JobRequest {
   std::vector<std::string> overrides;  ///< passed on
   std::string out;                     ///< result folder; empty: results/<name>
   bool force = false;                  ///< overwrite what is there instead of resuming
+  bool anyway = false;                 ///< passed on
 };
 
 /// A Slurm batch script that runs the experiment over MPI, from the current folder, on as many

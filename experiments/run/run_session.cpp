@@ -5,11 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <exception>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <set>
 #include <thread>
@@ -22,23 +21,12 @@
 #include "experiments/results/progress.hpp"
 #include "experiments/results/sweep_log.hpp"
 #include "experiments/run/forecast.hpp"
+#include "experiments/run/interruption.hpp"
 #include "experiments/run/job_script.hpp"
 #include "experiments/run/runner.hpp"
 
 namespace orrery {
 namespace {
-
-std::atomic<bool> stop_requested{false}, ended_from_outside{false};
-
-/// The first Ctrl-C (or a batch system's SIGUSR1) asks for an orderly end, the second ends at once.
-extern "C" void on_signal(int) {
-  if (stop_requested.exchange(true)) _exit(130);
-}
-/// In an MPI job SIGTERM comes from mpirun, which ends the others when one rank has died.
-extern "C" void on_end(int) {
-  stop_requested = true;
-  ended_from_outside = true;
-}
 
 /// A folder name for each combination: its label where that is a plain and unique name, else with
 /// its number in front.
@@ -58,21 +46,45 @@ std::filesystem::path result_folder(const RunOptions& options, const Experiment&
   return default_result_folder(first.name);
 }
 
-/// Tells about all runs: tables, sweep.json, the JSON line.
-void report_all(std::vector<FinishedRun>& runs, std::size_t missing, bool sweep,
-                const ResultFolder& results, const RunOptions& options) {
-  if (missing == 0) forecast(runs, options.quiet);
-  nlohmann::ordered_json out = runs.front().result;
-  if (sweep) {
-    out = sweep_json(runs, results.path().string(), missing);
-    results.write("sweep.json", out.dump(2) + "\n");
+/// Does it, and returns why it could not be written, if so.
+std::string written(const std::function<void()>& write) {
+  try {
+    write();
+    return {};
+  } catch (const Error& error) {
+    return error.what();
   }
-  if (!options.json || !options.quiet) {
-    std::FILE* to = options.json ? stderr : stdout;
-    print_report(runs, results.path().string(), options.file, to);
-    print_forecasts(runs, to);
+}
+
+/// Tells about all runs: tables, sweep.json, the JSON line; returns which file of a run or of the
+/// sweep could not be written and why, or nothing. Tables come as soon as they can: the simulations
+/// after real runs, if all is `complete`, take their time.
+std::string report_all(std::vector<FinishedRun>& runs, const Unfinished& unfinished, bool complete,
+                       bool sweep, const ResultFolder& results, const RunOptions& options) {
+  const bool tables = !options.json || !options.quiet;
+  std::FILE* to = options.json ? stderr : stdout;
+  const auto as_json = [&] {
+    return sweep ? sweep_json(runs, results.path().string(), unfinished) : runs.front().result;
+  };
+  std::string lost;
+  const auto keep_sweep = [&] {
+    if (sweep) lost = written([&] { results.write("sweep.json", as_json().dump(2) + "\n"); });
+  };
+  {
+    const EndsInOrder reporting;
+    keep_sweep();
+    if (tables) print_report(runs, results.path().string(), options.file, unfinished, to);
+    if (tables) std::fflush(to);
   }
-  if (options.json) fmt::print("{}\n", out.dump());
+  if (complete) {
+    forecast(runs, options.quiet, &stop_requested());
+    keep_sweep();
+    if (tables) print_forecasts(runs, to);
+  }
+  if (options.json) fmt::print("{}\n", as_json().dump());
+  for (const FinishedRun& run : runs)
+    if (lost.empty()) lost = run.not_written;
+  return lost;
 }
 
 /// The same error with the combination that it is of.
@@ -110,45 +122,51 @@ void run_experiments(const std::vector<Experiment>& experiments, const ResultFol
   const auto names = folder_names(experiments);
   const auto done = done_before(experiments, log, job);
   SweepProgress progress(done, log != nullptr && !options.quiet);
-  Runner runner({options.quiet, options.resume, options.sweep, &stop_requested}, job);
+  Runner runner({.quiet = options.quiet,
+                 .resume = options.resume,
+                 .may_not_fit = options.sweep,
+                 .anyway = options.anyway,
+                 .stop = &stop_requested()},
+                job);
   std::vector<FinishedRun> runs;
-  std::size_t missing = experiments.size();
+  Unfinished unfinished{experiments.size()};
   std::exception_ptr failure;
   for (std::size_t i = 0; i < experiments.size() && !failure; ++i) try {
       if (done[i]) {
         if (log != nullptr) runs.push_back(taken_from(*log->find(experiments[i]), experiments[i]));
-        --missing;
+        --unfinished.missing;
         continue;
       }
-      const bool stop = stop_requested;
+      const bool stop = stop_requested();
       if (job.world == nullptr ? stop : job.world->any(stop)) break;
       std::optional<ResultFolder> own;
       if (sweep && results != nullptr)
         own.emplace(results->path() / names[i],
                     options.sweep ? Existing::overwrite : options.existing());
       auto run = runner.run(experiments[i], own ? &*own : results);
-      --missing;
+      --unfinished.missing;
       if (!run) continue;
-      if (log != nullptr && !run->result["interrupted"].get<bool>()) {
-        log->append(experiments[i], {{"result", run->result}});
+      const FinishedRun& last = runs.emplace_back(std::move(*run));
+      if (!last.not_written.empty()) throw Error(last.not_written);
+      if (log != nullptr && !last.result["interrupted"].get<bool>()) {
+        log->append(experiments[i],
+                    {{"config", last.experiment.resolved}, {"result", last.result}});
         progress.finished(experiments[i].label);
       }
-      runs.push_back(std::move(*run));
     } catch (const std::exception& error) {
       failure = std::current_exception();
+      unfinished.failure = error.what();
       if (sweep && i > 0) failure = with_label(error, experiments[i].label);
     }
   if (results != nullptr) {
     if (runs.empty() && !failure) throw Error("interrupted before the first run began");
-    if (!runs.empty()) report_all(runs, missing, sweep, *results, options);
+    if (!runs.empty()) {
+      const bool complete = unfinished.missing == 0 && !failure && !stop_requested();
+      const std::string lost = report_all(runs, unfinished, complete, sweep, *results, options);
+      if (!failure && !lost.empty()) throw Error(lost);
+    }
   }
   if (failure) std::rethrow_exception(failure);
-}
-
-void install_signals(bool mpi) {
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, mpi ? on_end : on_signal);
-  std::signal(SIGUSR1, on_signal);
 }
 
 /// Whether the experiments run over MPI.
@@ -186,7 +204,7 @@ bool runs_over_mpi(const std::vector<Experiment>& experiments, const Launch& lau
   return mpi;
 }
 
-int exit_code() { return stop_requested ? 1 : 0; }
+int exit_code() { return stop_requested() ? 1 : 0; }
 
 /// A result that is already there, when asked to resume: nothing to do but to tell.
 bool already_complete(const RunOptions& options, const std::filesystem::path& folder,
@@ -204,10 +222,12 @@ bool already_complete(const RunOptions& options, const std::filesystem::path& fo
 struct Writing {
   Writing(const std::filesystem::path& folder, const std::vector<Experiment>& experiments,
           const RunOptions& options)
-      : results(refuse_a_run(folder, options),
+      : results(refuse_others(folder, experiments, options),
                 options.sweep ? Existing::overwrite : options.existing()) {
-    if (options.sweep) log_.emplace(folder / "results.jsonl");
-    if (!options.sweep || options.quiet) return;
+    if (!options.sweep) return;
+    results.write(kSweepBase, experiments.front().base.dump(2) + "\n");
+    log_.emplace(folder / kSweepLog);
+    if (options.quiet) return;
     const auto done = std::count_if(experiments.begin(), experiments.end(),
                                     [&](const auto& e) { return log_->find(e) != nullptr; });
     tell("{}: {} combinations, {} of them done before\n", folder.string(), experiments.size(),
@@ -217,11 +237,14 @@ struct Writing {
   ResultFolder results;
 
  private:
-  /// A sweep would take away what `run` has left there.
-  static const std::filesystem::path& refuse_a_run(const std::filesystem::path& folder,
-                                                   const RunOptions& options) {
-    if (options.sweep && std::filesystem::exists(folder / "result.json"))
+  /// A sweep would take away what `run` has left there, and mix with another sweep.
+  static const std::filesystem::path& refuse_others(const std::filesystem::path& folder,
+                                                    const std::vector<Experiment>& experiments,
+                                                    const RunOptions& options) {
+    if (!options.sweep) return folder;
+    if (std::filesystem::exists(folder / "result.json"))
       throw Error(folder.string() + ": holds the result of a run; give another --out");
+    require_same_sweep(folder, experiments);
     return folder;
   }
   std::optional<SweepLog> log_;
@@ -231,7 +254,7 @@ int run_on_threads(const std::vector<Experiment>& experiments, const RunOptions&
   const auto folder = result_folder(options, experiments.front());
   if (already_complete(options, folder, experiments.front())) return 0;
   Writing writing(folder, experiments, options);
-  install_signals(false);
+  heed_signals(false, true);
   run_experiments(experiments, &writing.results, writing.log(), options, {});
   return exit_code();
 }
@@ -260,11 +283,11 @@ class Speaker {
 };
 
 int run_on_mpi(const std::vector<Experiment>& experiments, const RunOptions& options, int rank) {
-  install_signals(true);
+  heed_signals(true, rank == 0);
   Speaker speaker(rank);
   MpiOptions mpi;
   mpi.may_report = [&] { return speaker.may_speak(); };
-  mpi.ending = &ended_from_outside;
+  mpi.ending = &ended_from_outside();
   MpiWorld world(mpi);
   int code = 0;
   world.run([&](Communicator& communicator) {
@@ -316,7 +339,8 @@ int run_session(RunOptions options) {
         throw ConfigError("--print-job",
                           "the combinations of the sweep need different numbers of "
                           "ranks: choose one number with --set");
-    const JobRequest request{options.file, options.overrides, options.out, options.force};
+    const JobRequest request{options.file, options.overrides, options.out, options.force,
+                             options.anyway};
     fmt::print("{}", slurm_script(experiments.front(), request));
     return 0;
   }

@@ -14,7 +14,8 @@ struct RunOptions {
   std::string file, backend, out, print_job;
   std::vector<std::string> overrides;
   bool json = false, quiet = false, force = false, resume = false;
-  bool sweep = false;  ///< keep a log of what is done, and skip it
+  bool anyway = false;  ///< also run what this machine's memory cannot hold
+  bool sweep = false;   ///< keep a log of what is done, and skip it
 
   Existing existing() const {
     return resume ? Existing::resume : force ? Existing::overwrite : Existing::refuse;

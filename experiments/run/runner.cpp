@@ -7,6 +7,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/tell.hpp"
+#include "core/base/units.hpp"
 #include "experiments/execute/execute_mpi.hpp"
 #include "experiments/execute/launch.hpp"
 #include "experiments/execute/trace.hpp"
@@ -16,6 +17,8 @@
 #include "experiments/results/checkpoint.hpp"
 #include "experiments/results/limits.hpp"
 #include "experiments/results/progress.hpp"
+#include "experiments/run/available_memory.hpp"
+#include "experiments/run/interruption.hpp"
 
 namespace orrery {
 namespace {
@@ -24,6 +27,16 @@ void announce(const DataFacts& data) {
   tell("{}: {} vertices, {} edges{}\n", data.name, data.vertices, data.edges,
        data.generated ? " (generated)" : "");
   for (const std::string& note : data.notes) tell("  note: {}\n", note);
+}
+
+/// A graph without the reverse of its edges is another problem than most papers have.
+void announce_directed(const PreparedExperiment& prepared) {
+  const DataFacts& data = prepared.problem->facts();
+  if (data.symmetric) return;
+  const auto& model = prepared.experiment.resolved["model"];
+  tell("  note: the graph is directed: a vertex aggregates over its in-edges{}{}\n",
+       model.value("normalisation", "") == "row" ? ", and rows are normalised by their number" : "",
+       data.generated ? "" : "; dataset.symmetric=true adds the reverse of every edge");
 }
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
@@ -48,9 +61,28 @@ void require_placed(const Experiment& experiment, const Job& job) {
                                 experiment.strategy.type, job.world->placement().servers()));
 }
 
-/// Writes the timeline and puts the result together.
-FinishedRun report(const PreparedExperiment& prepared, const Placement& placement, Outcome& outcome,
-                   const std::vector<double>& earlier_seconds, const ResultFolder& results) {
+/// The kernel ends a process that touches more memory than there is, and leaves no word.
+///
+/// Errors    Error telling what is needed and what is there
+void require_memory_for(std::int64_t bytes) {
+  const auto available = available_memory();
+  if (!available || bytes <= *available) return;
+  throw Error(fmt::format(
+      "its ranks on this machine need {} of memory, and {} can be had; a narrower model, fewer "
+      "layers or ranks on more machines need less (orrery plan shows what each rank holds), and "
+      "orrery run --anyway tries it",
+      human_bytes(static_cast<double>(bytes)), human_bytes(static_cast<double>(*available))));
+}
+
+/// A run with the timelines that are still to be written.
+struct Reported {
+  FinishedRun run;
+  std::vector<Timeline> timelines;
+};
+
+/// Puts the result together.
+Reported report(const PreparedExperiment& prepared, const Placement& placement, Outcome& outcome,
+                const std::vector<double>& earlier_seconds, const ResultFolder& results) {
   std::vector<std::vector<EpochCost>> costs;
   std::vector<Timeline> timelines;
   std::vector<Summary> summaries;
@@ -71,8 +103,7 @@ FinishedRun report(const PreparedExperiment& prepared, const Placement& placemen
   done.result =
       result_json(done.experiment, prepared.problem->facts(), placement, outcome, done.measured);
   done.result["out_dir"] = results.path().string();
-  if (!timelines.empty()) results.write("timeline.json", chrome_trace(timelines));
-  return done;
+  return {std::move(done), std::move(timelines)};
 }
 
 /// Not of processes that each know a server of their own only: for those there is orrery plan.
@@ -80,18 +111,46 @@ void add_preloading(FinishedRun& done, const PreparedExperiment& prepared) {
   done.result["preloading"] = preloading_json(prepared, done.measured.peak_bytes);
 }
 
-/// Writes the result: last, because it says that the folder is complete.
-void write_result(FinishedRun& done, const ResultFolder& results) {
+/// Writes the result, and then what can be done without: the timeline is by far the largest file, so
+/// a disk that is nearly full holds the result.
+void write_result(FinishedRun& done, const std::vector<Timeline>& timelines,
+                  const ResultFolder& results) {
+  const EndsInOrder writing("the result is written");
   done.result["limited_by"] = limited_by(done.result);
-  results.write("result.json", done.result.dump(2) + "\n");
+  try {
+    results.write("result.json", done.result.dump(2) + "\n");
+    if (!timelines.empty()) results.write("timeline.json", chrome_trace(timelines));
+  } catch (const Error& error) {
+    done.not_written = error.what();
+  }
 }
 
 /// The same for what was not run: nothing was computed or received.
-void write_forecast(FinishedRun& done, const ResultFolder& results) {
-  done.result["kernels"] = nullptr;
-  done.result["received_bytes"] = nullptr;
-  write_result(done, results);
+void write_forecast(Reported& made, const ResultFolder& results) {
+  made.run.result["kernels"] = nullptr;
+  made.run.result["received_bytes"] = nullptr;
+  write_result(made.run, made.timelines, results);
 }
+
+/// The log of epochs. Where it can no longer be written, training goes on for its result.
+class EpochLog {
+ public:
+  explicit EpochLog(const ResultFolder* results) : results_(results) {}
+  void append(const EpochReport& report, double seconds) {
+    if (!not_written_.empty()) return;
+    try {
+      results_->append_line("epochs.jsonl", epoch_json(report, seconds));
+    } catch (const Error& error) {
+      not_written_ = error.what();
+      tell("\norrery: {}; going on without it\n", not_written_);
+    }
+  }
+  const std::string& not_written() const { return not_written_; }
+
+ private:
+  const ResultFolder* results_;
+  std::string not_written_;
+};
 
 }  // namespace
 
@@ -106,7 +165,7 @@ std::optional<FinishedRun> Runner::run(const Experiment& experiment, const Resul
       throw;
     FinishedRun done = does_not_fit(experiment, datasets_.load(experiment).facts(), error);
     done.result["out_dir"] = results->path().string();
-    write_result(done, *results);
+    write_result(done, {}, *results);
     return done;
   }
 }
@@ -118,8 +177,10 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
   const auto begin = std::chrono::steady_clock::now();
   const auto data = datasets_.load(asked);
   const double load_seconds = seconds_since(begin);
-  if (job_.leads() && !options_.quiet && datasets_.just_loaded()) announce(data.facts());
+  const bool announces = job_.leads() && !options_.quiet && datasets_.just_loaded();
+  if (announces) announce(data.facts());
   const PreparedExperiment prepared = prepare(asked, data, partition(asked, data));
+  if (announces) announce_directed(prepared);
   const Experiment& experiment = prepared.experiment;
   if (experiment.backend == "sim") return simulated(prepared, *results);
   if (experiment.backend == "model") return modelled(prepared, *results);
@@ -142,49 +203,55 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
     };
   }
   const double prepare_seconds = age + seconds_since(begin);
-  Outcome outcome = execute(prepared, options, results);
+  const EndsInOrder keeping("the result is written");  // of what was trained before a signal too
+  std::string log_not_written;
+  Outcome outcome = execute(prepared, options, results, log_not_written);
   const bool first = std::exchange(first_, false);
   if (results == nullptr) return std::nullopt;
 
   outcome.epochs.insert(outcome.epochs.begin(), earlier.epochs.begin(), earlier.epochs.end());
-  FinishedRun done = report(prepared, options.placement, outcome, earlier.seconds, *results);
+  auto [done, timelines] = report(prepared, options.placement, outcome, earlier.seconds, *results);
   if (job_.world == nullptr) add_preloading(done, prepared);
   nlohmann::ordered_json& result = done.result;
+  result["machines"] = job_.world == nullptr ? 1 : job_.world->placement().servers();
   result["resumed_from_epoch"] = nullptr;
   if (!earlier.epochs.empty()) result["resumed_from_epoch"] = earlier.epochs.size();
   if (first)
     result["startup"] = {{"load_seconds", load_seconds},
                          {"until_first_epoch_seconds",
                           prepare_seconds + outcome.ranks.front().seconds_to_first_epoch}};
-  write_result(done, *results);
-  return done;
+  write_result(done, timelines, *results);
+  if (done.not_written.empty()) done.not_written = log_not_written;
+  return std::move(done);
 }
 
 FinishedRun Runner::simulated(const PreparedExperiment& prepared, const ResultFolder& results) {
   const Experiment& experiment = prepared.experiment;
   results.write("config.json", experiment.resolved.dump(2) + "\n");
   SimulatedOutcome made = simulate(prepared, simulator_, !options_.quiet);
-  FinishedRun done = report(prepared, experiment.placement(), made.outcome, {}, results);
+  Reported told = report(prepared, experiment.placement(), made.outcome, {}, results);
+  FinishedRun& done = told.run;
   add_preloading(done, prepared);
   done.result["simulation"] = std::move(made.simulation);
   done.result["links"] = std::move(made.links);
+  EpochLog log(&results);
   for (std::size_t e = 0; e < done.measured.seconds.size(); ++e)
-    results.append_line("epochs.jsonl",
-                        epoch_json(made.outcome.epochs[e], done.measured.seconds[e]));
-  write_forecast(done, results);
-  return done;
+    log.append(made.outcome.epochs[e], done.measured.seconds[e]);
+  write_forecast(told, results);
+  if (done.not_written.empty()) done.not_written = log.not_written();
+  return std::move(done);
 }
 
 FinishedRun Runner::modelled(const PreparedExperiment& prepared, const ResultFolder& results) {
   const Experiment& experiment = prepared.experiment;
   results.write("config.json", experiment.resolved.dump(2) + "\n");
   ModelledOutcome made = model(prepared);
-  FinishedRun done = report(prepared, experiment.placement(), made.outcome, {}, results);
-  add_preloading(done, prepared);
-  done.result["model"] = std::move(made.model);
-  done.result["equations"] = std::move(made.equations);
-  write_forecast(done, results);
-  return done;
+  Reported told = report(prepared, experiment.placement(), made.outcome, {}, results);
+  add_preloading(told.run, prepared);
+  told.run.result["model"] = std::move(made.model);
+  told.run.result["equations"] = std::move(made.equations);
+  write_forecast(told, results);
+  return std::move(told.run);
 }
 
 ExecuteOptions Runner::execute_options(const Experiment& experiment) const {
@@ -197,6 +264,7 @@ ExecuteOptions Runner::execute_options(const Experiment& experiment) const {
   options.capacities = memory_capacities(experiment);
   options.timeline_epochs = experiment.timeline_epochs;
   options.stop = options_.stop;
+  if (!options_.anyway) options.require_memory = require_memory_for;
   options.control.checkpoint_every = experiment.checkpoint_every;
   return options;
 }
@@ -218,21 +286,26 @@ Partition Runner::partition(const Experiment& experiment, const ProblemData& dat
 }
 
 Outcome Runner::execute(const PreparedExperiment& prepared, const ExecuteOptions& options,
-                        const ResultFolder* results) const {
+                        const ResultFolder* results, std::string& log_not_written) const {
   const Experiment& experiment = prepared.experiment;
   const Problem& problem = *prepared.problem;
   const Strategy& plan = *prepared.strategy;
   const std::string strategy = experiment.resolved["strategy"]["type"];
   ProgressBar bar(experiment.label.empty() ? strategy : experiment.label, problem.train.epochs,
                   results != nullptr && !options_.quiet);
+  const EndsInOrder training("this epoch");
+  EpochLog log(results);
   const auto progress = [&](const EpochReport& report, double seconds) {
-    results->append_line("epochs.jsonl", epoch_json(report, seconds));
+    log.append(report, seconds);
     bar.update(report.epoch + 1, report.loss,
                report.scores ? report.scores->validation : std::nullopt);
   };
   const TrainingBody body(plan, problem);
-  if (job_.world == nullptr) return execute_on_threads(body, options, progress);
-  return execute_on_mpi(*job_.world, *job_.communicator, body, options, progress);
+  Outcome outcome = job_.world == nullptr
+                        ? execute_on_threads(body, options, progress)
+                        : execute_on_mpi(*job_.world, *job_.communicator, body, options, progress);
+  log_not_written = log.not_written();
+  return outcome;
 }
 
 }  // namespace orrery

@@ -33,20 +33,23 @@ class Runner {
     bool quiet = false;
     bool resume = false;                      ///< go on from the checkpoint in the folder, if any
     bool may_not_fit = false;                 ///< out of memory is a result like others
+    bool anyway = false;                      ///< also what this machine's memory cannot hold
     const std::atomic<bool>* stop = nullptr;  ///< set by a signal
   };
-  Runner(Options options, const Job& job) : options_(options), job_(job) {}
+  Runner(Options options, const Job& job)
+      : options_(options), job_(job), simulator_(options.stop) {}
 
   /// The finished run on the process that leads, which has a folder; nothing elsewhere.
   ///
-  /// Errors    whatever loading, planning and running throw; what was written stays
+  /// Errors    whatever loading, planning and running throw; what was written stays. A result that
+  ///           cannot be written is none: the run says so (FinishedRun::not_written)
   std::optional<FinishedRun> run(const Experiment& experiment, const ResultFolder* results);
 
  private:
   Partition partition(const Experiment& experiment, const ProblemData& data) const;
   ExecuteOptions execute_options(const Experiment& experiment) const;
   Outcome execute(const PreparedExperiment& prepared, const ExecuteOptions& options,
-                  const ResultFolder* results) const;
+                  const ResultFolder* results, std::string& log_not_written) const;
 
   std::optional<FinishedRun> run_what_fits(const Experiment& experiment,
                                            const ResultFolder* results);

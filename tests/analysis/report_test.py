@@ -167,6 +167,51 @@ class ReportOfASimulatedRun(ReportTest):
         self.assertIn("The first 7 of 64 ranks and the slowest one, rank 40", page.text)
 
 
+class ReportOfWhatWasInterrupted(ReportTest):
+    def sweep(self, name, **told):
+        out = folders.write_run(self.path / name, folders.result())
+        (out / "result.json").unlink()
+        runs = [folders.result(label="seed=1"),
+                folders.result(label="seed=2", interrupted=True, epochs=2)]
+        (out / "sweep.json").write_text(json.dumps(folders.result(sweep=runs) | told))
+        return out
+
+    def assert_above_all_numbers(self, words, page):
+        self.assertIn(words, page.text)
+        self.assertLess(page.text.index(words), page.text.index(units.seconds(0.010)))
+
+    def test_of_a_run_says_so_above_all_numbers(self):
+        out = folders.write_run(self.path / "run", folders.result(interrupted=True), [],
+                                config={"train": {"epochs": 100}})
+
+        _, page = self.report_of(out)
+
+        self.assert_above_all_numbers("after 3 of 100 epochs", page)
+        self.assertIn("INTERRUPTED after 3 of 100 epochs", folders.orrery("report", out).stdout)
+
+    def test_of_a_whole_run_says_nothing(self):
+        out = folders.write_run(self.path / "run", folders.result(interrupted=False), [])
+
+        _, page = self.report_of(out)
+
+        self.assertNotIn("every number below is of those", page.text)
+
+    def test_of_a_sweep_says_what_is_not_there_and_why(self):
+        _, interrupted = self.report_of(self.sweep("a", missing=2))
+        _, failed = self.report_of(self.sweep("b", missing=2, failure="no such cluster"))
+
+        self.assert_above_all_numbers("seed=2, after 2 epochs", interrupted)
+        self.assert_above_all_numbers("2 of 4 combinations were not run", interrupted)
+        self.assert_above_all_numbers("combinations were not run: no such cluster", failed)
+
+    def test_of_a_sweep_that_was_killed_says_so(self):
+        folders.write_run(self.path / "s" / "seed=1", folders.result(label="seed=1"), [])
+
+        _, page = self.report_of(self.path / "s")
+
+        self.assert_above_all_numbers("the sweep was killed or goes on", page)
+
+
 class ReportOfNothing(ReportTest):
     def test_is_one_line_that_says_what_is_missing(self):
         done = folders.orrery("report", self.path)

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/base/rng.hpp"
 #include "experiments/execute/trace.hpp"
+#include "tests/experiments/execute/perfetto_rule.hpp"
 
 namespace orrery {
 namespace {
@@ -107,6 +110,32 @@ TEST(Trace, IsJsonWithARowPerRankAndLane) {
   EXPECT_EQ(ranks, 2);
   EXPECT_EQ(bytes, (std::vector<int>{100, 40, 100, 40}));
   EXPECT_EQ(trace["traceEvents"][1]["dur"], 1e6);
+}
+
+/// Spans back to back at moments that are no whole nanoseconds: some shorter than one, some so late
+/// that a microsecond's third digit is all that a double keeps, and some that the last bit of a sum
+/// makes overlap.
+TEST(Trace, HasSlicesThatMeetWhereSpansMeetHoweverAViewerRounds) {
+  for (const double origin : {0.0, 2.1, 1e5}) {
+    Timeline timeline;
+    Sequence draws(3, Purpose::edges, 0);
+    for (double now = origin; timeline.spans.size() < 4000;) {
+      const double end = now + std::pow(10.0, -10 + 6 * draws.uniform());
+      timeline.spans.push_back(
+          {Lane::compute, "gemm", false, false, {Stage::forward, 0, 1}, now, end, 8, 9});
+      now = draws.uniform() < 0.5 ? end : std::nextafter(end, 0.0);
+    }
+
+    const auto trace = nlohmann::json::parse(chrome_trace({timeline}));
+
+    const auto round = [](double us) { return std::round(us * 1000); };
+    EXPECT_EQ(testing::dropped_slices(trace, testing::cut), std::vector<std::string>{});
+    EXPECT_EQ(testing::dropped_slices(trace, round), std::vector<std::string>{});
+    double sum = 0;
+    for (const auto& event : trace["traceEvents"])
+      if (event["ph"] == "X") sum += event["dur"].get<double>();
+    EXPECT_NEAR(sum, 1e6 * (timeline.spans.back().end - origin), 1e-3 * 20) << "none is shortened";
+  }
 }
 
 }  // namespace

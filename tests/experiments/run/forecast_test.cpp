@@ -8,6 +8,8 @@
 #include <fstream>
 #include <string>
 
+#include "tests/experiments/commands/started_program.hpp"
+
 namespace orrery {
 namespace {
 
@@ -61,6 +63,45 @@ TEST(Forecast, TellsWhatAClusterCannotTakeAndKeepsTheRun) {
             std::string::npos);
   EXPECT_TRUE(told.contains("dgx-1"));
 }
+
+using ForecastOfSeveralServers = testing::StartedProgram;
+
+/// Nothing of this machine may stand beside what servers took.
+void expect_not_of_this_machine(const Json& result, const std::string& why) {
+  const Json& told = result["simulated_on"]["this-machine"];
+  EXPECT_TRUE(told["epoch_seconds"].is_null()) << told;
+  EXPECT_FALSE(told.contains("error")) << told;
+  EXPECT_NE(told["not_simulated"].get<std::string>().find(why), std::string::npos) << told;
+}
+
+TEST_F(ForecastOfSeveralServers, ThatAStrategyGoesByIsNotOfThisMachine) {
+  const std::string file = experiment(R"(, "strategy": {"type": "shared_preloading"},
+      "cluster": {"servers": 2, "ranks_per_server": 1}, "train": {"epochs": 2},
+      "simulate_on": ["this-machine"])");
+
+  ASSERT_EQ(orrery("run " + file + " --out " + in("a").string()), 0) << read("err");
+
+  expect_not_of_this_machine(json("a/result.json"), "goes by the 2 servers");
+  EXPECT_NE(read("out").find("goes by the 2 servers"), std::string::npos) << "told in the table";
+}
+
+#ifdef ORRERY_MPIRUN
+TEST_F(ForecastOfSeveralServers, ThatAreJoinedByShapedLinksIsNotOfThisMachine) {
+  const std::string file = experiment(R"(, "strategy": {"type": "full_graph"},
+      "train": {"epochs": 2}, "simulate_on": ["this-machine"])");
+
+  const int status = shell(ORRERY_SOURCES
+                           "/experiments/netcluster --servers 2 --ranks-per-server 1 --rate 1gbit "
+                           "-- " ORRERY_MPI " run " +
+                           file + " --backend mpi --out " + in("a").string());
+
+  if (status == 1 && read("err").find("netcluster: ") != std::string::npos)
+    GTEST_SKIP() << read("err");
+  ASSERT_EQ(status, 0) << read("err");
+  EXPECT_EQ(json("a/result.json")["machines"], 2);
+  expect_not_of_this_machine(json("a/result.json"), "the ranks ran on 2 servers");
+}
+#endif
 
 TEST(Forecast, RefusesAnUnknownClusterBeforeAnythingRuns) {
   const Ran ran = run(2, R"(["dgx1"])");

@@ -141,6 +141,51 @@ TEST_F(SweepCommand, RunsWhatAChangedSettingMakesNew) {
   EXPECT_EQ(sweep_json()["sweep"].size(), 8U);
 }
 
+TEST_F(SweepCommand, LeavesLinesWithTheirSettingsAndTheirWholeConfiguration) {
+  ASSERT_EQ(run({"--set", "sweep.model.hidden=[2]", "--set", "seed=9"}), 0);
+
+  ASSERT_EQ(lines().size(), 4U);
+  const Json first = lines()[0];
+  EXPECT_EQ(first["settings"],
+            (Json{{"strategy.type", "full_graph"}, {"cluster.ranks", 1}, {"model.hidden", 2}}));
+  EXPECT_EQ(first["config"]["seed"], 9);
+  EXPECT_EQ(first["config"]["model"]["hidden"], 2);
+  EXPECT_EQ(first["config"], Json::parse(text_of(folder_ / "out" /
+                                                 "strategy.type=full_graph_cluster.ranks=1_model."
+                                                 "hidden=2" /
+                                                 "config.json")));
+}
+
+TEST_F(SweepCommand, OfAnotherFileIsRefusedBeforeAnythingIsReplaced) {
+  const std::vector<std::string> seeds{"--set", "sweep={\"seed\": [1, 2]}"};
+  ASSERT_EQ(run(seeds), 0);
+  const std::string log_before = text_of(log()), told = text_of(folder_ / "out" / "sweep.json");
+
+  const int wider = run({seeds[0], seeds[1], "--set", "model.hidden=16"});
+  const int simulated = run(
+      {seeds[0], seeds[1], "--backend", "sim", "--set", R"(cluster={"file": "dgx-1", "gpus": 2})"});
+
+  EXPECT_EQ(wider, 2);
+  EXPECT_EQ(simulated, 2);
+  EXPECT_EQ(text_of(log()), log_before);
+  EXPECT_EQ(text_of(folder_ / "out" / "sweep.json"), told);
+  EXPECT_EQ(run({"--set", "sweep={\"seed\": [3]}"}), 0) << "more of the same";
+  EXPECT_EQ(lines().size(), 3U);
+}
+
+TEST_F(SweepCommand, OnAClusterFileThatWasEditedIsRefused) {
+  fs::copy_file(ORRERY_SOURCES "/configs/clusters/dgx-1.json", folder_ / "c.json");
+  const std::vector<std::string> here{"--backend", "model",
+                                      "--set",     "sweep={\"seed\": [1]}",
+                                      "--set",     "strategy.type=spmm_1d",
+                                      "--set",     "cluster={\"file\": \"c.json\", \"gpus\": 2}"};
+  ASSERT_EQ(run(here), 0);
+  std::ofstream(folder_ / "c.json", std::ios::app) << "\n";
+
+  EXPECT_EQ(run(here), 1);
+  EXPECT_EQ(lines().size(), 1U);
+}
+
 TEST_F(SweepCommand, TakesACombinationThatRunsOutOfMemoryForDone) {
   const std::vector<std::string> small{"--set",
                                        R"(sweep={"cluster.device_bytes": [1000, 100000000]})"};

@@ -1,0 +1,36 @@
+// What a signal does to a run.
+#pragma once
+
+#include <atomic>
+
+namespace orrery {
+
+/// From here on SIGINT, SIGTERM and SIGUSR1 (a batch system's warning) ask for an end: training
+/// stops after its epoch, a simulation at once. What does neither within a second (reading, cutting,
+/// recording) ends there, with status 1. A second signal ends the process at once, with status 130.
+///
+/// In a job over MPI there is no such second, because ranks end together; SIGTERM comes from mpirun,
+/// which ends the others when one rank has died. `speaks`: whether this process tells that it has
+/// heard.
+void heed_signals(bool mpi, bool speaks);
+
+/// Whether a signal has come.
+const std::atomic<bool>& stop_requested();
+
+/// Whether it was SIGTERM in a job over MPI.
+const std::atomic<bool>& ended_from_outside();
+
+/// While one lives, what is under way is worth keeping and ends in order, however long it takes.
+class EndsInOrder {
+ public:
+  /// `after`: what is waited for, told to who asks for an end; null: it is not worth telling.
+  explicit EndsInOrder(const char* after = nullptr);
+  ~EndsInOrder();
+  EndsInOrder(const EndsInOrder&) = delete;
+  EndsInOrder& operator=(const EndsInOrder&) = delete;
+
+ private:
+  const char* outer_;
+};
+
+}  // namespace orrery
