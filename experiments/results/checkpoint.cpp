@@ -57,14 +57,10 @@ void require_same_identity(const Json& kept, const Json& now, const std::string&
       return j.contains(pointer) ? j[pointer].dump() : "absent";
     };
     if (shown(a) == shown(b)) return;
-<<<<<<< HEAD
-    std::string path = pointer.empty() ? "experiment" : pointer.substr(1);
-=======
     // What it stands for is known when the graph is, and is the same for the same data.
     const bool by_graph = shown(a) == "\"auto\"" || shown(b) == "\"auto\"";
     if (pointer == "/model/normalisation" && by_graph) return;
-    std::string path = pointer.substr(1);
->>>>>>> h-trust
+    std::string path = pointer.empty() ? "experiment" : pointer.substr(1);
     for (char& c : path)
       if (c == '/') c = '.';
     throw ConfigError(path, fmt::format("is {} here, but {} in {}; resume with the "

@@ -50,11 +50,14 @@ WholeLines whole_lines(const fs::path& file) {
   WholeLines whole;
   for (std::size_t end; (end = text.find('\n', whole.bytes)) != std::string::npos;
        whole.bytes = end + 1) {
-    Json line = Json::parse(text.substr(whole.bytes, end - whole.bytes), nullptr, false);
-    if (!line.is_object() || !line.contains("config_hash") || !line.contains("label"))
-      throw DataError(file.string(), std::to_string(whole.lines.size() + 1),
-                      "expected a finished combination of a sweep");
-    whole.lines.push_back(std::move(line));
+    const JsonReader line(std::string_view(text).substr(whole.bytes, end - whole.bytes),
+                          file.string(), fmt::format("line {}", whole.lines.size() + 1));
+    line.get<std::string>("label");
+    line.get<std::string>("config_hash");
+    require_result(line, "result/");
+    if (line.has("result/simulated_on"))
+      line.fail("result/simulated_on", "expected none, as forecasts are made when all has run");
+    whole.lines.push_back(line.json());
   }
   return whole;
 }
@@ -117,26 +120,10 @@ std::string config_hash(const Experiment& experiment) {
 
 SweepLog::SweepLog(fs::path file) : file_(std::move(file)) {
   if (!fs::exists(file_)) return;
-<<<<<<< HEAD
-  const std::string text = text_of(file_);
-  std::size_t begin = 0;
-  for (int number = 1; begin < text.size(); ++number) {
-    const std::size_t end = text.find('\n', begin);
-    if (end == std::string::npos) break;
-    const JsonReader line(std::string_view(text).substr(begin, end - begin), file_.string(),
-                          fmt::format("line {}", number));
-    line.get<std::string>("label");
-    require_result(line, "result/");
-    if (line.has("result/simulated_on"))
-      line.fail("result/simulated_on", "expected none, as forecasts are made when all has run");
-    lines_[line.get<std::string>("config_hash")] = line.json();
-    begin = end + 1;
-=======
   WholeLines whole = whole_lines(file_);
   for (Json& line : whole.lines) {
     const std::string hash = line["config_hash"];
     lines_[hash] = std::move(line);
->>>>>>> h-trust
   }
   if (whole.bytes < fs::file_size(file_)) fs::resize_file(file_, whole.bytes);
 }
