@@ -388,7 +388,7 @@ class Cells(Experiments):
         super().__init__(figure_file.Figure("x/y", Path(out), {"rows": rows, "runs": {}}), out, "")
         self.busy, self.rest, self.hidden, self.starts = busy, rest, hidden, 0
 
-    def _start(self, name, settings, folder):
+    def _start(self, name, settings, folder, anew=False):
         self.starts += 1
         busy = self.busy * settings["simulation.scale"]["spmm"]
         seconds = max(busy, self.hidden) + self.rest
