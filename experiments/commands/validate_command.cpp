@@ -118,7 +118,8 @@ class Validator {
     const Json& asked = experiment.resolved["cluster"];
     const fs::path file = folder / "netcluster.json";
     fs::create_directories(folder);
-    write_file(file, netcluster_file(this_machine(), asked["servers"], links(experiment)).dump(2));
+    write_file(
+        file, netcluster_file(this_machine(), asked["servers"], links(experiment, folder)).dump(2));
     return {{"file", file.string()},
             {"servers", asked["servers"]},
             {"ranks_per_server", asked["ranks_per_server"]}};
@@ -131,10 +132,10 @@ class Validator {
   }
 
   /// Measured once for each rate and number of servers.
-  NetclusterLinks links(const Experiment& experiment) {
+  NetclusterLinks links(const Experiment& experiment, const fs::path& folder) {
     const std::string key =
         experiment.netcluster + experiment.resolved["cluster"]["servers"].dump();
-    if (!links_.contains(key)) links_[key] = measure_netcluster(experiment);
+    if (!links_.contains(key)) links_[key] = measure_netcluster(experiment, folder);
     return links_.at(key);
   }
 

@@ -43,6 +43,13 @@ Json identity(const Json& resolved) {
   return all;
 }
 
+/// What identity() looks up in an experiment that was kept.
+void require_identity(const JsonReader& kept) {
+  for (const char* key : {"train", "dataset", "model", "strategy"}) kept.object(key);
+  if (!kept.has("seed")) kept.fail("seed", "expected a whole number, found none");
+  if (kept.get<std::string>("strategy/type") == "model_averaging") kept.object("partition");
+}
+
 void require_same_identity(const Json& kept, const Json& now, const std::string& origin) {
   const Json a = kept.flatten(), b = now.flatten();
   const auto differs = [&](const std::string& pointer) {
@@ -50,7 +57,7 @@ void require_same_identity(const Json& kept, const Json& now, const std::string&
       return j.contains(pointer) ? j[pointer].dump() : "absent";
     };
     if (shown(a) == shown(b)) return;
-    std::string path = pointer.substr(1);
+    std::string path = pointer.empty() ? "experiment" : pointer.substr(1);
     for (char& c : path)
       if (c == '/') c = '.';
     throw ConfigError(path, fmt::format("is {} here, but {} in {}; resume with the "
@@ -67,7 +74,9 @@ class Reader {
   Reader(std::string_view bytes, const std::string& origin) : bytes_(bytes), origin_(origin) {}
   std::string_view take(std::size_t size) {
     if (size > bytes_.size())
-      throw DataError(origin_, "", "is no whole checkpoint: it ends too early");
+      throw DataError(origin_, "",
+                      fmt::format("is no whole checkpoint: expected {} bytes more, found {}", size,
+                                  bytes_.size()));
     const auto front = bytes_.substr(0, size);
     bytes_.remove_prefix(size);
     return front;
@@ -79,6 +88,8 @@ class Reader {
     return value;
   }
 
+  std::size_t left() const { return bytes_.size(); }
+
  private:
   std::string_view bytes_;
   const std::string& origin_;
@@ -86,8 +97,9 @@ class Reader {
 
 }  // namespace
 
-void require_same_experiment(const Json& kept, const Json& now, const std::string& origin) {
-  require_same_identity(identity(kept), identity(now), origin);
+void require_same_experiment(const JsonReader& kept, const Json& now, const std::string& origin) {
+  require_identity(kept);
+  require_same_identity(identity(kept.json()), identity(now), origin);
 }
 
 void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint,
@@ -107,28 +119,32 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
 
 Checkpoint parse_checkpoint(const std::string& bytes, const std::string& origin,
                             const Json& resolved) {
-  Reader in(bytes, origin);
-  if (in.take(kMagic.size()) != kMagic) throw DataError(origin, "", "is no checkpoint of Orrery");
-  if (bytes.size() < kMagic.size() + 12) throw DataError(origin, "", "ends too early");
   std::uint32_t kept = 0;
+  if (!bytes.starts_with(kMagic)) throw DataError(origin, "", "is no checkpoint of Orrery");
+  if (bytes.size() < kMagic.size() + sizeof kept) throw DataError(origin, "", "ends too early");
   const std::size_t body = bytes.size() - sizeof kept;
   std::memcpy(&kept, bytes.data() + body, sizeof kept);
   if (kept != crc_of(bytes.data(), body))
     throw DataError(origin, "", "is damaged: its checksum does not fit; remove it to start anew");
+  Reader in(std::string_view(bytes).substr(kMagic.size(), body - kMagic.size()), origin);
+  const JsonReader header(in.take(in.number<std::uint64_t>()), origin, "header");
+  require_same_identity(header.object("experiment"), identity(resolved), origin);
   Checkpoint checkpoint;
-  try {
-    const Json header = Json::parse(in.take(in.number<std::uint64_t>()));
-    require_same_identity(header.at("experiment"), identity(resolved), origin);
-    checkpoint.epochs = header.at("epochs");
-    for (const auto& size : header.at("rows")) {
-      std::vector<float> row(size.get<std::size_t>());
-      const auto raw = in.take(row.size() * sizeof(float));
-      if (!row.empty()) std::memcpy(row.data(), raw.data(), raw.size());
-      checkpoint.state.push_back(std::move(row));
-    }
-  } catch (const Json::exception& error) {
-    throw DataError(origin, "", fmt::format("is no checkpoint of this version: {}", error.what()));
+  checkpoint.epochs = header.get<int>("epochs");
+  if (checkpoint.epochs < 0)
+    header.fail("epochs", fmt::format("expected a count, found {}", checkpoint.epochs));
+  for (const std::int64_t size : header.counts("rows")) {
+    const auto floats = static_cast<std::size_t>(size);
+    if (floats > in.left() / sizeof(float))
+      header.fail("rows", fmt::format("expected at most the {} numbers that are left, found {}",
+                                      in.left() / sizeof(float), size));
+    const auto raw = in.take(floats * sizeof(float));
+    std::vector<float> row(floats);
+    if (!row.empty()) std::memcpy(row.data(), raw.data(), raw.size());
+    checkpoint.state.push_back(std::move(row));
   }
+  if (in.left() != 0)
+    throw DataError(origin, "", fmt::format("holds {} bytes behind its last row", in.left()));
   return checkpoint;
 }
 

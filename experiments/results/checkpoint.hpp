@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/base/json_reader.hpp"
 #include "core/runtime/body.hpp"
 
 namespace orrery {
@@ -19,14 +20,15 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
 /// epochs may differ, whatever the learned weights depend on may not (with model_averaging also
 /// strategy and partition).
 ///
-/// Errors    ConfigError naming the first key that differs; `origin` holds what was kept
-void require_same_experiment(const nlohmann::ordered_json& kept, const nlohmann::ordered_json& now,
+/// Errors    ConfigError naming the first key that differs; `origin` holds what was kept. DataError:
+///           what was kept is no experiment
+void require_same_experiment(const JsonReader& kept, const nlohmann::ordered_json& now,
                              const std::string& origin);
 
 /// Reads the contents of a checkpoint file; `origin` names it in errors.
 ///
-/// Errors    DataError (truncated, damaged) · ConfigError (another experiment: the first key that
-///           differs)
+/// Errors    DataError (truncated, damaged, of another version) · ConfigError (another experiment:
+///           the first key that differs)
 Checkpoint parse_checkpoint(const std::string& bytes, const std::string& origin,
                             const nlohmann::ordered_json& resolved);
 

@@ -132,6 +132,10 @@ ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move
     throw Error(
         fmt::format("{}: another run is writing there; give another --out", path_.string()));
   }
+  // Nobody else writes here now: what write_file() has not finished is of a killed run.
+  for (const char* name : {"result.json", "sweep.json", "timeline.json", "failure.json",
+                           "config.json", "epochs.jsonl", "checkpoint.bin"})
+    fs::remove(path_ / (std::string(name) + ".part"), error);
   // What an earlier start left would tell of another run.
   for (const char* name : {"result.json", "sweep.json", "timeline.json", "failure.json"})
     fs::remove(path_ / name, error);

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/base/error.hpp"
+#include "core/base/json_reader.hpp"
 #include "experiments/results/checkpoint.hpp"
 
 namespace orrery {
@@ -21,14 +22,17 @@ std::string whole_file(const fs::path& file) {
   return text.str();
 }
 
-std::optional<double> number(const Json& line, const char* key) {
-  const Json& value = line.at(key);
-  return value.is_null() ? std::nullopt : std::optional(value.get<double>());
+/// A number, or null; one of both must be there.
+std::optional<double> number(const JsonReader& line, const char* key) {
+  if (!line.json().contains(key)) line.fail(key, "expected a number or null, found none");
+  return line.has(key) ? std::optional(line.get<double>(key)) : std::nullopt;
 }
 
 /// The inverse of epoch_json().
-EpochReport report_of(const Json& line) {
-  EpochReport report{line.at("epoch"), number(line, "loss"), std::nullopt};
+EpochReport report_of(const JsonReader& line, int epoch) {
+  if (const std::int64_t found = line.count("epoch"); found != epoch)
+    line.fail("epoch", fmt::format("expected {}, found {}", epoch, found));
+  EpochReport report{epoch, number(line, "loss"), std::nullopt};
   const Accuracies scores{number(line, "train_accuracy"), number(line, "val_accuracy"),
                           number(line, "test_accuracy")};
   if (scores.train || scores.validation || scores.test) report.scores = scores;
@@ -49,17 +53,10 @@ Earlier take_up(const ResultFolder& folder, const Json& resolved) {
   const fs::path log = folder.path() / "epochs.jsonl";
   std::ifstream in(log);
   std::string line, kept;
-  while (static_cast<int>(earlier.epochs.size()) < done && std::getline(in, line)) {
-    const Json parsed = Json::parse(line, nullptr, false);
-    if (parsed.is_discarded() ||
-        parsed.value("epoch", -1) != static_cast<int>(earlier.epochs.size()))
-      break;
-    try {
-      earlier.seconds.push_back(parsed.at("seconds"));
-      earlier.epochs.push_back(report_of(parsed));
-    } catch (const Json::exception&) {
-      break;  // no line of ours
-    }
+  for (int epoch = 0; epoch < done && std::getline(in, line); ++epoch) {
+    const JsonReader parsed(line, log.string(), fmt::format("line {}", epoch + 1));
+    earlier.epochs.push_back(report_of(parsed, epoch));
+    earlier.seconds.push_back(parsed.get<double>("seconds"));
     kept += line + "\n";
   }
   if (static_cast<int>(earlier.epochs.size()) < done)
@@ -73,12 +70,14 @@ Earlier take_up(const ResultFolder& folder, const Json& resolved) {
 
 bool is_complete(const fs::path& folder, const Json& resolved) {
   if (!fs::exists(folder / "result.json")) return false;
-  const Json result = Json::parse(whole_file(folder / "result.json"), nullptr, false);
-  const Json kept = Json::parse(whole_file(folder / "config.json"), nullptr, false);
-  if (result.is_discarded() || kept.is_discarded() || result.value("interrupted", true))
-    return false;
-  require_same_experiment(kept, resolved, (folder / "config.json").string());
-  const int done = result.value("epochs", 0), wanted = resolved["train"]["epochs"];
+  const fs::path kept_file = folder / "config.json", result_file = folder / "result.json";
+  if (!fs::exists(kept_file)) return false;
+  const JsonReader result(whole_file(result_file), result_file.string());
+  const JsonReader kept(whole_file(kept_file), kept_file.string());
+  if (result.get<bool>("interrupted")) return false;
+  require_same_experiment(kept, resolved, kept_file.string());
+  const std::int64_t done = result.count("epochs");
+  const std::int64_t wanted = resolved["train"]["epochs"].get<std::int64_t>();
   if (done == wanted) return true;
   if (done > wanted)
     throw ConfigError("train.epochs", fmt::format("is {}, but {} holds a run of {} epochs", wanted,

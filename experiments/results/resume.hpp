@@ -25,8 +25,9 @@ Earlier take_up(const ResultFolder& folder, const nlohmann::ordered_json& resolv
 
 /// Whether the folder holds the result of this experiment with all its epochs.
 ///
-/// Errors    ConfigError: the result of another experiment, one with more epochs, or one that is
-///           complete with fewer and left no checkpoint to go on from
+/// Errors    DataError: a result or settings that no run wrote so · ConfigError: the result of
+///           another experiment, one with more epochs, or one that is complete with fewer and left
+///           no checkpoint to go on from
 bool is_complete(const std::filesystem::path& folder, const nlohmann::ordered_json& resolved);
 
 }  // namespace orrery

@@ -223,6 +223,42 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
   return result;
 }
 
+void require_result(const JsonReader& file, const std::string& under) {
+  const auto key = [&](const std::string& name) { return under + name; };
+  const Json& all = under.empty() ? file.json() : file.object(under.substr(0, under.size() - 1));
+  for (const char* name : {"epoch_seconds", "val_accuracy", "test_accuracy"}) {
+    if (!all.contains(name)) file.fail(key(name), "expected a number or null, found none");
+    file.get<double>(key(name), 0);
+  }
+  if (!all.contains("diverged_at_epoch"))
+    file.fail(key("diverged_at_epoch"), "expected a whole number or null, found none");
+  file.get<int>(key("diverged_at_epoch"), 0);
+  file.get<int>(key("epochs"));
+  file.get<bool>(key("interrupted"));
+  file.get<std::string>(key("strategy"));
+  file.get<std::string>(key("out_dir"));
+  if (file.has(key("preloading"))) {
+    for (const char* name : {"vertices_ratio", "edges_ratio"})
+      file.get<double>(key("preloading/") + name);
+    for (const char* name : {"rows", "bytes", "essential_peak_bytes", "preloaded_peak_bytes"})
+      file.get<std::int64_t>(key("preloading/") + name);
+  }
+  if (!file.has(key("epoch_seconds"))) {  // it did not fit
+    file.object(key("out_of_memory"));
+    return;
+  }
+  for (const char* name : {"mean_epoch_seconds", "synchronise_seconds"})
+    if (all.contains(name)) file.get<double>(key(name));
+  for (const EpochPart& part : kEpochParts) file.get<double>(key("breakdown/") + part.key);
+  for (const auto& [kind, seconds] : file.object(key("compute_by_kind")).items())
+    if (!seconds.is_number())
+      file.fail(key("compute_by_kind"),
+                fmt::format("expected seconds of {}, found {}", kind, JsonReader::shown(seconds)));
+  for (const char* name : {"bytes/internal", "bytes/external"}) file.get<double>(key(name));
+  if (file.counts(key("peak_bytes")).empty())
+    file.fail(key("peak_bytes"), "expected one for each rank, found an empty list");
+}
+
 Measurement measurement_of(const Json& result) {
   Measurement m;
   if (result["epoch_seconds"].is_null()) return m;  // it did not fit

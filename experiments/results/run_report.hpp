@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/base/json_reader.hpp"
 #include "core/strategy/train/train.hpp"
 #include "experiments/config/experiment.hpp"
 #include "experiments/execute/execute.hpp"
@@ -28,6 +29,13 @@ nlohmann::ordered_json epoch_json(const EpochReport& report, double seconds);
 nlohmann::ordered_json result_json(const Experiment& experiment, const DataFacts& data,
                                    const Placement& placement, const Outcome& outcome,
                                    const Measurement& measured);
+
+/// Checks that a result from a file holds what measurement_of() and the tables take from it: the
+/// keys, their types, and lists that are not empty. `under` begins its keys: "result/" where it is
+/// part of a line.
+///
+/// Errors    DataError naming file, key, what was expected and what was found
+void require_result(const JsonReader& file, const std::string& under);
 
 /// What a result.json says of time, bytes and memory: its inverse as far as the tables need it.
 Measurement measurement_of(const nlohmann::ordered_json& result);

@@ -10,7 +10,9 @@
 #include <sstream>
 
 #include "core/base/error.hpp"
+#include "core/base/json_reader.hpp"
 #include "experiments/config/shipped.hpp"
+#include "experiments/results/run_report.hpp"
 
 namespace orrery {
 namespace {
@@ -59,12 +61,13 @@ SweepLog::SweepLog(fs::path file) : file_(std::move(file)) {
   for (int number = 1; begin < text.size(); ++number) {
     const std::size_t end = text.find('\n', begin);
     if (end == std::string::npos) break;
-    Json line = Json::parse(text.substr(begin, end - begin), nullptr, false);
-    if (!line.is_object() || !line.contains("config_hash") || !line.contains("label"))
-      throw DataError(file_.string(), std::to_string(number),
-                      "expected a finished combination of a sweep");
-    const std::string hash = line["config_hash"];
-    lines_[hash] = std::move(line);
+    const JsonReader line(std::string_view(text).substr(begin, end - begin), file_.string(),
+                          fmt::format("line {}", number));
+    line.get<std::string>("label");
+    require_result(line, "result/");
+    if (line.has("result/simulated_on"))
+      line.fail("result/simulated_on", "expected none, as forecasts are made when all has run");
+    lines_[line.get<std::string>("config_hash")] = line.json();
     begin = end + 1;
   }
   if (begin < text.size()) fs::resize_file(file_, begin);

@@ -9,9 +9,11 @@
 
 #include "core/base/child_process.hpp"
 #include "core/base/error.hpp"
+#include "core/base/json_reader.hpp"
 #include "core/base/parallel.hpp"
 #include "experiments/config/version.hpp"
 #include "experiments/results/results.hpp"
+#include "experiments/results/run_report.hpp"
 
 namespace orrery {
 namespace {
@@ -103,19 +105,20 @@ Json run_over_mpi(const Experiment& experiment, const fs::path& folder) {
   append(words, {mpi_program(), "run", file.string(), "--backend", "mpi", "--force", "--quiet",
                  "--json", "--out", out.string()});
   output_of(words, folder / "real.log");
-  std::ifstream in(out / "result.json");
-  return Json::parse(in);
+  const fs::path result = out / "result.json";
+  std::ifstream in(result, std::ios::binary);
+  const JsonReader read(std::string(std::istreambuf_iterator<char>(in), {}), result.string());
+  require_result(read, "");
+  return read.json();
 }
 
-NetclusterLinks measure_netcluster(const Experiment& experiment) {
-  const fs::path log = fs::temp_directory_path() / fmt::format("orrery-links-{}.log", ::getpid());
+NetclusterLinks measure_netcluster(const Experiment& experiment, const fs::path& folder) {
   Words words = netcluster(experiment);
   words.emplace_back("--json");
-  const Json measured = Json::parse(output_of(words, log));
-  fs::remove(log);
-  const Json& external = measured["external"];
-  return {external["bytes_per_second"], external["latency_seconds"],
-          external.at("both_bytes_per_second")};
+  const JsonReader measured(output_of(words, folder / "links.log"), words.front(), "its output");
+  return {measured.get<double>("external/bytes_per_second"),
+          measured.get<double>("external/latency_seconds"),
+          measured.get<double>("external/both_bytes_per_second")};
 }
 
 Json netcluster_file(Json machine, int servers, const NetclusterLinks& links) {

@@ -18,11 +18,15 @@ namespace orrery {
 nlohmann::ordered_json run_over_mpi(const Experiment& experiment,
                                     const std::filesystem::path& folder);
 
-/// What experiments/netcluster measures on its links; `both`: in both directions at once.
+/// What experiments/netcluster measures on its links; `both`: in both directions at once. What it
+/// says meanwhile goes to links.log in `folder`, which is there.
+///
+/// Errors    ConfigError (netcluster without cluster.servers); Error with its exit code and last words
 struct NetclusterLinks {
   double bytes_per_second = 0, latency_seconds = 0, both_bytes_per_second = 0;
 };
-NetclusterLinks measure_netcluster(const Experiment& experiment);
+NetclusterLinks measure_netcluster(const Experiment& experiment,
+                                   const std::filesystem::path& folder);
 
 /// A cluster file like `machine` (one server, one CPU) but of so many servers, each with its share
 /// of the cores and of the memory, joined by one switch; a message passes two links. What both

@@ -89,6 +89,18 @@ TEST_F(Results, AFullDiskFailsTheAppendingOfALine) {
   EXPECT_NE(message.find("No space left on device"), std::string::npos) << message;
 }
 
+TEST_F(Results, WhatAKilledRunDidNotFinishIsRemovedByTheNext) {
+  { const ResultFolder killed(folder_ / "run", Existing::refuse); }
+  for (const char* name : {"timeline.json.part", "checkpoint.bin.part", "notes.part"})
+    std::ofstream(folder_ / "run" / name) << "half";
+
+  const ResultFolder next(folder_ / "run", Existing::refuse);
+
+  EXPECT_FALSE(fs::exists(folder_ / "run" / "timeline.json.part"));
+  EXPECT_FALSE(fs::exists(folder_ / "run" / "checkpoint.bin.part"));
+  EXPECT_TRUE(fs::exists(folder_ / "run" / "notes.part")) << "of somebody else";
+}
+
 TEST_F(Results, AnOldResultIsOnlyReplacedOnRequest) {
   {
     const ResultFolder results(folder_ / "run", Existing::refuse);
