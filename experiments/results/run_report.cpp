@@ -276,7 +276,7 @@ void require_result(const JsonReader& file, const std::string& under) {
     if (!seconds.is_number())
       file.fail(key("compute_by_kind"),
                 fmt::format("expected seconds of {}, found {}", kind, JsonReader::shown(seconds)));
-  for (const char* name : {"bytes/internal", "bytes/external"}) file.count(key(name));
+  for (const char* name : {"bytes/internal", "bytes/external"}) file.get<double>(key(name));
   if (file.counts(key("peak_bytes")).empty())
     file.fail(key("peak_bytes"), "expected one for each rank, found an empty list");
 }

@@ -86,7 +86,7 @@ class KeptFiles : public ::testing::Test {
             {"synchronise_seconds", 0.5},
             {"breakdown", parts},
             {"compute_by_kind", {{"spmm", 1}}},
-            {"bytes", {{"internal", 0}, {"external", 5}}},
+            {"bytes", {{"internal", 0.0}, {"external", 5}}},
             {"peak_bytes", {7, 8}},
             {"preloading",
              {{"vertices_ratio", 1.5},

@@ -271,6 +271,20 @@ TEST_F(LyingParts, AreReadWhereTheyDoNotLie) {
   EXPECT_EQ(words_of([] {}), "accepted");
 }
 
+/// Loops, stars, isolated vertices, empty parts; directed and not.
+TEST_F(LyingParts, AreNotSeenInAnyHonestFolder) {
+  for (const NamedGraph& named : adversarial_graphs())
+    for (const bool symmetric : {true, false})
+      for (int hops = 0; hops <= 3; ++hops) {
+        SCOPED_TRACE(::testing::Message() << named.name << symmetric << hops);
+        const Dataset data = written("any", named.edges, named.vertices, symmetric, hops == 2);
+        write_parts(data, parts_of(named.vertices, 5), {"test", {}, hops, true},
+                    folder_ / "any-parts");
+        const PartitionedDataset parts(folder_ / "any-parts");
+        for (int p = 0; p < 5; ++p) EXPECT_NO_THROW(parts.read(p));
+      }
+}
+
 TEST_F(LyingParts, AreToldByTheListOfAll) {
   words_of([] {});
   const Json honest = meta("");
