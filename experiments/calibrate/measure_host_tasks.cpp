@@ -4,12 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <vector>
 
+#include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/rng.hpp"
 #include "experiments/calibrate/time_ops.hpp"
@@ -31,12 +34,14 @@ double median_seconds(int repetitions, const std::function<void()>& work) {
   return median(std::move(seconds));
 }
 
-/// A folder that goes with it.
+/// A folder of a new name that goes with it.
 class ScratchFolder {
  public:
-  ScratchFolder()
-      : path_(fs::temp_directory_path() / fmt::format("orrery-calibrate-{}", ::getpid())) {
-    fs::create_directories(path_);
+  ScratchFolder() {
+    std::string name = (fs::temp_directory_path() / "orrery-calibrate-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw Error(fmt::format("{}: cannot be made: {}", name, std::strerror(errno)));
+    path_ = name;
   }
   ~ScratchFolder() {
     std::error_code ignored;
