@@ -134,8 +134,8 @@ TEST_F(KeptFiles, LogsOfSweepsAreTabledOrRefusedByLineAndKey) {
       if (found == nullptr) return;  // the hash was changed
       const Json& taken = found->at("result");
       const std::vector<FinishedRun> runs{{experiment(), measurement_of(taken), taken}};
-      sweep_json(runs, "folder", 0);
-      print_report(runs, "folder", "file", nowhere);
+      sweep_json(runs, "folder", Unfinished{});
+      print_report(runs, "folder", "file", Unfinished{}, nowhere);
       ++tables;
     });
   };
