@@ -27,7 +27,7 @@ h3{font-size:1.05rem;margin:1.8rem 0 .4rem}h4{font-size:1rem;margin:1.4rem 0 .4r
 summary{cursor:pointer;padding:.3rem 0}summary h2,summary h3{display:inline;border:0}
 p{margin:.4rem 0}p.sub,.note,figcaption,caption,.legend{color:var(--soft)}
 .how{display:inline-block;border-radius:3px;padding:0 .5rem;margin-right:.5rem;font-weight:600;
-color:var(--back);background:var(--measured)}.how.simulated{background:var(--simulated)}
+color:var(--back);background:var(--measured)}.how.simulated{color:var(--back);background:var(--simulated)}
 .said{background:var(--panel);border-left:4px solid var(--soft);padding:.6rem .9rem;margin:1rem 0}
 .warning{border:2px solid var(--alert);padding:.6rem .9rem;margin:1rem 0}
 .warning b{text-transform:uppercase}
