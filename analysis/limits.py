@@ -60,7 +60,7 @@ def cores_note(run):
         return ""
     if cores >= run.result["ranks"]:
         return ""
-    return (f"{cores} core{'s' if cores > 1 else ''} for {run.result['ranks']} ranks: they took turns "
-            f"on them, and the time in which a rank had none counts as its waiting. With at most "
-            f"{cores} rank{'s' if cores > 1 else ''} (cluster.ranks), or over machines, they compute "
-            "side by side.")
+    s = "s" if cores > 1 else ""
+    return (f"{cores} core{s} for {run.result['ranks']} ranks. They took turns, and a rank that had no "
+            "core was waiting, or its operations and exchanges took longer than they need. For times "
+            f"that say more, start at most {cores} rank{s} (cluster.ranks) or use several machines.")

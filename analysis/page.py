@@ -189,6 +189,11 @@ def command(text):
     return f"<p><code>{escape(text)}</code></p>"
 
 
+def said(word, text):
+    """An answer or a hint that stands out."""
+    return f'<p class="said"><b>{escape(word)}:</b> {escape(text)}</p>'
+
+
 def warning(word, text):
     """What a reader has to know before any number."""
     return f'<p class="warning"><b>{escape(word)}</b> {escape(text)}</p>'

@@ -35,7 +35,7 @@ def how_it_was_made(run):
     return "simulated", text
 
 
-def header(run):
+def header(run, in_sweep):
     """What has to be known before any number, and the answer that most come for."""
     word, sentence = how_it_was_made(run)
     cls = "how" if word == "measured" else "how simulated"
@@ -45,9 +45,9 @@ def header(run):
         told.append(page.warning("interrupted", f"{run.interrupted}; every number below is of those"))
     told.append(f'<p><span class="{cls}">{word}</span>{escape(sentence)}</p>')
     if limit:
-        told.append(f'<p class="said"><b>What limited this run:</b> {escape(limit.sentence)}</p>')
-    if note := limits.cores_note(run):
-        told.append(f'<p class="said"><b>Fewer cores than ranks:</b> {escape(note)}</p>')
+        told.append(page.said("What limited this run", limit.sentence))
+    if not in_sweep and (note := limits.cores_note(run)):
+        told.append(page.said("Fewer cores than ranks", note))
     return "\n".join(told)
 
 
@@ -209,8 +209,8 @@ def run_content(run, in_sweep=False, whole=True):
     if short := run.out_of_memory:
         text = (f"{short['tensor']} asked for {units.bytes_(short['asked'])} of a device of "
                 f"{units.bytes_(short['capacity'])}.")
-        return [header(run), page.section("Out of memory", page.paragraph(text)), details(run)]
-    sections = [header(run), headline(run), breakdown(run)]
+        return [header(run, in_sweep), page.section("Out of memory", page.paragraph(text)), details(run)]
+    sections = [header(run, in_sweep), headline(run), breakdown(run)]
     if not in_sweep:
         sections.append(simulations.section([run]))
     if whole:

@@ -15,14 +15,16 @@ import units
 FEW = 4  # runs whose sections are open from the start
 
 
-def unfinished(sweep):
-    """What of the sweep is not what was asked for, above all numbers."""
+def to_know_first(sweep):
+    """What of the sweep is not what was asked for or expected, above all numbers."""
     told = [page.warning("interrupted", f"{run.label}, {run.interrupted}; its numbers are of those")
             for run in sweep.runs if run.interrupted]
     if sweep.missing:
         of = f"{sweep.missing} of {sweep.missing + len(sweep.runs)} combinations were not run"
         told.append(page.warning("incomplete", f"{of}: {sweep.failure}") if sweep.failure
                     else page.warning("interrupted", of))
+    told += [page.said("Fewer cores than ranks", note) for note in
+             dict.fromkeys(filter(None, map(limits.cores_note, sweep.runs)))]
     if not sweep.ended:
         told.append(page.warning("incomplete", "the sweep was killed or goes on: these are the "
                                                "combinations that are done"))
@@ -157,5 +159,5 @@ def runs(sweep):
 
 def content(sweep):
     """Markup and sections of the whole page."""
-    return [unfinished(sweep), over_seeds(sweep), scaling(sweep), overview(sweep),
+    return [to_know_first(sweep), over_seeds(sweep), scaling(sweep), overview(sweep),
             simulations.section(sweep.runs, sweep.short_names()), *runs(sweep)]

@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
+import colours
 import epoch_parts
 
 _EPOCH = re.compile(r'"phase":"epoch (\d+) ')
@@ -70,12 +71,18 @@ def extent(file):
     return sorted(epochs), sorted(ranks)
 
 
+def _charge(event):
+    """The key of the part of an epoch, as the category says it; in files written before, the colour."""
+    key = event["cat"].rsplit(",", 1)[-1]
+    return key if key in colours.PARTS else epoch_parts.OF_COLOUR.get(event.get("cname"), "compute")
+
+
 def _span(event):
     words = event["args"]["phase"].split()  # "epoch 3 forward layer 1"
     begin = event["ts"] * 1e-6
     return Span(
         kind=event["name"],
-        charge=epoch_parts.OF_COLOUR.get(event.get("cname"), "compute"),
+        charge=_charge(event),
         lane=event["tid"],
         begin=begin,
         end=begin + event["dur"] * 1e-6,
@@ -94,6 +101,8 @@ def read_epoch(file, epoch, ranks):
         span = text.startswith('{"ph":"X"')
         if span and (of_epoch not in text or f"{of_epoch}evaluate" in text):
             continue
+        if not span and not text.startswith(('{"ph":"C"', '{"ph":"M"')):
+            continue  # arrows and marks
         event = json.loads(text)
         timeline = wanted.get(event.get("pid"))
         if timeline is None:
