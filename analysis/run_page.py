@@ -218,4 +218,7 @@ def run_content(run, in_sweep=False, whole=True):
     sections += [links.section(run), memory(run)]
     if whole:
         sections.append(learning(run))
+    else:
+        sections.append(page.paragraph("Its timeline and curves are left out here, because it differs "
+                                       "from the first run in its seed alone."))
     return [one for one in [*sections, details(run)] if one]

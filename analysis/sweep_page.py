@@ -1,5 +1,6 @@
 """The page of a sweep: its combinations side by side, and each by itself."""
 
+import json
 import statistics
 from html import escape
 
@@ -13,6 +14,8 @@ import simulations
 import units
 
 FEW = 4  # runs whose sections are open from the start
+# Keys of "cluster" that say how many ranks there are.
+COUNTS = ["ranks", "gpus", "servers", "ranks_per_server", "gpus_per_server"]
 
 
 def to_know_first(sweep):
@@ -97,6 +100,18 @@ def over_seeds(sweep):
         words={4, 5}))
 
 
+def _but_for_ranks(run):
+    """What a run is but for its seed and its number of ranks: (words for what was swept, the rest of
+    its cluster)."""
+    rest = {key: value for key, value in (run.config.get("cluster") or {}).items()
+            if key not in COUNTS}
+    words = run.settings_but("seed", *(f"cluster.{key}" for key in COUNTS))
+    if "cluster" in dict(run.settings):  # swept as a whole
+        told = rest["file"] if list(rest) == ["file"] else json.dumps(rest)
+        words = ", ".join(filter(None, [run.settings_but("seed", "cluster"), told]))
+    return words, json.dumps(rest, sort_keys=True)
+
+
 def _scaling(sweep):
     """Runs of several numbers of ranks that are else alike: [(settings, {ranks: seconds})], of runs
     with several seeds the median."""
@@ -104,12 +119,10 @@ def _scaling(sweep):
     for run in sweep.runs:
         seconds = run.result.get("epoch_seconds")
         if seconds:
-            cluster = (run.config.get("cluster") or {}).get("file") or ""
-            of = ", ".join(filter(None, [run.settings_but("seed", "cluster"), cluster]))
-            times = groups.setdefault(of, {})
+            times = groups.setdefault(_but_for_ranks(run), {})
             times.setdefault(run.result["ranks"], []).append(seconds)
-    medians = [(settings, {ranks: statistics.median(of) for ranks, of in sorted(times.items())})
-               for settings, times in groups.items()]
+    medians = [(name, {ranks: statistics.median(of) for ranks, of in sorted(times.items())})
+               for (name, _), times in groups.items()]
     return [(settings, times) for settings, times in medians if len(times) > 1]
 
 
@@ -128,14 +141,19 @@ def scaling(sweep):
                          units.percent(speed_up / ranks, 0), *([settings] if len(groups) > 1 else [])])
     most = max(ranks for _, times in groups for ranks in times)
     least = min(ranks for _, times in groups for ranks in times)
-    marks = [f"series-{i % len(colours.SERIES)}" for i in range(len(series))]
-    lines = [(mark, line) for mark, (_, line) in zip(marks, series)]
+    drawn = series[:len(colours.SERIES)]  # as many as can be told apart
+    marks = [f"series-{i}" for i in range(len(drawn))]
+    lines = [(mark, line) for mark, (_, line) in zip(marks, drawn)]
     ideal = [("ideal", [(least, least), (most, most)])]
-    legend = [(f"line {mark}", name) for mark, (name, _) in zip(marks, series)]
+    legend = [(f"line {mark}", name) for mark, (name, _) in zip(marks, drawn)]
     top = max([most] + [y for _, line in series for _, y in line])
     base = "one rank" if least == 1 else f"{least} ranks, which count as {least}"
+    if any(min(times) != least for _, times in groups):
+        base = "the fewest ranks of each line, which count as so many"
     caption = f"Speed-up of the median epoch over {base}; the ideal is the number of ranks."
-    drawn = charts.plot(lines + ideal, "speed-up by number of ranks",
+    if len(drawn) < len(series):
+        caption += f" The first {len(drawn)} of {len(series)} settings."
+    plot = charts.plot(lines + ideal, "speed-up by number of ranks",
                         ("ranks", lambda v: f"{v:g}", lambda v: f"{v:g} ×"),
                         (0, most), (0, top), dots=marks)
     table = charts.numbers("speed-up over the fewest ranks of the same settings; efficiency is the "
@@ -143,7 +161,7 @@ def scaling(sweep):
                            ["ranks", "epoch", "speed-up", "efficiency"]
                            + (["settings"] if len(groups) > 1 else []), rows, words={4} & {len(rows[0]) - 1})
     return page.section("Speed-up over ranks", page.figure(
-        caption, charts.legend([*legend, ("line ideal", "ideal")]), drawn, table))
+        caption, charts.legend([*legend, ("line ideal", "ideal")]), plot, table))
 
 
 def runs(sweep):
