@@ -1,105 +1,144 @@
-"""The drawings of a report, as inline SVG."""
+"""The drawings of a report, as inline SVG.
 
+They are as wide as the page allows: positions across are percentages, so that a narrow screen moves
+marks together and leaves words and hatches as large as they are. Each has its numbers in a table.
+"""
+
+from html import escape
+
+import page
 import svg
 import units
 
-WIDTH = 960
-LEFT = 150  # room for names
-RIGHT = 20
-ROW = 22
+ROW = 22  # pixels
+LONG = 8  # rows of a table that is shown only when asked for
 
 
 def legend(entries):
-    """entries: (class, name)."""
-    marks = "".join(f'<span><i class="{cls}"></i>{name}</span>' for cls, name in entries)
-    return f'<p class="legend">{marks}</p>'
+    """What classes mean. entries: (class, name); a class of lines begins with "line "."""
+    marks = []
+    for cls, name in entries:
+        mark = (svg.tag("line", x1=0, y1=7, x2=26, y2=7, cls=cls) if cls.startswith("line ")
+                else svg.tag("rect", width=26, height=14, cls=cls))
+        marks.append(f'<span><svg height="14" aria-hidden="true">{mark}</svg>{escape(name)}</span>')
+    return f'<p class="legend">{"".join(marks)}</p>' if marks else ""
 
 
-def shortened(name, letters=24):
-    return name if len(name) <= letters else name[: letters - 1] + "…"
+def numbers(caption, header, rows, words=()):
+    """The table that stands below a drawing; folded where it is long."""
+    drawn = page.table(caption, header, rows, words)
+    return page.folded(f"Numbers: {caption}", drawn) if len(rows) > LONG else drawn
 
 
-def _axis(parts, most, y_from, y_to, unit, left=LEFT):
-    scale = (WIDTH - left - RIGHT) / most
-    for at in svg.nice_steps(most):
-        x = left + at * scale
-        parts.append(svg.line(x, y_from, x, y_to))
-        parts.append(svg.text(x, y_to + 14, unit(at), "axis", "middle"))
+def track(parts, height=ROW, hidden=True):
+    """A drawing over the whole width that is left."""
+    return svg.tag("svg", "".join(parts) or " ", height=height,
+                   aria_hidden="true" if hidden else None)
 
 
-def stacked_bars(rows, parts, label, unit=units.seconds, left=LEFT):
-    """Horizontal bars. rows: (name, {key of a part: value}, note)."""
-    most = max((sum(values.values()) for _, values, _ in rows), default=0) or 1
-    scale = (WIDTH - left - RIGHT - 130) / most
-    bottom = len(rows) * ROW + 6
-    drawn = []
-    whole = most * (WIDTH - left - RIGHT) / (WIDTH - left - RIGHT - 130)
-    _axis(drawn, whole, 0, bottom, unit, left)
-    for i, (name, values, note) in enumerate(rows):
-        y, x = i * ROW + 4, left
-        drawn.append(svg.text(left - 8, y + 12, shortened(name), "name", "end"))
-        for part in parts:
-            value = values.get(part.key, 0)
-            if value <= 0:
-                continue
-            hint = f"{name}: {part.title} {unit(value)}"
-            drawn.append(svg.rect(x, y, value * scale, ROW - 8, part.css, hint))
-            x += value * scale
-        drawn.append(svg.text(x + 6, y + 12, note, "note"))
-    return svg.picture(WIDTH, bottom + 22, drawn, label)
+def described(label, drawn):
+    return f'<div role="img" aria-label="{escape(label)}">{drawn}</div>'
 
 
-def bars(rows, label, unit, most=None, left=LEFT):
-    """Horizontal bars of one value. rows: (name, value, class, note)."""
-    most = most or max((value for _, value, _, _ in rows), default=0) or 1
-    scale = (WIDTH - left - RIGHT - 190) / most
+def grid(ticks, whole, height=ROW):
+    return [svg.across_line(at / whole, height) for at in ticks]
+
+
+def axis(ticks, whole, unit):
+    """The numbers below rows that share a scale; every second one leaves a narrow screen."""
     parts = []
-    for i, (name, value, cls, note) in enumerate(rows):
-        y = i * ROW + 4
-        parts.append(svg.text(left - 8, y + 12, shortened(name, left // 7), "name", "end"))
-        hint = f"{name}: {unit(value)}"
-        parts.append(svg.rect(left, y, max(value * scale, 0.5), ROW - 8, cls, hint))
-        parts.append(svg.text(left + value * scale + 6, y + 12, note or unit(value), "note"))
-    return svg.picture(WIDTH, len(rows) * ROW + 8, parts, label)
+    for i, at in enumerate(ticks):
+        anchor = "start" if i == 0 else "end" if at > 0.97 * whole else "middle"
+        parts.append(svg.across_text(at / whole, 14, unit(at), "many" if i % 2 else "", anchor))
+    return track(parts, 18)
 
 
-def _frame(parts, x_most, y_least, y_most, x_unit, y_unit, height):
-    """Axes of a plot; gives the two scales."""
+def row(name, drawn, note="", cls="bar"):
+    told = f'<span class="note">{escape(note)}</span>' if cls == "bar" else ""
+    return f'<div class="{cls}"><span class="name">{escape(name)}</span>{drawn}{told}</div>'
+
+
+def legend_of_parts(parts, rows):
+    """Of the parts that can be seen in stacked bars of these rows."""
+    longest = max((sum(values.values()) for _, values, _ in rows), default=0)
+    return legend([(part.css, part.title) for part in parts
+                   if any(values.get(part.key, 0) > longest / 1000 for _, values, _ in rows)])
+
+
+def stacked_bars(rows, parts, label, unit=units.seconds):
+    """Horizontal bars. rows: (name, {key of a part: value}, note)."""
+    whole = max((sum(values.get(part.key, 0) for part in parts) for _, values, _ in rows),
+                default=0) or 1
+    ticks = svg.nice_steps(whole, 4)
+    drawn = []
+    for name, values, note in rows:
+        marks, x = grid(ticks, whole), 0.0
+        for part in parts:
+            share = values.get(part.key, 0) / whole
+            if share > 0:
+                hint = f"{name}: {part.title} {unit(values[part.key])}"
+                marks.append(svg.across(x, share, 3, ROW - 6, part.css, hint))
+                x += share
+        drawn.append(row(name, track(marks), note))
+    drawn.append(row("", axis(ticks, whole, unit)))
+    return described(label, "\n".join(drawn))
+
+
+def bars(caption, header, rows, most=None):
+    """A table with a bar in each row. header: (of names, of bars, of further columns...);
+    rows: (name, value, class, cells...)."""
+    most = most or max((value for _, value, *_ in rows), default=0) or 1
+    body = []
+    for name, value, cls, *cells in rows:
+        mark = track([svg.across(0, max(value / most, 0.004), 2, 14, cls)], 18)
+        told = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        body.append(f'<tr><th scope="row">{escape(name)}</th><td class="drawn">{mark}</td>{told}</tr>')
+    head = "".join(f'<th scope="col"{cls}>{escape(words)}</th>'
+                   for words, cls in zip(header, ["", ' class="words"'] + [""] * len(header)))
+    return page.framed(caption, f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>")
+
+
+def plot(series, label, axes, x_range, y_range, references=(), dots=(), height=240):
+    """Lines over a frame. series: (class, [(x, y)]); `dots`: classes whose points are marked;
+    axes: (words below the picture, unit of x, unit of y); references: (y, words) of level lines."""
+    (x_least, x_most), (y_least, y_most), bottom = x_range, y_range, height - 44
+    below, x_unit, y_unit = axes
+    x_of = lambda v: (v - x_least) / (x_most - x_least or 1)
+    y_of = lambda v: bottom - (v - y_least) / (y_most - y_least or 1) * (bottom - 10)
+    parts = []
     y_steps = svg.byte_steps if y_unit is units.bytes_ else svg.nice_steps
-    left, top, bottom = 80, 8, height - 34
-    x_of = lambda v: left + v / x_most * (WIDTH - left - RIGHT)
-    y_of = lambda v: bottom - (v - y_least) / (y_most - y_least) * (bottom - top)
     for at in y_steps(y_most - y_least):
         y = y_of(y_least + at)
-        parts.append(svg.line(left, y, WIDTH - RIGHT, y))
-        parts.append(svg.text(left - 8, y + 4, y_unit(y_least + at), "axis", "end"))
-    for at in svg.nice_steps(x_most, 8):
-        parts.append(svg.text(x_of(at), bottom + 16, x_unit(at), "axis", "middle"))
-    return x_of, y_of
+        parts.append(svg.level_line(y))
+        parts.append(svg.text(-8, y + 4, y_unit(y_least + at), "", "end"))
+    for i, at in enumerate(svg.nice_steps(x_most - x_least, 5)):
+        parts.append(svg.across_text(x_of(x_least + at), bottom + 18, x_unit(x_least + at),
+                                     "many" if i % 2 else "", "middle"))
+    parts.append(svg.across_text(0.5, height - 6, below, "", "middle"))
+    for y, words in references:
+        parts.append(svg.level_line(y_of(y), "reference"))
+        parts.append(svg.across_text(1, y_of(y) - 5, words, "", "end"))
+    lines = [svg.polyline([(1000 * x_of(x), y_of(y)) for x, y in points], f"line {cls}")
+             for cls, points in series]
+    parts.append(svg.tag("svg", "".join(lines), width="100%", height=height,
+                         viewBox=f"0 0 1000 {height}", preserveAspectRatio="none"))
+    for cls, points in series:
+        if cls in dots:
+            parts += [svg.across_point(x_of(x), y_of(y), cls) for x, y in points]
+    return described(label, f'<div class="plot">{track(parts, height)}</div>')
 
 
-def curves(series, label, x_name, y_unit, y_range=None, height=220):
-    """series: (class, name, [(x, y)]); y_range: (least, most) or from the data."""
-    points = [point for _, _, line in series for point in line]
-    least, most = y_range or (min(0, min(y for _, y in points)), max(y for _, y in points))
-    parts = []
-    x_most = max(max(x for x, _ in points), 1)
-    x_of, y_of = _frame(parts, x_most, least, most if most > least else least + 1,
-                        lambda v: f"{v:g}", y_unit, height)
-    for cls, _, line in series:
-        parts.append(svg.polyline([(x_of(x), y_of(y)) for x, y in line], f"line {cls}"))
-    parts.append(svg.text(WIDTH - RIGHT, height - 4, x_name, "axis", "end"))
-    return svg.picture(WIDTH, height, parts, label)
+def steps(points, end):
+    """A value that holds until the next, as the points of a line up to `end`."""
+    out = []
+    for (x, y), (following, _) in zip(points, points[1:] + [(end, 0)]):
+        out += [(x, y), (max(x, following), y)]
+    return out
 
 
-def steps(series, label, x_most, height=200):
-    """Memory over time: each value holds until the next. series: (class, name, [(x, y)])."""
-    most = max(y for _, _, line in series for _, y in line) or 1
-    parts = []
-    x_of, y_of = _frame(parts, x_most, 0, most * 1.05, units.seconds, units.bytes_, height)
-    for cls, name, line in series:
-        points = []
-        for (x, y), (following, _) in zip(line, line[1:] + [(x_most, 0)]):
-            points += [(x_of(x), y_of(y)), (x_of(max(x, following)), y_of(y))]
-        parts.append(svg.polyline(points, f"line {cls}"))
-    return svg.picture(WIDTH, height, parts, label)
+def thinned(points, most=400):
+    """At most so many of the points, the first and the last among them."""
+    if len(points) <= most:
+        return points
+    step = (len(points) - 1) / (most - 1)
+    return [points[round(i * step)] for i in range(most)]

@@ -5,6 +5,8 @@ A result says them itself ("epoch_parts"), as core/runtime/epoch_parts.hpp has t
 
 from dataclasses import dataclass
 
+import colours
+
 
 @dataclass(frozen=True)
 class Part:
@@ -22,7 +24,7 @@ class Part:
     @property
     def css(self):
         """The class of what is drawn of it."""
-        return f"p{self.place}"
+        return f"part-{self.key}" if self.key in colours.PARTS else "part-other"
 
 
 # Of results that do not say their parts, written before they did.

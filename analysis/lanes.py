@@ -1,29 +1,38 @@
-"""The timeline of one epoch, drawn: a row per rank and lane."""
+"""What each rank did over one epoch: its lanes, and the memory that it held."""
 
+import charts
+import epoch_parts
+import limits
+import page
 import svg
+import trace
 import units
-from charts import LEFT, RIGHT, WIDTH
 
-LANE = 16
-KINDS = {"spmm": "k-spmm", "gemm": "k-gemm"}  # computation that has a colour of its own
-COMPUTATION = [("k-spmm", "sparse products"), ("k-gemm", "dense products"),
-               ("k-other", "other computation")]
-
-
-def legend(parts):
-    return COMPUTATION + [(part.css, part.title) for part in parts if part.communication]
+LANE = 16  # pixels
+MOST_RANKS = 8  # of more, the first ones and the slowest are shown
+FINEST = 1 / 1600  # of the epoch: what is shorter cannot be told apart
+KINDS = {"spmm": "sparse", "gemm": "dense"}  # computation that has a colour of its own
+COMPUTATION = {"sparse": "sparse products", "dense": "dense products",
+               "computing": "other computation"}
+CAPACITY_IN_SIGHT = 3  # times the peak; a larger capacity would press the curve flat
 
 
-def merged(spans, width_seconds, parts):
-    """Neighbours of one colour with gaps and lengths below what can be seen become one mark:
-    (begin, end, class, spans)."""
-    communication = {part.key: part.css for part in parts if part.communication}
+def _class_of(span, parts):
+    for part in parts:
+        if part.key == span.charge and part.key != "compute":
+            return part.css
+    return KINDS.get(span.kind, "computing")
+
+
+def merged(spans, finest, parts):
+    """Neighbours of one colour with gaps and lengths below what can be seen (`finest`, in seconds)
+    become one mark: (begin, end, class, spans)."""
     marks = []
     for span in spans:
-        cls = communication.get(span.charge) or KINDS.get(span.kind, "k-other")
+        cls = _class_of(span, parts)
         last = marks[-1] if marks else None
-        if (last and last[2] == cls and span.begin - last[1] < width_seconds
-                and span.end - span.begin < 4 * width_seconds):
+        if (last and last[2] == cls and span.begin - last[1] < finest
+                and span.end - span.begin < 4 * finest):
             marks[-1] = (last[0], max(last[1], span.end), cls, last[3] + [span])
         else:
             marks.append((span.begin, span.end, cls, [span]))
@@ -41,28 +50,153 @@ def _hint(rank, lane, spans, origin):
     return text + (f", {units.bytes_(first.bytes)}" if first.bytes else "")
 
 
+def _by_lane(one):
+    return [(one.lanes.get(lane, str(lane)), [span for span in one.spans if span.lane == lane])
+            for lane in sorted({span.lane for span in one.spans})]
+
+
 def timeline(ranks, parts, label):
-    """Lanes of these ranks over one epoch, in the colours of its parts. Each rank's clock
-    starts with its first operation where ranks are real; the ranks share one origin, the
-    earliest."""
+    """(drawing, classes that occur) of these ranks over one epoch, in the colours of its parts.
+    Each rank's clock starts with its first operation where ranks are real; the ranks share one
+    origin, the earliest."""
     origin, end = min(r.begin for r in ranks), max(r.end for r in ranks)
-    scale = (WIDTH - LEFT - RIGHT) / max(end - origin, 1e-12)
-    axis, rows, y = [], [], 4
+    whole = max(end - origin, 1e-12)
+    ticks = svg.nice_steps(end - origin, 5)
+    drawn, classes = [], set()
     for r in ranks:
-        top = y
-        for lane in sorted({span.lane for span in r.spans}):
-            name = r.lanes.get(lane, str(lane))
-            rows.append(svg.text(LEFT - 8, y + 11, name, "lane", "end"))
-            spans = [span for span in r.spans if span.lane == lane]
-            for begin, until, cls, group in merged(spans, 0.5 / scale, parts):
-                rows.append(svg.rect(LEFT + (begin - origin) * scale, y,
-                                     max((until - begin) * scale, 0.4), LANE - 3, cls,
-                                     _hint(r.rank, name, group, origin)))
-            y += LANE
-        rows.append(svg.text(4, top + 11, f"rank {r.rank}", "name"))
-        y += 6
-    for at in svg.nice_steps(end - origin, 8):
-        x = LEFT + at * scale
-        axis.append(svg.line(x, 0, x, y))
-        axis.append(svg.text(x, y + 14, units.seconds(at), "axis", "middle"))
-    return svg.picture(WIDTH, y + 22, axis + rows, label)
+        drawn.append(f'<div class="rank">rank {r.rank}</div>')
+        for name, spans in _by_lane(r):
+            marks = charts.grid(ticks, whole, LANE + 2)
+            for begin, until, cls, group in merged(spans, FINEST * whole, parts):
+                classes.add(cls)
+                width = max((until - begin) / whole, FINEST)
+                marks.append(svg.across((begin - origin) / whole, width, 1, LANE, cls,
+                                        _hint(r.rank, name, group, origin)))
+            drawn.append(charts.row(name, charts.track(marks, LANE + 2), cls="bar lane"))
+    drawn.append(charts.row("", charts.axis(ticks, whole, units.seconds), cls="bar lane"))
+    return charts.described(label, "\n".join(drawn)), classes
+
+
+def legend(classes, parts):
+    """Of the classes that occur."""
+    named = COMPUTATION | {part.css: part.title for part in parts if part.key != "compute"}
+    return charts.legend([(cls, words) for cls, words in named.items() if cls in classes])
+
+
+def busy_table(ranks):
+    """The numbers of a timeline."""
+    epoch = max(r.end for r in ranks) - min(r.begin for r in ranks)
+    rows = []
+    for r in ranks:
+        for name, spans in _by_lane(r):
+            busy = sum(span.seconds for span in spans)
+            rows.append([f"rank {r.rank}, {name}", str(len(spans)), units.seconds(busy),
+                         units.percent(busy / epoch) if epoch else "-"])
+    return charts.numbers("operations and busy time of each lane",
+                          ["rank and lane", "operations", "busy", "of the epoch"], rows)
+
+
+def shown_ranks(run, ranks):
+    """The first ranks and the slowest one, and whether some are left out."""
+    if len(ranks) <= MOST_RANKS:
+        return ranks, ""
+    totals = [
+        sum(seconds.get(part.key, 0) for part in epoch_parts.exposed(run.result))
+        for seconds in run.result.get("breakdown_of_rank") or []
+    ]
+    slowest = totals.index(max(totals)) if len(totals) == len(ranks) else ranks[-1]
+    if slowest not in ranks:
+        slowest = ranks[-1]
+    first = [r for r in ranks if r != slowest][: MOST_RANKS - 1]
+    return sorted(first + [slowest]), (
+        f" The first {MOST_RANKS - 1} of {len(ranks)} ranks and the slowest one, rank {slowest}."
+    )
+
+
+def typical(run, kept):
+    """The kept epoch that took closest to the median, and its seconds (None: not known)."""
+    seconds = {e["epoch"]: e["seconds"] for e in run.epochs
+               if e["epoch"] in kept and e.get("seconds") is not None}
+    median = run.result.get("epoch_seconds")
+    if not seconds or median is None:
+        return kept[-1], None
+    chosen = min(seconds, key=lambda epoch: abs(seconds[epoch] - median))
+    return chosen, seconds[chosen]
+
+
+def sections(run):
+    """The timeline of one kept epoch, and memory over it."""
+    kept, ranks = trace.extent(run.timeline) if run.timeline else ([], [])
+    if not kept:
+        return []
+    epoch, took = typical(run, kept)
+    chosen, note = shown_ranks(run, ranks)
+    read = trace.read_epoch(run.timeline, epoch, chosen)
+    if not read:
+        return []
+    caption = f"Epoch {epoch} (the first is 0), without its evaluation"
+    if took is not None:
+        median = run.result["epoch_seconds"]
+        caption += f"; it took {units.seconds(took)}, the median epoch {units.seconds(median)}"
+    caption += f".{note}"
+    if not run.simulated and run.result["ranks"] > 1:
+        caption += " The clocks of ranks are not aligned: each starts when its rank does."
+    exposed = epoch_parts.exposed(run.result)
+    drawn, classes = timeline(read, exposed, f"operations of each rank and lane over epoch {epoch}")
+    advice = page.paragraph("timeline.json in the result folder has every operation; open it in "
+                            "Perfetto (ui.perfetto.dev).")
+    out = [page.section("Timeline", page.figure(caption, legend(classes, exposed), drawn,
+                                                busy_table(read)), advice)]
+    if memory := [t for t in read if t.memory]:
+        out.append(memory_over_time(run, memory))
+    return out
+
+
+def _window(timelines):
+    """Begin and end of what is drawn: the epoch where memory changes in it, else all up to its end,
+    because what is allocated once is allocated before the first epoch."""
+    begin, end = min(t.begin for t in timelines), max(t.end for t in timelines)
+    changes = any(begin < at <= end for t in timelines for at, _ in t.memory)
+    return (begin if changes else 0.0), end
+
+
+def _within(one, begin, end):
+    """(seconds since `begin`, bytes), from the value that holds at the beginning."""
+    before = [size for at, size in one.memory if at <= begin]
+    inside = [(at - begin, size) for at, size in one.memory if begin < at <= end]
+    return [(0.0, before[-1] if before else 0)] + inside
+
+
+def memory_over_time(run, timelines):
+    begin, end = _window(timelines)
+    held = {t.rank: _within(t, begin, end) for t in timelines}
+    peak = lambda rank: max(size for _, size in held[rank])
+    most, least = max(held, key=peak), min(held, key=peak)
+    shown = [most] if peak(most) == peak(least) else [most, least]
+    since, when = (("the epoch began", "during the epoch above") if begin else
+                   ("the run began", "from the start of the run to the end of the epoch above"))
+    caption = f"Device memory in use {when}, of "
+    if len(shown) == 2:
+        caption += f"the rank with the largest peak ({most}) and the one with the smallest ({least})."
+    else:
+        caption += f"rank {most}" + ("; all ranks have the same peak." if len(held) > 1 else ".")
+    top, references = max(peak(most), 1), []
+    if capacity := limits.capacity(run.result):
+        if capacity <= CAPACITY_IN_SIGHT * top:
+            top = max(top, capacity)
+            references = [(capacity, f"capacity {units.bytes_(capacity)}")]
+        else:
+            share = units.percent(peak(most) / capacity)
+            caption += f" The peak is {share} of the capacity, {units.bytes_(capacity)}."
+    marks = [f"series-{i}" for i in range(len(shown))]
+    lines = [(mark, charts.thinned(charts.steps(held[rank], end - begin), 2000))
+             for mark, rank in zip(marks, shown)]
+    drawn = charts.plot(lines, "device memory over time",
+                        (f"time since {since}", units.seconds, units.bytes_),
+                        (0, end - begin), (0, 1.05 * top), references)
+    rows = [[f"rank {rank}", units.bytes_(line[0][1]), units.bytes_(peak(rank)),
+             units.bytes_(line[-1][1])] for rank, line in held.items()]
+    return page.section("Memory over time", page.figure(
+        caption, charts.legend([(f"line {m}", f"rank {r}") for m, r in zip(marks, shown)]), drawn,
+        charts.numbers("device memory over that time", ["rank", "at its start", "most", "at its end"],
+                       rows)))

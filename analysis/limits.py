@@ -3,7 +3,10 @@
 The rule is stated and applied where results are written (experiments/results/limits.hpp).
 """
 
+import statistics
 from dataclasses import dataclass
+
+import epoch_parts
 
 
 @dataclass
@@ -22,3 +25,42 @@ def limit_of(result):
     """The Limit of a run; None where its result has none."""
     told = result.get("limited_by")
     return Limit(told["part"], told["share"], told["sentence"]) if told else None
+
+
+def _shares(result):
+    """{words: share of the epoch}; communication as a whole."""
+    shares = {}
+    whole = sum(result["breakdown"][part.key] for part in epoch_parts.exposed(result))
+    for part in epoch_parts.exposed(result):
+        words = "exposed communication" if part.communication else part.words
+        share = result["breakdown"][part.key] / whole if whole else 0.0
+        shares[words] = shares.get(words, 0.0) + share
+    return shares
+
+
+def limit_of_alike(results):
+    """One sentence for runs that differ in their seed alone: the part whose share of the epoch has
+    the largest median, with the range of that share. None where no run has a breakdown."""
+    shares = [_shares(result) for result in results if result.get("breakdown")]
+    if not shares:
+        return None
+    median = lambda words: statistics.median(one[words] for one in shares)
+    largest = max(shares[0], key=median)
+    of = [one[largest] for one in shares]
+    return (f"{largest}, {100 * median(largest):.0f} % of the epoch "
+            f"(median of {len(of)} runs; {100 * min(of):.0f} to {100 * max(of):.0f} %)")
+
+
+def cores_note(run):
+    """What a reader has to know where ranks shared cores; nothing elsewhere."""
+    cores = run.result.get("provenance", {}).get("cores")
+    computes_here = not run.simulated and str(run.result.get("kernels", "")).startswith(
+        ("cpu", "reference"))
+    if not computes_here or run.result.get("machines", 1) > 1 or not cores:
+        return ""
+    if cores >= run.result["ranks"]:
+        return ""
+    return (f"{cores} core{'s' if cores > 1 else ''} for {run.result['ranks']} ranks: they took turns "
+            f"on them, and the time in which a rank had none counts as its waiting. With at most "
+            f"{cores} rank{'s' if cores > 1 else ''} (cluster.ranks), or over machines, they compute "
+            "side by side.")

@@ -1,83 +1,192 @@
-"""One HTML page that needs no other file and no network."""
+"""One HTML page that needs no other file and no network, in light and dark, for any width."""
 
+import re
+from dataclasses import dataclass
 from html import escape
 
+import colours
+
+# What is drawn has a class, and each class a colour.
+MARKS = {f"part-{key}": colour for key, colour in colours.PARTS.items()} | {
+    "sparse": colours.SPARSE, "dense": colours.DENSE, "computing": colours.OTHER_COMPUTATION,
+    "memory": colours.MEMORY, "link": colours.LINK, "full-link": colours.FULL_LINK,
+} | {f"series-{i}": colour for i, colour in enumerate(colours.SERIES)}
+
+_WORDS = {"back": colours.Colour(colours.PAPER, colours.DARK_PAPER), "ink": colours.INK,
+          "soft": colours.SOFT_INK, "measured": colours.PARTS["compute"],
+          "simulated": colours.PARTS["synchronise"], "alert": colours.PARTS["external"],
+          "line": colours.Colour("#dfe4ea", "#2e3642"), "panel": colours.Colour("#f6f8fa", "#1c222b")}
+
 STYLE = """
-:root{--back:#fff;--ink:#1c2430;--soft:#5b6675;--line:#dfe4ea;--panel:#f6f8fa;
---blue:#3b78c2;--amber:#e0a52e;--red:#d1495b;--violet:#8a5fb0;--green:#4fa36a;
---sage:#7bb8a4;--grey:#c3cad3;--spmm:#2f6db5;--gemm:#2a9d8f;--kother:#8fb3d9;--good:#2f6db5}
-@media (prefers-color-scheme:dark){:root{--back:#14181f;--ink:#e6eaf0;--soft:#9aa6b5;
---line:#2e3642;--panel:#1c222b;--blue:#5b97e0;--amber:#e8b548;--red:#e8697a;
---violet:#ab86cf;--green:#68bd84;--sage:#8fcab7;--grey:#4a5462;--spmm:#5b97e0;
---gemm:#45b8a9;--kother:#3f5f86;--good:#5b97e0}}
-body{background:var(--back);color:var(--ink);font:15px/1.5 system-ui,"DejaVu Sans",sans-serif;
-max-width:1000px;margin:2rem auto;padding:0 1rem}
-h1{font-size:1.5rem;margin:0}h2{font-size:1.15rem;margin:2.2rem 0 .4rem;
-border-bottom:1px solid var(--line);padding-bottom:.2rem}
+*{box-sizing:border-box}
+body{background:var(--back);color:var(--ink);font:16px/1.5 system-ui,"DejaVu Sans",sans-serif;
+max-width:1000px;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}
+h1{font-size:1.6rem;line-height:1.25;margin:0 0 .6rem}
+h2{font-size:1.25rem;margin:2.4rem 0 .5rem;border-bottom:1px solid var(--line)}
+h3{font-size:1.05rem;margin:1.8rem 0 .4rem}h4{font-size:1rem;margin:1.4rem 0 .4rem}
+summary{cursor:pointer;padding:.3rem 0}summary h2,summary h3{display:inline;border:0}
+p{margin:.4rem 0}p.sub,.note,figcaption,caption,.legend{color:var(--soft)}
 .how{display:inline-block;border-radius:3px;padding:0 .5rem;margin-right:.5rem;font-weight:600;
-color:var(--back);background:var(--good)}.how.simulated{background:var(--violet)}
-.limit{background:var(--panel);border-left:4px solid var(--red);padding:.6rem .9rem;
-margin:1rem 0}.warning{border:2px solid var(--red);padding:.6rem .9rem;margin:1rem 0}
-.warning b{text-transform:uppercase}p.sub,.note{color:var(--soft)}
-.facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(150px,1fr));gap:.6rem}
-.facts div{background:var(--panel);border-radius:4px;padding:.5rem .7rem}
-.facts b{display:block;font-size:1.15rem}.facts span{color:var(--soft);font-size:.85rem}
-table{border-collapse:collapse;font-size:.88rem;width:100%}
-th,td{padding:.25rem .5rem;border-bottom:1px solid var(--line);text-align:right}
-th:first-child,td:first-child{text-align:left}th{color:var(--soft);font-weight:600}
+color:var(--back);background:var(--measured)}.how.simulated{color:var(--back);background:var(--simulated)}
+.said{background:var(--panel);border-left:4px solid var(--soft);padding:.6rem .9rem;margin:1rem 0}
+.warning{border:2px solid var(--alert);padding:.6rem .9rem;margin:1rem 0}
+.warning b{text-transform:uppercase}
+nav ul{columns:14rem;padding-left:1.2rem;margin:.5rem 0}
+.facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));gap:.6rem;margin:0}
+.facts div{background:var(--panel);border-radius:4px;padding:.5rem .7rem;display:flex;
+flex-direction:column-reverse;justify-content:flex-end}
+.facts dt{color:var(--soft);font-size:.85rem}.facts dd{margin:0;font-size:1.15rem;font-weight:600}
+figure{margin:.8rem 0 1.2rem}figcaption,caption{font-size:.92rem;text-align:left;padding:.2rem 0}
+caption span{display:block;position:sticky;left:0;max-width:calc(100vw - 2rem)}
+table{border-collapse:collapse;font-size:.88rem;width:100%;font-variant-numeric:tabular-nums}
+th,td{padding:.25rem .5rem;border-bottom:1px solid var(--line);text-align:right;
+overflow-wrap:normal;white-space:nowrap}
+thead th,tbody th,td.words{white-space:normal}
+th{font-weight:600}thead th{color:var(--soft);vertical-align:bottom}
+tbody th{font-weight:400}th:first-child,td.words,th.words{text-align:left}
+tbody th{overflow-wrap:anywhere;min-width:6rem}td.long{min-width:15rem}
 .wide{overflow-x:auto}pre{background:var(--panel);padding:.7rem;overflow-x:auto;font-size:.8rem}
-svg{max-width:100%;height:auto;display:block}svg text{fill:var(--ink);font-size:11px}
-svg text.axis,svg text.note,svg text.lane{fill:var(--soft)}
-.grid{stroke:var(--line);stroke-width:1}.line{fill:none;stroke-width:1.6}
-.legend span{display:inline-block;margin-right:1rem;font-size:.85rem;color:var(--soft)}
-.legend i{display:inline-block;width:.8em;height:.8em;margin-right:.35em;border-radius:2px}
-a{color:var(--blue)}summary{cursor:pointer;color:var(--soft)}
-td:not(:last-child){white-space:nowrap}
-rect:hover{opacity:.7}
+code{background:var(--panel);padding:.1rem .3rem}
+svg{display:block;width:100%;overflow:visible}svg text{fill:var(--soft);font-size:12px}
+.bar{display:grid;grid-template-columns:10rem 1fr 8rem;column-gap:.6rem;font-size:.88rem;
+line-height:1.4}
+.bar .name{text-align:right}.bar.lane{grid-template-columns:5.5rem 1fr}
+.rank{font-size:.88rem;font-weight:600;margin-top:.3rem}
+.plot{padding:.3rem 1rem 0 5rem}td.drawn{width:40%;min-width:5rem;vertical-align:middle}
+@media(max-width:620px){body{margin:1rem auto;padding:0 .8rem}
+.bar:not(.lane){grid-template-columns:1fr auto;margin-top:.3rem}.bar:not(.lane) .name{text-align:left}
+.bar:not(.lane) svg{grid-column:1/-1;grid-row:2}.bar.lane{grid-template-columns:4.6rem 1fr}
+.plot{padding-left:4.4rem}th,td{padding:.25rem .35rem}.many{display:none}}
+.grid{stroke:var(--line);stroke-width:1}.reference{stroke:var(--soft);stroke-width:1.5;
+stroke-dasharray:2 4}.line{fill:none;stroke-width:2;vector-effect:non-scaling-stroke}
+.line.ideal{stroke:var(--soft);stroke-dasharray:2 4}
+.hatch{stroke:var(--back);fill:none;stroke-width:1.4;opacity:.65}
+.legend span{display:inline-flex;align-items:center;margin-right:1.1rem;font-size:.88rem}
+.legend svg{width:26px;margin-right:.4rem;flex:none}
+.unseen{position:absolute;width:0;height:0}
+a{color:var(--measured)}rect:hover{opacity:.75}
 """
 
-_FILLS = {"k-spmm": "spmm", "k-gemm": "gemm", "k-other": "kother", "blue": "blue", "red": "red"}
-_PARTS = ["blue", "amber", "red", "violet", "green", "sage", "grey"]  # of an epoch, by their place
-_LINES = ["spmm", "red", "gemm", "violet", "amber", "green", "kother", "grey"]
+LONG_WORDS = 30  # letters in a cell that takes several lines
+
+# What is drawn over a plain area of 8 by 8, by the name of the hatch; and dashes for lines.
+_HATCHES = {"/": "M-2 2L2-2M0 8L8 0M6 10L10 6", "\\": "M-2 6L2 10M0 0L8 8M6-2L10 2",
+            "x": "M0 8L8 0M0 0L8 8", "-": "M0 4H8", "|": "M4 0V8", "+": "M0 4H8M4 0V8",
+            ".": "M2 2h2M6 6h2"}
+_DASHES = {"/": "8 4", "\\": "3 3", "x": "10 3 2 3", "-": "14 5", "|": "5 5", "+": "2 5",
+           ".": "1 4"}
 
 
-def _palette():
-    fills = _FILLS | {f"p{i}": colour for i, colour in enumerate(_PARTS)}
-    rules = [f".{cls}{{fill:var(--{c});background:var(--{c})}}" for cls, c in fills.items()]
-    rules += [f".c{i}{{stroke:var(--{c});background:var(--{c})}}" for i, c in enumerate(_LINES)]
+def _colours():
+    named = _WORDS | MARKS
+    values = lambda shade: "".join(f"--{name}:{getattr(colour, shade)};"
+                                   for name, colour in named.items())
+    return (f":root{{color-scheme:light dark;{values('light')}}}\n"
+            f"@media(prefers-color-scheme:dark){{:root{{{values('dark')}}}}}\n")
+
+
+def _rules():
+    rules = []
+    for name, colour in MARKS.items():
+        fill = f"url(#hatch-{name})" if colour.hatch else f"var(--{name})"
+        rules.append(f".{name}{{fill:{fill}}}")
+        if name.startswith("series"):
+            dashes = f";stroke-dasharray:{_DASHES[colour.hatch]}" if colour.hatch else ""
+            rules.append(f".line.{name}{{fill:none;stroke:var(--{name}){dashes}}}"
+                         f"circle.{name}{{fill:var(--{name})}}")
     return "\n".join(rules)
 
 
-def curve_class(i):
-    return f"c{i % len(_LINES)}"
+def _hatches():
+    """The patterns that the classes with a hatch are filled with."""
+    patterns = [
+        f'<pattern id="hatch-{name}" width="8" height="8" patternUnits="userSpaceOnUse">'
+        f'<rect width="8" height="8" style="fill:var(--{name})"/>'
+        f'<path class="hatch" d="{_HATCHES[colour.hatch]}"/></pattern>'
+        for name, colour in MARKS.items() if colour.hatch
+    ]
+    return f'<svg class="unseen" aria-hidden="true"><defs>{"".join(patterns)}</defs></svg>'
 
 
-def table(header, rows):
-    """Cells are text, or ("html", markup) where they hold a link."""
+@dataclass
+class Section:
+    """A heading and what stands below it: markup, and sections of their own."""
+
+    title: str
+    content: list
+    anchor: str = ""  # of links to it; "" for one made of the title
+    folded: bool = False  # opened by a click
+
+    def place(self, under):
+        if self.anchor:
+            return self.anchor
+        words = re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
+        return f"{under}-{words}" if under else words
+
+
+def section(title, *content, **told):
+    """None where there is nothing to show."""
+    content = [one for one in content if one]
+    return Section(title, content, **told) if content else None
+
+
+def _render(one, level, under=""):
+    if isinstance(one, str):
+        return one
+    place = one.place(under)
+    body = "\n".join(_render(part, level + 1, place) for part in one.content)
+    head = f"<h{level}>{escape(one.title)}</h{level}>"
+    if one.folded:
+        return f'<details id="{place}"><summary>{head}</summary>\n{body}\n</details>'
+    return f'<section id="{place}">{head}\n{body}\n</section>'
+
+
+def table(caption, header, rows, words=()):
+    """Cells are text, or ("html", markup) where they hold a link. The first cell of a row names it;
+    `words`: the numbers of further columns that hold words."""
     cell = lambda c: c[1] if isinstance(c, tuple) else escape(str(c))
-    head = "".join(f"<th>{escape(h)}</th>" for h in header)
-    body = "".join("<tr>" + "".join(f"<td>{cell(c)}</td>" for c in row) + "</tr>" for row in rows)
-    inner = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-    return f'<div class="wide"><table>{inner}</table></div>'
+    long = {i for i in words if any(len(str(row[i])) > LONG_WORDS for row in rows)}
+    cls = lambda i: ' class="words long"' if i in long else ' class="words"' if i in words else ""
+    head = "".join(f'<th scope="col"{cls(i)}>{escape(h)}</th>' for i, h in enumerate(header))
+    body = "".join(
+        f'<tr><th scope="row">{cell(row[0])}</th>'
+        + "".join(f"<td{cls(i)}>{cell(c)}</td>" for i, c in enumerate(row[1:], 1)) + "</tr>"
+        for row in rows)
+    return framed(caption, f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>")
+
+
+def framed(caption, inner):
+    """A table that is moved sideways where it is wider than the page, below words that stay."""
+    return (f'<div class="wide" role="region" tabindex="0" aria-label="{escape(caption)}"><table>'
+            f"<caption><span>{escape(caption)}</span></caption>{inner}</table></div>")
+
+
+def figure(caption, *content):
+    """A drawing with its legend, and the table of its numbers."""
+    return (f"<figure><figcaption>{escape(caption)}</figcaption>\n" + "\n".join(content)
+            + "</figure>")
 
 
 def facts(entries):
     """entries: (value, name): the headline numbers."""
-    tiles = "".join(f"<div><b>{escape(v)}</b><span>{escape(n)}</span></div>" for v, n in entries)
-    return f'<div class="facts">{tiles}</div>'
+    tiles = "".join(f"<div><dt>{escape(n)}</dt><dd>{escape(v)}</dd></div>" for v, n in entries)
+    return f'<dl class="facts">{tiles}</dl>'
 
 
 def folded(title, content):
     return f"<details><summary>{escape(title)}</summary>{content}</details>"
 
 
-def section(title, *content, anchor=None):
-    mark = f' id="{anchor}"' if anchor else ""
-    return f"<h2{mark}>{escape(title)}</h2>\n" + "\n".join(content)
+def preformatted(label, text):
+    return f'<pre tabindex="0" role="region" aria-label="{escape(label)}">{escape(text)}</pre>'
 
 
 def paragraph(text, cls="sub"):
     return f'<p class="{cls}">{escape(text)}</p>'
+
+
+def command(text):
+    return f"<p><code>{escape(text)}</code></p>"
 
 
 def warning(word, text):
@@ -85,9 +194,22 @@ def warning(word, text):
     return f'<p class="warning"><b>{escape(word)}</b> {escape(text)}</p>'
 
 
-def page(title, body):
+def _contents(sections):
+    links = "".join(f'<li><a href="#{one.place("")}">{escape(one.title)}</a></li>'
+                    for one in sections)
+    return f'<nav aria-label="Contents"><ul>{links}</ul></nav>'
+
+
+def page(title, content):
+    """The page of these pieces of markup and Sections; the sections make its contents list."""
+    content = [one for one in content if one]
+    sections = [one for one in content if isinstance(one, Section)]
+    first = next((i for i, one in enumerate(content) if isinstance(one, Section)), len(content))
+    pieces = content[:first] + ([_contents(sections)] if len(sections) > 1 else []) + content[first:]
+    body = "\n".join(_render(one, 2) for one in pieces)
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}'
-        '</title><meta name="viewport" content="width=device-width">'
-        f"<style>{STYLE}{_palette()}</style></head>\n<body>\n{body}\n</body></html>\n"
+        '</title><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<style>{_colours()}{STYLE}{_rules()}</style></head>\n<body>{_hatches()}\n<main>"
+        f"<h1>{escape(title)}</h1>\n{body}\n</main></body></html>\n"
     )

@@ -1,6 +1,7 @@
 """What a run or a sweep left in its result folder, as plain data."""
 
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,6 +42,24 @@ class Run:
         return self.result.get("out_of_memory")
 
     @property
+    def settings(self):
+        """[(key, value)] of what was swept, from the label: "seed=1, cluster.ranks=2"."""
+        parts = re.split(r", (?=[A-Za-z_][\w.]*=)", self.result.get("label") or "")
+        return [tuple(part.split("=", 1)) for part in parts if "=" in part]
+
+    def settings_but(self, *keys):
+        """The label without these keys and what is below them."""
+        kept = [(key, value) for key, value in self.settings
+                if not any(key == one or key.startswith(one + ".") for one in keys)]
+        return ", ".join(f"{key}={value}" for key, value in kept)
+
+    def simulated_parts(self, cluster):
+        """The breakdown of its simulation on this cluster (simulate_on), or None."""
+        name = "simulated-on-" + re.sub(r"[^A-Za-z0-9.=_-]+", "_", cluster)
+        file = self.folder / name / "result.json" if self.folder else None
+        return _json(file).get("breakdown") if file and file.exists() else None
+
+    @property
     def timeline(self):
         file = self.folder / "timeline.json" if self.folder else None
         return file if file and file.exists() else None
@@ -54,6 +73,21 @@ class Sweep:
     missing: int = 0  # combinations that were not run
     failure: str | None = None  # why they were not; None: the sweep was interrupted
     ended: bool = True  # False: it was killed, or goes on
+
+    def swept_key(self):
+        """The one key that all runs differ in, or None."""
+        keys = {tuple(key for key, _ in run.settings) for run in self.runs}
+        return next(iter(keys))[0] if len(keys) == 1 and len(next(iter(keys))) == 1 else None
+
+    def short_names(self):
+        """Names of the runs: where they differ in one key its word ("spmm_1d") or the end of the key
+        with its number ("ranks=4"), else their labels."""
+        key = self.swept_key()
+        if not key:
+            return [run.label for run in self.runs]
+        values = [run.settings[0][1] for run in self.runs]
+        plain = all(re.match(r"[A-Za-z]", value) and value not in ("true", "false") for value in values)
+        return values if plain else [f"{key.rsplit('.', 1)[-1]}={value}" for value in values]
 
 
 def _json(file):
@@ -95,11 +129,33 @@ def _run_of_sweep(sweep_folder, result):
     return Run(result=result)
 
 
+_STAMP = r"-(\d{8}-\d{6})(?:-(\d+))?"  # what a run adds to its name: date, time, number
+
+
+def find(asked):
+    """The folder itself, or the latest one of that name: results/quickstart is the last of
+    results/quickstart-DATE-TIME."""
+    asked = Path(asked)
+    if asked.is_dir() or not asked.parent.is_dir():
+        return asked
+    stamps = {sub: re.fullmatch(re.escape(asked.name) + _STAMP, sub.name)
+              for sub in asked.parent.iterdir() if sub.is_dir()}
+    dated = [(stamp[1], int(stamp[2] or 1), sub) for sub, stamp in stamps.items() if stamp]
+    finished = [one for one in dated if _holds_a_result(one[2])]
+    return max(finished or dated, default=(None, None, asked))[2]
+
+
+def _holds_a_result(folder):
+    return any((folder / name).exists() for name in ("result.json", "sweep.json")) or any(
+        (sub / "result.json").exists() for sub in folder.iterdir())
+
+
 def read(folder):
     """A Run or a Sweep. A sweep that was killed has no sweep.json yet: its finished runs count."""
     folder = Path(folder)
     if not folder.is_dir():
-        raise ResultError(f"{folder}: is no folder")
+        raise ResultError(f"{folder}: is no folder, and no folder {folder.name}-DATE-TIME is beside "
+                          "it; give the folder that a run named in its last lines")
     summary = folder / "sweep.json"
     if summary.exists():
         told = _json(summary)

@@ -19,10 +19,34 @@ def tag(name, content="", **attributes):
     return f"<{head}>{content}</{name}>" if content else f"<{head}/>"
 
 
-def rect(x, y, width, height, cls, hint=""):
+def across(x, width, y, height, cls, hint=""):
+    """A rectangle; x and width are shares of the width of the drawing."""
     title = f"<title>{escape(hint)}</title>" if hint else ""
-    return tag("rect", title, x=float(x), y=float(y), width=float(width), height=float(height),
+    return tag("rect", title, x=percent(x), y=float(y), width=percent(width), height=float(height),
                cls=cls)
+
+
+def percent(share):
+    return f"{100 * share:.3f}".rstrip("0").rstrip(".") + "%"
+
+
+def across_line(x, height, cls="grid"):
+    """From top to bottom at a share of the width."""
+    return tag("line", x1=percent(x), y1=0, x2=percent(x), y2=height, cls=cls)
+
+
+def level_line(y, cls="grid"):
+    """From left to right."""
+    return tag("line", x1=0, y1=float(y), x2="100%", y2=float(y), cls=cls)
+
+
+def across_text(x, y, content, cls="", anchor="start"):
+    return tag("text", escape(str(content)), x=percent(x), y=float(y), cls=cls or None,
+               text_anchor=anchor if anchor != "start" else None)
+
+
+def across_point(x, y, cls):
+    return tag("circle", cx=percent(x), cy=float(y), r=4, cls=cls)
 
 
 def text(x, y, content, cls="", anchor="start"):
@@ -30,19 +54,8 @@ def text(x, y, content, cls="", anchor="start"):
                text_anchor=anchor if anchor != "start" else None)
 
 
-def line(x1, y1, x2, y2, cls="grid"):
-    return tag("line", x1=float(x1), y1=float(y1), x2=float(x2), y2=float(y2), cls=cls)
-
-
 def polyline(points, cls):
     return tag("polyline", points=" ".join(f"{x:.2f},{y:.2f}" for x, y in points), cls=cls)
-
-
-def picture(width, height, parts, label):
-    """A drawing that shrinks with the page; `label` is read to those who cannot see it."""
-    return tag("svg", "\n".join(parts),
-               viewBox=f"0 0 {width:g} {height:g}", width=f"{width:g}", role="img",
-               aria_label=label)
 
 
 def width_of(content, size):

@@ -1,6 +1,7 @@
 """The page of orrery report: whole, in need of nothing outside, saying what the result says."""
 
 import json
+import re
 import tempfile
 import unittest
 from html.parser import HTMLParser
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import epoch_parts
 import folders
+import limits
 import trace
 import units
 
@@ -28,12 +30,12 @@ class Page(HTMLParser):
         told = dict(attributes)
         self.links += [told[key] for key in ("href", "src") if key in told]
         self.ids.add(told.get("id"))
-        self.shapes += tag == "rect"
+        self.shapes += tag == "rect" and told.get("x", "").endswith("%")
         if tag not in VOID:
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attributes):
-        self.shapes += tag == "rect"
+        self.shapes += tag == "rect" and dict(attributes).get("x", "").endswith("%")
 
     def handle_endtag(self, tag):
         assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-3:]}"
@@ -101,7 +103,7 @@ class ReportOfARealRun(ReportTest):
 
         source, page = self.report_of(out)
 
-        self.assertNotRegex(source, r"https?://|<script|@import|url\(")
+        self.assertNotRegex(source, r"https?://|<script|@import|url\((?!#hatch-)")
         self.assertEqual([link for link in page.links if not link.startswith("#")], [])
 
     def test_draws_every_operation_of_a_short_timeline(self):
@@ -123,10 +125,94 @@ class ReportOfARealRun(ReportTest):
 
         _, page = self.report_of(out)
 
-        self.assertEqual(page.links, ["#run0", "#run1"])
+        self.assertEqual(page.links, ["#all-combinations", "#run0", "#run1", "#run0", "#run1"])
         self.assertLessEqual({"run0", "run1"}, page.ids)
         for run in json.loads((out / "sweep.json").read_text())["sweep"]:
             self.assertIn(units.seconds(run["epoch_seconds"]), page.text)
+
+
+    def test_tells_a_command_that_makes_the_same_result_again(self):
+        out = folders.real_run(self.path)
+        _, page = self.report_of(out)
+
+        command = re.search(r"\./orrery (run \S+config\.json)", page.text)[1]
+        done = folders.orrery(*command.split(), "--out", self.path / "again")
+
+        self.assertEqual(done.returncode, 0, done.stderr)
+        first, again = (json.loads((folder / "result.json").read_text())
+                        for folder in (out, self.path / "again"))
+        for key in ("loss", "test_accuracy", "peak_bytes", "bytes"):
+            self.assertEqual(again[key], first[key])
+
+    def test_says_where_ranks_shared_cores(self):
+        made = {"provenance": {"cores": 2, "cpu": "a CPU"}, "backend": "threads", "kernels": "cpu"}
+        told = lambda ranks: self.report_of(folders.write_run(
+            self.path / "run", folders.result(ranks=ranks, **made), []))[1].text
+
+        self.assertIn("2 cores for 4 ranks", told(4))
+        self.assertNotIn("Fewer cores than ranks", told(2))
+
+    def test_shows_its_simulations_beside_it_with_their_error(self):
+        simulated = {"this-machine": {"epoch_seconds": 0.0081, "error": -0.19, "limited_by": None},
+                     "dgx-a100": {"epoch_seconds": None, "not_simulated": "it has 8 devices"}}
+        out = folders.write_run(self.path / "run", folders.result(
+            backend="threads", simulated_on=simulated), [])
+        folders.write_run(out / "simulated-on-this-machine", folders.result(), [])
+
+        _, page = self.report_of(out)
+
+        for words in ("Measured and simulated", "8.1 ms", "-19.0 %", "it has 8 devices"):
+            self.assertIn(words, page.text)
+
+
+class ReportOfASweep(ReportTest):
+    def sweep(self, runs):
+        out = folders.write_run(self.path / "s", folders.result())
+        (out / "result.json").unlink()
+        (out / "sweep.json").write_text(json.dumps(folders.result(sweep=runs)))
+        return out
+
+    def row(self, page, *cells):
+        self.assertRegex(page.text, r"\s+".join(map(re.escape, cells)))
+
+    def test_over_ranks_has_speed_up_and_efficiency(self):
+        out = self.sweep([folders.result(label=f"cluster.gpus={n}", ranks=n, epoch_seconds=seconds)
+                          for n, seconds in [(2, 0.4), (4, 0.25), (8, 0.1)]])
+
+        _, page = self.report_of(out)
+
+        self.assertIn("over 2 ranks, which count as 2", page.text)
+        self.row(page, "2", "400 ms", "1.00", "100 %")
+        self.row(page, "4", "250 ms", "1.60", "80 %")
+        self.row(page, "8", "100 ms", "4.00", "100 %")
+
+    def test_over_ranks_and_a_strategy_has_a_curve_for_each_strategy(self):
+        label = "strategy.type={}, cluster.ranks={}".format
+        out = self.sweep([folders.result(label=label(kind, n), ranks=n, epoch_seconds=seconds / n)
+                          for kind, seconds in [("a", 1.0), ("b", 2.0)] for n in (1, 2)])
+
+        source, page = self.report_of(out)
+
+        self.row(page, "2", "1 s", "2.00", "100 %", "strategy.type=b")
+        self.assertEqual(len(re.findall(r'<polyline[^>]*class="line series', source)), 2)
+
+    def test_over_seeds_has_the_mean_and_deviation_that_the_terminal_prints(self):
+        out = folders.real_run(self.path, sweep={"seed": [1, 2, 3]})
+        told = json.loads((out / "sweep.json").read_text())
+        mean, deviation = told["mean_test_accuracy"], told["std_test_accuracy"]
+
+        _, page = self.report_of(out)
+
+        self.row(page, "all runs", "3", f"{100 * mean:.1f} ± {100 * deviation:.1f} %")
+
+    def test_over_seeds_is_limited_by_the_part_with_the_largest_median(self):
+        parts = [dict(compute=6, other=4), dict(compute=3, other=7), dict(compute=5, internal=5),
+                 dict(compute=2, internal=7, other=1), dict(compute=7, other=3)]
+        results = [folders.result(breakdown=folders.breakdown(**one)) for one in parts]
+
+        self.assertEqual(limits.limit_of_alike(results),
+                         "computation, 50 % of the epoch (median of 5 runs; 20 to 70 %)")
+        self.assertIsNone(limits.limit_of_alike([folders.result(breakdown=None)]))
 
 
 class ReportOfASimulatedRun(ReportTest):
@@ -210,6 +296,35 @@ class ReportOfWhatWasInterrupted(ReportTest):
         _, page = self.report_of(self.path / "s")
 
         self.assert_above_all_numbers("the sweep was killed or goes on", page)
+
+
+class ReportOfALatestFolder(ReportTest):
+    def test_is_of_the_last_run_of_that_name_and_says_so(self):
+        for name in ("cora-20260101-120000", "cora-20260301-120000", "cora-20260301-120000-2",
+                     "cora-20260301-120000-10", "cora-big-20261001-120000"):
+            folders.write_run(self.path / name, folders.result(), [])
+        (self.path / "cora-20261101-120000").mkdir()  # of a run that was killed before its result
+
+        done = folders.orrery("report", self.path / "cora")
+
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"the latest is {self.path / 'cora-20260301-120000-10'}", done.stderr)
+        self.assertTrue((self.path / "cora-20260301-120000-10" / "report.html").exists())
+
+    def test_is_of_the_folder_itself_where_there_is_one(self):
+        for name in ("cora", "cora-20260101-120000"):
+            folders.write_run(self.path / name, folders.result(), [])
+
+        done = folders.orrery("report", self.path / "cora")
+
+        self.assertEqual(done.stderr, "")
+        self.assertTrue((self.path / "cora" / "report.html").exists())
+
+    def test_that_is_not_there_says_what_to_give(self):
+        done = folders.orrery("report", self.path / "cora")
+
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no folder cora-DATE-TIME is beside it", done.stderr)
 
 
 class ReportOfNothing(ReportTest):

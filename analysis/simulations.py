@@ -1,0 +1,53 @@
+"""A measured run beside the simulations of the same operations (simulate_on)."""
+
+import charts
+import epoch_parts
+import page
+import units
+
+
+def _pairs(run):
+    """[(cluster, what the result tells of its simulation)]."""
+    return list((run.result.get("simulated_on") or {}).items())
+
+
+def _row_of_error(told):
+    error = told.get("error")
+    return "-" if error is None else units.signed_percent(error)
+
+
+def _limit(told):
+    if told.get("not_simulated"):
+        return f"not simulated: {told['not_simulated']}"
+    return (told.get("limited_by") or {}).get("sentence", "-")
+
+
+def section(runs, names=("",)):
+    """Epochs as measured and as simulated, in parts, with the error of the simulation where it is
+    of the same machine. names: of the runs, where there are several."""
+    told = [(run, name) for run, name in zip(runs, names) if _pairs(run)]
+    if not told:
+        return None
+    rows, bars = [], []
+    for run, name in told:
+        measured = run.result["epoch_seconds"]
+        name = name and f"{name}, "
+        rows.append([f"{name}measured here", units.seconds(measured), "",
+                     (run.result.get("limited_by") or {}).get("sentence", "-")])
+        bars.append((f"{name}measured", run.result["breakdown"], units.seconds(measured)))
+        for cluster, simulated in _pairs(run):
+            seconds = simulated.get("epoch_seconds")
+            rows.append([f"{name}simulated on {cluster}", units.seconds(seconds),
+                         _row_of_error(simulated), _limit(simulated)])
+            if parts := run.simulated_parts(cluster):
+                bars.append((f"{name}on {cluster}", parts, units.seconds(seconds)))
+    parts = epoch_parts.exposed(told[0][0].result)
+    present = epoch_parts.present(parts, [seconds for _, seconds, _ in bars])
+    caption = ("Epochs on the slowest rank: measured, and simulated by replaying the same operations "
+               "on a described cluster. A simulation of this-machine has an error: how far it is from "
+               "what was measured. One of another machine is a forecast.")
+    legend = charts.legend_of_parts(present, bars)
+    drawn = charts.stacked_bars(bars, present, "parts of the epoch, measured and simulated")
+    table = page.table("Measured and simulated epochs", ["how", "epoch", "error", "limited by"], rows,
+                       words={3})
+    return page.section("Measured and simulated", page.figure(caption, legend, drawn, table))

@@ -1,0 +1,161 @@
+"""The page of a sweep: its combinations side by side, and each by itself."""
+
+import statistics
+from html import escape
+
+import charts
+import colours
+import epoch_parts
+import limits
+import page
+import run_page
+import simulations
+import units
+
+FEW = 4  # runs whose sections are open from the start
+
+
+def unfinished(sweep):
+    """What of the sweep is not what was asked for, above all numbers."""
+    told = [page.warning("interrupted", f"{run.label}, {run.interrupted}; its numbers are of those")
+            for run in sweep.runs if run.interrupted]
+    if sweep.missing:
+        of = f"{sweep.missing} of {sweep.missing + len(sweep.runs)} combinations were not run"
+        told.append(page.warning("incomplete", f"{of}: {sweep.failure}") if sweep.failure
+                    else page.warning("interrupted", of))
+    if not sweep.ended:
+        told.append(page.warning("incomplete", "the sweep was killed or goes on: these are the "
+                                               "combinations that are done"))
+    return "\n".join(told)
+
+
+def overview(sweep):
+    """All combinations: their epochs as bars, and a table with links to their sections."""
+    rows, bars, names = [], [], sweep.short_names()
+    for i, run in enumerate(sweep.runs):
+        result = run.result
+        link = ("html", f'<a href="#run{i}">{escape(names[i])}</a>')
+        limit = limits.limit_of(result)
+        epoch = "out of memory" if run.out_of_memory else units.seconds(result.get("epoch_seconds"))
+        moved = result.get("bytes") or {}
+        rows.append([
+            link, run_page.how_it_was_made(run)[0], epoch,
+            units.bytes_(moved.get("internal", 0) + moved.get("external", 0)),
+            units.bytes_(max(result.get("peak_bytes") or [0])),
+            units.percent(result.get("test_accuracy")), limit.sentence if limit else "-",
+        ])
+        if run.interrupted:
+            epoch += " (interrupted)"
+        seconds = result.get("breakdown") or {}
+        bars.append((names[i], {} if run.out_of_memory else seconds, epoch))
+    present = epoch_parts.present(epoch_parts.exposed(sweep.runs[0].result),
+                                  [seconds for _, seconds, _ in bars])
+    drawn = page.figure(
+        "The median epoch of each combination on its slowest rank, in parts",
+        charts.legend_of_parts(present, bars),
+        charts.stacked_bars(bars, present, "parts of the epoch by combination"),
+        page.table("All combinations", [sweep.swept_key() or "combination", "how", "median epoch", "moved per epoch",
+                                        "peak per rank", "test accuracy", "what limited it"],
+                   rows, words={1, 6}))
+    return page.section("All combinations", drawn)
+
+
+def alike(sweep):
+    """Groups of runs that differ in their seed alone: [(settings, runs)]."""
+    groups = {}
+    for run in sweep.runs:
+        if not run.out_of_memory and "seed" in dict(run.settings):
+            groups.setdefault(run.settings_but("seed"), []).append(run)
+    return [(settings, runs) for settings, runs in groups.items() if len(runs) > 1]
+
+
+def spread(values, unit, digits):
+    """"81.5 ± 0.4 %": mean and sample standard deviation."""
+    return (f"{statistics.mean(values):.{digits}f} ± {statistics.stdev(values):.{digits}f} {unit}"
+            if len(values) > 1 else "-")
+
+
+def over_seeds(sweep):
+    """Means and deviations of runs that differ in their seed alone, as the terminal tells them."""
+    rows = []
+    for settings, runs in alike(sweep):
+        of = lambda key: [100 * r.result[key] for r in runs if r.result.get(key) is not None]
+        epochs = [r.result["epoch_seconds"] for r in runs]
+        rows.append([settings or "all runs", str(len(runs)), spread(of("test_accuracy"), "%", 1),
+                     spread(of("val_accuracy"), "%", 1),
+                     f"{units.seconds(statistics.median(epochs))} ({units.seconds(min(epochs))} to "
+                     f"{units.seconds(max(epochs))})",
+                     limits.limit_of_alike([r.result for r in runs]) or "-"])
+    if not rows:
+        return None
+    return page.section("Over seeds", page.table(
+        "Runs that differ in their seed alone: mean ± sample standard deviation of accuracies, median "
+        "(least to most) of epochs, and the part that limited them",
+        ["settings", "runs", "test accuracy", "validation accuracy", "epoch", "limited by"], rows,
+        words={4, 5}))
+
+
+def _scaling(sweep):
+    """Runs of several numbers of ranks that are else alike: [(settings, {ranks: seconds})], of runs
+    with several seeds the median."""
+    groups = {}
+    for run in sweep.runs:
+        seconds = run.result.get("epoch_seconds")
+        if seconds:
+            cluster = (run.config.get("cluster") or {}).get("file") or ""
+            of = ", ".join(filter(None, [run.settings_but("seed", "cluster"), cluster]))
+            times = groups.setdefault(of, {})
+            times.setdefault(run.result["ranks"], []).append(seconds)
+    medians = [(settings, {ranks: statistics.median(of) for ranks, of in sorted(times.items())})
+               for settings, times in groups.items()]
+    return [(settings, times) for settings, times in medians if len(times) > 1]
+
+
+def scaling(sweep):
+    """Speed-up and efficiency over ranks, against the fewest ranks that ran."""
+    groups = _scaling(sweep)
+    if not groups:
+        return None
+    series, rows = [], []
+    for settings, times in groups:
+        base = min(times)
+        line = [(ranks, base * times[base] / seconds) for ranks, seconds in times.items()]
+        series.append((settings or sweep.name, line))
+        for ranks, speed_up in line:
+            rows.append([str(ranks), units.seconds(times[ranks]), f"{speed_up / base:.2f}",
+                         units.percent(speed_up / ranks, 0), *([settings] if len(groups) > 1 else [])])
+    most = max(ranks for _, times in groups for ranks in times)
+    least = min(ranks for _, times in groups for ranks in times)
+    marks = [f"series-{i % len(colours.SERIES)}" for i in range(len(series))]
+    lines = [(mark, line) for mark, (_, line) in zip(marks, series)]
+    ideal = [("ideal", [(least, least), (most, most)])]
+    legend = [(f"line {mark}", name) for mark, (name, _) in zip(marks, series)]
+    top = max([most] + [y for _, line in series for _, y in line])
+    base = "one rank" if least == 1 else f"{least} ranks, which count as {least}"
+    caption = f"Speed-up of the median epoch over {base}; the ideal is the number of ranks."
+    drawn = charts.plot(lines + ideal, "speed-up by number of ranks",
+                        ("ranks", lambda v: f"{v:g}", lambda v: f"{v:g} ×"),
+                        (0, most), (0, top), dots=marks)
+    table = charts.numbers("speed-up over the fewest ranks of the same settings; efficiency is the "
+                           "share of the ideal speed-up",
+                           ["ranks", "epoch", "speed-up", "efficiency"]
+                           + (["settings"] if len(groups) > 1 else []), rows, words={4} & {len(rows[0]) - 1})
+    return page.section("Speed-up over ranks", page.figure(
+        caption, charts.legend([*legend, ("line ideal", "ideal")]), drawn, table))
+
+
+def runs(sweep):
+    """A section for each combination. Of runs that differ in their seed alone, the first has a
+    timeline and curves; the others are as it is."""
+    later = [run for _, group in alike(sweep) for run in group[1:]]
+    out = []
+    for i, run in enumerate(sweep.runs):
+        content = run_page.run_content(run, in_sweep=True, whole=not any(run is one for one in later))
+        out.append(page.Section(run.label, content, anchor=f"run{i}", folded=len(sweep.runs) > FEW))
+    return out
+
+
+def content(sweep):
+    """Markup and sections of the whole page."""
+    return [unfinished(sweep), over_seeds(sweep), scaling(sweep), overview(sweep),
+            simulations.section(sweep.runs, sweep.short_names()), *runs(sweep)]
