@@ -1,46 +1,45 @@
-"""orrery figure NAME | --list: the runs, picture, table and CSV of a paper's figure."""
+"""orrery figure NAME | --list | --all: the runs, picture, tables and CSV of figures of papers."""
 
 import argparse
 import json
 import re
 import sys
+import textwrap
 from datetime import datetime, timezone
 from pathlib import Path
 
+import figure_counting
 import figure_file
+import figure_gallery
 import figure_rows
 import limits
-import units
 from figure_file import FigureError
 from figure_runs import Experiments
 from result_folder import ResultError
+
+COLUMNS = 100
 
 
 def listing():
     return [figure_file.load(name) for name in figure_file.names()]
 
 
-def print_list(found):
-    for figure in found:
-        told = figure.told
-        error = told["reached"]["mean_abs_error"]
-        came = "not compared by number" if error is None else f"mean error {units.percent(error)}"
-        if date := told["reached"].get("date"):
-            came += f" ({date})"
-        if words := told["reached"].get("words"):
-            came += f"; {words}"
-        print(f"{figure.name}\n  {told['title']} [{told['source']}]")
-        print(f"  costs {told['cost']}; {came}")
-
-
 def list_json(found):
-    keys = ("title", "source", "cost", "reached")
+    keys = ("title", "source", "cost_seconds", "reached")
     return {"figures": [{"name": f.name} | {key: f.told[key] for key in keys} for f in found]}
+
+
+def print_list(found):
+    print(figure_rows.aligned([figure_gallery.LIST_HEADER, *map(figure_gallery.list_row, found)]))
+    for line in figure_gallery.LIST_LEGEND:
+        print(textwrap.fill(line, COLUMNS, subsequent_indent="  "))
 
 
 def remarks(experiments):
     """What a reader has to know beside the table."""
     lines = []
+    for constant in experiments.figure.told["constants"]:
+        lines.append(f"{constant['role']}: {constant['is']}, set by {constant['by']}")
     for name, factors in experiments.factors.items():
         how = "fitted" if "fit" in experiments.figure.told["runs"][name] else "taken over"
         for kind, factor in factors.items():
@@ -53,33 +52,35 @@ def remarks(experiments):
     return lines + experiments.figure.told["notes"]
 
 
-def make_figure(figure, out, program, redraw):
-    """Runs (or reads) everything and writes the picture, the tables and figure.json."""
+def make_figure(figure, out, program, redraw, look=None):
+    """Runs (or reads) everything and writes the pictures, the tables and figure.json. `look` is
+    {"width": inches, "font_size": points} of the pictures."""
     experiments = Experiments(figure, out, program)
     experiments.read_all() if redraw else experiments.run_all()
     rows = figure_rows.make_rows(experiments)
     base = out / figure.name.replace("/", "-")
-    files = {"picture": f"{base}.png", "svg": f"{base}.svg", "csv": f"{base}.csv",
-             "runs_csv": f"{base}-runs.csv"}
+    files = {"picture": f"{base}.png", "svg": f"{base}.svg", "pdf": f"{base}.pdf",
+             "csv": f"{base}.csv", "runs_csv": f"{base}-runs.csv"}
     from figures import draw  # matplotlib takes a while, and --list needs none
 
-    draw.draw(experiments, rows, files)
+    draw.draw(experiments, rows, files, **(look or {}))
     Path(files["csv"]).write_text(figure_rows.as_csv(rows))
     Path(files["runs_csv"]).write_text(figure_rows.results_csv(experiments))
     absolute = {key: str(Path(file).resolve()) for key, file in files.items()}
-    told = {"name": figure.name, "rows": rows, "mean_abs_error": figure_rows.mean_abs_error(rows),
-            "factors": experiments.factors, "stand_ins": experiments.stand_ins} | absolute
+    told = {"name": figure.name, "rows": rows, "counted": figure_counting.count(rows),
+            "factors": experiments.factors, "stand_ins": experiments.stand_ins,
+            "remarks": remarks(experiments)} | absolute
     (out / "figure.json").write_text(json.dumps(told, indent=2) + "\n")
-    return told, remarks(experiments)
+    return told
 
 
 def record(figure, told):
     """Keeps how close the figure came in its figure.json, for --list."""
     file = figure.folder / "figure.json"
-    error = told["mean_abs_error"]
-    reached = figure.told["reached"] | {
-        "mean_abs_error": None if error is None else round(error, 4),
-        "date": datetime.now(timezone.utc).date().isoformat()}
+    reached = figure_counting.recorded(told["counted"])
+    reached["date"] = datetime.now(timezone.utc).date().isoformat()
+    if "words" in figure.told["reached"]:
+        reached["words"] = figure.told["reached"]["words"]
     text, found = re.subn(r'"reached": \{[^}]*\}', lambda _: f'"reached": {json.dumps(reached)}',
                           file.read_text())
     if found != 1:
@@ -87,15 +88,56 @@ def record(figure, told):
     file.write_text(text)
 
 
-def print_figure(figure, told, notes):
-    print(f"{figure.told['title']} [{figure.told['source']}]\n{figure.told['shows']}\n")
-    print(figure_rows.as_text(told["rows"]))
-    error = told["mean_abs_error"]
-    if error is not None:
-        print(f"\nmean error of what was predicted: {units.percent(error)}")
-    for line in notes:
-        print(f"  * {line}")
-    print(f"\nPicture: {told['picture']}\nTable:   {told['csv']}\nRuns:    {told['runs_csv']}")
+def print_figure(figure, told):
+    fill = lambda text, **indents: print(textwrap.fill(text, COLUMNS, **indents))
+    fill(f"{figure.told['title']} [{figure.told['source']}]")
+    fill(f"The paper says: {figure.told['shows']}")
+    print("\n" + figure_rows.as_text(told["rows"]) + "\n")
+    for line in figure_counting.headline(told["counted"]):
+        fill(line, subsequent_indent="  ")
+    for line in told["remarks"]:
+        fill(f"  * {line}", subsequent_indent="    ")
+    print(f"\nPicture: {told['picture']} (and .svg, .pdf)\nTable:   {told['csv']}\n"
+          f"Runs:    {told['runs_csv']}")
+
+
+def look_of(asked):
+    given = {"width": asked.width, "font_size": asked.font_size}
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def make_one(asked):
+    figure = figure_file.load(asked.name.strip("/"))
+    out = asked.out or Path("results/figures") / figure.name
+    told = make_figure(figure, out, asked.program, asked.redraw, look_of(asked))
+    if asked.record:
+        record(figure, told)
+    print(json.dumps(told)) if asked.json else print_figure(figure, told)
+
+
+def make_all(asked):
+    """Every figure below --out; the page is written again after each. Those that were made before
+    are not run again."""
+    found, out = listing(), asked.out or Path("results/figures")
+    made, failed = {}, {}
+    for figure in found:
+        folder = out / figure.name
+        known = (folder / "figure.json").exists()
+        if asked.redraw and not known:
+            continue
+        try:
+            made[figure.name] = make_figure(figure, folder, asked.program, known, look_of(asked))
+            if asked.record:
+                record(figure, made[figure.name])
+        except (FigureError, ResultError) as error:
+            failed[figure.name] = str(error)
+            print(f"orrery: error: {figure.name}: {error}", file=sys.stderr)
+        page = figure_gallery.write(out, found, made, failed)
+    if not made and not failed:
+        raise FigureError(f"{out}: holds no figure to draw; make it without --redraw")
+    told = {"page": str(page.resolve()), "made": sorted(made), "failed": failed}
+    print(json.dumps(told) if asked.json else f"Page: {page}")
+    return 1 if failed else 0
 
 
 def arguments():
@@ -103,7 +145,9 @@ def arguments():
     parser.add_argument("name", nargs="?")
     parser.add_argument("--program", required=True)
     parser.add_argument("--out", type=Path)
-    for flag in ("--list", "--json", "--redraw", "--record"):
+    parser.add_argument("--width", type=float)
+    parser.add_argument("--font-size", type=float)
+    for flag in ("--list", "--all", "--json", "--redraw", "--record"):
         parser.add_argument(flag, action="store_true")
     return parser.parse_args()
 
@@ -112,14 +156,11 @@ def main():
     asked = arguments()
     try:
         if asked.list:
-            found = listing()
-            print(json.dumps(list_json(found))) if asked.json else print_list(found)
-            return 0
-        figure = figure_file.load(asked.name.strip("/"))
-        out = asked.out or Path("results/figures") / figure.name
-        told, notes = make_figure(figure, out, asked.program, asked.redraw)
-        if asked.record:
-            record(figure, told)
+            print(json.dumps(list_json(listing()))) if asked.json else print_list(listing())
+        elif asked.all:
+            return make_all(asked)
+        else:
+            make_one(asked)
     except KeyboardInterrupt:
         print("orrery: error: interrupted", file=sys.stderr)
         return 1
@@ -129,7 +170,6 @@ def main():
     except (ResultError, OSError) as error:
         print(f"orrery: error: {error}", file=sys.stderr)
         return 1
-    print(json.dumps(told)) if asked.json else print_figure(figure, told, notes)
     return 0
 
 

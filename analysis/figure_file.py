@@ -2,10 +2,9 @@
 
 Keys
   title, source, shows   words: what it is, where it stands in the paper, what the paper says by it
-  cost                   words: how long it takes
-  reached                how close it came when that was last recorded: {"mean_abs_error", "date",
-                         "words"?}; null where no number of the paper is compared, words for what
-                         was found instead
+  cost_seconds           how long it takes on two idle cores
+  reached                how close it came when that was last recorded: {"date"} and what
+                         figure_counting.recorded() keeps; {"words"?} for what was found beside
   runs                   name: {"file", "title"?, "set"?: {key: value}, "fit"?, "scale_of"?,
                          "data"?, "otherwise"?, "sweep"?}
       sweep              true: what an earlier start has done is not run again (orrery sweep)
@@ -20,11 +19,17 @@ Keys
                          orrery partition for every combination; stream: from edges.npy, not loaded
   rows                   {"label", "unit", "paper", "ours": how to measure it, "role"?, "reported"?,
                          "note"?}
-      paper              a number, [least, most], true or false, or null (nothing, or out of memory:
-                         "paper_says")
-      role               "predicted" (default), "fitted", "aside"
+      paper              a number, [least, most] (a range that several cells share), true or false,
+                         or null (nothing, or out of memory: "paper_says")
+      unit               "x" is a ratio whose side of 1 says which of two is better
+      role               "aside": shown, not counted; where the paper has a number its note says why
       reported           where the number stands in the list of reported results, for a test
-  panels                 the parts of the picture: {"kind": cells|curves|shares|lanes|pairs|spread|stacks, ...}
+  constants              what was set by numbers of the same paper: {"is": words, "by": words, "role":
+                         "fitted"|"informed", "rows": [label] or "all"}
+      fitted             by these very rows, which agree the better for it
+      informed           by other numbers of the same paper, or with these in view
+  panels                 the parts of the picture: {"kind": cells|curves|shares|lanes|pairs|spread|stacks,
+                         "title", ...}; the file of a kind in figures/ has its keys
   notes                  sentences on what was assumed
   explain                optional: {"title", "of", "at"} of runs; what limited each is told
 """
@@ -36,13 +41,15 @@ from pathlib import Path
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 
-_REQUIRED = {"title": str, "source": str, "shows": str, "cost": str, "reached": dict, "runs": dict,
-             "rows": list, "panels": list, "notes": list}
+_REQUIRED = {"title": str, "source": str, "shows": str, "cost_seconds": int, "reached": dict,
+             "runs": dict, "rows": list, "constants": list, "panels": list, "notes": list}
+_KINDS = {str: "words", int: "a whole number", dict: "an object", list: "a list"}
 _ROW_REQUIRED = {"label", "unit", "paper", "ours"}
 _ROW_ALLOWED = _ROW_REQUIRED | {"role", "reported", "note", "paper_says"}
 _RUN_ALLOWED = {"file", "title", "set", "fit", "scale_of", "data", "otherwise", "sweep"}
 _CUTS_ALLOWED = {"cuts", "title", "set", "set_for", "set_method", "stream"}
-ROLES = ("predicted", "fitted", "aside")
+ROLES = ("fitted", "informed", "predicted", "aside")
+_CONSTANT = {"is", "by", "role", "rows"}
 PANELS = ("cells", "curves", "shares", "lanes", "pairs", "spread", "stacks")
 
 
@@ -61,6 +68,14 @@ class Figure:
 
     def title_of(self, run):
         return self.told["runs"][run].get("title", run)
+
+    def role_of(self, row):
+        """One of ROLES: "predicted" where no number of the paper set anything behind it."""
+        if row.get("role") == "aside":
+            return "aside"
+        roles = {c["role"] for c in self.told["constants"]
+                 if c["rows"] == "all" or row["label"] in c["rows"]}
+        return next(role for role in ROLES if role in roles | {"predicted"})
 
 
 def _complain(file, text):
@@ -111,26 +126,44 @@ def _check_row(file, told, i):
         _complain(file, f"rows[{i}]: needs {', '.join(sorted(missing))}")
     for key in row.keys() - _ROW_ALLOWED:
         _complain(file, f"rows[{i}]: unknown key {key}")
-    if row.get("role", "predicted") not in ROLES:
-        _complain(file, f"rows[{i}].role: {row['role']}, allowed: {', '.join(ROLES)}")
+    if row.get("role", "aside") != "aside":
+        _complain(file, f"rows[{i}].role: {row['role']}, allowed: aside; constants say the others")
+    compared = row["paper"] is not None or row.get("paper_says") == "out of memory"
+    if "role" in row and row["paper"] is not None and "note" not in row:
+        _complain(file, f"rows[{i}]: is an aside with a number of the paper and needs a note: why")
+    if "role" not in row and not compared:
+        _complain(file, f"rows[{i}]: the paper says nothing there, so that it needs role aside")
     for name in _names_in(row["ours"]):
         if name not in told["runs"]:
             _complain(file, f"rows[{i}].ours: there is no run {name}")
+
+
+def _check_constant(file, told, i):
+    constant, labels = told["constants"][i], [row["label"] for row in told["rows"]]
+    if constant.keys() != _CONSTANT:
+        _complain(file, f"constants[{i}]: has {', '.join(constant)}, needs is, by, role, rows")
+    if constant["role"] not in ("fitted", "informed"):
+        _complain(file, f"constants[{i}].role: {constant['role']}, allowed: fitted, informed")
+    for label in [] if constant["rows"] == "all" else constant["rows"]:
+        if label not in labels:
+            _complain(file, f"constants[{i}].rows: there is no row {label}")
 
 
 def check(file, told):
     """Errors: FigureError naming the place."""
     for key, kind in _REQUIRED.items():
         if not isinstance(told.get(key), kind):
-            _complain(file, f"{key}: needs {'an object' if kind is dict else kind.__name__}")
+            _complain(file, f"{key}: needs {_KINDS[kind]}")
     for key in told.keys() - _REQUIRED.keys() - {"explain"}:
         _complain(file, f"unknown key {key}")
-    if "mean_abs_error" not in told["reached"]:
-        _complain(file, "reached: needs mean_abs_error")
+    if "date" not in told["reached"]:
+        _complain(file, "reached: needs a date")
     for name in told["runs"]:
         _check_run(file, told, name)
     for i in range(len(told["rows"])):
         _check_row(file, told, i)
+    for i in range(len(told["constants"])):
+        _check_constant(file, told, i)
     labels = [row["label"] for row in told["rows"]]
     if len(set(labels)) < len(labels):
         _complain(file, "rows: two have the same label")

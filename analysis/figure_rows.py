@@ -2,41 +2,18 @@
 
 import csv
 import io
-from statistics import mean
+import textwrap
 
 import epoch_parts
+import figure_counting
 import figure_cuts
 import limits
 import measures
 import units
 from figure_runs import value_at
 
-HEADER = ["label", "paper", "ours", "unit", "error", "role"]
-
-
-def is_number(value):
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def error_of(paper, ours):
-    """(ours - paper) / paper; to the nearer end of a range, 0 inside it; None where one of the two
-    is no number."""
-    if not is_number(ours):
-        return None
-    if isinstance(paper, list):
-        least, most = paper
-        near = min(max(ours, least), most)
-        return (ours - near) / near
-    return (ours - paper) / paper if is_number(paper) and paper != 0 else None
-
-
-def agreement(row, ours):
-    """Whether ours says the same where the paper gives no number to compare; None: nothing said."""
-    if isinstance(row["paper"], bool):
-        return ours == row["paper"]
-    if row.get("paper_says") == "out of memory":
-        return ours is None
-    return None
+HEADER = ["cell", "paper", "ours", "unit", "error", "role"]
+CSV_HEADER = ["label", "paper", "ours", "unit", "error", "role", "verdict", "deviation"]
 
 
 def make_rows(experiments):
@@ -44,25 +21,18 @@ def make_rows(experiments):
     for told in experiments.figure.told["rows"]:
         ours = measures.value_of(experiments, told["ours"])
         row = {"label": told["label"], "paper": told["paper"], "ours": ours, "unit": told["unit"],
-               "error": error_of(told["paper"], ours), "role": told.get("role", "predicted")}
+               "error": figure_counting.error_of(told["paper"], ours),
+               "role": experiments.figure.role_of(told),
+               "verdict": figure_counting.verdict_of(told, ours)}
         if ours is None:
             row["ours_says"] = measures.nothing_means(told["ours"])
         if (spread := measures.deviation(experiments, told["ours"])) is not None:
             row["deviation"] = spread
-        agrees = agreement(told, ours)
-        if agrees is not None:
-            row["agrees"] = agrees
         for key in ("note", "paper_says"):
             if key in told:
                 row[key] = told[key]
         rows.append(row)
     return rows
-
-
-def mean_abs_error(rows):
-    """Over what was predicted; None where no number of the paper was."""
-    errors = [abs(r["error"]) for r in rows if r["role"] == "predicted" and r["error"] is not None]
-    return mean(errors) if errors else None
 
 
 def _said(value, says):
@@ -73,39 +43,54 @@ def _said(value, says):
     return units.plain(value)
 
 
-def _aligned(table):
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+def error_in_words(row):
+    """"+12.3 %", "inside" a range, "agrees" or "DIFFERS"; both of a number that differs."""
+    if isinstance(row["paper"], list) and row["error"] == 0:
+        return "inside"
+    number = units.signed_percent(row["error"]) if row["error"] is not None else ""
+    if row["verdict"] == "differs":
+        return f"{number}, DIFFERS" if number else "DIFFERS"
+    return number or ("agrees" if row["verdict"] == "agrees" else "-")
+
+
+def cells_of(row):
+    """The row's words, in the order of HEADER."""
+    ours = _said(row["ours"], row.get("ours_says"))
+    if "deviation" in row:
+        ours += f" ± {row['deviation']:.2g}"
+    return [row["label"], _said(row["paper"], row.get("paper_says")), ours,
+            "" if row["unit"] == "bool" else row["unit"], error_in_words(row),
+            row["role"]]
+
+
+def aligned(table, width=48):
+    """Columns of words, the first to the left and at most so wide, the others to the right; a line
+    under the first row."""
+    widths = [min(width, max(len(row[0]) for row in table))]
+    widths += [max(len(row[i]) for row in table) for i in range(1, len(table[0]))]
     lines = []
-    for row in table:
-        cells = [row[0].ljust(widths[0])] + [c.rjust(w) for c, w in zip(row[1:], widths[1:])]
+    for first, *others in table:
+        *above, last = textwrap.wrap(first, widths[0]) or [""]
+        lines += above
+        cells = [last.ljust(widths[0])] + [c.rjust(w) for c, w in zip(others, widths[1:])]
         lines.append("  ".join(cells).rstrip())
-    lines.insert(1, "-" * len(lines[0]))
+    lines.insert(1, "-" * (sum(widths) + 2 * (len(widths) - 1)))
     return "\n".join(lines)
 
 
 def as_text(rows):
-    table = [HEADER]
-    for row in rows:
-        error = units.signed_percent(row["error"])
-        if "agrees" in row:
-            error = "agrees" if row["agrees"] else "DIFFERS"
-        ours = _said(row["ours"], row.get("ours_says"))
-        if "deviation" in row:
-            ours += f" ± {row['deviation']:.2g}"
-        table.append([row["label"], _said(row["paper"], row.get("paper_says")), ours, row["unit"],
-                      error, row["role"]])
-    return _aligned(table)
+    return aligned([HEADER, *map(cells_of, rows)])
 
 
 def as_csv(rows):
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
-    out.writerow([*HEADER, "deviation"])
+    out.writerow(CSV_HEADER)
     for row in rows:
         paper = row["paper"]
         paper = f"{paper[0]}..{paper[1]}" if isinstance(paper, list) else paper
         out.writerow([row["label"], paper, row["ours"], row["unit"], row["error"], row["role"],
-                      row.get("deviation")])
+                      row["verdict"], row.get("deviation")])
     return text.getvalue()
 
 

@@ -39,8 +39,12 @@ def percent(fraction, digits=1):
     return "-" if fraction is None else f"{100 * fraction:.{digits}f} %"
 
 
-def signed_percent(fraction):
-    return "-" if fraction is None else f"{100 * fraction:+.1f} %"
+def signed_percent(fraction, digits=1):
+    """"+12.3 %"; what rounds to nothing has no sign."""
+    if fraction is None:
+        return "-"
+    rounded = round(100 * fraction, digits)
+    return f"{rounded:+.{digits}f} %" if rounded else f"{0:.{digits}f} %"
 
 
 def plain(value, digits=4):

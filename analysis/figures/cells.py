@@ -1,48 +1,50 @@
-"""The cells of a table: the paper's bar beside ours.
+"""The cells of a table: the paper's bar beside ours, and how far ours is off above both.
 
-Panel keys: title, rows (labels), ticks, x_name, y_name; log? (true: the height is logarithmic).
+Panel keys: title, rows (labels), ticks, x_name, y_name, y_unit?; log? (true: the height is
+logarithmic).
 """
 
+import units
 from figures import style
 
 
 def _bar(axes, x, value, colour, label, says):
-    if isinstance(value, list):  # a range of the paper
-        axes.bar(x, value[1] - value[0], 0.38, bottom=value[0], color=colour, label=label)
-    elif value is None and says:
-        style.say_instead_of_bar(axes, x, says)
-    elif value is None:
-        return  # the paper says nothing here
-    else:
-        axes.bar(x, value, 0.38, color=colour, label=label)
+    if value is None:
+        if says:
+            style.say_instead_of_bar(axes, x, says)
+        return 0.0
+    bottom, top = value if isinstance(value, list) else (0.0, value)  # a range of the paper
+    axes.bar(x, top - bottom, 0.38, bottom=bottom, label=label, **style.fill(colour))
+    return top
+
+
+def _ours(row):
+    fitted = row["role"] == "fitted"
+    return ("ours, fitted to this", style.FITTED) if fitted else ("ours", style.OURS)
 
 
 def draw(axes, panel, experiments, rows):
     of_label = {row["label"]: row for row in rows}
-    seen = set()
+    seen = {None}
     for i, label in enumerate(panel["rows"]):
-        row = of_label[label]
-        fitted = row["role"] == "fitted"
-        ours = ("ours, fitted", style.FITTED) if fitted else ("ours", style.OURS)
-        paper = ("paper", style.PAPER)
-        for x, value, (name, colour), says in [
-                (i - 0.2, row["paper"], paper, row.get("paper_says")),
-                (i + 0.2, row["ours"], ours, row.get("ours_says"))]:
-            missing = value is None
-            told = None if name in seen or missing else name
-            _bar(axes, x, value, colour, told, says)
-            if not missing:
-                seen.add(name)
-        if row["error"] is not None and not fitted:
-            axes.annotate(f"{100 * row['error']:+.0f} %", (i + 0.2, row["ours"]), ha="center",
-                          va="bottom", fontsize=7)
+        row, top = of_label[label], 0.0
+        for x, key, (name, colour) in [(i - 0.2, "paper", ("the paper", style.PAPER)),
+                                       (i + 0.2, "ours", _ours(row))]:
+            told = None if name in seen or row[key] is None else name
+            top = max(top, _bar(axes, x, row[key], colour, told, row.get(f"{key}_says")))
+            seen.add(told)
+        if row["error"] is not None:
+            inside = isinstance(row["paper"], list) and row["error"] == 0
+            words = "inside" if inside else units.signed_percent(row["error"], 0)
+            axes.annotate(words, (i, top), xytext=(0, 1.5),
+                          textcoords="offset points", ha="center", va="bottom",
+                          fontsize=style.TINY)
     style.name_ticks(axes, panel["ticks"])
     axes.set_xlabel(panel["x_name"])
-    axes.set_ylabel(panel["y_name"])
     axes.set_xlim(-0.6, len(panel["rows"]) - 0.4)
     if panel.get("log"):
         style.logarithmic_height(axes)
     else:
-        axes.set_ylim(bottom=0)
-        axes.margins(y=0.15)
-    axes.legend()
+        axes.set_ylim(0, 1.35 * axes.get_ylim()[1])  # room for the legend
+    style.name_height(axes, panel)
+    style.legend(axes, ncols=3, loc="upper center", columnspacing=1.0, handlelength=1.2)

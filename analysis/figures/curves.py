@@ -1,11 +1,13 @@
 """A number of the results over a swept key, a line per series.
 
-Panel keys: title, x (key), x_name, y_name; series: [{"of", "at"?, "title",
-"over"?: a run whose epoch is divided by this one's}]; base? (keys of the run
-that each point is divided into: y is a speedup over it, else seconds per epoch); unit_of_x? (what x
-is divided by); y? (another number of the result by its key); legend? (false: another panel has it); log? ("x", "y", "xy"); quoted? [{"title", "of", "at", "factor"}]: a number of the
-paper that is a multiple of ours, with marks? {mark: title}; references?
-[{"y", "title"}]: horizontal lines.
+Panel keys: title, x (key), x_name, y_name, y_unit?; series: [{"of", "at"?, "title", "over"?: a run
+whose epoch is divided by this one's}]; base? (keys of the run that each point is divided into: y is a
+speedup over it, else seconds per epoch); unit_of_x? (what x is divided by); y? (another number of the
+result by its key); legend? (false: another panel has it); log? ("x", "y", "xy"); quoted? [{"title",
+"of", "at", "factor"}]: a number of the paper that is a multiple of ours, with marks? {mark: title};
+references? [{"y", "title"}]: lines across; linear? (true: y = x, the ideal); paper_rows? [{"row", "x" or
+"y"}]: rows whose paper's number is marked, as a height at x or as a place at the height y, with
+paper_name?: words for the mark.
 """
 
 import measures
@@ -32,43 +34,67 @@ def points(panel, series, experiments):
     return out
 
 
-def _quoted(axes, panel, experiments, colours):
+def _quoted(axes, panel, experiments, colour_of):
     for quote in panel.get("quoted", []):
         ours = experiments.pick(quote["of"], quote["at"]).result["epoch_seconds"]
         if ours is not None:
             axes.plot([quote["at"][panel["x"]]], [ours * quote["factor"]], quote.get("mark", "x"),
-                      color=colours.get(quote["of"], "black"), markersize=5, linestyle="none")
+                      color=colour_of.get(quote["of"], style.INK), markersize=5, linestyle="none")
     for mark, title in panel.get("marks", {}).items():
-        axes.plot([], [], mark, color="#5b6675", markersize=5, label=title)
+        axes.plot([], [], mark, color=style.SOFT_INK, markersize=5, label=title)
+
+
+def _references(axes, panel, lines):
+    """Each with its words at the end where the curves are further away."""
+    for reference in panel.get("references", []):
+        y = reference["y"]
+        axes.axhline(y, color=style.SOFT_INK, linewidth=0.8, linestyle="--", zorder=0.5)
+        room = [min(abs(line[end][1] - y) for line in lines if line) for end in (0, -1)]
+        left = room[0] > room[1]
+        axes.annotate(reference["title"], (0.01 if left else 0.99, y),
+                      ha="left" if left else "right", va="bottom", fontsize=style.TINY,
+                      xycoords=("axes fraction", "data"), color=style.SOFT_INK)
+
+
+def _ticks_of(axes, x, panel):
+    """Every value of x where they are powers of two; a decimal scale otherwise."""
+    if all(float(value).is_integer() for value in x) or len(x) <= 8:
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(x, [f"{value:g}" for value in x])
+    else:
+        axes.set_xscale("log")
+    axes.minorticks_off()
 
 
 def draw(axes, panel, experiments, rows):
-    colours = {}
+    colour_of, lines = {}, []
     for series in panel["series"]:
         line = points(panel, series, experiments)
-        colour = style.series_colour(series["title"])
-        colours[series["of"]] = colour
-        axes.plot([x for x, _ in line], [y for _, y in line], "o-", color=colour, markersize=3,
-                  label=series["title"])
-    for reference in panel.get("references", []):
-        axes.axhline(reference["y"], color=style.PAPER, linewidth=0.8, linestyle="--")
-        axes.annotate(reference["title"], (0.99, reference["y"]), fontsize=6.5, ha="right",
-                      xycoords=("axes fraction", "data"), va="bottom", color="#5b6675")
-    _quoted(axes, panel, experiments, colours)
+        lines.append(line)
+        colour = colour_of[series["of"]] = style.series(series["title"]).light
+        marker = "osv^Dph*"[panel["series"].index(series) % 8]
+        axes.plot([x for x, _ in line], [y for _, y in line], marker=marker, color=colour,
+                  markersize=3.5, linewidth=1.2, label=series["title"])
+    x = sorted({x for line in lines for x, _ in line})
+    if panel.get("linear"):
+        axes.plot(x, x, "--", color=style.SOFT_INK, linewidth=0.8, label="ideal", zorder=0.5)
+    _references(axes, panel, lines)
+    _quoted(axes, panel, experiments, colour_of)
+    papers = {row["label"]: row["paper"] for row in rows}
+    for mark in panel.get("paper_rows", []):
+        paper = papers[mark["row"]]
+        style.mark_paper(axes, mark.get("x", paper), mark.get("y", paper))
     if "x" in panel.get("log", ""):
-        axes.set_xscale("log", base=2)
-        ticks = sorted({x for s in panel["series"] for x, _ in points(panel, s, experiments)})
-        axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
-        axes.minorticks_off()
+        _ticks_of(axes, x, panel)
     if "y" in panel.get("log", ""):
         axes.set_yscale("log")
     else:
         axes.set_ylim(bottom=0)
     axes.set_xlabel(panel["x_name"])
-    axes.set_ylabel(panel["y_name"])
-    if not panel.get("legend", True):
-        return
-    if len(panel["series"]) > 4:  # would lie on the curves
-        axes.legend(fontsize=6.5, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    else:
-        axes.legend(fontsize=7)
+    style.name_height(axes, panel)
+    if panel.get("legend", True):
+        paper = style.paper_handle(panel.get("paper_name", "the paper"))
+        handle = paper if panel.get("paper_rows") else None
+        # It would lie on the curves or on the words of a line.
+        many = len(panel["series"]) + len(panel.get("marks", {})) > 4 or "references" in panel
+        style.legend(axes, handle, **(style.outside(axes) if many else {}))

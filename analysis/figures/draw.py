@@ -1,4 +1,7 @@
-"""The picture of a figure: its panels side by side, as PNG and SVG."""
+"""The picture of a figure: its panels side by side, as PNG, SVG and PDF.
+
+Above them stand what it is and where its numbers come from, below what the paper says.
+"""
 
 import os
 import tempfile
@@ -11,16 +14,24 @@ import matplotlib  # noqa: E402  (reads MPLCONFIGDIR)
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-from figures import cells, curves, lanes, pairs, shares, spread, stacks, style  # noqa: E402
+from figures import cells, curves, lanes, pairs, provenance, shares, spread, stacks, style  # noqa: E402
 
 KINDS = {"cells": cells, "curves": curves, "lanes": lanes, "pairs": pairs, "shares": shares,
          "spread": spread, "stacks": stacks}
+FONT_SIZE = 8.0
+PANEL_WIDTH, LEAST_PANEL_WIDTH = 3.9, 3.0  # inches
 
 
-def size_of(panels, columns, lines):
-    if all(panel["kind"] == "lanes" for panel in panels):
-        return 8.0, 1.95 * lines + 0.5
-    return (6.2 if columns == 1 else 3.9 * columns), 3.1 * lines + 0.4
+def grid_of(panels, width):
+    """(width, panels in a row, rows, height of a row) in inches; `width` None: as panels need."""
+    stacked = all(panel["kind"] == "lanes" for panel in panels)
+    columns = 1 if stacked else min(3, len(panels))
+    if width is None:
+        width = 8.0 if stacked else max(6.2, PANEL_WIDTH * columns)
+    else:
+        columns = max(1, min(columns, int(width / LEAST_PANEL_WIDTH)))
+    lines = -(-len(panels) // columns)
+    return width, columns, lines, 1.95 if stacked else 3.1 if columns > 1 or width > 5 else 2.5
 
 
 def share_scales(panels, axes):
@@ -33,26 +44,48 @@ def share_scales(panels, axes):
             axis.set_xlim(0, most)
 
 
-def draw(experiments, rows, files):
+def _wrapped(text, width, font_size):
+    letters = max(20, int((width - 0.3) * 72 / (0.5 * font_size)))
+    return textwrap.fill(text, letters)
+
+
+def draw(experiments, rows, files, width=None, font_size=FONT_SIZE):
+    """Writes files["picture"], ["svg"] and ["pdf"], `width` inches wide with text of `font_size`
+    points."""
     told = experiments.figure.told
     panels = told["panels"]
-    stacked = all(panel["kind"] == "lanes" for panel in panels)
-    columns = 1 if stacked else min(3, len(panels))
-    lines = -(-len(panels) // columns)
-    with plt.rc_context(style.RC):
-        size = size_of(panels, columns, lines)
-        figure, grid = plt.subplots(lines, columns, figsize=size, squeeze=False)
+    width, columns, lines, panel_height = grid_of(panels, width)
+    # Size in points and words of what stands above the panels; then what stands below them.
+    above = [(1.25 * font_size, f"{told['title']} ({told['source']})"),
+             (font_size, provenance.sentence(experiments))]
+    above = [(size, _wrapped(text, width, size)) for size, text in above]
+    below = _wrapped(f"The paper says: {told['shows']}", width, font_size)
+    inches = lambda size, text: 1.3 * size * (text.count("\n") + 1) / 72
+    head = sum(inches(*line) for line in above) + 0.15
+    foot = inches(font_size, below) + 0.12
+    height = head + foot + panel_height * lines
+    style.forget_series()
+    with plt.rc_context(style.rc(font_size)):
+        figure, grid = plt.subplots(lines, columns, figsize=(width, height), squeeze=False,
+                                    layout="constrained")
+        room = (0.0, foot / height, 1.0, 1 - (head + foot) / height)  # left, bottom, width, height
+        figure.get_layout_engine().set(rect=room, hspace=0.06, wspace=0.04)
         flat = list(grid.flat)
         for axes, panel in zip(flat, panels):
             KINDS[panel["kind"]].draw(axes, panel, experiments, rows)
-            axes.set_title(panel["title"])
+            with_legend = panel["kind"] == "lanes" and panel.get("legend", True)
+            axes.set_title(panel["title"], pad=1.8 * font_size if with_legend else None)
         share_scales(panels, flat)
         for axes in flat[len(panels):]:
             axes.set_visible(False)
-        title = f"{told['title']} ({told['source']})"
-        title = textwrap.fill(title, int(14 * size[0]))
-        figure.suptitle(title, fontsize=10, y=1 - 0.07 / size[1])
-        figure.tight_layout()
+        top = height - 0.07
+        for size, text in above:
+            figure.text(0.5, top / height, text, fontsize=size, ha="center", va="top",
+                        color=style.INK if size > font_size else style.SOFT_INK)
+            top -= inches(size, text)
+        figure.text(0.15 / width, 0.06 / height, below, ha="left", va="bottom",
+                    fontsize=font_size, color=style.SOFT_INK, style="italic")
         figure.savefig(files["picture"])
         figure.savefig(files["svg"], metadata={"Date": None})
+        figure.savefig(files["pdf"], metadata={"CreationDate": None})
         plt.close(figure)

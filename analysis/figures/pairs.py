@@ -1,7 +1,8 @@
-"""Several numbers of ours side by side, a group for each tick; of means with their deviations.
+"""Several numbers of ours side by side, a group for each tick, with the paper's where it has them;
+of means with their deviations.
 
-Panel keys: title, columns: [{"title", "rows": [a label for each tick]}], ticks, x_name, y_name; log?
-(true: the height is logarithmic); paper? {"y", "title"}: a line at what the paper says.
+Panel keys: title, columns: [{"title", "rows": [a label for each tick]}], ticks, x_name, y_name,
+y_unit?; log? (true: the height is logarithmic); line? {"y", "title"}: a line across.
 """
 
 from figures import style
@@ -10,29 +11,41 @@ from figures import style
 def draw(axes, panel, experiments, rows):
     of_label = {row["label"]: row for row in rows}
     width = 0.8 / len(panel["columns"])
-    # Numbers stay legible where the paper's line crosses them.
-    behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.3} if "paper" in panel else None
+    # Numbers stay legible where a line crosses them.
+    behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.3}
+    bars = len(panel["columns"]) * len(panel["ticks"])
+    upright = {"rotation": 90} if bars > 9 else {}
+    papers = []
     for i, column in enumerate(panel["columns"]):
-        at = [x + (i - (len(panel["columns"]) - 1) / 2) * width for x in range(len(panel["ticks"]))]
-        found = [(x, of_label[label]) for x, label in zip(at, column["rows"])]
-        for x, row in found:
+        colour, told = style.series(column["title"]), column["title"]
+        for tick, label in enumerate(column["rows"]):
+            row, x = of_label[label], tick + (i - (len(panel["columns"]) - 1) / 2) * width
+            paper = row["paper"] if not isinstance(row["paper"], bool) else None
             if row["ours"] is None:
                 style.say_instead_of_bar(axes, x, row["ours_says"])
-        known = [(x, row["ours"], row.get("deviation")) for x, row in found if row["ours"] is not None]
-        at, heights, deviations = zip(*(known or [(0, 0, None)]))
-        axes.bar(at, heights, width, color=style.series_colour(column["title"]), label=column["title"],
-                 yerr=None if None in deviations else deviations, capsize=2)
-        for x, height, deviation in zip(at, heights, deviations):
-            axes.annotate(f"{height:.3g}", (x, height + (deviation or 0)), ha="center", va="bottom",
-                          fontsize=6.5, bbox=behind)
-    if "paper" in panel:
-        axes.axhline(panel["paper"]["y"], color=style.PAPER, linewidth=0.9, linestyle="--",
-                     label=panel["paper"]["title"])
+            else:
+                top, deviation = row["ours"], row.get("deviation")
+                axes.bar(x, top, 0.94 * width, label=told, yerr=deviation, capsize=2,
+                         **style.fill(colour))
+                top, told = top + (deviation or 0), None
+                near = paper is not None and not isinstance(paper, list) and paper > top
+                axes.annotate(f"{row['ours']:.3g}", (x, paper if near and paper < 1.15 * top
+                                                     else top),
+                              xytext=(0, 4 if near and paper < 1.15 * top else 1),
+                              textcoords="offset points", ha="center", va="bottom",
+                              fontsize=style.TINY, bbox=behind, zorder=4, **upright)
+            if paper is not None and row["role"] != "aside":
+                style.mark_paper(axes, x, paper)
+                papers.append(row["paper"])
+    if "line" in panel:
+        axes.axhline(panel["line"]["y"], color=style.SOFT_INK, linewidth=0.9, linestyle="--",
+                     label=panel["line"]["title"], zorder=0.5)
     style.name_ticks(axes, panel["ticks"])
     axes.set_xlabel(panel["x_name"])
-    axes.set_ylabel(panel["y_name"])
     if panel.get("log"):
         style.logarithmic_height(axes)
     else:
-        axes.set_ylim(0, 1.3 * axes.get_ylim()[1])  # room for the legend
-    axes.legend(fontsize=7)
+        axes.set_ylim(0, (1.5 if upright else 1.35) * axes.get_ylim()[1])  # room for the legend
+    style.name_height(axes, panel)
+    style.legend(axes, style.paper_handle() if papers else None, ncols=2, loc="upper center",
+                 columnspacing=1.0, handlelength=1.2)

@@ -1,7 +1,7 @@
 """Means over the values of a key (seeds), with error bars of one standard deviation, over another
 key; a line per series.
 
-Panel keys: title, x (key), x_name, y_name, value (a number of the result), times? (what it is
+Panel keys: title, x (key), x_name, y_name, y_unit?, value (a number of the result), times? (what it is
 multiplied by), by (the key that is averaged over); series: [{"of", "at"?, "title", "level"?, "colour_of"?
 (title of a series of that colour)}], where a level is a series without x, drawn across; least?, log? ("x", "y", "xy"); names? (whether to show
 a legend: true unless said otherwise).
@@ -31,7 +31,7 @@ def values_of_x(panel, series, experiments):
 def draw(axes, panel, experiments, rows):
     every_x = set()
     for series in panel["series"]:
-        colour = style.series_colour(series.get("colour_of", series["title"]))
+        colour = style.series(series.get("colour_of", series["title"])).light
         if series.get("level"):
             middle, around = at_one(panel, series, experiments, {})
             axes.axhline(middle, color=colour, linewidth=0.8, linestyle="--", label=series["title"])
@@ -51,6 +51,6 @@ def draw(axes, panel, experiments, rows):
     elif "least" in panel:
         axes.set_ylim(bottom=panel["least"])
     axes.set_xlabel(panel["x_name"])
-    axes.set_ylabel(panel["y_name"])
+    style.name_height(axes, panel)
     if panel.get("names", True):
-        axes.legend(fontsize=6.5)
+        style.legend(axes)

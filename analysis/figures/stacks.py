@@ -1,13 +1,18 @@
 """Epochs side by side as stacked parts, a bar per run.
 
 Panel keys: title; bars: [{"of", "at"?, "title", "inside"?: {"of", "at"?}}]; over? {"of", "at"?}:
-the run whose epoch is 1, else milliseconds; legend? (false: another panel has it).
+the run whose epoch is 1, else milliseconds; x_name?; legend? (false: another panel has it).
 
 An exchange that reaches other servers counts as external as a whole. "inside" names the same run on
 a network that costs nothing: what the epoch takes beyond it is external, and what is left of the
 exchange internal, as GraNNDis' authors measure it.
+
+Where the paper has a speed-up between two bars, a mark says how high the faster one would be with it;
+where several are over the same faster bar, how high the slower ones would be. Where it has the share of
+communication between servers ("percent_below"), a span of that share stands beside that part.
 """
 
+import colours
 import epoch_parts
 from figures import style
 
@@ -27,12 +32,57 @@ def seconds_of(experiments, bar):
     return [(part, seconds[part.key]) for part in epoch_parts.exposed(run.result)]
 
 
+def _is(spec, bar):
+    return spec["of"] == bar["of"] and spec.get("at", {}) == bar.get("at", {})
+
+
+def papers_factor(figure, bar, rows):
+    """By what this bar's height is multiplied with the paper's speed-up, a list for a range; None
+    where the paper has none."""
+    papers = [(told["ours"], row) for told, row in zip(figure.told["rows"], rows)
+              if told["ours"]["measure"] == "ratio" and row["paper"] and row["ours"]]
+    for spec, row in papers:
+        rivals = sum(other["over"] == spec["over"] for other, _ in papers)
+        ends = row["paper"] if isinstance(row["paper"], list) else [row["paper"]]
+        if rivals == 1 and _is(spec["over"], bar):
+            found = sorted(row["ours"] / end for end in ends)
+        elif rivals > 1 and _is(spec["of"], bar):
+            found = sorted(end / row["ours"] for end in ends)
+        else:
+            continue
+        return found if len(found) > 1 else found[0]
+    return None
+
+
+def papers_share(figure, bar, rows):
+    """The paper's share of communication between servers of this bar, or None."""
+    for told, row in zip(figure.told["rows"], rows):
+        spec = told["ours"]
+        if (spec["measure"] == "percent_below" and row["paper"] and "inside" in bar
+                and _is(spec["over"], bar) and _is(spec["of"], bar["inside"])):
+            return row["paper"] / 100
+    return None
+
+
+def _handles(figure, rows):
+    """Entries of the legend for what is the paper's in any panel of the figure."""
+    bars = [bar for panel in figure.told["panels"] for bar in panel.get("bars", [])]
+    factors = [f for bar in bars if (f := papers_factor(figure, bar, rows)) is not None]
+    handles = []
+    if factors:
+        span = isinstance(factors[0], list)
+        handles.append(style.paper_handle("with the paper's speed-up", span))
+    if any(papers_share(figure, bar, rows) for bar in bars):
+        handles.append(style.paper_handle("the paper's share between servers", span=True))
+    return handles
+
+
 def draw(axes, panel, experiments, rows):
     unit = 1e-3
     if "over" in panel:
         over = experiments.pick(panel["over"]["of"], panel["over"].get("at", {}))
         unit = over.result["epoch_seconds"]
-    told, heights, missing = set(), [], []
+    told, heights, missing, marks = set(), {}, [], {}
     for x, bar in enumerate(panel["bars"]):
         stack = seconds_of(experiments, bar)
         if stack is None:
@@ -43,20 +93,39 @@ def draw(axes, panel, experiments, rows):
             height = seconds / unit
             if height <= 0.002 * (bottom + height):
                 continue
-            colour = style.SHARES[part.place % len(style.SHARES)]
-            axes.bar(x, height, 0.7, bottom=bottom, color=colour,
-                     label=None if part.key in told else part.words)
+            axes.bar(x, height, 0.7, bottom=bottom, label=None if part.key in told else part.title,
+                     **style.fill(colours.part(part.key)))
             told.add(part.key)
             bottom += height
-        height = f"{bottom:.0f}" if bottom >= 100 else f"{bottom:.3g}"
-        axes.annotate(height, (x, bottom), ha="center", va="bottom", fontsize=6.5)
-        heights.append(bottom)
-    top = max(heights, default=1.0)
+            if part.key == "external":
+                end = bottom
+        heights[x] = bottom
+        if (share := papers_share(experiments.figure, bar, rows)) is not None:
+            span = [end - share * bottom, end]
+            style.mark_paper(axes, x + 0.4, span, colours.part("external").light)
+        factor = papers_factor(experiments.figure, bar, rows)
+        if isinstance(factor, list):
+            marks[x] = [f * bottom for f in factor]
+            style.mark_paper(axes, x + 0.4, marks[x])
+        elif factor is not None:
+            marks[x] = factor * bottom
+            style.mark_paper(axes, x, marks[x])
+    top = max([*heights.values(), *(max(m) if isinstance(m, list) else m for m in marks.values())],
+              default=1.0)
+    for x, height in heights.items():
+        mark = marks.get(x)
+        covered = isinstance(mark, float) and height - 0.02 * top < mark < height + 0.08 * top
+        axes.annotate(f"{height:.0f}" if height >= 100 else f"{height:.3g}",
+                      (x, max(mark, height) if covered else height),
+                      xytext=(0, 4 if covered else 1), textcoords="offset points", ha="center",
+                      va="bottom", fontsize=style.TINY)
     for x in missing:
         style.say_instead_of_bar(axes, x, "out of memory")
-    style.name_ticks(axes, [bar["title"] for bar in panel["bars"]])
-    axes.set_ylim(0, 1.15 * top)
     axes.set_xlim(-0.6, len(panel["bars"]) - 0.4)
-    axes.set_ylabel("epoch, relative" if "over" in panel else "ms per epoch")
+    style.name_ticks(axes, [bar["title"] for bar in panel["bars"]])
+    axes.set_xlabel(panel.get("x_name", ""))
+    axes.set_ylim(0, 1.15 * top)
+    axes.set_ylabel("time per epoch, full graph = 1" if "over" in panel else "time per epoch in ms")
     if panel.get("legend", True) and told:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=6.5)
+        handles = _handles(experiments.figure, rows)
+        style.legend(axes, *handles, **style.outside(axes))

@@ -1,39 +1,101 @@
 """Colours and words that all panels share."""
 
-PAPER = "#9aa3ad"
-OURS = "#2f6db5"
-FITTED = "#9cc0e8"
-COMPUTE = "#2f6db5"
-COMMUNICATION = "#e0a52e"
-SERIES = ["#2f6db5", "#d1495b", "#2a9d8f", "#8a5fb0", "#e0a52e", "#5b6675", "#111111"]
-SHARES = ["#2f6db5", "#2a9d8f", "#e0a52e", "#d1495b", "#8a5fb0", "#8fb3d9", "#c3cad3"]
+import colours
+import units
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
 
-RC = {"font.size": 8, "axes.titlesize": 9, "axes.spines.top": False, "axes.spines.right": False,
-      "axes.edgecolor": "#5b6675", "legend.frameon": False, "savefig.dpi": 160,
-      "svg.fonttype": "none", "svg.hashsalt": "orrery"}
+PAPER, OURS, FITTED = colours.OF_PAPER, colours.OURS, colours.FITTED
+INK, SOFT_INK = colours.INK.light, colours.SOFT_INK.light
+SMALL, TINY = "small", "x-small"  # sizes that follow the figure's font size
 
 _given = {}
 
 
-def series_colour(title):
-    """The same for a title in every panel of a figure."""
-    return SERIES[_given.setdefault(title, len(_given)) % len(SERIES)]
+def rc(font_size):
+    """What matplotlib is told about a figure with text of this size in points."""
+    return {"font.size": font_size, "axes.titlesize": 1.1 * font_size, "legend.fontsize": SMALL,
+            "xtick.labelsize": SMALL, "ytick.labelsize": SMALL, "axes.spines.top": False,
+            "axes.spines.right": False, "axes.edgecolor": SOFT_INK, "legend.frameon": False,
+            "hatch.linewidth": 0.4, "savefig.dpi": 160, "svg.fonttype": "none",
+            "svg.hashsalt": "orrery", "pdf.fonttype": 42}
+
+
+def forget_series():
+    """A new figure gives its series colours anew."""
+    _given.clear()
+
+
+def series(title):
+    """The Colour of a series: the same for a title in every panel of a figure."""
+    return colours.SERIES[_given.setdefault(title, len(_given)) % len(colours.SERIES)]
+
+
+def fill(colour):
+    """Keywords of an area in this Colour, hatched."""
+    return {"color": colour.light, "hatch": 2 * colour.hatch, "edgecolor": "white",
+            "linewidth": 0}
 
 
 def name_ticks(axes, names):
     """A name under each of 0, 1, 2, ...; slanted where they would touch."""
-    slant = {"rotation": 30, "ha": "right"} if sum(map(len, names)) > 34 else {}
-    axes.set_xticks(range(len(names)), names, **slant)
+    inches = axes.get_window_extent().width / axes.figure.dpi
+    letters = max((len(part) for name in names for part in name.split("\n")), default=0)
+    room = inches * 72 / (0.5 * axes.xaxis.get_ticklabels()[0].get_fontsize() or 8)
+    slant = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"}
+    axes.set_xticks(range(len(names)), names,
+                    **(slant if (letters + 1) * len(names) > 0.8 * room else {}))
 
 
 def say_instead_of_bar(axes, x, words):
     """Upright, from the bottom of the picture."""
     axes.text(x, 0.02, words, transform=axes.get_xaxis_transform(), rotation=90, ha="center",
-              va="bottom", fontsize=6.5, color="#5b6675")
+              va="bottom", fontsize=TINY, color=SOFT_INK)
+
+
+def name_height(axes, panel):
+    """The panel's name of what the height is; "y_unit": "s" writes times with their units."""
+    axes.set_ylabel(panel["y_name"])
+    if panel.get("y_unit") == "s":
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: units.seconds(value)))
+        axes.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
 
 
 def logarithmic_height(axes):
     """With room for the legend above the bars."""
     axes.set_yscale("log")
     low, high = axes.get_ylim()
-    axes.set_ylim(low, high * (high / low) ** 0.25)
+    axes.set_ylim(low, high * (high / low) ** 0.3)
+
+
+def mark_paper(axes, x, value, colour=INK):
+    """The paper's number at x: a diamond, or a span for a range."""
+    if isinstance(value, list):
+        axes.errorbar([x], [sum(value) / 2], yerr=(value[1] - value[0]) / 2, fmt="none", capsize=3,
+                      elinewidth=1.2, ecolor=colour, zorder=5)
+    else:
+        axes.plot([x], [value], "D", markersize=4.5, markeredgecolor="white",
+                  markeredgewidth=0.6, color=colour, zorder=5)
+
+
+def paper_handle(words="the paper", span=False):
+    """An entry of a legend for mark_paper()."""
+    if span:
+        return Line2D([], [], color=INK, linewidth=1, marker="_", label=words)
+    return Line2D([], [], color=INK, marker="D", markersize=4, linestyle="none", label=words)
+
+
+def legend(axes, *more, **where):
+    """Of what was drawn, and of these handles."""
+    handles, _ = axes.get_legend_handles_labels()
+    handles += [handle for handle in more if handle is not None]
+    if handles:
+        axes.legend(handles=handles, **where)
+
+
+def outside(axes):
+    """Where a legend stands that would lie on the marks: beside the last panel of a row, below the
+    others."""
+    if axes.get_subplotspec().is_last_col():
+        return {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+    return {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncols": 2}

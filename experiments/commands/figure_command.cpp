@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -11,21 +13,31 @@ namespace {
 
 struct Options {
   std::string name, out;
-  bool list = false, json = false, redraw = false, record = false;
+  double width = 0, font_size = 0;  // inches, points; 0: as the figure needs
+  bool list = false, all = false, json = false, redraw = false, record = false;
 };
 
 [[noreturn]] void become_figure(const Options& options) {
-  if (options.list == !options.name.empty())
+  if (int{options.list} + int{options.all} + int{!options.name.empty()} != 1)
     throw ConfigError("figure",
-                      "takes the NAME of a figure, or --list; for example "
+                      "takes the NAME of a figure, or --list, or --all; for example "
                       "orrery figure mg-gcn/table3");
   // The figure's runs are started as commands of this same program.
   std::vector<std::string> arguments{"--program", this_program().string()};
   if (options.list) arguments.emplace_back("--list");
+  if (options.all) arguments.emplace_back("--all");
   if (options.json) arguments.emplace_back("--json");
   if (options.redraw) arguments.emplace_back("--redraw");
   if (options.record) arguments.emplace_back("--record");
   if (!options.out.empty()) arguments.insert(arguments.end(), {"--out", options.out});
+  if (options.width > 0) {
+    arguments.emplace_back("--width");
+    arguments.push_back(fmt::format("{}", options.width));
+  }
+  if (options.font_size > 0) {
+    arguments.emplace_back("--font-size");
+    arguments.push_back(fmt::format("{}", options.font_size));
+  }
   if (!options.name.empty()) arguments.push_back(options.name);
   using Names = std::vector<std::string>;
   become_python_script("figure.py", arguments, options.list ? Names{} : Names{"matplotlib"});
@@ -40,8 +52,17 @@ void add_figure_command(CLI::App& app) {
   command->add_option("NAME", options->name, "a folder of configs/, such as mg-gcn/table3");
   command->add_flag("--list", options->list,
                     "what figures there are, what they cost and how close they came");
-  command->add_option("--out", options->out, "folder to write (default: results/figures/NAME)");
+  command->add_flag("--all", options->all,
+                    "every figure that --out does not hold yet, and a page of all of them");
+  command->add_option("--out", options->out,
+                      "folder to write (default: results/figures/NAME; of --all results/figures)");
   command->add_flag("--redraw", options->redraw, "draw the results that --out holds, run nothing");
+  command
+      ->add_option("--width", options->width,
+                   "width of the picture in inches, such as 3.3 for a column of a paper")
+      ->check(CLI::Range(2.5, 40.0));
+  command->add_option("--font-size", options->font_size, "size of its text in points (8)")
+      ->check(CLI::Range(4.0, 40.0));
   command->add_flag("--record", options->record,
                     "also write how close it came into the figure's figure.json");
   command->add_flag("--json", options->json, "one JSON object as the last line of standard output");

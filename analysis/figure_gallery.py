@@ -1,0 +1,84 @@
+"""All figures on one page, and the table of them."""
+
+from html import escape
+from urllib.parse import quote
+
+import figure_counting
+import figure_rows
+import page
+import units
+import whole_file
+
+LIST_HEADER = ["figure", "cells", "agree", "in range", "fitted", "informed", "predicted", "worst",
+               "cost"]
+LIST_LEGEND = [
+    "cells of the paper that are compared, and how many agree (a number within "
+    f"{100 * figure_counting.AGREES_WITHIN:.0f} %, a statement that is the same); in range: cells "
+    "inside a range that several share, counted apart",
+    "mean error where the cell itself set a constant (fitted), where other numbers of the paper did "
+    "(informed), where none did (predicted); a cell that differs counts as 100 % or more",
+    "cost: about how long it takes on two idle cores",
+]
+
+
+def duration(seconds):
+    return f"{seconds} s" if seconds < 60 else f"{seconds / 60:.3g} min"
+
+
+def list_row(figure):
+    """The figure's words under LIST_HEADER, as its runs were last recorded."""
+    told = figure.told["reached"]
+    shared = f"{told['inside']} of {told['ranges']}" if told["ranges"] else "-"
+    counts = [str(told[key]) if told["cells"] else "-" for key in ("cells", "agree")]
+    errors = [units.percent(told[key]) for key in ("fitted", "informed", "predicted", "worst")]
+    return [figure.name, *counts, shared, *errors, duration(figure.told["cost_seconds"])]
+
+
+def _table(figures):
+    rows = [[("html", f'<a href="#{_anchor(f)}">{escape(f.name)}</a>'), *list_row(f)[1:]]
+            for f in figures]
+    return page.table("How close each figure came when it was last recorded", LIST_HEADER, rows)
+
+
+def _anchor(figure):
+    return figure.name.replace("/", "-").replace(".", "-")
+
+
+def _picture(figure):
+    file = quote(f"{figure.name}/{figure.name.replace('/', '-')}")
+    links = ", ".join(f'<a href="{file}.{kind}">{kind.upper()}</a>'
+                      for kind in ("png", "svg", "pdf", "csv"))
+    words = f"{figure.told['title']}; the numbers stand in the table below"
+    image = f'<img src="{file}.svg" alt="{escape(words)}" style="max-width:100%;background:#fff">'
+    return page.figure(f"{figure.told['title']} ({figure.told['source']})", image,
+                       f"<p>As a file: {links}</p>")
+
+
+def _section(figure, told, failure):
+    parts = [page.paragraph(f"The paper says: {figure.told['shows']}")]
+    if failure:
+        parts.append(page.warning("not made", failure))
+    elif not told:
+        parts.append(page.paragraph(
+            f"Not made yet; it takes about {duration(figure.told['cost_seconds'])}: "
+            f"orrery figure {figure.name}"))
+    else:
+        caption = f"{figure.name}: the paper's numbers and ours"
+        remarks = "".join(f"<li>{escape(line)}</li>" for line in told["remarks"])
+        parts += [
+            _picture(figure), *map(page.paragraph, figure_counting.headline(told["counted"])),
+            page.table(caption, figure_rows.HEADER, list(map(figure_rows.cells_of, told["rows"]))),
+            page.folded("What stands behind it", f"<ul>{remarks}</ul>")]
+    return page.section(figure.name, *parts, anchor=_anchor(figure))
+
+
+def write(out, figures, made, failed):
+    """Writes out/index.html: the table as last recorded, then every figure with its picture and
+    table. `made` has what make_figure() told by name, `failed` why others were not made. The file."""
+    content = [page.paragraph(f"{len(made)} of {len(figures)} figures are drawn here."),
+               _table(figures), *map(page.paragraph, LIST_LEGEND)]
+    content += [_section(f, made.get(f.name), failed.get(f.name)) for f in figures]
+    file = out / "index.html"
+    out.mkdir(parents=True, exist_ok=True)
+    whole_file.write(file, page.page("Figures of papers", content))
+    return file

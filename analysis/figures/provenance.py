@@ -1,0 +1,78 @@
+"""Where the numbers of a picture come from: simulated or measured, on which machine, of which data."""
+
+import re
+from pathlib import Path
+
+from figure_runs import dotted
+
+MACHINES = {
+    "dgx-1": "DGX-1 (V100)", "dgx-1-halves": "DGX-1 (V100)",
+    "dgx-1-as-assumed": "DGX-1 (V100) with the links that the paper assumes", "dgx-a100": "DGX-A100",
+    "a6000-4x4-pcie": "4 servers of 4 A6000 (PCIe)",
+    "a6000-4x4-nvlink": "4 servers of 4 A6000 (NVLink bridges)",
+    "rtx2080ti-2x4-1gbe": "2 servers of 4 RTX 2080 Ti (1 GbE)",
+}
+DATA = {"arxiv": "ogbn-arxiv", "products": "ogbn-products", "papers100m": "ogbn-papers100M"}
+# Of data sets that are given by their counts.
+BY_VERTICES = {169343: "ogbn-arxiv", 2449029: "ogbn-products", 232965: "reddit", 8745542: "proteins"}
+
+
+def machine_of(run):
+    """The cluster of a simulated run in words, else the host's processor and cores."""
+    if run.simulated or run.result.get("simulation"):
+        told = run.result.get("simulation") or {}
+        name = told.get("cluster") or Path(dotted(run.config, "cluster.file") or "a cluster").stem
+        name = name.removesuffix("-inside-only")  # the same servers, for what costs nothing there
+        return MACHINES.get(name, name)
+    provenance = run.result.get("provenance") or {}
+    if not provenance:
+        return None
+    return f"{provenance['cores']} cores of {provenance['cpu']}"
+
+
+def data_of(run):
+    """(what of it is real, the data set's name)."""
+    dataset = run.result.get("dataset") or {}
+    asked = run.config.get("dataset") or {}
+    name = run.config.get("name") if "generate" in asked else None
+    name = name or dataset.get("name") or asked.get("path") or run.result["name"]
+    name = re.sub(r"^(mg-gcn|granndis|catgnn)-((fig|sec|table)[\d.]+[a-z]?-?)?", "", name)
+    name = DATA.get(name, name)
+    if "statistics" in asked:
+        return "by its counts", BY_VERTICES.get(asked["statistics"]["vertices"], name)
+    return ("generated stand-in for", name) if "generate" in asked else ("", name)
+
+
+def _listed(words):
+    """"a, b and c" of the words, each once."""
+    words = list(dict.fromkeys(word for word in words if word))
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _data(runs):
+    """"ogbn-arxiv; by their counts reddit and proteins"."""
+    found = {}
+    for kind, name in map(data_of, runs):
+        found.setdefault(kind, []).append(name)
+    words = []
+    for kind, names in found.items():
+        many = len(set(names)) > 1
+        kind = kind.replace("its", "their").replace("stand-in", "stand-ins") if many else kind
+        words.append(f"{kind} {_listed(names)}".strip())
+    return "; ".join(words)
+
+
+def sentence(experiments):
+    """"Ours: simulated on DGX-1 (V100); by its counts ogbn-products" for all runs of the figure."""
+    told = experiments.figure.told["runs"]
+    cut = [run for name, runs in experiments.results.items() if "cuts" in told[name] for run in runs]
+    ran = [run for name, runs in experiments.results.items() if "cuts" not in told[name]
+           for run in runs]
+    parts = []
+    if cut:
+        parts.append(f"graphs cut here: {_listed(dotted(run.config, 'graph') for run in cut)}")
+    for simulated, word in ((True, "simulated"), (False, "measured")):
+        runs = [run for run in ran if run.simulated == simulated]
+        if runs:
+            parts.append(f"{word} on {_listed(map(machine_of, runs))}; {_data(runs)}")
+    return "Ours: " + ". ".join(parts)
