@@ -42,12 +42,13 @@ std::string ranks_text(const std::vector<int>& ranks) {
 }
 
 Batch::Batch(Engine& engine, MPI_Comm comm, const Title& title, std::uint64_t call,
-             std::function<void(int from, std::int64_t bytes)> received)
+             std::function<void(int from, std::int64_t bytes)> received, ExchangeMeter* meter)
     : on_received(std::move(received)),
       engine_(engine),
       comm_(comm),
       title_(title),
       call_(call),
+      meter_(meter),
       next_notice_(engine.options().notice_seconds) {
   const std::lock_guard lock(library_lock());
   engine_.batches().push_back(this);
@@ -77,6 +78,7 @@ void Batch::post(Message message, const Start& start) {
                     message.incoming ? "MPI_Irecv" : "MPI_Isend");
     requests_.push_back(request);
     messages_.push_back(message);
+    under_way(message.peer, +1);
   }
 }
 
@@ -138,11 +140,18 @@ bool Batch::poll() {
   for (int i = 0; i < count; ++i) {
     const MPI_Status& status = statuses_[at(i)];
     const int error = code == MPI_ERR_IN_STATUS ? status.MPI_ERROR : MPI_SUCCESS;
-    finish(messages_[at(finished_[at(i)])], error, status);
+    const Message& message = messages_[at(finished_[at(i)])];
+    under_way(message.peer, -1);
+    finish(message, error, status);
   }
   drop_finished();
   progress_ = Clock::now();
   return true;
+}
+
+void Batch::under_way(int peer, int change) {
+  if (meter_ == nullptr) return;
+  meter_->time.under_way(meter_->external(peer), change, seconds(Clock::now().time_since_epoch()));
 }
 
 void Batch::finish(const Message& message, int error, const MPI_Status& status) const {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backends/comm_mpi/engine.hpp"
-#include "core/runtime/runtime.hpp"
+#include "core/runtime/execute/communicator.hpp"
 
 namespace orrery::mpi {
 
@@ -34,9 +34,10 @@ std::string ranks_text(const std::vector<int>& ranks);
 class Batch {
  public:
   /// `call` is what must be equal on all ranks (beside the bytes of each message): calls that do
-  /// not match are found out by it.
+  /// not match are found out by it. `meter` is told with whom messages are under way.
   Batch(Engine& engine, MPI_Comm comm, const Title& title, std::uint64_t call = 0,
-        std::function<void(int from, std::int64_t bytes)> received = {});
+        std::function<void(int from, std::int64_t bytes)> received = {},
+        ExchangeMeter* meter = nullptr);
   ~Batch();
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
@@ -72,6 +73,7 @@ class Batch {
   template <class Start>
   void post(Message message, const Start& start);
   bool poll();
+  void under_way(int peer, int change);
   void finish(const Message& message, int error, const MPI_Status& status) const;
   void drop_finished();
   void keep_patience();
@@ -84,6 +86,7 @@ class Batch {
   std::vector<Message> messages_;
   std::vector<MPI_Status> statuses_;
   std::vector<int> finished_;
+  ExchangeMeter* meter_;
   Clock::time_point progress_ = Clock::now();
   double next_notice_;
 };

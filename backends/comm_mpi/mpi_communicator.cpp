@@ -147,10 +147,14 @@ class MpiCommunicator::Move {
 
   Batch batch_for(const Group& group, int root, std::int64_t bytes) {
     const Title title{kind_of(call_.op), kind_of_op(call_.op), &call_.phase, call_.lane};
-    return {engine_, engine_.comm_of(call_.lane), title, call_of(group, root, bytes),
+    return {engine_,
+            engine_.comm_of(call_.lane),
+            title,
+            call_of(group, root, bytes),
             [this](int from, std::int64_t got) {
               if (from != engine_.rank()) owner_.count_received(from, got);
-            }};
+            },
+            &call_.meter};
   }
 
   /// A broadcast's bytes are the root's, whoever passed them on.
@@ -188,7 +192,8 @@ class MpiCommunicator::Move {
       return true;
     });
     const int kind = kind_of_op(call_.op);
-    Batch batch(engine_, engine_.rows_comm(), {T::kKind, kind, &call_.phase, call_.lane});
+    Batch batch(engine_, engine_.rows_comm(), {T::kKind, kind, &call_.phase, call_.lane}, 0, {},
+                &call_.meter);
     if (!adds)
       batch.on_received = [this](int from, std::int64_t got) { owner_.count_received(from, got); };
     const RowRequest head{o.store, own->opening, Engine::answer_tag(kind, call_.lane), 0,

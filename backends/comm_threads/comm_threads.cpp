@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <map>
@@ -28,10 +30,24 @@ struct Arrival {
 /// The meeting place of one group on one lane. Ranks pass a barrier to see each other's calls,
 /// copy, and pass another before anyone may touch its operands again.
 struct Meeting {
-  explicit Meeting(int size) : calls(static_cast<std::size_t>(size)) {}
+  explicit Meeting(const Group& of)
+      : group(of), calls(at(of.size)), came{std::vector<double>(at(of.size)), came[0]} {}
+  Group group;
   std::vector<Arrival> calls;  // by group index
   int arrived = 0;
   std::uint64_t round = 0;
+  /// When each came to the barrier of an even and of an odd round: who is late to leave one still
+  /// reads its times while others have come to the next.
+  std::array<std::vector<double>, 2> came;
+};
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Bytes that a rank copies in one call, from its own server and from others.
+struct Copied {
+  double inside = 0, between = 0;
 };
 
 struct Mail {
@@ -73,16 +89,18 @@ struct ThreadWorld::Shared {
   Meeting& meeting(Lane lane, const Group& group) {
     const std::lock_guard lock(mutex);
     auto& slot = meetings[key_of(lane, group)];
-    if (!slot) slot = std::make_unique<Meeting>(group.size);
+    if (!slot) slot = std::make_unique<Meeting>(group);
     return *slot;
   }
 
   /// Returns when all ranks of the meeting are here; if they are about to copy, all are counted as
-  /// copying at once.
-  void barrier(Meeting& meeting, bool then_copy) {
+  /// copying at once. The meter learns for whom its rank waited.
+  void barrier(Meeting& meeting, int me, bool then_copy, ExchangeMeter& meter) {
     std::unique_lock lock(mutex);
     require_alive(lock);
     const std::uint64_t round = meeting.round;
+    std::vector<double>& came = meeting.came[round % 2];
+    came[at(me)] = now();
     if (++meeting.arrived == static_cast<int>(meeting.calls.size())) {
       meeting.arrived = 0;
       ++meeting.round;
@@ -91,6 +109,13 @@ struct ThreadWorld::Shared {
     } else {
       await(lock, [&] { return meeting.round != round; });
     }
+    const double mine = came[at(me)];
+    double inside = mine, outside = mine;
+    for (int i = 0; i < meeting.group.size; ++i) {
+      double& last = meter.external(meeting.group.rank_of(i)) ? outside : inside;
+      last = std::max(last, came[at(i)]);
+    }
+    meter.time.add_wait(mine, inside, outside);
   }
 
   /// This rank goes, and its operands with it: not before those who are looking at them have done.
@@ -153,32 +178,55 @@ class ThreadWorld::Rank final : public Communicator {
     const Meeting& meeting;
     const RankMemory& memory;
     Mover& mover;
+    const ExchangeMeter& meter;
+    Copied& copied;
+
+    void count(int from, std::int64_t bytes) const {
+      (meter.external(from) ? copied.between : copied.inside) += static_cast<double>(bytes);
+    }
   };
+
+  /// Times what a rank copies, and divides the time by where the bytes are from.
+  template <class Copy>
+  static void measure(ExchangeMeter& meter, const Copied& copied, const Copy& copy) {
+    const double began = now();
+    copy();
+    const double all = copied.inside + copied.between, took = now() - began;
+    if (all == 0) return;
+    meter.time.add(false, took * copied.inside / all);
+    meter.time.add(true, took * copied.between / all);
+  }
 
   /// A collective of a whole group.
   void meet(const Call& call, const RankMemory& memory) {
     const Op& op = call.op;
     const Group group = *group_of(op);
     Meeting& meeting = shared_.meeting(call.lane, group);
-    const Here here{group.index_of(rank_), meeting, memory, call.mover};
+    Copied copied;
+    const Here here{group.index_of(rank_), meeting, memory, call.mover, call.meter, copied};
     meeting.calls[at(here.me)] = {&op, &memory};
     here.mover.settle();  // the others read what this lane has made so far
-    shared_.barrier(meeting, true);
+    shared_.barrier(meeting, here.me, true, call.meter);
     {
       const Shared::Copying copying{shared_, here.mover};
       for (const Arrival& other : meeting.calls)
         if (other.op->index() != op.index())
           throw ProgramError(rank_, 0, fmt::format("{} meets {}", kind_of(op), kind_of(*other.op)));
-      std::visit([&](const auto& o) { collect(o, here); }, op);
-      here.mover.settle();
+      measure(call.meter, copied, [&] {
+        std::visit([&](const auto& o) { collect(o, here); }, op);
+        here.mover.settle();
+      });
     }
     if (const auto* sum = std::get_if<AllReduce>(&op)) {
-      shared_.barrier(meeting, true);
+      shared_.barrier(meeting, here.me, true, call.meter);
       const Shared::Copying copying{shared_, here.mover};
-      spread(*sum, here);
-      here.mover.settle();
+      copied = {};
+      measure(call.meter, copied, [&] {
+        spread(*sum, here);
+        here.mover.settle();
+      });
     }
-    shared_.barrier(meeting, false);
+    shared_.barrier(meeting, here.me, false, call.meter);
   }
 
   template <class T>
@@ -190,36 +238,40 @@ class ThreadWorld::Rank final : public Communicator {
   }
   /// A copy of what group index `from` holds.
   template <class T>
-  void take(const T& op, int from, void* to, const void* source, std::int64_t bytes, Mover& mover) {
+  void take(const T& op, int from, void* to, const void* source, std::int64_t bytes,
+            const Here& here, Mover& mover) {
     mover.copy(to, source, bytes);
-    if (op.group.rank_of(from) != rank_) count_received(op.group.rank_of(from), bytes);
+    if (op.group.rank_of(from) == rank_) return;
+    count_received(op.group.rank_of(from), bytes);
+    here.count(op.group.rank_of(from), bytes);
   }
 
   void collect(const Broadcast& o, const Here& here) {
-    const auto& [me, meeting, memory, mover] = here;
+    const auto& [me, meeting, memory, mover, meter, copied] = here;
     if (me == o.root) return;
     const Tensor& source = peer<Broadcast>(meeting, o.root).x;
     match(source.bytes() == o.x.bytes(), o);
-    take(o, o.root, memory.bytes_at(o.x), bytes_of_peer(meeting, o.root, source), o.x.bytes(),
+    take(o, o.root, memory.bytes_at(o.x), bytes_of_peer(meeting, o.root, source), o.x.bytes(), here,
          mover);
   }
 
   void collect(const BroadcastSparse& o, const Here& here) {
-    const auto& [me, meeting, memory, mover] = here;
+    const auto& [me, meeting, memory, mover, meter, copied] = here;
     if (me == o.root) return;
     const auto& source = peer<BroadcastSparse>(meeting, o.root);
     match(source.a.shape == o.a.shape && source.a.nnz == o.a.nnz, o);
     const RankMemory& theirs = *meeting.calls[at(o.root)].memory;
     const Csr& from = theirs.pattern(source.a);
     Csr& to = memory.fill_sparse(o.a);
-    take(o, o.root, to.offsets.data(), from.offsets.data(), (o.a.shape.rows + 1) * 8, host_mover());
-    take(o, o.root, to.columns.data(), from.columns.data(), o.a.nnz * 4, host_mover());
+    take(o, o.root, to.offsets.data(), from.offsets.data(), (o.a.shape.rows + 1) * 8, here,
+         host_mover());
+    take(o, o.root, to.columns.data(), from.columns.data(), o.a.nnz * 4, here, host_mover());
     take(o, o.root, memory.bytes_at(o.values), bytes_of_peer(meeting, o.root, source.values),
-         o.values.bytes(), mover);
+         o.values.bytes(), here, mover);
   }
 
   void collect(const Reduce& o, const Here& here) {
-    const auto& [me, meeting, memory, mover] = here;
+    const auto& [me, meeting, memory, mover, meter, copied] = here;
     const auto from = [&](int i) -> const Tensor& { return peer<Reduce>(meeting, i).x; };
     for (int i = 0; i < o.group.size; ++i) match(from(i).bytes() == o.x.bytes(), o);
     if (me == o.root) sum_elements(o, here, from, 0, o.x.shape.size(), o.x, 0);
@@ -228,20 +280,20 @@ class ThreadWorld::Rank final : public Communicator {
   /// Each rank sums one slice into its own operand (which no other rank reads then); spread()
   /// copies the slices around.
   void collect(const AllReduce& o, const Here& here) {
-    const auto& [me, meeting, memory, mover] = here;
+    const auto& [me, meeting, memory, mover, meter, copied] = here;
     const auto from = [&](int i) -> const Tensor& { return peer<AllReduce>(meeting, i).x; };
     for (int i = 0; i < o.group.size; ++i) match(from(i).bytes() == o.x.bytes(), o);
     sum_elements(o, here, from, slice(o, me), slice(o, me + 1), o.x, slice(o, me));
   }
 
   void spread(const AllReduce& o, const Here& here) {
-    const auto& [me, meeting, memory, mover] = here;
+    const auto& [me, meeting, memory, mover, meter, copied] = here;
     const std::int64_t element = bytes_of(o.x.dtype);
     for (int i = 0; i < o.group.size; ++i) {
       if (i == me) continue;
       const std::int64_t begin = slice(o, i) * element, end = slice(o, i + 1) * element;
       const char* from = bytes_of_peer(meeting, i, peer<AllReduce>(meeting, i).x);
-      take(o, i, static_cast<char*>(memory.bytes_at(o.x)) + begin, from + begin, end - begin,
+      take(o, i, static_cast<char*>(memory.bytes_at(o.x)) + begin, from + begin, end - begin, here,
            mover);
     }
   }
@@ -252,7 +304,7 @@ class ThreadWorld::Rank final : public Communicator {
   }
 
   void collect(const ReduceScatter& o, const Here& here) {
-    const auto& [me, meeting, memory, mover] = here;
+    const auto& [me, meeting, memory, mover, meter, copied] = here;
     std::int64_t first = 0;
     for (int i = 0; i < me; ++i) first += (*o.rows)[at(i)];
     const auto from = [&](int i) -> const Tensor& { return peer<ReduceScatter>(meeting, i).x; };
@@ -261,18 +313,18 @@ class ThreadWorld::Rank final : public Communicator {
   }
 
   void collect(const AllGather& o, const Here& here) {
-    const auto& [me, meeting, memory, mover] = here;
+    const auto& [me, meeting, memory, mover, meter, copied] = here;
     auto* to = static_cast<char*>(memory.bytes_at(o.y));
     for (int i = 0; i < o.group.size; ++i) {
       const Tensor& source = peer<AllGather>(meeting, i).x;
       match(source.rows() == (*o.rows)[at(i)] && source.cols() == o.y.cols(), o);
-      take(o, i, to, bytes_of_peer(meeting, i, source), source.bytes(), mover);
+      take(o, i, to, bytes_of_peer(meeting, i, source), source.bytes(), here, mover);
       to += source.bytes();
     }
   }
 
   void collect(const AllToAllV& o, const Here& here) {
-    const auto& [me, meeting, memory, mover] = here;
+    const auto& [me, meeting, memory, mover, meter, copied] = here;
     auto* to = static_cast<char*>(memory.bytes_at(o.y));
     const std::int64_t row = o.y.cols() * bytes_of(o.y.dtype);
     for (int i = 0; i < o.group.size; ++i) {
@@ -281,7 +333,7 @@ class ThreadWorld::Rank final : public Communicator {
       match((*source.send_rows)[at(me)] == rows && source.x.cols() == o.y.cols(), o);
       std::int64_t first = 0;
       for (int j = 0; j < me; ++j) first += (*source.send_rows)[at(j)];
-      take(o, i, to, bytes_of_peer(meeting, i, source.x) + first * row, rows * row, mover);
+      take(o, i, to, bytes_of_peer(meeting, i, source.x) + first * row, rows * row, here, mover);
       to += rows * row;
     }
   }
@@ -321,6 +373,26 @@ class ThreadWorld::Rank final : public Communicator {
     std::shared_ptr<ExposedRows> rows;
   };
 
+  /// Measures while it is in scope what is asked of another rank; one's own rows are no message.
+  class Asking {
+   public:
+    Asking(const Call& call, int rank, int owner)
+        : meter_(call.meter), owner_(owner), counts_(owner != rank) {
+      change(+1);
+    }
+    ~Asking() { change(-1); }
+    Asking(const Asking&) = delete;
+    Asking& operator=(const Asking&) = delete;
+
+   private:
+    void change(int by) {
+      if (counts_) meter_.time.under_way(meter_.external(owner_), by, now());
+    }
+    ExchangeMeter& meter_;
+    int owner_;
+    bool counts_;
+  };
+
   /// Of all owners, whose row numbers have been looked at.
   template <class T>
   std::vector<Asked> asked(const T& op, const Tensor& values, const RankMemory& memory) {
@@ -344,6 +416,7 @@ class ThreadWorld::Rank final : public Communicator {
     const std::int64_t row = o.y.cols() * bytes_of(o.y.dtype);
     auto* y = static_cast<char*>(memory.bytes_at(o.y));
     for (const auto& [request, rows] : asked(o, o.y, memory)) {
+      const Asking asking(call, rank_, request.owner);
       require_open(rows->read(rank_, request.index, y + request.first * row), o.store,
                    request.owner);
       if (request.owner != rank_)
@@ -354,9 +427,11 @@ class ThreadWorld::Rank final : public Communicator {
   void push(const Call& call, const Push& o, const RankMemory& memory) {
     call.mover.settle();  // what this lane has still to bring into x and the index
     const float* x = memory.data<float>(o.x);
-    for (const auto& [request, rows] : asked(o, o.x, memory))
+    for (const auto& [request, rows] : asked(o, o.x, memory)) {
+      const Asking asking(call, rank_, request.owner);
       require_open(rows->add(rank_, request.index, x + request.first * o.x.cols()), o.store,
                    request.owner);
+    }
   }
 
   /// Not within a meeting: it may wait until nobody copies there any more.
@@ -377,8 +452,9 @@ class ThreadWorld::Rank final : public Communicator {
     std::vector<const void*> parts;
     for (int i = 0; i < op.group.size; ++i) {
       parts.push_back(bytes_of_peer(here.meeting, i, from(i)) + begin * element);
-      if (op.group.rank_of(i) != rank_)
-        count_received(op.group.rank_of(i), (end - begin) * element);
+      if (op.group.rank_of(i) == rank_) continue;
+      count_received(op.group.rank_of(i), (end - begin) * element);
+      here.count(op.group.rank_of(i), (end - begin) * element);
     }
     auto* to = static_cast<char*>(here.memory.bytes_at(out)) + at * element;
     here.mover.sum(out.dtype, parts, to, end - begin);
@@ -389,9 +465,15 @@ class ThreadWorld::Rank final : public Communicator {
     const int to = o.to < 0 ? -1 : o.group.rank_of(o.to);
     const int from = o.from < 0 ? -1 : o.group.rank_of(o.from);
     call.mover.settle();  // the other reads what this lane has made so far
+    ExchangeMeter& meter = call.meter;
+    const auto under_way = [&meter](int peer, int change) {
+      meter.time.under_way(meter.external(peer), change, now());
+    };
     std::unique_lock lock(shared_.mutex);
     shared_.require_alive(lock);
+    if (o.recv) under_way(from, +1);
     if (o.send) {
+      under_way(to, +1);
       shared_.mail[{place, rank_, to}] = {static_cast<const char*>(memory.bytes_at(*o.send)),
                                           o.send->bytes()};
       shared_.changed.notify_all();
@@ -407,14 +489,18 @@ class ThreadWorld::Rank final : public Communicator {
       lock.unlock();
       {
         const Shared::Copying copying{shared_, call.mover};
-        take(o, o.from, memory.bytes_at(*o.recv), mail.data, mail.bytes, call.mover);
+        call.mover.copy(memory.bytes_at(*o.recv), mail.data, mail.bytes);
+        if (from != rank_) count_received(from, mail.bytes);
         call.mover.settle();
       }
+      under_way(from, -1);
       lock.lock();
       shared_.mail.erase({place, from, rank_});
       shared_.changed.notify_all();
     }
-    if (o.send) shared_.await(lock, [&] { return !shared_.mail.contains({place, rank_, to}); });
+    if (!o.send) return;
+    shared_.await(lock, [&] { return !shared_.mail.contains({place, rank_, to}); });
+    under_way(to, -1);
   }
 
   template <class T>

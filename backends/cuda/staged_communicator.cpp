@@ -117,7 +117,7 @@ StagedCommunicator::StagedCommunicator(Communicator& below, int ranks, int rank,
 void StagedCommunicator::move(const Call& call, const RankMemory& memory) {
   if (store_of(call.op)) {  // its rows lie in memory of the host
     call.mover.settle();    // what this lane has still to bring there, or to read from there
-    return below_.run(call.lane, call.op, memory, call.phase);
+    return below_.run(call.lane, call.op, memory, call.phase, host_mover(), &call.meter);
   }
   auto& room = rooms_[at(call.lane)];
   if (!room) room = std::make_unique<Room>(device_);
@@ -125,7 +125,7 @@ void StagedCommunicator::move(const Call& call, const RankMemory& memory) {
   Stage stage(rank_, *room, mover, memory);
   const Op staged = std::visit(stage, call.op);
   mover.settle();
-  below_.run(call.lane, staged, room->memory, call.phase);
+  below_.run(call.lane, staged, room->memory, call.phase, host_mover(), &call.meter);
   stage.bring_back();
 }
 

@@ -9,7 +9,9 @@ namespace orrery {
 
 /// Where the time of one epoch went on one rank. Every instant belongs to exactly one of the first
 /// fields: to computation when a computing lane is busy, else to the communication that is under
-/// way (exposed), else to `other` (host, idle). In seconds.
+/// way (exposed), else to `other` (host, idle). An operation among ranks of several servers is in
+/// part `internal` and in part `external`, by where its messages and its waiting were
+/// (exchange_time.hpp); what of it is exposed or hidden divides in the same proportion. In seconds.
 struct Breakdown {
   double compute = 0, internal = 0, external = 0, synchronise = 0, sample = 0, load = 0, other = 0;
   double hidden = 0;  ///< communication under way while computation ran; not part of the sum

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/base/index.hpp"
@@ -21,50 +23,67 @@ std::optional<std::pair<double, double>> epoch_window(const std::vector<Timeline
   return std::pair(first->at, next->at);
 }
 
-using Part = double Breakdown::*;
-
 /// What spans are charged to, most important first: of several at one instant the first one gets
-/// it.
-constexpr std::array<Part, 6> kCharges{&Breakdown::compute,  &Breakdown::external,
-                                       &Breakdown::internal, &Breakdown::synchronise,
-                                       &Breakdown::load,     &Breakdown::sample};
-static_assert(kCharges.size() + 2 == kEpochParts.size(), "every part but other and hidden");
+/// it. An exchange is charged to both parts of communication, by the share that crosses servers.
+enum class Charge : std::uint8_t { compute, exchange, synchronise, load, sample };
+constexpr std::size_t kCharges = 5;
+static_assert(kCharges + 3 == kEpochParts.size(),
+              "every part but other and hidden; exchange is two");
 
-Part part_of(const Span& span) {
-  if (span.communicates && span.phase.stage == Stage::synchronise) return &Breakdown::synchronise;
-  if (span.communicates) return span.crosses_servers ? &Breakdown::external : &Breakdown::internal;
-  if (span.lane == Lane::sampler) return &Breakdown::sample;
+Charge charge_of(const Span& span) {
+  if (span.communicates && span.phase.stage == Stage::synchronise) return Charge::synchronise;
+  if (span.communicates) return Charge::exchange;
+  if (span.lane == Lane::sampler) return Charge::sample;
   if (span.lane == Lane::copy || span.lane == Lane::store || span.phase.stage == Stage::load)
-    return &Breakdown::load;
-  return &Breakdown::compute;
-}
-
-/// Its place in kCharges.
-std::size_t charge_of(Part part) {
-  return at(std::find(kCharges.begin(), kCharges.end(), part) - kCharges.begin());
+    return Charge::load;
+  return Charge::compute;
 }
 
 struct SpanEnd {
   double at;
-  std::size_t charge;
-  int change;
+  Charge charge;
+  double external;
+  bool begins;
 };
 
-/// How many spans of each part are under way.
-struct Active {
-  std::array<int, kCharges.size()> spans{};
+/// The spans that are under way.
+class Active {
+ public:
+  void change(const SpanEnd& end) {
+    spans_[at(static_cast<int>(end.charge))] += end.begins ? 1 : -1;
+    if (end.charge != Charge::exchange) return;
+    if (end.begins)
+      shares_.insert(end.external);
+    else
+      shares_.erase(shares_.find(end.external));
+  }
+  bool of(Charge charge) const { return spans_[at(static_cast<int>(charge))] > 0; }
+  bool communication() const { return of(Charge::exchange) || of(Charge::synchronise); }
 
-  bool of(Part part) const { return spans[charge_of(part)] > 0; }
-  bool communication() const {
-    return std::any_of(kEpochParts.begin(), kEpochParts.end(), [this](const EpochPart& part) {
-      return part.communication && part.in_sum && of(part.seconds);
-    });
+  /// Adds the time to the part that gets it. Of several exchanges the one counts that is most
+  /// between servers.
+  void add(Breakdown& to, double seconds) const {
+    if (of(Charge::compute)) {
+      to.compute += seconds;
+      if (communication()) to.hidden += seconds;
+    } else if (of(Charge::exchange)) {
+      const double external = *shares_.rbegin() * seconds;
+      to.external += external;
+      to.internal += seconds - external;
+    } else if (of(Charge::synchronise)) {
+      to.synchronise += seconds;
+    } else if (of(Charge::load)) {
+      to.load += seconds;
+    } else if (of(Charge::sample)) {
+      to.sample += seconds;
+    } else {
+      to.other += seconds;
+    }
   }
-  /// The part that gets this instant.
-  Part charged() const {
-    const auto first = std::find_if(spans.begin(), spans.end(), [](int n) { return n > 0; });
-    return first == spans.end() ? &Breakdown::other : kCharges[at(first - spans.begin())];
-  }
+
+ private:
+  std::array<int, kCharges> spans_{};
+  std::multiset<double> shares_;  ///< of the exchanges
 };
 
 }  // namespace
@@ -84,26 +103,22 @@ Breakdown epoch_breakdown(const Timeline& timeline, int epoch) {
   for (const Span& span : timeline.spans) {
     const double from = std::max(begin, span.begin), to = std::min(end, span.end);
     if (from >= to) continue;
-    const Part part = part_of(span);
-    edges.push_back({from, charge_of(part), +1});
-    edges.push_back({to, charge_of(part), -1});
-    if (part == &Breakdown::compute) result.compute_by_kind[std::string(span.kind)] += to - from;
+    const Charge charge = charge_of(span);
+    edges.push_back({from, charge, span.external, true});
+    edges.push_back({to, charge, span.external, false});
+    if (charge == Charge::compute) result.compute_by_kind[std::string(span.kind)] += to - from;
   }
   std::sort(edges.begin(), edges.end(),
             [](const SpanEnd& a, const SpanEnd& b) { return a.at < b.at; });
 
   Active active;
   double now = begin;
-  const auto pass = [&](double until) {
-    result.*active.charged() += until - now;
-    if (active.of(&Breakdown::compute) && active.communication()) result.hidden += until - now;
-    now = until;
-  };
   for (const SpanEnd& edge : edges) {
-    pass(edge.at);
-    active.spans[edge.charge] += edge.change;
+    active.add(result, edge.at - now);
+    now = edge.at;
+    active.change(edge);
   }
-  pass(end);
+  active.add(result, end - now);
   return result;
 }
 

@@ -15,7 +15,8 @@ struct Span {
   Lane lane = Lane::compute;
   std::string_view kind;  ///< of the op; refers to static storage
   bool communicates = false;
-  bool crosses_servers = false;  ///< its group spans more than one server
+  double external =
+      0;  ///< share of its time that is communication between servers (exchange_time.hpp)
   Phase phase;
   double begin = 0, end = 0;
   double flops = 0, bytes = 0;  ///< as the op states them

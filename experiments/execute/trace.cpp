@@ -19,7 +19,7 @@ namespace {
 std::string_view colour(const Span& span) {
   if (!span.communicates) return "good";
   if (span.phase.stage == Stage::synchronise) return "bad";
-  return span.crosses_servers ? "terrible" : "yellow";
+  return span.external > 0.5 ? "terrible" : "yellow";
 }
 
 std::int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }

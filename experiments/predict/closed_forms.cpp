@@ -11,6 +11,7 @@
 #include "core/cost/catgnn.hpp"
 #include "core/cost/granndis.hpp"
 #include "core/model/layer_type.hpp"
+#include "core/runtime/exchange_time.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/predict/model_links.hpp"
 #include "experiments/predict/simulate.hpp"
@@ -72,10 +73,12 @@ class Model {
     const Price collective = [&](const Op& op) {
       return times_.seconds(op, own(*group_of(op)), rank);
     };
-    const auto crosses = [&](const Group& group) { return placement_.crosses_servers(own(group)); };
+    const auto external_share = [&](const Op& op) {
+      return external_share_of_bytes(in_group(op, own(*group_of(op))), placement_, rank);
+    };
     const Program& program = *in_.programs[at(rank)];
     const int epoch = std::min(std::max(2, period()), experiment_.train.epochs) - 1;
-    RankEpoch result{stage_epoch(program, epoch, local, collective, crosses), {}};
+    RankEpoch result{stage_epoch(program, epoch, local, collective, external_share), {}};
     Breakdown& b = result.breakdown;
     b.compute = result.staged.compute;
     b.compute_by_kind = result.staged.compute_by_kind;
@@ -86,7 +89,8 @@ class Model {
       const double exposed = experiment_.strategy.overlap
                                  ? overlapped_seconds(product) - sum(product.compute)
                                  : sum(product.communicate);
-      (crosses(product.group) ? b.external : b.internal) += exposed;
+      b.external += product.external_share * exposed;
+      b.internal += exposed - product.external_share * exposed;
       b.hidden += std::max(0.0, sum(product.communicate) - exposed);
     }
     return result;

@@ -8,16 +8,22 @@
 namespace orrery {
 namespace {
 
+double sum(const std::vector<double>& list) {
+  double total = 0;
+  for (const double x : list) total += x;
+  return total;
+}
+
 class Splitter {
  public:
   Splitter(const Price& local, const Price& collective,
-           const std::function<bool(const Group&)>& crosses)
-      : local_(local), collective_(collective), crosses_(crosses) {}
+           const std::function<double(const Op&)>& external_share)
+      : local_(local), collective_(collective), external_share_(external_share) {}
 
   void mark(const ProductMark& mark) {
     switch (mark.at) {
       case ProductMark::At::begin:
-        result_.products.push_back({"", {}, mark.sums, {}, {}, mark.width, 0, 0});
+        result_.products.push_back({"", {}, mark.sums, {}, {}, 0, mark.width, 0, 0});
         stage_ = kBetweenProducts;
         break;
       case ProductMark::At::stage:
@@ -39,9 +45,14 @@ class Splitter {
       result_.synchronise += seconds;
       result_.gradient_bytes += static_cast<double>(operands_of(op).begin()->tensor.bytes());
     } else if (stage_ == kBetweenProducts) {
-      (crosses_(*group) ? result_.external : result_.internal) += seconds;
+      const double external = external_share_(op) * seconds;
+      result_.external += external;
+      result_.internal += seconds - external;
     } else {
+      const double before = sum(product().communicate) * product().external_share;
       product().communicate[at(stage_)] += seconds;
+      if (const double now = sum(product().communicate); now > 0)
+        product().external_share = (before + external_share_(op) * seconds) / now;
       product().received_bytes += bytes_of(op);
       std::visit([&](const auto& o) { count_rows(o); }, op);
     }
@@ -77,22 +88,17 @@ class Splitter {
   }
 
   const Price &local_, &collective_;
-  const std::function<bool(const Group&)>& crosses_;
+  const std::function<double(const Op&)>& external_share_;
   StagedEpoch result_;
   int stage_ = kBetweenProducts;  // of the last product
 };
 
-double sum(const std::vector<double>& list) {
-  double total = 0;
-  for (const double x : list) total += x;
-  return total;
-}
-
 }  // namespace
 
 StagedEpoch stage_epoch(const Program& program, int epoch, const Price& local,
-                        const Price& collective, const std::function<bool(const Group&)>& crosses) {
-  Splitter splitter(local, collective, crosses);
+                        const Price& collective,
+                        const std::function<double(const Op&)>& external_share) {
+  Splitter splitter(local, collective, external_share);
   Phase phase;
   for (const Step& step : program.steps) {
     if (const auto* mark = std::get_if<PhaseStep>(&step)) phase = mark->phase;

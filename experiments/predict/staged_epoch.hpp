@@ -21,7 +21,8 @@ struct StagedProduct {
   Group group;       ///< of its dense communication
   bool sums = false;
   std::vector<double> communicate, compute;
-  std::int64_t width = 0;  ///< columns of what is multiplied, over all ranks
+  double external_share = 0;  ///< of its communication
+  std::int64_t width = 0;     ///< columns of what is multiplied, over all ranks
   std::int64_t received_rows = 0;
   double received_bytes = 0;
 };
@@ -35,11 +36,13 @@ struct StagedEpoch {
   double gradient_bytes = 0;
 };
 
-/// Takes a recorded epoch apart by the marks of its products (ProductMark).
+/// Takes a recorded epoch apart by the marks of its products (ProductMark). `external_share`: of the
+/// time of a collective, the share that is communication between servers.
 ///
 /// Requires  a program with that epoch
 StagedEpoch stage_epoch(const Program& program, int epoch, const Price& local,
-                        const Price& collective, const std::function<bool(const Group&)>& crosses);
+                        const Price& collective,
+                        const std::function<double(const Op&)>& external_share);
 
 /// Time of a product, one stage after the other, and with communication beside computation.
 ///

@@ -156,13 +156,6 @@ std::vector<AlgorithmUse> CallBook::algorithms() const {
   return list;
 }
 
-bool CallBook::crosses_servers(const Group& group) const {
-  const int first = s_.cluster.server_of(s_.devices[at(group.first)]);
-  for (int i = 1; i < group.size; ++i)
-    if (s_.cluster.server_of(s_.devices[at(group.rank_of(i))]) != first) return true;
-  return false;
-}
-
 std::set<Traffic::Pair> CallBook::connected_pairs() {
   std::set<Traffic::Pair> pairs;
   const auto connect = [&](int from_rank, int to_rank) {

@@ -55,8 +55,6 @@ class CallBook {
   void count(const CallPlan& plan);
   std::vector<AlgorithmUse> algorithms() const;
 
-  bool crosses_servers(const Group& group) const;
-
   /// The pairs of devices between which messages travel over links.
   ///
   /// Errors    ConfigError (ranks on one device whose library cannot copy within it; algorithms)

@@ -1,12 +1,10 @@
 #include "sim/replay/rank_trace.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace orrery::sim {
 
-Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& trace,
-                     const std::function<bool(const Group&)>& crosses_servers) {
+Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& trace) {
   const RankSchedule& schedule = *program.schedule;
   Timeline timeline{rank, {}, trace.marks, trace.memory};
   for (std::size_t lane = 0; lane < trace.done.size(); ++lane)
@@ -17,6 +15,7 @@ Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& tr
       span.phase = schedule.phases[item.phase];
       span.begin = done.begin;
       span.end = done.end;
+      span.external = done.external;
       if (item.type == LaneItem::Type::work) {
         const Work& work = schedule.works[item.index];
         span.kind = schedule.kinds[work.kind];
@@ -30,16 +29,11 @@ Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& tr
         span.flops = access.flops;
         span.bytes = access.bytes;
         span.communicates = true;
-        for_each_owner(schedule, access, program.groups, [&](int owner, double, double) {
-          const Group pair{0, std::min(rank, owner), 2, std::max(1, std::abs(rank - owner))};
-          span.crosses_servers |= owner != rank && crosses_servers(pair);
-        });
       } else {
         const Call& call = schedule.calls[item.index];
         span.kind = schedule.kinds[call.kind];
         span.bytes = call.received;
         span.communicates = true;
-        span.crosses_servers = crosses_servers(program.groups[call.group].group);
       }
       timeline.spans.push_back(span);
     }

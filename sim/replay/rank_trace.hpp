@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "core/runtime/timeline.hpp"
@@ -16,6 +15,7 @@ struct RankTrace {
   struct Done {
     std::uint32_t item;  ///< in its lane
     double begin, end;
+    double external;  ///< share of its time that is communication between servers
   };
   std::array<std::vector<Done>, kLanes> done;  ///< works and calls, in the order of their ends
   std::vector<Timeline::Mark> marks;
@@ -23,8 +23,7 @@ struct RankTrace {
 };
 
 /// The same form as a real rank's, ordered by the spans' beginnings.
-Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& trace,
-                     const std::function<bool(const Group&)>& crosses_servers);
+Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& trace);
 
 /// What each of so many epochs cost.
 std::vector<EpochCost> epoch_costs(const Timeline& timeline, int epochs);

@@ -147,8 +147,7 @@ void Replayer::require_finished() const {
 
 Timeline Replayer::timeline(int r) const {
   const Rank& rank = ranks_[at(r)];
-  return timeline_of(r, *rank.program, rank.trace,
-                     [this](const Group& group) { return calls_.crosses_servers(group); });
+  return timeline_of(r, *rank.program, rank.trace);
 }
 
 int Replayer::epochs() const {

@@ -16,10 +16,35 @@ void Replayer::come(int r, int l) {
   for (const CallKey& key : keys) {
     const int slot = slot_of(key, r, call, rank.schedule().phases[item.phase].in_epoch());
     const Live& live = live_[at(slot)];
+    await_messages(r, l, *live.plan);
     live.instance->arrive(live.plan->members.index_of(r), ready_, finished_);
     follow_up(slot);
   }
   if (keys.empty()) complete(r, l);
+}
+
+/// The rank waits for its messages of a collective that it has come to.
+void Replayer::await_messages(int r, int l, const CallPlan& plan) {
+  if (s_.cluster.servers() == 1) return;
+  const Expansion& expansion = plan.expansion->expansion;
+  for (const std::int32_t m : plan.expansion->touching.of(plan.members.index_of(r))) {
+    const Message& message = expansion.messages[at(m)];
+    const int from = plan.members.rank_of(message.from), to = plan.members.rank_of(message.to);
+    ranks_[at(r)].lanes[at(l)].exchange.awaited(external(from, to), +1, network_.now());
+  }
+}
+
+/// A message begins or ends, for the exchanges of its two ranks.
+void Replayer::count(const Live& live, const Message& message, int under_way, int awaited) {
+  if (s_.cluster.servers() == 1) return;
+  const int from = live.plan->members.rank_of(message.from),
+            to = live.plan->members.rank_of(message.to);
+  const bool outside = external(from, to);
+  for (const int r : {from, to}) {
+    ExchangeTime& time = ranks_[at(r)].lanes[at(static_cast<int>(live.key.lane))].exchange;
+    time.under_way(outside, under_way, network_.now());
+    time.awaited(outside, awaited, network_.now());
+  }
 }
 
 int Replayer::slot_of(const CallKey& key, int r, const Call& call, bool counted) {
@@ -72,6 +97,7 @@ void Replayer::start(int slot, int m) {
   Instance::State& state = live.instance->state(m);
   const Ends e = ends(live, message);
   const auto [from, to] = e.devices;
+  count(live, message, +1, -1);
   state.parts = 1;
   if (e.by_copy) {
     processors_[at(to)].start(latency(e) + message.bytes / rate(e), 1,
@@ -144,6 +170,7 @@ void Replayer::add_up(int slot, int m) {
 void Replayer::end(int slot, int m) {
   Live& live = live_[at(slot)];
   live.instance->state(m).ended_at = network_.now();
+  count(live, live.instance->message(m), -1, 0);
   live.instance->end(m, ready_, finished_);
   for (const std::int32_t next : live.instance->streamers(m)) {
     const auto ended = [&](std::int32_t source) { return live.instance->state(source).ended; };

@@ -256,7 +256,8 @@ bool Replayer::later(LaneState& lane, int r, int l, double time) {
 void Replayer::complete(int r, int l) {
   Rank& rank = ranks_[at(r)];
   LaneState& lane = rank.lanes[at(l)];
-  rank.trace.done[at(l)].push_back({lane.cursor, lane.begin, network_.now()});
+  rank.trace.done[at(l)].push_back({lane.cursor, lane.begin, network_.now(),
+                                    std::exchange(lane.exchange, {}).external_share().value_or(0)});
   lane.busy = false;
   pass(r, l);
   wake(r, l);

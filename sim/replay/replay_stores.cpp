@@ -35,11 +35,15 @@ void Replayer::ask_owners(int r, int l) {
   });
   lane.open = static_cast<int>(slots.size());
   if (slots.empty()) return complete(r, l);
-  for (const int slot : slots)
-    if (asked_[at(slot)].owner == r)
+  for (const int slot : slots) {
+    const int owner = asked_[at(slot)].owner;
+    if (owner == r) {
       serve(slot);
-    else
+    } else {
+      lane.exchange.under_way(external(r, owner), +1, network_.now());
       send_words(slot);
+    }
+  }
 }
 
 int Replayer::take_slot() {
@@ -159,6 +163,8 @@ void Replayer::served_part(int slot) {
 
 void Replayer::answered(int slot) {
   const int r = asked_[at(slot)].rank, l = asked_[at(slot)].lane;
+  if (const int owner = asked_[at(slot)].owner; owner != r)
+    ranks_[at(r)].lanes[at(l)].exchange.under_way(external(r, owner), -1, network_.now());
   free_asked_.push_back(slot);
   if (--ranks_[at(r)].lanes[at(l)].open == 0) complete(r, l);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/index.hpp"
+#include "core/runtime/exchange_time.hpp"
 #include "sim/replay/calls.hpp"
 #include "sim/replay/host.hpp"
 #include "sim/replay/processor.hpp"
@@ -63,6 +64,7 @@ class Replayer final : public NetworkListener {
     double not_before = 0;     ///< hand-over
     double wake_at = -1;       ///< a timer was set for then
     double begin = 0;
+    ExchangeTime exchange;  ///< of the running collective or access
   };
 
   struct Rank {
@@ -144,6 +146,12 @@ class Replayer final : public NetworkListener {
   void come(int r, int l);
   int slot_of(const CallKey& key, int r, const Call& call, bool counted);
   void follow_up(int slot);
+  void await_messages(int r, int l, const CallPlan& plan);
+  void count(const Live& live, const Message& message, int under_way, int awaited);
+  bool external(int r, int peer) const {
+    return s_.cluster.server_of(ranks_[at(r)].device) !=
+           s_.cluster.server_of(ranks_[at(peer)].device);
+  }
   Ends ends(const Live& live, const Message& m) const;
   double latency(const Ends& e) const {
     return s_.library.message_seconds + (e.by_copy ? 0 : traffic_.latency_seconds(e.devices));

@@ -9,11 +9,11 @@ namespace orrery {
 namespace {
 
 Span span(Lane lane, Stage stage, double begin, double end, bool communicates = false,
-          bool crosses = false) {
+          double external = 0) {
   return {lane,
           communicates ? "all_reduce" : "gemm",
           communicates,
-          crosses,
+          external,
           {stage, 0, 1},
           begin,
           end,
@@ -32,8 +32,8 @@ TEST(Breakdown, EveryInstantIsChargedOnce) {
              {{Stage::evaluate, 0}, 10.0}};
   t.spans = {span(Lane::compute, Stage::forward, 0.5, 3), span(Lane::compute, Stage::forward, 4, 6),
              span(Lane::comm, Stage::forward, 2, 5, true),
-             span(Lane::comm, Stage::forward, 6, 7, true, true),
-             span(Lane::comm2, Stage::synchronise, 8, 12, true, true)};
+             span(Lane::comm, Stage::forward, 6, 7, true, 1),
+             span(Lane::comm2, Stage::synchronise, 8, 12, true, 1)};
 
   const Breakdown b = epoch_breakdown(t, 0);
 
@@ -45,6 +45,24 @@ TEST(Breakdown, EveryInstantIsChargedOnce) {
   EXPECT_DOUBLE_EQ(b.hidden, 2);
   EXPECT_DOUBLE_EQ(b.total(), epoch_seconds(t.marks, 0));
   EXPECT_DOUBLE_EQ(b.compute_by_kind.at("gemm"), 4);
+}
+
+/// An exchange of 8 seconds, a quarter of it between servers, of which computing hides 2 seconds;
+/// another one beside it, for a second, is all between servers.
+TEST(Breakdown, AnExchangeIsDividedByItsShareBetweenServers) {
+  Timeline t;
+  t.marks = {{{Stage::forward, 0, 1}, 0.0}, {{Stage::evaluate, 0}, 8.0}};
+  t.spans = {span(Lane::comm, Stage::forward, 0, 8, true, 0.25),
+             span(Lane::comm2, Stage::forward, 4, 5, true, 1),
+             span(Lane::compute, Stage::forward, 6, 8)};
+
+  const Breakdown b = epoch_breakdown(t, 0);
+
+  EXPECT_DOUBLE_EQ(b.compute, 2);
+  EXPECT_DOUBLE_EQ(b.external, 5 * 0.25 + 1);
+  EXPECT_DOUBLE_EQ(b.internal, 5 * 0.75);
+  EXPECT_DOUBLE_EQ(b.hidden, 2);
+  EXPECT_DOUBLE_EQ(b.total(), epoch_seconds(t.marks, 0));
 }
 
 TEST(Breakdown, AnEpochThatIsNotThereIsZero) {

@@ -8,6 +8,7 @@
 
 #include "core/base/index.hpp"
 #include "core/ops/ops.hpp"
+#include "core/runtime/exchange_time.hpp"
 #include "core/runtime/execute/memory.hpp"
 #include "core/runtime/execute/mover.hpp"
 #include "core/runtime/runtime.hpp"
@@ -23,13 +24,16 @@ class Communicator {
   virtual ~Communicator() = default;
   virtual std::string_view name() const = 0;
   /// `phase` is what the operation belongs to, for messages. `mover` reaches what lies in `memory`,
-  /// in the order of the lane.
+  /// in the order of the lane. `meter` is told where the time goes, by those who can tell: not by a
+  /// library that does an operation as a whole, later, on a device.
   ///
   /// Errors    Aborted when another rank has failed · ProgramError when the ranks' calls do not
   ///           match · Error when the others do not answer in time
   void run(Lane lane, const Op& op, const RankMemory& memory, const Phase& phase = {},
-           Mover& mover = host_mover()) {
-    move({lane, op, phase, mover}, memory);
+           Mover& mover = host_mover(), ExchangeMeter* meter = nullptr) {
+    static const Placement one_server;
+    ExchangeMeter unasked{one_server};
+    move({lane, op, phase, mover, meter != nullptr ? *meter : unasked}, memory);
   }
   /// Wakes every rank that waits, now and later, with Aborted: this rank has failed.
   virtual void abort(std::string_view why) noexcept = 0;
@@ -48,6 +52,7 @@ class Communicator {
     const Op& op;
     const Phase& phase;
     Mover& mover;
+    ExchangeMeter& meter;
   };
   virtual void move(const Call& call, const RankMemory& memory) = 0;
   void count_received(int from, std::int64_t bytes) { received_[at(from)] += bytes; }

@@ -78,7 +78,7 @@ Task Executor::host(Lane on, std::function<HostWork()> work) {
     HostWork done = work();
     const std::lock_guard lock(mutex_);
     task_work_[task.id] = std::move(done);
-    return Span{on, "host", false, false, phase, 0, 0, 0, 0};
+    return Span{on, "host", false, 0, phase, 0, 0, 0, 0};
   });
   task_events_.push_back(recorder_.record(on));
   return task;
@@ -179,12 +179,12 @@ void Executor::enqueue(Lane on, Item item) {
 
 Span Executor::run(DeviceLane& work, Lane on, const Op& op, const Phase& phase) {
   const auto group = group_of(op);
-  Span span{on, kind_of(op), group.has_value(), false, phase, 0, 0, flops_of(op), bytes_of(op)};
-  if (group) span.crosses_servers = crosses_servers(op, *group);
+  Span span{on, kind_of(op), group.has_value(), 0, phase, 0, 0, flops_of(op), bytes_of(op)};
+  ExchangeMeter meter{options_.placement, options_.rank};
   work.begin_span(&op);
   as_operation(span.kind, phase, [&] {
     if (group)
-      communicator_.run(on, op, memory_, phase, work.mover());
+      communicator_.run(on, op, memory_, phase, work.mover(), &meter);
     else
       work.kernels().run(op, memory_);
     // A pattern comes to the host.
@@ -192,16 +192,12 @@ Span Executor::run(DeviceLane& work, Lane on, const Op& op, const Phase& phase) 
     if (come != nullptr && come->group.rank_of(come->root) != options_.rank)
       put(work, come->a, memory_.pattern(come->a), "a tile that came by");
   });
+  if (group && options_.placement.crosses_servers(*group)) {
+    const std::optional<double> measured = meter.time.external_share();
+    span.external =
+        measured ? *measured : external_share_of_bytes(op, options_.placement, options_.rank);
+  }
   return span;
-}
-
-bool Executor::crosses_servers(const Op& op, const Group& group) const {
-  if (is_collective(op)) return options_.placement.crosses_servers(group);
-  bool crosses = false;
-  served_bytes(op, options_.rank, [&](int owner, double) {
-    crosses |= !options_.placement.same_server(owner, options_.rank);
-  });
-  return crosses;
 }
 
 bool Executor::passed(Lane on, std::uint32_t position) {

@@ -98,7 +98,6 @@ class Executor final : public Runtime {
   std::uint32_t place_of(Lane lane, std::uint32_t position) const;
   LaneState& lane(Lane lane);
   void enqueue(Lane lane, Item item);
-  bool crosses_servers(const Op& op, const Group& group) const;
   Span run(DeviceLane& on, Lane lane, const Op& op, const Phase& phase);
   void put(DeviceLane& on, const Sparse& sparse, const Csr& pattern, const std::string& name);
   bool passed(Lane lane, std::uint32_t position);

@@ -99,6 +99,14 @@ TEST_F(MpiJob, ServersOfTheFileWinOverThoseOfTheMachine) {
 
   EXPECT_EQ(printed()["server_of_rank"], (std::vector<int>{0, 0, 1, 1}));
   EXPECT_GT(printed()["bytes"]["external"], 0);
+  const auto breakdown = printed()["breakdown"];
+  EXPECT_GT(breakdown["internal"], 0) << "messages to the other rank of its server";
+  EXPECT_GT(breakdown["external"], 0);
+  double parts = 0;
+  for (const auto& [part, seconds] : breakdown.items())
+    if (part != "hidden") parts += seconds.get<double>();
+  EXPECT_NEAR(parts, printed()["epoch_seconds"].get<double>(),
+              1e-6 * printed()["epoch_seconds"].get<double>());
 }
 
 /// Kills the rank that was started last of the job that runs this experiment file; its process, or

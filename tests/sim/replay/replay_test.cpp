@@ -29,6 +29,60 @@ TEST(Replay, OneMessageIsLatencyPlusBytesOverRate) {
   EXPECT_NEAR(seconds.at(1), 1e-6 + 5e6 / 10e9, kExact);
 }
 
+/// Two servers of two: a NIC of 1 GB/s has four messages in either direction, 0.25 GB/s each, and
+/// leaves 9.5 of a device's 10 GB/s to the message inside the server. Both are under way until that
+/// one ends, which is half of that time for each.
+TEST(Replay, AnExchangeOfServersIsDividedByItsMessages) {
+  StarCluster star;
+  star.servers = 2;
+  star.nic_latency = 0;
+  constexpr double kBytes = 9.5e6;
+  std::vector<PricedProgram> programs;
+  for (int r = 0; r < 4; ++r) {
+    Script script;
+    script.all_to_all(Lane::comm, world_group(4), kBytes);
+    programs.push_back(script.done());
+  }
+  Simulation s = simulation_of(star.make(), programs);
+  s.collectives.window = 3;
+
+  const auto spent = breakdown_of(s, 0);
+
+  const double inside = 1e-6 + kBytes / 9.5e9, outside = 1e-6 + kBytes / 0.25e9;
+  EXPECT_NEAR(spent[0], inside / 2, kExact);
+  EXPECT_NEAR(spent[1], outside - inside / 2, kExact);
+  EXPECT_NEAR(spent[2], outside, kExact);
+  EXPECT_DOUBLE_EQ(spent[3], spent[2]);
+}
+
+/// Rank 1 computes for a second first. Until then rank 0 has its messages with the other server,
+/// four that share the NICs two by two, and then waits for its neighbour alone.
+TEST(Replay, WaitingForANeighbourIsTimeInsideTheServer) {
+  StarCluster star;
+  star.servers = 2;
+  star.nic_latency = 0;
+  constexpr double kBytes = 5e6;
+  std::vector<PricedProgram> programs;
+  for (int r = 0; r < 4; ++r) {
+    Script script;
+    if (r == 1) {
+      script.work(Lane::compute, 1);
+      script.wait(Lane::comm, Lane::compute);
+    }
+    script.all_to_all(Lane::comm, world_group(4), kBytes);
+    programs.push_back(script.done());
+  }
+  Simulation s = simulation_of(star.make(), programs);
+  s.collectives.window = 3;
+
+  const auto spent = breakdown_of(s, 0);
+
+  const double outside = 1e-6 + kBytes / 0.5e9;
+  EXPECT_NEAR(spent[1], outside, kExact);
+  EXPECT_NEAR(spent[0], 1 + 1e-6 + kBytes / 9e9 - outside, kExact);
+  EXPECT_DOUBLE_EQ(spent[3], spent[2]);
+}
+
 TEST(Replay, RingAllReduceIsTheTextbookFormula) {
   for (const int p : {2, 3, 4, 8}) {
     StarCluster star;

@@ -53,6 +53,10 @@ class Script {
   void broadcast(Lane lane, const Group& group, int root, double bytes) {
     call(lane, group, {CollectiveKind::broadcast, 1, 0, root, -1, bytes, bytes});
   }
+  /// Everybody sends so many bytes to each other.
+  void all_to_all(Lane lane, const Group& group, double bytes) {
+    call(lane, group, {CollectiveKind::all_to_all, 1, 0, -1, -1, bytes, bytes});
+  }
   void all_reduce(Lane lane, const Group& group, double bytes) {
     call(lane, group, {CollectiveKind::all_reduce, 1, 0, -1, -1, bytes, bytes});
   }
@@ -151,6 +155,18 @@ inline Simulation simulation_of(const Cluster& cluster, std::vector<PricedProgra
   s.programs = std::move(programs);
   s.library.name = "nccl";
   return s;
+}
+
+/// What the epoch of a rank was spent on: inside its server, between servers, all of it.
+inline std::vector<double> breakdown_of(const Simulation& simulation, int rank) {
+  return in_child([&] {
+    Traffic traffic(simulation.cluster, connected_pairs(simulation));
+    const auto network = make_simgrid_interconnect(traffic.plan());
+    const EpochCost cost =
+        replay(simulation, traffic, *network).epochs[static_cast<std::size_t>(rank)].at(0);
+    return std::vector<double>{cost.breakdown.internal, cost.breakdown.external, cost.seconds,
+                               cost.breakdown.total()};
+  });
 }
 
 /// The time of the epoch on each rank.

@@ -236,7 +236,7 @@ TEST(Stores, OfRecordedProgramsOpenServeAndClose) {
     const auto& spans = made.timelines.at(0).spans;
     return std::vector<double>{static_cast<double>(spans.size()), spans.at(0).end,
                                spans.at(1).end - spans.at(1).begin, spans.at(1).bytes,
-                               spans.at(1).communicates && spans.at(1).crosses_servers ? 1.0 : 0.0};
+                               spans.at(1).communicates ? spans.at(1).external : 0.0};
   });
 
   ASSERT_EQ(numbers.at(0), 3);  // expose, pull, withdraw
