@@ -1,6 +1,7 @@
 // Graph convolutions: one layer's linear part, forward and backward, in terms of Products.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -20,17 +21,17 @@ struct LayerContext {
   bool constant_input = false;  ///< the first layer is given the same rows in every epoch
   /// What the first layer is given, where not dense rows.
   ///
-  /// Requires  in >= out of that layer
+  /// Requires  that layer multiplies by W first
   const SparseInput* sparse_input = nullptr;
-  /// One product's intermediate at a time, of the narrower of a layer's two widths; alive only
+  LayerOrder order = LayerOrder::automatic;
+  /// One product's intermediate at a time, as wide as scratch_width() of its layer; alive only
   /// within a call.
-  Buffer scratch;
+  Buffer scratch{};
 };
 
-/// Layer `layer` (from 1), widths in → out. A convolution multiplies by W before or after A,
-/// whichever makes the aggregated matrix narrower: before it when in >= out. A first layer whose
-/// aggregated input is kept multiplies that by W; one with a sparse input multiplies it by W first,
-/// and its x is not read.
+/// Layer `layer` (from 1), widths in → out. A convolution multiplies by W before or after A, as
+/// LayerOrder says. A first layer whose aggregated input is kept multiplies that by W; one with a
+/// sparse input multiplies it by W first, and its x is not read.
 class Convolution {
  public:
   Convolution(LayerContext& context, int layer, std::int64_t in, std::int64_t out)
@@ -42,7 +43,18 @@ class Convolution {
   void release() { aggregated_ = {}; }
   /// The first layer's aggregated input is computed once, by keep_aggregated(), and for all epochs.
   bool keeps_aggregated() const {
-    return layer_ == 1 && c_.constant_input && c_.first_layer == FirstLayer::exact && !sparse();
+    return layer_ == 1 && c_.constant_input && c_.first_layer == FirstLayer::exact && !sparse() &&
+           c_.order != LayerOrder::transform_first;
+  }
+  /// Columns of what is multiplied by A at a time.
+  std::int64_t aggregated_width() const {
+    if (keeps_aggregated()) return std::min(in_, out_);  // in slabs
+    return transform_first() ? out_ : in_;
+  }
+  /// Columns of LayerContext::scratch that are needed. A first layer that aggregates its wide input
+  /// passes no gradient down and needs none.
+  std::int64_t scratch_width() const {
+    return layer_ == 1 && aggregated_width() > out_ ? 0 : aggregated_width();
   }
   /// Requires  keeps_aggregated();  slab: room for [rows(1), min(in, out)]
   virtual void keep_aggregated(const Tensor& x, const Buffer& slab);
@@ -63,7 +75,9 @@ class Convolution {
   void transform(const Tensor& x, const Tensor& w, const Tensor& y, float beta) const;
   /// dw ← xᵀ·dy, of the rows of the input that dy has.
   void weight_gradient(const Tensor& x, const Tensor& dy, const Tensor& dw) const;
-  bool transform_first() const { return in_ >= out_ && !keeps_aggregated(); }
+  bool transform_first() const {
+    return !keeps_aggregated() && transforms_first(c_.order, in_, out_);
+  }
   /// The weight gradient leaves out A (see FirstLayer).
   bool inexact() const { return c_.first_layer == FirstLayer::mggcn_compat; }
   /// Columns of this rank in a matrix of the layer's input or output width.

@@ -17,7 +17,7 @@ Model::Model(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
       config_(model),
       train_(train),
       trains_(use == ModelUse::training),
-      context_{rt, nullptr, parameters_, first_layer, model.dropout == 0, nullptr, {}} {
+      context_{rt, nullptr, parameters_, first_layer, model.dropout == 0, nullptr, model.order} {
   widths_.assign(static_cast<std::size_t>(layers()) + 1, model.hidden);
   widths_.front() = features;
   widths_.back() = classes;
@@ -70,7 +70,6 @@ void Model::allocate_buffers() {
   for (int l = 1; l <= layers(); ++l) {
     Layer& layer = at(l);
     const auto n_in = products().inputs(l), n_out = products().rows(l), n_room = room(l);
-    const auto narrow = std::min(width(l - 1), width(l));
     // The gradient that is passed down; of a sparse input no dense rows are ever there.
     const bool passes_down = trains_ && !(l == 1 && context_.sparse_input);
     const std::int64_t below = passes_down ? n_in * columns(l - 1) : 0;
@@ -83,8 +82,10 @@ void Model::allocate_buffers() {
       fit(layer.normalised, {n_out, width(l)}, fmt::format("activations/normalised layer {}", l));
       fit(layer.rstd, {n_out, 1}, fmt::format("activations/rstd layer {}", l));
     }
-    scratch = std::max(scratch, std::max(n_in, n_out) * products().columns(narrow).count);
-    widest_aggregate = std::max(widest_aggregate, narrow);
+    const std::int64_t scratch_columns =
+        products().columns(layer.convolution->scratch_width()).count;
+    scratch = std::max(scratch, std::max(n_in, n_out) * scratch_columns);
+    widest_aggregate = std::max(widest_aggregate, layer.convolution->aggregated_width());
     if (trains_ && !layer.convolution->backward_in_place())
       gradient = std::max(gradient, n_out * columns(l));
   }

@@ -18,9 +18,11 @@ namespace orrery {
 ///
 /// Memory per rank, in elements, n_l = rows(l), d_l widths (those of this rank's columns): one
 /// buffer per layer, max(n_l·d_l, n_{l−1}·d_{l−1}), that holds in turn the product, the activation,
-/// its gradient, and the gradient passed down; one shared scratch of max_l n·min(d_{l−1}, d_l); the
-/// aggregated input of every layer that aggregates first, and n_1·d_0 where that of the first layer
-/// is kept for all epochs (neither with mggcn_compat); with input dropout a copy of the input; with
+/// its gradient, and the gradient passed down; one shared scratch of max_l n·a_l, a_l the width that
+/// layer l aggregates (d_{l−1} or d_l, the narrower with LayerOrder::automatic; 0 for a first layer
+/// that aggregates an input wider than d_1); the aggregated input of every layer that aggregates
+/// first, and n_1·d_0 where that of the first layer is kept for all epochs (neither with
+/// mggcn_compat); with input dropout a copy of the input; with
 /// layer norm the normalised rows of each such layer; with residual connections h_l of each such
 /// layer; for GraphSAGE one shared gradient buffer. With a sparse input the first layer's buffer is
 /// n_1·d_1; for inference every layer's is n_l·d_l, and there is no gradient buffer.

@@ -33,6 +33,18 @@ enum class Normalisation : std::uint8_t { automatic, symmetric, row };
 ///                 only.
 enum class FirstLayer : std::uint8_t { exact, recompute, mggcn_compat };
 
+/// Whether a layer multiplies by A or by W first, which decides how wide the rows are that travel:
+///   automatic        whichever makes the aggregated matrix narrower: W first where in >= out
+///   aggregate_first  rows as they come into the layer: in the first one those of the input
+///   transform_first  rows multiplied by W
+/// Exact either way.
+enum class LayerOrder : std::uint8_t { automatic, aggregate_first, transform_first };
+
+/// Whether a layer of these widths multiplies by W first.
+constexpr bool transforms_first(LayerOrder order, std::int64_t in, std::int64_t out) {
+  return order == LayerOrder::automatic ? in >= out : order == LayerOrder::transform_first;
+}
+
 struct ModelConfig {
   ModelType type = ModelType::gcn;
   int layers = 2;
@@ -44,6 +56,7 @@ struct ModelConfig {
   bool residual = false;      ///< gcn, sage: hidden layers of equal widths add their input
   int recompute = 0;          ///< resgcn: blocks of a segment that is computed again; 0: none is
   bool sparse_input = false;  ///< gcn, sage: features are kept without their zeros
+  LayerOrder order = LayerOrder::automatic;  ///< gcn, sage
 };
 
 enum class OptimizerType : std::uint8_t { sgd, adam };

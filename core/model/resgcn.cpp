@@ -18,7 +18,7 @@ ResGcn::ResGcn(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
       train_(train),
       trains_(use == ModelUse::training),
       classes_(classes),
-      context_{rt, nullptr, parameters_, FirstLayer::recompute, false, nullptr, {}} {
+      context_{rt, nullptr, parameters_, FirstLayer::recompute, false, nullptr} {
   declare_parameters(features);
   parameters_.allocate(rt_, train_, use);
 }

@@ -15,6 +15,10 @@ void require_timing_only(const Problem& problem) {
   if (problem.strategy.first_layer != FirstLayer::mggcn_compat) return;
   if (problem.model.type != ModelType::gcn)
     throw ConfigError("strategy.first_layer", "\"mggcn_compat\" is defined for model.type gcn");
+  if (problem.model.order != LayerOrder::automatic)
+    throw ConfigError("model.order",
+                      "\"mggcn_compat\" is MG-GCN's training, which takes the narrower order: "
+                      "leave it at \"auto\", or set strategy.first_layer to \"exact\"");
   if (problem.train.eval_every != 0)
     throw ConfigError("strategy.first_layer",
                       "\"mggcn_compat\" computes inexact gradients, so no accuracy may be "

@@ -333,6 +333,10 @@ ModelConfig model_config(const Json& m) {
   model.residual = m.value("residual", false);
   model.recompute = m.value("recompute", 0);
   model.sparse_input = m.value("sparse_input", false);
+  if (m.contains("order"))
+    model.order = pick<LayerOrder>(m["order"], {{"auto", LayerOrder::automatic},
+                                                {"aggregate_first", LayerOrder::aggregate_first},
+                                                {"transform_first", LayerOrder::transform_first}});
   if (m.contains("normalisation"))
     model.normalisation =
         pick<Normalisation>(m["normalisation"], {{"auto", Normalisation::automatic},

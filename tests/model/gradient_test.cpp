@@ -16,6 +16,7 @@ struct Case {
   int layers = 3;
   bool residual = false;
   int recompute = 0;
+  LayerOrder order = LayerOrder::automatic;
 };
 
 class Gradient : public ::testing::TestWithParam<Case> {};
@@ -31,6 +32,7 @@ TEST_P(Gradient, EqualsCentralDifferenceOfTheLoss) {
   Problem problem = make_problem(data, 1, "full_graph");
   problem.model = {c.type,     c.layers,   c.hidden, 0.25, true, c.norm, Normalisation::automatic,
                    c.residual, c.recompute};
+  problem.model.order = c.order;
   problem.train.loss = c.loss;
 
   testing::expect_gradient_of_differences(problem);
@@ -44,6 +46,14 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{ModelType::sage, 6, false, true, LossKind::softmax},
                       Case{ModelType::sage, 16, true, false, LossKind::softmax},
                       Case{ModelType::sage, 6, true, true, LossKind::sigmoid},
+                      Case{ModelType::gcn, 6, false, false, LossKind::softmax, 3, false, 0,
+                           LayerOrder::aggregate_first},
+                      Case{ModelType::gcn, 16, true, true, LossKind::softmax, 3, false, 0,
+                           LayerOrder::transform_first},
+                      Case{ModelType::sage, 6, false, true, LossKind::softmax, 3, false, 0,
+                           LayerOrder::aggregate_first},
+                      Case{ModelType::sage, 16, true, false, LossKind::softmax, 4, true, 0,
+                           LayerOrder::transform_first},
                       Case{ModelType::gcn, 8, false, true, LossKind::softmax, 5, true},
                       Case{ModelType::gcn, 6, true, false, LossKind::softmax, 4, true},
                       Case{ModelType::sage, 8, true, true, LossKind::sigmoid, 5, true},

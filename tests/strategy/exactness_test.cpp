@@ -36,6 +36,10 @@ ModelConfig widening(ModelConfig model) {
   model.hidden = 40;
   return model;
 }
+ModelConfig in_order(LayerOrder order, ModelConfig model) {
+  model.order = order;
+  return model;
+}
 ModelConfig without_dropout(ModelConfig model) {
   model.dropout = 0;
   return model;
@@ -60,6 +64,14 @@ const std::vector<NamedModel>& models() {
        without_dropout(model_with(ModelType::gcn, 2, false)), true},
       {"AggregatedInputOfAWideningSageIsKept",
        widening(without_dropout(model_with(ModelType::sage, 2, false))), false},
+      {"SageThatNarrowsAggregatesFirst",
+       in_order(LayerOrder::aggregate_first, model_with(ModelType::sage, 3, false)), false, 5},
+      {"AggregatedInputOfAGcnThatAggregatesFirstIsKept",
+       in_order(LayerOrder::aggregate_first, without_dropout(model_with(ModelType::gcn, 2, false))),
+       true},
+      {"GcnThatWidensTransformsFirst",
+       in_order(LayerOrder::transform_first, widening(model_with(ModelType::gcn, 3, false))), false,
+       5},
       {"EightLayers", model_with(ModelType::gcn, 8, true), true},
       {"FirstStepOfThirtyLayers", model_with(ModelType::sage, 30, true), true, 2}};
   return list;
@@ -152,6 +164,22 @@ std::string name_of(const ::testing::TestParamInfo<Case>& info) {
          info.param.model.name + "_" + info.param.kernels;
 }
 INSTANTIATE_TEST_SUITE_P(All, Exactness, ::testing::ValuesIn(cases()), name_of);
+
+TEST(LayerOrders, GiveTheSameLosses) {
+  for (const ModelType type : {ModelType::gcn, ModelType::sage})
+    for (const std::int64_t hidden : {8, 40}) {
+      const auto run = [&](LayerOrder order) {
+        Problem p = make_problem(random_dataset(101, 700, 24, 5, false), 2, "full_graph");
+        p.model = in_order(order, model_with(type, 3, false));
+        p.model.hidden = hidden;
+        return execute(p);
+      };
+      const Outcome narrower = run(LayerOrder::automatic);
+
+      expect_equal_losses(run(LayerOrder::aggregate_first), narrower);
+      expect_equal_losses(run(LayerOrder::transform_first), narrower);
+    }
+}
 
 /// Settings that change the schedule but not the result.
 class Schedule : public ::testing::TestWithParam<testing::NamedStrategy> {

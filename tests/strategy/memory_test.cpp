@@ -113,6 +113,22 @@ TEST_P(BufferScheme, OfTheFullGraphHasHaloAndSendRowsForBroadcastBuffers) {
   }
 }
 
+/// Every layer keeps its aggregated input; a first layer whose input is wider than its output takes
+/// no scratch.
+TEST_P(BufferScheme, WhereAggregationComesFirstHoldsInputs) {
+  Problem p = problem("spmm_1d", FirstLayer::recompute);
+  p.model.order = LayerOrder::aggregate_first;
+
+  std::int64_t kept = 0, widest = 0, scratch = width(0) > width(1) ? 0 : width(0);
+  for (int l = 1; l <= GetParam().layers; ++l) {
+    kept += kPerRank * width(l - 1);
+    widest = std::max(widest, width(l - 1));
+    if (l > 1) scratch = std::max(scratch, width(l - 1));
+  }
+  const std::int64_t formula = layer_buffers() + kept + kPerRank * (scratch + 2 * widest);
+  EXPECT_EQ(elements(p, {"activations", "scratch"}), std::vector<std::int64_t>(kRanks, formula));
+}
+
 INSTANTIATE_TEST_SUITE_P(Layers, BufferScheme,
                          ::testing::Values(Shapes{2, 24, 16}, Shapes{2, 8, 16}, Shapes{3, 24, 16},
                                            Shapes{3, 8, 16}, Shapes{8, 24, 16}, Shapes{8, 10, 4}),
@@ -123,12 +139,15 @@ INSTANTIATE_TEST_SUITE_P(Layers, BufferScheme,
                          });
 
 /// The paper's backward pass is inexact: it may be timed, but not judged by accuracy.
-TEST(MggcnCompat, IsRefusedWithAccuracyAndForOtherModels) {
+TEST(MggcnCompat, IsRefusedWithAccuracyForOtherModelsAndInAnotherOrder) {
   Problem p = make_problem(random_dataset(20, 60, 8, 3, true), 2, "spmm_1d");
   p.strategy.first_layer = FirstLayer::mggcn_compat;
   EXPECT_THROW(make_strategy(p), ConfigError);
   p.train.eval_every = 0;
   EXPECT_NO_THROW(make_strategy(p));
+  p.model.order = LayerOrder::aggregate_first;
+  EXPECT_THROW(make_strategy(p), ConfigError);
+  p.model.order = LayerOrder::automatic;
   p.model.type = ModelType::sage;
   EXPECT_THROW(make_strategy(p), ConfigError);
 }

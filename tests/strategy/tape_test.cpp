@@ -56,6 +56,14 @@ TEST(TapeTest, OfGcnHasNoAggregatedInput) {
             4 * (15 + 12));
 }
 
+// Where aggregation comes first the aggregated inputs, 3·5 and 3·4, are ours.
+TEST(TapeTest, OfGraphSageThatAggregatesFirst) {
+  Problem p = chain(ModelType::sage, 2, 0);
+  p.model.order = LayerOrder::aggregate_first;
+
+  EXPECT_EQ(tape_bytes(chain(ModelType::sage, 2, 0)) - tape_bytes(p), 4 * (15 + 12));
+}
+
 // Widths of 4; a block: halo rows of the norm's input 1·4, mean and deviation of 4 rows less our 3,
 // ReLU 4·4, dropout 4·4 less our 3·4, its mask 16 bytes, the aggregated input 3·4, and 2·4 to
 // receive into. After: log-softmax 3·2, the head's mean 3, ReLU's result 3·4 and mask 12 bytes, two

@@ -24,19 +24,22 @@ using testing::random_dataset;
 constexpr std::int64_t kFeatures = 24, kHidden = 40, kClasses = 5;
 constexpr int kLayers = 3;
 
-/// GCN: every layer aggregates at its narrower width; the first layer's gradient is not passed
-/// down, so it needs Aᵀ only where it multiplies by W first.
+/// GCN: what each layer aggregates is as wide as its input or its output; the first layer's gradient
+/// is not passed down, so it needs Aᵀ only where it multiplies by W first.
 struct Widths {
   std::vector<std::int64_t> d{kFeatures, kHidden, kHidden, kClasses};
-  std::int64_t forward = 0, backward = 0;  ///< sums over the products
-  int products = 0;
-  Widths() {
-    for (int l = 1; l <= kLayers; ++l) {
-      const auto in = d[static_cast<std::size_t>(l) - 1], out = d[static_cast<std::size_t>(l)];
-      const bool adjoint = l > 1 || in >= out;
-      forward += std::min(in, out);
-      backward += adjoint ? std::min(in, out) : 0;
-      products += adjoint ? 2 : 1;
+  std::array<std::int64_t, kLayers + 1> aggregated{};  ///< by layer, from 1
+  std::array<bool, kLayers + 1> adjoint{};             ///< whether there is a product with Aᵀ
+  std::int64_t forward = 0, backward = 0;              ///< sums over the products
+  explicit Widths(LayerOrder order) {
+    for (std::size_t l = 1; l <= kLayers; ++l) {
+      const auto in = d[l - 1], out = d[l];
+      const bool w_first =
+          order == LayerOrder::transform_first || (order == LayerOrder::automatic && out <= in);
+      aggregated[l] = w_first ? out : in;
+      adjoint[l] = l > 1 || w_first;
+      forward += aggregated[l];
+      backward += adjoint[l] ? aggregated[l] : 0;
     }
   }
 };
@@ -44,7 +47,7 @@ struct Widths {
 /// Bytes from every other rank.
 using Received = std::vector<double>;
 
-class Volume : public ::testing::Test {
+class Volume : public ::testing::TestWithParam<LayerOrder> {
  protected:
   Problem problem(StrategyConfig config, int ranks, bool symmetric) {
     Problem p =
@@ -52,6 +55,7 @@ class Volume : public ::testing::Test {
     p.strategy.first_layer = FirstLayer::recompute;
     p.model.layers = kLayers;
     p.model.hidden = kHidden;
+    p.model.order = GetParam();
     p.train.epochs = 1;
     for (auto& owner : p.partition.owner)  // uneven parts
       if (owner == 1 && p.partition.parts > 2) owner = 0;
@@ -117,8 +121,17 @@ class Volume : public ::testing::Test {
     }
   }
 
-  const Widths w_;
+  const Widths w_{GetParam()};
 };
+
+std::string name_of_order(const ::testing::TestParamInfo<LayerOrder>& info) {
+  constexpr std::array kNames{"Automatic", "AggregateFirst", "TransformFirst"};
+  return kNames.at(static_cast<std::size_t>(info.param));
+}
+INSTANTIATE_TEST_SUITE_P(Orders, Volume,
+                         ::testing::Values(LayerOrder::automatic, LayerOrder::aggregate_first,
+                                           LayerOrder::transform_first),
+                         name_of_order);
 
 StrategyConfig config_of(const std::string& type) {
   StrategyConfig config;
@@ -129,7 +142,7 @@ StrategyConfig config_of(const std::string& type) {
 double& at(Received& list, int i) { return list[static_cast<std::size_t>(i)]; }
 
 /// n·f·(P − 1)/P: every other rank's rows, once a product.
-TEST_F(Volume, OfOneDimensionalBroadcasts) {
+TEST_P(Volume, OfOneDimensionalBroadcasts) {
   const Problem p = problem(config_of("spmm_1d"), 4, false);
 
   expect_volumes(p, [&](int r) {
@@ -143,7 +156,7 @@ TEST_F(Volume, OfOneDimensionalBroadcasts) {
 }
 
 /// Contributions of every other rank to the own rows, once a product.
-TEST_F(Volume, OfOneDimensionalReduces) {
+TEST_P(Volume, OfOneDimensionalReduces) {
   StrategyConfig config = config_of("spmm_1d");
   config.variant = Variant::column;
   const Problem p = problem(config, 4, false);
@@ -159,7 +172,7 @@ TEST_F(Volume, OfOneDimensionalReduces) {
 }
 
 /// 1D, sparsity-aware: distinct remote rows forward; backward the gradients of what was sent.
-TEST_F(Volume, OfFullGraphHalos) {
+TEST_P(Volume, OfFullGraphHalos) {
   const Problem p = problem(config_of("full_graph"), 4, false);
 
   expect_volumes(p, [&](int r) {
@@ -175,7 +188,7 @@ TEST_F(Volume, OfFullGraphHalos) {
 
 /// n·f/c − own, broadcast within the column; 2(c − 1)·n·f/P, summed within the row. On 14 ranks
 /// with c = 2 the grid is 7 x 2 and the last column takes 4 stages, the first 3.
-TEST_F(Volume, OfOneAndAHalfDimensions) {
+TEST_P(Volume, OfOneAndAHalfDimensions) {
   for (const auto& [ranks, c] : {std::pair{4, 2}, {14, 2}, {6, 1}, {18, 3}}) {
     StrategyConfig config = config_of("spmm_15d");
     config.replication = c;
@@ -201,7 +214,7 @@ TEST_F(Volume, OfOneAndAHalfDimensions) {
 
 /// Tiles of A along the row, blocks of H along the column; for W blocks along the row: forward of
 /// the layer's input, backward of its output's gradient, once for the input and once for W.
-TEST_F(Volume, OfTwoDimensions) {
+TEST_P(Volume, OfTwoDimensions) {
   constexpr int q = 2;
   const Problem p = problem(config_of("spmm_2d"), q * q, false);
   // Shares of columns are multiples of 8: 24 = 16 + 8, 40 = 24 + 16, 5 = 5 + 0.
@@ -223,17 +236,53 @@ TEST_F(Volume, OfTwoDimensions) {
     for (int l = 1; l <= kLayers; ++l) {
       const auto in = w_.d[static_cast<std::size_t>(l) - 1],
                  out = w_.d[static_cast<std::size_t>(l)];
-      product(std::min(in, out), false);
+      const auto layer = static_cast<std::size_t>(l);
+      product(w_.aggregated[layer], false);
       along_row(in);              // X·W
       along_row(out);             // for the gradient of W
       if (l > 1) along_row(out);  // for the gradient of X
-      if (l > 1 || in >= out) product(std::min(in, out), true);
+      if (w_.adjoint[layer]) product(w_.aggregated[layer], true);
     }
     along_row(kClasses);  // whole rows for the loss
     for (int peer = 0; peer < q * q; ++peer)
       if (peer != rank) at(from, peer) += 2 * gradient_bytes() / (q * q);
     return from;
   });
+}
+
+/// Columns of what ranks exchange in the second epoch, in order.
+std::vector<std::int64_t> exchanged_widths(LayerOrder order, int staleness) {
+  StrategyConfig config = config_of("full_graph");
+  config.staleness = staleness;
+  Problem p = make_problem(random_dataset(40, 160, 602, 41, true), 2, config);
+  p.model = {.type = ModelType::sage, .layers = 3, .hidden = 64, .dropout = 0.5};
+  p.model.order = order;
+  p.train.eval_every = 0;
+  const Program program = record_training(*make_strategy(p), p, 2, {}).front();
+
+  std::vector<std::int64_t> widths;
+  Phase phase;
+  for (const Step& step : program.steps) {
+    if (const auto* mark = std::get_if<PhaseStep>(&step)) phase = mark->phase;
+    const auto* submit = std::get_if<SubmitStep>(&step);
+    if (submit == nullptr || !phase.in_epoch() || phase.epoch != 1) continue;
+    if (const auto* exchange = std::get_if<AllToAllV>(&submit->op))
+      widths.push_back(exchange->x.cols());
+  }
+  return widths;
+}
+
+/// Raw input rows travel in every epoch, and nothing comes back for them: 602 + 64 + 64 columns
+/// forward and 64 + 64 back for Reddit.
+///
+/// Source    PipeGCN, vanilla training without its precomputed first layer
+TEST(PipeGcnExchange, IsFiveOfInputsWhereAggregationComesFirst) {
+  const std::vector<std::int64_t> inputs{602, 64, 64, 64, 64};
+
+  EXPECT_EQ(exchanged_widths(LayerOrder::aggregate_first, 0), inputs);
+  EXPECT_EQ(exchanged_widths(LayerOrder::aggregate_first, 1), inputs) << "one epoch old";
+  EXPECT_EQ(exchanged_widths(LayerOrder::automatic, 0),
+            (std::vector<std::int64_t>{64, 64, 41, 41, 64, 64}));
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ void require_possible_sparse_input(const Problem& problem) {
   if (problem.statistics) refuse("needs the features, of which statistics tell the width only");
   if (const StrategyInfo& strategy = info_of(problem.strategy); strategy.splits_columns)
     refuse(fmt::format("needs whole rows on a rank, and {} splits them by columns", strategy.name));
-  if (facts.features < out)
+  if (!transforms_first(model.order, facts.features, out))
     refuse(
         fmt::format("is for features that are multiplied by W first; these, {} wide, are "
                     "aggregated before they become {} wide",

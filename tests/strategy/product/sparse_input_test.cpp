@@ -66,6 +66,24 @@ std::vector<testing::NamedStrategy> strategies() {
 INSTANTIATE_TEST_SUITE_P(Strategies, SparseInputs, ::testing::ValuesIn(strategies()),
                          [](const auto& each) { return each.param.name; });
 
+TEST(SparseInput, GoesWithLayersThatTransformFirst) {
+  const auto problem = [](LayerOrder order, std::int64_t hidden, bool sparse) {
+    Problem p = problem_with(ModelType::sage, 2, {}, sparse);
+    p.model.hidden = hidden;
+    p.model.order = order;
+    return p;
+  };
+  const auto wide = [&](bool sparse) {
+    return losses(execute(problem(LayerOrder::transform_first, 40, sparse)));
+  };
+
+  const auto dense = wide(false), got = wide(true);
+
+  for (std::size_t e = 0; e < dense.size(); ++e) EXPECT_NEAR(got[e], dense[e], 1e-5 * dense[e]);
+  EXPECT_THROW(make_strategy(problem(LayerOrder::automatic, 40, true)), ConfigError);
+  EXPECT_THROW(make_strategy(problem(LayerOrder::aggregate_first, 16, true)), ConfigError);
+}
+
 TEST(SparseInput, TakesMemoryAndWorkOfItsEntries) {
   const auto first_rank = [](bool sparse) {
     const Problem p = problem_with(ModelType::gcn, 1, {}, sparse);
