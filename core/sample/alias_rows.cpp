@@ -1,0 +1,140 @@
+#include "core/sample/alias_rows.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+
+namespace orrery {
+namespace {
+
+/// Draws in vain, for each entry that is wanted, before the rest comes by keys of all entries: a
+/// row in which a few entries have nearly all the weight would else be drawn from for ever.
+constexpr std::uint32_t kPatience = 8;
+
+/// Rows of at most so many times the entries that are wanted are short.
+constexpr std::uint32_t kShort = 4;
+
+/// Draws that are made side by side.
+constexpr std::uint32_t kAtOnce = 16;
+
+constexpr std::uint32_t kAlways = std::numeric_limits<std::uint32_t>::max();
+
+}  // namespace
+
+AliasRows::AliasRows(const Csr& graph, std::span<const float> weights)
+    : weights_(weights), entries_(weights.size()), positive_(at(graph.rows), 0) {
+  if (static_cast<std::int64_t>(weights.size()) != graph.nnz())
+    throw Error(fmt::format("{} weights for {} edges", weights.size(), graph.nnz()));
+  std::vector<double> share;
+  std::vector<std::uint32_t> small, large;
+  for (std::int64_t r = 0; r < graph.rows; ++r) {
+    const EdgeIndex begin = graph.offsets[at(r)];
+    const auto length = static_cast<std::uint32_t>(graph.degree(r));
+    for (std::uint32_t i = 0; i < length; ++i) {
+      const float weight = weights[at(begin) + i];
+      if (!(weight >= 0) || !std::isfinite(weight))
+        throw Error(fmt::format("the weight of edge {} is {}, expected a finite number >= 0",
+                                begin + i, weight));
+      if (weight > 0) ++positive_[at(r)];
+    }
+    if (positive_[at(r)] > 0) build_row(begin, length, share, small, large);
+  }
+}
+
+void AliasRows::build_row(EdgeIndex begin, std::uint32_t length, std::vector<double>& share,
+                          std::vector<std::uint32_t>& small, std::vector<std::uint32_t>& large) {
+  double sum = 0;
+  for (std::uint32_t i = 0; i < length; ++i) sum += double{weights_[at(begin) + i]};
+  share.resize(length);
+  small.clear();
+  large.clear();
+  for (std::uint32_t i = 0; i < length; ++i) {
+    share[i] = double{weights_[at(begin) + i]} * length / sum;
+    (share[i] < 1 ? small : large).push_back(i);
+  }
+  while (!small.empty() && !large.empty()) {
+    const std::uint32_t low = small.back(), high = large.back();
+    small.pop_back();
+    entries_[at(begin) + low] = {static_cast<std::uint32_t>(share[low] * 0x1.0p32), high};
+    share[high] -= 1 - share[low];
+    if (share[high] < 1) {
+      large.pop_back();
+      small.push_back(high);
+    }
+  }
+  for (const std::uint32_t i : large) entries_[at(begin) + i] = {kAlways, i};
+  // What is left here has a share of 1 but for rounding; one without weight goes to one that has.
+  for (const std::uint32_t i : small) {
+    const bool has_weight = weights_[at(begin) + i] > 0;
+    std::uint32_t other = i;
+    if (!has_weight)
+      while (weights_[at(begin) + (other = (other + 1) % length)] <= 0) {
+      }
+    entries_[at(begin) + i] = {has_weight ? kAlways : 0, other};
+  }
+}
+
+void AliasRows::draw(RowDraws draws, Vertex row, EdgeIndex begin, std::uint32_t length, int fanout,
+                     RowPicks& picks, RowPicks::Positions& positions) const {
+  const std::uint32_t positive = positive_[at(row)];
+  if (fanout < 0 || positive <= static_cast<std::uint32_t>(fanout)) {
+    for (std::uint32_t i = 0; i < length; ++i)
+      if (weights_[at(begin) + i] > 0) positions.push_back(begin + i);
+    return;
+  }
+  const auto wanted = static_cast<std::uint32_t>(fanout);
+  const std::size_t first_of_row = positions.size();
+  if (length <= kShort * wanted)
+    return draw_by_keys(draws, begin, length, first_of_row, wanted, positions);
+  picks.begin_set(wanted);
+  std::uint32_t found = 0;
+  for (std::uint32_t tries = 0; found < wanted && tries < (kPatience + 1) * wanted;) {
+    // As many as are missing at once, so that the table's lines come side by side.
+    std::array<std::pair<std::uint32_t, std::uint32_t>, kAtOnce> drawn;
+    const std::uint32_t n = std::min(wanted - found, kAtOnce);
+    for (std::uint32_t d = 0; d < n; ++d) {
+      const std::uint32_t i = draws.below(length);
+      drawn[d] = {i, draws.word()};
+      __builtin_prefetch(&entries_[at(begin) + i]);
+    }
+    for (std::uint32_t d = 0; d < n; ++d) {
+      auto [i, word] = drawn[d];
+      const Entry& entry = entries_[at(begin) + i];
+      if (word >= entry.keep && entry.keep != kAlways) i = entry.other;
+      if (!picks.insert(i)) continue;
+      positions.push_back(begin + i);
+      ++found;
+    }
+    tries += n;
+  }
+  if (found < wanted) draw_by_keys(draws, begin, length, first_of_row, wanted - found, positions);
+}
+
+void AliasRows::draw_by_keys(RowDraws& draws, EdgeIndex begin, std::uint32_t length,
+                             std::size_t first_of_row, std::uint32_t wanted,
+                             RowPicks::Positions& positions) const {
+  // Draws of one thread come one after the other, so its rows share this memory.
+  static thread_local std::vector<std::pair<double, EdgeIndex>> keys;
+  keys.clear();
+  const std::size_t taken = positions.size();
+  for (EdgeIndex e = begin; e < begin + length; ++e) {
+    const double uniform = draws.uniform();  // of every entry: words do not shift
+    if (weights_[at(e)] <= 0) continue;
+    if (std::find(positions.begin() + static_cast<std::ptrdiff_t>(first_of_row),
+                  positions.begin() + static_cast<std::ptrdiff_t>(taken),
+                  e) != positions.begin() + static_cast<std::ptrdiff_t>(taken))
+      continue;
+    keys.emplace_back(-std::log(uniform) / double{weights_[at(e)]}, e);
+  }
+  std::partial_sort(keys.begin(), keys.begin() + wanted, keys.end());
+  for (std::uint32_t i = 0; i < wanted; ++i) positions.push_back(keys[i].second);
+}
+
+}  // namespace orrery

@@ -1,0 +1,239 @@
+#include "core/sample/neighbour_sampler.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <variant>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/sample/alias_rows.hpp"
+#include "core/sample/numbering.hpp"
+#include "core/sample/row_picks.hpp"
+
+namespace orrery {
+namespace {
+
+/// Rows whose memory is asked for together. A core keeps about ten cache misses under way: with the
+/// picks of 16 rows there are always that many, and what was asked for is still in the first level.
+constexpr std::int64_t kWindow = 16;
+
+/// A dense numbering is one access; where it is larger than this, and a table is smaller, the table
+/// stays in the cache and wins.
+constexpr std::int64_t kDenseBytes = std::int64_t{16} << 20;
+
+std::vector<int> checked(std::vector<int> fanouts) {
+  if (fanouts.empty()) throw ConfigError("fanouts", "expected one for each layer, found none");
+  for (std::size_t i = 0; i < fanouts.size(); ++i)
+    if (fanouts[i] != kAllNeighbours && fanouts[i] < 1)
+      throw ConfigError(fmt::format("fanouts[{}]", i),
+                        fmt::format("found {}, expected {} (all neighbours) or a number >= 1",
+                                    fanouts[i], kAllNeighbours));
+  return fanouts;
+}
+
+/// Of a layer, from a word that no row draws.
+Variates variates_of(std::uint64_t key_seed, std::uint32_t hop) {
+  const auto words =
+      random_bits(key_seed, Purpose::sampler, 0, hop, std::numeric_limits<std::uint32_t>::max());
+  return {words[0], words[1]};
+}
+
+}  // namespace
+
+struct NeighbourSampler::Scratch::Content {
+  std::variant<DenseNumbering, TableNumbering> numbering;
+  std::vector<EdgeIndex> positions;  ///< of the picks of a layer in the graph's columns
+  RowPicks picks;
+};
+
+NeighbourSampler::Scratch::Scratch(Content content)
+    : content_(std::make_unique<Content>(std::move(content))) {}
+NeighbourSampler::Scratch::Scratch(Scratch&&) noexcept = default;
+NeighbourSampler::Scratch::~Scratch() = default;
+
+/// Of one batch: its layers one after the other.
+template <class Numbering>
+class BatchSampling {
+ public:
+  BatchSampling(const Csr& graph, const NeighbourSampling& sampling, const AliasRows* alias,
+                std::uint64_t key_seed, Numbering& numbering, std::vector<EdgeIndex>& positions,
+                RowPicks& picks)
+      : graph_(graph),
+        sampling_(sampling),
+        alias_(alias),
+        key_seed_(key_seed),
+        numbering_(numbering),
+        positions_(positions),
+        picks_(picks) {}
+
+  MessageFlow run(std::span<const Vertex> seeds, bool with_edges) {
+    const std::size_t layers = sampling_.fanouts.size();
+    MessageFlow flow;
+    flow.rows.resize(layers + 1);
+    flow.blocks.resize(layers);
+    numbering_.begin();
+    for (const Vertex seed : seeds) numbering_.number(seed, flow.vertices);
+    if (flow.vertices.size() != seeds.size()) throw Error("a batch has the same seed twice");
+    flow.rows[layers] = static_cast<std::int64_t>(flow.vertices.size());
+    for (std::size_t hop = 0; hop < layers; ++hop) {
+      const std::size_t layer = layers - hop;  // from 1 to L, the model's
+      Csr& block = flow.blocks[layer - 1];
+      draw_layer(static_cast<std::uint32_t>(hop), flow.vertices, block);
+      flow.rows[layer - 1] = block.cols = static_cast<std::int64_t>(flow.vertices.size());
+      if (with_edges) flow.edges.insert(flow.edges.begin(), positions_);
+    }
+    return flow;
+  }
+
+ private:
+  /// Three steps that wait for memory, each some rows behind the one before: which entries a row
+  /// takes (needs its length), which vertices these are (needs the entries), which numbers they
+  /// have (needs the numbering).
+  void draw_layer(std::uint32_t hop, std::vector<Vertex>& vertices, Csr& block) {
+    const auto rows = static_cast<std::int64_t>(vertices.size());
+    variates_ = variates_of(key_seed_, hop);
+    block.rows = rows;
+    block.offsets.assign(at(rows) + 1, 0);
+    positions_.clear();
+    ask_for_offsets(vertices, 0, std::min(rows, 2 * kWindow));
+    for (std::int64_t first = 0; first < rows + 2 * kWindow; first += kWindow) {
+      if (first < rows) {
+        ask_for_offsets(vertices, first + 2 * kWindow, std::min(rows, first + 3 * kWindow));
+        for (std::int64_t r = first; r < std::min(rows, first + kWindow); ++r) {
+          take(hop, vertices[at(r)]);
+          block.offsets[at(r) + 1] = static_cast<EdgeIndex>(positions_.size());
+        }
+      }
+      if (first >= kWindow && first < rows + kWindow) read(block, first - kWindow);
+      if (first >= 2 * kWindow) number(block, first - 2 * kWindow, vertices);
+    }
+  }
+
+  void ask_for_offsets(const std::vector<Vertex>& vertices, std::int64_t first,
+                       std::int64_t end) const {
+    for (std::int64_t r = first; r < end; ++r) {
+      __builtin_prefetch(&graph_.offsets[at(vertices[at(r)])]);
+      if (alias_ != nullptr) alias_->prefetch(vertices[at(r)]);
+    }
+  }
+
+  /// Appends the positions of the entries that a row takes.
+  void take(std::uint32_t hop, Vertex v) {
+    const EdgeIndex begin = graph_.offsets[at(v)];
+    const auto degree = static_cast<std::uint32_t>(graph_.offsets[at(v) + 1] - begin);
+    const int fanout = sampling_.fanouts[hop];
+    const std::size_t before = positions_.size();
+    const bool all = fanout == kAllNeighbours || static_cast<std::int64_t>(degree) <= fanout;
+    switch (sampling_.rule) {
+      case NeighbourRule::uniform:
+      case NeighbourRule::labor:
+        if (all)
+          picks_.all(begin, degree, positions_);
+        else if (sampling_.rule == NeighbourRule::labor)
+          picks_.lowest(variates_, graph_.columns.data() + begin, begin, degree,
+                        static_cast<std::uint32_t>(fanout), positions_);
+        else
+          picks_.distinct(RowDraws(key_seed_, hop, v), begin, degree,
+                          static_cast<std::uint32_t>(fanout), positions_);
+        break;
+      case NeighbourRule::replacement:
+        if (fanout == kAllNeighbours)
+          picks_.all(begin, degree, positions_);
+        else if (degree > 0)
+          picks_.repeated(RowDraws(key_seed_, hop, v), begin, degree,
+                          static_cast<std::uint32_t>(fanout), positions_);
+        break;
+      case NeighbourRule::weighted:
+        alias_->draw(RowDraws(key_seed_, hop, v), v, begin, degree, fanout, picks_, positions_);
+        break;
+    }
+    for (std::size_t e = before; e < positions_.size(); ++e)
+      __builtin_prefetch(&graph_.columns[at(positions_[e])]);
+  }
+
+  void read(Csr& block, std::int64_t first) {
+    const auto [begin, end] = entries(block, first);
+    block.columns.resize(end);
+    for (std::size_t e = begin; e < end; ++e) {
+      const Vertex u = graph_.columns[at(positions_[e])];
+      block.columns[e] = u;
+      numbering_.prefetch(u);
+    }
+  }
+
+  void number(Csr& block, std::int64_t first, std::vector<Vertex>& vertices) {
+    const auto [begin, end] = entries(block, first);
+    for (std::size_t e = begin; e < end; ++e)
+      block.columns[e] = numbering_.number(block.columns[e], vertices);
+  }
+
+  static std::pair<std::size_t, std::size_t> entries(const Csr& block, std::int64_t first) {
+    return {at(block.offsets[at(first)]),
+            at(block.offsets[at(std::min(block.rows, first + kWindow))])};
+  }
+
+  const Csr& graph_;
+  const NeighbourSampling& sampling_;
+  const AliasRows* alias_;
+  std::uint64_t key_seed_;
+  Variates variates_;  ///< of the layer
+  Numbering& numbering_;
+  std::vector<EdgeIndex>& positions_;
+  RowPicks& picks_;
+};
+
+std::int64_t MessageFlow::sampled_edges() const {
+  std::int64_t sum = 0;
+  for (const Csr& block : blocks) sum += block.nnz();
+  return sum;
+}
+
+NeighbourSampler::NeighbourSampler(const Csr& graph, NeighbourSampling sampling,
+                                   std::span<const float> weights)
+    : graph_(graph), sampling_(std::move(sampling)) {
+  sampling_.fanouts = checked(std::move(sampling_.fanouts));
+  const bool weighted = sampling_.rule == NeighbourRule::weighted;
+  if (weighted != !weights.empty() && graph.nnz() > 0)
+    throw ConfigError("weights", weighted ? "weighted sampling needs a weight for each edge"
+                                          : "only go with weighted sampling");
+  if (weighted) alias_ = std::make_unique<const AliasRows>(graph, weights);
+}
+
+NeighbourSampler::~NeighbourSampler() = default;
+
+std::int64_t NeighbourSampler::most_vertices(std::int64_t seeds) const {
+  std::int64_t most = seeds;
+  for (const int fanout : sampling_.fanouts) {
+    if (fanout == kAllNeighbours || most > graph_.rows / (fanout + 1)) return graph_.rows;
+    most *= fanout + 1;
+  }
+  return most;
+}
+
+std::int64_t NeighbourSampler::scratch_bytes(std::int64_t most_seeds) const {
+  const std::int64_t dense = 4 * graph_.rows;
+  const std::int64_t table = TableNumbering::bytes(most_vertices(most_seeds));
+  return dense > kDenseBytes ? std::min(dense, table) : dense;
+}
+
+NeighbourSampler::Scratch NeighbourSampler::scratch(std::int64_t most_seeds) const {
+  if (scratch_bytes(most_seeds) == 4 * graph_.rows)
+    return Scratch({DenseNumbering(graph_.rows), {}, {}});
+  return Scratch({TableNumbering(most_vertices(most_seeds)), {}, {}});
+}
+
+MessageFlow NeighbourSampler::sample(std::span<const Vertex> seeds, const DrawKey& key,
+                                     Scratch& scratch, bool with_edges) const {
+  return std::visit(
+      [&](auto& numbering) {
+        return BatchSampling(graph_, sampling_, alias_.get(), RowDraws::seed_of(key), numbering,
+                             scratch.content_->positions, scratch.content_->picks)
+            .run(seeds, with_edges);
+      },
+      scratch.content_->numbering);
+}
+
+}  // namespace orrery

@@ -1,0 +1,106 @@
+// Layer-wise neighbour sampling: the message-flow graph of a batch of seeds.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/graph/csr.hpp"
+#include "core/sample/draw_key.hpp"
+
+namespace orrery {
+
+class AliasRows;
+
+/// Which in-neighbours a vertex aggregates in a batch.
+enum class NeighbourRule : std::uint8_t {
+  uniform,      ///< `fanout` of them, each set equally likely
+  replacement,  ///< `fanout` draws, each of all of them: a neighbour may come several times
+  weighted,     ///< `fanout` of them, drawn one after the other by weight among those that are left
+  labor,        ///< the `fanout` with the lowest variates, which all rows of a layer share
+};
+
+/// All in-neighbours, whatever their number.
+constexpr int kAllNeighbours = -1;
+
+struct NeighbourSampling {
+  std::vector<int> fanouts;  ///< of each layer, the first at the seeds; kAllNeighbours or >= 1
+  NeighbourRule rule = NeighbourRule::uniform;
+};
+
+/// What a batch computes: level l (0 = the model's input, L = the seeds) has the first rows[l] of
+/// the vertices, because vertices are numbered in the order in which they are met: a vertex keeps
+/// its row from level to level, and the seeds come first.
+///
+/// Shapes    vertices [rows[0]] global, distinct · rows [L + 1], not ascending · blocks [L], of
+///           layer l + 1: [rows[l + 1], rows[l]], entry (i, j) where row i aggregates row j of the
+///           level below. Columns of a row are in the order of the draws, and with replacement the
+///           same one may come again · edges [L][nnz of the block], only where asked for: the
+///           position in the graph's columns of each entry
+struct MessageFlow {
+  std::vector<Vertex> vertices;
+  std::vector<std::int64_t> rows;
+  std::vector<Csr> blocks;
+  std::vector<std::vector<EdgeIndex>> edges;
+
+  int layers() const { return static_cast<int>(blocks.size()); }
+  std::int64_t sampled_edges() const;
+};
+
+/// Draws the message-flow graphs of batches of one graph. It is not changed by use: any number of
+/// threads may sample at once, each with its own scratch memory.
+class NeighbourSampler {
+ public:
+  /// `weights` [nnz]: of the graph's entries, for the rule `weighted` only, finite and >= 0; an entry
+  /// of weight 0 is never drawn.
+  ///
+  /// Requires  the graph stays where it is, and has fewer than 2^32 entries in any row
+  /// Cost      for weights one pass and 8 bytes per entry, else nothing
+  /// Errors    ConfigError: a fanout that is neither kAllNeighbours nor >= 1, no fanouts, weights
+  ///           without the rule or the rule without weights
+  NeighbourSampler(const Csr& graph, NeighbourSampling sampling,
+                   std::span<const float> weights = {});
+  ~NeighbourSampler();
+
+  /// Memory that one thread works in, kept from batch to batch.
+  class Scratch {
+   public:
+    Scratch(Scratch&&) noexcept;
+    ~Scratch();
+
+   private:
+    friend class NeighbourSampler;
+    struct Content;
+    explicit Scratch(Content content);
+    std::unique_ptr<Content> content_;
+  };
+  /// For batches of at most so many seeds.
+  Scratch scratch(std::int64_t most_seeds) const;
+
+  /// The message-flow graph of the seeds. A row's neighbours depend on (key, layer, vertex) only.
+  ///
+  /// Shapes    seeds: distinct, in the order that rows of the last level get
+  /// Cost      about two cache lines for each sampled edge; weighted and labor also look at all
+  ///           in-neighbours of some or all rows
+  /// Source    Hamilton et al., GraphSAGE (2017); Floyd's sampling (Bentley, CACM 1987) for
+  ///           uniform draws; Balin and Çatalyürek, LABOR (2023), the form with exactly `fanout`
+  ///           neighbours (sequential Poisson sampling)
+  MessageFlow sample(std::span<const Vertex> seeds, const DrawKey& key, Scratch& scratch,
+                     bool with_edges = false) const;
+
+  const NeighbourSampling& sampling() const { return sampling_; }
+  /// Vertices that a batch of so many seeds can have at most.
+  std::int64_t most_vertices(std::int64_t seeds) const;
+  /// Bytes of the scratch memory of one thread.
+  std::int64_t scratch_bytes(std::int64_t most_seeds) const;
+
+ private:
+  const Csr& graph_;
+  NeighbourSampling sampling_;
+  std::unique_ptr<const AliasRows> alias_;  ///< of weighted rows
+};
+
+}  // namespace orrery

@@ -1,0 +1,100 @@
+// Local numbers of the vertices of a sample, in the order in which they are met first.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "core/base/index.hpp"
+#include "core/graph/csr.hpp"
+
+namespace orrery {
+
+/// Numbers of one sample are told from those of the samples before by a base that grows: nothing is
+/// cleared between samples, and what an earlier one left counts as empty.
+class NumberingBase {
+ protected:
+  /// Whether the memory has to be cleared first, because numbers have run out.
+  bool next_sample(std::int64_t most) {
+    constexpr auto kLast = std::int64_t{std::numeric_limits<std::uint32_t>::max()};
+    base_ += used_;
+    used_ = 0;
+    if (base_ + most <= kLast) return false;
+    base_ = 1;
+    return true;
+  }
+  std::int64_t base_ = 1;  ///< entries below it are empty
+  std::int64_t used_ = 0;
+};
+
+/// One entry for each vertex of the graph: one access to find, 4 bytes per vertex.
+class DenseNumbering : NumberingBase {
+ public:
+  explicit DenseNumbering(std::int64_t vertices) : entries_(at(vertices), 0) {}
+
+  void begin() {
+    if (next_sample(static_cast<std::int64_t>(entries_.size())))
+      entries_.assign(entries_.size(), 0);
+  }
+  void prefetch(Vertex v) const { __builtin_prefetch(&entries_[at(v)], 1); }
+  /// The number of v; a vertex that is met for the first time gets the next one and is appended.
+  Vertex number(Vertex v, std::vector<Vertex>& vertices) {
+    std::uint32_t& entry = entries_[at(v)];
+    if (entry >= base_) return static_cast<Vertex>(entry - base_);
+    entry = static_cast<std::uint32_t>(base_ + used_);
+    vertices.push_back(v);
+    return static_cast<Vertex>(used_++);
+  }
+
+ private:
+  std::vector<std::uint32_t> entries_;
+};
+
+/// A table of open addresses, sized once for the largest sample: it never grows.
+class TableNumbering : NumberingBase {
+ public:
+  /// `most`: vertices that a sample may have; at most half of the table is used.
+  explicit TableNumbering(std::int64_t most)
+      : most_(most),
+        slots_(std::bit_ceil(static_cast<std::size_t>(2 * most + 2))),
+        shift_(64 - std::countr_zero(slots_.size())) {}
+
+  static std::int64_t bytes(std::int64_t most) {
+    return static_cast<std::int64_t>(sizeof(Slot) *
+                                     std::bit_ceil(static_cast<std::size_t>(2 * most + 2)));
+  }
+
+  void begin() {
+    if (next_sample(most_)) slots_.assign(slots_.size(), {});
+  }
+  void prefetch(Vertex v) const { __builtin_prefetch(&slots_[first(v)], 1); }
+  Vertex number(Vertex v, std::vector<Vertex>& vertices) {
+    for (std::size_t i = first(v);; i = (i + 1) & (slots_.size() - 1)) {
+      Slot& slot = slots_[i];
+      if (slot.entry < base_) {
+        slot = {v, static_cast<std::uint32_t>(base_ + used_)};
+        vertices.push_back(v);
+        return static_cast<Vertex>(used_++);
+      }
+      if (slot.vertex == v) return static_cast<Vertex>(slot.entry - base_);
+    }
+  }
+
+ private:
+  struct Slot {
+    Vertex vertex = 0;
+    std::uint32_t entry = 0;
+  };
+  std::size_t first(Vertex v) const {  // Fibonacci hashing
+    return static_cast<std::size_t>(
+        (static_cast<std::uint64_t>(static_cast<std::uint32_t>(v)) * 0x9E3779B97F4A7C15U) >>
+        shift_);
+  }
+  std::int64_t most_;
+  std::vector<Slot> slots_;
+  int shift_;
+};
+
+}  // namespace orrery

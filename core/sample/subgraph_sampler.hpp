@@ -1,0 +1,79 @@
+// Batches that are induced subgraphs: which vertices they have, and what makes them right in the
+// mean.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/graph/csr.hpp"
+#include "core/partition/partition.hpp"
+#include "core/sample/draw_key.hpp"
+
+namespace orrery {
+
+/// Clusters drawn together: every part of a partition is in one batch of an epoch, with `together`
+/// others that are drawn anew in each epoch, and the edges between them are kept.
+///
+/// Source    Chiang et al. 2019, Cluster-GCN, Algorithm 1 (stochastic multiple partitions)
+class ClusterBatches {
+ public:
+  /// Errors    ConfigError: `together` is not in [1, parts]
+  ClusterBatches(const Partition& partition, int together, std::uint64_t seed);
+  int batches() const;
+  /// Ascending; each vertex of the graph is in one batch of an epoch.
+  std::vector<Vertex> vertices(int epoch, int batch) const;
+
+ private:
+  std::vector<std::vector<Vertex>> members_;
+  int together_;
+  std::uint64_t seed_;
+};
+
+/// How a subgraph's vertices are drawn.
+enum class SaintRule : std::uint8_t {
+  node,  ///< vertices, by the squares of their columns in A
+  edge,  ///< edges, by 1/d(u) + 1/d(v); both their ends
+  walk   ///< roots, each alike, and all that walks along in-edges from there visit
+};
+
+struct SaintSampling {
+  SaintRule rule = SaintRule::walk;
+  std::int64_t draws = 1;  ///< vertices, edges or roots of a subgraph; the same may come again
+  int steps = 2;           ///< of a walk
+};
+
+/// Source    Zeng et al. 2020, GraphSAINT, 3.3
+class SaintSampler {
+ public:
+  /// `weights` [nnz]: the entries of A on the graph's pattern, for the rule `node`.
+  ///
+  /// Requires  the graph stays where it is
+  /// Errors    ConfigError: draws or steps below 1
+  SaintSampler(const Csr& graph, SaintSampling sampling, std::span<const float> weights);
+  /// Distinct, ascending: a function of the key alone.
+  std::vector<Vertex> vertices(const DrawKey& key) const;
+  const Csr& graph() const { return graph_; }
+
+ private:
+  const Csr& graph_;
+  SaintSampling sampling_;
+  std::vector<double> sums_;  ///< running sums of the weights of vertices, or edges
+};
+
+/// What divides the entries and losses of a subgraph, so that their means are those of the whole
+/// graph.
+///
+/// Shapes    entries [nnz of the graph]: α, how often the entry is there when its row's vertex is ·
+///           vertices [|V|]: λ, how often the vertex is there; 0 of what no sample had
+/// Source    GraphSAINT 3.2: α(u,v) = C(u,v)/C(v), λ(v) = C(v)/N
+struct SaintNormalisation {
+  std::vector<float> entries, vertices;
+};
+
+/// By counting in so many subgraphs; independent of the number of threads.
+///
+/// Cost      the edges of the subgraphs; 8 bytes per entry of the graph
+SaintNormalisation normalisation_of(const SaintSampler& sampler, int subgraphs, std::uint64_t seed);
+
+}  // namespace orrery
