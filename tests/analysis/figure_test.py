@@ -1,5 +1,6 @@
 """orrery figure: the shipped figures are whole and quote the paper; errors and choices by hand."""
 
+import importlib.util
 import json
 import os
 import tempfile
@@ -14,6 +15,8 @@ import page_rules
 import units
 from figure_file import FigureError
 from figure_runs import Experiments
+from figures import provenance
+from result_folder import Run
 
 
 def reported_results():
@@ -444,6 +447,80 @@ class NumbersOfResults(unittest.TestCase):
         self.assertEqual(measures.value_of(made, spec), 75)
 
 
+def epoch(of, **at):
+    return {"measure": "epoch_seconds", "of": of} | ({"at": at} if at else {})
+
+
+@unittest.skipUnless(importlib.util.find_spec("matplotlib"), "needs matplotlib")
+class PapersMarks(unittest.TestCase):
+    """Where the paper's numbers stand on bars of ours."""
+
+    def setUp(self):
+        from figures import stacks
+        self.stacks = stacks
+
+    def made(self, *rows):
+        """A figure and its rows of (ours' spec, the paper's number, ours)."""
+        told = [{"ours": spec} for spec, _, _ in rows]
+        figure = figure_file.Figure("f", Path(), {"rows": told})
+        return figure, [{"paper": paper, "ours": ours} for _, paper, ours in rows]
+
+    def test_stand_where_the_faster_run_would_end_with_the_papers_speed_up(self):
+        """3 times in the paper, 1.5 times here: our bar would be half as high."""
+        spec = {"measure": "ratio", "of": epoch("slow", gpus=2), "over": epoch("fast", gpus=2)}
+        figure, rows = self.made((spec, 3.0, 1.5))
+
+        at = {"at": {"gpus": 2}}
+        self.assertAlmostEqual(self.stacks.papers_factor(figure, {"of": "fast"} | at, rows), 0.5)
+        self.assertIsNone(self.stacks.papers_factor(figure, {"of": "slow"} | at, rows))
+        self.assertIsNone(self.stacks.papers_factor(figure, {"of": "fast"}, rows))
+
+    def test_stand_on_the_slower_runs_where_they_share_a_faster_one(self):
+        specs = [{"measure": "ratio", "of": epoch(name), "over": epoch("fast")} for name in "ab"]
+        figure, rows = self.made((specs[0], [2.0, 4.0], 8.0), (specs[1], [2.0, 4.0], 1.0))
+
+        self.assertEqual(self.stacks.papers_factor(figure, {"of": "a"}, rows), [0.25, 0.5])
+        self.assertEqual(self.stacks.papers_factor(figure, {"of": "b"}, rows), [2.0, 4.0])
+        self.assertIsNone(self.stacks.papers_factor(figure, {"of": "fast"}, rows))
+
+    def test_of_a_share_need_the_run_on_the_free_network(self):
+        spec = {"measure": "percent_below", "of": epoch("inside"), "over": epoch("all")}
+        figure, rows = self.made((spec, 40.0, 44.0))
+
+        bar = {"of": "all", "inside": {"of": "inside"}}
+        self.assertAlmostEqual(self.stacks.papers_share(figure, bar, rows), 0.4)
+        self.assertIsNone(self.stacks.papers_share(figure, {"of": "all"}, rows))
+
+
+class Provenance(unittest.TestCase):
+    def sentence(self, told, config):
+        run = Run(folders.result(**told), config=config)
+        experiments = Fake({})
+        experiments.figure = figure_file.Figure("f", Path(), {"runs": {"a": {}}})
+        experiments.results = {"a": [run]}
+        return provenance.sentence(experiments)
+
+    def test_tells_simulated_from_measured(self):
+        host = {"cores": 2, "cpu": "a processor"}
+        measured = {"backend": "threads", "simulation": None, "provenance": host,
+                    "dataset": {"name": "cora"}}
+
+        self.assertEqual(self.sentence(measured, {}), "Ours: measured on 2 cores of a processor; cora")
+        self.assertEqual(self.sentence({"dataset": {"name": "cora"}}, {}),
+                         "Ours: simulated on DGX-1 (V100); cora")
+
+    def test_tells_what_of_a_data_set_is_real(self):
+        counts = {"name": "x", "dataset": {"statistics": {"vertices": 232965}}}
+        made = {"name": "granndis-products", "dataset": {"generate": "communities"}}
+
+        self.assertTrue(self.sentence({}, counts).endswith("; by its counts reddit"))
+        self.assertTrue(self.sentence({}, made).endswith("; generated stand-in for ogbn-products"))
+
+    def test_names_the_machine_also_of_what_did_not_fit(self):
+        config = {"cluster": {"file": "dgx-a100"}}
+        self.assertIn("on DGX-A100;", self.sentence({"simulation": None}, config))
+
+
 class FigureCommand(unittest.TestCase):
     def test_lists_what_there_is(self):
         done = folders.orrery("figure", "--list", "--json")
@@ -475,6 +552,12 @@ class FigureCommand(unittest.TestCase):
             done = folders.orrery("figure", *words)
             self.assertEqual(done.returncode, 2, words)
             self.assertIn("--list", done.stderr)
+
+    def test_refuses_a_width_that_holds_nothing(self):
+        done = folders.orrery("figure", "mg-gcn/fig8", "--width", "0.5")
+
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--width", done.stderr)
 
 
 class FigureFiles(unittest.TestCase):
@@ -557,20 +640,23 @@ SIMULATOR = Path(folders.PROGRAM).parent.parent / "sim/orrery-sim"
 
 @unittest.skipUnless(SIMULATOR.exists(), "this build has no simulator (SimGrid)")
 class FigureEndToEnd(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.out = Path(folder.name)
+    @classmethod
+    def setUpClass(cls):
+        """One figure, made once."""
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.out = cls.folder / "mg-gcn/fig8"
+        cls.told = json.loads(cls.figure("--json").splitlines()[-1])
 
-    def figure(self, *words):
-        done = folders.orrery("figure", "mg-gcn/fig8", "--out", self.out, *words)
+    @classmethod
+    def figure(cls, *words):
+        done = folders.orrery("figure", "mg-gcn/fig8", "--out", cls.out, *words)
         if "apt-get install" in done.stderr:
-            self.skipTest(done.stderr.strip())
-        self.assertEqual(done.returncode, 0, done.stderr)
+            raise unittest.SkipTest(done.stderr.strip())
+        assert done.returncode == 0, done.stderr
         return done.stdout
 
     def test_gives_rows_a_picture_and_a_table(self):
-        told = json.loads(self.figure("--json").splitlines()[-1])
+        told = self.told
 
         self.assertEqual(told["name"], "mg-gcn/fig8")
         for row in told["rows"]:
@@ -580,21 +666,24 @@ class FigureEndToEnd(unittest.TestCase):
                                sum(informed) / len(informed))
         self.assertEqual(Path(told["picture"]).read_bytes()[:4], b"\x89PNG")
         self.assertEqual(Path(told["pdf"]).read_bytes()[:4], b"%PDF")
-        svg = Path(told["svg"]).read_text()
-        for words in ("the paper: 38.0 ms", "simulated on DGX-1", "ogbn-products", "The paper says",
-                      "sparse product (SpMM)", "time in ms"):
-            self.assertIn(words, svg)
+        self.assertIn("<svg", Path(told["svg"]).read_text())
         lines = Path(told["csv"]).read_text().splitlines()
         self.assertEqual(len(lines), len(told["rows"]) + 1)
 
+    def test_draws_the_papers_numbers_and_says_where_ours_are_from(self):
+        svg = Path(self.told["svg"]).read_text()
+
+        for words in ("the paper: 38.0 ms", "simulated on DGX-1", "ogbn-products", "The paper says",
+                      "sparse product (SpMM)", "time in ms"):
+            self.assertIn(words, svg)
+
     def test_overlap_makes_the_product_faster(self):
-        rows = {row["label"]: row["ours"] for row in json.loads(self.figure("--json"))["rows"]}
+        rows = {row["label"]: row["ours"] for row in self.told["rows"]}
 
         apart = rows["ogbn-products, 4 GPUs, no overlap"]
         self.assertLess(rows["ogbn-products, 4 GPUs, overlap"], apart)
 
     def test_redraws_without_running(self):
-        self.figure()
         results = {f: f.stat().st_mtime_ns for f in self.out.glob("runs/**/result.json")}
 
         text = self.figure("--redraw")
@@ -604,7 +693,6 @@ class FigureEndToEnd(unittest.TestCase):
         self.assertIn("The paper says: On products", text)
 
     def test_is_as_wide_and_its_text_as_large_as_asked(self):
-        self.figure()
         self.figure("--redraw", "--width", "3.3", "--font-size", "7")
 
         svg = (self.out / "mg-gcn-fig8.svg").read_text()
@@ -612,9 +700,7 @@ class FigureEndToEnd(unittest.TestCase):
         self.assertIn("font: 7px", svg)
 
     def test_of_all_that_are_there_make_a_page_by_the_rules(self):
-        folder = self.out
-        self.out = folder / "mg-gcn/fig8"
-        self.figure()
+        folder = self.folder
         done = folders.orrery("figure", "--all", "--redraw", "--json", "--out", folder)
         self.assertEqual(done.returncode, 0, done.stderr)
 
@@ -631,7 +717,7 @@ class FigureEndToEnd(unittest.TestCase):
             self.assertTrue((folder / file).exists())
 
     def test_of_nothing_there_make_no_page(self):
-        done = folders.orrery("figure", "--all", "--redraw", "--out", self.out)
+        done = folders.orrery("figure", "--all", "--redraw", "--out", self.folder / "none")
 
         self.assertEqual(done.returncode, 1)
         self.assertIn("make it without --redraw", done.stderr)
