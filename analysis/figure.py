@@ -30,7 +30,8 @@ def list_json(found):
 
 
 def print_list(found):
-    print(figure_rows.aligned([figure_gallery.LIST_HEADER, *map(figure_gallery.list_row, found)]))
+    rows = [*map(figure_gallery.list_row, found), figure_gallery.sums_row(found)]
+    print(figure_rows.aligned([figure_gallery.LIST_HEADER, *rows]))
     for line in figure_gallery.LIST_LEGEND:
         print(textwrap.fill(line, COLUMNS, subsequent_indent="  "))
 

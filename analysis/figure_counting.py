@@ -76,7 +76,8 @@ def count(rows):
     cells = [row for row in counted if not isinstance(row["paper"], list)]
     agree = [row for row in cells if row["verdict"] == "agrees"]
     inside = [row for row in shared if row["error"] == 0]
-    worst = max(counted, key=lambda row: counted_error(row) or 0, default=None)
+    worst = max((row for row in counted if counted_error(row) is not None), key=counted_error,
+                default=None)
     return {
         "cells": len(cells), "agree": len(agree),
         "rest": _mean([row for row in cells if row not in agree]),
@@ -86,7 +87,7 @@ def count(rows):
         "differ": [row["label"] for row in counted if row["verdict"] == "differs"],
         "ranges": len(shared), "inside": len(inside),
         "outside": _mean([row for row in shared if row not in inside]),
-        "worst": worst and {"label": worst["label"], "error": counted_error(worst) or 0.0},
+        "worst": worst and {"label": worst["label"], "error": counted_error(worst)},
     }
 
 

@@ -22,7 +22,9 @@ LIST_LEGEND = [
 
 
 def duration(seconds):
-    return f"{seconds} s" if seconds < 60 else f"{seconds / 60:.3g} min"
+    if seconds < 60:
+        return f"{seconds} s"
+    return f"{seconds / 60:.2g} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
 
 
 def list_row(figure):
@@ -34,9 +36,18 @@ def list_row(figure):
     return [figure.name, *counts, shared, *errors, duration(figure.told["cost_seconds"])]
 
 
+def sums_row(figures):
+    """What can be added up over all figures, under LIST_HEADER."""
+    total = lambda key: sum(f.told["reached"][key] for f in figures)
+    seconds = sum(f.told["cost_seconds"] for f in figures)
+    return ["all", str(total("cells")), str(total("agree")),
+            f"{total('inside')} of {total('ranges')}", "", "", "", "", duration(seconds)]
+
+
 def _table(figures):
     rows = [[("html", f'<a href="#{_anchor(f)}">{escape(f.name)}</a>'), *list_row(f)[1:]]
             for f in figures]
+    rows.append(sums_row(figures))
     return page.table("How close each figure came when it was last recorded", LIST_HEADER, rows)
 
 
@@ -44,31 +55,34 @@ def _anchor(figure):
     return figure.name.replace("/", "-").replace(".", "-")
 
 
-def _picture(figure):
+def _picture(figure, told):
+    """The picture, its files, and the table of its numbers."""
     file = quote(f"{figure.name}/{figure.name.replace('/', '-')}")
     links = ", ".join(f'<a href="{file}.{kind}">{kind.upper()}</a>'
                       for kind in ("png", "svg", "pdf", "csv"))
     words = f"{figure.told['title']}; the numbers stand in the table below"
     image = f'<img src="{file}.svg" alt="{escape(words)}" style="max-width:100%;background:#fff">'
+    table = page.table(f"{figure.name}: the paper's numbers and ours", figure_rows.HEADER,
+                       list(map(figure_rows.cells_of, told["rows"])))
     return page.figure(f"{figure.told['title']} ({figure.told['source']})", image,
-                       f"<p>As a file: {links}</p>")
+                       f"<p>As a file: {links}</p>", table)
 
 
 def _section(figure, told, failure):
     parts = [page.paragraph(f"The paper says: {figure.told['shows']}")]
+    if words := figure.told["reached"].get("words"):
+        parts.append(page.paragraph(f"Found here on {figure.told['reached']['date']}: {words}."))
     if failure:
         parts.append(page.warning("not made", failure))
     elif not told:
-        parts.append(page.paragraph(
-            f"Not made yet; it takes about {duration(figure.told['cost_seconds'])}: "
-            f"orrery figure {figure.name}"))
+        parts += [page.paragraph("Not made yet; it takes about "
+                                 f"{duration(figure.told['cost_seconds'])}:"),
+                  page.command(f"orrery figure {figure.name}")]
     else:
-        caption = f"{figure.name}: the paper's numbers and ours"
         remarks = "".join(f"<li>{escape(line)}</li>" for line in told["remarks"])
-        parts += [
-            _picture(figure), *map(page.paragraph, figure_counting.headline(told["counted"])),
-            page.table(caption, figure_rows.HEADER, list(map(figure_rows.cells_of, told["rows"]))),
-            page.folded("What stands behind it", f"<ul>{remarks}</ul>")]
+        parts += [*map(page.paragraph, figure_counting.headline(told["counted"])),
+                  _picture(figure, told),
+                  page.folded("What stands behind it", f"<ul>{remarks}</ul>")]
     return page.section(figure.name, *parts, anchor=_anchor(figure))
 
 

@@ -45,10 +45,16 @@ def _quoted(axes, panel, experiments, colour_of):
 
 
 def _references(axes, panel, lines):
-    """Each with its words at the end where the curves are further away."""
-    for reference in panel.get("references", []):
+    """Each with its words at the end where the curves are further away; a single one's stand in the
+    legend."""
+    references = panel.get("references", [])
+    look = {"color": style.SOFT_INK, "linewidth": 0.8, "linestyle": "--", "zorder": 0.5}
+    if len(references) == 1:
+        axes.axhline(references[0]["y"], label=references[0]["title"], **look)
+        return
+    for reference in references:
         y = reference["y"]
-        axes.axhline(y, color=style.SOFT_INK, linewidth=0.8, linestyle="--", zorder=0.5)
+        axes.axhline(y, **look)
         room = [min(abs(line[end][1] - y) for line in lines if line) for end in (0, -1)]
         left = room[0] > room[1]
         axes.annotate(reference["title"], (0.01 if left else 0.99, y),

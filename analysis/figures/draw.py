@@ -46,7 +46,7 @@ def share_scales(panels, axes):
 
 def _wrapped(text, width, font_size):
     letters = max(20, int((width - 0.3) * 72 / (0.5 * font_size)))
-    return textwrap.fill(text, letters)
+    return "\n".join(textwrap.fill(line, letters) for line in text.split("\n"))
 
 
 def draw(experiments, rows, files, width=None, font_size=FONT_SIZE):
@@ -74,7 +74,8 @@ def draw(experiments, rows, files, width=None, font_size=FONT_SIZE):
         for axes, panel in zip(flat, panels):
             KINDS[panel["kind"]].draw(axes, panel, experiments, rows)
             with_legend = panel["kind"] == "lanes" and panel.get("legend", True)
-            axes.set_title(panel["title"], pad=1.8 * font_size if with_legend else None)
+            axes.set_title(_wrapped(panel["title"], width / columns, 1.2 * font_size),
+                           pad=1.8 * font_size if with_legend else None)
         share_scales(panels, flat)
         for axes in flat[len(panels):]:
             axes.set_visible(False)
@@ -85,6 +86,7 @@ def draw(experiments, rows, files, width=None, font_size=FONT_SIZE):
             top -= inches(size, text)
         figure.text(0.15 / width, 0.06 / height, below, ha="left", va="bottom",
                     fontsize=font_size, color=style.SOFT_INK, style="italic")
+        style.put_below(figure)
         figure.savefig(files["picture"])
         figure.savefig(files["svg"], metadata={"Date": None})
         figure.savefig(files["pdf"], metadata={"CreationDate": None})

@@ -55,7 +55,8 @@ def draw(axes, panel, experiments, rows):
                       color=colour)
     axes.set_yticks([-t.rank for t in timelines], [f"GPU {t.rank}" for t in timelines])
     axes.set_ylim(-timelines[-1].rank - 0.55, 0.95)
-    axes.set_xlabel("time since the product began, in ms (numbers: stages of the product)")
+    axes.set_xlabel("time in ms (in the bars: stages of the product)")
     axes.set_xlim(0, 1.18 * max(end for end, *_ in ends))
     if panel.get("legend", True):
-        style.legend(axes, ncols=2, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.1)
+        style.legend(axes, ncols=2, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.1,
+                     columnspacing=1.0, handlelength=1.2)

@@ -40,6 +40,7 @@ def draw(axes, panel, experiments, rows):
     if "line" in panel:
         axes.axhline(panel["line"]["y"], color=style.SOFT_INK, linewidth=0.9, linestyle="--",
                      label=panel["line"]["title"], zorder=0.5)
+    axes.set_xlim(-0.6, len(panel["ticks"]) - 0.4)
     style.name_ticks(axes, panel["ticks"])
     axes.set_xlabel(panel["x_name"])
     if panel.get("log"):

@@ -37,7 +37,7 @@ def data_of(run):
     name = run.config.get("name") if "generate" in asked else None
     name = name or dataset.get("name") or asked.get("path") or run.result["name"]
     name = re.sub(r"^(mg-gcn|granndis|catgnn)-((fig|sec|table)[\d.]+[a-z]?-?)?", "", name)
-    name = DATA.get(name, name)
+    name = DATA.get(name.removesuffix("-like"), name.removesuffix("-like"))
     if "statistics" in asked:
         return "by its counts", BY_VERTICES.get(asked["statistics"]["vertices"], name)
     return ("generated stand-in for", name) if "generate" in asked else ("", name)

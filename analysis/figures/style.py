@@ -94,8 +94,22 @@ def legend(axes, *more, **where):
 
 
 def outside(axes):
-    """Where a legend stands that would lie on the marks: beside the last panel of a row, below the
-    others."""
-    if axes.get_subplotspec().is_last_col():
+    """Where a legend stands that would lie on the marks: beside the last panel of a wide row, below
+    others (put_below() moves it out of the way of the names there)."""
+    wide = axes.figure.get_figwidth() >= 5
+    if wide and axes.get_subplotspec().is_last_col():
         return {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
-    return {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncols": 2}
+    return {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncols": 2 if wide else 1}
+
+
+def put_below(figure):
+    """Moves legends that stand below their panels under the names of the ticks and the axis."""
+    for _ in range(2):  # room for the legend shortens the panel, which moves the names
+        figure.draw_without_rendering()
+        for axes in figure.axes:
+            legend = axes.get_legend()
+            if legend is None or legend.get_bbox_to_anchor().y0 >= axes.bbox.y0:
+                continue
+            lowest = axes.xaxis.get_tightbbox(figure.canvas.get_renderer()).y0
+            below = axes.transAxes.inverted().transform((0, lowest))[1]
+            legend.set_bbox_to_anchor((0.5, below), transform=axes.transAxes)

@@ -122,8 +122,8 @@ class Cuts(unittest.TestCase):
     def test_make_a_figure_with_rows_a_picture_and_tables(self):
         value = {"measure": "cut_value", "of": "cuts", "at": {"graph": "one", "parts": 2},
                  "key": "replication_factor"}
-        told = {"title": "t", "source": "s", "shows": "w", "cost": "c",
-                "reached": {"mean_abs_error": None}, "runs": {"cuts": self.told}, "notes": [],
+        told = {"title": "t", "source": "s", "shows": "w", "cost_seconds": 1, "constants": [],
+                "reached": {"date": "2026-11-23"}, "runs": {"cuts": self.told}, "notes": [],
                 "rows": [{"label": "one", "unit": "x", "paper": 1, "ours": value}],
                 "panels": [
                     {"kind": "curves", "title": "c", "x": "parts", "y": "replication_factor",
@@ -133,15 +133,15 @@ class Cuts(unittest.TestCase):
                      "ticks": ["one"], "columns": [{"title": "SPRING", "rows": ["one"]}]}]}
         figure_file.check(self.folder / "figure.json", told)
         drawn = figure_file.Figure("paper/f", self.folder, told)
-        result, _ = figure.make_figure(drawn, self.folder / "out", str(self.program), False)
+        result = figure.make_figure(drawn, self.folder / "out", str(self.program), False)
 
         self.assertEqual(result["rows"][0]["error"], 0.5)
-        self.assertEqual(result["mean_abs_error"], 0.5)
+        self.assertEqual(result["counted"]["roles"]["predicted"]["mean"], 0.5)
         self.assertGreater(Path(result["picture"]).stat().st_size, 1000)
         lines = Path(result["runs_csv"]).read_text().splitlines()
         self.assertEqual(len(lines), 5)
         self.assertTrue(lines[1].startswith("cuts,one,spring,2,1.5,"))
-        again, _ = figure.make_figure(drawn, self.folder / "out", "/nothing/there", True)
+        again = figure.make_figure(drawn, self.folder / "out", "/nothing/there", True)
         self.assertEqual(again["rows"], result["rows"])
 
 
