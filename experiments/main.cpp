@@ -95,6 +95,7 @@ int main(int argc, char** argv) {
     add_cluster_command(app, exit_code);
     add_report_command(app);
     add_figure_command(app);
+    add_equations_command(app);
     add_calibrate_command(app, exit_code);
     if (const std::string plugins = plugin_lines(); !plugins.empty())
       footer += "\n\nPlugins:\n" + plugins;

@@ -38,6 +38,11 @@ void add_report_command(CLI::App& app);
 /// analysis/figure.py.
 void add_figure_command(CLI::App& app);
 
+/// `orrery equations [PAPER]`: prints the papers' equations, each with an example.
+///
+/// Errors    ConfigError naming the papers
+void add_equations_command(CLI::App& app);
+
 /// `orrery calibrate`: measures this machine, writes its device profile and cluster file, prints
 /// the errors of the fit.
 void add_calibrate_command(CLI::App& app, int& exit_code);

@@ -1,0 +1,44 @@
+// The list of the papers' equations, each with its source, its terms and an example that its own
+// function computes.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orrery::cost {
+
+/// A symbol of an equation with its value in the example.
+struct Term {
+  std::string symbol, meaning;
+  double value = 0;
+  std::string unit;  ///< "s", "bytes", "words"; empty where it has none
+};
+
+/// One equation, that is one function of core/cost.
+struct Equation {
+  std::string_view function;  ///< its name there
+  std::string_view paper;     ///< "granndis", "mg-gcn", "cagnet", "deal", "catgnn"
+  std::string source;         ///< "GraNNDis Eq. 3"
+  std::string title, formula;
+  std::vector<Term> terms;    ///< what the example puts in
+  std::vector<Term> results;  ///< what the function makes of them
+};
+
+/// All equations, paper by paper, in the order of the headers. Each example is computed anew by the
+/// function that stands for the equation.
+std::vector<Equation> equations();
+
+/// Those of one paper.
+///
+/// Errors    ConfigError naming the papers
+std::vector<Equation> equations_of(std::string_view paper);
+
+// Of each paper, in a file of its own.
+std::vector<Equation> equations_of_cagnet();
+std::vector<Equation> equations_of_catgnn();
+std::vector<Equation> equations_of_deal();
+std::vector<Equation> equations_of_granndis();
+std::vector<Equation> equations_of_mggcn();
+
+}  // namespace orrery::cost
