@@ -57,6 +57,7 @@ struct ModelConfig {
   int recompute = 0;          ///< resgcn: blocks of a segment that is computed again; 0: none is
   bool sparse_input = false;  ///< gcn, sage: features are kept without their zeros
   LayerOrder order = LayerOrder::automatic;  ///< gcn, sage
+  int dense_layers = 0;  ///< gcn, sage: x·W without A, after the `layers` that aggregate
 };
 
 enum class OptimizerType : std::uint8_t { sgd, adam };

@@ -331,6 +331,7 @@ ModelConfig model_config(const Json& m) {
   model.bias = m["bias"];
   model.layer_norm = m.value("layer_norm", false);
   model.residual = m.value("residual", false);
+  model.dense_layers = m.value("dense_layers", 0);
   model.recompute = m.value("recompute", 0);
   model.sparse_input = m.value("sparse_input", false);
   if (m.contains("order"))
