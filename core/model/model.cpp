@@ -50,7 +50,9 @@ void Model::declare_parameters() {
     const bool decays = decay_all || l == 1;
     const auto in = width(l - 1), out = width(l);
     Layer layer;
-    layer.convolution = layer_of(config_).make(context_, l, in, out, decays);
+    layer.first_parameter = parameters_.count();
+    const auto make = dense(l) ? make_dense_layer : layer_of(config_).make;
+    layer.convolution = make(context_, l, in, out, decays);
     if (config_.bias) layer.bias = parameters_.add({1, out}, {}, decays);
     if (config_.layer_norm && !last(l)) {
       layer.gain = parameters_.add({1, out}, {0, 1}, decays);
@@ -138,7 +140,7 @@ void Model::finish_forward(int layer, const Tensor& y) {
 
 Tensor Model::logits_gradient() const { return gradient_at(layers()); }
 
-void Model::backward(const Tensor& features, int epoch) {
+void Model::backward(const Tensor& features, int epoch, const GradientsReady& ready) {
   ORRERY_ASSERT(trains_ && "a network for inference has no backward pass");
   Tensor passed_down = logits_gradient();  // the gradient at h_l
   for (int l = layers(); l >= 1; --l) {
@@ -148,11 +150,12 @@ void Model::backward(const Tensor& features, int epoch) {
     std::optional<Tensor> dx;
     if (l > 1) dx = at(l).activation.view(inputs(l), columns(l - 1));
     at(l).convolution->backward(input(l, features), dz, dx);
-    if (residual(l))
-      rt_.submit(Lane::compute, Copy{passed_down, dx->rows_at(0, products().rows(l)), 1, true});
-    if (!dx) continue;
-    products().complete_adjoint(l, *dx);
-    passed_down = dx->rows_at(0, products().rows(l - 1));
+    if (residual(l)) rt_.submit(Lane::compute, Copy{passed_down, dx->rows_at(0, rows(l)), 1, true});
+    if (dx) {
+      if (!dense(l)) products().complete_adjoint(l, *dx);
+      passed_down = dx->rows_at(0, rows(l - 1));
+    }
+    ready(at(l).first_parameter);
   }
 }
 

@@ -40,11 +40,12 @@ class Model final : public Network {
   Tensor forward(const Tensor& features, Stage stage, int epoch,
                  std::optional<std::uint32_t> dropout_epoch) override;
   Tensor logits_gradient() const override;
-  void backward(const Tensor& features, int epoch) override;
+  void backward(const Tensor& features, int epoch, const GradientsReady& ready) override;
   Parameters& parameters() override { return parameters_; }
 
  private:
   struct Layer {
+    int first_parameter = 0;
     std::unique_ptr<Convolution> convolution;
     int bias = -1, gain = -1, shift = -1;  ///< parameter numbers; −1 where there is none
     Buffer activation;                     ///< flat; see class comment

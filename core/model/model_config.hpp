@@ -72,6 +72,9 @@ struct TrainConfig {
   LossKind loss = LossKind::softmax;
   int eval_every = 1;  ///< exact evaluation after every so many epochs and after the last; 0: never
   std::uint64_t seed = 0;
+  /// Gradients are summed over ranks in buckets of so many bytes while the backward pass goes on;
+  /// 0: all together after it.
+  std::int64_t bucket_bytes = 0;
 };
 
 }  // namespace orrery

@@ -358,6 +358,7 @@ TrainConfig train_config(const Json& t, std::uint64_t seed) {
   train.loss =
       pick<LossKind>(t["loss"], {{"softmax", LossKind::softmax}, {"sigmoid", LossKind::sigmoid}});
   train.eval_every = t["eval_every"];
+  train.bucket_bytes = bytes_at(t, "bucket_bytes", "train.bucket_bytes");
   train.seed = seed;
   return train;
 }

@@ -7,6 +7,7 @@
 #include "core/model/network.hpp"
 #include "core/model/tape.hpp"
 #include "core/strategy/train/checkpoints.hpp"
+#include "core/strategy/train/gradient_buckets.hpp"
 #include "core/strategy/train/local_models.hpp"
 #include "core/strategy/train/prefetch.hpp"
 #include "core/strategy/train/step_data.hpp"
@@ -160,9 +161,10 @@ class Trainer {
       const auto [first, count] = products().columns(classes());
       rt_.submit(Lane::compute, Copy{gradient.cols_at(first, count), model_->logits_gradient()});
     }
-    model_->backward(on_->features(), epoch);
-    rt_.phase({Stage::synchronise, epoch});
-    products().synchronise(model_->parameters().gradients());
+    GradientBuckets buckets(rt_, products(), model_->parameters(), problem_.train.bucket_bytes,
+                            epoch);
+    model_->backward(on_->features(), epoch, [&](int parameter) { buckets.ready_from(parameter); });
+    buckets.finish();
     rt_.phase({Stage::update, epoch});
     model_->parameters().update(rt_, problem_.train, step);
     end_step(epoch);
