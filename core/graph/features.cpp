@@ -173,17 +173,18 @@ class RowNormalised final : public Features {
   std::vector<float> scale_;
 };
 
-class Permuted final : public Features {
+class RowsOf final : public Features {
  public:
-  Permuted(std::shared_ptr<const Features> inner, std::vector<Vertex> old_id)
-      : inner_(std::move(inner)), old_id_(std::move(old_id)) {
-    ORRERY_ASSERT(std::ssize(old_id_) == inner_->rows());
-  }
-  std::int64_t rows() const override { return inner_->rows(); }
+  /// `words`: what rows they are.
+  RowsOf(std::shared_ptr<const Features> inner, std::vector<Vertex> old_id, std::string words)
+      : inner_(std::move(inner)), old_id_(std::move(old_id)), words_(std::move(words)) {}
+  std::int64_t rows() const override { return std::ssize(old_id_); }
   std::int64_t width() const override { return inner_->width(); }
   bool made_up() const override { return inner_->made_up(); }
   bool binary() const override { return inner_->binary(); }
-  std::string provenance() const override { return inner_->provenance() + ", rows renumbered"; }
+  std::string provenance() const override {
+    return fmt::format("{}, {}", inner_->provenance(), words_);
+  }
   void read(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, float* out,
             std::int64_t ld) const override {
     std::vector<Vertex> old(vertices.size());
@@ -194,6 +195,7 @@ class Permuted final : public Features {
  private:
   std::shared_ptr<const Features> inner_;
   std::vector<Vertex> old_id_;
+  std::string words_;
 };
 
 }  // namespace
@@ -221,7 +223,13 @@ std::shared_ptr<const Features> row_normalised(std::shared_ptr<const Features> f
 
 std::shared_ptr<const Features> permuted(std::shared_ptr<const Features> features,
                                          std::vector<Vertex> old_id) {
-  return std::make_shared<Permuted>(std::move(features), std::move(old_id));
+  ORRERY_ASSERT(std::ssize(old_id) == features->rows());
+  return std::make_shared<RowsOf>(std::move(features), std::move(old_id), "rows renumbered");
+}
+
+std::shared_ptr<const Features> selected(std::shared_ptr<const Features> features,
+                                         std::vector<Vertex> rows) {
+  return std::make_shared<RowsOf>(std::move(features), std::move(rows), "some rows");
 }
 
 }  // namespace orrery

@@ -57,4 +57,8 @@ std::shared_ptr<const Features> row_normalised(std::shared_ptr<const Features> f
 std::shared_ptr<const Features> permuted(std::shared_ptr<const Features> features,
                                          std::vector<Vertex> old_id);
 
+/// Some of the rows: row i of the result is row rows[i] of `features`.
+std::shared_ptr<const Features> selected(std::shared_ptr<const Features> features,
+                                         std::vector<Vertex> rows);
+
 }  // namespace orrery

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace orrery {
@@ -16,7 +17,8 @@ struct GraphStatistics {
   double skew = 1;        ///< largest degree divided by the mean one
   bool symmetric = true;  ///< every edge is there in both directions
   bool multilabel = false;
-  std::int64_t training_vertices = 0;  ///< the others are half validation, half test
+  std::int64_t training_vertices = 0;            ///< the others are half validation, half test
+  std::optional<std::int64_t> training_edges{};  ///< among them, where somebody has counted
 };
 
 }  // namespace orrery

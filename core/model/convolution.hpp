@@ -46,8 +46,8 @@ class Convolution {
     return layer_ == 1 && c_.constant_input && c_.first_layer == FirstLayer::exact && !sparse() &&
            c_.order != LayerOrder::transform_first;
   }
-  /// Columns of what is multiplied by A at a time.
-  std::int64_t aggregated_width() const {
+  /// Columns of what is multiplied by A at a time; 0: nothing is.
+  virtual std::int64_t aggregated_width() const {
     if (keeps_aggregated()) return std::min(in_, out_);  // in slabs
     return transform_first() ? out_ : in_;
   }
@@ -96,5 +96,9 @@ class Convolution {
  private:
   Buffer aggregated_;
 };
+
+/// A layer without A, y = x·W: what follows the graph convolutions of a model.
+std::unique_ptr<Convolution> make_dense_layer(LayerContext& context, int layer, std::int64_t in,
+                                              std::int64_t out, bool decays);
 
 }  // namespace orrery

@@ -50,7 +50,9 @@ void Model::declare_parameters() {
     const bool decays = decay_all || l == 1;
     const auto in = width(l - 1), out = width(l);
     Layer layer;
-    layer.convolution = layer_of(config_).make(context_, l, in, out, decays);
+    layer.first_parameter = parameters_.count();
+    const auto make = dense(l) ? make_dense_layer : layer_of(config_).make;
+    layer.convolution = make(context_, l, in, out, decays);
     if (config_.bias) layer.bias = parameters_.add({1, out}, {}, decays);
     if (config_.layer_norm && !last(l)) {
       layer.gain = parameters_.add({1, out}, {0, 1}, decays);
@@ -65,11 +67,12 @@ void Model::allocate_buffers() {
     make_fit(rt_, buffer, shape, name);
   };
   if (trains_ && config_.dropout > 0)
-    fit(dropped_input_, {products().rows(0), columns(0)}, "activations/input after dropout");
+    fit(dropped_input_, {rows(0), columns(0)}, "activations/input after dropout");
   std::int64_t scratch = 0, widest_aggregate = 0, gradient = 0;
+  bool in_place = true;  // the backward pass of every layer
   for (int l = 1; l <= layers(); ++l) {
     Layer& layer = at(l);
-    const auto n_in = products().inputs(l), n_out = products().rows(l), n_room = room(l);
+    const auto n_in = inputs(l), n_out = rows(l), n_room = room(l);
     // The gradient that is passed down; of a sparse input no dense rows are ever there.
     const bool passes_down = trains_ && !(l == 1 && context_.sparse_input);
     const std::int64_t below = passes_down ? n_in * columns(l - 1) : 0;
@@ -86,11 +89,11 @@ void Model::allocate_buffers() {
         products().columns(layer.convolution->scratch_width()).count;
     scratch = std::max(scratch, std::max(n_in, n_out) * scratch_columns);
     widest_aggregate = std::max(widest_aggregate, layer.convolution->aggregated_width());
-    if (trains_ && !layer.convolution->backward_in_place())
-      gradient = std::max(gradient, n_out * columns(l));
+    gradient = std::max(gradient, n_out * columns(l));
+    in_place = in_place && layer.convolution->backward_in_place();
   }
   fit(context_.scratch, {1, scratch}, "scratch/product");
-  if (gradient > 0) fit(gradient_, {1, gradient}, "scratch/gradient");
+  if (trains_ && !in_place && gradient > 0) fit(gradient_, {1, gradient}, "scratch/gradient");
   products().prepare(widest_aggregate, *std::max_element(widths_.begin(), widths_.end()));
 }
 
@@ -106,12 +109,12 @@ Tensor Model::forward(const Tensor& features, Stage stage, int epoch,
   for (int l = 1; l <= layers(); ++l) {
     rt_.phase({stage, epoch, l});
     const Tensor x = input(l, features), y = activated(l);
-    if (l > 1) products().complete(l, x);
+    if (l > 1 && !dense(l)) products().complete(l, x);
     at(l).convolution->forward(x, y);
     finish_forward(l, y);
     if (!residual(l)) continue;
     rt_.submit(Lane::compute, Copy{y, output(l)});
-    rt_.submit(Lane::compute, Copy{x.rows_at(0, products().rows(l)), output(l), 1, true});
+    rt_.submit(Lane::compute, Copy{x.rows_at(0, rows(l)), output(l), 1, true});
   }
   return output(layers());
 }
@@ -137,7 +140,7 @@ void Model::finish_forward(int layer, const Tensor& y) {
 
 Tensor Model::logits_gradient() const { return gradient_at(layers()); }
 
-void Model::backward(const Tensor& features, int epoch) {
+void Model::backward(const Tensor& features, int epoch, const GradientsReady& ready) {
   ORRERY_ASSERT(trains_ && "a network for inference has no backward pass");
   Tensor passed_down = logits_gradient();  // the gradient at h_l
   for (int l = layers(); l >= 1; --l) {
@@ -145,13 +148,14 @@ void Model::backward(const Tensor& features, int epoch) {
     const Tensor dz = gradient_at(l);
     finish_backward(l, passed_down, dz);
     std::optional<Tensor> dx;
-    if (l > 1) dx = at(l).activation.view(products().inputs(l), columns(l - 1));
+    if (l > 1) dx = at(l).activation.view(inputs(l), columns(l - 1));
     at(l).convolution->backward(input(l, features), dz, dx);
-    if (residual(l))
-      rt_.submit(Lane::compute, Copy{passed_down, dx->rows_at(0, products().rows(l)), 1, true});
-    if (!dx) continue;
-    products().complete_adjoint(l, *dx);
-    passed_down = dx->rows_at(0, products().rows(l - 1));
+    if (residual(l)) rt_.submit(Lane::compute, Copy{passed_down, dx->rows_at(0, rows(l)), 1, true});
+    if (dx) {
+      if (!dense(l)) products().complete_adjoint(l, *dx);
+      passed_down = dx->rows_at(0, rows(l - 1));
+    }
+    ready(at(l).first_parameter);
   }
 }
 
@@ -174,17 +178,17 @@ void Model::finish_backward(int layer, const Tensor& dy, const Tensor& dz) {
 }
 
 Tensor Model::activated(int layer) const {
-  return at(layer).activation.view(products().rows(layer), columns(layer));
+  return at(layer).activation.view(rows(layer), columns(layer));
 }
 
 Tensor Model::normalised(int layer) const {
-  return at(layer).normalised.view(products().rows(layer), width(layer));
+  return at(layer).normalised.view(rows(layer), width(layer));
 }
 
-Tensor Model::rstd(int layer) const { return at(layer).rstd.view(products().rows(layer), 1); }
+Tensor Model::rstd(int layer) const { return at(layer).rstd.view(rows(layer), 1); }
 
 Tensor Model::output(int layer) const {
-  if (residual(layer)) return at(layer).sum.view(products().rows(layer), columns(layer));
+  if (residual(layer)) return at(layer).sum.view(rows(layer), columns(layer));
   return activated(layer);
 }
 
@@ -192,13 +196,13 @@ Tensor Model::input(int layer, const Tensor& features) const {
   if (layer > 1) {
     const Layer& below = at(layer - 1);
     const Buffer& buffer = residual(layer - 1) ? below.sum : below.activation;
-    return buffer.view(products().inputs(layer), columns(layer - 1));
+    return buffer.view(inputs(layer), columns(layer - 1));
   }
-  return dropout_epoch_ ? dropped_input_.view(products().rows(0), columns(0)) : features;
+  return dropout_epoch_ ? dropped_input_.view(rows(0), columns(0)) : features;
 }
 
 Tensor Model::gradient_at(int layer) const {
-  return gradient_ ? gradient_.view(products().rows(layer), columns(layer)) : activated(layer);
+  return gradient_ ? gradient_.view(rows(layer), columns(layer)) : activated(layer);
 }
 
 Tensor Model::own_columns(const Tensor& row) const {
@@ -208,12 +212,12 @@ Tensor Model::own_columns(const Tensor& row) const {
 
 std::optional<Dropout> Model::dropout(int layer) const {
   if (!dropout_epoch_) return std::nullopt;
-  const Tensor rows = products().row_ids().rows_at(0, products().rows(layer));
+  const Tensor ids = products().row_ids().rows_at(0, rows(layer));
   return Dropout{config_.dropout,
                  train_.seed,
                  *dropout_epoch_,
                  static_cast<std::uint32_t>(layer),
-                 rows,
+                 ids,
                  products().columns(width(layer)).first};
 }
 

@@ -2,6 +2,7 @@
 // hand.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -13,7 +14,7 @@
 namespace orrery {
 
 /// Layer l of L: h_l = dropout(ReLU(norm(conv_l(h_{l−1}) + b_l))); the last one is conv + bias
-/// alone. h_0 is the input after dropout. With `residual` layers 2 to L − 1, whose widths are
+/// alone. The last `dense_layers` of them are without A. h_0 is the input after dropout. With `residual` layers 2 to L − 1, whose widths are
 /// equal, add their input: h_l = h_{l−1} + dropout(ReLU(...)).
 ///
 /// Memory per rank, in elements, n_l = rows(l), d_l widths (those of this rank's columns): one
@@ -39,23 +40,28 @@ class Model final : public Network {
   Tensor forward(const Tensor& features, Stage stage, int epoch,
                  std::optional<std::uint32_t> dropout_epoch) override;
   Tensor logits_gradient() const override;
-  void backward(const Tensor& features, int epoch) override;
+  void backward(const Tensor& features, int epoch, const GradientsReady& ready) override;
   Parameters& parameters() override { return parameters_; }
 
  private:
   struct Layer {
+    int first_parameter = 0;
     std::unique_ptr<Convolution> convolution;
     int bias = -1, gain = -1, shift = -1;  ///< parameter numbers; −1 where there is none
     Buffer activation;                     ///< flat; see class comment
     Buffer normalised, rstd;               ///< with layer norm
     Buffer sum;                            ///< h_l of a residual layer
   };
-  int layers() const { return config_.layers; }
+  int layers() const { return config_.layers + config_.dense_layers; }
   bool last(int layer) const { return layer == layers(); }
-  /// Rows of a level, and those that join them in the next layer's input.
-  std::int64_t room(int level) const {
-    return last(level) ? products().rows(level) : products().inputs(level + 1);
+  bool dense(int layer) const { return layer > config_.layers; }
+  /// As Products has them; dense layers keep the rows of the last level.
+  std::int64_t rows(int level) const { return products().rows(std::min(level, config_.layers)); }
+  std::int64_t inputs(int layer) const {
+    return dense(layer) ? rows(layer) : products().inputs(layer);
   }
+  /// Rows of a level, and those that join them in the next layer's input.
+  std::int64_t room(int level) const { return last(level) ? rows(level) : inputs(level + 1); }
   bool residual(int layer) const { return config_.residual && layer > 1 && !last(layer); }
   Layer& at(int layer) { return layers_[orrery::at(layer) - 1]; }
   const Layer& at(int layer) const { return layers_[orrery::at(layer) - 1]; }

@@ -57,6 +57,7 @@ struct ModelConfig {
   int recompute = 0;          ///< resgcn: blocks of a segment that is computed again; 0: none is
   bool sparse_input = false;  ///< gcn, sage: features are kept without their zeros
   LayerOrder order = LayerOrder::automatic;  ///< gcn, sage
+  int dense_layers = 0;  ///< gcn, sage: x·W without A, after the `layers` that aggregate
 };
 
 enum class OptimizerType : std::uint8_t { sgd, adam };
@@ -71,6 +72,9 @@ struct TrainConfig {
   LossKind loss = LossKind::softmax;
   int eval_every = 1;  ///< exact evaluation after every so many epochs and after the last; 0: never
   std::uint64_t seed = 0;
+  /// Gradients are summed over ranks in buckets of so many bytes while the backward pass goes on;
+  /// 0: all together after it.
+  std::int64_t bucket_bytes = 0;
 };
 
 }  // namespace orrery

@@ -1,6 +1,7 @@
 // A whole network on one rank, forward and backward by hand.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -10,6 +11,9 @@
 #include "core/model/sparse_input.hpp"
 
 namespace orrery {
+
+/// Is told a parameter's number: its gradient and those of all after it are set.
+using GradientsReady = std::function<void(int parameter)>;
 
 /// What the training loop asks of a model, whatever its layers. The parameters live as long as the
 /// network, the buffers from attach() to detach().
@@ -41,10 +45,11 @@ class Network {
   virtual Tensor logits_gradient() const = 0;
 
   /// Sets all parameter gradients (this rank's part) from logits_gradient(), after a forward() with
-  /// the same features.
+  /// the same features. `ready` is called after every layer, from the last one down, between two
+  /// phases.
   ///
   /// Requires  a network for training
-  virtual void backward(const Tensor& features, int epoch) = 0;
+  virtual void backward(const Tensor& features, int epoch, const GradientsReady& ready) = 0;
 
   virtual Parameters& parameters() = 0;
 };

@@ -88,6 +88,10 @@ void Parameters::update(Runtime& rt, const TrainConfig& config, int step) const 
   }
 }
 
+std::int64_t Parameters::offset(int number) const {
+  return number == count() ? size_ : entries_[at(number)].offset;
+}
+
 Tensor Parameters::window(const Tensor& flat, int number) const {
   const Entry& entry = entries_[at(number)];
   return flat.cols_at(entry.offset, entry.shape.size()).reshaped(entry.shape);

@@ -48,6 +48,14 @@ class Parameters {
     ORRERY_ASSERT(gradients_ && "parameters for inference have no gradients");
     return gradients_.tensor();
   }
+  /// Those of the parameters first, ..., last − 1 as one row.
+  ///
+  /// Requires  parameters for training
+  Tensor gradients(int first, int last) const {
+    return gradients().cols_at(offset(first), offset(last) - offset(first));
+  }
+  /// How many there are.
+  int count() const { return static_cast<int>(entries_.size()); }
   /// What was put in the place of the gradients is the weights, until it is swapped back.
   void swap_weights_and_gradients() { std::swap(weights_, gradients_); }
 
@@ -76,6 +84,8 @@ class Parameters {
     std::int64_t offset;
   };
   Tensor window(const Tensor& flat, int number) const;
+  /// Where a parameter begins; of the number after the last one, where all end.
+  std::int64_t offset(int number) const;
 
   std::vector<Entry> entries_;
   std::int64_t size_ = 0;                // elements

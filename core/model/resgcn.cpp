@@ -188,7 +188,7 @@ void ResGcn::forward_block(int layer) {
   rt_.submit(Lane::compute, Copy{y, stream(rows(layer)), 1, true});
 }
 
-void ResGcn::backward(const Tensor& features, int epoch) {
+void ResGcn::backward(const Tensor& features, int epoch, const GradientsReady& ready) {
   ORRERY_ASSERT(trains_ && "a network for inference has no backward pass");
   const int top = layers();
   const std::int64_t n = rows(top);
@@ -196,14 +196,17 @@ void ResGcn::backward(const Tensor& features, int epoch) {
   linear_gradients(head_, head_kept_.activated.view(n, config_.hidden), logits());
   products().transform_adjoint(logits(), parameters_.weight(head_.weight), passing(n), 0);
   activate_backward(head_norm_, head_kept_, passing(n), gradient(n), top + 1);
+  ready(head_norm_.gain);
   for (int l = top; l >= 1; --l) {
     rt_.phase({Stage::backward, epoch, l});
     const bool last_of_segment = l < top && first_of_segment(l + 1);
     if (last_of_segment) recompute_segment(l);
     backward_block(l);
+    ready(at(l).norm.gain);
   }
   rt_.phase({Stage::backward, epoch, 0});
   linear_gradients(encoder_, features, gradient(rows(0)));
+  ready(encoder_.weight);
 }
 
 void ResGcn::recompute_segment(int last) {

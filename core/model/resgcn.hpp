@@ -39,7 +39,7 @@ class ResGcn final : public Network {
   Tensor forward(const Tensor& features, Stage stage, int epoch,
                  std::optional<std::uint32_t> dropout_epoch) override;
   Tensor logits_gradient() const override { return logits(); }
-  void backward(const Tensor& features, int epoch) override;
+  void backward(const Tensor& features, int epoch, const GradientsReady& ready) override;
   Parameters& parameters() override { return parameters_; }
 
  private:

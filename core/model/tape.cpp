@@ -36,18 +36,25 @@ class TapeCounter {
       tape.push_back({l, saved, kFloat * (s.halo + s.sent) * s.width});
       largest = std::max(largest, kFloat * s.held() * std::max(s.width, s.to_width));
     }
-    tape.push_back({model_.layers + 1, after_layers() + 2 * largest, 0});
+    for (int l = model_.layers + 1; l <= layers(); ++l) {
+      tape.push_back({l, saved_by_dense_layer(l), 0});
+      largest = std::max(largest, kFloat * rows() * std::max(width(l - 1), width(l)));
+    }
+    tape.push_back({layers() + 1, after_layers() + 2 * largest, 0});
     return tape;
   }
 
  private:
+  int layers() const { return model_.layers + model_.dense_layers; }
+  /// Of the last level.
+  std::int64_t rows() const { return products_.rows(model_.layers); }
   bool deep() const { return model_.type == ModelType::resgcn; }
   bool drops() const { return model_.dropout > 0; }
   std::int64_t columns(std::int64_t width) const { return products_.columns(width).count; }
   std::int64_t width(int level) const {
     if (deep()) return columns(model_.hidden);
     if (level == 0) return columns(features_);
-    return columns(level == model_.layers ? classes_ : model_.hidden);
+    return columns(level == layers() ? classes_ : model_.hidden);
   }
   Sizes sizes(int layer) const {
     const auto [received, sent] = products_.halo(layer);
@@ -64,8 +71,13 @@ class TapeCounter {
     std::int64_t floats = s.halo > 0 ? s.held() * s.width : 0;
     const bool w_first = transforms_first(model_.order, s.width, s.to_width);
     if (layer_of(model_).tape_keeps_aggregated && w_first) floats += s.out * s.width;
-    if (model_.layer_norm && layer < model_.layers) floats += s.out;
+    if (model_.layer_norm && layer < layers()) floats += s.out;
     return kFloat * floats + dropped(s.held() * s.width, layer == 1 ? s.in * s.width : 0);
+  }
+
+  std::int64_t saved_by_dense_layer(int layer) const {
+    const bool normed = model_.layer_norm && layer < layers();
+    return dropped(rows() * width(layer - 1), 0) + (normed ? kFloat * rows() : 0);
   }
 
   std::int64_t saved_by_block(const Sizes& s) const {
@@ -76,9 +88,9 @@ class TapeCounter {
   }
 
   std::int64_t after_layers() const {
-    const std::int64_t rows = products_.rows(model_.layers), logits = rows * columns(classes_);
-    const std::int64_t head = rows * columns(model_.hidden);
-    return kFloat * logits + (deep() ? kFloat * rows + (drops() ? kFloat * head + head : 0) : 0);
+    const std::int64_t logits = rows() * columns(classes_);
+    const std::int64_t head = rows() * columns(model_.hidden);
+    return kFloat * logits + (deep() ? kFloat * rows() + (drops() ? kFloat * head + head : 0) : 0);
   }
 
   const ModelConfig& model_;

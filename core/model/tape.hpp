@@ -29,7 +29,8 @@ struct TapeLayer {
 ///   resgcn+    the halo rows of the norm's input, h·i; mean and 1/deviation of all n + h rows, of
 ///              which we have n; the result of ReLU, and of dropout with its mask, each (n + h)·i,
 ///              of which we have one of n·i; the aggregated input m·i
-///   both       buffers to receive into, of every layer: (h + s)·i
+///   dense      the result of dropout, m·i, and its mask; the mean of a layer norm, m
+///   all        buffers to receive into, of every layer: (h + s)·i
 /// After the layers: the result of log-softmax, m·classes; the norm of the head; gradients of the
 /// two largest operands while the backward pass is there.
 /// With recompute = k the first k layers' saved operands stand for those of any segment.

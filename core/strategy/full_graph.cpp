@@ -85,6 +85,12 @@ class FullGraph final : public Strategy {
 };
 
 void require_possible_staleness(const StrategyConfig& config, const ModelConfig& model) {
+  const auto* smoothing = std::any_cast<StaleSmoothing>(&config.own);
+  if (config.staleness == 0 && smoothing != nullptr) {
+    const char* key =
+        smoothing->features > 0 ? "strategy.smooth_features" : "strategy.smooth_gradients";
+    throw ConfigError(key, "averages rows of earlier epochs: set strategy.staleness to 1");
+  }
   if (config.staleness == 0) return;
   const auto refuse = [](const std::string& why) { throw ConfigError("strategy.staleness", why); };
   if (config.staleness > 1)
@@ -104,6 +110,9 @@ void require_possible_staleness(const StrategyConfig& config, const ModelConfig&
 void read(const Settings& file, StrategyConfig& config) {
   config.boundary_sampling = file.number("strategy.boundary_sampling").value_or(1);
   config.staleness = file.integer("strategy.staleness", 0);
+  const StaleSmoothing smoothing{file.number("strategy.smooth_features").value_or(0),
+                                 file.number("strategy.smooth_gradients").value_or(0)};
+  if (smoothing.features > 0 || smoothing.gradients > 0) config.own = smoothing;
 }
 
 std::optional<std::string> inexactness_of(const StrategyConfig& config) {

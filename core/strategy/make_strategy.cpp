@@ -4,6 +4,7 @@
 
 #include "core/base/error.hpp"
 #include "core/strategy/config/strategy_info.hpp"
+#include "core/strategy/inductive.hpp"
 #include "core/strategy/product/sparse_features.hpp"
 
 namespace orrery {
@@ -46,6 +47,7 @@ void require_enough_data(const Problem& problem, const StrategyInfo& info) {
 }  // namespace
 
 std::unique_ptr<Strategy> make_strategy(const Problem& problem) {
+  if (problem.whole) return make_inductive(problem);
   const StrategyInfo& info = info_of(problem.strategy);
   require_timing_only(problem);
   require_possible(problem.strategy, problem.model);

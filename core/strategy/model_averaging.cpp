@@ -123,6 +123,11 @@ std::unique_ptr<Strategy> make_model_averaging(const Problem& problem) {
 }
 
 void require_sound(const Settings& file) {
+  if (file.is("strategy.averaging", "model") && file.number("train.bucket_bytes") != 0)
+    throw ConfigError(
+        "train.bucket_bytes",
+        "averages of models wait for whole models, and no gradients are averaged: set "
+        "it to 0, or strategy.averaging to \"gradient\"");
   if (file.is("strategy.averaging", "gradient") && file.integer("strategy.interval", 1) != 1)
     throw ConfigError("strategy.interval",
                       "gradients are averaged in every step: leave it out, or set "

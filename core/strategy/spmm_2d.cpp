@@ -116,11 +116,7 @@ class Spmm2dProducts final : public RowsProducts {
   Columns columns(std::int64_t width) const override { return grid_.share(width, j_); }
   Group covering_group() const override { return grid_.column_group(rt_.rank()); }
   /// Every rank has a share of every weight's gradient.
-  void synchronise(const Tensor& gradients) override {
-    rt_.wait(Lane::comm2, rt_.record(Lane::compute));
-    rt_.submit(Lane::comm2, AllReduce{gradients, world_group(rt_.size())});
-    rt_.wait(Lane::compute, rt_.record(Lane::comm2));
-  }
+  std::optional<Group> gradient_group() const override { return world_group(rt_.size()); }
 
   void prepare(std::int64_t widest_aggregate, std::int64_t widest) override {
     if (grid_.side == 1) return;

@@ -90,11 +90,15 @@ std::vector<Experiment> with_every_strategy(const Options& options, const Experi
 
 /// Opens or loads what the options name.
 PartitionSource source_of(const Options& options, const Experiment& experiment) {
+  if (experiment.inductive && (options.stream || is_edge_file(options.source)))
+    throw ConfigError("dataset.inductive",
+                      "which edges are among training vertices is asked of a data set in memory: "
+                      "leave --stream out, and name a data set");
   const bool is_file = std::filesystem::is_regular_file(options.source);
   if (is_edge_file(options.source) || (options.stream && is_file && !is_experiment_file(options)))
     return PartitionSource::edges_of(options.source);
   return options.stream ? PartitionSource::stream(experiment.dataset)
-                        : PartitionSource::load(experiment.dataset);
+                        : PartitionSource::load(experiment.dataset, experiment.inductive);
 }
 
 /// This machine's memory, for as many devices as share it.

@@ -1,6 +1,7 @@
 #include "experiments/commands/partition_source.hpp"
 
 #include "core/graph/read/load.hpp"
+#include "core/graph/training_graph.hpp"
 #include "core/partition/edges/edge_file.hpp"
 #include "core/partition/partition_options.hpp"
 #include "experiments/commands/partition_report.hpp"
@@ -24,9 +25,11 @@ class EdgesOfDataset final : public EdgeStream {
 
 }  // namespace
 
-PartitionSource PartitionSource::load(const DatasetOptions& options) {
+PartitionSource PartitionSource::load(const DatasetOptions& options, bool inductive) {
   PartitionSource source;
-  source.data_ = std::make_shared<const Dataset>(load_dataset(options));
+  Dataset data = load_dataset(options);
+  if (inductive) data = training_graph(data);
+  source.data_ = std::make_shared<const Dataset>(std::move(data));
   return source;
 }
 

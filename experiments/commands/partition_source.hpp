@@ -18,8 +18,8 @@ namespace orrery {
 /// A graph in memory, or edges on disk with what their data set folder knows of the vertices.
 class PartitionSource {
  public:
-  /// Loads a data set.
-  static PartitionSource load(const DatasetOptions& options);
+  /// Loads a data set; of an inductive one the graph of its training vertices.
+  static PartitionSource load(const DatasetOptions& options, bool inductive);
   /// Opens a data set folder.
   ///
   /// Errors    as open_streamed_dataset

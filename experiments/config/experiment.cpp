@@ -136,6 +136,7 @@ DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
   o.row_normalise = optional<bool>(d, "row_normalise");
   o.reorder = d["reorder"];
   o.magnify = d["magnify"];
+  o.training_share = optional<double>(d, "training_share");
   if (d.contains("path")) {
     o.path = d["path"];
     o.format = d["format"];
@@ -172,6 +173,7 @@ std::optional<GraphStatistics> graph_statistics(const Json& d, const std::string
   graph.symmetric = s["symmetric"];
   graph.multilabel = s["multilabel"];
   graph.training_vertices = s["training_vertices"];
+  if (s.contains("training_edges")) graph.training_edges = s["training_edges"].get<std::int64_t>();
   return graph;
 }
 
@@ -213,6 +215,22 @@ void complete_simulation(Json& root) {
     require_scalable("simulation.scale." + kind, kind);
 }
 
+void require_possible_training_edges(const Json& dataset) {
+  const char* path = "dataset.statistics.training_edges";
+  const Json& s = dataset["statistics"];
+  const auto edges = s["training_edges"].get<std::int64_t>(),
+             vertices = s["training_vertices"].get<std::int64_t>(),
+             all = s["edges"].get<std::int64_t>();
+  if (!dataset["inductive"])
+    throw ConfigError(path, "is for dataset.inductive: set that to true, or leave this out");
+  if (edges > all || static_cast<double>(edges) >
+                         static_cast<double>(vertices) * static_cast<double>(vertices - 1))
+    throw ConfigError(path,
+                      fmt::format("found {}, but {} training vertices have at most {} of the "
+                                  "{} edges among them",
+                                  edges, vertices, std::min(all, vertices * (vertices - 1)), all));
+}
+
 /// Statistics that no graph has, and settings that need more than statistics. (A strategy that
 /// always does is told apart when it is planned.)
 void complete_statistics(Json& root) {
@@ -229,6 +247,7 @@ void complete_statistics(Json& root) {
     throw ConfigError("dataset.statistics.training_vertices",
                       fmt::format("found {}, but there are {} vertices",
                                   s["training_vertices"].dump(), vertices));
+  if (s.contains("training_edges")) require_possible_training_edges(root["dataset"]);
   const bool permuted =
       root["strategy"].value("permute", false) || root["partition"]["method"] == "random";
   const std::string strategy = root["strategy"]["type"];
@@ -266,6 +285,10 @@ void complete(Json& root, int mpi_ranks) {
     throw ConfigError("dataset.features", d.contains("path")
                                               ? "with \"path\" expected {\"random\": width}"
                                               : "with \"generate\" expected the width, an integer");
+  if (d.contains("training_share") && d.contains("path") && d["split"] != "random")
+    throw ConfigError("dataset.training_share",
+                      "is of a split that is drawn: set dataset.split to \"random\", or leave it "
+                      "out");
   if (d.contains("generate") && !d.contains("features")) d["features"] = 64;
   if (root["partition"]["method"] == "file" && d.value("reorder", "none") != "none")
     throw ConfigError(
@@ -320,6 +343,7 @@ void set_dataset(Experiment& e, const Json& d) {
   e.dataset = dataset_options(d, e.seed);
   e.parts = d.value("parts", std::string());
   e.statistics = graph_statistics(d, e.name);
+  e.inductive = d.value("inductive", false);
 }
 
 ModelConfig model_config(const Json& m) {
@@ -331,6 +355,7 @@ ModelConfig model_config(const Json& m) {
   model.bias = m["bias"];
   model.layer_norm = m.value("layer_norm", false);
   model.residual = m.value("residual", false);
+  model.dense_layers = m.value("dense_layers", 0);
   model.recompute = m.value("recompute", 0);
   model.sparse_input = m.value("sparse_input", false);
   if (m.contains("order"))
@@ -357,6 +382,7 @@ TrainConfig train_config(const Json& t, std::uint64_t seed) {
   train.loss =
       pick<LossKind>(t["loss"], {{"softmax", LossKind::softmax}, {"sigmoid", LossKind::sigmoid}});
   train.eval_every = t["eval_every"];
+  train.bucket_bytes = bytes_at(t, "bucket_bytes", "train.bucket_bytes");
   train.seed = seed;
   return train;
 }

@@ -40,6 +40,7 @@ struct Experiment {
   DatasetOptions dataset;
   std::string parts;  ///< folder of parts instead of a data set; empty: none
   std::optional<GraphStatistics> statistics;  ///< instead of a data set
+  bool inductive = false;                     ///< trained on the graph of the training vertices
   ModelConfig model;
   TrainConfig train;
   PartitionOptions partition;

@@ -8,9 +8,31 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/graph/read/load.hpp"
+#include "core/graph/training_graph.hpp"
+#include "core/partition/grow.hpp"
 #include "core/partition/methods/cut.hpp"
 
 namespace orrery {
+namespace {
+
+/// Trained on the graph of the training vertices, evaluated on the whole one.
+ProblemData inductive(ProblemData whole) {
+  ProblemData training;
+  if (whole.statistics)
+    training.statistics = training_graph(*whole.statistics);
+  else
+    training.data = std::make_shared<const Dataset>(training_graph(*whole.data));
+  training.whole = std::make_shared<const ProblemData>(std::move(whole));
+  return training;
+}
+
+/// The cut of what is trained on, grown to what is evaluated on.
+Partition whole_partition(const ProblemData& whole, const Partition& cut) {
+  if (whole.statistics) return {cut.parts, {}};
+  return grow(cut, training_vertices(*whole.data), *whole.data->graph);
+}
+
+}  // namespace
 
 ProblemData DatasetCache::load(const Experiment& experiment) {
   const std::string key = experiment.resolved["dataset"].dump() + std::to_string(experiment.seed);
@@ -23,6 +45,7 @@ ProblemData DatasetCache::load(const Experiment& experiment) {
       last_.data = std::make_shared<const Dataset>(load_dataset(experiment.dataset));
     else
       last_.stored = std::make_shared<const PartitionedDataset>(experiment.parts);
+    if (experiment.inductive) last_ = inductive(std::move(last_));
     key_ = key;
   }
   return last_;
@@ -80,6 +103,8 @@ Problem make_problem(const Experiment& experiment, const ProblemData& data, Part
   problem.train = experiment.train;
   problem.strategy = experiment.strategy;
   problem.partition = std::move(partition);
+  if (problem.whole && problem.train.eval_every > 0)
+    problem.whole_partition = whole_partition(*problem.whole, problem.partition);
   if (problem.stored && info_of(problem.strategy).deals_parts)
     problem.strategy.parts = problem.partition.parts;
   return problem;

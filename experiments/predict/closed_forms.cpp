@@ -84,7 +84,8 @@ class Model {
     b.compute_by_kind = result.staged.compute_by_kind;
     b.internal = result.staged.internal;
     b.external = result.staged.external;
-    b.synchronise = result.staged.synchronise / period();
+    b.synchronise = result.staged.synchronise_exposed / period();
+    b.hidden = (result.staged.synchronise - result.staged.synchronise_exposed) / period();
     for (const StagedProduct& product : result.staged.products) {
       const double exposed = experiment_.strategy.overlap
                                  ? overlapped_seconds(product) - sum(product.compute)

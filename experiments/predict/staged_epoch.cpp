@@ -1,6 +1,7 @@
 #include "experiments/predict/staged_epoch.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/index.hpp"
 #include "core/cost/mggcn.hpp"
@@ -39,10 +40,15 @@ class Splitter {
 
   void submit(const Op& op, Stage of) {
     const auto group = group_of(op);
-    if (!group) return compute(op);
+    if (!group) {
+      // Buckets travel beside the backward pass; what follows it uses their sums.
+      if (of == Stage::synchronise || of == Stage::update) wait_for_gradients();
+      return compute(op);
+    }
     const double seconds = collective_(op);
     if (of == Stage::synchronise) {
       result_.synchronise += seconds;
+      gradients_under_way_ += seconds;
       result_.gradient_bytes += static_cast<double>(operands_of(op).begin()->tensor.bytes());
     } else if (stage_ == kBetweenProducts) {
       const double external = external_share_(op) * seconds;
@@ -58,16 +64,24 @@ class Splitter {
     }
   }
 
-  StagedEpoch take() { return std::move(result_); }
+  StagedEpoch take() {
+    wait_for_gradients();
+    return std::move(result_);
+  }
 
  private:
   static constexpr int kBetweenProducts = -1;
 
   StagedProduct& product() { return result_.products.back(); }
 
+  void wait_for_gradients() {
+    result_.synchronise_exposed += std::exchange(gradients_under_way_, 0);
+  }
+
   void compute(const Op& op) {
     const double seconds = local_(op);
     const std::string kind(kind_of(op));
+    gradients_under_way_ = std::max(0.0, gradients_under_way_ - seconds);
     result_.compute += seconds;
     result_.compute_by_kind[kind] += seconds;
     if (stage_ == kBetweenProducts) return;
@@ -90,7 +104,8 @@ class Splitter {
   const Price &local_, &collective_;
   const std::function<double(const Op&)>& external_share_;
   StagedEpoch result_;
-  int stage_ = kBetweenProducts;  // of the last product
+  int stage_ = kBetweenProducts;    // of the last product
+  double gradients_under_way_ = 0;  // seconds of all-reduces that are not done yet
 };
 
 }  // namespace

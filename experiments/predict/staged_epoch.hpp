@@ -33,6 +33,9 @@ struct StagedEpoch {
   std::map<std::string, double> compute_by_kind;  ///< the same
   double internal = 0, external = 0;              ///< communication of no product, not gradients'
   double synchronise = 0;                         ///< communication of gradients
+  /// Of that what is left when the backward pass ends, where buckets leave while it computes and
+  /// nothing else is waited for.
+  double synchronise_exposed = 0;
   double gradient_bytes = 0;
 };
 

@@ -17,6 +17,7 @@ struct Case {
   bool residual = false;
   int recompute = 0;
   LayerOrder order = LayerOrder::automatic;
+  int dense_layers = 0;
 };
 
 class Gradient : public ::testing::TestWithParam<Case> {};
@@ -33,6 +34,7 @@ TEST_P(Gradient, EqualsCentralDifferenceOfTheLoss) {
   problem.model = {c.type,     c.layers,   c.hidden, 0.25, true, c.norm, Normalisation::automatic,
                    c.residual, c.recompute};
   problem.model.order = c.order;
+  problem.model.dense_layers = c.dense_layers;
   problem.train.loss = c.loss;
 
   testing::expect_gradient_of_differences(problem);
@@ -54,6 +56,12 @@ INSTANTIATE_TEST_SUITE_P(
                            LayerOrder::aggregate_first},
                       Case{ModelType::sage, 16, true, false, LossKind::softmax, 4, true, 0,
                            LayerOrder::transform_first},
+                      Case{ModelType::gcn, 6, false, true, LossKind::softmax, 2, false, 0,
+                           LayerOrder::automatic, 1},
+                      Case{ModelType::gcn, 6, true, false, LossKind::softmax, 1, true, 0,
+                           LayerOrder::automatic, 3},
+                      Case{ModelType::sage, 12, true, true, LossKind::sigmoid, 2, false, 0,
+                           LayerOrder::aggregate_first, 2},
                       Case{ModelType::gcn, 8, false, true, LossKind::softmax, 5, true},
                       Case{ModelType::gcn, 6, true, false, LossKind::softmax, 4, true},
                       Case{ModelType::sage, 8, true, true, LossKind::sigmoid, 5, true},

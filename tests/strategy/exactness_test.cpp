@@ -40,6 +40,10 @@ ModelConfig in_order(LayerOrder order, ModelConfig model) {
   model.order = order;
   return model;
 }
+ModelConfig then_dense(int layers, ModelConfig model) {
+  model.dense_layers = layers;
+  return model;
+}
 ModelConfig without_dropout(ModelConfig model) {
   model.dropout = 0;
   return model;
@@ -68,10 +72,11 @@ const std::vector<NamedModel>& models() {
        in_order(LayerOrder::aggregate_first, model_with(ModelType::sage, 3, false)), false, 5},
       {"AggregatedInputOfAGcnThatAggregatesFirstIsKept",
        in_order(LayerOrder::aggregate_first, without_dropout(model_with(ModelType::gcn, 2, false))),
-       true},
+       true, 5},
       {"GcnThatWidensTransformsFirst",
        in_order(LayerOrder::transform_first, widening(model_with(ModelType::gcn, 3, false))), false,
        5},
+      {"TwoGcnAndTwoDenseLayers", then_dense(2, model_with(ModelType::gcn, 2, true)), true, 5},
       {"EightLayers", model_with(ModelType::gcn, 8, true), true},
       {"FirstStepOfThirtyLayers", model_with(ModelType::sage, 30, true), true, 2}};
   return list;

@@ -7,7 +7,9 @@
 #include <map>
 
 #include "core/base/error.hpp"
+#include "core/runtime/check/check.hpp"
 #include "core/runtime/summary.hpp"
+#include "core/strategy/full_graph.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/halo_product.hpp"
 #include "core/strategy/train/record.hpp"
@@ -33,25 +35,54 @@ StrategyConfig stale(const std::string& type, int staleness) {
 }
 const StrategyConfig kStaleHalo = stale("full_graph", 1);
 
+StrategyConfig smoothed(double features, double gradients) {
+  StrategyConfig config = kStaleHalo;
+  config.own = StaleSmoothing{features, gradients};
+  return config;
+}
+
+/// What came in an epoch before, or its moving average from the first epoch on.
+class Kept {
+ public:
+  /// What is used in this epoch, in which `now` travels.
+  Matrix use(const Matrix& now, double smoothing) {
+    if (epoch_++ == 0) {
+      last_ = now;
+      return now;
+    }
+    if (epoch_ == 2) average_ = last_;
+    for (std::size_t i = 0; epoch_ > 2 && i < last_.size(); ++i)
+      for (std::size_t j = 0; j < last_[i].size(); ++j)
+        average_[i][j] = smoothing * average_[i][j] + (1 - smoothing) * last_[i][j];
+    last_ = now;
+    return average_;
+  }
+
+ private:
+  int epoch_ = 0;
+  Matrix last_, average_;
+};
+
 /// y = own·x + halo·(x of the epoch before); gradients that crossed are those of the epoch before.
 class StaleHaloProducts final : public testing::DenseProducts {
  public:
-  explicit StaleHaloProducts(const Problem& p) : a_(p) {}
+  explicit StaleHaloProducts(const Problem& p) : a_(p) {
+    if (const auto* set = std::any_cast<StaleSmoothing>(&p.strategy.own)) smoothing_ = *set;
+  }
   Matrix aggregate(int layer, const Matrix& x) override {
-    const Matrix received = forward_.contains(layer) ? forward_[layer] : x;
-    forward_[layer] = x;
-    return testing::sum(testing::product(a_.own, x), testing::product(a_.halo, received));
+    return testing::sum(testing::product(a_.own, x),
+                        testing::product(a_.halo, forward_[layer].use(x, smoothing_.features)));
   }
   Matrix adjoint(int layer, const Matrix& dy) override {
     const Matrix crossing = testing::product(testing::transposed(a_.halo), dy);
-    const Matrix received = backward_.contains(layer) ? backward_[layer] : crossing;
-    backward_[layer] = crossing;
-    return testing::sum(testing::product(testing::transposed(a_.own), dy), received);
+    return testing::sum(testing::product(testing::transposed(a_.own), dy),
+                        backward_[layer].use(crossing, smoothing_.gradients));
   }
 
  private:
   SplitAdjacency a_;
-  std::map<int, Matrix> forward_, backward_;
+  StaleSmoothing smoothing_;
+  std::map<int, Kept> forward_, backward_;
 };
 
 /// y = own·x + halo·(x of the last epoch that is a multiple of s + 1); gradients are exact.
@@ -129,12 +160,12 @@ StrategyConfig skipping(double below, int oldest) {
 }
 
 template <class Products>
-void expect_dense_losses(const StrategyConfig& config) {
+void expect_dense_losses(const StrategyConfig& config, LayerOrder order = LayerOrder::automatic) {
   for (const int ranks : {1, 2, 4})
     for (const bool widens : {true, false})
       for (const bool symmetric : {true, false}) {
-        const Problem p =
-            dense_problem(random_dataset(40, 160, 6, 3, symmetric), ranks, config, widens);
+        Problem p = dense_problem(random_dataset(40, 160, 6, 3, symmetric), ranks, config, widens);
+        p.model.order = order;
         Products products(p);
 
         const auto got = losses(execute(p)), want = DenseGcn(p).losses(products);
@@ -147,6 +178,25 @@ void expect_dense_losses(const StrategyConfig& config) {
 
 TEST(StaleHalo, LearnsWhatDenseLoopsThatKeepTheLastRowsLearn) {
   expect_dense_losses<StaleHaloProducts>(kStaleHalo);
+}
+/// PipeGCN's own form.
+TEST(StaleHalo, OfInputRowsLearnsWhatDenseLoopsLearn) {
+  expect_dense_losses<StaleHaloProducts>(kStaleHalo, LayerOrder::aggregate_first);
+}
+/// PipeGCN-F, -G and -GF. A gradient that is added up over ranks is the sum of their averages.
+TEST(StaleHalo, SmoothedLearnsWhatDenseLoopsThatAverageLearn) {
+  for (const auto& [features, gradients] : {std::pair{0.95, 0.0}, {0.0, 0.7}, {0.6, 0.9}})
+    expect_dense_losses<StaleHaloProducts>(smoothed(features, gradients));
+}
+TEST(StaleHalo, SmoothingIsSeenFromTheThirdEpochOn) {
+  const auto data = random_dataset(40, 160, 6, 3, true);
+  const auto plain = losses(execute(dense_problem(data, 4, kStaleHalo, false)));
+  for (const auto& config : {smoothed(0.9, 0), smoothed(0, 0.9)}) {
+    const auto got = losses(execute(dense_problem(data, 4, config, false)));
+
+    EXPECT_EQ(got[1], plain[1]);
+    EXPECT_GT(std::abs(got.back() - plain.back()), 1e-4 * plain.back());
+  }
 }
 TEST(StaleHalo, WithoutOverlapLearnsTheSame) {
   StrategyConfig config = kStaleHalo;
@@ -283,6 +333,29 @@ TEST(StaleHalo, KeepsWhatTravelsOfEveryLayerAndDirection) {
   }
 }
 
+/// The same widths; averages of what comes in, forward 6 and 3 wide, backward 3 wide.
+TEST(StaleHalo, SmoothingKeepsAnAverageOfWhatComesIn) {
+  Problem p = make_problem(random_dataset(40, 160, 6, 3, false), 4, smoothed(0.9, 0.9)), plain = p;
+  plain.strategy.own.reset();
+  p.train.eval_every = plain.train.eval_every = 0;
+  const auto source = partitioned_graph(p);
+
+  const auto programs = record_training(*make_strategy(p), p, 3, {}),
+             others = record_training(*make_strategy(plain), plain, 3, {});
+
+  EXPECT_NO_THROW(check(programs));
+  for (int r = 0; r < 4; ++r) {
+    const HaloStructure part = make_halo_structure(source->rows(r, Direction::forward),
+                                                   source->rows(r, Direction::adjoint), r);
+    const auto halo = [&](const std::vector<Program>& of) {
+      return of[static_cast<std::size_t>(r)].peak_by_class.at("halo");
+    };
+    EXPECT_EQ(halo(programs) - halo(others), 4 * ((6 + 3) * part.received() + 3 * part.sent()));
+    EXPECT_EQ(received(programs[static_cast<std::size_t>(r)], 3),
+              received(others[static_cast<std::size_t>(r)], 3));
+  }
+}
+
 /// The same widths: a broadcast epoch brings rows 6 and 3 wide forward and 3 wide backward, the
 /// others only the latter.
 TEST(HistoricalBroadcasts, BringRowsForwardOnceInAPeriod) {
@@ -326,6 +399,9 @@ TEST(Staleness, IsRefusedWhereItHasNoMeaning) {
   for (const Problem& p : {two, sampled, recomputed, column})
     expect_refused(p, "strategy.staleness");
   expect_refused(make_problem(data, 2, skipping(0.1, 0)), "strategy.skip_below");
+  StrategyConfig fresh = smoothed(0, 0.5);
+  fresh.staleness = 0;
+  expect_refused(make_problem(data, 2, fresh), "strategy.smooth_gradients");
 }
 
 }  // namespace

@@ -64,6 +64,18 @@ TEST(TapeTest, OfGraphSageThatAggregatesFirst) {
   EXPECT_EQ(tape_bytes(chain(ModelType::sage, 2, 0)) - tape_bytes(p), 4 * (15 + 12));
 }
 
+// Widths 5 → 4 and then 4 → 2 without neighbours: dropout's result 3·4 and its mask 12 bytes of the
+// dense layer, nothing to receive; a second such layer of 4 → 4 has as much again.
+TEST(TapeTest, OfDenseLayers) {
+  Problem one = chain(ModelType::gcn, 1, 0.5), two = one;
+  one.model.dense_layers = 1;
+  two.model.dense_layers = 2;
+
+  EXPECT_EQ(tape_bytes(one),
+            4 * 20 + (4 * (20 - 15) + 20) + 4 * 10 + (4 * 12 + 12) + 4 * 6 + 4 * 2 * 20);
+  EXPECT_EQ(tape_bytes(two) - tape_bytes(one), 4 * 12 + 12);
+}
+
 // Widths of 4; a block: halo rows of the norm's input 1·4, mean and deviation of 4 rows less our 3,
 // ReLU 4·4, dropout 4·4 less our 3·4, its mask 16 bytes, the aggregated input 3·4, and 2·4 to
 // receive into. After: log-softmax 3·2, the head's mean 3, ReLU's result 3·4 and mask 12 bytes, two

@@ -251,12 +251,11 @@ TEST_P(Volume, OfTwoDimensions) {
 }
 
 /// Columns of what ranks exchange in the second epoch, in order.
-std::vector<std::int64_t> exchanged_widths(LayerOrder order, int staleness) {
+std::vector<std::int64_t> exchanged_widths(const ModelConfig& model, int staleness) {
   StrategyConfig config = config_of("full_graph");
   config.staleness = staleness;
   Problem p = make_problem(random_dataset(40, 160, 602, 41, true), 2, config);
-  p.model = {.type = ModelType::sage, .layers = 3, .hidden = 64, .dropout = 0.5};
-  p.model.order = order;
+  p.model = model;
   p.train.eval_every = 0;
   const Program program = record_training(*make_strategy(p), p, 2, {}).front();
 
@@ -278,11 +277,23 @@ std::vector<std::int64_t> exchanged_widths(LayerOrder order, int staleness) {
 /// Source    PipeGCN, vanilla training without its precomputed first layer
 TEST(PipeGcnExchange, IsFiveOfInputsWhereAggregationComesFirst) {
   const std::vector<std::int64_t> inputs{602, 64, 64, 64, 64};
+  ModelConfig model{.type = ModelType::sage, .layers = 3, .hidden = 64, .dropout = 0.5};
 
-  EXPECT_EQ(exchanged_widths(LayerOrder::aggregate_first, 0), inputs);
-  EXPECT_EQ(exchanged_widths(LayerOrder::aggregate_first, 1), inputs) << "one epoch old";
-  EXPECT_EQ(exchanged_widths(LayerOrder::automatic, 0),
-            (std::vector<std::int64_t>{64, 64, 41, 41, 64, 64}));
+  EXPECT_EQ(exchanged_widths(model, 0), (std::vector<std::int64_t>{64, 64, 41, 41, 64, 64}));
+  model.order = LayerOrder::aggregate_first;
+  EXPECT_EQ(exchanged_widths(model, 0), inputs);
+  EXPECT_EQ(exchanged_widths(model, 1), inputs) << "one epoch old";
+}
+
+/// Two graph convolutions and a dense layer, as in GraNNDis' Figure 15: two exchanges each way.
+TEST(DenseLayers, ExchangeNothing) {
+  ModelConfig model{.type = ModelType::gcn, .layers = 2, .hidden = 64, .dropout = 0.5};
+  model.dense_layers = 1;
+
+  EXPECT_EQ(exchanged_widths(model, 0), (std::vector<std::int64_t>{64, 64, 64, 64}));
+  model.layers = 3;
+  model.dense_layers = 0;
+  EXPECT_EQ(exchanged_widths(model, 0), (std::vector<std::int64_t>{64, 64, 41, 41, 64, 64}));
 }
 
 }  // namespace

@@ -108,7 +108,11 @@ class DenseGcn {
     return w;
   }
 
-  static bool transforms_first(const Matrix& w) { return w.size() >= w.front().size(); }
+  bool w_first(const Matrix& w) const {
+    if (p_.model.order != LayerOrder::automatic)
+      return p_.model.order == LayerOrder::transform_first;
+    return w.size() >= w.front().size();
+  }
 
   double step(DenseProducts& products) {
     std::vector<Matrix> inputs{features_}, aggregated;  // of each layer; where A comes first A·H
@@ -116,7 +120,7 @@ class DenseGcn {
     for (std::size_t l = 0; l < weights_.size(); ++l) {
       const int layer = static_cast<int>(l) + 1;
       const Matrix& w = weights_[l];
-      if (transforms_first(w)) {
+      if (w_first(w)) {
         aggregated.emplace_back();
         z = products.aggregate(layer, product(inputs[l], w));
       } else {
@@ -141,7 +145,7 @@ class DenseGcn {
     const int layer = static_cast<int>(l) + 1;
     const Matrix w = weights_[l];
     Matrix dw, dh;
-    if (transforms_first(w)) {
+    if (w_first(w)) {
       const Matrix dp = products.adjoint(layer, dz);
       dw = product(transposed(inputs[l]), dp);
       dh = product(dp, transposed(w));

@@ -54,7 +54,7 @@ class GradientBench {
   }
   void backward() {
     loss();
-    model_->backward(features_.tensor(), 0);
+    model_->backward(features_.tensor(), 0, [](int) {});
     rt_.sync(rt_.record(Lane::compute));
   }
   float& weight(std::int64_t i) {

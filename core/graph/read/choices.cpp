@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -11,23 +12,38 @@
 namespace orrery {
 namespace {
 
-/// Train, validation and test in the shares 70, 15 and 15 % of the labelled vertices.
+/// Where the drawn order changes from training to validation, and to test.
+struct SplitEnds {
+  std::int64_t train, validation;
+};
+
+SplitEnds ends_of_split(std::int64_t labelled, std::optional<double> training_share) {
+  if (!training_share) return {(70 * labelled + 99) / 100, (85 * labelled + 99) / 100};
+  const auto train = std::llround(*training_share * static_cast<double>(labelled));
+  return {train, train + (labelled - train + 1) / 2};
+}
+
+/// Train, validation and test in the shares 70, 15 and 15 % of the labelled vertices, or as asked.
 void draw_split(std::vector<Split>& split, std::vector<std::string>& notes, std::int64_t vertices,
-                const IsLabelled& labelled, std::uint64_t seed) {
+                const IsLabelled& labelled, const DatasetOptions& options) {
   std::vector<std::pair<std::uint64_t, std::size_t>> order;
   for (std::int64_t v = 0; v < vertices; ++v) {
     if (!labelled(v)) continue;
-    const auto bits = random_bits(seed, Purpose::split, static_cast<std::uint32_t>(v));
+    const auto bits = random_bits(options.seed, Purpose::split, static_cast<std::uint32_t>(v));
     order.emplace_back(std::uint64_t{bits[0]} << 32U | bits[1], v);
   }
   std::ranges::sort(order);
   split.assign(static_cast<std::size_t>(vertices), Split::none);
-  for (std::size_t i = 0; i < order.size(); ++i)
-    split[order[i].second] = i * 100 < order.size() * 70   ? Split::train
-                             : i * 100 < order.size() * 85 ? Split::validation
-                                                           : Split::test;
-  notes.push_back(fmt::format("split: 70/15/15 % of the {} labelled vertices, drawn with seed {}",
-                              order.size(), seed));
+  const SplitEnds ends = ends_of_split(std::ssize(order), options.training_share);
+  for (std::int64_t i = 0; i < std::ssize(order); ++i)
+    split[order[at(i)].second] = i < ends.train        ? Split::train
+                                 : i < ends.validation ? Split::validation
+                                                       : Split::test;
+  const double training = 100 * options.training_share.value_or(0.7);
+  notes.push_back(fmt::format(
+      "split: {:.4g}/{:.4g}/{:.4g} % of the {} labelled vertices, drawn "
+      "with seed {}",
+      training, (100 - training) / 2, (100 - training) / 2, order.size(), options.seed));
 }
 
 }  // namespace
@@ -55,7 +71,7 @@ void choose_features(std::shared_ptr<const Features>& features, std::vector<std:
 void choose_split(std::vector<Split>& split, std::vector<std::string>& notes, std::int64_t vertices,
                   const IsLabelled& labelled, const DatasetOptions& options) {
   if (options.random_split || split.empty())
-    return draw_split(split, notes, vertices, labelled, options.seed);
+    return draw_split(split, notes, vertices, labelled, options);
   std::int64_t dropped = 0, added = 0;
   for (std::int64_t v = 0; v < vertices; ++v) {
     Split& mine = split[at(v)];

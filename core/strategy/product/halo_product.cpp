@@ -82,7 +82,7 @@ void HaloProduct::multiply_stale(const Tensor& x, const Tensor& y, float beta,
     own_.multiply(rt_, x, y, beta);
     rt_.product_stage(kHaloStage);
     rt_.wait(Lane::compute, *halo.arrived);
-    halo_->block.multiply(rt_, in, y, 1);
+    halo_->block.multiply(rt_, smoothed(in, halo), y, 1);
     rt_.end_product();
     rt_.submit(Lane::compute, GatherRows{x, halo_->send_index.tensor(), out});
     exchange(out, in, part_->send, part_->receive);
@@ -101,12 +101,25 @@ void HaloProduct::multiply_adjoint_stale(const Tensor& dy, const Tensor& dx, flo
     own_adjoint().multiply(rt_, dy, dx, beta);
     rt_.product_stage(kHaloStage);
     rt_.wait(Lane::compute, *halo.arrived);
-    rt_.submit(Lane::compute, ScatterAddRows{in, halo_->send_index.tensor(), dx});
+    rt_.submit(Lane::compute, ScatterAddRows{smoothed(in, halo), halo_->send_index.tensor(), dx});
     rt_.end_product();
     halo_->adjoint.multiply(rt_, dy, out, 0);
     exchange(out, in, part_->receive, part_->send);
   }
   halo.arrived = rt_.record(Lane::comm);
+}
+
+Tensor HaloProduct::smoothed(const Tensor& in, HaloInFlight& halo) const {
+  if (halo.smoothing == 0) return in;
+  const Tensor average = halo.average.view(in.rows(), in.cols());
+  if (halo.averages) {
+    rt_.submit(Lane::compute, Copy{average, average, halo.smoothing});
+    rt_.submit(Lane::compute, Copy{in, average, 1 - halo.smoothing, true});
+  } else {
+    rt_.submit(Lane::compute, Copy{in, average});
+    halo.averages = true;
+  }
+  return average;
 }
 
 void HaloProduct::exchange(const Tensor& from, const Tensor& to,

@@ -35,6 +35,11 @@ class HaloBuffers {
 struct HaloInFlight {
   HaloBuffers buffers;
   std::optional<Event> arrived;  ///< when all is there; nothing: none has been sent yet
+  /// Where not 0, rows are used as their moving average: this part of what was used last, and the
+  /// rest of what came in. It begins with what the first, exact call received.
+  float smoothing = 0;
+  Buffer average{};  ///< room for the rows that come in; with smoothing
+  bool averages = false;
 };
 
 class HaloProduct {
@@ -83,6 +88,8 @@ class HaloProduct {
   }
   void exchange(const Tensor& from, const Tensor& to, const HaloStructure::RowCounts& out,
                 const HaloStructure::RowCounts& in) const;
+  /// What a stale product uses of the rows that came in.
+  Tensor smoothed(const Tensor& in, HaloInFlight& halo) const;
 
   Runtime& rt_;
   Group group_;

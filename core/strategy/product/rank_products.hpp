@@ -2,6 +2,8 @@
 // over ranks.
 #pragma once
 
+#include <optional>
+
 #include "core/model/products.hpp"
 #include "core/strategy/structure/index_list.hpp"
 #include "core/strategy/structure/vertex_data.hpp"
@@ -23,9 +25,9 @@ class RankProducts : public Products {
   /// Whole rows of an activation, where this rank holds some of its columns; else x itself. The
   /// result is this rank's to overwrite, until the next call.
   virtual Tensor whole_rows(const Tensor& x, std::int64_t width);
-  /// Synchronise: gradients ← sum over the ranks that hold a share of them; the compute lane has it
-  /// when it goes on. Default: one all-reduce over the covering group.
-  virtual void synchronise(const Tensor& gradients);
+  /// Over which ranks gradients are summed: those that hold a share of each. Nothing: a rank's
+  /// gradients are its own. Default: the covering group.
+  virtual std::optional<Group> gradient_group() const { return covering_group(); }
   /// The lane of the sums that end an epoch: one on which nothing is under way then.
   virtual Lane metrics_lane() const { return Lane::comm; }
   /// A forward pass begins: of a step of the epoch (Stage::forward), or of its evaluation, which is

@@ -56,8 +56,8 @@ class SubgraphProducts final : public RankProducts {
     (a.adjoint ? *a.adjoint : a.forward).multiply(rt_, dy, dx, beta);
   }
 
-  void synchronise(const Tensor& gradients) override {
-    if (averages_gradients_) RankProducts::synchronise(gradients);
+  std::optional<Group> gradient_group() const override {
+    return averages_gradients_ ? RankProducts::gradient_group() : std::nullopt;
   }
 
  private:

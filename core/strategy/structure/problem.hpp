@@ -17,7 +17,11 @@ struct ProblemData {
   std::shared_ptr<const Dataset> data;               ///< in memory as a whole, or
   std::shared_ptr<const PartitionedDataset> stored;  ///< in the parts of a folder, or
   std::optional<GraphStatistics> statistics;         ///< not there: counts alone are known
+  /// What is evaluated on, where that is another graph: the whole one, whose training vertices are
+  /// those of this one (training_graph.hpp).
+  std::shared_ptr<const ProblemData> whole = nullptr;
 
+  /// Of what is trained on.
   DataFacts facts() const;
 };
 
@@ -30,6 +34,7 @@ struct Problem : ProblemData {
   /// As many parts as parts_for(strategy, ranks). Of data that is stored it counts the parts only;
   /// of statistics it counts equal blocks of a random permutation.
   Partition partition;
+  Partition whole_partition{};  ///< of `whole`, where that is evaluated on: as many parts
 
   int ranks() const { return ranks_for(strategy, partition.parts); }
 };

@@ -1,5 +1,6 @@
 #include "core/strategy/train/train.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "core/base/error.hpp"
@@ -7,6 +8,7 @@
 #include "core/model/network.hpp"
 #include "core/model/tape.hpp"
 #include "core/strategy/train/checkpoints.hpp"
+#include "core/strategy/train/gradient_buckets.hpp"
 #include "core/strategy/train/local_models.hpp"
 #include "core/strategy/train/prefetch.hpp"
 #include "core/strategy/train/step_data.hpp"
@@ -106,20 +108,20 @@ class Trainer {
     loaded_ = next;
   }
   /// The same where another one is there, with the model on it.
-  void use(const StructureId& next, const Phase& loading) {
+  void use(const StructureId& next, const Phase& loading, bool trains = true) {
     if (data_ && loaded_ == next) return;
     rt_.phase(loading);
     load(next);
     rt_.wait(Lane::compute, rt_.record(Lane::copy));
     // Else buffers of the model that grow would be there twice for a while.
     if (prefetch_) rt_.sync(rt_.record(Lane::compute));
-    attach(*data_);
+    attach(*data_, trains);
   }
-  void attach(StepData& data) {
+  void attach(StepData& data, bool trains = true) {
     on_ = &data;
     tape_.clear();
     model_->attach(products(), data.features(), data.sparse_features());
-    if (problem_.strategy.memory == Memory::autograd)
+    if (trains && problem_.strategy.memory == Memory::autograd)
       tape_ = hold_tape(rt_, tape_of(problem_.model, products(), facts_.features, classes()));
   }
 
@@ -160,9 +162,10 @@ class Trainer {
       const auto [first, count] = products().columns(classes());
       rt_.submit(Lane::compute, Copy{gradient.cols_at(first, count), model_->logits_gradient()});
     }
-    model_->backward(on_->features(), epoch);
-    rt_.phase({Stage::synchronise, epoch});
-    products().synchronise(model_->parameters().gradients());
+    GradientBuckets buckets(rt_, products(), model_->parameters(), problem_.train.bucket_bytes,
+                            epoch);
+    model_->backward(on_->features(), epoch, [&](int parameter) { buckets.ready_from(parameter); });
+    buckets.finish();
     rt_.phase({Stage::update, epoch});
     model_->parameters().update(rt_, problem_.train, step);
     end_step(epoch);
@@ -191,7 +194,7 @@ class Trainer {
     const bool several = schedule_.evaluation.size() != 1;
     if (several) begin_sum({Stage::evaluate, epoch}, metric(1, kMetrics - 1));
     for (const int structure : schedule_.evaluation) {
-      use({structure, 0}, {Stage::evaluate, epoch});
+      use({structure, 0}, {Stage::evaluate, epoch}, trains_on(structure));
       products().begin(Stage::evaluate, epoch);
       const Tensor logits = products().whole_rows(
           model_->forward(on_->features(), Stage::evaluate, epoch, std::nullopt), classes());
@@ -204,6 +207,13 @@ class Trainer {
     // What the epochs would not load but for this is no part of their time.
     const auto fixed = schedule_.training->fixed();
     if (fixed && fixed->size() == 1) use(fixed->front(), {Stage::evaluate, epoch});
+  }
+
+  /// Whether steps work on this structure too, which keeps a tape then; as far as it is known.
+  bool trains_on(int structure) const {
+    const auto fixed = schedule_.training->fixed();
+    return !fixed ||
+           std::find(fixed->begin(), fixed->end(), StructureId{structure, 0}) != fixed->end();
   }
 
   /// Steps have structures of their own, beside which those of an evaluation are loaded.

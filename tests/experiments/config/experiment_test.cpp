@@ -126,6 +126,74 @@ TEST(ModelAveraging, KeysThatItAloneHasAreRefusedElsewhere) {
             "strategy.interval: gradients are averaged in every step: lea");
 }
 
+TEST(LayerOrders, AreReadAndForGcnAndSage) {
+  EXPECT_EQ(load().front().model.order, LayerOrder::automatic);
+  EXPECT_EQ(load({"model.order=aggregate_first"}).front().model.order, LayerOrder::aggregate_first);
+  EXPECT_EQ(load({"model.type=sage", "model.order=transform_first"}).front().model.order,
+            LayerOrder::transform_first);
+  EXPECT_EQ(refusal(kMinimal, {"model.type=resgcn+", "model.order=aggregate_first"}),
+            "model.order: only goes with \"type\": gcn, sage");
+}
+
+TEST(GradientBuckets, AreReadInBytesAndRefusedWhereModelsAreAveraged) {
+  EXPECT_EQ(load().front().train.bucket_bytes, 0);
+  EXPECT_EQ(load({"train.bucket_bytes=25 MB"}).front().train.bucket_bytes, 25000000);
+  EXPECT_EQ(load({"strategy.type=model_averaging", "train.bucket_bytes=0"}).size(), 1U);
+  for (const char* bytes : {"train.bucket_bytes=25 MB", "train.bucket_bytes=1"})
+    EXPECT_EQ(refusal(kMinimal, {"strategy.type=model_averaging", bytes}).substr(0, 57),
+              "train.bucket_bytes: averages of models wait for whole mod");
+  EXPECT_EQ(refusal(kMinimal, {R"(strategy={"type": "model_averaging", "averaging": "gradient"})",
+                               "train.bucket_bytes=1"}),
+            "accepted");
+}
+
+TEST(InductiveTraining, LoadsTheGraphOfTheTrainingVerticesAndTheWholeOne) {
+  const Experiment e = load({"dataset.inductive=true", "dataset.vertices=200", "dataset.edges=900",
+                             "cluster.ranks=3", "partition.method=metis"})
+                           .front();
+  const ProblemData data = DatasetCache().load(e);
+  const Problem problem = make_problem(e, data, make_partition(e, data));
+
+  ASSERT_NE(problem.whole, nullptr);
+  EXPECT_EQ(problem.whole->facts().vertices, 200);
+  EXPECT_EQ(problem.facts().vertices, problem.whole->facts().training_vertices);
+  EXPECT_EQ(std::ssize(problem.partition.owner), problem.facts().vertices);
+  EXPECT_EQ(std::ssize(problem.whole_partition.owner), 200);
+  EXPECT_EQ(problem.whole_partition.parts, 3);
+}
+
+TEST(InductiveTraining, OfStatisticsCountsEdgesOrIsTold) {
+  const std::string statistics =
+      R"(dataset={"statistics": {"vertices": 101, "edges": 1010, "features": 4, "classes": 2,)"
+      R"( "training_vertices": 51%}, "inductive": true})";
+  const auto with = [&](const std::string& more) {
+    std::string text = statistics;
+    return text.replace(text.find('%'), 1, more);
+  };
+  const auto edges = [&](const std::string& more) {
+    const Experiment e = load({with(more), R"(strategy={"type": "spmm_1d", "permute": true})",
+                               "backend=sim", R"(cluster={"file": "dgx-1"})"})
+                             .front();
+    return DatasetCache().load(e).facts().edges;
+  };
+
+  EXPECT_EQ(edges(""), 255) << "1010·51·50/(101·100), rounded";
+  EXPECT_EQ(edges(R"(, "training_edges": 400)"), 400);
+  const auto refused = [&](const std::string& dataset) {
+    return refusal(kMinimal, {dataset, R"(strategy={"type": "spmm_1d", "permute": true})"});
+  };
+  EXPECT_EQ(refused(with(R"(, "training_edges": 1011)")),
+            "dataset.statistics.training_edges: found 1011, but 51 training vertices have at most "
+            "1010 of the 1010 edges among them");
+  std::string transductive = with(R"(, "training_edges": 4)");
+  transductive.replace(transductive.find("true"), 4, "false");
+  EXPECT_EQ(refused(transductive),
+            "dataset.statistics.training_edges: is for dataset.inductive: set that to true, or "
+            "leave this out");
+  EXPECT_EQ(refusal_of(R"(dataset={"parts": "folder", "inductive": true})"),
+            "dataset.inductive: does not go with \"parts\"");
+}
+
 TEST(InexactStrategies, AreReadWithTheirKeys) {
   EXPECT_EQ(load({"strategy.boundary_sampling=0.1"}).front().strategy.boundary_sampling, 0.1);
   const Experiment stale =
@@ -157,8 +225,9 @@ TEST(Refusal, NamesPathFoundAllowedAndNearest) {
             "strategy.type: found \"spmm1d\", allowed: full_graph, spmm_1d, spmm_15d, spmm_2d, "
             "model_averaging, shared_preloading. Did you mean \"spmm_1d\"?");
   EXPECT_EQ(refusal_of("model.hiden=3"),
-            "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, hidden, "
-            "dropout, bias, layer_norm, residual, sparse_input, recompute, normalisation");
+            "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, "
+            "dense_layers, hidden, dropout, bias, layer_norm, residual, sparse_input, recompute, "
+            "order, normalisation");
   EXPECT_EQ(refusal_of("train.epochs=ten"),
             "train.epochs: found \"ten\" (string), expected integer >= 1 and <= 1000000");
   EXPECT_EQ(refusal_of("train.epochs=2.5"),
@@ -205,6 +274,10 @@ TEST(Refusal, OfCombinations) {
             "strategy.permute: only goes with \"type\": spmm_1d, spmm_15d, spmm_2d");
   EXPECT_EQ(refusal_of("dataset.mixing=0.1"),
             "dataset.mixing: only goes with \"generate\": communities, skewed-communities");
+  EXPECT_EQ(refusal_of("dataset.training_share=0.1"), "accepted");
+  EXPECT_EQ(refusal_of(R"(dataset={"path": "cora", "training_share": 0.1})"),
+            "dataset.training_share: is of a split that is drawn: set dataset.split to \"random\", "
+            "or leave it out");
   EXPECT_EQ(refusal_of("dataset.symmetric=true"), "dataset.symmetric: only goes with \"path\"");
   EXPECT_EQ(refusal_of("dataset.path=cora"),
             "dataset: \"path\", \"generate\", \"parts\" and \"statistics\" exclude each other");

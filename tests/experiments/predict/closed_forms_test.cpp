@@ -94,6 +94,22 @@ TEST(StagedEpoch, OfAHaloHidesTheProductOfOwnRows) {
   }
 }
 
+/// Four parameters, a bucket each: those of the second layer are under way for 4 s when the backward
+/// pass of the first one begins, whose six kernels take longer; those of the first wait for nobody.
+TEST(StagedEpoch, OfBucketsExposesWhatLeavesLast) {
+  const std::string strategy = R"(strategy={"type": "full_graph", "first_layer": "recompute"})";
+
+  const StagedEpoch together = staged(Case({kDgx1, strategy}), 2),
+                    apart = staged(Case({kDgx1, strategy, "train.bucket_bytes=1"}), 2);
+
+  EXPECT_EQ(together.synchronise, 2);
+  EXPECT_EQ(together.synchronise_exposed, 2);
+  EXPECT_EQ(apart.synchronise, 4 * 2);
+  EXPECT_EQ(apart.synchronise_exposed, 2 * 2);
+  EXPECT_EQ(apart.gradient_bytes, together.gradient_bytes);
+  EXPECT_EQ(apart.compute, together.compute);
+}
+
 TEST(StagedEpoch, Of2dHasProductsWithTheGraphAndWithTheWeights) {
   const StagedEpoch epoch = staged(Case({kDgx1, "strategy={\"type\": \"spmm_2d\"}"}), 1);
 

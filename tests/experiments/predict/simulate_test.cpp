@@ -93,6 +93,22 @@ TEST_F(Simulate, EveryStrategyRepeatsToTheLastDigit) {
     }
 }
 
+TEST_F(Simulate, BucketsHideGradientsBehindTheBackwardPass) {
+  const std::vector<std::string> deep{"strategy.type=full_graph", "model.hidden=512",
+                                      "model.layers=4"};
+  auto in_buckets = deep;
+  in_buckets.push_back("train.bucket_bytes=1 MiB");
+
+  const Measurement together = simulated(experiment_with(deep)).measured,
+                    apart = simulated(experiment_with(in_buckets)).measured;
+
+  // Two of the three large layers' gradients leave before the backward pass ends.
+  EXPECT_LT(apart.breakdown.synchronise, 0.7 * together.breakdown.synchronise);
+  EXPECT_GT(apart.breakdown.hidden, together.breakdown.hidden);
+  EXPECT_LT(apart.epoch_seconds, together.epoch_seconds);
+  EXPECT_NEAR(apart.internal_bytes, together.internal_bytes, 1e-6 * together.internal_bytes);
+}
+
 TEST_F(Simulate, LinksCarryTheVolumesThatThePlanCounts) {
   // GPUs 0 and 3 of a DGX-1 share one pair of cables, so what is received has passed one link; the
   // two-rank ring all-reduce moves 2 (p - 1) / p of its size to each, as volumes count it.

@@ -13,6 +13,7 @@ namespace {
 
 using testing::AllOf;
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 class DatasetTest : public FilesTest {
@@ -168,6 +169,25 @@ TEST_F(DatasetTest, PublishedSplitYieldsToADrawnOneWhenAsked) {
   EXPECT_THAT(load_dataset(options).notes, Contains(HasSubstr("split:")).Times(0));
   options.random_split = true;
   EXPECT_THAT(load_dataset(options).notes, Contains(HasSubstr("split: 70/15/15 %")));
+}
+
+TEST_F(DatasetTest, ADrawnSplitHasTheShareThatIsAskedFor) {
+  DatasetOptions options;
+  options.generator = "communities";
+  options.generate_vertices = 1001;
+  options.generate_edges = 3000;
+  const auto counts = [&] {
+    const Dataset dataset = load_dataset(options);
+    const auto of = [&](Split split) { return std::ranges::count(dataset.split, split); };
+    return std::vector{of(Split::train), of(Split::validation), of(Split::test)};
+  };
+
+  EXPECT_THAT(counts(), ElementsAre(701, 150, 150));
+  options.training_share = 0.0803;
+  EXPECT_THAT(counts(), ElementsAre(80, 461, 460));
+  EXPECT_THAT(load_dataset(options).notes, Contains(HasSubstr("split: 8.03/")));
+  options.training_share = 1;
+  EXPECT_THAT(counts(), ElementsAre(1001, 0, 0));
 }
 
 TEST_F(DatasetTest, WhatAPublishedSplitLeavesOutTrainsWhenAsked) {

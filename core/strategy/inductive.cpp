@@ -1,0 +1,82 @@
+#include "core/strategy/inductive.hpp"
+
+#include "core/base/error.hpp"
+#include "core/strategy/make_strategy.hpp"
+
+namespace orrery {
+namespace {
+
+/// Added to the number of a structure of the whole graph.
+constexpr int kWhole = 1 << 24;
+
+/// A structure of one of the two strategies.
+struct OfGraph {
+  bool whole;
+  std::shared_ptr<const Structure> structure;
+};
+
+class Inductive final : public Strategy {
+ public:
+  Inductive(std::unique_ptr<Strategy> training, std::unique_ptr<Strategy> whole)
+      : training_(std::move(training)), whole_(std::move(whole)) {}
+
+  Schedule schedule(int rank) const override {
+    Schedule schedule = training_->schedule(rank);
+    schedule.evaluation.clear();
+    if (whole_)
+      for (const int number : whole_->schedule(rank).evaluation)
+        schedule.evaluation.push_back(kWhole + number);
+    return schedule;
+  }
+
+  std::shared_ptr<const Structure> prepare(int rank, StructureId which) const override {
+    const bool whole = which.number >= kWhole / 2;
+    if (whole) which.number -= kWhole;
+    auto structure = (whole ? whole_ : training_)->prepare(rank, which);
+    const HostWork work = structure->work;
+    return make_structure(OfGraph{whole, std::move(structure)}, work);
+  }
+  std::unique_ptr<RankProducts> load(Runtime& rt,
+                                     std::shared_ptr<const Structure> structure) const override {
+    const auto& [whole, inner] = content_of<OfGraph>(*structure);
+    return (whole ? whole_ : training_)->load(rt, inner);
+  }
+
+  std::optional<Redundancy> redundancy() const override { return training_->redundancy(); }
+
+  int representative(int rank) const override {
+    if (!whole_) return training_->representative(rank);
+    const auto kind = [&](int r) {
+      return std::pair{training_->representative(r), whole_->representative(r)};
+    };
+    int first = 0;
+    while (kind(first) != kind(rank)) ++first;
+    return first;
+  }
+  Group own_group(const Group& group, int rank) const override {
+    return training_->own_group(group, rank);
+  }
+
+ private:
+  std::unique_ptr<Strategy> training_, whole_;  ///< no whole_ where nothing is evaluated
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_inductive(const Problem& problem) {
+  Problem training = problem;
+  training.whole.reset();
+  if (problem.train.eval_every == 0)
+    return std::make_unique<Inductive>(make_strategy(training), nullptr);
+  if (problem.strategy.staleness > 0)
+    throw ConfigError("dataset.inductive",
+                      "an evaluation on the whole graph takes off the device what "
+                      "strategy.staleness keeps from epoch to epoch: set train.eval_every or "
+                      "strategy.staleness to 0");
+  Problem whole = training;
+  static_cast<ProblemData&>(whole) = *problem.whole;
+  whole.partition = problem.whole_partition;
+  return std::make_unique<Inductive>(make_strategy(training), make_strategy(whole));
+}
+
+}  // namespace orrery

@@ -1,0 +1,47 @@
+// Gradients leave in buckets while the backward pass goes on.
+#pragma once
+
+#include <cstdint>
+
+#include "core/model/parameters.hpp"
+#include "core/strategy/product/rank_products.hpp"
+
+namespace orrery {
+
+/// The gradients of one step, summed over the ranks of RankProducts::gradient_group(). A bucket
+/// takes whole parameters from the last one down until it has so many bytes, and leaves as soon as
+/// they are there: in the order in which the backward pass reaches them.
+///
+/// Source    Li et al. 2020 (PyTorch Distributed, section 3.2.3: bucketed, overlapped all-reduces)
+/// Departs   the first bucket is as large as the others; PyTorch's has 1 MiB at most
+class GradientBuckets {
+ public:
+  /// `bytes` 0: all leave together, in finish().
+  GradientBuckets(Runtime& rt, const RankProducts& products, const Parameters& parameters,
+                  std::int64_t bytes, int epoch)
+      : rt_(rt),
+        group_(products.gradient_group()),
+        parameters_(parameters),
+        bytes_(bytes),
+        epoch_(epoch),
+        end_(parameters.count()) {}
+
+  /// The gradients of this parameter and of all after it are there, on the compute lane.
+  void ready_from(int parameter);
+  /// Those of all parameters are: sends what is left, and the compute lane waits for every bucket.
+  void finish();
+
+ private:
+  /// Of the parameters from `first` on that are in no bucket yet.
+  Tensor open_from(int first) const { return parameters_.gradients(first, end_); }
+  void send_from(int first);
+
+  Runtime& rt_;
+  std::optional<Group> group_;
+  const Parameters& parameters_;
+  std::int64_t bytes_;
+  int epoch_;
+  int end_;  ///< from here on all are in buckets that have left
+};
+
+}  // namespace orrery
