@@ -1,10 +1,12 @@
 """The picture of a figure: its panels side by side, as PNG and SVG."""
 
 import os
-import tempfile
 import textwrap
 
-os.environ.setdefault("MPLCONFIGDIR", tempfile.mkdtemp(prefix="orrery-matplotlib-"))
+from figures import config_folder
+
+if "MPLCONFIGDIR" not in os.environ:
+    os.environ["MPLCONFIGDIR"] = config_folder.own()
 
 import matplotlib  # noqa: E402  (reads MPLCONFIGDIR)
 
