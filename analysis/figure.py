@@ -13,6 +13,7 @@ import figure_file
 import figure_gallery
 import figure_rows
 import limits
+import whole_file
 from figure_file import FigureError
 from figure_runs import Experiments
 from result_folder import ResultError
@@ -65,13 +66,13 @@ def make_figure(figure, out, program, redraw, look=None):
     from figures import draw  # matplotlib takes a while, and --list needs none
 
     draw.draw(experiments, rows, files, **(look or {}))
-    Path(files["csv"]).write_text(figure_rows.as_csv(rows))
-    Path(files["runs_csv"]).write_text(figure_rows.results_csv(experiments))
+    whole_file.write(Path(files["csv"]), figure_rows.as_csv(rows))
+    whole_file.write(Path(files["runs_csv"]), figure_rows.results_csv(experiments))
     absolute = {key: str(Path(file).resolve()) for key, file in files.items()}
     told = {"name": figure.name, "rows": rows, "counted": figure_counting.count(rows),
             "factors": experiments.factors, "stand_ins": experiments.stand_ins,
             "remarks": remarks(experiments)} | absolute
-    (out / "figure.json").write_text(json.dumps(told, indent=2) + "\n")
+    whole_file.write(out / "figure.json", json.dumps(told, indent=2) + "\n")
     return told
 
 
@@ -86,7 +87,7 @@ def record(figure, told):
                           file.read_text())
     if found != 1:
         raise FigureError(f"{file}: holds no reached on a line of its own")
-    file.write_text(text)
+    whole_file.write(file, text)
 
 
 def print_figure(figure, told):

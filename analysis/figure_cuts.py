@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import whole_file
 from figure_file import FigureError
 from result_folder import Run
 
@@ -47,9 +48,7 @@ def settings_of(run, cut):
 
 def _write_whole(file, text):
     file.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=file.parent, suffix=".part", delete=False) as beside:
-        beside.write(text)
-    os.replace(beside.name, file)
+    whole_file.write(file, text)
 
 
 def _read(file):

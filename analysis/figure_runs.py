@@ -9,6 +9,7 @@ from pathlib import Path
 
 import figure_cuts
 import result_folder
+import whole_file
 from figure_file import FigureError
 
 FIT_STEPS = 4
@@ -128,7 +129,7 @@ class Experiments:
 
     def _write(self, file, value):
         self.out.mkdir(parents=True, exist_ok=True)
-        (self.out / file).write_text(json.dumps(value, indent=2) + "\n")
+        whole_file.write(self.out / file, json.dumps(value, indent=2) + "\n")
 
     def read_all(self):
         """Takes the results from the folder; also those of an earlier start."""

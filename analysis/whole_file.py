@@ -11,7 +11,11 @@ def write(file, text):
     file = file.resolve()
     part = file.with_name(file.name + ".part")
     try:
-        part.write_text(text, encoding="utf-8")
+        part.unlink(missing_ok=True)  # of a killed process; a link that lies there is not followed
+        with part.open("x", encoding="utf-8") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
         os.replace(part, file)
     finally:
         part.unlink(missing_ok=True)

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "core/base/error.hpp"
+#include "core/base/message.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/tell.hpp"
 #include "experiments/commands/commands.hpp"
@@ -72,6 +73,7 @@ int with_output_written(int exit_code) {
 
 int main(int argc, char** argv) {
   using namespace orrery;
+  end_when_memory_ends();
   keep_standard_descriptors();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of write(), told as such
   const ThreadPool pool(available_cores());  // for loading; ranks have pools of their own
@@ -110,6 +112,6 @@ int main(int argc, char** argv) {
   } catch (const OutOfMemory& error) {
     return fail(with_advice(error), kFailed);
   } catch (const std::exception& error) {
-    return fail(error.what(), kFailed);
+    return fail(message_of(error), kFailed);
   }
 }

@@ -4,10 +4,12 @@ Above them stand what it is and where its numbers come from, below what the pape
 """
 
 import os
-import tempfile
 import textwrap
 
-os.environ.setdefault("MPLCONFIGDIR", tempfile.mkdtemp(prefix="orrery-matplotlib-"))
+from figures import config_folder
+
+if "MPLCONFIGDIR" not in os.environ:
+    os.environ["MPLCONFIGDIR"] = config_folder.own()
 
 import matplotlib  # noqa: E402  (reads MPLCONFIGDIR)
 

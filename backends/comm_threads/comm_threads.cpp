@@ -548,7 +548,9 @@ void ThreadWorld::run(const std::function<void(int rank, Communicator& communica
   } catch (const std::system_error&) {
     const std::lock_guard lock(mutex);
     first = std::make_exception_ptr(
-        Error(fmt::format("{} ranks need more threads than the system grants", shared_->ranks)));
+        Error(fmt::format("{} ranks need more threads than the system grants (its limits are those "
+                          "of ulimit -u and, for their memory, ulimit -v)",
+                          shared_->ranks)));
     Rank(*shared_, 0).abort("not all ranks could be started");
   }
   for (auto& thread : threads) thread.join();

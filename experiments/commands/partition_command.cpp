@@ -5,12 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "core/base/error.hpp"
 #include "core/base/tell.hpp"
 #include "core/base/units.hpp"
+#include "core/base/whole_file.hpp"
 #include "core/partition/edges/edge_file.hpp"
 #include "core/partition/methods/partitioner.hpp"
 #include "core/partition/number_of_parts.hpp"
@@ -149,17 +149,10 @@ Measured cut_and_measure(const PartitionSource& source, const Measurement& asked
   return {std::move(report), std::move(cut.partition)};
 }
 
-void write_text(const std::string& path, const std::string& text) {
-  std::ofstream out(path);
-  out << text;
-  out.close();
-  if (!out) throw DataError(path, "", "cannot be written");
-}
-
 void write_owners(const std::string& path, const Partition& partition) {
   std::string text;
   for (const auto owner : partition.owner) text += fmt::format("{}\n", owner);
-  write_text(path, text);
+  write_file(path, text);
 }
 
 int compare_all(const Options& options, const PartitionSource& source, const Measurement& asked,

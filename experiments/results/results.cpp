@@ -12,6 +12,7 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <vector>
 
 #include "core/base/child_process.hpp"
 #include "core/base/error.hpp"
@@ -25,20 +26,6 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const fs::path& file, const char* action) {
   throw Error(fmt::format("{}: cannot be {}: {}", file.string(), action, std::strerror(errno)));
-}
-
-void write_all(int descriptor, const std::string& text, const fs::path& file) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t n = ::write(descriptor, text.data() + done, text.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      const int why = errno;
-      ::close(descriptor);
-      errno = why;
-      fail(file, "written");
-    }
-    done += static_cast<std::size_t>(n);
-  }
 }
 
 std::string cpu_model() {
@@ -100,25 +87,6 @@ void require_replaceable(const fs::path& folder, Existing existing) {
 
 }  // namespace
 
-void write_file(const fs::path& file, const std::string& text) {
-  const fs::path temporary = file.string() + ".part";
-  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) fail(temporary, "opened");
-  try {
-    write_all(descriptor, text, file);
-  } catch (...) {
-    ::unlink(temporary.c_str());
-    throw;
-  }
-  const bool flushed = ::fsync(descriptor) == 0 || errno == EINVAL || errno == EROFS;
-  if (::close(descriptor) != 0 || !flushed || ::rename(temporary.c_str(), file.c_str()) != 0) {
-    const int why = errno;
-    ::unlink(temporary.c_str());
-    errno = why;
-    fail(file, "written");
-  }
-}
-
 ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move(folder)) {
   std::error_code error;
   fs::create_directories(path_, error);
@@ -127,15 +95,25 @@ ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move
   const fs::path lock = path_ / kLock;
   lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock_ < 0) fail(lock, "opened");
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+  int status = -1;
+  do status = ::flock(lock_, LOCK_EX | LOCK_NB);
+  while (status != 0 && errno == EINTR);
+  if (status != 0) {
+    const int why = errno;
     ::close(lock_);
-    throw Error(
-        fmt::format("{}: another run is writing there; give another --out", path_.string()));
+    if (why == EWOULDBLOCK)
+      throw Error(
+          fmt::format("{}: another run is writing there; give another --out", path_.string()));
+    throw Error(fmt::format(
+        "{}: cannot be locked against other runs: {}; give an --out on another file system",
+        path_.string(), std::strerror(why)));
   }
   // Nobody else writes here now: what write_file() has not finished is of a killed run.
-  for (const char* name : {"result.json", "sweep.json", "timeline.json", "failure.json",
-                           "config.json", "epochs.jsonl", "checkpoint.bin"})
-    fs::remove(path_ / (std::string(name) + ".part"), error);
+  std::vector<fs::path> unfinished;
+  for (fs::directory_iterator entry(path_, error), end; !error && entry != end;
+       entry.increment(error))
+    if (entry->path().extension() == ".part") unfinished.push_back(entry->path());
+  for (const fs::path& file : unfinished) fs::remove(file, error);
   // What an earlier start left would tell of another run.
   for (const char* name : {"result.json", "sweep.json", "timeline.json", "failure.json"})
     fs::remove(path_ / name, error);
@@ -148,19 +126,41 @@ ResultFolder::~ResultFolder() {
   ::close(lock_);  // the file stays: removed, it could be locked by two
 }
 
-void ResultFolder::append_line(const std::string& name, const nlohmann::ordered_json& line) const {
-  const fs::path file = path_ / name;
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (descriptor < 0) fail(file, "opened");
-  const off_t before = ::lseek(descriptor, 0, SEEK_END);
+void ResultFolder::append(const std::string& name, const std::string& lines) const {
+  append_to_file(path_ / name, lines, false);
+}
+
+bool claim_failure(const fs::path& folder, const nlohmann::ordered_json& failure) {
+  const fs::path file = folder / "failure.json",
+                 whole = folder / fmt::format(".failure-{}-{}.part", host_name(), ::getpid());
+  const std::string text = failure.dump(2) + "\n";
   try {
-    write_all(descriptor, line.dump() + "\n", file);
-  } catch (...) {
-    std::error_code ignored;  // a full disk: take back the half line
-    fs::resize_file(file, static_cast<std::uintmax_t>(before), ignored);
-    throw;
+    write_file(whole, text);
+    const int linked = ::link(whole.c_str(), file.c_str()), why = errno;
+    ::unlink(whole.c_str());
+    if (linked == 0) return true;
+    if (why == EEXIST) return false;
+    // A file system without links: the claim may be seen before its text.
+    const int claimed = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (claimed < 0) return errno != EEXIST;
+    ::close(claimed);
+    write_file(file, text);
+  } catch (const Error&) {
+    // A full disk keeps nobody from speaking.
   }
-  if (::close(descriptor) != 0) fail(file, "written");
+  return true;
+}
+
+void leave_failure(const fs::path& folder, const nlohmann::ordered_json& failure) {
+  try {
+    std::error_code error;
+    const bool made = fs::create_directories(folder, error);
+    if (!made && !fs::exists(folder / kLock)) return;
+    append_to_file(folder / kLock, "", false);
+    write_file(folder / "failure.json", failure.dump(2) + "\n");
+  } catch (const std::exception&) {
+    // The message on standard error is all there is.
+  }
 }
 
 fs::path default_result_folder(const std::string& name) {

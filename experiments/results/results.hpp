@@ -5,12 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace orrery {
+#include "core/base/whole_file.hpp"
 
-/// Writes a whole file: into a temporary neighbour, flushed to disk, renamed.
-///
-/// Errors    Error naming the file and the cause
-void write_file(const std::filesystem::path& file, const std::string& text);
+namespace orrery {
 
 /// What to do with a result that a folder already holds.
 enum class Existing : std::uint8_t {
@@ -34,8 +31,8 @@ class ResultFolder {
   void write(const std::string& name, const std::string& text) const {
     write_file(path_ / name, text);
   }
-  /// Appends one JSON line to a file of the folder.
-  void append_line(const std::string& name, const nlohmann::ordered_json& line) const;
+  /// Appends whole lines to a log of the folder.
+  void append(const std::string& name, const std::string& lines) const;
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path checkpoint() const { return path_ / "checkpoint.bin"; }
 
@@ -43,6 +40,14 @@ class ResultFolder {
   std::filesystem::path path_;
   int lock_ = -1;
 };
+
+/// Puts failure.json into a result folder, unless one is there already; returns whether this did. Of
+/// several processes one does.
+bool claim_failure(const std::filesystem::path& folder, const nlohmann::ordered_json& failure);
+
+/// Puts failure.json where a run that has not begun would have put its result: into a folder of results,
+/// or one that is not there yet. Says nothing where it cannot.
+void leave_failure(const std::filesystem::path& folder, const nlohmann::ordered_json& failure);
 
 /// "results/<name>-20260131-120000": a folder that does not exist yet, named by the time (UTC).
 std::filesystem::path default_result_folder(const std::string& name);

@@ -1,17 +1,14 @@
 #include "experiments/results/sweep_log.hpp"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 
 #include "core/base/error.hpp"
 #include "core/base/json_reader.hpp"
+#include "core/base/whole_file.hpp"
 #include "experiments/config/shipped.hpp"
 #include "experiments/results/run_report.hpp"
 
@@ -33,10 +30,6 @@ std::string text_of(const fs::path& file) {
   std::stringstream text;
   text << in.rdbuf();
   return text.str();
-}
-
-[[noreturn]] void fail(const fs::path& file, const char* action) {
-  throw Error(fmt::format("{}: cannot be {}: {}", file.string(), action, std::strerror(errno)));
 }
 
 /// The lines of a log that are whole, and the bytes up to which they are.
@@ -137,18 +130,7 @@ void SweepLog::append(const Experiment& experiment, const Json& what) {
   const std::string hash = config_hash(experiment);
   Json line{{"label", experiment.label}, {"config_hash", hash}, {"settings", experiment.settings}};
   line.update(what);
-  const std::string text = line.dump() + "\n";
-  const int descriptor = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (descriptor < 0) fail(file_, "opened");
-  const off_t before = ::lseek(descriptor, 0, SEEK_END);
-  const bool whole =
-      ::write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const bool kept = whole && (::fsync(descriptor) == 0 || errno == EINVAL || errno == EROFS);
-  const int why = errno;
-  if (!whole && ::ftruncate(descriptor, before) != 0) errno = why;  // the next start cuts it off
-  ::close(descriptor);
-  errno = why;
-  if (!kept) fail(file_, "written");
+  append_to_file(file_, line.dump() + "\n", true);
   lines_[hash] = std::move(line);
 }
 

@@ -132,24 +132,36 @@ void write_forecast(Reported& made, const ResultFolder& results) {
   write_result(made.run, made.timelines, results);
 }
 
-/// The log of epochs. Where it can no longer be written, training goes on for its result.
+/// The log of epochs. Where it cannot be written, training goes on for its result, and every epoch
+/// tries again to write what is missing.
 class EpochLog {
  public:
   explicit EpochLog(const ResultFolder* results) : results_(results) {}
   void append(const EpochReport& report, double seconds) {
-    if (!not_written_.empty()) return;
-    try {
-      results_->append_line("epochs.jsonl", epoch_json(report, seconds));
-    } catch (const Error& error) {
-      not_written_ = error.what();
-      tell("\norrery: {}; going on without it\n", not_written_);
-    }
+    missing_ += fmt::format("{}\n", epoch_json(report, seconds).dump());
+    const bool told = !not_written_.empty();
+    write();
+    if (!told && !not_written_.empty()) tell("\norrery: {}; going on without it\n", not_written_);
   }
-  const std::string& not_written() const { return not_written_; }
+  /// Why the log is not whole; empty where it is.
+  const std::string& finish() {
+    if (!missing_.empty()) write();
+    return not_written_;
+  }
 
  private:
+  void write() {
+    try {
+      results_->append("epochs.jsonl", missing_);
+      missing_.clear();
+      not_written_.clear();
+    } catch (const Error& error) {
+      not_written_ = error.what();
+    }
+  }
+
   const ResultFolder* results_;
-  std::string not_written_;
+  std::string missing_, not_written_;
 };
 
 }  // namespace
@@ -238,7 +250,7 @@ FinishedRun Runner::simulated(const PreparedExperiment& prepared, const ResultFo
   for (std::size_t e = 0; e < done.measured.seconds.size(); ++e)
     log.append(made.outcome.epochs[e], done.measured.seconds[e]);
   write_forecast(told, results);
-  if (done.not_written.empty()) done.not_written = log.not_written();
+  if (done.not_written.empty()) done.not_written = log.finish();
   return std::move(done);
 }
 
@@ -304,7 +316,7 @@ Outcome Runner::execute(const PreparedExperiment& prepared, const ExecuteOptions
   Outcome outcome = job_.world == nullptr
                         ? execute_on_threads(body, options, progress)
                         : execute_on_mpi(*job_.world, *job_.communicator, body, options, progress);
-  log_not_written = log.not_written();
+  log_not_written = log.finish();
   return outcome;
 }
 

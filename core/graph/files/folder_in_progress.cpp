@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/base/whole_file.hpp"
 
 namespace orrery {
 
@@ -82,6 +83,13 @@ FolderInProgress::~FolderInProgress() {
 }
 
 void FolderInProgress::commit() {
+  flush_folder(temporary_);
+  take_place();
+  flush_name(target_);
+}
+
+/// Gives the folder its name.
+void FolderInProgress::take_place() const {
   if (fs::exists(target_)) {
     require_replaceable();
     exchange();

@@ -36,11 +36,11 @@ class FolderInProgress {
   /// Where to write the files.
   const std::filesystem::path& path() const { return temporary_; }
 
-  /// Puts the folder into its place, instead of what was there: at every moment something whole
+  /// Flushes the folder to the disk and puts it into its place, instead of what was there: at every moment something whole
   /// has that name (but on file systems that cannot exchange two names, where it is gone for a
   /// moment).
   ///
-  /// Errors    as the constructor, for what came to be there since
+  /// Errors    as the constructor, for what came to be there since; Error where the disk fails
   void commit();
 
  private:
@@ -48,6 +48,7 @@ class FolderInProgress {
   void remove_leftovers() const;
   void create();
   void require_replaceable() const;
+  void take_place() const;
   void exchange() const;
   [[noreturn]] void fail(const std::string& found) const;
 

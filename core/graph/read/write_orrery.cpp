@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/base/whole_file.hpp"
 #include "core/graph/files/folder_in_progress.hpp"
 #include "core/graph/files/meta_file.hpp"
 #include "core/graph/files/npy.hpp"
@@ -92,22 +92,13 @@ std::string not_only_a_data_set(const fs::path& folder) {
   });
 }
 
-void write_text(const fs::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file)
-    throw DataError(path.string(), "",
-                    fmt::format("expected to write this file, found: {}", std::strerror(errno)));
-}
-
 }  // namespace
 
 void write_orrery(const Dataset& dataset, const fs::path& folder, bool force) {
   FolderInProgress progress(folder, force, not_only_a_data_set);
   write_edges(dataset, progress.path());
   const Json feature_storage = write_vertex_rows(rows_of(dataset), progress.path());
-  write_text(progress.path() / "meta.json", meta_data(dataset, feature_storage).dump(1) + "\n");
+  write_file(progress.path() / "meta.json", meta_data(dataset, feature_storage).dump(1) + "\n");
   progress.commit();
 }
 

@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/base/whole_file.hpp"
 #include "core/graph/files/checksum.hpp"
 #include "core/graph/files/npy.hpp"
 #include "core/graph/files/plain_file.hpp"
@@ -116,10 +116,7 @@ PartSummary PartWriter::write(int part, const fs::path& folder, const std::strin
   if (generated) meta["generated"] = true;
   meta["checksums"] = checksums_of(folder);
   const std::string text = meta.dump(1) + "\n";
-  std::ofstream out(folder / "meta.json", std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) throw DataError((folder / "meta.json").string(), "", "cannot be written");
+  write_file(folder / "meta.json", text);
   return {vertices_.owned(), held - vertices_.owned(), training_vertices(), checksum(text)};
 }
 

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/base/error.hpp"
+#include "core/base/whole_file.hpp"
 #include "core/graph/files/checksum.hpp"
 #include "core/graph/files/folder_in_progress.hpp"
 #include "core/partition/parts/part_writer.hpp"
@@ -56,10 +57,7 @@ void write_all(GraphRows& graph, const OwnerOrder& order, const VertexRows& rows
             {"notes", facts.notes},
             {"checksums", checksums}};
   meta["checksum"] = checksum(meta.dump());
-  std::ofstream out(folder / "meta.json");
-  out << meta.dump(1) << "\n";
-  out.close();
-  if (!out) throw DataError((folder / "meta.json").string(), "", "cannot be written");
+  write_file(folder / "meta.json", meta.dump(1) + "\n");
 }
 
 DataFacts facts_of(const StreamedDataset& data, const RowsOnDisk& graph) {

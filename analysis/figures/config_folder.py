@@ -1,0 +1,20 @@
+"""Where matplotlib keeps its settings while a figure is drawn."""
+
+import atexit
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+
+def own():
+    """A temporary folder for matplotlib, removed at the end; those of processes that were killed go
+    too. A name that is someone else's, or of a process of the same number, stays."""
+    front = "orrery-matplotlib-"
+    for left in Path(tempfile.gettempdir()).glob(front + "*"):
+        maker = left.name[len(front):].split("-")[0]
+        if maker.isdigit() and not Path("/proc", maker).exists():
+            shutil.rmtree(left, ignore_errors=True)
+    folder = tempfile.mkdtemp(prefix=f"{front}{os.getpid()}-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

@@ -1,0 +1,43 @@
+#include "core/base/message.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <system_error>
+
+namespace orrery {
+namespace {
+
+constexpr const char* kNoMemory =
+    "the system grants no more memory (its limits are those of ulimit -v, of the control group and "
+    "of the machine); a smaller data set, a narrower model or fewer ranks and threads need less";
+
+/// Allocates nothing.
+void end_without_memory() {
+  static std::atomic_flag told;
+  if (!told.test_and_set())
+    for (const char* part : {"orrery: error: ", kNoMemory, "\n"})
+      if (::write(STDERR_FILENO, part, std::strlen(part)) < 0) break;  // nobody listens
+  ::_exit(1);
+}
+
+}  // namespace
+
+void end_when_memory_ends() { std::set_new_handler(end_without_memory); }
+
+std::string message_of(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return kNoMemory;
+  if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error))
+    return fmt::format("{}: {}", file->path1().string(), file->code().message());
+  const auto* system = dynamic_cast<const std::system_error*>(&error);
+  if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again)
+    return "the system grants no more threads (its limits are those of ulimit -u and, for their "
+           "memory, ulimit -v, and of the control group); fewer ranks need fewer";
+  return error.what();
+}
+
+}  // namespace orrery

@@ -1,0 +1,123 @@
+#include "core/base/whole_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "core/base/error.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const fs::path& file, const char* action, int why) {
+  throw Error(fmt::format("{}: cannot be {}: {}", file.string(), action, std::strerror(why)));
+}
+
+/// A file that is open; errors name `file`.
+class OpenFile {
+ public:
+  OpenFile(const fs::path& opened, int flags, const fs::path& file) : file_(file) {
+    do descriptor_ = ::open(opened.c_str(), flags | O_CLOEXEC, 0644);
+    while (descriptor_ < 0 && errno == EINTR);
+    if (descriptor_ < 0) fail(file_, "opened", errno);
+  }
+  ~OpenFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  int descriptor() const { return descriptor_; }
+
+  void write(const std::string& text) const {
+    for (std::size_t done = 0; done < text.size();) {
+      const ssize_t n = ::write(descriptor_, text.data() + done, text.size() - done);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) fail(file_, "written", errno);
+      done += static_cast<std::size_t>(n);
+    }
+  }
+  /// Some file systems, and pipes, cannot be flushed.
+  void flush() const {
+    int status = -1;
+    do status = ::fsync(descriptor_);
+    while (status != 0 && errno == EINTR);
+    if (status != 0 && errno != EINVAL && errno != EROFS) fail(file_, "flushed to the disk", errno);
+  }
+  /// Some file systems tell only now that the disk is full. An interrupted close() has closed.
+  void close() {
+    if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR)
+      fail(file_, "written", errno);
+  }
+
+ private:
+  const fs::path& file_;
+  int descriptor_ = -1;
+};
+
+void flush(const fs::path& file) {
+  OpenFile open(file, O_RDONLY, file);
+  open.flush();
+  open.close();
+}
+
+}  // namespace
+
+void write_file(const fs::path& file, const std::string& text) {
+  struct stat there {};
+  if (::stat(file.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
+    OpenFile open(file, O_WRONLY, file);
+    open.write(text);
+    open.close();
+    return;
+  }
+  const fs::path target = fs::is_symlink(file) ? fs::weakly_canonical(file) : file;
+  const fs::path temporary = target.string() + ".part";
+  ::unlink(temporary.c_str());  // of a killed process; a link that lies there is not followed
+  try {
+    OpenFile open(temporary, O_WRONLY | O_CREAT | O_EXCL, file);
+    open.write(text);
+    open.flush();
+    open.close();
+    if (::rename(temporary.c_str(), target.c_str()) != 0) fail(file, "written", errno);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  flush_name(target);
+}
+
+void append_to_file(const fs::path& file, const std::string& lines, bool durable) {
+  OpenFile open(file, O_WRONLY | O_CREAT | O_APPEND, file);
+  const off_t before = ::lseek(open.descriptor(), 0, SEEK_END);
+  try {
+    open.write(lines);
+    if (durable) open.flush();
+    open.close();
+  } catch (...) {
+    std::error_code ignored;  // where this fails too, the next start cuts the half line off
+    fs::resize_file(file, static_cast<std::uintmax_t>(before), ignored);
+    throw;
+  }
+}
+
+void flush_folder(const fs::path& folder) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_directory() || entry.is_regular_file()) flush(entry.path());
+  flush(folder);
+}
+
+void flush_name(const fs::path& path) {
+  flush(path.has_parent_path() ? path.parent_path() : fs::path("."));
+}
+
+}  // namespace orrery
