@@ -19,6 +19,7 @@ from figure_runs import Experiments
 from result_folder import ResultError
 
 COLUMNS = 100
+KINDS = {"spmm": "SpMM", "gemm": "GeMM"}  # what papers call them
 
 
 def listing():
@@ -37,6 +38,11 @@ def print_list(found):
         print(textwrap.fill(line, COLUMNS, subsequent_indent="  "))
 
 
+def _in_words(text):
+    """With the papers' words for kinds of operations."""
+    return re.sub(r"\b(spmm|gemm)\b", lambda kind: KINDS[kind[0]], text)
+
+
 def remarks(experiments):
     """What a reader has to know beside the table."""
     lines = []
@@ -45,10 +51,10 @@ def remarks(experiments):
     for name, factors in experiments.factors.items():
         how = "fitted" if "fit" in experiments.figure.told["runs"][name] else "taken over"
         for kind, factor in factors.items():
-            lines.append(f"{name}: {kind} takes {factor:.3f} times what the profile says ({how})")
+            lines.append(f"{name}: {_in_words(kind)} takes {factor:.3f} times what the profile says ({how})")
     for cell in experiments.figure.told.get("explain", []):
         limit = limits.limit_of(experiments.pick(cell["of"], cell["at"]).result)
-        lines.append(f"{cell['title']}: limited by {limit.sentence}")
+        lines.append(f"{cell['title']}: limited by {_in_words(limit.sentence)}")
     for name, data in experiments.stand_ins.items():
         lines.append(f"{name}: {data} was not found, a generated graph stands in for it")
     return lines + experiments.figure.told["notes"]

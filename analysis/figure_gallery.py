@@ -17,11 +17,13 @@ LIST_LEGEND = [
     "inside a range that several share, counted apart",
     "mean error where the cell itself set a constant (fitted), where other numbers of the paper did "
     "(informed), where none did (predicted); a cell that differs counts as 100 % or more",
-    "cost: about how long it takes on two idle cores",
+    "worst: the largest of all errors, also of ranges; all: what a paper tells in two places counts "
+    "in both; cost: about how long it takes on two idle cores",
 ]
 
 
 def duration(seconds):
+    """"30 s", "2.5 min", "1.8 h"."""
     if seconds < 60:
         return f"{seconds} s"
     return f"{seconds / 60:.2g} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"

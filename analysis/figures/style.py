@@ -3,7 +3,7 @@
 import colours
 import units
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 PAPER, OURS, FITTED = colours.OF_PAPER, colours.OURS, colours.FITTED
 INK, SOFT_INK = colours.INK.light, colours.SOFT_INK.light
@@ -54,11 +54,17 @@ def say_instead_of_bar(axes, x, words):
 
 
 def name_height(axes, panel):
-    """The panel's name of what the height is; "y_unit": "s" writes times with their units."""
+    """The panel's name of what the height is, and numbers beside it; "y_unit": "s" writes times with
+    their units. Called when the scale is chosen."""
     axes.set_ylabel(panel["y_name"])
-    if panel.get("y_unit") == "s":
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: units.seconds(value)))
-        axes.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
+    words = units.seconds if panel.get("y_unit") == "s" else "{:,g}".format
+    if axes.get_yscale() == "log":
+        low, high = axes.get_ylim()
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 2000 * low else (1,)))
+        axes.yaxis.set_minor_locator(NullLocator())
+    elif panel.get("y_unit") != "s":
+        return
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: words(value)))
 
 
 def logarithmic_height(axes):
