@@ -214,7 +214,7 @@ void complete_simulation(Json& root) {
 }
 
 /// Statistics that no graph has, and settings that need more than statistics. (A strategy that
-/// always does is told apart when it is planned.)
+/// always does, whatever its settings, is told apart when it is planned.)
 void complete_statistics(Json& root) {
   Json& s = root["dataset"]["statistics"];
   const auto vertices = s["vertices"].get<std::int64_t>(), edges = s["edges"].get<std::int64_t>();
@@ -231,8 +231,7 @@ void complete_statistics(Json& root) {
                                   s["training_vertices"].dump(), vertices));
   const bool permuted =
       root["strategy"].value("permute", false) || root["partition"]["method"] == "random";
-  const std::string strategy = root["strategy"]["type"];
-  if (strategy != "full_graph" && strategy != "model_averaging" && !permuted)
+  if (root["strategy"].contains("permute") && !permuted)
     throw ConfigError("strategy.permute",
                       "statistics alone need true: they say how large equal blocks of a random "
                       "permutation are, and nothing about other cuts");
