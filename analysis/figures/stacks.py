@@ -1,11 +1,7 @@
 """Epochs side by side as stacked parts, a bar per run.
 
-Panel keys: title; bars: [{"of", "at"?, "title", "inside"?: {"of", "at"?}}]; over? {"of", "at"?}:
+Panel keys: title; bars: [{"of", "at"?, "title"}]; over? {"of", "at"?}:
 the run whose epoch is 1, else milliseconds; legend? (false: another panel has it).
-
-An exchange that reaches other servers counts as external as a whole. "inside" names the same run on
-a network that costs nothing: what the epoch takes beyond it is external, and what is left of the
-exchange internal, as GraNNDis' authors measure it.
 """
 
 import epoch_parts
@@ -17,13 +13,7 @@ def seconds_of(experiments, bar):
     run = experiments.pick(bar["of"], bar.get("at", {}))
     if run.out_of_memory:
         return None
-    seconds = dict(run.result["breakdown"])
-    if "inside" in bar:
-        inside = experiments.pick(bar["inside"]["of"], bar["inside"].get("at", {}))
-        exchanged = seconds["internal"] + seconds["external"]
-        beyond = run.result["epoch_seconds"] - inside.result["epoch_seconds"]
-        seconds["external"] = min(max(beyond, 0.0), exchanged)
-        seconds["internal"] = exchanged - seconds["external"]
+    seconds = run.result["breakdown"]
     return [(part, seconds[part.key]) for part in epoch_parts.exposed(run.result)]
 
 
