@@ -22,7 +22,6 @@ def machine_of(run):
     if run.simulated or run.result.get("simulation"):
         told = run.result.get("simulation") or {}
         name = told.get("cluster") or Path(dotted(run.config, "cluster.file") or "a cluster").stem
-        name = name.removesuffix("-inside-only")  # the same servers, for what costs nothing there
         return MACHINES.get(name, name)
     provenance = run.result.get("provenance") or {}
     if not provenance:

@@ -1,15 +1,11 @@
 """Epochs side by side as stacked parts, a bar per run.
 
-Panel keys: title; bars: [{"of", "at"?, "title", "inside"?: {"of", "at"?}}]; over? {"of", "at"?}:
+Panel keys: title; bars: [{"of", "at"?, "title"}]; over? {"of", "at"?}:
 the run whose epoch is 1, else milliseconds; x_name?; legend? (false: another panel has it).
-
-An exchange that reaches other servers counts as external as a whole. "inside" names the same run on
-a network that costs nothing: what the epoch takes beyond it is external, and what is left of the
-exchange internal, as GraNNDis' authors measure it.
 
 Where the paper has a speed-up between two bars, a mark says how high the faster one would be with it;
 where several are over the same faster bar, how high the slower ones would be. Where it has the share of
-communication between servers ("percent_below"), a span of that share stands beside that part.
+communication between servers ("part_percent"), a span of that share stands beside that part.
 """
 
 import colours
@@ -22,13 +18,7 @@ def seconds_of(experiments, bar):
     run = experiments.pick(bar["of"], bar.get("at", {}))
     if run.out_of_memory:
         return None
-    seconds = dict(run.result["breakdown"])
-    if "inside" in bar:
-        inside = experiments.pick(bar["inside"]["of"], bar["inside"].get("at", {}))
-        exchanged = seconds["internal"] + seconds["external"]
-        beyond = run.result["epoch_seconds"] - inside.result["epoch_seconds"]
-        seconds["external"] = min(max(beyond, 0.0), exchanged)
-        seconds["internal"] = exchanged - seconds["external"]
+    seconds = run.result["breakdown"]
     return [(part, seconds[part.key]) for part in epoch_parts.exposed(run.result)]
 
 
@@ -58,8 +48,8 @@ def papers_share(figure, bar, rows):
     """The paper's share of communication between servers of this bar, or None."""
     for told, row in zip(figure.told["rows"], rows):
         spec = told["ours"]
-        if (spec["measure"] == "percent_below" and row["paper"] and "inside" in bar
-                and _is(spec["over"], bar) and _is(spec["of"], bar["inside"])):
+        if (spec["measure"] == "part_percent" and spec["parts"] == ["external"] and row["paper"]
+                and _is(spec, bar)):
             return row["paper"] / 100
     return None
 

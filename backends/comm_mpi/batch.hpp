@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "backends/comm_mpi/engine.hpp"
-#include "core/runtime/execute/communicator.hpp"
+#include "core/runtime/exchange_time.hpp"
+#include "core/runtime/runtime.hpp"
 
 namespace orrery::mpi {
 

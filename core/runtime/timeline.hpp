@@ -15,8 +15,7 @@ struct Span {
   Lane lane = Lane::compute;
   std::string_view kind;  ///< of the op; refers to static storage
   bool communicates = false;
-  double external =
-      0;  ///< share of its time that is communication between servers (exchange_time.hpp)
+  double external = 0;  ///< share of its time between servers, as in exchange_time.hpp
   Phase phase;
   double begin = 0, end = 0;
   double flops = 0, bytes = 0;  ///< as the op states them

@@ -232,7 +232,7 @@ void require_possible_training_edges(const Json& dataset) {
 }
 
 /// Statistics that no graph has, and settings that need more than statistics. (A strategy that
-/// always does is told apart when it is planned.)
+/// always does, whatever its settings, is told apart when it is planned.)
 void complete_statistics(Json& root) {
   Json& s = root["dataset"]["statistics"];
   const auto vertices = s["vertices"].get<std::int64_t>(), edges = s["edges"].get<std::int64_t>();
@@ -250,8 +250,7 @@ void complete_statistics(Json& root) {
   if (s.contains("training_edges")) require_possible_training_edges(root["dataset"]);
   const bool permuted =
       root["strategy"].value("permute", false) || root["partition"]["method"] == "random";
-  const std::string strategy = root["strategy"]["type"];
-  if (strategy != "full_graph" && strategy != "model_averaging" && !permuted)
+  if (root["strategy"].contains("permute") && !permuted)
     throw ConfigError("strategy.permute",
                       "statistics alone need true: they say how large equal blocks of a random "
                       "permutation are, and nothing about other cuts");

@@ -66,6 +66,7 @@ void read_roofline(const Json& file, sim::Roofline& roofline) {
   roofline.bytes_per_second = number(file, "bytes_per_second");
   roofline.cache_bytes = number(file, "cache_bytes");
   roofline.cache_bytes_per_second = number(file, "cache_bytes_per_second");
+  if (file.contains("multiprocessors")) roofline.multiprocessors = number(file, "multiprocessors");
   for (const auto& [kind, efficiency] : file["kinds"].items()) {
     require_known("roofline.kinds." + kind, kind, keys_and_kinds());
     roofline.by_kind[kind] = {efficiency["flops"], efficiency["bytes"]};
@@ -122,6 +123,7 @@ Json roofline_json(const sim::Roofline& roofline, const SourceOf& source_of) {
   add("bytes_per_second", roofline.bytes_per_second);
   add("cache_bytes", roofline.cache_bytes);
   add("cache_bytes_per_second", roofline.cache_bytes_per_second);
+  if (roofline.multiprocessors > 1) add("multiprocessors", roofline.multiprocessors);
   file["kinds"] = Json::object();
   for (const auto& [kind, efficiency] : roofline.by_kind)
     file["kinds"][kind] = {{"flops", efficiency.flops},

@@ -1,5 +1,6 @@
 #include "experiments/config/strategy_keys.hpp"
 
+#include "core/base/error.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "experiments/config/json_settings.hpp"
 #include "experiments/config/keys.hpp"
@@ -16,10 +17,19 @@ const StrategyInfo* named_in(const Settings& file) {
   return nullptr;
 }
 
+/// Before defaults are filled in: what the file itself asks for.
+void require_possible_first_layer(const JsonSettings& file) {
+  if (file.is("model.type", "resgcn+") && file.is("strategy.first_layer", "exact"))
+    throw ConfigError("strategy.first_layer",
+                      "model.type resgcn+ multiplies its input by weights before the first product "
+                      "with A, so that nothing constant is aggregated: leave the key out");
+}
+
 }  // namespace
 
 void prepare_strategy(Json& root) {
   const JsonSettings file(root);
+  require_possible_first_layer(file);
   const StrategyInfo* info = named_in(file);
   if (info == nullptr || info->defaults == nullptr) return;
   for (const auto& [path, value] : info->defaults(file)) {
@@ -29,7 +39,11 @@ void prepare_strategy(Json& root) {
   }
 }
 
-void complete_strategy(const Json& root) {
+void complete_strategy(Json& root) {
+  Json& strategy = root["strategy"];
+  if (root["model"]["type"] == "resgcn+" && strategy.contains("first_layer") &&
+      strategy["first_layer"] == "exact")
+    strategy["first_layer"] = "recompute";  // the default, which this model cannot honour
   const JsonSettings file(root);
   const StrategyInfo* info = named_in(file);
   if (info != nullptr && info->require_sound != nullptr) info->require_sound(file);

@@ -13,7 +13,7 @@ void prepare_strategy(nlohmann::ordered_json& root);
 /// Combinations that the schema cannot express.
 ///
 /// Errors    ConfigError
-void complete_strategy(const nlohmann::ordered_json& root);
+void complete_strategy(nlohmann::ordered_json& root);
 
 /// Of a file with every default filled in; what the cluster says of the strategy is not in it yet.
 StrategyConfig strategy_config(const nlohmann::ordered_json& root);

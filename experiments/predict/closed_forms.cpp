@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "core/base/index.hpp"
 #include "core/cost/cagnet.hpp"
 #include "core/cost/catgnn.hpp"
+#include "core/cost/equations.hpp"
 #include "core/cost/granndis.hpp"
 #include "core/model/layer_type.hpp"
 #include "core/runtime/exchange_time.hpp"
@@ -152,33 +154,69 @@ class Model {
     }
   }
 
-  void add(const char* name, const char* source, const char* unit, double value,
-           const std::string& because) {
-    equations_.push_back(
-        {{"name", name}, {"source", source}, {unit, value}, {"applies_because", because}});
+  /// The functions of core/cost that an entry stands for; those without one are told at the end.
+  using Functions = std::vector<std::string>;
+
+  void add(const Functions& functions, const std::string& name, const std::string& source,
+           const char* unit, double value, const std::string& because) {
+    equations_.push_back({{"name", name},
+                          {"source", source},
+                          {unit, value},
+                          {"applies_because", because},
+                          {"functions", functions}});
+    told_.insert(functions.begin(), functions.end());
   }
-  void reject(const char* name, const char* source, const std::string& because) {
-    equations_.push_back({{"name", name}, {"source", source}, {"does_not_apply_because", because}});
+  void reject(const Functions& functions, const std::string& name, const std::string& source,
+              const std::string& because) {
+    equations_.push_back({{"name", name},
+                          {"source", source},
+                          {"does_not_apply_because", because},
+                          {"functions", functions}});
+    told_.insert(functions.begin(), functions.end());
   }
 
   void add_overlap() {
     if (!strategy_info_.has(ClosedForm::staged_products))
-      return reject("products, stage after stage", "MG-GCN 4.3: sum of b_i + s_i",
-                    "parts are multiplied without communication");
+      return reject({"serial_seconds"}, "products, stage after stage",
+                    "MG-GCN 4.3: sum of b_i + s_i", "parts are multiplied without communication");
     double serial = 0, overlapped = 0;
     for (const StagedProduct& product : products()) {
       serial += serial_seconds(product);
       overlapped += overlapped_seconds(product);
     }
-    add("products, stage after stage", "MG-GCN 4.3: sum of b_i + s_i", "seconds", serial,
-        "what overlap is compared with");
+    add({"serial_seconds"}, "products, stage after stage", "MG-GCN 4.3: sum of b_i + s_i",
+        "seconds", serial, "what overlap is compared with");
     if (experiment_.strategy.overlap)
-      add("products, communication beside computation",
+      add({"overlapped_seconds"}, "products, communication beside computation",
           "MG-GCN 4.3: b_0 + sum of max(b_i, s_i-1) + s_P-1", "seconds", overlapped,
           "strategy.overlap is true");
     else
-      reject("products, communication beside computation",
+      reject({"overlapped_seconds"}, "products, communication beside computation",
              "MG-GCN 4.3: b_0 + sum of max(b_i, s_i-1) + s_P-1", "strategy.overlap is false");
+    add_slowdown();
+  }
+
+  /// Of products beside communication, whose links use the memory of the device too.
+  void add_slowdown() {
+    const char *name = "products beside communication, slower by", *source = "MG-GCN 6.4";
+    const double memory =
+        experiment_.cluster->devices[at(experiment_.devices.front())].memory_bytes_per_second;
+    const double link = times_.links() ? rate_of_links(*times_.links()) : 0;
+    if (!experiment_.strategy.overlap)
+      reject({"overlap_slowdown"}, name, source, "strategy.overlap is false");
+    else if (link <= 0 || link >= memory)
+      reject({"overlap_slowdown"}, name, source,
+             link <= 0 ? kNoLinks : "the links are as fast as the memory");
+    else
+      add({"overlap_slowdown"}, name, source, "ratio", cost::overlap_slowdown(link, memory),
+          "all links of a device beside its memory; the device profile's factor is not changed");
+  }
+
+  /// Of all links of the first device together.
+  static double rate_of_links(const cost::Links& links) {
+    double count = links.to_switch;
+    for (int i = 0; i < links.gpus && !links.between.empty(); ++i) count += links.between[at(i)];
+    return count * links.link_bytes_per_second;
   }
 
   static constexpr const char* kNoLinks =
@@ -187,53 +225,79 @@ class Model {
   void add_links_1d() {
     const char *name = "1D communication, link matrix", *source = "MG-GCN 5.1";
     if (!times_.links())
-      reject(name, source, ranks() == 1 ? "one rank sends nothing" : kNoLinks);
+      reject({"spmm_1d_seconds", "broadcast_links"}, name, source,
+             ranks() == 1 ? "one rank sends nothing" : kNoLinks);
     else
-      add(name, source, "seconds", over_products([&](const StagedProduct&, double width) {
+      add({"spmm_1d_seconds", "broadcast_links"}, name, source, "seconds",
+          over_products([&](const StagedProduct&, double width) {
             return cost::spmm_1d_seconds(*times_.links(), matrix_bytes(width));
           }),
           "spmm_1d on devices joined by links of one server");
     add_as_printed(
-        "1D communication, as printed", "MG-GCN 5.1: nd/6l on DGX-1, nd/12l on DGX-A100",
+        "spmm_1d_seconds", "1D communication, as printed",
+        "MG-GCN 5.1: nd/6l on DGX-1, nd/12l on DGX-A100",
         [](const cost::Links& links, double bytes) { return cost::spmm_1d_seconds(links, bytes); });
   }
 
   void add_volume_1d() {
-    add_traffic("1D volume", "CAGNET 1D: nf(P-1)/P words a process",
+    add_traffic({"spmm_1d_traffic"}, "1D volume", "CAGNET 1D: nf(P-1)/P words a process",
                 [&](const auto&, double width) {
                   return cost::spmm_1d_traffic({vertices(), width, nonzeros()}, ranks());
                 });
+    add_epoch({"epoch_1d_traffic"}, "1D epoch of equal layers", "CAGNET, total for 1D",
+              cost::epoch_1d_traffic(equal_layers(), layers(), vertices() * (ranks() - 1) / ranks(),
+                                     ranks()));
+    add_held({"held_words_1d"}, "1D, largest block", "CAGNET 1D: nf/P words",
+             cost::held_words_1d(widest(), ranks()));
+    const double width = equal_layers().width, each = ranks();
+    add({"buffer_bytes"}, "buffers that layers share, mean width",
+        "MG-GCN 4.2: (L + 3)(n/P)d words", "bytes",
+        cost::buffer_bytes(layers(), vertices(), each, width, kWordBytes),
+        "the strategy is spmm_1d; a rank's, by the mean width of the layers");
+    add({"buffer_bytes"}, "buffers that layers share", "MG-GCN, its published code", "bytes",
+        cost::buffer_bytes(widths(), vertices(), each, kWordBytes),
+        "the strategy is spmm_1d; a rank's, by the widths of the layers");
   }
 
   void add_links_15d() {
     const int copies = experiment_.strategy.replication, rows = ranks() / copies;
     const char *name = "1.5D communication, link matrix", *source = "MG-GCN 5.1";
     if (!times_.links())
-      reject(name, source, kNoLinks);
+      reject({"spmm_15d_seconds"}, name, source, kNoLinks);
     else if (ranks() % (copies * copies) != 0)
-      reject(name, source, "the square of the replication does not divide the ranks");
+      reject({"spmm_15d_seconds"}, name, source,
+             "the square of the replication does not divide the ranks");
     else
-      add(name, source, "seconds", over_products([&](const StagedProduct&, double width) {
+      add({"spmm_15d_seconds", "broadcast_links"}, name, source, "seconds",
+          over_products([&](const StagedProduct&, double width) {
             return cost::spmm_15d_seconds(*times_.links(), matrix_bytes(width),
                                           columns_of_grid(rows, copies));
           }),
           "spmm_15d on devices joined by links of one server");
     const char* printed = "MG-GCN 5.1: nd/4l on DGX-1, nd/16l on DGX-A100";
     if (copies == 2)
-      add_as_printed("1.5D communication, as printed", printed,
+      add_as_printed("spmm_15d_seconds", "1.5D communication, as printed", printed,
                      [](const cost::Links& links, double bytes) {
                        return cost::spmm_15d_seconds(links, bytes, {{0, 1, 2, 3}, {4, 5, 6, 7}});
                      });
     else
-      reject("1.5D communication, as printed", printed, "it is for replication 2");
+      reject({"spmm_15d_seconds"}, "1.5D communication, as printed", printed,
+             "it is for replication 2");
   }
 
   void add_volume_15d() {
     const int copies = experiment_.strategy.replication;
-    add_traffic("1.5D volume", "CAGNET 1.5D: nf/c - nf/P + 2(c-1)nf/P words a process",
+    add_traffic({"spmm_15d_traffic"}, "1.5D volume",
+                "CAGNET 1.5D: nf/c - nf/P + 2(c-1)nf/P words a process",
                 [&](const auto&, double width) {
                   return cost::spmm_15d_traffic({vertices(), width, nonzeros()}, ranks(), copies);
                 });
+    add_epoch({"epoch_15d_traffic"}, "1.5D epoch of equal layers", "CAGNET 1.5D, after its code",
+              cost::epoch_15d_traffic(equal_layers(), layers(), ranks(), copies));
+    add_held({"held_words_15d"}, "1.5D, largest block", "CAGNET 1.5D: cnf/P words",
+             cost::held_words_15d(widest(), ranks(), copies));
+    add({"best_replication"}, "copies for which 1.5D moves least", "CAGNET 1.5D: sqrt(P/2)",
+        "copies", cost::best_replication(ranks()), "to compare strategy.replication with");
   }
 
   static std::vector<std::vector<int>> columns_of_grid(int rows, int copies) {
@@ -244,16 +308,18 @@ class Model {
 
   /// The paper's machines as the paper counts their links.
   template <class Form>
-  void add_as_printed(const char* name, const char* source, const Form& form) {
+  void add_as_printed(const char* function, const char* name, const char* source,
+                      const Form& form) {
+    const Functions functions{function, "dgx1_links", "dgx1_links_as_assumed", "switched_links"};
     const auto& links = times_.links();
     const double rate = links ? links->link_bytes_per_second : 0;
     const bool dgx1 = links && links->between == cost::dgx1_links(rate).between,
                dgx_a100 =
                    links && links->between.empty() && links->gpus == 8 && links->to_switch == 12;
     if (!dgx1 && !dgx_a100)
-      return reject(name, source, "it is for all eight GPUs of a DGX-1 or a DGX-A100");
+      return reject(functions, name, source, "it is for all eight GPUs of a DGX-1 or a DGX-A100");
     const cost::Links assumed = dgx1 ? cost::dgx1_links_as_assumed(rate) : *links;
-    add(name, source, "seconds", over_products([&](const StagedProduct&, double width) {
+    add(functions, name, source, "seconds", over_products([&](const StagedProduct&, double width) {
           return form(assumed, matrix_bytes(width));
         }),
         dgx1 ? "eight GPUs of a DGX-1, links as the paper assumes them"
@@ -261,24 +327,65 @@ class Model {
   }
 
   void add_volume_2d() {
-    add_traffic("2D volume of products with A",
+    add_traffic({"spmm_2d_traffic"}, "2D volume of products with A",
                 "CAGNET 2D: (sqrt P - 1)(nnz + nf)/P words a process",
                 [&](const auto&, double width) {
                   return cost::spmm_2d_traffic({vertices(), width, nonzeros()}, ranks());
                 });
     add_traffic(
-        "2D volume of products with W", "CAGNET 2D: (sqrt P - 1)nf/P words a process",
+        {"gemm_2d_traffic"}, "2D volume of products with W",
+        "CAGNET 2D: (sqrt P - 1)nf/P words a process",
         [&](const auto&, double width) {
           return cost::gemm_2d_traffic({vertices(), width, nonzeros()}, ranks());
         },
         "gemm");
-    for (const char* name : {"1D communication, link matrix", "1.5D communication, link matrix"})
-      reject(name, "MG-GCN 5.1", "the strategy is " + experiment_.strategy.type);
+    add_epoch({"epoch_2d_traffic"}, "2D epoch of equal layers", "CAGNET, total for 2D",
+              cost::epoch_2d_traffic(equal_layers(), layers(), ranks()));
+    add_held({"held_words_1d"}, "2D, largest block", "CAGNET 2D: nf/P words",
+             cost::held_words_1d(widest(), ranks()));
+    reject({"spmm_1d_seconds"}, "1D communication, link matrix", "MG-GCN 5.1",
+           "the strategy is " + experiment_.strategy.type);
+    reject({"spmm_15d_seconds"}, "1.5D communication, link matrix", "MG-GCN 5.1",
+           "the strategy is " + experiment_.strategy.type);
+  }
+
+  int layers() const { return experiment_.model.layers; }
+  /// Widths of the input, between the layers and of the output.
+  std::vector<double> widths() const {
+    std::vector<double> list(static_cast<std::size_t>(layers()) + 1,
+                             static_cast<double>(experiment_.model.hidden));
+    list.front() = static_cast<double>(facts_.features);
+    list.back() = static_cast<double>(facts_.classes);
+    return list;
+  }
+  /// What the equations take an epoch's products for: all of the mean width of the layers.
+  cost::Product equal_layers() const {
+    const auto list = widths();
+    return {vertices(), sum(list) / static_cast<double>(list.size()), nonzeros()};
+  }
+  cost::Product widest() const {
+    const auto list = widths();
+    return {vertices(), *std::max_element(list.begin(), list.end()), nonzeros()};
+  }
+
+  void add_epoch(const Functions& functions, const char* name, const char* source,
+                 const cost::Traffic& traffic) {
+    const AlphaBeta cost = times_.between(world_group(ranks()));
+    add(functions, name, source, "bytes", kWordBytes * traffic.words,
+        fmt::format("{} layers of the mean width {:.0f}; bytes that a rank receives in an epoch",
+                    layers(), equal_layers().width));
+    equations_.back()["seconds"] = cost::traffic_seconds(traffic, cost.seconds_per_message,
+                                                         kWordBytes * cost.seconds_per_byte);
+  }
+  void add_held(const Functions& functions, const char* name, const char* source, double words) {
+    add(functions, name, source, "bytes", kWordBytes * words,
+        "rows of the widest layer that a rank holds");
   }
 
   template <class Form>
-  void add_traffic(const char* name, const char* source, const Form& form,
+  void add_traffic(Functions functions, const char* name, const char* source, const Form& form,
                    const std::string& kind = "spmm") {
+    functions.emplace_back("traffic_seconds");
     double seconds = 0, bytes = 0;
     const AlphaBeta cost = times_.between(world_group(ranks()));
     over_products(
@@ -290,14 +397,14 @@ class Model {
           return 0.0;
         },
         kind);
-    add(name, source, "bytes", bytes,
+    add(functions, name, source, "bytes", bytes,
         fmt::format("the strategy is {}; bytes that a rank receives, on average",
                     experiment_.resolved["strategy"]["type"].get<std::string>()));
     equations_.back()["seconds"] = seconds;
   }
 
   void add_volume_of_cut() {
-    add_traffic("1D volume with the edge cut",
+    add_traffic({"spmm_1d_sparse_traffic"}, "1D volume with the edge cut",
                 "CAGNET 1D, sparsity-aware: r f words, r rows of others that a process needs",
                 [&](const StagedProduct& product, double width) {
                   return cost::spmm_1d_sparse_traffic({vertices(), width, nonzeros()},
@@ -306,16 +413,24 @@ class Model {
                 });
     equations_.back()["applies_because"] =
         "full_graph sends each needed row once; bytes that the slowest rank receives";
+    if (products().empty()) return;
+    double rows = 0;
+    for (const StagedProduct& product : products())
+      rows += static_cast<double>(product.received_rows) / static_cast<double>(products().size());
+    add_epoch({"epoch_1d_traffic"}, "1D epoch of equal layers with the edge cut",
+              "CAGNET, total for 1D",
+              cost::epoch_1d_traffic(equal_layers(), layers(), rows, ranks()));
   }
 
   void add_dependency_exchange() {
     const auto n = static_cast<double>(products().size());
     const char *name = "exchange of every dependency", *source = "GraNNDis Eq. 3";
     if (n == 0 || slowest_->breakdown.compute <= 0)
-      return reject(name, source, "the epoch has no product");
+      return reject({"previous_seconds"}, name, source, "the epoch has no product");
     const auto run = granndis_run(1);
-    if (!run) return reject(name, source, "one rank exchanges nothing");
-    add(name, source, "seconds", n * cost::previous_seconds(*run),
+    if (!run) return reject({"previous_seconds"}, name, source, "one rank exchanges nothing");
+    add({"previous_seconds", "vertices_per_second"}, name, source, "seconds",
+        n * cost::previous_seconds(*run),
         fmt::format("full_graph exchanges between servers; summed over {} products of mean width "
                     "{:.0f}, kernels included",
                     n, mean_width()));
@@ -350,28 +465,63 @@ class Model {
     const char* source = sampled ? "GraNNDis Eq. 8, with the factor of Eq. 4" : "GraNNDis Eq. 4";
     const auto n = static_cast<double>(products().size());
     const double growth = strategy_.redundancy()->of_vertices();
+    const Functions functions{sampled ? "sampling_seconds" : "preload_seconds"};
+    add_condition(sampled, growth);
+    if (sampled) add_memory_of_sampled(growth);
     if (n == 0 || slowest_->breakdown.compute <= 0)
-      return reject(name, source, "the epoch has no product");
+      return reject(functions, name, source, "the epoch has no product");
     if (growth > ranks())
-      return reject(name, source,
+      return reject(functions, name, source,
                     fmt::format("servers compute {:.2f} vertices for each of their own, more than "
                                 "the {} ranks that Eq. 5 allows",
                                 growth, ranks()));
     const auto run = granndis_run(growth);
-    if (!run) return reject(name, source, "one rank exchanges nothing");
+    if (!run) return reject(functions, name, source, "one rank exchanges nothing");
     const double seconds =
         sampled ? cost::sampling_seconds(*run, growth, cost::InternalFactor::as_preload)
                 : cost::preload_seconds(*run, growth);
-    add(name, source, "seconds", n * seconds,
+    add({functions.front(), "vertices_per_second"}, name, source, "seconds", n * seconds,
         fmt::format("servers compute {:.2f} vertices for each of their own (of this graph and cut, "
                     "in place of D^a L); summed over {} products of mean width {:.0f}",
                     growth, n, mean_width()));
+    if (!sampled)
+      add({"preload_extra_seconds"}, "what preloading adds, roughly", "GraNNDis Eq. 6", "seconds",
+          n * cost::preload_extra_seconds(*run, growth),
+          "negative where it wins; takes links inside a server for free, and servers for many");
     if (growth <= 1) return;
     const double degree = nonzeros() / vertices();
-    add("break-even of compute rate / external rate", "GraNNDis Eq. 7", "ratio",
-        cost::preload_break_even(growth, degree),
+    add({"preload_break_even"}, "break-even of compute rate / external rate", "GraNNDis Eq. 7",
+        "ratio", cost::preload_break_even(growth, degree),
         fmt::format("preloading wins above it; here the ratio is {:.3g}",
                     run->compute_vertices_per_second / run->external_vertices_per_second));
+  }
+
+  /// Whether Eq. 5, or Eq. 9, allows the growth that was counted.
+  void add_condition(bool sampled, double growth) {
+    const char *name5 = "preloading is modelled", *source5 = "GraNNDis Eq. 5: 1 < g <= Ns Ng";
+    const char *name9 = "sampling is modelled", *source9 = "GraNNDis Eq. 9: 1 < g sampled < g";
+    const double servers = placement_.servers();
+    const bool holds = cost::preload_condition_holds(growth, servers, ranks() / servers);
+    if (sampled)
+      return reject({"sampling_condition_holds"}, name9, source9,
+                    "how much more servers would compute without sampling is not counted in a "
+                    "run that samples");
+    add({"preload_condition_holds"}, name5, source5, "holds", holds ? 1 : 0,
+        fmt::format("g is {:.2f}, of this graph and cut; 1: it holds, 0: not", growth));
+  }
+
+  void add_memory_of_sampled(double growth) {
+    const char *name = "activations under sampling", *source = "GraNNDis, PACT 2024, Eq. 12 to 14";
+    const double servers = placement_.servers();
+    if (experiment_.strategy.sampling->expansion.hops != 1)
+      return reject({"sampled_memory_bytes"}, name, source, "it is for strategy.sampling.hops 1");
+    if (growth > servers)
+      return reject({"sampled_memory_bytes"}, name, source,
+                    "servers compute more than the whole graph");
+    add({"sampled_memory_bytes"}, name, source, "bytes",
+        cost::sampled_memory_bytes(vertices(), equal_layers().width, layers(), growth, servers,
+                                   ranks() / servers, kWordBytes),
+        "of a rank, forward and backward, by the mean width of the layers");
   }
 
   double rate_inside() {
@@ -385,37 +535,103 @@ class Model {
 
   void add_averaged_models() {
     const char* source = "CATGNN 3.3 and 5.5: floor(epochs / interval) all-reduces";
-    if (!averages_models())
-      return reject("model averaging", source, "gradients are averaged in every step");
+    if (!averages_models()) return add_gradient_averagings();
     const int epochs = experiment_.train.epochs;
+    add_parts();
     const std::int64_t averagings = cost::model_averagings(epochs, experiment_.strategy.interval);
-    add("model averaging, all-reduces of the run", source, "all_reduces",
+    add({"model_averagings"}, "model averaging, all-reduces of the run", source, "all_reduces",
         static_cast<double>(averagings), "models are averaged every strategy.interval epochs");
+    add({"averaging_saving"}, "model averaging, times fewer all-reduces",
+        "CATGNN 3: batches of a worker times the interval", "ratio",
+        static_cast<double>(
+            cost::averaging_saving(steps_of_first(), experiment_.strategy.interval)),
+        "each part is a step; beside averaging the gradients of every step");
     const double parameters = slowest_->staged.gradient_bytes / kWordBytes;
-    add("model averaging, volume", "ring all-reduce: 2(W-1)/W words a worker and parameter",
-        "bytes", kWordBytes * cost::averaging_words(averagings, parameters, ranks()) / epochs,
+    add({"averaging_words"}, "model averaging, volume",
+        "ring all-reduce: 2(W-1)/W words a worker and parameter", "bytes",
+        kWordBytes * cost::averaging_words(averagings, parameters, ranks()) / epochs,
         "bytes that a rank receives in an epoch, on average over the run");
     equations_.back()["seconds"] = slowest_->breakdown.synchronise;
+  }
+
+  /// Of the first rank, which has no fewer than any other.
+  std::int64_t steps_of_first() const {
+    return std::max<std::int64_t>(
+        1, cost::parts_on_gpu(parts_for(experiment_.strategy, ranks()), ranks(), 0));
+  }
+
+  void add_parts() {
+    add({"parts_on_gpu"}, "parts that a rank trains one after the other", "CATGNN 4.2", "parts",
+        static_cast<double>(
+            cost::parts_on_gpu(parts_for(experiment_.strategy, ranks()), ranks(), 0)),
+        "of rank 0, which has no fewer than others");
+  }
+
+  void add_gradient_averagings() {
+    add_parts();
+    add({"gradient_averagings"}, "gradient averaging, all-reduces of the run",
+        "CATGNN 2.3: epochs times batches of a worker", "all_reduces",
+        static_cast<double>(cost::gradient_averagings(experiment_.train.epochs, steps_of_first())),
+        "strategy.averaging is gradient; each part is a step");
+    reject({"model_averagings", "averaging_saving", "averaging_words"}, "model averaging",
+           "CATGNN 3.3 and 5.5: floor(epochs / interval) all-reduces",
+           "gradients are averaged in every step");
   }
 
   void add_gradients() {
     const char *name = "gradients, ring all-reduce",
                *source = "2(q-1) alpha + 2(q-1)/q bytes beta (ring; MG-GCN 5.1's last step)";
-    if (averages_models()) return reject(name, source, "models are averaged instead");
+    if (averages_models()) return reject({}, name, source, "models are averaged instead");
     if (slowest_->staged.gradient_bytes == 0)
-      return reject(name, source, "no gradients are averaged in an epoch");
-    add(name, source, "seconds", slowest_->staged.synchronise, "the model is replicated");
+      return reject({}, name, source, "no gradients are averaged in an epoch");
+    add({}, name, source, "seconds", slowest_->staged.synchronise, "the model is replicated");
   }
 
+  /// Every other equation of core/cost, with the reason.
   void add_what_does_not_apply() {
     if (!strategy_info_.has(ClosedForm::dependency_exchange))
-      reject("exchange of every dependency", "GraNNDis Eq. 3", "it is for full_graph");
-    if (!strategy_info_.has(ClosedForm::dependency_preloading))
-      reject("shared preloading", "GraNNDis Eq. 4 to 8", "it is for shared_preloading");
-    reject("3D volume", "CAGNET 3D", "no strategy of this version works on a cube of ranks");
-    reject("inference on tiles", "Deal, Tables 1 to 3", "the experiment trains");
-    if (!strategy_info_.has(ClosedForm::averaged_models))
-      reject("model averaging", "CATGNN 3.3", "the ranks share one model");
+      reject({"previous_seconds"}, "exchange of every dependency", "GraNNDis Eq. 3",
+             "it is for full_graph");
+    for (const cost::Equation& equation : cost::equations())
+      if (const std::string function(equation.function); !told_.contains(function))
+        reject({function}, equation.title, equation.source, why_not(equation));
+  }
+
+  static std::string why_not(const cost::Equation& equation) {
+    struct Reason {
+      std::string_view function, words;
+    };
+    static constexpr Reason kReasons[]{
+        {"dependency_growth", "growth is counted on this graph and cut instead"},
+        {"sampled_growth", "growth is counted on this graph and cut instead"},
+        {"sampled_memory_ratio", "it compares two clusters: evaluate it on each"},
+        {"sampling_seconds", "it is for shared_preloading with strategy.sampling"},
+        {"sampling_condition_holds", "it is for shared_preloading with strategy.sampling"},
+        {"sampled_memory_bytes", "it is for shared_preloading with strategy.sampling"},
+        {"vertices_per_second", "no equation of this experiment asks for it"},
+        {"batches_of", "parts are trained as a whole, not in mini-batches"},
+        {"gradient_averagings", "it is for model_averaging with strategy.averaging gradient"},
+        {"best_replication", "it is for spmm_15d"},
+        {"spmm_1d_sparse_traffic", "it is for full_graph"},
+        {"epoch_1d_traffic", "it is for spmm_1d and full_graph"},
+        {"held_words_1d", "it is for spmm_1d and spmm_2d"},
+        {"buffer_bytes", "it is for spmm_1d"},
+        {"traffic_seconds", "it is for spmm_1d, spmm_15d, spmm_2d and full_graph"},
+        {"gemm_2d_traffic", "it is for spmm_2d"}};
+    for (const Reason& reason : kReasons)
+      if (reason.function == equation.function) return std::string(reason.words);
+    if (equation.paper == "deal")
+      return "it is for inference, layer by layer, which no strategy of this version does";
+    if (equation.paper == "catgnn") return "it is for model_averaging: the ranks share one model";
+    if (equation.paper == "granndis") return "it is for shared_preloading";
+    const auto about = [&](std::string_view what) {
+      return equation.function.find(what) != std::string_view::npos;
+    };
+    if (about("3d")) return "no strategy of this version works on a cube of ranks";
+    if (about("15d")) return "it is for spmm_15d";
+    if (about("2d")) return "it is for spmm_2d";
+    if (about("1d")) return "it is for spmm_1d";
+    return "it is for spmm_1d and spmm_15d on the devices of one server";
   }
 
   const ModelInput& in_;
@@ -429,6 +645,7 @@ class Model {
   std::vector<std::size_t> program_;  // of each rank
   const RankEpoch* slowest_ = nullptr;
   Json equations_ = Json::array();
+  std::set<std::string> told_;  ///< functions of core/cost that stand in equations_
 };
 
 /// How many ranks take turns on each core of a CPU; 1 where there are enough cores.

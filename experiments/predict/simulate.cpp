@@ -154,6 +154,22 @@ Json replay_json(const sim::Simulation& simulation, const sim::Replay& replay, i
           {"peak_rss_bytes", replay.peak_rss_bytes}};
 }
 
+/// A skew that is stated for a graph of counts must change what its products cost.
+void require_skew_counts(const Experiment& experiment, const sim::DeviceProfile& profile) {
+  if (!experiment.statistics || experiment.statistics->skew <= 1) return;
+  const auto table = profile.tables.find("spmm");
+  const bool counts =
+      table == profile.tables.end()
+          ? profile.roofline.multiprocessors > 1
+          : std::any_of(table->second.axes.begin(), table->second.axes.end(),
+                        [](const sim::PriceTable::Axis& axis) { return axis.name == "skew"; });
+  if (!counts)
+    throw ConfigError("dataset.statistics.skew",
+                      fmt::format("device profile \"{}\" prices products of every skew alike: "
+                                  "leave the key out",
+                                  profile.name));
+}
+
 }  // namespace
 
 sim::DeviceProfile profile_of(const Experiment& experiment) {
@@ -167,6 +183,7 @@ sim::DeviceProfile profile_of(const Experiment& experiment) {
                                   fmt::join(names, ", ")));
   sim::DeviceProfile profile = load_profile(*names.begin());
   for (const auto& [kind, factor] : experiment.simulation.scale) profile.scale[kind] = factor;
+  require_skew_counts(experiment, profile);
   const std::string& host = experiment.cluster->host.profile;
   if (host.empty()) return profile;
   try {

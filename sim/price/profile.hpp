@@ -41,6 +41,9 @@ struct PriceTable {
 struct Roofline {
   double flops_per_second = 0, bytes_per_second = 0;   ///< peaks
   double cache_bytes = 0, cache_bytes_per_second = 0;  ///< last level: size and peak rate
+  /// Of a GPU: each takes the rows of a sparse product one after the other. 1: unknown, and a long
+  /// row holds up nothing.
+  double multiprocessors = 1;
   struct Efficiency {
     double flops = 1, bytes = 1;
   };

@@ -17,13 +17,25 @@ struct GatherTraffic {
 /// min(1, cache / reuse) is found in the cache, where `reuse` are the bytes of x that are read
 /// between two uses of the same row (Sparse::reuse); but each row that is used at all comes from
 /// memory once. Tiles of x that fit into the cache make a product faster than its number of edges
-/// says: the super-linear speed-ups of MG-GCN, figure 9.
+/// says: the super-linear speed-ups of MG-GCN, figure 9. A row of x comes in whole sectors of 32
+/// bytes, of which a row whose width is no multiple of 8 fills its first and last in part: n + 32 −
+/// gcd(n, 32) bytes on average.
 ///
+/// Source    sectors: CUDA C++ Best Practices Guide, coalesced access to global memory
 /// Departs   a cache of perfect associativity that holds nothing but x
 GatherTraffic gather_traffic(const SpMM& op, double cache_bytes);
 
 /// launch + max(flops, bytes) at the stated efficiency, where the bytes of a sparse product are
-/// those of gather_traffic(), each at the rate of where they are found.
+/// those of gather_traffic(), each at the rate of where they are found; and, where the number of
+/// multiprocessors is known, what a sparse product waits for its longest row.
+///
+/// The longest row has skew · nnz / rows entries. One multiprocessor sums it, with its part of the
+/// cache's rate: p seconds. Rows are handed out in order to whoever is free, and the longest may be
+/// any: it begins at any moment of the T seconds of the others alike, so that the product takes
+/// max(T, its beginning + p), on average T + p²/2T for p <= T and p + T/2 beyond.
+///
+/// Departs   products that cut long rows (cuSPARSE's by entries) wait less; one row is the longest,
+///           the next are like all others
 double roofline_seconds(const Op& op, const Roofline& roofline,
                         const Roofline::Efficiency& efficiency);
 

@@ -483,13 +483,12 @@ class PapersMarks(unittest.TestCase):
         self.assertEqual(self.stacks.papers_factor(figure, {"of": "b"}, rows), [2.0, 4.0])
         self.assertIsNone(self.stacks.papers_factor(figure, {"of": "fast"}, rows))
 
-    def test_of_a_share_need_the_run_on_the_free_network(self):
-        spec = {"measure": "percent_below", "of": epoch("inside"), "over": epoch("all")}
+    def test_of_a_share_stand_at_the_run_that_has_it(self):
+        spec = {"measure": "part_percent", "of": "all", "parts": ["external"]}
         figure, rows = self.made((spec, 40.0, 44.0))
 
-        bar = {"of": "all", "inside": {"of": "inside"}}
-        self.assertAlmostEqual(self.stacks.papers_share(figure, bar, rows), 0.4)
-        self.assertIsNone(self.stacks.papers_share(figure, {"of": "all"}, rows))
+        self.assertAlmostEqual(self.stacks.papers_share(figure, {"of": "all"}, rows), 0.4)
+        self.assertIsNone(self.stacks.papers_share(figure, {"of": "other"}, rows))
 
 
 class Provenance(unittest.TestCase):

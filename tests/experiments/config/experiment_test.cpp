@@ -395,6 +395,26 @@ TEST(Refusal, OfWhatIsMissing) {
       "name: found an empty string");
 }
 
+/// Its first product with A comes after weights: nothing constant is there to be kept.
+TEST(Refusal, OfAFirstLayerThatIsKeptInResGcn) {
+  const auto with = [](const std::string& strategy) {
+    return R"({"name": "n", "dataset": {"generate": "rmat", "vertices": 8, "edges": 9,
+      "features": 2, "classes": 2}, "model": {"type": "resgcn+", "layers": 2}, "strategy": )" +
+           strategy + "}";
+  };
+  const auto kept = [&](const std::string& strategy) {
+    return parse_experiments(with(strategy), "test.json", {})
+        .front()
+        .resolved["strategy"]["first_layer"];
+  };
+
+  EXPECT_EQ(refusal(with(R"({"type": "full_graph", "first_layer": "exact"})")).substr(0, 41),
+            "strategy.first_layer: model.type resgcn+ ");
+  EXPECT_EQ(kept(R"({"type": "full_graph", "first_layer": "recompute"})"), "recompute");
+  EXPECT_EQ(kept(R"({"type": "full_graph"})"), "recompute")
+      << "its resolved file says what it does";
+}
+
 TEST(Refusal, OfTextThatIsNoJson) {
   EXPECT_EQ(refusal("{\n \"name\": }").substr(0, 53),
             "test.json: no valid JSON: line 2, column 10: syntax e");

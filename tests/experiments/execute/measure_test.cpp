@@ -90,8 +90,8 @@ TEST(Trace, IsJsonWithARowPerRankAndLane) {
   Timeline zero, one;
   one.rank = 1;
   for (Timeline* t : {&zero, &one}) {
-    t->spans.push_back({Lane::compute, "gemm", false, false, {Stage::forward, 0, 1}, 1, 2, 8, 9});
-    t->spans.push_back({Lane::comm, "broadcast", true, true, {Stage::forward, 0, 1}, 1, 3, 0, 4});
+    t->spans.push_back({Lane::compute, "gemm", false, 0, {Stage::forward, 0, 1}, 1, 2, 8, 9});
+    t->spans.push_back({Lane::comm, "broadcast", true, 1, {Stage::forward, 0, 1}, 1, 3, 0, 4});
     t->memory = {{0.5, 100}, {2.5, 40}};
   }
 
@@ -122,7 +122,7 @@ TEST(Trace, HasSlicesThatMeetWhereSpansMeetHoweverAViewerRounds) {
     for (double now = origin; timeline.spans.size() < 4000;) {
       const double end = now + std::pow(10.0, -10 + 6 * draws.uniform());
       timeline.spans.push_back(
-          {Lane::compute, "gemm", false, false, {Stage::forward, 0, 1}, now, end, 8, 9});
+          {Lane::compute, "gemm", false, 0, {Stage::forward, 0, 1}, now, end, 8, 9});
       now = draws.uniform() < 0.5 ? end : std::nextafter(end, 0.0);
     }
 

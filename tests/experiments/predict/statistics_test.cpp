@@ -6,6 +6,7 @@
 #include "core/base/error.hpp"
 #include "experiments/config/experiment.hpp"
 #include "experiments/config/load_problem.hpp"
+#include "experiments/predict/prepared.hpp"
 #include "tests/experiments/papers100m.hpp"
 
 namespace orrery {
@@ -85,6 +86,22 @@ TEST(StatisticsKeys, NeedARandomPermutation) {
   EXPECT_EQ(refusal({"strategy.permute=false"}), words);
   EXPECT_EQ(refusal({"strategy.permute=false", "partition.method=metis"}), words);
   EXPECT_EQ(refusal({"strategy.permute=false", "partition.method=random"}), "accepted");
+}
+
+/// It has no permutation: which edges leave a server is what it needs, and counts do not say.
+TEST(StatisticsKeys, OfPreloadingAreRefusedForTheEdgesThatAreMissing) {
+  for (const char* method : {"metis", "random"}) {
+    const Experiment e = load({R"(strategy={"type": "shared_preloading"})",
+                               std::string("partition.method=") + method,
+                               R"(cluster={"servers": 2, "ranks_per_server": 1})"});
+    try {
+      prepare(e, DatasetCache().load(e));
+      ADD_FAILURE() << method;
+    } catch (const NeedsStructure& error) {
+      EXPECT_EQ(std::string(error.what()).substr(0, 19), "shared_preloading: ") << error.what();
+      EXPECT_NE(std::string(error.what()).find("dataset.statistics has none"), std::string::npos);
+    }
+  }
 }
 
 /// Those that train, that is; `orrery plan` asks nobody to.

@@ -3,10 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "core/cluster/routes.hpp"
@@ -180,9 +185,61 @@ TEST(ValidationConfigs, CoverWhatTheyAreFor) {
   EXPECT_GE(2 * held_out, files);
   EXPECT_GT(threads, 0);
   EXPECT_GT(mpi, 0);
-  EXPECT_EQ(strategies.size(), 5U);
+  EXPECT_EQ(strategies.size(), 6U);
   EXPECT_GE(rates.size(), 2U);
   EXPECT_TRUE(ranks.contains(1) && ranks.contains(2) && ranks.contains(4));
+}
+
+/// What strategies may be asked to do, in the words of their settings, and on which ways to run.
+std::set<std::string> settings_of(const Experiment& e) {
+  std::set<std::string> words;
+  const StrategyConfig& s = e.strategy;
+  const auto add = [&](bool holds, const char* word) {
+    if (holds) words.insert(word);
+  };
+  add(s.type == "model_averaging" && e.partition.parts > e.ranks(), "more parts than ranks");
+  add(s.type == "model_averaging" && s.interval > 1, "an interval");
+  add(s.type == "model_averaging" && s.hops == 3, "parts of three hops");
+  add(s.boundary_sampling < 1, "boundary sampling");
+  add(s.type == "full_graph" && s.staleness > 0, "staleness");
+  add(s.type == "spmm_1d" && s.staleness > 0, "old rows of broadcasts");
+  add(s.type == "shared_preloading" && s.depth.has_value(), "depth");
+  add(s.batches > 1, "co-batches");
+  add(s.sampling && s.sampling->expansion.hops == 3, "sampling of three hops");
+  add(e.model.recompute > 0, "recompute");
+  add(e.model.type == ModelType::resgcn && e.model.layers >= 28, "deep ResGCN+");
+  return words;
+}
+
+/// Every setting that changes what a strategy does is held against a clock: among threads and
+/// processes, and on shaped links where it changes what travels between servers.
+TEST(ValidationConfigs, HoldEverySettingAgainstAClock) {
+  std::map<std::string, std::set<std::string>> held;  // by way to run
+  for (const fs::path& file : files_in(ORRERY_SOURCES "/configs/validation"))
+    for (const Experiment& e : load_experiments(file.string(), {}))
+      held[e.netcluster.empty() ? e.backend : "links"].merge(settings_of(e));
+
+  const std::set<std::string> here{
+      "more parts than ranks",  "an interval", "boundary sampling", "staleness",
+      "old rows of broadcasts", "co-batches",  "recompute",         "deep ResGCN+"};
+  const std::set<std::string> between{"more parts than ranks",
+                                      "an interval",
+                                      "boundary sampling",
+                                      "staleness",
+                                      "old rows of broadcasts",
+                                      "co-batches",
+                                      "depth",
+                                      "sampling of three hops"};
+  const auto lacks = [&](const std::string& way, const std::set<std::string>& wanted) {
+    std::vector<std::string> missing;
+    std::set_difference(wanted.begin(), wanted.end(), held[way].begin(), held[way].end(),
+                        std::back_inserter(missing));
+    return missing;
+  };
+  EXPECT_EQ(lacks("threads", here), std::vector<std::string>{});
+  EXPECT_EQ(lacks("mpi", here), std::vector<std::string>{});
+  EXPECT_EQ(lacks("links", between), std::vector<std::string>{});
+  EXPECT_TRUE(held["threads"].contains("parts of three hops"));
 }
 
 /// At least eight that calibration does not see, of one rank and of ranks that share a GPU.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/error.hpp"
@@ -246,6 +247,41 @@ TEST(Tables, OfHeadsAreApartFromThoseOfOneValue) {
   EXPECT_DOUBLE_EQ(op_seconds(profile, product(10, 20, 30, 8), 1), 1);
   EXPECT_NE(problem_of({{{"heads", {1, 2}}}, {1, 1}, 0}, "spmm").find("no axis \"heads\""),
             std::string::npos);
+}
+
+/// Rows of 164 bytes begin anywhere at a multiple of 4: 164 + 32 - 4 = 192 of 6 sectors on average.
+TEST(Rooflines, OfASparseProductGatherWholeSectors) {
+  const SpMM narrow = std::get<SpMM>(product(10000, 1000000, 100000, 41));
+  const GatherTraffic none = gather_traffic(narrow, 0);
+
+  EXPECT_DOUBLE_EQ(none.memory_bytes, 1e5 * 8 + 1e4 * 8 + 1e4 * 164 + 1e5 * 192);
+  EXPECT_DOUBLE_EQ(none.cache_bytes, 0);
+}
+
+/// 10⁶ entries in 10⁴ rows of a mean of 100; the longest has 50 times as many, each of 256 bytes,
+/// and one of 100 multiprocessors sums it at a hundredth of 2 TB/s.
+TEST(Rooflines, OfASparseProductWaitForItsLongestRow) {
+  DeviceProfile profile = a_gpu();
+  const auto seconds_at = [&](float skew) {
+    SpMM op = std::get<SpMM>(product(10000, 1000000, 1000000, 64));
+    op.a.skew = skew;
+    return op_seconds(profile, op, 1);
+  };
+  const double unaware = seconds_at(50);
+  profile.roofline.multiprocessors = 100;
+  const double even = seconds_at(1), skewed = seconds_at(50), extreme = seconds_at(5000);
+
+  EXPECT_EQ(unaware, even);
+  const double others = even - 4e-6, longest = 50 * 100 * 256 / (2e12 / 100);
+  ASSERT_LT(longest, others);
+  EXPECT_NEAR(skewed - even, longest * longest / (2 * others), 1e-12);
+  EXPECT_NEAR(extreme - even, 100 * longest - others / 2, 1e-12);
+
+  // The same by drawing when the longest row begins: the mean of max(T, beginning + p).
+  double sum = 0;
+  constexpr int kDraws = 100000;
+  for (int i = 0; i < kDraws; ++i) sum += std::max(others, (i + 0.5) / kDraws * others + longest);
+  EXPECT_NEAR(skewed - 4e-6, sum / kDraws, 1e-9);
 }
 
 TEST(Rooflines, TakeAVariantBeforeItsKind) {

@@ -29,26 +29,26 @@ TEST(Replay, OneMessageIsLatencyPlusBytesOverRate) {
   EXPECT_NEAR(seconds.at(1), 1e-6 + 5e6 / 10e9, kExact);
 }
 
-/// Two servers of two: a NIC of 1 GB/s has four messages in either direction, 0.25 GB/s each, and
-/// leaves 9.5 of a device's 10 GB/s to the message inside the server. Both are under way until that
-/// one ends, which is half of that time for each.
+/// Two servers of two. In one call rank 0 sends to its neighbour, over a device's 10 GB/s, and
+/// receives from the other server, over a NIC's 1 GB/s. Both are under way until the first one ends,
+/// which is half of that time for each.
 TEST(Replay, AnExchangeOfServersIsDividedByItsMessages) {
   StarCluster star;
   star.servers = 2;
   star.nic_latency = 0;
-  constexpr double kBytes = 9.5e6;
+  constexpr double kBytes = 5e6;
+  const Group all = world_group(4);
+  std::vector<Script> scripts(4);
+  scripts[0].call(Lane::comm, all, {CollectiveKind::send_recv, 1, 0, 1, 2, kBytes, kBytes});
+  scripts[1].receive(Lane::comm, all, 0, kBytes);
+  scripts[2].send(Lane::comm, all, 0, kBytes);
   std::vector<PricedProgram> programs;
-  for (int r = 0; r < 4; ++r) {
-    Script script;
-    script.all_to_all(Lane::comm, world_group(4), kBytes);
-    programs.push_back(script.done());
-  }
-  Simulation s = simulation_of(star.make(), programs);
-  s.collectives.window = 3;
+  for (Script& script : scripts) programs.push_back(script.done());
+  const Simulation s = simulation_of(star.make(), programs);
 
   const auto spent = breakdown_of(s, 0);
 
-  const double inside = 1e-6 + kBytes / 9.5e9, outside = 1e-6 + kBytes / 0.25e9;
+  const double inside = 1e-6 + kBytes / 10e9, outside = 1e-6 + kBytes / 1e9;
   EXPECT_NEAR(spent[0], inside / 2, kExact);
   EXPECT_NEAR(spent[1], outside - inside / 2, kExact);
   EXPECT_NEAR(spent[2], outside, kExact);
