@@ -11,8 +11,8 @@ namespace orrery {
 /// The vertices that are trained on, ascending.
 std::vector<Vertex> training_vertices(const Dataset& data);
 
-/// The training vertices and the edges among them: vertex i is the i-th of training_vertices(). Notes
-/// what was left out.
+/// The training vertices and the edges among them: vertex i is the i-th of training_vertices().
+/// Notes what was left out.
 ///
 /// Cost      one pass over the rows of the training vertices; features are read through, not copied
 /// Source    PipeGCN's and GraNNDis' public code (--inductive)

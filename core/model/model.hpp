@@ -14,19 +14,20 @@
 namespace orrery {
 
 /// Layer l of L: h_l = dropout(ReLU(norm(conv_l(h_{l−1}) + b_l))); the last one is conv + bias
-/// alone. The last `dense_layers` of them are without A. h_0 is the input after dropout. With `residual` layers 2 to L − 1, whose widths are
-/// equal, add their input: h_l = h_{l−1} + dropout(ReLU(...)).
+/// alone. The last `dense_layers` of them are without A. h_0 is the input after dropout. With
+/// `residual` layers 2 to L − 1, whose widths are equal, add their input: h_l = h_{l−1} +
+/// dropout(ReLU(...)).
 ///
 /// Memory per rank, in elements, n_l = rows(l), d_l widths (those of this rank's columns): one
 /// buffer per layer, max(n_l·d_l, n_{l−1}·d_{l−1}), that holds in turn the product, the activation,
-/// its gradient, and the gradient passed down; one shared scratch of max_l n·a_l, a_l the width that
-/// layer l aggregates (d_{l−1} or d_l, the narrower with LayerOrder::automatic; 0 for a first layer
-/// that aggregates an input wider than d_1); the aggregated input of every layer that aggregates
-/// first, and n_1·d_0 where that of the first layer is kept for all epochs (neither with
-/// mggcn_compat); with input dropout a copy of the input; with
-/// layer norm the normalised rows of each such layer; with residual connections h_l of each such
-/// layer; for GraphSAGE one shared gradient buffer. With a sparse input the first layer's buffer is
-/// n_1·d_1; for inference every layer's is n_l·d_l, and there is no gradient buffer.
+/// its gradient, and the gradient passed down; one shared scratch of max_l n·a_l, a_l the width
+/// that layer l aggregates (d_{l−1} or d_l, the narrower with LayerOrder::automatic; 0 for a first
+/// layer that aggregates an input wider than d_1); the aggregated input of every layer that
+/// aggregates first, and n_1·d_0 where that of the first layer is kept for all epochs (neither with
+/// mggcn_compat); with input dropout a copy of the input; with layer norm the normalised rows of
+/// each such layer; with residual connections h_l of each such layer; for GraphSAGE and dense
+/// layers one shared gradient buffer. With a sparse input the first layer's buffer is n_1·d_1; for
+/// inference every layer's is n_l·d_l, and there is no gradient buffer.
 ///
 /// Source    the buffer scheme of MG-GCN 4.2: L + 3 with the two broadcast buffers of the 1D
 ///           product

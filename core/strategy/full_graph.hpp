@@ -28,7 +28,8 @@ std::unique_ptr<RankProducts> make_boundary_sampled(Runtime& rt, const Partition
 
 /// Every epoch uses the halo rows, and the halo's gradients, of the epoch before, while its own
 /// travel beside all of its computation; the first one, evaluation and what is computed once for
-/// all epochs are exact (PipeGCN; with StaleSmoothing PipeGCN-F, -G, -GF). `part` outlives the result.
+/// all epochs are exact (PipeGCN; with StaleSmoothing PipeGCN-F, -G, -GF). `part` outlives the
+/// result.
 std::unique_ptr<RankProducts> make_stale_halo(Runtime& rt, const PartitionedGraph& source,
                                               const HaloStructure& part,
                                               const StrategyConfig& config);

@@ -7,8 +7,9 @@
 
 namespace orrery {
 
-/// The problem's strategy on both graphs: its steps are those on what is trained on, its evaluations
-/// those on Problem::whole, with the same settings and ranks. Only one of the two is on the device.
+/// The problem's strategy on both graphs: its steps are those on what is trained on, its
+/// evaluations those on Problem::whole, with the same settings and ranks. Only one of the two is on
+/// the device.
 ///
 /// Requires  problem.whole
 /// Errors    those of make_strategy on either graph · ConfigError where staleness keeps rows on the

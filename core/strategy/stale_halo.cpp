@@ -7,8 +7,8 @@
 // beside it: 4·f·received bytes forward, 4·f·sent bytes back.
 //
 // Source    Wan et al. 2022, PipeGCN, with section 3.4's smoothing of features and gradients
-// Departs   the first epoch is exact, and averages begin with what it received; its code starts both
-//           from zeros
+// Departs   the first epoch is exact, and averages begin with what it received; its code starts
+//           both from zeros
 #include <vector>
 
 #include "core/strategy/full_graph.hpp"

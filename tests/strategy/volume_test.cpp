@@ -24,8 +24,8 @@ using testing::random_dataset;
 constexpr std::int64_t kFeatures = 24, kHidden = 40, kClasses = 5;
 constexpr int kLayers = 3;
 
-/// GCN: what each layer aggregates is as wide as its input or its output; the first layer's gradient
-/// is not passed down, so it needs Aᵀ only where it multiplies by W first.
+/// GCN: what each layer aggregates is as wide as its input or its output; the first layer's
+/// gradient is not passed down, so it needs Aᵀ only where it multiplies by W first.
 struct Widths {
   std::vector<std::int64_t> d{kFeatures, kHidden, kHidden, kClasses};
   std::array<std::int64_t, kLayers + 1> aggregated{};  ///< by layer, from 1

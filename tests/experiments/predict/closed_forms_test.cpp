@@ -96,8 +96,9 @@ TEST(StagedEpoch, OfAHaloHidesTheProductOfOwnRows) {
   }
 }
 
-/// Four parameters, a bucket each: those of the second layer are under way for 4 s when the backward
-/// pass of the first one begins, whose six kernels take longer; those of the first wait for nobody.
+/// Four parameters, a bucket each: those of the second layer are under way for 4 s when the
+/// backward pass of the first one begins, whose six kernels take longer; those of the first leave
+/// when it ends.
 TEST(StagedEpoch, OfBucketsExposesWhatLeavesLast) {
   const std::string strategy = R"(strategy={"type": "full_graph", "first_layer": "recompute"})";
 
