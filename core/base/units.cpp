@@ -29,7 +29,7 @@ std::string human_bytes(double bytes) {
 
 std::string human_seconds(double seconds) {
   if (seconds == 0) return "0 s";
-  if (std::abs(seconds) < 1e-3) return fmt::format("{:.1f} us", seconds * 1e6);
+  if (std::abs(seconds) < 1e-3) return fmt::format("{:.1f} µs", seconds * 1e6);
   if (std::abs(seconds) < 1) return fmt::format("{:.1f} ms", seconds * 1e3);
   return fmt::format("{:.2f} s", seconds);
 }

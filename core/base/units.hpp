@@ -12,7 +12,7 @@ inline std::string human_bytes(std::int64_t bytes) {
   return human_bytes(static_cast<double>(bytes));
 }
 
-/// "12.3 ms", "4.56 s", "780 us".
+/// "12.3 ms", "4.56 s", "780 µs".
 std::string human_seconds(double seconds);
 
 /// "1.2 k", "34.5 M", "6.7 G": a count or a rate, powers of 1000.

@@ -197,7 +197,7 @@ void print_cluster(const Cluster& cluster) {
              all ? "" : ", in the first server");
   fmt::print("{}\n", matrix_text(cluster, "GB/s", matrices.bytes_per_second, ranks, 1e9));
   fmt::print("its latency\n{}\n",
-             matrix_text(cluster, "us", matrices.latency_seconds, ranks, 1e-6));
+             matrix_text(cluster, "µs", matrices.latency_seconds, ranks, 1e-6));
   fmt::print("kinds of pairs{}\n{}\n",
              cluster.servers() > 1 ? ", one device of each in the first server" : "",
              class_table(pair_classes(cluster)));

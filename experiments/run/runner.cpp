@@ -8,6 +8,7 @@
 #include "core/base/error.hpp"
 #include "core/base/tell.hpp"
 #include "core/base/units.hpp"
+#include "core/graph/read/load.hpp"
 #include "experiments/execute/execute_mpi.hpp"
 #include "experiments/execute/launch.hpp"
 #include "experiments/execute/trace.hpp"
@@ -102,6 +103,8 @@ Reported report(const PreparedExperiment& prepared, const Placement& placement, 
   FinishedRun done{prepared.experiment, measure(costs, summaries), {}};
   done.result =
       result_json(done.experiment, prepared.problem->facts(), placement, outcome, done.measured);
+  if (prepared.problem->data)
+    done.result["dataset"]["fingerprint"] = fingerprint_of(*prepared.problem->data);
   done.result["out_dir"] = results.path().string();
   return {std::move(done), std::move(timelines)};
 }

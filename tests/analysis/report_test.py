@@ -76,6 +76,8 @@ class ReportOfARealRun(ReportTest):
         for name in told["peak_by_class"]:
             self.assertIn(name, page.text)
         self.assertIn("measured", page.text)
+        self.assertRegex(told["dataset"]["fingerprint"], "^[0-9a-f]{8}$")
+        self.assertIn(told["dataset"]["fingerprint"], page.text)
 
     def test_names_every_part_of_the_epoch_as_its_result_does(self):
         out = folders.real_run(self.path)
@@ -195,6 +197,16 @@ class ReportOfASweep(ReportTest):
 
         self.row(page, "2", "1 s", "2.00", "100 %", "strategy.type=b")
         self.assertEqual(len(re.findall(r'<polyline[^>]*class="line series', source)), 2)
+
+    def test_over_ranks_keeps_clusters_apart_that_differ_in_more(self):
+        label = "cluster.gpus={}, cluster.link_factors={}".format
+        runs = [folders.result(label=label(n, factor), ranks=n, epoch_seconds=seconds)
+                for n, factor, seconds in [(1, 1, 0.8), (2, 1, 0.4), (1, 2, 0.8), (2, 2, 0.8)]]
+
+        _, page = self.report_of(self.sweep(runs))
+
+        self.row(page, "2", "400 ms", "2.00", "100 %", "cluster.link_factors=1")
+        self.row(page, "2", "800 ms", "1.00", "50 %", "cluster.link_factors=2")
 
     def test_over_seeds_has_the_mean_and_deviation_that_the_terminal_prints(self):
         out = folders.real_run(self.path, sweep={"seed": [1, 2, 3]})

@@ -103,7 +103,7 @@ TEST(Units, NumbersAreReadable) {
   EXPECT_EQ(human_bytes(20.0 * 1024 * 1024 * 1024), "20.0 GiB");
   EXPECT_EQ(human_seconds(0.0123), "12.3 ms");
   EXPECT_EQ(human_seconds(4.5), "4.50 s");
-  EXPECT_EQ(human_seconds(7.8e-5), "78.0 us");
+  EXPECT_EQ(human_seconds(7.8e-5), "78.0 µs");
   EXPECT_EQ(human_count(400000), "400.0 k");
 }
 

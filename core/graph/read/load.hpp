@@ -21,4 +21,10 @@ Dataset load_dataset(const DatasetOptions& options);
 /// Errors    as load_dataset
 Dataset read_dataset(const std::string& path, const std::string& format = "auto");
 
+/// Eight hexadecimal digits of the edges, labels and split, as they are trained on. Data with the same
+/// ones have, but for chance, the same of these; features are not among them.
+///
+/// Cost      one pass over the edges, labels and split, on all cores
+std::string fingerprint_of(const Dataset& data);
+
 }  // namespace orrery

@@ -1,0 +1,44 @@
+#include "core/graph/read/load.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
+#include "core/graph/files/checksum.hpp"
+
+namespace orrery {
+namespace {
+
+constexpr std::int64_t kBlock = 16 << 20;  // bytes
+
+/// The checksums of the blocks of an array, one after the other; of an empty one of a block without
+/// bytes, so that arrays stay apart.
+template <class T>
+std::string checksums(const std::vector<T>& values) {
+  const std::string_view bytes(reinterpret_cast<const char*>(values.data()),
+                               values.size() * sizeof(T));
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  std::vector<std::string> blocks(at(std::max<std::int64_t>(1, (size + kBlock - 1) / kBlock)));
+  parallel_for(std::ssize(blocks), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      blocks[at(i)] = checksum(bytes.substr(at(i * kBlock), at(kBlock)));
+  });
+  std::string all;
+  for (const std::string& block : blocks) all += block;
+  return all;
+}
+
+}  // namespace
+
+std::string fingerprint_of(const Dataset& data) {
+  std::string all = checksums(data.graph->offsets);
+  all += checksums(data.graph->columns);
+  all += checksums(data.labels.values);
+  all += checksums(data.split);
+  return checksum(all);
+}
+
+}  // namespace orrery
