@@ -7,6 +7,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/graph/files/meta_file.hpp"
 #include "core/graph/generate/generate.hpp"
 #include "core/graph/read/choices.hpp"
 #include "core/graph/read/lookup.hpp"
@@ -66,6 +67,31 @@ void add_reverse_edges(Dataset& dataset) {
       fmt::format("symmetrised: {} directed edges became {}", before, dataset.edges()));
 }
 
+/// An edge without its reverse, as "3 -> 7"; the graph has one.
+std::string one_way_edge(const Csr& graph) {
+  for (std::int64_t v = 0; v < graph.rows; ++v)
+    for (const Vertex u : graph.row(v))
+      if (!std::ranges::binary_search(graph.row(u), static_cast<Vertex>(v)))
+        return fmt::format("{} -> {}", u, v);
+  return {};
+}
+
+/// Holds a folder's word for its graph: where meta.json says that it is not directed, every edge is
+/// there in both directions.
+///
+/// Errors    DataError naming an edge without its reverse
+void require_undirected_as_said(const Dataset& dataset, const std::string& path) {
+  if (dataset.symmetric) return;
+  const fs::path folder = locate_dataset(path);
+  if (!fs::exists(folder / "meta.json")) return;
+  const MetaFile meta(folder);
+  if (meta.get("directed", true)) return;
+  meta.fail("directed",
+            fmt::format("is false, but edge {} has no reverse; set dataset.symmetric to true, "
+                        "which adds the reverse of every edge, or \"directed\" to true",
+                        one_way_edge(*dataset.graph)));
+}
+
 void magnify(Dataset& dataset, std::int64_t times) {
   dataset.magnify = times;
   dataset.notes.push_back(
@@ -105,6 +131,7 @@ Dataset load_dataset(const DatasetOptions& options) {
   Dataset dataset =
       options.generator.empty() ? read_dataset(options.path, options.format) : generate(options);
   if (options.symmetric && !dataset.symmetric) add_reverse_edges(dataset);
+  if (options.generator.empty()) require_undirected_as_said(dataset, options.path);
   choose_features(dataset.features, dataset.notes, dataset.vertices(), options);
   if (dataset.labels.present())
     choose_split(dataset.split, dataset.notes, dataset.vertices(), labelled(dataset), options);

@@ -49,6 +49,23 @@ TEST_F(DirectedGraph, IsToldWithTheNormalisationThatItTakes) {
   EXPECT_EQ(json("a/config.json")["model"]["normalisation"], "row");
 }
 
+TEST_F(DirectedGraph, ThatItsFolderCallsUndirectedIsAnErrorThatNamesAnEdge) {
+  std::ofstream(in("data/meta.json"))
+      << R"({"name": "circles", "num_nodes": 4, "num_edges": 5, "num_classes": 2, "directed": false})";
+  const std::string arguments = "plan " + experiment(R"(, "strategy": {"type": "full_graph"})") +
+                                " --set 'dataset={\"path\": \"" + in("data").string() +
+                                "\", \"features\": {\"random\": 8}}'";
+
+  EXPECT_EQ(orrery(arguments), 1);
+
+  // 0 -> 2 is the only edge between these two; all others belong to the circle 0, 1, 2, 3.
+  EXPECT_NE(read("err").find("directed"), std::string::npos) << read("err");
+  EXPECT_NE(read("err").find("edge 3 -> 0 has no reverse; set dataset.symmetric to true"),
+            std::string::npos)
+      << read("err");
+  EXPECT_EQ(orrery(arguments + " --set dataset.symmetric=true"), 0) << read("err");
+}
+
 TEST_F(DirectedGraph, WithTheReverseOfItsEdgesIsNone) {
   simulate(" --set dataset.symmetric=true");
 
