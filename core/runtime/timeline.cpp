@@ -30,7 +30,7 @@ constexpr std::array<Part, 6> kCharges{&Breakdown::compute,  &Breakdown::externa
                                        &Breakdown::load,     &Breakdown::sample};
 static_assert(kCharges.size() + 2 == kEpochParts.size(), "every part but other and hidden");
 
-Part part_of(const Span& span) {
+Part seconds_of(const Span& span) {
   if (span.communicates && span.phase.stage == Stage::synchronise) return &Breakdown::synchronise;
   if (span.communicates) return span.crosses_servers ? &Breakdown::external : &Breakdown::internal;
   if (span.lane == Lane::sampler) return &Breakdown::sample;
@@ -69,6 +69,11 @@ struct Active {
 
 }  // namespace
 
+const EpochPart& part_of(const Span& span) {
+  return *std::find_if(kEpochParts.begin(), kEpochParts.end(),
+                       [&](const EpochPart& part) { return part.seconds == seconds_of(span); });
+}
+
 double epoch_seconds(const std::vector<Timeline::Mark>& marks, int epoch) {
   const auto window = epoch_window(marks, epoch);
   return window ? window->second - window->first : 0;
@@ -84,7 +89,7 @@ Breakdown epoch_breakdown(const Timeline& timeline, int epoch) {
   for (const Span& span : timeline.spans) {
     const double from = std::max(begin, span.begin), to = std::min(end, span.end);
     if (from >= to) continue;
-    const Part part = part_of(span);
+    const Part part = seconds_of(span);
     edges.push_back({from, charge_of(part), +1});
     edges.push_back({to, charge_of(part), -1});
     if (part == &Breakdown::compute) result.compute_by_kind[std::string(span.kind)] += to - from;
