@@ -166,6 +166,7 @@ void CudaLane::issue_held() {
   Span whole = *items.front().span;
   whole.kind = "graph";
   whole.flops = whole.bytes = 0;
+  whole.shape = {};
   for (const HeldItem& item : items) {
     run.insert(run.end(), item.calls.begin(), item.calls.end());
     whole.flops += item.span ? item.span->flops : 0;

@@ -22,8 +22,9 @@ void fields(A& a, EpochCost& cost) {
 
 template <class A>
 void fields(A& a, Span& span) {
-  auto& [lane, kind, communicates, external, phase, begin, end, flops, bytes] = span;
-  a(lane, kind, communicates, external, phase, begin, end, flops, bytes);
+  auto& [lane, kind, communicates, external, phase, begin, end, flops, bytes, group, root,
+         shape] = span;
+  a(lane, kind, communicates, external, phase, begin, end, flops, bytes, group, root, shape);
 }
 
 template <class A>

@@ -88,6 +88,29 @@ class Active {
 
 }  // namespace
 
+const EpochPart& part_of(const Span& span) {
+  double Breakdown::*seconds = nullptr;
+  switch (charge_of(span)) {
+    case Charge::compute:
+      seconds = &Breakdown::compute;
+      break;
+    case Charge::exchange:
+      seconds = span.external >= 0.5 ? &Breakdown::external : &Breakdown::internal;
+      break;
+    case Charge::synchronise:
+      seconds = &Breakdown::synchronise;
+      break;
+    case Charge::load:
+      seconds = &Breakdown::load;
+      break;
+    case Charge::sample:
+      seconds = &Breakdown::sample;
+      break;
+  }
+  return *std::find_if(kEpochParts.begin(), kEpochParts.end(),
+                       [&](const EpochPart& part) { return part.seconds == seconds; });
+}
+
 double epoch_seconds(const std::vector<Timeline::Mark>& marks, int epoch) {
   const auto window = epoch_window(marks, epoch);
   return window ? window->second - window->first : 0;

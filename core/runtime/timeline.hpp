@@ -19,7 +19,23 @@ struct Span {
   Phase phase;
   double begin = 0, end = 0;
   double flops = 0, bytes = 0;  ///< as the op states them
+  Group group{0, 0, 0, 1};      ///< of a collective, the ranks that take part; else of size 0
+  /// Index in the group of the rank that a broadcast comes from, a reduction goes to, or this one
+  /// sends to; −1 where there is none.
+  int root = -1;
+  Shape shape{};  ///< of the first tensor that it writes; 0 x 0 where it is not known
   bool operator==(const Span&) const = default;
+};
+
+/// The part of an epoch that its time is charged to, while nothing more important runs; of an
+/// exchange that is charged to two, the larger.
+const EpochPart& part_of(const Span& span);
+
+/// Epochs one after the other, numbered from 0.
+struct EpochRange {
+  int first = 0, count = 0;
+  bool contains(int epoch) const { return epoch >= first && epoch < first + count; }
+  bool operator==(const EpochRange&) const = default;
 };
 
 struct Timeline {

@@ -120,7 +120,7 @@ std::vector<RankOutcome> train_side_by_side(const PreparedExperiment& prepared, 
   ExecuteOptions options;
   options.kernels = kernels;
   options.keep_steps = true;
-  options.timeline_epochs = kEpochs;
+  options.timeline_epochs = {0, kEpochs};
   // No more of a GPU than it takes: others may use the rest.
   const Program recorded = record_rank(body, 0, 1, {});
   options.capacities.bytes[at(Space::device)] =

@@ -28,6 +28,9 @@ void add_run_command(CLI::App& app, int& exit_code) {
                       "print a job script that runs it on a cluster: slurm");
   command->add_flag("--anyway", options->anyway,
                     "run also what this machine's memory is too small for");
+  command->add_option("--timeline-epochs", options->timeline_epochs,
+                      "epochs that timeline.json shows: how many (5), or which, from 0 (10-12); "
+                      "default: 3, without the first");
   command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
   command->add_flag("--quiet", options->quiet, "no progress, no notes");
   command->footer(

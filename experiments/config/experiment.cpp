@@ -525,6 +525,17 @@ void set_backend(Experiment& e, const Json& root) {
   require_possible_graphs(e);
 }
 
+/// The epochs whose timeline is kept. The default leaves out the first, in which memory is cold; of a
+/// single epoch there is no other.
+EpochRange timeline_epochs(const Json& timeline, int trained) {
+  const EpochRange asked{timeline["first"], timeline["epochs"]};
+  if (asked.first >= trained && asked.first > 1)
+    throw ConfigError("timeline.first", fmt::format("found {}, but there are {} epochs, numbered "
+                                                    "from 0",
+                                                    asked.first, trained));
+  return {std::min(asked.first, trained - 1), asked.count};
+}
+
 Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
                            const fs::path& folder, ClusterCache& clusters) {
   prepare_strategy(root);
@@ -550,7 +561,7 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
     e.netcluster = root["validate"].value("netcluster", std::string());
     e.used_by_calibration = root["validate"]["used_by_calibration"];
   }
-  e.timeline_epochs = root["timeline"]["epochs"];
+  e.timeline_epochs = timeline_epochs(root["timeline"], e.train.epochs);
   parts_for(e.strategy, e.ranks());  // a grid that is impossible is told before anything is loaded
   e.resolved = std::move(root);
   return e;

@@ -16,6 +16,7 @@
 #include "core/model/model_config.hpp"
 #include "core/partition/partition.hpp"
 #include "core/partition/partition_options.hpp"
+#include "core/runtime/timeline.hpp"
 #include "core/strategy/config/strategy_config.hpp"
 
 namespace orrery {
@@ -58,7 +59,7 @@ struct Experiment {
   bool cuda_graph = false;           ///< what repeats itself is launched as CUDA graphs
   std::string netcluster;            ///< rate of its links, for orrery validate; empty: none
   bool used_by_calibration = false;  ///< orrery validate tells its errors apart
-  int timeline_epochs = 0;
+  EpochRange timeline_epochs;
   int checkpoint_every = 0;         ///< epochs; 0: never
   nlohmann::ordered_json resolved;  ///< the file with every default filled in
   nlohmann::ordered_json settings;  ///< the swept keys with their values; {} without a sweep

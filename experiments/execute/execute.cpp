@@ -52,11 +52,7 @@ class RankObserver final : public RunObserver {
     }
     outcome_.epochs.push_back(
         {epoch_seconds(recent.marks, report.epoch), epoch_breakdown(recent, report.epoch)});
-    if (static_cast<int>(outcome_.epochs.size()) <= options_.timeline_epochs) {
-      Timeline& kept = outcome_.timeline;
-      kept.spans.insert(kept.spans.end(), recent.spans.begin(), recent.spans.end());
-      kept.memory.insert(kept.memory.end(), recent.memory.begin(), recent.memory.end());
-    }
+    keep_timeline(recent, report.epoch);
     hooks_.epoch_done(report, outcome_.epochs.back().seconds);
     return !stop;
   }
@@ -66,9 +62,28 @@ class RankObserver final : public RunObserver {
   }
 
  private:
+  /// Spans of the epochs that are asked for. Memory from the beginning, of other epochs only the
+  /// level at their end. A run that is resumed has a cold epoch of its own.
+  void keep_timeline(const Timeline& recent, int epoch) {
+    if (outcome_.epochs.size() == 1) {
+      wanted_ = options_.timeline_epochs;
+      wanted_.first = std::max(wanted_.first, epoch + std::min(1, wanted_.first));
+    }
+    if (epoch >= wanted_.first + wanted_.count) return;
+    Timeline& kept = outcome_.timeline;
+    const bool whole = wanted_.contains(epoch);
+    if (whole) kept.spans.insert(kept.spans.end(), recent.spans.begin(), recent.spans.end());
+    const bool set_up = outcome_.epochs.size() == 1;
+    const auto skipped = whole || set_up || recent.memory.empty() ? 0 : recent.memory.size() - 1;
+    kept.memory.insert(kept.memory.end(),
+                       recent.memory.begin() + static_cast<std::ptrdiff_t>(skipped),
+                       recent.memory.end());
+  }
+
   Executor& executor_;
   const ExecuteOptions& options_;
   const RankHooks& hooks_;
+  EpochRange wanted_;
   RankOutcome& outcome_;
 };
 

@@ -16,7 +16,7 @@ namespace orrery {
 /// What one rank leaves behind.
 struct RankOutcome {
   std::vector<EpochCost> epochs;
-  Timeline timeline;                        ///< of set-up and the first timeline_epochs epochs
+  Timeline timeline;                        ///< of options.timeline_epochs
   Summary summary;                          ///< see summary_of()
   Program program;                          ///< steps only with keep_steps; peaks always
   std::vector<std::int64_t> received_from;  ///< bytes that came in, by the rank they are from

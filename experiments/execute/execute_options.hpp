@@ -9,6 +9,7 @@
 #include "core/cluster/placement.hpp"
 #include "core/runtime/body.hpp"
 #include "core/runtime/ledger.hpp"
+#include "core/runtime/timeline.hpp"
 
 namespace orrery {
 
@@ -18,10 +19,10 @@ struct ExecuteOptions {
   bool cuda_graph = false;      ///< what repeats itself is launched as CUDA graphs
   bool nccl = false;            ///< with cuda, ranks that are processes: collectives by NCCL
   Placement placement;
-  Capacities capacities;         ///< of each rank
-  bool keep_steps = false;       ///< also record what is executed
-  std::int64_t guard_bytes = 0;  ///< around every tensor
-  int timeline_epochs = 3;       ///< epochs whose spans are kept
+  Capacities capacities;             ///< of each rank
+  bool keep_steps = false;           ///< also record what is executed
+  std::int64_t guard_bytes = 0;      ///< around every tensor
+  EpochRange timeline_epochs{0, 3};  ///< whose spans are kept
   /// Set by a signal: all ranks stop after the same epoch.
   const std::atomic<bool>* stop = nullptr;
   RunControl control;

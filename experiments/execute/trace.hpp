@@ -1,6 +1,7 @@
 // Timelines as Chrome trace JSON, which Perfetto (ui.perfetto.dev) and chrome://tracing open.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -8,10 +9,16 @@
 
 namespace orrery {
 
-/// One process per rank, one row per lane, one counter of its device bytes.
+/// One process per rank with a row per lane, in the order of the lanes, and a counter of its device
+/// bytes. A mark says where an epoch begins on each rank. Arrows lead from the rank that sends to
+/// those that receive: of a collective between more than four ranks in which all send, from each to
+/// the next of its group. Arrows need the timelines of both ends.
+///
+/// `about`: what the file says of itself ("otherData"), beside which epochs it shows.
 ///
 /// Units     microseconds, to the nanosecond: spans of a lane that meet end and begin at the same
 ///           one, as Perfetto reads it, which drops those that overlap in part
-std::string chrome_trace(const std::vector<Timeline>& timelines);
+std::string chrome_trace(const std::vector<Timeline>& timelines,
+                         const nlohmann::ordered_json& about);
 
 }  // namespace orrery

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <regex>
 #include <set>
 #include <thread>
 
@@ -313,6 +314,29 @@ int run_on_mpi(const std::vector<Experiment>& experiments, const RunOptions& opt
   return code;
 }
 
+/// "N" or "FROM-TO" of --timeline-epochs as overrides of the file.
+void add_timeline_epochs(RunOptions& options) {
+  const std::string& asked = options.timeline_epochs;
+  if (asked.empty()) return;
+  static const std::regex kRange("([0-9]{1,7})(?:-([0-9]{1,7}))?");
+  std::smatch parts;
+  const bool range = std::regex_match(asked, parts, kRange);
+  const int first = range ? std::stoi(parts[1]) : 0;
+  const int last = range && parts[2].matched ? std::stoi(parts[2]) : -1;
+  if (!range || (parts[2].matched && last < first))
+    throw ConfigError(
+        "--timeline-epochs",
+        fmt::format("found \"{}\", expected how many epochs (5), or the first and the "
+                    "last, numbered from 0 (10-12)",
+                    asked));
+  if (!parts[2].matched) {
+    options.overrides.push_back(fmt::format("timeline.epochs={}", first));
+    return;
+  }
+  options.overrides.push_back(fmt::format("timeline.first={}", first));
+  options.overrides.push_back(fmt::format("timeline.epochs={}", last - first + 1));
+}
+
 }  // namespace
 
 std::string with_advice(const OutOfMemory& error) {
@@ -323,6 +347,7 @@ std::string with_advice(const OutOfMemory& error) {
 }
 
 int run_session(RunOptions options) {
+  add_timeline_epochs(options);
   if (!options.backend.empty()) options.overrides.push_back("backend=" + options.backend);
   const Launch launch = launch_from_environment();
   const auto experiments = load_experiments(options.file, options.overrides, launch.size);

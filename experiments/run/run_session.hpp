@@ -13,6 +13,7 @@ namespace orrery {
 struct RunOptions {
   std::string file, backend, out, print_job;
   std::vector<std::string> overrides;
+  std::string timeline_epochs;  ///< "N" or "FROM-TO"; "": as the file says
   bool json = false, quiet = false, force = false, resume = false;
   bool anyway = false;  ///< also run what this machine's memory cannot hold
   bool sweep = false;   ///< keep a log of what is done, and skip it

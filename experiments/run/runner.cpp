@@ -114,6 +114,23 @@ void add_preloading(FinishedRun& done, const PreparedExperiment& prepared) {
   done.result["preloading"] = preloading_json(prepared, done.measured.peak_bytes);
 }
 
+/// What the file of a timeline says of the run: two that are open side by side can be told apart.
+nlohmann::ordered_json about_timeline(const FinishedRun& done) {
+  const auto& result = done.result;
+  const bool trained = done.experiment.trains();
+  return {{"experiment", result["name"]},
+          {"label", result["label"]},
+          {"strategy", result["strategy"]},
+          {"made", trained                      ? "measured"
+                   : result["backend"] == "sim" ? "simulated"
+                                                : "modelled"},
+          {"clocks", trained ? "each rank's begins when the rank does" : "one"},
+          {"ranks", result["ranks"]},
+          {"version", result["provenance"]["version"]},
+          {"revision", result["provenance"]["revision"]},
+          {"config", done.experiment.resolved}};
+}
+
 /// Writes the result, and then what can be done without: the timeline is by far the largest file, so
 /// a disk that is nearly full holds the result.
 void write_result(FinishedRun& done, const std::vector<Timeline>& timelines,
@@ -122,7 +139,8 @@ void write_result(FinishedRun& done, const std::vector<Timeline>& timelines,
   done.result["limited_by"] = limited_by(done.result);
   try {
     results.write("result.json", done.result.dump(2) + "\n");
-    if (!timelines.empty()) results.write("timeline.json", chrome_trace(timelines));
+    if (!timelines.empty())
+      results.write("timeline.json", chrome_trace(timelines, about_timeline(done)));
   } catch (const Error& error) {
     done.not_written = error.what();
   }

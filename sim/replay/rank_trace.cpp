@@ -34,6 +34,8 @@ Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& tr
         span.kind = schedule.kinds[call.kind];
         span.bytes = call.received;
         span.communicates = true;
+        span.group = program.groups[call.group].group;
+        span.root = call.root;
       }
       timeline.spans.push_back(span);
     }
@@ -49,8 +51,14 @@ std::vector<EpochCost> epoch_costs(const Timeline& timeline, int epochs) {
   return costs;
 }
 
-Timeline first_epochs(Timeline all, int epochs) {
-  std::erase_if(all.spans, [&](const Span& s) { return s.phase.epoch >= epochs; });
+Timeline kept_epochs(Timeline all, EpochRange epochs) {
+  int last = 0;
+  for (const Span& span : all.spans) last = std::max(last, int{span.phase.epoch});
+  epochs.first = std::min(epochs.first, last);
+  const bool from_set_up = epochs.first == 0 && epochs.count > 0;
+  std::erase_if(all.spans, [&](const Span& s) {
+    return !epochs.contains(s.phase.epoch) && !(from_set_up && s.phase.epoch < 0);
+  });
   const double end = all.spans.empty() ? 0 : all.spans.back().end;
   std::erase_if(all.memory, [&](const Timeline::MemoryMark& m) { return m.at > end; });
   return all;

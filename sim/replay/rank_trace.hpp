@@ -28,7 +28,8 @@ Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& tr
 /// What each of so many epochs cost.
 std::vector<EpochCost> epoch_costs(const Timeline& timeline, int epochs);
 
-/// Set-up and the first epochs of a timeline.
-Timeline first_epochs(Timeline all, int epochs);
+/// These epochs of a timeline, with set-up where the first is among them; of epochs beyond the last
+/// one, the last. Memory is kept from the beginning, so that its level is known.
+Timeline kept_epochs(Timeline all, EpochRange epochs);
 
 }  // namespace orrery::sim

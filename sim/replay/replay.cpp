@@ -175,8 +175,7 @@ Replay Replayer::result() const {
   }
   std::set<int> kept{slowest_rank};
   for (int r = 0; r < std::min(s_.ranks(), s_.timeline_ranks); ++r) kept.insert(r);
-  for (const int r : kept)
-    result.timelines.push_back(first_epochs(timeline(r), s_.timeline_epochs));
+  for (const int r : kept) result.timelines.push_back(kept_epochs(timeline(r), s_.timeline_epochs));
   result.links = traffic_.use();
   result.algorithms = calls_.algorithms();
   result.messages = messages_;

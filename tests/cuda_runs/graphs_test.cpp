@@ -20,7 +20,7 @@ Outcome execute(const Problem& problem, bool graphs, std::int64_t device_bytes =
   options.kernels = "cuda";
   options.cuda_graph = graphs;
   options.guard_bytes = 64;
-  options.timeline_epochs = problem.train.epochs;
+  options.timeline_epochs = {0, problem.train.epochs};
   options.capacities.bytes[static_cast<std::size_t>(Space::device)] = device_bytes;
   return execute_on_threads(TrainingBody(*make_strategy(problem), problem), options, {});
 }

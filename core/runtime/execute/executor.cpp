@@ -1,13 +1,39 @@
 #include "core/runtime/execute/executor.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/runtime/execute/operation_failure.hpp"
 
 namespace orrery {
+namespace {
+
+/// See Span::root.
+int root_of(const Op& op) {
+  return std::visit(
+      []<class T>([[maybe_unused]] const T& o) {
+        if constexpr (requires { o.root; })
+          return o.root;
+        else if constexpr (std::is_same_v<T, SendRecv>)
+          return o.send ? o.to : -1;
+        else
+          return -1;
+      },
+      op);
+}
+
+/// Of the first tensor that the op writes.
+Shape written_shape(const Op& op) {
+  for (const Operand& operand : operands_of(op))
+    if (operand.access != Access::read) return operand.tensor.shape;
+  return {};
+}
+
+}  // namespace
 
 Executor::Executor(Options options, std::unique_ptr<RankDevice> own, RankDevice* device,
                    Communicator& communicator)
@@ -181,6 +207,9 @@ Span Executor::run(DeviceLane& work, Lane on, const Op& op, const Phase& phase) 
   const auto group = group_of(op);
   Span span{on, kind_of(op), group.has_value(), 0, phase, 0, 0, flops_of(op), bytes_of(op)};
   ExchangeMeter meter{options_.placement, options_.rank};
+  if (is_collective(op)) span.group = *group;
+  span.root = root_of(op);
+  span.shape = written_shape(op);
   work.begin_span(&op);
   as_operation(span.kind, phase, [&] {
     if (group)

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/base/index.hpp"
 #include "core/base/rng.hpp"
 #include "experiments/execute/trace.hpp"
 #include "tests/experiments/execute/perfetto_rule.hpp"
@@ -95,7 +97,7 @@ TEST(Trace, IsJsonWithARowPerRankAndLane) {
     t->memory = {{0.5, 100}, {2.5, 40}};
   }
 
-  const auto trace = nlohmann::json::parse(chrome_trace({zero, one}));
+  const auto trace = nlohmann::json::parse(chrome_trace({zero, one}, {}));
 
   int spans = 0, lanes = 0, ranks = 0;
   std::vector<int> bytes;
@@ -109,7 +111,101 @@ TEST(Trace, IsJsonWithARowPerRankAndLane) {
   EXPECT_EQ(lanes, 4);
   EXPECT_EQ(ranks, 2);
   EXPECT_EQ(bytes, (std::vector<int>{100, 40, 100, 40}));
-  EXPECT_EQ(trace["traceEvents"][1]["dur"], 1e6);
+  EXPECT_EQ(trace["traceEvents"][2]["dur"], 1e6);
+}
+
+/// (from, to) of every arrow, in the order of the file.
+std::vector<std::pair<int, int>> arrows_of(const nlohmann::json& trace) {
+  std::map<int, std::pair<int, int>> ends;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] == "s") ends[event["id"]].first = event["pid"];
+    if (event["ph"] == "f") ends[event["id"]].second = event["pid"];
+  }
+  std::vector<std::pair<int, int>> list;
+  for (const auto& [id, pair] : ends) list.push_back(pair);
+  return list;
+}
+
+/// Ranks that did these collectives one after the other, in groups that start with their number.
+std::vector<Timeline> ranks_that_did(const std::vector<Span>& spans, int ranks) {
+  std::vector<Timeline> timelines(at(ranks));
+  for (int rank = 0; rank < ranks; ++rank) {
+    timelines[at(rank)].rank = rank;
+    for (const Span& span : spans)
+      if (span.group.contains(rank)) timelines[at(rank)].spans.push_back(span);
+  }
+  return timelines;
+}
+
+Span collective(std::string_view kind, const Group& group, int root = -1) {
+  Span span{Lane::comm, kind, true, false, {Stage::forward, 0, 1}, 1, 2, 0, 8};
+  span.group = group;
+  span.root = root;
+  return span;
+}
+
+TEST(Trace, HasArrowsFromTheRanksThatSendToThoseThatReceive) {
+  using Pairs = std::vector<std::pair<int, int>>;
+  const Group odd{1, 1, 2, 2}, all{0, 0, 3, 1};
+  const auto arrows = [](const Span& span, int ranks) {
+    return arrows_of(nlohmann::json::parse(chrome_trace(ranks_that_did({span}, ranks), {})));
+  };
+
+  EXPECT_EQ(arrows(collective("broadcast", all, 1), 3), (Pairs{{1, 0}, {1, 2}}));
+  EXPECT_EQ(arrows(collective("broadcast", odd, 1), 4), (Pairs{{3, 1}}));
+  EXPECT_EQ(arrows(collective("reduce", all, 2), 3), (Pairs{{0, 2}, {1, 2}}));
+  EXPECT_EQ(arrows(collective("all_gather", odd), 4), (Pairs{{1, 3}, {3, 1}}));
+  EXPECT_EQ(arrows(collective("all_reduce", {0, 0, 5, 1}), 5),
+            (Pairs{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 0}}));
+  EXPECT_EQ(arrows(collective("broadcast", {0, 0, 5, 1}, 0), 3), (Pairs{{0, 1}, {0, 2}}))
+      << "of ranks that are in the file";
+}
+
+TEST(Trace, HasArrowsBetweenTheSameTurnsOfACollective) {
+  auto timelines = ranks_that_did(
+      {collective("broadcast", {0, 0, 2, 1}, 0), collective("broadcast", {0, 0, 2, 1}, 1)}, 2);
+  for (Timeline& timeline : timelines) timeline.spans[1].begin = 5 + timeline.rank;
+
+  const auto trace = nlohmann::json::parse(chrome_trace(timelines, {}));
+
+  EXPECT_EQ(arrows_of(trace), (std::vector<std::pair<int, int>>{{0, 1}, {1, 0}}));
+  for (const auto& event : trace["traceEvents"])
+    if (event["ph"] == "f" && event["id"] == 2) {
+      EXPECT_NEAR(event["ts"].get<double>(), 5e6, 1);
+    }
+}
+
+TEST(Trace, SaysWhatItIsOfAndWhereEpochsBegin) {
+  Timeline timeline;
+  for (const int epoch : {3, 4}) {
+    timeline.spans.push_back(
+        {Lane::compute, "gemm", false, false, {Stage::forward, epoch, 1}, 1.0 * epoch, 10, 8, 9});
+    timeline.spans.back().shape = {20, 16};
+    timeline.spans.push_back(
+        {Lane::comm2, "load", false, false, {Stage::evaluate, epoch, 1}, 10, 11, 8, 9});
+  }
+
+  const auto trace = nlohmann::json::parse(chrome_trace({timeline}, {{"experiment", "one\xff"}}));
+
+  EXPECT_EQ(trace["otherData"]["epochs"], (std::vector<int>{3, 4}));
+  EXPECT_TRUE(trace["otherData"].contains("experiment"));
+  std::map<std::string, double> begins;
+  std::map<int, int> places;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] == "i") begins[event["name"]] = event["ts"];
+    if (event["name"] == "thread_sort_index")
+      places[event["tid"]] = event["args"]["sort_index"].get<int>();
+    if (event["name"] == "gemm") {
+      EXPECT_EQ(event["args"]["shape"], "20 x 16");
+    }
+    if (event["name"] == "load") {
+      EXPECT_FALSE(event["args"].contains("shape"));
+    }
+  }
+  EXPECT_EQ(begins.size(), 2U);
+  EXPECT_NEAR(begins["epoch 3"], 3e6, 1);
+  EXPECT_NEAR(begins["epoch 4"], 4e6, 1);
+  EXPECT_LT(places.at(static_cast<int>(Lane::compute)), places.at(static_cast<int>(Lane::comm2)));
 }
 
 /// Spans back to back at moments that are no whole nanoseconds: some shorter than one, some so late
@@ -126,7 +222,7 @@ TEST(Trace, HasSlicesThatMeetWhereSpansMeetHoweverAViewerRounds) {
       now = draws.uniform() < 0.5 ? end : std::nextafter(end, 0.0);
     }
 
-    const auto trace = nlohmann::json::parse(chrome_trace({timeline}));
+    const auto trace = nlohmann::json::parse(chrome_trace({timeline}, {}));
 
     const auto round = [](double us) { return std::round(us * 1000); };
     EXPECT_EQ(testing::dropped_slices(trace, testing::cut), std::vector<std::string>{});

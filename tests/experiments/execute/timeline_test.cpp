@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
+#include <tuple>
 
 #include "tests/experiments/commands/started_program.hpp"
 #include "tests/experiments/execute/perfetto_rule.hpp"
@@ -27,10 +29,71 @@ class TimelineFile : public testing::StartedProgram {
     EXPECT_GT(lanes["comm"], 1);
     EXPECT_EQ(testing::dropped_slices(trace, testing::cut), std::vector<std::string>{})
         << arguments;
+    expect_arrows(trace);
+    EXPECT_EQ(trace["otherData"]["epochs"], (std::vector<int>{1, 2})) << "without the cold one";
+    EXPECT_EQ(trace["otherData"]["config"]["strategy"]["type"], "spmm_1d");
+    EXPECT_EQ(trace["otherData"]["made"],
+              arguments.find("sim") == std::string::npos ? "measured" : "simulated");
+  }
+
+  /// There are arrows, and both ends of each lie at the beginning of a slice that communicates.
+  static void expect_arrows(const nlohmann::json& trace) {
+    std::set<std::tuple<int, int, double>> begins;
+    for (const auto& event : trace["traceEvents"])
+      if (event["ph"] == "X" && event["cat"].get<std::string>().starts_with("communication,"))
+        begins.insert({event["pid"], event["tid"], event["ts"]});
+    std::map<int, std::set<int>> ends;  // of each arrow, the ranks
+    for (const auto& event : trace["traceEvents"])
+      if (event["ph"] == "s" || event["ph"] == "f") {
+        EXPECT_TRUE(begins.contains({event["pid"], event["tid"], event["ts"]})) << event;
+        ends[event["id"]].insert(event["pid"].get<int>());
+      }
+    EXPECT_FALSE(ends.empty());
+    for (const auto& [id, ranks] : ends) EXPECT_EQ(ranks.size(), 2U) << id;
   }
 };
 
 TEST_F(TimelineFile, OfThreadsIsShownWhole) { expect_whole("--set cluster.ranks=3"); }
+
+TEST_F(TimelineFile, HasTheEpochsThatAreAskedFor) {
+  const std::string file = experiment(R"(, "train": {"epochs": 6}, "cluster": {"ranks": 2})");
+  const auto epochs = [&](const std::string& arguments) {
+    EXPECT_EQ(orrery("run " + file + " --force --out " + in("a").string() + " " + arguments), 0)
+        << read("err");
+    return json("a/timeline.json")["otherData"]["epochs"].get<std::vector<int>>();
+  };
+
+  EXPECT_EQ(epochs(""), (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(epochs("--timeline-epochs 2"), (std::vector<int>{1, 2}));
+  EXPECT_EQ(epochs("--timeline-epochs 0-0"), (std::vector<int>{0}));
+  EXPECT_EQ(epochs("--timeline-epochs 4-9"), (std::vector<int>{4, 5}));
+  EXPECT_EQ(epochs("--timeline-epochs 2 --set train.epochs=1"), (std::vector<int>{0}));
+  EXPECT_EQ(orrery("run " + file + " --force --out " + in("b").string() + " --timeline-epochs 6-7"),
+            2);
+  EXPECT_NE(read("err").find("there are 6 epochs"), std::string::npos) << read("err");
+  EXPECT_EQ(orrery("run " + file + " --timeline-epochs 7-6"), 2);
+  EXPECT_NE(read("err").find("expected how many epochs"), std::string::npos) << read("err");
+}
+
+/// Levels of memory are those of a file that shows all epochs.
+TEST_F(TimelineFile, KnowsTheMemoryThatWasTakenBeforeItsEpochs) {
+  const std::string file = experiment(R"(, "train": {"epochs": 5}, "cluster": {"ranks": 2})");
+  const auto levels = [&](const std::string& epochs) {
+    EXPECT_EQ(orrery("run " + file + " --force --out " + in("a").string() +
+                     " --set train.eval_every=1 --timeline-epochs " + epochs),
+              0);
+    std::map<int, std::pair<double, double>> most_and_last;
+    for (const auto& event : json("a/timeline.json")["traceEvents"])
+      if (event["ph"] == "C") {
+        auto& [most, last] = most_and_last[event["pid"]];
+        last = event["args"]["bytes"];
+        most = std::max(most, last);
+      }
+    return most_and_last;
+  };
+
+  EXPECT_EQ(levels("4-4"), levels("0-4"));
+}
 
 TEST_F(TimelineFile, OfGpusIsShownWhole) {
   expect_whole("--set cluster.ranks=2 --set kernels=cuda",

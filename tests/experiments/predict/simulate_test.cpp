@@ -251,8 +251,8 @@ std::string profile_that_draws() {
 /// With one structure ahead, that of step i + 1 is drawn while step i computes.
 TEST_F(Simulate, DrawingAheadIsBesideTheStepBefore) {
   const Experiment experiment =
-      experiment_with({"simulation.profile=\"" + profile_that_draws() + "\"", "timeline.epochs=3",
-                       "cluster.gpus=2"});
+      experiment_with({"simulation.profile=\"" + profile_that_draws() + "\"", "timeline.first=0",
+                       "timeline.epochs=3", "cluster.gpus=2"});
   const ProblemData data = DatasetCache().load(experiment);
   const Problem problem = make_problem(experiment, data, make_partition(experiment, data));
   const testing::DrawnSteps strategy(problem, {.ahead = 1});
