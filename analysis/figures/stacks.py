@@ -1,15 +1,15 @@
 """Epochs side by side as stacked parts, a bar per run.
 
-Panel keys: title; bars: [{"of", "at"?, "title", "inside"?: {"of", "at"?}}]; x_name?; legend?
-(false: another panel has it).
+Panel keys: title; bars: [{"of", "at"?, "title", "inside"?: {"of", "at"?}}]; over? {"of", "at"?}:
+the run whose epoch is 1, else milliseconds; x_name?; legend? (false: another panel has it).
 
 An exchange that reaches other servers counts as external as a whole. "inside" names the same run on
 a network that costs nothing: what the epoch takes beyond it is external, and what is left of the
 exchange internal, as GraNNDis' authors measure it.
 
-Where the paper has a speed-up between two bars, a mark says how high the faster one would be with
-it; where several are over the same faster bar, how high the slower ones would be. Where it has the
-share of communication between servers ("percent_below"), a span of it stands beside that part.
+Where the paper has a speed-up between two bars, a mark says how high the faster one would be with it;
+where several are over the same faster bar, how high the slower ones would be. Where it has the share of
+communication between servers ("percent_below"), a span of that share stands beside that part.
 """
 
 import colours
@@ -78,6 +78,10 @@ def _handles(figure, rows):
 
 
 def draw(axes, panel, experiments, rows):
+    unit = 1e-3
+    if "over" in panel:
+        over = experiments.pick(panel["over"]["of"], panel["over"].get("at", {}))
+        unit = over.result["epoch_seconds"]
     told, heights, missing, marks = set(), {}, [], {}
     for x, bar in enumerate(panel["bars"]):
         stack = seconds_of(experiments, bar)
@@ -86,7 +90,7 @@ def draw(axes, panel, experiments, rows):
             continue
         bottom = end = 0.0
         for part, seconds in stack:
-            height = 1e3 * seconds
+            height = seconds / unit
             if height <= 0.002 * (bottom + height):
                 continue
             axes.bar(x, height, 0.7, bottom=bottom, label=None if part.key in told else part.title,
@@ -121,7 +125,7 @@ def draw(axes, panel, experiments, rows):
     style.name_ticks(axes, [bar["title"] for bar in panel["bars"]])
     axes.set_xlabel(panel.get("x_name", ""))
     axes.set_ylim(0, 1.15 * top)
-    axes.set_ylabel("time per epoch in ms")
+    axes.set_ylabel("time per epoch, full graph = 1" if "over" in panel else "time per epoch in ms")
     if panel.get("legend", True) and told:
         handles = _handles(experiments.figure, rows)
         style.legend(axes, *handles, **style.outside(axes))
