@@ -51,7 +51,8 @@ def remarks(experiments):
     for name, factors in experiments.factors.items():
         how = "fitted" if "fit" in experiments.figure.told["runs"][name] else "taken over"
         for kind, factor in factors.items():
-            lines.append(f"{name}: {_in_words(kind)} takes {factor:.3f} times what the profile says ({how})")
+            kind = _in_words(kind)
+            lines.append(f"{name}: {kind} takes {factor:.3f} times what the profile says ({how})")
     for cell in experiments.figure.told.get("explain", []):
         limit = limits.limit_of(experiments.pick(cell["of"], cell["at"]).result)
         lines.append(f"{cell['title']}: limited by {_in_words(limit.sentence)}")

@@ -69,8 +69,8 @@ def _mean(rows):
 
 def count(rows):
     """The cells of make_rows() in numbers: {"cells", "agree", "rest" (mean error of those that do
-    not), "roles": {role: {"cells", "mean"}}, "differ": [labels], "ranges", "inside", "outside" (mean
-    error of those that are not inside), "worst": {"label", "error"} or None}."""
+    not), "roles": {role: {"cells", "mean"}}, "differ": [labels], "ranges", "inside", "outside"
+    (mean error of those that are not inside), "worst": {"label", "error"} or None}."""
     counted = [row for row in rows if row["verdict"] and row["role"] != "aside"]
     shared = [row for row in counted if isinstance(row["paper"], list)]
     cells = [row for row in counted if not isinstance(row["paper"], list)]
@@ -101,7 +101,7 @@ def recorded(counted):
 
 
 def _cells(number):
-    return f"{number} cell" if number == 1 else f"{number} cells"
+    return f"{number} cell" if number in (1, "no") else f"{number} cells"
 
 
 def headline(counted):
@@ -117,8 +117,8 @@ def headline(counted):
             text += f"; mean error of the rest {units.percent(counted['rest'])}"
         lines.append(text)
         lines.append("mean error by role: " + ", ".join(
-            f"{role} {units.percent(found['mean'])} ({_cells(found['cells'])})" if found["cells"] else
-            f"{role} - (no cell)" for role, found in counted["roles"].items()))
+            f"{role} {units.percent(found['mean'])} ({_cells(found['cells'] or 'no')})"
+            for role, found in counted["roles"].items()))
     if counted["ranges"]:
         text = (f"{counted['inside']} of {_cells(counted['ranges'])} inside a range that several "
                 "cells share (counted apart)")

@@ -24,12 +24,12 @@ Keys
       unit               "x" is a ratio whose side of 1 says which of two is better
       role               "aside": shown, not counted; where the paper has a number its note says why
       reported           where the number stands in the list of reported results, for a test
-  constants              what was set by numbers of the same paper: {"is": words, "by": words, "role":
-                         "fitted"|"informed", "rows": [label] or "all"}
+  constants              what was set by numbers of the same paper: {"is": words, "by": words,
+                         "role": "fitted"|"informed", "rows": [label] or "all"}
       fitted             by these very rows, which agree the better for it
       informed           by other numbers of the same paper, or with these in view
-  panels                 the parts of the picture: {"kind": cells|curves|shares|lanes|pairs|spread|stacks,
-                         "title", ...}; the file of a kind in figures/ has its keys
+  panels                 the parts of the picture: {"kind": one of PANELS, "title", ...}; the file
+                         of a kind in figures/ has its keys
   notes                  sentences on what was assumed
   explain                optional: {"title", "of", "at"} of runs; what limited each is told
 """

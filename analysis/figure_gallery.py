@@ -15,10 +15,10 @@ LIST_LEGEND = [
     "cells of the paper that are compared, and how many agree (a number within "
     f"{100 * figure_counting.AGREES_WITHIN:.0f} %, a statement that is the same); in range: cells "
     "inside a range that several share, counted apart",
-    "mean error where the cell itself set a constant (fitted), where other numbers of the paper did "
-    "(informed), where none did (predicted); a cell that differs counts as 100 % or more",
-    "worst: the largest of all errors, also of ranges; all: what a paper tells in two places counts "
-    "in both; cost: about how long it takes on two idle cores",
+    "mean error where the cell itself set a constant (fitted), where other numbers of the paper "
+    "did (informed), where none did (predicted); a cell that differs counts as 100 % or more",
+    "worst: the largest of all errors, also of ranges; all: what a paper tells in two places "
+    "counts in both; cost: about how long it takes on two idle cores",
 ]
 
 
@@ -90,7 +90,8 @@ def _section(figure, told, failure):
 
 def write(out, figures, made, failed):
     """Writes out/index.html: the table as last recorded, then every figure with its picture and
-    table. `made` has what make_figure() told by name, `failed` why others were not made. The file."""
+    table. `made` has what make_figure() told by name, `failed` why others were not made. Returns
+    the file."""
     content = [page.paragraph(f"{len(made)} of {len(figures)} figures are drawn here."),
                _table(figures), *map(page.paragraph, LIST_LEGEND)]
     content += [_section(f, made.get(f.name), failed.get(f.name)) for f in figures]

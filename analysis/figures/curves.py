@@ -1,13 +1,13 @@
 """A number of the results over a swept key, a line per series.
 
 Panel keys: title, x (key), x_name, y_name, y_unit?; series: [{"of", "at"?, "title", "over"?: a run
-whose epoch is divided by this one's}]; base? (keys of the run that each point is divided into: y is a
-speedup over it, else seconds per epoch); unit_of_x? (what x is divided by); y? (another number of the
-result by its key); legend? (false: another panel has it); log? ("x", "y", "xy"); quoted? [{"title",
-"of", "at", "factor"}]: a number of the paper that is a multiple of ours, with marks? {mark: title};
-references? [{"y", "title"}]: lines across; linear? (true: y = x, the ideal); paper_rows? [{"row", "x" or
-"y"}]: rows whose paper's number is marked, as a height at x or as a place at the height y, with
-paper_name?: words for the mark.
+whose epoch is divided by this one's}]; base? (keys of the run that each point is divided into: y is
+a speedup over it, else seconds per epoch); unit_of_x? (what x is divided by); y? (another number of
+the result by its key); legend? (false: another panel has it); log? ("x", "y", "xy"); quoted?
+[{"title", "of", "at", "factor"}]: a number of the paper that is a multiple of ours, with marks?
+{mark: title}; references? [{"y", "title"}]: lines across; linear? (true: y = x, the ideal);
+paper_rows? [{"row", "x" or "y"}]: rows whose paper's number is marked, as a height at x or as a
+place at the height y, with paper_name?: words for the mark.
 """
 
 import measures

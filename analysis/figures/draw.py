@@ -16,7 +16,8 @@ import matplotlib  # noqa: E402  (reads MPLCONFIGDIR)
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-from figures import cells, curves, lanes, pairs, provenance, shares, spread, stacks, style  # noqa: E402
+from figures import cells, curves, lanes, pairs, provenance  # noqa: E402
+from figures import shares, spread, stacks, style  # noqa: E402
 
 KINDS = {"cells": cells, "curves": curves, "lanes": lanes, "pairs": pairs, "shares": shares,
          "spread": spread, "stacks": stacks}

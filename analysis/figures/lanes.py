@@ -1,7 +1,7 @@
 """One distributed product on every GPU: computation above, communication below, stages numbered.
 
-Panel keys: title, of, at, stage, layer; scale? (panels with the same word have the same axis); paper?
-(a row whose paper's milliseconds are marked).
+Panel keys: title, of, at, stage, layer; scale? (panels with the same word have the same axis);
+paper? (a row whose paper's milliseconds are marked); legend? (false: another panel has it).
 """
 
 import colours

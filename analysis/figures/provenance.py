@@ -1,4 +1,4 @@
-"""Where the numbers of a picture come from: simulated or measured, on which machine, of which data."""
+"""Where the numbers of a picture come from: simulated or measured, which machine, which data."""
 
 import re
 from pathlib import Path
@@ -7,14 +7,16 @@ from figure_runs import dotted
 
 MACHINES = {
     "dgx-1": "DGX-1 (V100)", "dgx-1-halves": "DGX-1 (V100)",
-    "dgx-1-as-assumed": "DGX-1 (V100) with the links that the paper assumes", "dgx-a100": "DGX-A100",
+    "dgx-1-as-assumed": "DGX-1 (V100) with the links that the paper assumes",
+    "dgx-a100": "DGX-A100",
     "a6000-4x4-pcie": "4 servers of 4 A6000 (PCIe)",
     "a6000-4x4-nvlink": "4 servers of 4 A6000 (NVLink bridges)",
     "rtx2080ti-2x4-1gbe": "2 servers of 4 RTX 2080 Ti (1 GbE)",
 }
 DATA = {"arxiv": "ogbn-arxiv", "products": "ogbn-products", "papers100m": "ogbn-papers100M"}
 # Of data sets that are given by their counts.
-BY_VERTICES = {169343: "ogbn-arxiv", 2449029: "ogbn-products", 232965: "reddit", 8745542: "proteins"}
+BY_VERTICES = {169343: "ogbn-arxiv", 2449029: "ogbn-products", 232965: "reddit",
+               8745542: "proteins"}
 
 
 def machine_of(run):
@@ -64,7 +66,8 @@ def _data(runs):
 def sentence(experiments):
     """"Ours: simulated on DGX-1 (V100); by its counts ogbn-products" for all runs of the figure."""
     told = experiments.figure.told["runs"]
-    cut = [run for name, runs in experiments.results.items() if "cuts" in told[name] for run in runs]
+    cut = [run for name, runs in experiments.results.items() if "cuts" in told[name]
+           for run in runs]
     ran = [run for name, runs in experiments.results.items() if "cuts" not in told[name]
            for run in runs]
     parts = []

@@ -1,9 +1,9 @@
 """How an epoch divides, a stacked bar per run.
 
 Panel keys: title, x_name; bars: [{"of", "at"?, "title", "rows"? [a label for each group]}]; and
-either groups: [{"title", "kinds": [...]}] (busy seconds of computation by operation; what is left is
-"waiting and the rest"), or parts: true (exposed parts of the breakdown). A range that the paper gives
-for a group stands beside the bar, from the group's foot.
+either groups: [{"title", "kinds": [...]}] (busy seconds of computation by operation; what is left
+is "waiting and the rest"), or parts: true (exposed parts of the breakdown). A range that the paper
+gives for a group stands beside the bar, from the group's foot.
 """
 
 import colours

@@ -1,10 +1,10 @@
 """Means over the values of a key (seeds), with error bars of one standard deviation, over another
 key; a line per series.
 
-Panel keys: title, x (key), x_name, y_name, y_unit?, value (a number of the result), times? (what it is
-multiplied by), by (the key that is averaged over); series: [{"of", "at"?, "title", "level"?, "colour_of"?
-(title of a series of that colour)}], where a level is a series without x, drawn across; least?, log? ("x", "y", "xy"); names? (whether to show
-a legend: true unless said otherwise).
+Panel keys: title, x (key), x_name, y_name, y_unit?, value (a number of the result), times? (what it
+is multiplied by), by (the key that is averaged over); series: [{"of", "at"?, "title", "level"?,
+"colour_of"? (title of a series of that colour)}], where a level is a series without x, drawn
+across; least?, log? ("x", "y", "xy"); names? (false: no legend).
 """
 
 from statistics import mean, stdev

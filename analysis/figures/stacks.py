@@ -78,7 +78,7 @@ def draw(axes, panel, experiments, rows):
         if stack is None:
             missing.append(x)
             continue
-        bottom = 0.0
+        bottom = end = 0.0
         for part, seconds in stack:
             height = seconds / unit
             if height <= 0.002 * (bottom + height):

@@ -54,8 +54,8 @@ def say_instead_of_bar(axes, x, words):
 
 
 def name_height(axes, panel):
-    """The panel's name of what the height is, and numbers beside it; "y_unit": "s" writes times with
-    their units. Called when the scale is chosen."""
+    """The panel's name of what the height is, and numbers beside it; "y_unit": "s" writes times
+    with their units. Called when the scale is chosen."""
     axes.set_ylabel(panel["y_name"])
     words = units.seconds if panel.get("y_unit") == "s" else "{:,g}".format
     if axes.get_yscale() == "log":

@@ -22,6 +22,9 @@ struct Options {
     throw ConfigError("figure",
                       "takes the NAME of a figure, or --list, or --all; for example "
                       "orrery figure mg-gcn/table3");
+  if (options.list && (options.redraw || options.record || !options.out.empty() ||
+                       options.width > 0 || options.font_size > 0))
+    throw ConfigError("figure --list", "draws nothing, and goes with --json alone");
   // The figure's runs are started as commands of this same program.
   std::vector<std::string> arguments{"--program", this_program().string()};
   if (options.list) arguments.emplace_back("--list");

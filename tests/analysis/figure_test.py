@@ -79,7 +79,7 @@ class ShippedFigures(unittest.TestCase):
                     self.assertLessEqual(of, figure.told["runs"].keys())
 
     def test_call_nothing_predicted_whose_price_was_set_by_table_3(self):
-        """SpMM's 0.65 comes from there: what takes time on a GPU of MG-GCN's figures rests on it."""
+        """SpMM's 0.65 comes from there, and all times of MG-GCN's figures rest on it."""
         timed = {"epoch_seconds", "product_seconds", "kind_percent", "first_above", "part_percent"}
 
         def measures_of(spec):
@@ -504,7 +504,8 @@ class Provenance(unittest.TestCase):
         measured = {"backend": "threads", "simulation": None, "provenance": host,
                     "dataset": {"name": "cora"}}
 
-        self.assertEqual(self.sentence(measured, {}), "Ours: measured on 2 cores of a processor; cora")
+        self.assertEqual(self.sentence(measured, {}),
+                         "Ours: measured on 2 cores of a processor; cora")
         self.assertEqual(self.sentence({"dataset": {"name": "cora"}}, {}),
                          "Ours: simulated on DGX-1 (V100); cora")
 
@@ -551,6 +552,12 @@ class FigureCommand(unittest.TestCase):
             done = folders.orrery("figure", *words)
             self.assertEqual(done.returncode, 2, words)
             self.assertIn("--list", done.stderr)
+
+    def test_lists_without_what_is_for_pictures(self):
+        for words in (["--redraw"], ["--record"], ["--out", "x"], ["--width", "3.3"]):
+            done = folders.orrery("figure", "--list", *words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn("--json alone", done.stderr)
 
     def test_refuses_a_width_that_holds_nothing(self):
         done = folders.orrery("figure", "mg-gcn/fig8", "--width", "0.5")
@@ -708,8 +715,8 @@ class FigureEndToEnd(unittest.TestCase):
         page = (folder / "index.html").read_text()
         for name in figure_file.names():
             self.assertIn(f"<h2>{name}</h2>", page)
-        broken = [one for one in page_rules.broken_rules(page) if not one.startswith("a link to mg")]
-        self.assertEqual(broken, [])
+        broken = page_rules.broken_rules(page)
+        self.assertEqual([one for one in broken if not one.startswith("a link to mg")], [])
         for kind in ("png", "svg", "pdf", "csv"):
             file = f"mg-gcn/fig8/mg-gcn-fig8.{kind}"
             self.assertIn(f'href="{file}"', page)
