@@ -72,8 +72,8 @@ TEST_F(Results, AFolderThatCannotBeMadeIsNamed) {
 TEST_F(Results, LinesAreAppended) {
   const ResultFolder results(folder_ / "run", Existing::refuse);
 
-  results.append_line("epochs.jsonl", {{"epoch", 1}});
-  results.append_line("epochs.jsonl", {{"epoch", 2}});
+  results.append("epochs.jsonl", "{\"epoch\":1}\n");
+  results.append("epochs.jsonl", "{\"epoch\":2}\n");
 
   EXPECT_EQ(content(results.path() / "epochs.jsonl"), "{\"epoch\":1}\n{\"epoch\":2}\n");
 }
@@ -83,7 +83,7 @@ TEST_F(Results, AFullDiskFailsTheAppendingOfALine) {
   const ResultFolder results(folder_ / "run", Existing::refuse);
   fs::create_symlink("/dev/full", results.path() / "epochs.jsonl");
 
-  const std::string message = problem([&] { results.append_line("epochs.jsonl", {{"epoch", 1}}); });
+  const std::string message = problem([&] { results.append("epochs.jsonl", "{\"epoch\":1}\n"); });
 
   EXPECT_NE(message.find("epochs.jsonl"), std::string::npos);
   EXPECT_NE(message.find("No space left on device"), std::string::npos) << message;
@@ -105,7 +105,7 @@ TEST_F(Results, AnOldResultIsOnlyReplacedOnRequest) {
   {
     const ResultFolder results(folder_ / "run", Existing::refuse);
     results.write("result.json", "{}");
-    results.append_line("epochs.jsonl", {{"epoch", 1}});
+    results.append("epochs.jsonl", "{\"epoch\":1}\n");
   }
 
   EXPECT_NE(problem([&] {

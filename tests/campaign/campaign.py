@@ -1,0 +1,299 @@
+"""Kills commands that write, at random moments, and holds what stays against what is promised."""
+
+import collections
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "faults"))
+import commands_under_faults as small  # noqa: E402  (found by the line above)
+
+BUILD = Path(os.environ["ORRERY_BUILD"])
+MPI_PROGRAM = BUILD / "experiments" / "orrery-mpi"
+GONE_WITHIN = 10  # seconds after a kill, for every process of the job
+
+EXPERIMENT = {
+    "name": "campaign", "seed": 5,
+    "dataset": {"generate": "communities", "vertices": 600, "edges": 4000, "features": 16},
+    "model": {"type": "gcn", "layers": 2, "hidden": 16},
+    "strategy": {"type": "spmm_1d"}, "cluster": {"ranks": 2},
+    "train": {"epochs": 40, "checkpoint_every": 1},
+}
+
+
+def is_group_alive(group):
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def seconds_until(condition, limit):
+    """Seconds until it holds, or None."""
+    begin = time.monotonic()
+    while time.monotonic() - begin < limit:
+        if condition():
+            return time.monotonic() - begin
+        time.sleep(0.02)
+    return None
+
+
+def leftovers(folder):
+    return [str(p.relative_to(folder)) for p in folder.rglob("*")
+            if ".partial-" in p.name or ".old-" in p.name or p.name.endswith(".part")]
+
+
+class Report(small.Command):
+    """A page of a result folder."""
+
+    def prepare(self, out):
+        shutil.copytree(out.parent / "in" / "result", out / "result")
+
+    def state(self, out, said):
+        page = (out / "result" / "report.html").read_text()
+        assert page.rstrip().endswith("</html>"), "half a page"
+        return len(page)
+
+    def check_failed(self, out, inputs, whole):
+        if (out / "result" / "report.html").exists():
+            assert self.state(out, "") == whole
+
+
+class Subject:
+    """A command under kills."""
+
+    def __init__(self, command, *again):
+        self.command, self.again = command, list(again)
+        self.name = command.name
+
+    def kill_once(self, place, draw):
+        """One kill and the start after it; the outcome in a word. AssertionError: a broken promise."""
+        command = self.command
+        whole = place.undisturbed(command)
+        out = place.fresh(command)
+        words = place.words(command, out)
+        process = subprocess.Popen([small.PROGRAM, *words], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, start_new_session=True)
+        time.sleep(draw.uniform(0.0, 1.05) * place.seconds[command.name])
+        process.kill()
+        process.communicate()
+        assert seconds_until(lambda: not is_group_alive(process.pid), GONE_WITHIN) is not None, \
+            "a process that it started outlives it"
+        small.require_readable(out)
+        was_done = process.returncode == 0
+        done = subprocess.run([small.PROGRAM, *words, *self.again], capture_output=True, text=True,
+                              timeout=small.SECONDS, check=False)
+        if done.returncode != 0:  # only where the killed one had put everything in place
+            assert "already" in done.stderr or "something of that name" in done.stderr or \
+                "is there already" in done.stderr, done.stderr
+        else:
+            assert not leftovers(out), f"stays: {leftovers(out)}"
+        assert command.state(out, done.stdout or "null") == whole, "another outcome"
+        if was_done:
+            place.seconds[command.name] *= 0.8  # measured when the machine was busier
+            return "had ended"
+        return "was whole" if done.returncode != 0 else "went on"
+
+
+class Job(Subject):
+    """A run over MPI, of which a rank or mpirun is killed or stopped."""
+
+    RANKS = 3
+    VICTIMS = ("rank killed", "rank stopped", "mpirun killed", "mpirun stopped, rank killed")
+
+    def __init__(self):
+        super().__init__(small.Trains("mpi", "run", "IN/job.json", "--backend", "mpi", "--out",
+                                      "OUT/made", "--quiet", "--json"), "--resume")
+
+    def mpirun(self):
+        root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+        return ["mpirun", *root, "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "-n",
+                str(self.RANKS)]
+
+    @staticmethod
+    def children_of(process):
+        text = "".join(f.read_text() for f in Path(f"/proc/{process}/task").glob("*/children"))
+        return [int(word) for word in text.split()]
+
+    @staticmethod
+    def rank_of(process):
+        try:
+            for entry in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"):
+                if entry.startswith(b"OMPI_COMM_WORLD_RANK="):
+                    return int(entry.split(b"=")[1])
+        except OSError:
+            pass
+        return None
+
+    def ranks_of(self, process):
+        try:
+            found = {self.rank_of(child): child for child in self.children_of(process)}
+        except OSError:
+            return {}
+        return {rank: child for rank, child in found.items() if rank is not None}
+
+    @staticmethod
+    def is_running(process):
+        try:
+            return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+        except OSError:
+            return False
+
+    @staticmethod
+    def send(process, number):
+        try:
+            os.kill(process, number)
+        except ProcessLookupError:
+            pass  # it has ended meanwhile
+
+    def kill_once(self, place, draw):
+        how = draw.choice(self.VICTIMS)
+        whole = place.undisturbed_job(self)
+        out = place.fresh(self.command)
+        words = [*self.mpirun(), str(MPI_PROGRAM), *place.words(self.command, out)]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   start_new_session=True)
+        ranks = {}
+        while len(ranks) < self.RANKS and process.poll() is None:
+            ranks = self.ranks_of(process.pid) or ranks
+        time.sleep(draw.uniform(0.0, 0.6) * place.seconds["mpi"])
+        victim = draw.randrange(self.RANKS)
+        alive = [p for p in ranks.values() if self.is_running(p)]
+        try:
+            if how == "mpirun killed":
+                process.kill()
+            elif how.startswith("mpirun stopped"):
+                self.send(process.pid, signal.SIGSTOP)
+            if how != "mpirun killed" and victim in ranks:
+                self.send(ranks[victim],
+                          signal.SIGSTOP if how == "rank stopped" else signal.SIGKILL)
+            gone = seconds_until(lambda: not any(map(self.is_running, ranks.values())), 2 * GONE_WITHIN)
+        finally:
+            for one in (process.pid, *ranks.values()):
+                if self.is_running(one) and (one != process.pid or how.startswith("mpirun stopped")):
+                    self.send(one, signal.SIGKILL)
+        said, errors = process.communicate()
+        assert gone is not None and gone < GONE_WITHIN, f"{how}: ranks live on for {gone} s"
+        if process.returncode == 0 or len(alive) < self.RANKS:
+            place.seconds["mpi"] *= 0.6  # measured when the machine was busier
+            return "had ended"
+        file = out / "made" / "failure.json"
+        told = small.loaded(file.read_text(), file) if file.exists() else None
+        if told and how != "mpirun killed":
+            assert told["rank"] == victim, f"{how}: rank {victim}, but failure.json says {told}"
+        small.require_readable(out)
+        again = subprocess.run([*words, *self.again], capture_output=True, text=True,
+                               timeout=small.SECONDS, check=False)
+        assert again.returncode == 0, again.stderr
+        assert self.command.state(out, again.stdout) == whole, "resumed to another result"
+        assert not leftovers(out), f"stays: {leftovers(out)}"
+        return f"{how}: {'named' if told else 'no failure.json'}"
+
+
+class Place(small.Place):
+    """As under faults, with larger inputs and what commands take."""
+
+    def __init__(self):
+        super().__init__()
+        self.seconds = {}
+        (self.inputs / "run.json").write_text(json.dumps(EXPERIMENT))
+        sweep = dict(EXPERIMENT, train={"epochs": 4},
+                     sweep={"strategy.type": ["spmm_1d", "full_graph"], "model.hidden": [8, 16]})
+        (self.inputs / "sweep.json").write_text(json.dumps(sweep))
+        job = dict(EXPERIMENT, cluster={"ranks": Job.RANKS},
+                   train={"epochs": 400, "checkpoint_every": 10})
+        (self.inputs / "job.json").write_text(json.dumps(job))
+        for words in (["dataset", "generate", "communities", "--vertices", "3000", "--edges",
+                       "20000", "--force", "--out", str(self.inputs / "data")],
+                      ["run", str(self.inputs / "run.json"), "--quiet", "--out",
+                       str(self.inputs / "result")]):
+            subprocess.run([small.PROGRAM, *words], check=True, capture_output=True)
+
+    def fresh(self, command):
+        out = self.folder / "out"
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir()
+        command.prepare(out)
+        return out
+
+    def words(self, command, out):
+        return [w.replace("IN", str(self.inputs)).replace("OUT", str(out)) for w in command.words]
+
+    def undisturbed(self, command):
+        if command.name not in self.whole:
+            begin = time.monotonic()
+            super().undisturbed(command)
+            self.seconds[command.name] = time.monotonic() - begin
+        return self.whole[command.name]
+
+    def undisturbed_job(self, job):
+        if "mpi" not in self.whole:
+            begin = time.monotonic()
+            out = self.fresh(job.command)
+            words = [*job.mpirun(), str(MPI_PROGRAM), *self.words(job.command, out)]
+            done = subprocess.run(words, capture_output=True, text=True, timeout=small.SECONDS,
+                                  check=False)
+            assert done.returncode == 0, done.stderr
+            self.whole["mpi"] = job.command.state(out, done.stdout)
+            self.seconds["mpi"] = time.monotonic() - begin
+        return self.whole["mpi"]
+
+
+def subjects():
+    """Every command that writes; with MPI where there is some."""
+    found = [
+        Subject(small.Trains("run", "run", "IN/run.json", "--out", "OUT/made", "--quiet", "--json"),
+                "--resume"),
+        Subject(small.Sweeps("sweep", "sweep", "IN/sweep.json", "--out", "OUT/made", "--quiet",
+                             "--json")),
+        Subject(small.Sweeps("simulate", "sweep", "IN/sweep.json", "--backend", "sim", "--set",
+                             'cluster={"file": "dgx-1", "gpus": 2}', "--out", "OUT/made", "--quiet",
+                             "--json")),
+        Subject(small.Command("generate", "dataset", "generate", "communities", "--vertices",
+                              "20000", "--edges", "100000", "--out", "OUT/made")),
+        Subject(small.Replaces("convert", "dataset", "convert", "IN/data", "OUT/made", "--force")),
+        Subject(small.Command("partition", "partition", "IN/data", "--parts", "4", "--method",
+                              "spring", "--out", "OUT/made")),
+        Subject(small.Command("stream", "partition", "IN/data", "--stream", "--parts", "4",
+                              "--method", "spring", "--out", "OUT/made")),
+        Subject(Report("report", "report", "OUT/result")),
+    ]
+    if MPI_PROGRAM.exists() and shutil.which("mpirun"):
+        found.append(Job())
+    return found
+
+
+def run(kills, seed, only=None, told=lambda text: None):
+    """Kills the commands in turn; outcomes by command, and the promises that were broken."""
+    draw = random.Random(seed)
+    place = Place()
+    outcomes, broken = collections.defaultdict(collections.Counter), []
+    try:
+        chosen = [s for s in subjects() if only is None or s.name in only]
+        for kill in range(kills):
+            subject = chosen[kill % len(chosen)]
+            try:
+                outcomes[subject.name][subject.kill_once(place, draw)] += 1
+            except (AssertionError, OSError, LookupError) as problem:
+                outcomes[subject.name]["BROKEN"] += 1
+                broken.append(f"kill {kill}, {subject.name}: {problem!r}")
+                told(broken[-1])
+    finally:
+        place.remove()
+    return outcomes, broken
+
+
+def table(outcomes):
+    """The outcomes as lines of Markdown."""
+    lines = ["| command | kills | outcomes |", "|---|---:|---|"]
+    for name, counts in outcomes.items():
+        words = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
+        lines.append(f"| {name} | {sum(counts.values())} | {words} |")
+    return "\n".join(lines)

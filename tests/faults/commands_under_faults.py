@@ -1,0 +1,229 @@
+"""Small commands, each with what it must leave, under calls that fail one at a time."""
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+PROGRAM = os.environ["ORRERY_PROGRAM"]
+FAILING_CALLS = os.environ["ORRERY_BUILD"] + "/tests/faults/libfailing_calls.so"
+SECONDS = 60  # after which a command counts as hanging
+
+EXPERIMENT = {
+    "name": "faults", "seed": 5,
+    "dataset": {"generate": "communities", "vertices": 40, "edges": 120, "features": 4,
+                "classes": 3},
+    "model": {"type": "gcn", "layers": 2, "hidden": 4},
+    "strategy": {"type": "spmm_1d"}, "cluster": {"ranks": 2},
+    "train": {"epochs": 3, "checkpoint_every": 1},
+}
+
+
+def digest_of(folder):
+    """Names and contents of all files below a folder; None where there is none."""
+    if not folder.is_dir():
+        return None
+    return {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
+            for file in sorted(folder.rglob("*")) if file.is_file()}
+
+
+def loaded(text, where):
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise AssertionError(f"{where}: half-written: {error}") from None
+
+
+def require_whole_files(folder):
+    """Every JSON file and every line of a log can be read."""
+    require_readable(folder)
+    for file in folder.rglob("*.jsonl"):
+        for line in file.read_text().splitlines():
+            loaded(line, file)
+
+
+def require_readable(folder):
+    """Every JSON file can be read, and every line of a log but one that a kill cut off."""
+    for file in folder.rglob("*.json"):
+        if not any(".partial-" in part for part in file.parts):
+            loaded(file.read_text(), file)
+    for file in folder.rglob("*.jsonl"):
+        for line in file.read_text().split("\n")[:-1]:
+            loaded(line, file)
+
+
+class Command:
+    """A command with arguments in which IN and OUT stand for folders; the program's name in front."""
+
+    def __init__(self, name, *words):
+        self.name, self.words = name, words
+
+    def prepare(self, out):
+        """Puts in place what was there before."""
+
+    def state(self, out, said):
+        """What the command made, without what differs between two runs of it."""
+        return digest_of(out / "made")
+
+    def check_failed(self, out, inputs, whole):
+        """Holds what a failed command left against its promise: all or nothing under its name."""
+        left = digest_of(out / "made")
+        assert left is None or left == whole, "a half-written folder stands under its name"
+
+
+class Prints(Command):
+    """Prints JSON and leaves nothing."""
+
+    def state(self, out, said):
+        return loaded(said, "standard output")
+
+    def check_failed(self, out, inputs, whole):
+        pass
+
+
+class Replaces(Command):
+    """As Command, where an older data set has the name."""
+
+    def prepare(self, out):
+        shutil.copytree(out.parent / "in" / "data", out / "made")
+
+    def check_failed(self, out, inputs, whole):
+        left = digest_of(out / "made")
+        assert left in (whole, digest_of(inputs / "data")), "neither the old nor the new folder"
+
+
+class Trains(Command):
+    """A run, which a failure may stop and --resume goes on with."""
+
+    def state(self, out, said):
+        result = loaded((out / "made" / "result.json").read_text(), "result.json")
+        log = (out / "made" / "epochs.jsonl").read_text().splitlines()
+        printed = loaded(said.splitlines()[-1], "standard output")
+        return [result["loss"], result["test_accuracy"], result["bytes"], printed["loss"],
+                [json.loads(line)["loss"] for line in log]]
+
+    def check_failed(self, out, inputs, whole):
+        made = out / "made"
+        require_whole_files(made)
+        words = [w.replace("IN", str(inputs)).replace("OUT", str(out)) for w in self.words]
+        more = [] if not made.exists() else ["--resume"]
+        again = subprocess.run([PROGRAM, *words, *more], capture_output=True, text=True,
+                               timeout=SECONDS, check=False)
+        assert again.returncode == 0, f"going on with --resume: {again.stderr}"
+        assert self.state(out, again.stdout) == whole, "resumed to another result"
+
+
+class Sweeps(Trains):
+    def state(self, out, said):
+        lines = [json.loads(line) for line in
+                 (out / "made" / "results.jsonl").read_text().splitlines()]
+        printed = loaded(said.splitlines()[-1], "standard output")
+        return [[line["label"], line["result"].get("loss")] for line in lines] + [
+            len(printed["sweep"])]
+
+    def check_failed(self, out, inputs, whole):
+        made = out / "made"
+        words = [w.replace("IN", str(inputs)).replace("OUT", str(out)) for w in self.words]
+        again = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=SECONDS,
+                               check=False)
+        assert again.returncode == 0, f"sweeping again: {again.stderr}"
+        require_whole_files(made)
+        assert self.state(out, again.stdout) == whole, "the sweep went on to other lines"
+
+
+COMMANDS = [
+    Command("generate", "dataset", "generate", "communities", "--vertices", "40", "--edges", "120",
+            "--out", "OUT/made"),
+    Replaces("convert", "dataset", "convert", "IN/data", "OUT/made", "--force"),
+    Command("partition", "partition", "IN/data", "--parts", "2", "--method", "spring", "--out",
+            "OUT/made"),
+    Command("stream", "partition", "IN/data", "--stream", "--parts", "2", "--method", "spring",
+            "--out", "OUT/made"),
+    Prints("plan", "plan", "IN/run.json", "--json"),
+    Trains("run", "run", "IN/run.json", "--out", "OUT/made", "--quiet", "--json"),
+    Sweeps("sweep", "sweep", "IN/sweep.json", "--out", "OUT/made", "--quiet", "--json"),
+    Sweeps("simulate", "sweep", "IN/run.json", "--backend", "sim", "--set",
+           'cluster={"file": "dgx-1", "gpus": 2}', "--out", "OUT/made", "--quiet", "--json"),
+]
+
+
+class Place:
+    """A temporary folder with the inputs of the commands, and their undisturbed outcomes."""
+
+    def __init__(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="orrery-faults-"))
+        self.inputs = self.folder / "in"
+        self.inputs.mkdir()
+        (self.inputs / "run.json").write_text(json.dumps(EXPERIMENT))
+        sweep = dict(EXPERIMENT, sweep={"strategy.type": ["spmm_1d", "full_graph"]})
+        (self.inputs / "sweep.json").write_text(json.dumps(sweep))
+        subprocess.run([PROGRAM, "dataset", "generate", "communities", "--vertices", "30",
+                        "--edges", "90", "--seed", "3", "--out", str(self.inputs / "data")],
+                       check=True, capture_output=True)
+        self.whole = {}
+
+    def remove(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self, command, **environment):
+        """Runs the command in a fresh folder; the process that ended and the folder."""
+        out = self.folder / "out"
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir()
+        command.prepare(out)
+        words = [w.replace("IN", str(self.inputs)).replace("OUT", str(out)) for w in command.words]
+        done = subprocess.Popen([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True, start_new_session=True,
+                                env={**os.environ, **environment})
+        try:
+            done.said, done.errors = done.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(done.pid, signal.SIGKILL)
+            done.communicate()
+            raise AssertionError("hangs") from None
+        return done, out
+
+    def undisturbed(self, command):
+        if command.name not in self.whole:
+            done, out = self.start(command)
+            assert done.returncode == 0, done.errors
+            self.whole[command.name] = command.state(out, done.said)
+        return self.whole[command.name]
+
+    def count(self, command, call, program="orrery"):
+        """How many calls of a kind the undisturbed command makes."""
+        self.undisturbed(command)
+        file = self.folder / "count"
+        file.unlink(missing_ok=True)
+        done, _ = self.start(command, LD_PRELOAD=FAILING_CALLS, FAULT_CALL=call, FAULT_AT="0",
+                             FAULT_PROGRAM=program, FAULT_COUNT=str(file))
+        assert done.returncode == 0, done.errors
+        return int(file.read_text())
+
+    def fail(self, command, call, at, error, program="orrery", calls=1):
+        """Fails one call; "done" or "error", or AssertionError for what must not happen."""
+        whole = self.undisturbed(command)
+        done, out = self.start(command, LD_PRELOAD=FAILING_CALLS, FAULT_CALL=call,
+                               FAULT_AT=str(at), FAULT_FOR=str(calls), FAULT_ERRNO=str(error),
+                               FAULT_PROGRAM=program)
+        assert done.returncode in (0, 1, 2), \
+            f"ended with status {done.returncode}: {done.errors[-300:]}"
+        if done.returncode == 0:
+            assert command.state(out, done.said) == whole, "exit 0 with another outcome"
+            return "done"
+        last = done.errors.strip().splitlines()[-1] if done.errors.strip() else ""
+        if call != "write":  # else the error line itself may be what cannot be written
+            assert "orrery: error: " in done.errors, f"no word about the failure: {last}"
+        for raw in ("std::bad_alloc", "json.exception", "terminate called"):
+            assert raw not in done.errors, f"raw words: {last}"
+        command.check_failed(out, self.inputs, whole)
+        # Clearing up needs some calls itself, and a process without memory ends at once.
+        if call not in ("remove", "open", "stat", "close", "new"):
+            left = [p.name for p in out.iterdir() if ".partial-" in p.name or ".old-" in p.name]
+            left += [p.name for p in out.rglob("*.part")]
+            assert not left, f"leaves {left}"
+        return "error"
