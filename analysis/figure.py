@@ -35,7 +35,7 @@ def print_list(found):
 
 def list_json(found):
     keys = ("title", "source", "cost", "reached")
-    return {"figures": [{"name": f.name} | {key: f.told[key] for key in keys} for f in found]}
+    return {"schema_version": 1, "figures": [{"name": f.name} | {key: f.told[key] for key in keys} for f in found]}
 
 
 def remarks(experiments):
@@ -67,7 +67,7 @@ def make_figure(figure, out, program, redraw):
     Path(files["csv"]).write_text(figure_rows.as_csv(rows))
     Path(files["runs_csv"]).write_text(figure_rows.results_csv(experiments))
     absolute = {key: str(Path(file).resolve()) for key, file in files.items()}
-    told = {"name": figure.name, "rows": rows, "mean_abs_error": figure_rows.mean_abs_error(rows),
+    told = {"schema_version": 1, "name": figure.name, "rows": rows, "mean_abs_error": figure_rows.mean_abs_error(rows),
             "factors": experiments.factors, "stand_ins": experiments.stand_ins} | absolute
     (out / "figure.json").write_text(json.dumps(told, indent=2) + "\n")
     return told, remarks(experiments)

@@ -36,15 +36,21 @@ struct Options {
 void add_figure_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "figure", "a figure or table of a paper: its runs, picture, and numbers beside the paper's");
-  command->add_option("NAME", options->name, "a folder of configs/, such as mg-gcn/table3");
+      "figure",
+      "Make a figure or table of a paper: its runs, picture, and numbers beside the paper's");
+  command->add_option("NAME", options->name,
+                      "The figure: a folder of configs/, such as mg-gcn/table3");
   command->add_flag("--list", options->list,
-                    "what figures there are, what they cost and how close they came");
-  command->add_option("--out", options->out, "folder to write (default: results/figures/NAME)");
-  command->add_flag("--redraw", options->redraw, "draw the results that --out holds, run nothing");
+                    "List the figures, what they cost and how close they came");
+  command
+      ->add_option("--out", options->out, "Write into this folder (default: results/figures/NAME)")
+      ->type_name("DIR");
+  command->add_flag("--redraw", options->redraw,
+                    "Draw the results that --out holds, and run nothing");
   command->add_flag("--record", options->record,
-                    "also write how close it came into the figure's figure.json");
-  command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
+                    "Write also into the figure's figure.json how close it came");
+  command->add_flag("--json", options->json,
+                    "Print one JSON object as the last line of standard output");
   command->footer("Example: orrery figure mg-gcn/table3");
   command->callback([options] { become_figure(*options); });
 }

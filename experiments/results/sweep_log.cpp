@@ -13,6 +13,7 @@
 #include "core/base/error.hpp"
 #include "core/base/json_reader.hpp"
 #include "experiments/config/shipped.hpp"
+#include "experiments/config/version.hpp"
 #include "experiments/results/run_report.hpp"
 
 namespace orrery {
@@ -135,7 +136,10 @@ const Json* SweepLog::find(const Experiment& experiment) const {
 
 void SweepLog::append(const Experiment& experiment, const Json& what) {
   const std::string hash = config_hash(experiment);
-  Json line{{"label", experiment.label}, {"config_hash", hash}, {"settings", experiment.settings}};
+  Json line{{"schema_version", kSchemaVersion},
+            {"label", experiment.label},
+            {"config_hash", hash},
+            {"settings", experiment.settings}};
   line.update(what);
   const std::string text = line.dump() + "\n";
   const int descriptor = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
