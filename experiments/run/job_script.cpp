@@ -70,7 +70,8 @@ std::string mpirun_line(const Experiment& experiment, const JobRequest& request)
   std::string more = settings_of(request, typed);
   if (!request.out.empty()) more += " --out " + typed(request.out);
   for (const auto& [given, flag] :
-       {std::pair(request.force, " --force"), std::pair(request.resume, " --resume"), std::pair(request.anyway, " --anyway")})
+       {std::pair(request.force, " --force"), std::pair(request.resume, " --resume"),
+        std::pair(request.anyway, " --anyway")})
     if (given) more += flag;
   return fmt::format("mpirun{} -n {} {} {} {} --backend {}{}", options, ranks,
                      typed(launcher().string()), request.sweep ? "sweep" : "run",

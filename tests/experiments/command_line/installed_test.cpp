@@ -1,9 +1,6 @@
 // What `meson install` leaves works by itself, wherever it is moved, also as a job of Slurm.
 #include <gmock/gmock.h>
 
-#include <chrono>
-#include <thread>
-
 #include "tests/experiments/commands/started_program.hpp"
 
 namespace orrery {
@@ -97,12 +94,13 @@ TEST_F(Installed, BringsCompletionsTheManualPageAndItsRevision) {
 /// Starts an installed program as a job of a Slurm that consists of this machine alone.
 class SlurmJob : public Installed {
  protected:
-  /// What the queue's job did; -1 where it has not come to its end in time.
+  /// Exit status of the job; 77 where Slurm cannot be started.
   int submit(const std::string& options) const {
     return shell(
-        fmt::format("'{}/tests/experiments/command_line/one_node_slurm' '{}' sbatch "
+        fmt::format("cd '{}' && '{}/tests/experiments/command_line/one_node_slurm' '{}' sbatch "
                     "--wait {} '{}'",
-                    ORRERY_SOURCES, in("slurm").string(), options, in("job.sh").string()));
+                    in("elsewhere").string(), ORRERY_SOURCES, in("slurm").string(), options,
+                    in("job.sh").string()));
   }
 };
 

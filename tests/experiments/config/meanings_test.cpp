@@ -39,7 +39,8 @@ TEST(Meanings, OfKeysAreTheirPathsTheShortestFirst) {
 
 TEST(Meanings, OfValuesAreSettings) {
   EXPECT_EQ(settings_meant(experiment_schema(), "metis").front(), "partition.method=metis");
-  EXPECT_EQ(settings_meant(experiment_schema(), "gpu"), (Words{"backend=nccl", "kernels=cuda"}));
+  EXPECT_EQ(settings_meant(experiment_schema(), "gpu"),
+            (Words{"backend=nccl", "kernels=cuda", "simulation.library=nccl"}));
   EXPECT_TRUE(settings_meant(experiment_schema(), "zebra").empty());
 }
 
