@@ -28,7 +28,8 @@ def listing():
 
 def list_json(found):
     keys = ("title", "source", "cost_seconds", "reached")
-    return {"figures": [{"name": f.name} | {key: f.told[key] for key in keys} for f in found]}
+    rows = [{"name": f.name} | {key: f.told[key] for key in keys} for f in found]
+    return {"schema_version": 1, "figures": rows}
 
 
 def print_list(found):
@@ -76,7 +77,8 @@ def make_figure(figure, out, program, redraw, look=None):
     whole_file.write(Path(files["csv"]), figure_rows.as_csv(rows))
     whole_file.write(Path(files["runs_csv"]), figure_rows.results_csv(experiments))
     absolute = {key: str(Path(file).resolve()) for key, file in files.items()}
-    told = {"name": figure.name, "rows": rows, "counted": figure_counting.count(rows),
+    told = {"schema_version": 1, "name": figure.name, "rows": rows,
+            "counted": figure_counting.count(rows),
             "factors": experiments.factors, "stand_ins": experiments.stand_ins,
             "remarks": remarks(experiments)} | absolute
     whole_file.write(out / "figure.json", json.dumps(told, indent=2) + "\n")

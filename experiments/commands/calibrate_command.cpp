@@ -10,7 +10,8 @@
 #include "core/base/units.hpp"
 #include "experiments/calibrate/calibrate.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/config/shipped.hpp"
+#include "experiments/config/installed.hpp"
+#include "experiments/config/version.hpp"
 #include "experiments/results/table.hpp"
 
 namespace orrery {
@@ -96,7 +97,8 @@ void print(const Calibration& c, const Written& files) {
 Json json_of(const std::optional<double>& number) { return number ? Json(*number) : Json(); }
 
 Json to_json(const Calibration& c, const Written& files) {
-  Json out{{"machine", c.machine},
+  Json out{{"schema_version", kSchemaVersion},
+           {"machine", c.machine},
            {"cores", c.cores},
            {"seconds", c.seconds},
            {"flops_per_second", c.flops_per_second},
@@ -132,9 +134,7 @@ void run(const Options& options) {
   if (options.kernels != "cpu" && options.kernels != "cuda")
     throw ConfigError("--kernels",
                       fmt::format("found \"{}\", allowed: cpu, cuda", options.kernels));
-  const std::string folder = options.out.empty()
-                                 ? std::filesystem::path(kDeviceFiles.path()).parent_path().string()
-                                 : options.out;
+  const std::string folder = options.out.empty() ? machine_configs().string() : options.out;
   make_folders(folder);  // a folder that cannot be written is told before minutes have passed
   Calibration c;
   {
@@ -157,17 +157,24 @@ void add_calibrate_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("calibrate",
-                         "measures this machine or its GPU: device profile and cluster file for "
+                         "Measure this machine or its GPU: device profile and cluster file for "
                          "simulations");
-  command->add_option("--out", options->out,
-                      "folder for devices/NAME.json and clusters/NAME.json, NAME being "
-                      "this-machine or the GPU's; default: configs, where simulations look for "
-                      "them");
-  command->add_flag("--quick", options->quick, "fewer points, each measured once: a minute");
-  command->add_option(
-      "--kernels", options->kernels,
-      "cpu (default): all cores; cuda: the first GPU that CUDA_VISIBLE_DEVICES shows");
-  command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
+  command
+      ->add_option("--out", options->out,
+                   "Write devices/NAME.json and clusters/NAME.json into this folder, NAME being "
+                   "this-machine or the GPU's (default: configs, where simulations look for "
+                   "them)")
+      ->type_name("DIR");
+  command->add_flag("--quick", options->quick,
+                    "Measure fewer points, each once: some minutes instead of ten");
+  command
+      ->add_option(
+          "--kernels", options->kernels,
+          "Measure all cores (cpu, the default) or the first GPU that CUDA_VISIBLE_DEVICES shows "
+          "(cuda)")
+      ->type_name("cpu|cuda");
+  command->add_flag("--json", options->json,
+                    "Print one JSON object as the last line of standard output");
   command->footer(
       "Leave the machine alone meanwhile. Examples: orrery calibrate\n"
       "                                             orrery calibrate --kernels cuda");

@@ -16,6 +16,7 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/python_script.hpp"
 #include "experiments/config/cluster_file.hpp"
+#include "experiments/config/version.hpp"
 #include "experiments/results/table.hpp"
 
 namespace orrery {
@@ -218,9 +219,13 @@ Json matrix_json(const Matrix& values) {
 
 /// What stands where and what links it; nothing about routes.
 Json parts_json(const Cluster& cluster) {
-  Json out{{"name", cluster.name},         {"description", cluster.description},
-           {"servers", cluster.servers()}, {"relay_through_devices", cluster.relay_through_devices},
-           {"devices", Json::array()},     {"nodes", Json::array()},
+  Json out{{"schema_version", kSchemaVersion},
+           {"name", cluster.name},
+           {"description", cluster.description},
+           {"servers", cluster.servers()},
+           {"relay_through_devices", cluster.relay_through_devices},
+           {"devices", Json::array()},
+           {"nodes", Json::array()},
            {"links", Json::array()}};
   const ServerHost& host = cluster.host;
   if (host.cores > 0) out["host_cores"] = host.cores;
@@ -292,17 +297,23 @@ void show(const Options& options) {
 
 void add_cluster_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* group = app.add_subcommand("cluster", "described clusters: servers, devices, links");
+  CLI::App* group =
+      app.add_subcommand("cluster", "Show described clusters: servers, devices, links");
   group->require_subcommand(1);
   group->footer("Example: orrery cluster show dgx-1");
   CLI::App* command =
-      group->add_subcommand("show", "prints and draws a cluster with the routes between devices");
-  command->add_option("FILE", options->file, "cluster file, or the name of one in configs/clusters")
+      group->add_subcommand("show", "Print and draw a cluster with the routes between devices");
+  command
+      ->add_option("FILE", options->file,
+                   "A cluster file, or the name of one that ships, such as dgx-1")
       ->required();
-  command->add_option("--servers", options->servers, "another number of servers than the file says")
+  command
+      ->add_option("--servers", options->servers,
+                   "Take another number of servers than the file says")
       ->check(CLI::Range(1, kMostServers));
-  command->add_option("--svg", options->svg, "also draw the cluster into this file");
-  command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
+  command->add_option("--svg", options->svg, "Draw the cluster into this file")->type_name("FILE");
+  command->add_flag("--json", options->json,
+                    "Print one JSON object as the last line of standard output");
   command->footer("Example: orrery cluster show a6000-4x4-nvlink --svg a6000.svg");
   command->callback([options, &exit_code] {
     show(*options);

@@ -18,6 +18,7 @@
 #include "core/graph/read/lookup.hpp"
 #include "core/graph/read/write_orrery.hpp"
 #include "core/graph/statistics.hpp"
+#include "experiments/config/version.hpp"
 
 namespace orrery {
 namespace {
@@ -53,7 +54,8 @@ Json to_json(const DegreeStatistics& d) {
 }
 
 Json to_json(const Dataset& dataset, const DatasetStatistics& s) {
-  Json json = {{"name", dataset.name},
+  Json json = {{"schema_version", kSchemaVersion},
+               {"name", dataset.name},
                {"vertices", s.vertices},
                {"edges", s.edges},
                {"self_loops", s.self_loops},
@@ -181,7 +183,8 @@ void write(Dataset& dataset, const Flags& flags) {
   write_orrery(dataset, flags.output, flags.force);
   print_notes(dataset);
   if (flags.json)
-    return print_json({{"name", dataset.name},
+    return print_json({{"schema_version", kSchemaVersion},
+                       {"name", dataset.name},
                        {"out_dir", flags.output},
                        {"vertices", dataset.vertices()},
                        {"edges", dataset.edges()},
@@ -271,40 +274,44 @@ CLI::App* add(CLI::App& parent, const char* name, const char* what, const char* 
 }
 
 void add_format(CLI::App& command, Flags& flags) {
-  command.add_option("--format", flags.options.format, "Format of the input")
+  command.add_option("--format", flags.options.format, "Read the input as this format")
       ->check(CLI::IsMember({"auto", "orrery", "ogb", "snap", "mtx"}))
       ->capture_default_str();
 }
 
 void add_output(CLI::App& command, Flags& flags) {
   command.add_flag("--force", flags.force, "Replace the output if it is a data set");
-  command.add_flag("--json", flags.json, "Print one JSON object");
+  command.add_flag("--json", flags.json,
+                   "Print one JSON object as the last line of standard output");
 }
 
 void add_generator_options(CLI::App& command, Flags& flags) {
   DatasetOptions& o = flags.options;
-  command.add_option("kind", o.generator, "Generator")
+  command.add_option("kind", o.generator, "The generator")
       ->required()
       ->check(CLI::IsMember({"communities", "skewed-communities", "rmat", "bter", "chung-lu"}));
   const auto option = [&](const char* name, auto& value, const char* what) {
     flags.generator_options.push_back(command.add_option(name, value, what)->capture_default_str());
   };
-  option("--vertices", o.generate_vertices, "Vertices");
-  option("--edges", o.generate_edges, "Undirected edges; each is stored in both directions");
-  option("--classes", o.generate_classes, "Classes (communities: their number)");
-  option("--features", o.generate_features, "Feature columns");
-  option("--seed", o.seed, "Seed of all draws");
-  option("--communities", o.generate_communities, "skewed-communities: their number");
+  option("--vertices", o.generate_vertices, "Draw so many vertices");
+  option("--edges", o.generate_edges,
+         "Draw so many undirected edges; each is stored in both directions");
+  option("--classes", o.generate_classes,
+         "Draw labels of so many classes (communities: so many of them)");
+  option("--features", o.generate_features, "Draw features of so many columns");
+  option("--seed", o.seed, "Take this seed for all draws");
+  option("--communities", o.generate_communities, "Plant so many communities (skewed-communities)");
   option("--mixing", o.mixing,
-         "(skewed-)communities: share of the edges that leave their community");
+         "Have this share of the edges leave their community (communities, skewed-communities)");
   option("--feature-signal", o.feature_signal,
-         "(skewed-)communities: distance of class centres in units of the noise");
+         "Put class centres so far apart, in units of the noise (communities, skewed-communities)");
   option("--exponent", o.exponent,
-         "chung-lu, bter, skewed-communities: exponent of the degrees' power law");
-  option("--clustering", o.clustering, "bter: clustering coefficient at degree 2");
+         "Take this exponent for the power law of degrees (chung-lu, bter, skewed-communities)");
+  option("--clustering", o.clustering, "Take this clustering coefficient at degree 2 (bter)");
   option("--degree-file", o.degree_file,
-         "chung-lu, bter, skewed-communities: lines 'degree count [clustering]'");
-  command.add_option("--out", flags.output, "Folder to write")->required();
+         "Read degrees from this file, lines 'degree count [clustering]' (chung-lu, bter, "
+         "skewed-communities)");
+  command.add_option("--out", flags.output, "Write into this folder")->type_name("DIR")->required();
 }
 
 }  // namespace
@@ -315,11 +322,12 @@ void add_dataset_command(CLI::App& app, int& exit_code) {
   dataset.require_subcommand(1);
   dataset.footer("Example:\n  orrery dataset info cora");
 
-  CLI::App* command = add(dataset, "info", "Print what a data set holds",
+  CLI::App* command = add(dataset, "info", "Say what a data set holds",
                           "orrery dataset info data/ogbn-arxiv --json", [flags] { info(*flags); });
-  command->add_option("path", flags->options.path, "Folder, file, or name in ORRERY_DATA")
+  command->add_option("path", flags->options.path, "A folder, a file, or a name in ORRERY_DATA")
       ->required();
-  command->add_flag("--json", flags->json, "Print one JSON object");
+  command->add_flag("--json", flags->json,
+                    "Print one JSON object as the last line of standard output");
   add_format(*command, *flags);
 
   command = add(
@@ -332,9 +340,9 @@ void add_dataset_command(CLI::App& app, int& exit_code) {
   command = add(dataset, "convert", "Write a data set as a folder of NumPy files",
                 "orrery dataset convert web-Google.txt.gz data/web-google --symmetric",
                 [flags] { convert(*flags); });
-  command->add_option("from", flags->options.path, "Folder, file, or name in ORRERY_DATA")
+  command->add_option("from", flags->options.path, "A folder, a file, or a name in ORRERY_DATA")
       ->required();
-  command->add_option("to", flags->output, "Folder to write")->required();
+  command->add_option("to", flags->output, "The folder to write")->required();
   command->add_flag("--symmetric", flags->options.symmetric, "Add the reverse of every edge");
   add_format(*command, *flags);
   add_output(*command, *flags);
@@ -342,7 +350,7 @@ void add_dataset_command(CLI::App& app, int& exit_code) {
   command = add(dataset, "get", "Say where a published data set is, or where it can be had",
                 "orrery dataset get ogbn-products",
                 [flags, &exit_code] { exit_code = get(flags->options.path) ? 0 : 1; });
-  command->add_option("name", flags->options.path, "Name of the set")->required();
+  command->add_option("name", flags->options.path, "The name of the set")->required();
 }
 
 }  // namespace orrery

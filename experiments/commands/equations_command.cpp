@@ -58,7 +58,7 @@ void print_equations(const Options& options) {
   if (options.json) {
     Json out = Json::array();
     for (const cost::Equation& equation : list) out.push_back(to_json(equation));
-    fmt::print("{}\n", Json({{"equations", out}}).dump());
+    fmt::print("{}\n", Json({{"schema_version", 1}, {"equations", out}}).dump());
     return;
   }
   for (const cost::Equation& equation : list) {
@@ -80,7 +80,7 @@ void print_equations(const Options& options) {
 void add_equations_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "equations", "the papers' equations: source, formula, and an example that is computed");
+      "equations", "Print the papers' equations: source, formula, and an example that is computed");
   command->add_option("PAPER", options->paper,
                       "granndis, mg-gcn, cagnet, deal or catgnn; all of them if left out");
   command->add_flag("--json", options->json, "one JSON object as the last line of standard output");

@@ -51,24 +51,33 @@ struct Options {
 void add_figure_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "figure", "a figure or table of a paper: its runs, picture, and numbers beside the paper's");
-  command->add_option("NAME", options->name, "a folder of configs/, such as mg-gcn/table3");
+      "figure",
+      "Make a figure or table of a paper: its runs, picture, and numbers beside the paper's");
+  command->add_option("NAME", options->name,
+                      "The figure: a folder of configs/, such as mg-gcn/table3");
   command->add_flag("--list", options->list,
-                    "what figures there are, what they cost and how close they came");
+                    "List the figures, what they cost and how close they came");
   command->add_flag("--all", options->all,
-                    "every figure that --out does not hold yet, and a page of all of them");
-  command->add_option("--out", options->out,
-                      "folder to write (default: results/figures/NAME; of --all results/figures)");
-  command->add_flag("--redraw", options->redraw, "draw the results that --out holds, run nothing");
+                    "Make every figure that --out does not hold yet, and a page of all of them");
+  command
+      ->add_option(
+          "--out", options->out,
+          "Write into this folder (default: results/figures/NAME; of --all results/figures)")
+      ->type_name("DIR");
+  command->add_flag("--redraw", options->redraw,
+                    "Draw the results that --out holds, and run nothing");
   command
       ->add_option("--width", options->width,
-                   "width of the picture in inches, such as 3.3 for a column of a paper")
+                   "Make the picture so wide, in inches: 3.3 for a column of a paper")
+      ->type_name("INCHES")
       ->check(CLI::Range(2.5, 40.0));
-  command->add_option("--font-size", options->font_size, "size of its text in points (8)")
+  command->add_option("--font-size", options->font_size, "Make its text so large, in points (8)")
+      ->type_name("POINTS")
       ->check(CLI::Range(4.0, 40.0));
   command->add_flag("--record", options->record,
-                    "also write how close it came into the figure's figure.json");
-  command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
+                    "Write also into the figure's figure.json how close it came");
+  command->add_flag("--json", options->json,
+                    "Print one JSON object as the last line of standard output");
   command->footer("Example: orrery figure mg-gcn/table3");
   command->callback([options] { become_figure(*options); });
 }

@@ -22,6 +22,7 @@
 #include "experiments/config/experiment.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/validate_json.hpp"
+#include "experiments/config/version.hpp"
 
 namespace orrery {
 namespace {
@@ -169,7 +170,10 @@ int compare_all(const Options& options, const PartitionSource& source, const Mea
       tell("{}\n", error.what());
     }
   }
-  const Json compared{{"name", source.name()}, {"parts", parts}, {"rows", rows}};
+  const Json compared{{"schema_version", kSchemaVersion},
+                      {"name", source.name()},
+                      {"parts", parts},
+                      {"rows", rows}};
   if (options.json)
     fmt::print("{}\n", compared.dump());
   else
@@ -265,39 +269,46 @@ int run_partition(const Options& options) {
 void add_partition_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "partition", "cut a graph into parts, print how good the cut is, write the parts");
+      "partition", "Cut a graph into parts, say how good the cut is, write the parts");
   command
       ->add_option(
           "GRAPH", options->source,
-          "experiment file (the volumes of its model's strategies are told too), data set by "
+          "An experiment file (the volumes of its model's strategies are told too), data set by "
           "path or name, or a file of edges: .bin or .edges (int32 pairs) and .npy (int32 "
           "[2, E]) are streamed, not loaded")
       ->required();
   const Json& known = experiment_schema()["properties"]["partition"]["properties"]["method"];
-  command->add_option(
-      "--method", options->method,
-      fmt::format("{}", fmt::join(known["enum"].get<std::vector<std::string>>(), ", ")));
-  command->add_option("--compare", options->compare, "all: every method, best first")
+  command->add_option("--method", options->method, "Cut by this method")
+      ->type_name(fmt::format("{}", fmt::join(known["enum"].get<std::vector<std::string>>(), "|")));
+  command->add_option("--compare", options->compare, "Cut by every method, best first")
       ->check(CLI::IsMember({"all"}));
   command->add_flag("--stream", options->stream,
-                    "read the edges one after another and keep none: of a data set folder, or of "
+                    "Read the edges one after another and keep none: of a data set folder, or of "
                     "a text (two vertex numbers from 0 per line)");
   command
-      ->add_option("--parts", options->parts,
-                   "how many (default: those that the experiment's strategy needs; of a graph "
-                   "alone as devices, their memory and the size of the data ask for)")
+      ->add_option(
+          "--parts", options->parts,
+          "Cut into so many (default: those that the experiment's strategy needs; of a graph "
+          "alone as devices, their memory and the size of the data ask for)")
       ->check(CLI::Range(1, kMostParts));
-  command->add_option("--out", options->out, "folder to write the parts into, one folder each");
+  command->add_option("--out", options->out, "Write the parts into this folder, one folder each")
+      ->type_name("DIR");
   command
       ->add_option("--hops", options->hops,
-                   "parts hold all vertices within so many hops of their own (default 1)")
+                   "Have parts hold all vertices within so many hops of their own (default: 1)")
       ->check(CLI::Range(0, 3));
-  command->add_option("--owners", options->owners, "file to write the owners into, one per line");
-  command->add_option("--svg", options->svg, "with --compare: also draw it into this file");
-  command->add_option("--set", options->overrides, "override a key: key.path=value")
+  command->add_option("--owners", options->owners, "Write the owners into this file, one per line")
+      ->type_name("FILE");
+  command->add_option("--svg", options->svg, "Draw it into this file, with --compare")
+      ->type_name("FILE");
+  command
+      ->add_option("--set", options->overrides,
+                   "Set a key of the file to a value; may be given several times")
+      ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  command->add_flag("--force", options->force, "replace --out if it holds parts");
-  command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
+  command->add_flag("--force", options->force, "Replace --out if it holds parts");
+  command->add_flag("--json", options->json,
+                    "Print one JSON object as the last line of standard output");
   command->footer(
       "Example: orrery partition cora --method metis --parts 4 --out parts/cora-4\n"
       "         orrery partition data/large --stream --method spring --parts 16 --out parts/large\n"

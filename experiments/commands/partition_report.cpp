@@ -9,6 +9,7 @@
 
 #include "core/base/index.hpp"
 #include "core/base/units.hpp"
+#include "experiments/config/version.hpp"
 #include "experiments/results/table.hpp"
 
 namespace orrery {
@@ -76,7 +77,8 @@ Json to_json(const CutReport& r) {
   const auto sizes = [](const std::optional<ClusterSizes>& c) {
     return c ? Json{{"mean", c->mean}, {"deviation", c->deviation}, {"single", c->single}} : Json();
   };
-  return {{"method", r.method},
+  return {{"schema_version", kSchemaVersion},
+          {"method", r.method},
           {"parts", r.parts},
           {"replication_factor", r.metrics.replication_factor},
           {"edge_cut", r.metrics.edge_cut},

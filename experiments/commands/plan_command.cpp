@@ -13,6 +13,7 @@
 #include "core/strategy/train/record.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/config/load_problem.hpp"
+#include "experiments/config/version.hpp"
 #include "experiments/predict/preloading.hpp"
 #include "experiments/predict/prepared.hpp"
 #include "experiments/results/table.hpp"
@@ -191,7 +192,8 @@ std::string judge_memory(const PreparedExperiment& prepared, std::int64_t larges
 
 Json plan_json(const PreparedExperiment& prepared, const std::vector<Summary>& ranks) {
   const Experiment& experiment = prepared.experiment;
-  Json result{{"name", experiment.name},
+  Json result{{"schema_version", kSchemaVersion},
+              {"name", experiment.name},
               {"label", experiment.label},
               {"collectives", "flat"},
               {"ranks", Json::array()}};
@@ -259,13 +261,19 @@ void run_plan(const Options& options) {
 
 void add_plan_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("plan", "what would run: operations, FLOPs, bytes, memory, fits or not");
-  command->add_option("FILE", options->file, "experiment file")->required();
-  command->add_option("--set", options->overrides, "override a key: key.path=value")
+  CLI::App* command = app.add_subcommand(
+      "plan", "Count what would run (operations, FLOP, bytes, memory) and say whether it fits");
+  command->add_option("FILE", options->file, "The experiment file; - reads it from standard input")
+      ->required();
+  command
+      ->add_option("--set", options->overrides,
+                   "Set a key of the file to a value; may be given several times")
+      ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--steps", options->steps_of_rank, "also print every step of this rank");
-  command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
+  command->add_option("--steps", options->steps_of_rank, "Print also every step of this rank")
+      ->type_name("RANK");
+  command->add_flag("--json", options->json,
+                    "Print one JSON object as the last line of standard output");
   command->footer(
       "Example: orrery plan configs/quickstart.json --set cluster.device_bytes='\"16 MiB\"'");
   command->callback([options, &exit_code] {

@@ -12,7 +12,7 @@
 
 #include "core/base/child_process.hpp"
 #include "core/base/error.hpp"
-#include "experiments/config/version.hpp"
+#include "experiments/config/installed.hpp"
 
 namespace orrery {
 namespace {
@@ -47,10 +47,10 @@ std::string find_python(const std::vector<std::string>& modules) {
 std::vector<std::string> command_of(const std::string& script,
                                     const std::vector<std::string>& arguments,
                                     const std::vector<std::string>& modules) {
-  const auto path = std::filesystem::path(kSourceRoot) / "analysis" / script;
+  const auto path = shipped_root() / "analysis" / script;
   if (!std::filesystem::exists(path))
-    throw Error(fmt::format(
-        "{}: not found; the source tree has moved: build again in its new place", path.string()));
+    throw Error(fmt::format("{}: not found; the source tree has moved: build or install again",
+                            path.string()));
   // -B: leaves no byte code behind
   std::vector<std::string> words{find_python(modules), "-B", path.string()};
   words.insert(words.end(), arguments.begin(), arguments.end());

@@ -13,13 +13,15 @@ void add_report_command(CLI::App& app) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "report", "one self-contained HTML page of a result folder, measured or simulated");
+      "report", "Make one self-contained HTML page of a result folder, measured or simulated");
   command
       ->add_option("DIR", options->folder,
-                   "folder of a run or a sweep, or its name without the date: the latest")
+                   "The folder of a run or a sweep; a name without the date means the latest")
       ->required();
-  command->add_option("--out", options->out, "file to write (default: DIR/report.html)");
-  command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
+  command->add_option("--out", options->out, "Write this file (default: DIR/report.html)")
+      ->type_name("FILE");
+  command->add_flag("--json", options->json,
+                    "Print one JSON object as the last line of standard output");
   command->footer("Example: orrery report results/quickstart");
   command->callback([options] {
     std::vector<std::string> arguments{options->folder};

@@ -11,28 +11,45 @@ namespace orrery {
 
 void add_run_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* command =
-      app.add_subcommand("run", "train the experiment for real, every combination of its sweep");
-  command->add_option("FILE", options->file, "experiment file")->required();
-  command->add_option("--set", options->overrides, "override a key: key.path=value")
+  CLI::App* command = app.add_subcommand(
+      "run", "Train an experiment, or simulate it: every combination of its sweep");
+  command->add_option("FILE", options->file, "The experiment file; - reads it from standard input")
+      ->required();
+  command
+      ->add_option("--set", options->overrides,
+                   "Set a key of the file to a value; may be given several times")
+      ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--backend", options->backend,
-                      "how ranks run: threads; mpi or nccl under mpirun or srun; sim; model");
-  command->add_option("--out", options->out, "result folder (default: results/<name>-<time>)");
-  auto* force = command->add_flag("--force", options->force, "overwrite results in --out");
+  command
+      ->add_option(
+          "--backend", options->backend,
+          "Say how ranks run, as the key backend does: as threads; as processes (mpi, nccl) "
+          "under mpirun or srun; simulated (sim); by the papers' equations (model)")
+      ->type_name("threads|mpi|nccl|sim|model");
+  command->add_option("--out", options->out, "Write into this folder (default: results/NAME-TIME)")
+      ->type_name("DIR");
+  auto* force =
+      command->add_flag("--force", options->force, "Replace the results that --out holds");
   command
       ->add_flag("--resume", options->resume,
-                 "go on from the checkpoint in --out, if there is one (train.checkpoint_every)")
+                 "Go on from the checkpoint in --out, if there is one (train.checkpoint_every)")
       ->excludes(force);
-  command->add_option("--print-job", options->print_job,
-                      "print a job script that runs it on a cluster: slurm");
+  command
+      ->add_option("--print-job", options->print_job,
+                   "Print a script for a batch system instead of running")
+      ->type_name("slurm");
   command->add_flag("--anyway", options->anyway,
-                    "run also what this machine's memory is too small for");
-  command->add_option("--timeline-epochs", options->timeline_epochs,
-                      "epochs that timeline.json shows: how many (5), or which, from 0 (10-12); "
-                      "default: 3, without the first");
-  command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
-  command->add_flag("--quiet", options->quiet, "no progress, no notes");
+                    "Run also what this machine's memory is too small for");
+  command
+      ->add_option("--timeline-epochs", options->timeline_epochs,
+                   "Show these epochs in timeline.json: how many (5), or which, from 0 (10-12); "
+                   "default: 3, without the first")
+      ->type_name("N|FROM-TO");
+  command->add_flag("--json", options->json,
+                    "Print one JSON object as the last line of standard output");
+  command->add_flag(
+      "--quiet", options->quiet,
+      "Print errors alone, and with --json the object: no progress, no notes, no tables");
   command->footer(
       "Examples: orrery run configs/quickstart.json --set cluster.ranks=2 --set train.epochs=20\n"
       "          mpirun -n 4 ./orrery run configs/quickstart.json --set cluster.ranks=4 --backend "

@@ -10,22 +10,33 @@ void add_sweep_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RunOptions>();
   options->sweep = true;
   CLI::App* command = app.add_subcommand(
-      "sweep", "every combination of a file once: goes on where an earlier start stopped");
-  command->add_option("FILE", options->file, "experiment file")->required();
-  command->add_option("--set", options->overrides, "override a key: key.path=value")
+      "sweep", "Run every combination of a file once, and go on where an earlier start stopped");
+  command->add_option("FILE", options->file, "The experiment file; - reads it from standard input")
+      ->required();
+  command
+      ->add_option("--set", options->overrides,
+                   "Set a key of the file to a value; may be given several times")
+      ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--backend", options->backend,
-                      "how ranks run: threads; mpi under mpirun or srun; sim; model");
-  command->add_option("--out", options->out, "result folder (default: results/<name>)");
+  command
+      ->add_option(
+          "--backend", options->backend,
+          "Say how ranks run, as the key backend does: as threads; as processes (mpi, nccl) "
+          "under mpirun or srun; simulated (sim); by the papers' equations (model)")
+      ->type_name("threads|mpi|nccl|sim|model");
+  command->add_option("--out", options->out, "Write into this folder (default: results/NAME)")
+      ->type_name("DIR");
   command->add_flag("--anyway", options->anyway,
-                    "run also what this machine's memory is too small for");
-  command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
-  command->add_flag("--quiet", options->quiet, "no progress, no notes");
+                    "Run also what this machine's memory is too small for");
+  command->add_flag("--json", options->json,
+                    "Print one JSON object as the last line of standard output");
+  command->add_flag(
+      "--quiet", options->quiet,
+      "Print errors alone, and with --json the object: no progress, no notes, no tables");
   command->footer(
       "Example: orrery sweep configs/quickstart.json --out results/quickstart\n"
       "results.jsonl in the folder has a line for every combination that is done; one that runs "
-      "out "
-      "of\nmemory is done too. Remove a line to have it run again.");
+      "out of\nmemory is done too. Remove a line to have it run again.");
   command->callback([options, &exit_code] { exit_code = run_session(*options); });
 }
 

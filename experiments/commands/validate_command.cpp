@@ -199,7 +199,7 @@ int run_validate(const Options& options) {
     result["failures"].push_back({{"file", f.file}, {"label", f.label}, {"error", f.error}});
   fs::create_directories(out);  // also where every experiment failed before it left anything
   write_file(out / "validate.json", result.dump(2) + "\n");
-  if (!options.json || !options.quiet)
+  if (!options.quiet)
     fmt::print(options.json ? stderr : stdout, "\n{}\nResults: {}\n", validation_text(all.rows),
                out.string());
   for (const Failure& f : all.failures) tell("orrery: error: {}: {}\n", f.setting(), f.error);
@@ -212,17 +212,27 @@ int run_validate(const Options& options) {
 void add_validate_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "validate", "real, simulated and modelled times of the same experiments, and the error");
-  command->add_option("FILE", options->files, "experiment files with backend threads or mpi")
+      "validate",
+      "Hold real, simulated and modelled times of the same experiments beside each other");
+  command->add_option("FILE", options->files, "Experiment files with backend threads or mpi")
       ->required();
-  command->add_option("--set", options->overrides, "override a key: key.path=value")
-      ->allow_extra_args(false);
-  command->add_option("--out", options->out, "result folder (default: results/validate-<time>)");
   command
-      ->add_option("--repeats", options->repeats, "real runs of each, of which the median counts")
+      ->add_option("--set", options->overrides,
+                   "Set a key of the file to a value; may be given several times")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--out", options->out, "Write into this folder (default: results/validate-TIME)")
+      ->type_name("DIR");
+  command
+      ->add_option("--repeats", options->repeats,
+                   "Run each so many times, of which the median counts")
       ->check(CLI::Range(1, 1000));
-  command->add_flag("--json", options->json, "one JSON object as the last line of standard output");
-  command->add_flag("--quiet", options->quiet, "no progress, no notes");
+  command->add_flag("--json", options->json,
+                    "Print one JSON object as the last line of standard output");
+  command->add_flag(
+      "--quiet", options->quiet,
+      "Print errors alone, and with --json the object: no progress, no notes, no tables");
   command->footer(
       "Examples: orrery calibrate; orrery validate configs/validation/*.json\n"
       "          orrery calibrate --kernels cuda; orrery validate configs/validation/gpu/*.json\n"

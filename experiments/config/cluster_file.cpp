@@ -12,6 +12,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/base/words.hpp"
 #include "experiments/config/schema.hpp"
 #include "experiments/config/shipped.hpp"
 #include "experiments/config/validate_json.hpp"

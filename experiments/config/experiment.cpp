@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <map>
 #include <set>
 #include <sstream>
@@ -29,6 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kStandardInput = "-";  // as a file's name
 constexpr std::size_t kMaxCombinations = 10000;
 constexpr int kMaxRanks = 1024;  // ranks may be threads of one process
 
@@ -629,11 +631,17 @@ std::vector<Experiment> parse_experiments(const std::string& text, const std::st
 
 std::vector<Experiment> load_experiments(const std::string& file,
                                          const std::vector<std::string>& overrides, int mpi_ranks) {
-  std::ifstream in(file);
-  if (!in || fs::is_directory(file))
-    throw ConfigError("", fmt::format("{}: cannot be read; expected an experiment file", file));
   std::stringstream text;
-  text << in.rdbuf();
+  if (file == kStandardInput) {
+    if (mpi_ranks > 1)
+      throw ConfigError("FILE", "only one process reads standard input: give all of them a file");
+    text << std::cin.rdbuf();
+  } else {
+    std::ifstream in(file);
+    if (!in || fs::is_directory(file))
+      throw ConfigError("", fmt::format("{}: cannot be read; expected an experiment file", file));
+    text << in.rdbuf();
+  }
   const auto folder = fs::path(file).parent_path();
   auto experiments = experiments_in(text.str(), file, overrides, mpi_ranks, folder);
   // What is not found otherwise may lie beside the experiment file.

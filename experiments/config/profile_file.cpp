@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "core/base/error.hpp"
+#include "core/base/words.hpp"
 #include "experiments/config/schema.hpp"
 #include "experiments/config/shipped.hpp"
 #include "experiments/config/validate_json.hpp"

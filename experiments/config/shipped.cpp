@@ -7,15 +7,15 @@
 #include <filesystem>
 
 #include "core/base/error.hpp"
-#include "experiments/config/validate_json.hpp"
-#include "experiments/config/version.hpp"
+#include "experiments/config/installed.hpp"
+#include "experiments/config/meanings.hpp"
 
 namespace orrery {
 
 namespace fs = std::filesystem;
 
 std::string ShippedFiles::path() const {
-  return fs::is_directory(folder) ? std::string(folder) : (fs::path(kSourceRoot) / folder).string();
+  return fs::is_directory(folder) ? std::string(folder) : (shipped_root() / folder).string();
 }
 
 std::vector<std::string> ShippedFiles::names() const {
@@ -33,9 +33,13 @@ std::optional<std::string> ShippedFiles::look_up(const std::string& file_or_name
   if (fs::is_regular_file(asked)) return file_or_name;
   const bool named = !asked.has_parent_path();
   if (!named && asked.parent_path() != folder) return std::nullopt;
-  const fs::path file =
-      fs::path(path()) / (named ? fs::path(file_or_name + ".json") : asked.filename());
-  return fs::is_regular_file(file) ? std::optional(file.string()) : std::nullopt;
+  const fs::path name = named ? fs::path(file_or_name + ".json") : asked.filename();
+  std::vector<fs::path> folders{path(), shipped_root() / folder};
+  if (const fs::path own = own_configs(); !own.empty())
+    folders.push_back(own / fs::path(folder).filename());
+  for (const fs::path& where : folders)
+    if (fs::is_regular_file(where / name)) return (where / name).string();
+  return std::nullopt;
 }
 
 std::string ShippedFiles::find(const std::string& file_or_name) const {
@@ -45,11 +49,10 @@ std::string ShippedFiles::find(const std::string& file_or_name) const {
         file_or_name,
         fmt::format("this machine has no {} yet: run ./orrery calibrate first", what));
   const auto known = names();
-  const std::string close = nearest(fs::path(file_or_name).stem().string(), known);
-  throw ConfigError(
-      file_or_name,
-      fmt::format("no such {}.{} Those that ship: {}", what,
-                  close.empty() ? "" : " Did you mean \"" + close + "\"?", fmt::join(known, ", ")));
+  throw ConfigError(file_or_name,
+                    fmt::format("no such {}.{} Those that ship: {}", what,
+                                did_you_mean(fs::path(file_or_name).stem().string(), known),
+                                fmt::join(known, ", ")));
 }
 
 }  // namespace orrery

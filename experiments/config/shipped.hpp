@@ -15,12 +15,12 @@ struct ShippedFiles {
   const char* folder;  ///< "configs/clusters"
   const char* what;    ///< "cluster file", for messages
 
-  /// The folder below the working directory, else that of the source tree.
+  /// The folder below the working directory, else that of shipped_root().
   std::string path() const;
   /// Sorted, without what `orrery calibrate` wrote.
   std::vector<std::string> names() const;
-  /// FILE if there is one, else the NAME.json that ships, also as "configs/clusters/NAME.json" in
-  /// another working directory; nothing if there is neither.
+  /// FILE if there is one, else the NAME.json that ships or that `orrery calibrate` wrote, also as
+  /// "configs/clusters/NAME.json" in another working directory; nothing if there is neither.
   std::optional<std::string> look_up(const std::string& file_or_name) const;
   /// The same.
   /// Errors    ConfigError with the nearest name, or the advice to calibrate

@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <mutex>
-#include <numeric>
 #include <set>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
@@ -15,6 +15,7 @@
 #include <valijson/validator.hpp>
 
 #include "core/base/error.hpp"
+#include "experiments/config/meanings.hpp"
 #include "experiments/config/plugins.hpp"
 #include "experiments/config/schema.hpp"
 
@@ -43,15 +44,20 @@ std::string shown(const Json& value) {
   return text.size() <= 60 ? text : text.substr(0, 57) + "...";
 }
 
-std::string suggestion(const std::string& word, const std::vector<std::string>& candidates) {
-  const std::string close = nearest(word, candidates);
-  return close.empty() ? "" : fmt::format(" Did you mean \"{}\"?", close);
+/// Where else a word has its place, for someone who put it here: keys and values of the schema.
+std::string elsewhere(const Json& root, const std::string& word, const std::string& path) {
+  for (const std::string& setting : settings_meant(root, word))
+    if (setting.rfind(path + "=", 0) != 0)
+      return fmt::format(" {} is a setting of its own.", setting);
+  return "";
 }
 
 /// Words the first way in which a value departs from its schema. Knows the keywords that our schema
 /// uses.
 class Explainer {
  public:
+  explicit Explainer(const Json& root) : root_(root) {}
+
   void explain(const Json& schema, const Json& value, const std::string& path) const {
     check_type(schema, value, path);
     check_enum(schema, value, path);
@@ -74,12 +80,26 @@ class Explainer {
                                        : std::vector{type.get<std::string>()};
     if (std::none_of(types.begin(), types.end(),
                      [&](const std::string& t) { return has_type(value, t); }))
-      throw ConfigError(path,
-                        fmt::format("found {} ({}), expected {}{}", shown(value), type_name(value),
-                                    fmt::join(types, " or "), range(schema)));
+      throw ConfigError(
+          path, fmt::format("found {} ({}), expected {}{}{}", shown(value), type_name(value),
+                            fmt::join(types, " or "), range(schema), as_written(value, types)));
   }
 
-  static void check_enum(const Json& schema, const Json& value, const std::string& path) {
+  /// How a value that means the right thing is written: 10.0 as 10, "True" as true.
+  static std::string as_written(const Json& value, const std::vector<std::string>& types) {
+    const auto allowed = [&](const char* type) {
+      return std::find(types.begin(), types.end(), type) != types.end();
+    };
+    if (value.is_number_float() && allowed("integer")) {
+      const double x = value.get<double>();
+      if (std::abs(x) < 1e15 && x == std::floor(x)) return fmt::format("; write {:.0f}", x);
+    }
+    if (value == "True" && allowed("boolean")) return "; write true";
+    if (value == "False" && allowed("boolean")) return "; write false";
+    return "";
+  }
+
+  void check_enum(const Json& schema, const Json& value, const std::string& path) const {
     if (!schema.contains("enum")) return;
     const auto allowed = schema["enum"].get<std::vector<std::string>>();
     const std::string word = value.is_string() ? value.get<std::string>() : "";
@@ -89,8 +109,9 @@ class Explainer {
     if (std::find(later.begin(), later.end(), word) != later.end())
       throw ConfigError(path, fmt::format("\"{}\" is not in this version of Orrery, allowed: {}",
                                           word, fmt::join(allowed, ", ")));
-    throw ConfigError(path, fmt::format("found {}, allowed: {}.{}", shown(value),
-                                        fmt::join(allowed, ", "), suggestion(word, allowed)));
+    throw ConfigError(
+        path, fmt::format("found {}, allowed: {}.{}{}", shown(value), fmt::join(allowed, ", "),
+                          did_you_mean(word, allowed), elsewhere(root_, word, path)));
   }
 
   static std::string range(const Json& schema) {
@@ -131,8 +152,8 @@ class Explainer {
         const Json other = schema.value("additionalProperties", Json(true));
         if (other == false)
           throw ConfigError(joined(path, key),
-                            fmt::format("unknown key.{} Known keys: {}", suggestion(key, known),
-                                        fmt::join(known, ", ")));
+                            fmt::format("unknown key.{} Known keys: {}",
+                                        known_key(key, known, path), fmt::join(known, ", ")));
         if (other.is_object()) explain(other, member, joined(path, key));
         continue;
       }
@@ -142,6 +163,18 @@ class Explainer {
     for (const auto& key : schema.value("required", std::vector<std::string>{}))
       if (!value.contains(key))
         throw ConfigError(joined(path, key), "is required" + hint(properties[key]));
+  }
+
+  /// The key that is meant by an unknown one of the object at `path`: one of its own, else one of
+  /// another object.
+  std::string known_key(const std::string& key, const std::vector<std::string>& known,
+                        const std::string& path) const {
+    const auto paths = paths_meant(root_, key);
+    const bool own = std::any_of(known.begin(), known.end(), [&](const std::string& candidate) {
+      return std::find(paths.begin(), paths.end(), joined(path, candidate)) != paths.end();
+    });
+    if (own || paths.empty()) return did_you_mean(key, known);
+    return fmt::format(" Did you mean \"{}\"?", fmt::join(paths, "\" or \""));
   }
 
   static std::string hint(const Json& schema) {
@@ -185,6 +218,8 @@ class Explainer {
                                           fmt::join(wanted.get<std::vector<std::string>>(), ", "))
                             : fmt::format("only goes with \"{}\"", other));
   }
+
+  const Json& root_;
 };
 
 void fill(const Json& schema, Json& value) {
@@ -197,29 +232,6 @@ void fill(const Json& schema, Json& value) {
 }
 
 }  // namespace
-
-std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
-  const auto distance = [](const std::string& a, const std::string& b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-      std::size_t diagonal = std::exchange(row[0], i);
-      for (std::size_t j = 1; j <= b.size(); ++j) {
-        const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-        diagonal = std::exchange(row[j], std::min({change, row[j] + 1, row[j - 1] + 1}));
-      }
-    }
-    return row.back();
-  };
-  std::string best;
-  std::size_t closest = std::max<std::size_t>(2, word.size() / 2) + 1;
-  for (const std::string& candidate : candidates)
-    if (distance(word, candidate) < closest) {
-      closest = distance(word, candidate);
-      best = candidate;
-    }
-  return word.empty() ? "" : best;
-}
 
 Json parse_json(const std::string& text, const std::string& origin) {
   std::vector<std::set<std::string>> open;  // keys of the objects being read, outermost first
@@ -238,7 +250,10 @@ Json parse_json(const std::string& text, const std::string& origin) {
     std::string what = error.what();
     if (const auto at = what.find("parse error at "); at != std::string::npos)
       what = what.substr(at + std::string("parse error at ").size());
-    throw ConfigError("", fmt::format("{}: no valid JSON: {}", origin, what));
+    const bool comment = what.find("last read: '/'") != std::string::npos ||
+                         what.find("last read: '#'") != std::string::npos;
+    throw ConfigError("", fmt::format("{}: no valid JSON: {}{}", origin, what,
+                                      comment ? "; JSON has no comments" : ""));
   } catch (const Json::out_of_range& error) {  // a number that no double can hold
     const std::string what = error.what();
     throw ConfigError("", fmt::format("{}: {}", origin, what.substr(what.find("] ") + 2)));
@@ -275,7 +290,7 @@ const ParsedSchema& parsed(const std::string& text) {
 
 void validate_against(const std::string& schema_text, const Json& value) {
   const ParsedSchema& schema = parsed(schema_text);
-  Explainer().explain(schema.explained, value, "");
+  Explainer(schema.explained).explain(schema.explained, value, "");
   // The explanation covers the keywords in use; the validator covers the standard.
   const nlohmann::json target = nlohmann::json::parse(value.dump());
   valijson::Validator validator;

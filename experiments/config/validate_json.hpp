@@ -30,8 +30,4 @@ void validate_against(const std::string& schema, const nlohmann::ordered_json& v
 /// Adds every default that applies, in schema order.
 void fill_in_defaults(nlohmann::ordered_json& experiment);
 
-/// The candidate with the smallest edit distance if it is close enough to be meant, else an empty
-/// string.
-std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
-
 }  // namespace orrery

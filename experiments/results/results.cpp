@@ -17,6 +17,7 @@
 #include "core/base/child_process.hpp"
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
+#include "experiments/config/installed.hpp"
 #include "experiments/config/version.hpp"
 
 namespace orrery {
@@ -35,8 +36,14 @@ std::string cpu_model() {
   return "unknown";
 }
 
-/// Of the sources that this program was built from; the launcher rebuilds when they change.
+/// Of the sources that this program was built from: what was noted when it was installed, else what
+/// the source tree has, as the launcher rebuilds when that changes.
 std::string revision() {
+  if (std::ifstream noted(shipped_root() / "revision"); noted) {
+    std::string revision;
+    std::getline(noted, revision);
+    return revision;
+  }
   const auto git =
       run_program({"git", "-C", kSourceRoot, "describe", "--always", "--dirty"}, "/dev/null");
   if (!git || !git->succeeded() || git->output.empty()) return "unknown";

@@ -9,6 +9,7 @@
 
 #include "core/base/units.hpp"
 #include "core/runtime/epoch_parts.hpp"
+#include "experiments/config/version.hpp"
 #include "experiments/predict/preloading.hpp"
 #include "experiments/results/results.hpp"
 #include "experiments/results/table.hpp"
@@ -188,7 +189,8 @@ std::string where(const FinishedRun& run) {
 
 Json epoch_json(const EpochReport& report, double seconds) {
   const Accuracies scores = report.scores.value_or(Accuracies{});
-  return {{"epoch", report.epoch},
+  return {{"schema_version", kSchemaVersion},
+          {"epoch", report.epoch},
           {"loss", or_null(report.loss)},
           {"train_accuracy", or_null(scores.train)},
           {"val_accuracy", or_null(scores.validation)},
@@ -203,6 +205,7 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
   Json kinds = Json::object();
   for (const auto& [kind, seconds] : m.breakdown.compute_by_kind) kinds[kind] = seconds;
   Json result{
+      {"schema_version", kSchemaVersion},
       {"name", experiment.name},
       {"label", experiment.label},
       {"interrupted", outcome.interrupted},

@@ -10,6 +10,7 @@
 #include "core/base/json_reader.hpp"
 #include "core/base/whole_file.hpp"
 #include "experiments/config/shipped.hpp"
+#include "experiments/config/version.hpp"
 #include "experiments/results/run_report.hpp"
 
 namespace orrery {
@@ -128,7 +129,10 @@ const Json* SweepLog::find(const Experiment& experiment) const {
 
 void SweepLog::append(const Experiment& experiment, const Json& what) {
   const std::string hash = config_hash(experiment);
-  Json line{{"label", experiment.label}, {"config_hash", hash}, {"settings", experiment.settings}};
+  Json line{{"schema_version", kSchemaVersion},
+            {"label", experiment.label},
+            {"config_hash", hash},
+            {"settings", experiment.settings}};
   line.update(what);
   append_to_file(file_, line.dump() + "\n", true);
   lines_[hash] = std::move(line);

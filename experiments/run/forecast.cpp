@@ -9,6 +9,7 @@
 #include "core/base/units.hpp"
 #include "experiments/calibrate/calibrate.hpp"
 #include "experiments/config/cluster_file.hpp"
+#include "experiments/config/installed.hpp"
 #include "experiments/config/shipped.hpp"
 #include "experiments/config/this_machine.hpp"
 #include "experiments/results/results.hpp"
@@ -43,7 +44,7 @@ void measure_this_machine(bool quiet) {
     tell(
         "measuring this machine coarsely for its simulation (a minute, once; `orrery "
         "calibrate` does it well)\n");
-  const auto folder = std::filesystem::path(kDeviceFiles.path()).parent_path().string();
+  const auto folder = machine_configs().string();
   calibrate::write(calibrate::calibrate(calibrate::Effort::quick, calibrate::find_probe(),
                                         [](double, const std::string&) {}),
                    folder);

@@ -1,9 +1,17 @@
 #include "experiments/run/job_script.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <set>
+#include <utility>
 
+#include "core/base/error.hpp"
+#include "core/base/parallel.hpp"
+#include "experiments/config/installed.hpp"
 #include "experiments/config/version.hpp"
 #include "experiments/results/results.hpp"
 
@@ -17,13 +25,64 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
+/// Cores without their second threads, as Open MPI counts the ranks that it starts; as many as this
+/// process may use where the system does not tell.
+int physical_cores() {
+  std::set<std::string> cores;
+  for (int cpu = 0;; ++cpu) {
+    std::ifstream siblings(
+        fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu));
+    std::string list;
+    if (!std::getline(siblings, list)) break;
+    cores.insert(list);
+  }
+  const int there = static_cast<int>(cores.size());
+  return there == 0 ? available_cores() : std::min(there, available_cores());
+}
+
+/// A word as a person would type it: in quotes where the shell would take it apart.
+std::string typed(const std::string& word) {
+  const bool plain = word.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                         "-_./=,:+") == std::string::npos;
+  return plain && !word.empty() ? word : quoted(word);
+}
+
+/// The settings as --set options; how ranks run is said by the start itself.
+std::string settings_of(const JobRequest& request, std::string (*word)(const std::string&)) {
+  std::string settings;
+  for (const std::string& assignment : request.overrides)
+    if (assignment.rfind("backend=", 0) != 0) settings += " --set " + word(assignment);
+  return settings;
+}
+
 }  // namespace
+
+std::string mpirun_line(const Experiment& experiment, const JobRequest& request) {
+  const int ranks = experiment.ranks();
+  std::string options;
+  if (std::string(kMpiVersion).rfind("Open MPI", 0) == 0) {
+    const bool crowded = ranks > physical_cores();
+    if (::geteuid() == 0) options += " --allow-run-as-root";
+    if (crowded || ranks > 2) options += " --bind-to none";
+    if (crowded) options += " --oversubscribe --mca mpi_yield_when_idle 1";
+  }
+  std::string more = settings_of(request, typed);
+  if (!request.out.empty()) more += " --out " + typed(request.out);
+  for (const auto& [given, flag] :
+       {std::pair(request.force, " --force"), std::pair(request.resume, " --resume"),
+        std::pair(request.anyway, " --anyway")})
+    if (given) more += flag;
+  return fmt::format("mpirun{} -n {} {} {} {} --backend {}{}", options, ranks,
+                     typed(launcher().string()), request.sweep ? "sweep" : "run",
+                     typed(request.file), experiment.backend, more);
+}
 
 std::string slurm_script(const Experiment& experiment, const JobRequest& request) {
   const std::string name = as_file_name(experiment.name);
-  std::string settings;
-  for (const std::string& assignment : request.overrides)
-    if (assignment.rfind("backend=", 0) != 0) settings += " --set " + quoted(assignment);
+  if (request.file == "-")
+    throw ConfigError("FILE", "standard input is gone when the job starts: give it a file");
+  const std::string settings = settings_of(request, quoted);
   const int servers = experiment.placement().servers(), ranks = experiment.ranks();
   const bool placed = experiment.places_ranks() &&
                       experiment.placement() == Placement::uniform(servers, ranks / servers);
@@ -57,9 +116,8 @@ std::string slurm_script(const Experiment& experiment, const JobRequest& request
       "{}"
       "srun --mpi=pmix {} run {} --backend {} --out {}{}{}{}\n",
       experiment.ranks(), name, name, tasks, gpus, name,
-      quoted(std::filesystem::current_path().string()), again,
-      quoted(fmt::format("{}/orrery", kSourceRoot)), quoted(request.file),
-      experiment.backend == "nccl" ? "nccl" : "mpi",
+      quoted(std::filesystem::current_path().string()), again, quoted(launcher().string()),
+      quoted(request.file), experiment.backend == "nccl" ? "nccl" : "mpi",
       quoted(request.out.empty() ? "results/" + name : request.out),
       anew ? " --force" : " --resume", request.anyway ? " --anyway" : "", settings);
 }

@@ -1,4 +1,4 @@
-// Scripts that start an experiment on a cluster.
+// Scripts and commands that start an experiment on several processes.
 #pragma once
 
 #include <string>
@@ -14,11 +14,20 @@ struct JobRequest {
   std::string out;                     ///< result folder; empty: results/<name>
   bool force = false;                  ///< overwrite what is there instead of resuming
   bool anyway = false;                 ///< passed on
+  bool resume = false;                 ///< go on from the checkpoint in `out`
+  bool sweep = false;                  ///< orrery sweep, else orrery run
 };
 
 /// A Slurm batch script that runs the experiment over MPI, from the current folder, on as many
 /// servers and ranks as it says. Unless it is a sweep the job resumes from its checkpoint when it
 /// is queued again.
+///
+/// Errors    ConfigError where the file is standard input, which is gone when the job starts
 std::string slurm_script(const Experiment& experiment, const JobRequest& request);
+
+/// The whole command that starts the experiment's ranks on this machine, with what Open MPI asks
+/// for here: leave to run as root, to start more ranks than there are cores, and not to bind them
+/// then.
+std::string mpirun_line(const Experiment& experiment, const JobRequest& request);
 
 }  // namespace orrery

@@ -11,7 +11,7 @@
 #include "core/base/error.hpp"
 #include "core/base/json_reader.hpp"
 #include "core/base/parallel.hpp"
-#include "experiments/config/version.hpp"
+#include "experiments/config/installed.hpp"
 #include "experiments/results/results.hpp"
 #include "experiments/results/run_report.hpp"
 
@@ -57,7 +57,7 @@ Words netcluster(const Experiment& experiment) {
   if (!cluster.contains("servers"))
     throw ConfigError("validate.netcluster", "needs cluster.servers and ranks_per_server");
   const int servers = cluster["servers"];
-  return {std::string(kSourceRoot) + "/experiments/netcluster",
+  return {(shipped_root() / "experiments/netcluster").string(),
           "--servers",
           std::to_string(servers),
           "--ranks-per-server",

@@ -62,7 +62,7 @@ std::string written(const std::function<void()>& write) {
 /// after real runs, if all is `complete`, take their time.
 std::string report_all(std::vector<FinishedRun>& runs, const Unfinished& unfinished, bool complete,
                        bool sweep, const ResultFolder& results, const RunOptions& options) {
-  const bool tables = !options.json || !options.quiet;
+  const bool tables = !options.quiet;
   std::FILE* to = options.json ? stderr : stdout;
   const auto as_json = [&] {
     return sweep ? sweep_json(runs, results.path().string(), unfinished) : runs.front().result;
@@ -170,18 +170,24 @@ void run_experiments(const std::vector<Experiment>& experiments, const ResultFol
   if (failure) std::rethrow_exception(failure);
 }
 
+/// The same start, for whoever starts it in another way.
+JobRequest request_of(const RunOptions& options) {
+  return {options.file,   options.overrides, options.out,  options.force,
+          options.anyway, options.resume,    options.sweep};
+}
+
 /// Whether the experiments run over MPI.
 ///
 /// Errors    ConfigError where the way they were started does not fit
-bool runs_over_mpi(const std::vector<Experiment>& experiments, const Launch& launch) {
+bool runs_over_mpi(const std::vector<Experiment>& experiments, const Launch& launch,
+                   const RunOptions& options) {
   const bool mpi = experiments.front().over_mpi();
   if (mpi && launch.size == 1 && !MpiWorld::built())
     throw ConfigError(
         "backend",
-        fmt::format("the ranks of {0} are processes; start {1} with: mpirun -n {2} "
-                    "./orrery run FILE --backend {0}",
-                    experiments.front().backend, experiments.front().ranks() == 1 ? "it" : "them",
-                    experiments.front().ranks()));
+        fmt::format("the ranks of {} are processes; start {} with: {}", experiments.front().backend,
+                    experiments.front().ranks() == 1 ? "it" : "them",
+                    mpirun_line(experiments.front(), request_of(options))));
   for (const Experiment& e : experiments) {
     if (e.over_mpi() != mpi)
       throw ConfigError("sweep.backend",
@@ -190,10 +196,9 @@ bool runs_over_mpi(const std::vector<Experiment>& experiments, const Launch& lau
     if (mpi && e.ranks() != launch.size)
       throw ConfigError(
           "cluster",
-          fmt::format("{} ranks in the experiment{}, but {} process{} started; run it as: mpirun "
-                      "-n {} ./orrery run FILE --backend {}",
+          fmt::format("{} ranks in the experiment{}, but {} process{} started; run it as: {}",
                       e.ranks(), e.label.empty() ? "" : " (" + e.label + ")", launch.size,
-                      launch.size == 1 ? " was" : "es were", e.ranks(), e.backend));
+                      launch.size == 1 ? " was" : "es were", mpirun_line(e, request_of(options))));
   }
   const std::string& backend = experiments.front().backend;
   if (!mpi && launch.size > 1)
@@ -364,9 +369,7 @@ int run_session(RunOptions options) {
         throw ConfigError("--print-job",
                           "the combinations of the sweep need different numbers of "
                           "ranks: choose one number with --set");
-    const JobRequest request{options.file, options.overrides, options.out, options.force,
-                             options.anyway};
-    fmt::print("{}", slurm_script(experiments.front(), request));
+    fmt::print("{}", slurm_script(experiments.front(), request_of(options)));
     return 0;
   }
   if (options.resume && !experiments.front().label.empty())
@@ -375,7 +378,7 @@ int run_session(RunOptions options) {
                       "combination with --set");
   if (options.resume && options.out.empty())
     throw ConfigError("--resume", "needs --out, the folder of the run to go on with");
-  const bool mpi = runs_over_mpi(experiments, launch);
+  const bool mpi = runs_over_mpi(experiments, launch, options);
   for (const Experiment& e : experiments)
     if (e.trains() && e.kernels == "cuda") cuda::choose_gpu(0, 1);  // told before anything is read
   return mpi ? run_on_mpi(experiments, options, launch.rank) : run_on_threads(experiments, options);

@@ -10,6 +10,7 @@
 
 #include "core/base/units.hpp"
 #include "core/runtime/epoch_parts.hpp"
+#include "experiments/config/version.hpp"
 #include "experiments/results/table.hpp"
 
 namespace orrery {
@@ -235,7 +236,8 @@ Json validation_json(const std::vector<ValidationRow>& rows) {
                       {"real", s.real},
                       {"simulated", s.simulated},
                       {"error", s.error()}});
-  return {{"rows", list},
+  return {{"schema_version", kSchemaVersion},
+          {"rows", list},
           {"speedups", faster},
           {"mean_abs_error", all.mean},
           {"max_abs_error", all.most},

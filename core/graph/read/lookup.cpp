@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "core/base/error.hpp"
+#include "core/base/words.hpp"
 
 namespace orrery {
 namespace {
@@ -70,6 +71,24 @@ std::string searched_folders() {
   return text;
 }
 
+/// Names of the data sets that are here, and of those that are published.
+std::vector<std::string> known_names() {
+  std::vector<std::string> names;
+  for (const fs::path& folder : data_folders()) {
+    std::error_code unreadable;
+    for (const auto& entry : fs::directory_iterator(folder, unreadable))
+      names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);  // folders are read in any order
+  for (const PublishedSet& set : kSets) names.emplace_back(set.name);
+  return names;
+}
+
+std::string did_you_mean_set(const std::string& name) {
+  const std::string close = published_set(name) == nullptr ? nearest(name, known_names()) : "";
+  return close.empty() ? "" : fmt::format("did you mean '{}'? Otherwise ", close);
+}
+
 std::string where_to_get(const std::string& name) {
   if (const PublishedSet* set = published_set(name))
     return fmt::format("it comes from {}: {}; {}", set->source, set->files, set->convert);
@@ -116,8 +135,9 @@ fs::path locate_dataset(const std::string& path) {
   throw ConfigError(
       "dataset.path",
       fmt::format(
-          "no data set '{}' here, in the folders of ORRERY_DATA or in ./data (searched: {}); {}",
-          path, searched_folders(), where_to_get(path)));
+          "no data set '{}' here, in the folders of ORRERY_DATA or in ./data (searched: {}); "
+          "{}{}",
+          path, searched_folders(), did_you_mean_set(path), where_to_get(path)));
 }
 
 }  // namespace orrery

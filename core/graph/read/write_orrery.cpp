@@ -37,7 +37,8 @@ void write_edges(const Dataset& dataset, const fs::path& folder) {
 
 Json meta_data(const Dataset& dataset, const Json& feature_storage) {
   const DatasetStatistics s = dataset_statistics(dataset);
-  Json meta = {{"name", dataset.name},
+  Json meta = {{"schema_version", 1},
+               {"name", dataset.name},
                {"num_nodes", s.vertices},
                {"num_edges", s.edges},
                {"directed", !s.symmetric},

@@ -83,10 +83,26 @@ TEST_F(MpiJob, CommandsThatNeedOneProcessAreDoneByTheFirst) {
   EXPECT_EQ(printed()["name"], "job") << "one object, not three";
 }
 
-TEST_F(MpiJob, WithoutMpirunSaysHowToStart) {
-  EXPECT_EQ(shell(std::string(ORRERY_BINARY) + " run " + experiment(2) + " --set cluster.ranks=4"),
+// As root, and with more ranks than cores, Open MPI starts nothing without being told to.
+TEST_F(MpiJob, WithoutMpirunSaysWhichLineStartsItHere) {
+  EXPECT_EQ(shell(std::string(ORRERY_BINARY) + " run " + experiment(2) +
+                  " --set cluster.ranks=4 --set 'name=a b' --out " + (folder_ / "a").string()),
             2);
-  EXPECT_NE(read("err").find("mpirun -n 4 ./orrery run FILE --backend mpi"), std::string::npos);
+  const std::string told = read("err"), begin = "start them with: ", program = "/orrery run ";
+  ASSERT_NE(told.find(begin), std::string::npos) << told;
+  std::string line = told.substr(told.find(begin) + begin.size());
+  line = line.substr(0, line.find('\n'));
+
+  // The launcher starts what `build` holds; here it is this build.
+  const auto end = line.find(program) + program.find(" run");
+  const auto path = line.rfind(' ', end - 1) + 1;
+  line.replace(path, end - path, ORRERY_MPI);
+
+  EXPECT_EQ(shell(line), 0) << line << "\n" << read("err");
+  std::ifstream result(folder_ / "a" / "result.json");
+  const auto run = nlohmann::ordered_json::parse(result);
+  EXPECT_EQ(run["ranks"], 4);
+  EXPECT_EQ(run["name"], "a b");
 }
 
 TEST_F(MpiJob, ServersOfTheFileWinOverThoseOfTheMachine) {

@@ -1,0 +1,32 @@
+#include "core/base/words.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace orrery {
+
+std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
+  const auto distance = [](const std::string& a, const std::string& b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+      std::size_t diagonal = std::exchange(row[0], i);
+      for (std::size_t j = 1; j <= b.size(); ++j) {
+        const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+        diagonal = std::exchange(row[j], std::min({change, row[j] + 1, row[j - 1] + 1}));
+      }
+    }
+    return row.back();
+  };
+  std::string best;
+  std::size_t closest = std::max<std::size_t>(2, word.size() / 2) + 1;
+  for (const std::string& candidate : candidates)
+    if (distance(word, candidate) < closest) {
+      closest = distance(word, candidate);
+      best = candidate;
+    }
+  return word.empty() ? "" : best;
+}
+
+}  // namespace orrery

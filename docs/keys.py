@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Writes docs/keys.md from the schemas of experiment files and of what commands write. --check: is it current?"""
+
+import json
+import sys
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent
+CONFIG = DOCS.parent / "experiments" / "config"
+HEAD = """# Keys
+
+Made from the JSON Schemas by `docs/keys.py`: change those, not this page. Times are seconds, sizes bytes, in every file.
+Every JSON object that a command prints or writes says its `schema_version`, 1 so far; experiment files have none.
+"""
+WRITTEN = {"result": "`result.json`, `orrery run --json`", "plan": "`orrery plan --json`",
+           "validation": "`validate.json`, `orrery validate --json`", "figure": "`figure.json`, `orrery figure --json`"}
+
+
+def cell(text):
+    return str(text).replace("|", "\\|").replace("\n", " ")
+
+
+def kind(schema):
+    """What a value may be: its choices, or its types and range."""
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    types = schema.get("type", "any")
+    words = " or ".join(types) if isinstance(types, list) else types
+    for key, sign in (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"), ("exclusiveMaximum", "<")):
+        if key in schema:
+            words += f" {sign} {schema[key]:,}" if isinstance(schema[key], int) else f" {sign} {schema[key]}"
+    return words
+
+
+def rows(schema, path=""):
+    for key, value in schema.get("properties", {}).items():
+        here = f"{path}.{key}" if path else key
+        yield here, value
+        yield from rows(value, here)
+        if isinstance(value.get("items"), dict):
+            yield from rows(value["items"], f"{here}[]")
+
+
+def goes_with(schema):
+    """With which siblings a key goes."""
+    words = []
+    for other, values in schema.get("x-when", {}).items():
+        words.append(f"with `{other}`" if values is True else f"with `{other}` " + ", ".join(f"`{v}`" for v in values))
+    if without := schema.get("x-without"):
+        names = without if isinstance(without, list) else [without]
+        words.append("without " + ", ".join(f"`{name}`" for name in names))
+    return "; ".join(words)
+
+
+def experiment():
+    schema = json.loads((CONFIG / "schema.json").read_text())
+    lines = ["## Experiment files", "", "| key | values | default | meaning |", "|---|---|---|---|"]
+    for path, value in rows(schema):
+        default = f"`{json.dumps(value['default'])}`" if "default" in value else ""
+        meaning = "; ".join(filter(None, (value.get("description", ""), goes_with(value))))
+        lines.append(f"| `{path}` | {cell(kind(value))} | {cell(default)} | {cell(meaning)} |")
+    return lines
+
+
+def written(name, where):
+    schema = json.loads((CONFIG / "schemas" / f"{name}.json").read_text())
+    lines = [f"## {where}", "", schema["description"], "", "| key | type | unit | meaning |", "|---|---|---|---|"]
+    for path, value in rows(schema):
+        lines.append(f"| `{path}` | {cell(kind(value))} | {value.get('x-unit', '')} | {cell(value.get('description', ''))} |")
+    return lines
+
+
+def page():
+    lines = HEAD.splitlines() + [""] + experiment()
+    for name, where in WRITTEN.items():
+        lines += [""] + written(name, where)
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    if sys.argv[1:] == ["--check"]:
+        if (DOCS / "keys.md").read_text() == page():
+            return 0
+        print("docs/keys.md is not of these schemas: run python3 docs/keys.py", file=sys.stderr)
+        return 1
+    (DOCS / "keys.md").write_text(page())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+// Where the files lie that ship with the program: beside an installed one, else in the source tree.
+#pragma once
+
+#include <filesystem>
+
+namespace orrery {
+
+/// The folder that holds configs/, analysis/ and experiments/netcluster: PREFIX/share/orrery of an
+/// installed program, wherever PREFIX has moved, else the source tree that it was built from.
+std::filesystem::path shipped_root();
+
+/// The command that starts Orrery, with its whole path: PREFIX/bin/orrery, else the launcher of the
+/// source tree.
+std::filesystem::path launcher();
+
+/// Where measurements of this machine are written for later simulations: configs/ of the working
+/// directory or of the source tree; where neither may be written, orrery/configs below
+/// $XDG_DATA_HOME (~/.local/share).
+std::filesystem::path machine_configs();
+
+/// The last of these, whether it is there or not; empty without a home.
+std::filesystem::path own_configs();
+
+}  // namespace orrery

@@ -1,0 +1,129 @@
+// What commands print and write is as its schemas say: every key is described, and of its type.
+#include <gmock/gmock.h>
+
+#include "core/base/error.hpp"
+#include "experiments/config/validate_json.hpp"
+#include "experiments/run/validation.hpp"
+#include "tests/experiments/commands/started_program.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class Schemas : public testing::StartedProgram {
+ protected:
+  static std::string schema(const std::string& name) {
+    std::stringstream text;
+    text << std::ifstream(
+                fmt::format("{}/experiments/config/schemas/{}.json", ORRERY_SOURCES, name))
+                .rdbuf();
+    return text.str();
+  }
+  /// The one object that a command prints.
+  Json printed(const std::string& arguments) const {
+    EXPECT_EQ(orrery(arguments), 0) << arguments << "\n" << read("err");
+    return Json::parse(read("out"));
+  }
+  std::string file() const { return experiment(R"(, "strategy": {"type": "full_graph"})"); }
+};
+
+TEST_F(Schemas, DescribeAResultOfEachBackend) {
+  const std::string run = "run " + file() + " --quiet --json --set train.epochs=2 --out ";
+  const std::string there = R"( --set 'cluster={"file": "dgx-1", "gpus": 2}')";
+
+  const Json real = printed(run + in("real").string());
+  const Json simulated = printed(run + in("sim").string() + " --backend sim" + there);
+  const Json modelled =
+      printed(run + in("model").string() + " --backend model --set strategy.type=spmm_1d" + there);
+  const Json preloading =
+      printed(run + in("preloading").string() +
+              " --backend sim --set strategy.type=shared_preloading "
+              R"(--set 'cluster={"file": "a6000-4x4-pcie", "servers": 2, "gpus_per_server": 2}')");
+
+  for (const Json& result : {real, simulated, modelled, preloading, json("real/result.json")})
+    EXPECT_NO_THROW(validate_against(schema("result"), result)) << result.dump(1);
+}
+
+TEST_F(Schemas, DescribeASweepAndWhatDoesNotFit) {
+  const Json sweep = printed(
+      "sweep " + file() +
+      " --quiet --json --backend sim --set train.epochs=2 --set "
+      R"('cluster={"file": "dgx-1", "gpus": 2}' --set 'sweep={"cluster.device_bytes": ["1 GiB", "64 KiB"]}')"
+      " --out " +
+      in("sweep").string());
+
+  EXPECT_NO_THROW(validate_against(schema("result"), sweep)) << sweep.dump(1);
+  ASSERT_EQ(sweep["sweep"].size(), 2U);
+  EXPECT_TRUE(sweep["sweep"][1].contains("out_of_memory"));
+  for (const Json& one : sweep["sweep"])
+    EXPECT_NO_THROW(validate_against(schema("result"), one)) << one.dump(1);
+  std::istringstream lines(read("sweep/results.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_EQ(Json::parse(line)["schema_version"], 1);
+    EXPECT_EQ(Json::parse(line)["result"]["schema_version"], 1);
+  }
+}
+
+TEST_F(Schemas, DescribeAPlan) {
+  const Json plan = printed("plan " + file() + " --json");
+  const Json tight = printed("plan " + file() + R"( --json --set 'cluster.device_bytes="64 KiB"')");
+
+  EXPECT_NO_THROW(validate_against(schema("plan"), plan)) << plan.dump(1);
+  EXPECT_NO_THROW(validate_against(schema("plan"), tight)) << tight.dump(1);
+  EXPECT_TRUE(tight.contains("does_not_fit"));
+}
+
+TEST_F(Schemas, DescribeAValidation) {
+  ValidationRow row;
+  row.file = "a";
+  row.real_seconds = 2;
+  row.simulated_seconds = 1;
+
+  EXPECT_NO_THROW(validate_against(schema("validation"), validation_json({row})));
+  EXPECT_NO_THROW(validate_against(schema("validation"), validation_json({})));
+}
+
+TEST_F(Schemas, DescribeAFigure) {
+  if (std::system("python3 -c 'import matplotlib' 2>/dev/null || /usr/bin/python3 -c 'import "
+                  "matplotlib' 2>/dev/null") != 0)
+    GTEST_SKIP() << "matplotlib is missing: apt-get install python3-matplotlib";
+
+  const Json figure = printed("figure mg-gcn/fig8 --json --out " + in("figure").string());
+
+  EXPECT_NO_THROW(validate_against(schema("figure"), figure)) << figure.dump(1);
+  EXPECT_NO_THROW(validate_against(schema("figure"), json("figure/figure.json")));
+}
+
+// A test that every output passes says nothing unless others fail.
+TEST_F(Schemas, RefuseAKeyThatNobodyDescribesAndOneThatIsGone) {
+  const Json plan = printed("plan " + file() + " --json");
+  Json more = plan, less = plan, other = plan;
+  more["ranks"][0]["flop"] = 1;
+  less.erase("schema_version");
+  other["fits"] = "yes";
+
+  for (const Json& wrong : {more, less, other})
+    EXPECT_THROW(validate_against(schema("plan"), wrong), ConfigError);
+}
+
+TEST_F(Schemas, AreOfTheVersionThatEveryObjectHas) {
+  EXPECT_EQ(printed("cluster show dgx-1 --json")["schema_version"], 1);
+  EXPECT_EQ(printed("dataset generate communities --vertices 50 --edges 100 --json --out " +
+                    in("set").string())["schema_version"],
+            1);
+  EXPECT_EQ(printed("dataset info " + in("set").string() + " --json")["schema_version"], 1);
+  EXPECT_EQ(json("set/meta.json")["schema_version"], 1);
+  EXPECT_EQ(printed("partition " + in("set").string() + " --method block --parts 2 --json --out " +
+                    in("parts").string())["schema_version"],
+            1);
+  EXPECT_TRUE(json("parts/meta.json").contains("version")) << "a format of its own";
+}
+
+TEST_F(Schemas, HaveAPageThatIsCurrent) {
+  EXPECT_EQ(shell(fmt::format("python3 -B '{}/docs/keys.py' --check", ORRERY_SOURCES)), 0)
+      << read("err");
+}
+
+}  // namespace
+}  // namespace orrery
