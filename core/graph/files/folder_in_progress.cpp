@@ -68,6 +68,7 @@ FolderInProgress::FolderInProgress(fs::path target, bool force, Objection object
   if (!target_.has_filename()) target_ = target_.parent_path();  // "name/" is "name"
   if (fs::exists(target_)) require_replaceable();
   temporary_ = sibling("partial");
+  unfinished_.emplace(temporary_);
   std::error_code error;
   if (target_.has_parent_path()) fs::create_directories(target_.parent_path(), error);
   if (error) fail(error.message());
@@ -82,6 +83,7 @@ FolderInProgress::~FolderInProgress() {
 }
 
 void FolderInProgress::commit() {
+  const auto whole = RemovedIfInterrupted::finishing();
   if (fs::exists(target_)) {
     require_replaceable();
     exchange();
