@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "core/base/terminal.hpp"
@@ -121,13 +122,13 @@ int widest(const std::vector<std::string>& pieces) {
 }
 
 TEST_F(OnTerminal, ProgressFitsIntoTheLineAndFollowsAResize) {
-  for (const unsigned short columns : {80, 60}) {
+  for (const unsigned short columns : std::array<unsigned short, 2>{80, 60}) {
     std::filesystem::remove_all(in("a"));
     start_on_terminal(columns, training("1000000"), false);
-    const std::string before = read_for(2);
+    const std::string before = read_for(1.2);
     resize(30);
     read_for(0.3);  // what was on its way
-    const std::string after = read_for(1);
+    const std::string after = read_for(0.7);
     ::kill(program_, SIGINT);
     const std::string last = read_for(60);
     EXPECT_EQ(ended(), 1) << last;
@@ -143,7 +144,7 @@ TEST_F(OnTerminal, ProgressFitsIntoTheLineAndFollowsAResize) {
 }
 
 TEST_F(OnTerminal, TablesFitIntoTheLine) {
-  for (const unsigned short columns : {80, 60}) {
+  for (const unsigned short columns : std::array<unsigned short, 2>{80, 60}) {
     std::filesystem::remove_all(in("a"));
     start_on_terminal(columns, training("3"), true);
     const std::string text = read_for(60);

@@ -49,11 +49,14 @@ TEST_F(Told, NothingIsReadFromAPipeTwice) {
 }
 
 TEST_F(Told, NotesExplainWhatNumbersMean) {
-  next("--set cluster.ranks=4 --set dataset.vertices=3 --set dataset.edges=0",
-       R"(, "strategy": {"type": "full_graph"}, "partition": {"method": "block"})");
+  next(
+      "--set cluster.ranks=4 --set dataset.vertices=3 --set dataset.edges=0 --set "
+      "dataset.classes=1",
+      R"(, "strategy": {"type": "full_graph"}, "partition": {"method": "block"})");
 
   const std::string err = read("err");
   EXPECT_NE(err.find("note: the graph has no edges"), std::string::npos) << err;
+  EXPECT_NE(err.find("note: all labels are of one class"), std::string::npos) << err;
   EXPECT_NE(err.find("note: 1 of 4 parts hold no vertex"), std::string::npos) << err;
 }
 
