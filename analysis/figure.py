@@ -3,6 +3,7 @@
 import argparse
 import json
 import re
+import signal
 import sys
 import textwrap
 from datetime import datetime, timezone
@@ -165,6 +166,7 @@ def arguments():
 
 def main():
     asked = arguments()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     try:
         if asked.list:
             print(json.dumps(list_json(listing()))) if asked.json else print_list(listing())
@@ -173,8 +175,9 @@ def main():
         else:
             make_one(asked)
     except KeyboardInterrupt:
-        print("orrery: error: interrupted", file=sys.stderr)
-        return 1
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # one line, however often
+        print("orrery: interrupted", file=sys.stderr)
+        return 130
     except FigureError as error:
         print(f"orrery: error: {error}", file=sys.stderr)
         return 2 if str(error).startswith("there is no figure") else 1

@@ -3,18 +3,20 @@
 
 #include <fmt/core.h>
 
-#include <cstdio>
-#include <string>
+#include <string_view>
 #include <utility>
 
 namespace orrery {
 
-/// Writes to standard error. A watcher that is gone (a closed terminal, a full disk) is no reason
-/// to stop, so failures are ignored.
+/// Writes to standard error, in place of the line that tells what is being done (activity.hpp) where there is
+/// one. A watcher that is gone (a closed terminal, a full disk) is no reason to stop, so failures
+/// are ignored.
+void tell_text(std::string_view text);
+
+/// The same of what is formatted.
 template <class... Values>
 void tell(fmt::format_string<Values...> format, Values&&... values) {
-  const std::string text = fmt::format(format, std::forward<Values>(values)...);
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  tell_text(fmt::format(format, std::forward<Values>(values)...));
 }
 
 }  // namespace orrery

@@ -40,7 +40,7 @@ void run(int ranks) {
   DatasetCache cache;
   const PreparedExperiment prepared = prepare(experiment, cache.load(experiment));
   Simulator simulator;
-  const auto made = simulate(prepared, simulator, false);
+  const auto made = simulate(prepared, simulator);
   const auto& s = made.simulation;
   const double steps = s["operations"], memory = s["peak_rss_bytes"];
   fmt::print("{:>6} {:>12} {:>12} {:>10} {:>10} {:>12} {:>10} {:>14}\n", ranks,

@@ -28,8 +28,11 @@ void require_memory(int cores) {
 
 }  // namespace
 
-Calibration calibrate(Effort effort, const std::string& probe, const Report& report) {
+Calibration calibrate(Effort effort, const std::string& probe) {
+  Activity activity("calibrating");
+  const Report report = telling(activity);
   const auto begin = std::chrono::steady_clock::now();
+  const WorkWatch watch;
   const bool thorough = effort != Effort::tiny;
   Calibration c;
   c.cores = available_cores();
@@ -62,6 +65,7 @@ Calibration calibrate(Effort effort, const std::string& probe, const Report& rep
       }));
   c.profile.libraries["threads"] = rounded(threads);
   if (c.mpi.library) c.profile.libraries["mpi"] = rounded(*c.mpi.library);
+  add_other_work(c, watch.seen());
   c.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return c;
 }

@@ -54,11 +54,12 @@ GpuBenches benches(Effort effort) {
 /// The first GPU, and what is measured on it.
 class GpuMeasurement {
  public:
-  GpuMeasurement(Effort effort, const Report& report)
-      : effort_(effort), report_(report), benches_(benches(effort)), gpu_(cuda::choose_gpu(0, 1)) {}
+  explicit GpuMeasurement(Effort effort)
+      : effort_(effort), benches_(benches(effort)), gpu_(cuda::choose_gpu(0, 1)) {}
 
   Calibration run() {
     const auto begin = std::chrono::steady_clock::now();
+    const WorkWatch watch;
     Calibration c = about();
     report_(0, "host and lanes");
     c.host = measure_host(benches_.host, *open(1, benches_.host.long_bytes + kMiB));
@@ -76,6 +77,7 @@ class GpuMeasurement {
     add_in_place(c, without_waiting(measure_in_place_on_gpu(effort_, c.profile, part(0.9, 0.1)),
                                     c.host.issue_seconds));
     for (auto& [key, table] : c.profile.in_place) drop_threads(table);
+    add_other_work(c, watch.seen());
     c.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return c;
   }
@@ -167,15 +169,14 @@ class GpuMeasurement {
   }
 
   Effort effort_;
-  const Report& report_;
+  Activity activity_{"calibrating"};
+  Report report_ = telling(activity_);
   GpuBenches benches_;
   cuda::GpuChoice gpu_;
 };
 
 }  // namespace
 
-Calibration calibrate_gpu(Effort effort, const Report& report) {
-  return GpuMeasurement(effort, report).run();
-}
+Calibration calibrate_gpu(Effort effort) { return GpuMeasurement(effort).run(); }
 
 }  // namespace orrery::calibrate

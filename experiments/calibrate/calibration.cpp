@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <utility>
 
 namespace orrery::calibrate {
@@ -24,6 +25,19 @@ double product_of_largest(const sim::PriceTable& table) {
 
 std::int64_t main_memory_bytes() {
   return static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGE_SIZE);
+}
+
+Report telling(Activity& activity) {
+  const auto begin = std::chrono::steady_clock::now();
+  return [&activity, begin](double share, const std::string& what) {
+    constexpr double kEnough = 0.05;  // to go by for the rest
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    std::string far = fmt::format("calibrating {:.0f} %", 100 * share);
+    if (share > kEnough)
+      far += fmt::format(" (about {:.0f} s left)", seconds / share * (1 - share));
+    activity.update({fmt::format("{}: {}", far, what), far});
+  };
 }
 
 double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }
@@ -54,6 +68,14 @@ void derive_profile(Calibration& c, double between_seconds) {
   c.flops_per_second = rounded(2 * product_of_largest(gemm) / at_largest(gemm));
   const sim::PriceTable& relu = c.tables.at("activate_backward").table;
   c.memory_bytes_per_second = rounded(12 * product_of_largest(relu) / at_largest(relu));
+}
+
+void add_other_work(Calibration& c, const OtherWork& work) {
+  c.other_work = work;
+  if (!work.disturbs()) return;
+  c.profile.other_work_cores = rounded(work.cores.value_or(work.load_before));
+  c.machine += "; " + work.words("it was");
+  c.profile.source = c.machine;
 }
 
 void add_host_tasks(Calibration& c, const HostTasks& tasks) {

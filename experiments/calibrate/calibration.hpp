@@ -6,12 +6,14 @@
 #include <optional>
 #include <string>
 
+#include "core/base/activity.hpp"
 #include "experiments/calibrate/in_place.hpp"
 #include "experiments/calibrate/measure_host.hpp"
 #include "experiments/calibrate/measure_host_tasks.hpp"
 #include "experiments/calibrate/measure_libraries.hpp"
 #include "experiments/calibrate/measure_slowdowns.hpp"
 #include "experiments/calibrate/measure_tables.hpp"
+#include "experiments/calibrate/other_work.hpp"
 #include "experiments/config/shipped.hpp"
 
 namespace orrery::calibrate {
@@ -38,8 +40,12 @@ struct Calibration {
   double flops_per_second = 0;         ///< of the largest dense product
   double memory_bytes_per_second = 0;  ///< of the largest element-wise operation
   double seconds = 0;                  ///< that measuring took
+  OtherWork other_work;                ///< meanwhile
   std::string machine;                 ///< "AMD EPYC, 2 cores", with date and kernels
 };
+
+/// Tells in `activity`, which must outlive it, how far a calibration is and about how long it still takes.
+Report telling(Activity& activity);
 
 /// To four digits: more is noise.
 double rounded(double value);
@@ -49,6 +55,9 @@ sim::Library rounded(sim::Library library);
 /// from tables, host and GPU, and the two rates. `between_seconds`: what of an operation on a lane
 /// the tables have not.
 void derive_profile(Calibration& calibration, double between_seconds);
+
+/// Adds what other programs did meanwhile; the last step.
+void add_other_work(Calibration& calibration, const OtherWork& work);
 
 /// Adds what tasks of the host take.
 void add_host_tasks(Calibration& calibration, const HostTasks& tasks);
@@ -60,10 +69,11 @@ void add_in_place(Calibration& calibration, std::vector<InPlaceSample> samples);
 nlohmann::ordered_json profile_file_of(const Calibration& calibration);
 nlohmann::ordered_json cluster_file_of(const Calibration& calibration);
 
-/// Makes FOLDER/devices and FOLDER/clusters.
+/// Tries whether FOLDER/devices and FOLDER/clusters can be made and written to, and leaves none that
+/// was not there.
 ///
-/// Errors    DataError: they cannot be made or written to
-void make_folders(const std::string& folder);
+/// Errors    DataError: they cannot
+void require_place_for_files(const std::string& folder);
 
 struct Written {
   std::string profile, cluster;  ///< paths

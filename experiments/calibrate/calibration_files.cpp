@@ -15,6 +15,16 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kHostLink = "host-link";
+constexpr const char* kRooms[] = {"devices", "clusters"};
+
+/// Errors    DataError: it cannot be made or written to
+void make_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (!error && ::access(path.c_str(), W_OK) != 0)
+    error = std::error_code(errno, std::generic_category());
+  if (error) throw DataError(path.string(), "", "cannot be written to: " + error.message());
+}
 
 std::string measured(const std::string& how) { return "measured: " + how; }
 
@@ -204,14 +214,16 @@ Json cluster_file_of(const Calibration& c) {
           {"server", server_of(c)}};
 }
 
-void make_folders(const std::string& folder) {
-  for (const char* room : {"devices", "clusters"}) {
-    const fs::path path = fs::path(folder) / room;
-    std::error_code error;
-    fs::create_directories(path, error);
-    if (!error && ::access(path.c_str(), W_OK) != 0)
-      error = std::error_code(errno, std::generic_category());
-    if (error) throw DataError(path.string(), "", "cannot be written to: " + error.message());
+void require_place_for_files(const std::string& folder) {
+  for (const char* room : kRooms) {
+    const fs::path path = (fs::absolute(folder) / room).lexically_normal();
+    std::vector<fs::path> made;  // the lowest first
+    for (fs::path above = path; !fs::exists(above) && above.has_relative_path();
+         above = above.parent_path())
+      made.push_back(above);
+    make_folder(path);
+    std::error_code ignored;
+    for (const fs::path& own : made) fs::remove(own, ignored);
   }
 }
 
@@ -219,7 +231,7 @@ Written write(const Calibration& c, const std::string& folder) {
   const fs::path name = c.name + ".json";
   const fs::path profile = fs::path(folder) / "devices" / name,
                  cluster = fs::path(folder) / "clusters" / name;
-  make_folders(folder);
+  for (const char* room : kRooms) make_folder(fs::path(folder) / room);
   write_file(profile, pretty(profile_file_of(c)));
   write_file(cluster, pretty(cluster_file_of(c)));
   return {fs::absolute(profile).string(), fs::absolute(cluster).string()};

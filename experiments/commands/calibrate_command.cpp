@@ -1,18 +1,20 @@
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 
+#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/tell.hpp"
+#include "core/base/terminal.hpp"
 #include "core/base/units.hpp"
 #include "experiments/calibrate/calibrate.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/config/installed.hpp"
 #include "experiments/config/version.hpp"
 #include "experiments/results/table.hpp"
+#include "experiments/run/interruption.hpp"
 
 namespace orrery {
 namespace {
@@ -25,27 +27,6 @@ struct Options {
   bool quick = false, json = false;
 };
 
-/// A line that is written over on a terminal, every tenth elsewhere.
-class Progress {
- public:
-  ~Progress() {
-    if (terminal_) tell("\r{:70}\r", "");
-  }
-  void operator()(double share, const std::string& what) {
-    const int tenth = static_cast<int>(share * 10);
-    if (terminal_)
-      tell("\rcalibrating {:3.0f} %  {:50.50}", 100 * share, what);
-    else if (tenth > told_)
-      tell("calibrating {:3.0f} %  {}\n", 100 * share, what);
-    told_ = std::max(told_, tenth);
-    std::fflush(stderr);
-  }
-
- private:
-  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
-  int told_ = -1;
-};
-
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 std::string rate(double per_second) { return human_count(per_second) + "B/s"; }
 
@@ -54,7 +35,7 @@ std::string table_of_prices(const Calibration& c) {
   for (const auto& [key, t] : c.tables)
     table.add({key, std::to_string(t.points), percent(t.table.fit_error),
                percent(t.worst_fit_error), t.repeat_error > 0 ? percent(t.repeat_error) : "-"});
-  return table.text();
+  return table.text(room_on(stdout));
 }
 
 std::string table_of_libraries(const Calibration& c) {
@@ -66,14 +47,17 @@ std::string table_of_libraries(const Calibration& c) {
                l.core_seconds_per_byte > 0
                    ? fmt::format("{:.3f} ns/B", 1e9 * l.core_seconds_per_byte)
                    : "-"});
-  return table.text();
+  return table.text(room_on(stdout));
 }
 
 void print(const Calibration& c, const Written& files) {
-  fmt::print("{}\n\n{}\n", c.machine, table_of_prices(c));
+  const int width = room_on(stdout);
+  fmt::print("{}\n\n{}\n", wrapped(c.machine, width), table_of_prices(c));
   fmt::print(
-      "fit error: mean relative error at points that were left out of a table; repeat "
-      "error: mean difference of two measurements of a point\n\n{}\n",
+      "{}\n{}\n",
+      wrapped("fit error: mean relative error at points that were left out of a table; repeat "
+              "error: mean difference of two measurements of a point\n",
+              width),
       table_of_libraries(c));
   if (!c.mpi.note.empty()) fmt::print("{}\n", c.mpi.note);
   fmt::print(
@@ -110,6 +94,7 @@ Json to_json(const Calibration& c, const Written& files) {
            {"tables", Json::object()},
            {"libraries", Json::object()},
            {"note", c.mpi.note},
+           {"other_work_cores", json_of(c.other_work.cores)},
            {"profile", files.profile},
            {"cluster", files.cluster}};
   if (c.gpu)
@@ -135,15 +120,15 @@ void run(const Options& options) {
     throw ConfigError("--kernels",
                       fmt::format("found \"{}\", allowed: cpu, cuda", options.kernels));
   const std::string folder = options.out.empty() ? machine_configs().string() : options.out;
-  make_folders(folder);  // a folder that cannot be written is told before minutes have passed
-  Calibration c;
-  {
-    Progress progress;
-    const Report report = [&](double share, const std::string& what) { progress(share, what); };
-    const Effort effort = options.quick ? Effort::quick : Effort::full;
-    c = options.kernels == "cuda" ? calibrate_gpu(effort, report)
-                                  : calibrate::calibrate(effort, find_probe(), report);
-  }
+  require_place_for_files(folder);  // what cannot be written is told before minutes have passed
+  tell_activities(true);
+  end_on_signals();
+  const Effort effort = options.quick ? Effort::quick : Effort::full;
+  const Calibration c = options.kernels == "cuda" ? calibrate_gpu(effort)
+                                                  : calibrate::calibrate(effort, find_probe());
+  if (c.other_work.disturbs())
+    tell("note: {}; its times are too long: calibrate again when it is idle\n",
+         c.other_work.words("it was"));
   const Written files = write(c, folder);
   if (options.json)
     fmt::print("{}\n", to_json(c, files).dump());

@@ -7,8 +7,10 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <set>
 
+#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/units.hpp"
@@ -18,6 +20,7 @@
 #include "experiments/config/cluster_file.hpp"
 #include "experiments/config/version.hpp"
 #include "experiments/results/table.hpp"
+#include "experiments/run/interruption.hpp"
 
 namespace orrery {
 namespace {
@@ -108,7 +111,7 @@ std::string device_table(const Cluster& cluster) {
       table.add({d.type, std::to_string(count[d.type]), human_bytes(d.memory_bytes),
                  rate(d.memory_bytes_per_second), human_count(d.flops_per_second) + "FLOP/s",
                  d.profile});
-  return table.text();
+  return table.text(room_on(stdout));
 }
 
 /// "full", "shared", or "full, 1.9 GB/s both ways" where directions hinder each other.
@@ -143,7 +146,7 @@ std::string link_table(const Cluster& cluster) {
                rate(link.bytes_per_second), duplex_text(link),
                human_seconds(link.latency_seconds)});
   }
-  return table.text();
+  return table.text(room_on(stdout));
 }
 
 using Matrix = std::vector<std::vector<double>>;
@@ -159,7 +162,7 @@ std::string matrix_text(const Cluster& cluster, const std::string& title, const 
       row.push_back(i == j ? "-" : fmt::format("{:.4g}", values[i][j] / unit));
     table.add(row);
   }
-  return table.text();
+  return table.text(room_on(stdout));
 }
 
 std::string class_table(const std::vector<PairClass>& classes) {
@@ -167,7 +170,7 @@ std::string class_table(const std::vector<PairClass>& classes) {
   for (const PairClass& c : classes)
     table.add({c.example, std::to_string(c.pairs), rate(c.bytes_per_second),
                human_seconds(c.latency_seconds), c.same_server ? "same" : "two", c.links});
-  return table.text();
+  return table.text(room_on(stdout));
 }
 
 /// What is said of the host of a server.
@@ -185,15 +188,19 @@ std::string host_text(const ServerHost& host) {
 }
 
 void print_cluster(const Cluster& cluster) {
+  const bool all = cluster.devices.size() <= kMostColumns;
+  const auto ranks = all ? all_ranks(cluster) : ranks_of_first_server(cluster);
+  std::optional<Activity> finding;
+  finding.emplace("finding the routes between devices");
+  const PairMatrices matrices = pair_matrices(cluster, ranks);
+  const std::vector<PairClass> classes = pair_classes(cluster);
+  finding.reset();
   fmt::print("{}: {} server{}, {} device{}\n{}\n\n", cluster.name, cluster.servers(),
              cluster.servers() == 1 ? "" : "s", cluster.devices.size(),
              cluster.devices.size() == 1 ? "" : "s", cluster.description);
   fmt::print("{}\n", device_table(cluster));
   fmt::print("{}", host_text(cluster.host));
   fmt::print("{}\n", link_table(cluster));
-  const bool all = cluster.devices.size() <= kMostColumns;
-  const auto ranks = all ? all_ranks(cluster) : ranks_of_first_server(cluster);
-  const PairMatrices matrices = pair_matrices(cluster, ranks);
   fmt::print("rate of the route from rank (row) to rank (column){}\n",
              all ? "" : ", in the first server");
   fmt::print("{}\n", matrix_text(cluster, "GB/s", matrices.bytes_per_second, ranks, 1e9));
@@ -201,7 +208,7 @@ void print_cluster(const Cluster& cluster) {
              matrix_text(cluster, "µs", matrices.latency_seconds, ranks, 1e-6));
   fmt::print("kinds of pairs{}\n{}\n",
              cluster.servers() > 1 ? ", one device of each in the first server" : "",
-             class_table(pair_classes(cluster)));
+             class_table(classes));
   fmt::print(
       "1 GB/s is 1e9 bytes per second, in each direction where duplex is full; a route has the "
       "rate of its slowest link.\n");
@@ -279,9 +286,14 @@ Json to_json(const Cluster& cluster) {
 }
 
 void show(const Options& options) {
+  tell_activities(true);
+  end_on_signals();
+  std::optional<Activity> reading;
+  reading.emplace("reading the cluster " + options.file);
   const auto servers = options.servers == 0 ? std::nullopt : std::optional(options.servers);
   const Cluster cluster = load_cluster(options.file, servers);
   if (!options.svg.empty()) run_python_script("cluster.py", {options.svg}, parts_json(cluster));
+  reading.reset();
   if (!options.json) print_cluster(cluster);
   if (!options.svg.empty())
     fmt::print(options.json ? stderr : stdout, "drawing: {}\n",

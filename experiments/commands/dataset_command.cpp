@@ -7,8 +7,10 @@
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
+#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/tell.hpp"
@@ -18,7 +20,9 @@
 #include "core/graph/read/lookup.hpp"
 #include "core/graph/read/write_orrery.hpp"
 #include "core/graph/statistics.hpp"
+#include "experiments/config/load_problem.hpp"
 #include "experiments/config/version.hpp"
+#include "experiments/run/interruption.hpp"
 
 namespace orrery {
 namespace {
@@ -161,11 +165,19 @@ void print_notes(const Dataset& dataset) {
 
 void print_json(const Json& json) { fmt::print("{}\n", json.dump()); }
 
+Dataset read(const Flags& flags) {
+  const Activity reading("reading " + flags.options.path);
+  return read_dataset(flags.options.path, flags.options.format);
+}
+
 void info(const Flags& flags) {
   const Stopwatch watch;
-  const Dataset dataset = read_dataset(flags.options.path, flags.options.format);
+  const Dataset dataset = read(flags);
   const double seconds = watch.seconds();
+  std::optional<Activity> counting;
+  counting.emplace("counting degrees, components and triangles");
   const DatasetStatistics statistics = dataset_statistics(dataset);
+  counting.reset();
   print_notes(dataset);
   if (flags.json) {
     Json json = to_json(dataset, statistics);
@@ -180,7 +192,10 @@ void info(const Flags& flags) {
 /// Writes the set and says so; shared by generate and convert.
 void write(Dataset& dataset, const Flags& flags) {
   dataset.name = std::filesystem::path(flags.output).lexically_normal().filename().string();
-  write_orrery(dataset, flags.output, flags.force);
+  {
+    const Activity writing("writing " + flags.output);
+    write_orrery(dataset, flags.output, flags.force);
+  }
   print_notes(dataset);
   if (flags.json)
     return print_json({{"schema_version", kSchemaVersion},
@@ -218,12 +233,15 @@ void reject_ignored(const Flags& flags) {
 
 void generate_command(const Flags& flags) {
   reject_ignored(flags);
+  std::optional<Activity> generating;
+  generating.emplace(loading_words(flags.options));
   Dataset dataset = generate(flags.options);
+  generating.reset();
   write(dataset, flags);
 }
 
 void convert(const Flags& flags) {
-  Dataset dataset = read_dataset(flags.options.path, flags.options.format);
+  Dataset dataset = read(flags);
   if (flags.options.symmetric && !dataset.symmetric) {
     dataset.graph = std::make_shared<Csr>(symmetrise(*dataset.graph));
     dataset.notes.push_back("symmetrised: the reverse of every edge was added");
@@ -268,6 +286,8 @@ CLI::App* add(CLI::App& parent, const char* name, const char* what, const char* 
   command->footer(fmt::format("Example:\n  {}", example));
   command->callback([work] {
     const ThreadPool pool(available_cores());
+    tell_activities(true);
+    end_on_signals();
     work();
   });
   return command;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/tell.hpp"
 #include "core/base/units.hpp"
@@ -23,6 +24,8 @@
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/validate_json.hpp"
 #include "experiments/config/version.hpp"
+#include "experiments/results/table.hpp"
+#include "experiments/run/interruption.hpp"
 
 namespace orrery {
 namespace {
@@ -135,17 +138,23 @@ Measured cut_and_measure(const PartitionSource& source, const Measurement& asked
                          const PartitionOptions& how) {
   reset_peak();
   const auto begin = std::chrono::steady_clock::now();
+  std::optional<Activity> activity;
+  activity.emplace(fmt::format("cutting into {} parts by {}", parts, how.method));
   StreamCut cut = source.cut(parts, how);
   CutReport report;
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   report.peak_resident_bytes = peak_resident_bytes();
   report.method = how.method;
   report.parts = parts;
+  activity.reset();
+  activity.emplace(fmt::format("measuring the cut of {}", how.method));
   report.metrics = source.measure(cut, asked.hops);
   report.edges_per_second = static_cast<double>(asked.edges) / report.seconds;
   report.before = cut.before;
   report.after = cut.after;
   report.training_balance = source.training_balance(cut.partition);
+  activity.reset();
+  activity.emplace(fmt::format("counting what strategies receive over the cut of {}", how.method));
   report.volumes = strategy_volumes(asked.strategies, source.in_memory(), cut.partition);
   return {std::move(report), std::move(cut.partition)};
 }
@@ -177,7 +186,8 @@ int compare_all(const Options& options, const PartitionSource& source, const Mea
   if (options.json)
     fmt::print("{}\n", compared.dump());
   else
-    fmt::print("{} in {} parts\n{}", source.name(), parts, comparison_table(reports));
+    fmt::print("{} in {} parts\n{}", source.name(), parts,
+               comparison_table(reports, room_on(stdout)));
   if (!options.svg.empty()) run_python_script("partition_chart.py", {options.svg}, compared);
   return 0;
 }
@@ -202,6 +212,7 @@ struct Written {
 Written write_all(PartitionSource& source, const Partition& partition, const Options& options,
                   const PartitionOptions& how) {
   reset_peak();
+  const Activity activity("writing the parts");
   const auto begin = std::chrono::steady_clock::now();
   source.write(partition, {how.method, method_parameters(how), how.hops, options.force},
                options.out);
@@ -215,7 +226,11 @@ Written write_all(PartitionSource& source, const Partition& partition, const Opt
 
 int run_partition(const Options& options) {
   require_sensible(options);
+  tell_activities(true);
+  end_on_signals();
   const Experiment experiment = experiment_of(options);
+  std::optional<Activity> activity;
+  activity.emplace(loading_words(experiment.dataset));
   PartitionSource source = source_of(options, experiment);
   const NumberOfParts chosen = choose_parts(options, experiment, source);
   if (chosen.parts > kMostParts)
@@ -229,6 +244,7 @@ int run_partition(const Options& options) {
   // Of a stream the second hop may not take more memory than the cut itself: 40 + parts/8 bytes.
   const int hops = source.streams() && parts > kMostPartsOfHops ? 1 : experiment.model.layers;
   Measurement asked{source.edges(), hops, {}};
+  activity.reset();
   if (!source.streams() && is_experiment_file(options))
     asked.strategies = with_every_strategy(options, experiment);
   if (!options.compare.empty())
@@ -236,6 +252,8 @@ int run_partition(const Options& options) {
   if (!options.out.empty()) require_place_for_parts(options.out, options.force);
 
   const auto [report, partition] = cut_and_measure(source, asked, parts, experiment.partition);
+  if (const int empty = empty_parts(partition); empty > 0)
+    tell("note: {} of {} parts hold no vertex: ask for fewer\n", empty, parts);
   if (!options.owners.empty()) write_owners(options.owners, partition);
   Written written;
   if (!options.out.empty()) written = write_all(source, partition, options, experiment.partition);

@@ -124,7 +124,7 @@ std::string describe(const CutReport& r) {
                             human_bytes(r.peak_resident_bytes));
 }
 
-std::string comparison_table(std::vector<CutReport> reports) {
+std::string comparison_table(std::vector<CutReport> reports, int width) {
   best_first(reports);
   std::vector<std::string> header{"method",  "replication", "edge cut",    "halo rows",
                                   "balance", "of edges",    "of training", "time",
@@ -146,7 +146,7 @@ std::string comparison_table(std::vector<CutReport> reports) {
     for (const StrategyVolume& v : r.volumes) row.push_back(v.bytes ? human_bytes(*v.bytes) : "-");
     table.add(row);
   }
-  return table.text();
+  return table.text(width);
 }
 
 }  // namespace orrery

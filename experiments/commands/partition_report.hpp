@@ -37,6 +37,6 @@ nlohmann::ordered_json to_json(const CutReport& report);
 std::string describe(const CutReport& report);
 
 /// One row per cut, best replication factor first.
-std::string comparison_table(std::vector<CutReport> reports);
+std::string comparison_table(std::vector<CutReport> reports, int width);
 
 }  // namespace orrery

@@ -7,8 +7,10 @@
 #include <optional>
 #include <set>
 
+#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/base/terminal.hpp"
 #include "core/base/units.hpp"
 #include "core/strategy/train/record.hpp"
 #include "experiments/commands/commands.hpp"
@@ -17,6 +19,7 @@
 #include "experiments/predict/preloading.hpp"
 #include "experiments/predict/prepared.hpp"
 #include "experiments/results/table.hpp"
+#include "experiments/run/interruption.hpp"
 
 namespace orrery {
 namespace {
@@ -35,8 +38,8 @@ std::string as_count(double x) { return fmt::format("{:.0f}", x); }
 std::string as_flop(double x) { return human_count(x); }
 std::string as_bytes(double x) { return human_bytes(x); }
 
-/// One section of the report: a row per name, a column per rank (or their least, mean and most when
-/// they are many), and the total.
+/// One section of the report under its title: a row per name, a column per rank (or their least, mean
+/// and most when they are many), and the total.
 class Section {
  public:
   Section(std::string title, std::size_t ranks) : title_(std::move(title)), ranks_(ranks) {}
@@ -58,7 +61,7 @@ class Section {
   }
 
   std::string text() const {
-    std::vector<std::string> header{title_};
+    std::vector<std::string> header{""};
     if (many())
       header.insert(header.end(), {"least", "mean", "most"});
     else
@@ -66,7 +69,7 @@ class Section {
     header.push_back("total");
     Table table(header);
     for (const auto& row : rows_) table.add(row);
-    return table.text() + "\n";
+    return title_ + "\n" + table.text(room_on(stdout)) + "\n";
   }
 
  private:
@@ -223,8 +226,10 @@ void print_plan(const PreparedExperiment& prepared, const std::vector<Summary>& 
           ? "nothing is skipped here (strategy.skip_below needs values): a run moves less\n"
           : "";
   const std::string preloading = preloading_line(result["preloading"]);
-  fmt::print("{}{}{}\n{}{}\n", report(ranks), most, verdict, preloading,
-             preloading.empty() ? "" : "\n");
+  fmt::print("{}{}", report(ranks),
+             wrapped(fmt::format("{}{}\n{}{}\n", most, verdict, preloading,
+                                 preloading.empty() ? "" : "\n"),
+                     room_on(stdout)));
 }
 
 Json plan_one(const Experiment& asked, DatasetCache& datasets, const Options& options) {
@@ -246,6 +251,8 @@ Json plan_one(const Experiment& asked, DatasetCache& datasets, const Options& op
 }
 
 void run_plan(const Options& options) {
+  tell_activities(true);
+  end_on_signals();
   DatasetCache datasets;
   Json results = Json::array();
   for (const Experiment& experiment : load_experiments(options.file, options.overrides))

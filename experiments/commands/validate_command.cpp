@@ -2,19 +2,24 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 
+#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
+#include "core/base/removed_if_interrupted.hpp"
 #include "core/base/tell.hpp"
+#include "experiments/calibrate/other_work.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/config/shipped.hpp"
 #include "experiments/config/this_machine.hpp"
 #include "experiments/config/validate_json.hpp"
 #include "experiments/predict/closed_forms.hpp"
+#include "experiments/results/table.hpp"
+#include "experiments/run/interruption.hpp"
 #include "experiments/run/real_run.hpp"
 #include "experiments/run/runner.hpp"
 #include "experiments/run/validation.hpp"
@@ -31,18 +36,6 @@ struct Options {
   bool json = false, quiet = false;
   int repeats = 1;
 };
-
-/// The load average of the last minute, without what our own last run has left in it where the
-/// kernel can tell: processes that are ready to run now, but for this one.
-double other_load() {
-  double load = 0;
-  if (::getloadavg(&load, 1) != 1) return 0;
-  std::ifstream in("/proc/loadavg");
-  double one = 0, five = 0, fifteen = 0;
-  int running = 1;
-  in >> one >> five >> fifteen >> running;
-  return std::min(load, static_cast<double>(std::max(0, running - 1)));
-}
 
 /// Runs the three sides of experiments, keeping data sets and the simulator.
 class Validator {
@@ -69,12 +62,19 @@ class Validator {
     row.ranks = experiment.ranks();
     row.oversubscribed = experiment.ranks() > available_cores();
     row.used_by_calibration = experiment.used_by_calibration;
-    row.load_before = other_load();
+    // A row that is interrupted leaves nothing; a folder of an earlier start is not ours to remove.
+    std::optional<RemovedIfInterrupted> under_way;
+    if (!fs::exists(folder)) under_way.emplace(folder);
     // Forecasts first: they take a moment, and what they miss is told before the long run.
     const Json simulated = forecast(experiment, "sim", folder);
     if (!why_no_equations(experiment.strategy, experiment.model))
       row.model_seconds = forecast(experiment, "model", folder)["epoch_seconds"].get<double>();
+    const calibrate::WorkWatch watch;
     const Json real = real_result(experiment, folder);
+    const calibrate::OtherWork others = watch.seen();
+    row.load_before = others.load_before;
+    row.other_work_cores = others.cores;
+    row.disturbed = others.disturbs();
     row.real_seconds = real["epoch_seconds"];
     row.simulated_seconds = simulated["epoch_seconds"];
     row.real = class_seconds(real);
@@ -85,6 +85,7 @@ class Validator {
  private:
   /// The median of the repeats.
   Json real_result(const Experiment& experiment, const fs::path& folder) {
+    const Activity running(fmt::format("running {}", experiment.name));
     std::vector<Json> results;
     for (int i = 0; i < options_.repeats; ++i)
       results.push_back(experiment.backend == "mpi" ? run_over_mpi(experiment, folder)
@@ -141,7 +142,10 @@ class Validator {
   NetclusterLinks links(const Experiment& experiment, const fs::path& folder) {
     const std::string key =
         experiment.netcluster + experiment.resolved["cluster"]["servers"].dump();
-    if (!links_.contains(key)) links_[key] = measure_netcluster(experiment, folder);
+    if (!links_.contains(key)) {
+      const Activity measuring("measuring the links of the netcluster");
+      links_[key] = measure_netcluster(experiment, folder);
+    }
     return links_.at(key);
   }
 
@@ -190,6 +194,8 @@ Validated validate_all(Validator& validator, const Options& options) {
 int run_validate(const Options& options) {
   const fs::path out =
       options.out.empty() ? default_result_folder("validate") : fs::path(options.out);
+  tell_activities(!options.quiet);
+  end_on_signals();
   Validator validator(out, options);
   const Validated all = validate_all(validator, options);
   if (all.rows.empty() && all.failures.size() == 1) throw Error(all.failures.front().error);
@@ -199,9 +205,10 @@ int run_validate(const Options& options) {
     result["failures"].push_back({{"file", f.file}, {"label", f.label}, {"error", f.error}});
   fs::create_directories(out);  // also where every experiment failed before it left anything
   write_file(out / "validate.json", result.dump(2) + "\n");
-  if (!options.quiet)
-    fmt::print(options.json ? stderr : stdout, "\n{}\nResults: {}\n", validation_text(all.rows),
-               out.string());
+  if (!options.quiet) {
+    std::FILE* to = options.json ? stderr : stdout;
+    fmt::print(to, "\n{}\nResults: {}\n", validation_text(all.rows, room_on(to)), out.string());
+  }
   for (const Failure& f : all.failures) tell("orrery: error: {}: {}\n", f.setting(), f.error);
   if (options.json) fmt::print("{}\n", result.dump());
   return all.failures.empty() ? 0 : 1;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/graph/read/load.hpp"
@@ -34,11 +35,18 @@ Partition whole_partition(const ProblemData& whole, const Partition& cut) {
 
 }  // namespace
 
+std::string loading_words(const DatasetOptions& dataset) {
+  if (dataset.generator.empty()) return "reading " + dataset.path;
+  return fmt::format("generating {} graph of {} vertices, {} edges", dataset.generator,
+                     dataset.generate_vertices, dataset.generate_edges);
+}
+
 ProblemData DatasetCache::load(const Experiment& experiment) {
   const std::string key = experiment.resolved["dataset"].dump() + std::to_string(experiment.seed);
-  just_loaded_ = key != key_;
-  if (just_loaded_) {
+  if (key != key_) {
     last_ = {};  // before the next one takes memory
+    const Activity loading(experiment.parts.empty() ? loading_words(experiment.dataset)
+                                                    : "reading " + experiment.parts);
     if (experiment.statistics)
       last_.statistics = experiment.statistics;
     else if (experiment.parts.empty())
@@ -86,14 +94,24 @@ Partition make_partition(const Experiment& experiment, const ProblemData& data) 
                       "is for parts that orrery partition writes; here a strategy takes what it "
                       "needs (how much that is: strategy.hops of model_averaging)");
   if (data.statistics) return {parts, {}};
-  if (!data.stored)
+  if (!data.stored) {
+    const Activity cutting(
+        fmt::format("cutting into {} parts by {}", parts, experiment.partition.method));
     return partition_graph(*data.data->graph, parts, experiment.partition, data.data->split);
+  }
   const auto there = static_cast<int>(data.stored->sizes().size());
   if (there != parts)
     throw ConfigError("dataset.parts",
                       fmt::format("{} holds {} parts, but {} ranks of this strategy need {}",
                                   experiment.parts, there, experiment.ranks(), parts));
   return {there, {}};
+}
+
+int empty_parts(const Partition& partition) {
+  if (partition.owner.empty()) return 0;
+  std::vector<bool> owns(static_cast<std::size_t>(partition.parts));
+  for (const std::int32_t owner : partition.owner) owns[at(owner)] = true;
+  return static_cast<int>(std::count(owns.begin(), owns.end(), false));
 }
 
 Problem make_problem(const Experiment& experiment, const ProblemData& data, Partition partition) {

@@ -10,16 +10,17 @@
 
 namespace orrery {
 
+/// What loading the data set is, for people: "generating rmat graph of 1000000 vertices", "reading
+/// cora".
+std::string loading_words(const DatasetOptions& dataset);
+
 /// Loads data sets, keeping the last one: the combinations of a sweep mostly share theirs.
 class DatasetCache {
  public:
   ProblemData load(const Experiment& experiment);
-  /// Whether the last load() really read or generated something.
-  bool just_loaded() const { return just_loaded_; }
 
  private:
   std::string key_;
-  bool just_loaded_ = false;
   ProblemData last_;
 };
 
@@ -37,6 +38,9 @@ int parts_of(const Experiment& experiment);
 /// only counted.
 /// Errors    ConfigError (parts of another number), and those of partition_graph
 Partition make_partition(const Experiment& experiment, const ProblemData& data);
+
+/// How many parts own no vertex; 0 where nobody says which vertex is whose.
+int empty_parts(const Partition& partition);
 
 Problem make_problem(const Experiment& experiment, const ProblemData& data, Partition partition);
 

@@ -153,6 +153,7 @@ sim::DeviceProfile make_profile(const Json& file) {
   profile.name = file["name"];
   profile.origin = file["origin"];
   profile.source = file["source"];
+  profile.other_work_cores = file.value("other_work_cores", 0.0);
   profile.issue_seconds = number(file, "issue_seconds");
   profile.handover_seconds = number(file, "handover_seconds");
   profile.sync_seconds = number(file, "sync_seconds");
@@ -200,6 +201,7 @@ Json profile_json(const sim::DeviceProfile& profile, const std::string& descript
             {"description", description},
             {"origin", profile.origin},
             {"source", profile.source}};
+  if (profile.other_work_cores > 0) file["other_work_cores"] = profile.other_work_cores;
   const auto add = [&](const char* key, double value) {
     file[key] = {{"value", value}, {"source", source_of(key)}};
   };

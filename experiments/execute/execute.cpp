@@ -1,10 +1,14 @@
 #include "experiments/execute/execute.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "backends/comm_threads/comm_threads.hpp"
+#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
@@ -137,8 +141,11 @@ Outcome execute_on_threads(const Body& body, const ExecuteOptions& options,
   // The ranks of one process share its GPUs, whatever servers they stand for.
   std::vector<std::optional<cuda::GpuChoice>> gpus;
   for (int r = 0; r < body.ranks(); ++r) gpus.push_back(gpu_of_rank(options, r, body.ranks()));
+  std::optional<Activity> recording;
+  recording.emplace(fmt::format("recording and checking what {} ranks do", body.ranks()));
   const auto recorded = record_ranks(body, epochs_to_record(body), options.capacities);
   check(recorded);
+  recording.reset();
   if (options.require_memory) {
     std::int64_t bytes = 0;
     for (const Program& program : recorded) bytes += host_bytes(program, options);

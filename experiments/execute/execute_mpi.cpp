@@ -12,6 +12,7 @@
 
 #include "backends/cuda/nccl_communicator.hpp"
 #include "backends/cuda/staged_communicator.hpp"
+#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
@@ -101,9 +102,12 @@ std::unique_ptr<Communicator> communicator_for(RankDevice& device, MpiWorld& wor
 Outcome execute_on_mpi(MpiWorld& world, Communicator& communicator, const Body& body,
                        const ExecuteOptions& options, const Progress& progress) {
   body.require_runnable();
+  std::optional<Activity> recording;
+  recording.emplace("recording and checking what this rank does");
   const Program recorded =
       record_rank(body, world.rank(), epochs_to_record(body), options.capacities);
   check_with_others(world, recorded);
+  recording.reset();
   require_memory(world, recorded, options);
 
   const auto gpu = gpu_of(world, options);

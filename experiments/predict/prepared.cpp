@@ -1,8 +1,11 @@
 #include "experiments/predict/prepared.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <set>
 
+#include "core/base/activity.hpp"
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/model/adjacency.hpp"
@@ -47,6 +50,7 @@ void resolve_normalisation(Experiment& experiment, const DataFacts& facts) {
 }  // namespace
 
 PreparedExperiment prepare(const Experiment& asked, const ProblemData& data, Partition cut) {
+  const Activity planning(fmt::format("planning what {} ranks hold", asked.ranks()));
   auto problem = std::make_shared<Problem>(make_problem(asked, data, std::move(cut)));
   require_trainable(*problem);
   Experiment experiment = fit_to_memory(asked, *problem);
@@ -60,6 +64,7 @@ PreparedExperiment prepare(const Experiment& asked, const ProblemData& data) {
 }
 
 Programs record_checked(const Body& body, const Capacities& capacities) {
+  const Activity recording(fmt::format("recording and checking what {} ranks do", body.ranks()));
   auto recorded = record_ranks(body, epochs_to_record(body), capacities);
   check(recorded);
   Programs programs;
@@ -71,6 +76,7 @@ Programs record_checked(const Body& body, const Capacities& capacities) {
 Programs record_checked(const PreparedExperiment& prepared, const Capacities& capacities) {
   const TrainingBody body = prepared.body();
   if (!prepared.problem->statistics) return record_checked(body, capacities);
+  const Activity recording(fmt::format("recording what {} ranks do", body.ranks()));
   Programs programs = record_shared(body, epochs_to_record(body), capacities);
   for (const auto& program : std::set(programs.begin(), programs.end()))
     throw_findings(find_local_problems(*program));
@@ -78,7 +84,12 @@ Programs record_checked(const PreparedExperiment& prepared, const Capacities& ca
 }
 
 Programs record_checked_shared(const Body& body, int epochs, const Capacities& capacities) {
-  Programs programs = record_shared(body, epochs, capacities);
+  Programs programs;
+  {
+    const Activity recording(fmt::format("recording {} epochs of {} ranks", epochs, body.ranks()));
+    programs = record_shared(body, epochs, capacities);
+  }
+  const Activity checking(fmt::format("checking what {} ranks do", body.ranks()));
   check_shared(programs, body);
   return programs;
 }

@@ -2,12 +2,12 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <set>
 
+#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
@@ -87,6 +87,7 @@ Json links_json(const sim::Replay& replay, double epochs, double epoch_seconds) 
 /// What orrery-sim is to replay.
 sim::Simulation build_simulation(const Body& body, const Experiment& experiment,
                                  const Programs& programs, const sim::DeviceProfile& profile) {
+  const Activity pricing(fmt::format("pricing what {} ranks do", body.ranks()));
   sim::Simulation simulation;
   simulation.cluster = *experiment.cluster;
   simulation.devices = experiment.devices;
@@ -130,6 +131,7 @@ Json settings_json(const Experiment& experiment, const sim::DeviceProfile& profi
                 {"cluster", experiment.cluster->name},
                 {"profile", profile.name},
                 {"profile_origin", profile.origin},
+                {"profile_other_work_cores", profile.other_work_cores},
                 {"scale", scale},
                 {"library", simulation.library.name},
                 {"hosts", experiment.host_per_server ? "per_server" : "per_rank"}};
@@ -213,17 +215,16 @@ int kernel_threads(const Experiment& experiment) {
   return std::max(1, cores / static_cast<int>(sharing));
 }
 
-SimulatedOutcome simulate(const PreparedExperiment& prepared, Simulator& simulator, bool progress) {
+SimulatedOutcome simulate(const PreparedExperiment& prepared, Simulator& simulator) {
   const TrainingBody body = prepared.body();
   if (body.depends_on_values())
     throw ConfigError("strategy.skip_below",
                       "which broadcasts are skipped depends on values, which a simulation does not "
                       "have: run it for real, or set it to 0 for a fixed strategy.staleness");
-  return simulate(body, prepared.experiment, simulator, progress);
+  return simulate(body, prepared.experiment, simulator);
 }
 
-SimulatedOutcome simulate(const Body& body, const Experiment& experiment, Simulator& simulator,
-                          bool progress) {
+SimulatedOutcome simulate(const Body& body, const Experiment& experiment, Simulator& simulator) {
   if (body.depends_on_values())
     throw ConfigError(
         "backend",
@@ -233,11 +234,11 @@ SimulatedOutcome simulate(const Body& body, const Experiment& experiment, Simula
   const sim::DeviceProfile profile = profile_of(experiment);
   const int epochs = std::min(experiment.simulation.epochs, body.epochs());
   const Programs programs = record_checked_shared(body, epochs, memory_capacities(experiment));
-  sim::Simulation simulation = build_simulation(body, experiment, programs, profile);
-  simulation.progress = progress && ::isatty(STDERR_FILENO) == 1;
+  const sim::Simulation simulation = build_simulation(body, experiment, programs, profile);
   const double record_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  const sim::Replay replay = simulator.replay(simulation);
+  const sim::Replay replay = simulator.replay(
+      simulation, fmt::format("replaying {} epochs on {}", epochs, experiment.cluster->name));
 
   SimulatedOutcome result;
   result.outcome = outcome_from(body, experiment, programs, replay, epochs);

@@ -38,14 +38,13 @@ int kernel_threads(const Experiment& experiment);
 /// Errors    OutOfMemory (as the device would), ProgramError (the check), Uncalibrated,
 ///           NeedsStructure, ConfigError (what it does depends on values; a library the profile has
 ///           not; routes), NotBuilt
-SimulatedOutcome simulate(const Body& body, const Experiment& experiment, Simulator& simulator,
-                          bool progress);
+SimulatedOutcome simulate(const Body& body, const Experiment& experiment, Simulator& simulator);
 
 /// The same of an experiment's training.
 ///
 /// Errors    OutOfMemory (as the device would), ProgramError (the check), Uncalibrated,
 ///           NeedsStructure, ConfigError (a strategy that depends on values; a library the profile
 ///           has not; routes), NotBuilt
-SimulatedOutcome simulate(const PreparedExperiment& prepared, Simulator& simulator, bool progress);
+SimulatedOutcome simulate(const PreparedExperiment& prepared, Simulator& simulator);
 
 }  // namespace orrery

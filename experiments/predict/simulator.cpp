@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "sim/replay/wire.hpp"
 
@@ -56,7 +57,8 @@ void Simulator::give_up() {
                         : "the simulator ended before it had a result");
 }
 
-sim::Replay Simulator::replay(const sim::Simulation& simulation) {
+sim::Replay Simulator::replay(const sim::Simulation& simulation, const std::string& what) {
+  Activity replaying(what);
   if (!process_) {
     const WithoutInterrupts started;
     process_.emplace(std::vector{simulator_program()});
@@ -66,8 +68,12 @@ sim::Replay Simulator::replay(const sim::Simulation& simulation) {
   std::string bytes;
   bool answered =
       sim::write_message(process_->input(), sim::Answer::replay, sim::to_bytes(simulation));
-  if (answered) wait_for_answer();
-  answered = answered && !stopped() && sim::read_message(process_->output(), kind, bytes);
+  while (answered) {
+    wait_for_answer();
+    answered = !stopped() && sim::read_message(process_->output(), kind, bytes);
+    if (!answered || kind != sim::Answer::progress) break;
+    replaying.update({what + ": " + bytes, bytes});
+  }
   ::signal(SIGPIPE, former);
   if (!answered) give_up();
   if (kind == sim::Answer::config_error) throw ConfigError("", bytes);

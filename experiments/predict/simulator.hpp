@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <optional>
+#include <string>
 
 #include "core/base/child_process.hpp"
 #include "sim/replay/simulation.hpp"
@@ -15,10 +16,12 @@ class Simulator {
   /// `stop`: set by a signal, ends a simulation.
   explicit Simulator(const std::atomic<bool>* stop = nullptr) : stop_(stop) {}
 
+  /// How far it is becomes part of what `what` tells.
+  ///
   /// Errors    NotBuilt (this build has no simulator) · ConfigError, ProgramError's text as Error,
   ///           an Error that says with which signal the simulation ended, and one that says that it
   ///           was interrupted
-  sim::Replay replay(const sim::Simulation& simulation);
+  sim::Replay replay(const sim::Simulation& simulation, const std::string& what);
 
  private:
   bool stopped() const { return stop_ != nullptr && *stop_; }

@@ -4,59 +4,40 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
+#include <cstdint>
 
 #include "core/base/tell.hpp"
+#include "core/base/terminal.hpp"
 #include "core/base/units.hpp"
 
 namespace orrery {
 
 using Clock = std::chrono::steady_clock;
 
-namespace {
-
-const char* term() {
-  const char* name = std::getenv("TERM");
-  return name == nullptr ? "dumb" : name;
-}
-
-}  // namespace
-
 ProgressBar::ProgressBar(std::string label, int total, bool enabled)
     : label_(std::move(label)),
       total_(total),
       enabled_(enabled),
-      terminal_(isatty(STDERR_FILENO) == 1 && std::string(term()) != "dumb") {}
-
-ProgressBar::~ProgressBar() {
-  if (enabled_ && terminal_) tell("\r\033[K");
-}
+      activity_(fmt::format("training {}, {} epochs", label_, total)) {}
 
 void ProgressBar::update(int done, std::optional<double> loss,
                          std::optional<double> validation_accuracy) {
-  if (!enabled_) return;
   const int tenth = std::max(1, total_ / 10);
-  const auto now = Clock::now();
   const bool last = done == total_;
-  if (terminal_ ? !last && now - drawn_ < std::chrono::milliseconds(100)
-                : done % tenth != 0 && !last)
-    return;
-  drawn_ = now;
-  const double elapsed = std::chrono::duration<double>(now - start_).count();
-  std::string text = fmt::format("{}  epoch {}/{}", label_, done, total_);
+  const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
+  std::string text = fmt::format("epoch {}/{}", done, total_);
   if (loss) text += fmt::format("  loss {:.4f}", *loss);
   if (validation_accuracy) text += fmt::format("  validation {:.1f} %", 100 * *validation_accuracy);
   if (!last) text += fmt::format("  {} left", human_seconds(elapsed / done * (total_ - done)));
-  if (!terminal_) {
-    tell("{}\n", text);
-    return;
-  }
+  const std::string labelled = fmt::format("{}  {}", label_, text);
   constexpr int kWidth = 24;
-  const int filled = kWidth * done / total_;
-  tell("\r\033[K[{}{}] {}", std::string(static_cast<std::size_t>(filled), '#'),
-       std::string(static_cast<std::size_t>(kWidth - filled), '.'), text);
-  std::fflush(stderr);
+  const int filled = static_cast<int>(std::int64_t{kWidth} * done / total_);
+  activity_.update({fmt::format("[{:.<{}}] {}", std::string(static_cast<std::size_t>(filled), '#'),
+                                kWidth, labelled),
+                    labelled, text},
+                   false);
+  if (enabled_ && !draws_over(STDERR_FILENO) && (done % tenth == 0 || last))
+    tell_text(labelled + "\n");
 }
 
 SweepProgress::SweepProgress(const std::vector<bool>& done, bool enabled)

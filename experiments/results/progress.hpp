@@ -1,4 +1,4 @@
-// Progress of a run on standard error: a bar on a terminal, a line every tenth elsewhere.
+// Progress of trainings and sweeps on standard error.
 #pragma once
 
 #include <chrono>
@@ -6,24 +6,25 @@
 #include <string>
 #include <vector>
 
+#include "core/base/activity.hpp"
+
 namespace orrery {
 
+/// A training: a bar on a terminal, elsewhere a line every tenth (and where that takes long, as of
+/// every activity).
 class ProgressBar {
  public:
-  /// `enabled` false: silent.
+  /// `enabled` false: says no more than that it trains, where activities are told.
   ProgressBar(std::string label, int total, bool enabled);
-  /// Clears the bar.
-  ~ProgressBar();
-  ProgressBar(const ProgressBar&) = delete;
-  ProgressBar& operator=(const ProgressBar&) = delete;
   /// `done` of the total epochs are done.
   void update(int done, std::optional<double> loss, std::optional<double> validation_accuracy);
 
  private:
   std::string label_;
   int total_;
-  bool enabled_, terminal_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), drawn_;
+  bool enabled_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Activity activity_;
 };
 
 /// A line on standard error for every finished combination of a sweep, with what is left.

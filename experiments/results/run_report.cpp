@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/terminal.hpp"
 #include "core/base/units.hpp"
 #include "core/runtime/epoch_parts.hpp"
 #include "experiments/config/version.hpp"
@@ -100,8 +101,16 @@ std::string notice(const std::vector<FinishedRun>& runs, const Unfinished& unfin
   return lines;
 }
 
+constexpr int kLegendWidth = 92;
+constexpr const char* kLegend =
+    "epoch = the parts to its right, on the slowest rank of the median epoch; communication counts "
+    "where no computation hides it, and (hidden) is what computation hid. internal, external: "
+    "features between ranks of the same or of another server; gradients: averaging them (or "
+    "models); other: idle (hand-overs, cores busy with other ranks). moved: bytes received by all "
+    "ranks; peak: memory of the largest rank; val, test: accuracy at the best validation epoch.";
+
 /// A row for each run. Columns of parts that are zero everywhere are left out.
-std::string table_of(const std::vector<FinishedRun>& runs) {
+std::string table_of(const std::vector<FinishedRun>& runs, int width) {
   std::vector<std::string> header{row_name(runs.front()).first, "epoch"};
   std::vector<EpochPart> columns;
   for (const EpochPart& part : kEpochParts)
@@ -128,17 +137,18 @@ std::string table_of(const std::vector<FinishedRun>& runs) {
     row.push_back(percent(run.result["test_accuracy"]));
     table.add(row);
   }
-  return table.text();
+  return table.text(width);
 }
 
 /// Busy seconds of the computing ops of the same epochs, the costliest kind first.
-std::string computing_table(const std::vector<FinishedRun>& runs) {
+std::string computing_table(const std::vector<FinishedRun>& runs, int width) {
   std::map<std::string, double> total;
   for (const FinishedRun& run : runs)
     for (const auto& [kind, seconds] : run.measured.breakdown.compute_by_kind)
       total[kind] += seconds;
   std::vector<std::string> kinds;
   for (const auto& [kind, seconds] : total) kinds.push_back(kind);
+  if (kinds.empty()) return "";
   std::sort(kinds.begin(), kinds.end(),
             [&](const std::string& a, const std::string& b) { return total[a] > total[b]; });
   std::vector<std::string> header{"compute, by operation"};
@@ -151,7 +161,7 @@ std::string computing_table(const std::vector<FinishedRun>& runs) {
       row.push_back(seconds.contains(kind) ? human_seconds(seconds.at(kind)) : "-");
     table.add(row);
   }
-  return table.text();
+  return table.text(width);
 }
 
 struct Spread {
@@ -177,6 +187,21 @@ bool sweeps_only_seeds(const std::vector<FinishedRun>& runs) {
            return r.experiment.label.rfind("seed=", 0) == 0 &&
                   r.experiment.label.find(", ") == std::string::npos;
          });
+}
+
+/// Where a timeline is and what it leaves out; nothing where no run left one.
+std::string timeline_line(const std::vector<FinishedRun>& runs) {
+  const FinishedRun* left = nullptr;
+  for (const FinishedRun& run : runs)
+    if (run.result.value("timeline_ranks", Json()).is_number()) left = &run;
+  if (left == nullptr) return "";
+  const int kept = left->result["timeline_ranks"], ranks = left->experiment.ranks();
+  return fmt::format(
+      "  timeline.json of a run opens in ui.perfetto.dev: one row per rank and lane{}\n",
+      kept < ranks ? fmt::format(" (of {} of {} ranks: the first ones and the slowest, so that a "
+                                 "browser can open it)",
+                                 kept, ranks)
+                   : "");
 }
 
 /// "as threads", "simulated on dgx-a100": simulated times are called so.
@@ -342,8 +367,13 @@ Json sweep_json(const std::vector<FinishedRun>& runs, const std::string& folder,
 }
 
 void print_report(const std::vector<FinishedRun>& runs, const std::string& folder,
-                  const std::string& file, const Unfinished& unfinished, std::FILE* to) {
-  const FinishedRun& first = runs.front();
+                  const Unfinished& unfinished, std::FILE* to) {
+  const auto fits = std::find_if(runs.begin(), runs.end(), [](const FinishedRun& run) {
+    return !run.result.contains("out_of_memory");
+  });
+  const FinishedRun& first = fits == runs.end() ? runs.front() : *fits;
+  const int width = room_on(to);
+  const auto say = [&](const std::string& text) { fmt::print(to, "{}", wrapped(text, width)); };
   const auto [fewest, most] =
       std::minmax_element(runs.begin(), runs.end(), [](const FinishedRun& a, const FinishedRun& b) {
         return a.experiment.ranks() < b.experiment.ranks();
@@ -351,54 +381,39 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
   const int from = fewest->experiment.ranks(), up_to = most->experiment.ranks();
   const std::string ranks =
       from == up_to ? fmt::format("{}", from) : fmt::format("{} to {}", from, up_to);
-  if (const std::string lines = notice(runs, unfinished); !lines.empty())
-    fmt::print(to, "\n{}", lines);
-  fmt::print(to, "\n{}: {} rank{} {}, {} layers, {} epochs\n\n", first.experiment.name, ranks,
-             up_to == 1 ? "" : "s", where(first), first.experiment.model.layers,
-             first.result["epochs"].get<int>());
-  fmt::print(to, "{}\n", table_of(runs));
-  fmt::print(
-      to,
-      "epoch = the parts to its right, on the slowest rank of the median epoch; communication "
-      "counts\n"
-      "where no computation hides it, and (hidden) is what computation hid. internal, external:\n"
-      "features between ranks of the same or of another server; gradients: averaging them (or\n"
-      "models); other: idle (hand-overs, cores busy with other ranks). moved: bytes received by "
-      "all\n"
-      "ranks; peak: memory of the largest rank; val, test: accuracy at the best validation "
-      "epoch.\n");
-  if (!sweeps_only_seeds(runs)) fmt::print(to, "\n{}", computing_table(runs));
+  if (const std::string lines = notice(runs, unfinished); !lines.empty()) say("\n" + lines);
+  say(fmt::format("\n{}: {} rank{} {}, {} layers, {} epochs\n\n", first.experiment.name, ranks,
+                  up_to == 1 ? "" : "s", where(first), first.experiment.model.layers,
+                  first.result["epochs"].get<int>()));
+  fmt::print(to, "{}\n", table_of(runs, width));
+  fmt::print(to, "{}\n",
+             wrapped(kLegend, width > 0 ? std::min(width, kLegendWidth) : kLegendWidth));
+  if (const std::string kinds = computing_table(runs, width);
+      !sweeps_only_seeds(runs) && !kinds.empty())
+    fmt::print(to, "\n{}", kinds);
   if (sweeps_only_seeds(runs))
     if (const auto spread = test_spread(runs))
-      fmt::print(to, "\ntest accuracy over {} seeds: {:.1f} % ± {:.1f}\n", runs.size(),
-                 100 * spread->mean, 100 * spread->deviation);
+      say(fmt::format("\ntest accuracy over {} seeds: {:.1f} % ± {:.1f}\n", runs.size(),
+                      100 * spread->mean, 100 * spread->deviation));
   for (const FinishedRun& run : runs)
     if (!run.result["diverged_at_epoch"].is_null())
-      fmt::print(to,
-                 "\n{}: the loss is not finite since epoch {}: training diverged; try a smaller "
-                 "train.learning_rate\n",
-                 row_name(run).second, run.result["diverged_at_epoch"].get<int>());
+      say(fmt::format(
+          "\n{}: the loss is not finite since epoch {}: training diverged; try a smaller "
+          "train.learning_rate\n",
+          row_name(run).second, run.result["diverged_at_epoch"].get<int>()));
   for (const FinishedRun& run : runs)
     if (const auto why = inexactness(run.experiment.strategy))
-      fmt::print(to, "\n{}: gradients are inexact ({})\n", row_name(run).second, *why);
+      say(fmt::format("\n{}: gradients are inexact ({})\n", row_name(run).second, *why));
   std::set<std::string> evaluated;
   for (const FinishedRun& run : runs)
     if (const EvaluatedOn on = evaluated_on(run.experiment.strategy); !on.words.empty())
       evaluated.insert(on.words + on.vertices);
-  for (const std::string& line : evaluated) fmt::print(to, "\n{}\n", line);
+  for (const std::string& line : evaluated) say(fmt::format("\n{}\n", line));
   for (const FinishedRun& run : runs)
     if (const Json preloading = run.result.value("preloading", Json()); !preloading.is_null())
-      fmt::print(to, "\n{}: {}\n", row_name(run).second, preloading_line(preloading));
-  fmt::print(to,
-             "\nResults: {}\n"
-             "  timeline.json of a run opens in ui.perfetto.dev: one row per rank and lane\n"
-             "Try next:\n"
-             "  ./orrery plan {}                 what each rank does, moves and holds\n",
-             folder, file);
-  if (first.experiment.cluster)
-    fmt::print(to, "  ./orrery report {}\n", folder);
-  else
-    fmt::print(to, "  ./orrery run {} --set cluster.ranks=2\n", file);
+      say(fmt::format("\n{}: {}\n", row_name(run).second, preloading_line(preloading)));
+  fmt::print(to, "\nResults: {}\n", folder);
+  say(timeline_line(runs));
 }
 
 }  // namespace orrery

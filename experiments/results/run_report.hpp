@@ -64,10 +64,10 @@ nlohmann::ordered_json sweep_json(const std::vector<FinishedRun>& runs, const st
 /// whole label, else the strategy.
 std::pair<std::string, std::string> row_name(const FinishedRun& run);
 
-/// The tables with their legend, where the results are in `folder`, and what to try next with
-/// `file`. What was interrupted or not run stands above all numbers, and beside those of a run that
-/// was interrupted.
+/// The tables with their legend, as wide as the terminal, and where the results are in `folder`. What
+/// was interrupted or not run stands above all numbers, and beside those of a run that was
+/// interrupted.
 void print_report(const std::vector<FinishedRun>& runs, const std::string& folder,
-                  const std::string& file, const Unfinished& unfinished, std::FILE* to);
+                  const Unfinished& unfinished, std::FILE* to);
 
 }  // namespace orrery

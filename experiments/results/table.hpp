@@ -1,6 +1,7 @@
 // Aligned text tables for people.
 #pragma once
 
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -10,13 +11,26 @@ namespace orrery {
 /// others right-aligned; a rule under the header.
 class Table {
  public:
-  explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}
+  /// `names`: how many columns, from the left, say what a row is.
+  explicit Table(std::vector<std::string> header, std::size_t names = 1)
+      : names_(names), rows_{std::move(header)} {}
   /// Requires  as many cells as the header
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  std::string text() const;
+
+  /// As wide as it is, or with lines of at most `width` characters if that is not 0: columns for
+  /// which there is no room stand below, in tables of their own with the same names. A single column
+  /// that is still too wide is broken at its blanks; names are cut where they leave it too little.
+  std::string text(int width = 0) const;
 
  private:
+  std::string block(const std::vector<std::vector<std::string>>& rows, std::size_t from,
+                    std::size_t to, int width) const;
+
+  std::size_t names_;
   std::vector<std::vector<std::string>> rows_;
 };
+
+/// What text() of a table fits into that is printed there: the columns of a terminal, else 0.
+int room_on(std::FILE* stream);
 
 }  // namespace orrery

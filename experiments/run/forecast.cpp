@@ -4,8 +4,10 @@
 
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "core/base/tell.hpp"
+#include "core/base/terminal.hpp"
 #include "core/base/units.hpp"
 #include "experiments/calibrate/calibrate.hpp"
 #include "experiments/config/cluster_file.hpp"
@@ -42,12 +44,27 @@ void measure_this_machine(bool quiet) {
   if (kClusterFiles.look_up(kThisMachine) && kDeviceFiles.look_up(kThisMachine)) return;
   if (!quiet)
     tell(
-        "measuring this machine coarsely for its simulation (a minute, once; `orrery "
+        "measuring this machine coarsely for its simulation (once; some minutes; `orrery "
         "calibrate` does it well)\n");
   const auto folder = machine_configs().string();
-  calibrate::write(calibrate::calibrate(calibrate::Effort::quick, calibrate::find_probe(),
-                                        [](double, const std::string&) {}),
-                   folder);
+  const calibrate::Calibration made =
+      calibrate::calibrate(calibrate::Effort::quick, calibrate::find_probe());
+  calibrate::write(made, folder);
+  if (!quiet && made.other_work.disturbs())
+    tell("  note: {}; run `orrery calibrate` when it is idle\n", made.other_work.words("it was"));
+}
+
+/// Why the difference between a run and its simulation on this machine is not the simulation's alone:
+/// other programs were at work when one of the two was measured. Empty where they were not.
+std::string disturbance(const Json& real, const Json& simulated) {
+  const Json others = real.value("other_work", Json::object());  // absent of a job over MPI
+  if (const Json note = others.value("note", Json()); note.is_string())
+    return note.get<std::string>();
+  const double cores = simulated["simulation"].value("profile_other_work_cores", 0.0);
+  if (cores == 0) return "";
+  return fmt::format(
+      "this machine was at work while it was calibrated: other programs kept {:.1f} cores busy",
+      cores);
 }
 
 /// Why a simulation on this machine would not be of what ran: this machine is one server without
@@ -79,6 +96,9 @@ Json simulate_on(FinishedRun& run, const std::string& cluster, Runner& runner) {
   Json told{{"epoch_seconds", result["epoch_seconds"]}, {"limited_by", result["limited_by"]}};
   if (cluster == kThisMachine && !result["epoch_seconds"].is_null())
     told["error"] = result["epoch_seconds"].get<double>() / run.measured.epoch_seconds - 1;
+  if (const std::string why = told.contains("error") ? disturbance(run.result, result) : "";
+      !why.empty())
+    told["disturbed"] = why;
   return told;
 }
 
@@ -132,28 +152,39 @@ void forecast(std::vector<FinishedRun>& runs, bool quiet, const std::atomic<bool
 }
 
 void print_forecasts(const std::vector<FinishedRun>& runs, std::FILE* to) {
-  Table table({"measured here", "epoch", "simulated on", "epoch", "error", "limited there by"});
+  Table table({"run", "simulated on", "measured here", "simulated", "error", "limited there by"},
+              2);
   bool any = false;
+  std::set<std::string> disturbed;
   for (const FinishedRun& run : runs) {
     if (!run.result.contains("simulated_on")) continue;
-    std::string name = row_name(run).second, measured = human_seconds(run.measured.epoch_seconds);
+    const std::string name = row_name(run).second;
+    std::string measured = human_seconds(run.measured.epoch_seconds);
     for (const auto& [cluster, simulated] : run.result["simulated_on"].items()) {
-      const std::string error =
-          simulated.contains("error")
-              ? fmt::format("{:+.0f} %", 100 * simulated["error"].get<double>())
-              : "-";
+      std::string error = "-";
+      if (simulated.contains("error"))
+        error = fmt::format("{:+.0f} %", 100 * simulated["error"].get<double>());
+      if (simulated.contains("disturbed")) {
+        error += " (*)";
+        disturbed.insert(simulated["disturbed"].get<std::string>());
+      }
       const Json& seconds = simulated["epoch_seconds"];
-      table.add({name, measured, cluster, seconds.is_null() ? "-" : human_seconds(seconds), error,
+      table.add({name, cluster, measured, seconds.is_null() ? "-" : human_seconds(seconds), error,
                  limit_text(simulated)});
-      name = measured = "";
       any = true;
     }
   }
-  if (any)
-    fmt::print(to,
-               "\nThe same files simulated (the same operations, replayed by SimGrid); error: of "
-               "the simulation\nof this machine against what was measured above\n\n{}",
-               table.text());
+  if (!any) return;
+  const int width = room_on(to);
+  const auto say = [&](const std::string& text) { fmt::print(to, "{}", wrapped(text, width)); };
+  say("\nThe same files simulated (the same operations, replayed by SimGrid); error: of the "
+      "simulation of this machine against what was measured here\n\n");
+  fmt::print(to, "{}", table.text(width));
+  for (const std::string& why : disturbed)
+    say(
+        fmt::format("(*) {}; what is measured then takes longer, so this difference says little of "
+                    "the simulation: repeat it on an idle machine\n",
+                    why));
 }
 
 }  // namespace orrery

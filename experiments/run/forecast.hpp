@@ -17,7 +17,8 @@ void require_clusters(const Experiment& experiment);
 
 /// Simulates each finished run on the clusters of its "simulate_on" and adds "simulated_on" to its
 /// result (and to its result.json): per cluster epoch_seconds, error (against what was measured,
-/// on this-machine only), limited_by; or epoch_seconds null and "not_simulated" with the reason.
+/// on this-machine only), "disturbed" (why that error says little, if other programs were at work),
+/// limited_by; or epoch_seconds null and "not_simulated" with the reason.
 ///
 /// this-machine stands for what the run's kernels ran on. Where its cores have no profile yet they
 /// are measured coarsely first; a GPU is not.

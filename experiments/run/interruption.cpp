@@ -1,17 +1,31 @@
 #include "experiments/run/interruption.hpp"
 
+#include <semaphore.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "core/base/activity.hpp"
+#include "core/base/removed_if_interrupted.hpp"
+#include "core/base/terminal.hpp"
 
 namespace orrery {
 namespace {
 
 constexpr unsigned kSecondsToStop = 1;
+constexpr int kInterrupted = 130;  // as shells have it of SIGINT
 
 // What handlers of signals may touch: atomics without locks, write(), alarm() and _exit().
-std::atomic<bool> stop{false}, from_outside{false}, in_mpi{false}, speaking{false};
+std::atomic<bool> stop{false}, from_outside{false}, in_mpi{false}, speaking{false}, draws{false};
 std::atomic<int> in_order{0};
 std::atomic<const char*> awaited{nullptr};
 static_assert(std::atomic<bool>::is_always_lock_free &&
@@ -21,13 +35,20 @@ void say(const char* text) {
   if (speaking && ::write(STDERR_FILENO, text, std::strlen(text)) < 0) return;  // nobody listens
 }
 
+/// A line of its own, in place of the one that tells the phase.
+void begin_line() {
+  if (draws) say("\r\033[K");
+}
+
 extern "C" void on_signal(int) {
-  if (stop.exchange(true)) ::_exit(130);
+  if (stop.exchange(true)) ::_exit(kInterrupted);
+  begin_line();
+  say("stopping");
   if (const char* after = awaited.load(); after != nullptr) {
-    say("\nstopping after ");
+    say(" after ");
     say(after);
-    say("; once more to stop now\n");
   }
+  say("; once more to stop now\n");
   if (in_order == 0 && !in_mpi) ::alarm(kSecondsToStop);
 }
 
@@ -38,8 +59,48 @@ extern "C" void on_end(int) {
 
 extern "C" void on_alarm(int) {
   if (in_order > 0) return;
-  say("\norrery: error: interrupted\n");
+  begin_line();
+  say("orrery: error: interrupted\n");
   ::_exit(1);
+}
+
+sem_t signalled;
+
+/// For handlers: may be called where nothing else may.
+extern "C" void on_end_signal(int) {
+  if (stop.exchange(true)) ::_exit(kInterrupted);
+  ::sem_post(&signalled);
+}
+
+/// The programs that threads of this process have started.
+std::vector<pid_t> children() {
+  std::vector<pid_t> found;
+  std::error_code error;
+  for (std::filesystem::directory_iterator task("/proc/self/task", error), end;
+       !error && task != end; task.increment(error)) {
+    std::ifstream in(task->path() / "children");
+    for (pid_t child = 0; in >> child;) found.push_back(child);
+  }
+  return found;
+}
+
+/// Asks them to end, and waits for a second at most: they may write into what is to be removed.
+void end_children() {
+  const auto asked = children();
+  for (const pid_t child : asked) ::kill(child, SIGTERM);
+  for (int i = 0; i < 50 && !children().empty(); ++i) {
+    for (const pid_t child : asked) ::waitpid(child, nullptr, WNOHANG);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+void end_after_signal() {
+  while (::sem_wait(&signalled) != 0 && errno == EINTR) {
+  }
+  tell_last("orrery: interrupted\n");
+  end_children();
+  remove_unfinished();
+  ::_exit(kInterrupted);
 }
 
 }  // namespace
@@ -47,10 +108,18 @@ extern "C" void on_alarm(int) {
 void heed_signals(bool mpi, bool speaks) {
   in_mpi = mpi;
   speaking = speaks;
+  draws = draws_over(STDERR_FILENO);
   std::signal(SIGALRM, on_alarm);
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, mpi ? on_end : on_signal);
   std::signal(SIGUSR1, on_signal);
+}
+
+void end_on_signals() {
+  ::sem_init(&signalled, 0, 0);
+  std::thread(end_after_signal).detach();
+  std::signal(SIGINT, on_end_signal);
+  std::signal(SIGTERM, on_end_signal);
 }
 
 const std::atomic<bool>& stop_requested() { return stop; }

@@ -1,4 +1,4 @@
-// What a signal does to a run.
+// What a signal does to a run, and to the commands that have nothing to keep when they are stopped.
 #pragma once
 
 #include <atomic>
@@ -13,6 +13,11 @@ namespace orrery {
 /// which ends the others when one rank has died. `speaks`: whether this process tells that it has
 /// heard.
 void heed_signals(bool mpi, bool speaks);
+
+/// From here on SIGINT and SIGTERM end the process within a second or so, with status 130 and a line:
+/// programs that it started are ended, and what is unfinished (core/base/removed_if_interrupted.hpp) is removed.
+/// A second signal ends it at once. For commands that write what they have when they are done.
+void end_on_signals();
 
 /// Whether a signal has come.
 const std::atomic<bool>& stop_requested();

@@ -15,10 +15,12 @@
 #include <thread>
 
 #include "backends/cuda/cuda_device.hpp"
+#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/tell.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/execute/launch.hpp"
+#include "experiments/results/next_steps.hpp"
 #include "experiments/results/progress.hpp"
 #include "experiments/results/sweep_log.hpp"
 #include "experiments/run/forecast.hpp"
@@ -74,8 +76,12 @@ std::string report_all(std::vector<FinishedRun>& runs, const Unfinished& unfinis
   {
     const EndsInOrder reporting;
     keep_sweep();
-    if (tables) print_report(runs, results.path().string(), options.file, unfinished, to);
-    if (tables) std::fflush(to);
+    if (tables) {
+      print_report(runs, results.path().string(), unfinished, to);
+      const AskedRuns asked{program_as_called(), options.file, options.overrides, options.sweep};
+      fmt::print(to, "{}", next_steps(runs, results.path().string(), asked, unfinished));
+      std::fflush(to);
+    }
   }
   if (complete) {
     forecast(runs, options.quiet, &stop_requested());
@@ -125,7 +131,6 @@ void run_experiments(const std::vector<Experiment>& experiments, const ResultFol
   SweepProgress progress(done, log != nullptr && !options.quiet);
   Runner runner({.quiet = options.quiet,
                  .resume = options.resume,
-                 .may_not_fit = options.sweep,
                  .anyway = options.anyway,
                  .stop = &stop_requested()},
                 job);
@@ -261,6 +266,7 @@ int run_on_threads(const std::vector<Experiment>& experiments, const RunOptions&
   if (already_complete(options, folder, experiments.front())) return 0;
   Writing writing(folder, experiments, options);
   heed_signals(false, true);
+  tell_activities(!options.quiet);
   run_experiments(experiments, &writing.results, writing.log(), options, {});
   return exit_code();
 }
@@ -290,6 +296,7 @@ class Speaker {
 
 int run_on_mpi(const std::vector<Experiment>& experiments, const RunOptions& options, int rank) {
   heed_signals(true, rank == 0);
+  tell_activities(rank == 0 && !options.quiet);
   Speaker speaker(rank);
   MpiOptions mpi;
   mpi.may_report = [&] { return speaker.may_speak(); };

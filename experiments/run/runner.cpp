@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
+#include "core/base/parallel.hpp"
 #include "core/base/tell.hpp"
 #include "core/base/units.hpp"
 #include "core/graph/read/load.hpp"
+#include "experiments/calibrate/other_work.hpp"
 #include "experiments/execute/execute_mpi.hpp"
 #include "experiments/execute/launch.hpp"
 #include "experiments/execute/trace.hpp"
@@ -20,24 +23,42 @@
 #include "experiments/results/progress.hpp"
 #include "experiments/run/available_memory.hpp"
 #include "experiments/run/interruption.hpp"
+#include "experiments/run/thin_timelines.hpp"
 
 namespace orrery {
 namespace {
 
-void announce(const DataFacts& data) {
-  tell("{}: {} vertices, {} edges{}\n", data.name, data.vertices, data.edges,
-       data.generated ? " (generated)" : "");
-  for (const std::string& note : data.notes) tell("  note: {}\n", note);
+/// A graph without the reverse of its edges is another problem than most papers have.
+std::string directed_note(const PreparedExperiment& prepared) {
+  const DataFacts& data = prepared.problem->facts();
+  const auto& model = prepared.experiment.resolved["model"];
+  return fmt::format(
+      "the graph is directed: a vertex aggregates over its in-edges{}{}",
+      model.value("normalisation", "") == "row" ? ", and rows are normalised by their number" : "",
+      data.generated ? "" : "; dataset.symmetric=true adds the reverse of every edge");
 }
 
-/// A graph without the reverse of its edges is another problem than most papers have.
-void announce_directed(const PreparedExperiment& prepared) {
+/// What a reader of times and accuracies has to know of graph, cut and machine.
+std::vector<std::string> notes_of(const PreparedExperiment& prepared) {
   const DataFacts& data = prepared.problem->facts();
-  if (data.symmetric) return;
-  const auto& model = prepared.experiment.resolved["model"];
-  tell("  note: the graph is directed: a vertex aggregates over its in-edges{}{}\n",
-       model.value("normalisation", "") == "row" ? ", and rows are normalised by their number" : "",
-       data.generated ? "" : "; dataset.symmetric=true adds the reverse of every edge");
+  std::vector<std::string> notes = data.notes;
+  if (!data.symmetric) notes.push_back(directed_note(prepared));
+  if (data.edges == 0)
+    notes.emplace_back("the graph has no edges: every vertex learns from its own features alone");
+  if (data.vertices > 0 && data.classes == 1)
+    notes.emplace_back(
+        "all labels are of one class: every model is right, so accuracy says nothing");
+  if (const int empty = empty_parts(prepared.problem->partition); empty > 0)
+    notes.push_back(fmt::format("{} of {} parts hold no vertex: fewer ranks do the same", empty,
+                                prepared.problem->partition.parts));
+  const Experiment& experiment = prepared.experiment;
+  if (experiment.backend == "threads" && experiment.kernels != "cuda" &&
+      experiment.ranks() > available_cores())
+    notes.push_back(
+        fmt::format("{} ranks take turns on {} core{}: times are longer than where each "
+                    "has a core of its own",
+                    experiment.ranks(), available_cores(), available_cores() == 1 ? "" : "s"));
+  return notes;
 }
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
@@ -81,6 +102,16 @@ struct Reported {
   std::vector<Timeline> timelines;
 };
 
+/// The rank whose epochs took longest together.
+int slowest_of(const std::vector<std::vector<EpochCost>>& costs) {
+  std::vector<double> seconds;
+  for (const auto& rank : costs) {
+    seconds.push_back(0);
+    for (const EpochCost& epoch : rank) seconds.back() += epoch.seconds;
+  }
+  return static_cast<int>(std::max_element(seconds.begin(), seconds.end()) - seconds.begin());
+}
+
 /// Puts the result together.
 Reported report(const PreparedExperiment& prepared, const Placement& placement, Outcome& outcome,
                 const std::vector<double>& earlier_seconds, const ResultFolder& results) {
@@ -100,13 +131,25 @@ Reported report(const PreparedExperiment& prepared, const Placement& placement, 
       costs.front().push_back(cost);
     }
   }
+  timelines = thinned(std::move(timelines), slowest_of(costs));
   FinishedRun done{prepared.experiment, measure(costs, summaries), {}};
   done.result =
       result_json(done.experiment, prepared.problem->facts(), placement, outcome, done.measured);
   if (prepared.problem->data)
     done.result["dataset"]["fingerprint"] = fingerprint_of(*prepared.problem->data);
   done.result["out_dir"] = results.path().string();
+  done.result["timeline_ranks"] = nullptr;
+  if (!timelines.empty()) done.result["timeline_ranks"] = timelines.size();
   return {std::move(done), std::move(timelines)};
+}
+
+/// What other programs did while the run was measured.
+nlohmann::ordered_json other_work_json(const calibrate::OtherWork& work) {
+  nlohmann::ordered_json json{{"load_before", work.load_before}, {"cores", nullptr}};
+  if (work.cores) json["cores"] = *work.cores;
+  json["note"] = nullptr;
+  if (work.disturbs()) json["note"] = work.words("it was");
+  return json;
 }
 
 /// Not of processes that each know a server of their own only: for those there is orrery plan.
@@ -139,8 +182,9 @@ void write_result(FinishedRun& done, const std::vector<Timeline>& timelines,
   done.result["limited_by"] = limited_by(done.result);
   try {
     results.write("result.json", done.result.dump(2) + "\n");
-    if (!timelines.empty())
-      results.write("timeline.json", chrome_trace(timelines, about_timeline(done)));
+    if (timelines.empty()) return;
+    const Activity timeline("writing the timeline");
+    results.write("timeline.json", chrome_trace(timelines, about_timeline(done)));
   } catch (const Error& error) {
     done.not_written = error.what();
   }
@@ -187,15 +231,24 @@ class EpochLog {
 
 }  // namespace
 
-/// A combination of a sweep that does not fit is a result like others, where nothing has run yet
-/// that others wait for; alone it is an error.
+/// What was told of the same data before is not told again.
+void Runner::announce(const PreparedExperiment& prepared) {
+  const DataFacts& data = prepared.problem->facts();
+  std::vector<std::string> lines{fmt::format("{}: {} vertices, {} edges{}\n", data.name,
+                                             data.vertices, data.edges,
+                                             data.generated ? " (generated)" : "")};
+  if (!announced_.contains(lines.front())) announced_.clear();  // notes of another data set
+  for (const std::string& note : notes_of(prepared))
+    lines.push_back(fmt::format("  note: {}\n", note));
+  for (const std::string& line : lines)
+    if (announced_.insert(line).second) tell_text(line);
+}
+
 std::optional<FinishedRun> Runner::run(const Experiment& experiment, const ResultFolder* results) {
   try {
     return run_what_fits(experiment, results);
   } catch (const OutOfMemory& error) {
-    if (experiment.label.empty() || job_.world != nullptr ||
-        (experiment.trains() && !options_.may_not_fit))
-      throw;
+    if (experiment.label.empty() || job_.world != nullptr) throw;
     FinishedRun done = does_not_fit(experiment, datasets_.load(experiment).facts(), error);
     done.result["out_dir"] = results->path().string();
     write_result(done, {}, *results);
@@ -210,10 +263,8 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
   const auto begin = std::chrono::steady_clock::now();
   const auto data = datasets_.load(asked);
   const double load_seconds = seconds_since(begin);
-  const bool announces = job_.leads() && !options_.quiet && datasets_.just_loaded();
-  if (announces) announce(data.facts());
   const PreparedExperiment prepared = prepare(asked, data, partition(asked, data));
-  if (announces) announce_directed(prepared);
+  if (job_.leads() && !options_.quiet) announce(prepared);
   const Experiment& experiment = prepared.experiment;
   if (experiment.backend == "sim") return simulated(prepared, *results);
   if (experiment.backend == "model") return modelled(prepared, *results);
@@ -238,13 +289,17 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
   const double prepare_seconds = age + seconds_since(begin);
   const EndsInOrder keeping("the result is written");  // of what was trained before a signal too
   std::string log_not_written;
+  const calibrate::WorkWatch watch;
   Outcome outcome = execute(prepared, options, results, log_not_written);
   const bool first = std::exchange(first_, false);
   if (results == nullptr) return std::nullopt;
 
   outcome.epochs.insert(outcome.epochs.begin(), earlier.epochs.begin(), earlier.epochs.end());
   auto [done, timelines] = report(prepared, options.placement, outcome, earlier.seconds, *results);
-  if (job_.world == nullptr) add_preloading(done, prepared);
+  if (job_.world == nullptr) {
+    add_preloading(done, prepared);
+    done.result["other_work"] = other_work_json(watch.seen());
+  }
   nlohmann::ordered_json& result = done.result;
   result["machines"] = job_.world == nullptr ? 1 : job_.world->placement().servers();
   result["resumed_from_epoch"] = nullptr;
@@ -261,7 +316,7 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
 FinishedRun Runner::simulated(const PreparedExperiment& prepared, const ResultFolder& results) {
   const Experiment& experiment = prepared.experiment;
   results.write("config.json", experiment.resolved.dump(2) + "\n");
-  SimulatedOutcome made = simulate(prepared, simulator_, !options_.quiet);
+  SimulatedOutcome made = simulate(prepared, simulator_);
   Reported told = report(prepared, experiment.placement(), made.outcome, {}, results);
   FinishedRun& done = told.run;
   add_preloading(done, prepared);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "backends/comm_mpi/comm_mpi.hpp"
@@ -32,7 +33,6 @@ class Runner {
   struct Options {
     bool quiet = false;
     bool resume = false;                      ///< go on from the checkpoint in the folder, if any
-    bool may_not_fit = false;                 ///< out of memory is a result like others
     bool anyway = false;                      ///< also what this machine's memory cannot hold
     const std::atomic<bool>* stop = nullptr;  ///< set by a signal
   };
@@ -40,6 +40,9 @@ class Runner {
       : options_(options), job_(job), simulator_(options.stop) {}
 
   /// The finished run on the process that leads, which has a folder; nothing elsewhere.
+  ///
+  /// A combination of a sweep that needs more memory than a device has is a result like others, but
+  /// not of a job over MPI, whose ranks end together.
   ///
   /// Errors    whatever loading, planning and running throw; what was written stays. A result that
   ///           cannot be written is none: the run says so (FinishedRun::not_written)
@@ -51,6 +54,7 @@ class Runner {
   Outcome execute(const PreparedExperiment& prepared, const ExecuteOptions& options,
                   const ResultFolder* results, std::string& log_not_written) const;
 
+  void announce(const PreparedExperiment& prepared);
   std::optional<FinishedRun> run_what_fits(const Experiment& experiment,
                                            const ResultFolder* results);
   FinishedRun simulated(const PreparedExperiment& prepared, const ResultFolder& results);
@@ -60,6 +64,7 @@ class Runner {
   const Job& job_;
   Simulator simulator_;
   DatasetCache datasets_;
+  std::set<std::string> announced_;  ///< lines
   /// Nothing was run before: times since the process was started mean something.
   bool first_ = true;
 };

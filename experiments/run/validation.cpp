@@ -219,6 +219,8 @@ Json validation_json(const std::vector<ValidationRow>& rows) {
                     {"oversubscribed", row.oversubscribed},
                     {"used_by_calibration", row.used_by_calibration},
                     {"load_before", row.load_before},
+                    {"other_work_cores", or_null(row.other_work_cores)},
+                    {"disturbed", row.disturbed},
                     {"real_seconds", row.real_seconds},
                     {"simulated_seconds", row.simulated_seconds},
                     {"model_seconds", or_null(row.model_seconds)},
@@ -246,40 +248,42 @@ Json validation_json(const std::vector<ValidationRow>& rows) {
           {"winner", {{"groups", strategies.groups}, {"right", strategies.right}}}};
 }
 
-std::string validation_text(const std::vector<ValidationRow>& rows) {
+std::string validation_text(const std::vector<ValidationRow>& rows, int width) {
   Table table({"setting", "real", "simulated", "error", "model", "error"});
   std::vector<std::string> header{"real > simulated seconds by class"};
   for (const ClassName& c : kClasses) header.insert(header.end(), {c.name, ""});
   Table classes(header);
   for (const ValidationRow& row : rows) {
+    const char* mark = row.disturbed ? " (*)" : "";
     table.add({row.setting(), human_seconds(row.real_seconds), human_seconds(row.simulated_seconds),
-               signed_percent(row.error()),
+               signed_percent(row.error()) + mark,
                row.model_seconds ? human_seconds(*row.model_seconds) : "-",
-               row.model_seconds ? signed_percent(*row.model_error()) : "-"});
+               row.model_seconds ? signed_percent(*row.model_error()) + mark : "-"});
     std::vector<std::string> cells{row.setting()};
     for (const ClassName& c : kClasses)
       cells.insert(cells.end(), {human_seconds(row.real.*c.seconds) + " >",
                                  human_seconds(row.simulated.*c.seconds)});
     classes.add(cells);
   }
-  std::string text = table.text() + "\n" + classes.text() + "\n";
+  std::string text = table.text(width) + "\n" + classes.text(width) + "\n";
   Table faster({"speed-up over the file's first strategy", "real", "simulated", "error"});
   for (const SpeedUp& s : speed_ups(rows))
     faster.add({s.setting, fmt::format("{:.2f}", s.real), fmt::format("{:.2f}", s.simulated),
                 signed_percent(s.error())});
-  if (!speed_ups(rows).empty()) text += faster.text() + "\n";
+  if (!speed_ups(rows).empty()) text += faster.text(width) + "\n";
   for (const RowClass& c : kRowClasses) {
     const Errors e = errors_of(rows, c.counts);
     if (e.rows > 0)
       text += fmt::format("{} {}: mean absolute error {:.1f} %, worst {:.1f} %, mean {}\n", e.rows,
                           c.text, 100 * e.mean, 100 * e.most, signed_percent(e.mean_signed));
   }
-  const auto busy = std::count_if(rows.begin(), rows.end(),
-                                  [](const ValidationRow& r) { return r.load_before > 0.5; });
+  const auto busy =
+      std::count_if(rows.begin(), rows.end(), [](const ValidationRow& r) { return r.disturbed; });
   if (busy > 0)
     text += fmt::format(
-        "in {} of {} rows the machine was at work when the real run began (load average above "
-        "0.5):\nreal times on a machine that is not idle are too long\n",
+        "in {} of {} rows, marked (*), other programs were at work during the real run: its times "
+        "are "
+        "too long then, and the errors say little of the simulation\n",
         busy, rows.size());
   const Strategies strategies = compare_strategies(rows);
   if (strategies.groups > 0)

@@ -24,7 +24,11 @@ struct ValidationRow {
   int ranks = 1;
   bool oversubscribed = false;       ///< more ranks than cores
   bool used_by_calibration = false;  ///< a number of the profile was fitted to it
-  double load_before = 0;  ///< other work on the machine when the real run began: its load average
+  /// Of other programs: the load average when the real run began, cores that they kept busy during
+  /// it, and whether that is enough to make its times too long.
+  double load_before = 0;
+  std::optional<double> other_work_cores;
+  bool disturbed = false;
   double real_seconds = 0, simulated_seconds = 0;
   std::optional<double> model_seconds;  ///< nothing where no equations apply
   ClassSeconds real, simulated;
@@ -51,7 +55,7 @@ std::vector<std::vector<ValidationRow>> strategy_groups(const std::vector<Valida
 /// simulated winner is the real one. Null where there is nothing to say.
 nlohmann::ordered_json validation_json(const std::vector<ValidationRow>& rows);
 
-/// The same as tables.
-std::string validation_text(const std::vector<ValidationRow>& rows);
+/// The same as tables, for lines of at most `width` characters if that is not 0.
+std::string validation_text(const std::vector<ValidationRow>& rows, int width = 0);
 
 }  // namespace orrery

@@ -68,6 +68,8 @@ struct DeviceProfile {
   std::string name;
   std::string origin;  ///< "measured" or "derived"
   std::string source;  ///< when, on what, or from which figures
+  /// Of the machine, kept busy by other programs while it was measured: times are then too long.
+  double other_work_cores = 0;
   /// By price key (price_point.hpp); one that is here goes before the roofline.
   std::map<std::string, PriceTable> tables;
   /// By price key: factors (in place of seconds) by which an operation inside of a training takes

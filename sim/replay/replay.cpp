@@ -4,21 +4,20 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <set>
 
 #include "core/base/error.hpp"
-#include "core/base/tell.hpp"
-#include "core/base/units.hpp"
 #include "sim/replay/replayer.hpp"
 
 namespace orrery::sim {
 
-Replayer::Replayer(const Simulation& simulation, Traffic& traffic, Interconnect& network)
+Replayer::Replayer(const Simulation& simulation, Traffic& traffic, Interconnect& network,
+                   const std::function<void(const ReplayProgress&)>& progress)
     : s_(simulation),
       traffic_(traffic),
       network_(network),
+      progress_(progress),
       calls_(simulation),
       hosts_beside_(simulation.cluster.has_hosts()),
       began_(std::chrono::steady_clock::now()) {
@@ -120,12 +119,10 @@ void Replayer::work_done(Processor& processor) {
 }
 
 void Replayer::tell_progress() {
-  if (!s_.progress || (++events_ & 0xffff) != 0) return;
-  const double wall = seconds_since_start();
-  tell("\rreplaying: {} messages, {} simulated, {:.0f} s   ", messages_,
-       human_seconds(network_.now()), wall);
-  std::fflush(stderr);
-  told_ = true;
+  constexpr double kPause = 0.5;
+  if (!progress_ || (++events_ & 0xfff) != 0 || seconds_since_start() < told_at_ + kPause) return;
+  told_at_ = seconds_since_start();
+  progress_({std::max(0, epochs() - 1), messages_, network_.now()});
 }
 
 // ---- what came out ------------------------------------------------------------------------------
@@ -158,7 +155,6 @@ int Replayer::epochs() const {
 }
 
 Replay Replayer::result() const {
-  if (told_) tell("\r\033[K");
   Replay result;
   double slowest = -1;
   int slowest_rank = 0;
@@ -205,8 +201,9 @@ std::vector<Traffic::Pair> connected_pairs(const Simulation& simulation) {
   return {pairs.begin(), pairs.end()};
 }
 
-Replay replay(const Simulation& simulation, Traffic& traffic, Interconnect& network) {
-  return Replayer(simulation, traffic, network).run();
+Replay replay(const Simulation& simulation, Traffic& traffic, Interconnect& network,
+              const std::function<void(const ReplayProgress&)>& progress) {
+  return Replayer(simulation, traffic, network, progress).run();
 }
 
 }  // namespace orrery::sim

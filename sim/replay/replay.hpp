@@ -1,6 +1,9 @@
 // Turns the crank: replays priced programs on a cluster.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+
 #include "sim/replay/interconnect.hpp"
 #include "sim/replay/simulation.hpp"
 #include "sim/replay/traffic.hpp"
@@ -12,7 +15,16 @@ namespace orrery::sim {
 /// Errors    ConfigError (ranks on one device whose library cannot copy within it, algorithms)
 std::vector<Traffic::Pair> connected_pairs(const Simulation& simulation);
 
-/// Replays on a network that was made from traffic.plan().
+/// How far a replay is: the epoch (from 0) that the first rank is in, messages that were sent, and
+/// simulated seconds.
+struct ReplayProgress {
+  int epoch = 0;
+  std::int64_t messages = 0;
+  double simulated_seconds = 0;
+};
+
+/// Replays on a network that was made from traffic.plan(). `progress`, where there is one, is called
+/// now and then, about twice a second.
 ///
 /// Model     A rank's host issues in program order, `issue_seconds` a submit (times the ranks of
 ///           its server where one host serves them all), and blocks where the program reads back.
@@ -26,6 +38,7 @@ std::vector<Traffic::Pair> connected_pairs(const Simulation& simulation);
 ///           answered.
 /// Errors    ProgramError (ranks that wait for each other for ever), ConfigError (host tasks on a
 ///           cluster that says nothing of its hosts)
-Replay replay(const Simulation& simulation, Traffic& traffic, Interconnect& network);
+Replay replay(const Simulation& simulation, Traffic& traffic, Interconnect& network,
+              const std::function<void(const ReplayProgress&)>& progress = {});
 
 }  // namespace orrery::sim

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -50,7 +51,8 @@ constexpr std::uint64_t token(Happening what, std::int64_t a, std::int64_t b = 0
 /// can; whatever ends wakes those that wait for it.
 class Replayer final : public NetworkListener {
  public:
-  Replayer(const Simulation& simulation, Traffic& traffic, Interconnect& network);
+  Replayer(const Simulation& simulation, Traffic& traffic, Interconnect& network,
+           const std::function<void(const ReplayProgress&)>& progress);
   Replay run();
   void on_timer(std::uint64_t token) override;
   void on_arrival(std::uint64_t token) override;
@@ -199,6 +201,7 @@ class Replayer final : public NetworkListener {
   const Simulation& s_;
   Traffic& traffic_;
   Interconnect& network_;
+  const std::function<void(const ReplayProgress&)>& progress_;
   CallBook calls_;
   bool hosts_beside_;  ///< their devices; else those are machines
   std::chrono::steady_clock::time_point began_;
@@ -215,7 +218,7 @@ class Replayer final : public NetworkListener {
   std::vector<Asked> asked_;
   std::vector<int> free_asked_;
   std::int64_t messages_ = 0, operations_ = 0, events_ = 0;
-  bool told_ = false;
+  double told_at_ = 0;  ///< wall seconds since the start
 };
 
 }  // namespace orrery::sim

@@ -34,7 +34,6 @@ struct Simulation {
   Hosts hosts = Hosts::per_rank;
   int timeline_ranks = 64;  ///< whose spans come back, besides the slowest rank's
   EpochRange timeline_epochs{0, 1};
-  bool progress = false;  ///< tell on standard error how far it is
 
   int ranks() const { return static_cast<int>(devices.size()); }
 };

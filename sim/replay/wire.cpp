@@ -99,9 +99,9 @@ static void visit(Reader& reader, std::vector<PricedProgram>& programs) {
 template <class A>
 void fields(A& a, Simulation& simulation) {
   auto& [cluster, devices, programs, behaviour, library, collectives, hosts, timeline_ranks,
-         timeline_epochs, progress] = simulation;
+         timeline_epochs] = simulation;
   a(cluster, devices, programs, behaviour, library, collectives, hosts, timeline_ranks,
-    timeline_epochs, progress);
+    timeline_epochs);
 }
 
 template <class A>

@@ -16,8 +16,9 @@ std::string to_bytes(const Replay& replay);
 Simulation simulation_from(const std::string& bytes);
 Replay replay_from(const std::string& bytes);
 
-/// What travels through the pipes between a program and its simulator: one request, one answer.
-enum class Answer : std::uint8_t { replay, error, config_error };
+/// What travels through the pipes between a program and its simulator: one request, one answer, and
+/// before it any number of words for people on how far it is.
+enum class Answer : std::uint8_t { replay, error, config_error, progress };
 /// Writes a whole message; false where the other end is gone.
 bool write_message(int descriptor, Answer kind, const std::string& bytes);
 /// Reads one; false at the end of the stream.

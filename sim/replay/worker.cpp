@@ -12,6 +12,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/tell.hpp"
+#include "core/base/units.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay/simgrid_interconnect.hpp"
 #include "sim/replay/wire.hpp"
@@ -19,19 +20,27 @@
 namespace orrery::sim {
 namespace {
 
-std::string simulate(const std::string& request) {
+std::string words_of(const ReplayProgress& progress) {
+  return fmt::format("epoch {}, {} messages, {} simulated", progress.epoch + 1,
+                     human_count(static_cast<double>(progress.messages)),
+                     human_seconds(progress.simulated_seconds));
+}
+
+std::string simulate(int to, const std::string& request) {
   const Simulation simulation = simulation_from(request);
   Traffic traffic(simulation.cluster, connected_pairs(simulation));
   const auto network = make_simgrid_interconnect(traffic.plan());
-  return to_bytes(replay(simulation, traffic, *network));
+  return to_bytes(replay(simulation, traffic, *network, [to](const ReplayProgress& progress) {
+    write_message(to, Answer::progress, words_of(progress));
+  }));
 }
 
-/// In the child: one answer.
+/// In the child: one answer, and how far it is.
 void answer(int to, const std::string& request) {
   Answer kind = Answer::replay;
   std::string bytes;
   try {
-    bytes = simulate(request);
+    bytes = simulate(to, request);
   } catch (const ConfigError& error) {
     kind = Answer::config_error;
     bytes = error.what();
@@ -68,7 +77,9 @@ bool serve(const std::string& request) {
   ::close(pipe[1]);
   Answer kind = Answer::error;
   std::string bytes;
-  const bool whole = read_message(pipe[0], kind, bytes);
+  bool whole = read_message(pipe[0], kind, bytes);
+  while (whole && kind == Answer::progress && write_message(STDOUT_FILENO, kind, bytes))
+    whole = read_message(pipe[0], kind, bytes);
   ::close(pipe[0]);
   int status = 0;
   ::waitpid(child, &status, 0);

@@ -34,8 +34,7 @@ constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 /// Measured once for all tests.
 const Calibration& tiny() {
-  static const Calibration calibration =
-      calibrate_gpu(Effort::tiny, [](double, const std::string&) {});
+  static const Calibration calibration = calibrate_gpu(Effort::tiny);
   return calibration;
 }
 

@@ -69,6 +69,7 @@ FolderInProgress::FolderInProgress(fs::path target, bool force, Objection object
   if (!target_.has_filename()) target_ = target_.parent_path();  // "name/" is "name"
   if (fs::exists(target_)) require_replaceable();
   temporary_ = sibling("partial");
+  unfinished_.emplace(temporary_);
   std::error_code error;
   if (target_.has_parent_path()) fs::create_directories(target_.parent_path(), error);
   if (error) fail(error.message());
@@ -83,6 +84,7 @@ FolderInProgress::~FolderInProgress() {
 }
 
 void FolderInProgress::commit() {
+  const auto whole = RemovedIfInterrupted::finishing();
   flush_folder(temporary_);
   take_place();
   flush_name(target_);

@@ -3,7 +3,10 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
+
+#include "core/base/removed_if_interrupted.hpp"
 
 namespace orrery {
 
@@ -22,7 +25,7 @@ std::string more_than(const std::filesystem::path& folder,
 /// A folder under construction beside its final place `target`; removed unless commit() was
 /// reached. What is there is replaced with `force`, and where `objection` has none. Starts by
 /// removing what killed processes left of their attempts at the same target: who still works on
-/// a folder holds a lock on it.
+/// a folder holds a lock on it. An interrupted process takes it with it (remove_unfinished()).
 ///
 /// Errors    DataError: `target` exists and not `force`, or there is an objection to its
 ///           replacement; it cannot be created (the system's reason is named)
@@ -55,6 +58,7 @@ class FolderInProgress {
   std::filesystem::path target_, temporary_;
   bool force_;
   Objection objection_;
+  std::optional<RemovedIfInterrupted> unfinished_;
   int lock_ = -1;  ///< descriptor of temporary_, locked
 };
 

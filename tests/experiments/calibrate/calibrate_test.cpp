@@ -30,8 +30,7 @@ constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 /// Measured once for all tests.
 const Calibration& tiny() {
-  static const Calibration calibration =
-      calibrate(Effort::tiny, "", [](double, const std::string&) {});
+  static const Calibration calibration = calibrate(Effort::tiny, "");
   return calibration;
 }
 

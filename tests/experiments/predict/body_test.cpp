@@ -62,8 +62,8 @@ TEST_F(AnyBody, IsSimulatedInLessTimeThanTraining) try {
     return simulated.outcome.ranks[0].epochs.back().seconds;
   };
 
-  const double training = seconds(simulate(prepared_, simulator, false));
-  const double forward_alone = seconds(simulate(forward(), prepared_.experiment, simulator, false));
+  const double training = seconds(simulate(prepared_, simulator));
+  const double forward_alone = seconds(simulate(forward(), prepared_.experiment, simulator));
 
   EXPECT_GT(forward_alone, 0);
   EXPECT_LT(2 * forward_alone, training) << "backward passes, gradients and updates";

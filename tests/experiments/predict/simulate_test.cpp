@@ -37,7 +37,7 @@ struct Simulated {
 Simulated simulated(const Experiment& experiment) {
   const PreparedExperiment prepared = prepare(experiment, DatasetCache().load(experiment));
   Simulator simulator;
-  Simulated result{simulate(prepared, simulator, false), {}};
+  Simulated result{simulate(prepared, simulator), {}};
   std::vector<std::vector<EpochCost>> costs;
   std::vector<Summary> summaries;
   for (const RankOutcome& rank : result.made.outcome.ranks) {
@@ -258,8 +258,7 @@ TEST_F(Simulate, DrawingAheadIsBesideTheStepBefore) {
   const testing::DrawnSteps strategy(problem, {.ahead = 1});
   Simulator simulator;
 
-  const SimulatedOutcome out =
-      simulate(TrainingBody(strategy, problem), experiment, simulator, false);
+  const SimulatedOutcome out = simulate(TrainingBody(strategy, problem), experiment, simulator);
 
   const Timeline& timeline = out.outcome.ranks.front().timeline;
   double drawing = 0, beside = 0;
@@ -285,7 +284,7 @@ TEST_F(Simulate, DrawingWithoutAPriceIsToldWithItsKey) {
   Simulator simulator;
 
   try {
-    simulate(TrainingBody(strategy, problem), experiment, simulator, false);
+    simulate(TrainingBody(strategy, problem), experiment, simulator);
     ADD_FAILURE() << "drawing was free";
   } catch (const Uncalibrated& error) {
     EXPECT_NE(std::string(error.what()).find("host.kinds.sample"), std::string::npos)

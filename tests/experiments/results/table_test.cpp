@@ -24,5 +24,45 @@ TEST(Table, CountsCharactersNotBytes) {
   EXPECT_EQ(table.text(), "a   b\n-----\nµs  ×\n");
 }
 
+TEST(Table, PutsColumnsBelowForWhichThereIsNoRoom) {
+  Table table({"strategy", "epoch", "moved", "peak"});
+  table.add({"full_graph", "7.1 ms", "1 MiB", "2 GiB"});
+
+  EXPECT_EQ(table.text(28),
+            "strategy     epoch  moved\n"
+            "-------------------------\n"
+            "full_graph  7.1 ms  1 MiB\n"
+            "\n"
+            "strategy     peak\n"
+            "-----------------\n"
+            "full_graph  2 GiB\n");
+  EXPECT_EQ(table.text(32), table.text()) << "it is 32 wide";
+}
+
+TEST(Table, BreaksAColumnThatIsTooWideAlone) {
+  Table table({"a", "why"});
+  table.add({"x", "because of this and of that"});
+
+  EXPECT_EQ(table.text(22),
+            "a  why\n"
+            "----------------------\n"
+            "x  because of this and\n"
+            "   of that\n");
+}
+
+TEST(Table, RepeatsAllNamesOfARow) {
+  Table table({"run", "on", "seconds", "error"}, 2);
+  table.add({"1d", "dgx", "1.5 ms", "-3 %"});
+
+  EXPECT_EQ(table.text(18),
+            "run   on  seconds\n"
+            "-----------------\n"
+            "1d   dgx   1.5 ms\n"
+            "\n"
+            "run   on  error\n"
+            "---------------\n"
+            "1d   dgx   -3 %\n");
+}
+
 }  // namespace
 }  // namespace orrery

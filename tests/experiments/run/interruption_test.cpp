@@ -109,6 +109,33 @@ TEST_F(Interrupted, PreparationEndsWithinASecond) {
   }
 }
 
+/// Commands that have nothing to keep: each is in the middle of something that takes long.
+TEST_F(Interrupted, CommandsEndWithOneLineAndLeaveNothing) {
+  const std::string file = experiment(R"(, "strategy": {"type": "full_graph"})");
+  const std::vector<std::string> large{"--set", "dataset.vertices=3000000", "--set",
+                                       "dataset.edges=60000000"};
+  const std::string made = in("deep/er").string();
+  std::vector<std::vector<std::string>> commands{
+      {"plan", file},
+      {"partition", file, "--parts", "4", "--out", made},
+      {"validate", file, "--out", made, "--set", R"(cluster={"file": "dgx-1", "gpus": 1})"}};
+  for (auto& command : commands) command.insert(command.end(), large.begin(), large.end());
+  commands.push_back({"dataset", "generate", "rmat", "--vertices", "3000000", "--edges", "60000000",
+                      "--out", made});
+  commands.push_back({"calibrate", "--out", made});
+  for (const auto& command : commands) {
+    const pid_t program = start(command);
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    const auto begin = Clock::now();
+    ::kill(program, SIGINT);
+
+    EXPECT_EQ(wait_for(program), 130) << command.front();
+    EXPECT_LT(Clock::now() - begin, std::chrono::seconds(2)) << command.front();
+    EXPECT_EQ(read("err"), "orrery: interrupted\n") << command.front();
+    EXPECT_FALSE(std::filesystem::exists(in("deep"))) << command.front();
+  }
+}
+
 TEST_F(Interrupted, TrainingStopsAfterItsEpochAndSaysSoAboveItsTable) {
   const pid_t program =
       start({"run", experiment(R"(, "strategy": {"type": "spmm_1d"}, "cluster": {"ranks": 2})"),

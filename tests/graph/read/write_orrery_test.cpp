@@ -208,6 +208,19 @@ TEST_F(WriteOrreryTest, AReplacedFolderIsThereAtEveryMoment) {
   EXPECT_THAT(entries(), testing::ElementsAre("out"));
 }
 
+TEST_F(WriteOrreryTest, AnInterruptedProcessLeavesNothing) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const FolderInProgress half(file("made/new"), false, {});
+    std::ofstream(half.path() / "meta.json") << "{}";
+    remove_unfinished();
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+
+  EXPECT_THAT(entries(), testing::IsEmpty());
+}
+
 TEST_F(WriteOrreryTest, TheNextStartRemovesWhatKilledOnesLeftAndNothingElse) {
   write("out/meta.json", "{}");
   const auto in_child = [&](const auto& work) {
