@@ -13,6 +13,7 @@
 #include "backends/comm_mpi/schedules.hpp"
 #include "backends/comm_mpi/watchdog.hpp"
 #include "core/base/error.hpp"
+#include "core/base/message.hpp"
 
 namespace orrery {
 
@@ -71,7 +72,7 @@ struct MpiWorld::Parts {
     left_behind = this;
     engine.freeze("this rank has failed");
     watchdog.abandon();
-    if (engine.options().may_report) engine.options().may_report();
+    engine.claim("this rank has failed");
   }
 
   mpi::Engine engine;
@@ -132,7 +133,7 @@ void MpiWorld::run(const std::function<void(Communicator&)>& body) {
   } catch (const ConfigError& error) {
     fail(error.what(), kWrongUse);
   } catch (const std::exception& error) {
-    fail(error.what());
+    fail(message_of(error));
   }
 }
 

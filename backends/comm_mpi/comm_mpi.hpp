@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,18 @@
 
 namespace orrery {
 
+/// Why a job ends.
+struct JobFailure {
+  std::optional<int> rank;  ///< that failed, died or was stopped; absent where that is not known
+  int told_by = 0;          ///< the rank that tells
+  /// What that rank was about, "all_reduce, epoch 3 synchronise on comm", and the ranks it waited
+  /// for; empty where it was about nothing of the kind.
+  std::string operation;
+  std::vector<int> awaited;
+  std::string message;        ///< one line for people
+  bool first_living = false;  ///< no rank before `told_by` lives on its server
+};
+
 struct MpiOptions {
   double heartbeat_seconds = 1;  ///< between signs of life to the next rank of the ring
   double silence_seconds = 7;    ///< a rank that is silent for so long is taken for dead
@@ -21,15 +34,15 @@ struct MpiOptions {
   double wait_seconds = 600;
   double notice_seconds = 30;  ///< a line on stderr after so long (and after twice that, ...)
   /// Asked by a rank that is about to print the message that ends the job (absent: yes), so that
-  /// the ranks can agree on one.
-  std::function<bool()> may_report;
+  /// the ranks can agree on one, and keep it.
+  std::function<bool(const JobFailure&)> may_report;
   /// Set by a SIGTERM handler: the job is being ended from outside, which mpirun does when a rank
   /// has died. A rank that waits then says for whom.
   const std::atomic<bool>* ending = nullptr;
 };
 
-/// This process as one rank of the job. A rank that throws, exits, is killed or is stopped ends the
-/// whole job within `silence_seconds` and a little: nobody waits for ever.
+/// This process as one rank of the job. A rank that throws, exits, is killed or is stopped, or an mpirun
+/// that is gone or does not react, ends the whole job within `silence_seconds` and a little: nobody waits for ever.
 ///
 /// Requires  one MpiWorld in the life of a process; all ranks construct and destroy theirs
 class MpiWorld {

@@ -1,14 +1,20 @@
 #include "backends/comm_mpi/engine.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <optional>
+#include <system_error>
 #include <thread>
 
+#include "backends/comm_mpi/batch.hpp"
+#include "core/base/dead_segments.hpp"
 #include "core/base/error.hpp"
 #include "core/base/tell.hpp"
 
@@ -16,6 +22,7 @@ namespace orrery::mpi {
 namespace {
 
 constexpr int kKinds = 64;  // of calls, see tag_of()
+constexpr auto kLongestAbort = std::chrono::seconds(2);
 
 void initialise() {
   int already = 0;
@@ -35,15 +42,17 @@ MPI_Comm duplicate_of_world() {
   return copy;
 }
 
-/// Leaves the process when MPI_Init or MPI_Finalize hangs because another rank was lost then.
+/// Ends the process when MPI_Init or MPI_Finalize hangs because another rank was lost then.
 class Deadline {
  public:
-  /// `what` did not happen when this speaks.
-  Deadline(std::string what, double seconds)
-      : thread_([this, what = std::move(what), seconds] {
+  /// `what` did not happen when this speaks. `look` is called again and again meanwhile.
+  Deadline(
+      std::string what, double seconds, std::function<void()> look = [] {})
+      : thread_([this, what = std::move(what), seconds, look = std::move(look)] {
           std::unique_lock lock(mutex_);
           const std::chrono::duration<double> limit(seconds);
-          if (met_.wait_for(lock, limit, [this] { return done_; })) return;
+          for (const auto begin = Clock::now(); Clock::now() - begin < limit; look())
+            if (met_.wait_for(lock, kLook, [this] { return done_; })) return;
           tell("orrery: error: {} within {} s\n", what, seconds);
           std::_Exit(1);
         }) {}
@@ -57,10 +66,66 @@ class Deadline {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr auto kLook = std::chrono::milliseconds(50);
   std::mutex mutex_;
   std::condition_variable met_;
   bool done_ = false;
   std::thread thread_;
+};
+
+/// What is seen of the other ranks while MPI starts, which waits for all of them.
+class StartWatch {
+ public:
+  explicit StartWatch(const MpiOptions& options) : options_(options) {
+    const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+    const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
+    if (rank != nullptr && size != nullptr) rank_ = std::atoi(rank), size_ = std::atoi(size);
+  }
+
+  /// Ends the process where the start cannot succeed any more: mpirun asks all to end when one dies;
+  /// nobody else would notice one that is stopped, or one that dies while mpirun is.
+  void look() {
+    if (size_ == 0) return;  // something else than mpirun of Open MPI has started the ranks
+    const bool ending = options_.ending != nullptr && *options_.ending;
+    if (ending) leave("died", lost_at_start(size_));
+    const auto now = Clock::now();
+    if (now - looked_ < std::chrono::seconds(1)) return;
+    looked_ = now;
+    const std::vector<int> lost = lost_at_start(size_);
+    if (lost.empty()) return since_.reset();
+    if (!since_) since_ = now;
+    if (std::chrono::duration<double>(now - *since_).count() > options_.silence_seconds - 1)
+      leave("died or was stopped", lost);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  [[noreturn]] void leave(const char* what, std::vector<int> ranks) const {
+    JobFailure failure;
+    failure.told_by = rank_;
+    failure.operation = "MPI_Init";
+    failure.message = "the job was ended from outside while the ranks were starting MPI";
+    if (!ranks.empty()) {
+      failure.rank = ranks.front();
+      failure.message =
+          fmt::format("{} {} while the ranks were starting MPI", ranks_text(ranks), what);
+    }
+    int lowest = 0;  // that may speak
+    for (const int rank : ranks)
+      if (rank == lowest) ++lowest;
+    failure.first_living = rank_ == lowest;
+    failure.awaited = std::move(ranks);
+    if (!options_.may_report || options_.may_report(failure))
+      tell("orrery: error: rank {}: {}\n", failure.told_by, failure.message);
+    std::_Exit(1);
+  }
+
+  const MpiOptions& options_;
+  int rank_ = 0, size_ = 0;
+  Clock::time_point looked_{};
+  std::optional<Clock::time_point> since_;
 };
 
 }  // namespace
@@ -81,7 +146,8 @@ void require_success(int code, std::string_view call) {
 
 Engine::Engine(MpiOptions options) : options_(std::move(options)) {
   const Deadline deadline("this rank waits for others that did not start MPI",
-                          3 * options_.silence_seconds);
+                          3 * options_.silence_seconds,
+                          [watch = StartWatch(options_)]() mutable { watch.look(); });
   const std::lock_guard lock(library_lock());
   initialise();
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -114,12 +180,19 @@ void Engine::find_servers() {
   require_success(
       MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &server),
       "MPI_Comm_split_type");
-  int lowest = rank_;
+  int lowest = rank_, here = 0;
   MPI_Allreduce(&rank_, &lowest, 1, MPI_INT, MPI_MIN, server);
+  MPI_Comm_size(server, &here);
+  std::vector<int> ranks(at(here)), processes(at(here));
+  const int process = ::getpid();
+  MPI_Allgather(&rank_, 1, MPI_INT, ranks.data(), 1, MPI_INT, server);
+  MPI_Allgather(&process, 1, MPI_INT, processes.data(), 1, MPI_INT, server);
+  neighbours_.know(ranks, processes);
   MPI_Comm_free(&server);
   std::vector<int> server_of(static_cast<std::size_t>(size_));
   MPI_Allgather(&lowest, 1, MPI_INT, server_of.data(), 1, MPI_INT, MPI_COMM_WORLD);
   placement_ = Placement(server_of);
+  if (rank_ == lowest) remove_dead_segments("/dev/shm", "vader_segment.");  // of Open MPI
 }
 
 int Engine::tag_of(int kind, std::uint64_t call) const {
@@ -147,20 +220,47 @@ bool Engine::frozen() const {
   return frozen_;
 }
 
-void Engine::report(std::string_view what) const noexcept {
-  if (!options_.may_report || options_.may_report())
-    tell("orrery: error: rank {}: {}\n", rank_, what);
+bool Engine::claim(std::string_view what, std::optional<int> failed) const noexcept {
+  if (!options_.may_report) return true;
+  JobFailure failure;
+  failure.rank = failed;
+  failure.told_by = rank_;
+  failure.message = what;
+  failure.first_living = neighbours_.first_living(rank_);
+  // Who holds the lock for long hangs inside the library; then the operation is not known.
+  std::unique_lock lock(library_lock(), std::defer_lock);
+  for (int i = 0; i < 20 && !lock.try_lock(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  if (lock.owns_lock() && !batches_.empty()) {
+    failure.operation = to_string(batches_.front()->title());
+    failure.awaited = batches_.front()->awaited();
+  }
+  if (lock.owns_lock()) lock.unlock();
+  return options_.may_report(failure);
 }
 
-void Engine::fail(std::string_view what, int status) noexcept {
+void Engine::report(std::string_view what, std::optional<int> failed) const noexcept {
+  if (claim(what, failed)) tell("orrery: error: rank {}: {}\n", rank_, what);
+}
+
+void Engine::fail(std::string_view what, int status, std::optional<int> failed) noexcept {
   freeze(what);
-  report(what);
+  report(what, failed);
   end(status);
 }
 
 void Engine::end(int status) noexcept {
   std::fflush(nullptr);
-  // The lock is for good manners only: whoever holds it for long hangs inside the library.
+  // An mpirun that is stopped or gone answers no MPI_Abort, and a lock that is held for long is held
+  // by who hangs inside the library.
+  try {
+    std::thread([status] {
+      std::this_thread::sleep_for(kLongestAbort);
+      std::_Exit(status);
+    }).detach();
+  } catch (const std::system_error&) {
+    // No thread to be had: MPI_Abort takes as long as it takes.
+  }
   std::unique_lock lock(library_lock(), std::defer_lock);
   for (int i = 0; i < 100 && !lock.try_lock(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

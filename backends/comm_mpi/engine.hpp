@@ -5,11 +5,13 @@
 
 #include <array>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backends/comm_mpi/comm_mpi.hpp"
+#include "backends/comm_mpi/neighbours.hpp"
 #include "core/base/index.hpp"
 #include "core/cluster/placement.hpp"
 
@@ -50,12 +52,23 @@ class Engine {
   /// Throws Aborted after freeze(). Call with the lock held.
   void require_alive() const;
   bool frozen() const;
+  /// Asks whether this rank may tell why the job ends. `failed`: the rank that is at fault; absent
+  /// where that is not known.
+  bool claim(std::string_view what, std::optional<int> failed) const noexcept;
+  /// The same, where this rank is at fault.
+  bool claim(std::string_view what) const noexcept { return claim(what, rank_); }
   /// Prints why the job ends, if this rank may.
-  void report(std::string_view what) const noexcept;
+  void report(std::string_view what, std::optional<int> failed) const noexcept;
   /// Prints the reason (if this rank may) and ends all ranks.
-  [[noreturn]] void fail(std::string_view what, int status = 1) noexcept;
+  [[noreturn]] void fail(std::string_view what, int status, std::optional<int> failed) noexcept;
+  [[noreturn]] void fail(std::string_view what, int status = 1) noexcept {
+    fail(what, status, rank_);
+  }
   /// Ends all ranks without a word.
   [[noreturn]] void end(int status = 1) noexcept;
+
+  /// The other ranks of this server.
+  const Neighbours& neighbours() const { return neighbours_; }
 
   /// The operations under way. Use with the lock held.
   std::vector<const Batch*>& batches() { return batches_; }
@@ -68,6 +81,7 @@ class Engine {
   std::array<MPI_Comm, kLanes> lanes_{};
   MPI_Comm host_ = MPI_COMM_NULL, control_ = MPI_COMM_NULL, rows_ = MPI_COMM_NULL;
   Placement placement_;
+  Neighbours neighbours_;
   bool frozen_ = false;
   std::string why_;
   std::vector<const Batch*> batches_;

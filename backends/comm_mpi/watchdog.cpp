@@ -12,8 +12,10 @@ namespace {
 constexpr auto kLook = std::chrono::milliseconds(50);  // between looks of the watchdog
 constexpr double kOwnDelay = 2;                        // seconds: this process was stopped itself
 constexpr double kWaitsForTheDead = 0.3;               // seconds without progress
-constexpr double kGrace = 0.8;  // seconds between SIGTERM and the end; mpirun
-                                // leaves one until SIGKILL
+constexpr double kGrace = 0.8;        // seconds between SIGTERM and the end; mpirun
+                                      // leaves one until SIGKILL
+constexpr double kLookAround = 0.5;   // seconds between looks at the ranks of this server
+constexpr double kDeadForLong = 1.5;  // seconds in which mpirun should have noticed
 constexpr char kAlive = 1, kFarewell = 2;
 
 double seconds(std::chrono::steady_clock::duration d) {
@@ -47,8 +49,10 @@ void Watchdog::watch() {
       send_sign(now, leaving);
       listen(now);
       judge_silence(now);
+      if (!leaving) judge_neighbours(now);
     }
     judge_end(now);
+    if (!leaving) judge_parent();
     if (leaving && (alone() || (said_farewell_ && heard_farewell_))) return;
     std::this_thread::sleep_for(leaving ? std::chrono::milliseconds(1) : kLook);
   }
@@ -89,21 +93,55 @@ void Watchdog::judge_silence(Clock::time_point now) {
   if (heard_farewell_ || silent < engine_.options().silence_seconds) return;
   const int previous = (engine_.rank() + engine_.size() - 1) % engine_.size();
   const std::string waits = waits_here(0);
-  engine_.fail(
-      fmt::format("rank {} has been silent for {:.0f} s: it was stopped, has lost its "
-                  "connection or is gone{}",
-                  previous, silent, waits.empty() ? "" : "; " + waits));
+  engine_.fail(fmt::format("rank {} has been silent for {:.0f} s: it was stopped, has lost its "
+                           "connection or is gone{}",
+                           previous, silent, waits.empty() ? "" : "; " + waits),
+               1, previous);
 }
 
 void Watchdog::judge_end(Clock::time_point now) {
   if (engine_.options().ending == nullptr || !*engine_.options().ending) return;
   if (!end_seen_) end_seen_ = now;
+  const std::vector<int> dead = engine_.neighbours().dead();
   const std::string waits = waits_here(kWaitsForTheDead);
-  if (waits.empty() && seconds(now - *end_seen_) < kGrace) return;
-  engine_.report(
-      "the job is being ended from outside, perhaps because a rank died, which mpirun names then" +
-      (waits.empty() ? "" : "; here " + waits));
+  // Those on the server of a dead rank know it: they speak first.
+  if ((waits.empty() || dead.empty()) && seconds(now - *end_seen_) < kGrace) return;
+  if (dead.empty())
+    engine_.report(
+        fmt::format("the job is being ended from outside, perhaps because a rank died, which "
+                    "mpirun names then{}",
+                    waits.empty() ? "" : "; here " + waits),
+        std::nullopt);
+  else
+    report_dead(dead, waits);
   std::_Exit(1);  // whoever ends the job needs no MPI_Abort for it
+}
+
+/// mpirun notices first, and asks all to end; unless it is stopped or gone itself.
+void Watchdog::judge_neighbours(Clock::time_point now) {
+  if (end_seen_ || seconds(now - looked_around_) < kLookAround) return;
+  looked_around_ = now;
+  const std::vector<int> dead = engine_.neighbours().dead();
+  if (dead.empty()) return death_seen_.reset();
+  if (!death_seen_) death_seen_ = now;
+  if (seconds(now - *death_seen_) < kDeadForLong) return;
+  report_dead(dead, waits_here(0));
+  engine_.end();
+}
+
+void Watchdog::report_dead(const std::vector<int>& dead, const std::string& waits) const {
+  engine_.report(fmt::format("{} died{}", ranks_text(dead), waits.empty() ? "" : "; here " + waits),
+                 dead.front());
+}
+
+/// Ranks whose mpirun is gone would compute on for nobody.
+void Watchdog::judge_parent() {
+  if (!parent_.gone()) return;
+  const std::string waits = waits_here(0);
+  engine_.report(fmt::format("mpirun, which started this job, has died{}",
+                             waits.empty() ? "" : "; here " + waits),
+                 std::nullopt);
+  std::_Exit(1);
 }
 
 /// "all_reduce, epoch 3 synchronise on comm waits for rank 2" for every operation that has made no

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "backends/comm_mpi/engine.hpp"
+#include "backends/comm_mpi/neighbours.hpp"
 
 namespace orrery::mpi {
 
@@ -36,6 +37,9 @@ class Watchdog {
   void listen(Clock::time_point now);
   void judge_silence(Clock::time_point now);
   void judge_end(Clock::time_point now);
+  void judge_neighbours(Clock::time_point now);
+  void judge_parent();
+  void report_dead(const std::vector<int>& dead, const std::string& waits) const;
   std::string waits_here(double longer_than) const;
 
   Engine& engine_;
@@ -44,7 +48,9 @@ class Watchdog {
   char out_ = 0, in_ = 0;
   MPI_Request sending_ = MPI_REQUEST_NULL, listening_ = MPI_REQUEST_NULL;
   Clock::time_point sent_{}, heard_ = Clock::now(), looked_ = Clock::now();
-  std::optional<Clock::time_point> end_seen_;
+  Clock::time_point looked_around_{};
+  std::optional<Clock::time_point> end_seen_, death_seen_;
+  Parent parent_;
   std::thread thread_;
 };
 

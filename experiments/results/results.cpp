@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <ctime>
 #include <fstream>
@@ -69,6 +70,8 @@ std::string utc(const char* format) {
 
 /// Where runs keep others out while they write. It stays: it says that the folder is one of results.
 constexpr const char* kLock = ".lock";
+/// Of several ranks the one that makes this tells why the job ends.
+constexpr const char* kClaim = ".failure";
 
 /// Refuses a folder in which a start would destroy what it cannot make again.
 void require_replaceable(const fs::path& folder, Existing existing) {
@@ -116,13 +119,11 @@ ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move
         path_.string(), std::strerror(why)));
   }
   // Nobody else writes here now: what write_file() has not finished is of a killed run.
-  std::vector<fs::path> unfinished;
-  for (fs::directory_iterator entry(path_, error), end; !error && entry != end;
-       entry.increment(error))
-    if (entry->path().extension() == ".part") unfinished.push_back(entry->path());
-  for (const fs::path& file : unfinished) fs::remove(file, error);
+  for (const char* name : {"result.json", "sweep.json", "timeline.json", "failure.json",
+                           "config.json", "epochs.jsonl", "checkpoint.bin"})
+    fs::remove(path_ / (std::string(name) + ".part"), error);
   // What an earlier start left would tell of another run.
-  for (const char* name : {"result.json", "sweep.json", "timeline.json", "failure.json"})
+  for (const char* name : {"result.json", "sweep.json", "timeline.json", "failure.json", kClaim})
     fs::remove(path_ / name, error);
   if (existing == Existing::resume && fs::exists(checkpoint())) return;
   for (const char* name : {"epochs.jsonl", "config.json", "checkpoint.bin"})
@@ -138,36 +139,35 @@ void ResultFolder::append(const std::string& name, const std::string& lines) con
 }
 
 bool claim_failure(const fs::path& folder, const nlohmann::ordered_json& failure) {
-  const fs::path file = folder / "failure.json",
-                 whole = folder / fmt::format(".failure-{}-{}.part", host_name(), ::getpid());
-  const std::string text = failure.dump(2) + "\n";
+  const fs::path file = folder / "failure.json";
+  const int claimed =
+      ::open((folder / kClaim).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (claimed < 0 && errno == EEXIST) return false;
+  if (claimed >= 0) ::close(claimed);
   try {
-    write_file(whole, text);
-    const int linked = ::link(whole.c_str(), file.c_str()), why = errno;
-    ::unlink(whole.c_str());
-    if (linked == 0) return true;
-    if (why == EEXIST) return false;
-    // A file system without links: the claim may be seen before its text.
-    const int claimed = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (claimed < 0) return errno != EEXIST;
-    ::close(claimed);
-    write_file(file, text);
+    write_file(file, failure.dump(2) + "\n");
   } catch (const Error&) {
     // A full disk keeps nobody from speaking.
   }
   return true;
 }
 
-void leave_failure(const fs::path& folder, const nlohmann::ordered_json& failure) {
+bool leave_failure(const fs::path& folder, const nlohmann::ordered_json& failure,
+                   double since_seconds) {
   try {
     std::error_code error;
     const bool made = fs::create_directories(folder, error);
-    if (!made && !fs::exists(folder / kLock)) return;
+    const auto holds = [&](const char* name) { return fs::exists(folder / name); };
+    if (!made && (!holds(kLock) || holds("result.json") || holds("sweep.json"))) return true;
+    const fs::path file = folder / "failure.json";
+    const auto age = [&] { return fs::file_time_type::clock::now() - fs::last_write_time(file); };
+    if (fs::exists(file) && age() < std::chrono::duration<double>(since_seconds)) return false;
     append_to_file(folder / kLock, "", false);
-    write_file(folder / "failure.json", failure.dump(2) + "\n");
+    write_file(file, failure.dump(2) + "\n");
   } catch (const std::exception&) {
     // The message on standard error is all there is.
   }
+  return true;
 }
 
 fs::path default_result_folder(const std::string& name) {

@@ -41,13 +41,15 @@ class ResultFolder {
   int lock_ = -1;
 };
 
-/// Puts failure.json into a result folder, unless one is there already; returns whether this did. Of
-/// several processes one does.
+/// Puts failure.json into the folder of a run, of several processes one; returns whether this one may
+/// tell why the run ends.
 bool claim_failure(const std::filesystem::path& folder, const nlohmann::ordered_json& failure);
 
-/// Puts failure.json where a run that has not begun would have put its result: into a folder of results,
-/// or one that is not there yet. Says nothing where it cannot.
-void leave_failure(const std::filesystem::path& folder, const nlohmann::ordered_json& failure);
+/// Puts failure.json where a run that has not begun would have put its result: into a folder of results
+/// that holds none, or one that is not there yet. False where the job, which began `since_seconds` ago, has left one
+/// there already.
+bool leave_failure(const std::filesystem::path& folder, const nlohmann::ordered_json& failure,
+                   double since_seconds);
 
 /// "results/<name>-20260131-120000": a folder that does not exist yet, named by the time (UTC).
 std::filesystem::path default_result_folder(const std::string& name);

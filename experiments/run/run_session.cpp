@@ -1,8 +1,6 @@
 #include "experiments/run/run_session.hpp"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -17,6 +15,7 @@
 #include "backends/cuda/cuda_device.hpp"
 #include "core/base/activity.hpp"
 #include "core/base/error.hpp"
+#include "core/base/message.hpp"
 #include "core/base/tell.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/execute/launch.hpp"
@@ -96,7 +95,7 @@ std::string report_all(std::vector<FinishedRun>& runs, const Unfinished& unfinis
 
 /// The same error with the combination that it is of.
 std::exception_ptr with_label(const std::exception& error, const std::string& label) {
-  const std::string what = label + ": " + error.what();
+  const std::string what = label + ": " + message_of(error);
   if (dynamic_cast<const ConfigError*>(&error) != nullptr)
     return std::make_exception_ptr(ConfigError("", what));
   return std::make_exception_ptr(Error(what));
@@ -161,7 +160,7 @@ void run_experiments(const std::vector<Experiment>& experiments, const ResultFol
       }
     } catch (const std::exception& error) {
       failure = std::current_exception();
-      unfinished.failure = error.what();
+      unfinished.failure = message_of(error);
       if (sweep && i > 0) failure = with_label(error, experiments[i].label);
     }
   if (results != nullptr) {
@@ -271,35 +270,43 @@ int run_on_threads(const std::vector<Experiment>& experiments, const RunOptions&
   return exit_code();
 }
 
-/// Lets the ranks agree on one message when several fail: the first to create a file in the result
-/// folder speaks. Before there is one, rank 0 does, and the others only if they outlive it.
+/// Lets the ranks agree on one message when several fail, and keeps it: the first to put failure.json
+/// into the result folder speaks. Before that is there, the lowest that lives does, and the others
+/// only if they outlive it.
 class Speaker {
  public:
-  explicit Speaker(int rank) : rank_(rank) {}
-  void meet_in(const std::filesystem::path& folder) { file_ = folder / "failure.json"; }
-  bool may_speak() const {
-    if (file_.empty()) {
-      if (rank_ != 0) std::this_thread::sleep_for(std::chrono::seconds(3));
-      return true;
-    }
-    const int descriptor = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (descriptor < 0) return errno != EEXIST;
-    const std::string text = fmt::format("{{\"rank\": {}}}\n", rank_);
-    const bool written = ::write(descriptor, text.data(), text.size()) > 0;
-    return ::close(descriptor) == 0 || !written;
+  /// `asked`: the folder that the user named, if so.
+  explicit Speaker(std::filesystem::path asked) : asked_(std::move(asked)) {}
+  void meet_in(const std::filesystem::path& folder) { folder_ = folder; }
+  bool may_speak(const JobFailure& failure) const {
+    if (!folder_.empty()) return claim_failure(folder_, failure_json(failure));
+    if (!failure.first_living) std::this_thread::sleep_for(std::chrono::seconds(3));
+    const bool lost_another = failure.rank && *failure.rank != failure.told_by;
+    return asked_.empty() || !lost_another ||
+           leave_failure(asked_, failure_json(failure), process_age_seconds());
   }
 
  private:
-  int rank_;
-  std::filesystem::path file_;
+  static nlohmann::ordered_json failure_json(const JobFailure& failure) {
+    nlohmann::ordered_json json{{"rank", nullptr},
+                                {"told_by", failure.told_by},
+                                {"operation", nullptr},
+                                {"waited_for", failure.awaited},
+                                {"message", failure.message}};
+    if (failure.rank) json["rank"] = *failure.rank;
+    if (!failure.operation.empty()) json["operation"] = failure.operation;
+    return json;
+  }
+
+  std::filesystem::path asked_, folder_;
 };
 
 int run_on_mpi(const std::vector<Experiment>& experiments, const RunOptions& options, int rank) {
   heed_signals(true, rank == 0);
   tell_activities(rank == 0 && !options.quiet);
-  Speaker speaker(rank);
+  Speaker speaker(options.out);
   MpiOptions mpi;
-  mpi.may_report = [&] { return speaker.may_speak(); };
+  mpi.may_report = [&](const JobFailure& failure) { return speaker.may_speak(failure); };
   mpi.ending = &ended_from_outside();
   MpiWorld world(mpi);
   int code = 0;

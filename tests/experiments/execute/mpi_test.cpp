@@ -161,6 +161,14 @@ TEST_F(MpiJob, WithAKilledRankEndsSoonAndResumes) {
   EXPECT_NE(status, 0);
   EXPECT_LT(seconds, 20);
   EXPECT_NE(read("err").find("waits for rank"), std::string::npos) << read("err");
+  const Json failure = Json::parse(read("a/failure.json"));
+  // mpirun's own words: "mpirun noticed that process rank 2 with PID ... exited on signal 9".
+  EXPECT_NE(read("err").find(fmt::format("process rank {} with", failure["rank"].get<int>())),
+            std::string::npos)
+      << failure << read("err");
+  EXPECT_NE(failure["told_by"], failure["rank"]);
+  EXPECT_NE(failure["operation"].get<std::string>().find("epoch"), std::string::npos) << failure;
+  EXPECT_FALSE(failure["waited_for"].empty()) << failure;
   ASSERT_EQ(shell(run + " --resume"), 0) << read("err");
   const Json resumed = printed();
   ASSERT_EQ(
