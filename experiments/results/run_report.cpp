@@ -101,7 +101,6 @@ std::string notice(const std::vector<FinishedRun>& runs, const Unfinished& unfin
   return lines;
 }
 
-constexpr int kLegendWidth = 92;
 constexpr const char* kLegend =
     "epoch = the parts to its right, on the slowest rank of the median epoch; communication counts "
     "where no computation hides it, and (hidden) is what computation hid. internal, external: "
@@ -386,8 +385,7 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
                   up_to == 1 ? "" : "s", where(first), first.experiment.model.layers,
                   first.result["epochs"].get<int>()));
   fmt::print(to, "{}\n", table_of(runs, width));
-  fmt::print(to, "{}\n",
-             wrapped(kLegend, width > 0 ? std::min(width, kLegendWidth) : kLegendWidth));
+  fmt::print(to, "{}\n", wrapped(kLegend, paragraph_on(to)));
   if (const std::string kinds = computing_table(runs, width);
       !sweeps_only_seeds(runs) && !kinds.empty())
     fmt::print(to, "\n{}", kinds);

@@ -70,9 +70,13 @@ std::string Table::block(const std::vector<Row>& rows, std::size_t from, std::si
 std::string Table::text(int width) const {
   const std::size_t columns = rows_.front().size();
   if (width <= 0) return block(rows_, names_, columns, 0);
-  constexpr int kLeastForACell = 20;
+  constexpr int kEnoughForACell = 20;
   std::vector<Row> rows = rows_;
-  const int most = std::max(8, (width - kLeastForACell) / static_cast<int>(names_));
+  int widest = 0;  // of the other columns
+  const std::vector<int> whole = widths_of(rows);
+  for (std::size_t c = names_; c < columns; ++c) widest = std::max(widest, whole[c]);
+  const int left = width - std::min(widest, kEnoughForACell) - 2 * static_cast<int>(names_);
+  const int most = std::max(8, left / static_cast<int>(names_));
   for (Row& row : rows)
     for (std::size_t c = 0; c < names_; ++c) row[c] = cut_to(row[c], most);
   const std::vector<int> widths = widths_of(rows);
@@ -88,6 +92,12 @@ std::string Table::text(int width) const {
     from = to;
   }
   return text;
+}
+
+int paragraph_on(std::FILE* stream) {
+  constexpr int kReadsWell = 92;
+  const int room = room_on(stream);
+  return room == 0 ? kReadsWell : std::min(room, kReadsWell);
 }
 
 int room_on(std::FILE* stream) { return columns_of(::fileno(stream)); }

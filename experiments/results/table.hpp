@@ -30,6 +30,9 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// How wide paragraphs are printed there: at most what reads well, and no wider than the terminal.
+int paragraph_on(std::FILE* stream);
+
 /// What text() of a table fits into that is printed there: the columns of a terminal, else 0.
 int room_on(std::FILE* stream);
 

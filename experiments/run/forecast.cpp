@@ -176,7 +176,9 @@ void print_forecasts(const std::vector<FinishedRun>& runs, std::FILE* to) {
   }
   if (!any) return;
   const int width = room_on(to);
-  const auto say = [&](const std::string& text) { fmt::print(to, "{}", wrapped(text, width)); };
+  const auto say = [&](const std::string& text) {
+    fmt::print(to, "{}", wrapped(text, paragraph_on(to)));
+  };
   say("\nThe same files simulated (the same operations, replayed by SimGrid); error: of the "
       "simulation of this machine against what was measured here\n\n");
   fmt::print(to, "{}", table.text(width));

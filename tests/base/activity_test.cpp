@@ -88,6 +88,7 @@ TEST(Activity, TakesTheLongestFormThatFitsAndFollowsAResize) {
 
 TEST(Activity, MakesRoomForOtherWords) {
   const OnTerminal terminal(80);
+  std::this_thread::sleep_for(milliseconds(150));  // what was drawn last was drawn a while ago
   Activity training("training");
   training.update({"epoch 1"});
 

@@ -40,9 +40,10 @@ TEST_F(Told, NextStepsFitTheRun) {
 TEST_F(Told, NothingIsReadFromAPipeTwice) {
   const std::string file = experiment(R"(, "strategy": {"type": "full_graph"})");
 
-  ASSERT_EQ(shell(fmt::format("cat '{}' | '{}' run /dev/stdin --set train.epochs=2 --out '{}'",
-                              file, ORRERY_BINARY, in("a").string())),
-            0)
+  ASSERT_EQ(
+      shell(fmt::format("sh -c \"cat '{}' | '{}' run /dev/stdin --set train.epochs=2 --out '{}'\"",
+                        file, ORRERY_BINARY, in("a").string())),
+      0)
       << read("err");
 
   EXPECT_EQ(read("out").find("/dev/stdin"), std::string::npos) << read("out");
