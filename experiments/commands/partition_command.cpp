@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -149,7 +151,7 @@ void write_text(const std::string& path, const std::string& text) {
   std::ofstream out(path);
   out << text;
   out.close();
-  if (!out) throw DataError(path, "", "cannot be written");
+  if (!out) throw DataError(path, "", fmt::format("cannot be written: {}", std::strerror(errno)));
 }
 
 void write_owners(const std::string& path, const Partition& partition) {

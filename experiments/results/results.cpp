@@ -128,7 +128,10 @@ ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move
   lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock_ < 0) fail(lock, "opened");
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    const int why = errno;
     ::close(lock_);
+    errno = why;
+    if (why != EWOULDBLOCK) fail(lock, "locked, which keeps other runs out (give another --out)");
     throw Error(
         fmt::format("{}: another run is writing there; give another --out", path_.string()));
   }

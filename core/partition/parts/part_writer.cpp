@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -119,7 +121,9 @@ PartSummary PartWriter::write(int part, const fs::path& folder, const std::strin
   std::ofstream out(folder / "meta.json", std::ios::binary);
   out << text;
   out.close();
-  if (!out) throw DataError((folder / "meta.json").string(), "", "cannot be written");
+  if (!out)
+    throw DataError((folder / "meta.json").string(), "",
+                    fmt::format("cannot be written: {}", std::strerror(errno)));
   return {vertices_.owned(), held - vertices_.owned(), training_vertices(), checksum(text)};
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include "core/base/error.hpp"
@@ -59,7 +61,9 @@ void write_all(GraphRows& graph, const OwnerOrder& order, const VertexRows& rows
   std::ofstream out(folder / "meta.json");
   out << meta.dump(1) << "\n";
   out.close();
-  if (!out) throw DataError((folder / "meta.json").string(), "", "cannot be written");
+  if (!out)
+    throw DataError((folder / "meta.json").string(), "",
+                    fmt::format("cannot be written: {}", std::strerror(errno)));
 }
 
 DataFacts facts_of(const StreamedDataset& data, const RowsOnDisk& graph) {
