@@ -18,16 +18,16 @@ constexpr const char* kFile = "liborrery_cuda.so";
 constexpr const char* kAdvice =
     "build it where nvcc is (docs/gpu.md), or set ORRERY_CUDA_LIBRARY to where it is";
 
-/// Beside the program, or in the build folder that the program lies one or two folders below. Never
-/// in another folder above it, which others may write, and never where the system would look.
+/// Beside the program, or in the build folder or the sources that the program lies one or two folders
+/// below. Never in a folder that everybody may write, and never where the system would look.
 std::string built_beside() {
   std::error_code failed;
   fs::path folder = fs::read_symlink("/proc/self/exe", failed).parent_path();
-  if (fs::exists(folder / kFile, failed)) return (folder / kFile).string();
   for (int up = 0; up < 3 && !failed; ++up, folder = folder.parent_path()) {
-    if (!fs::exists(folder / "build.ninja", failed)) continue;
-    for (const fs::path& at :
-         {folder / "backends" / "cuda" / kFile, folder / "backends" / "cuda" / "device" / kFile})
+    const fs::perms allowed = fs::status(folder, failed).permissions();
+    if (failed || (allowed & fs::perms::others_write) != fs::perms::none) continue;
+    for (const fs::path& at : {folder / kFile, folder / "backends" / "cuda" / kFile,
+                               folder / "backends" / "cuda" / "device" / kFile})
       if (fs::exists(at, failed)) return at.string();
   }
   return {};
