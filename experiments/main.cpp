@@ -16,6 +16,7 @@
 #include "core/base/error.hpp"
 #include "core/base/message.hpp"
 #include "core/base/parallel.hpp"
+#include "core/base/plain_text.hpp"
 #include "core/base/tell.hpp"
 #include "experiments/command_line/advice.hpp"
 #include "experiments/command_line/app.hpp"
@@ -32,7 +33,7 @@ int fail(const std::string& message, int exit_code) {
   const orrery::Launch launch = orrery::launch_from_environment();
   if (launch.rank > 0) std::this_thread::sleep_for(std::chrono::seconds(3));
   const std::string rank = launch.rank > 0 ? fmt::format("rank {}: ", launch.rank) : "";
-  orrery::tell("orrery: error: {}{}\n", rank, message);
+  orrery::tell("orrery: error: {}{}\n", rank, orrery::one_line(message));
   return exit_code;
 }
 

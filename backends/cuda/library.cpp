@@ -18,22 +18,31 @@ constexpr const char* kFile = "liborrery_cuda.so";
 constexpr const char* kAdvice =
     "build it where nvcc is (docs/gpu.md), or set ORRERY_CUDA_LIBRARY to where it is";
 
-/// Programs and tests lie one or two folders below the build folder.
+/// Beside the program, or in the build folder or the sources that the program lies one or two folders
+/// below. Never in a folder that everybody may write, and never where the system would look.
 std::string built_beside() {
   std::error_code failed;
   fs::path folder = fs::read_symlink("/proc/self/exe", failed).parent_path();
-  for (int up = 0; up < 3 && !failed; ++up, folder = folder.parent_path())
+  for (int up = 0; up < 3 && !failed; ++up, folder = folder.parent_path()) {
+    const fs::perms allowed = fs::status(folder, failed).permissions();
+    if (failed || (allowed & fs::perms::others_write) != fs::perms::none) continue;
     for (const fs::path& at : {folder / kFile, folder / "backends" / "cuda" / kFile,
                                folder / "backends" / "cuda" / "device" / kFile})
       if (fs::exists(at, failed)) return at.string();
+  }
   return {};
 }
 
 std::string chosen_file() {
   const char* set = std::getenv("ORRERY_CUDA_LIBRARY");
   if (set != nullptr && *set != '\0') return set;
-  const std::string built = built_beside();
-  return built.empty() ? kFile : built;
+  std::string built = built_beside();
+  if (built.empty())
+    throw NotBuilt(
+        fmt::format("the CUDA library cannot be loaded (there is no {} beside this "
+                    "program or in its build folder): {}",
+                    kFile, kAdvice));
+  return built;
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <regex>
@@ -316,10 +315,7 @@ Cluster make_cluster(const Json& file, std::optional<int> servers) {
 
 Cluster load_cluster(const std::string& file_or_name, std::optional<int> servers) {
   const std::string path = kClusterFiles.find(file_or_name);
-  std::ifstream in(path);
-  if (!in) throw DataError(path, "", "cannot be read");
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const Json file = parse_json(text, path);
+  const Json file = parse_json(read_settings(path, "a cluster file"), path);
   try {
     return make_cluster(file, servers);
   } catch (ConfigError& error) {

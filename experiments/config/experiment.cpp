@@ -5,13 +5,11 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "core/base/error.hpp"
+#include "core/base/plain_text.hpp"
 #include "core/graph/read/lookup.hpp"
 #include "core/model/layer_type.hpp"
 #include "core/partition/partition_options.hpp"
@@ -32,7 +30,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kStandardInput = "-";  // as a file's name
 constexpr std::size_t kMaxCombinations = 10000;
-constexpr int kMaxRanks = 1024;  // ranks may be threads of one process
+constexpr std::ptrdiff_t kDeepestKey = 20;  // dots in a key's path; far above what the schema has
+constexpr int kMaxRanks = 1024;             // ranks may be threads of one process
 
 /// Sets "a.b.c" in nested objects. Below "sweep" the rest of the path is one key.
 void set_path(Json& root, const std::string& path, const Json& value) {
@@ -57,8 +56,9 @@ void set_path(Json& root, const std::string& path, const Json& value) {
 
 /// The value after "=": JSON, or else the text itself.
 Json json_or_text(const std::string& text, const std::string& path) {
-  const Json parsed = Json::parse(text, nullptr, false);
-  if (!parsed.is_discarded()) return parsed;
+  if (Json::accept(text)) return parse_json(text, "--set " + path);
+  if (has_control_characters(text))
+    throw ConfigError(path, "the value has control characters; expected one line of plain text");
   const std::string quoted =
       Json(text).dump(-1, ' ', false, nlohmann::detail::error_handler_t::ignore);
   if (Json::parse(quoted) != Json(text)) throw ConfigError(path, "the value is not valid UTF-8");
@@ -70,6 +70,8 @@ void apply_override(Json& root, const std::string& assignment) {
   if (equals == std::string::npos || equals == 0)
     throw ConfigError("--set", fmt::format("found \"{}\", expected key.path=value", assignment));
   const std::string path = assignment.substr(0, equals), text = assignment.substr(equals + 1);
+  if (std::count(path.begin(), path.end(), '.') > kDeepestKey)
+    throw ConfigError(path, "is no key path such as strategy.type");
   const Json value = json_or_text(text, path);
   if (root.contains("sweep") && root["sweep"].is_object())
     for (const auto& [swept, values] : root["sweep"].items())
@@ -631,19 +633,12 @@ std::vector<Experiment> parse_experiments(const std::string& text, const std::st
 
 std::vector<Experiment> load_experiments(const std::string& file,
                                          const std::vector<std::string>& overrides, int mpi_ranks) {
-  std::stringstream text;
-  if (file == kStandardInput) {
-    if (mpi_ranks > 1)
-      throw ConfigError("FILE", "only one process reads standard input: give all of them a file");
-    text << std::cin.rdbuf();
-  } else {
-    std::ifstream in(file);
-    if (!in || fs::is_directory(file))
-      throw ConfigError("", fmt::format("{}: cannot be read; expected an experiment file", file));
-    text << in.rdbuf();
-  }
+  const bool piped = file == kStandardInput;
+  if (piped && mpi_ranks > 1)
+    throw ConfigError("FILE", "only one process reads standard input: give all of them a file");
+  const std::string text = read_settings(piped ? "/dev/stdin" : file, "an experiment file");
   const auto folder = fs::path(file).parent_path();
-  auto experiments = experiments_in(text.str(), file, overrides, mpi_ranks, folder);
+  auto experiments = experiments_in(text, file, overrides, mpi_ranks, folder);
   // What is not found otherwise may lie beside the experiment file.
   const auto rebase = [&](std::string& path, Json& room, const char* key, bool found) {
     if (path.empty() || found || fs::path(path).is_absolute() || !fs::exists(folder / path)) return;

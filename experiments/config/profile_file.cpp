@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 
 #include "core/base/error.hpp"
@@ -181,10 +180,7 @@ sim::DeviceProfile make_profile(const Json& file) {
 
 sim::DeviceProfile load_profile(const std::string& file_or_name) {
   const std::string path = kDeviceFiles.find(file_or_name);
-  std::ifstream in(path);
-  if (!in) throw DataError(path, "", "cannot be read");
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const Json file = parse_json(text, path);
+  const Json file = parse_json(read_settings(path, "a device profile"), path);
   try {
     return make_profile(file);
   } catch (ConfigError& error) {

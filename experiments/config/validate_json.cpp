@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <set>
@@ -15,6 +16,7 @@
 #include <valijson/validator.hpp>
 
 #include "core/base/error.hpp"
+#include "core/base/plain_text.hpp"
 #include "experiments/config/meanings.hpp"
 #include "experiments/config/plugins.hpp"
 #include "experiments/config/schema.hpp"
@@ -233,11 +235,31 @@ void fill(const Json& schema, Json& value) {
 
 }  // namespace
 
+std::string read_settings(const std::string& file, const std::string& what) {
+  constexpr std::size_t kMostBytes = std::size_t{16} << 20U;
+  std::ifstream in(file, std::ios::binary);
+  std::string text;
+  for (char block[1 << 16]; in && text.size() <= kMostBytes;) {
+    in.read(block, sizeof block);
+    text.append(block, static_cast<std::size_t>(in.gcount()));
+  }
+  if (!in.eof() && text.empty())
+    throw ConfigError("", fmt::format("{}: cannot be read; expected {}", file, what));
+  if (text.size() > kMostBytes)
+    throw ConfigError("", fmt::format("{}: expected {}, found more than 16 MiB", file, what));
+  return text;
+}
+
 Json parse_json(const std::string& text, const std::string& origin) {
   std::vector<std::set<std::string>> open;  // keys of the objects being read, outermost first
   const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
     constexpr int kDeepest = 100;  // far above any experiment, far below the end of the stack
     if (depth > kDeepest) throw ConfigError("", origin + ": nested too deeply");
+    const bool is_text = event == Json::parse_event_t::key || parsed.is_string();
+    if (is_text && has_control_characters(parsed.get_ref<const std::string&>()))
+      throw ConfigError(
+          "", fmt::format("{}: expected texts of one line without control characters, found {}",
+                          origin, shown(parsed)));
     if (event == Json::parse_event_t::object_start) open.emplace_back();
     if (event == Json::parse_event_t::object_end) open.pop_back();
     if (event == Json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)

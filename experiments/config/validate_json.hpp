@@ -11,6 +11,11 @@ namespace orrery {
 /// Errors    ConfigError with line and column
 nlohmann::ordered_json parse_json(const std::string& text, const std::string& origin);
 
+/// The text of a file that people write: an experiment, a cluster, a device profile.
+///
+/// Errors    ConfigError naming the file: it cannot be read, is a folder, or has more than 16 MiB
+std::string read_settings(const std::string& file, const std::string& what);
+
 /// The schema that the program was built with, and what plugins add to it.
 ///
 /// Errors    ConfigError of partitioners(), layer_types() and with_plugins()

@@ -86,7 +86,8 @@ void require_same_sweep(const fs::path& folder, const std::vector<Experiment>& e
         fmt::format("{}: holds a sweep of an earlier version, which did not keep its "
                     "settings; give another --out",
                     folder.string()));
-  require_same_base(Json::parse(text_of(base)), experiments.front().base, folder);
+  require_same_base(JsonReader(text_of(base), base.string()).json(), experiments.front().base,
+                    folder);
   std::map<std::string, std::string> hash_of_label;
   for (const Json& line : lines) hash_of_label[line["label"]] = line["config_hash"];
   for (const Experiment& e : experiments)

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 
@@ -172,8 +173,15 @@ bool read_message(int descriptor, Answer& kind, std::string& bytes) {
   Header header{};
   if (!read_all(descriptor, reinterpret_cast<char*>(&header), sizeof header)) return false;
   kind = header.kind;
-  bytes.resize(header.bytes);
-  return read_all(descriptor, bytes.data(), bytes.size());
+  // Memory is taken as bytes arrive: a process that was killed may have left half a header.
+  constexpr std::uint64_t kPiece = std::uint64_t{1} << 24U;
+  bytes.clear();
+  while (bytes.size() < header.bytes) {
+    const std::size_t got = bytes.size();
+    bytes.resize(got + std::min(kPiece, header.bytes - got));
+    if (!read_all(descriptor, bytes.data() + got, bytes.size() - got)) return false;
+  }
+  return true;
 }
 
 }  // namespace orrery::sim

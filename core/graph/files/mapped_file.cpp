@@ -28,11 +28,12 @@ MappedFile::MappedFile(const std::filesystem::path& path) : path_(path.string())
     throw DataError(path_, "",
                     fmt::format("expected a readable file, found: {}", std::strerror(errno)));
   };
-  const Descriptor file{::open(path_.c_str(), O_RDONLY | O_CLOEXEC)};
+  // Not to wait for the other end of a pipe, which is refused below.
+  const Descriptor file{::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat status {};
   if (file.fd < 0 || ::fstat(file.fd, &status) != 0) fail();
   if (!S_ISREG(status.st_mode))
-    throw DataError(path_, "", "expected a regular file, found a folder or device");
+    throw DataError(path_, "", "expected a regular file, found a folder, pipe or device");
   size_ = static_cast<std::size_t>(status.st_size);
   if (size_ == 0) return;  // nothing to map
   void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.fd, 0);

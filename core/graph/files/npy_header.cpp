@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <span>
+#include <utility>
 
 #include "core/base/error.hpp"
 
@@ -28,48 +29,95 @@ std::string shape_text(std::span<const std::int64_t> shape) {
   return text + "]";
 }
 
-/// The text after `'key':` in the header's Python dictionary, blanks skipped; empty when absent.
-std::string_view value_of(std::string_view header, std::string_view key) {
-  const auto found = header.find(fmt::format("'{}':", key));
-  if (found == std::string_view::npos) return {};
-  header.remove_prefix(found + key.size() + 3);
-  header.remove_prefix(std::min(header.find_first_not_of(' '), header.size()));
-  return header;
-}
+/// Reads the header's Python dictionary from left to right: nothing but the three keys of the
+/// format, each once, as NumPy writes them.
+class Dictionary {
+ public:
+  Dictionary(const std::string& path, std::string_view text)
+      : path_(path), text_(text.substr(0, text.find_last_not_of(" \n") + 1)), left_(text_) {}
+
+  void read(NpyHeader& header) {
+    bool type = false, order = false, shape = false;
+    expect("{", "a dictionary");
+    while (!take("}")) {
+      const std::string_view key = quoted("one of the keys 'descr', 'fortran_order' and 'shape'");
+      expect(":", "':' behind a key");
+      if (key == "descr" && !std::exchange(type, true))
+        header.dtype = quoted("a plain element type under 'descr'");
+      else if (key == "fortran_order" && !std::exchange(order, true))
+        expect("False", "C order (fortran_order False)");
+      else if (key == "shape" && !std::exchange(shape, true))
+        header.shape = extents();
+      else
+        fail("each of the keys 'descr', 'fortran_order' and 'shape' once");
+      if (!take(",") && !left_.starts_with('}')) fail("',' or '}' behind a value");
+    }
+    if (!type || !order || !shape) fail("the keys 'descr', 'fortran_order' and 'shape'");
+    if (!left_.empty()) fail("nothing behind the dictionary");
+  }
+
+  [[noreturn]] void fail(std::string_view what) const {
+    throw DataError(path_, "byte 10",
+                    fmt::format("expected {}, found the header {}", what, text_.substr(0, 200)));
+  }
+
+ private:
+  bool take(std::string_view word) {
+    if (!left_.starts_with(word)) return false;
+    left_.remove_prefix(word.size());
+    left_.remove_prefix(std::min(left_.find_first_not_of(' '), left_.size()));
+    return true;
+  }
+  void expect(std::string_view word, std::string_view what) {
+    if (!take(word)) fail(what);
+  }
+  std::string_view quoted(std::string_view what) {
+    const std::size_t end = left_.starts_with('\'') ? left_.find('\'', 1) : std::string_view::npos;
+    if (end == std::string_view::npos) fail(what);
+    const std::string_view word = left_.substr(1, end - 1);
+    take(left_.substr(0, end + 1));
+    return word;
+  }
+  /// "()", "(3,)", "(2, 3)"
+  std::vector<std::int64_t> extents() {
+    std::vector<std::int64_t> shape;
+    expect("(", "a 'shape' in brackets");
+    while (!take(")")) {
+      std::int64_t extent = 0;
+      const auto [end, error] = std::from_chars(left_.data(), left_.data() + left_.size(), extent);
+      if (error != std::errc() || extent < 0) fail("a shape of counts that fit into 64 bits");
+      shape.push_back(extent);
+      take(left_.substr(0, static_cast<std::size_t>(end - left_.data())));
+      if (!take(",") && !left_.starts_with(')')) fail("',' or ')' behind a count of the shape");
+    }
+    return shape;
+  }
+
+  const std::string& path_;
+  std::string_view text_, left_;
+};
 
 /// Reads the dictionary into `header`.
 void parse_dictionary(NpyHeader& header, std::string_view text) {
-  const auto fail = [&](std::string_view what) {
-    throw DataError(header.path, "byte 10",
-                    fmt::format("expected {}, found the header {}", what,
-                                text.substr(0, text.find_last_not_of(" \n") + 1)));
-  };
-  std::string_view descr = value_of(text, "descr");
-  if (!descr.starts_with('\'') || descr.find('\'', 1) == std::string_view::npos)
-    fail("a plain element type under 'descr'");
-  header.dtype = descr.substr(1, descr.find('\'', 1) - 1);
-  if (!value_of(text, "fortran_order").starts_with("False")) fail("C order (fortran_order False)");
-
-  std::string_view shape = value_of(text, "shape");
-  if (!shape.starts_with('(') || shape.find(')') == std::string_view::npos) fail("a 'shape'");
-  shape = shape.substr(1, shape.find(')') - 1);
+  Dictionary dictionary(header.path, text);
+  dictionary.read(header);
   header.elements = 1;
-  while (shape.find_first_of("0123456789") != std::string_view::npos) {
-    shape.remove_prefix(shape.find_first_of("0123456789"));
-    std::int64_t extent = 0;
-    const auto [end, error] = std::from_chars(shape.data(), shape.data() + shape.size(), extent);
-    if (error != std::errc() || __builtin_mul_overflow(header.elements, extent, &header.elements))
-      fail("a shape that fits into 64 bits");
-    shape.remove_prefix(static_cast<std::size_t>(end - shape.data()));
-    header.shape.push_back(extent);
-  }
+  for (const std::int64_t extent : header.shape)
+    if (__builtin_mul_overflow(header.elements, extent, &header.elements))
+      dictionary.fail("a shape that fits into 64 bits");
   if (header.dtype.size() > 2)
     std::from_chars(header.dtype.data() + 2, header.dtype.data() + header.dtype.size(),
                     header.element_bytes);
   std::int64_t bytes = 0;
   if (header.element_bytes <= 0 || header.element_bytes > 16 ||
       __builtin_mul_overflow(header.elements, header.element_bytes, &bytes))
-    fail("numbers as elements");
+    dictionary.fail("numbers as elements");
+  // They are read where they lie in memory. NumPy fills up its headers so that they can be.
+  if (header.data_offset % static_cast<std::size_t>(header.element_bytes) != 0)
+    throw DataError(header.path, fmt::format("byte {}", header.data_offset),
+                    fmt::format("expected elements that begin at a multiple of their {} bytes, as "
+                                "numpy.save writes them",
+                                header.element_bytes));
 }
 
 }  // namespace

@@ -69,10 +69,12 @@ std::vector<DegreeClass> power_law_classes(const DatasetOptions& options) {
 DegreeClass parse_class(Line& line, const DatasetOptions& options) {
   DegreeClass c;
   Line retry = line;
-  c.degree = static_cast<std::int64_t>(line.integer("a degree"));
-  c.vertices = static_cast<std::int64_t>(line.integer("a number of vertices"));
-  if (c.degree >= kMaxVertices || c.vertices > kMaxVertices)
+  const std::uint64_t degree = line.integer("a degree"),
+                      vertices = line.integer("a number of vertices");
+  if (std::max(degree, vertices) >= static_cast<std::uint64_t>(kMaxVertices))
     retry.fail(fmt::format("numbers below {}", kMaxVertices));
+  c.degree = static_cast<std::int64_t>(degree);
+  c.vertices = static_cast<std::int64_t>(vertices);
   c.clustering = default_clustering(options, c.degree);
   if (line.at_end()) return c;
   retry = line;
@@ -97,6 +99,9 @@ std::vector<DegreeClass> file_classes(const DatasetOptions& options) {
   std::int64_t vertices = 0, stubs = 0;
   for (const DegreeClass& c : classes) {
     vertices += c.vertices;
+    if (vertices > kMaxVertices)
+      throw DataError(file.path(), "",
+                      fmt::format("expected at most {} vertices in all, found more", kMaxVertices));
     stubs += c.degree * c.vertices;
   }
   const auto agree = [&](const char* key, std::int64_t asked, std::int64_t found) {
@@ -106,11 +111,11 @@ std::vector<DegreeClass> file_classes(const DatasetOptions& options) {
   };
   agree("dataset.vertices", options.generate_vertices, vertices);
   agree("dataset.edges", options.generate_edges, stubs / 2);
-  if (vertices > kMaxVertices || classes.back().degree >= vertices)
+  if (classes.back().degree >= vertices)
     throw DataError(file.path(), "",
-                    fmt::format("expected at most {} vertices and degrees below their number, "
-                                "found {} vertices and degree {}",
-                                kMaxVertices, vertices, classes.back().degree));
+                    fmt::format("expected degrees below the number of vertices, found {} vertices "
+                                "and degree {}",
+                                vertices, classes.back().degree));
   return classes;
 }
 

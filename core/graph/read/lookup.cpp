@@ -121,10 +121,11 @@ std::vector<fs::path> data_folders() {
 std::optional<fs::path> find_dataset(const std::string& path) {
   if (path.empty()) return std::nullopt;
   const bool bare_name = path.find('/') == std::string::npos;
+  std::error_code unreadable;  // a folder that may not be looked into holds nothing for us
   if (bare_name)  // before the working directory, where a result folder may have the same name
     for (const fs::path& folder : data_folders())
-      if (fs::exists(folder / path)) return folder / path;
-  if (fs::exists(path)) return path;
+      if (fs::exists(folder / path, unreadable)) return folder / path;
+  if (fs::exists(path, unreadable)) return path;
   return std::nullopt;
 }
 

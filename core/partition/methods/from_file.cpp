@@ -24,8 +24,9 @@ Partition read_partition(const std::string& file, std::int64_t n, int parts) {
     }
     if (used == 0 || line.find_first_not_of(" \t\r", used) != std::string::npos || owner < 0 ||
         owner >= parts)
-      throw DataError(file, fmt::format("line {}", number),
-                      fmt::format("expected a part from 0 to {}, found \"{}\"", parts - 1, line));
+      throw DataError(
+          file, fmt::format("line {}", number),
+          fmt::format("expected a part from 0 to {}, found \"{}\"", parts - 1, line.substr(0, 40)));
     p.owner.push_back(static_cast<std::int32_t>(owner));
   }
   if (static_cast<std::int64_t>(p.owner.size()) != n)

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "core/base/error.hpp"
 #include "core/base/whole_file.hpp"

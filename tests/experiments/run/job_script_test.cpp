@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+
+#include "core/base/error.hpp"
 
 namespace orrery {
 namespace {
@@ -70,10 +74,41 @@ TEST(SlurmScript, OfASweepDoesNotResume) {
 
 TEST(SlurmScript, IsAScriptThatTheShellUnderstands) {
   const auto file = std::filesystem::path(::testing::TempDir()) / "job.sh";
-  std::ofstream(file) << slurm_script(experiment({"cluster.ranks=2", R"(name="a\necho INJECTED")"}),
+  std::ofstream(file) << slurm_script(experiment({"cluster.ranks=2", "name=a'b"}),
                                       {"a 'b'.json", {"name=$x"}, "", false});
 
   EXPECT_EQ(std::system(("bash -n '" + file.string() + "'").c_str()), 0);
+}
+
+/// Every word that a name, a path or a setting may hold, run by a shell in which srun and cd only
+/// print their arguments.
+TEST(SlurmScript, GivesNamesToNoShell) {
+  const std::string evil = "a'b\"c $(touch ran) `touch ran` ; touch ran & | > ran # \\\n touch ran";
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "evil names";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  std::string one_line = evil;
+  std::replace(one_line.begin(), one_line.end(), '\n', ' ');
+  std::ofstream(folder / "job.sh")
+      << "srun() { printf '%s\\0' \"$@\" >> said; }\ncd() { :; }\n"
+      << slurm_script(experiment({"cluster.ranks=2", "name=" + one_line}),
+                      {evil, {"name=" + evil}, evil, false});
+
+  const int status =
+      std::system(("cd '" + folder.string() + "' && bash job.sh > /dev/null 2>&1").c_str());
+
+  EXPECT_EQ(status, 0);
+  EXPECT_FALSE(std::filesystem::exists(folder / "ran"));
+  std::ifstream in(folder / "said", std::ios::binary);
+  const std::string said{std::istreambuf_iterator<char>(in), {}};
+  for (const std::string& word : {evil, "name=" + evil})
+    EXPECT_NE(said.find(std::string(1, '\0') + word + std::string(1, '\0')), std::string::npos);
+}
+
+TEST(Experiment, MayNotHoldWhatSteersATerminal) {
+  for (const char* assignment : {R"(name="a\necho x")", R"(name="\u001b[31mred")", "name=\x1b[31m",
+                                 R"(dataset={"path": "a\tb"})", R"(sweep={"a\n": [1]})"})
+    EXPECT_THROW(experiment({assignment}), ConfigError) << assignment;
 }
 
 }  // namespace

@@ -92,5 +92,35 @@ TEST_F(NpyTest, FortranOrderIsError) {
   EXPECT_THAT(error_of("a.npy"), HasSubstr("expected C order"));
 }
 
+TEST_F(NpyTest, ElementsBetweenMultiplesOfTheirSizeAreAnError) {
+  const std::string header = "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }";
+  write("a.npy", std::string("\x93NUMPY\x01\x00\x75\x00", 10) + header +
+                     std::string(117 - header.size(), ' ') + std::string(24, '\0'));
+
+  EXPECT_THAT(error_of("a.npy"), HasSubstr("a.npy:byte 127: expected elements that begin"));
+}
+
+/// What NumPy refuses too, each of the size that is right for the bytes.
+TEST_F(NpyTest, AHeaderThatIsNotAsNumPyWritesItIsError) {
+  for (const char* header :
+       {"{'descr': '<i4', 'fortran_order': False, 'shape': (2, -3), }",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (2., 3), }",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': ('2', '3'), }",
+        "{'descr': '<i4', 'fortran_order': Falsehood, 'shape': (2, 3), }",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), 'shape': (6,), }",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), 'fortran_order': True}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), 'more': 1}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), } x",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3)",
+        "{'descr': '<i4', 'shape': (2, 3), }", "{'descr': '<i4' 'fortran_order': False}"}) {
+    std::string text = header;
+    text.resize(117, ' ');
+    write("a.npy",
+          std::string("\x93NUMPY\x01\x00\x76\x00", 10) + text + "\n" + std::string(24, '\0'));
+
+    EXPECT_THAT(error_of("a.npy"), HasSubstr("a.npy:byte 10: expected ")) << header;
+  }
+}
+
 }  // namespace
 }  // namespace orrery

@@ -299,7 +299,10 @@ TEST_F(DegreeFileTest, ErrorsNameLineOrContradiction) {
               HasSubstr("line 1: expected a clustering coefficient from 0 to 1, found '1.5'"));
   EXPECT_THAT(error("# none\n"),
               HasSubstr("expected 'degree count [clustering]' lines, found none"));
-  EXPECT_THAT(error("9 3\n"), HasSubstr("degrees below their number"));
+  EXPECT_THAT(error("9 3\n"), HasSubstr("degrees below the number of vertices"));
+  // Above 2^63, which is negative as a number with a sign; and sums that no number holds.
+  EXPECT_THAT(error("18446744073709551615 10\n"), HasSubstr("line 1: expected numbers below"));
+  EXPECT_THAT(error("1 2147483646\n1 2147483646\n"), HasSubstr("vertices in all, found more"));
   DatasetOptions contradiction = options("chung-lu", "2 30\n");
   contradiction.generate_vertices = 20;
   EXPECT_THAT(config_error([&] { generate(contradiction); }),

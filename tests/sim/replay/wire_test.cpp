@@ -2,6 +2,7 @@
 #include "sim/replay/wire.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "core/base/error.hpp"
 #include "core/ops/ops.hpp"
@@ -120,6 +121,20 @@ TEST(Wire, RefusesMessagesThatEndTooEarly) {
     EXPECT_THROW(simulation_from(simulation.substr(0, size)), Error) << size;
   for (std::size_t size = 0; size < replay.size(); ++size)
     EXPECT_THROW(replay_from(replay.substr(0, size)), Error) << size;
+}
+
+/// Half a header may look like one of any length; what does not arrive takes no memory.
+TEST(Messages, ThatEndTooEarlyAreNone) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const std::string header = std::string(7, '\xff') + std::string("\x7f\0\0\0\0\0\0\0\0", 9);
+  ASSERT_EQ(::write(ends[1], header.data(), header.size()), 16);
+  ::close(ends[1]);
+  Answer kind{};
+  std::string bytes;
+
+  EXPECT_FALSE(read_message(ends[0], kind, bytes));
+  ::close(ends[0]);
 }
 
 }  // namespace

@@ -1,0 +1,16 @@
+// Text that may come from a file or a command line and goes to a terminal, a page or another file.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace orrery {
+
+/// Whether the text has a line end, a tab, or another character that steers a terminal.
+bool has_control_characters(std::string_view text);
+
+/// The text in one line of UTF-8: control characters and bytes that are no UTF-8 become "\x1b" and
+/// the like, line ends "\n". Of a text above 4,000 bytes the end is left out, and told so.
+std::string one_line(std::string_view text);
+
+}  // namespace orrery

@@ -1,0 +1,59 @@
+// Files that are none, in place of those that commands read: an error within a second.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/base/child_process.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OddFiles : public ::testing::Test {
+ protected:
+  OddFiles() {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~OddFiles() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  /// What the command prints as an error; a command that goes on for ten seconds is ended.
+  static std::string error_of(std::vector<std::string> words, int status = 1) {
+    std::string command = "timeout 10 " ORRERY_BINARY;
+    for (const std::string& word : words) command += " '" + word + "'";
+    const auto ended = run_program({"bash", "-c", command + " 2>&1 >/dev/null"}, "/dev/null");
+    if (!ended) return "";
+    EXPECT_EQ(WEXITSTATUS(ended->status), status) << ended->output;
+    return ended->output;
+  }
+
+  fs::path folder_ = fs::path(::testing::TempDir()) / "orrery-odd-files";
+};
+
+TEST_F(OddFiles, AnExperimentWithoutEndIsRefused) {
+  EXPECT_NE(error_of({"plan", "/dev/zero"}, 2)
+                .find("/dev/zero: expected an experiment file, found "
+                      "more than 16 MiB"),
+            std::string::npos);
+}
+
+TEST_F(OddFiles, APipeIsNoDataSet) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  ASSERT_EQ(::mkfifo(path("edges.npy").c_str(), 0600), 0);
+  std::ofstream(path("meta.json")) << R"({"num_nodes": 3, "num_edges": 2})";
+
+  EXPECT_NE(error_of({"dataset", "info", path("pipe")}).find("expected a regular file"),
+            std::string::npos);
+  EXPECT_NE(error_of({"dataset", "info", folder_.string()}).find("expected a regular file"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery

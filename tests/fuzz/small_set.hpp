@@ -1,0 +1,19 @@
+// A generated data set that seeds are made of.
+#pragma once
+
+#include "core/graph/read/load.hpp"
+
+namespace orrery::fuzz {
+
+/// Twelve vertices with four features each, of three classes.
+inline Dataset small_set() {
+  DatasetOptions options;
+  options.generator = "communities";
+  options.generate_vertices = 12;
+  options.generate_edges = 20;
+  options.generate_classes = 3;
+  options.generate_features = 4;
+  return load_dataset(options);
+}
+
+}  // namespace orrery::fuzz
