@@ -38,14 +38,18 @@ class TimelineFile : public testing::StartedProgram {
 
   /// There are arrows, and both ends of each lie at the beginning of a slice that communicates.
   static void expect_arrows(const nlohmann::json& trace) {
+    const auto place = [](const nlohmann::json& event) {
+      return std::tuple(event["pid"].get<int>(), event["tid"].get<int>(),
+                        event["ts"].get<double>());
+    };
     std::set<std::tuple<int, int, double>> begins;
     for (const auto& event : trace["traceEvents"])
       if (event["ph"] == "X" && event["cat"].get<std::string>().starts_with("communication,"))
-        begins.insert({event["pid"], event["tid"], event["ts"]});
+        begins.insert(place(event));
     std::map<int, std::set<int>> ends;  // of each arrow, the ranks
     for (const auto& event : trace["traceEvents"])
       if (event["ph"] == "s" || event["ph"] == "f") {
-        EXPECT_TRUE(begins.contains({event["pid"], event["tid"], event["ts"]})) << event;
+        EXPECT_TRUE(begins.contains(place(event))) << event;
         ends[event["id"]].insert(event["pid"].get<int>());
       }
     EXPECT_FALSE(ends.empty());
@@ -56,7 +60,8 @@ class TimelineFile : public testing::StartedProgram {
 TEST_F(TimelineFile, OfThreadsIsShownWhole) { expect_whole("--set cluster.ranks=3"); }
 
 TEST_F(TimelineFile, HasTheEpochsThatAreAskedFor) {
-  const std::string file = experiment(R"(, "train": {"epochs": 6}, "cluster": {"ranks": 2})");
+  const std::string file = experiment(R"(, "strategy": {"type": "full_graph"},
+                                      "train": {"epochs": 6}, "cluster": {"ranks": 2})");
   const auto epochs = [&](const std::string& arguments) {
     EXPECT_EQ(orrery("run " + file + " --force --out " + in("a").string() + " " + arguments), 0)
         << read("err");
@@ -77,7 +82,8 @@ TEST_F(TimelineFile, HasTheEpochsThatAreAskedFor) {
 
 /// Levels of memory are those of a file that shows all epochs.
 TEST_F(TimelineFile, KnowsTheMemoryThatWasTakenBeforeItsEpochs) {
-  const std::string file = experiment(R"(, "train": {"epochs": 5}, "cluster": {"ranks": 2})");
+  const std::string file = experiment(R"(, "strategy": {"type": "full_graph"},
+                                      "train": {"epochs": 5}, "cluster": {"ranks": 2})");
   const auto levels = [&](const std::string& epochs) {
     EXPECT_EQ(orrery("run " + file + " --force --out " + in("a").string() +
                      " --set train.eval_every=1 --timeline-epochs " + epochs),
