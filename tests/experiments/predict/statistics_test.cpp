@@ -7,6 +7,7 @@
 #include "experiments/config/experiment.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/predict/prepared.hpp"
+#include "experiments/predict/simulate.hpp"
 #include "tests/experiments/papers100m.hpp"
 
 namespace orrery {
@@ -101,6 +102,23 @@ TEST(StatisticsKeys, OfPreloadingAreRefusedForTheEdgesThatAreMissing) {
       EXPECT_EQ(std::string(error.what()).substr(0, 19), "shared_preloading: ") << error.what();
       EXPECT_NE(std::string(error.what()).find("dataset.statistics has none"), std::string::npos);
     }
+  }
+}
+
+/// A profile of GPUs prices hubs; one of CPUs, whose kernels balance entries, refuses to ignore them.
+TEST(StatisticsKeys, SkewChangesPricesOrIsRefused) {
+  const std::string cpus = R"(cluster={"file": "r5-16-25gbe", "gpus": 8})",
+                    gpus = R"(cluster={"file": "dgx-a100", "gpus": 8})";
+
+  EXPECT_GT(profile_of(load({gpus, "backend=sim"})).roofline.multiprocessors, 1);
+  EXPECT_NO_THROW(profile_of(load({cpus, "backend=sim", "dataset.statistics.skew=1"})));
+  try {
+    profile_of(load({cpus, "backend=sim"}));
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(),
+                 "dataset.statistics.skew: device profile \"r5-16\" prices products of every skew "
+                 "alike: leave the key out");
   }
 }
 
