@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "core/base/error.hpp"
 #include "core/base/whole_file.hpp"
