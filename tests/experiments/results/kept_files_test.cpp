@@ -135,7 +135,7 @@ TEST_F(KeptFiles, LogsOfSweepsAreTabledOrRefusedByLineAndKey) {
       const Json& taken = found->at("result");
       const std::vector<FinishedRun> runs{{experiment(), measurement_of(taken), taken}};
       sweep_json(runs, "folder", Unfinished{});
-      print_report(runs, "folder", "file", Unfinished{}, nowhere);
+      print_report(runs, "folder", Unfinished{}, nowhere);
       ++tables;
     });
   };

@@ -54,8 +54,7 @@ Simulation made_up_simulation() {
           {"ring", 11, 12, 13},
           Hosts::per_server,
           14,
-          15,
-          true};
+          15};
 }
 
 Replay made_up_replay() {
