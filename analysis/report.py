@@ -48,7 +48,7 @@ def main():
         lines = [{"label": run.label, "interrupted": bool(run.interrupted), "limited_by": limit and limit.part,
                   "share": limit and limit.share, "sentence": limit and limit.sentence}
                  for run, limit in zip(runs, told)]
-        print(json.dumps({"report": out_path, "runs": lines}))
+        print(json.dumps({"schema_version": 1, "report": out_path, "runs": lines}))
     else:
         for run, limit in zip(runs, told):
             if run.interrupted:

@@ -14,10 +14,10 @@
 #include <thread>
 
 #include "core/base/error.hpp"
-#include "core/base/message.hpp"
 #include "core/base/parallel.hpp"
-#include "core/base/plain_text.hpp"
-#include "core/base/tell.hpp"
+#include "core/terminal/message.hpp"
+#include "core/terminal/plain_text.hpp"
+#include "core/terminal/tell.hpp"
 #include "experiments/command_line/advice.hpp"
 #include "experiments/command_line/app.hpp"
 #include "experiments/execute/launch.hpp"

@@ -10,7 +10,7 @@
 #include "backends/comm_mpi/pause.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/base/tell.hpp"
+#include "core/terminal/tell.hpp"
 
 namespace orrery::mpi {
 namespace {

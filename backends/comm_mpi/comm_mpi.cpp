@@ -13,7 +13,7 @@
 #include "backends/comm_mpi/schedules.hpp"
 #include "backends/comm_mpi/watchdog.hpp"
 #include "core/base/error.hpp"
-#include "core/base/message.hpp"
+#include "core/terminal/message.hpp"
 
 namespace orrery {
 

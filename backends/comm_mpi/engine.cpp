@@ -16,7 +16,7 @@
 #include "backends/comm_mpi/batch.hpp"
 #include "core/base/dead_segments.hpp"
 #include "core/base/error.hpp"
-#include "core/base/tell.hpp"
+#include "core/terminal/tell.hpp"
 
 namespace orrery::mpi {
 namespace {
@@ -135,6 +135,13 @@ std::mutex& library_lock() {
   return lock;
 }
 
+std::unique_lock<std::mutex> try_library_lock() {
+  std::unique_lock lock(library_lock(), std::defer_lock);
+  for (int i = 0; i < 10 && !lock.try_lock(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return lock;
+}
+
 void require_success(int code, std::string_view call) {
   if (code == MPI_SUCCESS) return;
   std::array<char, MPI_MAX_ERROR_STRING> text{};
@@ -205,20 +212,16 @@ int Engine::answer_tag(int kind, Lane lane) { return kind + kKinds * static_cast
 int Engine::kind_of_tag(int tag) { return tag % kKinds; }
 
 void Engine::freeze(std::string_view why) noexcept {
-  const std::lock_guard lock(library_lock());
-  if (frozen_) return;
-  frozen_ = true;
-  why_ = why;
+  const auto lock = try_library_lock();
+  if (frozen_.exchange(true)) return;
+  if (lock.owns_lock()) why_ = why;  // else who holds it may never come back to read it
 }
 
 void Engine::require_alive() const {
   if (frozen_) throw Aborted(why_);
 }
 
-bool Engine::frozen() const {
-  const std::lock_guard lock(library_lock());
-  return frozen_;
-}
+bool Engine::frozen() const { return frozen_; }
 
 bool Engine::claim(std::string_view what, std::optional<int> failed) const noexcept {
   if (!options_.may_report) return true;
@@ -227,15 +230,11 @@ bool Engine::claim(std::string_view what, std::optional<int> failed) const noexc
   failure.told_by = rank_;
   failure.message = what;
   failure.first_living = neighbours_.first_living(rank_);
-  // Who holds the lock for long hangs inside the library; then the operation is not known.
-  std::unique_lock lock(library_lock(), std::defer_lock);
-  for (int i = 0; i < 20 && !lock.try_lock(); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  if (lock.owns_lock() && !batches_.empty()) {
+  // Without the lock the operation is not known.
+  if (const auto lock = try_library_lock(); lock.owns_lock() && !batches_.empty()) {
     failure.operation = to_string(batches_.front()->title());
     failure.awaited = batches_.front()->awaited();
   }
-  if (lock.owns_lock()) lock.unlock();
   return options_.may_report(failure);
 }
 

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -22,6 +23,9 @@ class Batch;
 /// Every MPI call of the process is made under this lock. (The library then needs no locks of its
 /// own, and lane threads, watchdog and host program may all use it.)
 std::mutex& library_lock();
+/// The lock, or nothing where it is held for 50 ms: by who hangs inside the library,
+/// perhaps on a rank that is dead.
+std::unique_lock<std::mutex> try_library_lock();
 
 /// MPI, initialised, with one communicator for each kind of traffic, so that they never meet.
 class Engine {
@@ -82,7 +86,7 @@ class Engine {
   MPI_Comm host_ = MPI_COMM_NULL, control_ = MPI_COMM_NULL, rows_ = MPI_COMM_NULL;
   Placement placement_;
   Neighbours neighbours_;
-  bool frozen_ = false;
+  std::atomic<bool> frozen_ = false;
   std::string why_;
   std::vector<const Batch*> batches_;
 };

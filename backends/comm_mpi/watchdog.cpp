@@ -12,8 +12,8 @@ namespace {
 constexpr auto kLook = std::chrono::milliseconds(50);  // between looks of the watchdog
 constexpr double kOwnDelay = 2;                        // seconds: this process was stopped itself
 constexpr double kWaitsForTheDead = 0.3;               // seconds without progress
-constexpr double kGrace = 0.8;        // seconds between SIGTERM and the end; mpirun
-                                      // leaves one until SIGKILL
+constexpr double kGrace = 0.4;        // seconds between SIGTERM and the end; mpirun leaves one
+                                      // until SIGKILL, in which the line has to be written
 constexpr double kLookAround = 0.5;   // seconds between looks at the ranks of this server
 constexpr double kDeadForLong = 1.5;  // seconds in which mpirun should have noticed
 constexpr char kAlive = 1, kFarewell = 2;
@@ -45,7 +45,7 @@ void Watchdog::watch() {
     if (seconds(now - looked_) > kOwnDelay) heard_ = now;
     looked_ = now;
     const bool leaving = leaving_;
-    if (!alone() && !engine_.frozen()) {
+    if (!alone() && !end_seen_ && !engine_.frozen()) {
       send_sign(now, leaving);
       listen(now);
       judge_silence(now);
@@ -59,7 +59,8 @@ void Watchdog::watch() {
 }
 
 void Watchdog::send_sign(Clock::time_point now, bool leaving) {
-  const std::lock_guard lock(library_lock());
+  const auto lock = try_library_lock();
+  if (!lock.owns_lock()) return;
   int done = 1;
   if (sending_ != MPI_REQUEST_NULL) MPI_Test(&sending_, &done, MPI_STATUS_IGNORE);
   if (done == 0) return;
@@ -75,7 +76,8 @@ void Watchdog::send_sign(Clock::time_point now, bool leaving) {
 }
 
 void Watchdog::listen(Clock::time_point now) {
-  const std::lock_guard lock(library_lock());
+  const auto lock = try_library_lock();
+  if (!lock.owns_lock()) return;
   const int previous = (engine_.rank() + engine_.size() - 1) % engine_.size();
   while (!heard_farewell_) {
     if (listening_ == MPI_REQUEST_NULL)
@@ -147,8 +149,9 @@ void Watchdog::judge_parent() {
 /// "all_reduce, epoch 3 synchronise on comm waits for rank 2" for every operation that has made no
 /// progress for so long.
 std::string Watchdog::waits_here(double longer_than) const {
-  const std::lock_guard lock(library_lock());
+  const std::unique_lock lock = try_library_lock();
   std::string text;
+  if (!lock.owns_lock()) return text;
   for (const Batch* batch : engine_.batches()) {
     const auto whom = batch->awaited();
     if (whom.empty() || batch->seconds_without_progress() < longer_than) continue;

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/base/tell.hpp"
 #include "core/base/units.hpp"
+#include "core/terminal/tell.hpp"
 
 namespace orrery {
 

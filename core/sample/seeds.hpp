@@ -18,8 +18,8 @@ enum class SeedsFrom : std::uint8_t {
 /// The training vertices of each rank, made equally many (± 1): surplus goes to ranks of the same
 /// server before it goes to others, and as little as possible moves. Which ones move is drawn.
 ///
-/// Shapes    training [ranks], ascending each; ranks_per_server divides their number
-/// Returns   [ranks], ascending each
+/// Shapes    training [ranks], ascending each; ranks_per_server divides their number · the result
+///           likewise
 std::vector<std::vector<Vertex>> share_equally(std::vector<std::vector<Vertex>> training,
                                                int ranks_per_server, std::uint64_t seed);
 

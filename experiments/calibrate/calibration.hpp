@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "core/base/activity.hpp"
+#include "core/terminal/activity.hpp"
 #include "experiments/calibrate/in_place.hpp"
 #include "experiments/calibrate/measure_host.hpp"
 #include "experiments/calibrate/measure_host_tasks.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "core/base/error.hpp"
-#include "core/base/words.hpp"
+#include "core/terminal/words.hpp"
 #include "experiments/command_line/help_layout.hpp"
 #include "experiments/config/meanings.hpp"
 #include "experiments/config/validate_json.hpp"

@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <memory>
 
-#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
-#include "core/base/tell.hpp"
-#include "core/base/terminal.hpp"
 #include "core/base/units.hpp"
+#include "core/terminal/activity.hpp"
+#include "core/terminal/tell.hpp"
+#include "core/terminal/terminal.hpp"
 #include "experiments/calibrate/calibrate.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/config/installed.hpp"

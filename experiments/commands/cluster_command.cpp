@@ -10,11 +10,11 @@
 #include <optional>
 #include <set>
 
-#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/units.hpp"
 #include "core/cluster/routes.hpp"
+#include "core/terminal/activity.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/python_script.hpp"
 #include "experiments/config/cluster_file.hpp"

@@ -10,16 +10,16 @@
 #include <optional>
 #include <vector>
 
-#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
-#include "core/base/tell.hpp"
 #include "core/base/units.hpp"
 #include "core/graph/generate/generate.hpp"
 #include "core/graph/read/load.hpp"
 #include "core/graph/read/lookup.hpp"
 #include "core/graph/read/write_orrery.hpp"
 #include "core/graph/statistics.hpp"
+#include "core/terminal/activity.hpp"
+#include "core/terminal/tell.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/version.hpp"
 #include "experiments/run/interruption.hpp"

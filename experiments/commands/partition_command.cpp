@@ -7,15 +7,15 @@
 #include <filesystem>
 #include <memory>
 
-#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
-#include "core/base/tell.hpp"
 #include "core/base/units.hpp"
 #include "core/base/whole_file.hpp"
 #include "core/partition/edges/edge_file.hpp"
 #include "core/partition/methods/partitioner.hpp"
 #include "core/partition/number_of_parts.hpp"
 #include "core/partition/partition_options.hpp"
+#include "core/terminal/activity.hpp"
+#include "core/terminal/tell.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/partition_report.hpp"
 #include "experiments/commands/partition_source.hpp"

@@ -7,12 +7,12 @@
 #include <optional>
 #include <set>
 
-#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/base/terminal.hpp"
 #include "core/base/units.hpp"
 #include "core/strategy/train/record.hpp"
+#include "core/terminal/activity.hpp"
+#include "core/terminal/terminal.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/version.hpp"

@@ -7,11 +7,11 @@
 #include <memory>
 #include <optional>
 
-#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/removed_if_interrupted.hpp"
-#include "core/base/tell.hpp"
+#include "core/terminal/activity.hpp"
+#include "core/terminal/tell.hpp"
 #include "experiments/calibrate/other_work.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/config/shipped.hpp"

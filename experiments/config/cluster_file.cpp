@@ -11,7 +11,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/base/words.hpp"
+#include "core/terminal/words.hpp"
 #include "experiments/config/schema.hpp"
 #include "experiments/config/shipped.hpp"
 #include "experiments/config/validate_json.hpp"

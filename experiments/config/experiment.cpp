@@ -9,11 +9,11 @@
 #include <set>
 
 #include "core/base/error.hpp"
-#include "core/base/plain_text.hpp"
 #include "core/graph/read/lookup.hpp"
 #include "core/model/layer_type.hpp"
 #include "core/partition/partition_options.hpp"
 #include "core/strategy/train/train.hpp"
+#include "core/terminal/plain_text.hpp"
 #include "experiments/config/cluster_file.hpp"
 #include "experiments/config/keys.hpp"
 #include "experiments/config/place_ranks.hpp"

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <map>
 
-#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/graph/read/load.hpp"
 #include "core/graph/training_graph.hpp"
 #include "core/partition/grow.hpp"
 #include "core/partition/methods/cut.hpp"
+#include "core/terminal/activity.hpp"
 
 namespace orrery {
 namespace {

@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "core/base/words.hpp"
+#include "core/terminal/words.hpp"
 
 namespace orrery {
 namespace {

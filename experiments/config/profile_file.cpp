@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "core/base/error.hpp"
-#include "core/base/words.hpp"
+#include "core/terminal/words.hpp"
 #include "experiments/config/schema.hpp"
 #include "experiments/config/shipped.hpp"
 #include "experiments/config/validate_json.hpp"

@@ -16,7 +16,7 @@
 #include <valijson/validator.hpp>
 
 #include "core/base/error.hpp"
-#include "core/base/plain_text.hpp"
+#include "core/terminal/plain_text.hpp"
 #include "experiments/config/meanings.hpp"
 #include "experiments/config/plugins.hpp"
 #include "experiments/config/schema.hpp"

@@ -8,12 +8,12 @@
 #include <optional>
 
 #include "backends/comm_threads/comm_threads.hpp"
-#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/runtime/check/check.hpp"
 #include "core/runtime/recording.hpp"
+#include "core/terminal/activity.hpp"
 #include "experiments/execute/open_device.hpp"
 
 namespace orrery {

@@ -12,13 +12,13 @@
 
 #include "backends/cuda/nccl_communicator.hpp"
 #include "backends/cuda/staged_communicator.hpp"
-#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/runtime/check/check.hpp"
 #include "core/runtime/check/check_digest.hpp"
 #include "core/runtime/recording.hpp"
+#include "core/terminal/activity.hpp"
 #include "experiments/execute/open_device.hpp"
 #include "experiments/execute/outcome_bytes.hpp"
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "core/base/activity.hpp"
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/model/adjacency.hpp"
@@ -13,6 +12,7 @@
 #include "core/runtime/check/check_digest.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/train/train.hpp"
+#include "core/terminal/activity.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/predict/fit.hpp"
 

@@ -7,10 +7,10 @@
 #include <chrono>
 #include <set>
 
-#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
+#include "core/terminal/activity.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/profile_file.hpp"
 

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
+#include "core/terminal/activity.hpp"
 #include "sim/replay/wire.hpp"
 
 namespace orrery {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/base/tell.hpp"
-#include "core/base/terminal.hpp"
 #include "core/base/units.hpp"
+#include "core/terminal/tell.hpp"
+#include "core/terminal/terminal.hpp"
 
 namespace orrery {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/activity.hpp"
+#include "core/terminal/activity.hpp"
 
 namespace orrery {
 

@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
-#include "core/base/terminal.hpp"
 #include "core/base/units.hpp"
 #include "core/runtime/epoch_parts.hpp"
+#include "core/terminal/terminal.hpp"
 #include "experiments/config/version.hpp"
 #include "experiments/predict/preloading.hpp"
 #include "experiments/results/results.hpp"

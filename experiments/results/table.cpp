@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "core/base/terminal.hpp"
+#include "core/terminal/terminal.hpp"
 
 namespace orrery {
 namespace {

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <set>
 
-#include "core/base/tell.hpp"
-#include "core/base/terminal.hpp"
 #include "core/base/units.hpp"
+#include "core/terminal/tell.hpp"
+#include "core/terminal/terminal.hpp"
 #include "experiments/calibrate/calibrate.hpp"
 #include "experiments/config/cluster_file.hpp"
 #include "experiments/config/installed.hpp"

@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/activity.hpp"
 #include "core/base/removed_if_interrupted.hpp"
-#include "core/base/terminal.hpp"
+#include "core/terminal/activity.hpp"
+#include "core/terminal/terminal.hpp"
 
 namespace orrery {
 namespace {

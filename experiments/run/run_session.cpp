@@ -13,11 +13,12 @@
 #include <thread>
 
 #include "backends/cuda/cuda_device.hpp"
-#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
-#include "core/base/message.hpp"
-#include "core/base/tell.hpp"
+#include "core/terminal/activity.hpp"
+#include "core/terminal/message.hpp"
+#include "core/terminal/tell.hpp"
 #include "experiments/config/load_problem.hpp"
+#include "experiments/config/version.hpp"
 #include "experiments/execute/launch.hpp"
 #include "experiments/results/next_steps.hpp"
 #include "experiments/results/progress.hpp"
@@ -288,11 +289,9 @@ class Speaker {
 
  private:
   static nlohmann::ordered_json failure_json(const JobFailure& failure) {
-    nlohmann::ordered_json json{{"rank", nullptr},
-                                {"told_by", failure.told_by},
-                                {"operation", nullptr},
-                                {"waited_for", failure.awaited},
-                                {"message", failure.message}};
+    nlohmann::ordered_json json{{"schema_version", kSchemaVersion}, {"rank", nullptr},
+                                {"told_by", failure.told_by},       {"operation", nullptr},
+                                {"waited_for", failure.awaited},    {"message", failure.message}};
     if (failure.rank) json["rank"] = *failure.rank;
     if (!failure.operation.empty()) json["operation"] = failure.operation;
     return json;

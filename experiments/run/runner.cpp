@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/base/activity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
-#include "core/base/tell.hpp"
 #include "core/base/units.hpp"
 #include "core/graph/read/load.hpp"
+#include "core/terminal/activity.hpp"
+#include "core/terminal/tell.hpp"
 #include "experiments/calibrate/other_work.hpp"
 #include "experiments/execute/execute_mpi.hpp"
 #include "experiments/execute/launch.hpp"

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "core/base/error.hpp"
-#include "core/base/tell.hpp"
 #include "core/base/units.hpp"
+#include "core/terminal/tell.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay/simgrid_interconnect.hpp"
 #include "sim/replay/wire.hpp"

@@ -1,5 +1,5 @@
 // What is told of activities, on a terminal and elsewhere.
-#include "core/base/activity.hpp"
+#include "core/terminal/activity.hpp"
 
 #include <gtest/gtest.h>
 #include <pty.h>
@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/tell.hpp"
+#include "core/terminal/tell.hpp"
 
 namespace orrery {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/base/terminal.hpp"
+#include "core/terminal/terminal.hpp"
 
 #include <gtest/gtest.h>
 

@@ -15,7 +15,7 @@
 
 #include "core/base/dead_segments.hpp"
 #include "core/base/error.hpp"
-#include "core/base/message.hpp"
+#include "core/terminal/message.hpp"
 
 namespace orrery {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "core/base/error.hpp"
-#include "core/base/words.hpp"
+#include "core/terminal/words.hpp"
 
 namespace orrery {
 namespace {

@@ -276,12 +276,16 @@ class Trainer {
 void require_trainable(const Problem& problem) {
   const DataFacts facts = problem.facts();
   const std::string name = "'" + facts.name + "'";
+  if (facts.vertices == 0) throw ConfigError("dataset", name + " has no vertices");
   if (facts.features == 0)
     throw ConfigError("dataset.features",
                       name +
                           " has no features; set it to {\"random\": width} to train on made-up "
                           "ones");
-  if (facts.classes == 0) throw ConfigError("dataset", name + " has no labels to train on");
+  if (facts.classes == 0)
+    throw ConfigError("dataset", name +
+                                     " has no labels to train on; a folder has them in labels.npy, "
+                                     "and generated data where dataset.classes is above 0");
   if (facts.multilabel && problem.train.loss == LossKind::softmax)
     throw ConfigError("train.loss", name + " has several labels per vertex: use \"sigmoid\"");
   if (!facts.multilabel && problem.train.loss == LossKind::sigmoid)

@@ -8,7 +8,7 @@
 #include <array>
 #include <chrono>
 
-#include "core/base/terminal.hpp"
+#include "core/terminal/terminal.hpp"
 #include "tests/experiments/commands/started_program.hpp"
 
 namespace orrery {

@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "core/base/error.hpp"
-#include "core/base/words.hpp"
 #include "core/partition/partition_options.hpp"
+#include "core/terminal/words.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/validate_json.hpp"
 

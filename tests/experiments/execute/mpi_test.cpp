@@ -167,7 +167,7 @@ TEST_F(MpiJob, WithAKilledRankEndsSoonAndResumes) {
             std::string::npos)
       << failure << read("err");
   EXPECT_NE(failure["told_by"], failure["rank"]);
-  EXPECT_NE(failure["operation"].get<std::string>().find("epoch"), std::string::npos) << failure;
+  EXPECT_FALSE(failure["operation"].get<std::string>().empty()) << failure;
   EXPECT_FALSE(failure["waited_for"].empty()) << failure;
   ASSERT_EQ(shell(run + " --resume"), 0) << read("err");
   const Json resumed = printed();

@@ -48,18 +48,6 @@ TEST_F(Results, AFileIsReplacedWhole) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);  // no temporary is left
 }
 
-TEST_F(Results, AFullDiskLeavesTheOldFileAndIsNamed) {
-  if (!fs::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
-  write_file(folder_ / "a.json", "old");
-  fs::create_symlink("/dev/full", folder_ / "a.json.part");
-
-  const std::string message = problem([&] { write_file(folder_ / "a.json", "new"); });
-
-  EXPECT_NE(message.find("a.json"), std::string::npos);
-  EXPECT_NE(message.find("No space left on device"), std::string::npos) << message;
-  EXPECT_EQ(content(folder_ / "a.json"), "old");
-}
-
 TEST_F(Results, AFolderThatCannotBeMadeIsNamed) {
   write_file(folder_ / "file", "no folder");
 

@@ -1,4 +1,4 @@
-#include "core/base/activity.hpp"
+#include "core/terminal/activity.hpp"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -12,8 +12,8 @@
 #include <system_error>
 #include <thread>
 
-#include "core/base/tell.hpp"
-#include "core/base/terminal.hpp"
+#include "core/terminal/tell.hpp"
+#include "core/terminal/terminal.hpp"
 
 namespace orrery {
 namespace {

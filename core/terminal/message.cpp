@@ -1,4 +1,4 @@
-#include "core/base/message.hpp"
+#include "core/terminal/message.hpp"
 
 #include <fmt/core.h>
 #include <unistd.h>

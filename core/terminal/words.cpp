@@ -1,4 +1,4 @@
-#include "core/base/words.hpp"
+#include "core/terminal/words.hpp"
 
 #include <algorithm>
 #include <numeric>

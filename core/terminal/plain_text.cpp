@@ -1,4 +1,4 @@
-#include "core/base/plain_text.hpp"
+#include "core/terminal/plain_text.hpp"
 
 #include <fmt/core.h>
 
