@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -76,20 +77,12 @@ std::string one_way_edge(const Csr& graph) {
   return {};
 }
 
-/// Holds a folder's word for its graph: where meta.json says that it is not directed, every edge is
-/// there in both directions.
-///
-/// Errors    DataError naming an edge without its reverse
-void require_undirected_as_said(const Dataset& dataset, const std::string& path) {
-  if (dataset.symmetric) return;
-  const fs::path folder = locate_dataset(path);
-  if (!fs::exists(folder / "meta.json")) return;
-  const MetaFile meta(folder);
-  if (meta.get("directed", true)) return;
-  meta.fail("directed",
-            fmt::format("is false, but edge {} has no reverse; set dataset.symmetric to true, "
-                        "which adds the reverse of every edge, or \"directed\" to true",
-                        one_way_edge(*dataset.graph)));
+/// What a folder says of its graph that is not so: "is false, but edge 0 -> 1 has no reverse", of
+/// meta.json's key "directed".
+std::optional<std::string> contradiction(const Dataset& dataset, const fs::path& folder) {
+  if (dataset.symmetric || !fs::exists(folder / "meta.json")) return std::nullopt;
+  if (MetaFile(folder).get("directed", true)) return std::nullopt;
+  return fmt::format("is false, but edge {} has no reverse", one_way_edge(*dataset.graph));
 }
 
 void magnify(Dataset& dataset, std::int64_t times) {
@@ -124,6 +117,8 @@ Dataset read_dataset(const std::string& path, const std::string& format) {
   }
   if (dataset.name.empty()) dataset.name = name_of(found);
   dataset.symmetric = is_symmetric(*dataset.graph);
+  if (const auto said = contradiction(dataset, found))
+    dataset.notes.push_back("graph: \"directed\" of meta.json " + *said);
   return dataset;
 }
 
@@ -131,7 +126,13 @@ Dataset load_dataset(const DatasetOptions& options) {
   Dataset dataset =
       options.generator.empty() ? read_dataset(options.path, options.format) : generate(options);
   if (options.symmetric && !dataset.symmetric) add_reverse_edges(dataset);
-  if (options.generator.empty()) require_undirected_as_said(dataset, options.path);
+  if (options.generator.empty()) {
+    const fs::path folder = locate_dataset(options.path);
+    if (const auto said = contradiction(dataset, folder))
+      MetaFile(folder).fail("directed", *said +
+                                            "; set dataset.symmetric to true, which adds the "
+                                            "reverse of every edge, or \"directed\" to true");
+  }
   choose_features(dataset.features, dataset.notes, dataset.vertices(), options);
   if (dataset.labels.present())
     choose_split(dataset.split, dataset.notes, dataset.vertices(), labelled(dataset), options);

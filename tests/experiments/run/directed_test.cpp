@@ -64,6 +64,10 @@ TEST_F(DirectedGraph, ThatItsFolderCallsUndirectedIsAnErrorThatNamesAnEdge) {
             std::string::npos)
       << read("err");
   EXPECT_EQ(orrery(arguments + " --set dataset.symmetric=true"), 0) << read("err");
+  EXPECT_EQ(orrery("dataset info " + in("data").string()), 0) << read("err");
+  EXPECT_NE(read("err").find("of meta.json is false, but edge 3 -> 0 has no reverse"),
+            std::string::npos)
+      << read("err");
 }
 
 TEST_F(DirectedGraph, WithTheReverseOfItsEdgesIsNone) {
