@@ -4,13 +4,13 @@ import json
 import math
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import figure_cuts
 import result_folder
 import whole_file
 from figure_file import FigureError
+from ticking import Ticking
 
 FIT_STEPS = 4
 FIT_TOLERANCE = 1e-3
@@ -46,18 +46,21 @@ class Experiments:
     def run_all(self):
         runs = self.figure.told["runs"]
         for i, name in enumerate(runs):
-            print(f"{self.figure.name}: {name} ({i + 1} of {len(runs)})", file=sys.stderr)
-            if "cuts" in runs[name]:
-                figure_cuts.make(self.program, runs[name], self.out / "runs" / name)
-                continue
-            settings = dict(runs[name].get("set", {}))
-            if factor := self._factor(name, settings):
-                self.factors[name] = factor
-                settings["simulation.scale"] = factor
-            self._start(name, settings, self.out / "runs" / name)
+            with Ticking(f"{self.figure.name}: {name} ({i + 1} of {len(runs)})"):
+                self._run(name)
         self._write("factors.json", self.factors)
         self._write("stand_ins.json", self.stand_ins)
         self.read_all()
+
+    def _run(self, name):
+        run = self.figure.told["runs"][name]
+        if "cuts" in run:
+            return figure_cuts.make(self.program, run, self.out / "runs" / name)
+        settings = dict(run.get("set", {}))
+        if factor := self._factor(name, settings):
+            self.factors[name] = factor
+            settings["simulation.scale"] = factor
+        self._start(name, settings, self.out / "runs" / name)
 
     def _file(self, name):
         run = self.figure.told["runs"][name]
