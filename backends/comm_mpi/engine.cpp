@@ -240,6 +240,7 @@ bool Engine::claim(std::string_view what, std::optional<int> failed) const noexc
 
 void Engine::report(std::string_view what, std::optional<int> failed) const noexcept {
   if (claim(what, failed)) tell("orrery: error: rank {}: {}\n", rank_, what);
+  reported_ = true;
 }
 
 void Engine::fail(std::string_view what, int status, std::optional<int> failed) noexcept {
@@ -249,6 +250,9 @@ void Engine::fail(std::string_view what, int status, std::optional<int> failed) 
 }
 
 void Engine::end(int status) noexcept {
+  // A thread that was woken by the failure of another one of this rank lets that one speak first.
+  for (int i = 0; i < 100 && !reported_; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   std::fflush(nullptr);
   // An mpirun that is stopped or gone answers no MPI_Abort, and a lock that is held for long is held
   // by who hangs inside the library.

@@ -87,6 +87,7 @@ class Engine {
   Placement placement_;
   Neighbours neighbours_;
   std::atomic<bool> frozen_ = false;
+  mutable std::atomic<bool> reported_ = false;  ///< why this rank ends
   std::string why_;
   std::vector<const Batch*> batches_;
 };
