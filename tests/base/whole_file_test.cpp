@@ -125,8 +125,7 @@ TEST(Message, IsTheLastOfAProcessWithoutMemory) {
   EXPECT_EXIT(
       {
         end_when_memory_ends();
-        const std::unique_ptr<char[]> never(new char[std::size_t{1} << 60]);
-        ::_exit(static_cast<int>(never[0]));
+        std::get_new_handler()();  // what operator new calls; sanitizers bring one that does not
       },
       ::testing::ExitedWithCode(1), "orrery: error: the system grants no more memory");
 }
