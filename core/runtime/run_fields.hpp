@@ -22,8 +22,8 @@ void fields(A& a, EpochCost& cost) {
 
 template <class A>
 void fields(A& a, Span& span) {
-  auto& [lane, kind, communicates, external, phase, begin, end, flops, bytes, group, root,
-         shape] = span;
+  auto& [lane, kind, communicates, external, phase, begin, end, flops, bytes, group, root, shape] =
+      span;
   a(lane, kind, communicates, external, phase, begin, end, flops, bytes, group, root, shape);
 }
 
