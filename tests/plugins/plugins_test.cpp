@@ -207,7 +207,8 @@ TEST(BfsChunks, CutAPathBetweenItsPartsOnly) {
 }
 
 TEST(BfsChunks, GiveNoPartMoreThanItsShareOfWorkAndAVertex) {
-  const Csr& graph = *random_dataset(500, 3000, 1, 2, true)->graph;
+  const auto data = random_dataset(500, 3000, 1, 2, true);
+  const Csr& graph = *data->graph;
   for (const double weight : {0.0, 1.0, 20.0})
     for (const int parts : {1, 3, 8}) {
       const Partition p = chunks(graph, parts, weight);
