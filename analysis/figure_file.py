@@ -34,6 +34,7 @@ Keys
   explain                optional: {"title", "of", "at"} of runs; what limited each is told
 """
 
+import difflib
 import json
 import re
 from dataclasses import dataclass
@@ -176,8 +177,12 @@ def load(name, configs=CONFIGS):
     folder = configs / name
     file = folder / "figure.json"
     if not file.exists():
-        known = ", ".join(names(configs)) or "none"
-        raise FigureError(f"there is no figure {name}; known: {known}")
+        known = names(configs)
+        near = difflib.get_close_matches(name, known + [one.split("/")[1] for one in known], n=1)
+        meant = next((one for one in known if near and one.endswith(near[0])), None)
+        question = f" Did you mean {meant}?" if meant else ""
+        raise FigureError(f"there is no figure {name}.{question} Known: "
+                          f"{', '.join(known) or 'none'}")
     try:
         told = json.loads(file.read_text())
     except ValueError as error:

@@ -29,6 +29,24 @@ def arguments():
     return parser.parse_args()
 
 
+def tell(found, out, as_json):
+    """Prints what limited each run, and where the page is."""
+    runs = found.runs if isinstance(found, result_folder.Sweep) else [found]
+    told = [limits.limit_of(run.result) for run in runs]
+    if as_json:
+        lines = [{"label": run.label, "interrupted": bool(run.interrupted),
+                  "limited_by": limit and limit.part, "share": limit and limit.share,
+                  "sentence": limit and limit.sentence} for run, limit in zip(runs, told)]
+        print(json.dumps({"schema_version": 1, "report": out, "runs": lines}))
+        return
+    for run, limit in zip(runs, told):
+        if run.interrupted:
+            print(f"{run.label}: INTERRUPTED {run.interrupted}")
+        if limit:
+            print(f"{run.label}: limited by {limit.sentence}")
+    print(f"Report: {out}")
+
+
 def main():
     asked = arguments()
     try:
@@ -38,24 +56,11 @@ def main():
         found = result_folder.read(folder)
         out = asked.out or folder / "report.html"
         whole_file.write(out, make_page(found))
+        tell(found, str(out.resolve()), asked.json)
+        sys.stdout.flush()
     except (result_folder.ResultError, OSError) as error:
         print(f"orrery: error: {error}", file=sys.stderr)
         return 1
-    runs = found.runs if isinstance(found, result_folder.Sweep) else [found]
-    told = [limits.limit_of(run.result) for run in runs]
-    out_path = str(out.resolve())
-    if asked.json:
-        lines = [{"label": run.label, "interrupted": bool(run.interrupted), "limited_by": limit and limit.part,
-                  "share": limit and limit.share, "sentence": limit and limit.sentence}
-                 for run, limit in zip(runs, told)]
-        print(json.dumps({"schema_version": 1, "report": out_path, "runs": lines}))
-    else:
-        for run, limit in zip(runs, told):
-            if run.interrupted:
-                print(f"{run.label}: INTERRUPTED {run.interrupted}")
-            if limit:
-                print(f"{run.label}: limited by {limit.sentence}")
-        print(f"Report: {out_path}")
     return 0
 
 

@@ -10,7 +10,8 @@ CONFIG = DOCS.parent / "experiments" / "config"
 HEAD = """# Keys
 
 Made from the JSON Schemas by `docs/keys.py`: change those, not this page. Times are seconds, sizes bytes, in every file.
-Every JSON object that a command prints or writes says its `schema_version`, 1 so far; experiment files have none.
+Every JSON object that a command prints or writes says its `schema_version`: 2 in the
+`meta.json` of a folder of parts, 1 in all others. Experiment files have none.
 """
 WRITTEN = {"result": "`result.json`, `orrery run --json`", "plan": "`orrery plan --json`",
            "validation": "`validate.json`, `orrery validate --json`", "figure": "`figure.json`, `orrery figure --json`"}

@@ -60,7 +60,7 @@ def draw(experiments, rows, files, width=None, font_size=FONT_SIZE):
     width, columns, lines, panel_height = grid_of(panels, width)
     # Size in points and words of what stands above the panels; then what stands below them.
     above = [(1.25 * font_size, f"{told['title']} ({told['source']})"),
-             (font_size, provenance.sentence(experiments))]
+             (font_size, provenance.sentence(experiments, rows))]
     above = [(size, _wrapped(text, width, size)) for size, text in above]
     below = _wrapped(f"The paper says: {told['shows']}", width, font_size)
     inches = lambda size, text: 1.3 * size * (text.count("\n") + 1) / 72

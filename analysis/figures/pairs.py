@@ -15,7 +15,7 @@ def draw(axes, panel, experiments, rows):
     behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.3}
     bars = len(panel["columns"]) * len(panel["ticks"])
     upright = {"rotation": 90} if bars > 9 else {}
-    papers = []
+    papers, highest = [], 0.0
     for i, column in enumerate(panel["columns"]):
         colour, told = style.series(column["title"]), column["title"]
         for tick, label in enumerate(column["rows"]):
@@ -26,12 +26,14 @@ def draw(axes, panel, experiments, rows):
             else:
                 top, deviation = row["ours"], row.get("deviation")
                 axes.bar(x, top, 0.94 * width, label=told, yerr=deviation, capsize=2,
-                         **style.fill(colour))
+                         error_kw={"elinewidth": 1, "ecolor": style.INK}, **style.fill(colour))
+                above = 1 if deviation is None else 3  # points, over the cap of the error bar
                 top, told = top + (deviation or 0), None
+                highest = max(highest, row["ours"])
                 near = paper is not None and not isinstance(paper, list) and paper > top
                 axes.annotate(f"{row['ours']:.3g}", (x, paper if near and paper < 1.15 * top
                                                      else top),
-                              xytext=(0, 4 if near and paper < 1.15 * top else 1),
+                              xytext=(0, 4 if near and paper < 1.15 * top else above),
                               textcoords="offset points", ha="center", va="bottom",
                               fontsize=style.TINY, bbox=behind, zorder=4, **upright)
             if paper is not None and row["role"] != "aside":
@@ -47,6 +49,8 @@ def draw(axes, panel, experiments, rows):
         style.logarithmic_height(axes)
     else:
         axes.set_ylim(0, (1.5 if upright else 1.35) * axes.get_ylim()[1])  # room for the legend
+        if panel["y_name"].endswith("in %") and highest <= 100:
+            style.no_ticks_above(axes, 100)  # where only the legend is
     style.name_height(axes, panel)
     style.legend(axes, style.paper_handle() if papers else None, ncols=2, loc="upper center",
                  columnspacing=1.0, handlelength=1.2)

@@ -63,8 +63,22 @@ def _data(runs):
     return "; ".join(words)
 
 
-def sentence(experiments):
-    """"Ours: simulated on DGX-1 (V100); by its counts ogbn-products" for all runs of the figure."""
+def _spread(panels, rows):
+    """What error bars and bands stand for; empty where none is drawn."""
+    over = {panel["by"] for panel in panels if panel["kind"] == "spread"}
+    drawn = {label for panel in panels if panel["kind"] == "pairs"
+             for column in panel["columns"] for label in column["rows"]}
+    if any("deviation" in row for row in rows if row["label"] in drawn):
+        over.add("seed")
+    bands = any(one.get("level") for panel in panels for one in panel.get("series", []))
+    marks = "Error bars and bands" if bands else "Error bars"
+    keys = _listed(f"{key}s" for key in sorted(over))
+    return f"{marks}: standard deviation over {keys}" if over else ""
+
+
+def sentence(experiments, rows=()):
+    """"Ours: simulated on DGX-1 (V100); by its counts ogbn-products" for all runs of the figure, and
+    what its error bars stand for."""
     told = experiments.figure.told["runs"]
     cut = [run for name, runs in experiments.results.items() if "cuts" in told[name]
            for run in runs]
@@ -77,4 +91,6 @@ def sentence(experiments):
         runs = [run for run in ran if run.simulated == simulated]
         if runs:
             parts.append(f"{word} on {_listed(map(machine_of, runs))}; {_data(runs)}")
+    if spread := _spread(experiments.figure.told.get("panels", []), rows):
+        parts.append(spread)
     return "Ours: " + ". ".join(parts)

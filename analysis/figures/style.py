@@ -74,6 +74,13 @@ def logarithmic_height(axes):
     axes.set_ylim(low, high * (high / low) ** 0.3)
 
 
+def no_ticks_above(axes, most):
+    """Leaves numbers out that no value of this kind can have."""
+    low, high = axes.get_ylim()
+    axes.set_yticks([tick for tick in axes.get_yticks() if low <= tick <= most])
+    axes.set_ylim(low, high)
+
+
 def mark_paper(axes, x, value, colour=INK):
     """The paper's number at x: a diamond, or a span for a range."""
     if isinstance(value, list):

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <filesystem>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -53,6 +55,12 @@ std::string cuda_version(int number) {
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
 
+/// CUDA itself calls an absent driver one that is too old.
+std::string why_no_gpu() {
+  return std::filesystem::exists("/proc/driver/nvidia") ? api().last_error()
+                                                        : "no NVIDIA driver is loaded";
+}
+
 }  // namespace
 
 GpuChoice choose_gpu(int place, int ranks) {
@@ -62,7 +70,7 @@ GpuChoice choose_gpu(int place, int ranks) {
     throw Error(
         fmt::format("kernels: cuda needs a GPU, and there is none ({}); kernels: cpu runs "
                     "everywhere",
-                    api().last_error()));
+                    why_no_gpu()));
   GpuChoice choice{place % count, 1, ""};
   choice.sharing = (ranks - choice.index + count - 1) / count;
   choice.bus_id = info_of(choice.index).pci_bus_id;

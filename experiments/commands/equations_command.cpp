@@ -8,6 +8,7 @@
 
 #include "core/cost/equations.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/config/version.hpp"
 
 namespace orrery {
 namespace {
@@ -58,7 +59,7 @@ void print_equations(const Options& options) {
   if (options.json) {
     Json out = Json::array();
     for (const cost::Equation& equation : list) out.push_back(to_json(equation));
-    fmt::print("{}\n", Json({{"schema_version", 1}, {"equations", out}}).dump());
+    fmt::print("{}\n", Json({{"schema_version", kSchemaVersion}, {"equations", out}}).dump());
     return;
   }
   for (const cost::Equation& equation : list) {

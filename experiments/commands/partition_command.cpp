@@ -271,7 +271,7 @@ int run_partition(const Options& options) {
   }
   fmt::print("{}: {} vertices, {} edges in {} parts by {}\n", source.name(), partition.owner.size(),
              asked.edges, parts, report.method);
-  fmt::print("  number of parts     {}\n{}", chosen.reason, describe(report));
+  fmt::print("  number of parts     {}: {}\n{}", parts, chosen.reason, describe(report));
   if (!options.owners.empty()) fmt::print("owners: {}\n", options.owners);
   if (!options.out.empty())
     fmt::print(

@@ -4,6 +4,7 @@
 #include "core/graph/training_graph.hpp"
 #include "core/partition/edges/edge_file.hpp"
 #include "core/partition/partition_options.hpp"
+#include "core/partition/parts/one_way_edge.hpp"
 #include "experiments/commands/partition_report.hpp"
 
 namespace orrery {
@@ -38,6 +39,9 @@ PartitionSource PartitionSource::stream(const DatasetOptions& options) {
   source.streamed_ = open_streamed_dataset(options);
   source.edges_ = std::make_unique<EdgesOfDataset>(open_edge_file(source.streamed_.edges),
                                                    source.streamed_.vertices);
+  if (source.streamed_.says_undirected && !source.streamed_.mirrored)
+    if (const auto edge = one_way_edge(*source.edges_))
+      refuse_as_directed(source.streamed_.edges.parent_path(), *edge);
   return source;
 }
 

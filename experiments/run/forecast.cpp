@@ -57,7 +57,7 @@ void measure_this_machine(bool quiet) {
 /// Why the difference between a run and its simulation on this machine is not the simulation's alone:
 /// other programs were at work when one of the two was measured. Empty where they were not.
 std::string disturbance(const Json& real, const Json& simulated) {
-  const Json others = real.value("other_work", Json::object());  // absent of a job over MPI
+  const Json others = real.value("other_work", Json::object());  // absent of a result of before
   if (const Json note = others.value("note", Json()); note.is_string())
     return note.get<std::string>();
   const double cores = simulated["simulation"].value("profile_other_work_cores", 0.0);
@@ -92,14 +92,7 @@ Json simulate_on(FinishedRun& run, const std::string& cluster, Runner& runner) {
   if (there.label.empty()) there.label = cluster;  // out of memory is a result, as in a sweep
   const auto simulated = runner.run(there, &results);
   if (run.not_written.empty()) run.not_written = simulated->not_written;
-  const Json& result = simulated->result;
-  Json told{{"epoch_seconds", result["epoch_seconds"]}, {"limited_by", result["limited_by"]}};
-  if (cluster == kThisMachine && !result["epoch_seconds"].is_null())
-    told["error"] = result["epoch_seconds"].get<double>() / run.measured.epoch_seconds - 1;
-  if (const std::string why = told.contains("error") ? disturbance(run.result, result) : "";
-      !why.empty())
-    told["disturbed"] = why;
-  return told;
+  return compared(run, cluster, simulated->result);
 }
 
 /// What a cluster cannot take (too few devices, an operation without a price) is told; the run
@@ -122,6 +115,15 @@ std::string limit_text(const Json& simulated) {
 void require_clusters(const Experiment& experiment) {
   for (const std::string& cluster : experiment.simulate_on)
     if (cluster != kThisMachine) kClusterFiles.find(cluster);
+}
+
+Json compared(const FinishedRun& run, const std::string& cluster, const Json& simulated) {
+  Json told{{"epoch_seconds", simulated["epoch_seconds"]}, {"limited_by", simulated["limited_by"]}};
+  if (cluster != kThisMachine || simulated["epoch_seconds"].is_null()) return told;
+  told["error"] = simulated["epoch_seconds"].get<double>() / run.measured.epoch_seconds - 1;
+  if (const std::string why = disturbance(run.result, simulated); !why.empty())
+    told["disturbed"] = why;
+  return told;
 }
 
 void forecast(std::vector<FinishedRun>& runs, bool quiet, const std::atomic<bool>* stop) {

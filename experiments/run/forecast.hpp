@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <cstdio>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <vector>
 
 #include "experiments/results/run_report.hpp"
@@ -15,10 +17,15 @@ namespace orrery {
 ///           runs
 void require_clusters(const Experiment& experiment);
 
+/// What a real run tells of the result of its simulation on a cluster: epoch_seconds, limited_by, and
+/// on this-machine the error against what was measured, with "disturbed" (why that error says little)
+/// where other programs were at work while the run or the calibration was measured.
+nlohmann::ordered_json compared(const FinishedRun& run, const std::string& cluster,
+                                const nlohmann::ordered_json& simulated);
+
 /// Simulates each finished run on the clusters of its "simulate_on" and adds "simulated_on" to its
-/// result (and to its result.json): per cluster epoch_seconds, error (against what was measured,
-/// on this-machine only), "disturbed" (why that error says little, if other programs were at work),
-/// limited_by; or epoch_seconds null and "not_simulated" with the reason.
+/// result (and to its result.json): per cluster what compared() says, or epoch_seconds null and
+/// "not_simulated" with the reason.
 ///
 /// this-machine stands for what the run's kernels ran on. Where its cores have no profile yet they
 /// are measured coarsely first; a GPU is not.

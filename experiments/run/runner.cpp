@@ -143,13 +143,15 @@ Reported report(const PreparedExperiment& prepared, const Placement& placement, 
   return {std::move(done), std::move(timelines)};
 }
 
-/// What other programs did while the run was measured.
-nlohmann::ordered_json other_work_json(const calibrate::OtherWork& work) {
-  nlohmann::ordered_json json{{"load_before", work.load_before}, {"cores", nullptr}};
-  if (work.cores) json["cores"] = *work.cores;
-  json["note"] = nullptr;
-  if (work.disturbs()) json["note"] = work.words("it was");
-  return json;
+/// What other programs did meanwhile, on the process that leads: all of a job say what they saw.
+calibrate::OtherWork others_beside(const Job& job, const calibrate::WorkReading& seen) {
+  std::vector<calibrate::WorkReading> all{seen};
+  if (job.world == nullptr) return calibrate::work_of_others(all);
+  const auto texts = job.world->gather(to_text(seen));
+  if (!job.leads()) return {};
+  all.clear();
+  for (const std::string& text : texts) all.push_back(calibrate::reading_from_text(text));
+  return calibrate::work_of_others(all);
 }
 
 /// Not of processes that each know a server of their own only: for those there is orrery plan.
@@ -291,15 +293,14 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
   std::string log_not_written;
   const calibrate::WorkWatch watch;
   Outcome outcome = execute(prepared, options, results, log_not_written);
+  const auto others = others_beside(job_, watch.reading());
   const bool first = std::exchange(first_, false);
   if (results == nullptr) return std::nullopt;
 
   outcome.epochs.insert(outcome.epochs.begin(), earlier.epochs.begin(), earlier.epochs.end());
   auto [done, timelines] = report(prepared, options.placement, outcome, earlier.seconds, *results);
-  if (job_.world == nullptr) {
-    add_preloading(done, prepared);
-    done.result["other_work"] = other_work_json(watch.seen());
-  }
+  if (job_.world == nullptr) add_preloading(done, prepared);
+  done.result["other_work"] = other_work_json(others);
   nlohmann::ordered_json& result = done.result;
   result["machines"] = job_.world == nullptr ? 1 : job_.world->placement().servers();
   result["resumed_from_epoch"] = nullptr;

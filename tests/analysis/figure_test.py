@@ -47,6 +47,19 @@ def means_in(spec):
             yield from means_in(spec[key])
 
 
+class UnknownFigures(unittest.TestCase):
+    def test_are_told_with_the_one_that_is_meant(self):
+        for wrong, meant in (("mg-gcn/tabel3", "mg-gcn/table3"), ("tabel3", "mg-gcn/table3"),
+                             ("granndis/accurracy", "granndis/accuracy")):
+            with self.subTest(wrong), self.assertRaisesRegex(
+                    FigureError, f"no figure {wrong}. Did you mean {meant}\\? Known: catgnn/fig2, "):
+                figure_file.load(wrong)
+
+    def test_that_are_like_none_are_told_with_the_list_alone(self):
+        with self.assertRaisesRegex(FigureError, "no figure zebra. Known: catgnn/fig2, "):
+            figure_file.load("zebra")
+
+
 class ShippedFigures(unittest.TestCase):
     def test_are_those_of_the_papers(self):
         names = [f"{paper}/{name}" for paper, figures in SHIPPED.items() for name in figures]
@@ -491,6 +504,39 @@ class PapersMarks(unittest.TestCase):
         self.assertIsNone(self.stacks.papers_share(figure, {"of": "other"}, rows))
 
 
+@unittest.skipUnless(importlib.util.find_spec("matplotlib"), "matplotlib is missing")
+class PairsWithErrorBars(unittest.TestCase):
+    """Accuracies in % with deviations: what they reached is read above the bars and below 100 %."""
+
+    def setUp(self):
+        import matplotlib
+        matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+        from figures import pairs
+
+        rows = [{"label": str(i), "paper": None, "ours": 90.0 + i, "deviation": 2.0, "role": "aside"}
+                for i in range(10)]
+        panel = {"columns": [{"title": "a", "rows": [str(i) for i in range(5)]},
+                             {"title": "b", "rows": [str(i) for i in range(5, 10)]}],
+                 "ticks": list("vwxyz"), "x_name": "data set", "y_name": "test accuracy in %"}
+        self.figure, self.axes = plt.subplots(figsize=(3.9, 3.1))
+        self.addCleanup(plt.close, self.figure)
+        pairs.draw(self.axes, panel, None, rows)
+        self.figure.draw_without_rendering()
+
+    def test_have_numbers_above_the_caps(self):
+        point = self.figure.dpi / 72
+        words = sorted(self.axes.texts, key=lambda text: float(text.get_text()))
+        for i, text in enumerate(words):
+            cap = self.axes.transData.transform((0, 92.0 + i))[1]
+
+            self.assertGreater(text.get_window_extent().y0, cap + 2 * point)
+
+    def test_count_no_more_than_100_percent(self):
+        self.assertLessEqual(max(self.axes.get_yticks()), 100)
+        self.assertGreater(self.axes.get_ylim()[1], 120, "room for the legend")
+
+
 class Provenance(unittest.TestCase):
     def sentence(self, told, config):
         run = Run(folders.result(**told), config=config)
@@ -516,6 +562,24 @@ class Provenance(unittest.TestCase):
         self.assertTrue(self.sentence({}, counts).endswith("; by its counts reddit"))
         self.assertTrue(self.sentence({}, made).endswith("; generated stand-in for ogbn-products"))
 
+    def test_says_what_error_bars_stand_for(self):
+        run = Run(folders.result(), config={})
+        experiments = Fake({})
+        experiments.results = {"a": [run]}
+
+        def sentence(panel, **row):
+            experiments.figure = figure_file.Figure("f", Path(), {"runs": {"a": {}}, "panels": [panel]})
+            return provenance.sentence(experiments, [{"label": "x"} | row]).partition(". ")[2]
+
+        pairs = {"kind": "pairs", "columns": [{"title": "c", "rows": ["x"]}]}
+        spread = {"kind": "spread", "by": "seed", "series": [{"of": "a"}]}
+        band = spread | {"series": [{"of": "a", "level": True}]}
+        self.assertEqual(sentence(pairs), "")
+        self.assertEqual(sentence(pairs, deviation=0.5),
+                         "Error bars: standard deviation over seeds")
+        self.assertEqual(sentence(spread), "Error bars: standard deviation over seeds")
+        self.assertEqual(sentence(band), "Error bars and bands: standard deviation over seeds")
+
     def test_names_the_machine_also_of_what_did_not_fit(self):
         config = {"cluster": {"file": "dgx-a100"}}
         self.assertIn("on DGX-A100;", self.sentence({"simulation": None}, config))
@@ -532,7 +596,7 @@ class FigureCommand(unittest.TestCase):
             self.assertLessEqual({"cells", "agree", "fitted", "informed", "predicted", "worst"},
                                  figure["reached"].keys())
 
-    def test_lists_them_in_a_table_of_100_columns(self):
+    def test_lists_them_in_a_table_of_100_columns_in_a_pipe(self):
         lines = folders.orrery("figure", "--list").stdout.splitlines()
 
         self.assertEqual(lines[0].split()[:3], ["figure", "cells", "agree"])

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import tempfile
 import unittest
 from html.parser import HTMLParser
@@ -346,3 +347,16 @@ class ReportOfNothing(ReportTest):
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr.count("\n"), 1)
         self.assertIn("holds no result.json", done.stderr)
+
+
+class ReportWhoseWordsAreLost(ReportTest):
+    def test_ends_with_one_line_and_1(self):
+        out = folders.real_run(self.path)
+        for words in ((), ("--json",)):
+            with self.subTest(words), open("/dev/full", "w") as full:
+                done = subprocess.run([folders.PROGRAM, "report", out, *words], stdout=full,
+                                      stderr=subprocess.PIPE, text=True)
+
+                self.assertEqual(done.returncode, 1)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                self.assertIn("No space left on device", done.stderr)

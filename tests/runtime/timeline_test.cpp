@@ -109,6 +109,14 @@ TEST(Ledger, RefusesWhatDoesNotFitAndNamesIt) {
   EXPECT_EQ(ledger.in_use(Space::device), 100);
 }
 
+TEST(Ledger, SaysOfWhatTheSystemRefusesNoCapacityThatNobodySet) {
+  const OutOfMemory error("big/one", 41, 60, kUnlimited);
+
+  EXPECT_STREQ(error.what(),
+               "out of memory: tensor 'big/one' needs 41 B, but 60 B are in use and the system "
+               "grants no more");
+}
+
 TEST(Ledger, HoldsEverySpaceToItsOwnCapacityAndNamesIt) {
   for (const Space space : {Space::pinned_host, Space::host, Space::server_host}) {
     Capacities capacities;

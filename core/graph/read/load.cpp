@@ -68,21 +68,20 @@ void add_reverse_edges(Dataset& dataset) {
       fmt::format("symmetrised: {} directed edges became {}", before, dataset.edges()));
 }
 
-/// An edge without its reverse, as "3 -> 7"; the graph has one.
-std::string one_way_edge(const Csr& graph) {
-  for (std::int64_t v = 0; v < graph.rows; ++v)
-    for (const Vertex u : graph.row(v))
-      if (!std::ranges::binary_search(graph.row(u), static_cast<Vertex>(v)))
-        return fmt::format("{} -> {}", u, v);
-  return {};
-}
-
-/// What a folder says of its graph that is not so: "is false, but edge 0 -> 1 has no reverse", of
-/// meta.json's key "directed".
-std::optional<std::string> contradiction(const Dataset& dataset, const fs::path& folder) {
+/// An edge without its reverse, where a folder says of its graph that it is not directed.
+std::optional<Edge> contradiction(const Dataset& dataset, const fs::path& folder) {
   if (dataset.symmetric || !fs::exists(folder / "meta.json")) return std::nullopt;
   if (MetaFile(folder).get("directed", true)) return std::nullopt;
-  return fmt::format("is false, but edge {} has no reverse", one_way_edge(*dataset.graph));
+  const Csr& graph = *dataset.graph;
+  for (Vertex v = 0; v < graph.rows; ++v)
+    for (const Vertex u : graph.row(v))
+      if (!std::ranges::binary_search(graph.row(u), v)) return Edge{u, v};
+  return std::nullopt;
+}
+
+/// What is wrong with meta.json's key "directed".
+std::string words_of(Edge edge) {
+  return fmt::format("is false, but edge {} -> {} has no reverse", edge.source, edge.destination);
 }
 
 void magnify(Dataset& dataset, std::int64_t times) {
@@ -117,9 +116,15 @@ Dataset read_dataset(const std::string& path, const std::string& format) {
   }
   if (dataset.name.empty()) dataset.name = name_of(found);
   dataset.symmetric = is_symmetric(*dataset.graph);
-  if (const auto said = contradiction(dataset, found))
-    dataset.notes.push_back("graph: \"directed\" of meta.json " + *said);
+  if (const auto edge = contradiction(dataset, found))
+    dataset.notes.push_back("graph: \"directed\" of meta.json " + words_of(*edge));
   return dataset;
+}
+
+void refuse_as_directed(const fs::path& folder, Edge edge) {
+  MetaFile(folder).fail("directed", words_of(edge) +
+                                        "; set dataset.symmetric to true, which adds the reverse "
+                                        "of every edge, or \"directed\" to true");
 }
 
 Dataset load_dataset(const DatasetOptions& options) {
@@ -128,10 +133,7 @@ Dataset load_dataset(const DatasetOptions& options) {
   if (options.symmetric && !dataset.symmetric) add_reverse_edges(dataset);
   if (options.generator.empty()) {
     const fs::path folder = locate_dataset(options.path);
-    if (const auto said = contradiction(dataset, folder))
-      MetaFile(folder).fail("directed", *said +
-                                            "; set dataset.symmetric to true, which adds the "
-                                            "reverse of every edge, or \"directed\" to true");
+    if (const auto edge = contradiction(dataset, folder)) refuse_as_directed(folder, *edge);
   }
   choose_features(dataset.features, dataset.notes, dataset.vertices(), options);
   if (dataset.labels.present())

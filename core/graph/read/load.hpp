@@ -1,6 +1,7 @@
 // Loads data sets: from a folder, from a file or from a generator.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "core/graph/dataset.hpp"
@@ -15,6 +16,10 @@ namespace orrery {
 ///           format or generator; a bare name that no folder of ORRERY_DATA holds: the message says
 ///           where to get such a set and in which form)
 Dataset load_dataset(const DatasetOptions& options);
+
+/// Throws what load_dataset does where meta.json of a folder says that the graph is not directed, and
+/// this edge has no reverse.
+[[noreturn]] void refuse_as_directed(const std::filesystem::path& folder, Edge edge);
 
 /// Reads a data set as it is stored: no option applied, no split drawn.
 ///

@@ -150,6 +150,7 @@ StreamedDataset open_streamed_dataset(const DatasetOptions& options) {
   data.edges = folder / "edges.npy";
   data.vertices = read_vertex_count(folder, meta);
   data.mirrored = options.symmetric;
+  data.says_undirected = !meta.get("directed", true);
   data.generated = meta.get("generated", false);
   data.notes = notes_on_origin(meta);
   data.rows.count = data.vertices;

@@ -19,6 +19,8 @@ struct StreamedDataset {
   std::filesystem::path edges;  ///< edges.npy
   std::int64_t vertices = 0;
   bool mirrored = false;  ///< the reverse of every edge belongs to the graph as well
+  /// meta.json says that every edge has its reverse among the edges, which nobody has held against them.
+  bool says_undirected = false;
   bool generated = false;
   VertexRows rows;
   std::shared_ptr<const std::vector<Split>> split;  ///< empty when there is none

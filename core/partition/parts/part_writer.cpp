@@ -101,7 +101,8 @@ PartSummary PartWriter::write(int part, const fs::path& folder, const std::strin
   const std::int64_t edges = write_edges(folder);
   write_places(folder);
   const Json feature_storage = write_vertex_rows(rows_of_part(rows_, vertices_), folder);
-  Json meta{{"name", name},
+  Json meta{{"schema_version", 1},
+            {"name", name},
             {"num_nodes", held},
             {"num_edges", edges},
             {"owned_nodes", vertices_.owned()},

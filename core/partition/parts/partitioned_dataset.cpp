@@ -49,9 +49,10 @@ PartitionedDataset::PartitionedDataset(fs::path folder) : folder_(std::move(fold
   if (!meta.has("format") || meta.json()["format"] != kPartsFormat)
     throw DataError(file, "",
                     "expected the meta.json of a folder of parts (orrery partition writes one)");
-  if (const std::int64_t version = meta.count("version", 1); version != kPartsVersion)
+  const std::string key = meta.has("schema_version") ? "schema_version" : "version";
+  if (const std::int64_t version = meta.count(key, 1); version != kPartsVersion)
     throw DataError(
-        file, "key version",
+        file, "key " + key,
         fmt::format("expected {}, found {}: write the parts again with orrery partition",
                     kPartsVersion, version));
   Json rest = meta.json();

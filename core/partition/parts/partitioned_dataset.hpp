@@ -72,7 +72,7 @@ class PartitionedDataset {
 /// Where a part is in a folder of parts.
 std::filesystem::path part_folder(const std::filesystem::path& folder, int part);
 
-/// The `format` and `version` in the meta.json of a folder of parts.
+/// The `format` and `schema_version` (once `version`) in the meta.json of a folder of parts.
 inline constexpr const char* kPartsFormat = "orrery-parts";
 inline constexpr int kPartsVersion = 2;
 

@@ -7,6 +7,7 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
+#include "core/partition/parts/pair_hash.hpp"
 
 namespace orrery {
 namespace {
@@ -41,18 +42,6 @@ void for_each_entry(EdgeStream& edges, SortedRows::Side side, const Visit& visit
       if (side != SortedRows::Side::out) visit(v, u);
       if (side == SortedRows::Side::out || (side == SortedRows::Side::both && u != v)) visit(u, v);
     }
-}
-
-/// A well-mixed function of an ordered pair.
-///
-/// Source    splitmix64's finaliser
-std::uint64_t hash_of(Vertex a, Vertex b) {
-  std::uint64_t x =
-      std::uint64_t{static_cast<std::uint32_t>(a)} << 32U | static_cast<std::uint32_t>(b);
-  x += 0x9e3779b97f4a7c15U;
-  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31U);
 }
 
 /// Calls visit(entries) for the raw entries from `first` on, some at a time.

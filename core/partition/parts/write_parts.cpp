@@ -36,7 +36,7 @@ void write_all(GraphRows& graph, const OwnerOrder& order, const VertexRows& rows
     checksums.push_back(written.checksum);
   }
   Json meta{{"format", kPartsFormat},
-            {"version", kPartsVersion},
+            {"schema_version", kPartsVersion},
             {"name", facts.name},
             {"method", options.method},
             {"parameters", options.parameters},

@@ -295,10 +295,11 @@ void require_trainable(const Problem& problem) {
   const std::string name = "'" + facts.name + "'";
   if (facts.vertices == 0) throw ConfigError("dataset", name + " has no vertices");
   if (facts.features == 0)
-    throw ConfigError("dataset.features",
-                      name +
-                          " has no features; set it to {\"random\": width} to train on made-up "
-                          "ones");
+    throw ConfigError(
+        "dataset.features",
+        name + (facts.generated ? " has no features; set it to how many are made up, as 64"
+                                : " has no features; set it to {\"random\": width} to train on "
+                                  "made-up ones"));
   if (facts.classes == 0)
     throw ConfigError("dataset", name +
                                      " has no labels to train on; a folder has them in labels.npy, "

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "core/base/parallel.hpp"
@@ -65,6 +66,58 @@ TEST(OtherWork, IsJudgedByTheLoadBeforeWhereNothingElseIsKnown) {
   EXPECT_TRUE((OtherWork{2.0, std::nullopt}.disturbs()));
   EXPECT_FALSE((OtherWork{0.1, std::nullopt}.disturbs()));
   EXPECT_FALSE((OtherWork{2.0, 0.0}.disturbs())) << "it had ended before";
+}
+
+/// A rank that computed for `own` of ten seconds on a processor that was busy for `busy`.
+WorkReading rank(const std::string& machine, int processor, double busy, double own) {
+  return {machine, 2.5, 4, 10, own, {{processor, busy}}};
+}
+
+TEST(OtherWork, OfRanksThatEachSeeAProcessorIsWhatRemainsOfAllThatTheyDid) {
+  // Bound to a core each, and each took some time on the other's: 18 busy seconds, 11 of them ours.
+  const OtherWork work = work_of_others({rank("a", 0, 10, 4), rank("a", 1, 8, 7)});
+
+  EXPECT_DOUBLE_EQ(work.cores.value(), 0.7);
+  EXPECT_EQ(work.of_cores, 2);
+  EXPECT_EQ(work.load_before, 2.0) << "4 processes were ready to run, 2 of them ranks";
+  EXPECT_EQ(work.words("it was"),
+            "this machine was at work while it was measured: other programs kept 0.7 of its 2 "
+            "cores busy");
+}
+
+TEST(OtherWork, OfRanksThatShareTheirProcessorsCountsThoseOnce) {
+  const OtherWork work = work_of_others({rank("a", 0, 9.9, 4.9), rank("a", 0, 10, 5)});
+
+  EXPECT_NEAR(work.cores.value(), 0.01, 1e-12);
+  EXPECT_FALSE(work.disturbs());
+}
+
+TEST(OtherWork, IsThatOfTheMachineWhereItIsMost) {
+  const OtherWork work =
+      work_of_others({rank("a", 0, 9, 9), rank("b", 0, 10, 4), rank("c", 0, 9, 8)});
+
+  EXPECT_DOUBLE_EQ(work.cores.value(), 0.6);
+  EXPECT_EQ(work.words("it was"),
+            "a machine of the job was at work while it was measured: other programs kept 0.6 of "
+            "its 1 cores busy");
+}
+
+TEST(OtherWork, IsNotKnownOfAMachineWhereOneRankCouldNotTell) {
+  WorkReading silent = rank("a", 0, 0, 5);
+  silent.busy_seconds.clear();
+
+  EXPECT_FALSE(work_of_others({silent, rank("a", 1, 9, 5)}).cores);
+}
+
+TEST(OtherWork, IsTheSameAfterAReadingHasTravelled) {
+  const WorkReading sent{"m", 1.25, 7, 0.5, 0.125, {{3, 0.25}, {11, 0.1}}};
+
+  const WorkReading read = reading_from_text(to_text(sent));
+
+  EXPECT_EQ(read.machine, sent.machine);
+  EXPECT_EQ(std::tuple(read.load, read.running, read.seconds, read.own_seconds),
+            std::tuple(sent.load, sent.running, sent.seconds, sent.own_seconds));
+  EXPECT_EQ(read.busy_seconds, sent.busy_seconds);
 }
 
 }  // namespace

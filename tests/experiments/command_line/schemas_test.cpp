@@ -117,7 +117,8 @@ TEST_F(Schemas, AreOfTheVersionThatEveryObjectHas) {
   EXPECT_EQ(printed("partition " + in("set").string() + " --method block --parts 2 --json --out " +
                     in("parts").string())["schema_version"],
             1);
-  EXPECT_TRUE(json("parts/meta.json").contains("version")) << "a format of its own";
+  EXPECT_EQ(json("parts/meta.json")["schema_version"], 2) << "the second format of parts";
+  EXPECT_EQ(json("parts/part-00000/meta.json")["schema_version"], 1) << "a data set";
 }
 
 TEST_F(Schemas, HaveAPageThatIsCurrent) {

@@ -62,6 +62,29 @@ TEST_F(MpiJob, RunsAnExperimentWithRankZeroAloneSpeaking) {
   EXPECT_NE(read("a/timeline.json").find("rank 2"), std::string::npos);
 }
 
+/// Every rank says what it saw of its processors; rank 0 tells what remains for others.
+TEST_F(MpiJob, SaysWhatOtherProgramsDidMeanwhile) {
+  if (!fs::exists("/proc/stat")) GTEST_SKIP() << "this system does not tell";
+  const pid_t other = ::fork();
+  if (other == 0) {  // computes for as long as the test could last
+    using Clock = std::chrono::steady_clock;
+    for (const auto end = Clock::now() + std::chrono::seconds(60); Clock::now() < end;) continue;
+    ::_exit(0);
+  }
+  const int status =
+      shell(mpirun(2) + ORRERY_MPI + " run " + experiment(150) +
+            " --set train.checkpoint_every=150 --quiet --out " + (folder_ / "a").string());
+  ::kill(other, SIGKILL);
+  ::waitpid(other, nullptr, 0);
+
+  ASSERT_EQ(status, 0) << read("err");
+  const Json seen = Json::parse(read("a/result.json"))["other_work"];
+  ASSERT_TRUE(seen["cores"].is_number()) << seen;
+  EXPECT_GT(seen["cores"].get<double>(), 0.25);
+  EXPECT_NE(seen["note"].get<std::string>().find("at work while it was measured"),
+            std::string::npos);
+}
+
 TEST_F(MpiJob, OfAnotherSizeThanTheFileSaysIsAnErrorNamingBoth) {
   const std::string file = experiment(6, R"(, "cluster": {"servers": 2, "ranks_per_server": 2})");
 

@@ -70,6 +70,25 @@ TEST_F(DirectedGraph, ThatItsFolderCallsUndirectedIsAnErrorThatNamesAnEdge) {
       << read("err");
 }
 
+TEST_F(DirectedGraph, ThatItsFolderCallsUndirectedIsNotCutAsAStreamEither) {
+  const auto say = [&](const char* directed) {
+    std::ofstream(in("data/meta.json"))
+        << R"({"name": "circles", "num_nodes": 4, "num_edges": 5, "num_classes": 2, "directed": )"
+        << directed << "}";
+  };
+  const std::string cut = "partition " + in("data").string() + " --parts 2 --method dbh";
+  say("false");
+
+  EXPECT_EQ(orrery(cut), 1);
+  const std::string loaded = read("err");
+  EXPECT_EQ(orrery(cut + " --stream"), 1);
+  EXPECT_EQ(read("err"), loaded);
+  EXPECT_NE(loaded.find("is false, but edge 3 -> 0 has no reverse"), std::string::npos) << loaded;
+  EXPECT_EQ(orrery(cut + " --stream --set dataset.symmetric=true"), 0) << read("err");
+  say("true");
+  EXPECT_EQ(orrery(cut + " --stream"), 0) << read("err");
+}
+
 TEST_F(DirectedGraph, WithTheReverseOfItsEdgesIsNone) {
   simulate(" --set dataset.symmetric=true");
 

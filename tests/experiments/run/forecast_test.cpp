@@ -3,11 +3,15 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <string>
 
+#include "experiments/calibrate/other_work.hpp"
+#include "experiments/config/experiment.hpp"
 #include "tests/experiments/commands/started_program.hpp"
 
 namespace orrery {
@@ -102,6 +106,67 @@ TEST_F(ForecastOfSeveralServers, ThatAreJoinedByShapedLinksIsNotOfThisMachine) {
   expect_not_of_this_machine(json("a/result.json"), "the ranks ran on 2 servers");
 }
 #endif
+
+/// Two processors of a machine over two seconds, of which this program took 1.5 and all others what
+/// is left.
+calibrate::WorkReading beside(double others) {
+  return {"here", 0.1, 3, 2.0, 1.5, {{0, 1.5}, {1, others}}};
+}
+
+/// What is printed of a run of 200 ms beside such others, and of its simulations of 150 ms here and
+/// on a DGX-1. `calibrated_beside`: cores that others kept busy when this machine was calibrated.
+std::string table_of(double others, double calibrated_beside) {
+  FinishedRun run{parse_experiments(R"({"name": "f", "model": {"type": "gcn"},
+      "dataset": {"generate": "communities", "vertices": 500, "edges": 2000},
+      "strategy": {"type": "spmm_1d"}})",
+                                    "f.json", {})
+                      .front(),
+                  {},
+                  {}};
+  run.measured.epoch_seconds = 0.2;
+  run.result["strategy"] = "spmm_1d";
+  run.result["other_work"] = other_work_json(calibrate::work_of_others({beside(others)}));
+  const Json simulated{{"epoch_seconds", 0.15},
+                       {"limited_by", {{"sentence", "computation"}}},
+                       {"simulation", {{"profile_other_work_cores", calibrated_beside}}}};
+  for (const char* cluster : {"this-machine", "dgx-1"})
+    run.result["simulated_on"][cluster] = compared(run, cluster, simulated);
+  std::FILE* file = std::tmpfile();
+  print_forecasts({run}, file);
+  std::string text(static_cast<std::size_t>(std::ftell(file)), '\0');
+  std::rewind(file);
+  EXPECT_EQ(std::fread(text.data(), 1, text.size(), file), text.size());
+  std::fclose(file);
+  return std::regex_replace(text, std::regex("\\s+"), " ");
+}
+
+TEST(Forecast, MarksTheErrorOfARunBesideOtherWorkAndSaysWhy) {
+  const std::string text = table_of(1.0, 0);  // of two seconds: half a core
+
+  EXPECT_NE(text.find("this-machine 200.0 ms 150.0 ms -25 % (*) computation"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("(*) this machine was at work while it was measured: other programs kept 0.5 "
+                      "of its 2 cores busy; what is measured then takes longer"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("dgx-1 200.0 ms 150.0 ms - computation"), std::string::npos) << text;
+}
+
+TEST(Forecast, MarksTheErrorOfAMachineThatWasCalibratedBesideOtherWork) {
+  const std::string text = table_of(0, 1.2);
+
+  EXPECT_NE(text.find("-25 % (*)"), std::string::npos) << text;
+  EXPECT_NE(text.find("was at work while it was calibrated: other programs kept 1.2 cores busy"),
+            std::string::npos)
+      << text;
+}
+
+TEST(Forecast, PrintsTheErrorOfAnIdleMachineWithoutAMark) {
+  const std::string text = table_of(0.1, 0);
+
+  EXPECT_NE(text.find("150.0 ms -25 % computation"), std::string::npos) << text;
+  EXPECT_EQ(text.find("(*)"), std::string::npos) << text;
+}
 
 TEST(Forecast, RefusesAnUnknownClusterBeforeAnythingRuns) {
   const Ran ran = run(2, R"(["dgx1"])");

@@ -271,6 +271,26 @@ TEST_F(LyingParts, AreReadWhereTheyDoNotLie) {
   EXPECT_EQ(words_of([] {}), "accepted");
 }
 
+/// Their list of parts says "version" where those of now say "schema_version".
+TEST_F(LyingParts, OfBeforeAreReadByTheirVersion) {
+  const auto by_version = [&](int version) {
+    return words_of([&] {
+      Json all = meta("");
+      all.erase("schema_version");
+      all["version"] = version;
+      put("", all);
+    });
+  };
+
+  EXPECT_EQ(by_version(2), "accepted");
+  EXPECT_EQ(by_version(1),
+            "meta.json:key version: expected 2, found 1: write the parts again with orrery "
+            "partition");
+  EXPECT_EQ(with("", "schema_version", 3),
+            "meta.json:key schema_version: expected 2, found 3: write the parts again with orrery "
+            "partition");
+}
+
 /// Loops, stars, isolated vertices, empty parts; directed and not.
 TEST_F(LyingParts, AreNotSeenInAnyHonestFolder) {
   for (const NamedGraph& named : adversarial_graphs())

@@ -1,0 +1,77 @@
+#include "core/partition/parts/one_way_edge.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "core/base/error.hpp"
+#include "core/base/removed_if_interrupted.hpp"
+#include "core/partition/parts/pair_hash.hpp"
+#include "core/partition/parts/sorted_rows.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Whether every edge stands as often as its reverse does.
+bool is_balanced(EdgeStream& edges) {
+  std::uint64_t forward = 0, backward = 0;
+  for_each_edge(edges, [&](const Edge& edge) {
+    forward += hash_of(edge.source, edge.destination);
+    backward += hash_of(edge.destination, edge.source);
+  });
+  return forward == backward;
+}
+
+/// A folder of its own among the temporary files, which goes when this does.
+class Scratch {
+ public:
+  Scratch() : path_(made()), if_interrupted_(path_) {}
+  ~Scratch() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  static fs::path made() {
+    std::error_code missing;
+    std::string name = (fs::temp_directory_path(missing) / "orrery-edges-XXXXXX").string();
+    if (missing || ::mkdtemp(name.data()) == nullptr)
+      throw DataError(
+          name, "",
+          "cannot be created among the temporary files: set TMPDIR to a folder that may "
+          "be written");
+    return name;
+  }
+  fs::path path_;
+  RemovedIfInterrupted if_interrupted_;
+};
+
+}  // namespace
+
+std::optional<Edge> one_way_edge(EdgeStream& edges) {
+  if (is_balanced(edges)) return std::nullopt;
+  const Scratch scratch;
+  const auto vertices = static_cast<std::size_t>(count_edges(edges).vertices());
+  const OwnerOrder order(Partition{1, std::vector<std::int32_t>(vertices)});
+  SortedRows in(edges, SortedRows::Side::in, order, scratch.path() / "in");
+  if (in.symmetric()) return std::nullopt;  // some stand more often than others
+  SortedRows out(edges, SortedRows::Side::out, order, scratch.path() / "out");
+  for (std::size_t i = 0; i < vertices; ++i) {
+    const auto v = static_cast<Vertex>(i);
+    const auto from = in.row(v), to = out.row(v);
+    for (const Vertex u : from)
+      if (!std::ranges::binary_search(to, u)) return Edge{u, v};
+  }
+  return std::nullopt;
+}
+
+}  // namespace orrery
