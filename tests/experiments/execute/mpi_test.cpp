@@ -72,8 +72,9 @@ TEST_F(MpiJob, SaysWhatOtherProgramsDidMeanwhile) {
     ::_exit(0);
   }
   const int status =
-      shell(mpirun(2) + ORRERY_MPI + " run " + experiment(100) +
-            " --set train.checkpoint_every=100 --quiet --out " + (folder_ / "a").string());
+      shell(mpirun(2) + ORRERY_MPI + " run " + experiment(60) +
+            " --set dataset.vertices=40000 --set dataset.edges=400000 --quiet --out " +
+            (folder_ / "a").string());
   ::kill(other, SIGKILL);
   ::waitpid(other, nullptr, 0);
 
