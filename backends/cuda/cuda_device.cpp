@@ -2,10 +2,9 @@
 
 #include <fmt/core.h>
 
-#include <filesystem>
-
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "backends/cuda/lane.hpp"

@@ -262,6 +262,9 @@ TEST_F(PartitionCommand, DevicesAndDataSayHowManyParts) {
   EXPECT_EQ(orrery(path("edges.txt") + " --stream --method dbh --json --set partition.parts=5")
                 .last_line()["parts"],
             5);
+  EXPECT_NE(orrery(path("edges.txt") + " --stream --method dbh --parts 3")
+                .text.find("\n  number of parts     3: --parts\n"),
+            std::string::npos);
 }
 
 TEST_F(PartitionCommand, MistakesAreToldInOneLine) {

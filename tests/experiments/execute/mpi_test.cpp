@@ -72,8 +72,9 @@ TEST_F(MpiJob, SaysWhatOtherProgramsDidMeanwhile) {
     ::_exit(0);
   }
   const int status =
-      shell(mpirun(2) + ORRERY_MPI + " run " + experiment(150) +
-            " --set train.checkpoint_every=150 --quiet --out " + (folder_ / "a").string());
+      shell(mpirun(2) + ORRERY_MPI + " run " + experiment(60) +
+            " --set dataset.vertices=40000 --set dataset.edges=400000 --quiet --out " +
+            (folder_ / "a").string());
   ::kill(other, SIGKILL);
   ::waitpid(other, nullptr, 0);
 
