@@ -5,6 +5,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import plain_text
+
 
 class ResultError(Exception):
     """A folder that holds no readable result; one line for the user."""
@@ -92,7 +94,7 @@ class Sweep:
 
 def _json(file):
     try:
-        return json.loads(file.read_text())
+        return plain_text.in_one_line(json.loads(file.read_text()))
     except OSError as error:
         raise ResultError(f"{file}: cannot be read: {error.strerror}") from error
     except ValueError as error:
@@ -103,7 +105,8 @@ def _lines(file):
     if not file.exists():
         return []
     try:
-        return [json.loads(line) for line in file.read_text().splitlines() if line]
+        return [plain_text.in_one_line(json.loads(line))
+                for line in file.read_text().split("\n") if line]
     except ValueError as error:
         raise ResultError(f"{file}: a line is no JSON ({error})") from error
 

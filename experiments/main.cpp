@@ -15,6 +15,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
+#include "core/graph/files/mapped_file.hpp"
 #include "core/terminal/message.hpp"
 #include "core/terminal/plain_text.hpp"
 #include "core/terminal/tell.hpp"
@@ -60,6 +61,7 @@ int with_output_written(int exit_code) {
 int main(int argc, char** argv) {
   using namespace orrery;
   end_when_memory_ends();
+  end_when_a_mapped_file_is_cut();
   keep_standard_descriptors();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of write(), told as such
   const ThreadPool pool(available_cores());  // for loading; ranks have pools of their own

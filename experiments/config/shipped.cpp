@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "core/base/error.hpp"
 #include "experiments/config/installed.hpp"
@@ -19,13 +19,13 @@ std::string ShippedFiles::path() const {
 }
 
 std::vector<std::string> ShippedFiles::names() const {
-  std::vector<std::string> list;
-  if (fs::is_directory(path()))
-    for (const auto& entry : fs::directory_iterator(path()))
-      if (entry.path().extension() == ".json" && entry.path().stem() != kThisMachine)
-        list.push_back(entry.path().stem().string());
-  std::sort(list.begin(), list.end());
-  return list;
+  std::set<std::string> list;
+  for (const fs::path& where : {fs::path(path()), shipped_root() / folder})
+    if (fs::is_directory(where))
+      for (const auto& entry : fs::directory_iterator(where))
+        if (entry.path().extension() == ".json" && entry.path().stem() != kThisMachine)
+          list.insert(entry.path().stem().string());
+  return {list.begin(), list.end()};
 }
 
 std::optional<std::string> ShippedFiles::look_up(const std::string& file_or_name) const {

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -252,6 +253,65 @@ TEST_F(NetclusterTest, RemovesWhatAKilledOneLeftBehind) {
   EXPECT_EQ(sleeping(seconds), 0);
   EXPECT_EQ(killed.traces(), None{});
   EXPECT_EQ(next.traces(), None{});
+}
+
+/// The losses of a sweep's combinations by label, as its log keeps them.
+std::map<std::string, double> losses_in(const fs::path& folder) {
+  std::map<std::string, double> losses;
+  std::ifstream log(folder / "results.jsonl");
+  for (std::string line; std::getline(log, line);) {
+    const auto told = nlohmann::json::parse(line);
+    losses[told["label"]] = told["result"]["loss"];
+  }
+  return losses;
+}
+
+/// A link is down for most of a second, again and again, while every strategy trains over it.
+TEST_F(NetclusterTest, LinksThatDropForAWhileChangeNoLoss) {
+  const std::string programs = std::string(ORRERY_BUILD) + "/experiments/";
+  if (!fs::exists(programs + "orrery-mpi")) GTEST_SKIP() << "orrery-mpi was not built";
+  std::string name = (fs::temp_directory_path() / "orrery-test-XXXXXX").string();
+  const fs::path folder = ::mkdtemp(name.data());
+  std::ofstream(folder / "e.json") << R"({"name": "drops", "seed": 5,
+      "dataset": {"generate": "communities", "vertices": 600, "edges": 4000, "features": 16},
+      "model": {"type": "gcn", "layers": 2, "hidden": 16}, "cluster": {"servers": 2, "ranks_per_server": 2},
+      "train": {"epochs": 60},
+      "sweep": {"strategy.type": ["full_graph", "spmm_1d", "spmm_15d", "spmm_2d",
+                                  "model_averaging", "shared_preloading"]}})";
+  const std::string experiment = (folder / "e.json").string();
+  ASSERT_TRUE(succeeds(programs + "orrery sweep " + experiment + " --quiet --out " +
+                       (folder / "undisturbed").string()));
+
+  Netcluster cluster({"--rate", "none", "--", programs + "orrery-mpi", "sweep", experiment,
+                      "--backend", "mpi", "--quiet", "--out", (folder / "made").string()});
+  const auto first_epoch = [&] {
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(folder / "made", none))
+      if (fs::exists(entry.path() / "epochs.jsonl")) return true;
+    return false;
+  };
+  ASSERT_TRUE(becomes_true(first_epoch, 40)) << cluster.error();
+  std::string network;
+  for (const std::string& trace : cluster.traces())
+    if (trace.ends_with("-switch")) network = fs::path(trace).filename();
+  int drops = 0;
+  std::optional<int> status;
+  while (!(status = cluster.wait(1)) && drops < 30) {
+    const std::string port = "ip -n " + network + " link set port1 ";
+    if (!succeeds(port + "down")) continue;
+    std::this_thread::sleep_for(milliseconds(700));
+    if (succeeds(port + "up")) ++drops;
+  }
+
+  EXPECT_EQ(status, 0) << cluster.error();
+  EXPECT_GE(drops, 3);
+  const auto whole = losses_in(folder / "undisturbed"), dropped = losses_in(folder / "made");
+  EXPECT_EQ(whole.size(), 6U);
+  ASSERT_EQ(dropped.size(), whole.size());
+  for (const auto& [label, loss] : whole)
+    EXPECT_NEAR(dropped.at(label), loss, 1e-4 * loss) << label;
+  EXPECT_EQ(cluster.traces(), None{});
+  fs::remove_all(folder);
 }
 
 TEST(NetclusterUsage, MistakesAreExitCodeTwoAndNamed) {

@@ -117,6 +117,7 @@ TEST_F(PartitionFile, ErrorsNameTheLine) {
   expect_error("0\n2\n1\n", "line 2: expected a part from 0 to 1, found \"2\"");
   expect_error("0\nx\n1\n", "line 2: expected a part from 0 to 1, found \"x\"");
   expect_error("0\n1\n", "line 2: expected 3 lines, one per vertex, found 2");
+  expect_error("0\n1\n1", "line 3: expected a line end behind the last part, found the end of the");
 }
 
 }  // namespace

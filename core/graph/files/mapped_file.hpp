@@ -26,4 +26,8 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
+/// From here on the process ends with one line that names the file, and exit status 1, where another
+/// program cuts a mapped file short while it is read, or its disk fails.
+void end_when_a_mapped_file_is_cut();
+
 }  // namespace orrery

@@ -122,6 +122,11 @@ void parse_dictionary(NpyHeader& header, std::string_view text) {
 
 }  // namespace
 
+std::string place_of(const std::vector<std::int64_t>& shape, std::int64_t element) {
+  if (shape.size() != 2 || shape[1] == 0) return fmt::format("element {}", element);
+  return fmt::format("row {}, column {}", element / shape[1], element % shape[1]);
+}
+
 NpyHeader parse_npy_header(const std::string& path, std::string_view start,
                            std::int64_t file_bytes) {
   if (start.size() < 10 || start.substr(0, 6) != kMagic)

@@ -48,6 +48,9 @@ struct NpyHeader {
                std::initializer_list<std::int64_t> expected_shape) const;
 };
 
+/// Where an element is, for errors: "row 3, column 7" of a matrix, "element 24" of any other array.
+std::string place_of(const std::vector<std::int64_t>& shape, std::int64_t element);
+
 /// The header of a file of `file_bytes` bytes that begins with `start`, which holds at least the
 /// header.
 ///

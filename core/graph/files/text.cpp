@@ -97,7 +97,7 @@ std::uint64_t Line::integer(const char* what) {
     overflow |= value > (std::numeric_limits<std::uint64_t>::max() - digit) / 10;
     value = value * 10 + digit;
   }
-  const bool ends = p == end_ || *p == ' ' || *p == '\t' || *p == ',' || *p == '\r';
+  const bool ends = p == end_ || separates(p);
   if (p == next_ || !ends || overflow) fail(what);
   next_ = p;
   return value;
@@ -108,7 +108,7 @@ double Line::number(const char* what) {
   const char* start = next_ + (*next_ == '+');
   double value = 0;
   const auto [p, error] = std::from_chars(start, end_, value);
-  const bool ends = p == end_ || *p == ' ' || *p == '\t' || *p == ',' || *p == '\r';
+  const bool ends = p == end_ || separates(p);
   if (error != std::errc() || !ends) fail(what);
   next_ = p;
   return value;
@@ -117,8 +117,7 @@ double Line::number(const char* what) {
 std::string_view Line::field() {
   if (at_end()) return {};
   const char* begin = next_;
-  while (next_ != end_ && *next_ != ' ' && *next_ != '\t' && *next_ != ',' && *next_ != '\r')
-    ++next_;
+  while (next_ != end_ && !separates(next_)) ++next_;
   return {begin, static_cast<std::size_t>(next_ - begin)};
 }
 

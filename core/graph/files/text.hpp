@@ -51,8 +51,7 @@ class Line {
 
   /// True when no field is left.
   bool at_end() {
-    while (next_ != end_ && (*next_ == ' ' || *next_ == '\t' || *next_ == ',' || *next_ == '\r'))
-      ++next_;
+    while (next_ != end_ && separates(next_)) ++next_;
     return next_ == end_;
   }
   /// True at the start of a line without data: blank, or a comment (starting with # or %).
@@ -66,6 +65,12 @@ class Line {
   [[noreturn]] void fail(const std::string& expected);  ///< "expected ..., found (the next field)"
 
  private:
+  /// Whether a field ends here. A carriage return does before the line's end only: elsewhere it
+  /// ends a line of a file that is read as one line.
+  bool separates(const char* p) const {
+    return *p == ' ' || *p == '\t' || *p == ',' || (*p == '\r' && p + 1 == end_);
+  }
+
   const char* next_;
   const char* end_;
 };

@@ -22,7 +22,7 @@ std::string file_name(const NpyArray& array) {
 }
 
 [[noreturn]] void fail_at(const NpyArray& array, std::int64_t element, const std::string& problem) {
-  throw DataError(array.path(), fmt::format("element {}", element), problem);
+  throw DataError(array.path(), place_of(array.shape(), element), problem);
 }
 
 /// The first index in [0, n) that `bad` rejects, or n. Parallel.
@@ -160,7 +160,10 @@ class MappedSparse final : public Features {
         std::ssize(values_), [&](std::int64_t i) { return !std::isfinite(values_[at(i)]); });
     if (not_finite != std::ssize(values_))
       fail_at(*values_file_, not_finite,
-              fmt::format("expected a finite number, found {}", values_[at(not_finite)]));
+              fmt::format("expected a finite number, found {} in row {}, column {}",
+                          values_[at(not_finite)],
+                          std::ranges::upper_bound(indptr_, not_finite) - indptr_.begin() - 1,
+                          indices_[at(not_finite)]));
     binary_ = first_bad(std::ssize(values_), [&](std::int64_t i) {
                 return values_[at(i)] != 0 && values_[at(i)] != 1;
               }) == std::ssize(values_);

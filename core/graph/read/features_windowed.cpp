@@ -20,7 +20,7 @@ std::string file_name(const NpyWindow& array) { return fs::path(array.header().p
 
 [[noreturn]] void fail_at(const NpyWindow& array, std::int64_t element,
                           const std::string& problem) {
-  throw DataError(array.header().path, fmt::format("element {}", element), problem);
+  throw DataError(array.header().path, place_of(array.header().shape, element), problem);
 }
 
 /// Whether all elements are 0 or 1.
@@ -120,7 +120,8 @@ class WindowedSparse final : public Features {
       const float x = values.empty() ? 1.0F : values[e];
       if (!std::isfinite(x))
         fail_at(*values_, first + static_cast<std::int64_t>(e),
-                fmt::format("expected a finite number, found {}", x));
+                fmt::format("expected a finite number, found {} in row {}, column {}", x, v,
+                            columns[e]));
       if (columns[e] >= col0 && columns[e] < col0 + cols) row[columns[e] - col0] = x;
     }
   }

@@ -114,7 +114,7 @@ Dataset read_dataset(const std::string& path, const std::string& format) {
                     "expected a data set that fits into memory, found one that needs more than "
                     "the system gives");
   }
-  if (dataset.name.empty()) dataset.name = name_of(found);
+  if (dataset.name.empty()) dataset.name = one_line(name_of(found));
   dataset.symmetric = is_symmetric(*dataset.graph);
   if (const auto edge = contradiction(dataset, found))
     dataset.notes.push_back("graph: \"directed\" of meta.json " + words_of(*edge));

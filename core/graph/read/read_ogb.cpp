@@ -136,8 +136,9 @@ void set_multilabels(Dataset& dataset, Table<std::int32_t>& table, const TextFil
   for (std::size_t i = 0; i < table.values.size(); ++i) {
     auto& value = table.values[i];
     if (value > 1)
-      throw DataError(file.path(), fmt::format("element {}", i),
-                      fmt::format("expected 0, 1 or nan, found {}", value));
+      file.fail({find_data_line(file, static_cast<std::int64_t>(i) / table.columns),
+                 fmt::format("expected 0, 1 or nan, found {} in column {}", value,
+                             static_cast<std::int64_t>(i) % table.columns)});
     missing += value == kUnlabelled;
     value = std::max(value, 0);
   }

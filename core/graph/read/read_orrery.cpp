@@ -28,7 +28,7 @@ void expect_all(const NpyArray& array, std::span<const T> values, const std::str
     }
   });
   if (first == std::ssize(values)) return;
-  throw DataError(array.path(), fmt::format("element {}", first.load()),
+  throw DataError(array.path(), place_of(array.shape(), first.load()),
                   fmt::format("expected {}, found {}", expected, +values[at(first.load())]));
 }
 
@@ -96,7 +96,7 @@ void read_split(Dataset& dataset, const fs::path& folder, const MetaFile& meta) 
 Dataset read_orrery(const fs::path& folder) {
   const MetaFile meta(folder);
   Dataset dataset;
-  dataset.name = meta.get<std::string>("name", "");
+  dataset.name = meta.words("name", "");
   dataset.generated = meta.get("generated", false);
   dataset.notes = notes_on_origin(meta);
   read_graph(dataset, folder, meta);

@@ -48,7 +48,8 @@ class WindowedLabels {
         end = std::ranges::copy(array_.elements<std::int32_t>(v * columns, columns), out).out;
       for (; out != end; ++out)
         if (*out < (multilabel_ ? 0 : -1) || *out >= (multilabel_ ? 2 : classes_))
-          throw DataError(array_.header().path, fmt::format("row {}", v),
+          throw DataError(array_.header().path,
+                          place_of(array_.header().shape, (v + 1) * columns - (end - out)),
                           multilabel_ ? fmt::format("expected 0 or 1, found {}", *out)
                                       : fmt::format("expected a class from 0 to {}, or -1 "
                                                     "(unlabelled), found {}",
@@ -144,9 +145,9 @@ StreamedDataset open_streamed_dataset(const DatasetOptions& options) {
   require_streamable(options, folder);
   const MetaFile meta(folder);
   StreamedDataset data;
-  data.name = meta.get<std::string>("name", "");
+  data.name = meta.words("name", "");
   if (!folder.has_filename()) folder = folder.parent_path();
-  if (data.name.empty()) data.name = folder.filename().string();
+  if (data.name.empty()) data.name = one_line(folder.filename().string());
   data.edges = folder / "edges.npy";
   data.vertices = read_vertex_count(folder, meta);
   data.mirrored = options.symmetric;

@@ -1,7 +1,6 @@
 #include "core/partition/edges/edge_text.hpp"
 
 #include <fmt/core.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cstring>
@@ -9,28 +8,24 @@
 #include "core/base/error.hpp"
 #include "core/graph/files/text.hpp"
 #include "core/graph/plausible.hpp"
+#include "core/partition/edges/packed_text.hpp"
 
 namespace orrery {
 namespace {
 
 constexpr std::size_t kBuffer = 1 << 22;  // bytes; the longest line that can be read
 
-/// Plain text passes through zlib unchanged.
 class TextEdges final : public EdgeStream {
  public:
   explicit TextEdges(const std::filesystem::path& path)
-      : path_(path.string()), buffer_(kBuffer), most_(most_vertices(path)) {
+      : path_(path.string()), text_(path), buffer_(kBuffer), most_(most_vertices(path)) {
     if (std::filesystem::is_directory(path))
       throw DataError(path_, "", "cannot be opened: is a folder");
-    file_.reset(gzopen(path_.c_str(), "rb"));
-    if (!file_)
-      throw DataError(path_, "", fmt::format("cannot be opened: {}", std::strerror(errno)));
-    gzbuffer(file_.get(), 1 << 18);
     block_.reserve(kStreamBlock);
   }
 
   void rewind() override {
-    gzrewind(file_.get());
+    text_.rewind();
     begin_ = end_ = 0;
     line_ = 0;
   }
@@ -52,10 +47,6 @@ class TextEdges final : public EdgeStream {
   }
 
  private:
-  struct Closer {
-    void operator()(gzFile file) const { gzclose(file); }
-  };
-
   /// Makes room for and reads more text; false at the end of the file.
   bool fill() {
     std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
@@ -64,17 +55,8 @@ class TextEdges final : public EdgeStream {
     if (end_ == buffer_.size())
       throw DataError(path_, fmt::format("line {}", line_ + 1),
                       fmt::format("is longer than {} bytes; expected two vertex numbers", kBuffer));
-    const int got =
-        gzread(file_.get(), buffer_.data() + end_, static_cast<unsigned>(buffer_.size() - end_));
-    int error = Z_OK;
-    const char* message = gzerror(file_.get(), &error);
-    if (got < 0 || error == Z_BUF_ERROR)
-      throw DataError(path_, fmt::format("line {}", line_ + 1),
-                      error == Z_BUF_ERROR
-                          ? std::string("expected more gzip data, found the end of the file (it is "
-                                        "cut short)")
-                          : fmt::format("cannot be read on: {}", message));
-    end_ += static_cast<std::size_t>(got);
+    const std::size_t got = text_.read(buffer_.data() + end_, buffer_.size() - end_);
+    end_ += got;
     return got > 0;
   }
 
@@ -94,7 +76,7 @@ class TextEdges final : public EdgeStream {
   }
 
   std::string path_;
-  std::unique_ptr<gzFile_s, Closer> file_;
+  PackedText text_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;  ///< unread text in the buffer
   std::int64_t line_ = 0;

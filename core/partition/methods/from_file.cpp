@@ -14,7 +14,9 @@ Partition read_partition(const std::string& file, std::int64_t n, int parts) {
   if (!in) throw DataError(file, "", "cannot be opened; expected one owner per line");
   Partition p{parts, {}};
   std::string line;
+  bool ends_in_a_line_end = false;
   for (std::int64_t number = 1; std::getline(in, line); ++number) {
+    ends_in_a_line_end = !in.eof();
     std::size_t used = 0;
     long owner = -1;
     try {
@@ -32,6 +34,10 @@ Partition read_partition(const std::string& file, std::int64_t n, int parts) {
   if (static_cast<std::int64_t>(p.owner.size()) != n)
     throw DataError(file, fmt::format("line {}", p.owner.size()),
                     fmt::format("expected {} lines, one per vertex, found {}", n, p.owner.size()));
+  if (n > 0 && !ends_in_a_line_end)
+    throw DataError(file, fmt::format("line {}", n),
+                    "expected a line end behind the last part, found the end of the file: it may "
+                    "be cut short within a number");
   return p;
 }
 

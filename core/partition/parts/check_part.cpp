@@ -3,13 +3,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/graph/files/checksum.hpp"
 #include "core/graph/files/folder_in_progress.hpp"
+#include "core/graph/files/npy.hpp"
 
 namespace orrery {
 namespace {
@@ -114,6 +118,34 @@ void check_replicas(const StoredPart& part, const PartitionedDataset& whole, int
   }
 }
 
+/// Holds the rows of replicas against the numbers of their owners' vertices, of the parts that are
+/// here: a server may have no more than its own.
+void check_rows(const StoredPart& part, const PartitionedDataset& whole, const fs::path& parts,
+                const Complaint& complain) {
+  struct Others {
+    std::optional<NpyArray> file;
+    std::span<const std::int32_t> vertices;  ///< empty where the part is not here
+  };
+  std::map<std::int32_t, Others> others;
+  for (std::size_t i = 0; i < part.replicas.size(); ++i) {
+    const std::int32_t owner = part.replica_owner[i];
+    const auto [known, is_new] = others.try_emplace(owner);
+    Others& other = known->second;
+    if (is_new) {
+      const fs::path path = part_folder(parts, owner) / "vertices.npy";
+      if (fs::exists(path))
+        other.vertices = other.file.emplace(path).values<std::int32_t>(
+            {whole.sizes()[at(owner)] + whole.replicas()[at(owner)]});
+    }
+    if (other.vertices.empty()) continue;
+    const Vertex found = other.vertices[at(part.replica_row[i])];
+    if (found != part.replicas[i])
+      complain("replicas.npy", fmt::format("column {}", i),
+               fmt::format("expected the row of vertex {} in {}, found that of vertex {}",
+                           part.replicas[i], other.file->path(), found));
+  }
+}
+
 /// In-degrees in the whole graph. All in-neighbours of vertices less than `hops` away are here.
 void check_degrees(const StoredPart& part, int hops, const Complaint& complain) {
   const Csr& graph = *part.local->graph;
@@ -172,6 +204,7 @@ void check_part(const StoredPart& part, const fs::path& folder, const Partitione
   check_split(*part.local, part.owned, whole.training()[at(number)], complain);
   check_numbers(part, complain);
   check_replicas(part, whole, number, complain);
+  check_rows(part, whole, folder.parent_path(), complain);
   check_degrees(part, whole.hops(), complain);
 }
 

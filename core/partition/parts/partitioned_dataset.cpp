@@ -27,7 +27,7 @@ std::span<const std::int32_t> read_numbers(const NpyArray& array, std::int64_t c
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::int64_t limit = limits.begin()[static_cast<std::int64_t>(i) / count];
     if (values[i] < 0 || values[i] >= limit)
-      throw DataError(array.path(), fmt::format("element {}", i),
+      throw DataError(array.path(), place_of(array.shape(), static_cast<std::int64_t>(i)),
                       fmt::format("expected numbers below {}, found {}", limit, values[i]));
   }
   return values;
@@ -59,23 +59,23 @@ PartitionedDataset::PartitionedDataset(fs::path folder) : folder_(std::move(fold
   rest.erase("checksum");
   if (meta.get<std::string>("checksum", "") != checksum(rest.dump()))
     throw DataError(file, "", "is damaged or was edited: its checksum does not fit");
-  method_ = meta.get<std::string>("method");
+  method_ = meta.words("method");
   hops_ = meta.get<int>("hops");
   sizes_ = meta.counts("sizes");
   replicas_ = meta.counts("replicas");
   training_ = meta.counts("training");
   checksums_ = meta.get<std::vector<std::string>>("checksums");
-  facts_ = {.name = meta.get<std::string>("name"),
+  facts_ = {.name = meta.words("name"),
             .vertices = meta.count("num_nodes"),
             .edges = meta.count("num_edges"),
             .symmetric = meta.get<bool>("symmetric"),
             .generated = meta.get<bool>("generated"),
             .features = meta.count("num_features"),
-            .features_provenance = meta.get<std::string>("features"),
+            .features_provenance = meta.words("features"),
             .classes = meta.count("num_classes"),
             .multilabel = meta.get<bool>("multilabel"),
             .training_vertices = meta.count("training_vertices"),
-            .notes = meta.get<std::vector<std::string>>("notes")};
+            .notes = meta.list_of_words("notes", {})};
   check_lists(meta);
 }
 

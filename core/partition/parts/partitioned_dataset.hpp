@@ -1,5 +1,5 @@
 // A partitioned data set on disk: one folder per part, each a data set of its own with what joins
-// it to the others, so that a rank reads its part and nothing else.
+// it to the others, so that a rank needs its part and nothing else.
 //
 //   meta.json            facts about the whole, how it was cut, how far the parts reach (hops), the
 //                        size of every part and the checksum of every part's meta.json
@@ -55,7 +55,8 @@ class PartitionedDataset {
   const std::vector<std::int64_t>& replicas() const { return replicas_; }
   /// Vertices that each part owns and that are trained on.
   const std::vector<std::int64_t>& training() const { return training_; }
-  /// Reads a part and nothing else, after comparing its checksums.
+  /// Reads a part, after comparing its checksums, and of the others that are here the numbers of
+  /// the vertices that it has replicas of.
   StoredPart read(int part) const;
 
  private:

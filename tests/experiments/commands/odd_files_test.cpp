@@ -55,5 +55,21 @@ TEST_F(OddFiles, APipeIsNoDataSet) {
             std::string::npos);
 }
 
+TEST_F(OddFiles, AFolderOfClustersBesideThoseThatShipHidesNone) {
+  fs::create_directories(folder_ / "configs/clusters");
+  std::ofstream(path("configs/clusters/mine.json")) << "{}";
+  const auto shown = [&](const std::string& name) {
+    return run_program(
+        {"bash", "-c",
+         "cd '" + folder_.string() + "' && " ORRERY_BINARY " cluster show " + name + " 2>&1"},
+        "/dev/null");
+  };
+
+  EXPECT_EQ(shown("dgx-1")->status, 0);
+  const std::string unknown = shown("none-such")->output;
+  EXPECT_NE(unknown.find("dgx-1"), std::string::npos) << unknown;
+  EXPECT_NE(unknown.find("mine"), std::string::npos) << unknown;
+}
+
 }  // namespace
 }  // namespace orrery

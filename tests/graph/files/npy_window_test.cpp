@@ -42,7 +42,7 @@ TEST_F(NpyWindowTest, FeaturesThatAreNoNumbersAreToldByTheirPlace) {
   EXPECT_THAT(data_error([&] {
                 features->read({&second, 1}, 0, 2, row.data(), 2);
               }),
-              testing::HasSubstr("f.npy:element 3: expected a finite number, found nan"));
+              testing::HasSubstr("f.npy:row 1, column 1: expected a finite number, found nan"));
 }
 
 TEST_F(NpyWindowTest, SparseFeaturesAreCheckedRowByRow) {

@@ -147,7 +147,7 @@ TEST_F(ReadOgbTest, LabelErrors) {
           "node-label.csv:line 2: expected a label (an integer from 0 on, or nan), found '-1'"));
   EXPECT_THAT(error_with("set/raw/node-label.csv", "1\n0.5\n0\n"), HasSubstr("found '0.5'"));
   EXPECT_THAT(error_with("set/raw/node-label.csv", "1,0\n0,2\n0,0\n"),
-              HasSubstr("node-label.csv:element 3: expected 0, 1 or nan, found 2"));
+              HasSubstr("node-label.csv:line 2: expected 0, 1 or nan, found 2 in column 1"));
 }
 
 TEST_F(ReadOgbTest, SplitErrors) {

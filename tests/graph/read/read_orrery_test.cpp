@@ -8,6 +8,7 @@
 namespace orrery {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -57,6 +58,17 @@ TEST_F(ReadOrreryTest, DenseSet) {
   EXPECT_THAT(features(dataset, {1, 2}, 1, 1), ElementsAre(3, 5));
   EXPECT_FALSE(dataset.features->binary());
   EXPECT_EQ(dataset.features->provenance(), "mapped file features.npy");
+}
+
+TEST_F(ReadOrreryTest, NamesAndNotesDoNotSteerATerminal) {
+  write_set();
+  write("meta.json", R"({"num_nodes": 3, "name": "\u001b[31mred\nline", "generated": true,
+                         "made_up": ["\u009b2J"]})");
+
+  const Dataset dataset = load();
+
+  EXPECT_EQ(dataset.name, R"(\x1b[31mred\nline)");
+  EXPECT_THAT(dataset.notes, Contains(R"(\xc2\x9b2J)"));
 }
 
 TEST_F(ReadOrreryTest, SparseSet) {
@@ -115,9 +127,11 @@ TEST_F(ReadOrreryTest, EdgeErrors) {
       error(),
       HasSubstr("edges.npy:byte 140: expected 16 bytes of data for [2, 2] of type <i4, found 12"));
   write_npy<std::int32_t>("edges.npy", {2, 2}, {0, 1, 1, 3});
-  EXPECT_THAT(error(), HasSubstr("edges.npy:element 3: expected a vertex from 0 to 2, found 3"));
+  EXPECT_THAT(error(),
+              HasSubstr("edges.npy:row 1, column 1: expected a vertex from 0 to 2, found 3"));
   write_npy<std::int32_t>("edges.npy", {2, 2}, {0, -1, 1, 3});
-  EXPECT_THAT(error(), HasSubstr("edges.npy:element 1: expected a vertex from 0 to 2, found -1"));
+  EXPECT_THAT(error(),
+              HasSubstr("edges.npy:row 0, column 1: expected a vertex from 0 to 2, found -1"));
   write_npy<std::int32_t>("edges.npy", {2, 1}, {0, 1});
   EXPECT_THAT(error(), HasSubstr("edges.npy:byte 10: expected shape [2, 2], found [2, 1]"));
   write_npy<std::int64_t>("edges.npy", {2, 2}, {0, 1, 1, 2});
@@ -135,7 +149,7 @@ TEST_F(ReadOrreryTest, LabelAndSplitErrors) {
   write_npy<std::int32_t>("labels.npy", {2}, {1, 0});
   EXPECT_THAT(error(), HasSubstr("labels.npy:byte 10: expected shape [3], found [2]"));
   write_npy<std::uint8_t>("labels.npy", {3, 2}, {1, 0, 0, 0, 1, 2});
-  EXPECT_THAT(error(), HasSubstr("labels.npy:element 5: expected 0 or 1, found 2"));
+  EXPECT_THAT(error(), HasSubstr("labels.npy:row 2, column 1: expected 0 or 1, found 2"));
   write_set();
   write_npy<std::uint8_t>("split.npy", {3}, {0, 3, 1});
   EXPECT_THAT(error(), HasSubstr("split.npy:element 1: expected 0 (train), 1 (validation), 2 "
@@ -151,7 +165,7 @@ TEST_F(ReadOrreryTest, DenseFeaturesAreCheckedAsTheyAreRead) {
 
   EXPECT_THAT(features(dataset, {0, 2}, 0, 2), ElementsAre(0, 1, 4, 5));
   EXPECT_THAT(data_error([&] { features(dataset, {1}, 0, 2); }),
-              HasSubstr("features.npy:element 3: expected a finite number, found nan"));
+              HasSubstr("features.npy:row 1, column 1: expected a finite number, found nan"));
 }
 
 TEST_F(ReadOrreryTest, SparseFeatureErrors) {
@@ -173,8 +187,10 @@ TEST_F(ReadOrreryTest, SparseFeatureErrors) {
                                  "found them out of order in row 0"));
   write_sparse_set();
   write_npy<float>("features_data.npy", {3}, {1, std::numeric_limits<float>::infinity(), 1});
-  EXPECT_THAT(error(),
-              HasSubstr("features_data.npy:element 1: expected a finite number, found inf"));
+  EXPECT_THAT(
+      error(),
+      HasSubstr("features_data.npy:element 1: expected a finite number, found inf in row 0, "
+                "column 3"));
   write_npy<float>("features_data.npy", {2}, {1, 1});
   EXPECT_THAT(error(), HasSubstr("expected shape [3], found [2]"));
 }

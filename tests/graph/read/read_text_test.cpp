@@ -153,6 +153,8 @@ TEST_F(ReadTextTest, SnapErrorsNameLineAndFinding) {
   EXPECT_THAT(error_of("g.txt", "0 1.5\n"), HasSubstr("found '1.5'"));
   EXPECT_THAT(error_of("g.txt", "0 1 abc\n"),
               HasSubstr("expected a number (an attribute of the edge), found 'abc'"));
+  // Lines that end as on the first Macintosh: one line to everybody else.
+  EXPECT_THAT(error_of("g.txt", "0 1\r1 2\r"), HasSubstr("found '1\r1'"));
   EXPECT_THAT(error_of("g.txt", ""), HasSubstr("g.txt:line 1: expected an edge list"));
   EXPECT_THAT(error_of("g.txt", "# only a comment\n"), HasSubstr("found no edge"));
 }

@@ -1,5 +1,6 @@
 #include "core/partition/edges/edge_file.hpp"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -148,6 +149,10 @@ TEST_F(EdgeFile, TextProblemsAreToldWithTheirLine) {
   EXPECT_NE(refusal(write("e.gz", whole.substr(0, whole.size() / 2)))
                 .find("expected more gzip data, found the end of the file (it is cut short)"),
             std::string::npos);
+  EXPECT_EQ(refusal(write("two.gz", whole + whole)), "accepted");
+  EXPECT_EQ(refusal(write("behind.gz", whole + "0 1\n")),
+            fmt::format(":byte {}: expected gzip data, found damage (incorrect header check)",
+                        whole.size() + 2));
 }
 
 /// A stream that is made as it is read, so that only the partitioner's memory grows.

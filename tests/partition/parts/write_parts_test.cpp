@@ -394,19 +394,33 @@ TEST_F(LyingParts, AreToldByTheirArrays) {
   const std::int64_t trained =
       std::ranges::find(honest.local->split, Split::train) - honest.local->split.begin();
 
-  starts(with_element("vertices.npy", 1, (*honest.vertices)[0]),
-         "vertices.npy:element 1: expected own vertices that ascend");
-  starts(words_of([&] {
-           for (std::int64_t i = 0; i < n + r; ++i) set_element("vertices.npy", i, 7);
-         }),
-         "vertices.npy:element 1: expected own vertices that ascend");
+  // The part before it, which is read first, has replicas of these vertices.
+  const auto differs = [&](const std::string& words) {
+    EXPECT_NE(words.find("/" + (part() / "vertices.npy").string() + ", found that of"),
+              std::string::npos)
+        << words;
+    try {
+      PartitionedDataset(folder_ / "parts").read(1);
+      ADD_FAILURE() << "accepted";
+    } catch (const DataError& error) {
+      EXPECT_NE(std::string(error.what())
+                    .find("vertices.npy:element 1: expected own vertices that ascend"),
+                std::string::npos)
+          << error.what();
+    }
+  };
+  differs(with_element("vertices.npy", 1, (*honest.vertices)[0]));
+  differs(words_of([&] {
+    for (std::int64_t i = 0; i < n + r; ++i) set_element("vertices.npy", i, 7);
+  }));
   starts(with_element("vertices.npy", n, (*honest.vertices)[0]),
          "vertices.npy: expected every vertex once");
   starts(with_element("vertices.npy", n + 1, honest.replicas[0]),
          "vertices.npy: expected every vertex once");
   starts(with_element("replicas.npy", 0, 1),
          "replicas.npy:column 0: expected a vertex of another part, found one of this");
-  starts(with_element("replicas.npy", 0, 3), "replicas.npy:element 0: expected numbers below 3");
+  starts(with_element("replicas.npy", 0, 3),
+         "replicas.npy:row 0, column 0: expected numbers below 3");
   starts(with_element("replicas.npy", r, 59), "replicas.npy:column 0: expected the row of vertex");
   starts(with_element("replicas.npy", r + 1, honest.replica_row[0]),
          "replicas.npy:column 1: expected columns that ascend");
@@ -423,6 +437,25 @@ TEST_F(LyingParts, AreToldByTheirArrays) {
   starts(with_element<std::uint8_t>("split.npy", trained, 2), "split.npy: expected ");
   starts(with_element<std::uint8_t>("split.npy", n, 0),
          fmt::format("split.npy:element {}: expected 255 (none)", n));
+}
+
+/// Rows that are in range and in order, and those of other vertices.
+TEST_F(LyingParts, AreToldByTheVerticesOfTheirNeighbours) {
+  words_of([] {});
+  const StoredPart honest = PartitionedDataset(folder_ / "parts").read(1);
+  const std::int64_t r = std::ssize(honest.replicas);
+  int plausible = 0;
+  for (std::int64_t i = 0; i < r; i += std::max<std::int64_t>(1, r / 5)) {
+    const Vertex row = honest.replica_row[at(i)];
+    const std::string words = with_element("replicas.npy", r + i, row + 1);
+    EXPECT_EQ(words.rfind((part() / "replicas.npy").string(), 0), 0U) << words;
+    const std::string other = fmt::format(
+        "column {}: expected the row of vertex {} in {}, found that of vertex ", i,
+        honest.replicas[at(i)],
+        (part_folder(folder_ / "parts", honest.replica_owner[at(i)]) / "vertices.npy").string());
+    plausible += words.find(other) != std::string::npos ? 1 : 0;
+  }
+  EXPECT_GT(plausible, 0);
 }
 
 /// Edges that end the process, or fail, at the n-th block that is read.
