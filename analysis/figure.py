@@ -14,12 +14,13 @@ import figure_file
 import figure_gallery
 import figure_rows
 import limits
+import terminal
+import text_table
 import whole_file
 from figure_file import FigureError
 from figure_runs import Experiments
 from result_folder import ResultError
 
-COLUMNS = 100
 KINDS = {"spmm": "SpMM", "gemm": "GeMM"}  # what papers call them
 
 
@@ -33,11 +34,17 @@ def list_json(found):
     return {"schema_version": 1, "figures": rows}
 
 
+def fill(text, **indents):
+    """Prints a paragraph."""
+    print(textwrap.fill(text, terminal.paragraph(sys.stdout), **indents))
+
+
 def print_list(found):
     rows = [*map(figure_gallery.list_row, found), figure_gallery.sums_row(found)]
-    print(figure_rows.aligned([figure_gallery.LIST_HEADER, *rows]))
+    table = [figure_gallery.LIST_HEADER, *rows]
+    print(text_table.aligned(table, terminal.room(sys.stdout)))
     for line in figure_gallery.LIST_LEGEND:
-        print(textwrap.fill(line, COLUMNS, subsequent_indent="  "))
+        fill(line, subsequent_indent="  ")
 
 
 def _in_words(text):
@@ -101,10 +108,9 @@ def record(figure, told):
 
 
 def print_figure(figure, told):
-    fill = lambda text, **indents: print(textwrap.fill(text, COLUMNS, **indents))
     fill(f"{figure.told['title']} [{figure.told['source']}]")
     fill(f"The paper says: {figure.told['shows']}")
-    print("\n" + figure_rows.as_text(told["rows"]) + "\n")
+    print("\n" + figure_rows.as_text(told["rows"], terminal.room(sys.stdout)) + "\n")
     for line in figure_counting.headline(told["counted"]):
         fill(line, subsequent_indent="  ")
     for line in told["remarks"]:

@@ -2,13 +2,13 @@
 
 import csv
 import io
-import textwrap
 
 import epoch_parts
 import figure_counting
 import figure_cuts
 import limits
 import measures
+import text_table
 import units
 from figure_runs import value_at
 
@@ -63,23 +63,8 @@ def cells_of(row):
             row["role"]]
 
 
-def aligned(table, width=48):
-    """Columns of words, the first to the left and at most so wide, the others to the right; a line
-    under the first row."""
-    widths = [min(width, max(len(row[0]) for row in table))]
-    widths += [max(len(row[i]) for row in table) for i in range(1, len(table[0]))]
-    lines = []
-    for first, *others in table:
-        *above, last = textwrap.wrap(first, widths[0]) or [""]
-        lines += above
-        cells = [last.ljust(widths[0])] + [c.rjust(w) for c, w in zip(others, widths[1:])]
-        lines.append("  ".join(cells).rstrip())
-    lines.insert(1, "-" * (sum(widths) + 2 * (len(widths) - 1)))
-    return "\n".join(lines)
-
-
-def as_text(rows):
-    return aligned([HEADER, *map(cells_of, rows)])
+def as_text(rows, room=0):
+    return text_table.aligned([HEADER, *map(cells_of, rows)], room)
 
 
 def as_csv(rows):

@@ -1,6 +1,7 @@
 // What every rank of a run does, whatever it is for: training is one such body.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -15,12 +16,25 @@ struct Accuracies {
   std::optional<double> train, validation, test;
 };
 
+/// What a rank finds in its gradients when the loss is no finite number any more.
+struct Divergence {
+  /// Local models give the place of their gradients to the average: then it is of the weights.
+  enum class Of : std::uint8_t { gradients, weights };
+  Of of = Of::gradients;
+  /// The first layer where one is not finite; nothing where all are, or a rank had no work.
+  std::optional<int> layer;
+  std::optional<double> largest;  ///< of those that are finite, without its sign
+  std::optional<int> largest_in;  ///< the layer that it is in
+};
+
 struct EpochReport {
   int epoch = 0;  ///< from 0
   /// Training loss before the epoch's (last) update; nothing without values, or without training.
   std::optional<double> loss;
   /// After the update; nothing where the epoch was not evaluated, or without values.
   std::optional<Accuracies> scores;
+  /// There when the loss is not finite: training ends with this epoch, whatever is answered.
+  std::optional<Divergence> divergence = {};
 };
 
 /// A run between two epochs: all it takes to go on as if it had never stopped. Random draws are

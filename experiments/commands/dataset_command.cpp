@@ -20,6 +20,8 @@
 #include "core/graph/statistics.hpp"
 #include "core/terminal/activity.hpp"
 #include "core/terminal/tell.hpp"
+#include "experiments/commands/grouped.hpp"
+#include "experiments/commands/samples_report.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/version.hpp"
 #include "experiments/run/interruption.hpp"
@@ -29,10 +31,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What the flags of all four subcommands fill in.
+/// What the flags of all five subcommands fill in.
 struct Flags {
   DatasetOptions options;
-  std::string output;
+  std::string output, samples;
+  CheckedRule rule;
   bool json = false, force = false;
   std::vector<const CLI::Option*> generator_options;  ///< owned by the subcommand
 };
@@ -91,13 +94,6 @@ Json to_json(const Dataset& dataset, const DatasetStatistics& s) {
                      {"test", s.split_counts[2]},
                      {"none", s.split_counts[3]}};
   return json;
-}
-
-/// 1234567 -> "1,234,567"
-std::string grouped(std::int64_t n) {
-  std::string text = std::to_string(n);
-  for (auto i = std::ssize(text) - 3; i > 0; i -= 3) text.insert(static_cast<std::size_t>(i), ",");
-  return text;
 }
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
@@ -249,6 +245,14 @@ void convert(const Flags& flags) {
   write(dataset, flags);
 }
 
+/// True when the samples are right.
+bool sample_check(const Flags& flags) {
+  const Dataset dataset = read(flags);
+  if (!flags.json) print_notes(dataset);
+  const Activity checking("checking " + flags.samples);
+  return report_samples(*dataset.graph, flags.samples, flags.rule, flags.json);
+}
+
 /// Prints where the set is, or where it can be had; true when it is here.
 bool get(const std::string& name) {
   if (const auto here = find_dataset(name)) {
@@ -366,6 +370,38 @@ void add_dataset_command(CLI::App& app, int& exit_code) {
   command->add_flag("--symmetric", flags->options.symmetric, "Add the reverse of every edge");
   add_format(*command, *flags);
   add_output(*command, *flags);
+
+  command = add(dataset, "sample-check",
+                "Say whether samples of neighbours, of any program, are what their rule says",
+                "orrery dataset sample-check samples.npy --graph cora --fanout 10",
+                [flags, &exit_code] { exit_code = sample_check(*flags) ? 0 : 1; });
+  command
+      ->add_option(
+          "samples", flags->samples,
+          "A .npy file of one layer, int64 [edges, 3]: draw, row, neighbour; rows are drawn "
+          "again and again")
+      ->type_name("FILE")
+      ->required();
+  command
+      ->add_option("--graph", flags->options.path,
+                   "The graph: a folder, a file, or a name in ORRERY_DATA")
+      ->required();
+  command
+      ->add_option("--fanout", flags->rule.fanout,
+                   "A row takes so many of its in-neighbours; -1 takes all")
+      ->check(CLI::Validator(
+          [](const std::string& n) {
+            return n == "-1" || (!n.empty() &&
+                                 n.find_first_not_of("0123456789") == std::string::npos && n != "0")
+                       ? std::string()
+                       : "must be -1 or at least 1";
+          },
+          "-1 or 1, 2, ..."))
+      ->required();
+  command->add_flag("--replace", flags->rule.replacement, "With replacement");
+  command->add_flag("--json", flags->json,
+                    "Print one JSON object as the last line of standard output");
+  add_format(*command, *flags);
 
   command = add(dataset, "get", "Say where a published data set is, or where it can be had",
                 "orrery dataset get ogbn-products",

@@ -1,4 +1,4 @@
-// The command `orrery dataset info|generate|convert|get`.
+// The command `orrery dataset info|generate|convert|sample-check|get`.
 #pragma once
 
 namespace CLI {
@@ -7,8 +7,9 @@ class App;
 
 namespace orrery {
 
-/// Mounts `dataset` and its four subcommands on the command line. Their work is done by callbacks,
-/// while `app` parses; the result (0, or 1 where `get` finds no such set) is left in `exit_code`.
+/// Mounts `dataset` and its subcommands on the command line. Their work is done by callbacks,
+/// while `app` parses; the result (0, or 1 where `get` finds no
+/// such set or samples are not right) is left in `exit_code`.
 /// `app` and `exit_code` must outlive the parse.
 ///
 /// Errors    thrown out of app.parse(): CLI::ParseError (wrong use), ConfigError (impossible

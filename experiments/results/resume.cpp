@@ -76,6 +76,11 @@ bool is_complete(const fs::path& folder, const Json& resolved) {
   const JsonReader kept(whole_file(kept_file), kept_file.string());
   if (result.get<bool>("interrupted")) return false;
   require_same_experiment(kept, resolved, kept_file.string());
+  if (result.has("diverged_at_epoch"))
+    throw Error(
+        fmt::format("{}: training diverged in epoch {}, and would again; give another "
+                    "train.learning_rate, and --force in place of --resume",
+                    folder.string(), result.get<int>("diverged_at_epoch")));
   const std::int64_t done = result.count("epochs");
   const std::int64_t wanted = resolved["train"]["epochs"].get<std::int64_t>();
   if (done == wanted) return true;

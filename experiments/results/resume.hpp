@@ -27,7 +27,7 @@ Earlier take_up(const ResultFolder& folder, const nlohmann::ordered_json& resolv
 ///
 /// Errors    DataError: a result or settings that no run wrote so · ConfigError: the result of
 ///           another experiment, one with more epochs, or one that is complete with fewer and left
-///           no checkpoint to go on from
+///           no checkpoint to go on from · Error: training diverged there
 bool is_complete(const std::filesystem::path& folder, const nlohmann::ordered_json& resolved);
 
 }  // namespace orrery

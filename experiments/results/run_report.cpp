@@ -22,11 +22,21 @@ using Json = nlohmann::ordered_json;
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
-/// The first epoch whose loss is no finite number, or null.
-Json diverged_at(const std::vector<EpochReport>& epochs) {
-  for (const EpochReport& report : epochs)
-    if (report.loss && !std::isfinite(*report.loss)) return report.epoch;
-  return nullptr;
+/// The epoch that ended training because its loss was no finite number: the last one.
+bool diverged(const std::vector<EpochReport>& epochs) {
+  return !epochs.empty() && epochs.back().divergence;
+}
+
+Json divergence_json(const EpochReport& report) {
+  const Divergence& found = *report.divergence;
+  const auto or_nothing = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
+  return {{"loss", std::isnan(*report.loss) ? "nan"
+                   : *report.loss > 0       ? "inf"
+                                            : "-inf"},
+          {"of", found.of == Divergence::Of::weights ? "weights" : "gradients"},
+          {"layer", or_nothing(found.layer)},
+          {"largest", or_nothing(found.largest)},
+          {"largest_in_layer", or_nothing(found.largest_in)}};
 }
 
 std::vector<int> servers_of(const Placement& placement, int ranks) {
@@ -241,7 +251,8 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
       {"server_of_rank", servers_of(placement, experiment.ranks())},
       {"epochs", outcome.epochs.size()},
       {"loss", outcome.epochs.empty() ? Json(nullptr) : or_null(outcome.epochs.back().loss)},
-      {"diverged_at_epoch", diverged_at(outcome.epochs)},
+      {"diverged_at_epoch",
+       diverged(outcome.epochs) ? Json(outcome.epochs.back().epoch) : Json(nullptr)},
       {"evaluated_on", evaluated_on(experiment.strategy).vertices},
       {"best_epoch", best ? Json(best->epoch) : Json(nullptr)},
       {"train_accuracy", or_null(scores.train)},
@@ -269,6 +280,7 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
         {"features", data.features_provenance},
         {"notes", data.notes}}},
       {"provenance", provenance()}};
+  if (diverged(outcome.epochs)) result["divergence"] = divergence_json(outcome.epochs.back());
   return result;
 }
 
@@ -282,6 +294,12 @@ void require_result(const JsonReader& file, const std::string& under) {
   if (!all.contains("diverged_at_epoch"))
     file.fail(key("diverged_at_epoch"), "expected a whole number or null, found none");
   file.get<int>(key("diverged_at_epoch"), 0);
+  if (file.has(key("divergence"))) {
+    for (const char* name : {"loss", "of"}) file.get<std::string>(key("divergence/") + name);
+    for (const char* name : {"layer", "largest_in_layer"})
+      file.get<int>(key("divergence/") + name, 0);
+    file.get<double>(key("divergence/largest"), 0);
+  }
   file.get<int>(key("epochs"));
   file.get<bool>(key("interrupted"));
   file.get<std::string>(key("strategy"));
@@ -306,6 +324,29 @@ void require_result(const JsonReader& file, const std::string& under) {
   for (const char* name : {"bytes/internal", "bytes/external"}) file.get<double>(key(name));
   if (file.counts(key("peak_bytes")).empty())
     file.fail(key("peak_bytes"), "expected one for each rank, found an empty list");
+}
+
+std::string divergence_line(const Json& result) {
+  if (result["diverged_at_epoch"].is_null()) return {};
+  const std::string label = result.value("label", "");
+  const Json found = result.value("divergence", Json());
+  std::string line =
+      fmt::format("{}training diverged and was stopped: the loss of epoch {} is {}",
+                  label.empty() ? "" : label + ": ", result["diverged_at_epoch"].get<int>(),
+                  found.is_null() ? "not finite" : found["loss"].get<std::string>());
+  if (!found.is_null() && !found["layer"].is_null()) {
+    line += fmt::format("; layer {} is the first with {} that are not finite",
+                        found["layer"].get<int>(), found["of"].get<std::string>());
+    line += found["largest"].is_null()
+                ? ", and no layer has others"
+                : fmt::format(", and the largest of the finite ones is {:.3g}, in layer {}",
+                              found["largest"].get<double>(), found["largest_in_layer"].get<int>());
+  } else if (!found.is_null() && !found["largest"].is_null()) {
+    line += fmt::format("; all {} are finite, and the largest is {:.3g}, in layer {}",
+                        found["of"].get<std::string>(), found["largest"].get<double>(),
+                        found["largest_in_layer"].get<int>());
+  }
+  return line + ". Try a smaller train.learning_rate, or smaller features (dataset.row_normalise)";
 }
 
 Measurement measurement_of(const Json& result) {
@@ -393,12 +434,6 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
     if (const auto spread = test_spread(runs))
       say(fmt::format("\ntest accuracy over {} seeds: {:.1f} % ± {:.1f}\n", runs.size(),
                       100 * spread->mean, 100 * spread->deviation));
-  for (const FinishedRun& run : runs)
-    if (!run.result["diverged_at_epoch"].is_null())
-      say(fmt::format(
-          "\n{}: the loss is not finite since epoch {}: training diverged; try a smaller "
-          "train.learning_rate\n",
-          row_name(run).second, run.result["diverged_at_epoch"].get<int>()));
   for (const FinishedRun& run : runs)
     if (const auto why = inexactness(run.experiment.strategy))
       say(fmt::format("\n{}: gradients are inexact ({})\n", row_name(run).second, *why));

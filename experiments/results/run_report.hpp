@@ -40,6 +40,10 @@ nlohmann::ordered_json result_json(const Experiment& experiment, const DataFacts
 /// Errors    DataError naming file, key, what was expected and what was found
 void require_result(const JsonReader& file, const std::string& under);
 
+/// What ended the training of a result that diverged: its epoch, layer and largest gradient; empty of
+/// any other result.
+std::string divergence_line(const nlohmann::ordered_json& result);
+
 /// What a result.json says of time, bytes and memory: its inverse as far as the tables need it.
 Measurement measurement_of(const nlohmann::ordered_json& result);
 

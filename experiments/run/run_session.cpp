@@ -16,6 +16,7 @@
 #include "core/base/error.hpp"
 #include "core/terminal/activity.hpp"
 #include "core/terminal/message.hpp"
+#include "core/terminal/plain_text.hpp"
 #include "core/terminal/tell.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/version.hpp"
@@ -121,10 +122,20 @@ FinishedRun taken_from(const nlohmann::ordered_json& line, const Experiment& exp
   return {experiment, measurement_of(result), std::move(result)};
 }
 
-/// What finished before a failure is reported all the same. `results`: on the process that leads;
-/// so is `log`, which a sweep has.
-void run_experiments(const std::vector<Experiment>& experiments, const ResultFolder* results,
-                     SweepLog* log, const RunOptions& options, const Job& job) {
+/// What ended each run that diverged, a line each, the same on all ranks.
+std::string divergences(const std::vector<FinishedRun>& runs, const Job& job) {
+  std::string lines;
+  for (const FinishedRun& run : runs)
+    if (const std::string line = divergence_line(run.result); !line.empty())
+      lines += fmt::format("orrery: error: {}\n", one_line(line));
+  job.share(lines);
+  return lines;
+}
+
+/// The exit status. What finished before a failure is reported all the same. `results`: on the
+/// process that leads; so is `log`, which a sweep has.
+int run_experiments(const std::vector<Experiment>& experiments, const ResultFolder* results,
+                    SweepLog* log, const RunOptions& options, const Job& job) {
   const bool sweep = options.sweep || !experiments.front().label.empty();
   const auto names = folder_names(experiments);
   const auto done = done_before(experiments, log, job);
@@ -164,6 +175,8 @@ void run_experiments(const std::vector<Experiment>& experiments, const ResultFol
       unfinished.failure = message_of(error);
       if (sweep && i > 0) failure = with_label(error, experiments[i].label);
     }
+  std::string diverged;
+  if (!failure) diverged = divergences(runs, job);
   if (results != nullptr) {
     if (runs.empty() && !failure) throw Error("interrupted before the first run began");
     if (!runs.empty()) {
@@ -173,6 +186,8 @@ void run_experiments(const std::vector<Experiment>& experiments, const ResultFol
     }
   }
   if (failure) std::rethrow_exception(failure);
+  if (results != nullptr) tell_text(diverged);
+  return diverged.empty() && !stop_requested() ? 0 : 1;
 }
 
 /// The same start, for whoever starts it in another way.
@@ -214,8 +229,6 @@ bool runs_over_mpi(const std::vector<Experiment>& experiments, const Launch& lau
             backend == "threads" ? "; add --backend mpi" : ": start it without mpirun or srun"));
   return mpi;
 }
-
-int exit_code() { return stop_requested() ? 1 : 0; }
 
 /// A result that is already there, when asked to resume: nothing to do but to tell.
 bool already_complete(const RunOptions& options, const std::filesystem::path& folder,
@@ -267,8 +280,7 @@ int run_on_threads(const std::vector<Experiment>& experiments, const RunOptions&
   Writing writing(folder, experiments, options);
   heed_signals(false, true);
   tell_activities(!options.quiet);
-  run_experiments(experiments, &writing.results, writing.log(), options, {});
-  return exit_code();
+  return run_experiments(experiments, &writing.results, writing.log(), options, {});
 }
 
 /// Lets the ranks agree on one message when several fail, and keeps it: the first to put failure.json
@@ -322,12 +334,11 @@ int run_on_mpi(const std::vector<Experiment>& experiments, const RunOptions& opt
     job.share(folder);  // the folder is there
     speaker.meet_in(folder);
     try {
-      run_experiments(experiments, writing ? &writing->results : nullptr,
-                      writing ? writing->log() : nullptr, options, job);
+      code = run_experiments(experiments, writing ? &writing->results : nullptr,
+                             writing ? writing->log() : nullptr, options, job);
     } catch (const OutOfMemory& error) {
       world.fail(with_advice(error));
     }
-    code = exit_code();
   });
   return code;
 }

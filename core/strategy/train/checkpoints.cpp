@@ -1,10 +1,23 @@
 #include "core/strategy/train/checkpoints.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/error.hpp"
 
 namespace orrery {
+
+namespace {
+
+/// From any other, training could only go on to a loss that is not finite.
+bool is_finite(const Checkpoint& checkpoint) {
+  for (const std::vector<float>& row : checkpoint.state)
+    if (!std::all_of(row.begin(), row.end(), [](float x) { return std::isfinite(x); }))
+      return false;
+  return true;
+}
+
+}  // namespace
 
 std::vector<std::size_t> Checkpoints::counts() const {
   std::vector<std::size_t> list;
@@ -80,7 +93,7 @@ void Checkpoints::keep(int epochs, RunObserver& observer) {
   kept_ = rt_.host(Lane::host, [=, &observer] {
     Checkpoint checkpoint{epochs, {}};
     for (const auto& row : saved) checkpoint.state.push_back(std::move(*row));
-    observer.keep(checkpoint);
+    if (is_finite(checkpoint)) observer.keep(checkpoint);
     return HostWork{"checkpoint", 1, bytes, 1};
   });
 }

@@ -23,6 +23,7 @@ class Checkpoints {
   /// Errors    ConfigError (other sizes or numbers)
   void restore(const Checkpoint& from);
   /// The values leave on the copy lane and are kept on the host lane, while the next epoch runs.
+  /// Weights that are not finite are not kept: the checkpoint before stays.
   void keep(int epochs, RunObserver& observer);
   /// The last one has been kept.
   void finish();

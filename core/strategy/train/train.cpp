@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/model/network.hpp"
 #include "core/model/tape.hpp"
 #include "core/strategy/train/checkpoints.hpp"
+#include "core/strategy/train/find_divergence.hpp"
 #include "core/strategy/train/gradient_buckets.hpp"
 #include "core/strategy/train/local_models.hpp"
 #include "core/strategy/train/prefetch.hpp"
@@ -75,7 +77,9 @@ class Trainer {
       rt_.sync(rt_.record(Lane::compute));
       const int every = problem_.train.eval_every;
       const bool evaluates = every > 0 && ((epoch + 1) % every == 0 || epoch + 1 == epochs());
-      const bool stops = !observer.epoch_done(report(epoch, evaluates));
+      const EpochReport done = report(epoch, evaluates);
+      const bool stops = !observer.epoch_done(done);
+      if (done.divergence) break;  // on all ranks: the loss is the same on all of them
       const int k = control_.checkpoint_every;
       if (k > 0 && ((epoch + 1) % k == 0 || stops)) checkpoints_->keep(epoch + 1, observer);
       if (stops) break;
@@ -166,7 +170,11 @@ class Trainer {
     }
     GradientBuckets buckets(rt_, products(), model_->parameters(), problem_.train.bucket_bytes,
                             epoch);
-    model_->backward(on_->features(), epoch, [&](int parameter) { buckets.ready_from(parameter); });
+    layers_.clear();
+    model_->backward(on_->features(), epoch, [&](int parameter) {
+      layers_.insert(layers_.begin(), parameter);
+      buckets.ready_from(parameter);
+    });
     buckets.finish();
     rt_.phase({Stage::update, epoch});
     model_->parameters().update(rt_, problem_.train, step);
@@ -189,7 +197,15 @@ class Trainer {
 
     EpochReport result{epoch, rt_.scalar(lane, metric(0, 1)), std::nullopt};
     if (evaluates) result.scores = read_scores();
+    if (result.loss && !std::isfinite(*result.loss)) result.divergence = divergence();
     return result;
+  }
+
+  /// Of the epoch's last step; layers are numbered as phases number them.
+  Divergence divergence() {
+    const auto of = local_ ? Divergence::Of::weights : Divergence::Of::gradients;
+    const bool from_one = static_cast<int>(layers_.size()) == problem_.model.layers;
+    return find_divergence(rt_, model_->parameters(), of, layers_, from_one ? 1 : 0);
   }
 
   void evaluate(int epoch) {
@@ -269,6 +285,7 @@ class Trainer {
   StepData* on_ = nullptr;            ///< what the model works on now
   Buffer metrics_;
   std::unique_ptr<Network> model_;
+  std::vector<int> layers_;           ///< the first parameter of each, once a step was done
   std::vector<Buffer> tape_;          ///< held for the forecast of other programs
   std::optional<LocalModels> local_;  ///< of the rank's steps; else they train model_
   std::optional<Checkpoints> checkpoints_;

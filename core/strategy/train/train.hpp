@@ -11,7 +11,8 @@ namespace orrery {
 ///
 /// The loss is averaged over the training vertices of the whole graph, each at its step; evaluation
 /// is a forward pass without dropout, outside the epoch's time, of the average of local models
-/// where there are such (Strategy::schedule says on what).
+/// where there are such (Strategy::schedule says on what). An epoch whose loss is no finite number is
+/// the last one: whatever follows would be none either.
 ///
 /// Errors    ConfigError (no features, labels, training vertices; loss and labels do not fit; a
 ///           checkpoint of other sizes, or with staleness) and whatever the runtime throws

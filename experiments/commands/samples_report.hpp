@@ -1,0 +1,18 @@
+// What `orrery dataset sample-check` says.
+#pragma once
+
+#include <string>
+
+#include "core/graph/csr.hpp"
+#include "core/sample/sample_check.hpp"
+
+namespace orrery {
+
+/// Checks the samples of one layer in a .npy file, int64 [edges, 3] with columns (draw, row,
+/// neighbour), prints what was found, and says whether they can be believed.
+///
+/// Errors    DataError: the file cannot be read, or has another type or shape
+bool report_samples(const Csr& graph, const std::string& samples, const CheckedRule& rule,
+                    bool as_json);
+
+}  // namespace orrery
