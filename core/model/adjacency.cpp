@@ -78,6 +78,8 @@ std::vector<std::int64_t> row_lengths(const Csr& graph, const Weighting& weight)
   return lengths;
 }
 
+Csr without_self_loops(const Csr& graph) { return with_self_loops(graph, false); }
+
 SparseMatrix normalised_adjacency(const Csr& graph, bool symmetric_graph, const ModelConfig& model,
                                   std::span<const std::int64_t> lengths) {
   const Weighting weight = weighting_of(model, symmetric_graph);

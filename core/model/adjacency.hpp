@@ -37,6 +37,9 @@ SparseMatrix normalised_adjacency(const Dataset& data, const ModelConfig& model)
 SparseMatrix normalised_adjacency(const Csr& graph, bool symmetric_graph, const ModelConfig& model,
                                   std::span<const std::int64_t> lengths);
 
+/// The pattern with none of its stored self-loops.
+Csr without_self_loops(const Csr& graph);
+
 /// How many entries each row of A has.
 std::vector<std::int64_t> row_lengths(const Csr& graph, const Weighting& weight);
 

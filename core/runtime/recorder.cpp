@@ -31,8 +31,10 @@ Sparse Recorder::declare(Lane lane, Pattern pattern, std::string_view name) {
   if (const auto* csr = std::get_if<std::shared_ptr<const Csr>>(&pattern)) {
     s.shape = {(*csr)->rows, (*csr)->cols};
     s.nnz = (*csr)->nnz();
-    s.skew = row_skew(**csr);
-    s.reuse = static_cast<float>(column_reuse(**csr));
+    if (options_.keep_steps) {  // they cost a look at every entry, and only prices ask for them
+      s.skew = row_skew(**csr);
+      s.reuse = static_cast<float>(column_reuse(**csr));
+    }
   } else {
     const auto& counts = std::get<Counts>(pattern);
     s.shape = {counts.rows, counts.cols};

@@ -15,6 +15,24 @@ struct OfGraph {
   std::shared_ptr<const Structure> structure;
 };
 
+/// Of both strategies; there is no second one where nothing is evaluated.
+class InductiveSession final : public RankSession {
+ public:
+  InductiveSession(std::unique_ptr<RankSession> training, std::unique_ptr<RankSession> whole)
+      : training_(std::move(training)), whole_(std::move(whole)) {}
+  std::unique_ptr<RankProducts> load(std::shared_ptr<const Structure> structure) override {
+    const auto& [whole, inner] = content_of<OfGraph>(*structure);
+    return (whole ? whole_ : training_)->load(inner);
+  }
+  void close() override {
+    training_->close();
+    if (whole_) whole_->close();
+  }
+
+ private:
+  std::unique_ptr<RankSession> training_, whole_;
+};
+
 class Inductive final : public Strategy {
  public:
   Inductive(std::unique_ptr<Strategy> training, std::unique_ptr<Strategy> whole)
@@ -36,13 +54,13 @@ class Inductive final : public Strategy {
     const HostWork work = structure->work;
     return make_structure(OfGraph{whole, std::move(structure)}, work);
   }
-  std::unique_ptr<RankProducts> load(Runtime& rt,
-                                     std::shared_ptr<const Structure> structure) const override {
-    const auto& [whole, inner] = content_of<OfGraph>(*structure);
-    return (whole ? whole_ : training_)->load(rt, inner);
+  std::unique_ptr<RankSession> open(Runtime& rt) const override {
+    return std::make_unique<InductiveSession>(training_->open(rt),
+                                              whole_ ? whole_->open(rt) : nullptr);
   }
 
   std::optional<Redundancy> redundancy() const override { return training_->redundancy(); }
+  std::optional<BatchSizes> batch_sizes() const override { return training_->batch_sizes(); }
 
   int representative(int rank) const override {
     if (!whole_) return training_->representative(rank);

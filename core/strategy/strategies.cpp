@@ -12,12 +12,12 @@ namespace orrery {
 
 // Each in the file of that name.
 extern const StrategyInfo kFullGraph, kSpmm1d, kSpmm15d, kSpmm2d, kModelAveraging,
-    kSharedPreloading;
+    kSharedPreloading, kMiniBatch;
 
 namespace {
 
-constexpr std::array kStrategies{&kFullGraph, &kSpmm1d,         &kSpmm15d,
-                                 &kSpmm2d,    &kModelAveraging, &kSharedPreloading};
+constexpr std::array kStrategies{&kFullGraph,      &kSpmm1d,           &kSpmm15d,  &kSpmm2d,
+                                 &kModelAveraging, &kSharedPreloading, &kMiniBatch};
 
 /// Those from outside; they stay where they are.
 std::deque<StrategyInfo>& added_strategies() {

@@ -28,6 +28,34 @@ struct Redundancy {
   }
 };
 
+/// What the batches of sampled training hold: of some that were drawn, and at most.
+struct BatchSizes {
+  struct Size {
+    double mean = 0;
+    std::int64_t most = 0;   ///< of those that were drawn
+    std::int64_t bound = 0;  ///< that no batch exceeds
+  };
+  std::int64_t batches = 0;    ///< that were drawn
+  std::vector<Size> vertices;  ///< of each level; 0: whose features are pulled, last: the seeds
+  std::vector<Size> edges;     ///< of each layer, from the first
+  double foreign = 0;          ///< mean rows of features of other ranks, of which
+  double kept = 0;             ///< these are in the cache
+};
+
+/// A strategy at work on one rank: what stays there for the whole run, beside the structures that
+/// come and go.
+class RankSession {
+ public:
+  virtual ~RankSession() = default;
+  /// Puts a structure that the strategy prepared for this rank on the device, on the copy lane. The
+  /// host waits for nothing; the compute lane may be told to wait for the copies, so work that they
+  /// are to run beside is submitted before. Several may be there at once. The session must outlive
+  /// the products.
+  virtual std::unique_ptr<RankProducts> load(std::shared_ptr<const Structure> structure) = 0;
+  /// No load() follows: ends what ranks have opened to each other. A collective where there is such.
+  virtual void close() {}
+};
+
 /// What its ranks work on and how they multiply, shared by the ranks of a process. A structure comes
 /// in two calls: it is prepared on the host, by any thread, and loaded by the rank's own, while its
 /// device may be busy with another one.
@@ -40,15 +68,20 @@ class Strategy {
   /// What is the same in all steps may be made once and kept. All calls may come from several
   /// threads at once.
   virtual std::shared_ptr<const Structure> prepare(int rank, StructureId which = {}) const = 0;
-  /// Puts a structure that it prepared for this rank on the device, on the copy lane. The host waits
-  /// for nothing; the compute lane may be told to wait for the copies, so work that they are to run
-  /// beside is submitted before. Several may be there at once. The strategy must outlive the
-  /// products.
+  /// Begins a run on this rank; the strategy must outlive the session. Default: one that keeps
+  /// nothing but the structures, which load() below puts on the device.
+  virtual std::unique_ptr<RankSession> open(Runtime& rt) const;
+  /// RankSession::load() of the default session.
+  ///
+  /// Requires  a strategy that does not answer open() itself
   virtual std::unique_ptr<RankProducts> load(Runtime& rt,
-                                             std::shared_ptr<const Structure> structure) const = 0;
+                                             std::shared_ptr<const Structure> structure) const;
 
   /// Nothing where ranks compute what they own and no more.
   virtual std::optional<Redundancy> redundancy() const { return std::nullopt; }
+
+  /// Of batches of all ranks in the first epoch; nothing where there are none.
+  virtual std::optional<BatchSizes> batch_sizes() const { return std::nullopt; }
 
   /// The lowest rank that does what `rank` does: the same operations on the same sizes, in the same
   /// order and waiting for the same, with the same memory. They differ in their number, in which

@@ -97,6 +97,10 @@ std::string source_of(const Calibration& c, const std::string& path) {
     return path.ends_with("launch_seconds")
                ? "0: what a message takes is the library's"
                : measured("one thread copies rows of 64 B and of 1 KiB from random places");
+  if (path.starts_with("host.kinds.sample"))
+    return measured(
+        "one thread draws and cuts batches of one seed and of 1000, fanouts 15, 10, 5, in a "
+        "generated graph");
   if (path == "launch_seconds") return measured("median gap between two operations of a lane");
   if (path == "issue_seconds")
     return measured(c.gpu ? "median time from one small operation to the next on a lane that has "

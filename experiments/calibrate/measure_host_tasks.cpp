@@ -16,6 +16,8 @@
 #include "core/base/parallel.hpp"
 #include "core/base/rng.hpp"
 #include "experiments/calibrate/time_ops.hpp"
+#include "experiments/config/load_problem.hpp"
+#include "experiments/predict/prepared.hpp"
 #include "experiments/results/checkpoint.hpp"
 
 namespace orrery::calibrate {
@@ -104,6 +106,38 @@ sim::HostPrice serve_price(const HostTasksBench& bench, const std::vector<char>&
           .bytes_per_second = per_byte > 0 ? 1 / per_byte : 0};
 }
 
+/// Mean seconds and edges of the batches of so many seeds.
+std::pair<double, double> batch_seconds(const HostTasksBench& bench, int seeds) {
+  const Experiment experiment =
+      parse_experiments(fmt::format(R"({{
+  "name": "batches", "dataset": {{"generate": "rmat", "vertices": {0}, "edges": {1}, "features": 4,
+  "classes": 4}},
+  "model": {{"type": "gcn", "layers": 3}}, "train": {{"eval_every": 0}},
+  "strategy": {{"type": "mini_batch", "batch": {2}, "fanouts": [15, 10, 5]}},
+  "partition": {{"method": "block"}}}})",
+                                    bench.sampled_vertices, 8 * bench.sampled_vertices, seeds),
+                        "calibration", {})
+          .front();
+  const PreparedExperiment prepared = prepare(experiment, DatasetCache().load(experiment));
+  double edges = 0;
+  int step = 0;
+  const auto draw = [&] {
+    edges += static_cast<double>(prepared.strategy->prepare(0, {step++, 0})->work.items);
+  };
+  draw();  // its memory is new
+  edges = 0;
+  const double seconds = median_seconds(bench.repetitions, draw);
+  return {seconds, edges / bench.repetitions};
+}
+
+sim::HostPrice sample_price(const HostTasksBench& bench) {
+  const auto [few_seconds, few] = batch_seconds(bench, 1);
+  const auto [seconds, edges] = batch_seconds(bench, 1000);
+  const double per_edge = std::max(0.0, seconds - few_seconds) / std::max(1.0, edges - few);
+  return {.launch_seconds = std::max(0.0, few_seconds - few * per_edge),
+          .seconds_per_item = per_edge};
+}
+
 double memory_rate(const HostTasksBench& bench, const std::vector<char>& table) {
   std::vector<char> out(table.size());
   constexpr std::int64_t kBlock = std::int64_t{1} << 20;
@@ -127,12 +161,14 @@ HostTasksBench host_tasks_bench(Effort effort, int cores) {
   bench.repetitions = 3;
   bench.checkpoint_bytes = std::int64_t{1} << 20;
   bench.table_bytes = std::int64_t{8} << 20;
+  bench.sampled_vertices = 1 << 12;
   return bench;
 }
 
 HostTasks measure_host_tasks(const HostTasksBench& bench) {
   const std::vector<char> table(static_cast<std::size_t>(bench.table_bytes), 1);
-  return {checkpoint_price(bench), serve_price(bench, table), memory_rate(bench, table)};
+  return {checkpoint_price(bench), serve_price(bench, table), sample_price(bench),
+          memory_rate(bench, table)};
 }
 
 }  // namespace orrery::calibrate

@@ -169,6 +169,52 @@ Json rank_json(const Summary& summary) {
   return rank;
 }
 
+Json size_json(const BatchSizes::Size& size) {
+  return {{"mean", size.mean}, {"most", size.most}, {"bound", size.bound}};
+}
+
+/// Of sampled training; null where there are no batches.
+Json batches_json(const std::optional<BatchSizes>& sizes) {
+  if (!sizes) return nullptr;
+  Json vertices = Json::array(), edges = Json::array();
+  for (const BatchSizes::Size& size : sizes->vertices) vertices.push_back(size_json(size));
+  for (const BatchSizes::Size& size : sizes->edges) edges.push_back(size_json(size));
+  return {{"drawn", sizes->batches},
+          {"vertices", vertices},
+          {"edges", edges},
+          {"foreign_rows", sizes->foreign},
+          {"cached_rows", sizes->kept}};
+}
+
+/// The same for people: a line for each level, from the seeds down; nothing where it is null.
+std::string batches_text(const Json& batches) {
+  if (batches.is_null()) return "";
+  Table table({"", "vertices", "at most", "bound", "edges", "at most", "bound"});
+  const std::size_t layers = batches["edges"].size();
+  const auto add = [](std::vector<std::string>& row, const Json& size) {
+    row.push_back(as_count(size["mean"].get<double>()));
+    row.push_back(as_count(size["most"].get<double>()));
+    row.push_back(as_count(size["bound"].get<double>()));
+  };
+  for (std::size_t level = layers + 1; level-- > 0;) {
+    std::vector<std::string> row{level == layers ? "seeds"
+                                 : level == 0    ? "features"
+                                                 : fmt::format("layer {}", level)};
+    add(row, batches["vertices"][level]);
+    if (level > 0)
+      add(row, batches["edges"][level - 1]);
+    else
+      row.insert(row.end(), 3, "");
+    table.add(row);
+  }
+  const auto foreign = batches["foreign_rows"].get<double>(),
+             cached = batches["cached_rows"].get<double>();
+  return fmt::format(
+      "a batch of a rank: mean and most of {} drawn, and what none exceeds\n{}"
+      "rows of features of other ranks: {:.0f} a batch, of which the cache has {:.0f}\n\n",
+      batches["drawn"].get<std::int64_t>(), table.text(room_on(stdout)), foreign, cached);
+}
+
 /// The tensor for which a rank's device has no room; empty where all have.
 std::optional<OutOfMemory> what_does_not_fit(const PreparedExperiment& prepared) {
   try {
@@ -206,6 +252,7 @@ Json plan_json(const PreparedExperiment& prepared, const std::vector<Summary>& r
     peaks.push_back(s.peak_device_bytes);
   }
   result["preloading"] = preloading_json(prepared, peaks);
+  result["batches"] = batches_json(prepared.strategy->batch_sizes());
   result["fits"] = nullptr;
   if (experiment.device_bytes)
     result["fits"] = *std::max_element(peaks.begin(), peaks.end()) <= *experiment.device_bytes;
@@ -226,7 +273,7 @@ void print_plan(const PreparedExperiment& prepared, const std::vector<Summary>& 
           ? "nothing is skipped here (strategy.skip_below needs values): a run moves less\n"
           : "";
   const std::string preloading = preloading_line(result["preloading"]);
-  fmt::print("{}{}", report(ranks),
+  fmt::print("{}{}{}", report(ranks), batches_text(result["batches"]),
              wrapped(fmt::format("{}{}\n{}{}\n", most, verdict, preloading,
                                  preloading.empty() ? "" : "\n"),
                      room_on(stdout)));

@@ -501,6 +501,11 @@ void require_possible_nccl(const Experiment& e) {
     throw ConfigError("strategy.type",
                       fmt::format("the sparse tiles of {} do not travel by nccl: use backend mpi",
                                   strategy.name));
+  if (const StrategyInfo& strategy = info_of(e.strategy); strategy.opens_stores)
+    throw ConfigError("strategy.type",
+                      fmt::format("the rows of features that {} pulls are served by hosts, not by "
+                                  "nccl: use backend mpi",
+                                  strategy.name));
 }
 
 void require_possible_graphs(const Experiment& e) {

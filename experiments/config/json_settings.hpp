@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/strategy/config/settings.hpp"
+#include "experiments/config/experiment.hpp"
 
 namespace orrery {
 
@@ -27,6 +28,22 @@ class JsonSettings final : public Settings {
     const auto* value = find(path);
     return value != nullptr && value->is_boolean() ? std::optional(value->get<bool>())
                                                    : std::nullopt;
+  }
+  std::optional<std::vector<int>> integers(std::string_view path) const override {
+    const auto* value = find(path);
+    if (value == nullptr || !value->is_array()) return std::nullopt;
+    std::vector<int> list;
+    for (const auto& element : *value) {
+      if (!element.is_number_integer()) return std::nullopt;
+      list.push_back(element.get<int>());
+    }
+    return list;
+  }
+  std::optional<std::int64_t> bytes(std::string_view path) const override {
+    const auto* value = find(path);
+    if (value == nullptr) return std::nullopt;
+    if (value->is_string()) return parse_bytes(value->get<std::string>(), std::string(path));
+    return value->is_number_integer() ? std::optional(value->get<std::int64_t>()) : std::nullopt;
   }
   std::string shown(std::string_view path) const override {
     const auto* value = find(path);

@@ -115,7 +115,8 @@ RankOutcome execute_rank(const Body& body, const ExecuteOptions& options, int ra
   outcome.received_from = communicator.received_from();
   for (std::size_t r = 0; r < received_before.size(); ++r)
     outcome.received_from[r] -= received_before[r];
-  outcome.final_bytes = executor.memory().bytes_in_use();
+  for (int space = 0; space < kSpaces; ++space)
+    outcome.final_bytes += executor.memory().bytes_in_use(static_cast<Space>(space));
   outcome.peak_bytes = executor.memory().peak_bytes();
   return outcome;
 }

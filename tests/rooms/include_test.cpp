@@ -38,7 +38,6 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kRooms{
      {"core/base", "core/graph", "core/graph/files", "core/graph/read", "core/partition/edges",
       "core/partition"}},
     {"core/sample", {"core/base", "core/graph", "core/partition"}},
-    {"core/store", {"core/base", "core/graph"}},
     {"core/ops", {"core/base", "core/graph"}},
     {"core/cluster", {"core/base", "core/ops"}},
     {"core/runtime", {"core/base", "core/graph", "core/ops", "core/cluster"}},

@@ -82,20 +82,25 @@ TEST_P(Recorded, BytesThatCameInAreThoseOfTheProgram) {
   const Outcome real = execute(p);
 
   double counted = 0, planned = 0;
-  for (const RankOutcome& rank : real.ranks) {
-    std::vector<double> want(real.ranks.size(), 0);
+  // Of each rank from each other; owners of rows receive the numbers that others ask for.
+  std::vector<std::vector<double>> want(real.ranks.size(),
+                                        std::vector<double>(real.ranks.size(), 0));
+  for (const RankOutcome& rank : real.ranks)
     for (const Step& step : rank.program.steps)
-      if (const auto* submit = std::get_if<SubmitStep>(&step))
-        received_bytes(submit->op, rank.program.rank, [&](int peer, double bytes) {
-          want[static_cast<std::size_t>(peer)] += bytes;
-        });
+      if (const auto* submit = std::get_if<SubmitStep>(&step)) {
+        const int me = rank.program.rank;
+        received_bytes(submit->op, me,
+                       [&](int peer, double bytes) { want[at(me)][at(peer)] += bytes; });
+        served_bytes(submit->op, me,
+                     [&](int owner, double bytes) { want[at(owner)][at(me)] += bytes; });
+      }
+  for (std::size_t r = 0; r < want.size(); ++r)
     for (std::size_t peer = 0; peer < want.size(); ++peer) {
-      const auto came = static_cast<double>(rank.received_from[peer]);
-      EXPECT_NEAR(came, want[peer], 1e-3 * want[peer] + 100) << "slices of sums are rounded";
+      const auto came = static_cast<double>(real.ranks[r].received_from[peer]);
+      EXPECT_NEAR(came, want[r][peer], 1e-3 * want[r][peer] + 100) << "slices of sums are rounded";
       counted += came;
-      planned += want[peer];
+      planned += want[r][peer];
     }
-  }
   EXPECT_NEAR(counted, planned, 1e-6) << "in total to the byte";
 }
 

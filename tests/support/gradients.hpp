@@ -21,7 +21,8 @@ class GradientBench {
       : rt_(rt),
         problem_(problem),
         plan_(make_strategy(problem)),
-        strategy_(plan_->load(rt, plan_->prepare(rt.rank()))) {
+        session_(plan_->open(rt)),
+        strategy_(session_->load(plan_->prepare(rt.rank()))) {
     const Dataset& data = *problem.data;
     const auto n = data.vertices();
     features_ = Buffer(rt, {n, data.features->width()}, DType::f32, "features");
@@ -70,6 +71,7 @@ class GradientBench {
   Executor& rt_;
   const Problem& problem_;
   std::unique_ptr<Strategy> plan_;
+  std::unique_ptr<RankSession> session_;
   std::unique_ptr<RankProducts> strategy_;
   Buffer features_, labels_, targets_, loss_;
   std::unique_ptr<Network> model_;

@@ -8,6 +8,7 @@
 #include "core/graph/dataset.hpp"
 #include "core/partition/methods/cut.hpp"
 #include "core/strategy/make_strategy.hpp"
+#include "core/strategy/structure/sampled_batches.hpp"
 #include "core/strategy/train/train.hpp"
 #include "experiments/execute/execute.hpp"
 
@@ -76,6 +77,10 @@ inline std::vector<NamedStrategy> all_strategies() {
   singles.ranks_per_server = 1;
   singles.depth = 2;
   singles.split = ServerSplit::random;
+  StrategyConfig batches;  // the seeds are all training vertices, with all their neighbours
+  batches.type = "mini_batch";
+  batches.own = MiniBatchSettings{.batch = 1 << 20, .sampler = BatchSampler::all};
+  batches.first_layer = FirstLayer::recompute;
   return {{"FullGraph", full},
           {"Spmm1dRow", row},
           {"Spmm1dColumn", column},
@@ -85,7 +90,8 @@ inline std::vector<NamedStrategy> all_strategies() {
           {"GradientsOfParts", parts},
           {"SharedPreloading", preloading},
           {"PreloadingOneLayer", one_layer},
-          {"PreloadingTwoLayersOnSingleRanks", singles}};
+          {"PreloadingTwoLayersOnSingleRanks", singles},
+          {"BatchOfAllNeighbours", batches}};
 }
 
 /// Local models, whose losses are their own: a part a rank, and several parts a rank (`workers` of
@@ -116,7 +122,8 @@ inline std::vector<NamedStrategy> inexact_strategies() {
 inline std::vector<NamedStrategy> strategies_of_stored_parts() {
   auto all = all_strategies();
   std::erase_if(all, [](const auto& s) {
-    return s.config.type == "model_averaging" || s.config.type == "shared_preloading";
+    return s.config.type == "model_averaging" || s.config.type == "shared_preloading" ||
+           s.config.type == "mini_batch";
   });
   return all;
 }

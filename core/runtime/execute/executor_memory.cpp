@@ -97,7 +97,7 @@ void Executor::allocate(const Tensor& tensor, std::string_view name) {
       return memory_.allocate(tensor.id, tensor.bytes(), tensor.space);
     } catch (const std::bad_alloc&) {
       if (pending_frees_.empty())
-        throw OutOfMemory(std::string(name), tensor.bytes(), memory_.bytes_in_use(),
+        throw OutOfMemory(std::string(name), tensor.bytes(), memory_.bytes_in_use(tensor.space),
                           device_.storage().capacity(tensor.space),
                           std::string(name_of(tensor.space)));
       wait_for_a_free();

@@ -37,14 +37,14 @@ void RankMemory::allocate(std::uint32_t id, std::int64_t bytes, Space space) {
   if (blocks_.size() <= id) blocks_.resize(id + 1);
   ORRERY_ASSERT(blocks_[id].raw == nullptr);
   blocks_[id] = {raw, bytes, space};
-  held(bytes);
+  held(space, bytes);
 }
 
 bool RankMemory::free(std::uint32_t id) {
   const std::lock_guard lock(mutex_);
   const bool whole = intact(blocks_[id]);
   storage_.give(blocks_[id].space, blocks_[id].raw);
-  held(-blocks_[id].bytes);
+  held(blocks_[id].space, -blocks_[id].bytes);
   blocks_[id] = {};
   return whole;
 }
@@ -80,13 +80,13 @@ void RankMemory::share_sparse(std::uint32_t id, const RankMemory& owner) {
 void RankMemory::hold_pattern(std::uint32_t id, HeldPattern pattern) {
   const std::lock_guard lock(mutex_);
   if (patterns_.size() <= id) patterns_.resize(id + 1);
-  held(pattern.bytes);
+  held(Space::device, pattern.bytes);
   patterns_[id] = std::move(pattern);
 }
 
 void RankMemory::remove_sparse(std::uint32_t id) {
   const std::lock_guard lock(mutex_);
-  held(-patterns_[id].bytes);
+  held(Space::device, -patterns_[id].bytes);
   patterns_[id] = {};
 }
 
@@ -109,9 +109,9 @@ bool RankMemory::guards_intact() const {
   return std::all_of(blocks_.begin(), blocks_.end(), [&](const Block& b) { return intact(b); });
 }
 
-std::int64_t RankMemory::bytes_in_use() const {
+std::int64_t RankMemory::bytes_in_use(Space space) const {
   const std::lock_guard lock(mutex_);
-  return in_use_;
+  return in_use_[at(space)];
 }
 
 std::int64_t RankMemory::peak_bytes() const {
@@ -125,9 +125,9 @@ const Csr& RankMemory::pattern(const Sparse& s) const {
   return *patterns_[s.id].pattern;
 }
 
-void RankMemory::held(std::int64_t change) {
-  in_use_ += change;
-  peak_ = std::max(peak_, in_use_);
+void RankMemory::held(Space space, std::int64_t change) {
+  in_use_[at(space)] += change;
+  peak_ = std::max(peak_, in_use_[at(Space::device)]);
 }
 
 void* RankMemory::base(std::uint32_t id) const {

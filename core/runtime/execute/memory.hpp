@@ -2,6 +2,7 @@
 // of them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include "core/base/error.hpp"
 #include "core/ops/tensor.hpp"
 #include "core/runtime/execute/storage.hpp"
+#include "core/runtime/ledger.hpp"
 
 namespace orrery {
 
@@ -41,10 +43,10 @@ class RankMemory {
   void remove_sparse(std::uint32_t id);
   /// True while no guard byte of any live allocation has changed.
   bool guards_intact() const;
-  /// Bytes of all live allocations and patterns, counted where they are made: a second count beside
-  /// the ledger's.
-  std::int64_t bytes_in_use() const;
-  /// The largest bytes_in_use() so far.
+  /// Bytes of all live allocations in a space, on the device with its patterns, counted where they
+  /// are made: a second count beside the ledger's.
+  std::int64_t bytes_in_use(Space space = Space::device) const;
+  /// The largest bytes_in_use() of the device so far.
   std::int64_t peak_bytes() const;
 
   /// First element of a window.
@@ -76,12 +78,13 @@ class RankMemory {
   void hold_pattern(std::uint32_t id, HeldPattern pattern);
   void* base(std::uint32_t id) const;
   bool intact(const Block& block) const;
-  void held(std::int64_t change);
+  void held(Space space, std::int64_t change);
 
   Storage& storage_;
   std::int64_t guard_bytes_;
   mutable std::mutex mutex_;
-  std::int64_t in_use_ = 0, peak_ = 0;
+  std::array<std::int64_t, kSpaces> in_use_{};
+  std::int64_t peak_ = 0;
   std::vector<Block> blocks_;
   std::vector<HeldPattern> patterns_;
 };

@@ -1,11 +1,13 @@
 // What an experiment file says, as the parts of the program read it that know no file format.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/error.hpp"
 
@@ -20,6 +22,12 @@ class Settings {
   virtual std::optional<double> number(std::string_view path) const = 0;
   virtual std::optional<std::string> text(std::string_view path) const = 0;
   virtual std::optional<bool> flag(std::string_view path) const = 0;
+  /// A list of whole numbers.
+  virtual std::optional<std::vector<int>> integers(std::string_view path) const = 0;
+  /// A number of bytes, or text such as "64 MiB".
+  ///
+  /// Errors    ConfigError: text that is no number of bytes
+  virtual std::optional<std::int64_t> bytes(std::string_view path) const = 0;
   /// The value as the file writes it, for messages.
   virtual std::string shown(std::string_view path) const = 0;
 

@@ -84,6 +84,7 @@ struct StrategyInfo {
   bool magnifiable = false;             ///< a vertex may stand for several (dataset.magnify)
   bool splits_columns = false;          ///< a rank holds some of the columns of its rows
   bool sends_patterns = false;          ///< sparse patterns travel
+  bool opens_stores = false;            ///< rows are read out of the memory of other ranks' hosts
 
   // ---- its runs
 

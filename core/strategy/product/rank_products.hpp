@@ -16,6 +16,11 @@ class RankProducts : public Products {
  public:
   /// Where the features, labels and split of the level-0 rows lie.
   virtual VertexData data() const = 0;
+  /// features ← those of the level-0 rows, from a column on, on the copy lane. Default: data() has
+  /// them.
+  ///
+  /// Shapes    features [vertices, columns]
+  virtual void load_features(std::int64_t first_column, const Tensor& features);
   /// Placement the global vertex of each level-0 row. The rows of the last level are this rank's
   ///           own vertices.
   virtual IndexList vertices() const = 0;

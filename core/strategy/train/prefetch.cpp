@@ -2,10 +2,11 @@
 
 namespace orrery {
 
-Prefetch::Prefetch(Runtime& rt, const Strategy& strategy, const Problem& problem,
-                   const Schedule& schedule, int first, int last)
+Prefetch::Prefetch(Runtime& rt, const Strategy& strategy, RankSession& session,
+                   const Problem& problem, const Schedule& schedule, int first, int last)
     : rt_(rt),
       strategy_(strategy),
+      session_(session),
       model_(problem.model),
       facts_(problem.facts()),
       steps_(schedule.training),
@@ -42,8 +43,8 @@ void Prefetch::load_next() {
   const Prepared next = std::move(prepared_.front());
   prepared_.pop_front();
   rt_.join(next.task);
-  next_ = std::make_unique<StepData>(rt_, strategy_.load(rt_, std::move(*next.structure)), model_,
-                                     facts_);
+  next_ =
+      std::make_unique<StepData>(rt_, session_.load(std::move(*next.structure)), model_, facts_);
 }
 
 void Prefetch::stop() {

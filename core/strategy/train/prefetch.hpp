@@ -15,10 +15,10 @@ namespace orrery {
 /// owns what it makes, so that one that is never asked for leaves nothing behind.
 class Prefetch {
  public:
-  /// Of the epochs [first, last); `strategy` and `problem` outlive the runtime's last task. Prepares
-  /// and loads the first step's structure, if there is one.
-  Prefetch(Runtime& rt, const Strategy& strategy, const Problem& problem, const Schedule& schedule,
-           int first, int last);
+  /// Of the epochs [first, last); `strategy` and `problem` outlive the runtime's last task, and
+  /// `session` this. Prepares and loads the first step's structure, if there is one.
+  Prefetch(Runtime& rt, const Strategy& strategy, RankSession& session, const Problem& problem,
+           const Schedule& schedule, int first, int last);
 
   /// The next step begins: the host waits until the last one is done and this one's structure is
   /// there, and the device gives back that of the last one.
@@ -43,6 +43,7 @@ class Prefetch {
 
   Runtime& rt_;
   const Strategy& strategy_;
+  RankSession& session_;
   const ModelConfig& model_;
   const DataFacts facts_;
   std::shared_ptr<const Steps> steps_;

@@ -16,7 +16,7 @@ StepData::StepData(Runtime& rt, std::unique_ptr<RankProducts> products, const Mo
     sparse_features_.emplace(rt, data.features(first_column), columns, counts);
   } else {
     features_ = Buffer(rt, {data.vertices(), columns}, DType::f32, "features");
-    rt.submit(Lane::copy, Load{data.features(first_column), features_.tensor()});
+    products_->load_features(first_column, features_.tensor());
   }
 
   const std::int64_t own = products_->rows(model.layers);

@@ -40,9 +40,10 @@ class Trainer {
         control_(control),
         schedule_(strategy.schedule(rt.rank())) {
     rt_.phase({Stage::setup});
+    session_ = strategy.open(rt);
     const auto first = first_structure();
     if (schedule_.ahead > 0 && !schedule_.stays())
-      prefetch_.emplace(rt, strategy, problem, schedule_, first_epoch(), epochs());
+      prefetch_.emplace(rt, strategy, *session_, problem, schedule_, first_epoch(), epochs());
     else if (first)
       load(*first);
     metrics_ = Buffer(rt_, {1, kMetrics}, DType::f64, "metrics");
@@ -84,6 +85,7 @@ class Trainer {
       if (stops) break;
     }
     if (prefetch_) prefetch_->stop();
+    session_->close();
     checkpoints_->finish();
   }
 
@@ -107,8 +109,8 @@ class Trainer {
       if (!prefetch_) model_->detach();
       data_.reset();
     }
-    data_ = std::make_unique<StepData>(
-        rt_, strategy_.load(rt_, strategy_.prepare(rt_.rank(), next)), problem_.model, facts_);
+    data_ = std::make_unique<StepData>(rt_, session_->load(strategy_.prepare(rt_.rank(), next)),
+                                       problem_.model, facts_);
     loaded_ = next;
   }
   /// The same where another one is there, with the model on it.
@@ -276,6 +278,7 @@ class Trainer {
   const DataFacts facts_;
   const RunControl& control_;
   const Schedule schedule_;
+  std::unique_ptr<RankSession> session_;
   std::optional<Prefetch> prefetch_;  ///< of what steps work on, where they are prepared ahead
   std::unique_ptr<StepData> data_;    ///< what was loaded in place of another one,
   StructureId loaded_;                ///< and which it is

@@ -241,9 +241,9 @@ TEST(Refusal, NamesPathFoundAllowedAndNearest) {
 }
 
 TEST(Refusal, KnowsWhatLaterVersionsHave) {
-  EXPECT_EQ(refusal_of("strategy.type=mini_batch"),
-            "strategy.type: \"mini_batch\" is not in this version of Orrery, allowed: full_graph, "
-            "spmm_1d, spmm_15d, spmm_2d, model_averaging, shared_preloading");
+  EXPECT_EQ(refusal_of("strategy.type=inference"),
+            "strategy.type: \"inference\" is not in this version of Orrery, allowed: full_graph, "
+            "spmm_1d, spmm_15d, spmm_2d, model_averaging, shared_preloading, mini_batch");
 }
 
 TEST(Refusal, OfMagnifiedGraphsByBackendsThatTrain) {

@@ -112,6 +112,27 @@ bool inexact_agree(MpiWorld& world, Communicator& communicator, const Setting& s
   return good;
 }
 
+/// Several batches an epoch, whose blocks are the same on one rank.
+bool batches_agree(MpiWorld& world, Communicator& communicator, const Setting& setting,
+                   const std::shared_ptr<const Dataset>& data) {
+  StrategyConfig strategy;
+  strategy.type = "mini_batch";
+  strategy.first_layer = FirstLayer::recompute;
+  strategy.own = MiniBatchSettings{.batch = 16, .seeds = SeedsFrom::all, .fanouts = {4, 3}};
+  const auto problem = [&](int ranks) {
+    Problem made = problem_of(setting, data, ranks, strategy);
+    made.train.epochs = 5;
+    return made;
+  };
+  ExecuteOptions options;
+  options.kernels = kernels;
+  options.placement = world.placement();
+  const Problem here = problem(world.size());
+  const Outcome outcome =
+      execute_on_mpi(world, communicator, TrainingBody(*make_strategy(here), here), options, {});
+  return agree("batches", losses(outcome), losses(testing::execute(problem(1))));
+}
+
 bool possible(const StrategyConfig& strategy, int ranks) {
   try {
     parts_for(strategy, ranks);
@@ -140,6 +161,7 @@ bool all_agree(MpiWorld& world, Communicator& communicator) {
     }
     good = local_models_agree(world, communicator, setting, data) && good;
     good = inexact_agree(world, communicator, setting, data) && good;
+    good = batches_agree(world, communicator, setting, data) && good;
     if (kernels == "cuda") break;
   }
   return good;

@@ -60,7 +60,9 @@ std::vector<testing::NamedStrategy> strategies() {
   auto all = testing::all_strategies();
   for (const auto& more : {testing::local_model_strategies(), testing::inexact_strategies()})
     all.insert(all.end(), more.begin(), more.end());
-  std::erase_if(all, [](const auto& s) { return s.config.type == "spmm_2d"; });
+  std::erase_if(all, [](const auto& s) {
+    return s.config.type == "spmm_2d" || s.config.type == "mini_batch";
+  });
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Strategies, SparseInputs, ::testing::ValuesIn(strategies()),

@@ -1,4 +1,4 @@
-#include "core/store/row_cache.hpp"
+#include "core/sample/row_cache.hpp"
 
 #include <utility>
 

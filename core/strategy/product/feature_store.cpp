@@ -1,0 +1,57 @@
+#include "core/strategy/product/feature_store.hpp"
+
+namespace orrery {
+namespace {
+
+/// The table of features among the stores of a program.
+constexpr std::uint16_t kFeatures = 0;
+
+}  // namespace
+
+FeatureStore::FeatureStore(Runtime& rt, const VertexData& own, std::int64_t width,
+                           const OwnedRows& keep)
+    : rt_(rt),
+      store_{kFeatures, world_group(rt.size())},
+      width_(width),
+      kept_(keep.count()),
+      table_(rt, {own.vertices(), width}, DType::f32, "store/features", Space::host) {
+  rt.submit(Lane::store, Load{own.features(0), table_.tensor()});
+  rt.submit(Lane::store, Expose{store_, table_.tensor()});
+  if (kept_ == 0) return;
+  make_room(0);
+  fetch(keep, rows_.view(kept_, width_));
+}
+
+/// Buffers are made anew where they are too small; what is kept moves on.
+void FeatureStore::make_room(std::int64_t pulled) {
+  const std::int64_t numbers = std::max(pulled, kept_), rows = kept_ + pulled;
+  if (!numbers_ || numbers_.tensor().rows() < numbers)
+    numbers_ = Buffer(rt_, {numbers, 1}, DType::i32, "store/row numbers", Space::pinned_host);
+  if (rows_ && rows_.tensor().rows() >= rows) return;
+  Buffer larger(rt_, {rows, width_}, DType::f32, "store/rows", Space::pinned_host);
+  if (rows_ && kept_ > 0)
+    rt_.submit(Lane::store, Copy{rows_.view(kept_, width_), larger.view(kept_, width_)});
+  rows_ = std::move(larger);
+}
+
+void FeatureStore::fetch(const OwnedRows& rows, const Tensor& to) {
+  const Tensor numbers = numbers_.view(rows.count(), 1);
+  rt_.submit(Lane::store, Load{IndexArray{rows.numbers}, numbers});
+  rt_.submit(Lane::store, Pull{store_, numbers, rows.rows_per_owner, to});
+}
+
+void FeatureStore::pull(const WantedRows& rows, const Tensor& features) {
+  const std::int64_t pulled = rows.pulled.count();
+  rt_.wait(Lane::store, rt_.record(Lane::copy));  // the last rows have been taken from there
+  make_room(pulled);
+  fetch(rows.pulled, rows_.tensor().rows_at(kept_, pulled));
+  Buffer places(rt_, {features.rows(), 1}, DType::i32, "indices/rows pulled");
+  rt_.submit(Lane::copy, Load{IndexArray{rows.places}, places.tensor()});
+  rt_.wait(Lane::copy, rt_.record(Lane::store));
+  rt_.submit(Lane::copy,
+             GatherRows{rows_.tensor().rows_at(0, kept_ + pulled), places.tensor(), features});
+}
+
+void FeatureStore::close() { rt_.submit(Lane::store, Withdraw{store_, table_.tensor()}); }
+
+}  // namespace orrery

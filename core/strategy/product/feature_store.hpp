@@ -1,0 +1,35 @@
+// The features of all vertices, each row with the rank that owns its vertex.
+#pragma once
+
+#include "core/runtime/buffer.hpp"
+#include "core/strategy/structure/sampled_batches.hpp"
+#include "core/strategy/structure/vertex_data.hpp"
+
+namespace orrery {
+
+/// One rank's door to them: its own rows in host memory, where the others read them while it
+/// computes, and theirs, of which it keeps some.
+class FeatureStore {
+ public:
+  /// Reads this rank's own rows, opens them to all ranks and pulls those to keep; a collective.
+  FeatureStore(Runtime& rt, const VertexData& own, std::int64_t width, const OwnedRows& keep);
+  /// features ← rows, on the copy lane. What is asked of an owner is one request.
+  ///
+  /// Shapes    features [places of rows, width]
+  void pull(const WantedRows& rows, const Tensor& features);
+  /// Closes the rows of all ranks; a collective.
+  void close();
+
+ private:
+  void make_room(std::int64_t pulled);
+  void fetch(const OwnedRows& rows, const Tensor& to);
+
+  Runtime& rt_;
+  Store store_;
+  std::int64_t width_, kept_;
+  Buffer table_;
+  Buffer numbers_;  ///< that were asked for last
+  Buffer rows_;     ///< that are kept, and after them those that were pulled last
+};
+
+}  // namespace orrery

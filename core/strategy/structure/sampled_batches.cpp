@@ -1,0 +1,362 @@
+#include "core/strategy/structure/sampled_batches.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <tuple>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/partition/methods/cut.hpp"
+#include "core/sample/inclusion.hpp"
+
+namespace orrery {
+namespace {
+
+/// An epoch that no run comes to: what is drawn beforehand is no batch of the training.
+constexpr int kPresampled = std::numeric_limits<int>::max();
+
+std::shared_ptr<const Csr> loop_free(const std::shared_ptr<const Csr>& graph) {
+  const auto lengths = row_lengths(*graph, {});
+  const bool none =
+      std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}) == graph->nnz();
+  return none ? graph : std::make_shared<const Csr>(without_self_loops(*graph));
+}
+
+/// Whether the gradient of the first layer's weights needs Aᵀ. Only of our own layers it is known
+/// that it does not where they aggregate first.
+bool first_layer_needs_adjoint(const ModelConfig& model, const DataFacts& facts) {
+  if (model.type != ModelType::gcn && model.type != ModelType::sage) return true;
+  const bool last = model.layers == 1 && model.dense_layers == 0;
+  return transforms_first(model.order, facts.features, last ? facts.classes : model.hidden);
+}
+
+NeighbourSampling sampling_of(const MiniBatchSettings& settings, int layers) {
+  if (settings.sampler == BatchSampler::all || settings.sampler == BatchSampler::cluster)
+    return {std::vector<int>(at(layers), kAllNeighbours), NeighbourRule::uniform};
+  if (settings.sampler == BatchSampler::labor) return {settings.fanouts, NeighbourRule::labor};
+  return {settings.fanouts, settings.replace ? NeighbourRule::replacement : NeighbourRule::uniform};
+}
+
+/// Of the symmetrised graph, as METIS wants it.
+Partition clusters_of(const Problem& problem, const MiniBatchSettings& settings) {
+  if (settings.sampler != BatchSampler::cluster) return {};
+  return partition_graph(*problem.data->graph, settings.clusters, {"metis", "", problem.train.seed},
+                         problem.data->split);
+}
+
+Seeds seeds_of(const Problem& problem, const MiniBatchSettings& settings) {
+  const auto& split = problem.data->split;
+  const int ranks = problem.ranks();
+  std::vector<std::vector<Vertex>> of_rank(at(ranks));
+  std::vector<Vertex> all;
+  for (std::size_t v = 0; v < split.size(); ++v)
+    if (split[v] == Split::train) {
+      all.push_back(static_cast<Vertex>(v));
+      of_rank[at(problem.partition.owner[v])].push_back(static_cast<Vertex>(v));
+    }
+  if (settings.seeds == SeedsFrom::all)
+    return Seeds::from_all(std::move(all), ranks, settings.batch, problem.train.seed);
+  const auto shared =
+      share_equally(std::move(of_rank), problem.strategy.ranks_per_server, problem.train.seed);
+  return Seeds::from_own(shared, settings.batch, problem.train.seed);
+}
+
+/// A neighbour that was drawn several times is one entry, of so many times the value.
+std::pair<std::shared_ptr<const Csr>, std::shared_ptr<const std::vector<float>>> merged(
+    const Csr& drawn, const std::vector<float>& values) {
+  Csr once;
+  once.rows = drawn.rows;
+  once.cols = drawn.cols;
+  std::vector<float> sums;
+  std::vector<std::pair<Vertex, float>> row;
+  for (std::int64_t r = 0; r < drawn.rows; ++r) {
+    row.clear();
+    const auto first = at(drawn.offsets[at(r)]);
+    for (std::size_t e = 0; e < drawn.row(r).size(); ++e)
+      row.emplace_back(drawn.row(r)[e], values[first + e]);
+    std::sort(row.begin(), row.end());
+    for (std::size_t e = 0; e < row.size(); ++e)
+      if (e > 0 && row[e].first == row[e - 1].first) {
+        sums.back() += row[e].second;
+      } else {
+        once.columns.push_back(row[e].first);
+        sums.push_back(row[e].second);
+      }
+    once.offsets.push_back(once.nnz());
+  }
+  return {std::make_shared<const Csr>(std::move(once)),
+          std::make_shared<const std::vector<float>>(std::move(sums))};
+}
+
+}  // namespace
+
+MiniBatchSettings mini_batch_of(const StrategyConfig& config) {
+  const auto* own = std::any_cast<MiniBatchSettings>(&config.own);
+  return own != nullptr ? *own : MiniBatchSettings{};
+}
+
+SampledBatches::SampledBatches(const Problem& problem)
+    : settings_(mini_batch_of(problem.strategy)),
+      ranks_(problem.ranks()),
+      row_bytes_(4 * problem.facts().features),
+      seed_(problem.train.seed),
+      weighting_(weighting_of(problem.model, problem.data->symmetric)),
+      lengths_(row_lengths(*problem.data->graph, weighting_)),
+      graph_(loop_free(problem.data->graph)),
+      first_adjoint_(first_layer_needs_adjoint(problem.model, problem.facts())),
+      owner_(problem.partition.owner),
+      number_(owner_.size()),
+      seeds_(seeds_of(problem, settings_)),
+      most_seeds_(std::min(settings_.batch, problem.data->vertices())),
+      sampler_(*graph_, sampling_of(settings_, problem.model.layers)),
+      data_(problem.data),
+      clusters_(clusters_of(problem, settings_)),
+      kept_(problem.ranks()) {
+  if (settings_.sampler == BatchSampler::cluster)
+    cluster_batches_.emplace(clusters_, settings_.together, seed_);
+  for (auto& members : problem.partition.members()) {
+    for (std::size_t i = 0; i < members.size(); ++i)
+      number_[at(members[i])] = static_cast<Vertex>(i);
+    owned_.push_back(std::make_shared<const std::vector<Vertex>>(std::move(members)));
+  }
+}
+
+SampledBatches::Scratch SampledBatches::take_scratch() const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      Scratch kept = std::move(free_.back());
+      free_.pop_back();
+      return kept;
+    }
+  }
+  return sampler_.scratch(most_seeds_);
+}
+
+int SampledBatches::steps() const {
+  if (!cluster_batches_) return seeds_.steps();
+  return (cluster_batches_->batches() + ranks_ - 1) / ranks_;
+}
+
+std::int64_t SampledBatches::trained_on(int epoch, int step) const {
+  if (!cluster_batches_) return seeds_.total(step);
+  std::int64_t all = 0;
+  for (int rank = 0; rank < ranks_; ++rank)
+    for (const Vertex v : cluster_batch(rank, epoch, step))
+      all += data_->split[at(v)] == Split::train ? 1 : 0;
+  return std::max<std::int64_t>(all, 1);  // else there is nothing to average
+}
+
+/// Batches are dealt to ranks in turn; none is left for some of them in the last step.
+std::vector<Vertex> SampledBatches::cluster_batch(int rank, int epoch, int step) const {
+  const int number = step * ranks_ + rank;
+  return number < cluster_batches_->batches() ? cluster_batches_->vertices(epoch, number)
+                                              : std::vector<Vertex>{};
+}
+
+/// Every level has all vertices, ascending.
+MessageFlow SampledBatches::induced(std::vector<Vertex> vertices) const {
+  MessageFlow flow;
+  const std::size_t layers = sampler_.sampling().fanouts.size();
+  Csr block;
+  block.rows = block.cols = static_cast<std::int64_t>(vertices.size());
+  for (const Vertex v : vertices) {
+    for (const Vertex u : graph_->row(v)) {
+      const auto found = std::lower_bound(vertices.begin(), vertices.end(), u);
+      if (found != vertices.end() && *found == u)
+        block.columns.push_back(static_cast<Vertex>(found - vertices.begin()));
+    }
+    block.offsets.push_back(block.nnz());
+  }
+  flow.rows.assign(layers + 1, block.rows);
+  flow.blocks.push_back(std::move(block));  // that of all layers
+  flow.vertices = std::move(vertices);
+  return flow;
+}
+
+MessageFlow SampledBatches::draw(int rank, int epoch, int step) const {
+  if (cluster_batches_) return induced(cluster_batch(rank, epoch, step));
+  const DrawKey key{seed_, static_cast<std::uint32_t>(epoch),
+                    settings_.resample_steps ? static_cast<std::uint32_t>(step) : 0U};
+  const std::vector<Vertex> seeds = seeds_.of(rank, epoch, step);
+  Scratch scratch = take_scratch();
+  MessageFlow flow = sampler_.sample(seeds, key, scratch);
+  const std::lock_guard lock(mutex_);
+  free_.push_back(std::move(scratch));
+  return flow;
+}
+
+SampledBatch SampledBatches::batch(int rank, int epoch, int step) const {
+  MessageFlow flow = draw(rank, epoch, step);
+  SampledBatch made;
+  made.edges = flow.sampled_edges();
+  made.rows = std::move(flow.rows);
+  if (cluster_batches_)
+    made.layers.assign(made.rows.size() - 1, cut(std::move(flow.blocks[0]), 2, flow.vertices));
+  else
+    for (int layer = 1; layer <= static_cast<int>(flow.blocks.size()); ++layer)
+      made.layers.push_back(cut(std::move(flow.blocks[at(layer - 1)]), layer, flow.vertices));
+  made.features = wanted(rank, flow.vertices);
+  made.vertices = std::make_shared<const std::vector<Vertex>>(std::move(flow.vertices));
+  return made;
+}
+
+SampledBatches::Bounds SampledBatches::bounds() const {
+  const std::vector<int>& fanouts = sampler_.sampling().fanouts;
+  const std::int64_t all = graph_->rows;
+  if (cluster_batches_) {
+    const std::int64_t loops = weighting_.loops ? all : 0;
+    return {std::vector<std::int64_t>(fanouts.size() + 1, all),
+            std::vector<std::int64_t>(fanouts.size(), graph_->nnz() + loops)};
+  }
+  std::int64_t rows = 0;
+  for (int step = 0; step < steps(); ++step)
+    rows = std::max(rows, std::min(seeds_.total(step), most_seeds_));
+  Bounds bounds{{rows}, {}};
+  for (const int fanout : fanouts) {
+    const std::int64_t each = fanout == kAllNeighbours ? all : std::min<std::int64_t>(fanout, all);
+    const std::int64_t most = sampler_.sampling().rule == NeighbourRule::replacement
+                                  ? rows * each
+                                  : std::min(rows * each, graph_->nnz());
+    bounds.edges.insert(bounds.edges.begin(), most + (weighting_.loops ? rows : 0));
+    rows = std::min(rows + most, all);
+    bounds.vertices.insert(bounds.vertices.begin(), rows);
+  }
+  return bounds;
+}
+
+/// An entry of a row of which k of d neighbours were drawn counts d/k times. A vertex has the same
+/// row on both levels, so its self-loop is on the diagonal.
+SampledBatch::Layer SampledBatches::cut(Csr drawn, int layer,
+                                        const std::vector<Vertex>& vertices) const {
+  const auto length = [&](std::int64_t row) {
+    return static_cast<double>(lengths_[at(vertices[at(row)])]);
+  };
+  const std::int64_t loops = weighting_.loops ? drawn.rows : 0;
+  std::vector<float> values;
+  values.reserve(at(drawn.nnz() + loops));
+  std::vector<Vertex> columns;
+  if (weighting_.loops) columns.reserve(at(drawn.nnz() + loops));
+  for (std::int64_t r = 0; r < drawn.rows; ++r) {
+    const auto row = drawn.row(r);
+    const double own = length(r);
+    const double times = static_cast<double>(graph_->degree(vertices[at(r)])) /
+                         static_cast<double>(std::max<std::size_t>(1, row.size()));
+    if (weighting_.loops) {
+      columns.push_back(static_cast<Vertex>(r));
+      values.push_back(weighting_(own, own));
+      columns.insert(columns.end(), row.begin(), row.end());
+    }
+    if (weighting_.symmetric)
+      for (const Vertex u : row)
+        values.push_back(static_cast<float>(times * weighting_(own, length(u))));
+    else
+      values.insert(values.end(), row.size(), static_cast<float>(times * weighting_(own, own)));
+  }
+  if (weighting_.loops) {
+    for (std::int64_t r = 0; r <= drawn.rows; ++r) drawn.offsets[at(r)] += r;
+    drawn.columns = std::move(columns);
+  }
+  SampledBatch::Layer made;
+  if (settings_.replace) {
+    std::tie(made.forward.pattern, made.forward.values) = merged(drawn, values);
+  } else {
+    made.forward.pattern = std::make_shared<const Csr>(std::move(drawn));
+    made.forward.values = std::make_shared<const std::vector<float>>(std::move(values));
+  }
+  if (layer > 1 || first_adjoint_) made.adjoint = transpose(made.forward);
+  return made;
+}
+
+OwnedRows SampledBatches::rows_of(const std::vector<Vertex>& vertices) const {
+  auto counts = std::make_shared<std::vector<std::int64_t>>(owned_.size(), 0);
+  auto numbers = std::make_shared<std::vector<Vertex>>();
+  for (const Vertex v : vertices) {
+    ++(*counts)[at(owner_[at(v)])];
+    numbers->push_back(number_[at(v)]);
+  }
+  return {std::move(numbers), std::move(counts)};
+}
+
+WantedRows SampledBatches::wanted(int rank, const std::vector<Vertex>& vertices) const {
+  const Kept& kept = kept_of(rank);
+  const auto place_kept = [&](Vertex v) { return kept.place.empty() ? -1 : kept.place[at(v)]; };
+  WantedRows rows;
+  auto counts = std::make_shared<std::vector<std::int64_t>>(owned_.size(), 0);
+  for (const Vertex v : vertices) {
+    const bool is_kept = place_kept(v) >= 0;
+    rows.foreign += owner_[at(v)] != rank ? 1 : 0;
+    rows.kept += is_kept ? 1 : 0;
+    if (!is_kept) ++(*counts)[at(owner_[at(v)])];
+  }
+  std::vector<std::int64_t> next(counts->size(), 0);
+  std::exclusive_scan(counts->begin(), counts->end(), next.begin(), std::int64_t{0});
+  const auto first = static_cast<std::int64_t>(kept.vertices.size());
+  auto numbers = std::make_shared<std::vector<Vertex>>(vertices.size() - at(rows.kept));
+  auto places = std::make_shared<std::vector<Vertex>>(vertices.size());
+  for (std::size_t i = 0; i < vertices.size(); ++i) {
+    const Vertex v = vertices[i];
+    if (const Vertex place = place_kept(v); place >= 0) {
+      (*places)[i] = place;
+      continue;
+    }
+    const std::int64_t place = next[at(owner_[at(v)])]++;
+    (*places)[i] = static_cast<Vertex>(first + place);
+    (*numbers)[at(place)] = number_[at(v)];
+  }
+  rows.pulled = {std::move(numbers), std::move(counts)};
+  rows.places = std::move(places);
+  return rows;
+}
+
+/// How much it is worth to keep the row of each vertex.
+std::vector<double> SampledBatches::warmth(int rank) const {
+  std::vector<double> warmth(at(graph_->rows), 0);
+  switch (settings_.cache.policy) {
+    case CachePolicy::degree:  // how many rows of A a vertex is in, where all edges have both ways
+      for (const Vertex u : graph_->columns) ++warmth[at(u)];
+      return warmth;
+    case CachePolicy::presampled:
+      for (int step = 0; step < steps(); ++step)
+        for (const Vertex v : draw(rank, kPresampled, step).vertices) ++warmth[at(v)];
+      return warmth;
+    case CachePolicy::vip:
+      break;
+  }
+  double seeds = 0;
+  for (int step = 0; step < steps(); ++step)
+    for (const Vertex v : seeds_.of(rank, kPresampled, step)) {
+      ++warmth[at(v)];
+      ++seeds;
+    }
+  if (seeds == 0) return warmth;
+  // With seeds of all ranks together a rank has any of them; what it had in this epoch stands for it.
+  for (double& chance : warmth) chance /= std::max(1.0, static_cast<double>(steps()));
+  return inclusion_chances(*graph_, sampler_.sampling().fanouts, std::move(warmth));
+}
+
+const SampledBatches::Kept& SampledBatches::kept_of(int rank) const {
+  return kept_.get(rank, [&] {
+    Kept kept;
+    const std::int64_t most = row_bytes_ > 0 ? settings_.cache.bytes / row_bytes_ : 0;
+    if (most == 0) return kept;
+    const std::vector<double> value = warmth(rank);
+    for (Vertex v = 0; v < graph_->rows; ++v)
+      if (owner_[at(v)] != rank && value[at(v)] > 0) kept.vertices.push_back(v);
+    std::stable_sort(kept.vertices.begin(), kept.vertices.end(),
+                     [&](Vertex a, Vertex b) { return value[at(a)] > value[at(b)]; });
+    if (static_cast<std::int64_t>(kept.vertices.size()) > most) kept.vertices.resize(at(most));
+    std::sort(kept.vertices.begin(), kept.vertices.end(), [&](Vertex a, Vertex b) {
+      return std::pair(owner_[at(a)], a) < std::pair(owner_[at(b)], b);
+    });
+    kept.place.assign(at(graph_->rows), -1);
+    for (std::size_t i = 0; i < kept.vertices.size(); ++i)
+      kept.place[at(kept.vertices[i])] = static_cast<Vertex>(i);
+    return kept;
+  });
+}
+
+}  // namespace orrery

@@ -1,0 +1,597 @@
+// Mini-batches of sampled neighbours: what is learned, on how many ranks, from whose rows.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/runtime/check/check.hpp"
+#include "core/runtime/summary.hpp"
+#include "core/strategy/train/record.hpp"
+#include "tests/support/dense_gcn.hpp"
+#include "tests/support/problems.hpp"
+
+namespace orrery {
+namespace {
+
+using testing::DenseGcn;
+using testing::execute;
+using testing::losses;
+using testing::make_problem;
+using testing::Matrix;
+using testing::random_dataset;
+
+StrategyConfig batches_of(MiniBatchSettings settings) {
+  StrategyConfig config;
+  config.type = "mini_batch";
+  config.first_layer = FirstLayer::recompute;
+  config.own = std::move(settings);
+  return config;
+}
+
+MiniBatchSettings sampled(std::int64_t batch, std::vector<int> fanouts) {
+  MiniBatchSettings settings;
+  settings.batch = batch;
+  settings.fanouts = std::move(fanouts);
+  settings.seeds = SeedsFrom::all;
+  return settings;
+}
+
+// ---- what is drawn
+
+/// The neighbours that each vertex has in each layer of a step, over all ranks; the same wherever it
+/// is computed.
+using Drawn = std::map<std::pair<int, Vertex>, std::vector<Vertex>>;
+Drawn drawn(const Problem& p, int epoch, int step) {
+  const SampledBatches batches(p);
+  Drawn all;
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    const SampledBatch batch = batches.batch(rank, epoch, step);
+    for (std::size_t l = 0; l < batch.layers.size(); ++l) {
+      const Csr& block = batch.layers[l].forward.csr();
+      for (std::int64_t r = 0; r < block.rows; ++r) {
+        std::vector<Vertex> neighbours;
+        for (const Vertex column : block.row(r))
+          neighbours.push_back((*batch.vertices)[at(column)]);
+        std::sort(neighbours.begin(), neighbours.end());
+        const auto [at_once, is_new] =
+            all.try_emplace({static_cast<int>(l), (*batch.vertices)[at(r)]}, neighbours);
+        EXPECT_EQ(at_once->second, neighbours) << "on rank " << rank;
+      }
+    }
+  }
+  return all;
+}
+
+TEST(MiniBatch, AStepDrawsTheSameOnAnyNumberOfRanks) {
+  const auto data = random_dataset(120, 1500, 6, 3, true);
+  for (const BatchSampler sampler : {BatchSampler::neighbour, BatchSampler::labor})
+    for (const bool replace : {false, true}) {
+      if (replace && sampler == BatchSampler::labor) continue;
+      MiniBatchSettings settings = sampled(30, {4, 3});
+      settings.sampler = sampler;
+      settings.replace = replace;
+      const Drawn want = drawn(make_problem(data, 1, batches_of(settings)), 2, 1);
+      ASSERT_GT(want.size(), 60U);
+      for (const int ranks : {2, 3, 4})
+        EXPECT_EQ(drawn(make_problem(data, ranks, batches_of(settings)), 2, 1), want) << ranks;
+    }
+}
+
+TEST(MiniBatch, DrawsAnewInEveryStepOrEveryEpoch) {
+  const auto data = random_dataset(120, 1500, 6, 3, true);
+  const auto neighbours_that_differ = [&](bool every_step, std::pair<int, int> a,
+                                          std::pair<int, int> b) {
+    MiniBatchSettings settings = sampled(30, {4, 3});
+    settings.resample_steps = every_step;
+    const Problem p = make_problem(data, 2, batches_of(settings));
+    const Drawn first = drawn(p, a.first, a.second), second = drawn(p, b.first, b.second);
+    int both = 0, other = 0;
+    for (const auto& [place, list] : first)
+      if (const auto found = second.find(place); found != second.end()) {
+        ++both;
+        other += found->second != list ? 1 : 0;
+      }
+    EXPECT_GT(both, 30);
+    return other;
+  };
+
+  EXPECT_GT(neighbours_that_differ(true, {1, 0}, {1, 1}), 20);
+  EXPECT_EQ(neighbours_that_differ(false, {1, 0}, {1, 1}), 0);
+  EXPECT_GT(neighbours_that_differ(false, {1, 0}, {2, 0}), 20);
+}
+
+/// Entries are those of A, times how many neighbours there are of each that was drawn.
+TEST(MiniBatch, RowsAreScaledSoThatTheirSumsAreRightInTheMean) {
+  for (const ModelType type : {ModelType::gcn, ModelType::sage})
+    for (const bool symmetric : {true, false}) {
+      Problem p = make_problem(random_dataset(80, 700, 6, 3, symmetric), 1,
+                               batches_of(sampled(1 << 20, {5, 5})));
+      p.model.type = type;
+      const SparseMatrix a = normalised_adjacency(*p.data, p.model);
+      const auto entry = [&](Vertex v, Vertex u) {
+        const auto row = a.csr().row(v);
+        const auto found = std::lower_bound(row.begin(), row.end(), u);
+        EXPECT_TRUE(found != row.end() && *found == u) << "an edge that is not there";
+        return static_cast<double>(a.row_values(v)[at(found - row.begin())]);
+      };
+      const SampledBatch batch = SampledBatches(p).batch(0, 0, 0);
+      for (const SampledBatch::Layer& layer : batch.layers) {
+        const Csr& block = layer.forward.csr();
+        for (std::int64_t r = 0; r < block.rows; ++r) {
+          const Vertex v = (*batch.vertices)[at(r)];
+          double neighbours = 0, picked = 0;
+          for (const Vertex u : p.data->graph->row(v)) neighbours += u != v ? 1 : 0;
+          for (const Vertex c : block.row(r)) picked += c != r ? 1 : 0;
+          EXPECT_EQ(picked, std::min(neighbours, 5.0));
+          EXPECT_EQ(block.degree(r) - static_cast<std::int64_t>(picked),
+                    type == ModelType::gcn ? 1 : 0)
+              << "a self-loop, where the model has them";
+          for (std::size_t e = 0; e < block.row(r).size(); ++e) {
+            const Vertex u = (*batch.vertices)[at(block.row(r)[e])];
+            EXPECT_NEAR(layer.forward.row_values(r)[e],
+                        entry(v, u) * (u == v ? 1 : neighbours / picked), 1e-6);
+          }
+        }
+      }
+    }
+}
+
+// ---- what is learned
+
+/// Weights after a step of plain gradient descent, which are the first ones less the gradient.
+std::vector<std::vector<float>> after_one_step(Problem p) {
+  p.train.epochs = 1;
+  p.train.optimizer = OptimizerType::sgd;
+  p.train.learning_rate = 1;
+  Checkpoint kept;
+  ExecuteOptions options;
+  options.kernels = "reference";
+  options.control.checkpoint_every = 1;
+  options.keep = [&](const Checkpoint& checkpoint) { kept = checkpoint; };
+  execute_on_threads(TrainingBody(*make_strategy(p), p), options, {});
+  return kept.state;
+}
+
+TEST(MiniBatch, OfAllVerticesAndNeighboursHasTheGradientOfTheWholeGraph) {
+  for (const ModelType type : {ModelType::gcn, ModelType::sage, ModelType::resgcn})
+    for (const int ranks : {1, 3}) {
+      const auto data = random_dataset(90, 500, 12, 4, true);
+      const auto with = [&](const StrategyConfig& strategy) {
+        Problem p = make_problem(data, ranks, strategy);
+        p.model.type = type;
+        p.model.layers = 3;
+        p.strategy.first_layer = FirstLayer::recompute;
+        p.train.epochs = 1;
+        return p;
+      };
+      MiniBatchSettings all = sampled(1 << 20, {-1, -1, -1});
+      const Problem batch = with(batches_of(all)), whole = with({});
+
+      EXPECT_NEAR(losses(execute(batch))[0], losses(execute(whole))[0], 1e-6);
+      const auto got = after_one_step(batch), want = after_one_step(whole);
+      ASSERT_EQ(got.size(), want.size());
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        ASSERT_EQ(got[i].size(), want[i].size());
+        for (std::size_t j = 0; j < got[i].size(); ++j) ASSERT_NEAR(got[i][j], want[i][j], 1e-6);
+      }
+    }
+}
+
+/// The matrices of every layer of an epoch's one batch, from the sampler's draws alone.
+class DrawnProducts final : public testing::DenseProducts {
+ public:
+  explicit DrawnProducts(const Problem& p) : p_(p) {
+    EdgeList edges;
+    edges.vertices = p.data->vertices();
+    for (Vertex v = 0; v < edges.vertices; ++v) {
+      if (p.data->split[at(v)] == Split::train) seeds_.push_back(v);
+      for (const Vertex u : p.data->graph->row(v))
+        if (u != v) {
+          edges.source.push_back(u);
+          edges.destination.push_back(v);
+        }
+    }
+    graph_ = build_csr(edges);
+  }
+  void begin(int epoch) override {
+    const MiniBatchSettings settings = mini_batch_of(p_.strategy);
+    const NeighbourSampler sampler(
+        graph_,
+        {settings.fanouts, settings.replace ? NeighbourRule::replacement : NeighbourRule::uniform});
+    auto scratch = sampler.scratch(graph_.rows);
+    const MessageFlow flow =
+        sampler.sample(seeds_, {p_.train.seed, static_cast<std::uint32_t>(epoch), 0}, scratch);
+    const auto degree = [&](Vertex v) { return static_cast<double>(graph_.degree(v)); };
+    const auto weight = [&](Vertex v, Vertex u) {
+      return p_.data->symmetric ? 1 / std::sqrt((degree(v) + 1) * (degree(u) + 1))
+                                : 1 / (degree(v) + 1);
+    };
+    const auto n = at(graph_.rows);
+    a_.assign(flow.blocks.size(), testing::zeros(n, n));
+    for (std::size_t l = 0; l < flow.blocks.size(); ++l)
+      for (std::int64_t r = 0; r < flow.blocks[l].rows; ++r) {
+        const Vertex v = flow.vertices[at(r)];
+        a_[l][at(v)][at(v)] = weight(v, v);
+        for (const Vertex column : flow.blocks[l].row(r)) {
+          const Vertex u = flow.vertices[at(column)];
+          a_[l][at(v)][at(u)] +=
+              weight(v, u) * degree(v) / static_cast<double>(flow.blocks[l].degree(r));
+        }
+      }
+  }
+  Matrix aggregate(int layer, const Matrix& x) override {
+    return testing::product(a_[at(layer - 1)], x);
+  }
+  Matrix adjoint(int layer, const Matrix& dy) override {
+    return testing::product(testing::transposed(a_[at(layer - 1)]), dy);
+  }
+
+ private:
+  const Problem& p_;
+  std::vector<Vertex> seeds_;
+  Csr graph_;  ///< without self-loops
+  std::vector<Matrix> a_;
+};
+
+TEST(MiniBatch, LearnsWhatDenseLoopsWithTheDrawnNeighboursLearn) {
+  for (const int ranks : {1, 4})
+    for (const std::int64_t hidden : {4, 10})
+      for (const bool symmetric : {true, false}) {
+        MiniBatchSettings settings = sampled(1 << 20, {3, 2});
+        settings.replace = hidden == 4;
+        Problem p =
+            make_problem(random_dataset(40, 260, 6, 3, symmetric), ranks, batches_of(settings));
+        p.model.hidden = hidden;
+        p.model.bias = false;
+        p.model.dropout = 0;
+        p.train.optimizer = OptimizerType::sgd;
+        p.train.learning_rate = 0.5;
+        p.train.epochs = 8;
+        DrawnProducts products(p);
+
+        const auto got = losses(execute(p)), want = DenseGcn(p).losses(products);
+
+        ASSERT_EQ(got.size(), want.size());
+        for (std::size_t e = 0; e < got.size(); ++e)
+          EXPECT_NEAR(got[e], want[e], 2e-5 * want[e]) << ranks << " ranks, epoch " << e;
+      }
+}
+
+TEST(MiniBatch, LossesAreThoseOfOneRankWithAllSeeds) {
+  for (const ModelType type : {ModelType::gcn, ModelType::sage})
+    for (const BatchSampler sampler : {BatchSampler::neighbour, BatchSampler::labor}) {
+      const auto data = random_dataset(150, 1200, 12, 4, false);
+      const auto on = [&](int ranks) {
+        MiniBatchSettings settings = sampled(20, {4, 3});  // the last step has fewer
+        settings.sampler = sampler;
+        Problem p = make_problem(data, ranks, batches_of(settings));
+        p.model.type = type;
+        p.model.normalisation = Normalisation::row;
+        p.train.epochs = 4;
+        return execute(p, sampler == BatchSampler::labor ? "cpu" : "reference");
+      };
+      const Outcome one = on(1);
+      EXPECT_LT(losses(one).back(), losses(one).front());
+      for (const int ranks : {2, 3, 4}) {
+        const Outcome got = on(ranks);
+        for (std::size_t e = 0; e < one.epochs.size(); ++e)
+          EXPECT_NEAR(losses(got)[e], losses(one)[e], 1e-5 * losses(one)[e]) << ranks;
+        EXPECT_NEAR(*got.epochs.back().scores->test, *one.epochs.back().scores->test, 0.04);
+      }
+    }
+}
+
+// ---- equal work
+
+std::shared_ptr<const Dataset> with_seeds(const std::vector<Vertex>& training) {
+  auto data = std::make_shared<Dataset>(*random_dataset(60, 400, 8, 3, true));
+  for (auto& split : data->split)
+    if (split == Split::train) split = Split::none;
+  for (const Vertex v : training) data->split[at(v)] = Split::train;
+  return data;
+}
+
+TEST(MiniBatch, OneSeedOnOneRankAndNoneOnThree) {
+  const auto data = with_seeds({17});
+  for (const SeedsFrom seeds : {SeedsFrom::all, SeedsFrom::own}) {
+    MiniBatchSettings settings = sampled(1, {3, 3});
+    settings.seeds = seeds;
+    const auto on = [&](int ranks) {
+      Problem p = make_problem(data, ranks, batches_of(settings));
+      p.train.epochs = 5;
+      return losses(execute(p));
+    };
+    const auto one = on(1), four = on(4);
+    for (std::size_t e = 0; e < one.size(); ++e) EXPECT_NEAR(four[e], one[e], 1e-5 * one[e]);
+  }
+}
+
+/// Parts with 0, 1 and 10 training vertices: as many steps everywhere, each seed once an epoch.
+TEST(MiniBatch, RanksHaveAsManyStepsWhateverTheyOwn) {
+  const auto data = with_seeds({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  MiniBatchSettings settings = sampled(2, {3, 3});
+  settings.seeds = SeedsFrom::own;
+  Problem p = make_problem(data, 3, batches_of(settings));
+  for (std::size_t v = 0; v < 60; ++v) p.partition.owner[v] = v == 1 ? 1 : v < 30 ? 2 : 0;
+  const SampledBatches batches(p);
+
+  EXPECT_EQ(batches.steps(), 2);  // 11 seeds are shared out: 4, 4 and 3
+  for (const int epoch : {0, 1, 5}) {
+    std::multiset<Vertex> seeds;
+    for (int step = 0; step < batches.steps(); ++step) {
+      std::int64_t together = 0;
+      for (int rank = 0; rank < 3; ++rank) {
+        const SampledBatch batch = batches.batch(rank, epoch, step);
+        together += batch.rows.back();
+        seeds.insert(batch.vertices->begin(), batch.vertices->begin() + batch.rows.back());
+      }
+      EXPECT_EQ(together, batches.trained_on(epoch, step));
+    }
+    EXPECT_EQ(seeds, (std::multiset<Vertex>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  }
+  EXPECT_NO_THROW(execute(p));
+}
+
+// ---- what travels
+
+/// A row of features for each distinct vertex of a batch that another rank owns, once, with its
+/// number to the owner; and the sums of gradients.
+TEST(MiniBatch, BytesAreThoseOfDistinctForeignVertices) {
+  constexpr int kRanks = 4;
+  Problem p =
+      make_problem(random_dataset(150, 900, 12, 4, true), kRanks, batches_of(sampled(40, {4, 3})));
+  p.train.epochs = 3;
+  p.train.eval_every = 0;
+  const SampledBatches batches(p);
+  const auto programs = record_training(*make_strategy(p), p, p.train.epochs, {});
+  ASSERT_NO_THROW(check(programs));
+  const Placement placement = Placement::uniform(2, 2);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    double internal = 0, external = 0;
+    for (int epoch = 0; epoch < p.train.epochs; ++epoch)
+      for (int step = 0; step < batches.steps(); ++step) {
+        std::set<Vertex> met;
+        const SampledBatch batch = batches.batch(rank, epoch, step);
+        const auto own = batch.layers.size();
+        for (std::size_t l = 0; l < own; ++l)
+          for (const Vertex column : batch.layers[l].forward.csr().columns)
+            met.insert((*batch.vertices)[at(column)]);
+        met.insert(batch.vertices->begin(), batch.vertices->begin() + batch.rows.back());
+        for (const Vertex v : met) {
+          const int owner = p.partition.owner[at(v)];
+          if (owner != rank) (owner / 2 == rank / 2 ? internal : external) += 12 * 4 + 4;
+        }
+      }
+    double got_internal = 0, got_external = 0;
+    const Summary sum = summarise(programs[at(rank)], placement, p.train.epochs);
+    for (const Totals* totals : {&sum.setup, &sum.epoch})
+      if (const auto pulled = totals->by_kind.find("pull"); pulled != totals->by_kind.end()) {
+        got_internal += pulled->second.internal;
+        got_external += pulled->second.external;
+      }
+    EXPECT_NEAR(got_internal, internal, 1e-3);
+    EXPECT_NEAR(got_external, external, 1e-3);
+    EXPECT_GT(internal + external, 0);
+  }
+}
+
+MiniBatchSettings cached(CachePolicy policy, std::int64_t rows) {
+  MiniBatchSettings settings = sampled(40, {4, 3});
+  settings.cache = {policy, rows * 12 * 4};
+  return settings;
+}
+
+/// What is kept is pulled once, before the first batch, and never again; what is learned stays the
+/// same to the bit.
+TEST(MiniBatch, KeptRowsAreNotPulledAgain) {
+  constexpr int kRanks = 3;
+  const auto data = random_dataset(150, 900, 12, 4, true);
+  const auto with = [&](const MiniBatchSettings& settings) {
+    Problem p = make_problem(data, kRanks, batches_of(settings));
+    p.train.epochs = 3;
+    return p;
+  };
+  const auto pulled = [](const Problem& p, int rank) {
+    std::int64_t rows = 0;
+    const auto programs = record_training(*make_strategy(p), p, p.train.epochs, {});
+    check(programs);
+    for (const Step& step : programs[at(rank)].steps)
+      if (const auto* submit = std::get_if<SubmitStep>(&step))
+        if (const auto* pull = std::get_if<Pull>(&submit->op)) rows += pull->index.rows();
+    return rows;
+  };
+  const Problem plain = with(sampled(40, {4, 3}));
+  const auto want = losses(execute(plain));
+  for (const CachePolicy policy :
+       {CachePolicy::degree, CachePolicy::presampled, CachePolicy::vip}) {
+    const Problem p = with(cached(policy, 20));
+    EXPECT_EQ(losses(execute(p)), want);
+    const SampledBatches batches(p);
+    for (int rank = 0; rank < kRanks; ++rank) {
+      const OwnedRows kept = batches.kept(rank);
+      EXPECT_EQ(kept.count(), 20);
+      EXPECT_EQ((*kept.rows_per_owner)[at(rank)], 0) << "its own";
+      std::int64_t hits = 0;
+      for (int epoch = 0; epoch < p.train.epochs; ++epoch)
+        for (int step = 0; step < batches.steps(); ++step) {
+          const WantedRows rows = batches.batch(rank, epoch, step).features;
+          hits += rows.kept;
+          EXPECT_LE(rows.kept, rows.foreign);
+        }
+      EXPECT_GT(hits, 20);
+      EXPECT_EQ(pulled(p, rank), pulled(plain, rank) + 20 - hits);
+    }
+  }
+}
+
+/// On a graph with hubs, each policy keeps rows that are needed more often than any.
+TEST(MiniBatch, KeepsRowsThatAreNeededOften) {
+  auto data = std::make_shared<Dataset>(*random_dataset(400, 1600, 12, 4, true));
+  Sequence draws(3, Purpose::edges, 0);
+  EdgeList edges{400, {}, {}};
+  for (int i = 0; i < 1600; ++i) {
+    const double u = draws.uniform();
+    edges.source.push_back(static_cast<Vertex>(400 * u * u * u));
+    edges.destination.push_back(static_cast<Vertex>(draws.below(400)));
+  }
+  data->graph = std::make_shared<const Csr>(symmetrise(build_csr(edges)));
+  const auto hits = [&](CachePolicy policy) {
+    MiniBatchSettings settings = sampled(20, {3, 2});
+    settings.cache = {policy, 40 * 12 * 4};
+    const Problem p = make_problem(data, 2, batches_of(settings));
+    const SampledBatches batches(p);
+    double kept = 0, foreign = 0;
+    for (int step = 0; step < batches.steps(); ++step) {
+      const WantedRows rows = batches.batch(0, 0, step).features;
+      kept += static_cast<double>(rows.kept);
+      foreign += static_cast<double>(rows.foreign);
+    }
+    return kept / foreign;
+  };
+  const double any = 40.0 / 200;  // the other rank's vertices
+
+  for (const CachePolicy policy : {CachePolicy::degree, CachePolicy::presampled, CachePolicy::vip})
+    EXPECT_GT(hits(policy), 1.5 * any);
+}
+
+// ---- clusters
+
+StrategyConfig clusters_of(int parts, int together) {
+  MiniBatchSettings settings;
+  settings.sampler = BatchSampler::cluster;
+  settings.clusters = parts;
+  settings.together = together;
+  return batches_of(settings);
+}
+
+TEST(MiniBatch, ClustersHaveAllEdgesAmongTheirVertices) {
+  const Problem p = make_problem(random_dataset(100, 600, 8, 3, true), 2, clusters_of(10, 3));
+  const SampledBatches batches(p);
+  EXPECT_EQ(batches.steps(), 2);  // 4 batches of 3, 3, 3 and 1 cluster
+  for (const int epoch : {0, 3}) {
+    std::multiset<Vertex> met;
+    for (int step = 0; step < 2; ++step) {
+      std::int64_t training = 0;
+      for (int rank = 0; rank < 2; ++rank) {
+        const SampledBatch batch = batches.batch(rank, epoch, step);
+        const auto& vertices = *batch.vertices;
+        met.insert(vertices.begin(), vertices.end());
+        const std::set<Vertex> within(vertices.begin(), vertices.end());
+        std::set<std::pair<Vertex, Vertex>> want, got;
+        for (const Vertex v : vertices) {
+          training += p.data->split[at(v)] == Split::train ? 1 : 0;
+          want.emplace(v, v);  // of the model
+          for (const Vertex u : p.data->graph->row(v))
+            if (within.contains(u)) want.emplace(v, u);
+        }
+        ASSERT_EQ(batch.layers.size(), 2U);
+        const Csr& block = batch.layers[1].forward.csr();
+        for (std::int64_t r = 0; r < block.rows; ++r)
+          for (const Vertex column : block.row(r))
+            got.emplace(vertices[at(r)], vertices[at(column)]);
+        EXPECT_EQ(got, want);
+      }
+      EXPECT_EQ(batches.trained_on(epoch, step), training);
+    }
+    EXPECT_EQ(met.size(), 100U) << "each vertex once";
+    EXPECT_EQ(std::set<Vertex>(met.begin(), met.end()).size(), 100U);
+  }
+}
+
+TEST(MiniBatch, OneClusterIsTheWholeGraph) {
+  const auto data = random_dataset(90, 500, 12, 4, true);
+  for (const ModelType type : {ModelType::gcn, ModelType::sage}) {
+    const auto on = [&](int ranks, const StrategyConfig& strategy) {
+      Problem p = make_problem(data, ranks, strategy);
+      p.model.type = type;
+      p.train.epochs = 6;
+      return losses(execute(p));
+    };
+    const auto want = on(1, {});
+    for (const int ranks : {1, 3}) {
+      const auto got = on(ranks, clusters_of(1, 1));
+      for (std::size_t e = 0; e < want.size(); ++e) EXPECT_NEAR(got[e], want[e], 1e-5 * want[e]);
+    }
+  }
+}
+
+// ---- programs
+
+TEST(MiniBatch, ProgramsAreThoseOfTheRealRunAndSafe) {
+  for (const int ranks : {1, 3}) {
+    Problem p =
+        make_problem(random_dataset(120, 700, 12, 4, true), ranks, batches_of(sampled(30, {4, 3})));
+    p.train.epochs = 3;
+    const auto plan = make_strategy(p);
+    const auto recorded = record_training(*plan, p, p.train.epochs, {});
+    EXPECT_NO_THROW(check(recorded));
+
+    const Outcome real = execute(p);
+
+    for (std::size_t r = 0; r < recorded.size(); ++r) {
+      EXPECT_EQ(to_string(real.ranks[r].program), to_string(recorded[r]));
+      EXPECT_EQ(real.ranks[r].final_bytes, 0);
+      EXPECT_EQ(real.ranks[r].peak_bytes, recorded[r].peak_bytes[0]);
+    }
+  }
+}
+
+/// From the middle of the run, on another number of ranks: the draws are those of the epoch.
+TEST(MiniBatch, ARunThatGoesOnDrawsWhatItWouldHaveDrawn) {
+  const auto data = random_dataset(120, 700, 12, 4, true);
+  const auto on = [&](int ranks) {
+    Problem p = make_problem(data, ranks, batches_of(sampled(30, {4, 3})));
+    p.train.epochs = 6;
+    return p;
+  };
+  Problem p = on(2);
+  std::shared_ptr<const Checkpoint> kept;
+  ExecuteOptions options;
+  options.kernels = "reference";
+  options.control.checkpoint_every = 3;
+  options.keep = [&](const Checkpoint& c) {
+    if (c.epochs == 3) kept = std::make_shared<const Checkpoint>(c);
+  };
+  const auto whole = losses(execute_on_threads(TrainingBody(*make_strategy(p), p), options, {}));
+  options.control.resume = kept;
+  for (const int ranks : {2, 3}) {
+    p = on(ranks);
+    const auto rest = losses(execute_on_threads(TrainingBody(*make_strategy(p), p), options, {}));
+    ASSERT_EQ(rest.size(), 3U);
+    for (std::size_t e = 0; e < rest.size(); ++e) {
+      EXPECT_NEAR(rest[e], whole[e + 3], ranks == 2 ? 0 : 1e-5 * whole[e + 3]);
+    }
+  }
+}
+
+// ---- what cannot be
+
+TEST(MiniBatch, SaysWhichSettingsCannotBe) {
+  const auto data = random_dataset(40, 160, 8, 3, true);
+  const auto why = [&](const auto& change) -> std::string {
+    Problem p = make_problem(data, 2, batches_of(sampled(10, {4, 3})));
+    change(p);
+    try {
+      make_strategy(p);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "possible";
+  };
+  EXPECT_EQ(why([](Problem& p) { p.model.layers = 3; }),
+            "strategy.fanouts: found [4, 3], expected a number for each of the 3 layers of the "
+            "model, the first at the seeds, such as 10 neighbours, or -1 for all");
+  EXPECT_EQ(why([](Problem& p) {
+              p.strategy = batches_of(sampled(10, {4, 0}));
+            }),
+            "strategy.fanouts: found 0, expected -1 (all neighbours) or a number >= 1");
+  EXPECT_EQ(why([](Problem& p) { p.model.sparse_input = true; }),
+            "model.sparse_input: rows of features are pulled from their owners as they are: set it "
+            "to false, or use another strategy.type");
+}
+
+}  // namespace
+}  // namespace orrery
