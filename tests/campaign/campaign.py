@@ -17,7 +17,7 @@ import commands_under_faults as small  # noqa: E402  (found by the line above)
 BUILD = Path(os.environ["ORRERY_BUILD"])
 MPI_PROGRAM = BUILD / "experiments" / "orrery-mpi"
 GONE_WITHIN = 10  # seconds after a kill, for every process of the job
-STOPPED_WITHIN = 30  # where a rank may be stopped while the others leave MPI, which takes 21 s to notice
+STOPPED_WITHIN = 30  # where a rank may be lost while the others leave MPI, which they take 21 s to notice
 
 EXPERIMENT = {
     "name": "campaign", "seed": 5,
@@ -106,12 +106,17 @@ class Subject:
 class Job(Subject):
     """A run over MPI, of which a rank or mpirun is killed or stopped."""
 
-    RANKS = 3
-    VICTIMS = ("rank killed", "rank stopped", "mpirun killed", "mpirun stopped, rank killed")
+    RANKS = 4
+    HELD_UP = 2.0  # seconds
+    STRATEGIES = ("spmm_1d", "full_graph", "spmm_15d", "spmm_2d", "model_averaging",
+                  "shared_preloading")
+    VICTIMS = ("rank killed", "rank stopped", "rank slow", "mpirun killed",
+               "mpirun stopped, rank killed")
 
-    def __init__(self):
-        super().__init__(small.Trains("mpi", "run", "IN/job.json", "--backend", "mpi", "--out",
-                                      "OUT/made", "--quiet", "--json"), "--resume")
+    def __init__(self, strategy):
+        super().__init__(small.Trains(f"mpi {strategy}", "run", "IN/job.json", "--backend", "mpi",
+                                      "--set", f"strategy.type={strategy}", "--out", "OUT/made",
+                                      "--quiet", "--json"), "--resume")
 
     def mpirun(self):
         root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
@@ -164,9 +169,11 @@ class Job(Subject):
         ranks = {}
         while len(ranks) < self.RANKS and process.poll() is None:
             ranks = self.ranks_of(process.pid) or ranks
-        time.sleep(draw.uniform(0.0, 0.6) * place.seconds["mpi"])
+        time.sleep(draw.uniform(0.0, 0.6) * place.seconds[self.name])
         victim = draw.randrange(self.RANKS)
         alive = [p for p in ranks.values() if self.is_running(p)]
+        if how == "rank slow" and victim in ranks:
+            return self.slow_down(place, process, ranks[victim], alive, out)
         try:
             if how == "mpirun killed":
                 process.kill()
@@ -182,10 +189,11 @@ class Job(Subject):
                 if self.is_running(one) and (one != process.pid or how.startswith("mpirun stopped")):
                     self.send(one, signal.SIGKILL)
         said, errors = process.communicate()
-        limit = STOPPED_WITHIN if how == "rank stopped" else GONE_WITHIN
+        mpirun_sees_it = how in ("rank killed", "mpirun killed")
+        limit = GONE_WITHIN if mpirun_sees_it else STOPPED_WITHIN
         assert gone is not None and gone < limit, f"{how}: ranks live on for {gone} s"
         if process.returncode == 0 or len(alive) < self.RANKS:
-            place.seconds["mpi"] *= 0.6  # measured when the machine was busier
+            place.seconds[self.name] *= 0.6  # measured when the machine was busier
             return "had ended"
         file = out / "made" / "failure.json"
         told = small.loaded(file.read_text(), file) if file.exists() else None
@@ -198,6 +206,16 @@ class Job(Subject):
         assert self.command.state(out, again.stdout) == whole, "resumed to another result"
         assert not leftovers(out), f"stays: {leftovers(out)}"
         return f"{how}: {'named' if told else 'no failure.json'}"
+
+    def slow_down(self, place, process, rank, alive, out):
+        """Holds a rank up for less than makes it count as lost: the job ends as if nothing were."""
+        self.send(rank, signal.SIGSTOP)
+        time.sleep(self.HELD_UP)
+        self.send(rank, signal.SIGCONT)
+        said, errors = process.communicate(timeout=small.SECONDS)
+        assert process.returncode == 0, f"rank slow: {errors[-300:]}"
+        assert self.command.state(out, said) == place.undisturbed_job(self), "slow: another result"
+        return "rank slow: the undisturbed outcome" if len(alive) == self.RANKS else "had ended"
 
 
 class Place(small.Place):
@@ -237,20 +255,20 @@ class Place(small.Place):
         return self.whole[command.name]
 
     def undisturbed_job(self, job):
-        if "mpi" not in self.whole:
+        if job.name not in self.whole:
             begin = time.monotonic()
             out = self.fresh(job.command)
             words = [*job.mpirun(), str(MPI_PROGRAM), *self.words(job.command, out)]
             done = subprocess.run(words, capture_output=True, text=True, timeout=small.SECONDS,
                                   check=False)
             assert done.returncode == 0, done.stderr
-            self.whole["mpi"] = job.command.state(out, done.stdout)
-            self.seconds["mpi"] = time.monotonic() - begin
-        return self.whole["mpi"]
+            self.whole[job.name] = job.command.state(out, done.stdout)
+            self.seconds[job.name] = time.monotonic() - begin
+        return self.whole[job.name]
 
 
 def subjects():
-    """Every command that writes; with MPI where there is some."""
+    """Every command that writes, and in a list the jobs over MPI, one of each strategy, that take turns."""
     found = [
         Subject(small.Trains("run", "run", "IN/run.json", "--out", "OUT/made", "--quiet", "--json"),
                 "--resume"),
@@ -269,7 +287,7 @@ def subjects():
         Subject(Report("report", "report", "OUT/result")),
     ]
     if MPI_PROGRAM.exists() and shutil.which("mpirun"):
-        found.append(Job())
+        found.append([Job(strategy) for strategy in Job.STRATEGIES])
     return found
 
 
@@ -279,9 +297,12 @@ def run(kills, seed, only=None, told=lambda text: None):
     place = Place()
     outcomes, broken = collections.defaultdict(collections.Counter), []
     try:
-        chosen = [s for s in subjects() if only is None or s.name in only]
+        name_of = lambda s: "mpi" if isinstance(s, list) else s.name
+        chosen = [s for s in subjects() if only is None or name_of(s) in only]
         for kill in range(kills):
             subject = chosen[kill % len(chosen)]
+            if isinstance(subject, list):
+                subject = subject[kill // len(chosen) % len(subject)]
             try:
                 outcomes[subject.name][subject.kill_once(place, draw)] += 1
             except (AssertionError, OSError, LookupError) as problem:

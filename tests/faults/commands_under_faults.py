@@ -11,6 +11,8 @@ from pathlib import Path
 
 PROGRAM = os.environ["ORRERY_PROGRAM"]
 FAILING_CALLS = os.environ["ORRERY_BUILD"] + "/tests/faults/libfailing_calls.so"
+MPI_PROGRAM = os.environ["ORRERY_BUILD"] + "/experiments/orrery-mpi"
+EMULATED = os.environ["ORRERY_BUILD"] + "/tests/cuda/liborrery_cuda_emulated.so"
 SECONDS = 60  # after which a command counts as hanging
 
 EXPERIMENT = {
@@ -57,10 +59,12 @@ def require_readable(folder):
 
 
 class Command:
-    """A command with arguments in which IN and OUT stand for folders; the program's name in front."""
+    """A command with arguments in which IN and OUT stand for folders. `front` is the program with what
+    starts it, `meant` the name of the process whose calls fail."""
 
-    def __init__(self, name, *words):
-        self.name, self.words = name, words
+    def __init__(self, name, *words, front=(PROGRAM,), meant="orrery", environment=None):
+        self.name, self.words, self.front, self.meant = name, words, front, meant
+        self.environment = environment or {}
 
     def prepare(self, out):
         """Puts in place what was there before."""
@@ -83,6 +87,13 @@ class Prints(Command):
 
     def check_failed(self, out, inputs, whole):
         pass
+
+
+class Looks(Prints):
+    """Prints JSON with times in it."""
+
+    def state(self, out, said):
+        return sorted(loaded(said, "standard output"))
 
 
 class Replaces(Command):
@@ -111,8 +122,8 @@ class Trains(Command):
         require_whole_files(made)
         words = [w.replace("IN", str(inputs)).replace("OUT", str(out)) for w in self.words]
         more = [] if not made.exists() else ["--resume"]
-        again = subprocess.run([PROGRAM, *words, *more], capture_output=True, text=True,
-                               timeout=SECONDS, check=False)
+        again = subprocess.run([*self.front, *words, *more], capture_output=True, text=True,
+                               timeout=SECONDS, check=False, env={**os.environ, **self.environment})
         assert again.returncode == 0, f"going on with --resume: {again.stderr}"
         assert self.state(out, again.stdout) == whole, "resumed to another result"
 
@@ -151,6 +162,29 @@ COMMANDS = [
 ]
 
 
+TRAINS = ("run", "IN/run.json", "--out", "OUT/made", "--quiet", "--json", "--set")
+
+
+def over_mpi(ranks):
+    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    front = ["mpirun", *root, "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "-n",
+             str(ranks), MPI_PROGRAM]
+    return Trains(f"mpi-{ranks}", *TRAINS, f"cluster.ranks={ranks}", "--backend", "mpi", front=front,
+                  meant="orrery-mpi")
+
+
+# The same run on every other backend, and what else reads and prints.
+BACKENDS = [
+    Trains("reference", *TRAINS, "kernels=reference"),
+    Trains("emulated", *TRAINS, "kernels=cuda", environment={"ORRERY_CUDA_LIBRARY": EMULATED}),
+] + ([over_mpi(1), over_mpi(2)] if os.path.exists(MPI_PROGRAM) and shutil.which("mpirun") else [])
+READERS = [
+    Looks("info", "dataset", "info", "IN/data", "--json"),
+    Looks("cluster", "cluster", "show", "dgx-1", "--json"),
+    Looks("cut", "partition", "IN/data", "--parts", "2", "--method", "hash", "--json"),
+]
+
+
 class Place:
     """A temporary folder with the inputs of the commands, and their undisturbed outcomes."""
 
@@ -176,9 +210,9 @@ class Place:
         out.mkdir()
         command.prepare(out)
         words = [w.replace("IN", str(self.inputs)).replace("OUT", str(out)) for w in command.words]
-        done = subprocess.Popen([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        done = subprocess.Popen([*command.front, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 text=True, start_new_session=True,
-                                env={**os.environ, **environment})
+                                env={**os.environ, **command.environment, **environment})
         try:
             done.said, done.errors = done.communicate(timeout=SECONDS)
         except subprocess.TimeoutExpired:
@@ -194,22 +228,22 @@ class Place:
             self.whole[command.name] = command.state(out, done.said)
         return self.whole[command.name]
 
-    def count(self, command, call, program="orrery"):
+    def count(self, command, call, program=None):
         """How many calls of a kind the undisturbed command makes."""
         self.undisturbed(command)
         file = self.folder / "count"
         file.unlink(missing_ok=True)
         done, _ = self.start(command, LD_PRELOAD=FAILING_CALLS, FAULT_CALL=call, FAULT_AT="0",
-                             FAULT_PROGRAM=program, FAULT_COUNT=str(file))
+                             FAULT_PROGRAM=program or command.meant, FAULT_COUNT=str(file))
         assert done.returncode == 0, done.errors
         return int(file.read_text())
 
-    def fail(self, command, call, at, error, program="orrery", calls=1):
+    def fail(self, command, call, at, error, program=None, calls=1):
         """Fails one call; "done" or "error", or AssertionError for what must not happen."""
         whole = self.undisturbed(command)
         done, out = self.start(command, LD_PRELOAD=FAILING_CALLS, FAULT_CALL=call,
                                FAULT_AT=str(at), FAULT_FOR=str(calls), FAULT_ERRNO=str(error),
-                               FAULT_PROGRAM=program)
+                               FAULT_PROGRAM=program or command.meant)
         assert done.returncode in (0, 1, 2), \
             f"ended with status {done.returncode}: {done.errors[-300:]}"
         if done.returncode == 0:

@@ -76,6 +76,11 @@ class FailingCalls(unittest.TestCase):
         for command in under.COMMANDS:
             self.assertGreaterEqual(self.fail_some(command, "new", errno.ENOMEM), TRIED - 1)
 
+    def test_memory_that_ends_is_told_by_every_backend_and_reader(self):
+        for command in under.BACKENDS + under.READERS:
+            tried = 2 if command.meant == "orrery-mpi" else 3  # jobs take seconds to start and to end
+            self.assertGreaterEqual(self.fail_some(command, "new", errno.ENOMEM, tried), tried - 1)
+
     def test_memory_that_ends_for_good_is_told(self):
         run = under.COMMANDS[5]
         self.fail_some(run, "new", errno.ENOMEM, calls=10**9)

@@ -294,7 +294,7 @@ std::vector<Target> graph_targets() {
        {"@@@@ e.bin\n", "@@@@ e.npy\n", "@@@@ e.txt\n"}},
       {"owners", read_owners,
        [] {
-         return std::vector<std::string>{"0\n1\n2\n1\n", "0\r\n0 \n1\n1"};
+         return std::vector<std::string>{"0\n1\n2\n1\n", "0\r\n0 \n1\n1\n"};
        }},
       {"degrees", read_degrees,
        [] {
