@@ -265,6 +265,74 @@ TEST(ModelAveraging, HoldsOnePartAtATime) {
 /// Parts of every kind of emptiness: rank 0 has no vertex, rank 1 none to train on.
 TEST(ModelAveraging, WorksWithEmptyPartsAndWorkersWithoutTrainingVertices) {
   for (const Averaging averaging : {Averaging::model, Averaging::gradient})
+/// Times that features come onto the device for steps.
+std::int64_t loads_for_steps(const Program& program) {
+  std::int64_t loads = 0;
+  Phase phase;
+  for (const Step& step : program.steps) {
+    if (const auto* mark = std::get_if<PhaseStep>(&step)) phase = mark->phase;
+    const auto* alloc = std::get_if<AllocStep>(&step);
+    if (alloc != nullptr && alloc->name == "features" && phase.stage != Stage::evaluate) ++loads;
+  }
+  return loads;
+}
+
+/// Seven parts on two ranks are four and three loads a turn.
+TEST(ModelAveraging, LoadsEachPartOnceAnInterval) {
+  struct Case {
+    int interval, eval_every, turns;  // of eight epochs
+  };
+  for (const Case& c : {Case{1, 0, 8}, {4, 0, 2}, {3, 0, 3}, {20, 0, 1}, {4, 8, 2}}) {
+    Problem p = small(on_parts(Averaging::model, 7, 2), 2);
+    p.strategy.interval = c.interval;
+    p.train.epochs = 8;
+    p.train.eval_every = c.eval_every;
+
+    const auto programs = record_training(*make_strategy(p), p, 8, {});
+    const Outcome real = execute(p);
+
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      const std::int64_t want = c.turns * cost::parts_on_gpu(7, 2, static_cast<int>(rank));
+      EXPECT_EQ(programs[rank].loads, want) << c.interval;
+      EXPECT_EQ(loads_for_steps(programs[rank]), want);
+      EXPECT_EQ(real.ranks[rank].loads, want);
+      for (const EpochCost& epoch : real.ranks[rank].epochs) {
+        EXPECT_GT(epoch.seconds, 0);
+        EXPECT_NEAR(epoch.breakdown.total(), epoch.seconds, 1e-9);
+      }
+    }
+    EXPECT_EQ(real.epochs.size(), 8U);
+  }
+}
+
+/// An evaluation or a checkpoint ends a turn; after every epoch, parts take turns in every one.
+TEST(ModelAveraging, LearnsTheSameInTurnsOfAnyLength) {
+  for (const int interval : {4, 6}) {
+    Problem p = small(on_parts(Averaging::model, 5, 2), 2);
+    p.strategy.interval = interval;
+    p.train.epochs = 9;
+    p.train.eval_every = 1;
+    const Outcome every = execute(p);
+    for (const int eval_every : {0, 2, 5}) {
+      p.train.eval_every = eval_every;
+
+      const Outcome some = execute(p);
+
+      EXPECT_EQ(losses(some), losses(every));
+      for (const EpochReport& report : some.epochs)
+        if (report.scores) {
+          const auto& other = every.epochs[static_cast<std::size_t>(report.epoch)];
+          EXPECT_EQ(report.scores->test, other.scores->test);
+        }
+    }
+    p.train.eval_every = 0;
+    const Rows turns = state_after(p, 9), steps = state_after(p, 3);  // kept after 9; 3, 6 and 9
+    p.train.eval_every = 3;
+    EXPECT_EQ(state_after(p, 9), turns);
+    EXPECT_EQ(state_after(p, 3), steps);
+  }
+}
+
     for (const EvaluateOn evaluate_on : {EvaluateOn::parts, EvaluateOn::graph})
       for (const int parts : {4, 7}) {
         Problem p = small(on_parts(averaging, parts, 4), 4);
