@@ -170,7 +170,7 @@ int compare_all(const Options& options, const PartitionSource& source, const Mea
   std::vector<CutReport> reports;
   Json rows = Json::array();
   for (const std::string& method : compared_methods()) {
-    if (source.streams() && !takes_edge_stream(method)) continue;
+    if (source.streams() && !takes_edge_stream(method) && !takes_vertex_stream(method)) continue;
     how.method = method;
     try {
       reports.push_back(cut_and_measure(source, asked, parts, how).report);

@@ -1,10 +1,18 @@
 #include "experiments/commands/partition_source.hpp"
 
+#include <fmt/core.h>
+#include <stdlib.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/base/error.hpp"
 #include "core/graph/read/load.hpp"
 #include "core/graph/training_graph.hpp"
 #include "core/partition/edges/edge_file.hpp"
 #include "core/partition/partition_options.hpp"
 #include "experiments/commands/partition_report.hpp"
+#include "core/partition/parts/vertices_on_disk.hpp"
 
 namespace orrery {
 namespace {
@@ -24,6 +32,29 @@ class EdgesOfDataset final : public EdgeStream {
 };
 
 }  // namespace
+/// A folder for files that are gone when this is.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "orrery-cut-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw DataError(name, "",
+                      fmt::format("cannot be made ({}): set TMPDIR to a folder that can be written",
+                                  std::strerror(errno)));
+    path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
 
 PartitionSource PartitionSource::load(const DatasetOptions& options, bool inductive) {
   PartitionSource source;
@@ -53,8 +84,12 @@ PartitionSource PartitionSource::edges_of(const std::filesystem::path& file) {
 const std::string& PartitionSource::name() const { return data_ ? data_->name : streamed_.name; }
 
 StreamCut PartitionSource::cut(int parts, const PartitionOptions& how) const {
-  return streams() ? cut_stream(*edges_, parts, how)
-                   : cut_graph(*data_->graph, parts, how, data_->split);
+  if (!streams()) return cut_graph(*data_->graph, parts, how, data_->split);
+  if (!takes_vertex_stream(how.method)) return cut_stream(*edges_, parts, how);
+  const ScratchFolder scratch;
+  const std::int64_t vertices = count_edges(*edges_).vertices();
+  VerticesOnDisk stream(*edges_, vertices, scratch.path() / "vertices");
+  return cut_vertices(stream, parts, how);
 }
 
 CutMetrics PartitionSource::measure(const StreamCut& cut, int hops) const {

@@ -38,6 +38,15 @@ const Partitioner& method_of(const PartitionOptions& options) {
 ///
 /// Errors    Error naming the method
 StreamCut checked(StreamCut cut, const Partitioner& method, int parts) {
+/// For a method that needs another form of the graph.
+ConfigError not_streaming(const std::string& name) {
+  auto names = names_of(
+      [](const Partitioner& other) { return !std::holds_alternative<CutGraph>(other.cut); });
+  std::reverse(names.begin(), names.end());  // plain ones first
+  return {"partition.method", fmt::format("\"{}\" does not cut a stream of edges, use one of: {}",
+                                          name, fmt::join(names, ", "))};
+}
+
   const auto refuse = [&](const std::string& why) {
     throw Error(fmt::format("the partitioner \"{}\" {}", method.name, why));
   };
@@ -74,12 +83,15 @@ StreamCut cut_stream(EdgeStream& edges, int parts, const PartitionOptions& optio
   const Partitioner& method = method_of(options);
   if (const auto* cut = std::get_if<CutEdgeStream>(&method.cut))
     return checked((*cut)(edges, parts, options), method, parts);
-  auto names = names_of(
-      [](const Partitioner& other) { return std::holds_alternative<CutEdgeStream>(other.cut); });
-  std::reverse(names.begin(), names.end());  // plain ones first
-  throw ConfigError("partition.method",
-                    fmt::format("\"{}\" does not cut a stream of edges, use one of: {}",
-                                options.method, fmt::join(names, ", ")));
+  throw not_streaming(options.method);
+}
+
+StreamCut cut_vertices(VertexStream& vertices, int parts, const PartitionOptions& options) {
+  ORRERY_ASSERT(parts >= 1);
+  const Partitioner& method = method_of(options);
+  if (const auto* cut = std::get_if<CutVertexStream>(&method.cut))
+    return checked((*cut)(vertices, parts, options), method, parts);
+  throw not_streaming(options.method);
 }
 
 StreamCut cut_graph(const Csr& graph, int parts, const PartitionOptions& options,
@@ -96,9 +108,9 @@ StreamCut cut_graph(const Csr& graph, int parts, const PartitionOptions& options
     return of_all_vertices(
         checked({(*cut)(graph, parts, options, split), {}, {}, {}, {}}, method, parts));
   if (!is_symmetric(graph)) return cut_graph(symmetrise(graph), parts, options);
-  if (const auto* cut = std::get_if<CutVertexStream>(&method.cut)) {
+  if (takes_vertex_stream(options.method)) {
     CsrVertices vertices(graph);
-    return of_all_vertices(checked((*cut)(vertices, parts, options), method, parts));
+    return of_all_vertices(cut_vertices(vertices, parts, options));
   }
   CsrEdges edges(graph);
   return of_all_vertices(cut_stream(edges, parts, options));

@@ -35,6 +35,11 @@ Partition partition_graph(const Csr& graph, int parts, const PartitionOptions& o
 ///           stream
 StreamCut cut_stream(EdgeStream& edges, int parts, const PartitionOptions& options);
 
+/// Cuts what a stream of vertices with their neighbours holds, in memory O(vertices).
+///
+/// Errors    ConfigError: a method that takes no such stream
+StreamCut cut_vertices(VertexStream& vertices, int parts, const PartitionOptions& options);
+
 /// Cuts a graph in memory by any method. Streaming ones see it symmetrised, its rows in order,
 /// every edge in both directions (CATGNN, footnote 4).
 ///
