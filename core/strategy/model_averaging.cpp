@@ -128,11 +128,16 @@ std::unique_ptr<Strategy> make_model_averaging(const Problem& problem) {
     return std::make_unique<ModelAveraging>(
         problem, subgraphs_in_folder(problem.stored, problem.model, problem.strategy));
   return std::make_unique<ModelAveraging>(
-      problem, subgraphs_in_memory(problem.data, problem.model, problem.partition,
-                                   problem.strategy.hops, problem.strategy.degrees));
+      problem, subgraphs_in_memory(problem.data, problem.model, problem.partition, problem.strategy,
+                                   problem.train.seed));
 }
 
 void require_sound(const Settings& file) {
+  const bool dropped = file.is("strategy.cross_edges", "drop") || !file.has("strategy.cross_edges");
+  if (!dropped && file.integer("strategy.hops", 1) != 0)
+    throw ConfigError("strategy.cross_edges",
+                      "is for parts that hold no neighbours, as both sides of an edge hold it "
+                      "otherwise: set strategy.hops to 0, or leave it out");
   if (file.is("strategy.averaging", "model") && file.number("train.bucket_bytes") != 0)
     throw ConfigError(
         "train.bucket_bytes",
@@ -150,12 +155,19 @@ void read(const Settings& file, StrategyConfig& config) {
       config.averaging);
   config.interval = file.integer("strategy.interval", config.interval);
   config.hops = file.integer("strategy.hops", config.hops);
+  config.cross_edges = file.choice<CrossEdges>("strategy.cross_edges",
+                                               {{"drop", CrossEdges::drop},
+                                                {"one_side", CrossEdges::one_side},
+                                                {"as_cut", CrossEdges::as_cut}},
+                                               config.cross_edges);
   read_part_settings(file, config);
 }
 
 EvaluatedOn evaluated_on_parts(const StrategyConfig& config) {
   EvaluatedOn on;
-  if (config.evaluate_on == EvaluateOn::parts)
+  if (config.evaluate_on == EvaluateOn::parts && config.cross_edges != CrossEdges::drop)
+    on.vertices = "own vertices of each part with the edges that it holds";
+  else if (config.evaluate_on == EvaluateOn::parts)
     on.vertices = fmt::format("own vertices of each part within the {} hop{} that it holds",
                               config.hops, config.hops == 1 ? "" : "s");
   on.words = "model_averaging: accuracy is that of the averaged model on ";

@@ -214,8 +214,9 @@ Written write_all(PartitionSource& source, const Partition& partition, const Opt
   reset_peak();
   const Activity activity("writing the parts");
   const auto begin = std::chrono::steady_clock::now();
-  source.write(partition, {how.method, method_parameters(how), how.hops, options.force},
-               options.out);
+  PartsOptions parts{how.method, method_parameters(how), how.hops, options.force};
+  if (how.one_sided) parts.one_sided = how.seed;
+  source.write(partition, parts, options.out);
   Written written;
   written.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   written.peak_resident_bytes = peak_resident_bytes();

@@ -88,7 +88,11 @@ int parts_of(const Experiment& experiment) {
 Partition make_partition(const Experiment& experiment, const ProblemData& data) {
   if (data.stored && info_of(experiment.strategy).deals_parts)
     return {static_cast<int>(data.stored->sizes().size()), {}};  // any number, dealt to the ranks
-  const int parts = parts_of(experiment);
+  const auto parts = static_cast<int>(parts_of(experiment, data_bytes(data.facts())).parts);
+  if (!data.stored && experiment.partition.one_sided)
+    throw ConfigError("partition.cross_edges",
+                      "is for parts that orrery partition writes; here a strategy takes what it "
+                      "needs (strategy.cross_edges of model_averaging)");
   if (!data.stored && experiment.partition.hops != 1)
     throw ConfigError("partition.hops",
                       "is for parts that orrery partition writes; here a strategy takes what it "
@@ -118,6 +122,8 @@ Problem make_problem(const Experiment& experiment, const ProblemData& data, Part
   Problem problem;
   static_cast<ProblemData&>(problem) = data;
   problem.model = experiment.model;
+    if (experiment.strategy.cross_edges == CrossEdges::as_cut)
+      return cut_into_fragments(*data.data->graph, parts, experiment.partition);
   problem.train = experiment.train;
   problem.strategy = experiment.strategy;
   problem.partition = std::move(partition);

@@ -359,8 +359,10 @@ ExecuteOptions Runner::execute_options(const Experiment& experiment) const {
 
 /// Cut once, by the process that leads, and shared with the others.
 Partition Runner::partition(const Experiment& experiment, const ProblemData& data) const {
-  if (job_.world == nullptr || data.stored) return make_partition(experiment, data);
-  Partition cut{parts_for(experiment.strategy, experiment.ranks()), {}};
+  // Fragments are many: every process makes the same ones.
+  if (job_.world == nullptr || data.stored || experiment.strategy.cross_edges == CrossEdges::as_cut)
+    return make_partition(experiment, data);
+  Partition cut{static_cast<int>(parts_of(experiment, data_bytes(data.facts())).parts), {}};
   std::string bytes;
   if (job_.leads()) {
     cut = make_partition(experiment, data);

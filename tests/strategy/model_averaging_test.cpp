@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "core/base/error.hpp"
 #include "core/cost/catgnn.hpp"
+#include "core/partition/cross_edges.hpp"
+#include "core/partition/methods/cut.hpp"
 #include "core/runtime/summary.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/train/record.hpp"
@@ -262,9 +265,6 @@ TEST(ModelAveraging, HoldsOnePartAtATime) {
   }
 }
 
-/// Parts of every kind of emptiness: rank 0 has no vertex, rank 1 none to train on.
-TEST(ModelAveraging, WorksWithEmptyPartsAndWorkersWithoutTrainingVertices) {
-  for (const Averaging averaging : {Averaging::model, Averaging::gradient})
 /// Times that features come onto the device for steps.
 std::int64_t loads_for_steps(const Program& program) {
   std::int64_t loads = 0;
@@ -333,6 +333,9 @@ TEST(ModelAveraging, LearnsTheSameInTurnsOfAnyLength) {
   }
 }
 
+/// Parts of every kind of emptiness: rank 0 has no vertex, rank 1 none to train on.
+TEST(ModelAveraging, WorksWithEmptyPartsAndWorkersWithoutTrainingVertices) {
+  for (const Averaging averaging : {Averaging::model, Averaging::gradient})
     for (const EvaluateOn evaluate_on : {EvaluateOn::parts, EvaluateOn::graph})
       for (const int parts : {4, 7}) {
         Problem p = small(on_parts(averaging, parts, 4), 4);
@@ -360,6 +363,106 @@ TEST(ModelAveraging, LearnsTheSameOnAnyNumberOfRanks) {
       Problem fewer = six;
       fewer.strategy.workers = workers;
 
+      expect_near(losses(execute(fewer)), want, 1e-4);
+    }
+  }
+}
+
+/// The parts as components of one graph: each holds its own vertices and, as copies that are in no
+/// split, the other ends of its edges, and nothing joins them.
+Problem as_components(const Problem& problem,
+                      const std::vector<std::vector<Edge>>& edges_of_parts) {
+  const Dataset& from = *problem.data;
+  auto data = std::make_shared<Dataset>();
+  data->name = "components";
+  data->symmetric = from.symmetric;
+  data->labels.classes = from.labels.classes;
+  Partition partition{problem.partition.parts, {}};
+  std::vector<Vertex> original;
+  EdgeList list;
+  const auto members = problem.partition.members();
+  for (std::size_t p = 0; p < members.size(); ++p) {
+    std::map<Vertex, Vertex> copy;  // of each vertex that the part holds
+    const auto add = [&](Vertex v, Split split) {
+      if (!copy.emplace(v, static_cast<Vertex>(original.size())).second) return;
+      original.push_back(v);
+      data->split.push_back(split);
+      data->labels.values.push_back(from.labels.values[static_cast<std::size_t>(v)]);
+      partition.owner.push_back(static_cast<std::int32_t>(p));
+    };
+    for (const Vertex v : members[p]) add(v, from.split[static_cast<std::size_t>(v)]);
+    for (const auto& [u, v] : edges_of_parts[p]) {
+      add(u, Split::none);
+      add(v, Split::none);
+      list.source.push_back(copy.at(u));
+      list.destination.push_back(copy.at(v));
+    }
+  }
+  list.vertices = std::ssize(original);
+  data->graph = std::make_shared<const Csr>(build_csr(list));
+  data->features = selected(from.features, original);
+  Problem components = problem;
+  components.data = data;
+  components.partition = partition;
+  components.strategy.cross_edges = CrossEdges::drop;
+  return components;
+}
+
+TEST(PartsWithoutNeighbourhoods, AreTrainedAsGraphsOfTheirOwn) {
+  for (const bool symmetric : {true, false})
+    for (const ModelType type : {ModelType::gcn, ModelType::sage})
+      for (const std::string method : {"random", "dbh", "hdrf"}) {
+        const bool fragments = method != "random";
+        Problem p = small(on_parts(Averaging::model, 5, 2), 2, symmetric);
+        p.model.type = type;
+        p.model.layers = 3;
+        p.model.dropout = 0;  // its masks are of the vertices' numbers
+        p.strategy.hops = 0;
+        p.strategy.interval = 2;
+        p.strategy.cross_edges = fragments ? CrossEdges::as_cut : CrossEdges::one_side;
+        std::vector<std::vector<Edge>> edges(5);
+        if (fragments) {
+          p.partition = cut_into_fragments(*p.data->graph, 5, {method, "", testing::kSeed});
+          edges = *p.partition.fragments;
+        } else {
+          for (Vertex v = 0; v < p.data->graph->rows; ++v)
+            for (const Vertex u : p.data->graph->row(v))
+              edges[static_cast<std::size_t>(
+                        p.partition.owner[static_cast<std::size_t>(drawn_end(p.train.seed, u, v))])]
+                  .push_back({u, v});
+        }
+        SCOPED_TRACE(method + (symmetric ? " symmetric" : " directed"));
+
+        const Outcome parts = execute(p), components = execute(as_components(p, edges));
+
+        expect_near(losses(parts), losses(components), 1e-5);
+        for (std::size_t e = 0; e < parts.epochs.size(); ++e) {
+          EXPECT_EQ(parts.epochs[e].scores->train, components.epochs[e].scores->train);
+          EXPECT_EQ(parts.epochs[e].scores->test, components.epochs[e].scores->test);
+        }
+        Problem dropped = p;
+        dropped.strategy.cross_edges = CrossEdges::drop;
+        EXPECT_NE(losses(execute(dropped)), losses(parts)) << "cross edges matter";
+      }
+}
+
+TEST(PartsWithoutNeighbourhoods, TrainOnEveryTrainingVertexOnceOnAnyNumberOfRanks) {
+  for (const bool fragments : {true, false}) {
+    Problem six = small(on_parts(Averaging::model, 6, 6), 6);
+    six.strategy.hops = 0;
+    six.strategy.cross_edges = fragments ? CrossEdges::as_cut : CrossEdges::one_side;
+    if (fragments)
+      six.partition = cut_into_fragments(*six.data->graph, 6, {"2ps-l", "", testing::kSeed});
+    const auto want = losses(execute(six));
+    for (const int workers : {1, 2, 4}) {
+      Problem fewer = six;
+      fewer.strategy.workers = workers;
+      std::int64_t targets = 0;
+
+      for (const Program& program : record_training(*make_strategy(fewer), fewer, 1, {}))
+        for (const Loss& loss : in_epochs<Loss>(program)) targets += loss.targets.rows();
+
+      EXPECT_EQ(targets, fewer.facts().training_vertices);
       expect_near(losses(execute(fewer)), want, 1e-4);
     }
   }
