@@ -114,8 +114,7 @@ std::int64_t memory_here() {
 NumberOfParts choose_parts(const Options& options, const Experiment& experiment,
                            const PartitionSource& source) {
   if (options.parts > 0) return {options.parts, "--parts"};
-  if (is_experiment_file(options))
-    return {parts_of(experiment), "the experiment's strategy and ranks"};
+  if (is_experiment_file(options)) return parts_of(experiment, source.data_bytes());
   if (experiment.partition.parts > 0) return {experiment.partition.parts, "partition.parts"};
   const int ranks = experiment.ranks();
   return number_of_parts({ranks, experiment.device_bytes.value_or(memory_here() / ranks),

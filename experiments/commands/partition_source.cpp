@@ -10,9 +10,10 @@
 #include "core/graph/read/load.hpp"
 #include "core/graph/training_graph.hpp"
 #include "core/partition/edges/edge_file.hpp"
+#include "core/partition/number_of_parts.hpp"
 #include "core/partition/partition_options.hpp"
-#include "experiments/commands/partition_report.hpp"
 #include "core/partition/parts/vertices_on_disk.hpp"
+#include "experiments/commands/partition_report.hpp"
 
 namespace orrery {
 namespace {
@@ -31,7 +32,6 @@ class EdgesOfDataset final : public EdgeStream {
   std::int64_t vertices_;
 };
 
-}  // namespace
 /// A folder for files that are gone when this is.
 class ScratchFolder {
  public:
@@ -55,6 +55,7 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
+}  // namespace
 
 PartitionSource PartitionSource::load(const DatasetOptions& options, bool inductive) {
   PartitionSource source;
@@ -109,19 +110,13 @@ std::int64_t PartitionSource::edges() const {
 }
 
 std::int64_t PartitionSource::data_bytes() const {
-  std::int64_t entries = 0, vertices = 0, width = 0;
-  if (data_) {
-    entries = data_->edges();
-    vertices = data_->vertices();
-    width = data_->features ? data_->features->width() : 0;
-  } else {
-    const StreamCounts counts = count_edges(*edges_);
-    entries = counts.edges * (streamed_.mirrored ? 2 : 1);
-    vertices = counts.vertices();
-    width = streamed_.rows.features ? streamed_.rows.features->width() : 0;
-  }
-  return 2 * std::int64_t{sizeof(Vertex)} * entries +
-         std::int64_t{sizeof(float)} * width * vertices;
+  if (data_) return orrery::data_bytes(facts_of(*data_));
+  const StreamCounts counts = count_edges(*edges_);
+  DataFacts facts;
+  facts.edges = counts.edges * (streamed_.mirrored ? 2 : 1);
+  facts.vertices = counts.vertices();
+  facts.features = streamed_.rows.features ? streamed_.rows.features->width() : 0;
+  return orrery::data_bytes(facts);
 }
 
 void PartitionSource::write(const Partition& partition, const PartsOptions& options,

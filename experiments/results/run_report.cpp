@@ -286,6 +286,8 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
         {"notes", data.notes}}},
       {"provenance", provenance()}};
   add_loads(result, outcome, experiment.backend);
+  if (!experiment.parts_reason.empty())
+    result["parts"] = {{"number", experiment.strategy.parts}, {"reason", experiment.parts_reason}};
   return result;
 }
 
