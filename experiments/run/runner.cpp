@@ -119,7 +119,7 @@ Reported report(const PreparedExperiment& prepared, const Placement& placement, 
   std::vector<Timeline> timelines;
   std::vector<Summary> summaries;
   for (RankOutcome& rank : outcome.ranks) {
-    costs.push_back(std::move(rank.epochs));
+    costs.push_back(rank.epochs);
     if (!rank.timeline.spans.empty()) timelines.push_back(std::move(rank.timeline));
     summaries.push_back(rank.summary);
   }

@@ -66,8 +66,11 @@ class Trainer {
       for (int i = 0; i < steps_of(first); ++i) {
         if (local_) local_->begin_step(at(i));
         // A local model sees a step in an epoch, however many others its rank has.
-        for (int epoch = first; epoch <= turn_.last; ++epoch)
+        for (int epoch = first; epoch <= turn_.last; ++epoch) {
           do_step(schedule_.training->at(epoch, i), epoch, local_ ? epoch + 1 : ++step);
+          // So that its time is its own.
+          if (turn_.last > turn_.first) rt_.sync(rt_.record(Lane::compute));
+        }
         if (local_) local_->end_step(at(i));
       }
       if (averages_after(turn_.last)) {
