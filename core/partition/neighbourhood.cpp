@@ -1,8 +1,11 @@
 #include "core/partition/neighbourhood.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "core/base/index.hpp"
+#include "core/partition/cross_edges.hpp"
 
 namespace orrery {
 namespace {
@@ -61,6 +64,65 @@ Neighbourhood neighbourhood(const Csr& graph, const Csr& reverse, std::span<cons
   }
   result.vertices = std::move(numbering.vertices);
   return result;
+}
+
+Neighbourhood neighbourhood_of_edges(std::span<const Vertex> own, const std::vector<Edge>& edges) {
+  std::vector<Vertex> all(own.begin(), own.end());
+  for (const auto& [u, v] : edges) all.insert(all.end(), {u, v});
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  const auto place = [&](Vertex v) {
+    return static_cast<Vertex>(std::lower_bound(all.begin(), all.end(), v) - all.begin());
+  };
+  const auto csr_of = [&](const auto& number) {
+    EdgeList list{std::ssize(all), {}, {}};
+    for (const auto& [u, v] : edges) {
+      list.source.push_back(number(u));
+      list.destination.push_back(number(v));
+    }
+    return build_csr(list);
+  };
+
+  const Csr around = symmetrise(csr_of(place));
+  std::vector<Vertex> local(all.size(), kAbsent), order;  // by place; places in local numbers
+  const auto append = [&](std::vector<Vertex> places) {
+    std::sort(places.begin(), places.end());
+    for (const Vertex p : places) {
+      if (local[at(p)] != kAbsent) continue;
+      local[at(p)] = static_cast<Vertex>(order.size());
+      order.push_back(p);
+    }
+  };
+  std::vector<Vertex> next;
+  for (const Vertex v : own) next.push_back(place(v));
+  Neighbourhood result;
+  for (std::size_t first = 0; !next.empty() || result.within.empty();) {
+    append(std::exchange(next, {}));
+    result.within.push_back(std::ssize(order));
+    for (; first < order.size(); ++first)
+      for (const Vertex u : around.row(order[first]))
+        if (local[at(u)] == kAbsent) next.push_back(u);
+  }
+  std::vector<Vertex> rest(all.size());
+  std::iota(rest.begin(), rest.end(), 0);
+  append(std::move(rest));
+
+  result.graph = csr_of([&](Vertex v) { return local[at(place(v))]; });
+  for (const Vertex p : order) result.vertices.push_back(all[at(p)]);
+  return result;
+}
+
+std::vector<Edge> one_sided_edges(const Csr& graph, const Csr& reverse, std::span<const Vertex> own,
+                                  std::span<const std::int32_t> owner, std::uint64_t seed) {
+  std::vector<Edge> edges;
+  for (const Vertex v : own) {
+    const auto inside = [&](Vertex u) { return owner[at(u)] == owner[at(v)]; };
+    for (const Vertex u : graph.row(v))
+      if (inside(u) || drawn_end(seed, u, v) == v) edges.push_back({u, v});
+    for (const Vertex u : reverse.row(v))
+      if (!inside(u) && drawn_end(seed, u, v) == v) edges.push_back({v, u});
+  }
+  return edges;
 }
 
 }  // namespace orrery

@@ -4,8 +4,14 @@
 
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
+#include "core/graph/csr.hpp"
 
 namespace orrery {
+
+std::int64_t data_bytes(const DataFacts& facts) {
+  return 2 * std::int64_t{sizeof(Vertex)} * facts.edges +
+         std::int64_t{sizeof(float)} * facts.features * facts.vertices;
+}
 
 NumberOfParts number_of_parts(const DeviceNeeds& needs) {
   const std::int64_t working =

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/graph/data_facts.hpp"
+
 namespace orrery {
 
 struct DeviceNeeds {
@@ -12,6 +14,9 @@ struct DeviceNeeds {
   std::int64_t data_bytes = 0;     ///< D, graph and features as they are on disk
   std::int64_t working_bytes = 0;  ///< a, what a model computes with on one device; 0: 2/3 of M
 };
+
+/// Graph and features as they are on disk: two vertex numbers an edge, a float32 a feature.
+std::int64_t data_bytes(const DataFacts& facts);
 
 struct NumberOfParts {
   std::int64_t parts = 1;

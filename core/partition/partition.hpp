@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/graph/csr.hpp"
+#include "core/graph/edge_list.hpp"
 
 namespace orrery {
 
@@ -12,6 +14,8 @@ namespace orrery {
 struct Partition {
   int parts = 1;
   std::vector<std::int32_t> owner;
+  /// Of an edge partitioner, where it was asked for: the edges of each part (cut_into_fragments).
+  std::shared_ptr<const std::vector<std::vector<Edge>>> fragments = nullptr;
 
   /// The vertices of every part, ascending.
   std::vector<std::vector<Vertex>> members() const;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "core/graph/edge_list.hpp"
 #include "core/partition/vertex_weights.hpp"
 
 namespace orrery {
@@ -48,6 +50,9 @@ struct FennelOptions {
   double balance = 1.1;  ///< ν, most vertices of a part / mean
 };
 
+/// Told which part an edge partitioner gives an edge of its stream.
+using EdgeSink = std::function<void(const Edge& edge, std::int32_t part)>;
+
 /// What an experiment file says under "partition".
 struct PartitionOptions {
   std::string method = "block";  ///< see partition_graph()
@@ -56,6 +61,7 @@ struct PartitionOptions {
   int parts = 0;  ///< how many; 0: as the strategy, or else the devices (number_of_parts), ask for
   std::int64_t working_bytes = 0;  ///< what a model computes with on a device; 0: 2/3 of its memory
   int hops = 1;                    ///< how far parts that are written reach, 0 to 3
+  bool one_sided = false;  ///< with hops 0: a cross edge is in one of its two parts, not in none
   MetisOptions metis{};
   PowergraphOptions powergraph{};
   HdrfOptions hdrf{};
@@ -64,7 +70,8 @@ struct PartitionOptions {
   LdgOptions ldg{};
   FennelOptions fennel{};
   std::map<std::string, double>
-      numbers{};  ///< of a method from outside, by key, that were asked for
+      numbers{};        ///< of a method from outside, by key, that were asked for
+  EdgeSink assigned{};  ///< where set, edge partitioners tell it of every edge
 };
 
 }  // namespace orrery

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/runtime/runtime.hpp"
@@ -33,6 +34,9 @@ struct EpochReport {
   std::optional<double> loss;
   /// After the update; nothing where the epoch was not evaluated, or without values.
   std::optional<Accuracies> scores;
+  /// Structures that this rank put on its device for the steps of the epoch; the first one of a run
+  /// counts with the first epoch, those of evaluations do not.
+  int loads = 0;
   /// There when the loss is not finite: training ends with this epoch, whatever is answered.
   std::optional<Divergence> divergence = {};
 };
@@ -50,8 +54,9 @@ struct Checkpoint {
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
-  /// Returns false to stop the run; all ranks must be answered alike.
-  virtual bool epoch_done(const EpochReport& report) = 0;
+  /// One epoch, or all those of a turn that took place together (LocalTraining), in order. Returns
+  /// false to stop the run behind them; all ranks must be answered alike.
+  virtual bool epochs_done(std::span<const EpochReport> reports) = 0;
   /// Rank 0 alone is given the checkpoints, on a thread of its own while the run goes on.
   virtual void keep(const Checkpoint&) {}
 };

@@ -9,8 +9,16 @@
 namespace orrery {
 namespace {
 
-class Unobserved final : public RunObserver {
-  bool epoch_done(const EpochReport&) override { return true; }
+class LoadCounter final : public RunObserver {
+ public:
+  std::int64_t loads() const { return loads_; }
+  bool epochs_done(std::span<const EpochReport> reports) override {
+    for (const EpochReport& report : reports) loads_ += report.loads;
+    return true;
+  }
+
+ private:
+  std::int64_t loads_ = 0;
 };
 
 }  // namespace
@@ -21,11 +29,13 @@ int epochs_to_record(const Body& body) {
 
 Program record_rank(const Body& body, int rank, int epochs, const Capacities& capacities) {
   Recorder recorder({rank, body.ranks(), capacities, true});
-  Unobserved observer;
+  LoadCounter counter;
   RunControl control;
   control.epochs = epochs;
-  body.run(recorder, observer, control);
-  return recorder.program();
+  body.run(recorder, counter, control);
+  Program program = recorder.program();
+  program.loads = counter.loads();
+  return program;
 }
 
 std::vector<Program> record_ranks(const Body& body, int epochs, const Capacities& capacities) {

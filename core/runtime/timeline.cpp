@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -12,15 +11,19 @@
 namespace orrery {
 namespace {
 
-std::optional<std::pair<double, double>> epoch_window(const std::vector<Timeline::Mark>& marks,
-                                                      int epoch) {
+/// When the host was in the epoch, in order: once, but where several epochs take place together.
+std::vector<std::pair<double, double>> epoch_windows(const std::vector<Timeline::Mark>& marks,
+                                                     int epoch) {
   const auto inside = [epoch](const Timeline::Mark& m) {
     return m.phase.in_epoch() && m.phase.epoch == epoch;
   };
-  const auto first = std::find_if(marks.begin(), marks.end(), inside);
-  const auto next = std::find_if_not(first, marks.end(), inside);
-  if (first == marks.end() || next == marks.end()) return std::nullopt;
-  return std::pair(first->at, next->at);
+  std::vector<std::pair<double, double>> windows;
+  for (auto next = marks.begin(); next != marks.end();) {
+    const auto first = std::find_if(next, marks.end(), inside);
+    next = std::find_if_not(first, marks.end(), inside);
+    if (next != marks.end()) windows.emplace_back(first->at, next->at);
+  }
+  return windows;
 }
 
 /// What spans are charged to, most important first: of several at one instant the first one gets
@@ -112,36 +115,43 @@ const EpochPart& part_of(const Span& span) {
 }
 
 double epoch_seconds(const std::vector<Timeline::Mark>& marks, int epoch) {
-  const auto window = epoch_window(marks, epoch);
-  return window ? window->second - window->first : 0;
+  double seconds = 0;
+  for (const auto& [begin, end] : epoch_windows(marks, epoch)) seconds += end - begin;
+  return seconds;
 }
 
 Breakdown epoch_breakdown(const Timeline& timeline, int epoch) {
   Breakdown result;
-  const auto window = epoch_window(timeline.marks, epoch);
-  if (!window) return result;
-  const auto [begin, end] = *window;
+  const auto windows = epoch_windows(timeline.marks, epoch);
 
   std::vector<SpanEnd> edges;
   for (const Span& span : timeline.spans) {
-    const double from = std::max(begin, span.begin), to = std::min(end, span.end);
-    if (from >= to) continue;
-    const Charge charge = charge_of(span);
-    edges.push_back({from, charge, span.external, true});
-    edges.push_back({to, charge, span.external, false});
-    if (charge == Charge::compute) result.compute_by_kind[std::string(span.kind)] += to - from;
+    auto window = std::upper_bound(windows.begin(), windows.end(), span.begin,
+                                   [](double at, const auto& w) { return at < w.second; });
+    for (; window != windows.end() && window->first < span.end; ++window) {
+      const double from = std::max(window->first, span.begin);
+      const double to = std::min(window->second, span.end);
+      if (from >= to) continue;
+      const Charge charge = charge_of(span);
+      edges.push_back({from, charge, span.external, true});
+      edges.push_back({to, charge, span.external, false});
+      if (charge == Charge::compute) result.compute_by_kind[std::string(span.kind)] += to - from;
+    }
   }
   std::sort(edges.begin(), edges.end(),
             [](const SpanEnd& a, const SpanEnd& b) { return a.at < b.at; });
 
   Active active;
-  double now = begin;
-  for (const SpanEnd& edge : edges) {
-    active.add(result, edge.at - now);
-    now = edge.at;
-    active.change(edge);
+  auto edge = edges.begin();
+  for (const auto& [begin, end] : windows) {
+    double now = begin;
+    for (; edge != edges.end() && edge->at <= end; ++edge) {
+      active.add(result, edge->at - now);
+      now = edge->at;
+      active.change(*edge);
+    }
+    active.add(result, end - now);
   }
-  active.add(result, end - now);
   return result;
 }
 

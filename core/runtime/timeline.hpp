@@ -58,7 +58,8 @@ struct Timeline {
   bool operator==(const Timeline&) const = default;
 };
 
-/// From the first mark of the epoch to the next mark outside it; zero if the epoch is not there.
+/// From a mark of the epoch to the next mark outside it, wherever there are such; zero if the epoch
+/// is not there.
 double epoch_seconds(const std::vector<Timeline::Mark>& marks, int epoch);
 
 Breakdown epoch_breakdown(const Timeline& timeline, int epoch);

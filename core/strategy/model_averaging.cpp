@@ -3,11 +3,15 @@
 // vertices. Or, for comparison, gradients are in every step.
 //
 // Part i is rank i mod W's. A part holds its own vertices and replicas of those around them
-// (Subgraphs); replicas are computed as far as own vertices need them, and are never targets. A
-// part that is the only one of its rank stays on the device; else each is loaded before its step
-// and unloaded after it, so that a rank holds one part at a time, and the models. A part without
-// training vertices has no step and no model. What is learned does not depend on the number of
-// ranks.
+// (Subgraphs); replicas are computed as far as own vertices need them, and are never targets, so
+// that each training vertex counts once. Without neighbourhoods (hops 0) an edge between two parts is
+// in neither, or in one of them that is drawn, with its other end as a replica; or parts are the
+// fragments of an edge partitioner, where the owner of a vertex is drawn among those that have it. A
+// part that is the only one of its rank stays on the device. Else a rank holds one part at a time,
+// and the models: each part is loaded, trains all epochs up to the next average (or the next
+// evaluation or checkpoint, which need all models), and is unloaded, so that K parts are K loads an
+// interval. A part without training vertices has no step and no model. What is learned does not
+// depend on the number of ranks.
 //
 // Averaging gradients, step r of all ranks is on the parts rW .. rW + W − 1, and its loss is the
 // mean over their training vertices. A rank that has no part left works on an empty one: its
@@ -16,9 +20,7 @@
 // Received per averaging: an all-reduce of the parameters; nothing else.
 //
 // Source    CATGNN 3.3, 4.2, 5.5
-// Departs   a part's vertices are trained on at once instead of in mini-batches of 512; with
-//           several parts a rank and an interval above one, parts take turns in every epoch
-//           instead of after the interval (the models are the same)
+// Departs   a part's vertices are trained on at once instead of in mini-batches of 512
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -53,7 +55,8 @@ class ModelAveraging final : public Strategy {
     const auto steps = models ? own_steps(rank) : steps_together(rank);
     schedule.training = std::make_shared<ListedSteps>(steps);
     schedule.evaluation = evaluation(rank);
-    if (models) schedule.local = LocalTraining{config_.interval, shares(steps)};
+    if (models)
+      schedule.local = LocalTraining{config_.interval, several_models_on_a_rank(), shares(steps)};
     return schedule;
   }
 
@@ -75,6 +78,13 @@ class ModelAveraging final : public Strategy {
     for (int part = rank; part < parts(); part += workers_)
       if (training(part) > 0) steps.push_back({{part, 0}, training(part)});
     return steps;
+  }
+
+  bool several_models_on_a_rank() const {
+    std::vector<int> models(at(workers_), 0);
+    for (int part = 0; part < parts(); ++part)
+      if (training(part) > 0 && ++models[at(part % workers_)] > 1) return true;
+    return false;
   }
 
   /// As many for every rank.
@@ -118,11 +128,16 @@ std::unique_ptr<Strategy> make_model_averaging(const Problem& problem) {
     return std::make_unique<ModelAveraging>(
         problem, subgraphs_in_folder(problem.stored, problem.model, problem.strategy));
   return std::make_unique<ModelAveraging>(
-      problem, subgraphs_in_memory(problem.data, problem.model, problem.partition,
-                                   problem.strategy.hops, problem.strategy.degrees));
+      problem, subgraphs_in_memory(problem.data, problem.model, problem.partition, problem.strategy,
+                                   problem.train.seed));
 }
 
 void require_sound(const Settings& file) {
+  const bool dropped = file.is("strategy.cross_edges", "drop") || !file.has("strategy.cross_edges");
+  if (!dropped && file.integer("strategy.hops", 1) != 0)
+    throw ConfigError("strategy.cross_edges",
+                      "is for parts that hold no neighbours, as both sides of an edge hold it "
+                      "otherwise: set strategy.hops to 0, or leave it out");
   if (file.is("strategy.averaging", "model") && file.number("train.bucket_bytes") != 0)
     throw ConfigError(
         "train.bucket_bytes",
@@ -140,12 +155,19 @@ void read(const Settings& file, StrategyConfig& config) {
       config.averaging);
   config.interval = file.integer("strategy.interval", config.interval);
   config.hops = file.integer("strategy.hops", config.hops);
+  config.cross_edges = file.choice<CrossEdges>("strategy.cross_edges",
+                                               {{"drop", CrossEdges::drop},
+                                                {"one_side", CrossEdges::one_side},
+                                                {"as_cut", CrossEdges::as_cut}},
+                                               config.cross_edges);
   read_part_settings(file, config);
 }
 
 EvaluatedOn evaluated_on_parts(const StrategyConfig& config) {
   EvaluatedOn on;
-  if (config.evaluate_on == EvaluateOn::parts)
+  if (config.evaluate_on == EvaluateOn::parts && config.cross_edges != CrossEdges::drop)
+    on.vertices = "own vertices of each part with the edges that it holds";
+  else if (config.evaluate_on == EvaluateOn::parts)
     on.vertices = fmt::format("own vertices of each part within the {} hop{} that it holds",
                               config.hops, config.hops == 1 ? "" : "s");
   on.words = "model_averaging: accuracy is that of the averaged model on ";

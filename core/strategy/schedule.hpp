@@ -71,6 +71,11 @@ class ListedSteps final : public Steps {
 /// number of steps, and step i the same structure number.
 struct LocalTraining {
   int interval = 1;  ///< epochs from one average to the next
+  /// Whether some rank has several models. They then take turns: each trains all epochs of an
+  /// interval before the next one does, so that what it works on is loaded once. An evaluation or a
+  /// checkpoint, which needs all models, ends a turn as well. Not with structures that are prepared
+  /// ahead, where a turn is an epoch. The same on all ranks.
+  bool in_turns = false;
   /// Of the model of each of the rank's steps in the average; they sum to 1 over all ranks.
   std::vector<double> shares;
 };

@@ -114,8 +114,7 @@ std::int64_t memory_here() {
 NumberOfParts choose_parts(const Options& options, const Experiment& experiment,
                            const PartitionSource& source) {
   if (options.parts > 0) return {options.parts, "--parts"};
-  if (is_experiment_file(options))
-    return {parts_of(experiment), "the experiment's strategy and ranks"};
+  if (is_experiment_file(options)) return parts_of(experiment, source.data_bytes());
   if (experiment.partition.parts > 0) return {experiment.partition.parts, "partition.parts"};
   const int ranks = experiment.ranks();
   return number_of_parts({ranks, experiment.device_bytes.value_or(memory_here() / ranks),
@@ -170,7 +169,7 @@ int compare_all(const Options& options, const PartitionSource& source, const Mea
   std::vector<CutReport> reports;
   Json rows = Json::array();
   for (const std::string& method : compared_methods()) {
-    if (source.streams() && !takes_edge_stream(method)) continue;
+    if (source.streams() && !takes_edge_stream(method) && !takes_vertex_stream(method)) continue;
     how.method = method;
     try {
       reports.push_back(cut_and_measure(source, asked, parts, how).report);
@@ -214,8 +213,9 @@ Written write_all(PartitionSource& source, const Partition& partition, const Opt
   reset_peak();
   const Activity activity("writing the parts");
   const auto begin = std::chrono::steady_clock::now();
-  source.write(partition, {how.method, method_parameters(how), how.hops, options.force},
-               options.out);
+  PartsOptions parts{how.method, method_parameters(how), how.hops, options.force};
+  if (how.one_sided) parts.one_sided = how.seed;
+  source.write(partition, parts, options.out);
   Written written;
   written.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   written.peak_resident_bytes = peak_resident_bytes();

@@ -1,10 +1,19 @@
 #include "experiments/commands/partition_source.hpp"
 
+#include <fmt/core.h>
+#include <stdlib.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/base/error.hpp"
 #include "core/graph/read/load.hpp"
 #include "core/graph/training_graph.hpp"
 #include "core/partition/edges/edge_file.hpp"
+#include "core/partition/number_of_parts.hpp"
 #include "core/partition/partition_options.hpp"
 #include "core/partition/parts/one_way_edge.hpp"
+#include "core/partition/parts/vertices_on_disk.hpp"
 #include "experiments/commands/partition_report.hpp"
 
 namespace orrery {
@@ -22,6 +31,29 @@ class EdgesOfDataset final : public EdgeStream {
  private:
   std::unique_ptr<EdgeStream> edges_;
   std::int64_t vertices_;
+};
+
+/// A folder for files that are gone when this is.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "orrery-cut-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw DataError(name, "",
+                      fmt::format("cannot be made ({}): set TMPDIR to a folder that can be written",
+                                  std::strerror(errno)));
+    path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
 };
 
 }  // namespace
@@ -57,8 +89,12 @@ PartitionSource PartitionSource::edges_of(const std::filesystem::path& file) {
 const std::string& PartitionSource::name() const { return data_ ? data_->name : streamed_.name; }
 
 StreamCut PartitionSource::cut(int parts, const PartitionOptions& how) const {
-  return streams() ? cut_stream(*edges_, parts, how)
-                   : cut_graph(*data_->graph, parts, how, data_->split);
+  if (!streams()) return cut_graph(*data_->graph, parts, how, data_->split);
+  if (!takes_vertex_stream(how.method)) return cut_stream(*edges_, parts, how);
+  const ScratchFolder scratch;
+  const std::int64_t vertices = count_edges(*edges_).vertices();
+  VerticesOnDisk stream(*edges_, vertices, scratch.path() / "vertices");
+  return cut_vertices(stream, parts, how);
 }
 
 CutMetrics PartitionSource::measure(const StreamCut& cut, int hops) const {
@@ -78,19 +114,13 @@ std::int64_t PartitionSource::edges() const {
 }
 
 std::int64_t PartitionSource::data_bytes() const {
-  std::int64_t entries = 0, vertices = 0, width = 0;
-  if (data_) {
-    entries = data_->edges();
-    vertices = data_->vertices();
-    width = data_->features ? data_->features->width() : 0;
-  } else {
-    const StreamCounts counts = count_edges(*edges_);
-    entries = counts.edges * (streamed_.mirrored ? 2 : 1);
-    vertices = counts.vertices();
-    width = streamed_.rows.features ? streamed_.rows.features->width() : 0;
-  }
-  return 2 * std::int64_t{sizeof(Vertex)} * entries +
-         std::int64_t{sizeof(float)} * width * vertices;
+  if (data_) return orrery::data_bytes(facts_of(*data_));
+  const StreamCounts counts = count_edges(*edges_);
+  DataFacts facts;
+  facts.edges = counts.edges * (streamed_.mirrored ? 2 : 1);
+  facts.vertices = counts.vertices();
+  facts.features = streamed_.rows.features ? streamed_.rows.features->width() : 0;
+  return orrery::data_bytes(facts);
 }
 
 void PartitionSource::write(const Partition& partition, const PartsOptions& options,

@@ -31,6 +31,8 @@ class PartitionSource {
 
   const std::string& name() const;
   bool streams() const { return edges_ != nullptr; }
+  /// Of streamed edges ldg and fennel, which want vertices with their neighbours, sort them first,
+  /// in files under TMPDIR (VerticesOnDisk).
   StreamCut cut(int parts, const PartitionOptions& how) const;
   /// `hops`: as measure_cut.
   CutMetrics measure(const StreamCut& cut, int hops) const;

@@ -11,6 +11,7 @@
 #include "core/base/error.hpp"
 #include "core/graph/read/lookup.hpp"
 #include "core/model/layer_type.hpp"
+#include "core/partition/methods/cut.hpp"
 #include "core/partition/partition_options.hpp"
 #include "core/strategy/train/train.hpp"
 #include "core/terminal/plain_text.hpp"
@@ -279,7 +280,8 @@ void complete(Json& root, int mpi_ranks) {
       throw ConfigError("dataset.features", "the parts hold theirs; give it to orrery partition");
     const Json& p = root["partition"];
     if (p["method"] != "block" || p["hops"] != 1 || p["parts"] != "auto" ||
-        p.contains("working_bytes") || root["strategy"].value("permute", false))
+        p["cross_edges"] != "drop" || p.contains("working_bytes") ||
+        root["strategy"].value("permute", false))
       throw ConfigError("partition",
                         "the parts are cut already: leave partition and "
                         "strategy.permute out");
@@ -412,6 +414,21 @@ void set_partition(Experiment& e, const Json& p) {
   if (p.contains("working_bytes"))
     e.partition.working_bytes = bytes_at(p, "working_bytes", "partition.working_bytes");
   e.partition.hops = p["hops"];
+  e.partition.one_sided = p["cross_edges"] == "one_side";
+  if (e.partition.one_sided && e.partition.hops != 0)
+    throw ConfigError("partition.cross_edges",
+                      "is for parts that hold no neighbours, as both sides of an edge hold it "
+                      "otherwise: set partition.hops to 0, or leave it out");
+  if (e.strategy.cross_edges != CrossEdges::as_cut) return;
+  if (!e.parts.empty() || !assigns_edges(e.partition.method))
+    throw ConfigError("strategy.cross_edges",
+                      "\"as_cut\" trains on the fragments of a graph that is cut when the run "
+                      "begins by a method that gives edges to parts: set partition.method to dbh, "
+                      "powergraph, hdrf or 2ps-l");
+  if (e.inductive)
+    throw ConfigError("strategy.cross_edges",
+                      "\"as_cut\" says where the edges are that are trained on, and "
+                      "dataset.inductive evaluates with others too: leave one of them out");
 }
 
 /// Whether all servers have as many ranks, one server's before the next one's.

@@ -45,6 +45,7 @@ struct Experiment {
   ModelConfig model;
   TrainConfig train;
   PartitionOptions partition;
+  std::string parts_reason;  ///< what the number of parts was drawn from; empty: not known yet
   StrategyConfig strategy;
   bool fits_depth = false, fits_batches = false;  ///< strategy.depth, .batches: by device memory
   int servers = 1, ranks_per_server = 1;          ///< without a cluster

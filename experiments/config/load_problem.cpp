@@ -16,6 +16,8 @@
 namespace orrery {
 namespace {
 
+constexpr std::int64_t kMostParts = 65536;  ///< as partition.parts
+
 /// Trained on the graph of the training vertices, evaluated on the whole one.
 ProblemData inductive(ProblemData whole) {
   ProblemData training;
@@ -70,25 +72,48 @@ void require_data(const Experiment& experiment) {
                       "set it to 1");
 }
 
-int parts_of(const Experiment& experiment) {
+NumberOfParts parts_of(const Experiment& experiment, std::int64_t data_bytes) {
   const int parts = parts_for(experiment.strategy, experiment.ranks());
+  const bool deals = info_of(experiment.strategy).deals_parts;
   const int wanted = experiment.partition.parts;
   if (wanted != 0 && wanted != parts)
     throw ConfigError("partition.parts",
                       fmt::format("found {}, but {} ranks of this strategy need {}: leave it out, "
                                   "or change the ranks",
                                   wanted, experiment.ranks(), parts));
+  if (deals && wanted == 0 && experiment.device_bytes) {
+    NumberOfParts chosen = number_of_parts({experiment.ranks(), *experiment.device_bytes,
+                                            data_bytes, experiment.partition.working_bytes});
+    if (chosen.parts > kMostParts)
+      throw ConfigError("partition.parts", fmt::format("expected at most {}, found {}: {}",
+                                                       kMostParts, chosen.parts, chosen.reason));
+    if (chosen.parts != parts && experiment.partition.metis.servers > 1)
+      throw ConfigError("partition.levels",
+                        fmt::format("2 needs a part for every rank, found {} parts for {} ranks "
+                                    "({}): set partition.parts, or leave it out",
+                                    chosen.parts, parts, chosen.reason));
+    return chosen;
+  }
+  if (experiment.partition.working_bytes != 0 && deals)
+    throw ConfigError("partition.working_bytes",
+                      wanted != 0 ? "is for partition.parts auto: leave one of them out"
+                                  : "needs to know the device memory: set cluster.device_bytes, or "
+                                    "name a cluster.file");
   if (experiment.partition.working_bytes != 0)
     throw ConfigError("partition.working_bytes",
-                      "is for orrery partition of a graph alone: here the strategy and its ranks "
-                      "say how many parts there are");
-  return parts;
+                      "is for orrery partition of a graph alone and for strategies that deal any "
+                      "number of parts: here the strategy and its ranks say how many there are");
+  return {parts, wanted != 0 ? "partition.parts" : "the strategy and its ranks"};
 }
 
 Partition make_partition(const Experiment& experiment, const ProblemData& data) {
   if (data.stored && info_of(experiment.strategy).deals_parts)
     return {static_cast<int>(data.stored->sizes().size()), {}};  // any number, dealt to the ranks
-  const int parts = parts_of(experiment);
+  const auto parts = static_cast<int>(parts_of(experiment, data_bytes(data.facts())).parts);
+  if (!data.stored && experiment.partition.one_sided)
+    throw ConfigError("partition.cross_edges",
+                      "is for parts that orrery partition writes; here a strategy takes what it "
+                      "needs (strategy.cross_edges of model_averaging)");
   if (!data.stored && experiment.partition.hops != 1)
     throw ConfigError("partition.hops",
                       "is for parts that orrery partition writes; here a strategy takes what it "
@@ -97,6 +122,8 @@ Partition make_partition(const Experiment& experiment, const ProblemData& data) 
   if (!data.stored) {
     const Activity cutting(
         fmt::format("cutting into {} parts by {}", parts, experiment.partition.method));
+    if (experiment.strategy.cross_edges == CrossEdges::as_cut)
+      return cut_into_fragments(*data.data->graph, parts, experiment.partition);
     return partition_graph(*data.data->graph, parts, experiment.partition, data.data->split);
   }
   const auto there = static_cast<int>(data.stored->sizes().size());
@@ -123,8 +150,7 @@ Problem make_problem(const Experiment& experiment, const ProblemData& data, Part
   problem.partition = std::move(partition);
   if (problem.whole && problem.train.eval_every > 0)
     problem.whole_partition = whole_partition(*problem.whole, problem.partition);
-  if (problem.stored && info_of(problem.strategy).deals_parts)
-    problem.strategy.parts = problem.partition.parts;
+  if (info_of(problem.strategy).deals_parts) problem.strategy.parts = problem.partition.parts;
   return problem;
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "core/partition/number_of_parts.hpp"
 #include "core/runtime/ledger.hpp"
 #include "core/strategy/strategy.hpp"
 #include "experiments/config/experiment.hpp"
@@ -29,10 +30,13 @@ class DatasetCache {
 /// Errors    ConfigError where only statistics are given and the backend is one that trains
 void require_data(const Experiment& experiment);
 
-/// How many parts the experiment's strategy needs on its ranks.
+/// How many parts the experiment's strategy needs on its ranks. Where it deals any number of parts,
+/// nobody says how many, and the device memory is known: those that number_of_parts() draws from it
+/// and the bytes of the data (data_bytes()).
 ///
-/// Errors    ConfigError where partition.parts says another number, and those of parts_for
-int parts_of(const Experiment& experiment);
+/// Errors    ConfigError where partition.parts says another number, partition.working_bytes cannot
+///           be honoured, or more parts are needed than can be; those of parts_for
+NumberOfParts parts_of(const Experiment& experiment, std::int64_t data_bytes);
 
 /// The cut of the data for the experiment's ranks; parts that were cut before, or cannot be, are
 /// only counted.

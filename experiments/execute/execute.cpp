@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -45,19 +46,24 @@ class RankObserver final : public RunObserver {
     outcome_.timeline.rank = executor.rank();
   }
 
-  bool epoch_done(const EpochReport& report) override {
-    const bool stop = hooks_.stop_after(report.epoch);
+  bool epochs_done(std::span<const EpochReport> reports) override {
+    const bool stop = hooks_.stop_after(reports.back().epoch);
     executor_.finish();
     const Timeline recent = executor_.take_timeline();
     if (outcome_.epochs.empty()) {
       const auto first = std::find_if(recent.marks.begin(), recent.marks.end(),
                                       [](const Timeline::Mark& m) { return m.phase.in_epoch(); });
       if (first != recent.marks.end()) outcome_.seconds_to_first_epoch = first->at;
+      wanted_ = options_.timeline_epochs;
+      wanted_.first = std::max(wanted_.first, reports.front().epoch + std::min(1, wanted_.first));
     }
-    outcome_.epochs.push_back(
-        {epoch_seconds(recent.marks, report.epoch), epoch_breakdown(recent, report.epoch)});
-    keep_timeline(recent, report.epoch);
-    hooks_.epoch_done(report, outcome_.epochs.back().seconds);
+    keep_timeline(recent, reports);
+    for (const EpochReport& report : reports) {
+      outcome_.epochs.push_back(
+          {epoch_seconds(recent.marks, report.epoch), epoch_breakdown(recent, report.epoch)});
+      outcome_.loads += report.loads;
+      hooks_.epoch_done(report, outcome_.epochs.back().seconds);
+    }
     return !stop;
   }
 
@@ -68,16 +74,20 @@ class RankObserver final : public RunObserver {
  private:
   /// Spans of the epochs that are asked for. Memory from the beginning, of other epochs only the
   /// level at their end. A run that is resumed has a cold epoch of its own.
-  void keep_timeline(const Timeline& recent, int epoch) {
-    if (outcome_.epochs.size() == 1) {
-      wanted_ = options_.timeline_epochs;
-      wanted_.first = std::max(wanted_.first, epoch + std::min(1, wanted_.first));
-    }
-    if (epoch >= wanted_.first + wanted_.count) return;
+  void keep_timeline(const Timeline& recent, std::span<const EpochReport> reports) {
+    const EpochRange taken{reports.front().epoch, static_cast<int>(reports.size())};
+    if (taken.first >= wanted_.first + wanted_.count) return;
     Timeline& kept = outcome_.timeline;
-    const bool whole = wanted_.contains(epoch);
-    if (whole) kept.spans.insert(kept.spans.end(), recent.spans.begin(), recent.spans.end());
-    const bool set_up = outcome_.epochs.size() == 1;
+    const bool whole = std::any_of(reports.begin(), reports.end(), [&](const EpochReport& report) {
+      return wanted_.contains(report.epoch);
+    });
+    if (whole)
+      std::copy_if(recent.spans.begin(), recent.spans.end(), std::back_inserter(kept.spans),
+                   [&](const Span& span) {
+                     const int epoch = span.phase.epoch;
+                     return wanted_.contains(epoch) || !taken.contains(epoch);
+                   });
+    const bool set_up = outcome_.epochs.empty();
     const auto skipped = whole || set_up || recent.memory.empty() ? 0 : recent.memory.size() - 1;
     kept.memory.insert(kept.memory.end(),
                        recent.memory.begin() + static_cast<std::ptrdiff_t>(skipped),

@@ -24,6 +24,7 @@ struct RankOutcome {
   double seconds_to_first_epoch = 0;
   std::int64_t final_bytes = 0;  ///< tensors and patterns held at the end, counted by the allocator
   std::int64_t peak_bytes = 0;   ///< largest number of bytes held, counted by the allocator
+  std::int64_t loads = 0;        ///< sum of its EpochReport::loads
 };
 
 struct Outcome {

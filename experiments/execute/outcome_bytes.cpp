@@ -7,8 +7,9 @@ namespace orrery {
 template <class A>
 void fields(A& a, RankOutcome& outcome) {
   auto& [epochs, timeline, summary, program, received_from, seconds_to_first_epoch, final_bytes,
-         peak_bytes] = outcome;  // the program stays behind
-  a(epochs, timeline, summary, received_from, seconds_to_first_epoch, final_bytes, peak_bytes);
+         peak_bytes, loads] = outcome;  // the program stays behind
+  a(epochs, timeline, summary, received_from, seconds_to_first_epoch, final_bytes, peak_bytes,
+    loads);
 }
 
 std::string to_bytes(const RankOutcome& outcome) { return written(outcome); }

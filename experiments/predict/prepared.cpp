@@ -47,6 +47,19 @@ void resolve_normalisation(Experiment& experiment, const DataFacts& facts) {
       weighting_of(experiment.model, facts.symmetric).symmetric ? "symmetric" : "row";
 }
 
+/// Says in the resolved file how many parts "auto" took, where the device memory had a say.
+void resolve_parts(Experiment& experiment, const Problem& problem) {
+  if (problem.stored || !info_of(experiment.strategy).deals_parts ||
+      experiment.partition.parts > 0 || !experiment.device_bytes)
+    return;
+  const NumberOfParts drawn = parts_of(experiment, data_bytes(problem.facts()));
+  if (drawn.parts != problem.partition.parts) return;  // it was cut for another cluster
+  experiment.parts_reason = drawn.reason;
+  experiment.strategy.parts = problem.partition.parts;
+  experiment.resolved["partition"]["parts"] = problem.partition.parts;
+  experiment.resolved["partition"].erase("working_bytes");  // it is in the number now
+}
+
 }  // namespace
 
 PreparedExperiment prepare(const Experiment& asked, const ProblemData& data, Partition cut) {
@@ -55,6 +68,7 @@ PreparedExperiment prepare(const Experiment& asked, const ProblemData& data, Par
   require_trainable(*problem);
   Experiment experiment = fit_to_memory(asked, *problem);
   resolve_normalisation(experiment, problem->facts());
+  resolve_parts(experiment, *problem);
   auto strategy = make_strategy(*problem);
   return {std::move(experiment), std::move(problem), std::move(strategy)};
 }

@@ -115,6 +115,7 @@ Outcome outcome_from(const Body& body, const Experiment& experiment, const Progr
   for (std::size_t r = 0; r < programs.size(); ++r) {
     outcome.ranks[r].epochs = replay.epochs[r];
     outcome.ranks[r].summary = summary[r];
+    outcome.ranks[r].loads = programs[r]->loads;
     outcome.ranks[r].timeline.rank = static_cast<int>(r);
   }
   for (const Timeline& timeline : replay.timelines)

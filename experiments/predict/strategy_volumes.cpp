@@ -16,6 +16,8 @@ Experiment on_parts(const Experiment& asked, int parts) {
   experiment.strategy.parts = parts;
   experiment.strategy.workers = 0;
   experiment.fits_depth = experiment.fits_batches = false;  // whatever the memory
+  // A cut alone has no fragments, and what parts hold changes nothing of what is received.
+  experiment.strategy.cross_edges = CrossEdges::drop;
   return experiment;
 }
 

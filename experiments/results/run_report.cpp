@@ -57,6 +57,22 @@ Json received_json(const Outcome& outcome, const Placement& placement) {
   return {{"internal", internal}, {"external", external}};
 }
 
+/// What each rank loaded for its steps in the whole run, and the seconds of the one that loaded
+/// longest; null where nothing was run or replayed.
+void add_loads(Json& result, const Outcome& outcome, const std::string& backend) {
+  Json loads = Json::array();
+  double longest = 0;
+  for (const RankOutcome& rank : outcome.ranks) {
+    loads.push_back(rank.loads);
+    double seconds = 0;
+    for (const EpochCost& epoch : rank.epochs) seconds += epoch.breakdown.load;
+    longest = std::max(longest, seconds);
+  }
+  const bool known = !outcome.ranks.empty() && backend != "model";
+  result["loads"] = known ? loads : Json(nullptr);
+  result["load_seconds"] = known ? Json(longest) : Json(nullptr);
+}
+
 Json breakdown_json(const Breakdown& b) {
   Json seconds;
   for (const EpochPart& part : kEpochParts) seconds[part.key] = b.*part.seconds;
@@ -281,6 +297,9 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
         {"notes", data.notes}}},
       {"provenance", provenance()}};
   if (diverged(outcome.epochs)) result["divergence"] = divergence_json(outcome.epochs.back());
+  add_loads(result, outcome, experiment.backend);
+  if (!experiment.parts_reason.empty())
+    result["parts"] = {{"number", experiment.strategy.parts}, {"reason", experiment.parts_reason}};
   return result;
 }
 

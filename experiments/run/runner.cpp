@@ -119,7 +119,7 @@ Reported report(const PreparedExperiment& prepared, const Placement& placement, 
   std::vector<Timeline> timelines;
   std::vector<Summary> summaries;
   for (RankOutcome& rank : outcome.ranks) {
-    costs.push_back(std::move(rank.epochs));
+    costs.push_back(rank.epochs);
     if (!rank.timeline.spans.empty()) timelines.push_back(std::move(rank.timeline));
     summaries.push_back(rank.summary);
   }
@@ -360,8 +360,10 @@ ExecuteOptions Runner::execute_options(const Experiment& experiment) const {
 
 /// Cut once, by the process that leads, and shared with the others.
 Partition Runner::partition(const Experiment& experiment, const ProblemData& data) const {
-  if (job_.world == nullptr || data.stored) return make_partition(experiment, data);
-  Partition cut{parts_for(experiment.strategy, experiment.ranks()), {}};
+  // Fragments are many: every process makes the same ones.
+  if (job_.world == nullptr || data.stored || experiment.strategy.cross_edges == CrossEdges::as_cut)
+    return make_partition(experiment, data);
+  Partition cut{static_cast<int>(parts_of(experiment, data_bytes(data.facts())).parts), {}};
   std::string bytes;
   if (job_.leads()) {
     cut = make_partition(experiment, data);

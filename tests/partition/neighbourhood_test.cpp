@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "core/partition/cross_edges.hpp"
+#include "core/partition/partition.hpp"
 #include "tests/partition/graphs.hpp"
 
 namespace orrery {
@@ -118,6 +121,99 @@ TEST(Neighbourhood, OfNothingIsNothing) {
   EXPECT_TRUE(held.vertices.empty());
   EXPECT_EQ(held.within, (std::vector<std::int64_t>{0, 0, 0}));
   EXPECT_EQ(held.graph.offsets.size(), 1U);
+}
+
+TEST(DrawnEnd, IsOneOfTheTwoForBothDirectionsAndHalfTheTimeTheFirst) {
+  int low = 0;
+  for (Vertex u = 0; u < 60; ++u)
+    for (Vertex v = u + 1; v < 60; ++v) {
+      const Vertex end = drawn_end(3, u, v);
+      ASSERT_TRUE(end == u || end == v);
+      ASSERT_EQ(end, drawn_end(3, v, u));
+      low += end == u ? 1 : 0;
+    }
+  EXPECT_NEAR(low, 885, 4 * 21);  // of 1770, within four deviations
+  bool differ = false;
+  for (Vertex v = 1; v < 20; ++v) differ = differ || drawn_end(3, 0, v) != drawn_end(4, 0, v);
+  EXPECT_TRUE(differ) << "the seed matters";
+}
+
+/// Every pair of vertices is looked at: its edges are between own vertices of one part, or in the
+/// one of its two parts that is drawn, with both directions.
+TEST(OneSidedEdges, AreEachInOnePart) {
+  auto graphs = adversarial_graphs();
+  graphs.push_back({"random", 40, random_edges(40, 160, 5)});
+  for (const NamedGraph& named : graphs)
+    for (const bool symmetric : {true, false}) {
+      SCOPED_TRACE(named.name + (symmetric ? " symmetric" : " directed"));
+      const Csr graph = graph_of(named, symmetric), reverse = transpose(graph);
+      Partition partition{3, {}};
+      for (Vertex v = 0; v < graph.rows; ++v) partition.owner.push_back(v * 7 % 3);
+      std::vector<EdgeSet> want(3);
+      for (Vertex v = 0; v < graph.rows; ++v)
+        for (const Vertex u : graph.row(v))
+          want[static_cast<std::size_t>(
+                   partition.owner[static_cast<std::size_t>(drawn_end(8, u, v))])]
+              .emplace_back(v, u);
+      const auto members = partition.members();
+      for (std::size_t p = 0; p < 3; ++p) {
+        const auto& own = members[p];
+
+        const Neighbourhood held =
+            neighbourhood_of_edges(own, one_sided_edges(graph, reverse, own, partition.owner, 8));
+
+        std::set<Vertex> others;
+        for (const auto& [v, u] : want[p]) others.insert({u, v});
+        for (const Vertex v : own) others.erase(v);
+        EXPECT_EQ(edges_of(held), want[p]);
+        std::vector<Vertex> vertices(own.begin(), own.end());
+        vertices.insert(vertices.end(), others.begin(), others.end());
+        EXPECT_EQ(held.vertices, vertices);
+        EXPECT_EQ(held.within.front(), std::ssize(own));
+        EXPECT_EQ(held.within.back(), std::ssize(vertices));
+      }
+    }
+}
+
+/// Distances along the given edges alone; what no path leads to stands last and is within none.
+TEST(NeighbourhoodOfEdges, IsWhatItsDefinitionSays) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const NamedGraph named{"random", 30, random_edges(30, 25, seed)};
+    const Csr graph = graph_of(named, seed % 2 == 0);
+    std::vector<Edge> edges;
+    EdgeSet want;
+    for (Vertex v = 0; v < graph.rows; ++v)
+      for (const Vertex u : graph.row(v)) {
+        edges.push_back({u, v});
+        want.emplace_back(v, u);
+      }
+    const std::vector<Vertex> own{3, 4, 11};
+    const auto all = distances(graph);
+    std::vector<std::pair<int, Vertex>> order;
+    for (Vertex v = 0; v < graph.rows; ++v) {
+      bool held = false;
+      int nearest = kFar;
+      for (const auto& [a, b] : edges) held = held || a == v || b == v;
+      for (const Vertex o : own) {
+        held = held || o == v;
+        nearest = std::min(nearest, all[static_cast<std::size_t>(o)][static_cast<std::size_t>(v)]);
+      }
+      if (held) order.emplace_back(nearest, v);
+    }
+    std::sort(order.begin(), order.end());
+
+    const Neighbourhood held = neighbourhood_of_edges(own, edges);
+
+    ASSERT_EQ(held.vertices.size(), order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) EXPECT_EQ(held.vertices[i], order[i].second);
+    for (std::size_t d = 0; d < held.within.size(); ++d)
+      EXPECT_EQ(held.within[d], std::count_if(order.begin(), order.end(), [&](const auto& o) {
+                  return o.first <= static_cast<int>(d);
+                }));
+    EXPECT_EQ(held.within.back(), std::count_if(order.begin(), order.end(),
+                                                [](const auto& o) { return o.first < kFar; }));
+    EXPECT_EQ(edges_of(held), want);
+  }
 }
 
 }  // namespace

@@ -65,6 +65,32 @@ TEST(Breakdown, AnExchangeIsDividedByItsShareBetweenServers) {
   EXPECT_DOUBLE_EQ(b.total(), epoch_seconds(t.marks, 0));
 }
 
+/// Two epochs on a first part, from 0 to 3 and 3 to 4, then on a second one, from 4 to 6 and 6 to 9.
+TEST(Breakdown, EpochsThatTakeTurnsGetTheirOwnTime) {
+  Timeline t;
+  t.marks = {{{Stage::forward, 0, 1}, 0.0}, {{Stage::forward, 1, 1}, 3.0},
+             {{Stage::load, 0}, 4.0},       {{Stage::forward, 0, 1}, 5.0},
+             {{Stage::forward, 1, 1}, 6.0}, {{Stage::evaluate, 1}, 9.0}};
+  t.spans = {span(Lane::compute, Stage::forward, 0, 2), span(Lane::compute, Stage::forward, 2.5, 4),
+             span(Lane::copy, Stage::load, 4, 5), span(Lane::compute, Stage::forward, 5, 7),
+             span(Lane::comm, Stage::forward, 5, 8, true)};
+
+  const Breakdown first = epoch_breakdown(t, 0), second = epoch_breakdown(t, 1);
+
+  EXPECT_DOUBLE_EQ(epoch_seconds(t.marks, 0), 5);
+  EXPECT_DOUBLE_EQ(epoch_seconds(t.marks, 1), 4);
+  EXPECT_DOUBLE_EQ(first.total(), 5);
+  EXPECT_DOUBLE_EQ(second.total(), 4);
+  EXPECT_DOUBLE_EQ(first.compute, 3.5);
+  EXPECT_DOUBLE_EQ(first.compute_by_kind.at("gemm"), 3.5);
+  EXPECT_DOUBLE_EQ(first.other, 0.5);
+  EXPECT_DOUBLE_EQ(first.load, 1);
+  EXPECT_DOUBLE_EQ(first.hidden, 1);
+  EXPECT_DOUBLE_EQ(second.compute, 2);
+  EXPECT_DOUBLE_EQ(second.internal, 1);
+  EXPECT_DOUBLE_EQ(second.hidden, 1);
+}
+
 TEST(Breakdown, AnEpochThatIsNotThereIsZero) {
   Timeline t;
   t.marks = {{{Stage::forward, 0, 1}, 1.0}};

@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "core/base/error.hpp"
 #include "core/cost/catgnn.hpp"
+#include "core/partition/cross_edges.hpp"
+#include "core/partition/methods/cut.hpp"
 #include "core/runtime/summary.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/train/record.hpp"
@@ -262,6 +265,74 @@ TEST(ModelAveraging, HoldsOnePartAtATime) {
   }
 }
 
+/// Times that features come onto the device for steps.
+std::int64_t loads_for_steps(const Program& program) {
+  std::int64_t loads = 0;
+  Phase phase;
+  for (const Step& step : program.steps) {
+    if (const auto* mark = std::get_if<PhaseStep>(&step)) phase = mark->phase;
+    const auto* alloc = std::get_if<AllocStep>(&step);
+    if (alloc != nullptr && alloc->name == "features" && phase.stage != Stage::evaluate) ++loads;
+  }
+  return loads;
+}
+
+/// Seven parts on two ranks are four and three loads a turn.
+TEST(ModelAveraging, LoadsEachPartOnceAnInterval) {
+  struct Case {
+    int interval, eval_every, turns;  // of eight epochs
+  };
+  for (const Case& c : {Case{1, 0, 8}, {4, 0, 2}, {3, 0, 3}, {20, 0, 1}, {4, 8, 2}}) {
+    Problem p = small(on_parts(Averaging::model, 7, 2), 2);
+    p.strategy.interval = c.interval;
+    p.train.epochs = 8;
+    p.train.eval_every = c.eval_every;
+
+    const auto programs = record_training(*make_strategy(p), p, 8, {});
+    const Outcome real = execute(p);
+
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      const std::int64_t want = c.turns * cost::parts_on_gpu(7, 2, static_cast<int>(rank));
+      EXPECT_EQ(programs[rank].loads, want) << c.interval;
+      EXPECT_EQ(loads_for_steps(programs[rank]), want);
+      EXPECT_EQ(real.ranks[rank].loads, want);
+      for (const EpochCost& epoch : real.ranks[rank].epochs) {
+        EXPECT_GT(epoch.seconds, 0);
+        EXPECT_NEAR(epoch.breakdown.total(), epoch.seconds, 1e-9);
+      }
+    }
+    EXPECT_EQ(real.epochs.size(), 8U);
+  }
+}
+
+/// An evaluation or a checkpoint ends a turn; after every epoch, parts take turns in every one.
+TEST(ModelAveraging, LearnsTheSameInTurnsOfAnyLength) {
+  for (const int interval : {4, 6}) {
+    Problem p = small(on_parts(Averaging::model, 5, 2), 2);
+    p.strategy.interval = interval;
+    p.train.epochs = 9;
+    p.train.eval_every = 1;
+    const Outcome every = execute(p);
+    for (const int eval_every : {0, 2, 5}) {
+      p.train.eval_every = eval_every;
+
+      const Outcome some = execute(p);
+
+      EXPECT_EQ(losses(some), losses(every));
+      for (const EpochReport& report : some.epochs)
+        if (report.scores) {
+          const auto& other = every.epochs[static_cast<std::size_t>(report.epoch)];
+          EXPECT_EQ(report.scores->test, other.scores->test);
+        }
+    }
+    p.train.eval_every = 0;
+    const Rows turns = state_after(p, 9), steps = state_after(p, 3);  // kept after 9; 3, 6 and 9
+    p.train.eval_every = 3;
+    EXPECT_EQ(state_after(p, 9), turns);
+    EXPECT_EQ(state_after(p, 3), steps);
+  }
+}
+
 /// Parts of every kind of emptiness: rank 0 has no vertex, rank 1 none to train on.
 TEST(ModelAveraging, WorksWithEmptyPartsAndWorkersWithoutTrainingVertices) {
   for (const Averaging averaging : {Averaging::model, Averaging::gradient})
@@ -292,6 +363,106 @@ TEST(ModelAveraging, LearnsTheSameOnAnyNumberOfRanks) {
       Problem fewer = six;
       fewer.strategy.workers = workers;
 
+      expect_near(losses(execute(fewer)), want, 1e-4);
+    }
+  }
+}
+
+/// The parts as components of one graph: each holds its own vertices and, as copies that are in no
+/// split, the other ends of its edges, and nothing joins them.
+Problem as_components(const Problem& problem,
+                      const std::vector<std::vector<Edge>>& edges_of_parts) {
+  const Dataset& from = *problem.data;
+  auto data = std::make_shared<Dataset>();
+  data->name = "components";
+  data->symmetric = from.symmetric;
+  data->labels.classes = from.labels.classes;
+  Partition partition{problem.partition.parts, {}};
+  std::vector<Vertex> original;
+  EdgeList list;
+  const auto members = problem.partition.members();
+  for (std::size_t p = 0; p < members.size(); ++p) {
+    std::map<Vertex, Vertex> copy;  // of each vertex that the part holds
+    const auto add = [&](Vertex v, Split split) {
+      if (!copy.emplace(v, static_cast<Vertex>(original.size())).second) return;
+      original.push_back(v);
+      data->split.push_back(split);
+      data->labels.values.push_back(from.labels.values[static_cast<std::size_t>(v)]);
+      partition.owner.push_back(static_cast<std::int32_t>(p));
+    };
+    for (const Vertex v : members[p]) add(v, from.split[static_cast<std::size_t>(v)]);
+    for (const auto& [u, v] : edges_of_parts[p]) {
+      add(u, Split::none);
+      add(v, Split::none);
+      list.source.push_back(copy.at(u));
+      list.destination.push_back(copy.at(v));
+    }
+  }
+  list.vertices = std::ssize(original);
+  data->graph = std::make_shared<const Csr>(build_csr(list));
+  data->features = selected(from.features, original);
+  Problem components = problem;
+  components.data = data;
+  components.partition = partition;
+  components.strategy.cross_edges = CrossEdges::drop;
+  return components;
+}
+
+TEST(PartsWithoutNeighbourhoods, AreTrainedAsGraphsOfTheirOwn) {
+  for (const bool symmetric : {true, false})
+    for (const ModelType type : {ModelType::gcn, ModelType::sage})
+      for (const std::string method : {"random", "dbh", "hdrf"}) {
+        const bool fragments = method != "random";
+        Problem p = small(on_parts(Averaging::model, 5, 2), 2, symmetric);
+        p.model.type = type;
+        p.model.layers = 3;
+        p.model.dropout = 0;  // its masks are of the vertices' numbers
+        p.strategy.hops = 0;
+        p.strategy.interval = 2;
+        p.strategy.cross_edges = fragments ? CrossEdges::as_cut : CrossEdges::one_side;
+        std::vector<std::vector<Edge>> edges(5);
+        if (fragments) {
+          p.partition = cut_into_fragments(*p.data->graph, 5, {method, "", testing::kSeed});
+          edges = *p.partition.fragments;
+        } else {
+          for (Vertex v = 0; v < p.data->graph->rows; ++v)
+            for (const Vertex u : p.data->graph->row(v))
+              edges[static_cast<std::size_t>(
+                        p.partition.owner[static_cast<std::size_t>(drawn_end(p.train.seed, u, v))])]
+                  .push_back({u, v});
+        }
+        SCOPED_TRACE(method + (symmetric ? " symmetric" : " directed"));
+
+        const Outcome parts = execute(p), components = execute(as_components(p, edges));
+
+        expect_near(losses(parts), losses(components), 1e-5);
+        for (std::size_t e = 0; e < parts.epochs.size(); ++e) {
+          EXPECT_EQ(parts.epochs[e].scores->train, components.epochs[e].scores->train);
+          EXPECT_EQ(parts.epochs[e].scores->test, components.epochs[e].scores->test);
+        }
+        Problem dropped = p;
+        dropped.strategy.cross_edges = CrossEdges::drop;
+        EXPECT_NE(losses(execute(dropped)), losses(parts)) << "cross edges matter";
+      }
+}
+
+TEST(PartsWithoutNeighbourhoods, TrainOnEveryTrainingVertexOnceOnAnyNumberOfRanks) {
+  for (const bool fragments : {true, false}) {
+    Problem six = small(on_parts(Averaging::model, 6, 6), 6);
+    six.strategy.hops = 0;
+    six.strategy.cross_edges = fragments ? CrossEdges::as_cut : CrossEdges::one_side;
+    if (fragments)
+      six.partition = cut_into_fragments(*six.data->graph, 6, {"2ps-l", "", testing::kSeed});
+    const auto want = losses(execute(six));
+    for (const int workers : {1, 2, 4}) {
+      Problem fewer = six;
+      fewer.strategy.workers = workers;
+      std::int64_t targets = 0;
+
+      for (const Program& program : record_training(*make_strategy(fewer), fewer, 1, {}))
+        for (const Loss& loss : in_epochs<Loss>(program)) targets += loss.targets.rows();
+
+      EXPECT_EQ(targets, fewer.facts().training_vertices);
       expect_near(losses(execute(fewer)), want, 1e-4);
     }
   }

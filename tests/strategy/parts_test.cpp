@@ -83,6 +83,35 @@ TEST_P(PartsFolderTest, OfAnyNumberServeModelAveraging) {
       }
 }
 
+TEST_P(PartsFolderTest, OfOneSidedCrossEdgesServeModelAveraging) {
+  for (const bool symmetric : {true, false}) {
+    StrategyConfig config;
+    config.type = "model_averaging";
+    config.parts = 5;
+    config.workers = 2;
+    config.hops = 0;
+    config.cross_edges = CrossEdges::one_side;
+    config.interval = 3;
+    const Problem whole = make_problem(random_dataset(90, 350, 12, 4, symmetric), 2, config);
+    Problem folder = whole;
+    write_parts(*whole.data, whole.partition, {"test", {}, 0, true, whole.train.seed},
+                folder_ / "parts");
+    folder.stored = std::make_shared<const PartitionedDataset>(folder_ / "parts");
+    folder.data.reset();
+    folder.partition.owner.clear();
+
+    const auto expected = losses(testing::execute(whole)), found = losses(testing::execute(folder));
+
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i)
+      EXPECT_NEAR(found[i], expected[i], 1e-4 * expected[i]) << "epoch " << i;
+    for (const CrossEdges other : {CrossEdges::drop, CrossEdges::as_cut}) {
+      folder.strategy.cross_edges = other;
+      EXPECT_THROW(make_strategy(folder), ConfigError);
+    }
+  }
+}
+
 TEST_P(PartsFolderTest, SayWhatModelAveragingCannotHaveOfThem) {
   StrategyConfig config;
   config.type = "model_averaging";

@@ -41,7 +41,8 @@ class ForwardBody final : public Body {
       rt.phase({Stage::evaluate, pass});
       rt.sync(rt.record(Lane::copy));
       keep(*saved, data.products().vertices());
-      if (!observer.epoch_done({pass, std::nullopt, std::nullopt})) break;
+      const EpochReport report{pass, std::nullopt, std::nullopt, 0};
+      if (!observer.epochs_done({&report, 1})) break;
     }
   }
 

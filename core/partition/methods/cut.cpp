@@ -4,8 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <memory>
+#include <numeric>
+#include <utility>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 #include "core/partition/methods/partitioner.hpp"
 
 namespace orrery {
@@ -32,6 +36,15 @@ const Partitioner& method_of(const PartitionOptions& options) {
       "partition.method",
       fmt::format("found \"{}\", allowed: {}", options.method,
                   fmt::join(names_of([](const Partitioner&) { return true; }), ", ")));
+}
+
+/// For a method that needs another form of the graph.
+ConfigError not_streaming(const std::string& name) {
+  auto names = names_of(
+      [](const Partitioner& other) { return !std::holds_alternative<CutGraph>(other.cut); });
+  std::reverse(names.begin(), names.end());  // plain ones first
+  return {"partition.method", fmt::format("\"{}\" does not cut a stream of edges, use one of: {}",
+                                          name, fmt::join(names, ", "))};
 }
 
 /// What a method handed back, which may be from outside.
@@ -74,12 +87,65 @@ StreamCut cut_stream(EdgeStream& edges, int parts, const PartitionOptions& optio
   const Partitioner& method = method_of(options);
   if (const auto* cut = std::get_if<CutEdgeStream>(&method.cut))
     return checked((*cut)(edges, parts, options), method, parts);
-  auto names = names_of(
-      [](const Partitioner& other) { return std::holds_alternative<CutEdgeStream>(other.cut); });
-  std::reverse(names.begin(), names.end());  // plain ones first
-  throw ConfigError("partition.method",
-                    fmt::format("\"{}\" does not cut a stream of edges, use one of: {}",
-                                options.method, fmt::join(names, ", ")));
+  throw not_streaming(options.method);
+}
+
+StreamCut cut_vertices(VertexStream& vertices, int parts, const PartitionOptions& options) {
+  ORRERY_ASSERT(parts >= 1);
+  const Partitioner& method = method_of(options);
+  if (const auto* cut = std::get_if<CutVertexStream>(&method.cut))
+    return checked((*cut)(vertices, parts, options), method, parts);
+  throw not_streaming(options.method);
+}
+
+bool assigns_edges(const std::string& method) {
+  const Partitioner* found = find_partitioner(method);
+  return found != nullptr && found->assigns == Assigns::edges;
+}
+
+Partition cut_into_fragments(const Csr& graph, int parts, const PartitionOptions& options) {
+  if (!assigns_edges(method_of(options).name))
+    throw ConfigError(
+        "partition.method",
+        fmt::format("\"{}\" gives vertices to parts, and fragments are made by one that gives "
+                    "edges: use one of {}",
+                    options.method,
+                    fmt::join(names_of([](const Partitioner& method) {
+                                return method.assigns == Assigns::edges;
+                              }),
+                              ", ")));
+  std::vector<std::vector<Edge>> fragments(static_cast<std::size_t>(parts));
+  const auto is_there = [&](Vertex u, Vertex v) {
+    const auto row = graph.row(v);
+    return std::binary_search(row.begin(), row.end(), u);
+  };
+  std::int64_t assigned = 0;
+  PartitionOptions told = options;
+  told.assigned = [&](const Edge& edge, std::int32_t part) {
+    const auto [u, v] = edge;
+    if (is_there(u, v)) fragments[at(part)].push_back({u, v});
+    if (is_there(v, u)) fragments[at(part)].push_back({v, u});
+    ++assigned;
+  };
+  StreamCut cut = cut_graph(graph, parts, told);
+  if (assigned != std::accumulate(cut.part_edges.begin(), cut.part_edges.end(), std::int64_t{0}))
+    throw Error(
+        fmt::format("the partitioner \"{}\" does not tell where each edge goes "
+                    "(PartitionOptions::assigned), so that its fragments are not known",
+                    options.method));
+  for (Vertex v = 0; v < graph.rows; ++v)
+    if (is_there(v, v)) fragments[at(cut.partition.owner[at(v)])].push_back({v, v});
+  const auto key = [](const Edge& edge) { return std::pair(edge.destination, edge.source); };
+  for (std::vector<Edge>& edges : fragments) {
+    std::sort(edges.begin(), edges.end(),
+              [&](const Edge& a, const Edge& b) { return key(a) < key(b); });
+    edges.erase(std::unique(edges.begin(), edges.end(),
+                            [&](const Edge& a, const Edge& b) { return key(a) == key(b); }),
+                edges.end());
+  }
+  cut.partition.fragments =
+      std::make_shared<const std::vector<std::vector<Edge>>>(std::move(fragments));
+  return std::move(cut.partition);
 }
 
 StreamCut cut_graph(const Csr& graph, int parts, const PartitionOptions& options,
@@ -96,9 +162,9 @@ StreamCut cut_graph(const Csr& graph, int parts, const PartitionOptions& options
     return of_all_vertices(
         checked({(*cut)(graph, parts, options, split), {}, {}, {}, {}}, method, parts));
   if (!is_symmetric(graph)) return cut_graph(symmetrise(graph), parts, options);
-  if (const auto* cut = std::get_if<CutVertexStream>(&method.cut)) {
+  if (takes_vertex_stream(options.method)) {
     CsrVertices vertices(graph);
-    return of_all_vertices(checked((*cut)(vertices, parts, options), method, parts));
+    return of_all_vertices(cut_vertices(vertices, parts, options));
   }
   CsrEdges edges(graph);
   return of_all_vertices(cut_stream(edges, parts, options));

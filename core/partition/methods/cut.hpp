@@ -35,6 +35,27 @@ Partition partition_graph(const Csr& graph, int parts, const PartitionOptions& o
 ///           stream
 StreamCut cut_stream(EdgeStream& edges, int parts, const PartitionOptions& options);
 
+/// Cuts what a stream of vertices with their neighbours holds, in memory O(vertices).
+///
+/// Errors    ConfigError: a method that takes no such stream
+StreamCut cut_vertices(VertexStream& vertices, int parts, const PartitionOptions& options);
+
+/// Whether a method gives edges to parts, so that these are fragments of the graph.
+bool assigns_edges(const std::string& method);
+
+/// Cuts a graph in memory by a method that assigns edges, and keeps what it gives each part
+/// (Partition::fragments). Of an edge of a symmetric graph the stream holds both directions, which
+/// are assigned one by one; a part has both where it was given either, as it has the one that there
+/// is of a directed graph. So a vertex is in the fragments of exactly the parts that hold it
+/// (StreamCut::replicas), and its owner is one of these, drawn. A loop is where its vertex is owned.
+///
+/// Cost      beside the cut, 8 bytes per edge and part that has it
+/// Source    CATGNN 2.3 (training on the parts of an edge partitioner as they are) and 3.2 ("if a
+///           training node has multiple replicas, we randomly select one of them as the target
+///           training node")
+/// Errors    as partition_graph; ConfigError: the method assigns vertices
+Partition cut_into_fragments(const Csr& graph, int parts, const PartitionOptions& options);
+
 /// Cuts a graph in memory by any method. Streaming ones see it symmetrised, its rows in order,
 /// every edge in both directions (CATGNN, footnote 4).
 ///

@@ -4,9 +4,10 @@
 
 namespace orrery {
 
-StreamCut dbh_partition(EdgeStream& edges, int parts, std::uint64_t seed) {
+StreamCut dbh_partition(EdgeStream& edges, int parts, std::uint64_t seed, const EdgeSink& sink) {
   const StreamCounts counts = count_edges(edges);
-  EdgeAssignment state(counts.vertices(), parts, counts.edges, 1);  // a hash knows no full parts
+  EdgeAssignment state(counts.vertices(), parts, counts.edges, 1,
+                       sink);  // a hash knows no full parts
   const auto degree = [&](Vertex v) -> const std::uint32_t& { return counts.degree[at(v)]; };
   for_each_edge(
       edges,
@@ -33,7 +34,7 @@ Partitioner dbh_partitioner() {
           .drawn = true,
           .parameters = {},
           .cut = [](EdgeStream& edges, int parts, const PartitionOptions& o) {
-            return dbh_partition(edges, parts, o.seed);
+            return dbh_partition(edges, parts, o.seed, o.assigned);
           }};
 }
 

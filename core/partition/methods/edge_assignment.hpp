@@ -21,17 +21,21 @@ inline std::int32_t hashed_part(Vertex v, int parts, std::uint64_t seed) {
 /// The parts of an edge partitioner while edges come.
 class EdgeAssignment {
  public:
-  /// No part is to have more than `balance` times the mean of `edges`.
-  EdgeAssignment(std::int64_t vertices, int parts, std::int64_t edges, double balance)
+  /// No part is to have more than `balance` times the mean of `edges`. `sink`, where there is one,
+  /// is told of every edge and outlives this.
+  EdgeAssignment(std::int64_t vertices, int parts, std::int64_t edges, double balance,
+                 const EdgeSink& sink)
       : replicas(vertices, parts),
         load(static_cast<std::size_t>(parts)),
         most_(std::max(
             static_cast<std::int64_t>(std::ceil(balance * static_cast<double>(edges) / parts)),
-            (edges + parts - 1) / parts)) {}
+            (edges + parts - 1) / parts)),
+        sink_(sink) {}
 
   int parts() const { return static_cast<int>(load.size()); }
   bool full(std::int32_t part) const { return load[at(part)] >= most_; }
   void assign(const Edge& edge, std::int32_t part) {
+    if (sink_) sink_(edge, part);
     ++load[at(part)];
     replicas.add(edge.source, part);
     replicas.add(edge.destination, part);
@@ -64,6 +68,7 @@ class EdgeAssignment {
 
  private:
   std::int64_t most_;
+  const EdgeSink& sink_;
 };
 
 }  // namespace orrery

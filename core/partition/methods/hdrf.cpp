@@ -33,10 +33,10 @@ std::int32_t best_part(const EdgeAssignment& state, const Edge& edge, double the
 }  // namespace
 
 StreamCut hdrf_partition(EdgeStream& edges, int parts, std::uint64_t seed,
-                         const HdrfOptions& options) {
+                         const HdrfOptions& options, const EdgeSink& sink) {
   StreamCounts counts = count_edges(edges);
   const std::int64_t vertices = counts.vertices();
-  EdgeAssignment state(vertices, parts, counts.edges, options.balance);
+  EdgeAssignment state(vertices, parts, counts.edges, options.balance, sink);
   std::vector<std::uint32_t>& so_far = counts.degree;
   std::fill(so_far.begin(), so_far.end(), 0);
   for_each_edge(
@@ -67,7 +67,7 @@ Partitioner hdrf_partitioner() {
                       [](const PartitionOptions& o) -> ParameterValue { return o.hdrf.balance; },
                       {}}},
       .cut = [](EdgeStream& edges, int parts, const PartitionOptions& o) {
-        return hdrf_partition(edges, parts, o.seed, o.hdrf);
+        return hdrf_partition(edges, parts, o.seed, o.hdrf, o.assigned);
       }};
 }
 

@@ -26,10 +26,10 @@ std::int32_t greedy_part(const EdgeAssignment& state, const Edge& edge,
 }  // namespace
 
 StreamCut powergraph_partition(EdgeStream& edges, int parts, std::uint64_t seed,
-                               const PowergraphOptions& options) {
+                               const PowergraphOptions& options, const EdgeSink& sink) {
   StreamCounts counts = count_edges(edges);
   const std::int64_t vertices = counts.vertices();
-  EdgeAssignment state(vertices, parts, counts.edges, options.balance);
+  EdgeAssignment state(vertices, parts, counts.edges, options.balance, sink);
   // Edges of each vertex that were not there yet.
   std::vector<std::uint32_t>& to_come = counts.degree;
   for_each_edge(
@@ -59,7 +59,7 @@ Partitioner powergraph_partitioner() {
                           },
                           {}}},
           .cut = [](EdgeStream& edges, int parts, const PartitionOptions& o) {
-            return powergraph_partition(edges, parts, o.seed, o.powergraph);
+            return powergraph_partition(edges, parts, o.seed, o.powergraph, o.assigned);
           }};
 }
 

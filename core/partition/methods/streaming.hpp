@@ -41,7 +41,8 @@ StreamCut hash_partition(EdgeStream& edges, int parts, std::uint64_t seed);
 /// Source    Xie, Yan, Li, Zhang 2014 (also called Libra), exact degrees
 /// Departs   at equal degrees the smaller vertex number decides, so that both directions of an edge
 ///           meet
-StreamCut dbh_partition(EdgeStream& edges, int parts, std::uint64_t seed);
+StreamCut dbh_partition(EdgeStream& edges, int parts, std::uint64_t seed,
+                        const EdgeSink& sink = {});
 
 /// PowerGraph's greedy vertex cut: with A(u) ∩ A(v) not empty, the least loaded part there; else
 /// with both not empty, the least loaded of A(w), w the end with more edges to come; else the least
@@ -52,7 +53,7 @@ StreamCut dbh_partition(EdgeStream& edges, int parts, std::uint64_t seed);
 /// Departs   a part with balance·|E|/k edges takes no more: in the order of a file every edge of a
 ///           connected graph touches one before it, and the rules alone would fill a single part
 StreamCut powergraph_partition(EdgeStream& edges, int parts, std::uint64_t seed,
-                               const PowergraphOptions& options = {});
+                               const PowergraphOptions& options = {}, const EdgeSink& sink = {});
 
 /// HDRF, high degrees are replicated first: the part p of the highest g(u,p) + g(v,p) + λ·C_BAL(p),
 /// g(u,p) = 1 + (1 − θ(u)) where p in A(u), else 0; θ(u) = δ(u) / (δ(u) + δ(v)), δ the degree so
@@ -62,7 +63,7 @@ StreamCut powergraph_partition(EdgeStream& edges, int parts, std::uint64_t seed,
 /// Source    Petroni, Querzoni, Daudjee, Kamali, Iacoboni 2015, equations 6 to 8
 /// Departs   a part with balance·|E|/k edges takes no more
 StreamCut hdrf_partition(EdgeStream& edges, int parts, std::uint64_t seed,
-                         const HdrfOptions& options = {});
+                         const HdrfOptions& options = {}, const EdgeSink& sink = {});
 
 /// 2PS-L: vertices are clustered by one pass under a volume bound, clusters go to parts by sorted
 /// list scheduling of their volumes; edges whose ends are then in one part go there in a second
@@ -75,7 +76,7 @@ StreamCut hdrf_partition(EdgeStream& edges, int parts, std::uint64_t seed,
 /// Departs   volume bound max_volume·Σd/k, of which the text at hand gives no value; full parts as
 ///           there: h(the end of the higher degree), then the least loaded
 StreamCut two_ps_l_partition(EdgeStream& edges, int parts, std::uint64_t seed,
-                             const TwoPsLOptions& options = {});
+                             const TwoPsLOptions& options = {}, const EdgeSink& sink = {});
 
 /// SPRING: clusters under a volume bound, merged along the richest neighbours of their
 /// representatives, scheduled onto parts; every vertex in one part. See spring_clusters.hpp and

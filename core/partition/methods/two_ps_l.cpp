@@ -11,11 +11,12 @@ constexpr std::int32_t kNone = -1;
 
 class TwoPsL {
  public:
-  TwoPsL(EdgeStream& edges, int parts, std::uint64_t seed, const TwoPsLOptions& options)
+  TwoPsL(EdgeStream& edges, int parts, std::uint64_t seed, const TwoPsLOptions& options,
+         const EdgeSink& sink)
       : edges_(edges),
         seed_(seed),
         counts_(count_edges(edges)),
-        state_(counts_.vertices(), parts, counts_.edges, options.balance),
+        state_(counts_.vertices(), parts, counts_.edges, options.balance, sink),
         cluster_(counts_.degree.size(), kNone),
         max_volume_(options.max_volume * 2 * static_cast<double>(counts_.edges) / parts) {}
 
@@ -100,8 +101,8 @@ class TwoPsL {
 }  // namespace
 
 StreamCut two_ps_l_partition(EdgeStream& edges, int parts, std::uint64_t seed,
-                             const TwoPsLOptions& options) {
-  return TwoPsL(edges, parts, seed, options).cut();
+                             const TwoPsLOptions& options, const EdgeSink& sink) {
+  return TwoPsL(edges, parts, seed, options, sink).cut();
 }
 
 Partitioner two_ps_l_partitioner() {
@@ -117,7 +118,7 @@ Partitioner two_ps_l_partitioner() {
                 [](const PartitionOptions& o) -> ParameterValue { return o.two_ps_l.balance; },
                 {}}},
           .cut = [](EdgeStream& edges, int parts, const PartitionOptions& o) {
-            return two_ps_l_partition(edges, parts, o.seed, o.two_ps_l);
+            return two_ps_l_partition(edges, parts, o.seed, o.two_ps_l, o.assigned);
           }};
 }
 

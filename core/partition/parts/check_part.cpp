@@ -100,8 +100,9 @@ void check_replicas(const StoredPart& part, const PartitionedDataset& whole, int
     const Vertex row = part.replica_row[i], vertex = part.replicas[i];
     const std::int64_t size = whole.sizes()[at(owner)];
     if (owner == number) column(i, "expected a vertex of another part, found one of this");
-    if (distance < 1 || distance > whole.hops())
-      column(i, fmt::format("expected a distance from 1 to {}, found {}", whole.hops(), distance));
+    if (distance < 1 || distance > whole.farthest())
+      column(i,
+             fmt::format("expected a distance from 1 to {}, found {}", whole.farthest(), distance));
     // Rows count an owner's vertices in ascending order: at least `row` numbers lie below, and the
     // rest above.
     if (row >= size || row > vertex || size - row > whole.facts().vertices - vertex)

@@ -7,9 +7,14 @@
 
 namespace orrery {
 
-NeighbourhoodFinder::NeighbourhoodFinder(GraphRows& rows, const OwnerOrder& order, int hops)
-    : rows_(rows), order_(order), hops_(hops), local_(order.position.size(), -1) {
-  ORRERY_ASSERT(hops >= 0 && hops <= kMostHops);
+NeighbourhoodFinder::NeighbourhoodFinder(GraphRows& rows, const OwnerOrder& order, int hops,
+                                         std::optional<std::uint64_t> one_sided)
+    : rows_(rows),
+      order_(order),
+      hops_(hops),
+      one_sided_(one_sided),
+      local_(order.position.size(), -1) {
+  ORRERY_ASSERT(hops >= 0 && hops <= kMostHops && (hops == 0 || !one_sided));
   vertices_.reserve(local_.size());  // so that it never grows into twice its size
 }
 
@@ -19,24 +24,34 @@ void NeighbourhoodFinder::find(int part) {
   vertices_.assign(own.begin(), own.end());
   first_ = {0, std::ssize(own)};
   for (std::size_t i = 0; i < own.size(); ++i) local_[at(own[i])] = static_cast<Vertex>(i);
+  const auto add_around = [&](Vertex v, const auto& wanted) {
+    add_neighbours(rows_.in(v), wanted);
+    if (!rows_.symmetric()) add_neighbours(rows_.out(v), wanted);
+  };
   for (int d = 0; d < hops_; ++d) {
-    for (std::int64_t i = first_[at(d)]; i < first_.back(); ++i) {
-      const Vertex v = vertices_[at(i)];
-      add_neighbours(rows_.in(v));
-      if (!rows_.symmetric()) add_neighbours(rows_.out(v));
-    }
-    const auto found = vertices_.begin() + first_.back();
-    std::sort(found, vertices_.end(),
-              [&](Vertex a, Vertex b) { return order_.position[at(a)] < order_.position[at(b)]; });
-    for (auto i = static_cast<std::size_t>(first_.back()); i < vertices_.size(); ++i)
-      local_[at(vertices_[i])] = static_cast<Vertex>(i);
-    first_.push_back(std::ssize(vertices_));
+    for (std::int64_t i = first_[at(d)]; i < first_.back(); ++i)
+      add_around(vertices_[at(i)], [](Vertex) { return true; });
+    number_found();
   }
+  if (!one_sided_) return;
+  for (const Vertex v : own) add_around(v, [&](Vertex u) { return drawn(v, u); });
+  number_found();
 }
 
-void NeighbourhoodFinder::add_neighbours(std::span<const Vertex> neighbours) {
+/// Those that were added last are all at the next distance.
+void NeighbourhoodFinder::number_found() {
+  const auto found = vertices_.begin() + first_.back();
+  std::sort(found, vertices_.end(),
+            [&](Vertex a, Vertex b) { return order_.position[at(a)] < order_.position[at(b)]; });
+  for (auto i = static_cast<std::size_t>(first_.back()); i < vertices_.size(); ++i)
+    local_[at(vertices_[i])] = static_cast<Vertex>(i);
+  first_.push_back(std::ssize(vertices_));
+}
+
+template <class Wanted>
+void NeighbourhoodFinder::add_neighbours(std::span<const Vertex> neighbours, const Wanted& wanted) {
   for (const Vertex u : neighbours) {
-    if (local_[at(u)] >= 0) continue;
+    if (local_[at(u)] >= 0 || !wanted(u)) continue;
     local_[at(u)] = 0;  // until the whole distance is known and sorted
     vertices_.push_back(u);
   }

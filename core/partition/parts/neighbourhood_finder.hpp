@@ -1,10 +1,11 @@
 // Which vertices a part holds, and which edges.
 #pragma once
 
-#include <functional>
+#include <optional>
 #include <vector>
 
 #include "core/base/index.hpp"
+#include "core/partition/cross_edges.hpp"
 #include "core/partition/parts/graph_rows.hpp"
 #include "core/partition/parts/owner_order.hpp"
 
@@ -15,6 +16,8 @@ constexpr int kMostHops = 3;
 /// V_p(k) = the vertices that part p owns and all within k hops of them, directions ignored. The
 /// part's edges are those with an end less than k hops away; for k = 0 those between its own
 /// vertices. So for k >= 1 every vertex less than k hops away has its complete neighbourhood.
+/// For k = 0 and `one_sided` an edge between two parts is in one of them (drawn_end): it and its
+/// other end, at distance 1, belong to that part too.
 ///
 /// Local numbers: own vertices first, ascending, then the others by (distance, owner, row there).
 ///
@@ -23,8 +26,11 @@ constexpr int kMostHops = 3;
 ///           jumps between the rows of other parts
 class NeighbourhoodFinder {
  public:
-  /// Requires  rows and order outlive it; 0 <= hops <= kMostHops
-  NeighbourhoodFinder(GraphRows& rows, const OwnerOrder& order, int hops);
+  /// `one_sided`: the seed of the draws; nothing: without hops no edge leaves a part.
+  ///
+  /// Requires  rows and order outlive it; 0 <= hops <= kMostHops, 0 where one_sided
+  NeighbourhoodFinder(GraphRows& rows, const OwnerOrder& order, int hops,
+                      std::optional<std::uint64_t> one_sided = std::nullopt);
 
   /// Goes on to a part.
   void find(int part);
@@ -39,11 +45,18 @@ class NeighbourhoodFinder {
   void for_each_edge(const Visit& visit);
 
  private:
-  void add_neighbours(std::span<const Vertex> neighbours);
+  template <class Wanted>
+  void add_neighbours(std::span<const Vertex> neighbours, const Wanted& wanted);
+  void number_found();
+  /// Whether the edge between an own vertex and one of another part is in this part.
+  bool drawn(Vertex own, Vertex other) const {
+    return one_sided_ && drawn_end(*one_sided_, own, other) == own;
+  }
 
   GraphRows& rows_;
   const OwnerOrder& order_;
   int hops_;
+  std::optional<std::uint64_t> one_sided_;
   std::vector<Vertex> vertices_;
   std::vector<std::int64_t> first_;  ///< local number of the first vertex at each distance; all
   std::vector<Vertex> local_;        ///< of each vertex of the graph; -1: not of the part
@@ -53,11 +66,15 @@ template <class Visit>
 void NeighbourhoodFinder::for_each_edge(const Visit& visit) {
   const auto inside = static_cast<Vertex>(hops_ == 0 ? owned() : first_[at(hops_)]);
   for (Vertex v = 0; v < inside; ++v) {
-    for (const Vertex u : rows_.in(vertices_[at(v)]))
-      if (local_[at(u)] >= 0) visit(local_[at(u)], v);
-    if (hops_ == 0) continue;
-    for (const Vertex u : rows_.out(vertices_[at(v)]))  // those inside have listed theirs
-      if (local_[at(u)] >= inside) visit(v, local_[at(u)]);
+    const Vertex vertex = vertices_[at(v)];
+    const auto held = [&](Vertex u) {
+      return local_[at(u)] >= 0 && (hops_ > 0 || local_[at(u)] < inside || drawn(vertex, u));
+    };
+    for (const Vertex u : rows_.in(vertex))
+      if (held(u)) visit(local_[at(u)], v);
+    if (hops_ == 0 && !one_sided_) continue;
+    for (const Vertex u : rows_.out(vertex))  // those inside have listed theirs
+      if (local_[at(u)] >= inside && held(u)) visit(v, local_[at(u)]);
   }
 }
 

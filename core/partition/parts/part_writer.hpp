@@ -22,8 +22,9 @@ struct PartSummary {
 /// Cost      as NeighbourhoodFinder; rows of features some megabytes at a time
 class PartWriter {
  public:
-  PartWriter(GraphRows& graph, const OwnerOrder& order, const VertexRows& rows, int hops)
-      : graph_(graph), order_(order), rows_(rows), vertices_(graph, order, hops) {}
+  PartWriter(GraphRows& graph, const OwnerOrder& order, const VertexRows& rows, int hops,
+             std::optional<std::uint64_t> one_sided)
+      : graph_(graph), order_(order), rows_(rows), vertices_(graph, order, hops, one_sided) {}
 
   /// Into a folder that is there and empty.
   ///

@@ -61,6 +61,7 @@ PartitionedDataset::PartitionedDataset(fs::path folder) : folder_(std::move(fold
     throw DataError(file, "", "is damaged or was edited: its checksum does not fit");
   method_ = meta.words("method");
   hops_ = meta.get<int>("hops");
+  one_sided_ = meta.get<bool>("one_sided", false);
   sizes_ = meta.counts("sizes");
   replicas_ = meta.counts("replicas");
   training_ = meta.counts("training");
@@ -87,6 +88,8 @@ void PartitionedDataset::check_lists(const MetaFile& meta) const {
   };
   if (hops_ < 0 || hops_ > kMostHops)
     meta.fail("hops", fmt::format("expected 0 to {}, found {}", kMostHops, hops_));
+  if (one_sided_ && hops_ > 0)
+    meta.fail("one_sided", "expected false, as the parts hold the neighbours of their vertices");
   if (facts_.vertices > kMaxVertices)
     meta.fail("num_nodes",
               fmt::format("expected at most {}, found {}", kMaxVertices, facts_.vertices));
@@ -98,7 +101,7 @@ void PartitionedDataset::check_lists(const MetaFile& meta) const {
     if (static_cast<std::int64_t>(length) != parts)
       fail(key, parts, "of them, one per part", static_cast<std::int64_t>(length));
   for (std::size_t i = 0; i < sizes_.size(); ++i) {
-    const std::int64_t others = hops_ == 0 ? 0 : facts_.vertices - sizes_[i];
+    const std::int64_t others = farthest() == 0 ? 0 : facts_.vertices - sizes_[i];
     if (sizes_[i] > facts_.vertices) fail("sizes", facts_.vertices, "vertices at most", sizes_[i]);
     if (replicas_[i] > others) fail("replicas", others, "vertices of others at most", replicas_[i]);
     if (training_[i] > sizes_[i])

@@ -1,7 +1,8 @@
 // A partitioned data set on disk: one folder per part, each a data set of its own with what joins
 // it to the others, so that a rank needs its part and nothing else.
 //
-//   meta.json            facts about the whole, how it was cut, how far the parts reach (hops), the
+//   meta.json            facts about the whole, how it was cut, how far the parts reach (hops), whether
+//                        without hops an edge between two parts is in one of them (one_sided), the
 //                        size of every part and the checksum of every part's meta.json
 //   part-00000/          the part in local numbers (neighbourhood_finder.hpp: own vertices first): a data
 //                        set folder (edges.npy, features, labels.npy, split.npy with the replicas
@@ -49,6 +50,10 @@ class PartitionedDataset {
   const std::string& method() const { return method_; }
   /// How far the parts reach beyond their own vertices.
   int hops() const { return hops_; }
+  /// Whether, without hops, an edge between two parts is in one of them (cross_edges.hpp).
+  bool one_sided() const { return one_sided_; }
+  /// Largest distance of a vertex of another part.
+  int farthest() const { return one_sided_ ? 1 : hops_; }
   /// Vertices that each part owns.
   const std::vector<std::int64_t>& sizes() const { return sizes_; }
   /// Vertices of others in each part.
@@ -66,6 +71,7 @@ class PartitionedDataset {
   DataFacts facts_;
   std::string method_;
   int hops_ = 1;
+  bool one_sided_ = false;
   std::vector<std::int64_t> sizes_, replicas_, training_;
   std::vector<std::string> checksums_;  ///< of each part's meta.json
 };

@@ -24,7 +24,7 @@ void write_all(GraphRows& graph, const OwnerOrder& order, const VertexRows& rows
                const DataFacts& facts, const PartsOptions& options, const fs::path& folder) {
   Json sizes = Json::array(), replicas = Json::array(), training = Json::array(),
        checksums = Json::array();
-  PartWriter writer(graph, order, rows, options.hops);
+  PartWriter writer(graph, order, rows, options.hops, options.one_sided);
   for (int part = 0; part < order.parts(); ++part) {
     fs::create_directory(part_folder(folder, part));
     const PartSummary written = writer.write(
@@ -56,6 +56,7 @@ void write_all(GraphRows& graph, const OwnerOrder& order, const VertexRows& rows
             {"training_vertices", facts.training_vertices},
             {"notes", facts.notes},
             {"checksums", checksums}};
+  if (options.one_sided) meta["one_sided"] = true;
   meta["checksum"] = checksum(meta.dump());
   write_file(folder / "meta.json", meta.dump(1) + "\n");
 }

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "core/graph/read/streamed_dataset.hpp"
@@ -17,6 +18,8 @@ struct PartsOptions {
   nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
   int hops = 1;        ///< how far the parts reach beyond their own vertices, 0 to 3
   bool force = false;  ///< replace a folder of parts
+  /// With hops 0: a cross edge is in one of its two parts, drawn by this seed; nothing: in none.
+  std::optional<std::uint64_t> one_sided = std::nullopt;
 };
 
 /// Tells before anything is cut whether parts may be written there: only parts are replaced by

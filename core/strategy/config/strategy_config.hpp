@@ -23,6 +23,10 @@ enum class Averaging : std::uint8_t { model, gradient };
 /// rim have lost edges, or those of the whole graph.
 enum class Degrees : std::uint8_t { part, original };
 
+/// Where an edge between two parts is that hold no neighbours (hops 0): in neither, in the one of
+/// the two that is drawn, or, with all other edges, where an edge partitioner put it.
+enum class CrossEdges : std::uint8_t { drop, one_side, as_cut };
+
 /// What a model is evaluated on: the own vertices of each part within what the part holds, or the
 /// whole graph (on rank 0).
 enum class EvaluateOn : std::uint8_t { parts, graph };
@@ -63,6 +67,7 @@ struct StrategyConfig {
   Averaging averaging = Averaging::model;
   int interval = 1;  ///< epochs from one averaging of models to the next
   int hops = 1;      ///< that parts hold beyond their own vertices
+  CrossEdges cross_edges = CrossEdges::drop;
   Degrees degrees = Degrees::part;
   EvaluateOn evaluate_on = EvaluateOn::parts;
   int parts = 0;    ///< 0: one per rank

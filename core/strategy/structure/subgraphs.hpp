@@ -45,16 +45,19 @@ class Subgraphs {
   virtual std::shared_ptr<const Subgraph> whole() const = 0;
 };
 
-/// From a graph in memory: each part is made when it is first asked for, and kept.
+/// From a graph in memory: each part is made when it is first asked for, and kept. Reads of the
+/// strategy what its parts hold: hops, cross_edges (drawn by `seed`), degrees.
+///
+/// Requires  the fragments of the partition where they are asked for
 std::shared_ptr<const Subgraphs> subgraphs_in_memory(std::shared_ptr<const Dataset> data,
-                                                     const ModelConfig& model,
-                                                     const Partition& partition, int hops,
-                                                     Degrees degrees);
+                                                     const ModelConfig& model, Partition partition,
+                                                     const StrategyConfig& strategy,
+                                                     std::uint64_t seed);
 
 /// From a folder of parts, each of which is read when it is first asked for.
 ///
-/// Errors    ConfigError where the strategy asks for other hops than the parts have, or for the
-///           whole graph · DataError of the folder
+/// Errors    ConfigError where the strategy asks for other hops or cross edges than the parts have,
+///           or for the whole graph · DataError of the folder
 std::shared_ptr<const Subgraphs> subgraphs_in_folder(
     std::shared_ptr<const PartitionedDataset> folder, const ModelConfig& model,
     const StrategyConfig& strategy);

@@ -67,7 +67,7 @@ class SubgraphsInFolder final : public Subgraphs {
   /// Replicas are stored by distance.
   std::vector<std::int64_t> within(const StoredPart& stored) const {
     std::vector<std::int64_t> counts;
-    for (int d = 0; d <= folder_->hops(); ++d)
+    for (int d = 0; d <= folder_->farthest(); ++d)
       counts.push_back(stored.owned +
                        std::count_if(stored.replica_distance.begin(), stored.replica_distance.end(),
                                      [d](std::int32_t distance) { return distance <= d; }));
@@ -107,6 +107,14 @@ std::shared_ptr<const Subgraphs> subgraphs_in_folder(
         fmt::format("found {}, but the parts were written with {}: set it to that, or "
                     "write them again with partition.hops {}",
                     strategy.hops, folder->hops(), strategy.hops));
+  const CrossEdges there = folder->one_sided() ? CrossEdges::one_side : CrossEdges::drop;
+  if (strategy.cross_edges != there)
+    throw ConfigError(
+        "strategy.cross_edges",
+        fmt::format("the parts were written with {}, so set it to that: \"one_side\" "
+                    "has to be asked of orrery partition (partition.cross_edges), and "
+                    "\"as_cut\" is for a graph that is cut when a run begins",
+                    folder->one_sided() ? "\"one_side\"" : "\"drop\""));
   if (strategy.evaluate_on == EvaluateOn::graph) throw SubgraphsInFolder::whole_graph_is_missing();
   return std::make_shared<const SubgraphsInFolder>(std::move(folder), model, strategy.degrees);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -20,9 +21,7 @@ namespace {
 
 constexpr std::array kSplits{Split::train, Split::validation, Split::test};
 
-/// Loss and counts of one rank, side by side so that one all-reduce sums them: [loss | 3 counts per
-/// split].
-constexpr std::int64_t kMetrics = 1 + 3 * static_cast<std::int64_t>(kSplits.size());
+constexpr std::int64_t kCounts = 3 * static_cast<std::int64_t>(kSplits.size());
 
 std::optional<double> micro_f1(double true_positive, double false_positive, double false_negative) {
   const double all = 2 * true_positive + false_positive + false_negative;
@@ -46,7 +45,9 @@ class Trainer {
       prefetch_.emplace(rt, strategy, *session_, problem, schedule_, first_epoch(), epochs());
     else if (first)
       load(*first);
-    metrics_ = Buffer(rt_, {1, kMetrics}, DType::f64, "metrics");
+    if (data_ && steps_of(first_epoch()) > 0) loads_ = 1;
+    if (in_turns()) most_epochs_ = std::min(schedule_.local->interval, epochs());
+    metrics_ = Buffer(rt_, {1, most_epochs_ + kCounts}, DType::f64, "metrics");
     rt_.submit(Lane::copy, Fill{metrics_.tensor(), 0});
     rt_.wait(Lane::compute, rt_.record(Lane::copy));
     model_ = make_network(rt, problem.model, problem.train, first_layer(), facts_.features,
@@ -61,27 +62,30 @@ class Trainer {
     int step = 0;
     for (int epoch = 0; epoch < first_epoch(); ++epoch) step += steps_of(epoch);
     rt_.sync(rt_.record(Lane::compute));  // set-up is no part of the first epoch
-    for (int epoch = first_epoch(); epoch < epochs(); ++epoch) {
-      ORRERY_ASSERT(!local_ || at(steps_of(epoch)) == local_->count());
-      if (!one_step(epoch)) begin_sum({Stage::load, epoch}, metric(0, 1));
-      for (int i = 0; i < steps_of(epoch); ++i) {
+    for (int first = first_epoch(); first < epochs(); first = turn_.last + 1) {
+      turn_ = turn_from(first);
+      ORRERY_ASSERT(!local_ || at(steps_of(first)) == local_->count());
+      if (!one_step(first)) begin_sum({Stage::load, first}, losses());
+      for (int i = 0; i < steps_of(first); ++i) {
         if (local_) local_->begin_step(at(i));
         // A local model sees a step in an epoch, however many others its rank has.
-        do_step(schedule_.training->at(epoch, i), epoch, local_ ? epoch + 1 : ++step);
+        for (int epoch = first; epoch <= turn_.last; ++epoch) {
+          do_step(schedule_.training->at(epoch, i), epoch, local_ ? epoch + 1 : ++step);
+          // So that its time is its own.
+          if (turn_.last > turn_.first) rt_.sync(rt_.record(Lane::compute));
+        }
         if (local_) local_->end_step(at(i));
       }
-      if (averages_after(epoch)) {
-        rt_.phase({Stage::synchronise, epoch});
+      if (averages_after(turn_.last)) {
+        rt_.phase({Stage::synchronise, turn_.last});
         local_->average();
       }
       rt_.sync(rt_.record(Lane::compute));
-      const int every = problem_.train.eval_every;
-      const bool evaluates = every > 0 && ((epoch + 1) % every == 0 || epoch + 1 == epochs());
-      const EpochReport done = report(epoch, evaluates);
-      const bool stops = !observer.epoch_done(done);
-      if (done.divergence) break;  // on all ranks: the loss is the same on all of them
-      const int k = control_.checkpoint_every;
-      if (k > 0 && ((epoch + 1) % k == 0 || stops)) checkpoints_->keep(epoch + 1, observer);
+      const std::vector<EpochReport> done = report();
+      const bool stops = !observer.epochs_done(done);
+      if (done.back().divergence) break;  // on all ranks: the loss is the same on all of them
+      if (checkpoint_after(turn_.last) || (stops && control_.checkpoint_every > 0))
+        checkpoints_->keep(turn_.last + 1, observer);
       if (stops) break;
     }
     if (prefetch_) prefetch_->stop();
@@ -93,6 +97,31 @@ class Trainer {
   int epochs() const { return control_.epochs.value_or(problem_.train.epochs); }
   int first_epoch() const { return control_.resume ? control_.resume->epochs : 0; }
   int steps_of(int epoch) const { return schedule_.training->count(epoch); }
+
+  /// Epochs that take place together: one, but where local models take turns.
+  struct Turn {
+    int first = 0, last = 0;
+  };
+  Turn turn_from(int first) const {
+    Turn turn{first, first};
+    if (in_turns())
+      while (turn.last + 1 < epochs() && !averages_after(turn.last) &&
+             !evaluates_after(turn.last) && !checkpoint_after(turn.last))
+        ++turn.last;
+    return turn;
+  }
+  bool in_turns() const {
+    return schedule_.local && schedule_.local->in_turns && schedule_.ahead == 0;
+  }
+  bool averages_after(int epoch) const { return local_ && local_->averaged_after(epoch); }
+  bool evaluates_after(int epoch) const {
+    const int every = problem_.train.eval_every;
+    return every > 0 && ((epoch + 1) % every == 0 || epoch + 1 == epochs());
+  }
+  bool checkpoint_after(int epoch) const {
+    const int every = control_.checkpoint_every;
+    return every > 0 && (epoch + 1) % every == 0;
+  }
 
   /// What is loaded before the first epoch; nothing for a rank without work.
   std::optional<StructureId> first_structure() const {
@@ -118,6 +147,7 @@ class Trainer {
     if (data_ && loaded_ == next) return;
     rt_.phase(loading);
     load(next);
+    if (loading.in_epoch()) ++loads_;
     rt_.wait(Lane::compute, rt_.record(Lane::copy));
     // Else buffers of the model that grow would be there twice for a while.
     if (prefetch_) rt_.sync(rt_.record(Lane::compute));
@@ -136,6 +166,7 @@ class Trainer {
     if (!prefetch_) return use(next.structure, {Stage::load, epoch});
     rt_.phase({Stage::load, epoch});
     attach(prefetch_->turn());
+    ++loads_;
     rt_.phase({Stage::sample, epoch});
     prefetch_->prepare();
   }
@@ -163,7 +194,7 @@ class Trainer {
     const Tensor gradient = whole ? model_->logits_gradient() : logits;
     rt_.submit(Lane::compute,
                Loss{problem_.train.loss, logits, on_->labels(), on_->targets(Split::train),
-                    gradient, metric(0, 1), 1 / vertices, vertices / all, !one_step(epoch)});
+                    gradient, loss_of(epoch), 1 / vertices, vertices / all, !one_step(epoch)});
     if (!whole) {
       const auto [first, count] = products().columns(classes());
       rt_.submit(Lane::compute, Copy{gradient.cols_at(first, count), model_->logits_gradient()});
@@ -181,7 +212,10 @@ class Trainer {
     end_step(epoch);
   }
 
-  EpochReport report(int epoch, bool evaluates) {
+  /// Of the epochs of the turn; evaluates the last one where it is to be.
+  std::vector<EpochReport> report() {
+    const int epoch = turn_.last;
+    const bool evaluates = evaluates_after(epoch);
     rt_.phase({Stage::evaluate, epoch});
     if (evaluates && local_ && !averages_after(epoch)) {
       const LocalModels::ForNow average(*local_);
@@ -189,16 +223,23 @@ class Trainer {
     } else if (evaluates) {
       evaluate(epoch);
     }
-    const Tensor summed = metric(0, evaluates ? kMetrics : 1);
+    const Tensor summed = evaluates ? losses_and_counts() : losses();
     const Lane lane = metrics_lane();
     rt_.wait(lane, rt_.record(Lane::compute));
     rt_.submit(lane, AllReduce{summed, covering_group()});
     rt_.wait(Lane::compute, rt_.record(lane));
 
-    EpochReport result{epoch, rt_.scalar(lane, metric(0, 1)), std::nullopt};
-    if (evaluates) result.scores = read_scores();
-    if (result.loss && !std::isfinite(*result.loss)) result.divergence = divergence();
-    return result;
+    std::vector<EpochReport> reports;
+    for (int e = turn_.first; e <= epoch; ++e) {
+      reports.push_back({e, rt_.scalar(lane, loss_of(e)), std::nullopt});
+      if (const auto loss = reports.back().loss; loss && !std::isfinite(*loss)) {
+        reports.back().divergence = divergence();
+        break;
+      }
+    }
+    reports.front().loads = std::exchange(loads_, 0);
+    if (evaluates && reports.back().epoch == epoch) reports.back().scores = read_scores();
+    return reports;
   }
 
   /// Of the epoch's last step; layers are numbered as phases number them.
@@ -210,7 +251,7 @@ class Trainer {
 
   void evaluate(int epoch) {
     const bool several = schedule_.evaluation.size() != 1;
-    if (several) begin_sum({Stage::evaluate, epoch}, metric(1, kMetrics - 1));
+    if (several) begin_sum({Stage::evaluate, epoch}, counts(0, kCounts));
     for (const int structure : schedule_.evaluation) {
       use({structure, 0}, {Stage::evaluate, epoch}, trains_on(structure));
       products().begin(Stage::evaluate, epoch);
@@ -219,7 +260,7 @@ class Trainer {
       for (std::size_t s = 0; s < kSplits.size(); ++s)
         rt_.submit(Lane::compute,
                    Score{problem_.train.loss, logits, on_->labels(), on_->targets(kSplits[s]),
-                         metric(1 + 3 * static_cast<std::int64_t>(s), 3), several});
+                         counts(3 * static_cast<std::int64_t>(s), 3), several});
     }
     if (prefetch_) return leave_evaluation();
     // What the epochs would not load but for this is no part of their time.
@@ -243,12 +284,12 @@ class Trainer {
 
   /// Nothing without values; the reads themselves are the same in every mode.
   std::optional<Accuracies> read_scores() {
-    std::array<std::optional<double>, kMetrics - 1> counts;
-    for (std::size_t i = 0; i < counts.size(); ++i)
-      counts[i] = rt_.scalar(metrics_lane(), metric(1 + static_cast<std::int64_t>(i), 1));
-    if (!counts[0]) return std::nullopt;
+    std::array<std::optional<double>, kCounts> read;
+    for (std::size_t i = 0; i < read.size(); ++i)
+      read[i] = rt_.scalar(metrics_lane(), counts(static_cast<std::int64_t>(i), 1));
+    if (!read[0]) return std::nullopt;
     const auto f1 = [&](std::size_t split) {
-      return micro_f1(*counts[3 * split], *counts[3 * split + 1], *counts[3 * split + 2]);
+      return micro_f1(*read[3 * split], *read[3 * split + 1], *read[3 * split + 2]);
     };
     return Accuracies{f1(0), f1(1), f1(2)};
   }
@@ -260,7 +301,6 @@ class Trainer {
   }
 
   bool one_step(int epoch) const { return steps_of(epoch) == 1; }
-  bool averages_after(int epoch) const { return local_ && local_->averaged_after(epoch); }
   RankProducts& products() const { return on_->products(); }
   Group covering_group() const {
     return on_ != nullptr ? products().covering_group() : world_group(rt_.size());
@@ -268,8 +308,21 @@ class Trainer {
   Lane metrics_lane() const { return on_ != nullptr ? products().metrics_lane() : Lane::comm; }
   std::int64_t classes() const { return facts_.classes; }
 
-  Tensor metric(std::int64_t first, std::int64_t count) const {
-    return metrics_.tensor().cols_at(first, count);
+  /// Losses of the turn and counts of one rank stand side by side, so that one all-reduce sums
+  /// them: [.. losses | 3 counts per split].
+  Tensor losses() const {
+    const std::int64_t n = turn_.last + 1 - turn_.first;
+    return metrics_.tensor().cols_at(most_epochs_ - n, n);
+  }
+  Tensor loss_of(int epoch) const {
+    return metrics_.tensor().cols_at(most_epochs_ - 1 - (turn_.last - epoch), 1);
+  }
+  Tensor counts(std::int64_t first, std::int64_t count) const {
+    return metrics_.tensor().cols_at(most_epochs_ + first, count);
+  }
+  Tensor losses_and_counts() const {
+    const std::int64_t n = turn_.last + 1 - turn_.first;
+    return metrics_.tensor().cols_at(most_epochs_ - n, n + kCounts);
   }
 
   Runtime& rt_;
@@ -283,6 +336,9 @@ class Trainer {
   std::unique_ptr<StepData> data_;    ///< what was loaded in place of another one,
   StructureId loaded_;                ///< and which it is
   StepData* on_ = nullptr;            ///< what the model works on now
+  int loads_ = 0;                     ///< for steps, since the last report
+  Turn turn_;                         ///< the epochs that take place now
+  std::int64_t most_epochs_ = 1;      ///< of a turn
   Buffer metrics_;
   std::unique_ptr<Network> model_;
   std::vector<int> layers_;           ///< the first parameter of each, once a step was done

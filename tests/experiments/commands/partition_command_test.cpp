@@ -89,6 +89,32 @@ TEST_F(PartitionCommand, ATextIsStreamedOnRequest) {
   EXPECT_GE(run.last_line()["replication_factor"], 1);
 }
 
+TEST_F(PartitionCommand, StreamsVerticesWithTheirNeighboursFromAText) {
+  const auto text = open_edge_file(folder_ / "edges.txt");
+  EdgeList list{count_edges(*text).vertices(), {}, {}};
+  text->rewind();
+  for (auto block = text->next(); !block.empty(); block = text->next())
+    for (const auto& [u, v] : block) {
+      list.source.push_back(u);
+      list.destination.push_back(v);
+    }
+  const Csr graph = symmetrise(build_csr(list));
+  for (const std::string method : {"ldg", "fennel"}) {
+    const Outcome run = orrery(path("edges.txt") + " --stream --parts 4 --json --method " + method +
+                               " --owners " + path("owners.txt"));
+
+    ASSERT_EQ(run.exit_code, 0) << run.text;
+    std::ifstream owners(folder_ / "owners.txt");
+    PartitionOptions options;
+    options.method = method;
+    for (const auto expected : partition_graph(graph, 4, options).owner) {
+      std::int32_t owner = -1;
+      owners >> owner;
+      ASSERT_EQ(owner, expected);
+    }
+  }
+}
+
 /// What `orrery plan` says about the same cut: received by all ranks in an epoch.
 double planned_bytes(const std::string& arguments) {
   FILE* pipe = popen((ORRERY_BINARY " plan " + arguments + " --json").c_str(), "r");
@@ -270,7 +296,7 @@ TEST_F(PartitionCommand, DevicesAndDataSayHowManyParts) {
 TEST_F(PartitionCommand, MistakesAreToldInOneLine) {
   EXPECT_EQ(orrery(path("edges.txt") + " --stream --method metis --parts 2").text,
             "orrery: error: partition.method: \"metis\" does not cut a stream of edges, use one "
-            "of: hash, dbh, powergraph, hdrf, 2ps-l, spring\n");
+            "of: hash, fennel, ldg, dbh, powergraph, hdrf, 2ps-l, spring\n");
   EXPECT_EQ(orrery(path("edges.txt") + " --compare all --method dbh --parts 2").text,
             "orrery: error: --compare: and --method exclude each other\n");
   EXPECT_EQ(orrery(path("edges.txt") + " --method dbh --parts 2 --svg x.svg").text,

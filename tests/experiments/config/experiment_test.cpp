@@ -115,6 +115,33 @@ TEST(ModelAveraging, IsReadWithItsParts) {
   EXPECT_EQ(ranks_for(e.strategy, 5), 2);
 }
 
+TEST(ModelAveraging, SaysWhereCrossEdgesAreOfPartsWithoutNeighbours) {
+  const auto of = [](const std::string& keys) {
+    return R"(strategy={"type": "model_averaging", )" + keys + "}";
+  };
+
+  EXPECT_EQ(load({of(R"("hops": 0)")}).front().strategy.cross_edges, CrossEdges::drop);
+  EXPECT_EQ(load({of(R"("hops": 0, "cross_edges": "one_side")")}).front().strategy.cross_edges,
+            CrossEdges::one_side);
+  EXPECT_EQ(load({of(R"("hops": 0, "cross_edges": "as_cut")"), "partition.method=hdrf"})
+                .front()
+                .strategy.cross_edges,
+            CrossEdges::as_cut);
+  EXPECT_EQ(refusal(kMinimal, {of(R"("cross_edges": "one_side")")}).substr(0, 65),
+            "strategy.cross_edges: is for parts that hold no neighbours, as bo");
+  EXPECT_EQ(refusal(kMinimal, {of(R"("hops": 0, "cross_edges": "as_cut")")}).substr(0, 66),
+            "strategy.cross_edges: \"as_cut\" trains on the fragments of a graph ");
+  EXPECT_EQ(refusal(kMinimal, {of(R"("hops": 0, "cross_edges": "as_cut")"), "partition.method=dbh",
+                               "dataset.inductive=true"})
+                .substr(0, 59),
+            "strategy.cross_edges: \"as_cut\" says where the edges are tha");
+  EXPECT_EQ(refusal(kMinimal, {"partition.cross_edges=one_side"}).substr(0, 66),
+            "partition.cross_edges: is for parts that hold no neighbours, as bo");
+  const Experiment written = load({"partition.cross_edges=one_side", "partition.hops=0"}).front();
+  EXPECT_TRUE(written.partition.one_sided);
+  EXPECT_THROW(make_partition(written, DatasetCache().load(written)), ConfigError);
+}
+
 TEST(ModelAveraging, KeysThatItAloneHasAreRefusedElsewhere) {
   EXPECT_EQ(refusal_of("strategy.interval=4"),
             "strategy.interval: only goes with \"type\": model_averaging");

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.hpp"
+#include "core/partition/number_of_parts.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/predict/prepared.hpp"
 
@@ -129,6 +130,75 @@ TEST(Preloading, TakesMetisPartsAndExactEvaluationByDefault) {
   problem(R"("depth": "all")", 0, e);
   EXPECT_EQ(e.strategy.evaluate_on, EvaluateOn::parts);
   EXPECT_EQ(e.strategy.degrees, Degrees::original);
+}
+
+/// 2,000 vertices of 16 features are 128,000 bytes, their edges 8 bytes each.
+Experiment averaging(const std::vector<std::string>& overrides) {
+  return parse_experiments(R"({"name": "t", "dataset": {"generate": "communities",
+      "vertices": 2000, "edges": 8000, "features": 16}, "model": {"type": "gcn"},
+      "strategy": {"type": "model_averaging"}, "cluster": {"ranks": 2}})",
+                           "test.json", overrides)
+      .front();
+}
+
+TEST(PartsOfModelAveraging, AreDrawnFromTheDeviceMemoryAndTheData) {
+  DatasetCache datasets;
+  const ProblemData data = datasets.load(averaging({}));
+  const std::int64_t bytes = 8 * data.facts().edges + 4 * 16 * 2000;
+  ASSERT_EQ(data_bytes(data.facts()), bytes);
+  for (const std::int64_t room : {bytes, bytes / 2, bytes / 3, bytes / 7, bytes / 40}) {
+    const Experiment asked = averaging(
+        {fmt::format("cluster.device_bytes={}", room + 1000), "partition.working_bytes=1000"});
+    int parts = 2;
+    while (parts * room < bytes) parts += 2;  // equal rounds of two ranks
+
+    const PreparedExperiment prepared = prepare(asked, data);
+
+    EXPECT_EQ(prepared.problem->partition.parts, parts);
+    EXPECT_EQ(prepared.problem->ranks(), 2);
+    EXPECT_EQ(prepared.experiment.strategy.parts, parts);
+    EXPECT_NE(prepared.experiment.parts_reason.find("(CATGNN 3.2)"), std::string::npos);
+    EXPECT_EQ(prepared.experiment.resolved["partition"]["parts"], parts);
+    const Experiment again =
+        parse_experiments(prepared.experiment.resolved.dump(), "again", {}).front();
+    EXPECT_EQ(prepare(again, data).problem->partition.owner, prepared.problem->partition.owner);
+  }
+}
+
+TEST(PartsOfModelAveraging, AreOneARankWhereNoMemoryIsKnownAndAsManyAsAreAskedFor) {
+  DatasetCache datasets;
+  const ProblemData data = datasets.load(averaging({}));
+
+  const PreparedExperiment unknown = prepare(averaging({}), data);
+  const PreparedExperiment asked =
+      prepare(averaging({"partition.parts=7", "cluster.device_bytes=1000000"}), data);
+
+  EXPECT_EQ(unknown.problem->partition.parts, 2);
+  EXPECT_EQ(unknown.experiment.resolved["partition"]["parts"], "auto");
+  EXPECT_EQ(unknown.experiment.parts_reason, "");
+  EXPECT_EQ(asked.problem->partition.parts, 7);
+}
+
+TEST(PartsOfModelAveraging, SayWhatIsMissing) {
+  const auto told = [](const std::vector<std::string>& overrides) {
+    const Experiment e = averaging(overrides);
+    try {
+      parts_of(e, 1 << 20);
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+
+  EXPECT_EQ(told({"partition.working_bytes=9"}),
+            "partition.working_bytes: needs to know the device memory: set cluster.device_bytes, "
+            "or name a cluster.file");
+  EXPECT_EQ(told({"partition.working_bytes=9", "partition.parts=4"}),
+            "partition.working_bytes: is for partition.parts auto: leave one of them out");
+  EXPECT_EQ(told({"partition.working_bytes=9", "cluster.device_bytes=9"}).substr(0, 23),
+            "partition.working_bytes");
+  EXPECT_EQ(told({"partition.working_bytes=9", "cluster.device_bytes=10"}).substr(0, 50),
+            "partition.parts: expected at most 65536, found 104");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "experiments/predict/simulate.hpp"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -73,6 +74,27 @@ TEST_F(Simulate, OfAveragedModelsMovesThemOnceAnInterval) {
   EXPECT_NEAR(run.measured.internal_bytes, 4 * 2 * 0.75 * 4 * parameters / 4, 1e-3);
   EXPECT_EQ(run.measured.breakdown.internal, 0);
   EXPECT_GT(run.measured.synchronise_seconds, 0);
+}
+
+/// Three parts a rank: five epochs load each of them five times, or in two turns of four and one.
+TEST_F(Simulate, OfSeveralPartsARankLoadsEachOnceAnInterval) {
+  const auto loads = [](int interval) {
+    const Simulated run = simulated(experiment_with(
+        {fmt::format(R"(strategy={{"type": "model_averaging", "interval": {}}})", interval),
+         "partition.parts=12", "train.eval_every=0", "train.epochs=20"}));
+    double seconds = 0;
+    for (const EpochCost& epoch : run.made.outcome.ranks.front().epochs)
+      seconds += epoch.breakdown.load;
+    return std::pair(run.made.outcome.ranks.front().loads, seconds);
+  };
+  const auto [every, seconds_of_every] = loads(1);
+  const auto [fourth, seconds_of_fourth] = loads(4);
+
+  EXPECT_EQ(every % 3, 0);
+  EXPECT_EQ(fourth, 6);
+  EXPECT_GT(seconds_of_fourth, 0);
+  EXPECT_GT(every, fourth);
+  EXPECT_GT(seconds_of_every, seconds_of_fourth);
 }
 
 TEST_F(Simulate, EveryStrategyRepeatsToTheLastDigit) {

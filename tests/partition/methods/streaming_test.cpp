@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -103,6 +105,56 @@ TEST(Streaming, EdgePartitionersHoldBothEndsOfEveryEdgeTogether) {
           }
         }
       }
+}
+
+/// By brute force over all edges and parts: what the partitioner told of each edge of its stream,
+/// which holds both directions of every one.
+TEST(Fragments, HaveEveryEdgeWhereThePartitionerPutIt) {
+  for (const NamedGraph& named : adversarial_graphs())
+    for (const std::string method : {"dbh", "powergraph", "hdrf", "2ps-l"})
+      for (const bool symmetric : {true, false}) {
+        SCOPED_TRACE(named.name + ", " + method + (symmetric ? ", symmetric" : ", directed"));
+        constexpr int kThree = 3;
+        const Csr graph = graph_of(named, symmetric), both = symmetric_csr(named);
+        using Pair = std::pair<Vertex, Vertex>;  // in-neighbour, vertex
+        std::map<Pair, std::multiset<std::int32_t>> told;
+        PartitionOptions options = by(method);
+        options.assigned = [&](const Edge& edge, std::int32_t part) {
+          told[{edge.source, edge.destination}].insert(part);
+        };
+        const StreamCut cut = cut_graph(both, kThree, options);
+        const Partition& owners = cut.partition;
+
+        const Partition partition = cut_into_fragments(graph, kThree, by(method));
+
+        ASSERT_EQ(partition.owner, owners.owner) << "the cut is the same";
+        ASSERT_EQ(partition.fragments->size(), std::size_t{kThree});
+        for (std::int32_t p = 0; p < kThree; ++p) {
+          std::set<Pair> has, want;
+          for (const auto& [u, v] : (*partition.fragments)[static_cast<std::size_t>(p)])
+            EXPECT_TRUE(has.insert({u, v}).second) << "twice";
+          for (Vertex v = 0; v < graph.rows; ++v)
+            for (const Vertex u : graph.row(v)) {
+              const bool loop = u == v && owners.owner[static_cast<std::size_t>(v)] == p;
+              if (loop || told[{u, v}].contains(p) || told[{v, u}].contains(p)) want.insert({u, v});
+            }
+          EXPECT_EQ(has, want) << p;
+          for (Vertex v = 0; v < graph.rows; ++v) {
+            const bool held = std::any_of(has.begin(), has.end(), [&](const Pair& pair) {
+              return pair.first != pair.second && (pair.first == v || pair.second == v);
+            });
+            EXPECT_EQ(held, cut.replicas.has(v, p));
+          }
+        }
+        for (const auto& [pair, parts] : told)
+          EXPECT_EQ(parts.size(), pair.first == pair.second ? 0U : 1U) << "once for each direction";
+      }
+}
+
+TEST(Fragments, AreMadeByMethodsThatGiveEdges) {
+  const Csr graph = symmetric_csr({"two vertices", 2, {{0, 1}}});
+  for (const std::string method : {"hash", "spring", "metis", "ldg"})
+    EXPECT_THROW(cut_into_fragments(graph, 2, by(method)), ConfigError);
 }
 
 TEST(Streaming, NoPartHasMoreEdgesThanItsBound) {

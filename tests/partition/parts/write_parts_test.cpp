@@ -11,6 +11,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
@@ -19,6 +20,7 @@
 #include "core/graph/read/load.hpp"
 #include "core/graph/read/write_orrery.hpp"
 #include "core/partition/edges/edge_file.hpp"
+#include "core/partition/neighbourhood.hpp"
 #include "core/partition/parts/partitioned_dataset.hpp"
 #include "tests/partition/graphs.hpp"
 #include "tests/support/peak_memory.hpp"
@@ -124,6 +126,44 @@ TEST_F(WriteParts, AStreamGivesTheBytesOfTheGraphInMemory) {
         EXPECT_EQ(contents(folder_ / "stream"), memory);
       }
     }
+}
+
+/// Own vertices, then the other ends of the edges that are drawn for the part, and these edges.
+TEST_F(WriteParts, OneSidedPartsHoldEachCrossEdgeOnce) {
+  for (const bool symmetric : {true, false}) {
+    const Dataset data = written("set", random_edges(300, 900, 1), 300, symmetric, false);
+    const Partition partition = parts_of(300, 5);
+    const auto members = partition.members();
+    const Csr& graph = *data.graph;
+    const Csr reverse = transpose(graph);
+    const PartsOptions parts{"test", {}, 0, true, 9};
+    write_parts(data, partition, parts, folder_ / "memory");
+    stream(options("set"), partition, parts, folder_ / "stream");
+    const PartitionedDataset whole(folder_ / "memory");
+    std::int64_t edges = 0;
+    for (int p = 0; p < 5; ++p) {
+      const auto& own = members[static_cast<std::size_t>(p)];
+
+      EXPECT_EQ(contents(part_folder(folder_ / "stream", p)),
+                contents(part_folder(folder_ / "memory", p)));
+      const StoredPart part = whole.read(p);
+
+      std::vector<Vertex> vertices = *part.vertices;
+      EXPECT_EQ(vertices, own);
+      vertices.insert(vertices.end(), part.replicas.begin(), part.replicas.end());
+      std::set<std::pair<Vertex, Vertex>> has, want;
+      for (Vertex v = 0; v < part.local->graph->rows; ++v)
+        for (const Vertex u : part.local->graph->row(v))
+          has.emplace(vertices[static_cast<std::size_t>(u)], vertices[static_cast<std::size_t>(v)]);
+      for (const auto& [u, v] : one_sided_edges(graph, reverse, own, partition.owner, 9))
+        want.emplace(u, v);
+      EXPECT_EQ(has, want);
+      for (const auto distance : part.replica_distance) EXPECT_EQ(distance, 1);
+      edges += part.local->edges();
+    }
+    EXPECT_TRUE(whole.one_sided());
+    EXPECT_EQ(edges, data.edges()) << "every edge once";
+  }
 }
 
 TEST_F(WriteParts, EdgesOfAFileHoldInBothDirections) {

@@ -91,7 +91,7 @@ class Gradients final : public Body {
     EpochReport report;
     report.divergence =
         find_divergence(rt, parameters, orrery::Divergence::Of::gradients, {0, 1, 3}, 1);
-    observer.epoch_done(report);
+    observer.epochs_done(std::span(&report, 1));
   }
 
  private:
