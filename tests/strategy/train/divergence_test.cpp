@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "core/strategy/train/find_divergence.hpp"
 #include "tests/support/problems.hpp"
