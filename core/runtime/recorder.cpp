@@ -10,6 +10,22 @@
 #include "core/graph/skew.hpp"
 
 namespace orrery {
+namespace {
+
+/// An operation as a program keeps it: without the arrays that it loads, which would all stay in
+/// memory as long as the program does.
+Op without_arrays(Op op) {
+  if (auto* load = std::get_if<Load>(&op)) {
+    if (auto* from = std::get_if<IndexArray>(&load->from)) from->values.reset();
+    if (auto* from = std::get_if<FloatArray>(&load->from)) from->values.reset();
+    if (auto* from = std::get_if<FeatureRows>(&load->from)) from->vertices.reset();
+    if (auto* from = std::get_if<LabelRows>(&load->from)) from->vertices.reset();
+  }
+  return op;
+}
+
+}  // namespace
+
 Tensor Recorder::alloc(Shape shape, DType dtype, Space space, std::string_view name) {
   ORRERY_ASSERT(shape.rows >= 0 && shape.cols >= 0);
   Tensor t{static_cast<std::uint32_t>(allocations_.size()), shape, dtype, space, 0, shape.cols};
@@ -58,7 +74,7 @@ void Recorder::release(const Sparse& sparse) noexcept {
 void Recorder::submit(Lane lane, const Op& op) {
   validate(op);
   advance(lane);
-  if (options_.keep_steps) keep(SubmitStep{lane, op});
+  if (options_.keep_steps) keep(SubmitStep{lane, without_arrays(op)});
 }
 
 void Recorder::wait(Lane lane, Event event) {

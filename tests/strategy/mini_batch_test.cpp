@@ -7,7 +7,9 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/runtime/buffer.hpp"
 #include "core/runtime/check/check.hpp"
+#include "core/runtime/recorder.hpp"
 #include "core/runtime/summary.hpp"
 #include "core/strategy/train/record.hpp"
 #include "tests/support/dense_gcn.hpp"
@@ -565,6 +567,24 @@ TEST(MiniBatch, ARunThatGoesOnDrawsWhatItWouldHaveDrawn) {
       EXPECT_NEAR(rest[e], whole[e + 3], ranks == 2 ? 0 : 1e-5 * whole[e + 3]);
     }
   }
+}
+
+/// Else the arrays of all batches of the epochs that are recorded would be in memory at once.
+TEST(MiniBatch, ARecordingKeepsNoArrays) {
+  Recorder rt({});
+  const Buffer numbers(rt, {3, 1}, DType::i32, "indices/any"),
+      values(rt, {3, 1}, DType::f32, "any");
+  auto list = std::make_shared<const std::vector<Vertex>>(3);
+  auto floats = std::make_shared<const std::vector<float>>(3);
+  const std::weak_ptr<const std::vector<Vertex>> kept_list = list;
+  const std::weak_ptr<const std::vector<float>> kept_floats = floats;
+
+  rt.submit(Lane::copy, Load{IndexArray{std::move(list)}, numbers.tensor()});
+  rt.submit(Lane::copy, Load{FloatArray{std::move(floats)}, values.tensor()});
+
+  EXPECT_TRUE(kept_list.expired());
+  EXPECT_TRUE(kept_floats.expired());
+  EXPECT_NE(to_string(rt.program()).find("indices"), std::string::npos);
 }
 
 // ---- what cannot be

@@ -326,15 +326,12 @@ std::vector<double> SampledBatches::warmth(int rank) const {
     case CachePolicy::vip:
       break;
   }
-  double seeds = 0;
-  for (int step = 0; step < steps(); ++step)
-    for (const Vertex v : seeds_.of(rank, kPresampled, step)) {
-      ++warmth[at(v)];
-      ++seeds;
-    }
-  if (seeds == 0) return warmth;
-  // With seeds of all ranks together a rank has any of them; what it had in this epoch stands for it.
-  for (double& chance : warmth) chance /= std::max(1.0, static_cast<double>(steps()));
+  // A seed comes once in an epoch: of its own rank, or of any.
+  const bool own = settings_.seeds == SeedsFrom::own;
+  const double chance = 1.0 / (steps() * (own ? 1 : ranks_));
+  for (int r = own ? rank : 0; r < (own ? rank + 1 : ranks_); ++r)
+    for (int step = 0; step < steps(); ++step)
+      for (const Vertex v : seeds_.of(r, kPresampled, step)) warmth[at(v)] = chance;
   return inclusion_chances(*graph_, sampler_.sampling().fanouts, std::move(warmth));
 }
 
