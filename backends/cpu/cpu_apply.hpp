@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <initializer_list>
 #include <optional>
+#include <vector>
 
 #include "backends/cpu/range_kernels.hpp"
+#include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/ops/ops.hpp"
 #include "core/runtime/execute/memory.hpp"
@@ -27,6 +29,9 @@ void apply(const ActivateBackward& op, const RankMemory& memory, const RangeKern
 void apply(const ColumnSum& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const LayerNorm& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const LayerNormBackward& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const ColumnMoments& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const BatchNorm& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const BatchNormBackward& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const Loss& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const Score& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const Sgd& op, const RankMemory& memory, const RangeKernels& kernels);
@@ -66,6 +71,29 @@ void for_each_run(std::initializer_list<Tensor> windows, const Body& body) {
 /// small beside the matrix.
 inline std::int64_t rows_per_sum(std::int64_t rows) {
   return std::max<std::int64_t>(64, (rows + 63) / 64);
+}
+
+/// Doubles of a cache line.
+struct alignas(64) Line {
+  double values[8];
+};
+
+/// Sums of `width` columns over `rows` rows: add(begin, end, sums) adds a range's part. Parts share
+/// no cache line, or threads that add to neighbouring ones would take it from each other.
+template <class Add>
+std::vector<double> sums_over_rows(std::int64_t rows, std::int64_t width, const Add& add) {
+  const std::int64_t block = rows_per_sum(rows), blocks = (rows + block - 1) / block;
+  const std::int64_t lines = (width + 7) / 8;
+  std::vector<Line> parts(static_cast<std::size_t>(blocks * lines), Line{});
+  const auto part = [&](std::int64_t b) {
+    return reinterpret_cast<double*>(parts.data() + b * lines);  // may be of no columns
+  };
+  parallel_for(rows, block,
+               [&](std::int64_t begin, std::int64_t end) { add(begin, end, part(begin / block)); });
+  std::vector<double> sums(static_cast<std::size_t>(width));
+  for (std::int64_t b = 0; b < blocks; ++b)
+    for (std::int64_t c = 0; c < width; ++c) sums[at(c)] += part(b)[c];
+  return sums;
 }
 
 }  // namespace orrery::cpu

@@ -83,6 +83,23 @@ struct LayerNormBackwardArgs {
   std::int64_t width;
 };
 
+/// normalised ← (x − mean)·rstd, y ← normalised ∘ gain + shift, each [width] but the rows.
+struct NormaliseColumnsArgs {
+  Rows<const float> x;
+  const float *mean, *rstd, *gain, *shift;
+  Rows<float> normalised;  // first null: not written
+  Rows<float> y;
+  std::int64_t width;
+};
+
+/// dx ← scale ∘ dy − offset − slope ∘ normalised, the vectors [width].
+struct BatchNormBackwardArgs {
+  Rows<const float> dy, normalised;
+  const float *scale, *offset, *slope;
+  Rows<float> dx;
+  std::int64_t width;
+};
+
 struct AdamArgs {
   float rate, decay, beta1, beta2, epsilon;
   float correction1, correction2;  // 1 / (1 − β^step)
@@ -104,6 +121,11 @@ struct RangeKernels {
   /// gain_sums and shift_sums [width] += the range's part of dgain and dshift.
   void (*layer_norm_backward)(const LayerNormBackwardArgs&, std::int64_t begin, std::int64_t end,
                               double* gain_sums, double* shift_sums);
+  /// sums[c] += Σ x[i][c] and products[c] += Σ x[i][c]·z[i][c] over the rows of the range.
+  void (*column_moments)(Rows<const float> x, Rows<const float> z, std::int64_t width,
+                         std::int64_t begin, std::int64_t end, double* sums, double* products);
+  void (*normalise_columns)(const NormaliseColumnsArgs&, std::int64_t begin, std::int64_t end);
+  void (*batch_norm_backward)(const BatchNormBackwardArgs&, std::int64_t begin, std::int64_t end);
   /// Loss of one row before scaling; writes scale·gradient to grad (which may be logits).
   double (*softmax_loss)(const float* logits, std::int64_t classes, std::int32_t label, float scale,
                          float* grad);

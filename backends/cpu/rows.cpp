@@ -1,34 +1,9 @@
 // Movement of rows, sums over rows, layer norm.
-#include <vector>
-
 #include "backends/cpu/cpu_apply.hpp"
 #include "core/base/index.hpp"
 
 namespace orrery::cpu {
 namespace {
-
-/// Doubles of a cache line.
-struct alignas(64) Line {
-  double values[8];
-};
-
-/// Sums of `width` columns over `rows` rows: add(begin, end, sums) adds a range's part. Parts share
-/// no cache line, or threads that add to neighbouring ones would take it from each other.
-template <class Add>
-std::vector<double> sums_over_rows(std::int64_t rows, std::int64_t width, const Add& add) {
-  const std::int64_t block = rows_per_sum(rows), blocks = (rows + block - 1) / block;
-  const std::int64_t lines = (width + 7) / 8;
-  std::vector<Line> parts(static_cast<std::size_t>(blocks * lines), Line{});
-  const auto part = [&](std::int64_t b) {
-    return reinterpret_cast<double*>(parts.data() + b * lines);  // may be of no columns
-  };
-  parallel_for(rows, block,
-               [&](std::int64_t begin, std::int64_t end) { add(begin, end, part(begin / block)); });
-  std::vector<double> sums(static_cast<std::size_t>(width));
-  for (std::int64_t b = 0; b < blocks; ++b)
-    for (std::int64_t c = 0; c < width; ++c) sums[at(c)] += part(b)[c];
-  return sums;
-}
 
 IndexedArgs indexed_args(const RankMemory& memory, const Tensor& x, const Tensor& index,
                          const Tensor& y) {

@@ -70,6 +70,23 @@ class StreamKernels::Call {
           column(op.rstd), floats(op.gain), matrix(op.dx), floats(op.dgain), floats(op.dshift));
   }
 
+  void operator()(const ColumnMoments& op) {
+    issue("column_moments", api().column_moments, matrix(op.x), matrix(op.z),
+          dtype_of(op.sum.dtype), static_cast<void*>(memory_.bytes_at(op.sum)),
+          static_cast<void*>(memory_.bytes_at(op.product)));
+  }
+  void operator()(const BatchNorm& op) {
+    issue("batch_norm", api().batch_norm, matrix(op.x),
+          op.moments ? memory_.data<double>(*op.moments) : nullptr, matrix(op.averages),
+          floats(op.gain), floats(op.shift),
+          op.normalised ? matrix(*op.normalised) : OrreryMatrix{}, matrix(op.y));
+  }
+  void operator()(const BatchNormBackward& op) {
+    issue("batch_norm_backward", api().batch_norm_backward, matrix(op.dy), matrix(op.normalised),
+          memory_.data<double>(op.moments), floats(op.sums), floats(op.gain), matrix(op.dx),
+          op.counted);
+  }
+
   void operator()(const Loss& op) {
     issue("loss", api().loss, kind_of(op.loss_kind), matrix(op.logits),
           memory_.data<std::int32_t>(op.labels), op.labels.ld, integers(op.targets),

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { kOrreryCudaVersion = 3 }; /* of this interface; both sides must agree */
+enum { kOrreryCudaVersion = 4 }; /* of this interface; both sides must agree */
 
 typedef enum {
   kOrreryOk = 0,
@@ -138,6 +138,15 @@ typedef struct {
   int (*layer_norm_backward)(OrreryStream*, OrreryMatrix dy, OrreryMatrix normalised,
                              const float* rstd, const float* gain, OrreryMatrix dx, float* dgain,
                              float* dshift);
+  /* sum, product [cols], both f32 or both f64. */
+  int (*column_moments)(OrreryStream*, OrreryMatrix x, OrreryMatrix z, OrreryDType sums, void* sum,
+                        void* product);
+  /* moments and normalised.data: both null in an evaluation. */
+  int (*batch_norm)(OrreryStream*, OrreryMatrix x, const double* moments, OrreryMatrix averages,
+                    const float* gain, const float* shift, OrreryMatrix normalised, OrreryMatrix y);
+  int (*batch_norm_backward)(OrreryStream*, OrreryMatrix dy, OrreryMatrix normalised,
+                             const double* moments, const float* sums, const float* gain,
+                             OrreryMatrix dx, int64_t counted);
   int (*loss)(OrreryStream*, OrreryLossKind, OrreryMatrix logits, const int32_t* labels,
               int64_t ld_labels, const int32_t* targets, int64_t target_count, OrreryMatrix grad,
               double* loss, double scale, double weight, int32_t accumulate);

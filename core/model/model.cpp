@@ -37,10 +37,12 @@ void Model::attach(Products& products, const Tensor& features, const SparseInput
 void Model::detach() {
   for (Layer& layer : layers_) {
     layer.convolution->release();
-    for (Buffer* buffer : {&layer.activation, &layer.normalised, &layer.rstd, &layer.sum})
+    for (Buffer* buffer :
+         {&layer.activation, &layer.normalised, &layer.rstd, &layer.moments, &layer.sum})
       *buffer = {};
   }
-  for (Buffer* buffer : {&dropped_input_, &gradient_, &context_.scratch}) *buffer = {};
+  for (Buffer* buffer : {&dropped_input_, &gradient_, &column_sums_, &context_.scratch})
+    *buffer = {};
   context_.products = nullptr;
 }
 
@@ -53,10 +55,13 @@ void Model::declare_parameters() {
     layer.first_parameter = parameters_.count();
     const auto make = dense(l) ? make_dense_layer : layer_of(config_).make;
     layer.convolution = make(context_, l, in, out, decays);
-    if (config_.bias) layer.bias = parameters_.add({1, out}, {}, decays);
-    if (config_.layer_norm && !last(l)) {
+    // A batch norm would take a bias off again; of its gradient nothing but rounding were left.
+    const bool shifted = config_.batch_norm && !last(l);
+    if (config_.bias && !shifted) layer.bias = parameters_.add({1, out}, {}, decays);
+    if ((config_.layer_norm || config_.batch_norm) && !last(l)) {
       layer.gain = parameters_.add({1, out}, {0, 1}, decays);
       layer.shift = parameters_.add({1, out}, {}, decays);
+      if (config_.batch_norm) layer.averages = parameters_.add_averages(out);
     }
     layers_.push_back(std::move(layer));
   }
@@ -81,9 +86,15 @@ void Model::allocate_buffers() {
     if (residual(l))
       fit(layer.sum, {1, n_room * columns(l)}, fmt::format("activations/residual sum {}", l));
     layer.convolution->allocate();
-    if (layer.gain >= 0) {
+    const bool by_columns = layer.averages >= 0;
+    if (layer.gain >= 0 && (trains_ || !by_columns))
       fit(layer.normalised, {n_out, width(l)}, fmt::format("activations/normalised layer {}", l));
+    if (layer.gain >= 0 && !by_columns)
       fit(layer.rstd, {n_out, 1}, fmt::format("activations/rstd layer {}", l));
+    if (by_columns && trains_) {
+      make_fit(rt_, layer.moments, {1, 2 * width(l) + 1},
+               fmt::format("activations/moments layer {}", l), DType::f64);
+      fit(column_sums_, {1, 2 * width(l)}, "scratch/column sums");
     }
     const std::int64_t scratch_columns =
         products().columns(layer.convolution->scratch_width()).count;
@@ -101,6 +112,7 @@ Tensor Model::forward(const Tensor& features, Stage stage, int epoch,
                       std::optional<std::uint32_t> dropout_epoch) {
   ORRERY_ASSERT(trains_ || !dropout_epoch);
   dropout_epoch_ = config_.dropout > 0 ? dropout_epoch : std::nullopt;
+  steps_ = dropout_epoch.has_value();
   if (dropout_epoch_) {
     rt_.phase({stage, epoch, 0});
     rt_.submit(Lane::compute,
@@ -130,12 +142,45 @@ void Model::finish_forward(int layer, const Tensor& y) {
   }
   if (self.gain >= 0) {
     if (bias) rt_.submit(Lane::compute, Activate{y, bias, y, Activation::none, std::nullopt});
-    rt_.submit(Lane::compute,
-               LayerNorm{y, parameters_.weight(self.gain), parameters_.weight(self.shift),
-                         normalised(layer), rstd(layer), y});
+    self.averages < 0 ? normalise_rows(layer, y) : normalise_columns(layer, y);
     bias.reset();
   }
   rt_.submit(Lane::compute, Activate{y, bias, y, Activation::relu, dropout(layer)});
+}
+
+void Model::normalise_rows(int layer, const Tensor& y) {
+  const Layer& self = at(layer);
+  rt_.submit(Lane::compute,
+             LayerNorm{y, parameters_.weight(self.gain), parameters_.weight(self.shift),
+                       normalised(layer), rstd(layer), y});
+}
+
+/// Rows of other ranks' vertices are normalised like their owners do it, who count them.
+void Model::normalise_columns(int layer, const Tensor& y) {
+  const Layer& self = at(layer);
+  BatchNorm norm{.x = y,
+                 .moments = std::nullopt,
+                 .averages = parameters_.averages(self.averages),
+                 .gain = parameters_.weight(self.gain),
+                 .shift = parameters_.weight(self.shift),
+                 .normalised = std::nullopt,
+                 .y = y};
+  if (steps_) {
+    const Tensor own = y.rows_at(0, rows(layers())), sums = moments(layer);
+    const std::int64_t f = width(layer);
+    rt_.submit(Lane::compute, ColumnMoments{own, own, sums.cols_at(0, f), sums.cols_at(f, f)});
+    rt_.submit(Lane::compute, Fill{sums.cols_at(2 * f, 1), static_cast<double>(own.rows())});
+    sum_over_vertices(sums);
+    norm.moments = sums;
+    norm.normalised = normalised(layer);
+  }
+  rt_.submit(Lane::compute, norm);
+}
+
+void Model::sum_over_vertices(const Tensor& x) {
+  rt_.wait(Lane::comm2, rt_.record(Lane::compute));
+  rt_.submit(Lane::comm2, AllReduce{x, products().covering_group()});
+  rt_.wait(Lane::compute, rt_.record(Lane::comm2));
 }
 
 Tensor Model::logits_gradient() const { return gradient_at(layers()); }
@@ -166,15 +211,34 @@ void Model::finish_backward(int layer, const Tensor& dy, const Tensor& dz) {
   if (!last(layer))
     rt_.submit(Lane::compute,
                ActivateBackward{dy, activated(layer), dz, Activation::relu, dropout(layer)});
-  if (self.gain >= 0)
-    rt_.submit(
-        Lane::compute,
-        LayerNormBackward{dz, normalised(layer), rstd(layer), parameters_.weight(self.gain), dz,
-                          parameters_.gradient(self.gain), parameters_.gradient(self.shift)});
+  if (self.gain >= 0) self.averages < 0 ? rows_backward(layer, dz) : columns_backward(layer, dz);
   if (self.bias < 0) return;
   const Tensor db = parameters_.gradient(self.bias);
   if (columns(layer) < width(layer)) rt_.submit(Lane::compute, Fill{db, 0});
   rt_.submit(Lane::compute, ColumnSum{dz, own_columns(db), 0});
+}
+
+void Model::rows_backward(int layer, const Tensor& dz) {
+  const Layer& self = at(layer);
+  rt_.submit(
+      Lane::compute,
+      LayerNormBackward{dz, normalised(layer), rstd(layer), parameters_.weight(self.gain), dz,
+                        parameters_.gradient(self.gain), parameters_.gradient(self.shift)});
+}
+
+/// Gradients of gain and shift stay this rank's part, as all others are; the sums over all ranks
+/// are what came back through means and variances.
+void Model::columns_backward(int layer, const Tensor& dz) {
+  const Layer& self = at(layer);
+  const std::int64_t f = width(layer);
+  const Tensor dshift = parameters_.gradient(self.shift), dgain = parameters_.gradient(self.gain);
+  const Tensor sums = column_sums_.view(1, 2 * f);
+  rt_.submit(Lane::compute, ColumnMoments{dz, normalised(layer), dshift, dgain});
+  rt_.submit(Lane::compute, Copy{dshift, sums.cols_at(0, f)});
+  rt_.submit(Lane::compute, Copy{dgain, sums.cols_at(f, f)});
+  sum_over_vertices(sums);
+  rt_.submit(Lane::compute, BatchNormBackward{dz, normalised(layer), moments(layer), sums,
+                                              parameters_.weight(self.gain), dz, rows(layers())});
 }
 
 Tensor Model::activated(int layer) const {

@@ -25,9 +25,11 @@ namespace orrery {
 /// layer that aggregates an input wider than d_1); the aggregated input of every layer that
 /// aggregates first, and n_1·d_0 where that of the first layer is kept for all epochs (neither with
 /// mggcn_compat); with input dropout a copy of the input; with layer norm the normalised rows of
-/// each such layer; with residual connections h_l of each such layer; for GraphSAGE and dense
-/// layers one shared gradient buffer. With a sparse input the first layer's buffer is n_1·d_1; for
-/// inference every layer's is n_l·d_l, and there is no gradient buffer.
+/// each such layer, and 1/deviation of each row; with batch norm the same rows, and for their
+/// columns 2·d_l + 1 sums in double and 2·d_l more, which layers share; with residual connections
+/// h_l of each such layer; for GraphSAGE and dense layers one shared gradient buffer. With a sparse
+/// input the first layer's buffer is n_1·d_1; for inference every layer's is n_l·d_l, and there is
+/// no gradient buffer.
 ///
 /// Source    the buffer scheme of MG-GCN 4.2: L + 3 with the two broadcast buffers of the 1D
 ///           product
@@ -50,7 +52,10 @@ class Model final : public Network {
     std::unique_ptr<Convolution> convolution;
     int bias = -1, gain = -1, shift = -1;  ///< parameter numbers; −1 where there is none
     Buffer activation;                     ///< flat; see class comment
-    Buffer normalised, rstd;               ///< with layer norm
+    Buffer normalised;                     ///< with a norm
+    Buffer rstd;                           ///< with layer norm
+    Buffer moments;                        ///< with batch norm, in training
+    int averages = -1;                     ///< their number, with batch norm
     Buffer sum;                            ///< h_l of a residual layer
   };
   int layers() const { return config_.layers + config_.dense_layers; }
@@ -73,7 +78,7 @@ class Model final : public Network {
   Tensor own_columns(const Tensor& row) const;
   /// What a layer makes of its product, in place.
   Tensor activated(int layer) const;
-  /// What a layer norm keeps.
+  /// What a norm keeps.
   Tensor normalised(int layer) const;
   Tensor rstd(int layer) const;
   /// h_layer, the output of a layer.
@@ -88,6 +93,14 @@ class Model final : public Network {
   void allocate_buffers();
   Products& products() const { return *context_.products; }
   void finish_forward(int layer, const Tensor& y);
+  /// Norms of a layer, in place; their adjoints set the gradients of gain and shift.
+  void normalise_rows(int layer, const Tensor& y);
+  void normalise_columns(int layer, const Tensor& y);
+  void rows_backward(int layer, const Tensor& dz);
+  void columns_backward(int layer, const Tensor& dz);
+  /// x ← Σ over the ranks whose own vertices make the graph.
+  void sum_over_vertices(const Tensor& x);
+  Tensor moments(int layer) const { return at(layer).moments.view(1, 2 * width(layer) + 1); }
   void finish_backward(int layer, const Tensor& dy, const Tensor& dz);
 
   Runtime& rt_;
@@ -99,6 +112,8 @@ class Model final : public Network {
   LayerContext context_;
   std::vector<Layer> layers_;
   Buffer dropped_input_, gradient_;
+  Buffer column_sums_;                          ///< of a batch norm's backward pass
+  bool steps_ = false;                          ///< the last forward() was one of training
   std::optional<std::uint32_t> dropout_epoch_;  ///< of the last forward()
 };
 

@@ -58,6 +58,9 @@ struct ModelConfig {
   bool sparse_input = false;  ///< gcn, sage: features are kept without their zeros
   LayerOrder order = LayerOrder::automatic;  ///< gcn, sage
   int dense_layers = 0;  ///< gcn, sage: x·W without A, after the `layers` that aggregate
+  /// gcn, sage: in the place of the layer norm, every column by its mean and variance over all
+  /// vertices, those of other ranks too. Its shift stands for the bias.
+  bool batch_norm = false;
 };
 
 enum class OptimizerType : std::uint8_t { sgd, adam };

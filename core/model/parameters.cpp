@@ -1,6 +1,7 @@
 #include "core/model/parameters.hpp"
 
 #include <cmath>
+#include <numeric>
 
 #include "core/base/index.hpp"
 
@@ -13,6 +14,18 @@ int Parameters::add(Shape shape, Start start, bool decays) {
   entries_.push_back({shape, start, decays, size_});
   size_ += shape.size();
   return static_cast<int>(entries_.size()) - 1;
+}
+
+int Parameters::add_averages(std::int64_t width) {
+  averaged_.push_back(width);
+  return static_cast<int>(averaged_.size()) - 1;
+}
+
+Tensor Parameters::averages(int number) const {
+  const auto before = averaged_.begin() + number;
+  return averages_.tensor()
+      .cols_at(2 * std::accumulate(averaged_.begin(), before, std::int64_t{0}), 2 * *before)
+      .reshaped({2, *before});
 }
 
 void Parameters::allocate(Runtime& rt, const TrainConfig& config, ModelUse use) {
@@ -37,6 +50,12 @@ void Parameters::allocate(Runtime& rt, const TrainConfig& config, ModelUse use) 
     else if (start.value != 0)
       rt.submit(Lane::compute, Fill{w, start.value});
   }
+  if (averaged_.empty()) return;
+  const std::int64_t columns = std::accumulate(averaged_.begin(), averaged_.end(), std::int64_t{0});
+  averages_ = Buffer(rt, {1, 2 * columns}, DType::f32, "parameters/running averages");
+  for (int i = 0; i < static_cast<int>(averaged_.size()); ++i)
+    for (const int row : {0, 1})
+      rt.submit(Lane::compute, Fill{averages(i).rows_at(row, 1), static_cast<double>(row)});
 }
 
 std::vector<Tensor> Parameters::state() const {
@@ -45,6 +64,7 @@ std::vector<Tensor> Parameters::state() const {
     rows.push_back(first_moment_.tensor());
     rows.push_back(second_moment_.tensor());
   }
+  if (averages_) rows.push_back(averages_.tensor());
   return rows;
 }
 

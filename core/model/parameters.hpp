@@ -32,6 +32,11 @@ class Parameters {
   /// number.
   int add(Shape shape, Start start, bool decays);
 
+  /// Declares what `width` columns are normalised by when they are not trained, before allocate():
+  /// running averages of means, which start at 0, and of variances, at 1. They have no gradients.
+  /// Returns their number.
+  int add_averages(std::int64_t width);
+
   /// Allocates and initialises; the draws depend on the seed and the parameter's number only. For
   /// inference there are weights alone.
   void allocate(Runtime& rt, const TrainConfig& config, ModelUse use = ModelUse::training);
@@ -54,6 +59,8 @@ class Parameters {
   Tensor gradients(int first, int last) const {
     return gradients().cols_at(offset(first), offset(last) - offset(first));
   }
+  /// Shapes    [2, width]: means, variances
+  Tensor averages(int number) const;
   /// How many there are.
   int count() const { return static_cast<int>(entries_.size()); }
   /// What was put in the place of the gradients is the weights, until it is swapped back.
@@ -67,8 +74,8 @@ class Parameters {
   State copy_of_state(Runtime& rt) const;
   void swap_state(State& other);
 
-  /// The whole state of training: all weights, then the optimiser's moments where it has any, each
-  /// as one row.
+  /// The whole state of training: all weights, then the optimiser's moments where it has any, then
+  /// the running averages where there are any, each as one row.
   std::vector<Tensor> state() const;
 
   /// One optimiser step on all parameters; `step` counts from 1.
@@ -89,6 +96,8 @@ class Parameters {
 
   std::vector<Entry> entries_;
   std::int64_t size_ = 0;                // elements
+  std::vector<std::int64_t> averaged_;   // width of each
+  Buffer averages_;                      // where there are any
   Buffer weights_, gradients_;           // gradients in training only
   Buffer first_moment_, second_moment_;  // in training with Adam only
 };

@@ -40,6 +40,11 @@ class Products {
   };
   virtual Halo halo(int /*layer*/) const { return {}; }
 
+  /// Placement ranks, this one among them, whose own vertices are those of the whole graph, each
+  ///           once; sums over vertices are sums over this group. A rank's own vertices are the
+  ///           rows of the last level. Default: all ranks.
+  virtual Group covering_group() const { return world_group(rt_.size()); }
+
   /// Makes room for the products below; called once, before the first, with the widths (of whole
   /// rows) of the widest matrix that will be aggregated and of any that will be transformed.
   virtual void prepare(std::int64_t widest_aggregate, std::int64_t widest) = 0;

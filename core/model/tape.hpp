@@ -30,6 +30,7 @@ struct TapeLayer {
 ///              which we have n; the result of ReLU, and of dropout with its mask, each (n + h)·i,
 ///              of which we have one of n·i; the aggregated input m·i
 ///   dense      the result of dropout, m·i, and its mask; the mean of a layer norm, m
+///   batch norm nothing: its normalised rows are ours
 ///   all        buffers to receive into, of every layer: (h + s)·i
 /// After the layers: the result of log-softmax, m·classes; the norm of the head; gradients of the
 /// two largest operands while the backward pass is there.

@@ -271,6 +271,67 @@ Operands LayerNormBackward::operands() const {
           {"dshift", dshift, Access::write}};
 }
 
+void ColumnMoments::validate() const {
+  require(x.shape == z.shape, *this, "x and z must have equal shapes");
+  const Shape row{1, x.cols()};
+  require(sum.shape == row && product.shape == row, *this, "sum and product must be [1, columns]");
+  require(sum.dtype == product.dtype && sum.dtype != DType::i32, *this,
+          "sum and product must both be f32 or both f64");
+}
+/// Where x is z it is read once.
+double ColumnMoments::bytes() const {
+  const std::int64_t again = x == z ? x.bytes() : 0;
+  return static_cast<double>(operands().bytes() - again);
+}
+Operands ColumnMoments::operands() const {
+  return {{"x", x, Access::read},
+          {"z", z, Access::read},
+          {"sum", sum, Access::write},
+          {"product", product, Access::write}};
+}
+
+void BatchNorm::validate() const {
+  require(x.shape == y.shape, *this, "x and y must have equal shapes");
+  require(moments.has_value() == normalised.has_value(), *this,
+          "moments and normalised go together");
+  const std::int64_t f = x.cols();
+  const bool of_moments =
+      !moments || (moments->shape == Shape{1, 2 * f + 1} && moments->dtype == DType::f64 &&
+                   normalised->shape == x.shape);
+  require(of_moments, *this,
+          "moments must be [1, 2·columns + 1] f64, and normalised have the shape of x");
+  require((averages.shape == Shape{2, f}), *this, "averages must be [2, columns]");
+  require((gain.shape == Shape{1, f} && shift.shape == Shape{1, f}), *this,
+          "gain and shift must be [1, columns]");
+  require(!normalised || !overlap(y, *normalised), *this, "y must not overlap normalised");
+}
+Operands BatchNorm::operands() const {
+  Operands list{{"x", x, Access::read},
+                {"averages", averages, moments ? Access::update : Access::read},
+                {"gain", gain, Access::read},
+                {"shift", shift, Access::read},
+                {"y", y, Access::write}};
+  list.add("moments", moments, Access::read);
+  return list.add("normalised", normalised, Access::write);
+}
+
+void BatchNormBackward::validate() const {
+  require(dy.shape == dx.shape && dy.shape == normalised.shape, *this,
+          "dy, normalised and dx must have equal shapes");
+  const std::int64_t f = dy.cols();
+  require((moments.shape == Shape{1, 2 * f + 1} && moments.dtype == DType::f64), *this,
+          "moments must be [1, 2·columns + 1] f64");
+  require((sums.shape == Shape{1, 2 * f} && gain.shape == Shape{1, f}), *this,
+          "sums must be [1, 2·columns], gain [1, columns]");
+  require(counted >= 0 && counted <= dy.rows(), *this, "counted must be at most the rows of dy");
+}
+Operands BatchNormBackward::operands() const {
+  return {{"dy", dy, Access::read},           {"normalised", normalised, Access::read},
+          {"moments", moments, Access::read}, {"sums", sums, Access::read},
+          {"gain", gain, Access::read},       {"dx", dx, Access::write}};
+}
+std::string BatchNormBackward::attributes() const { return fmt::format("counted={}", counted); }
+
 // ---- loss and update ----------------------------------------------------------------------------
 
 void Loss::validate() const {

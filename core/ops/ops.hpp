@@ -293,6 +293,64 @@ struct LayerNormBackward {
   std::string attributes() const { return {}; }
 };
 
+/// sum ← Σ_i x[i]; product ← Σ_i x[i] ∘ z[i], summed in double.
+///
+/// Shapes    x, z [n, f] · sum, product [1, f], both f32 or both f64
+/// Aliasing  x and z may be the same window
+struct ColumnMoments {
+  Tensor x, z, sum, product;
+  static constexpr std::string_view kKind = "column_moments";
+  void validate() const;
+  double flops() const { return 3.0 * static_cast<double>(x.shape.size()); }
+  double bytes() const;
+  Operands operands() const;
+  std::string attributes() const { return {}; }
+};
+
+/// Every column normalised over rows: normalised ← (x − mean) / sqrt(variance + 1e-5); y ←
+/// normalised ∘ gain + shift.
+///
+/// With moments (Σx, Σx² and the number of rows that they are of, which need not be these alone)
+/// mean and variance are theirs, and the running averages ← 0.9·averages + 0.1·(mean | variance).
+/// Without, as in an evaluation, they are the running averages, and normalised is not written.
+///
+/// Shapes    x, normalised, y [n, f] · moments [1, 2f + 1] f64 · averages [2, f] · gain, shift
+///           [1, f]
+/// Aliasing  normalised may be x; y may be x when normalised is not
+/// Source    Ioffe and Szegedy 2015, algorithms 1 and 2; averages of the variance as it is, as in
+///           PipeGCN's public code (PyTorch takes n/(n − 1) of it)
+struct BatchNorm {
+  Tensor x;
+  std::optional<Tensor> moments;
+  Tensor averages, gain, shift;
+  std::optional<Tensor> normalised;  // as moments: both or neither
+  Tensor y;
+  static constexpr std::string_view kKind = "batch_norm";
+  void validate() const;
+  double flops() const { return 4.0 * static_cast<double>(x.shape.size()); }
+  double bytes() const { return static_cast<double>(operands().bytes()); }
+  Operands operands() const;
+  std::string attributes() const { return {}; }
+};
+
+/// Adjoint of BatchNorm with moments, of which the first `counted` rows are a part: dx ←
+/// gain·rstd·(dy − (s + normalised ∘ p) / n) on those rows, gain·rstd·dy on the others; n and rstd
+/// = 1 / sqrt(variance + 1e-5) by the moments, (s | p) = sums: Σ dy and Σ dy ∘ normalised over all
+/// rows that were normalised by them.
+///
+/// Shapes    dy, normalised, dx [n, f] · moments [1, 2f + 1] f64 · sums [1, 2f] · gain [1, f]
+/// Aliasing  dx may be dy
+struct BatchNormBackward {
+  Tensor dy, normalised, moments, sums, gain, dx;
+  std::int64_t counted = 0;
+  static constexpr std::string_view kKind = "batch_norm_backward";
+  void validate() const;
+  double flops() const { return 5.0 * static_cast<double>(dy.shape.size()); }
+  double bytes() const { return static_cast<double>(operands().bytes()); }
+  Operands operands() const;
+  std::string attributes() const;
+};
+
 // ---- loss and update ---------------------------------------------------------------------------
 
 enum class LossKind : std::uint8_t { softmax, sigmoid };
@@ -493,9 +551,10 @@ struct AllToAllV {
 };
 
 using Op = std::variant<Load, Fill, Copy, Save, SpMM, Gemm, GatherRows, ScatterAddRows, Activate,
-                        ActivateBackward, ColumnSum, LayerNorm, LayerNormBackward, Loss, Score, Sgd,
-                        Adam, SendRecv, Broadcast, BroadcastSparse, Reduce, AllReduce,
-                        ReduceScatter, AllGather, AllToAllV, Expose, Withdraw, Pull, Push>;
+                        ActivateBackward, ColumnSum, LayerNorm, LayerNormBackward, ColumnMoments,
+                        BatchNorm, BatchNormBackward, Loss, Score, Sgd, Adam, SendRecv, Broadcast,
+                        BroadcastSparse, Reduce, AllReduce, ReduceScatter, AllGather, AllToAllV,
+                        Expose, Withdraw, Pull, Push>;
 
 /// All ranks of its group call it, in the same order.
 template <class T>

@@ -140,6 +140,7 @@ const StrategyInfo kFullGraph{
     .require_possible = require_possible_staleness,
     .needs_structure = "which rows each rank needs of the others stands in the edges",
     .magnifiable = true,
+    .sums_over_vertices = true,
     .why_not_resumable = lost_with_stale_rows,
     .inexactness = inexactness_of,
     .closed_forms = {ClosedForm::staged_products, ClosedForm::volume_of_cut,

@@ -341,6 +341,7 @@ const StrategyInfo kSharedPreloading{
     .needs_structure = "which vertices a server depends on stands in the edges",
     .needs_whole_data = "gathers what each server depends on from the whole graph",
     .magnifiable = true,
+    .sums_over_vertices = true,
     .inexactness = inexactness_of,
     .evaluated_on = evaluated_on_samples,
     .closed_forms = {ClosedForm::staged_products, ClosedForm::dependency_preloading}};

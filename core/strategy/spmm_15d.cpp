@@ -179,6 +179,7 @@ const StrategyInfo kSpmm15d{
         },
     .parts_for = rows_of_grid,
     .ranks_for = [](const StrategyConfig& config, int parts) { return parts * config.replication; },
+    .sums_over_vertices = true,
     .closed_forms = {ClosedForm::staged_products, ClosedForm::links_15d, ClosedForm::volume_15d}};
 
 }  // namespace orrery

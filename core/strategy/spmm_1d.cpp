@@ -188,6 +188,7 @@ const StrategyInfo kSpmm1d{
     },
     .read = read,
     .require_possible = require_possible_staleness,
+    .sums_over_vertices = true,
     .period = [](const StrategyConfig& config,
                  int) { return config.skip_below > 0 ? 1 : config.staleness + 1; },
     .why_not_resumable = lost_with_stale_rows,

@@ -317,6 +317,10 @@ void register_row_ops() {
     return LayerNormBackward{
         dy, normalised, rstd, w.floats(1, f), w.floats(n, f), w.floats(1, f), w.floats(1, f)};
   });
+  bench_op("column_moments", [=](Workspace& w) {
+    const Tensor x = w.floats(n, f);
+    return ColumnMoments{x, x, w.floats(1, f), w.floats(1, f)};
+  });
   bench_op("gather_rows", [=](Workspace& w) {
     return GatherRows{w.floats(n, f), w.indices(n, n), w.floats(n, f)};
   });

@@ -198,6 +198,31 @@ Op layer_norm_backward(Workspace& w, const Sizes& sizes, std::uint32_t) {
       dy, normalised, rstd, gain, dy, w.output(1, m.cols), w.output(1, m.cols)};
 }
 
+Op column_moments(Workspace& w, const Sizes& sizes, std::uint32_t) {
+  const Matrix m(sizes);
+  const Tensor x = w.input(m.rows, m.cols);
+  return ColumnMoments{x, x, w.doubles(m.cols), w.doubles(m.cols)};
+}
+/// Σx, Σx² and a number of rows; what they are makes no difference to the time.
+Tensor moments(Workspace& w, std::int64_t columns) { return w.doubles(2 * columns + 1); }
+Op batch_norm(Workspace& w, const Sizes& sizes, std::uint32_t) {
+  const Matrix m(sizes);
+  const Tensor x = w.output(m.rows, m.cols), gain = w.input(1, m.cols), shift = w.input(1, m.cols);
+  return BatchNorm{
+      x, moments(w, m.cols), w.output(2, m.cols), gain, shift, w.output(m.rows, m.cols), x};
+}
+Op batch_norm_backward(Workspace& w, const Sizes& sizes, std::uint32_t) {
+  const Matrix m(sizes);
+  const Tensor dy = w.output(m.rows, m.cols), normalised = w.input(m.rows, m.cols);
+  return BatchNormBackward{.dy = dy,
+                           .normalised = normalised,
+                           .moments = moments(w, m.cols),
+                           .sums = w.input(1, 2 * m.cols),
+                           .gain = w.input(1, m.cols),
+                           .dx = dy,
+                           .counted = m.rows};
+}
+
 struct Targets {
   Tensor logits, labels, targets;
 };
@@ -292,6 +317,9 @@ const std::map<std::string, Build>& builders() {
       {"column_sum", column_sum},
       {"layer_norm", layer_norm},
       {"layer_norm_backward", layer_norm_backward},
+      {"column_moments", column_moments},
+      {"batch_norm", batch_norm},
+      {"batch_norm_backward", batch_norm_backward},
       {"loss", loss(LossKind::softmax)},
       {"loss/sigmoid", loss(LossKind::sigmoid)},
       {"score", score(LossKind::softmax)},

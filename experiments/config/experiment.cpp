@@ -359,6 +359,7 @@ ModelConfig model_config(const Json& m) {
   model.dropout = m["dropout"];
   model.bias = m["bias"];
   model.layer_norm = m.value("layer_norm", false);
+  model.batch_norm = m.value("batch_norm", false);
   model.residual = m.value("residual", false);
   model.dense_layers = m.value("dense_layers", 0);
   model.recompute = m.value("recompute", 0);

@@ -80,7 +80,7 @@ const std::map<std::string, Words>& synonyms() {
       {"dropout_rate", {"dropout"}},
       {"drop", {"dropout"}},
       {"normalization", {"normalisation"}},
-      {"norm", {"normalisation", "layer_norm"}},
+      {"norm", {"normalisation", "layer_norm", "batch_norm"}},
       {"graphsage", {"sage"}},
       {"data", {"dataset", "path"}},
       {"graph", {"dataset", "partition"}},

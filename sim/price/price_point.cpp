@@ -89,6 +89,9 @@ PricePoint point(const ActivateBackward& op) {
 PricePoint point(const ColumnSum& op) { return by_size(op.kKind, op.x); }
 PricePoint point(const LayerNorm& op) { return by_size(op.kKind, op.y); }
 PricePoint point(const LayerNormBackward& op) { return by_size(op.kKind, op.dx); }
+PricePoint point(const ColumnMoments& op) { return by_size(op.kKind, op.x); }
+PricePoint point(const BatchNorm& op) { return by_size(op.kKind, op.y); }
+PricePoint point(const BatchNormBackward& op) { return by_size(op.kKind, op.dx); }
 
 PricePoint point(const Loss& op) {
   const double targets = std::max(1.0, real(op.targets.rows()));
@@ -156,6 +159,9 @@ const std::vector<std::string>& price_keys() {
                                              "column_sum",
                                              "layer_norm",
                                              "layer_norm_backward",
+                                             "column_moments",
+                                             "batch_norm",
+                                             "batch_norm_backward",
                                              "loss",
                                              "loss/sigmoid",
                                              "score",

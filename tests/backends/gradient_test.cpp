@@ -99,6 +99,34 @@ TEST_F(Gradient, OfLayerNormHoldsForInputGainAndShift) {
   expect_near(world_.values(dshift), by_shift);
 }
 
+TEST_F(Gradient, OfBatchNormHoldsForRowsThatAreCountedAndThoseThatAreNot) {
+  // The last two rows stand for vertices of other ranks: normalised alike, counted elsewhere.
+  const std::int64_t rows = 10, counted = 8, f = 3;
+  const Tensor x = world_.floats(rows, f), gain = world_.floats(1, f), shift = world_.floats(1, f);
+  const Tensor moments = world_.poisoned(1, 2 * f + 1, 0, DType::f64);
+  const Tensor averages = world_.given(2, f, {0, 0, 0, 1, 1, 1}), y = world_.poisoned(rows, f);
+  const Tensor normalised = world_.poisoned(rows, f), dy = world_.floats(rows, f);
+  const Tensor sums = world_.poisoned(1, 2 * f), dx = world_.poisoned(rows, f);
+  const auto objective = [&] {
+    const Tensor own = x.rows_at(0, counted);
+    run(ColumnMoments{own, own, moments.cols_at(0, f), moments.cols_at(f, f)});
+    run(Fill{moments.cols_at(2 * f, 1), static_cast<double>(counted)});
+    run(BatchNorm{x, moments, averages, gain, shift, normalised, y});
+    return weighted(dy, y);
+  };
+
+  const auto by_x = central_differences(world_, x, objective);
+  const auto by_gain = central_differences(world_, gain, objective);
+  const auto by_shift = central_differences(world_, shift, objective);
+  objective();
+  run(ColumnMoments{dy, normalised, sums.cols_at(0, f), sums.cols_at(f, f)});
+  run(BatchNormBackward{dy, normalised, moments, sums, gain, dx, counted});
+
+  expect_near(world_.values(dx), by_x);
+  expect_near(world_.values(sums.cols_at(0, f)), by_shift);
+  expect_near(world_.values(sums.cols_at(f, f)), by_gain);
+}
+
 TEST_F(Gradient, OfBothLossesHoldsOnEveryRow) {
   const Tensor logits = world_.floats(4, 3), grad = world_.poisoned(4, 3);
   const Tensor loss = world_.poisoned(1, 1, 0, DType::f64), targets = world_.integers({0, 2, 3});

@@ -127,6 +127,25 @@ struct Call {
                                    m.at<float>(op.rstd), m.at<float>(op.gain), m.matrix(op.dx),
                                    m.at<float>(op.dgain), m.at<float>(op.dshift));
   }
+  int operator()(const ColumnMoments& op) const {
+    const bool wide = op.sum.dtype == DType::f64;
+    const auto at = [&](const Tensor& t) -> void* {
+      return wide ? static_cast<void*>(m.at<double>(t)) : static_cast<void*>(m.at<float>(t));
+    };
+    return api.column_moments(s, m.matrix(op.x), m.matrix(op.z), wide ? kOrreryF64 : kOrreryF32,
+                              at(op.sum), at(op.product));
+  }
+  int operator()(const BatchNorm& op) const {
+    return api.batch_norm(s, m.matrix(op.x), m.at<double>(op.moments), m.matrix(op.averages),
+                          m.at<float>(op.gain), m.at<float>(op.shift),
+                          op.normalised ? m.matrix(*op.normalised) : OrreryMatrix{},
+                          m.matrix(op.y));
+  }
+  int operator()(const BatchNormBackward& op) const {
+    return api.batch_norm_backward(s, m.matrix(op.dy), m.matrix(op.normalised),
+                                   m.at<double>(op.moments), m.at<float>(op.sums),
+                                   m.at<float>(op.gain), m.matrix(op.dx), op.counted);
+  }
   int operator()(const Loss& op) const {
     return api.loss(s, kind_of_loss(op.loss_kind), m.matrix(op.logits),
                     m.at<std::int32_t>(op.labels), op.labels.ld, m.at<std::int32_t>(op.targets),

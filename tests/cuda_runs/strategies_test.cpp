@@ -62,6 +62,13 @@ TEST_P(OnGpu, SageWithNormOnADirectedGraphLearnsTheSame) {
   expect_same_as_on_cpu(model_with(ModelType::sage, 3, true, 0), false);
 }
 
+TEST_P(OnGpu, SageWithBatchNormLearnsTheSame) {
+  if (!info_of(GetParam().strategy.config).sums_over_vertices) return;
+  ModelConfig model = model_with(ModelType::sage, 3, false, 0);
+  model.batch_norm = true;
+  expect_same_as_on_cpu(model, false);
+}
+
 std::vector<Case> cases() {
   std::vector<Case> list;
   const auto add = [&](const std::vector<testing::NamedStrategy>& strategies,

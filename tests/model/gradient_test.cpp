@@ -18,6 +18,7 @@ struct Case {
   int recompute = 0;
   LayerOrder order = LayerOrder::automatic;
   int dense_layers = 0;
+  bool batch_norm = false;
 };
 
 class Gradient : public ::testing::TestWithParam<Case> {};
@@ -35,6 +36,7 @@ TEST_P(Gradient, EqualsCentralDifferenceOfTheLoss) {
                    c.residual, c.recompute};
   problem.model.order = c.order;
   problem.model.dense_layers = c.dense_layers;
+  problem.model.batch_norm = c.batch_norm;
   problem.train.loss = c.loss;
 
   testing::expect_gradient_of_differences(problem);
@@ -62,6 +64,10 @@ INSTANTIATE_TEST_SUITE_P(
                            LayerOrder::automatic, 3},
                       Case{ModelType::sage, 12, true, true, LossKind::sigmoid, 2, false, 0,
                            LayerOrder::aggregate_first, 2},
+                      Case{ModelType::gcn, 16, false, false, LossKind::softmax, 2, false, 0,
+                           LayerOrder::automatic, 0, true},
+                      Case{ModelType::sage, 12, false, true, LossKind::sigmoid, 3, true, 0,
+                           LayerOrder::aggregate_first, 1, true},
                       Case{ModelType::gcn, 8, false, true, LossKind::softmax, 5, true},
                       Case{ModelType::gcn, 6, true, false, LossKind::softmax, 4, true},
                       Case{ModelType::sage, 8, true, true, LossKind::sigmoid, 5, true},

@@ -44,6 +44,11 @@ ModelConfig then_dense(int layers, ModelConfig model) {
   model.dense_layers = layers;
   return model;
 }
+ModelConfig with_batch_norm(ModelConfig model) {
+  model.layer_norm = false;
+  model.batch_norm = true;
+  return model;
+}
 ModelConfig without_dropout(ModelConfig model) {
   model.dropout = 0;
   return model;
@@ -77,6 +82,9 @@ const std::vector<NamedModel>& models() {
        in_order(LayerOrder::transform_first, widening(model_with(ModelType::gcn, 3, false))), false,
        5},
       {"TwoGcnAndTwoDenseLayers", then_dense(2, model_with(ModelType::gcn, 2, true)), true, 5},
+      {"SageWithBatchNorm", with_batch_norm(model_with(ModelType::sage, 3, false)), false, 10},
+      {"GcnWithBatchNormAndADenseLayer",
+       with_batch_norm(then_dense(1, model_with(ModelType::gcn, 2, false))), true, 5},
       {"EightLayers", model_with(ModelType::gcn, 8, true), true},
       {"FirstStepOfThirtyLayers", model_with(ModelType::sage, 30, true), true, 2}};
   return list;
@@ -97,14 +105,15 @@ class Exactness : public ::testing::TestWithParam<Case> {
     made.model = model.config;
     // Columns that are split cannot be normalised along rows.
     if (GetParam().strategy.config.type == "spmm_2d") made.model.layer_norm = false;
+    if (!info_of(GetParam().strategy.config).sums_over_vertices) made.model.batch_norm = false;
     made.train.epochs = model.epochs;
     return made;
   }
   /// One rank's result is the same for every strategy and number of ranks.
   static const Outcome& of_one_rank() {
-    static std::map<std::pair<std::string, bool>, Outcome> done;
+    static std::map<std::tuple<std::string, bool, bool>, Outcome> done;
     const Problem alone = problem({}, 1);
-    const std::pair key{GetParam().model.name, alone.model.layer_norm};
+    const std::tuple key{GetParam().model.name, alone.model.layer_norm, alone.model.batch_norm};
     const auto known = done.find(key);
     return known != done.end() ? known->second : done.emplace(key, execute(alone)).first->second;
   }

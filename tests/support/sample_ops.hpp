@@ -27,6 +27,8 @@ inline std::vector<Op> sample_ops(std::int64_t rows, std::int64_t width) {
                counts = matrix_of(9, 1, 3, DType::f64),
                many = matrix_of(10, rows, width, DType::i32), row2 = matrix_of(11, 1, width),
                turned = matrix_of(12, width, rows);
+  const Tensor moments = matrix_of(16, 1, 2 * width + 1, DType::f64),
+               averages = matrix_of(17, 2, width);
   const Dropout drop{0.5, 1, 1, 1, index, 0};
   const Sparse a{0, {rows, rows}, 8 * rows};
   return {Load{FeatureRows{nullptr, vertices}, x},
@@ -52,6 +54,9 @@ inline std::vector<Op> sample_ops(std::int64_t rows, std::int64_t width) {
           ColumnSum{x, row, 0},
           LayerNorm{x, row, row2, z, column, y},
           LayerNormBackward{x, y, column, row, z, row2, matrix_of(13, 1, width)},
+          ColumnMoments{x, x, row, row2},
+          BatchNorm{x, moments, averages, row, row2, z, y},
+          BatchNormBackward{x, y, moments, matrix_of(18, 1, 2 * width), row, z, rows / 2},
           Loss{LossKind::softmax, x, index, index, y, f64, 1},
           Loss{LossKind::sigmoid, x, many, index, y, f64, 1},
           Score{LossKind::softmax, x, index, index, counts},

@@ -17,6 +17,10 @@ void column_sum(Rows<const float> x, std::int64_t width, std::int64_t begin, std
 void layer_norm(const LayerNormArgs& args, std::int64_t begin, std::int64_t end);
 void layer_norm_backward(const LayerNormBackwardArgs& args, std::int64_t begin, std::int64_t end,
                          double* gain_sums, double* shift_sums);
+void column_moments(Rows<const float> x, Rows<const float> z, std::int64_t width,
+                    std::int64_t begin, std::int64_t end, double* sums, double* products);
+void normalise_columns(const NormaliseColumnsArgs& args, std::int64_t begin, std::int64_t end);
+void batch_norm_backward(const BatchNormBackwardArgs& args, std::int64_t begin, std::int64_t end);
 double softmax_loss(const float* logits, std::int64_t classes, std::int32_t label, float scale,
                     float* grad);
 double sigmoid_loss(const float* logits, const std::int32_t* labels, std::int64_t classes,

@@ -1,4 +1,4 @@
-// Sums over rows and layer norm.
+// Sums over rows, layer norm, batch norm.
 #include "backends/cpu/isa/isa_kernels.hpp"
 #include "backends/cpu/isa/vector.hpp"
 
@@ -71,6 +71,50 @@ void layer_norm_backward(const LayerNormBackwardArgs& args, std::int64_t begin, 
 #pragma GCC ivdep
     for (std::int64_t c = 0; c < args.width; ++c)
       dx[c] = rstd * (dy[c] * gain[c] - mean - normalised[c] * projection);
+  }
+}
+
+void column_moments(Rows<const float> x, Rows<const float> z, std::int64_t width,
+                    std::int64_t begin, std::int64_t end, double* sums, double* products) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const float *of_x = x.row(i), *of_z = z.row(i);
+#pragma GCC ivdep
+    for (std::int64_t c = 0; c < width; ++c) {
+      sums[c] += static_cast<double>(of_x[c]);
+      products[c] += static_cast<double>(of_x[c]) * static_cast<double>(of_z[c]);
+    }
+  }
+}
+
+void normalise_columns(const NormaliseColumnsArgs& args, std::int64_t begin, std::int64_t end) {
+  const float *mean = args.mean, *rstd = args.rstd, *gain = args.gain, *shift = args.shift;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const float* x = args.x.row(i);
+    float* y = args.y.row(i);
+    if (args.normalised.first != nullptr) {
+      float* normalised = args.normalised.row(i);
+#pragma GCC ivdep
+      for (std::int64_t c = 0; c < args.width; ++c) {
+        const float value = (x[c] - mean[c]) * rstd[c];
+        normalised[c] = value;
+        y[c] = value * gain[c] + shift[c];
+      }
+    } else {
+#pragma GCC ivdep
+      for (std::int64_t c = 0; c < args.width; ++c)
+        y[c] = (x[c] - mean[c]) * rstd[c] * gain[c] + shift[c];
+    }
+  }
+}
+
+void batch_norm_backward(const BatchNormBackwardArgs& args, std::int64_t begin, std::int64_t end) {
+  const float *scale = args.scale, *offset = args.offset, *slope = args.slope;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const float *dy = args.dy.row(i), *normalised = args.normalised.row(i);
+    float* dx = args.dx.row(i);
+#pragma GCC ivdep
+    for (std::int64_t c = 0; c < args.width; ++c)
+      dx[c] = scale[c] * dy[c] - offset[c] - slope[c] * normalised[c];
   }
 }
 

@@ -28,6 +28,13 @@ void layer_norm(OrreryStream& s, OrreryMatrix x, const float* gain, const float*
 void layer_norm_backward(OrreryStream& s, OrreryMatrix dy, OrreryMatrix normalised,
                          const float* rstd, const float* gain, OrreryMatrix dx, float* dgain,
                          float* dshift);
+void column_moments(OrreryStream& s, OrreryMatrix x, OrreryMatrix z, OrreryDType sums, void* sum,
+                    void* product);
+void batch_norm(OrreryStream& s, OrreryMatrix x, const double* moments, OrreryMatrix averages,
+                const float* gain, const float* shift, OrreryMatrix normalised, OrreryMatrix y);
+void batch_norm_backward(OrreryStream& s, OrreryMatrix dy, OrreryMatrix normalised,
+                         const double* moments, const float* sums, const float* gain,
+                         OrreryMatrix dx, std::int64_t counted);
 void loss(OrreryStream& s, OrreryLossKind kind, OrreryMatrix logits, const std::int32_t* labels,
           std::int64_t ld_labels, const std::int32_t* targets, std::int64_t target_count,
           OrreryMatrix grad, double* loss, double scale, double weight, std::int32_t accumulate);

@@ -239,6 +239,9 @@ OrreryCudaApi make_table() {
   table.column_sum = Entry<column_sum>::call;
   table.layer_norm = Entry<layer_norm>::call;
   table.layer_norm_backward = Entry<layer_norm_backward>::call;
+  table.column_moments = Entry<column_moments>::call;
+  table.batch_norm = Entry<batch_norm>::call;
+  table.batch_norm_backward = Entry<batch_norm_backward>::call;
   table.loss = Entry<loss>::call;
   table.score = Entry<score>::call;
   table.sgd = Entry<sgd>::call;

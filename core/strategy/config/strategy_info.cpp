@@ -1,5 +1,7 @@
 #include "core/strategy/config/strategy_info.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/base/error.hpp"
@@ -38,7 +40,18 @@ std::string strategies_with(bool (*property)(const StrategyInfo&)) {
 }
 
 void require_possible(const StrategyConfig& strategy, const ModelConfig& model) {
-  if (const auto require = info_of(strategy).require_possible) require(strategy, model);
+  const StrategyInfo& info = info_of(strategy);
+  if (model.batch_norm && model.layer_norm)
+    throw ConfigError("model.batch_norm",
+                      "stands in the place of model.layer_norm: set one of the two to false");
+  if (model.batch_norm && !info.sums_over_vertices)
+    throw ConfigError(
+        "model.batch_norm",
+        fmt::format("sums over the vertices of all ranks in every layer, which {} does not do: use "
+                    "{}, or model.layer_norm",
+                    info.name,
+                    strategies_with([](const StrategyInfo& s) { return s.sums_over_vertices; })));
+  if (info.require_possible) info.require_possible(strategy, model);
 }
 
 int parts_for(const StrategyConfig& strategy, int ranks) {

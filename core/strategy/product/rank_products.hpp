@@ -24,9 +24,6 @@ class RankProducts : public Products {
   /// Placement the global vertex of each level-0 row. The rows of the last level are this rank's
   ///           own vertices.
   virtual IndexList vertices() const = 0;
-  /// Placement ranks, this one among them, whose own vertices are those of the whole graph, each
-  ///           once; sums over vertices are sums over this group. Default: all ranks.
-  virtual Group covering_group() const { return world_group(rt_.size()); }
   /// Whole rows of an activation, where this rank holds some of its columns; else x itself. The
   /// result is this rank's to overwrite, until the next call.
   virtual Tensor whole_rows(const Tensor& x, std::int64_t width);
