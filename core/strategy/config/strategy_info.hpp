@@ -84,8 +84,8 @@ struct StrategyInfo {
   bool magnifiable = false;             ///< a vertex may stand for several (dataset.magnify)
   bool splits_columns = false;          ///< a rank holds some of the columns of its rows
   bool sends_patterns = false;          ///< sparse patterns travel
-  /// Every rank takes the same steps, and its covering group is as RankProducts says in each: what a
-  /// batch norm sums over.
+  /// Every rank takes the same steps, in each of which the own vertices of its covering group are
+  /// counted once: what a batch norm sums over.
   bool sums_over_vertices = false;
 
   // ---- its runs
