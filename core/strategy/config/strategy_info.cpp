@@ -48,7 +48,7 @@ void require_possible(const StrategyConfig& strategy, const ModelConfig& model) 
     throw ConfigError(
         "model.batch_norm",
         fmt::format("sums over the vertices of all ranks in every layer, which {} does not do: use "
-                    "{}, or model.layer_norm",
+                    "one of {}, or model.layer_norm",
                     info.name,
                     strategies_with([](const StrategyInfo& s) { return s.sums_over_vertices; })));
   if (info.require_possible) info.require_possible(strategy, model);

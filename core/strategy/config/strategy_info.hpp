@@ -85,8 +85,8 @@ struct StrategyInfo {
   bool splits_columns = false;          ///< a rank holds some of the columns of its rows
   bool sends_patterns = false;          ///< sparse patterns travel
   bool opens_stores = false;            ///< rows are read out of the memory of other ranks' hosts
-  /// Every rank takes the same steps, and its covering group is as RankProducts says in each: what a
-  /// batch norm sums over.
+  /// Every rank takes the same steps, in each of which the own vertices of its covering group are
+  /// counted once: what a batch norm sums over.
   bool sums_over_vertices = false;
 
   // ---- its runs

@@ -25,17 +25,17 @@ Tensor averages(World& w, std::int64_t width) {
   return t;
 }
 
+/// As batch norm asks for them: of squares in double, of two matrices in single precision.
 TEST_P(KernelCases, ColumnMomentsEqualReference) {
-  for (const DType sums : {DType::f32, DType::f64})
-    for (const bool same : kEither)
-      for (const std::int64_t rows : {0, 1, 5, 333, 1001})
-        for (const std::int64_t width : kWidths)
-          expect_equals_reference([&](World& w) -> Op {
-            const Tensor x = w.floats(rows, width, width + 3);
-            const Tensor z = same ? x : w.floats(rows, width, width + 1);
-            return ColumnMoments{x, z, w.poisoned(1, width, 0, sums),
-                                 w.poisoned(1, width, 0, sums)};
-          });
+  for (const bool same : kEither)
+    for (const std::int64_t rows : {0, 5, 1001})
+      for (const std::int64_t width : kWidths)
+        expect_equals_reference([&](World& w) -> Op {
+          const Tensor x = w.floats(rows, width, width + 3);
+          const DType sums = same ? DType::f64 : DType::f32;
+          const Tensor z = same ? x : w.floats(rows, width, width + 1);
+          return ColumnMoments{x, z, w.poisoned(1, width, 0, sums), w.poisoned(1, width, 0, sums)};
+        });
 }
 
 TEST_P(KernelCases, BatchNormEqualsReference) {
@@ -68,7 +68,7 @@ TEST_P(KernelCases, BatchNormBackwardEqualsReference) {
   for (const std::int64_t rows : kRows)
     for (const std::int64_t width : kWidths)
       for (const bool in_place : kEither)
-        for (const std::int64_t counted : {std::int64_t{0}, rows / 2, rows})
+        for (const std::int64_t counted : {rows / 2, rows})
           expect_equals_reference([&](World& w) -> Op {
             const Tensor dy = w.floats(rows, width, width + 3);
             const Tensor normalised = w.floats(rows, width, width + 1);

@@ -254,7 +254,8 @@ TEST(Refusal, NamesPathFoundAllowedAndNearest) {
             "model_averaging, shared_preloading. Did you mean \"spmm_1d\"?");
   EXPECT_EQ(refusal_of("model.hiden=3"),
             "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, "
-            "dense_layers, hidden, dropout, bias, layer_norm, batch_norm, residual, sparse_input, recompute, "
+            "dense_layers, hidden, dropout, bias, layer_norm, batch_norm, residual, sparse_input, "
+            "recompute, "
             "order, normalisation");
   EXPECT_EQ(refusal_of("train.epochs=ten"),
             "train.epochs: found \"ten\" (string), expected integer >= 1 and <= 1000000");
