@@ -251,7 +251,7 @@ TEST(InexactStrategies, AreRefusedWhereTheyCannotBeHonoured) {
 TEST(Refusal, NamesPathFoundAllowedAndNearest) {
   EXPECT_EQ(refusal_of("strategy.type=spmm1d"),
             "strategy.type: found \"spmm1d\", allowed: full_graph, spmm_1d, spmm_15d, spmm_2d, "
-            "model_averaging, shared_preloading. Did you mean \"spmm_1d\"?");
+            "model_averaging, shared_preloading, mini_batch. Did you mean \"spmm_1d\"?");
   EXPECT_EQ(refusal_of("model.hiden=3"),
             "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, "
             "dense_layers, hidden, dropout, bias, layer_norm, batch_norm, residual, sparse_input, "
@@ -272,6 +272,29 @@ TEST(Refusal, KnowsWhatLaterVersionsHave) {
   EXPECT_EQ(refusal_of("strategy.type=inference"),
             "strategy.type: \"inference\" is not in this version of Orrery, allowed: full_graph, "
             "spmm_1d, spmm_15d, spmm_2d, model_averaging, shared_preloading, mini_batch");
+}
+
+TEST(Refusal, OfBatchesThatCannotBe) {
+  const auto refusal = [](const std::string& keys) {
+    return refusal_of(R"(strategy={"type": "mini_batch", )" + keys + "}");
+  };
+  EXPECT_EQ(refusal(R"("fanouts": [10])"),
+            "strategy.fanouts: found [10], expected a number for each of the 2 layers of the "
+            "model, the first at the seeds, such as 10 neighbours, or -1 for all");
+  EXPECT_EQ(refusal(R"("sampler": "all", "fanouts": [10, 5])"),
+            "strategy.fanouts: goes with strategy.sampler neighbour or labor: the others take "
+            "every neighbour that they have; leave it out");
+  EXPECT_EQ(refusal(R"("sampler": "labor", "fanouts": [10, 5], "replace": true)"),
+            "strategy.replace: goes with strategy.sampler neighbour: set it to false");
+  EXPECT_EQ(refusal(R"("fanouts": [10, 5], "together": 2)"),
+            "strategy.together: goes with strategy.sampler cluster: leave it out");
+  EXPECT_EQ(refusal(R"("sampler": "cluster")"),
+            "strategy.clusters: is needed with strategy.sampler cluster: the number of parts that "
+            "METIS cuts the graph into");
+  EXPECT_EQ(refusal(R"("sampler": "cluster", "clusters": 4, "together": 5)"),
+            "strategy.together: found 5, but there are 4 clusters");
+  EXPECT_EQ(refusal(R"("fanouts": [10, 5], "cache": {"bytes": "a lot"})").substr(0, 21),
+            "strategy.cache.bytes:");
 }
 
 TEST(Refusal, OfMagnifiedGraphsByBackendsThatTrain) {

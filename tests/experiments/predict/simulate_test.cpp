@@ -223,7 +223,7 @@ TEST(HostProfiles, AreThoseThatTheClusterNames) {
 
   const sim::DeviceProfile plain = profile_of(experiment_with({})), other = profile_of(named);
 
-  EXPECT_FALSE(plain.host.contains("sample"));
+  EXPECT_NE(plain.host.at("sample").seconds_per_item, 1e-7);
   EXPECT_EQ(other.host.at("sample").seconds_per_item, 1e-7);
   EXPECT_EQ(other.name, plain.name) << "kernels are still the device's";
   try {
@@ -254,10 +254,14 @@ TEST(MemoryCapacities, AreTheDevicesAndSharesOfTheirHosts) {
   EXPECT_EQ(none[at(Space::host)], kUnlimited);
 }
 
-/// The shipped profile of the cluster's devices with a price for drawing, in a file.
-std::string profile_that_draws() {
+Json profile_of_devices() {
   std::ifstream in(std::string(ORRERY_SOURCES) + "/configs/devices/v100-sxm2-32gb.json");
-  Json profile = Json::parse(in);
+  return Json::parse(in);
+}
+
+/// The shipped profile of the cluster's devices with another price for drawing, in a file.
+std::string profile_that_draws() {
+  Json profile = profile_of_devices();
   const auto made_up = [](double value) {
     return Json{{"value", value}, {"source", "assumption: made up for a test"}};
   };
@@ -299,7 +303,12 @@ TEST_F(Simulate, DrawingAheadIsBesideTheStepBefore) {
 }
 
 TEST_F(Simulate, DrawingWithoutAPriceIsToldWithItsKey) {
-  const Experiment experiment = experiment_with({"cluster.gpus=2"});
+  Json profile = profile_of_devices();
+  profile["host"]["kinds"].erase("sample");
+  const std::string file = ::testing::TempDir() + "profile-without-drawing.json";
+  std::ofstream(file) << profile;
+  const Experiment experiment =
+      experiment_with({"simulation.profile=\"" + file + "\"", "cluster.gpus=2"});
   const ProblemData data = DatasetCache().load(experiment);
   const Problem problem = make_problem(experiment, data, make_partition(experiment, data));
   const testing::DrawnSteps strategy(problem, {.ahead = 1});
