@@ -78,7 +78,8 @@ TEST_F(CommandLine, TellsWhatAMistakeShouldHaveBeen) {
   advised("run " + file + " --epochs 5", "--set 'train.epochs=5'");
   advised("run " + file + " --lr=0.1", "--set 'train.learning_rate=0.1'");
   advised("run " + file + " --hidden 8", "--set 'model.hidden=8'");
-  advised("run " + file + " --batch 8", "--set 'strategy.batches=8'");
+  advised("run " + file + " --batch 8", "--set 'strategy.batch=8'");
+  advised("run " + file + " --batchs 8", "--set 'strategy.batches=8'");
   advised("run " + file + " --seed 3", "--set 'seed=3'");
   advised("run " + file + " --cuda", "--set 'kernels=cuda'");
   advised("run " + file + " --cores 2", "--set 'cluster.ranks=2'");
