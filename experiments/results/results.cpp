@@ -13,6 +13,7 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <optional>
 #include <vector>
 
 #include "core/base/child_process.hpp"
@@ -72,6 +73,23 @@ std::string utc(const char* format) {
 constexpr const char* kLock = ".lock";
 /// Of several ranks the one that makes this tells why the job ends.
 constexpr const char* kClaim = ".failure";
+
+/// Puts a whole file into its place in one step: true if it is there now, false where another one was
+/// already, nothing where this file system has no files without a name or its disk is full.
+std::optional<bool> put_first(const fs::path& file, const std::string& text) {
+  const int nameless = ::open(file.parent_path().c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0644);
+  if (nameless < 0) return std::nullopt;
+  std::optional<bool> put;
+  if (::write(nameless, text.data(), text.size()) == static_cast<ssize_t>(text.size())) {
+    const std::string opened = fmt::format("/proc/self/fd/{}", nameless);
+    if (::linkat(AT_FDCWD, opened.c_str(), AT_FDCWD, file.c_str(), AT_SYMLINK_FOLLOW) == 0)
+      put = true;
+    else if (errno == EEXIST)
+      put = false;
+  }
+  ::close(nameless);
+  return put;
+}
 
 /// Refuses a folder in which a start would destroy what it cannot make again.
 void require_replaceable(const fs::path& folder, Existing existing) {
@@ -140,12 +158,16 @@ void ResultFolder::append(const std::string& name, const std::string& lines) con
 
 bool claim_failure(const fs::path& folder, const nlohmann::ordered_json& failure) {
   const fs::path file = folder / "failure.json";
+  const std::string text = failure.dump(2) + "\n";
+  // mpirun kills a rank one second after it has asked it to end. A rank that has claimed the word and
+  // is killed before its file is there would leave none, so that where it can be the file is the claim.
+  if (const auto first = put_first(file, text)) return *first;
   const int claimed =
       ::open((folder / kClaim).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (claimed < 0 && errno == EEXIST) return false;
   if (claimed >= 0) ::close(claimed);
   try {
-    write_file(file, failure.dump(2) + "\n");
+    write_file(file, text);
   } catch (const Error&) {
     // A full disk keeps nobody from speaking.
   }

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 #include <sstream>
+#include <thread>
+#include <vector>
 
 #include "core/base/error.hpp"
 
@@ -87,6 +90,28 @@ TEST_F(Results, WhatAKilledRunDidNotFinishIsRemovedByTheNext) {
   EXPECT_FALSE(fs::exists(folder_ / "run" / "timeline.json.part"));
   EXPECT_FALSE(fs::exists(folder_ / "run" / "checkpoint.bin.part"));
   EXPECT_TRUE(fs::exists(folder_ / "run" / "notes.part")) << "of somebody else";
+}
+
+/// mpirun kills ranks soon after one died: one that leaves the word to another has to leave its file
+/// too, at once.
+TEST_F(Results, ARankThatMayNotTellFindsTheWholeFileOfTheOneThatDoes) {
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    fs::remove_all(folder_ / "run");
+    fs::create_directory(folder_ / "run");
+    std::atomic<int> told = 0, found = 0;
+    const auto claim = [&](int rank) {
+      if (claim_failure(folder_ / "run", {{"told_by", rank}, {"message", std::string(20000, 'x')}}))
+        ++told;
+      else if (content(folder_ / "run" / "failure.json").ends_with("}\n"))
+        ++found;
+    };
+    {
+      std::vector<std::jthread> ranks;
+      for (int rank = 0; rank < 4; ++rank) ranks.emplace_back(claim, rank);
+    }
+    EXPECT_EQ(told, 1);
+    EXPECT_EQ(found, 3);
+  }
 }
 
 TEST_F(Results, AnOldResultIsOnlyReplacedOnRequest) {
