@@ -9,7 +9,7 @@ def _block(table, widths, columns):
     """The names and some columns; names are broken into lines, and a line stands under the header."""
     lines = []
     for row in table:
-        *above, last = textwrap.wrap(row[0], widths[0]) or [""]
+        *above, last = textwrap.wrap(row[0], max(1, widths[0])) or [""]
         lines += above
         cells = [last.ljust(widths[0])] + [row[c].rjust(widths[c]) for c in columns]
         lines.append("  ".join(cells).rstrip())
@@ -25,7 +25,7 @@ def aligned(table, room=0, name=48):
     widths = [max(len(row[c]) for row in table) for c in range(len(table[0]))]
     widths[0] = min(name, widths[0])
     columns, blocks = range(1, len(widths)), []
-    if not room:
+    if not room or not columns:
         return _block(table, widths, columns)
     left = room - sum(2 + widths[c] for c in columns)
     widths[0] = min(widths[0], max(left, LEAST_NAME))

@@ -49,6 +49,7 @@ void Model::detach() {
 void Model::declare_parameters() {
   const bool decay_all = train_.weight_decay_on == WeightDecayOn::all;
   for (int l = 1; l <= layers(); ++l) {
+    parameters_.begin_layer(l);
     const bool decays = decay_all || l == 1;
     const auto in = width(l - 1), out = width(l);
     Layer layer;

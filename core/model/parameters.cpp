@@ -1,7 +1,6 @@
 #include "core/model/parameters.hpp"
 
 #include <cmath>
-#include <numeric>
 
 #include "core/base/index.hpp"
 
@@ -11,21 +10,20 @@ Parameters::Start Parameters::glorot(std::int64_t fan_in, std::int64_t fan_out) 
 }
 
 int Parameters::add(Shape shape, Start start, bool decays) {
-  entries_.push_back({shape, start, decays, size_});
+  entries_.push_back({shape, start, decays, size_, declared_in_});
   size_ += shape.size();
   return static_cast<int>(entries_.size()) - 1;
 }
 
 int Parameters::add_averages(std::int64_t width) {
-  averaged_.push_back(width);
+  averaged_.push_back({width, averaged_size_, declared_in_});
+  averaged_size_ += 2 * width;
   return static_cast<int>(averaged_.size()) - 1;
 }
 
 Tensor Parameters::averages(int number) const {
-  const auto before = averaged_.begin() + number;
-  return averages_.tensor()
-      .cols_at(2 * std::accumulate(averaged_.begin(), before, std::int64_t{0}), 2 * *before)
-      .reshaped({2, *before});
+  const Averages& those = averaged_[at(number)];
+  return averages_.tensor().cols_at(those.offset, 2 * those.width).reshaped({2, those.width});
 }
 
 void Parameters::allocate(Runtime& rt, const TrainConfig& config, ModelUse use) {
@@ -51,9 +49,8 @@ void Parameters::allocate(Runtime& rt, const TrainConfig& config, ModelUse use) 
       rt.submit(Lane::compute, Fill{w, start.value});
   }
   if (averaged_.empty()) return;
-  const std::int64_t columns = std::accumulate(averaged_.begin(), averaged_.end(), std::int64_t{0});
-  averages_ = Buffer(rt, {1, 2 * columns}, DType::f32, "parameters/running averages");
-  for (int i = 0; i < static_cast<int>(averaged_.size()); ++i)
+  averages_ = Buffer(rt, {1, averaged_size_}, DType::f32, "parameters/running averages");
+  for (int i = 0; i < count_of_averages(); ++i)
     for (const int row : {0, 1})
       rt.submit(Lane::compute, Fill{averages(i).rows_at(row, 1), static_cast<double>(row)});
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 #include "core/model/model_config.hpp"
 #include "core/runtime/buffer.hpp"
 
@@ -27,6 +28,9 @@ class Parameters {
   };
   /// Glorot's uniform limit sqrt(6 / (fan_in + fan_out)).
   static Start glorot(std::int64_t fan_in, std::int64_t fan_out);
+
+  /// What is declared from here on is of this layer, as phases number layers.
+  void begin_layer(int layer) { declared_in_ = layer; }
 
   /// Declares one before allocate(); `decays` says whether weight decay applies. Returns its
   /// number.
@@ -63,6 +67,10 @@ class Parameters {
   Tensor averages(int number) const;
   /// How many there are.
   int count() const { return static_cast<int>(entries_.size()); }
+  int count_of_averages() const { return static_cast<int>(averaged_.size()); }
+  /// The layer that a parameter is of.
+  int layer_of(int number) const { return entries_[at(number)].layer; }
+  int layer_of_averages(int number) const { return averaged_[at(number)].layer; }
   /// What was put in the place of the gradients is the weights, until it is swapped back.
   void swap_weights_and_gradients() { std::swap(weights_, gradients_); }
 
@@ -89,14 +97,21 @@ class Parameters {
     Start start;
     bool decays;
     std::int64_t offset;
+    int layer;
+  };
+  struct Averages {
+    std::int64_t width, offset;
+    int layer;
   };
   Tensor window(const Tensor& flat, int number) const;
   /// Where a parameter begins; of the number after the last one, where all end.
   std::int64_t offset(int number) const;
 
   std::vector<Entry> entries_;
-  std::int64_t size_ = 0;                // elements
-  std::vector<std::int64_t> averaged_;   // width of each
+  std::int64_t size_ = 0;  // elements
+  std::vector<Averages> averaged_;
+  std::int64_t averaged_size_ = 0;       // elements
+  int declared_in_ = 0;                  // layer
   Buffer averages_;                      // where there are any
   Buffer weights_, gradients_;           // gradients in training only
   Buffer first_moment_, second_moment_;  // in training with Adam only

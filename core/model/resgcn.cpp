@@ -53,10 +53,12 @@ void ResGcn::declare_parameters(std::int64_t features) {
   };
   encoder_ = linear(features, d, true);
   for (int l = 1; l <= layers(); ++l) {
+    parameters_.begin_layer(l);
     Block block{norm(), layer_of(config_).make(context_, l, d, d, all)};
     if (config_.bias) block.bias = parameters_.add({1, d}, {}, all);
     blocks_.push_back(std::move(block));
   }
+  parameters_.begin_layer(layers() + 1);
   head_norm_ = norm();
   head_ = linear(d, classes_, all);
 }

@@ -17,12 +17,13 @@ struct Accuracies {
   std::optional<double> train, validation, test;
 };
 
-/// What a rank finds in its gradients when the loss is no finite number any more.
+/// What a rank finds in its gradients when the loss is no finite number any more, or in its weights
+/// when the last update of a run left some that are not.
 struct Divergence {
   /// Local models give the place of their gradients to the average: then it is of the weights.
   enum class Of : std::uint8_t { gradients, weights };
   Of of = Of::gradients;
-  /// The first layer where one is not finite; nothing where all are, or a rank had no work.
+  /// The first layer where one is not finite; nothing where all are.
   std::optional<int> layer;
   std::optional<double> largest;  ///< of those that are finite, without its sign
   std::optional<int> largest_in;  ///< the layer that it is in
@@ -37,7 +38,8 @@ struct EpochReport {
   /// Structures that this rank put on its device for the steps of the epoch; the first one of a run
   /// counts with the first epoch, those of evaluations do not.
   int loads = 0;
-  /// There when the loss is not finite: training ends with this epoch, whatever is answered.
+  /// There when the loss is not finite: training ends with this epoch, whatever is answered. Also
+  /// there when the loss of the last epoch is, and the weights after it are not.
   std::optional<Divergence> divergence = {};
 };
 
@@ -65,6 +67,7 @@ struct RunControl {
   std::shared_ptr<const Checkpoint> resume;  ///< go on from here
   int checkpoint_every = 0;                  ///< epochs; also after an early stop; 0: never
   std::optional<int> epochs;                 ///< instead of the body's
+  bool inspects_weights = false;  ///< after the last epoch, whose loss knows nothing of its update
 };
 
 /// SPMD code: what one rank does, from loading its data to its last epoch, and what those who

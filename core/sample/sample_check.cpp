@@ -18,8 +18,10 @@ constexpr std::int64_t kMostOfPairs = 64;  // neighbours of a row whose pairs ar
 /// Two-sided: samples that are too even are no samples either.
 double two_sided(double lower, double upper) { return std::min(1.0, 2 * std::min(lower, upper)); }
 
-double p_of_chi_square(double value, double degrees) {
-  return two_sided(boost::math::gamma_p(degrees / 2, value / 2),
+/// Of a value that grows in steps, as it is of counts: at most as small as this one is anything up to
+/// the next step. Without it counts that are equal, as two often are, would seem too even.
+double p_of_chi_square(double value, double step, double degrees) {
+  return two_sided(boost::math::gamma_p(degrees / 2, (value + step) / 2),
                    boost::math::gamma_q(degrees / 2, value / 2));
 }
 
@@ -65,14 +67,17 @@ class RowCounts {
     const auto n = static_cast<double>(draws_), d = static_cast<double>(degree_);
     const double k = rule_.fanout;
     const double mean = n * k / d;
-    if (degree_ < 2 || mean < kExpected) return;
+    // Without replacement a neighbour is left out n − mean times, which has to be as many.
+    const double least = rule_.replacement ? mean : std::min(mean, n - mean);
+    if (degree_ < 2 || least < kExpected) return;
     double squares = 0;
     for (const std::int64_t count : counts_) {
       const double apart = static_cast<double>(count) - mean;
       squares += apart * apart / mean;
     }
-    if (!rule_.replacement) squares *= (d - 1) / (d - k);
-    note(check.each, p_of_chi_square(squares, d - 1), row_);
+    const double spread = rule_.replacement ? 1 : (d - 1) / (d - k);
+    // The counts have one sum, so that their squares sum to numbers two apart.
+    note(check.each, p_of_chi_square(squares * spread, 2 * spread / mean, d - 1), row_);
 
     const double of_pair = k * (k - 1) / (d * (d - 1));
     if (pairs_.empty() || n * of_pair < kExpected) return;

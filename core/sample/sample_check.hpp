@@ -55,8 +55,8 @@ struct SampleCheck {
 };
 
 /// Tests each row for itself, so that rows may share their random numbers (LABOR does). A row is
-/// tested where each neighbour is expected at least five times; pairs are, where the row has at most
-/// 64 neighbours and each pair is expected five times.
+/// tested where each neighbour is expected at least five times, and without replacement to be left out
+/// as often; pairs are, where the row has at most 64 neighbours and each pair is expected five times.
 ///
 /// Cost      sorts the edges; 24 bytes for each
 /// Errors    Error: the three arrays differ in length

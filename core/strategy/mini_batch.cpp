@@ -34,6 +34,7 @@
 namespace orrery {
 namespace {
 
+constexpr int kDefaultBatch = 1000;
 constexpr int kWholeGraph = -1;  // as a structure; the others are numbers of steps
 /// Batches that are drawn while a step computes. One would do if all took the same time.
 constexpr int kAhead = 2;
@@ -191,7 +192,18 @@ void require_sound(const Settings& file) {
   for (const char* key : {"strategy.clusters", "strategy.together"})
     if (!clusters && file.has(key))
       throw ConfigError(key, "goes with strategy.sampler cluster: leave it out");
+  if (all && file.is("strategy.resample", "epoch"))
+    throw ConfigError("strategy.resample",
+                      "nothing is drawn with strategy.sampler all: leave it out");
   if (!clusters) return;
+  if (file.is("strategy.seeds", "global") || file.is("strategy.resample", "epoch"))
+    throw ConfigError(file.is("strategy.seeds", "global") ? "strategy.seeds" : "strategy.resample",
+                      "does not go with strategy.sampler cluster, whose batches are clusters, the "
+                      "same for a whole epoch: leave it out");
+  if (file.integer("strategy.batch", kDefaultBatch) != kDefaultBatch)
+    throw ConfigError("strategy.batch",
+                      "does not go with strategy.sampler cluster: strategy.together says how many "
+                      "clusters are a batch");
   const auto parts = file.number("strategy.clusters"), together = file.number("strategy.together");
   if (!parts)
     throw ConfigError("strategy.clusters",
@@ -209,7 +221,7 @@ void require_sound(const Settings& file) {
 
 void read(const Settings& file, StrategyConfig& config) {
   MiniBatchSettings settings;
-  settings.batch = file.integer("strategy.batch", 1000);
+  settings.batch = file.integer("strategy.batch", kDefaultBatch);
   settings.seeds = file.choice<SeedsFrom>(
       "strategy.seeds", {{"local", SeedsFrom::own}, {"global", SeedsFrom::all}}, settings.seeds);
   settings.sampler = file.choice<BatchSampler>("strategy.sampler",
@@ -265,6 +277,11 @@ const StrategyInfo kMiniBatch{
     .needs_whole_data = "draws neighbours among all edges of the graph",
     .opens_stores = true,
     .inexactness = inexactness_of,
+    .learns_from =
+        [](const StrategyConfig& config) {
+          return mini_batch_of(config).seeds == SeedsFrom::all ? LearnsFrom::settings
+                                                               : LearnsFrom::cut;
+        },
     .why_no_closed_forms = why_no_closed_forms};
 
 }  // namespace orrery

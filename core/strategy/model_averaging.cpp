@@ -190,6 +190,7 @@ const StrategyInfo kModelAveraging{
     .needs_structure = "which vertices a part replicates stands in the edges",
     .period = [](const StrategyConfig& config,
                  int) { return config.averaging == Averaging::model ? config.interval : 1; },
+    .learns_from = [](const StrategyConfig&) { return LearnsFrom::cut; },
     .evaluated_on = evaluated_on_parts,
     .closed_forms = {ClosedForm::averaged_models}};
 

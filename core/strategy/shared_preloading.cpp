@@ -343,6 +343,10 @@ const StrategyInfo kSharedPreloading{
     .magnifiable = true,
     .sums_over_vertices = true,
     .inexactness = inexactness_of,
+    .learns_from =
+        [](const StrategyConfig& config) {
+          return config.sampling || config.batches > 1 ? LearnsFrom::cut : LearnsFrom::data;
+        },
     .evaluated_on = evaluated_on_samples,
     .closed_forms = {ClosedForm::staged_products, ClosedForm::dependency_preloading}};
 

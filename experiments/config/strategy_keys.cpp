@@ -50,20 +50,19 @@ void complete_strategy(Json& root) {
 }
 
 StrategyConfig strategy_config(const Json& root) {
-  const Json& s = root["strategy"];
+  const JsonSettings file(root);
   StrategyConfig config;
-  config.type = s["type"];
-  config.overlap = s.value("overlap", true);
-  config.permute = s.value("permute", false);
-  config.column_tiles = s.value("column_tiles", 1);
-  if (s["memory"] == "autograd") config.memory = Memory::autograd;
-  config.first_layer = FirstLayer::recompute;  // where there is no choice
-  if (s.contains("first_layer"))
-    config.first_layer =
-        pick<FirstLayer>(s["first_layer"], {{"exact", FirstLayer::exact},
-                                            {"recompute", FirstLayer::recompute},
-                                            {"mggcn_compat", FirstLayer::mggcn_compat}});
-  if (const auto read = info_of(config).read) read(JsonSettings(root), config);
+  config.type = file.text("strategy.type").value_or("");
+  config.overlap = file.flag("strategy.overlap").value_or(true);
+  config.permute = file.flag("strategy.permute").value_or(false);
+  config.column_tiles = file.integer("strategy.column_tiles", 1);
+  if (file.is("strategy.memory", "autograd")) config.memory = Memory::autograd;
+  config.first_layer = file.choice<FirstLayer>("strategy.first_layer",
+                                               {{"exact", FirstLayer::exact},
+                                                {"recompute", FirstLayer::recompute},
+                                                {"mggcn_compat", FirstLayer::mggcn_compat}},
+                                               FirstLayer::recompute);  // where there is no choice
+  if (const auto read = info_of(config).read) read(file, config);
   return config;
 }
 

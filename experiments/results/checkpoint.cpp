@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "core/base/error.hpp"
+#include "core/strategy/config/strategy_info.hpp"
+#include "experiments/config/strategy_keys.hpp"
 #include "experiments/results/results.hpp"
 
 namespace orrery {
@@ -35,11 +37,23 @@ Json identity(const Json& resolved) {
            {"dataset", resolved["dataset"]},
            {"model", resolved["model"]},
            {"train", train}};
-  if (resolved["strategy"]["type"] != "model_averaging") return all;
-  // Every other strategy trains the same model on any cut.
+  const StrategyConfig strategy = strategy_config(resolved);
+  const LearnsFrom from = learns_from(strategy);
+  if (from == LearnsFrom::data) return all;
   all["strategy"] = resolved["strategy"];
-  for (const char* key : {"evaluate_on", "first_layer", "column_tiles"}) all["strategy"].erase(key);
-  all["partition"] = resolved["partition"];
+  for (const char* key : {"evaluate_on", "column_tiles", "overlap", "memory", "cache"})
+    all["strategy"].erase(key);
+  if (strategy.first_layer != FirstLayer::mggcn_compat) all["strategy"].erase("first_layer");
+  if (from == LearnsFrom::settings) return all;
+  all["partition"] = resolved.value("partition", Json::object());
+  all["partition"].erase("working_bytes");  // it is in the number of parts
+  const StrategyInfo& info = info_of(strategy);
+  const Json cluster = resolved.value("cluster", Json::object());
+  const auto keep = [&](const char* key) {
+    if (cluster.contains(key)) all["cluster"][key] = cluster[key];
+  };
+  if (!info.deals_parts) keep("ranks");
+  if (info.by_server) keep("servers");
   return all;
 }
 
@@ -47,10 +61,22 @@ Json identity(const Json& resolved) {
 void require_identity(const JsonReader& kept) {
   for (const char* key : {"train", "dataset", "model", "strategy"}) kept.object(key);
   if (!kept.has("seed")) kept.fail("seed", "expected a whole number, found none");
-  if (kept.get<std::string>("strategy/type") == "model_averaging") kept.object("partition");
+  kept.get<std::string>("strategy/type");
+  for (const char* key : {"partition", "cluster"})
+    if (kept.has(key)) kept.object(key);
 }
 
 void require_same_identity(const Json& kept, const Json& now, const std::string& origin) {
+  if (kept.contains("strategy") != now.contains("strategy")) {
+    const auto learned = [](const Json& of) {
+      return of.contains("strategy") ? "with " + of["strategy"].dump()
+                                     : std::string("on the whole graph, with exact gradients");
+    };
+    throw ConfigError(
+        "strategy", fmt::format("the weights here are learned {}, but those in {} {}; resume with "
+                                "the same experiment, or start anew without --resume",
+                                learned(now), origin, learned(kept)));
+  }
   const Json a = kept.flatten(), b = now.flatten();
   const auto differs = [&](const std::string& pointer) {
     const auto shown = [&](const Json& j) {

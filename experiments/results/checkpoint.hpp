@@ -17,8 +17,7 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
                       const nlohmann::ordered_json& resolved);
 
 /// Whether a run of one experiment may go on as another: strategy, partition, cluster and number of
-/// epochs may differ, whatever the learned weights depend on may not (with model_averaging also
-/// strategy and partition).
+/// epochs may differ, whatever the learned weights depend on may not (see LearnsFrom).
 ///
 /// Errors    ConfigError naming the first key that differs; `origin` holds what was kept. DataError:
 ///           what was kept is no experiment

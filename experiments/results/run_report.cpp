@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
-/// The epoch that ended training because its loss was no finite number: the last one.
+/// Whether the last epoch's loss, or a weight after it, is no finite number.
 bool diverged(const std::vector<EpochReport>& epochs) {
   return !epochs.empty() && epochs.back().divergence;
 }
@@ -30,9 +30,10 @@ bool diverged(const std::vector<EpochReport>& epochs) {
 Json divergence_json(const EpochReport& report) {
   const Divergence& found = *report.divergence;
   const auto or_nothing = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
-  return {{"loss", std::isnan(*report.loss) ? "nan"
-                   : *report.loss > 0       ? "inf"
-                                            : "-inf"},
+  return {{"loss", std::isnan(*report.loss)      ? "nan"
+                   : std::isfinite(*report.loss) ? "finite"
+                   : *report.loss > 0            ? "inf"
+                                                 : "-inf"},
           {"of", found.of == Divergence::Of::weights ? "weights" : "gradients"},
           {"layer", or_nothing(found.layer)},
           {"largest", or_nothing(found.largest)},
@@ -349,10 +350,13 @@ std::string divergence_line(const Json& result) {
   if (result["diverged_at_epoch"].is_null()) return {};
   const std::string label = result.value("label", "");
   const Json found = result.value("divergence", Json());
-  std::string line =
-      fmt::format("{}training diverged and was stopped: the loss of epoch {} is {}",
-                  label.empty() ? "" : label + ": ", result["diverged_at_epoch"].get<int>(),
-                  found.is_null() ? "not finite" : found["loss"].get<std::string>());
+  const std::string loss = found.is_null() ? "not finite" : found["loss"].get<std::string>();
+  std::string line = label.empty() ? "" : label + ": ";
+  if (loss == "finite")
+    line += "training diverged: the loss of the last epoch is finite, the weights after it are not";
+  else
+    line += fmt::format("training diverged and was stopped: the loss of epoch {} (from 0) is {}",
+                        result["diverged_at_epoch"].get<int>(), loss);
   if (!found.is_null() && !found["layer"].is_null()) {
     line += fmt::format("; layer {} is the first with {} that are not finite",
                         found["layer"].get<int>(), found["of"].get<std::string>());

@@ -370,8 +370,8 @@ void add_timeline_epochs(RunOptions& options) {
 
 std::string with_advice(const OutOfMemory& error) {
   return fmt::format(
-      "{}; more ranks, a narrower model or fewer layers need less, and orrery plan "
-      "shows what each rank holds",
+      "{}; more ranks or parts, smaller batches, a narrower model or fewer layers need less, and "
+      "orrery plan shows what each rank holds",
       error.what());
 }
 

@@ -49,8 +49,8 @@ std::vector<std::string> notes_of(const PreparedExperiment& prepared) {
     notes.emplace_back(
         "all labels are of one class: every model is right, so accuracy says nothing");
   if (const int empty = empty_parts(prepared.problem->partition); empty > 0)
-    notes.push_back(fmt::format("{} of {} parts hold no vertex: fewer ranks do the same", empty,
-                                prepared.problem->partition.parts));
+    notes.push_back(fmt::format("{} of {} parts hold no vertex, so that some ranks own nothing",
+                                empty, prepared.problem->partition.parts));
   const Experiment& experiment = prepared.experiment;
   if (experiment.backend == "threads" && experiment.kernels != "cuda" &&
       experiment.ranks() > available_cores())
@@ -355,6 +355,7 @@ ExecuteOptions Runner::execute_options(const Experiment& experiment) const {
   options.stop = options_.stop;
   if (!options_.anyway) options.require_memory = require_memory_for;
   options.control.checkpoint_every = experiment.checkpoint_every;
+  options.control.inspects_weights = true;
   return options;
 }
 

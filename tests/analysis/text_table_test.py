@@ -86,6 +86,11 @@ class TextTables(unittest.TestCase):
                          ["short"] * len(below))
         self.assertGreater(len(below), 1)
 
+    def test_of_names_alone_have_their_rows(self):
+        self.assertEqual(text_table.aligned([["name"], ["a"], [""]], 20).splitlines(),
+                         ["name", "----", "a", ""])
+        self.assertEqual(text_table.aligned([["", "b"], ["", "1"]], 40).splitlines()[-1].split(), ["1"])
+
 
 class PrintedFigures(unittest.TestCase):
     def test_fit_the_terminal(self):

@@ -54,9 +54,9 @@ Drawn sampled(const Csr& graph, NeighbourRule rule, int fanout, std::uint32_t dr
 }
 
 /// `fanout` places of n, as another program might draw them.
-using Pick = std::function<std::set<std::size_t>(std::mt19937_64&, std::size_t n)>;
-Drawn picked(const Csr& graph, std::int64_t draws, const Pick& pick) {
-  std::mt19937_64 random(5);
+using Pick = std::function<std::vector<std::size_t>(std::mt19937_64&, std::size_t n)>;
+Drawn picked(const Csr& graph, std::int64_t draws, const Pick& pick, std::uint64_t seed = 5) {
+  std::mt19937_64 random(seed);
   Drawn drawn;
   for (std::int64_t d = 0; d < draws; ++d)
     for (Vertex v = 0; v < graph.rows; ++v) {
@@ -107,31 +107,67 @@ TEST(SampleCheck, FindsWhatIsWrongHoweverTheDiceFall) {
   EXPECT_EQ(right.check(graph, {-1, false}).miscounted.count, 200);
 }
 
+/// Rows of two to four neighbours, whose counts are often equal, and draws of nearly all neighbours.
+TEST(SampleCheck, BelievesFewDrawsOfShortRowsAndOfNearlyAllNeighbours) {
+  Csr graph;
+  graph.rows = graph.cols = 40;
+  for (Vertex v = 0; v < 40; ++v) {
+    const Vertex degree = v < 30 ? 2 + v % 3 : 31;
+    for (Vertex u = 0; u < degree; ++u) graph.columns.push_back(u);
+    graph.offsets.push_back(graph.nnz());
+  }
+  for (const auto& [fanout, draws, replacement] :
+       std::vector<std::tuple<int, int, bool>>{{1, 10, false},
+                                               {1, 50, false},
+                                               {2, 20, false},
+                                               {3, 200, false},
+                                               {30, 6, false},
+                                               {1, 10, true},
+                                               {5, 50, true}}) {
+    const Pick right = [fanout = fanout, again = replacement](auto& random, std::size_t n) {
+      std::multiset<std::size_t> places;
+      const auto all = static_cast<std::size_t>(fanout);
+      while (places.size() < (again ? all : std::min(all, n))) {
+        const std::size_t place = std::uniform_int_distribution<std::size_t>(0, n - 1)(random);
+        if (again || !places.contains(place)) places.insert(place);
+      }
+      return std::vector(places.begin(), places.end());
+    };
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      const SampleCheck check =
+          picked(graph, draws, right, seed).check(graph, {fanout, replacement});
+      EXPECT_FALSE(check.is_wrong());
+      EXPECT_FALSE(check.is_biased()) << fanout << " of few, " << draws
+                                      << " draws: " << check.each.p() << " " << check.pairs.p();
+    }
+  }
+}
+
 TEST(SampleCheck, FindsTheFormulasOfOthersThatAreWrong) {
   const Csr graph = some_graph();
   const Pick right = [](std::mt19937_64& random, std::size_t n) {
     std::set<std::size_t> picks;
     for (std::size_t j = n - 4; j < n; ++j)
       if (const std::size_t t = random() % (j + 1); !picks.insert(t).second) picks.insert(j);
-    return picks;
+    return std::vector(picks.begin(), picks.end());
   };
   const Pick off_by_one = [](std::mt19937_64& random, std::size_t n) {
     std::set<std::size_t> picks;
     for (std::size_t j = n - 4; j < n; ++j)
       if (const std::size_t t = random() % j; !picks.insert(t).second) picks.insert(j);
-    return picks;
+    return std::vector(picks.begin(), picks.end());
   };
   const Pick neighbours_in_a_run = [](std::mt19937_64& random, std::size_t n) {
     std::set<std::size_t> picks;  // each equally often, pairs not
     const std::size_t first = random() % n;
     for (std::size_t j = 0; j < 4; ++j) picks.insert((first + j) % n);
-    return picks;
+    return std::vector(picks.begin(), picks.end());
   };
   const Pick in_turns = [next = std::size_t{0}](std::mt19937_64&, std::size_t n) mutable {
     std::set<std::size_t> picks;  // as even as no dice fall
     for (std::size_t j = 0; j < 4; ++j) picks.insert((next / 20 * 4 + j) % n);
     ++next;
-    return picks;
+    return std::vector(picks.begin(), picks.end());
   };
 
   EXPECT_FALSE(picked(graph, 3000, right).check(graph, {4, false}).is_biased());

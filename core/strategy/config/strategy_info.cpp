@@ -82,6 +82,11 @@ std::optional<std::string> inexactness(const StrategyConfig& strategy) {
   return why != nullptr ? why(strategy) : std::nullopt;
 }
 
+LearnsFrom learns_from(const StrategyConfig& strategy) {
+  if (const auto from = info_of(strategy).learns_from) return from(strategy);
+  return inexactness(strategy) ? LearnsFrom::cut : LearnsFrom::data;
+}
+
 EvaluatedOn evaluated_on(const StrategyConfig& strategy) {
   const auto on = info_of(strategy).evaluated_on;
   return on != nullptr ? on(strategy) : EvaluatedOn{};

@@ -41,6 +41,13 @@ struct EvaluatedOn {
   std::string words;  ///< how a report says so; empty: it goes without saying
 };
 
+/// What the weights that a strategy learns depend on beside data, model and training; rounding apart.
+enum class LearnsFrom : std::uint8_t {
+  data,      ///< nothing: it is whole-graph training, on any cut and any number of ranks
+  settings,  ///< its settings
+  cut        ///< its settings and the partition; the ranks too, where it does not deal out parts
+};
+
 /// The description of a strategy. What is left out is as in whole-graph training with one part a
 /// rank.
 struct StrategyInfo {
@@ -96,6 +103,9 @@ struct StrategyInfo {
   std::optional<std::string> (*why_not_resumable)(const StrategyConfig& config) = nullptr;
   /// Why gradients are not those of the loss; nothing: they are.
   std::optional<std::string> (*inexactness)(const StrategyConfig& config) = nullptr;
+  /// What a run that goes on from a checkpoint must share with the one that left it; left out: the
+  /// cut where gradients are not those of the loss, the data where they are.
+  LearnsFrom (*learns_from)(const StrategyConfig& config) = nullptr;
   EvaluatedOn (*evaluated_on)(const StrategyConfig& config) = nullptr;
   std::vector<ClosedForm> closed_forms{};
   /// Why none of them holds with these settings; nothing: they do.
@@ -155,6 +165,9 @@ void require_resumable(const StrategyConfig& strategy);
 
 /// Why gradients are not those of the loss; nothing where they are.
 std::optional<std::string> inexactness(const StrategyConfig& strategy);
+
+/// What the weights depend on beside data, model and training.
+LearnsFrom learns_from(const StrategyConfig& strategy);
 
 /// What accuracies are of.
 EvaluatedOn evaluated_on(const StrategyConfig& strategy);

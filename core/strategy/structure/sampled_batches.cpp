@@ -110,7 +110,10 @@ SampledBatches::SampledBatches(const Problem& problem)
       owner_(problem.partition.owner),
       number_(owner_.size()),
       seeds_(seeds_of(problem, settings_)),
-      most_seeds_(std::min(settings_.batch, problem.data->vertices())),
+      most_seeds_(std::min(settings_.seeds == SeedsFrom::all
+                               ? (settings_.batch + problem.ranks() - 1) / problem.ranks()
+                               : settings_.batch,
+                           problem.data->vertices())),
       sampler_(*graph_, sampling_of(settings_, problem.model.layers)),
       data_(problem.data),
       clusters_(clusters_of(problem, settings_)),

@@ -1,38 +1,40 @@
 #include "core/strategy/train/find_divergence.hpp"
 
 #include <cmath>
-
-#include "core/base/index.hpp"
+#include <memory>
+#include <vector>
 
 namespace orrery {
 
-Divergence find_divergence(Runtime& rt, const Parameters& parameters, Divergence::Of of,
-                           const std::vector<int>& layers, int lowest) {
+Divergence find_divergence(Runtime& rt, const Parameters& parameters, Divergence::Of of) {
+  struct Row {
+    int layer;
+    std::shared_ptr<std::vector<float>> values;
+  };
+  std::vector<Row> rows;
   rt.wait(Lane::copy, rt.record(Lane::compute));
-  std::vector<std::shared_ptr<std::vector<float>>> values;
-  for (int p = 0; p < parameters.count(); ++p) {
-    values.push_back(std::make_shared<std::vector<float>>());
-    const bool weights = of == Divergence::Of::weights;
-    rt.submit(Lane::copy,
-              Save{weights ? parameters.weight(p) : parameters.gradient(p), values.back()});
-  }
+  const auto take = [&](const Tensor& tensor, int layer) {
+    rows.push_back({layer, std::make_shared<std::vector<float>>()});
+    rt.submit(Lane::copy, Save{tensor, rows.back().values});
+  };
+  const bool weights = of == Divergence::Of::weights;
+  for (int p = 0; p < parameters.count(); ++p)
+    take(weights ? parameters.weight(p) : parameters.gradient(p), parameters.layer_of(p));
+  for (int a = 0; weights && a < parameters.count_of_averages(); ++a)
+    take(parameters.averages(a), parameters.layer_of_averages(a));
   rt.sync(rt.record(Lane::copy));
 
   Divergence found{of, {}, {}, {}};
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    const int layer = lowest + static_cast<int>(l);
-    const int end = l + 1 < layers.size() ? layers[l + 1] : parameters.count();
-    for (int p = layers[l]; p < end; ++p)
-      for (const float value : *values[at(p)]) {
-        const double size = std::abs(static_cast<double>(value));
-        if (!std::isfinite(size)) {
-          if (!found.layer) found.layer = layer;
-        } else if (!found.largest || size > *found.largest) {
-          found.largest = size;
-          found.largest_in = layer;
-        }
+  for (const Row& row : rows)
+    for (const float value : *row.values) {
+      const double size = std::abs(static_cast<double>(value));
+      if (!std::isfinite(size)) {
+        if (!found.layer || row.layer < *found.layer) found.layer = row.layer;
+      } else if (!found.largest || size > *found.largest) {
+        found.largest = size;
+        found.largest_in = row.layer;
       }
-  }
+    }
   return found;
 }
 

@@ -201,11 +201,7 @@ class Trainer {
     }
     GradientBuckets buckets(rt_, products(), model_->parameters(), problem_.train.bucket_bytes,
                             epoch);
-    layers_.clear();
-    model_->backward(on_->features(), epoch, [&](int parameter) {
-      layers_.insert(layers_.begin(), parameter);
-      buckets.ready_from(parameter);
-    });
+    model_->backward(on_->features(), epoch, [&](int parameter) { buckets.ready_from(parameter); });
     buckets.finish();
     rt_.phase({Stage::update, epoch});
     model_->parameters().update(rt_, problem_.train, step);
@@ -217,10 +213,13 @@ class Trainer {
     const int epoch = turn_.last;
     const bool evaluates = evaluates_after(epoch);
     rt_.phase({Stage::evaluate, epoch});
-    if (evaluates && local_ && !averages_after(epoch)) {
-      const LocalModels::ForNow average(*local_);
-      evaluate(epoch);
-    } else if (evaluates) {
+    std::optional<LocalModels::ForNow>
+        average;  // in the place of the weights until all is reported
+    const auto use_average = [&] {
+      if (local_ && !averages_after(epoch) && !average) average.emplace(*local_);
+    };
+    if (evaluates) {
+      use_average();
       evaluate(epoch);
     }
     const Tensor summed = evaluates ? losses_and_counts() : losses();
@@ -233,20 +232,26 @@ class Trainer {
     for (int e = turn_.first; e <= epoch; ++e) {
       reports.push_back({e, rt_.scalar(lane, loss_of(e)), std::nullopt});
       if (const auto loss = reports.back().loss; loss && !std::isfinite(*loss)) {
-        reports.back().divergence = divergence();
+        use_average();
+        reports.back().divergence = local_ ? weights_divergence() : gradients_divergence();
         break;
       }
     }
+    // No loss follows that would tell what the last update made of the weights.
+    EpochReport& last = reports.back();
+    const bool whole = !local_ || averages_after(epoch) || average;
+    if (control_.inspects_weights && epoch + 1 == epochs() && !last.divergence && whole)
+      if (const auto found = weights_divergence(); found.layer) last.divergence = found;
     reports.front().loads = std::exchange(loads_, 0);
     if (evaluates && reports.back().epoch == epoch) reports.back().scores = read_scores();
     return reports;
   }
 
-  /// Of the epoch's last step; layers are numbered as phases number them.
-  Divergence divergence() {
-    const auto of = local_ ? Divergence::Of::weights : Divergence::Of::gradients;
-    const bool from_one = static_cast<int>(layers_.size()) == problem_.model.layers;
-    return find_divergence(rt_, model_->parameters(), of, layers_, from_one ? 1 : 0);
+  Divergence gradients_divergence() {
+    return find_divergence(rt_, model_->parameters(), Divergence::Of::gradients);
+  }
+  Divergence weights_divergence() {
+    return find_divergence(rt_, model_->parameters(), Divergence::Of::weights);
   }
 
   void evaluate(int epoch) {
@@ -341,7 +346,6 @@ class Trainer {
   std::int64_t most_epochs_ = 1;      ///< of a turn
   Buffer metrics_;
   std::unique_ptr<Network> model_;
-  std::vector<int> layers_;           ///< the first parameter of each, once a step was done
   std::vector<Buffer> tape_;          ///< held for the forecast of other programs
   std::optional<LocalModels> local_;  ///< of the rank's steps; else they train model_
   std::optional<Checkpoints> checkpoints_;

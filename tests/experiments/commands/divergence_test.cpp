@@ -27,7 +27,7 @@ class DivergedProgram : public testing::StartedProgram {
     const std::string log = read(folder + "/epochs.jsonl"), told = read("err");
     EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), at + 1);
     const std::string line =
-        fmt::format("training diverged and was stopped: the loss of epoch {} is", at);
+        fmt::format("training diverged and was stopped: the loss of epoch {} (from 0) is", at);
     const auto first = told.find("orrery: error: ");
     ASSERT_NE(first, std::string::npos) << told;
     EXPECT_NE(told.find(line, first), std::string::npos) << told;

@@ -2,6 +2,7 @@
 #include "experiments/results/checkpoint.hpp"
 
 #include <fmt/core.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -15,6 +16,8 @@
 
 namespace orrery {
 namespace {
+
+using ::testing::HasSubstr;
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
@@ -92,6 +95,56 @@ TEST_F(CheckpointFile, OfLocalModelsServesTheSamePartsAlone) {
   EXPECT_NE(problem_with(bytes, experiment({parts, "partition.parts=5"})).find("partition.parts"),
             std::string::npos);
   EXPECT_NE(problem_with(bytes, experiment()).find("strategy"), std::string::npos);
+}
+
+/// What is drawn, how much of it and by whom, is part of what is learned.
+TEST_F(CheckpointFile, OfSampledTrainingServesTheSameDrawsAlone) {
+  const std::string local = R"(strategy={"type": "mini_batch", "batch": 10, "fanouts": [5, 5, 5]})";
+  write_checkpoint(file_, checkpoint_, experiment({local, "model.layers=3"}));
+  const std::string bytes = read(file_);
+  const auto problem = [&](const std::string& setting) {
+    return problem_with(bytes, experiment({local, "model.layers=3", setting}));
+  };
+  EXPECT_EQ(problem("train.epochs=900"), "accepted");
+  EXPECT_EQ(problem(R"(strategy.cache={"bytes": 1000})"), "accepted");
+  EXPECT_THAT(problem("strategy.batch=20"), HasSubstr("strategy.batch: is 20 here, but 10 in c"));
+  EXPECT_THAT(problem("strategy.fanouts=[5,5,4]"), HasSubstr("strategy.fanouts"));
+  EXPECT_THAT(problem("strategy.seeds=global"), HasSubstr("strategy.seeds"));
+  EXPECT_THAT(problem("partition.method=random"), HasSubstr("partition.method"));
+  EXPECT_THAT(problem("cluster.ranks=3"), HasSubstr("cluster.ranks"));
+  EXPECT_THAT(problem(R"(strategy={"type": "full_graph"})"), HasSubstr("strategy"));
+}
+
+TEST_F(CheckpointFile, OfGlobalSeedsServesAnyCut) {
+  const std::string global =
+      R"(strategy={"type": "mini_batch", "fanouts": [5, 5, 5], "seeds": "global"})";
+  write_checkpoint(file_, checkpoint_, experiment({global, "model.layers=3"}));
+
+  EXPECT_EQ(problem_with(read(file_), experiment({global, "model.layers=3", "cluster.ranks=3",
+                                                  "partition.method=random"})),
+            "accepted");
+}
+
+TEST_F(CheckpointFile, OfInexactTrainingServesTheSameCutAlone) {
+  const std::string some = "strategy.boundary_sampling=0.5";
+  write_checkpoint(file_, checkpoint_, experiment({some}));
+
+  EXPECT_EQ(problem_with(read(file_), experiment({some, "strategy.overlap=false"})), "accepted");
+  EXPECT_THAT(problem_with(read(file_), experiment()),
+              HasSubstr("strategy: the weights here are learned on the whole graph, with exact "
+                        "gradients, but those in c with {"));
+  EXPECT_THAT(problem_with(read(file_), experiment({some, "cluster.ranks=5"})),
+              HasSubstr("cluster.ranks"));
+}
+
+/// The number of parts says all about the memory that they were chosen for.
+TEST_F(CheckpointFile, OfLocalModelsServesAnotherWorkingMemory) {
+  const std::string parts = R"(strategy={"type": "model_averaging", "hops": 1})";
+  Json kept = experiment({parts, "partition.parts=4"});
+  write_checkpoint(file_, checkpoint_, kept);
+  kept["partition"]["working_bytes"] = 99000;
+
+  EXPECT_EQ(problem_with(read(file_), kept), "accepted");
 }
 
 TEST_F(CheckpointFile, CutOrDamagedAnywhereIsNoticed) {

@@ -24,6 +24,7 @@ Trained train_with_checkpoints(const Problem& problem) {
   Trained trained;
   ExecuteOptions options;
   options.kernels = "reference";
+  options.control.inspects_weights = true;
   if (problem.strategy.staleness == 0) options.control.checkpoint_every = 1;
   options.keep = [&](const Checkpoint& checkpoint) { trained.kept.push_back(checkpoint); };
   trained.outcome = execute_on_threads(TrainingBody(*make_strategy(problem), problem), options, {});
@@ -67,6 +68,25 @@ TEST_P(Divergence, OfFeaturesThatOverflowIsThereInTheFirstEpoch) {
   EXPECT_TRUE(trained.kept.empty());
 }
 
+/// One epoch, whose loss is finite and whose update is far too long.
+TEST_P(Divergence, OfTheLastUpdateIsFoundInTheWeights) {
+  Problem problem = make_problem(random_dataset(60, 300, 12, 4, true), 4, GetParam().config);
+  problem.train.learning_rate = 1e39;
+  problem.train.optimizer = OptimizerType::sgd;
+  problem.train.epochs = 1;
+
+  const Trained trained = train_with_checkpoints(problem);
+
+  const EpochReport& last = trained.outcome.epochs.back();
+  ASSERT_TRUE(last.loss);
+  ASSERT_TRUE(last.divergence);
+  if (std::isfinite(*last.loss)) {
+    EXPECT_EQ(last.divergence->of, orrery::Divergence::Of::weights);
+    EXPECT_TRUE(last.divergence->layer);
+  }
+  EXPECT_TRUE(trained.kept.empty());
+}
+
 const auto kNameOf = [](const ::testing::TestParamInfo<testing::NamedStrategy>& param) {
   return param.param.name;
 };
@@ -75,6 +95,35 @@ INSTANTIATE_TEST_SUITE_P(Local, Divergence, ::testing::ValuesIn(testing::local_m
                          kNameOf);
 INSTANTIATE_TEST_SUITE_P(Inexact, Divergence, ::testing::ValuesIn(testing::inexact_strategies()),
                          kNameOf);
+
+/// A variance that no float holds is a running average, and no weight.
+TEST(BatchNormDivergence, OfRunningAveragesIsFoundAfterTheLastUpdate) {
+  auto data = std::make_shared<Dataset>(*random_dataset(60, 300, 12, 4, true));
+  std::vector<float> huge(60 * 12, 1);
+  huge[5] = 1e25F;
+  data->features = dense_features(60, 12, std::move(huge), "huge", true);
+  Problem problem = make_problem(std::move(data), 2, "full_graph");
+  problem.model.batch_norm = true;
+  problem.train.epochs = 1;
+
+  const EpochReport last = train_with_checkpoints(problem).outcome.epochs.back();
+
+  ASSERT_TRUE(std::isfinite(*last.loss));
+  ASSERT_TRUE(last.divergence);
+  EXPECT_EQ(last.divergence->of, orrery::Divergence::Of::weights);
+  EXPECT_EQ(last.divergence->layer, 1);
+}
+
+TEST(DenseDivergence, NumbersLayersFromOne) {
+  Problem problem = make_problem(random_dataset(60, 300, 12, 4, true), 2, "full_graph");
+  problem.model.dense_layers = 1;
+  problem.train.learning_rate = 1e30;
+
+  const EpochReport last = train_with_checkpoints(problem).outcome.epochs.back();
+
+  ASSERT_TRUE(last.divergence);
+  EXPECT_EQ(last.divergence->layer, 1);
+}
 
 /// Parameters of three layers, of 4, 2 + 2 and 4 elements, with these gradients.
 class Gradients final : public Body {
@@ -85,13 +134,18 @@ class Gradients final : public Body {
   int epochs() const override { return 1; }
   void run(Runtime& rt, RunObserver& observer, const RunControl&) const override {
     Parameters parameters;
-    for (const Shape& shape : {Shape{2, 2}, Shape{1, 2}, Shape{1, 2}, Shape{4, 1}})
+    const auto declare = [&](int layer, Shape shape) {
+      parameters.begin_layer(layer);
       parameters.add(shape, {}, false);
+    };
+    declare(1, {2, 2});
+    declare(2, {1, 2});
+    declare(2, {1, 2});
+    declare(3, {4, 1});
     parameters.allocate(rt, {});
     rt.submit(Lane::compute, Load{FloatArray{values_}, parameters.gradients()});
     EpochReport report;
-    report.divergence =
-        find_divergence(rt, parameters, orrery::Divergence::Of::gradients, {0, 1, 3}, 1);
+    report.divergence = find_divergence(rt, parameters, orrery::Divergence::Of::gradients);
     observer.epochs_done(std::span(&report, 1));
   }
 

@@ -255,14 +255,19 @@ TEST(Prefetch, TheNextStructureIsPreparedWhileAStepComputes) {
   computed.pop_back();
   ASSERT_EQ(prepared.size(), computed.size());
   std::size_t beside = 0;
+  double waited = 0;  // within the second epoch, for its later steps
   for (std::size_t i = 0; i + 1 < computed.size(); ++i) {
+    const bool within =
+        computed[i].front().phase.epoch == 1 && computed[i + 1].front().phase.epoch == 1;
+    if (within) waited += std::max(0.0, prepared[i + 1].end - computed[i].back().end);
     double seconds = 0;
     for (const Span& span : computed[i]) seconds += overlap_of(prepared[i + 1], span);
     if (seconds > 0) ++beside;
     EXPECT_LE(prepared[i].end, computed[i].front().begin) << "a step without its structure";
   }
   EXPECT_GE(2 * beside, computed.size()) << "of " << computed.size() << " steps";
-  EXPECT_GT(run.ranks[0].epochs[1].breakdown.sample, 0) << "what no computation hides";
+  // On a machine that computes slowly, computation may hide all of it.
+  EXPECT_GE(run.ranks[0].epochs[1].breakdown.sample, 0.5 * waited) << "what no computation hides";
 }
 
 TEST(Prefetch, ResumesAtAnyEpochWithTheSameBits) {
