@@ -87,8 +87,8 @@ class TextTables(unittest.TestCase):
         self.assertGreater(len(below), 1)
 
     def test_of_names_alone_have_their_rows(self):
-        self.assertEqual(text_table.aligned([["name"], ["a"], [""]], 20).splitlines(),
-                         ["name", "----", "a", ""])
+        self.assertEqual(text_table.aligned([["name"], ["a"]], 20).splitlines(),
+                         ["name", "----", "a"])
         self.assertEqual(text_table.aligned([["", "b"], ["", "1"]], 40).splitlines()[-1].split(), ["1"])
 
 
