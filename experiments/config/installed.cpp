@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #include "core/base/child_process.hpp"
@@ -38,6 +40,21 @@ fs::path shipped_root() {
 fs::path launcher() {
   const fs::path installed = prefix();
   return installed.empty() ? fs::path(kSourceRoot) / "orrery" : installed / "bin" / "orrery";
+}
+
+std::string program_as_called() {
+  if (!prefix().empty()) {
+    // It was called by a script in PREFIX/bin, which put the program's own path in the word's place.
+    std::istringstream path(variable("PATH"));
+    std::error_code error;
+    for (std::string folder; std::getline(path, folder, ':');)
+      if (fs::equivalent(fs::path(folder) / "orrery", launcher(), error)) return "orrery";
+    return launcher().string();
+  }
+  std::ifstream in("/proc/self/cmdline");
+  std::string first;
+  std::getline(in, first, '\0');
+  return first.empty() ? "orrery" : first;
 }
 
 fs::path own_configs() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace orrery {
 
@@ -12,6 +13,10 @@ std::filesystem::path shipped_root();
 /// The command that starts Orrery, with its whole path: PREFIX/bin/orrery, else the launcher of the
 /// source tree.
 std::filesystem::path launcher();
+
+/// What starts Orrery where the user is: "orrery" where the installed one is found by its name, else
+/// PREFIX/bin/orrery; of a source tree the word that the program was called by.
+std::string program_as_called();
 
 /// Where measurements of this machine are written for later simulations: configs/ of the working
 /// directory or of the source tree; where neither may be written, orrery/configs below

@@ -6,7 +6,6 @@
 #include <cctype>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 namespace orrery {
 namespace {
@@ -38,13 +37,6 @@ class Advice {
 bool was_interrupted(const FinishedRun& run) { return run.result["interrupted"].get<bool>(); }
 
 }  // namespace
-
-std::string program_as_called() {
-  std::ifstream in("/proc/self/cmdline");
-  std::string first;
-  std::getline(in, first, '\0');
-  return first.empty() ? "orrery" : first;
-}
 
 std::string next_steps(const std::vector<FinishedRun>& runs, const std::string& folder,
                        const AskedRuns& asked, const Unfinished& unfinished) {

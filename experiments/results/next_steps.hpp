@@ -16,9 +16,6 @@ struct AskedRuns {
   bool sweep = false;                  ///< by orrery sweep
 };
 
-/// The word that this program was called by.
-std::string program_as_called();
-
 /// Lines for people, commands with what they are for, or nothing. `folder` holds the results.
 std::string next_steps(const std::vector<FinishedRun>& runs, const std::string& folder,
                        const AskedRuns& asked, const Unfinished& unfinished);

@@ -18,6 +18,7 @@
 #include "core/terminal/message.hpp"
 #include "core/terminal/plain_text.hpp"
 #include "core/terminal/tell.hpp"
+#include "experiments/config/installed.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/version.hpp"
 #include "experiments/execute/launch.hpp"

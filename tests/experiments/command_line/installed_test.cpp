@@ -76,6 +76,22 @@ TEST_F(Installed, WorksFromAnotherFolderWithWhatWasInstalledBesideIt) {
   EXPECT_EQ(installed("report result"), 0) << read("err");
 }
 
+TEST_F(Installed, AdvisesCommandsThatCanBeTyped) {
+  const std::string run =
+      "run " + tree("share/orrery/configs/quickstart.json").string() +
+      " --backend sim --set strategy.type=spmm_1d --set dataset.vertices=500 --set "
+      "dataset.edges=2000 --set 'cluster={\"file\": \"dgx-1\", \"gpus\": 2}' --set simulate_on=[]";
+
+  EXPECT_EQ(installed(run + " --out typed"), 0) << read("err");
+  EXPECT_NE(read("out").find("\n  " + tree("bin/orrery").string() + " "), std::string::npos)
+      << read("out");
+  EXPECT_EQ(shell(fmt::format("cd '{}' && PATH='{}':$PATH orrery {} --out found",
+                              in("elsewhere").string(), tree("bin").string(), run)),
+            0)
+      << read("err");
+  EXPECT_NE(read("out").find("\n  orrery "), std::string::npos) << read("out");
+}
+
 TEST_F(Installed, BringsCompletionsTheManualPageAndItsRevision) {
   ASSERT_EQ(orrery("completion bash"), 0);
   const std::string bash = read("out");
