@@ -114,14 +114,18 @@ class MpiCommunicator::Move {
   }
 
   void operator()(const Pull& o) {
-    ask(o, o.y, false, [&](const OpenStore& own, const OwnerRequest& mine, char* y) {
-      return own.rows->read(engine_.rank(), mine.index, y);
+    const auto* places = o.places ? memory_.data<std::int32_t>(*o.places) : nullptr;
+    ask(o, o.y, places, false, [&](const OpenStore& own, const OwnerRequest& mine, char* y) {
+      return places != nullptr
+                 ? own.rows->read(engine_.rank(), mine.index, y, places + mine.first)
+                 : own.rows->read(engine_.rank(), mine.index, y + mine.first * row_bytes_of(o.y));
     });
   }
 
   void operator()(const Push& o) {
-    ask(o, o.x, true, [&](const OpenStore& own, const OwnerRequest& mine, char* x) {
-      return own.rows->add(engine_.rank(), mine.index, reinterpret_cast<float*>(x));
+    ask(o, o.x, nullptr, true, [&](const OpenStore& own, const OwnerRequest& mine, char* x) {
+      return own.rows->add(engine_.rank(), mine.index,
+                           reinterpret_cast<float*>(x + mine.first * row_bytes_of(o.x)));
     });
   }
 
@@ -174,9 +178,13 @@ class MpiCommunicator::Move {
     return of_index;
   }
 
-  /// A pull or push: this rank's own part by serve_own(), the others' by their owners.
+  static std::int64_t row_bytes_of(const Tensor& t) { return t.cols() * bytes_of(t.dtype); }
+
+  /// A pull or push: this rank's own part by serve_own(own, part, first row of all), the others' by
+  /// their owners.
   template <class T, class ServeOwn>
-  void ask(const T& o, const Tensor& values, bool adds, const ServeOwn& serve_own) {
+  void ask(const T& o, const Tensor& values, const std::int32_t* places, bool adds,
+           const ServeOwn& serve_own) {
     const int rank = engine_.rank();
     const auto own = owner_.service_.find(o.store);
     if (!own || own->rows_of_index.empty()) throw_not_exposed(o.store);
@@ -185,10 +193,9 @@ class MpiCommunicator::Move {
     for (const OwnerRequest& r : requests)
       require_rows(o.store, r, at(own->rows_of_index, r.owner_index));
     auto* first = static_cast<char*>(memory_.bytes_at(values));
-    const std::int64_t row = values.cols() * bytes_of(values.dtype);
     std::erase_if(requests, [&](const OwnerRequest& r) {
       if (r.owner != rank) return false;
-      if (!serve_own(*own, r, first + r.first * row)) throw_not_exposed(o.store);
+      if (!serve_own(*own, r, first)) throw_not_exposed(o.store);
       return true;
     });
     const int kind = kind_of_op(call_.op);
@@ -198,7 +205,7 @@ class MpiCommunicator::Move {
       batch.on_received = [this](int from, std::int64_t got) { owner_.count_received(from, got); };
     const RowRequest head{o.store, own->opening, Engine::answer_tag(kind, call_.lane), 0,
                           adds ? 1 : 0};
-    ask_owners(batch, {head, requests, first, row});
+    ask_owners(batch, {head, requests, first, places, row_bytes_of(values)});
   }
 
   [[noreturn]] void throw_not_exposed(const Store& store) {

@@ -55,8 +55,17 @@ void write_message(const RowCall& call, const Piece& piece, std::vector<char>& m
 /// What a piece that is under way needs.
 struct UnderWay {
   std::vector<char> message;
+  std::vector<char> rows;  ///< the answer, where its rows have places
   char acknowledged = 0;
 };
+
+void put_in_places(const RowCall& call, const Piece& piece, const std::vector<char>& rows) {
+  const auto bytes = static_cast<std::size_t>(call.row_bytes);
+  for (std::size_t k = 0; k < piece.index.size(); ++k)
+    std::memcpy(
+        call.values + call.places[piece.first + static_cast<std::int64_t>(k)] * call.row_bytes,
+        rows.data() + k * bytes, bytes);
+}
 
 }  // namespace
 
@@ -64,21 +73,30 @@ void ask_owners(Batch& batch, const RowCall& call) {
   const std::vector<Piece> pieces = pieces_of(call);
   std::vector<UnderWay> slots(2 * call.requests.size() + 2);
   const int window = static_cast<int>(slots.size()), count = static_cast<int>(pieces.size());
+  const auto finish = [&](int k) {
+    if (call.places != nullptr) put_in_places(call, pieces[at(k)], slots[at(k % window)].rows);
+  };
   for (int k = 0; k < count; ++k) {
-    if (k >= window) batch.wait(k - window);
+    if (k >= window) {
+      batch.wait(k - window);
+      finish(k - window);
+    }
     const Piece& piece = pieces[at(k)];
     UnderWay& slot = slots[at(k % window)];
     write_message(call, piece, slot.message);
+    const std::int64_t bytes = static_cast<std::int64_t>(piece.index.size()) * call.row_bytes;
+    if (call.places != nullptr) slot.rows.resize(static_cast<std::size_t>(bytes));
+    char* to =
+        call.places != nullptr ? slot.rows.data() : call.values + piece.first * call.row_bytes;
     if (call.head.adds != 0)
       batch.receive(k, piece.owner, &slot.acknowledged, 1, call.head.answer_tag);
     else
-      batch.receive(k, piece.owner, call.values + piece.first * call.row_bytes,
-                    static_cast<std::int64_t>(piece.index.size()) * call.row_bytes,
-                    call.head.answer_tag);
+      batch.receive(k, piece.owner, to, bytes, call.head.answer_tag);
     batch.send(k, piece.owner, slot.message.data(), static_cast<std::int64_t>(slot.message.size()),
                kRowRequestTag);
   }
   batch.wait(count);
+  for (int k = std::max(0, count - window); k < count; ++k) finish(k);
 }
 
 }  // namespace orrery::mpi

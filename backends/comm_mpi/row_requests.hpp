@@ -29,6 +29,7 @@ struct RowCall {
   RowRequest head;
   std::span<const OwnerRequest> requests;  ///< to other ranks
   char* values = nullptr;                  ///< y or x
+  const std::int32_t* places = nullptr;    ///< of the rows of a pull in y; null: in order
   std::int64_t row_bytes = 0;
 };
 

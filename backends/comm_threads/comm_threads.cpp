@@ -412,13 +412,16 @@ class ThreadWorld::Rank final : public Communicator {
   }
 
   void pull(const Call& call, const Pull& o, const RankMemory& memory) {
-    call.mover.settle();  // what this lane has still to read from y, or to bring into the index
+    // What this lane has still to read from y, or to bring into the index and the places.
+    call.mover.settle();
     const std::int64_t row = o.y.cols() * bytes_of(o.y.dtype);
     auto* y = static_cast<char*>(memory.bytes_at(o.y));
+    const auto* places = o.places ? memory.data<std::int32_t>(*o.places) : nullptr;
     for (const auto& [request, rows] : asked(o, o.y, memory)) {
       const Asking asking(call, rank_, request.owner);
-      require_open(rows->read(rank_, request.index, y + request.first * row), o.store,
-                   request.owner);
+      require_open(places != nullptr ? rows->read(rank_, request.index, y, places + request.first)
+                                     : rows->read(rank_, request.index, y + request.first * row),
+                   o.store, request.owner);
       if (request.owner != rank_)
         count_received(request.owner, static_cast<std::int64_t>(request.index.size()) * row);
     }

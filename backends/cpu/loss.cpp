@@ -38,8 +38,8 @@ void apply(const Loss& op, const RankMemory& memory, const RangeKernels& kernels
   const Rows<const std::int32_t> labels{memory.data<std::int32_t>(op.labels), op.labels.ld};
   const auto* targets = memory.data<std::int32_t>(op.targets);
   const auto* targets_end = targets + op.targets.rows();
-  const auto scale = static_cast<float>(op.scale);
-  const auto row_loss = [&](std::int64_t i) {
+  const auto* weights = op.target_weights ? memory.data<float>(*op.target_weights) : nullptr;
+  const auto row_loss = [&](std::int64_t i, float scale) {
     if (op.loss_kind == LossKind::sigmoid)
       return kernels.sigmoid_loss(logits.row(i), labels.row(i), classes, scale, grad.row(i));
     const std::int32_t label = *labels.row(i);
@@ -54,7 +54,8 @@ void apply(const Loss& op, const RankMemory& memory, const RangeKernels& kernels
     double sum = 0;
     for (std::int64_t i = begin; i < end; ++i)
       if (next != targets_end && *next == i) {
-        sum += row_loss(i);
+        const double times = weights != nullptr ? double{weights[next - targets]} : 1;
+        sum += times * row_loss(i, static_cast<float>(times * op.scale));
         ++next;
       } else {
         std::fill_n(grad.row(i), classes, 0.0F);

@@ -90,8 +90,8 @@ class StreamKernels::Call {
   void operator()(const Loss& op) {
     issue("loss", api().loss, kind_of(op.loss_kind), matrix(op.logits),
           memory_.data<std::int32_t>(op.labels), op.labels.ld, integers(op.targets),
-          op.targets.rows(), matrix(op.grad), memory_.data<double>(op.loss), op.scale, op.weight,
-          op.accumulate);
+          op.targets.rows(), op.target_weights ? floats(*op.target_weights) : nullptr,
+          matrix(op.grad), memory_.data<double>(op.loss), op.scale, op.weight, op.accumulate);
   }
   void operator()(const Score& op) {
     issue("score", api().score, kind_of(op.loss_kind), matrix(op.logits),

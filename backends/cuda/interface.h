@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { kOrreryCudaVersion = 4 }; /* of this interface; both sides must agree */
+enum { kOrreryCudaVersion = 5 }; /* of this interface; both sides must agree */
 
 typedef enum {
   kOrreryOk = 0,
@@ -147,9 +147,10 @@ typedef struct {
   int (*batch_norm_backward)(OrreryStream*, OrreryMatrix dy, OrreryMatrix normalised,
                              const double* moments, const float* sums, const float* gain,
                              OrreryMatrix dx, int64_t counted);
+  /* weights: of each target, or null: 1. */
   int (*loss)(OrreryStream*, OrreryLossKind, OrreryMatrix logits, const int32_t* labels,
-              int64_t ld_labels, const int32_t* targets, int64_t target_count, OrreryMatrix grad,
-              double* loss, double scale, double weight, int32_t accumulate);
+              int64_t ld_labels, const int32_t* targets, int64_t target_count, const float* weights,
+              OrreryMatrix grad, double* loss, double scale, double weight, int32_t accumulate);
   int (*score)(OrreryStream*, OrreryLossKind, OrreryMatrix logits, const int32_t* labels,
                int64_t ld_labels, const int32_t* targets, int64_t target_count, double* counts,
                int32_t accumulate);

@@ -8,9 +8,9 @@
 namespace orrery::reference {
 namespace {
 
-/// −log softmax(logits)[label] of row i; its gradient replaces the row of `grad`.
+/// −log softmax(logits)[label] of row i; its gradient, times `scale`, replaces the row of `grad`.
 double softmax_loss(const Loss& op, const Floats& logits, const Integers& labels,
-                    const Floats& grad, std::int64_t i) {
+                    const Floats& grad, std::int64_t i, double scale) {
   const std::int64_t classes = op.logits.cols();
   const std::int32_t label = labels(i, 0);
   ORRERY_ASSERT(label >= 0 && label < classes);
@@ -21,15 +21,14 @@ double softmax_loss(const Loss& op, const Floats& logits, const Integers& labels
   const double loss = std::log(sum) + largest - logits(i, label);
   for (std::int64_t c = 0; c < classes; ++c) {
     const double probability = std::exp(logits(i, c) - largest) / sum;
-    grad(i, c) = static_cast<float>(op.scale * (probability - (c == label ? 1 : 0)));
+    grad(i, c) = static_cast<float>(scale * (probability - (c == label ? 1 : 0)));
   }
   return loss;
 }
 
-/// Mean over the classes of the binary cross-entropies of row i; its gradient replaces the row of
-/// `grad`.
+/// Mean over the classes of the binary cross-entropies of row i; its gradient likewise.
 double sigmoid_loss(const Loss& op, const Floats& logits, const Integers& labels,
-                    const Floats& grad, std::int64_t i) {
+                    const Floats& grad, std::int64_t i, double scale) {
   const std::int64_t classes = op.logits.cols();
   double loss = 0;
   for (std::int64_t c = 0; c < classes; ++c) {
@@ -37,8 +36,7 @@ double sigmoid_loss(const Loss& op, const Floats& logits, const Integers& labels
     loss += (std::max(z, 0.0) - z * label + std::log1p(std::exp(-std::abs(z)))) /
             static_cast<double>(classes);
     const double probability = 1 / (1 + std::exp(-z));
-    grad(i, c) =
-        static_cast<float>(op.scale * (probability - label) / static_cast<double>(classes));
+    grad(i, c) = static_cast<float>(scale * (probability - label) / static_cast<double>(classes));
   }
   return loss;
 }
@@ -48,13 +46,15 @@ double sigmoid_loss(const Loss& op, const Floats& logits, const Integers& labels
 void apply(const Loss& op, const RankMemory& memory) {
   const Floats logits(memory, op.logits), grad(memory, op.grad);
   const Integers labels(memory, op.labels), targets(memory, op.targets);
+  const auto* weights = op.target_weights ? memory.data<float>(*op.target_weights) : nullptr;
   double loss = 0;
   std::int64_t next = 0;  // of the targets, which ascend
   for (std::int64_t i = 0; i < op.logits.rows(); ++i)
     if (next < op.targets.rows() && targets(next, 0) == i) {
+      const double times = weights != nullptr ? double{weights[next]} : 1;
+      const auto of_row = op.loss_kind == LossKind::softmax ? softmax_loss : sigmoid_loss;
+      loss += times * of_row(op, logits, labels, grad, i, times * op.scale);
       ++next;
-      loss += op.loss_kind == LossKind::softmax ? softmax_loss(op, logits, labels, grad, i)
-                                                : sigmoid_loss(op, logits, labels, grad, i);
     } else {
       for (std::int64_t c = 0; c < op.grad.cols(); ++c) grad(i, c) = 0;
     }

@@ -38,6 +38,12 @@ void validate_request(const T& op, const Tensor& values, std::string_view name) 
           "rows_per_owner must not be negative");
   require(op.index.shape == Shape{total(op.rows_per_owner), 1} && op.index.dtype == DType::i32, op,
           "index must be [sum of rows_per_owner, 1] i32");
+  if constexpr (requires { op.places; })
+    if (op.places) {
+      require(op.places->shape == op.index.shape && op.places->dtype == DType::i32, op,
+              "places must be [sum of rows_per_owner, 1] i32");
+      return;
+    }
   require(values.rows() == op.index.rows(), op, fmt::format("{} must have a row per index", name));
 }
 
@@ -61,6 +67,14 @@ std::string Withdraw::attributes() const { return to_string(store); }
 void Pull::validate() const {
   validate_request(*this, y, "y");
   require(y.dtype != DType::f64, *this, "rows of a store are f32 or i32");
+}
+Operands Pull::operands() const {
+  Operands all{{"index", index, Access::read}, {"y", y, places ? Access::update : Access::write}};
+  return all.add("places", places, Access::read);
+}
+double Pull::bytes() const {
+  const std::int64_t numbers = index.bytes() + (places ? places->bytes() : 0);
+  return static_cast<double>(numbers + index.rows() * y.cols() * bytes_of(y.dtype));
 }
 std::string Pull::attributes() const { return request_text(*this); }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,11 +61,13 @@ struct Withdraw {
   std::string attributes() const;
 };
 
-/// y ← rows of a store: row k is number index[k] of its owner's rows. The rows of group index 0
-/// come first, rows_per_owner[0] of them, then those of index 1, and so on; a rank's own are copied.
-/// Numbers may repeat. Each row is as it was at one moment between the pushes to it.
+/// y ← rows of a store: row k of y, or with `places` row places[k], is number index[k] of its
+/// owner's rows; what no place names stays. The rows of group index 0 come first, rows_per_owner[0]
+/// of them, then those of index 1, and so on; a rank's own are copied. Numbers may repeat. Each row
+/// is as it was at one moment between the pushes to it.
 ///
-/// Shapes    index [m, 1] i32, in [0, rows of the owner) · y [m, f] · rows_per_owner sums up to m
+/// Shapes    index [m, 1] i32, in [0, rows of the owner) · y [m, f], with places [n, f] · places [m,
+///           1] i32, distinct, in [0, n) · rows_per_owner sums up to m
 /// Placement host, pinned_host or server_host
 /// Errors    when it runs: a number that its owner does not have, naming the owner
 /// Cost      bytes() has the row numbers and the rows, own ones too
@@ -73,12 +76,13 @@ struct Pull {
   Tensor index;
   std::shared_ptr<const std::vector<std::int64_t>> rows_per_owner;  // per group index
   Tensor y;
+  std::optional<Tensor> places{};
   static constexpr std::string_view kKind = "pull";
   static constexpr bool kOneSided = true;
   void validate() const;
   double flops() const { return 0; }
-  double bytes() const { return static_cast<double>(operands().bytes()); }
-  Operands operands() const { return {{"index", index, Access::read}, {"y", y, Access::write}}; }
+  double bytes() const;
+  Operands operands() const;
   std::string attributes() const;
 };
 

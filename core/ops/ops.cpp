@@ -339,18 +339,23 @@ void Loss::validate() const {
   require(grad.shape == logits.shape, *this, "grad must have the shape of logits");
   require((loss.shape == Shape{1, 1} && loss.dtype == DType::f64), *this,
           "loss must be [1, 1] f64");
+  if (target_weights)
+    require((target_weights->shape == Shape{targets.rows(), 1} &&
+             target_weights->dtype == DType::f32 && target_weights->contiguous()),
+            *this, "target_weights must be [targets, 1] f32");
 }
 double Loss::flops() const { return 6.0 * static_cast<double>(targets.rows() * logits.cols()); }
 double Loss::bytes() const {
   return static_cast<double>(targets.rows() * (logits.cols() + labels.cols() + 1) * 4 +
-                             grad.bytes());
+                             grad.bytes() + (target_weights ? target_weights->bytes() : 0));
 }
 Operands Loss::operands() const {
-  return {{"logits", logits, Access::read},
-          {"labels", labels, Access::read},
-          {"targets", targets, Access::read},
-          {"grad", grad, Access::write},
-          {"loss", loss, accumulate ? Access::update : Access::write}};
+  Operands all{{"logits", logits, Access::read},
+               {"labels", labels, Access::read},
+               {"targets", targets, Access::read},
+               {"grad", grad, Access::write},
+               {"loss", loss, accumulate ? Access::update : Access::write}};
+  return all.add("target_weights", target_weights, Access::read);
 }
 std::string Loss::attributes() const {
   std::string text = fmt::format("{} scale={:g}", loss_text(loss_kind), scale);

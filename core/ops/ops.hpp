@@ -355,13 +355,14 @@ struct BatchNormBackward {
 
 enum class LossKind : std::uint8_t { softmax, sigmoid };
 
-/// Cross-entropy of the target rows: loss ← weight·Σ_targets scale·ℓ, with `accumulate` added to
-/// what loss held; grad ← scale·∂ℓ/∂logits on target rows, 0 on all others. softmax: ℓ = −log
-/// softmax(logits)[label]; sigmoid: ℓ = mean over classes of the binary cross-entropies.
+/// Cross-entropy of the target rows: loss ← weight·Σ_t scale·w_t·ℓ_t, with `accumulate` added to
+/// what loss held; grad ← scale·w_t·∂ℓ_t/∂logits on target rows, 0 on all others; w_t = 1 without
+/// target_weights. softmax: ℓ = −log softmax(logits)[label]; sigmoid: ℓ = mean over classes of the
+/// binary cross-entropies.
 ///
 /// Shapes    logits, grad [n, classes] · labels [n, 1] (softmax) or [n, classes] (sigmoid) i32 ·
-///           targets [t, 1] i32, local rows ascending, distinct · loss [1, 1] f64 (summed in
-///           double)
+///           targets [t, 1] i32, local rows ascending, distinct · target_weights [t, 1] f32 · loss
+///           [1, 1] f64 (summed in double)
 /// Aliasing  grad may be logits
 struct Loss {
   LossKind loss_kind = LossKind::softmax;
@@ -369,6 +370,7 @@ struct Loss {
   double scale = 1;
   double weight = 1;  ///< of this step's loss beside those of others
   bool accumulate = false;
+  std::optional<Tensor> target_weights{};
   static constexpr std::string_view kKind = "loss";
   void validate() const;
   double flops() const;

@@ -29,6 +29,11 @@ struct Divergence {
   std::optional<int> largest_in;  ///< the layer that it is in
 };
 
+/// Rows of features of other ranks that batches needed, and how many of these a cache had.
+struct RowUse {
+  std::int64_t foreign = 0, kept = 0;
+};
+
 struct EpochReport {
   int epoch = 0;  ///< from 0
   /// Training loss before the epoch's (last) update; nothing without values, or without training.
@@ -38,6 +43,7 @@ struct EpochReport {
   /// Structures that this rank put on its device for the steps of the epoch; the first one of a run
   /// counts with the first epoch, those of evaluations do not.
   int loads = 0;
+  RowUse rows = {};  ///< of these structures
   /// There when the loss is not finite: training ends with this epoch, whatever is answered. Also
   /// there when the loss of the last epoch is, and the weights after it are not.
   std::optional<Divergence> divergence = {};

@@ -9,16 +9,21 @@
 namespace orrery {
 namespace {
 
+/// Adds up what epochs load.
 class LoadCounter final : public RunObserver {
  public:
-  std::int64_t loads() const { return loads_; }
+  explicit LoadCounter(Program& program) : program_(program) {}
   bool epochs_done(std::span<const EpochReport> reports) override {
-    for (const EpochReport& report : reports) loads_ += report.loads;
+    for (const EpochReport& report : reports) {
+      program_.loads += report.loads;
+      program_.foreign_rows += report.rows.foreign;
+      program_.kept_rows += report.rows.kept;
+    }
     return true;
   }
 
  private:
-  std::int64_t loads_ = 0;
+  Program& program_;
 };
 
 }  // namespace
@@ -29,12 +34,15 @@ int epochs_to_record(const Body& body) {
 
 Program record_rank(const Body& body, int rank, int epochs, const Capacities& capacities) {
   Recorder recorder({rank, body.ranks(), capacities, true});
-  LoadCounter counter;
+  Program counted;
+  LoadCounter counter(counted);
   RunControl control;
   control.epochs = epochs;
   body.run(recorder, counter, control);
   Program program = recorder.program();
-  program.loads = counter.loads();
+  program.loads = counted.loads;
+  program.foreign_rows = counted.foreign_rows;
+  program.kept_rows = counted.kept_rows;
   return program;
 }
 

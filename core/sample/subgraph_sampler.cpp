@@ -15,14 +15,11 @@ void require_positive(const char* key, std::int64_t value) {
   if (value < 1) throw ConfigError(key, fmt::format("found {}, expected a number >= 1", value));
 }
 
-/// Running sums of the squares of the columns of A.
-std::vector<double> sums_of_columns(const Csr& graph, std::span<const float> weights) {
-  if (static_cast<std::int64_t>(weights.size()) != graph.nnz())
-    throw Error(fmt::format("{} weights for {} edges", weights.size(), graph.nnz()));
-  std::vector<double> sums(at(graph.cols), 0);
-  for (std::int64_t e = 0; e < graph.nnz(); ++e)
-    sums[at(graph.columns[at(e)])] += double{weights[at(e)]} * double{weights[at(e)]};
-  std::partial_sum(sums.begin(), sums.end(), sums.begin());
+std::vector<double> sums_of_vertices(const Csr& graph, std::span<const double> likelihood) {
+  if (std::ssize(likelihood) != graph.rows)
+    throw Error(fmt::format("{} likelihoods for {} vertices", likelihood.size(), graph.rows));
+  std::vector<double> sums(likelihood.size());
+  std::partial_sum(likelihood.begin(), likelihood.end(), sums.begin());
   return sums;
 }
 
@@ -86,11 +83,12 @@ std::vector<Vertex> ClusterBatches::vertices(int epoch, int batch) const {
   return vertices;
 }
 
-SaintSampler::SaintSampler(const Csr& graph, SaintSampling sampling, std::span<const float> weights)
+SaintSampler::SaintSampler(const Csr& graph, SaintSampling sampling,
+                           std::span<const double> likelihood)
     : graph_(graph), sampling_(sampling) {
   require_positive("draws", sampling.draws);
   require_positive("steps", sampling.steps);
-  if (sampling.rule == SaintRule::node) sums_ = sums_of_columns(graph, weights);
+  if (sampling.rule == SaintRule::node) sums_ = sums_of_vertices(graph, likelihood);
   if (sampling.rule == SaintRule::edge) sums_ = sums_of_edges(graph);
 }
 
@@ -129,14 +127,17 @@ std::vector<Vertex> SaintSampler::vertices(const DrawKey& key) const {
   return chosen;
 }
 
-SaintNormalisation normalisation_of(const SaintSampler& sampler, int subgraphs,
-                                    std::uint64_t seed) {
+SaintNormalisation normalisation_of(const SaintSampler& sampler, int coverage, std::uint64_t seed) {
   const Csr& graph = sampler.graph();
+  const std::int64_t wanted = coverage * graph.rows;
   std::vector<std::int32_t> of_entry(at(graph.nnz()), 0), of_vertex(at(graph.rows), 0);
   std::vector<bool> there(at(graph.rows), false);
-  for (int s = 0; s < subgraphs; ++s) {
+  std::uint32_t subgraphs = 0;
+  for (std::int64_t together = 0; together < wanted; ++subgraphs) {
     // No training step has this epoch.
-    const auto vertices = sampler.vertices({seed, 0xFFFFFFFFU, static_cast<std::uint32_t>(s)});
+    const auto vertices = sampler.vertices({seed, 0xFFFFFFFFU, subgraphs});
+    if (vertices.empty()) break;  // nor has any other: there is nothing to draw
+    together += std::ssize(vertices);
     for (const Vertex v : vertices) there[at(v)] = true;
     for (const Vertex v : vertices) {
       ++of_vertex[at(v)];
@@ -147,12 +148,12 @@ SaintNormalisation normalisation_of(const SaintSampler& sampler, int subgraphs,
   }
   SaintNormalisation result{std::vector<float>(at(graph.nnz()), 0),
                             std::vector<float>(at(graph.rows), 0)};
+  const auto at_least_one = [](auto count) { return static_cast<float>(count > 0 ? count : 1); };
   for (std::int64_t v = 0; v < graph.rows; ++v) {
-    result.vertices[at(v)] = static_cast<float>(of_vertex[at(v)]) / static_cast<float>(subgraphs);
+    const float times = at_least_one(of_vertex[at(v)]);
+    result.vertices[at(v)] = times / at_least_one(subgraphs);
     for (EdgeIndex e = graph.offsets[at(v)]; e < graph.offsets[at(v) + 1]; ++e)
-      if (of_vertex[at(v)] > 0)
-        result.entries[at(e)] =
-            static_cast<float>(of_entry[at(e)]) / static_cast<float>(of_vertex[at(v)]);
+      result.entries[at(e)] = at_least_one(of_entry[at(e)]) / times;
   }
   return result;
 }

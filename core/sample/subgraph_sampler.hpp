@@ -32,7 +32,7 @@ class ClusterBatches {
 
 /// How a subgraph's vertices are drawn.
 enum class SaintRule : std::uint8_t {
-  node,  ///< vertices, by the squares of their columns in A
+  node,  ///< vertices, each by the likelihood that it is given
   edge,  ///< edges, by 1/d(u) + 1/d(v); both their ends
   walk   ///< roots, each alike, and all that walks along in-edges from there visit
 };
@@ -41,19 +41,31 @@ struct SaintSampling {
   SaintRule rule = SaintRule::walk;
   std::int64_t draws = 1;  ///< vertices, edges or roots of a subgraph; the same may come again
   int steps = 2;           ///< of a walk
+  /// The size that a subgraph is meant to have; it has fewer where draws meet.
+  ///
+  /// Source    the authors' code: a walk counts as its steps
+  std::int64_t budget() const {
+    return draws * (rule == SaintRule::edge ? 2 : rule == SaintRule::walk ? steps : 1);
+  }
+  /// What no subgraph exceeds.
+  std::int64_t most_vertices() const {
+    return draws * (rule == SaintRule::edge ? 2 : rule == SaintRule::walk ? steps + 1 : 1);
+  }
 };
 
 /// Source    Zeng et al. 2020, GraphSAINT, 3.3
 class SaintSampler {
  public:
-  /// `weights` [nnz]: the entries of A on the graph's pattern, for the rule `node`.
+  /// `likelihood` [|V|]: for the rule `node`, in proportion; GraphSAINT's are the sums of the squares
+  /// of the columns of A.
   ///
   /// Requires  the graph stays where it is
-  /// Errors    ConfigError: draws or steps below 1
-  SaintSampler(const Csr& graph, SaintSampling sampling, std::span<const float> weights);
+  /// Errors    ConfigError: draws or steps below 1 · Error: another number of likelihoods
+  SaintSampler(const Csr& graph, SaintSampling sampling, std::span<const double> likelihood);
   /// Distinct, ascending: a function of the key alone.
   std::vector<Vertex> vertices(const DrawKey& key) const;
   const Csr& graph() const { return graph_; }
+  const SaintSampling& sampling() const { return sampling_; }
 
  private:
   const Csr& graph_;
@@ -65,15 +77,16 @@ class SaintSampler {
 /// graph.
 ///
 /// Shapes    entries [nnz of the graph]: α, how often the entry is there when its row's vertex is ·
-///           vertices [|V|]: λ, how often the vertex is there; 0 of what no sample had
+///           vertices [|V|]: λ, how often the vertex is there. What no sample had counts as if it
+///           had come once
 /// Source    GraphSAINT 3.2: α(u,v) = C(u,v)/C(v), λ(v) = C(v)/N
 struct SaintNormalisation {
   std::vector<float> entries, vertices;
 };
 
-/// By counting in so many subgraphs; independent of the number of threads.
+/// By counting in as many subgraphs as have `coverage` times the graph's vertices together.
 ///
 /// Cost      the edges of the subgraphs; 8 bytes per entry of the graph
-SaintNormalisation normalisation_of(const SaintSampler& sampler, int subgraphs, std::uint64_t seed);
+SaintNormalisation normalisation_of(const SaintSampler& sampler, int coverage, std::uint64_t seed);
 
 }  // namespace orrery

@@ -24,6 +24,7 @@ class InductiveSession final : public RankSession {
     const auto& [whole, inner] = content_of<OfGraph>(*structure);
     return (whole ? whole_ : training_)->load(inner);
   }
+  RowUse row_use() const override { return training_->row_use(); }
   void close() override {
     training_->close();
     if (whole_) whole_->close();

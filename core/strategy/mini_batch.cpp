@@ -15,12 +15,14 @@
 // an all-reduce of the gradients.
 //
 // Source    Hamilton et al. 2017, GraphSAGE, algorithm 2; DistDGLv2 (5: owners, pulls, a pipeline);
-//           LABOR, Balin and Çatalyürek 2023
+//           LABOR, Balin and Çatalyürek 2023; GraphSAINT, Zeng et al. 2020; Cluster-GCN, Chiang et
+//           al. 2019
 // Departs   DistDGLv2 draws where the edges lie, by remote calls; here every process has all edges.
 //           Labels are read from the data set, not pulled. Rows of A are scaled by degree / drawn,
-//           so that sums are right in the mean also where A is no mean (GCN)
+//           so that sums are right in the mean also where A is no mean (GCN). GraphSAINT draws from
+//           the training vertices alone; here from the graph that is trained on, which is that of
+//           the training vertices with dataset.inductive
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <mutex>
 
@@ -29,19 +31,15 @@
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/batch_products.hpp"
+#include "core/strategy/product/recent_rows.hpp"
 #include "core/strategy/strategy.hpp"
 
 namespace orrery {
 namespace {
 
-constexpr int kDefaultBatch = 1000;
 constexpr int kWholeGraph = -1;  // as a structure; the others are numbers of steps
-/// Batches that are drawn while a step computes. One would do if all took the same time.
-constexpr int kAhead = 2;
-/// Steps of an epoch, at most, whose batches are counted for a forecast.
+/// Steps of an epoch, at most, whose batches are counted for a forecast where each is as good.
 constexpr int kCounted = 8;
-/// What a drawn edge touches in the graph and in the numbering: a cache line each.
-constexpr std::int64_t kBytesPerEdge = 2 * 64;
 
 using Batch = std::shared_ptr<const SampledBatch>;
 
@@ -69,23 +67,35 @@ class MiniBatchSession final : public RankSession {
   std::unique_ptr<RankProducts> load(std::shared_ptr<const Structure> structure) override {
     const auto* batch = dynamic_cast<const StructureOf<Batch>*>(structure.get());
     if (batch == nullptr) return whole_->load(std::move(structure));
-    if (!store_)
-      store_.emplace(rt_, VertexData(data_, batches_.owned(rt_.rank())), data_->features->width(),
-                     batches_.kept(rt_.rank()));
-    return std::make_unique<BatchProducts>(rt_, batch->of, VertexData(data_, batch->of->vertices),
-                                           *store_);
+    if (!store_) open_store();
+    const std::vector<Vertex>& vertices = *batch->of->vertices;
+    WantedRows wanted = recent_ ? recent_->want(vertices) : batch->of->features;
+    use_.foreign += wanted.foreign;
+    use_.kept += wanted.kept;
+    return std::make_unique<PulledBatchProducts>(
+        rt_, batch->of, VertexData(data_, batch->of->vertices), std::move(wanted), *store_);
   }
+  RowUse row_use() const override { return use_; }
   void close() override {
     if (store_) store_->close();
     if (whole_) whole_->close();
   }
 
  private:
+  void open_store() {
+    store_.emplace(rt_, VertexData(data_, batches_.owned(rt_.rank())), data_->features->width(),
+                   batches_.kept(rt_.rank()));
+    if (auto cache = batches_.recent(rt_.rank()))
+      recent_.emplace(rt_.rank(), std::move(*cache), batches_.owners());
+  }
+
   Runtime& rt_;
   std::shared_ptr<const Dataset> data_;
   const SampledBatches& batches_;
   std::unique_ptr<RankSession> whole_;  ///< none where nothing is evaluated
   std::optional<FeatureStore> store_;
+  std::optional<RecentRows> recent_;
+  RowUse use_;
 };
 
 class MiniBatch final : public Strategy {
@@ -104,7 +114,7 @@ class MiniBatch final : public Strategy {
     schedule.training = std::make_shared<BatchSteps>(batches_);
     schedule.evaluation.clear();
     if (whole_) schedule.evaluation = {kWholeGraph};
-    schedule.ahead = kAhead;
+    schedule.ahead = kBatchesAhead;
     return schedule;
   }
 
@@ -112,7 +122,7 @@ class MiniBatch final : public Strategy {
     if (which.number == kWholeGraph) return whole_->prepare(rank);
     auto made =
         std::make_shared<const SampledBatch>(batches_->batch(rank, which.draw, which.number));
-    const HostWork work{"sample", made->edges, kBytesPerEdge * made->edges, 1};
+    const HostWork work = drawing_work(*made);
     return make_structure(Batch(std::move(made)), work);
   }
 
@@ -130,10 +140,18 @@ class MiniBatch final : public Strategy {
       size.mean += static_cast<double>(number);
       size.most = std::max(size.most, number);
     };
-    const int stride = (batches_->steps() + kCounted - 1) / kCounted;
+    std::vector<std::optional<RecentRows>> recent(at(problem_.ranks()));
+    for (int rank = 0; rank < problem_.ranks(); ++rank)
+      if (auto cache = batches_->recent(rank))
+        recent[at(rank)].emplace(rank, std::move(*cache), batches_->owners());
+    // What a cache of recent rows has depends on all batches before.
+    const bool all =
+        std::any_of(recent.begin(), recent.end(), [](const auto& r) { return bool(r); });
+    const int stride = all ? 1 : (batches_->steps() + kCounted - 1) / kCounted;
     for (int step = 0; step < batches_->steps(); step += stride)
       for (int rank = 0; rank < problem_.ranks(); ++rank) {
-        const SampledBatch batch = batches_->batch(rank, 0, step);
+        SampledBatch batch = batches_->batch(rank, 0, step);
+        if (auto& cache = recent[at(rank)]) batch.features = cache->want(*batch.vertices);
         for (std::size_t l = 0; l <= layers; ++l) count(sizes.vertices[l], batch.rows[l]);
         for (std::size_t l = 0; l < layers; ++l)
           count(sizes.edges[l], batch.layers[l].forward.nnz());
@@ -156,8 +174,20 @@ class MiniBatch final : public Strategy {
   std::unique_ptr<Strategy> whole_;  ///< evaluates
 };
 
-bool draws_fanouts(const MiniBatchSettings& settings) {
-  return settings.sampler == BatchSampler::neighbour || settings.sampler == BatchSampler::labor;
+const std::initializer_list<std::pair<std::string_view, BatchSampler>> kSamplers{
+    {"neighbour", BatchSampler::neighbour},
+    {"labor", BatchSampler::labor},
+    {"all", BatchSampler::all},
+    {"cluster", BatchSampler::cluster},
+    {"saint-node", BatchSampler::saint_node},
+    {"saint-edge", BatchSampler::saint_edge},
+    {"saint-walk", BatchSampler::saint_walk}};
+
+bool draws_fanouts(BatchSampler sampler) {
+  return sampler == BatchSampler::neighbour || sampler == BatchSampler::labor;
+}
+bool has_seeds(BatchSampler sampler) {
+  return draws_fanouts(sampler) || sampler == BatchSampler::all;
 }
 
 void require_possible_batches(const StrategyConfig& config, const ModelConfig& model) {
@@ -166,44 +196,37 @@ void require_possible_batches(const StrategyConfig& config, const ModelConfig& m
                       "rows of features are pulled from their owners as they are: set it to "
                       "false, or use another strategy.type");
   const MiniBatchSettings settings = mini_batch_of(config);
-  if (!draws_fanouts(settings)) return;
-  if (settings.fanouts.size() != at(model.layers))
-    throw ConfigError(
-        "strategy.fanouts",
-        fmt::format("found [{}], expected a number for each of the {} layers of the model, the "
-                    "first at the seeds, such as 10 neighbours, or -1 for all",
-                    fmt::join(settings.fanouts, ", "), model.layers));
-  for (const int fanout : settings.fanouts)
-    if (fanout != kAllNeighbours && fanout < 1)
-      throw ConfigError(
-          "strategy.fanouts",
-          fmt::format("found {}, expected -1 (all neighbours) or a number >= 1", fanout));
+  if (!draws_fanouts(settings.sampler)) return;
+  require_fanouts(settings.fanouts, model.layers);
 }
 
 void require_sound(const Settings& file) {
-  const bool all = file.is("strategy.sampler", "all"),
-             clusters = file.is("strategy.sampler", "cluster");
-  if ((all || clusters) && file.has("strategy.fanouts"))
+  const auto sampler = file.choice<BatchSampler>("strategy.sampler", kSamplers, {});
+  if (!draws_fanouts(sampler) && file.has("strategy.fanouts"))
     throw ConfigError("strategy.fanouts",
                       "goes with strategy.sampler neighbour or labor: the others take every "
                       "neighbour that they have; leave it out");
-  if (!file.is("strategy.sampler", "neighbour") && file.flag("strategy.replace").value_or(false))
+  if (sampler != BatchSampler::neighbour && file.flag("strategy.replace").value_or(false))
     throw ConfigError("strategy.replace", "goes with strategy.sampler neighbour: set it to false");
-  for (const char* key : {"strategy.clusters", "strategy.together"})
-    if (!clusters && file.has(key))
-      throw ConfigError(key, "goes with strategy.sampler cluster: leave it out");
-  if (all && file.is("strategy.resample", "epoch"))
+  if (!draws_fanouts(sampler) && file.is("strategy.resample", "epoch"))
     throw ConfigError("strategy.resample",
-                      "nothing is drawn with strategy.sampler all: leave it out");
-  if (!clusters) return;
-  if (file.is("strategy.seeds", "global") || file.is("strategy.resample", "epoch"))
-    throw ConfigError(file.is("strategy.seeds", "global") ? "strategy.seeds" : "strategy.resample",
-                      "does not go with strategy.sampler cluster, whose batches are clusters, the "
-                      "same for a whole epoch: leave it out");
-  if (file.integer("strategy.batch", kDefaultBatch) != kDefaultBatch)
-    throw ConfigError("strategy.batch",
-                      "does not go with strategy.sampler cluster: strategy.together says how many "
-                      "clusters are a batch");
+                      "\"epoch\" is of neighbours that are drawn, with strategy.sampler neighbour "
+                      "or labor: set it to \"step\"");
+  if (has_seeds(sampler)) return;
+  if (file.is("strategy.seeds", "global"))
+    throw ConfigError("strategy.seeds",
+                      "\"global\" is of seeds, and batches of strategy.sampler cluster and saint-* "
+                      "have none: each rank draws batches of its own; set it to \"local\"");
+  if (file.is("strategy.cache.policy", "vip"))
+    throw ConfigError("strategy.cache.policy",
+                      "\"vip\" is of vertices that seeds draw, and batches of strategy.sampler "
+                      "cluster and saint-* have none: use \"presampled\" or \"degree\"");
+  if (sampler != BatchSampler::cluster) return;
+  if (file.has("strategy.batch"))
+    throw ConfigError(
+        "strategy.batch",
+        "a batch of strategy.sampler cluster is strategy.together of its parts: leave "
+        "it out");
   const auto parts = file.number("strategy.clusters"), together = file.number("strategy.together");
   if (!parts)
     throw ConfigError("strategy.clusters",
@@ -213,29 +236,24 @@ void require_sound(const Settings& file) {
     throw ConfigError("strategy.together", fmt::format("found {}, but there are {} clusters",
                                                        file.shown("strategy.together"),
                                                        file.shown("strategy.clusters")));
-  if (file.is("strategy.cache.policy", "vip"))
-    throw ConfigError("strategy.cache.policy",
-                      "\"vip\" is of vertices that seeds draw, and a cluster has no seeds: use "
-                      "\"presampled\" or \"degree\"");
 }
 
 void read(const Settings& file, StrategyConfig& config) {
   MiniBatchSettings settings;
-  settings.batch = file.integer("strategy.batch", kDefaultBatch);
+  settings.batch = file.integer("strategy.batch", 1000);
   settings.seeds = file.choice<SeedsFrom>(
       "strategy.seeds", {{"local", SeedsFrom::own}, {"global", SeedsFrom::all}}, settings.seeds);
-  settings.sampler = file.choice<BatchSampler>("strategy.sampler",
-                                               {{"neighbour", BatchSampler::neighbour},
-                                                {"labor", BatchSampler::labor},
-                                                {"all", BatchSampler::all},
-                                                {"cluster", BatchSampler::cluster}},
-                                               settings.sampler);
+  settings.sampler = file.choice<BatchSampler>("strategy.sampler", kSamplers, settings.sampler);
+  settings.walk_length = file.integer("strategy.walk_length", settings.walk_length);
+  settings.coverage = file.integer("strategy.coverage", settings.coverage);
   settings.clusters = file.integer("strategy.clusters", settings.clusters);
   settings.together = file.integer("strategy.together", settings.together);
   settings.cache.policy = file.choice<CachePolicy>("strategy.cache.policy",
                                                    {{"degree", CachePolicy::degree},
                                                     {"presampled", CachePolicy::presampled},
-                                                    {"vip", CachePolicy::vip}},
+                                                    {"vip", CachePolicy::vip},
+                                                    {"lru", CachePolicy::lru},
+                                                    {"clock", CachePolicy::clock}},
                                                    settings.cache.policy);
   settings.cache.bytes = file.bytes("strategy.cache.bytes").value_or(0);
   settings.fanouts = file.integers("strategy.fanouts").value_or(std::vector<int>{});
@@ -250,8 +268,10 @@ std::optional<std::string> inexactness_of(const StrategyConfig& config) {
   if (settings.sampler == BatchSampler::cluster)
     return fmt::format("clusters {}, {} together: they are those of the edges within a batch",
                        settings.clusters, settings.together);
-  return fmt::format("fanouts {}: they are those of sampled neighbours",
-                     fmt::join(settings.fanouts, ", "));
+  if (is_saint(settings.sampler))
+    return fmt::format("subgraphs of {} draws: they are those of the edges within a subgraph",
+                       settings.batch);
+  return sampled_fanouts(settings.fanouts);
 }
 
 std::optional<std::string> why_no_closed_forms(const StrategyConfig&) {

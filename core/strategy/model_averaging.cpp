@@ -13,6 +13,11 @@
 // interval. A part without training vertices has no step and no model. What is learned does not
 // depend on the number of ranks.
 //
+// With `batch` a part's step is not on all of its training vertices but on so many, and on what these
+// depend on within the part: all of it, or neighbours that they draw (`fanouts`). Batches are drawn
+// while others compute; a part has its steps of an epoch one after the other, whichever rank it is
+// on, and each model counts its own.
+//
 // Averaging gradients, step r of all ranks is on the parts rW .. rW + W − 1, and its loss is the
 // mean over their training vertices. A rank that has no part left works on an empty one: its
 // gradient is zero, and it makes the same update as the others.
@@ -20,7 +25,7 @@
 // Received per averaging: an all-reduce of the parameters; nothing else.
 //
 // Source    CATGNN 3.3, 4.2, 5.5
-// Departs   a part's vertices are trained on at once instead of in mini-batches of 512
+// Departs   without `batch` a part's vertices are trained on at once; CATGNN's batches have 512
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -29,6 +34,7 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/strategy/config/strategy_info.hpp"
+#include "core/strategy/part_batches.hpp"
 #include "core/strategy/product/subgraph_products.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/subgraphs.hpp"
@@ -47,25 +53,40 @@ class ModelAveraging final : public Strategy {
         parts_(std::move(parts)) {
     for (int part = 0; part < parts_->parts(); ++part)
       training_.push_back(parts_->training_vertices(part));
+    if (config_.batch == 0) return;
+    batches_.emplace(parts_, problem.model, problem.facts(), config_.batch, config_.fanouts,
+                     problem.train.seed);
+    first_batch_.push_back(parts_->parts());
+    for (int part = 0; part < parts_->parts(); ++part)
+      first_batch_.push_back(first_batch_.back() + batches_->count(part));
   }
 
   Schedule schedule(int rank) const override {
     Schedule schedule;
     const bool models = config_.averaging == Averaging::model;
-    const auto steps = models ? own_steps(rank) : steps_together(rank);
-    schedule.training = std::make_shared<ListedSteps>(steps);
+    schedule.training = std::make_shared<ListedSteps>(
+        models ? own_steps(rank) : steps_together(rank), batches_.has_value());
     schedule.evaluation = evaluation(rank);
-    if (models)
-      schedule.local = LocalTraining{config_.interval, several_models_on_a_rank(), shares(steps)};
+    if (batches_) schedule.ahead = kBatchesAhead;
+    if (!models) return schedule;
+    schedule.local = LocalTraining{config_.interval, several_models_on_a_rank(), shares(rank)};
+    for (const int part : own_models(rank))
+      if (batches_) schedule.local->steps.push_back(batches_->count(part));
     return schedule;
   }
 
   std::shared_ptr<const Structure> prepare(int, StructureId which) const override {
+    if (batches_ && which.number >= parts()) {
+      const auto next = std::upper_bound(first_batch_.begin(), first_batch_.end(), which.number);
+      const auto part = static_cast<int>(next - first_batch_.begin()) - 1;
+      return batches_->prepare(part, which.draw, which.number - first_batch_[at(part)]);
+    }
     return prepare_subgraph(
         which.number == kWholeGraph ? parts_->whole() : parts_->part(which.number), layers_);
   }
   std::unique_ptr<RankProducts> load(Runtime& rt,
                                      std::shared_ptr<const Structure> structure) const override {
+    if (batches_ && is_part_batch(*structure)) return load_part_batch(rt, std::move(structure));
     return load_subgraph(rt, std::move(structure), config_);
   }
 
@@ -73,17 +94,28 @@ class ModelAveraging final : public Strategy {
   int parts() const { return parts_->parts(); }
   std::int64_t training(int part) const { return training_[at(part)]; }
 
+  /// The parts of which a rank has a model.
+  std::vector<int> own_models(int rank) const {
+    std::vector<int> own;
+    for (int part = rank; part < parts(); part += workers_)
+      if (training(part) > 0) own.push_back(part);
+    return own;
+  }
+
   std::vector<TrainStep> own_steps(int rank) const {
     std::vector<TrainStep> steps;
-    for (int part = rank; part < parts(); part += workers_)
-      if (training(part) > 0) steps.push_back({{part, 0}, training(part)});
+    for (const int part : own_models(rank)) {
+      if (!batches_) steps.push_back({{part, 0}, static_cast<double>(training(part))});
+      for (int batch = 0; batches_ && batch < batches_->count(part); ++batch)
+        steps.push_back({{first_batch_[at(part)] + batch, 0},
+                         static_cast<double>(batches_->seeds(part, batch))});
+    }
     return steps;
   }
 
   bool several_models_on_a_rank() const {
-    std::vector<int> models(at(workers_), 0);
-    for (int part = 0; part < parts(); ++part)
-      if (training(part) > 0 && ++models[at(part % workers_)] > 1) return true;
+    for (int rank = 0; rank < workers_; ++rank)
+      if (own_models(rank).size() > 1) return true;
     return false;
   }
 
@@ -94,7 +126,7 @@ class ModelAveraging final : public Strategy {
       std::int64_t vertices = 0;
       for (int part = first; part < std::min(parts(), first + workers_); ++part)
         vertices += training(part);
-      if (vertices > 0) steps.push_back({{first + rank, 0}, vertices});
+      if (vertices > 0) steps.push_back({{first + rank, 0}, static_cast<double>(vertices)});
     }
     return steps;
   }
@@ -108,12 +140,11 @@ class ModelAveraging final : public Strategy {
     return own;
   }
 
-  std::vector<double> shares(const std::vector<TrainStep>& steps) const {
+  std::vector<double> shares(int rank) const {
     const auto all = std::accumulate(training_.begin(), training_.end(), std::int64_t{0});
     std::vector<double> shares;
-    for (const TrainStep& step : steps)
-      shares.push_back(static_cast<double>(training(step.structure.number)) /
-                       static_cast<double>(all));
+    for (const int part : own_models(rank))
+      shares.push_back(static_cast<double>(training(part)) / static_cast<double>(all));
     return shares;
   }
 
@@ -121,6 +152,9 @@ class ModelAveraging final : public Strategy {
   int layers_, workers_;
   std::shared_ptr<const Subgraphs> parts_;
   std::vector<std::int64_t> training_;  ///< vertices of each part
+  std::optional<PartBatches> batches_;
+  /// The structure number of each part's first batch, behind those of the parts, and past the last.
+  std::vector<int> first_batch_;
 };
 
 std::unique_ptr<Strategy> make_model_averaging(const Problem& problem) {
@@ -147,6 +181,13 @@ void require_sound(const Settings& file) {
     throw ConfigError("strategy.interval",
                       "gradients are averaged in every step: leave it out, or set "
                       "strategy.averaging to \"model\"");
+  if (file.is("strategy.averaging", "gradient") && file.has("strategy.batch"))
+    throw ConfigError("strategy.batch",
+                      "parts train on batches of their own where models are averaged: set "
+                      "strategy.averaging to \"model\", or strategy.type to \"mini_batch\"");
+  if (file.has("strategy.fanouts") && !file.has("strategy.batch"))
+    throw ConfigError("strategy.fanouts",
+                      "is of neighbours that the vertices of a batch draw: set strategy.batch");
 }
 
 void read(const Settings& file, StrategyConfig& config) {
@@ -154,6 +195,8 @@ void read(const Settings& file, StrategyConfig& config) {
       "strategy.averaging", {{"model", Averaging::model}, {"gradient", Averaging::gradient}},
       config.averaging);
   config.interval = file.integer("strategy.interval", config.interval);
+  config.batch = file.integer("strategy.batch", 0);
+  config.fanouts = file.integers("strategy.fanouts").value_or(std::vector<int>{});
   config.hops = file.integer("strategy.hops", config.hops);
   config.cross_edges = file.choice<CrossEdges>("strategy.cross_edges",
                                                {{"drop", CrossEdges::drop},
@@ -161,6 +204,20 @@ void read(const Settings& file, StrategyConfig& config) {
                                                 {"as_cut", CrossEdges::as_cut}},
                                                config.cross_edges);
   read_part_settings(file, config);
+}
+
+void require_possible_fanouts(const StrategyConfig& config, const ModelConfig& model) {
+  if (!config.fanouts.empty()) require_fanouts(config.fanouts, model.layers);
+}
+
+std::optional<std::string> inexactness_of_batches(const StrategyConfig& config) {
+  if (config.fanouts.empty()) return std::nullopt;
+  return sampled_fanouts(config.fanouts);
+}
+
+std::optional<std::string> why_no_forms_of_batches(const StrategyConfig& config) {
+  if (config.batch == 0) return std::nullopt;
+  return "no paper's equations are known here for batches: use backend sim";
 }
 
 EvaluatedOn evaluated_on_parts(const StrategyConfig& config) {
@@ -182,6 +239,7 @@ const StrategyInfo kModelAveraging{
     .make = make_model_averaging,
     .require_sound = require_sound,
     .read = read,
+    .require_possible = require_possible_fanouts,
     .parts_for = [](const StrategyConfig& config,
                     int ranks) { return config.parts > 0 ? config.parts : ranks; },
     .ranks_for = [](const StrategyConfig& config,
@@ -190,8 +248,10 @@ const StrategyInfo kModelAveraging{
     .needs_structure = "which vertices a part replicates stands in the edges",
     .period = [](const StrategyConfig& config,
                  int) { return config.averaging == Averaging::model ? config.interval : 1; },
+    .inexactness = inexactness_of_batches,
     .learns_from = [](const StrategyConfig&) { return LearnsFrom::cut; },
     .evaluated_on = evaluated_on_parts,
-    .closed_forms = {ClosedForm::averaged_models}};
+    .closed_forms = {ClosedForm::averaged_models},
+    .why_no_closed_forms = why_no_forms_of_batches};
 
 }  // namespace orrery

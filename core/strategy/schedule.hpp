@@ -24,8 +24,8 @@ struct StructureId {
 struct TrainStep {
   StructureId structure;  ///< what it works on, with features, labels and targets
   /// Over how many training vertices, of all ranks in this step, the loss is averaged; nothing: all
-  /// of the graph.
-  std::optional<std::int64_t> averaged_over;
+  /// of the graph. Where targets have weights, what these sum up to in the mean.
+  std::optional<double> averaged_over;
 };
 
 /// The training steps of a rank, asked for one at a time, in any order: each is a function of its
@@ -67,8 +67,8 @@ class ListedSteps final : public Steps {
   bool redrawn_;
 };
 
-/// Step i of an epoch trains model i, until all go on from their average. Every epoch has the same
-/// number of steps, and step i the same structure number.
+/// Each model is trained in steps of its own, until all go on from their average. Every epoch has the
+/// same number of steps, and step i the same structure number.
 struct LocalTraining {
   int interval = 1;  ///< epochs from one average to the next
   /// Whether some rank has several models. They then take turns: each trains all epochs of an
@@ -76,8 +76,28 @@ struct LocalTraining {
   /// checkpoint, which needs all models, ends a turn as well. Not with structures that are prepared
   /// ahead, where a turn is an epoch. The same on all ranks.
   bool in_turns = false;
-  /// Of the model of each of the rank's steps in the average; they sum to 1 over all ranks.
+  /// Of each of the rank's models in the average; they sum to 1 over all ranks.
   std::vector<double> shares;
+  /// Steps of each model in an epoch, which come one after the other; none: one step each.
+  std::vector<int> steps{};
+
+  /// A model, and which of its steps.
+  struct Place {
+    std::size_t model = 0;
+    int step = 0;
+  };
+  int steps_of(std::size_t model) const { return steps.empty() ? 1 : steps[model]; }
+  /// The first step of a model in an epoch of the rank.
+  int first_step(std::size_t model) const {
+    int first = 0;
+    for (std::size_t before = 0; before < model; ++before) first += steps_of(before);
+    return first;
+  }
+  Place place_of(int step) const {
+    Place place{0, step};
+    for (; place.step >= steps_of(place.model); ++place.model) place.step -= steps_of(place.model);
+    return place;
+  }
 };
 
 /// Where a rank's steps share one structure, it stays loaded.

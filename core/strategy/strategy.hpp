@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/runtime/body.hpp"
 #include "core/strategy/product/rank_products.hpp"
 #include "core/strategy/product/structure.hpp"
 #include "core/strategy/schedule.hpp"
@@ -39,7 +40,7 @@ struct BatchSizes {
   std::vector<Size> vertices;  ///< of each level; 0: whose features are pulled, last: the seeds
   std::vector<Size> edges;     ///< of each layer, from the first
   double foreign = 0;          ///< mean rows of features of other ranks, of which
-  double kept = 0;             ///< these are in the cache
+  double kept = 0;             ///< these are in the cache; which is empty at first where it changes
 };
 
 /// A strategy at work on one rank: what stays there for the whole run, beside the structures that
@@ -52,6 +53,9 @@ class RankSession {
   /// are to run beside is submitted before. Several may be there at once. The session must outlive
   /// the products.
   virtual std::unique_ptr<RankProducts> load(std::shared_ptr<const Structure> structure) = 0;
+  /// The rows of features of other ranks that structures needed so far; none where a structure has
+  /// its own features.
+  virtual RowUse row_use() const { return {}; }
   /// No load() follows: ends what ranks have opened to each other. A collective where there is such.
   virtual void close() {}
 };

@@ -62,6 +62,8 @@ class RankObserver final : public RunObserver {
       outcome_.epochs.push_back(
           {epoch_seconds(recent.marks, report.epoch), epoch_breakdown(recent, report.epoch)});
       outcome_.loads += report.loads;
+      outcome_.foreign_rows += report.rows.foreign;
+      outcome_.kept_rows += report.rows.kept;
       hooks_.epoch_done(report, outcome_.epochs.back().seconds);
     }
     return !stop;

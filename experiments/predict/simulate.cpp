@@ -116,6 +116,8 @@ Outcome outcome_from(const Body& body, const Experiment& experiment, const Progr
     outcome.ranks[r].epochs = replay.epochs[r];
     outcome.ranks[r].summary = summary[r];
     outcome.ranks[r].loads = programs[r]->loads;
+    outcome.ranks[r].foreign_rows = programs[r]->foreign_rows;
+    outcome.ranks[r].kept_rows = programs[r]->kept_rows;
     outcome.ranks[r].timeline.rank = static_cast<int>(r);
   }
   for (const Timeline& timeline : replay.timelines)

@@ -74,6 +74,20 @@ void add_loads(Json& result, const Outcome& outcome, const std::string& backend)
   result["load_seconds"] = known ? Json(longest) : Json(nullptr);
 }
 
+/// The rows of features of other ranks that the batches of all ranks needed in the whole run; null
+/// where there were none.
+Json cache_json(const Outcome& outcome) {
+  std::int64_t foreign = 0, kept = 0;
+  for (const RankOutcome& rank : outcome.ranks) {
+    foreign += rank.foreign_rows;
+    kept += rank.kept_rows;
+  }
+  if (foreign == 0) return nullptr;
+  return {{"foreign_rows", foreign},
+          {"kept_rows", kept},
+          {"hit_rate", static_cast<double>(kept) / static_cast<double>(foreign)}};
+}
+
 Json breakdown_json(const Breakdown& b) {
   Json seconds;
   for (const EpochPart& part : kEpochParts) seconds[part.key] = b.*part.seconds;
@@ -299,6 +313,7 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
       {"provenance", provenance()}};
   if (diverged(outcome.epochs)) result["divergence"] = divergence_json(outcome.epochs.back());
   add_loads(result, outcome, experiment.backend);
+  result["cache"] = cache_json(outcome);
   if (!experiment.parts_reason.empty())
     result["parts"] = {{"number", experiment.strategy.parts}, {"reason", experiment.parts_reason}};
   return result;

@@ -168,6 +168,23 @@ TEST_F(Reference, LossIsWeighedAndAddedButNotItsGradient) {
   EXPECT_FLOAT_EQ(world_.values(grad)[0], -1.5F);
 }
 
+// Losses ln 4 and ln 2 of rows 0 and 2, weighed 3 and 0.5 and scaled by 2.
+TEST_F(Reference, LossOfATargetCountsByItsWeightAndSoDoesItsGradient) {
+  const Tensor logits = world_.given(3, 2, {0, std::log(3.0F), 5, 5, 1, 1});
+  const Tensor labels = world_.integers({0, -1, 1}), targets = world_.integers({0, 2});
+  const Tensor grad = world_.poisoned(3, 2), loss = world_.poisoned(1, 1, 0, DType::f64);
+  Loss op{LossKind::softmax, logits, labels, targets, grad, loss, 2};
+  op.target_weights = world_.given(2, 1, {3, 0.5F});
+
+  run(op);
+
+  EXPECT_NEAR(*world_.data<double>(loss), 2 * (3 * std::log(4.0) + 0.5 * std::log(2.0)), 1e-6);
+  const auto g = world_.values(grad);
+  EXPECT_FLOAT_EQ(g[0], -4.5F);
+  EXPECT_EQ(g[2], 0);
+  EXPECT_FLOAT_EQ(g[5], -0.5F);
+}
+
 // Logits [0 ln 3] have the sigmoids [1/2 3/4]; labels [1 0] lose ln 2 and ln 4, mean (3/2)·ln 2;
 // gradient [1/2 − 1, 3/4] / 2 classes.
 TEST_F(Reference, SigmoidLossIsMeanOverClasses) {

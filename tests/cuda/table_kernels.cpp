@@ -149,8 +149,9 @@ struct Call {
   int operator()(const Loss& op) const {
     return api.loss(s, kind_of_loss(op.loss_kind), m.matrix(op.logits),
                     m.at<std::int32_t>(op.labels), op.labels.ld, m.at<std::int32_t>(op.targets),
-                    op.targets.rows(), m.matrix(op.grad), m.at<double>(op.loss), op.scale,
-                    op.weight, op.accumulate);
+                    op.targets.rows(),
+                    op.target_weights ? m.at<float>(*op.target_weights) : nullptr,
+                    m.matrix(op.grad), m.at<double>(op.loss), op.scale, op.weight, op.accumulate);
   }
   int operator()(const Score& op) const {
     return api.score(s, kind_of_loss(op.loss_kind), m.matrix(op.logits),

@@ -224,6 +224,14 @@ TEST(OneSided, IsOfItsStoresGroupAndNoCollective) {
   EXPECT_TRUE(moves_nothing(AllReduce{matrix(1, 7, 5), own.group}));
   EXPECT_EQ(to_string(Op(kPull)),
             "pull index=t1[6x1 i32] y>t2[6x5] rows=[1, 2, 0, 3] store 3 of ranks 0..3");
+  Pull spread = kPull;
+  spread.y = on_host(2, 9, 5);
+  spread.places = on_host(4, 6, 1, DType::i32);
+  EXPECT_EQ(
+      to_string(Op(spread)),
+      "pull index=t1[6x1 i32] y*t2[9x5] places=t4[6x1 i32] rows=[1, 2, 0, 3] store 3 of ranks "
+      "0..3");
+  EXPECT_EQ(bytes_of(spread), 6 * (4 + 4 + 20));
 }
 
 TEST(OneSided, RefusesRequestsThatDoNotAddUp) {
@@ -250,6 +258,11 @@ TEST(OneSided, RefusesRequestsThatDoNotAddUp) {
   other = kPull;
   other.y = on_host(2, 5, 5);
   refuses(other, "y must have a row per index");
+  other.places = on_host(4, 6, 1, DType::i32);
+  validate(other);
+  other.places = on_host(4, 5, 1, DType::i32);
+  refuses(other, "places must be [sum of rows_per_owner, 1] i32");
+  other = kPull;
   other.y = matrix(2, 6, 5);
   refuses(other, "y must lie in memory that the host reaches");
   Push integers = kPush;
@@ -273,7 +286,7 @@ TEST(BroadcastSparse, RefusesValuesOfAnotherNumber) {
                ShapeError);
 }
 
-TEST(Loss, RefusesLabelsOfTheOtherKind) {
+TEST(Loss, RefusesLabelsOfTheOtherKindAndOtherCountsOfWeights) {
   Loss op{LossKind::softmax,
           matrix(1, 6, 3),
           matrix(2, 6, 1, DType::i32),
@@ -286,6 +299,10 @@ TEST(Loss, RefusesLabelsOfTheOtherKind) {
   EXPECT_THROW(validate(op), ShapeError);
   op.labels = matrix(2, 6, 3, DType::i32);
   validate(op);
+  op.target_weights = matrix(5, 2, 1);
+  validate(op);
+  op.target_weights = matrix(5, 3, 1);
+  EXPECT_THROW(validate(op), ShapeError) << "one weight too many";
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <list>
 #include <random>
 #include <set>
 
 #include "core/base/index.hpp"
+#include "tests/support/recently_used.hpp"
 
 namespace orrery {
 namespace {
@@ -61,46 +61,11 @@ class Memory {
   std::vector<Vertex> content_;
 };
 
-/// Misses of a list that holds the rows asked for last, newest first.
-std::int64_t misses_of_lru(const Batches& all, std::size_t slots) {
-  std::list<Vertex> kept;
+std::int64_t misses_of(const Batches& all, bool lru, std::int64_t slots) {
+  testing::RecentlyUsed kept(lru, at(slots));
   std::int64_t misses = 0;
   for (const auto& rows : all)
-    for (const Vertex v : rows) {
-      const auto found = std::find(kept.begin(), kept.end(), v);
-      if (found == kept.end())
-        ++misses;
-      else
-        kept.erase(found);
-      kept.push_front(v);
-      if (kept.size() > slots) kept.pop_back();
-    }
-  return misses;
-}
-
-/// Misses of second chances in a queue: the first that was not asked for since its last turn leaves.
-std::int64_t misses_of_second_chances(const Batches& all, std::size_t slots) {
-  std::list<std::pair<Vertex, bool>> queue;
-  std::int64_t misses = 0;
-  for (const auto& rows : all)
-    for (const Vertex v : rows) {
-      const auto found = std::find_if(queue.begin(), queue.end(),
-                                      [&](const auto& entry) { return entry.first == v; });
-      if (found != queue.end()) {
-        found->second = true;
-        continue;
-      }
-      ++misses;
-      if (slots == 0) continue;
-      if (queue.size() == slots) {
-        while (queue.front().second) {
-          queue.emplace_back(queue.front().first, false);
-          queue.pop_front();
-        }
-        queue.pop_front();
-      }
-      queue.emplace_back(v, true);
-    }
+    for (const Vertex v : rows) misses += kept.ask(v) ? 0 : 1;
   return misses;
 }
 
@@ -116,9 +81,7 @@ TEST(RowCache, HoldsWhatItSaysAndMissesWhatEachPolicyMisses) {
         std::int64_t fetched = 0;
         for (const auto& rows : all) fetched += memory.fetch(rows);
 
-        EXPECT_EQ(fetched,
-                  lru ? misses_of_lru(all, at(slots)) : misses_of_second_chances(all, at(slots)))
-            << slots << (lru ? " lru" : " clock");
+        EXPECT_EQ(fetched, misses_of(all, lru, slots)) << slots << (lru ? " lru" : " clock");
         EXPECT_EQ(cache.asked(), asked);
         EXPECT_EQ(cache.hits(), asked - fetched);
       }

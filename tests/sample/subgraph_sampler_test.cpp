@@ -46,12 +46,10 @@ TEST(ClusterBatches, HaveEveryVertexOnceAnEpochInClustersThatAreMixedAnew) {
   EXPECT_THROW(ClusterBatches(partition, 0, 0), ConfigError);
 }
 
-TEST(SaintSampler, DrawsVerticesByTheSquaresOfTheirColumns) {
+TEST(SaintSampler, DrawsVerticesByTheirLikelihood) {
   const Csr graph = small();
-  // Rows 0: 1, 2, 3 · 1: 0, 2 · 2: 3 · 4: 4.
-  const std::vector<float> weights{1, 2, 1, 3, 1, 2, 0};
-  const SaintSampler sampler(graph, {SaintRule::node, 1, 1}, weights);
   const std::vector<double> squares{9, 1, 5, 5, 0};
+  const SaintSampler sampler(graph, {SaintRule::node, 1, 1}, squares);
   std::vector<double> seen(5, 0);
   for (std::uint32_t step = 0; step < 20000; ++step) {
     const auto vertices = sampler.vertices({1, 0, step});
@@ -126,10 +124,10 @@ TEST(SaintSampler, ItsNormalisationGivesTheSumsOfTheWholeGraphInTheMean) {
     destination.push_back(20);
   }
   const Csr graph = build_csr(40, source, destination);
-  const std::vector<float> weights(at(graph.nnz()), 0.5F);
+  const std::vector<double> likelihood(at(graph.rows), 0.5);
   for (const SaintRule rule : {SaintRule::node, SaintRule::edge, SaintRule::walk}) {
-    const SaintSampler sampler(graph, {rule, 8, 2}, weights);
-    const SaintNormalisation norm = normalisation_of(sampler, 8000, 4);
+    const SaintSampler sampler(graph, {rule, 8, 2}, likelihood);
+    const SaintNormalisation norm = normalisation_of(sampler, 2000, 4);
     // Sum over vertices of λ⁻¹ Σ_u A(v,u) x(u) / α(v,u), of other subgraphs.
     double mean = 0, whole = 0;
     const int times = 8000;
@@ -146,6 +144,17 @@ TEST(SaintSampler, ItsNormalisationGivesTheSumsOfTheWholeGraphInTheMean) {
       for (const Vertex u : graph.row(v)) whole += 0.5 * u;
     EXPECT_NEAR(mean / whole, 1, 0.05) << static_cast<int>(rule);
   }
+}
+
+/// It divides what it is of: a zero would make a loss infinite.
+TEST(SaintSampler, ItsNormalisationIsNeverZero) {
+  const Csr graph = small();
+  const SaintSampler sampler(graph, {SaintRule::edge, 1, 1}, {});
+
+  const SaintNormalisation norm = normalisation_of(sampler, 1, 4);
+
+  for (const float entry : norm.entries) EXPECT_GT(entry, 0);
+  for (const float vertex : norm.vertices) EXPECT_GT(vertex, 0);
 }
 
 TEST(SaintSampler, SaysWhatIsWrong) {

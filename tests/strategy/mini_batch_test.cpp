@@ -14,6 +14,7 @@
 #include "core/strategy/train/record.hpp"
 #include "tests/support/dense_gcn.hpp"
 #include "tests/support/problems.hpp"
+#include "tests/support/recently_used.hpp"
 
 namespace orrery {
 namespace {
@@ -143,18 +144,22 @@ TEST(MiniBatch, RowsAreScaledSoThatTheirSumsAreRightInTheMean) {
 
 // ---- what is learned
 
+std::vector<std::vector<float>> after_epochs(const Problem& p, int epochs) {
+  Checkpoint kept;
+  ExecuteOptions options;
+  options.kernels = "reference";
+  options.control.checkpoint_every = epochs;
+  options.keep = [&](const Checkpoint& checkpoint) { kept = checkpoint; };
+  execute_on_threads(TrainingBody(*make_strategy(p), p), options, {});
+  return kept.state;
+}
+
 /// Weights after a step of plain gradient descent, which are the first ones less the gradient.
 std::vector<std::vector<float>> after_one_step(Problem p) {
   p.train.epochs = 1;
   p.train.optimizer = OptimizerType::sgd;
   p.train.learning_rate = 1;
-  Checkpoint kept;
-  ExecuteOptions options;
-  options.kernels = "reference";
-  options.control.checkpoint_every = 1;
-  options.keep = [&](const Checkpoint& checkpoint) { kept = checkpoint; };
-  execute_on_threads(TrainingBody(*make_strategy(p), p), options, {});
-  return kept.state;
+  return after_epochs(p, 1);
 }
 
 TEST(MiniBatch, OfAllVerticesAndNeighboursHasTheGradientOfTheWholeGraph) {
@@ -410,7 +415,8 @@ TEST(MiniBatch, KeptRowsAreNotPulledAgain) {
   for (const CachePolicy policy :
        {CachePolicy::degree, CachePolicy::presampled, CachePolicy::vip}) {
     const Problem p = with(cached(policy, 20));
-    EXPECT_EQ(losses(execute(p)), want);
+    const Outcome real = execute(p);
+    EXPECT_EQ(losses(real), want);
     const SampledBatches batches(p);
     for (int rank = 0; rank < kRanks; ++rank) {
       const OwnedRows kept = batches.kept(rank);
@@ -425,8 +431,88 @@ TEST(MiniBatch, KeptRowsAreNotPulledAgain) {
         }
       EXPECT_GT(hits, 20);
       EXPECT_EQ(pulled(p, rank), pulled(plain, rank) + 20 - hits);
+      EXPECT_EQ(real.ranks[at(rank)].kept_rows, hits);
     }
   }
+}
+
+/// Of the rows of others that its batches need, one after the other, each rank pulls those that a
+/// list of the rows needed last does not have: in all epochs, and by link class. What is learned
+/// stays the same to the bit.
+TEST(MiniBatch, RecentRowsAreNotPulledAgain) {
+  constexpr int kRanks = 4;
+  const auto data = random_dataset(150, 900, 12, 4, true);
+  const auto with = [&](const MiniBatchSettings& settings) {
+    Problem p = make_problem(data, kRanks, batches_of(settings));
+    p.train.epochs = 4;
+    return p;
+  };
+  const auto want = losses(execute(with(sampled(40, {4, 3}))));
+  const Placement placement = Placement::uniform(2, 2);
+  for (const CachePolicy policy : {CachePolicy::lru, CachePolicy::clock})
+    for (const std::int64_t slots : {1, 30, 1000}) {
+      Problem p = with(cached(policy, slots));
+      const Outcome real = execute(p);
+      EXPECT_EQ(losses(real), want);
+      p.train.eval_every = 0;
+      const SampledBatches batches(p);
+      const auto programs = record_training(*make_strategy(p), p, p.train.epochs, {});
+      ASSERT_NO_THROW(check(programs));
+      for (int rank = 0; rank < kRanks; ++rank) {
+        testing::RecentlyUsed kept(policy == CachePolicy::lru, at(slots));
+        double internal = 0, external = 0;
+        std::int64_t foreign = 0, hits = 0;
+        for (int epoch = 0; epoch < p.train.epochs; ++epoch)
+          for (int step = 0; step < batches.steps(); ++step) {
+            const auto vertices = batches.batch(rank, epoch, step).vertices;
+            for (const Vertex v : *vertices) {
+              const int owner = p.partition.owner[at(v)];
+              if (owner == rank) continue;
+              ++foreign;
+              if (kept.ask(v))
+                ++hits;
+              else
+                (owner / 2 == rank / 2 ? internal : external) += 12 * 4 + 4;
+            }
+          }
+        double got_internal = 0, got_external = 0;
+        const Summary sum = summarise(programs[at(rank)], placement, p.train.epochs);
+        for (const Totals* totals : {&sum.setup, &sum.epoch})
+          if (const auto pulled = totals->by_kind.find("pull"); pulled != totals->by_kind.end()) {
+            got_internal += pulled->second.internal;
+            got_external += pulled->second.external;
+          }
+        EXPECT_NEAR(got_internal, internal, 1e-3);
+        EXPECT_NEAR(got_external, external, 1e-3);
+        EXPECT_EQ(slots < 30, hits == 0) << "a batch has more rows than are kept: " << hits;
+        for (const auto& [got_foreign, got_hits] :
+             {std::pair(programs[at(rank)].foreign_rows, programs[at(rank)].kept_rows),
+              std::pair(real.ranks[at(rank)].foreign_rows, real.ranks[at(rank)].kept_rows)}) {
+          EXPECT_EQ(got_foreign, foreign);
+          EXPECT_EQ(got_hits, hits);
+        }
+      }
+    }
+}
+
+/// What a forecast says of such a cache is what the first epoch finds, which begins without any row.
+TEST(MiniBatch, AForecastHasTheHitsOfTheFirstEpoch) {
+  Problem p = make_problem(random_dataset(150, 900, 12, 4, true), 2,
+                           batches_of(cached(CachePolicy::lru, 40)));
+  p.train.epochs = 1;
+  p.train.eval_every = 0;
+
+  const auto sizes = make_strategy(p)->batch_sizes();
+  const Outcome real = execute(p);
+
+  double foreign = 0, kept = 0;
+  for (const RankOutcome& rank : real.ranks) {
+    foreign += static_cast<double>(rank.foreign_rows);
+    kept += static_cast<double>(rank.kept_rows);
+  }
+  EXPECT_GT(kept, 0);
+  EXPECT_NEAR(sizes->foreign * static_cast<double>(sizes->batches), foreign, 1e-6);
+  EXPECT_NEAR(sizes->kept * static_cast<double>(sizes->batches), kept, 1e-6);
 }
 
 /// On a graph with hubs, each policy keeps rows that are needed more often than any.
@@ -516,6 +602,165 @@ TEST(MiniBatch, OneClusterIsTheWholeGraph) {
     for (const int ranks : {1, 3}) {
       const auto got = on(ranks, clusters_of(1, 1));
       for (std::size_t e = 0; e < want.size(); ++e) EXPECT_NEAR(got[e], want[e], 1e-5 * want[e]);
+    }
+  }
+}
+
+// ---- GraphSAINT
+
+constexpr std::array kSaint{BatchSampler::saint_node, BatchSampler::saint_edge,
+                            BatchSampler::saint_walk};
+
+StrategyConfig saint_of(BatchSampler sampler, std::int64_t draws) {
+  MiniBatchSettings settings;
+  settings.sampler = sampler;
+  settings.batch = draws;
+  settings.coverage = 200;
+  return batches_of(settings);
+}
+
+/// Σ over an epoch's targets of weight · (A·x), with the batches' A and weights, is in the mean that
+/// of the whole graph over all training vertices.
+TEST(MiniBatch, SaintBatchesAreRightInTheMean) {
+  for (const BatchSampler sampler : kSaint)
+    for (const int ranks : {1, 3}) {
+      StrategyConfig strategy = saint_of(sampler, 12);
+      auto settings = mini_batch_of(strategy);
+      settings.coverage = 2000;
+      strategy.own = settings;
+      const Problem p = make_problem(random_dataset(60, 500, 6, 3, true), ranks, strategy);
+      const SampledBatches batches(p);
+      const auto x = [](Vertex v) { return 1.0 + v % 7; };
+      double mean = 0, weights = 0, whole = 0, training = 0;
+      constexpr int kEpochs = 400;
+      for (int epoch = 0; epoch < kEpochs; ++epoch)
+        for (int step = 0; step < batches.steps(); ++step)
+          for (int rank = 0; rank < ranks; ++rank) {
+            const SampledBatch batch = batches.batch(rank, epoch, step);
+            const auto& vertices = *batch.vertices;
+            const SparseMatrix& a = batch.layers[0].forward;
+            auto weight = batch.target_weights->begin();
+            for (std::int64_t r = 0; r < batch.rows.back(); ++r) {
+              if (p.data->split[at(vertices[at(r)])] != Split::train) continue;
+              for (std::size_t e = 0; e < a.csr().row(r).size(); ++e)
+                mean += double{*weight} * double{a.row_values(r)[e]} *
+                        x(vertices[at(a.csr().row(r)[e])]) / kEpochs;
+              weights += double{*weight++} / kEpochs;
+            }
+            ASSERT_EQ(weight, batch.target_weights->end());
+          }
+      const SparseMatrix a = normalised_adjacency(*p.data, p.model);
+      for (Vertex v = 0; v < 60; ++v) {
+        if (p.data->split[at(v)] != Split::train) continue;
+        ++training;
+        for (std::size_t e = 0; e < a.csr().row(v).size(); ++e)
+          whole += double{a.row_values(v)[e]} * x(a.csr().row(v)[e]);
+      }
+
+      EXPECT_NEAR(weights / training, 1, 0.02) << static_cast<int>(sampler);
+      EXPECT_NEAR(mean / whole, 1, 0.02) << static_cast<int>(sampler);
+      EXPECT_NEAR(batches.trained_on(0, 0) * batches.steps(), training, 1e-9);
+    }
+}
+
+/// The matrix of an epoch's one subgraph and the weights of its targets, by the paper's formulas.
+class SaintProducts final : public testing::DenseProducts {
+ public:
+  SaintProducts(const Problem& p, SaintRule rule, std::int64_t draws, int coverage)
+      : p_(p), a_(normalised_adjacency(*p.data, p.model)) {
+    const auto n = p.data->vertices();
+    EdgeList edges{n, {}, {}};
+    std::vector<double> squares(at(n), 0);
+    for (Vertex v = 0; v < n; ++v)
+      for (std::size_t e = 0; e < a_.csr().row(v).size(); ++e) {
+        const Vertex u = a_.csr().row(v)[e];
+        squares[at(u)] += double{a_.row_values(v)[e]} * double{a_.row_values(v)[e]};
+        if (u == v) continue;
+        edges.source.push_back(u);
+        edges.destination.push_back(v);
+      }
+    graph_ = build_csr(edges);
+    sampler_.emplace(graph_, SaintSampling{rule, draws, 2}, squares);
+    norm_ = normalisation_of(*sampler_, coverage, p.train.seed);
+  }
+  void begin(int epoch) override {
+    const auto n = at(p_.data->vertices());
+    const auto vertices = sampler_->vertices({p_.train.seed, static_cast<std::uint32_t>(epoch), 0});
+    there_.assign(n, false);
+    for (const Vertex v : vertices) there_[at(v)] = true;
+    dense_ = testing::zeros(n, n);
+    for (std::size_t v = 0; v < n; ++v)
+      for (std::size_t e = 0; there_[v] && e < a_.csr().row(static_cast<Vertex>(v)).size(); ++e) {
+        const auto u = at(a_.csr().row(static_cast<Vertex>(v))[e]);
+        if (!there_[u]) continue;
+        double alpha = 1;
+        for (EdgeIndex k = graph_.offsets[v]; k < graph_.offsets[v + 1]; ++k)
+          if (at(graph_.columns[at(k)]) == u) alpha = double{norm_.entries[at(k)]};
+        dense_[v][u] = double{a_.row_values(static_cast<Vertex>(v))[e]} / alpha;
+      }
+  }
+  Matrix aggregate(int, const Matrix& x) override { return testing::product(dense_, x); }
+  Matrix adjoint(int, const Matrix& dy) override {
+    return testing::product(testing::transposed(dense_), dy);
+  }
+  double target_weight(std::size_t vertex) const override {
+    return there_[vertex] ? 1 / double{norm_.vertices[vertex]} : 0;
+  }
+
+ private:
+  const Problem& p_;
+  SparseMatrix a_;
+  Csr graph_;  ///< without self-loops
+  std::optional<SaintSampler> sampler_;
+  SaintNormalisation norm_;
+  std::vector<bool> there_;
+  Matrix dense_;
+};
+
+TEST(MiniBatch, LearnsWhatDenseLoopsOnSaintSubgraphsLearn) {
+  for (const auto& [sampler, rule, draws] :
+       {std::tuple{BatchSampler::saint_node, SaintRule::node, 40},
+        std::tuple{BatchSampler::saint_edge, SaintRule::edge, 20},
+        std::tuple{BatchSampler::saint_walk, SaintRule::walk, 20}})
+    for (const std::int64_t hidden : {4, 10}) {
+      Problem p = make_problem(random_dataset(40, 260, 6, 3, true), 1, saint_of(sampler, draws));
+      p.model.hidden = hidden;
+      p.model.bias = false;
+      p.model.dropout = 0;
+      p.train.optimizer = OptimizerType::sgd;
+      p.train.learning_rate = 0.5;
+      p.train.epochs = 6;
+      ASSERT_EQ(SampledBatches(p).steps(), 1);
+      SaintProducts products(p, rule, draws, 200);
+
+      const auto got = losses(execute(p, hidden == 4 ? "cpu" : "reference")),
+                 want = DenseGcn(p).losses(products);
+
+      for (std::size_t e = 0; e < got.size(); ++e)
+        EXPECT_NEAR(got[e], want[e], 3e-5 * want[e]) << "epoch " << e;
+    }
+}
+
+/// Subgraph k of an epoch is the same on any number of ranks, in another step; with steps too small
+/// to matter to each other the epoch changes the weights as much.
+TEST(MiniBatch, SaintSubgraphsOfRanksAreThoseOfStepsOfOneRank) {
+  for (const BatchSampler sampler : kSaint) {
+    const auto run = [&](int ranks) {
+      Problem p = make_problem(random_dataset(80, 600, 6, 3, true), ranks,
+                               saint_of(sampler, sampler == BatchSampler::saint_node ? 20 : 10));
+      p.model.dropout = 0;
+      p.train.epochs = 1;
+      p.train.optimizer = OptimizerType::sgd;
+      EXPECT_EQ(SampledBatches(p).steps(), 4 / ranks);
+      p.train.learning_rate = 1e-3F * static_cast<float>(ranks);
+      return std::pair(losses(execute(p))[0], after_epochs(p, 1));
+    };
+    const auto [loss, weights] = run(1);
+    for (const int ranks : {2, 4}) {
+      const auto [got_loss, got] = run(ranks);
+      EXPECT_NEAR(got_loss, loss, 2e-3 * loss);
+      for (std::size_t i = 0; i < got.size(); ++i)
+        for (std::size_t j = 0; j < got[i].size(); ++j) ASSERT_NEAR(got[i][j], weights[i][j], 2e-5);
     }
   }
 }

@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "core/base/error.hpp"
 #include "core/cost/catgnn.hpp"
 #include "core/partition/cross_edges.hpp"
 #include "core/partition/methods/cut.hpp"
+#include "core/runtime/check/check.hpp"
 #include "core/runtime/summary.hpp"
 #include "core/strategy/make_strategy.hpp"
+#include "core/strategy/part_batches.hpp"
 #include "core/strategy/train/record.hpp"
 #include "tests/support/problems.hpp"
 
@@ -365,6 +368,148 @@ TEST(ModelAveraging, LearnsTheSameOnAnyNumberOfRanks) {
 
       expect_near(losses(execute(fewer)), want, 1e-4);
     }
+  }
+}
+
+// ---- batches
+
+StrategyConfig in_batches(std::int64_t batch, std::vector<int> fanouts, int parts, int workers) {
+  StrategyConfig config = on_parts(Averaging::model, parts, workers);
+  config.batch = batch;
+  config.fanouts = std::move(fanouts);
+  return config;
+}
+
+TEST(ModelAveraging, ABatchOfAllTrainingVerticesOfAPartIsThePart) {
+  for (const ModelType type : {ModelType::gcn, ModelType::sage})
+    for (const int hops : {0, 1}) {
+      Problem parts = small(on_parts(Averaging::model, 5, 2), 2, type == ModelType::gcn);
+      parts.model.type = type;
+      parts.model.dropout = 0;
+      parts.strategy.hops = hops;
+      parts.strategy.interval = 2;
+      Problem batches = parts;
+      batches.strategy.batch = 1000;
+
+      expect_near(losses(execute(batches)), losses(execute(parts)), 1e-5);
+    }
+}
+
+/// Where nothing is learned, an epoch's batches have the loss of all training vertices.
+TEST(ModelAveraging, AnEpochsBatchesHaveEachTrainingVertexOnce) {
+  Problem parts = small(on_parts(Averaging::model, 5, 2), 2);
+  parts.model.dropout = 0;
+  parts.train.learning_rate = 1e-12F;
+  Problem batches = parts;
+  batches.strategy.batch = 3;
+
+  expect_near(losses(execute(batches)), losses(execute(parts)), 1e-5);
+}
+
+TEST(ModelAveraging, BatchesLearnTheSameOnAnyNumberOfRanks) {
+  for (const std::vector<int>& fanouts : {std::vector<int>{}, std::vector<int>{3, 2}}) {
+    const auto on = [&](int workers) {
+      Problem p = small(in_batches(4, fanouts, 6, workers), 6);
+      p.strategy.interval = 2;
+      return losses(execute(p));
+    };
+    const auto want = on(6);
+    EXPECT_LT(want.back(), want.front());
+    for (const int workers : {1, 2, 4, 8}) expect_near(on(workers), want, 1e-4);
+  }
+}
+
+/// From the middle of an interval, on another number of ranks: every model goes on with its own
+/// moments, its own count of steps, and the draws of the epoch.
+TEST(ModelAveraging, BatchesGoOnFromACheckpoint) {
+  const auto on = [&](int workers) {
+    Problem p = small(in_batches(4, {3, 2}, 6, workers), 6);
+    p.strategy.interval = 4;
+    return p;
+  };
+  Problem p = on(2);
+  ExecuteOptions options;
+  options.kernels = "reference";
+  options.control.checkpoint_every = 3;
+  std::shared_ptr<const Checkpoint> kept;
+  options.keep = [&](const Checkpoint& c) {
+    if (c.epochs == 3) kept = std::make_shared<const Checkpoint>(c);
+  };
+  const auto whole = losses(execute_on_threads(TrainingBody(*make_strategy(p), p), options, {}));
+  options.control.resume = kept;
+  for (const int workers : {2, 3}) {
+    p = on(workers);
+
+    const auto rest = losses(execute_on_threads(TrainingBody(*make_strategy(p), p), options, {}));
+
+    expect_near(rest, {whole.begin() + 3, whole.end()}, workers == 2 ? 0 : 1e-4);
+  }
+}
+
+/// Adam's count of a model goes up by one in each of its steps, of which it has as many in an epoch
+/// as batches.
+TEST(ModelAveraging, EachModelCountsItsOwnSteps) {
+  Problem p = small(in_batches(4, {3, 2}, 3, 1), 3);
+  p.train.eval_every = 0;
+  const auto training = training_of_parts(p);
+  std::vector<std::int32_t> want;
+  for (int epoch = 0; epoch < 3; ++epoch)
+    for (const std::int64_t vertices : training)
+      for (std::int64_t b = 0, all = (vertices + 3) / 4; b < all; ++b)
+        want.push_back(static_cast<std::int32_t>(epoch * all + b + 1));
+
+  const auto programs = record_training(*make_strategy(p), p, 3, {});
+
+  EXPECT_NO_THROW(check(programs));
+  std::vector<std::int32_t> got;
+  for (const Step& step : programs[0].steps)
+    if (const auto* submit = std::get_if<SubmitStep>(&step))
+      if (const auto* adam = std::get_if<Adam>(&submit->op)) got.push_back(adam->step);
+  ASSERT_EQ(got.size() % want.size(), 0U) << "one update of all weights a step";
+  const std::size_t each = got.size() / want.size();
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], want[i / each]);
+}
+
+/// A part's vertices draw among the edges that the part holds, as many as there are to draw; their
+/// entries are those of the part's matrix, times how many there are of each that was drawn.
+TEST(ModelAveraging, BatchesDrawWithinTheirPart) {
+  Problem p = small(in_batches(4, {3, 2}, 3, 3), 3);
+  const auto parts = subgraphs_in_memory(p.data, p.model, p.partition, p.strategy, p.train.seed);
+  const PartBatches batches(parts, p.model, p.facts(), 4, {3, 2}, p.train.seed);
+  for (int part = 0; part < 3; ++part) {
+    const auto held = parts->part(part);
+    std::map<Vertex, Vertex> local;
+    for (const Vertex v : *held->vertices) local.emplace(v, static_cast<Vertex>(local.size()));
+    std::multiset<Vertex> seeds;
+    for (int b = 0; b < batches.count(part); ++b) {
+      const auto batch = batches.batch(part, 5, b);
+      EXPECT_EQ(batch.rows.back(), batches.seeds(part, b));
+      for (std::int64_t s = 0; s < batch.rows.back(); ++s)
+        seeds.insert((*batch.vertices)[static_cast<std::size_t>(s)]);
+      for (std::size_t l = 0; l < 2; ++l) {
+        const SparseMatrix& a = batch.layers[l].forward;
+        for (std::int64_t r = 0; r < a.rows(); ++r) {
+          const Vertex v = local.at((*batch.vertices)[static_cast<std::size_t>(r)]);
+          const auto whole = held->a.csr().row(v);
+          const auto degree = static_cast<std::int64_t>(whole.size()) - 1;  // and the vertex itself
+          const std::int64_t drawn = std::min<std::int64_t>(degree, l == 1 ? 3 : 2);
+          ASSERT_EQ(a.csr().degree(r), drawn + 1);
+          for (std::size_t e = 0; e < a.csr().row(r).size(); ++e) {
+            const auto c = static_cast<std::size_t>(a.csr().row(r)[e]);
+            const Vertex u = local.at((*batch.vertices)[c]);
+            const auto found = std::lower_bound(whole.begin(), whole.end(), u);
+            ASSERT_TRUE(found != whole.end() && *found == u);
+            const double entry =
+                double{held->a.row_values(v)[static_cast<std::size_t>(found - whole.begin())]};
+            const double times =
+                u == v ? 1 : static_cast<double>(degree) / static_cast<double>(drawn);
+            EXPECT_NEAR(a.row_values(r)[e], entry * times, 1e-6);
+          }
+        }
+      }
+    }
+    EXPECT_EQ(std::ssize(seeds), parts->training_vertices(part));
+    EXPECT_EQ(std::ssize(std::set<Vertex>(seeds.begin(), seeds.end())), std::ssize(seeds));
   }
 }
 

@@ -61,6 +61,8 @@ class DenseProducts {
   virtual void begin(int /*epoch*/) {}
   virtual Matrix aggregate(int layer, const Matrix& x) = 0;
   virtual Matrix adjoint(int layer, const Matrix& dy) = 0;
+  /// How much the loss of a training vertex counts.
+  virtual double target_weight(std::size_t /*vertex*/) const { return 1; }
 };
 
 /// The training loss of every epoch.
@@ -133,7 +135,7 @@ class DenseGcn {
         for (double& value : row) value = std::max(value, 0.0);
     }
     double loss = 0;
-    Matrix gradient = gradient_of_loss(z, loss);
+    Matrix gradient = gradient_of_loss(products, z, loss);
     for (std::size_t l = weights_.size(); l-- > 0;)
       gradient = back(products, l, inputs, aggregated, gradient);
     return loss;
@@ -163,18 +165,19 @@ class DenseGcn {
     return dh;
   }
 
-  Matrix gradient_of_loss(const Matrix& logits, double& loss) const {
+  Matrix gradient_of_loss(const DenseProducts& products, const Matrix& logits, double& loss) const {
     Matrix gradient = zeros(logits.size(), logits.front().size());
     const auto training =
         static_cast<double>(std::count(p_.data->split.begin(), p_.data->split.end(), Split::train));
     for (std::size_t v = 0; v < logits.size(); ++v) {
       if (p_.data->split[v] != Split::train) continue;
+      const double share = products.target_weight(v) / training;
       double total = 0;
       for (const double logit : logits[v]) total += std::exp(logit);
       const auto label = static_cast<std::size_t>(p_.data->labels.values[v]);
-      loss -= std::log(std::exp(logits[v][label]) / total) / training;
+      loss -= std::log(std::exp(logits[v][label]) / total) * share;
       for (std::size_t c = 0; c < logits[v].size(); ++c)
-        gradient[v][c] = (std::exp(logits[v][c]) / total - (c == label ? 1 : 0)) / training;
+        gradient[v][c] = (std::exp(logits[v][c]) / total - (c == label ? 1 : 0)) * share;
     }
     return gradient;
   }

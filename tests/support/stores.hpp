@@ -108,6 +108,21 @@ void pull_random_rows(const Ranks& ranks, std::int64_t width, int salt) {
         for (std::int64_t j = 0; j < width; ++j)
           want.push_back(element<T>(asked.owner[k], asked.index[k], j));
       ASSERT_EQ(rank.values<T>(y), want) << "round " << round << " on rank " << r;
+
+      // Into every other row, from the last to the first; the rows between stay.
+      std::vector<std::int32_t> places;
+      for (std::int64_t k = asked.count(); k-- > 0;)
+        places.push_back(static_cast<std::int32_t>(2 * k + 1));
+      const Tensor spread = rank.filled<T>(2 * asked.count(), width, -1);
+
+      run(Pull{store, index, rows(asked.rows_per_owner), spread,
+               rank.tensor(asked.count(), 1, places)});
+
+      std::vector<T> wide(2 * want.size(), -1);
+      for (std::size_t k = 0; k < asked.index.size(); ++k)
+        std::copy_n(want.begin() + static_cast<std::ptrdiff_t>(k) * width, width,
+                    wide.begin() + places[k] * width);
+      ASSERT_EQ(rank.values<T>(spread), wide) << "round " << round << " on rank " << r;
     }
     run(Withdraw{store, table});
     EXPECT_EQ(rank.values<T>(table), table_of<T>(r, mine, width)) << "only read";

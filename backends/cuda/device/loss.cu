@@ -17,9 +17,11 @@ dim3 blocks_of(std::int64_t rows) { return {extent(ceil_div(rows, kWarpsPerBlock
 struct Targets {
   const std::int32_t* rows;  ///< ascending, distinct
   std::int64_t count;
+  const float* weights;  ///< of each, or null: 1
 };
 
-__device__ bool contains(const Targets& targets, std::int64_t row) {
+/// Where a row stands among the targets; −1: it is none.
+__device__ std::int64_t place_of(const Targets& targets, std::int64_t row) {
   std::int64_t first = 0, last = targets.count;
   while (first < last) {
     const std::int64_t middle = (first + last) / 2;
@@ -28,7 +30,7 @@ __device__ bool contains(const Targets& targets, std::int64_t row) {
     else
       last = middle;
   }
-  return first < targets.count && targets.rows[first] == row;
+  return first < targets.count && targets.rows[first] == row ? first : -1;
 }
 
 /// parts[n·block + k] ← Σ of values[k] over the warps of the block, in order.
@@ -83,11 +85,14 @@ __global__ void loss_rows(OrreryLossKind kind, Window<float> logits, const std::
                           std::int64_t ld_labels, Targets targets, Window<float> grad,
                           std::int64_t rows, std::int64_t classes, double scale, double* parts) {
   const std::int64_t i = warp_row();
+  const std::int64_t place = i < rows ? place_of(targets, i) : -1;
   double sum = 0;
-  if (i < rows && contains(targets, i)) {
+  if (place >= 0) {
     const std::int32_t* of_row = labels + i * ld_labels;
-    sum = kind == kOrrerySoftmax ? softmax_loss(logits, *of_row, grad, classes, scale, i)
-                                 : sigmoid_loss(logits, of_row, grad, classes, scale, i);
+    const double times = targets.weights != nullptr ? targets.weights[place] : 1;
+    sum = times * (kind == kOrrerySoftmax
+                       ? softmax_loss(logits, *of_row, grad, classes, times * scale, i)
+                       : sigmoid_loss(logits, of_row, grad, classes, times * scale, i));
   } else if (i < rows) {
     for (std::int64_t c = threadIdx.x; c < classes; c += kLanes) grad(i, c) = 0;
   }
@@ -178,12 +183,13 @@ void finish(OrreryStream& s, double* parts, std::int64_t blocks, std::int64_t co
 
 void loss(OrreryStream& s, OrreryLossKind kind, OrreryMatrix logits, const std::int32_t* labels,
           std::int64_t ld_labels, const std::int32_t* targets, std::int64_t target_count,
-          OrreryMatrix grad, double* loss, double scale, double weight, std::int32_t accumulate) {
+          const float* weights, OrreryMatrix grad, double* loss, double scale, double weight,
+          std::int32_t accumulate) {
   require_equal_shapes(logits, grad);
   const dim3 blocks = blocks_of(logits.rows);
   auto* parts = parts_for(s, blocks.x, 1);
   launch(s, loss_rows, blocks, dim3{kLanes, kWarpsPerBlock, 1}, kind, floats(logits), labels,
-         ld_labels, Targets{targets, target_count}, floats(grad), logits.rows, logits.cols, scale,
+         ld_labels, Targets{targets, target_count, weights}, floats(grad), logits.rows, logits.cols, scale,
          parts);
   finish(s, parts, blocks.x, 1, {loss, weight * scale, accumulate != 0});
 }
@@ -194,7 +200,7 @@ void score(OrreryStream& s, OrreryLossKind kind, OrreryMatrix logits, const std:
   const dim3 blocks = blocks_of(target_count);
   auto* parts = parts_for(s, blocks.x, 3);
   launch(s, score_rows, blocks, dim3{kLanes, kWarpsPerBlock, 1}, kind, floats(logits), labels,
-         ld_labels, Targets{targets, target_count}, logits.cols, parts);
+         ld_labels, Targets{targets, target_count, nullptr}, logits.cols, parts);
   finish(s, parts, blocks.x, 3, {counts, 1, accumulate != 0});
 }
 

@@ -37,7 +37,8 @@ void batch_norm_backward(OrreryStream& s, OrreryMatrix dy, OrreryMatrix normalis
                          OrreryMatrix dx, std::int64_t counted);
 void loss(OrreryStream& s, OrreryLossKind kind, OrreryMatrix logits, const std::int32_t* labels,
           std::int64_t ld_labels, const std::int32_t* targets, std::int64_t target_count,
-          OrreryMatrix grad, double* loss, double scale, double weight, std::int32_t accumulate);
+          const float* weights, OrreryMatrix grad, double* loss, double scale, double weight,
+          std::int32_t accumulate);
 void score(OrreryStream& s, OrreryLossKind kind, OrreryMatrix logits, const std::int32_t* labels,
            std::int64_t ld_labels, const std::int32_t* targets, std::int64_t target_count,
            double* counts, std::int32_t accumulate);

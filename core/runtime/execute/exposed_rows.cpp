@@ -13,14 +13,15 @@ namespace orrery {
 ExposedRows::ExposedRows(const Tensor& rows, const RankMemory& memory, Served served)
     : rows_(rows), first_(static_cast<char*>(memory.bytes_at(rows))), served_(std::move(served)) {}
 
-bool ExposedRows::read(int from, std::span<const std::int32_t> index, void* to) const {
+bool ExposedRows::read(int from, std::span<const std::int32_t> index, void* to,
+                       const std::int32_t* places) const {
   const std::shared_lock lock(mutex_);
   if (!open_) return false;
   const std::int64_t width = row_bytes();
-  auto* into = static_cast<char*>(to);
-  for (const std::int32_t row : index) {
-    std::memcpy(into, first_ + row * width, static_cast<std::size_t>(width));
-    into += width;
+  for (std::size_t k = 0; k < index.size(); ++k) {
+    const std::int64_t place = places != nullptr ? places[k] : static_cast<std::int64_t>(k);
+    std::memcpy(static_cast<char*>(to) + place * width, first_ + index[k] * width,
+                static_cast<std::size_t>(width));
   }
   served_(from, static_cast<std::int64_t>(index.size_bytes()));
   return true;

@@ -23,10 +23,12 @@ class ExposedRows {
   ExposedRows(const Tensor& rows, const RankMemory& memory, Served served);
 
   const Tensor& window() const { return rows_; }
-  /// to ← the rows of these numbers; false, and nothing done, once they are closed.
+  /// to ← the rows of these numbers, one after the other or, where there are places, row k at
+  /// places[k]; false, and nothing done, once they are closed.
   ///
   /// Requires  numbers of rows that there are
-  bool read(int from, std::span<const std::int32_t> index, void* to) const;
+  bool read(int from, std::span<const std::int32_t> index, void* to,
+            const std::int32_t* places = nullptr) const;
   /// The rows of these numbers get + those of x, in order; false, and nothing done, once they are
   /// closed.
   ///

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/model/model_config.hpp"
 #include "core/sample/expansion_sampling.hpp"
@@ -65,8 +66,10 @@ struct StrategyConfig {
 
   // model_averaging
   Averaging averaging = Averaging::model;
-  int interval = 1;  ///< epochs from one averaging of models to the next
-  int hops = 1;      ///< that parts hold beyond their own vertices
+  int interval = 1;            ///< epochs from one averaging of models to the next
+  std::int64_t batch = 0;      ///< training vertices of a part in a step; 0: all
+  std::vector<int> fanouts{};  ///< of a batch's layers, the first at these; none: all neighbours
+  int hops = 1;                ///< that parts hold beyond their own vertices
   CrossEdges cross_edges = CrossEdges::drop;
   Degrees degrees = Degrees::part;
   EvaluateOn evaluate_on = EvaluateOn::parts;

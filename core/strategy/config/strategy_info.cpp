@@ -1,10 +1,13 @@
 #include "core/strategy/config/strategy_info.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/sample/neighbour_sampler.hpp"
 
 namespace orrery {
 namespace {
@@ -99,6 +102,24 @@ void read_part_settings(const Settings& file, StrategyConfig& config) {
   config.evaluate_on = file.choice<EvaluateOn>(
       "strategy.evaluate_on", {{"parts", EvaluateOn::parts}, {"graph", EvaluateOn::graph}},
       config.evaluate_on);
+}
+
+void require_fanouts(const std::vector<int>& fanouts, int layers) {
+  if (fanouts.size() != at(layers))
+    throw ConfigError(
+        "strategy.fanouts",
+        fmt::format("found [{}], expected a number for each of the {} layers of the model, the "
+                    "first at the seeds, such as 10 neighbours, or -1 for all",
+                    fmt::join(fanouts, ", "), layers));
+  for (const int fanout : fanouts)
+    if (fanout != kAllNeighbours && fanout < 1)
+      throw ConfigError(
+          "strategy.fanouts",
+          fmt::format("found {}, expected -1 (all neighbours) or a number >= 1", fanout));
+}
+
+std::string sampled_fanouts(const std::vector<int>& fanouts) {
+  return fmt::format("fanouts {}: they are those of sampled neighbours", fmt::join(fanouts, ", "));
 }
 
 std::optional<std::string> lost_with_stale_rows(const StrategyConfig& config) {

@@ -176,6 +176,12 @@ EvaluatedOn evaluated_on(const StrategyConfig& strategy);
 
 /// strategy.degrees and strategy.evaluate_on.
 void read_part_settings(const Settings& file, StrategyConfig& config);
+/// strategy.fanouts: one number for each layer, the first at the seeds.
+///
+/// Errors    ConfigError
+void require_fanouts(const std::vector<int>& fanouts, int layers);
+/// Why gradients of sampled neighbours are not those of the loss.
+std::string sampled_fanouts(const std::vector<int>& fanouts);
 /// Of strategies that use rows of earlier epochs again (strategy.staleness).
 std::optional<std::string> lost_with_stale_rows(const StrategyConfig& config);
 

@@ -5,12 +5,17 @@
 
 namespace orrery {
 
+HostWork drawing_work(const SampledBatch& batch) {
+  // What a drawn edge touches in the graph and in the numbering: a cache line each.
+  constexpr std::int64_t kBytesPerEdge = 2 * 64;
+  return {"sample", batch.edges, kBytesPerEdge * batch.edges, 1};
+}
+
 BatchProducts::BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch,
-                             VertexData data, FeatureStore& store)
+                             VertexData data)
     : RankProducts(rt),
       batch_(std::move(batch)),
       data_(std::move(data)),
-      store_(store),
       row_ids_(rt, {rows(0), 1}, DType::i32, "indices/vertices") {
   rt.submit(Lane::copy, Load{vertices().source(), row_ids_.tensor()});
   rt.wait(Lane::compute, rt.record(Lane::copy));
@@ -26,9 +31,9 @@ BatchProducts::BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> ba
   }
 }
 
-void BatchProducts::load_features(std::int64_t first_column, const Tensor& features) {
+void PulledBatchProducts::load_features(std::int64_t first_column, const Tensor& features) {
   ORRERY_ASSERT(first_column == 0);
-  store_.pull(batch_->features, features);
+  store_.pull(wanted_, features);
 }
 
 void BatchProducts::aggregate(int layer, const Tensor& x, const Tensor& y, float beta) {

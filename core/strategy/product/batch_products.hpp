@@ -1,8 +1,9 @@
-// A sampled batch on a device.
+// A batch on a device.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/strategy/product/feature_store.hpp"
@@ -12,19 +13,26 @@
 
 namespace orrery {
 
-/// Products of one rank's batch, in which nothing travels; features are pulled from their owners and
+/// Batches that are drawn while a step computes. One would do if all took the same time.
+constexpr int kBatchesAhead = 2;
+
+/// What it takes to draw a batch.
+HostWork drawing_work(const SampledBatch& batch);
+
+/// Products of one rank's batch, in which nothing travels; features are those of `data`, and
 /// gradients summed over all ranks.
-class BatchProducts final : public RankProducts {
+class BatchProducts : public RankProducts {
  public:
-  /// `store` outlives the result; `data` has the batch's vertices.
-  BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch, VertexData data,
-                FeatureStore& store);
+  /// `data` has the batch's vertices.
+  BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch, VertexData data);
 
   VertexData data() const override { return data_; }
+  std::shared_ptr<const std::vector<float>> target_weights() const override {
+    return batch_->target_weights;
+  }
   IndexList vertices() const override { return IndexList(batch_->vertices); }
   std::int64_t rows(int level) const override { return batch_->rows[at(level)]; }
   Tensor row_ids() const override { return row_ids_.tensor(); }
-  void load_features(std::int64_t first_column, const Tensor& features) override;
   void prepare(std::int64_t, std::int64_t) override {}
   void aggregate(int layer, const Tensor& x, const Tensor& y, float beta) override;
   void aggregate_adjoint(int layer, const Tensor& dy, const Tensor& dx, float beta) override;
@@ -38,10 +46,25 @@ class BatchProducts final : public RankProducts {
 
   std::shared_ptr<const SampledBatch> batch_;
   VertexData data_;
-  FeatureStore& store_;
   Buffer row_ids_;
   std::vector<Matrix> matrices_;
   std::vector<std::size_t> matrix_of_layer_;
+};
+
+/// The same, whose features are pulled from their owners.
+class PulledBatchProducts final : public BatchProducts {
+ public:
+  /// `store` outlives the result.
+  PulledBatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch, VertexData data,
+                      WantedRows wanted, FeatureStore& store)
+      : BatchProducts(rt, std::move(batch), std::move(data)),
+        wanted_(std::move(wanted)),
+        store_(store) {}
+  void load_features(std::int64_t first_column, const Tensor& features) override;
+
+ private:
+  WantedRows wanted_;
+  FeatureStore& store_;
 };
 
 }  // namespace orrery

@@ -18,38 +18,46 @@ FeatureStore::FeatureStore(Runtime& rt, const VertexData& own, std::int64_t widt
   rt.submit(Lane::store, Load{own.features(0), table_.tensor()});
   rt.submit(Lane::store, Expose{store_, table_.tensor()});
   if (kept_ == 0) return;
-  make_room(0);
-  fetch(keep, rows_.view(kept_, width_));
+  make_room(kept_, kept_, 0);
+  fetch(keep, rows_.view(kept_, width_), std::nullopt);
 }
 
-/// Buffers are made anew where they are too small; what is kept moves on.
-void FeatureStore::make_room(std::int64_t pulled) {
-  const std::int64_t numbers = std::max(pulled, kept_), rows = kept_ + pulled;
-  if (!numbers_ || numbers_.tensor().rows() < numbers)
-    numbers_ = Buffer(rt_, {numbers, 1}, DType::i32, "store/row numbers", Space::pinned_host);
+/// Buffers are made anew where they are too small; the first `held` rows move on.
+void FeatureStore::make_room(std::int64_t rows, std::int64_t pulled, std::int64_t held) {
+  if (!numbers_ || numbers_.tensor().rows() < pulled)
+    numbers_ = Buffer(rt_, {pulled, 1}, DType::i32, "store/row numbers", Space::pinned_host);
   if (rows_ && rows_.tensor().rows() >= rows) return;
   Buffer larger(rt_, {rows, width_}, DType::f32, "store/rows", Space::pinned_host);
-  if (rows_ && kept_ > 0)
-    rt_.submit(Lane::store, Copy{rows_.view(kept_, width_), larger.view(kept_, width_)});
+  if (rows_ && held > 0)
+    rt_.submit(Lane::store, Copy{rows_.view(held, width_), larger.view(held, width_)});
   rows_ = std::move(larger);
 }
 
-void FeatureStore::fetch(const OwnedRows& rows, const Tensor& to) {
+void FeatureStore::fetch(const OwnedRows& rows, const Tensor& to, std::optional<Tensor> places) {
   const Tensor numbers = numbers_.view(rows.count(), 1);
   rt_.submit(Lane::store, Load{IndexArray{rows.numbers}, numbers});
-  rt_.submit(Lane::store, Pull{store_, numbers, rows.rows_per_owner, to});
+  rt_.submit(Lane::store, Pull{store_, numbers, rows.rows_per_owner, to, places});
 }
 
 void FeatureStore::pull(const WantedRows& rows, const Tensor& features) {
   const std::int64_t pulled = rows.pulled.count();
   rt_.wait(Lane::store, rt_.record(Lane::copy));  // the last rows have been taken from there
-  make_room(pulled);
-  fetch(rows.pulled, rows_.tensor().rows_at(kept_, pulled));
+  const std::int64_t there = rows_ ? rows_.tensor().rows() : 0;
+  make_room(rows.room, pulled, rows.pulled_into ? there : kept_);
+  const Tensor all = rows_.tensor().rows_at(0, rows.room);
+  if (rows.pulled_into) {
+    if (!into_ || into_.tensor().rows() < pulled)
+      into_ = Buffer(rt_, {pulled, 1}, DType::i32, "store/places", Space::pinned_host);
+    const Tensor into = into_.view(pulled, 1);
+    rt_.submit(Lane::store, Load{IndexArray{rows.pulled_into}, into});
+    fetch(rows.pulled, all, into);
+  } else {
+    fetch(rows.pulled, all.rows_at(kept_, pulled), std::nullopt);
+  }
   Buffer places(rt_, {features.rows(), 1}, DType::i32, "indices/rows pulled");
   rt_.submit(Lane::copy, Load{IndexArray{rows.places}, places.tensor()});
   rt_.wait(Lane::copy, rt_.record(Lane::store));
-  rt_.submit(Lane::copy,
-             GatherRows{rows_.tensor().rows_at(0, kept_ + pulled), places.tensor(), features});
+  rt_.submit(Lane::copy, GatherRows{all, places.tensor(), features});
 }
 
 void FeatureStore::close() { rt_.submit(Lane::store, Withdraw{store_, table_.tensor()}); }

@@ -1,6 +1,8 @@
 // The features of all vertices, each row with the rank that owns its vertex.
 #pragma once
 
+#include <optional>
+
 #include "core/runtime/buffer.hpp"
 #include "core/strategy/structure/sampled_batches.hpp"
 #include "core/strategy/structure/vertex_data.hpp"
@@ -13,7 +15,8 @@ class FeatureStore {
  public:
   /// Reads this rank's own rows, opens them to all ranks and pulls those to keep; a collective.
   FeatureStore(Runtime& rt, const VertexData& own, std::int64_t width, const OwnedRows& keep);
-  /// features ← rows, on the copy lane. What is asked of an owner is one request.
+  /// features ← rows, on the copy lane. What is asked of an owner is one request. What was pulled
+  /// stays where it is until a later call pulls to its place.
   ///
   /// Shapes    features [places of rows, width]
   void pull(const WantedRows& rows, const Tensor& features);
@@ -21,15 +24,16 @@ class FeatureStore {
   void close();
 
  private:
-  void make_room(std::int64_t pulled);
-  void fetch(const OwnedRows& rows, const Tensor& to);
+  void make_room(std::int64_t rows, std::int64_t pulled, std::int64_t held);
+  void fetch(const OwnedRows& rows, const Tensor& to, std::optional<Tensor> places);
 
   Runtime& rt_;
   Store store_;
   std::int64_t width_, kept_;
   Buffer table_;
   Buffer numbers_;  ///< that were asked for last
-  Buffer rows_;     ///< that are kept, and after them those that were pulled last
+  Buffer into_;     ///< the places of the rows that were pulled last, where they have such
+  Buffer rows_;     ///< that are kept, and those that were pulled last
 };
 
 }  // namespace orrery

@@ -24,6 +24,9 @@ class RankProducts : public Products {
   /// Placement the global vertex of each level-0 row. The rows of the last level are this rank's
   ///           own vertices.
   virtual IndexList vertices() const = 0;
+  /// How much the loss of each training vertex among the rows of the last level counts, in their
+  /// order. Default, null: all alike.
+  virtual std::shared_ptr<const std::vector<float>> target_weights() const { return nullptr; }
   /// Whole rows of an activation, where this rank holds some of its columns; else x itself. The
   /// result is this rank's to overwrite, until the next call.
   virtual Tensor whole_rows(const Tensor& x, std::int64_t width);

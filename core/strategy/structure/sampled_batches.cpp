@@ -25,18 +25,10 @@ std::shared_ptr<const Csr> loop_free(const std::shared_ptr<const Csr>& graph) {
   return none ? graph : std::make_shared<const Csr>(without_self_loops(*graph));
 }
 
-/// Whether the gradient of the first layer's weights needs Aᵀ. Only of our own layers it is known
-/// that it does not where they aggregate first.
-bool first_layer_needs_adjoint(const ModelConfig& model, const DataFacts& facts) {
-  if (model.type != ModelType::gcn && model.type != ModelType::sage) return true;
-  const bool last = model.layers == 1 && model.dense_layers == 0;
-  return transforms_first(model.order, facts.features, last ? facts.classes : model.hidden);
-}
-
 NeighbourSampling sampling_of(const MiniBatchSettings& settings, int layers) {
-  if (settings.sampler == BatchSampler::all || settings.sampler == BatchSampler::cluster)
-    return {std::vector<int>(at(layers), kAllNeighbours), NeighbourRule::uniform};
   if (settings.sampler == BatchSampler::labor) return {settings.fanouts, NeighbourRule::labor};
+  if (settings.sampler != BatchSampler::neighbour)
+    return {std::vector<int>(at(layers), kAllNeighbours), NeighbourRule::uniform};
   return {settings.fanouts, settings.replace ? NeighbourRule::replacement : NeighbourRule::uniform};
 }
 
@@ -45,6 +37,29 @@ Partition clusters_of(const Problem& problem, const MiniBatchSettings& settings)
   if (settings.sampler != BatchSampler::cluster) return {};
   return partition_graph(*problem.data->graph, settings.clusters, {"metis", "", problem.train.seed},
                          problem.data->split);
+}
+
+SaintSampling saint_sampling_of(const MiniBatchSettings& settings) {
+  const SaintRule rule = settings.sampler == BatchSampler::saint_node   ? SaintRule::node
+                         : settings.sampler == BatchSampler::saint_edge ? SaintRule::edge
+                                                                        : SaintRule::walk;
+  return {rule, settings.batch, settings.walk_length};
+}
+
+/// The sum of the squares of each column of A, loops included.
+std::vector<double> squares_of_columns(const Csr& graph, const Weighting& weight,
+                                       const std::vector<std::int64_t>& lengths) {
+  std::vector<double> squares(at(graph.cols), 0);
+  const auto add = [&](Vertex v, Vertex u) {
+    const double entry =
+        weight(static_cast<double>(lengths[at(v)]), static_cast<double>(lengths[at(u)]));
+    squares[at(u)] += entry * entry;
+  };
+  for (Vertex v = 0; v < graph.rows; ++v) {
+    if (weight.loops) add(v, v);
+    for (const Vertex u : graph.row(v)) add(v, u);
+  }
+  return squares;
 }
 
 Seeds seeds_of(const Problem& problem, const MiniBatchSettings& settings) {
@@ -93,6 +108,12 @@ std::pair<std::shared_ptr<const Csr>, std::shared_ptr<const std::vector<float>>>
 
 }  // namespace
 
+bool first_layer_needs_adjoint(const ModelConfig& model, const DataFacts& facts) {
+  if (model.type != ModelType::gcn && model.type != ModelType::sage) return true;
+  const bool last = model.layers == 1 && model.dense_layers == 0;
+  return transforms_first(model.order, facts.features, last ? facts.classes : model.hidden);
+}
+
 MiniBatchSettings mini_batch_of(const StrategyConfig& config) {
   const auto* own = std::any_cast<MiniBatchSettings>(&config.own);
   return own != nullptr ? *own : MiniBatchSettings{};
@@ -107,9 +128,10 @@ SampledBatches::SampledBatches(const Problem& problem)
       lengths_(row_lengths(*problem.data->graph, weighting_)),
       graph_(loop_free(problem.data->graph)),
       first_adjoint_(first_layer_needs_adjoint(problem.model, problem.facts())),
-      owner_(problem.partition.owner),
-      number_(owner_.size()),
+      owners_{problem.ranks(), problem.partition.owner,
+              std::vector<Vertex>(problem.partition.owner.size())},
       seeds_(seeds_of(problem, settings_)),
+      training_(problem.facts().training_vertices),
       most_seeds_(std::min(settings_.seeds == SeedsFrom::all
                                ? (settings_.batch + problem.ranks() - 1) / problem.ranks()
                                : settings_.batch,
@@ -120,9 +142,17 @@ SampledBatches::SampledBatches(const Problem& problem)
       kept_(problem.ranks()) {
   if (settings_.sampler == BatchSampler::cluster)
     cluster_batches_.emplace(clusters_, settings_.together, seed_);
+  if (is_saint(settings_.sampler)) {
+    const SaintSampling sampling = saint_sampling_of(settings_);
+    saint_.emplace(*graph_, sampling,
+                   sampling.rule == SaintRule::node
+                       ? squares_of_columns(*graph_, weighting_, lengths_)
+                       : std::vector<double>{});
+    normalisation_ = normalisation_of(*saint_, settings_.coverage, seed_);
+  }
   for (auto& members : problem.partition.members()) {
     for (std::size_t i = 0; i < members.size(); ++i)
-      number_[at(members[i])] = static_cast<Vertex>(i);
+      owners_.number[at(members[i])] = static_cast<Vertex>(i);
     owned_.push_back(std::make_shared<const std::vector<Vertex>>(std::move(members)));
   }
 }
@@ -140,22 +170,28 @@ SampledBatches::Scratch SampledBatches::take_scratch() const {
 }
 
 int SampledBatches::steps() const {
-  if (!cluster_batches_) return seeds_.steps();
-  return (cluster_batches_->batches() + ranks_ - 1) / ranks_;
+  if (!has_subgraphs()) return seeds_.steps();
+  if (cluster_batches_) return (cluster_batches_->batches() + ranks_ - 1) / ranks_;
+  const std::int64_t together = saint_->sampling().budget() * ranks_;
+  return static_cast<int>(std::max<std::int64_t>(1, (graph_->rows + together - 1) / together));
 }
 
-std::int64_t SampledBatches::trained_on(int epoch, int step) const {
-  if (!cluster_batches_) return seeds_.total(step);
+double SampledBatches::trained_on(int epoch, int step) const {
+  if (!has_subgraphs()) return static_cast<double>(seeds_.total(step));
+  if (saint_) return static_cast<double>(training_) / steps();
   std::int64_t all = 0;
   for (int rank = 0; rank < ranks_; ++rank)
-    for (const Vertex v : cluster_batch(rank, epoch, step))
+    for (const Vertex v : subgraph(rank, epoch, step))
       all += data_->split[at(v)] == Split::train ? 1 : 0;
-  return std::max<std::int64_t>(all, 1);  // else there is nothing to average
+  return static_cast<double>(std::max<std::int64_t>(all, 1));  // else there is nothing to average
 }
 
-/// Batches are dealt to ranks in turn; none is left for some of them in the last step.
-std::vector<Vertex> SampledBatches::cluster_batch(int rank, int epoch, int step) const {
+/// Batches are dealt to ranks in turn; of clusters none is left for some of them in the last step.
+std::vector<Vertex> SampledBatches::subgraph(int rank, int epoch, int step) const {
   const int number = step * ranks_ + rank;
+  if (saint_)
+    return saint_->vertices(
+        {seed_, static_cast<std::uint32_t>(epoch), static_cast<std::uint32_t>(number)});
   return number < cluster_batches_->batches() ? cluster_batches_->vertices(epoch, number)
                                               : std::vector<Vertex>{};
 }
@@ -165,23 +201,27 @@ MessageFlow SampledBatches::induced(std::vector<Vertex> vertices) const {
   MessageFlow flow;
   const std::size_t layers = sampler_.sampling().fanouts.size();
   Csr block;
+  std::vector<EdgeIndex> edges;
   block.rows = block.cols = static_cast<std::int64_t>(vertices.size());
   for (const Vertex v : vertices) {
-    for (const Vertex u : graph_->row(v)) {
+    for (EdgeIndex e = graph_->offsets[at(v)]; e < graph_->offsets[at(v) + 1]; ++e) {
+      const Vertex u = graph_->columns[at(e)];
       const auto found = std::lower_bound(vertices.begin(), vertices.end(), u);
-      if (found != vertices.end() && *found == u)
-        block.columns.push_back(static_cast<Vertex>(found - vertices.begin()));
+      if (found == vertices.end() || *found != u) continue;
+      block.columns.push_back(static_cast<Vertex>(found - vertices.begin()));
+      edges.push_back(e);
     }
     block.offsets.push_back(block.nnz());
   }
   flow.rows.assign(layers + 1, block.rows);
   flow.blocks.push_back(std::move(block));  // that of all layers
+  flow.edges.push_back(std::move(edges));
   flow.vertices = std::move(vertices);
   return flow;
 }
 
 MessageFlow SampledBatches::draw(int rank, int epoch, int step) const {
-  if (cluster_batches_) return induced(cluster_batch(rank, epoch, step));
+  if (has_subgraphs()) return induced(subgraph(rank, epoch, step));
   const DrawKey key{seed_, static_cast<std::uint32_t>(epoch),
                     settings_.resample_steps ? static_cast<std::uint32_t>(step) : 0U};
   const std::vector<Vertex> seeds = seeds_.of(rank, epoch, step);
@@ -197,11 +237,12 @@ SampledBatch SampledBatches::batch(int rank, int epoch, int step) const {
   SampledBatch made;
   made.edges = flow.sampled_edges();
   made.rows = std::move(flow.rows);
-  if (cluster_batches_)
-    made.layers.assign(made.rows.size() - 1, cut(std::move(flow.blocks[0]), 2, flow.vertices));
+  if (has_subgraphs())
+    made.layers.assign(made.rows.size() - 1, cut(flow, 1));
   else
     for (int layer = 1; layer <= static_cast<int>(flow.blocks.size()); ++layer)
-      made.layers.push_back(cut(std::move(flow.blocks[at(layer - 1)]), layer, flow.vertices));
+      made.layers.push_back(cut(flow, layer));
+  if (saint_) made.target_weights = target_weights(flow.vertices);
   made.features = wanted(rank, flow.vertices);
   made.vertices = std::make_shared<const std::vector<Vertex>>(std::move(flow.vertices));
   return made;
@@ -210,10 +251,13 @@ SampledBatch SampledBatches::batch(int rank, int epoch, int step) const {
 SampledBatches::Bounds SampledBatches::bounds() const {
   const std::vector<int>& fanouts = sampler_.sampling().fanouts;
   const std::int64_t all = graph_->rows;
-  if (cluster_batches_) {
-    const std::int64_t loops = weighting_.loops ? all : 0;
-    return {std::vector<std::int64_t>(fanouts.size() + 1, all),
-            std::vector<std::int64_t>(fanouts.size(), graph_->nnz() + loops)};
+  if (has_subgraphs()) {
+    const std::int64_t most = saint_ ? std::min(all, saint_->sampling().most_vertices()) : all;
+    const std::int64_t loops = weighting_.loops ? most : 0;
+    const bool dense = most < graph_->nnz() / std::max<std::int64_t>(1, most);
+    return {
+        std::vector<std::int64_t>(fanouts.size() + 1, most),
+        std::vector<std::int64_t>(fanouts.size(), (dense ? most * most : graph_->nnz()) + loops)};
   }
   std::int64_t rows = 0;
   for (int step = 0; step < steps(); ++step)
@@ -231,10 +275,23 @@ SampledBatches::Bounds SampledBatches::bounds() const {
   return bounds;
 }
 
-/// An entry of a row of which k of d neighbours were drawn counts d/k times. A vertex has the same
-/// row on both levels, so its self-loop is on the diagonal.
-SampledBatch::Layer SampledBatches::cut(Csr drawn, int layer,
-                                        const std::vector<Vertex>& vertices) const {
+/// GraphSAINT's batches: so that a step's sum is, in the mean, that of all training vertices over the
+/// number of steps.
+std::shared_ptr<const std::vector<float>> SampledBatches::target_weights(
+    const std::vector<Vertex>& vertices) const {
+  auto weights = std::make_shared<std::vector<float>>();
+  const float draws = static_cast<float>(ranks_) * static_cast<float>(steps());
+  for (const Vertex v : vertices)
+    if (data_->split[at(v)] == Split::train)
+      weights->push_back(1 / (normalisation_.vertices[at(v)] * draws));
+  return weights;
+}
+
+/// An entry of a row of which k of d neighbours were drawn counts d/k times; of a GraphSAINT batch,
+/// 1/α times. A vertex has the same row on both levels, so its self-loop is on the diagonal.
+SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer) const {
+  Csr drawn = std::move(flow.blocks[at(layer - 1)]);
+  const std::vector<Vertex>& vertices = flow.vertices;
   const auto length = [&](std::int64_t row) {
     return static_cast<double>(lengths_[at(vertices[at(row)])]);
   };
@@ -246,18 +303,21 @@ SampledBatch::Layer SampledBatches::cut(Csr drawn, int layer,
   for (std::int64_t r = 0; r < drawn.rows; ++r) {
     const auto row = drawn.row(r);
     const double own = length(r);
-    const double times = static_cast<double>(graph_->degree(vertices[at(r)])) /
-                         static_cast<double>(std::max<std::size_t>(1, row.size()));
+    const double of_row = static_cast<double>(graph_->degree(vertices[at(r)])) /
+                          static_cast<double>(std::max<std::size_t>(1, row.size()));
+    const auto times = [&](std::size_t e) {
+      if (!saint_) return of_row;
+      return 1 / double{normalisation_.entries[at(flow.edges[0][at(drawn.offsets[at(r)]) + e])]};
+    };
     if (weighting_.loops) {
       columns.push_back(static_cast<Vertex>(r));
       values.push_back(weighting_(own, own));
       columns.insert(columns.end(), row.begin(), row.end());
     }
-    if (weighting_.symmetric)
-      for (const Vertex u : row)
-        values.push_back(static_cast<float>(times * weighting_(own, length(u))));
-    else
-      values.insert(values.end(), row.size(), static_cast<float>(times * weighting_(own, own)));
+    const float alike = weighting_(own, own);  // where the columns' lengths do not matter
+    for (std::size_t e = 0; e < row.size(); ++e)
+      values.push_back(static_cast<float>(
+          times(e) * (weighting_.symmetric ? weighting_(own, length(row[e])) : alike)));
   }
   if (weighting_.loops) {
     for (std::int64_t r = 0; r <= drawn.rows; ++r) drawn.offsets[at(r)] += r;
@@ -270,7 +330,7 @@ SampledBatch::Layer SampledBatches::cut(Csr drawn, int layer,
     made.forward.pattern = std::make_shared<const Csr>(std::move(drawn));
     made.forward.values = std::make_shared<const std::vector<float>>(std::move(values));
   }
-  if (layer > 1 || first_adjoint_) made.adjoint = transpose(made.forward);
+  if (layer > 1 || has_subgraphs() || first_adjoint_) made.adjoint = transpose(made.forward);
   return made;
 }
 
@@ -278,8 +338,8 @@ OwnedRows SampledBatches::rows_of(const std::vector<Vertex>& vertices) const {
   auto counts = std::make_shared<std::vector<std::int64_t>>(owned_.size(), 0);
   auto numbers = std::make_shared<std::vector<Vertex>>();
   for (const Vertex v : vertices) {
-    ++(*counts)[at(owner_[at(v)])];
-    numbers->push_back(number_[at(v)]);
+    ++(*counts)[at(owners_.owner[at(v)])];
+    numbers->push_back(owners_.number[at(v)]);
   }
   return {std::move(numbers), std::move(counts)};
 }
@@ -291,9 +351,9 @@ WantedRows SampledBatches::wanted(int rank, const std::vector<Vertex>& vertices)
   auto counts = std::make_shared<std::vector<std::int64_t>>(owned_.size(), 0);
   for (const Vertex v : vertices) {
     const bool is_kept = place_kept(v) >= 0;
-    rows.foreign += owner_[at(v)] != rank ? 1 : 0;
+    rows.foreign += owners_.owner[at(v)] != rank ? 1 : 0;
     rows.kept += is_kept ? 1 : 0;
-    if (!is_kept) ++(*counts)[at(owner_[at(v)])];
+    if (!is_kept) ++(*counts)[at(owners_.owner[at(v)])];
   }
   std::vector<std::int64_t> next(counts->size(), 0);
   std::exclusive_scan(counts->begin(), counts->end(), next.begin(), std::int64_t{0});
@@ -306,13 +366,24 @@ WantedRows SampledBatches::wanted(int rank, const std::vector<Vertex>& vertices)
       (*places)[i] = place;
       continue;
     }
-    const std::int64_t place = next[at(owner_[at(v)])]++;
+    const std::int64_t place = next[at(owners_.owner[at(v)])]++;
     (*places)[i] = static_cast<Vertex>(first + place);
-    (*numbers)[at(place)] = number_[at(v)];
+    (*numbers)[at(place)] = owners_.number[at(v)];
   }
   rows.pulled = {std::move(numbers), std::move(counts)};
   rows.places = std::move(places);
+  rows.room = first + rows.pulled.count();
   return rows;
+}
+
+std::optional<RowCache> SampledBatches::recent(int rank) const {
+  const CacheSettings& cache = settings_.cache;
+  if (!keeps_recent(cache.policy)) return std::nullopt;
+  const std::int64_t foreign = graph_->rows - std::ssize(*owned_[at(rank)]);
+  const std::int64_t slots = std::min(foreign, row_bytes_ > 0 ? cache.bytes / row_bytes_ : 0);
+  if (slots == 0) return std::nullopt;
+  return cache.policy == CachePolicy::lru ? RowCache::lru(graph_->rows, slots)
+                                          : RowCache::clock(graph_->rows, slots);
 }
 
 /// How much it is worth to keep the row of each vertex.
@@ -327,6 +398,8 @@ std::vector<double> SampledBatches::warmth(int rank) const {
         for (const Vertex v : draw(rank, kPresampled, step).vertices) ++warmth[at(v)];
       return warmth;
     case CachePolicy::vip:
+    case CachePolicy::lru:
+    case CachePolicy::clock:
       break;
   }
   // A seed comes once in an epoch: of its own rank, or of any.
@@ -342,15 +415,15 @@ const SampledBatches::Kept& SampledBatches::kept_of(int rank) const {
   return kept_.get(rank, [&] {
     Kept kept;
     const std::int64_t most = row_bytes_ > 0 ? settings_.cache.bytes / row_bytes_ : 0;
-    if (most == 0) return kept;
+    if (most == 0 || keeps_recent(settings_.cache.policy)) return kept;
     const std::vector<double> value = warmth(rank);
     for (Vertex v = 0; v < graph_->rows; ++v)
-      if (owner_[at(v)] != rank && value[at(v)] > 0) kept.vertices.push_back(v);
+      if (owners_.owner[at(v)] != rank && value[at(v)] > 0) kept.vertices.push_back(v);
     std::stable_sort(kept.vertices.begin(), kept.vertices.end(),
                      [&](Vertex a, Vertex b) { return value[at(a)] > value[at(b)]; });
     if (static_cast<std::int64_t>(kept.vertices.size()) > most) kept.vertices.resize(at(most));
     std::sort(kept.vertices.begin(), kept.vertices.end(), [&](Vertex a, Vertex b) {
-      return std::pair(owner_[at(a)], a) < std::pair(owner_[at(b)], b);
+      return std::pair(owners_.owner[at(a)], a) < std::pair(owners_.owner[at(b)], b);
     });
     kept.place.assign(at(graph_->rows), -1);
     for (std::size_t i = 0; i < kept.vertices.size(); ++i)

@@ -9,6 +9,7 @@
 
 #include "core/model/adjacency.hpp"
 #include "core/sample/neighbour_sampler.hpp"
+#include "core/sample/row_cache.hpp"
 #include "core/sample/seeds.hpp"
 #include "core/sample/subgraph_sampler.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"
@@ -16,15 +17,28 @@
 
 namespace orrery {
 
-/// Which neighbours the vertices of a batch aggregate. Of `cluster` a batch is not made of seeds and
-/// what they draw, but of a few parts of the graph with all edges among their vertices.
-enum class BatchSampler : std::uint8_t { neighbour, labor, all, cluster };
+/// Which neighbours the vertices of a batch aggregate. The batches of `cluster` and those of
+/// GraphSAINT are not made of seeds and what they draw, but of vertices with all edges among them: a
+/// few parts of the graph, or what is drawn by a SaintRule.
+enum class BatchSampler : std::uint8_t {
+  neighbour,
+  labor,
+  all,
+  cluster,
+  saint_node,
+  saint_edge,
+  saint_walk
+};
+constexpr bool is_saint(BatchSampler sampler) { return sampler >= BatchSampler::saint_node; }
 
-/// Which rows of other ranks a rank keeps for the whole run.
+/// Which rows of other ranks a rank keeps: some for the whole run,
 ///   degree      of the vertices of most neighbours
 ///   presampled  those that were needed most often in an epoch that is drawn beforehand
 ///   vip         those that are most likely to be in a batch (inclusion_chances)
-enum class CachePolicy : std::uint8_t { degree, presampled, vip };
+/// or those that were needed last,
+///   lru, clock  see RowCache
+enum class CachePolicy : std::uint8_t { degree, presampled, vip, lru, clock };
+constexpr bool keeps_recent(CachePolicy policy) { return policy >= CachePolicy::lru; }
 struct CacheSettings {
   CachePolicy policy = CachePolicy::degree;
   std::int64_t bytes = 0;  ///< of rows on each rank; 0: none are kept
@@ -32,7 +46,9 @@ struct CacheSettings {
 
 /// Settings of mini_batch (StrategyConfig::own).
 struct MiniBatchSettings {
-  std::int64_t batch = 1000;  ///< seeds of a step: on each rank, or of all together (SeedsFrom)
+  /// Seeds of a step: on each rank, or of all together (SeedsFrom); of GraphSAINT the draws of a
+  /// subgraph.
+  std::int64_t batch = 1000;
   SeedsFrom seeds = SeedsFrom::own;
   BatchSampler sampler = BatchSampler::neighbour;
   /// Of each layer, the first at the seeds; kAllNeighbours or >= 1. None for BatchSampler::all.
@@ -41,8 +57,14 @@ struct MiniBatchSettings {
   bool resample_steps = true;  ///< every step draws anew; else all steps of an epoch draw alike
   int clusters = 1;            ///< cluster: parts that METIS cuts the graph into,
   int together = 1;            ///< and how many of them are a batch
+  int walk_length = 2;         ///< saint_walk: steps from a root
+  int coverage = 50;           ///< of normalisation_of()
   CacheSettings cache{};
 };
+
+/// Whether the gradient of the first layer's weights needs Aᵀ. Only of our own layers it is known
+/// that it does not where they aggregate first.
+bool first_layer_needs_adjoint(const ModelConfig& model, const DataFacts& facts);
 
 /// The settings of a strategy, which are the defaults where it has none of its own.
 MiniBatchSettings mini_batch_of(const StrategyConfig& config);
@@ -54,11 +76,21 @@ struct OwnedRows {
   std::int64_t count() const { return static_cast<std::int64_t>(numbers->size()); }
 };
 
+/// Who owns the row of each vertex, and which of its rows that is.
+struct RowOwners {
+  int ranks = 0;
+  std::vector<std::int32_t> owner;
+  std::vector<Vertex> number;
+};
+
 /// The rows of a batch: some are kept, the others have to be pulled.
 struct WantedRows {
   OwnedRows pulled;
-  /// Where each row that is wanted stands: among those that are kept, and after them the pulled.
+  /// Where each row that is wanted stands among `room` rows: those that are kept and after them the
+  /// pulled, unless these have places of their own.
   std::shared_ptr<const std::vector<Vertex>> places;
+  std::shared_ptr<const std::vector<Vertex>> pulled_into;  ///< null: one after the other
+  std::int64_t room = 0;
   std::int64_t foreign = 0, kept = 0;  ///< rows of other ranks, and how many of them are kept
 };
 
@@ -76,6 +108,8 @@ struct SampledBatch {
   std::shared_ptr<const std::vector<Vertex>> vertices;  ///< global, distinct; the seeds first
   std::vector<std::int64_t> rows;
   std::vector<Layer> layers;  ///< of one pattern in memory where they are the same
+  /// Of the training vertices among the last level's, in their order; null: all count alike.
+  std::shared_ptr<const std::vector<float>> target_weights;
   WantedRows features;
   std::int64_t edges = 0;  ///< that were drawn
 };
@@ -90,11 +124,16 @@ class SampledBatches {
 
   /// Steps of an epoch, as many on all ranks.
   int steps() const;
-  /// The vertices of all ranks together on which a step trains.
-  std::int64_t trained_on(int epoch, int step) const;
+  /// The vertices of all ranks together on which a step trains; of GraphSAINT what their weights
+  /// sum up to in the mean, so that an epoch has each training vertex once.
+  double trained_on(int epoch, int step) const;
   SampledBatch batch(int rank, int epoch, int step) const;
-  /// The rows of other ranks that a rank keeps.
+  /// The rows of other ranks that a rank keeps for the whole run.
   OwnedRows kept(int rank) const { return rows_of(kept_of(rank).vertices); }
+  /// An empty cache of what a rank keeps of the rows that it needed last; nothing without one. Then
+  /// all features of a batch() are to be pulled, but what the cache has.
+  std::optional<RowCache> recent(int rank) const;
+  const RowOwners& owners() const { return owners_; }
   /// What no batch exceeds: vertices of each level, entries of each layer's rows.
   struct Bounds {
     std::vector<std::int64_t> vertices, edges;
@@ -111,10 +150,13 @@ class SampledBatches {
     std::vector<Vertex> place;  ///< of each vertex of the graph among them, else −1; empty: none
   };
   Scratch take_scratch() const;
+  bool has_subgraphs() const { return cluster_batches_ || saint_; }
   MessageFlow draw(int rank, int epoch, int step) const;
-  std::vector<Vertex> cluster_batch(int rank, int epoch, int step) const;
+  std::vector<Vertex> subgraph(int rank, int epoch, int step) const;
   MessageFlow induced(std::vector<Vertex> vertices) const;
-  SampledBatch::Layer cut(Csr drawn, int layer, const std::vector<Vertex>& vertices) const;
+  SampledBatch::Layer cut(MessageFlow& flow, int layer) const;
+  std::shared_ptr<const std::vector<float>> target_weights(
+      const std::vector<Vertex>& vertices) const;
   OwnedRows rows_of(const std::vector<Vertex>& vertices) const;
   WantedRows wanted(int rank, const std::vector<Vertex>& vertices) const;
   const Kept& kept_of(int rank) const;
@@ -128,10 +170,10 @@ class SampledBatches {
   std::vector<std::int64_t> lengths_;  ///< of the rows of A
   std::shared_ptr<const Csr> graph_;   ///< without self-loops
   bool first_adjoint_;                 ///< whether layer 1 passes a gradient through A
-  std::vector<std::int32_t> owner_;
-  std::vector<Vertex> number_;  ///< of each vertex at its owner
+  RowOwners owners_;
   std::vector<std::shared_ptr<const std::vector<Vertex>>> owned_;
   Seeds seeds_;
+  std::int64_t training_;    ///< vertices of the graph
   std::int64_t most_seeds_;  ///< of a rank in a step
   NeighbourSampler sampler_;
   mutable std::mutex mutex_;
@@ -139,6 +181,8 @@ class SampledBatches {
   std::shared_ptr<const Dataset> data_;
   Partition clusters_;  ///< of the sampler cluster
   std::optional<ClusterBatches> cluster_batches_;
+  std::optional<SaintSampler> saint_;
+  SaintNormalisation normalisation_;  ///< of saint_
   OncePerRank<Kept> kept_;
 };
 

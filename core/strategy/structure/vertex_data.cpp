@@ -16,6 +16,13 @@ Source VertexData::labels(std::int64_t count) const {
   return LabelRows{std::shared_ptr<const Labels>(data_, &data_->labels), std::move(first)};
 }
 
+VertexData VertexData::of(const std::vector<Vertex>& rows) const {
+  auto chosen = std::make_shared<std::vector<Vertex>>();
+  chosen->reserve(rows.size());
+  for (const Vertex row : rows) chosen->push_back((*rows_.numbers())[at(row)]);
+  return {data_, std::move(chosen)};
+}
+
 VertexData VertexData::magnified(std::int64_t own, std::int64_t times) const {
   SplitCounts counts{};
   for (const Split split : {Split::train, Split::validation, Split::test})

@@ -25,6 +25,11 @@ class VertexData {
   /// So many times each of these vertices, the first `own` of which may be targets; counted only.
   VertexData magnified(std::int64_t own, std::int64_t times) const;
 
+  /// Those of its vertices, in this order.
+  ///
+  /// Requires  they are not only counted
+  VertexData of(const std::vector<Vertex>& rows) const;
+
   std::int64_t vertices() const { return rows_.size(); }
   /// The features of all its vertices, from a column on.
   Source features(std::int64_t first_column) const;

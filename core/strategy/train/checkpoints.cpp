@@ -22,16 +22,18 @@ bool is_finite(const Checkpoint& checkpoint) {
 std::vector<std::size_t> Checkpoints::counts() const {
   std::vector<std::size_t> list;
   for (int rank = 0; rank < rt_.size(); ++rank)
-    list.push_back(static_cast<std::size_t>(strategy_.schedule(rank).training->count(0)));
+    list.push_back(strategy_.schedule(rank).local->shares.size());
   return list;
 }
 
 std::vector<Checkpoints::Place> Checkpoints::places() const {
   std::vector<Place> list;
   for (int rank = 0; rank < rt_.size(); ++rank) {
-    const auto steps = strategy_.schedule(rank).training;
-    for (int i = 0; i < steps->count(0); ++i)
-      list.push_back({steps->at(0, i).structure.number, rank, static_cast<std::size_t>(i)});
+    const Schedule schedule = strategy_.schedule(rank);
+    for (std::size_t model = 0; model < schedule.local->shares.size(); ++model) {
+      const TrainStep first = schedule.training->at(0, schedule.local->first_step(model));
+      list.push_back({first.structure.number, rank, model});
+    }
   }
   std::sort(list.begin(), list.end(),
             [](const Place& a, const Place& b) { return a.structure < b.structure; });

@@ -29,7 +29,7 @@ class Checkpoints {
   void finish();
 
  private:
-  /// The local models of all ranks, by the structure that each learns from.
+  /// The local models of all ranks, by the structure that each learns from first.
   struct Place {
     int structure, rank;
     std::size_t number;  ///< on its rank

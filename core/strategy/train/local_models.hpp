@@ -8,7 +8,7 @@
 
 namespace orrery {
 
-/// The local models of one rank, one for each of its steps. `parameters` hold the first, but while
+/// The local models of one rank. `parameters` hold the first, but while
 /// another one is at work. All start alike.
 ///
 /// Source    CATGNN 3.3, which does not say what happens to Adam's moments: each model keeps its
@@ -17,7 +17,7 @@ class LocalModels {
  public:
   LocalModels(Runtime& rt, Parameters& parameters, LocalTraining plan);
 
-  /// As many as steps; a rank without steps has none, but holds the average.
+  /// A rank without models holds the average.
   std::size_t count() const { return plan_.shares.size(); }
   /// Puts a model into `parameters`, and the first one back.
   void begin_step(std::size_t model) { swap(model); }
@@ -56,7 +56,7 @@ class LocalModels {
   Runtime& rt_;
   Parameters& parameters_;
   LocalTraining plan_;
-  std::vector<Parameters::State> others_;  ///< of the second step on
+  std::vector<Parameters::State> others_;  ///< of the second model on
 };
 
 }  // namespace orrery

@@ -1,5 +1,6 @@
 #include "core/strategy/train/step_data.hpp"
 
+#include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/model/layer_type.hpp"
 
@@ -28,6 +29,12 @@ StepData::StepData(Runtime& rt, std::unique_ptr<RankProducts> products, const Mo
     Buffer& rows = targets_[at(split)];
     rows = Buffer(rt, {targets.size(), 1}, DType::i32, "indices/targets");
     rt.submit(Lane::copy, Load{targets.source(), rows.tensor()});
+  }
+  if (const auto weights = products_->target_weights()) {
+    const Tensor rows = targets(Split::train);
+    ORRERY_ASSERT(std::ssize(*weights) == rows.rows());
+    target_weights_ = Buffer(rt, rows.shape, DType::f32, "labels/weights of targets");
+    rt.submit(Lane::copy, Load{FloatArray{weights}, target_weights_.tensor()});
   }
 }
 

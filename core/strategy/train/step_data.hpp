@@ -28,10 +28,14 @@ class StepData {
   Tensor labels() const { return labels_.tensor(); }
   /// The rows of the last level that are in the split (train, validation or test).
   Tensor targets(Split split) const { return targets_[at(split)].tensor(); }
+  /// Of targets(Split::train); nothing where all count alike.
+  std::optional<Tensor> target_weights() const {
+    return target_weights_ ? std::optional(target_weights_.tensor()) : std::nullopt;
+  }
 
  private:
   std::unique_ptr<RankProducts> products_;
-  Buffer features_, labels_;
+  Buffer features_, labels_, target_weights_;
   std::optional<SparseFeatures> sparse_features_;
   std::array<Buffer, 3> targets_;
 };

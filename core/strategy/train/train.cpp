@@ -64,17 +64,20 @@ class Trainer {
     rt_.sync(rt_.record(Lane::compute));  // set-up is no part of the first epoch
     for (int first = first_epoch(); first < epochs(); first = turn_.last + 1) {
       turn_ = turn_from(first);
-      ORRERY_ASSERT(!local_ || at(steps_of(first)) == local_->count());
+      ORRERY_ASSERT(!local_ || steps_of(first) == schedule_.local->first_step(local_->count()));
       if (!one_step(first)) begin_sum({Stage::load, first}, losses());
       for (int i = 0; i < steps_of(first); ++i) {
-        if (local_) local_->begin_step(at(i));
-        // A local model sees a step in an epoch, however many others its rank has.
+        const auto place = local_ ? schedule_.local->place_of(i) : LocalTraining::Place{};
+        if (local_) local_->begin_step(place.model);
         for (int epoch = first; epoch <= turn_.last; ++epoch) {
-          do_step(schedule_.training->at(epoch, i), epoch, local_ ? epoch + 1 : ++step);
+          ++step;
+          // A local model counts its own steps, however many others its rank has.
+          if (local_) step = epoch * schedule_.local->steps_of(place.model) + place.step + 1;
+          do_step(schedule_.training->at(epoch, i), epoch, step);
           // So that its time is its own.
           if (turn_.last > turn_.first) rt_.sync(rt_.record(Lane::compute));
         }
-        if (local_) local_->end_step(at(i));
+        if (local_) local_->end_step(place.model);
       }
       if (averages_after(turn_.last)) {
         rt_.phase({Stage::synchronise, turn_.last});
@@ -186,7 +189,7 @@ class Trainer {
     begin_step(next, epoch);
     products().begin(Stage::forward, epoch);
     const auto all = static_cast<double>(facts_.training_vertices);
-    const double vertices = next.averaged_over ? static_cast<double>(*next.averaged_over) : all;
+    const double vertices = next.averaged_over.value_or(all);
     const Tensor own =
         model_->forward(on_->features(), Stage::forward, epoch, static_cast<std::uint32_t>(step));
     const Tensor logits = products().whole_rows(own, classes());
@@ -194,7 +197,8 @@ class Trainer {
     const Tensor gradient = whole ? model_->logits_gradient() : logits;
     rt_.submit(Lane::compute,
                Loss{problem_.train.loss, logits, on_->labels(), on_->targets(Split::train),
-                    gradient, loss_of(epoch), 1 / vertices, vertices / all, !one_step(epoch)});
+                    gradient, loss_of(epoch), 1 / vertices, vertices / all, !one_step(epoch),
+                    on_->target_weights()});
     if (!whole) {
       const auto [first, count] = products().columns(classes());
       rt_.submit(Lane::compute, Copy{gradient.cols_at(first, count), model_->logits_gradient()});
@@ -243,6 +247,8 @@ class Trainer {
     if (control_.inspects_weights && epoch + 1 == epochs() && !last.divergence && whole)
       if (const auto found = weights_divergence(); found.layer) last.divergence = found;
     reports.front().loads = std::exchange(loads_, 0);
+    const RowUse before = std::exchange(row_use_, session_->row_use());
+    reports.front().rows = {row_use_.foreign - before.foreign, row_use_.kept - before.kept};
     if (evaluates && reports.back().epoch == epoch) reports.back().scores = read_scores();
     return reports;
   }
@@ -342,6 +348,7 @@ class Trainer {
   StructureId loaded_;                ///< and which it is
   StepData* on_ = nullptr;            ///< what the model works on now
   int loads_ = 0;                     ///< for steps, since the last report
+  RowUse row_use_;                    ///< at the last report
   Turn turn_;                         ///< the epochs that take place now
   std::int64_t most_epochs_ = 1;      ///< of a turn
   Buffer metrics_;

@@ -43,6 +43,18 @@ TEST_P(KernelCases, LossEqualsReference) {
       });
 }
 
+TEST_P(KernelCases, LossOfWeightedTargetsEqualsReference) {
+  for (const LossKind kind : kKinds)
+    for (const bool in_place : kEither)
+      expect_equals_reference([&](World& w) -> Op {
+        const auto [logits, labels, targets] = classified(w, kind, 501, 7, 1);
+        const Tensor grad = in_place ? logits : w.poisoned(501, 7, 8);
+        Loss op{kind, logits, labels, targets, grad, w.poisoned(1, 1, 0, DType::f64), 0.01};
+        op.target_weights = w.floats(targets.rows(), 1);
+        return op;
+      });
+}
+
 TEST_P(KernelCases, LossOfThousandsOfRowsEqualsReference) {
   expect_equals_reference([](World& w) -> Op {
     const auto [logits, labels, targets] = classified(w, LossKind::softmax, 6000, 5, 1);

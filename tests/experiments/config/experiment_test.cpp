@@ -287,12 +287,41 @@ TEST(Refusal, OfBatchesThatCannotBe) {
   EXPECT_EQ(refusal(R"("sampler": "labor", "fanouts": [10, 5], "replace": true)"),
             "strategy.replace: goes with strategy.sampler neighbour: set it to false");
   EXPECT_EQ(refusal(R"("fanouts": [10, 5], "together": 2)"),
-            "strategy.together: goes with strategy.sampler cluster: leave it out");
+            "strategy.together: only goes with \"sampler\": cluster");
+  EXPECT_EQ(refusal(R"("fanouts": [10, 5], "walk_length": 3)"),
+            "strategy.walk_length: only goes with \"sampler\": saint-walk");
+  EXPECT_EQ(
+      refusal(R"("sampler": "cluster", "clusters": 4, "batch": 10)"),
+      "strategy.batch: a batch of strategy.sampler cluster is strategy.together of its parts: "
+      "leave it out");
+  for (const std::string sampler :
+       {R"("sampler": "cluster", "clusters": 4)", R"("sampler": "saint-walk")"}) {
+    EXPECT_EQ(refusal(sampler + R"(, "resample": "epoch")"),
+              "strategy.resample: \"epoch\" is of neighbours that are drawn, with strategy.sampler "
+              "neighbour or labor: set it to \"step\"");
+    EXPECT_EQ(refusal(sampler + R"(, "seeds": "global")"),
+              "strategy.seeds: \"global\" is of seeds, and batches of strategy.sampler cluster and "
+              "saint-* have none: each rank draws batches of its own; set it to \"local\"");
+    EXPECT_EQ(refusal(sampler + R"(, "cache": {"policy": "vip", "bytes": 8})"),
+              "strategy.cache.policy: \"vip\" is of vertices that seeds draw, and batches of "
+              "strategy.sampler cluster and saint-* have none: use \"presampled\" or \"degree\"");
+  }
   EXPECT_EQ(refusal(R"("sampler": "cluster")"),
             "strategy.clusters: is needed with strategy.sampler cluster: the number of parts that "
             "METIS cuts the graph into");
   EXPECT_EQ(refusal(R"("sampler": "cluster", "clusters": 4, "together": 5)"),
             "strategy.together: found 5, but there are 4 clusters");
+  const auto averaging = [](const std::string& keys) {
+    return refusal_of(R"(strategy={"type": "model_averaging", )" + keys + "}");
+  };
+  EXPECT_EQ(averaging(R"("averaging": "gradient", "batch": 512)"),
+            "strategy.batch: parts train on batches of their own where models are averaged: set "
+            "strategy.averaging to \"model\", or strategy.type to \"mini_batch\"");
+  EXPECT_EQ(averaging(R"("fanouts": [10, 5])"),
+            "strategy.fanouts: is of neighbours that the vertices of a batch draw: set "
+            "strategy.batch");
+  EXPECT_EQ(averaging(R"("batch": 512, "fanouts": [10, 0])"),
+            "strategy.fanouts: found 0, expected -1 (all neighbours) or a number >= 1");
   EXPECT_EQ(refusal(R"("fanouts": [10, 5], "cache": {"bytes": "a lot"})").substr(0, 21),
             "strategy.cache.bytes:");
 }

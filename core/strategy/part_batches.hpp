@@ -1,0 +1,66 @@
+// Mini-batches of parts that are trained on alone: which vertices of a part are in each step.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/sample/neighbour_sampler.hpp"
+#include "core/sample/seeds.hpp"
+#include "core/strategy/product/batch_products.hpp"
+#include "core/strategy/product/structure.hpp"
+#include "core/strategy/structure/once_per_rank.hpp"
+#include "core/strategy/structure/subgraphs.hpp"
+
+namespace orrery {
+
+/// The batches of all parts, each a function of its part, epoch and number: no neighbour is drawn
+/// that the part does not hold. All calls may come from several threads at once.
+class PartBatches {
+ public:
+  /// `fanouts`: of each layer, the first at the seeds, as of NeighbourSampler; none: all neighbours.
+  PartBatches(std::shared_ptr<const Subgraphs> parts, const ModelConfig& model,
+              const DataFacts& facts, std::int64_t batch, std::vector<int> fanouts,
+              std::uint64_t seed);
+
+  /// Batches of an epoch; the last has the seeds that are left.
+  int count(int part) const;
+  /// Training vertices that a batch is for.
+  std::int64_t seeds(int part, int number) const;
+  /// Its features stand nowhere: they are those of its vertices.
+  SampledBatch batch(int part, int epoch, int number) const {
+    return make(part, epoch, number).first;
+  }
+  std::shared_ptr<const Structure> prepare(int part, int epoch, int number) const;
+
+ private:
+  /// A part as the sampler has it.
+  struct Sampled {
+    std::shared_ptr<const Subgraph> part;
+    Csr graph;                                   ///< of a, without its diagonal
+    std::vector<float> values;                   ///< of a's entries on graph
+    std::vector<std::optional<float>> diagonal;  ///< of a
+    std::optional<Seeds> seeds;                  ///< in numbers of the part
+    std::unique_ptr<const NeighbourSampler> sampler;
+  };
+  std::uint64_t part_seed(int part) const;
+  std::unique_ptr<const Sampled> sampled(int part) const;
+  std::pair<SampledBatch, VertexData> make(int part, int epoch, int number) const;
+  SampledBatch::Layer cut(const Sampled& from, const MessageFlow& flow, int layer) const;
+
+  std::shared_ptr<const Subgraphs> parts_;
+  std::int64_t batch_;
+  NeighbourSampling sampling_;
+  bool first_adjoint_;
+  std::uint64_t seed_;
+  OncePerRank<std::unique_ptr<const Sampled>> sampled_;
+};
+
+bool is_part_batch(const Structure& structure);
+
+/// A batch that prepare() made, on this rank, whose model is its own; nothing travels.
+std::unique_ptr<RankProducts> load_part_batch(Runtime& rt,
+                                              std::shared_ptr<const Structure> structure);
+
+}  // namespace orrery
