@@ -42,7 +42,11 @@ constexpr int kCounted = 8;
 /// What a drawn edge touches in the graph and in the numbering: a cache line each.
 constexpr std::int64_t kBytesPerEdge = 2 * 64;
 
-using Batch = std::shared_ptr<const SampledBatch>;
+/// What a rank works on in a step.
+struct Batch {
+  std::shared_ptr<const SampledBatch> sampled;
+  std::vector<EdgeStructure> edges;  ///< of each layer, where the model weighs them
+};
 
 class BatchSteps final : public Steps {
  public:
@@ -71,8 +75,9 @@ class MiniBatchSession final : public RankSession {
     if (!store_)
       store_.emplace(rt_, VertexData(data_, batches_.owned(rt_.rank())), data_->features->width(),
                      batches_.kept(rt_.rank()));
-    return std::make_unique<BatchProducts>(rt_, batch->of, VertexData(data_, batch->of->vertices),
-                                           *store_);
+    const auto& [sampled, edges] = batch->of;
+    return std::make_unique<BatchProducts>(rt_, sampled, VertexData(data_, sampled->vertices),
+                                           edges, *store_);
   }
   void close() override {
     if (store_) store_->close();
@@ -112,7 +117,7 @@ class MiniBatch final : public Strategy {
     auto made =
         std::make_shared<const SampledBatch>(batches_->batch(rank, which.draw, which.number));
     const HostWork work{"sample", made->edges, kBytesPerEdge * made->edges, 1};
-    return make_structure(Batch(std::move(made)), work);
+    return make_structure(Batch{made, edges_of(*made)}, work);
   }
 
   std::unique_ptr<RankSession> open(Runtime& rt) const override {
@@ -150,6 +155,21 @@ class MiniBatch final : public Strategy {
   }
 
  private:
+  std::vector<EdgeStructure> edges_of(const SampledBatch& batch) const {
+    std::vector<EdgeStructure> edges;
+    if (!weighs_edges(problem_.model)) return edges;
+    std::optional<EndVertices> ends;
+    if (problem_.model.attention_dropout > 0) ends = EndVertices{*batch.vertices, *batch.vertices};
+    const SampledBatch::Layer* before = nullptr;
+    for (const SampledBatch::Layer& layer : batch.layers) {
+      const bool as_before = before != nullptr && before->forward.values == layer.forward.values;
+      edges.push_back(as_before ? EdgeStructure(edges.back())
+                                : make_edge_structure(layer.forward, ends));
+      before = &layer;
+    }
+    return edges;
+  }
+
   Problem problem_;
   std::shared_ptr<const SampledBatches> batches_;
   std::unique_ptr<Strategy> whole_;  ///< evaluates
@@ -165,6 +185,11 @@ void require_possible_batches(const StrategyConfig& config, const ModelConfig& m
                       "rows of features are pulled from their owners as they are: set it to "
                       "false, or use another strategy.type");
   const MiniBatchSettings settings = mini_batch_of(config);
+  if (weighs_edges(model) && settings.replace)
+    throw ConfigError("strategy.replace",
+                      fmt::format("{} weighs each neighbour once, however often it was drawn: set "
+                                  "it to false",
+                                  model.type.name));
   if (!draws_fanouts(settings)) return;
   if (settings.fanouts.size() != at(model.layers))
     throw ConfigError(
@@ -264,6 +289,7 @@ const StrategyInfo kMiniBatch{
     .needs_structure = "which neighbours a batch has is drawn among the edges",
     .needs_whole_data = "draws neighbours among all edges of the graph",
     .opens_stores = true,
+    .carries_attention = true,
     .inexactness = inexactness_of,
     .why_no_closed_forms = why_no_closed_forms};
 

@@ -42,7 +42,7 @@ class ModelAveraging final : public Strategy {
  public:
   ModelAveraging(const Problem& problem, std::shared_ptr<const Subgraphs> parts)
       : config_(problem.strategy),
-        layers_(problem.model.layers),
+        model_(problem.model),
         workers_(problem.ranks()),
         parts_(std::move(parts)) {
     for (int part = 0; part < parts_->parts(); ++part)
@@ -62,7 +62,7 @@ class ModelAveraging final : public Strategy {
 
   std::shared_ptr<const Structure> prepare(int, StructureId which) const override {
     return prepare_subgraph(
-        which.number == kWholeGraph ? parts_->whole() : parts_->part(which.number), layers_);
+        which.number == kWholeGraph ? parts_->whole() : parts_->part(which.number), model_);
   }
   std::unique_ptr<RankProducts> load(Runtime& rt,
                                      std::shared_ptr<const Structure> structure) const override {
@@ -118,7 +118,8 @@ class ModelAveraging final : public Strategy {
   }
 
   StrategyConfig config_;
-  int layers_, workers_;
+  ModelConfig model_;
+  int workers_;
   std::shared_ptr<const Subgraphs> parts_;
   std::vector<std::int64_t> training_;  ///< vertices of each part
 };
@@ -188,6 +189,7 @@ const StrategyInfo kModelAveraging{
                     int parts) { return config.workers > 0 ? config.workers : parts; },
     .deals_parts = true,
     .needs_structure = "which vertices a part replicates stands in the edges",
+    .carries_attention = true,
     .period = [](const StrategyConfig& config,
                  int) { return config.averaging == Averaging::model ? config.interval : 1; },
     .evaluated_on = evaluated_on_parts,

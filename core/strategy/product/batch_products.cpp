@@ -6,7 +6,8 @@
 namespace orrery {
 
 BatchProducts::BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch,
-                             VertexData data, FeatureStore& store)
+                             VertexData data, const std::vector<EdgeStructure>& edges,
+                             FeatureStore& store)
     : RankProducts(rt),
       batch_(std::move(batch)),
       data_(std::move(data)),
@@ -14,6 +15,14 @@ BatchProducts::BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> ba
       row_ids_(rt, {rows(0), 1}, DType::i32, "indices/vertices") {
   rt.submit(Lane::copy, Load{vertices().source(), row_ids_.tensor()});
   rt.wait(Lane::compute, rt.record(Lane::copy));
+  const EdgeStructure* last = nullptr;
+  for (const EdgeStructure& of_layer : edges) {
+    if (last == nullptr || last->order.numbers() != of_layer.order.numbers())
+      edges_.emplace_back(rt, of_layer);
+    last = &of_layer;
+    of_layer_.push_back(edges_.size() - 1);
+  }
+  if (!edges.empty()) return;
   const SampledBatch::Layer* before = nullptr;
   for (const SampledBatch::Layer& layer : batch_->layers) {
     if (before == nullptr || before->forward.values != layer.forward.values) {
@@ -22,7 +31,7 @@ BatchProducts::BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> ba
       matrices_.push_back(std::move(loaded));
     }
     before = &layer;
-    matrix_of_layer_.push_back(matrices_.size() - 1);
+    of_layer_.push_back(matrices_.size() - 1);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/strategy/edges/device_edges.hpp"
 #include "core/strategy/product/feature_store.hpp"
 #include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/product/rank_products.hpp"
@@ -16,9 +17,10 @@ namespace orrery {
 /// gradients summed over all ranks.
 class BatchProducts final : public RankProducts {
  public:
-  /// `store` outlives the result; `data` has the batch's vertices.
+  /// `store` outlives the result; `data` has the batch's vertices. edges: of each layer, where the
+  /// model weighs them; else none.
   BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch, VertexData data,
-                FeatureStore& store);
+                const std::vector<EdgeStructure>& edges, FeatureStore& store);
 
   VertexData data() const override { return data_; }
   IndexList vertices() const override { return IndexList(batch_->vertices); }
@@ -26,6 +28,7 @@ class BatchProducts final : public RankProducts {
   Tensor row_ids() const override { return row_ids_.tensor(); }
   void load_features(std::int64_t first_column, const Tensor& features) override;
   void prepare(std::int64_t, std::int64_t) override {}
+  const Edges& edges(int layer) const override { return edges_[of_layer_[at(layer) - 1]].edges(); }
   void aggregate(int layer, const Tensor& x, const Tensor& y, float beta) override;
   void aggregate_adjoint(int layer, const Tensor& dy, const Tensor& dx, float beta) override;
 
@@ -34,14 +37,15 @@ class BatchProducts final : public RankProducts {
     LocalMatrix forward;
     std::optional<LocalMatrix> adjoint;
   };
-  const Matrix& matrix(int layer) const { return matrices_[matrix_of_layer_[at(layer) - 1]]; }
+  const Matrix& matrix(int layer) const { return matrices_[of_layer_[at(layer) - 1]]; }
 
   std::shared_ptr<const SampledBatch> batch_;
   VertexData data_;
   FeatureStore& store_;
   Buffer row_ids_;
   std::vector<Matrix> matrices_;
-  std::vector<std::size_t> matrix_of_layer_;
+  std::vector<DeviceEdges> edges_;     ///< in the place of matrices, where layers weigh edges
+  std::vector<std::size_t> of_layer_;  ///< which of them
 };
 
 }  // namespace orrery
