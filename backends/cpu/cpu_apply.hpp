@@ -21,6 +21,9 @@ void apply(const Fill& op, const RankMemory& memory, const RangeKernels& kernels
 void apply(const Save& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const Copy& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const SpMM& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const Sddmm& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const EdgeSoftmax& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const EdgeSoftmaxBackward& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const Gemm& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const GatherRows& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const ScatterAddRows& op, const RankMemory& memory, const RangeKernels& kernels);

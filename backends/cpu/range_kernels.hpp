@@ -32,6 +32,34 @@ struct SpmmArgs {
   bool stream;             // write y past the caches; rows of y are aligned to vectors
 };
 
+/// dots[e, k] ← Σ x[row(e), c]·z[col(e), c] over columns [k·width / heads, (k + 1)·width / heads).
+struct SddmmArgs {
+  const std::int64_t* offsets;
+  const std::int32_t* columns;
+  std::int64_t heads;
+  Rows<const float> x, z;
+  std::int64_t width;
+  float* dots;             // [nnz, heads]
+  std::int64_t last_edge;  // greatest index into columns: where prefetching stops
+};
+
+/// weights ← softmax over the entries of each row of scale·weights, or of leaky(left + right).
+struct EdgeSoftmaxArgs {
+  const std::int64_t* offsets;
+  const std::int32_t* columns;
+  std::int64_t heads;
+  float* weights;                 // [nnz, heads]
+  Rows<const float> left, right;  // first null: none
+  float slope, scale;
+  std::int64_t last_edge;
+};
+
+/// Of the adjoint: gradient at the weights, then at the scores, and its sums over rows.
+struct EdgeGradientArgs {
+  float* gradient;    // [nnz, heads]
+  Rows<float> dleft;  // first null: none
+};
+
 /// y[i] ← x[index[i]], and y[index[i]] += x[i].
 struct IndexedArgs {
   Rows<const float> x;
@@ -107,6 +135,10 @@ struct AdamArgs {
 
 struct RangeKernels {
   void (*spmm)(const SpmmArgs&, std::int64_t begin, std::int64_t end);
+  void (*sddmm)(const SddmmArgs&, std::int64_t begin, std::int64_t end);
+  void (*edge_softmax)(const EdgeSoftmaxArgs&, std::int64_t begin, std::int64_t end);
+  void (*edge_softmax_backward)(const EdgeSoftmaxArgs&, const EdgeGradientArgs&, std::int64_t begin,
+                                std::int64_t end);
   void (*gather)(const IndexedArgs&, std::int64_t begin, std::int64_t end);
   /// Adds the rows whose index is in [begin, end), in order.
   void (*scatter_add)(const IndexedArgs&, std::int64_t begin, std::int64_t end);

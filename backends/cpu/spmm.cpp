@@ -1,40 +1,18 @@
-// Sparse-dense product: how rows and edges are shared out.
-//
-// A range of rows is cut where its work, one unit per edge and one per row, reaches a fixed amount,
-// so that a skewed graph balances like a regular one. A row that is longer than two ranges would
-// still hold up its thread: such rows are left out, summed up in pieces, and the pieces added.
+// Sparse-dense product: how rows and edges are shared out. The pieces of a long row are summed up on
+// their own, and the sums added.
 #include <cstdint>
 #include <vector>
 
 #include "backends/cpu/cpu_apply.hpp"
+#include "backends/cpu/row_ranges.hpp"
 #include "core/base/index.hpp"
 
 namespace orrery::cpu {
 namespace {
 
-constexpr std::int64_t kNone = -1;
 /// y from this size on is written past the caches: nothing of it would survive there until it is
 /// read.
 constexpr std::int64_t kStreamBytes = std::int64_t{64} << 20;
-
-/// Edges per range: 8 MiB of rows of x, so that the start of a range, with nothing fetched ahead,
-/// is rare.
-std::int64_t work_per_range(std::int64_t width) {
-  return std::max<std::int64_t>(1024, (std::int64_t{1} << 21) / width);
-}
-
-/// The first row at which rows and edges before it reach `work`.
-std::int64_t row_at(const Csr& a, std::int64_t work) {
-  std::int64_t low = 0, high = a.rows;
-  while (low < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    if (a.offsets[at(middle)] + middle < work)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
 
 /// One row by pieces of `piece` edges; their sums are added in order.
 void long_row(const Csr& a, std::int64_t row, std::int64_t piece, const SpmmArgs& args,
@@ -82,17 +60,10 @@ void apply(const SpMM& op, const RankMemory& memory, const RangeKernels& kernels
                       .beta = op.beta,
                       .last_edge = a.nnz() - 1,
                       .stream = streamable(op, memory.data<float>(op.y))};
-  const std::int64_t block = work_per_range(args.width), work = a.rows + a.nnz();
-  // Only the last row that begins in a range can reach beyond the next one.
-  std::vector<std::int64_t> long_rows(static_cast<std::size_t>((work + block - 1) / block), kNone);
-  parallel_for(work, block, [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t first = row_at(a, begin), last = row_at(a, end);
-    const bool holds_long = first < last && a.degree(last - 1) > 2 * block;
-    if (holds_long) long_rows[at(begin / block)] = last - 1;
-    kernels.spmm(args, first, holds_long ? last - 1 : last);
-  });
-  for (const std::int64_t row : long_rows)
-    if (row != kNone) long_row(a, row, block, args, kernels);
+  const std::int64_t block = work_per_range(args.width);
+  for_ranges_of_rows(
+      a, block, [&](std::int64_t first, std::int64_t last) { kernels.spmm(args, first, last); },
+      [&](std::int64_t row) { long_row(a, row, block, args, kernels); });
 }
 
 }  // namespace orrery::cpu

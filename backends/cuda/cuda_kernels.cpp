@@ -30,11 +30,23 @@ class StreamKernels::Call {
   }
 
   void operator()(const SpMM& op) {
-    const CudaDevice::HeldPattern a = device_.pattern(op.a.id);
-    ORRERY_ASSERT(a.pattern != nullptr);
-    pattern_ = a.number;
-    issue("spmm", api().spmm, a.pattern, op.values ? floats(*op.values) : nullptr, op.heads(),
+    issue("spmm", api().spmm, pattern(op.a), op.values ? floats(*op.values) : nullptr, op.heads(),
           matrix(op.x), matrix(op.y), op.beta, kOrrerySpmmChosen);
+  }
+  void operator()(const Sddmm& op) {
+    issue("sddmm", api().sddmm, pattern(op.a), matrix(op.x), matrix(op.z), floats(op.dots),
+          op.heads());
+  }
+  void operator()(const EdgeSoftmax& op) {
+    const auto [left, right, slope] = ends_of(op.ends);
+    issue("edge_softmax", api().edge_softmax, pattern(op.a), floats(op.weights), op.weights.cols(),
+          left, right, slope, op.scale);
+  }
+  void operator()(const EdgeSoftmaxBackward& op) {
+    const auto [left, right, slope] = ends_of(op.ends);
+    issue("edge_softmax_backward", api().edge_softmax_backward, pattern(op.a), floats(op.weights),
+          floats(op.gradient), op.weights.cols(), left, right,
+          op.dleft ? matrix(*op.dleft) : OrreryMatrix{}, slope, op.scale);
   }
   void operator()(const Gemm& op) {
     issue("gemm", api().gemm, matrix(op.a), matrix(op.b), matrix(op.c), op.transpose_a,
@@ -121,6 +133,20 @@ class StreamKernels::Call {
       require(function(stream_, static_cast<P>(arguments)...), name);
   }
 
+  const OrreryPattern* pattern(const Sparse& a) {
+    const CudaDevice::HeldPattern held = device_.pattern(a.id);
+    ORRERY_ASSERT(held.pattern != nullptr);
+    pattern_ = held.number;
+    return held.pattern;
+  }
+  struct Ends {
+    OrreryMatrix left{}, right{};
+    float slope = 0;
+  };
+  Ends ends_of(const std::optional<EndScores>& ends) const {
+    if (!ends) return {};
+    return {matrix(ends->left), matrix(ends->right), ends->slope};
+  }
   OrreryMatrix matrix(const Tensor& t) const {
     return {memory_.bytes_at(t), t.rows(), t.cols(), t.ld, dtype_of(t.dtype)};
   }

@@ -123,6 +123,16 @@ typedef struct {
               OrreryMatrix x, OrreryMatrix y, float beta, OrrerySpmmBy by);
   int (*gemm)(OrreryStream*, OrreryMatrix a, OrreryMatrix b, OrreryMatrix c, int32_t transpose_a,
               int32_t transpose_b, float beta, int32_t tf32);
+  /* dots [nnz, heads]. */
+  int (*sddmm)(OrreryStream*, const OrreryPattern*, OrreryMatrix x, OrreryMatrix z, float* dots,
+               int64_t heads);
+  /* weights, gradient [nnz, heads]; left.data, right.data, dleft.data null: scores are
+   * scale * weights. */
+  int (*edge_softmax)(OrreryStream*, const OrreryPattern*, float* weights, int64_t heads,
+                      OrreryMatrix left, OrreryMatrix right, float slope, float scale);
+  int (*edge_softmax_backward)(OrreryStream*, const OrreryPattern*, const float* weights,
+                               float* gradient, int64_t heads, OrreryMatrix left,
+                               OrreryMatrix right, OrreryMatrix dleft, float slope, float scale);
   int (*gather_rows)(OrreryStream*, OrreryMatrix x, const int32_t* index, OrreryMatrix y);
   /* Sums in the order of i, so that results are repeatable; max_repeats: how often one index occurs
    * at most where known, 0 where not (1 lets rows be added at once). */

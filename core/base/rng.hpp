@@ -24,6 +24,7 @@ enum class Purpose : std::uint32_t {
   degrees,
   sampler,
   boundary,
+  edge_numbers,
 };
 
 /// 128 random bits for (seed, purpose, a, b, c).

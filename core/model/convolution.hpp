@@ -27,6 +27,13 @@ struct LayerContext {
   /// One product's intermediate at a time, as wide as scratch_width() of its layer; alive only
   /// within a call.
   Buffer scratch{};
+  const ModelConfig* model = nullptr;
+  std::uint64_t seed = 0;
+  bool trains = true;  ///< or is there for inference: backward() is never called
+  /// The epoch that edges are dropped for in this forward pass; nothing: none are.
+  std::optional<std::uint32_t> edge_draws{};
+  /// Numbers of one layer's edges at a time, alive only within a call.
+  Buffer edge_scratch{}, more_edge_scratch{};
 };
 
 /// Layer `layer` (from 1), widths in → out. A convolution multiplies by W before or after A, as
@@ -40,7 +47,7 @@ class Convolution {
 
   /// Makes room for what forward() keeps for backward(), where there is none yet.
   virtual void allocate();
-  void release() { aggregated_ = {}; }
+  virtual void release() { aggregated_ = {}; }
   /// The first layer's aggregated input is computed once, by keep_aggregated(), and for all epochs.
   bool keeps_aggregated() const {
     return layer_ == 1 && c_.constant_input && c_.first_layer == FirstLayer::exact && !sparse() &&
@@ -53,9 +60,16 @@ class Convolution {
   }
   /// Columns of LayerContext::scratch that are needed. A first layer that aggregates its wide input
   /// passes no gradient down and needs none.
-  std::int64_t scratch_width() const {
+  virtual std::int64_t scratch_width() const {
     return layer_ == 1 && aggregated_width() > out_ ? 0 : aggregated_width();
   }
+  /// How many of LayerContext::edge_scratch and more_edge_scratch are needed, and of how many
+  /// elements.
+  struct EdgeScratch {
+    int buffers = 0;
+    std::int64_t elements = 0;
+  };
+  virtual EdgeScratch edge_scratch() const { return {}; }
   /// Requires  keeps_aggregated();  slab: room for [rows(1), min(in, out)]
   virtual void keep_aggregated(const Tensor& x, const Buffer& slab);
   /// y ← conv(x).

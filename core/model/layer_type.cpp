@@ -35,7 +35,7 @@ std::string problem_of(const LayerType& layer, const std::vector<LayerType>& oth
 AddLayer::AddLayer(LayerType layer) { added_layers().push_back(std::move(layer)); }
 
 std::vector<LayerType> with_built_in(std::vector<LayerType> added) {
-  std::vector<LayerType> all{gcn_layer(), sage_layer()};
+  std::vector<LayerType> all{gcn_layer(), sage_layer(), gat_layer()};
   for (LayerType& layer : added) {
     if (const std::string problem = problem_of(layer, all); !problem.empty())
       throw ConfigError("plugins", fmt::format("\"{}\" {}", layer.name, problem));
@@ -64,6 +64,21 @@ ModelType model_type(const std::string& name) {
   names.emplace_back(ModelType::resgcn.name);
   throw ConfigError("model.type",
                     fmt::format("found \"{}\", allowed: {}", name, fmt::join(names, ", ")));
+}
+
+bool weighs_edges(const ModelConfig& model) { return layer_of(model).weighs_edges; }
+
+void require_sound(const ModelConfig& model) {
+  if (!weighs_edges(model)) return;
+  if (model.heads < 1 || model.hidden % model.heads != 0)
+    throw ConfigError("model.heads",
+                      fmt::format("found {}, but hidden layers are {} wide, of which each head has "
+                                  "as many columns: use a divisor of model.hidden",
+                                  model.heads, model.hidden));
+  if (model.attention_dropout > 0 && model.layers > kMostLayersWithDrawnEdges)
+    throw ConfigError("model.attention_dropout",
+                      fmt::format("is drawn for up to {} layers, found {}: set it to 0",
+                                  kMostLayersWithDrawnEdges, model.layers));
 }
 
 }  // namespace orrery

@@ -24,6 +24,8 @@ struct LayerType {
   bool sparse_input = false;
   /// Multiplies a layer's first rows(layer) inputs by a weight of their own, beside all of them.
   bool own_rows = false;
+  /// Computes weights of edges (Products::edges) instead of multiplying by A.
+  bool weighs_edges = false;
   /// A tape keeps the aggregated input also where x is multiplied by W first (tape.hpp).
   bool tape_keeps_aggregated = false;
   std::unique_ptr<Convolution> (*make)(LayerContext& context, int layer, std::int64_t in,
@@ -33,6 +35,7 @@ struct LayerType {
 // The layers of this folder.
 LayerType gcn_layer();
 LayerType sage_layer();
+LayerType gat_layer();
 
 /// Adds a layer from outside when the program starts:
 ///   const AddLayer added({.name = "mine", ...});

@@ -18,6 +18,10 @@ Model::Model(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
       train_(train),
       trains_(use == ModelUse::training),
       context_{rt, nullptr, parameters_, first_layer, model.dropout == 0, nullptr, model.order} {
+  if (weighs_edges(model)) context_.order = LayerOrder::transform_first;
+  context_.model = &config_;
+  context_.seed = train.seed;
+  context_.trains = trains_;
   widths_.assign(static_cast<std::size_t>(layers()) + 1, model.hidden);
   widths_.front() = features;
   widths_.back() = classes;
@@ -41,7 +45,8 @@ void Model::detach() {
          {&layer.activation, &layer.normalised, &layer.rstd, &layer.moments, &layer.sum})
       *buffer = {};
   }
-  for (Buffer* buffer : {&dropped_input_, &gradient_, &column_sums_, &context_.scratch})
+  for (Buffer* buffer : {&dropped_input_, &gradient_, &column_sums_, &context_.scratch,
+                         &context_.edge_scratch, &context_.more_edge_scratch})
     *buffer = {};
   context_.products = nullptr;
 }
@@ -75,6 +80,7 @@ void Model::allocate_buffers() {
   if (trains_ && config_.dropout > 0)
     fit(dropped_input_, {rows(0), columns(0)}, "activations/input after dropout");
   std::int64_t scratch = 0, widest_aggregate = 0, gradient = 0;
+  Convolution::EdgeScratch edges;
   bool in_place = true;  // the backward pass of every layer
   for (int l = 1; l <= layers(); ++l) {
     Layer& layer = at(l);
@@ -99,12 +105,17 @@ void Model::allocate_buffers() {
     }
     const std::int64_t scratch_columns =
         products().columns(layer.convolution->scratch_width()).count;
-    scratch = std::max(scratch, std::max(n_in, n_out) * scratch_columns);
+    const auto n_scratch = dense(l) ? n_in : std::max(n_in, products().sources(l));
+    scratch = std::max(scratch, std::max(n_scratch, n_out) * scratch_columns);
+    const auto [buffers, elements] = layer.convolution->edge_scratch();
+    edges = {std::max(edges.buffers, buffers), std::max(edges.elements, elements)};
     widest_aggregate = std::max(widest_aggregate, layer.convolution->aggregated_width());
     gradient = std::max(gradient, n_out * columns(l));
     in_place = in_place && layer.convolution->backward_in_place();
   }
   fit(context_.scratch, {1, scratch}, "scratch/product");
+  if (edges.buffers > 0) fit(context_.edge_scratch, {1, edges.elements}, "scratch/edges");
+  if (edges.buffers > 1) fit(context_.more_edge_scratch, {1, edges.elements}, "scratch/more edges");
   if (trains_ && !in_place && gradient > 0) fit(gradient_, {1, gradient}, "scratch/gradient");
   products().prepare(widest_aggregate, *std::max_element(widths_.begin(), widths_.end()));
 }
@@ -113,6 +124,7 @@ Tensor Model::forward(const Tensor& features, Stage stage, int epoch,
                       std::optional<std::uint32_t> dropout_epoch) {
   ORRERY_ASSERT(trains_ || !dropout_epoch);
   dropout_epoch_ = config_.dropout > 0 ? dropout_epoch : std::nullopt;
+  context_.edge_draws = config_.attention_dropout > 0 ? dropout_epoch : std::nullopt;
   steps_ = dropout_epoch.has_value();
   if (dropout_epoch_) {
     rt_.phase({stage, epoch, 0});

@@ -14,9 +14,9 @@ struct ModelType {
   std::string_view name;  ///< of as long a life as the program
   bool operator==(const ModelType&) const = default;
 
-  static const ModelType gcn, sage, resgcn;
+  static const ModelType gcn, sage, gat, resgcn;
 };
-inline constexpr ModelType ModelType::gcn{"gcn"}, ModelType::sage{"sage"},
+inline constexpr ModelType ModelType::gcn{"gcn"}, ModelType::sage{"sage"}, ModelType::gat{"gat"},
     ModelType::resgcn{"resgcn+"};
 
 /// How A is scaled: symmetric D^-1/2·A·D^-1/2, row D^-1·A (D: degrees with the added self-loop), or
@@ -45,6 +45,12 @@ constexpr bool transforms_first(LayerOrder order, std::int64_t in, std::int64_t 
   return order == LayerOrder::automatic ? in >= out : order == LayerOrder::transform_first;
 }
 
+/// What an edge's score is made of, whose softmax over the in-edges of a vertex is its weight:
+///   additive  a·[z_i || z_j] of the rows at its two ends, as a number for each end, and a leaky
+///             ReLU
+///   dot       z_i·z_j / sqrt(columns of a head)
+enum class Attention : std::uint8_t { additive, dot };
+
 struct ModelConfig {
   ModelType type = ModelType::gcn;
   int layers = 2;
@@ -61,7 +67,24 @@ struct ModelConfig {
   /// gcn, sage: in the place of the layer norm, every column by its mean and variance over all
   /// vertices, those of other ranks too. Its shift stands for the bias.
   bool batch_norm = false;
+
+  // gat
+  int heads = 8;         ///< of hidden layers, side by side: they divide `hidden`
+  int output_heads = 1;  ///< of the last layer, each as wide as the classes, whose mean it is
+  Attention attention = Attention::additive;
+  double attention_dropout = 0;  ///< of the weights of edges
 };
+
+/// Whether its layers compute weights of edges instead of multiplying by A.
+bool weighs_edges(const ModelConfig& model);
+
+/// Draws of edges stand after those of so many layers' vertices (Dropout::layer).
+inline constexpr int kMostLayersWithDrawnEdges = 2047;
+
+/// What a model of any type must keep to.
+///
+/// Errors    ConfigError
+void require_sound(const ModelConfig& model);
 
 enum class OptimizerType : std::uint8_t { sgd, adam };
 enum class WeightDecayOn : std::uint8_t { first, all };

@@ -1,6 +1,12 @@
 #include "core/model/products.hpp"
 
+#include "core/base/error.hpp"
+
 namespace orrery {
+
+const Edges& Products::edges(int) const {
+  assertion_failed("these products have no edges to weigh", __FILE__, __LINE__);
+}
 
 void Products::transform(const Tensor& x, const Tensor& w, const Tensor& y, float beta) {
   rt_.submit(Lane::compute, Gemm{x, w, y, false, false, beta});

@@ -3,10 +3,27 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "core/runtime/runtime.hpp"
 
 namespace orrery {
+
+/// The edges of a layer on this rank, for layers that weigh each of them: the pattern of A without
+/// values, in the forms that products with such weights and their adjoints need.
+struct Edges {
+  Sparse pattern;     ///< [rows(layer), sources(layer)]
+  Sparse transposed;  ///< [sources(layer), rows(layer)]
+  /// Row j has the numbers of the entries of `pattern` in column j: what sums up over the edges
+  /// that leave a source.
+  ///
+  /// Shapes    [sources(layer), entries]
+  Sparse by_source;
+  Tensor order;  ///< [entries, 1] i32: of each entry of `transposed`, its number in `pattern`
+  /// [entries, 1] i32: a number of each edge that is a function of its two vertices alone, by which
+  /// draws are keyed; of no rows where the model drops no edges.
+  Tensor numbers;
+};
 
 /// The products of one rank. All calls are collective: every rank makes them in the same order.
 ///
@@ -55,6 +72,26 @@ class Products {
   virtual void complete(int /*layer*/, const Tensor& /*x*/) {}
   /// The adjoint: adds what reached the other rows to the rows they came from.
   virtual void complete_adjoint(int /*layer*/, const Tensor& /*dx*/) {}
+
+  /// Rows that the edges of a layer come from: those of inputs(layer) first, then rows that other
+  /// ranks computed.
+  ///
+  /// Requires  a model whose layers weigh edges, as all that is said of sources
+  virtual std::int64_t sources(int layer) const { return inputs(layer); }
+  virtual const Edges& edges(int layer) const;
+  /// Brings the rows of x that other ranks have computed. `meanwhile` is done on the compute lane
+  /// beside it, where work overlaps; it touches none of these rows.
+  ///
+  /// Shapes    x [sources(layer), f], contiguous, whose first inputs(layer) rows are there
+  virtual void bring_sources(int /*layer*/, const Tensor& /*x*/,
+                             const std::function<void()>& meanwhile) {
+    meanwhile();
+  }
+  /// The adjoint: adds what reached other ranks' rows of dx to the rows that they came from.
+  virtual void bring_sources_adjoint(int /*layer*/, const Tensor& /*dx*/,
+                                     const std::function<void()>& meanwhile) {
+    meanwhile();
+  }
 
   /// y ← A·x + beta·y.
   ///

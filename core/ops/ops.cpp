@@ -528,10 +528,13 @@ Operands operands_of(const Op& op) {
 }
 
 std::optional<SparseOperand> sparse_of(const Op& op) {
-  if (const auto* product = std::get_if<SpMM>(&op)) return SparseOperand{product->a, Access::read};
-  if (const auto* moved = std::get_if<BroadcastSparse>(&op))
-    return SparseOperand{moved->a, Access::update};
-  return std::nullopt;
+  return std::visit(
+      []<class T>(const T& o) -> std::optional<SparseOperand> {
+        if constexpr (requires { requires std::is_same_v<decltype(o.a), Sparse>; })
+          return SparseOperand{o.a, Communicates<T> ? Access::update : Access::read};
+        return std::nullopt;
+      },
+      op);
 }
 
 namespace {

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "core/graph/dataset.hpp"
+#include "core/ops/edge_ops.hpp"
 #include "core/ops/one_sided.hpp"
 #include "core/ops/operands.hpp"
 #include "core/ops/tensor.hpp"
@@ -552,11 +553,12 @@ struct AllToAllV {
   std::string attributes() const;
 };
 
-using Op = std::variant<Load, Fill, Copy, Save, SpMM, Gemm, GatherRows, ScatterAddRows, Activate,
-                        ActivateBackward, ColumnSum, LayerNorm, LayerNormBackward, ColumnMoments,
-                        BatchNorm, BatchNormBackward, Loss, Score, Sgd, Adam, SendRecv, Broadcast,
-                        BroadcastSparse, Reduce, AllReduce, ReduceScatter, AllGather, AllToAllV,
-                        Expose, Withdraw, Pull, Push>;
+using Op =
+    std::variant<Load, Fill, Copy, Save, SpMM, Sddmm, EdgeSoftmax, EdgeSoftmaxBackward, Gemm,
+                 GatherRows, ScatterAddRows, Activate, ActivateBackward, ColumnSum, LayerNorm,
+                 LayerNormBackward, ColumnMoments, BatchNorm, BatchNormBackward, Loss, Score, Sgd,
+                 Adam, SendRecv, Broadcast, BroadcastSparse, Reduce, AllReduce, ReduceScatter,
+                 AllGather, AllToAllV, Expose, Withdraw, Pull, Push>;
 
 /// All ranks of its group call it, in the same order.
 template <class T>

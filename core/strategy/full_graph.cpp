@@ -8,6 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "core/strategy/config/strategy_info.hpp"
+#include "core/strategy/edges/device_edges.hpp"
 #include "core/strategy/product/halo_product.hpp"
 #include "core/strategy/product/rows_products.hpp"
 #include "core/strategy/strategy.hpp"
@@ -43,27 +44,76 @@ class FullGraphProducts final : public RowsProducts {
   HaloBuffers buffers_;
 };
 
+/// What a rank works on: its rows of A and its halo; in the place of A's values the edges, where
+/// layers weigh them.
+struct Part {
+  HaloStructure halo;
+  std::optional<EdgeStructure> edges;
+};
+
+/// For layers that weigh edges.
+class AttentionProducts final : public RowsProducts {
+ public:
+  AttentionProducts(Runtime& rt, const PartitionedGraph& source, const Part& part,
+                    const StrategyConfig& config)
+      : RowsProducts(rt, source, rt.rank()),
+        part_(part.halo),
+        edges_(rt, *part.edges),
+        exchange_(rt, part.halo, world_group(rt.size()), config.overlap) {}
+
+  Halo halo(int) const override { return {part_.received(), part_.sent()}; }
+  void prepare(std::int64_t widest_aggregate, std::int64_t) override {
+    sent_ = Buffer(rt_, {part_.sent(), widest_aggregate}, DType::f32, "halo/rows sent");
+  }
+  std::int64_t sources(int) const override { return exchange_.sources(); }
+  const Edges& edges(int) const override { return edges_.edges(); }
+  void bring_sources(int, const Tensor& x, const std::function<void()>& meanwhile) override {
+    exchange_.bring(x, sent_.view(part_.sent(), x.cols()), meanwhile);
+  }
+  void bring_sources_adjoint(int, const Tensor& dx,
+                             const std::function<void()>& meanwhile) override {
+    exchange_.bring_adjoint(dx, sent_.view(part_.sent(), dx.cols()), meanwhile);
+  }
+  void aggregate(int, const Tensor&, const Tensor&, float) override { no_matrix(); }
+  void aggregate_adjoint(int, const Tensor&, const Tensor&, float) override { no_matrix(); }
+
+ private:
+  const HaloStructure& part_;
+  DeviceEdges edges_;
+  SourceExchange exchange_;
+  Buffer sent_;
+};
+
 class FullGraph final : public Strategy {
  public:
   explicit FullGraph(const Problem& problem)
       : config_(problem.strategy),
         seed_(problem.train.seed),
+        weighs_edges_(weighs_edges(problem.model)),
+        drops_edges_(problem.model.attention_dropout > 0),
         source_(partitioned_graph(problem)),
         magnify_(problem.data ? problem.data->magnify : 1),
         parts_(problem.ranks()) {}
 
   std::shared_ptr<const Structure> prepare(int rank, StructureId) const override {
     return parts_.get(rank, [&] {
-      HaloStructure part = part_of(rank);
+      Part part{part_of(rank), std::nullopt};
       CutWork work;
-      work.add(part.own_block);
-      work.add(part.halo_block);
+      work.add(part.halo.own_block);
+      work.add(part.halo.halo_block);
+      if (weighs_edges_) {
+        part.edges = edges_of(rank, part.halo);
+        work.add(part.edges->entries(), part.edges->bytes());
+      }
       return make_structure(std::move(part), work.report());
     });
   }
   std::unique_ptr<RankProducts> load(Runtime& rt,
                                      std::shared_ptr<const Structure> structure) const override {
-    const auto& part = content_of<HaloStructure>(*structure);  // kept by parts_
+    const auto& [part, edges] = content_of<Part>(*structure);  // kept by parts_
+    if (edges)
+      return std::make_unique<AttentionProducts>(rt, *source_, content_of<Part>(*structure),
+                                                 config_);
     if (samples()) return make_boundary_sampled(rt, *source_, part, config_, seed_, magnify_);
     if (config_.staleness > 0) return make_stale_halo(rt, *source_, part, config_);
     return std::make_unique<FullGraphProducts>(rt, *source_, part, config_);
@@ -77,14 +127,33 @@ class FullGraph final : public Strategy {
     return magnify_ == 1 || samples() ? part : magnified(part, magnify_);
   }
 
+  EdgeStructure edges_of(int rank, const HaloStructure& part) const {
+    if (!drops_edges_) return make_edge_structure(part, source_->symmetric(), std::nullopt);
+    if (magnify_ != 1) return make_edge_structure(part, source_->symmetric(), EndVertices{});
+    const auto own = source_->vertices(rank).numbers();
+    const auto sources = source_vertices(
+        part, *own, [&](int other) { return std::span(*source_->vertices(other).numbers()); });
+    return make_edge_structure(part, source_->symmetric(), EndVertices{*own, sources});
+  }
+
   StrategyConfig config_;
   std::uint64_t seed_;
+  bool weighs_edges_, drops_edges_;
   std::shared_ptr<const PartitionedGraph> source_;
   std::int64_t magnify_;
   OncePerRank<std::shared_ptr<const Structure>> parts_;
 };
 
 void require_possible_staleness(const StrategyConfig& config, const ModelConfig& model) {
+  const auto refuse_attention = [&](const char* key, const char* to) {
+    throw ConfigError(key,
+                      fmt::format("{} weighs all edges of a vertex against each other, by rows "
+                                  "of this epoch: set it to {}",
+                                  model.type.name, to));
+  };
+  if (weighs_edges(model) && config.boundary_sampling < 1)
+    refuse_attention("strategy.boundary_sampling", "1");
+  if (weighs_edges(model) && config.staleness > 0) refuse_attention("strategy.staleness", "0");
   const auto* smoothing = std::any_cast<StaleSmoothing>(&config.own);
   if (config.staleness == 0 && smoothing != nullptr) {
     const char* key =
@@ -141,6 +210,7 @@ const StrategyInfo kFullGraph{
     .needs_structure = "which rows each rank needs of the others stands in the edges",
     .magnifiable = true,
     .sums_over_vertices = true,
+    .carries_attention = true,
     .why_not_resumable = lost_with_stale_rows,
     .inexactness = inexactness_of,
     .closed_forms = {ClosedForm::staged_products, ClosedForm::volume_of_cut,

@@ -41,7 +41,11 @@ constexpr int kWholeGraph = -1;  // as a structure; the others are numbers of st
 /// Steps of an epoch, at most, whose batches are counted for a forecast where each is as good.
 constexpr int kCounted = 8;
 
-using Batch = std::shared_ptr<const SampledBatch>;
+/// What a rank works on in a step.
+struct Batch {
+  std::shared_ptr<const SampledBatch> sampled;
+  std::vector<EdgeStructure> edges;  ///< of each layer, where the model weighs them
+};
 
 class BatchSteps final : public Steps {
  public:
@@ -68,12 +72,12 @@ class MiniBatchSession final : public RankSession {
     const auto* batch = dynamic_cast<const StructureOf<Batch>*>(structure.get());
     if (batch == nullptr) return whole_->load(std::move(structure));
     if (!store_) open_store();
-    const std::vector<Vertex>& vertices = *batch->of->vertices;
-    WantedRows wanted = recent_ ? recent_->want(vertices) : batch->of->features;
+    const auto& [sampled, edges] = batch->of;
+    WantedRows wanted = recent_ ? recent_->want(*sampled->vertices) : sampled->features;
     use_.foreign += wanted.foreign;
     use_.kept += wanted.kept;
-    return std::make_unique<PulledBatchProducts>(
-        rt_, batch->of, VertexData(data_, batch->of->vertices), std::move(wanted), *store_);
+    return std::make_unique<PulledBatchProducts>(rt_, sampled, VertexData(data_, sampled->vertices),
+                                                 edges, std::move(wanted), *store_);
   }
   RowUse row_use() const override { return use_; }
   void close() override {
@@ -123,7 +127,7 @@ class MiniBatch final : public Strategy {
     auto made =
         std::make_shared<const SampledBatch>(batches_->batch(rank, which.draw, which.number));
     const HostWork work = drawing_work(*made);
-    return make_structure(Batch(std::move(made)), work);
+    return make_structure(Batch{made, edges_of(problem_.model, *made)}, work);
   }
 
   std::unique_ptr<RankSession> open(Runtime& rt) const override {
@@ -196,6 +200,13 @@ void require_possible_batches(const StrategyConfig& config, const ModelConfig& m
                       "rows of features are pulled from their owners as they are: set it to "
                       "false, or use another strategy.type");
   const MiniBatchSettings settings = mini_batch_of(config);
+  if (weighs_edges(model) && (settings.replace || is_saint(settings.sampler)))
+    throw ConfigError(
+        settings.replace ? "strategy.replace" : "strategy.sampler",
+        fmt::format("{} weighs each neighbour by its own scores, not by how often or how likely it "
+                    "was drawn: {}",
+                    model.type.name,
+                    settings.replace ? "set it to false" : "use neighbour, labor, cluster or all"));
   if (!draws_fanouts(settings.sampler)) return;
   require_fanouts(settings.fanouts, model.layers);
 }
@@ -296,6 +307,7 @@ const StrategyInfo kMiniBatch{
     .needs_structure = "which neighbours a batch has is drawn among the edges",
     .needs_whole_data = "draws neighbours among all edges of the graph",
     .opens_stores = true,
+    .carries_attention = true,
     .inexactness = inexactness_of,
     .learns_from =
         [](const StrategyConfig& config) {

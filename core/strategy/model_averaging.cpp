@@ -48,7 +48,7 @@ class ModelAveraging final : public Strategy {
  public:
   ModelAveraging(const Problem& problem, std::shared_ptr<const Subgraphs> parts)
       : config_(problem.strategy),
-        layers_(problem.model.layers),
+        model_(problem.model),
         workers_(problem.ranks()),
         parts_(std::move(parts)) {
     for (int part = 0; part < parts_->parts(); ++part)
@@ -82,7 +82,7 @@ class ModelAveraging final : public Strategy {
       return batches_->prepare(part, which.draw, which.number - first_batch_[at(part)]);
     }
     return prepare_subgraph(
-        which.number == kWholeGraph ? parts_->whole() : parts_->part(which.number), layers_);
+        which.number == kWholeGraph ? parts_->whole() : parts_->part(which.number), model_);
   }
   std::unique_ptr<RankProducts> load(Runtime& rt,
                                      std::shared_ptr<const Structure> structure) const override {
@@ -149,7 +149,8 @@ class ModelAveraging final : public Strategy {
   }
 
   StrategyConfig config_;
-  int layers_, workers_;
+  ModelConfig model_;
+  int workers_;
   std::shared_ptr<const Subgraphs> parts_;
   std::vector<std::int64_t> training_;  ///< vertices of each part
   std::optional<PartBatches> batches_;
@@ -246,6 +247,7 @@ const StrategyInfo kModelAveraging{
                     int parts) { return config.workers > 0 ? config.workers : parts; },
     .deals_parts = true,
     .needs_structure = "which vertices a part replicates stands in the edges",
+    .carries_attention = true,
     .period = [](const StrategyConfig& config,
                  int) { return config.averaging == Averaging::model ? config.interval : 1; },
     .inexactness = inexactness_of_batches,

@@ -12,6 +12,7 @@ namespace {
 struct PartBatch {
   std::shared_ptr<const SampledBatch> batch;
   VertexData data;
+  std::vector<EdgeStructure> edges;
 };
 
 class PartBatchProducts final : public BatchProducts {
@@ -26,6 +27,7 @@ PartBatches::PartBatches(std::shared_ptr<const Subgraphs> parts, const ModelConf
                          const DataFacts& facts, std::int64_t batch, std::vector<int> fanouts,
                          std::uint64_t seed)
     : parts_(std::move(parts)),
+      model_(model),
       batch_(batch),
       sampling_{
           fanouts.empty() ? std::vector<int>(at(model.layers), kAllNeighbours) : std::move(fanouts),
@@ -114,8 +116,10 @@ std::pair<SampledBatch, VertexData> PartBatches::make(int part, int epoch, int n
 std::shared_ptr<const Structure> PartBatches::prepare(int part, int epoch, int number) const {
   auto [made, data] = make(part, epoch, number);
   const HostWork work = drawing_work(made);
-  return make_structure(
-      PartBatch{std::make_shared<const SampledBatch>(std::move(made)), std::move(data)}, work);
+  std::vector<EdgeStructure> edges = edges_of(model_, made);
+  return make_structure(PartBatch{std::make_shared<const SampledBatch>(std::move(made)),
+                                  std::move(data), std::move(edges)},
+                        work);
 }
 
 bool is_part_batch(const Structure& structure) {
@@ -124,8 +128,8 @@ bool is_part_batch(const Structure& structure) {
 
 std::unique_ptr<RankProducts> load_part_batch(Runtime& rt,
                                               std::shared_ptr<const Structure> structure) {
-  const auto& [batch, data] = content_of<PartBatch>(*structure);
-  return std::make_unique<PartBatchProducts>(rt, batch, data);
+  const auto& [batch, data, edges] = content_of<PartBatch>(*structure);
+  return std::make_unique<PartBatchProducts>(rt, batch, data, edges);
 }
 
 }  // namespace orrery

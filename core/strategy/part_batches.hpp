@@ -50,6 +50,7 @@ class PartBatches {
   SampledBatch::Layer cut(const Sampled& from, const MessageFlow& flow, int layer) const;
 
   std::shared_ptr<const Subgraphs> parts_;
+  ModelConfig model_;
   std::int64_t batch_;
   NeighbourSampling sampling_;
   bool first_adjoint_;

@@ -24,6 +24,7 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/strategy/config/strategy_info.hpp"
+#include "core/strategy/edges/device_edges.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/halo_product.hpp"
 #include "core/strategy/strategy.hpp"
@@ -33,13 +34,18 @@ namespace orrery {
 namespace {
 
 constexpr int kWholeGraph = -1;  // as a structure; the others are numbers of batches
-using Preloaded = std::shared_ptr<const PreloadedRank>;
+
+/// What a rank works on in a batch.
+struct Preloaded {
+  std::shared_ptr<const PreloadedRank> rank;
+  std::vector<EdgeStructure> edges;  ///< of each of its products, where layers weigh them
+};
 
 class SharedPreloadingProducts final : public RankProducts {
  public:
-  SharedPreloadingProducts(Runtime& rt, Preloaded structure, const Problem& problem)
+  SharedPreloadingProducts(Runtime& rt, const Preloaded& prepared, const Problem& problem)
       : RankProducts(rt),
-        structure_(std::move(structure)),
+        structure_(prepared.rank),
         hidden_(problem.model.hidden),
         row_ids_(rt, {structure_->vertices.size(), 1}, DType::i32, "indices/vertices") {
     const StrategyConfig& config = problem.strategy;
@@ -47,17 +53,22 @@ class SharedPreloadingProducts final : public RankProducts {
     rt.wait(Lane::compute, rt.record(Lane::copy));
     const int ranks = config.ranks_per_server;
     const Group server{1, rt.rank() / ranks * ranks, ranks, 1};
-    for (const PreloadedRank::Layer& layer : structure_->products)
-      products_.emplace_back(rt, layer.part, layer.within_server ? server : world_group(rt.size()),
-                             layer.symmetric, config.overlap, config.column_tiles);
+    for (const PreloadedRank::Layer& layer : structure_->products) {
+      const Group group = layer.within_server ? server : world_group(rt.size());
+      if (prepared.edges.empty())
+        products_.emplace_back(rt, layer.part, group, layer.symmetric, config.overlap,
+                               config.column_tiles);
+      else
+        exchanges_.emplace_back(rt, layer.part, group, config.overlap);
+    }
+    for (const EdgeStructure& edges : prepared.edges) edges_.emplace_back(rt, edges);
     if (structure_->spread) load_spread(*structure_->spread);
   }
 
   VertexData data() const override { return structure_->data; }
   IndexList vertices() const override { return structure_->computed; }
   Halo halo(int layer) const override {
-    const auto product = structure_->product_of_layer[at(layer) - 1];
-    const HaloStructure& part = structure_->products[product].part;
+    const HaloStructure& part = structure_->products[product_of(layer)].part;
     return {part.received(), part.sent()};
   }
   std::int64_t rows(int level) const override { return structure_->rows[at(level)]; }
@@ -72,7 +83,10 @@ class SharedPreloadingProducts final : public RankProducts {
       sent = std::max(sent, layer.part.sent());
       received = std::max(received, layer.part.received());
     }
-    buffers_ = HaloBuffers(rt_, sent, received, widest_aggregate);
+    if (exchanges_.empty())
+      buffers_ = HaloBuffers(rt_, sent, received, widest_aggregate);
+    else
+      sent_ = Buffer(rt_, {sent, widest_aggregate}, DType::f32, "halo/rows sent");
     if (const auto& spread = structure_->spread)
       spread_buffers_ =
           HaloBuffers(rt_, spread->send_rows.size(), spread->row_received.size(), hidden_);
@@ -83,6 +97,16 @@ class SharedPreloadingProducts final : public RankProducts {
   }
   void aggregate_adjoint(int layer, const Tensor& dy, const Tensor& dx, float beta) override {
     product(layer).multiply_adjoint(dy, dx, beta, buffers_);
+  }
+
+  std::int64_t sources(int layer) const override { return exchange(layer).sources(); }
+  const Edges& edges(int layer) const override { return edges_[product_of(layer)].edges(); }
+  void bring_sources(int layer, const Tensor& x, const std::function<void()>& meanwhile) override {
+    exchange(layer).bring(x, sent_.view(exchange(layer).sent(), x.cols()), meanwhile);
+  }
+  void bring_sources_adjoint(int layer, const Tensor& dx,
+                             const std::function<void()>& meanwhile) override {
+    exchange(layer).bring_adjoint(dx, sent_.view(exchange(layer).sent(), dx.cols()), meanwhile);
   }
 
   void complete(int layer, const Tensor& x) override {
@@ -106,9 +130,9 @@ class SharedPreloadingProducts final : public RankProducts {
   bool spreads_at(int layer) const {
     return structure_->spread && structure_->spread->layer == layer;
   }
-  const HaloProduct& product(int layer) const {
-    return products_[structure_->product_of_layer[at(layer) - 1]];
-  }
+  std::size_t product_of(int layer) const { return structure_->product_of_layer[at(layer) - 1]; }
+  const HaloProduct& product(int layer) const { return products_[product_of(layer)]; }
+  const SourceExchange& exchange(int layer) const { return exchanges_[product_of(layer)]; }
   /// Of what a spread sends, and what comes in.
   std::pair<Tensor, Tensor> spread_windows(std::int64_t width) const {
     const Spread& spread = *structure_->spread;
@@ -139,11 +163,15 @@ class SharedPreloadingProducts final : public RankProducts {
     rt_.wait(Lane::compute, rt_.record(Lane::comm));
   }
 
-  Preloaded structure_;
+  std::shared_ptr<const PreloadedRank> structure_;
   std::int64_t hidden_;
   Buffer row_ids_;
   std::vector<HaloProduct> products_;
   HaloBuffers buffers_, spread_buffers_;
+  // In the place of products_ and buffers_, where layers weigh edges:
+  std::vector<DeviceEdges> edges_;
+  std::vector<SourceExchange> exchanges_;
+  Buffer sent_;
   Buffer send_index_, received_row_, row_received_;
 };
 
@@ -186,7 +214,10 @@ class SharedPreloading final : public Strategy {
         work.add(layer.part.own_block);
         work.add(layer.part.halo_block);
       }
-      return make_structure(std::move(made), work.report());
+      Preloaded prepared{std::move(made), {}};
+      if (weighs_edges(problem_.model)) prepared.edges = edges_of(rank, which, *prepared.rank);
+      for (const EdgeStructure& edges : prepared.edges) work.add(edges.entries(), edges.bytes());
+      return make_structure(std::move(prepared), work.report());
     });
   }
   std::unique_ptr<RankProducts> load(Runtime& rt,
@@ -221,6 +252,35 @@ class SharedPreloading final : public Strategy {
   }
 
  private:
+  std::vector<EdgeStructure> edges_of(int rank, StructureId which,
+                                      const PreloadedRank& preloaded) const {
+    const int ranks = problem_.strategy.ranks_per_server;
+    const auto server = servers_.part(rank / ranks, which.number, which.draw);
+    std::vector<std::vector<Vertex>> of_rank;  // in the server: global vertices
+    for (const auto& members : server->members) {
+      of_rank.emplace_back();
+      for (const Vertex i : members) of_rank.back().push_back((*server->part->vertices)[at(i)]);
+    }
+    const bool numbered = problem_.model.attention_dropout > 0;
+    std::vector<EdgeStructure> edges;
+    for (const PreloadedRank::Layer& layer : preloaded.products) {
+      std::vector<Vertex> sources;
+      std::optional<EndVertices> ends;
+      if (numbered && problem_.data->magnify == 1) {
+        const std::span own(of_rank[at(rank % ranks)]);
+        sources =
+            source_vertices(layer.part, own.first(at(layer.part.own_block.cols())), [&](int other) {
+              return layer.within_server ? std::span<const Vertex>(of_rank[at(other)])
+                                         : std::span(*below_->vertices(other).numbers());
+            });
+        ends = EndVertices{own, sources};
+      } else if (numbered) {
+        ends = EndVertices{};  // of edges that are only counted
+      }
+      edges.push_back(make_edge_structure(layer.part, layer.symmetric, ends));
+    }
+    return edges;
+  }
   bool below() const {
     return problem_.strategy.depth && *problem_.strategy.depth < problem_.model.layers;
   }
@@ -342,6 +402,7 @@ const StrategyInfo kSharedPreloading{
     .needs_whole_data = "gathers what each server depends on from the whole graph",
     .magnifiable = true,
     .sums_over_vertices = true,
+    .carries_attention = true,
     .inexactness = inexactness_of,
     .learns_from =
         [](const StrategyConfig& config) {

@@ -21,6 +21,12 @@ Axes full_axes(const std::string& key) {
     return {
         {"rows", {128, 2048, 32768}}, {"degree", {6, 64}}, {"heads", {2, 8}},
         {"columns", {8, 64}},         {"ragged", {1, 2}},  {"reuse_bytes", {1 * kMiB, 24 * kMiB}}};
+  if (key == "sddmm")
+    return {
+        {"rows", {128, 2048, 32768}}, {"degree", {6, 64}}, {"heads", {1, 8}},
+        {"columns", {8, 64}},         {"ragged", {1, 2}},  {"reuse_bytes", {1 * kMiB, 24 * kMiB}}};
+  if (key.starts_with("edge_softmax"))
+    return {{"size", {256, 32768, 1048576, 4194304}}, {"width", {1, 4, 8}}};
   if (key == "gemm/transpose_a")  // a weight gradient: k is the number of vertices
     return {{"m", {16, 64, 256, 1024}}, {"n16", {16, 64, 256}}, {"k", {256, 4096, 32768}}};
   if (key == "gemm/transpose_ab") return {{"m", {64, 4096}}, {"n16", {16, 128}}, {"k", {16, 256}}};
@@ -56,6 +62,15 @@ Axes full_gpu_axes(const std::string& key) {
             {"ragged", {1, 2}},
             {"reuse_bytes", {1 * kMiB, 256 * kMiB}},
             {"skew", {1, 128}}};
+  if (key == "sddmm")
+    return {{"rows", {4096, 65536, 262144}},
+            {"degree", {4, 64}},
+            {"heads", {1, 8}},
+            {"columns", {8, 64}},
+            {"ragged", {1, 2}},
+            {"reuse_bytes", {1 * kMiB, 256 * kMiB}}};
+  if (key.starts_with("edge_softmax"))
+    return {{"size", {1024, 65536, 8388608, 33554432}}, {"width", {1, 4, 8}}};
   if (key == "gemm/transpose_a")
     return {{"m", {16, 64, 256, 1024}}, {"n16", {16, 64, 256}}, {"k", {1024, 16384, 131072}}};
   if (key == "gemm/transpose_ab") return {{"m", {64, 4096}}, {"n16", {16, 128}}, {"k", {16, 256}}};

@@ -101,6 +101,9 @@ std::shared_ptr<const Csr> spread_pattern(std::int64_t cols, std::vector<EdgeInd
 /// Rows of few edges are those of a tile, whose product is added to that of other tiles.
 constexpr std::int64_t kFewEdges = 2;
 
+/// What is measured on a pattern: y = a·x, or the dots of its entries.
+enum class OnPattern { product, dots };
+
 Op product(Workspace& w, std::shared_ptr<const Csr> csr, double reuse, std::int64_t width,
            std::int64_t heads = 1) {
   const std::int64_t rows = csr->rows, cols = csr->cols, nnz = csr->nnz();
@@ -109,9 +112,15 @@ Op product(Workspace& w, std::shared_ptr<const Csr> csr, double reuse, std::int6
   return SpMM{a, w.input(nnz, heads), w.input(cols, width), w.output(rows, width), beta};
 }
 
+Op dots(Workspace& w, std::shared_ptr<const Csr> csr, std::int64_t width, std::int64_t heads) {
+  const std::int64_t rows = csr->rows, cols = csr->cols, nnz = csr->nnz();
+  const Sparse a = w.pattern(std::move(csr), 1);
+  return Sddmm{a, w.input(rows, width), w.input(cols, width), w.output(nnz, heads)};
+}
+
 /// Heads of so many columns each; `axis` is that of the columns.
 Op heads_of(Workspace& w, const Sizes& sizes, std::uint32_t seed, std::int64_t heads,
-            const char* axis) {
+            const char* axis, OnPattern what = OnPattern::product) {
   const std::int64_t columns = width_of(sizes, axis), width = heads * columns;
   const double longer = sizes.find(axis)->second / static_cast<double>(columns);
   const auto rows = std::llround(sizes.at("rows") * longer);
@@ -121,7 +130,9 @@ Op heads_of(Workspace& w, const Sizes& sizes, std::uint32_t seed, std::int64_t h
   auto offsets = skew == sizes.end() || skew->second <= 1
                      ? even_offsets(rows, degree)
                      : skewed_offsets(rows, static_cast<double>(rows) * degree, skew->second);
-  return product(w, spread_pattern(cols, std::move(offsets), seed), 1, width, heads);
+  auto csr = spread_pattern(cols, std::move(offsets), seed);
+  if (what == OnPattern::dots) return dots(w, std::move(csr), width, heads);
+  return product(w, std::move(csr), 1, width, heads);
 }
 
 Op spmm(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
@@ -129,6 +140,45 @@ Op spmm(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
 }
 Op spmm_heads(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
   return heads_of(w, sizes, seed, whole(sizes, "heads"), "columns");
+}
+Op sddmm(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
+  return heads_of(w, sizes, seed, whole(sizes, "heads"), "columns", OnPattern::dots);
+}
+
+/// Rows of as many entries as those of a graph of mean degree 16, less where there are fewer.
+constexpr std::int64_t kEntriesOfRow = 16;
+
+/// Weights of a pattern's entries, heads wide, and what stands at their ends.
+struct EdgeWeights {
+  EdgeWeights(Workspace& w, const Sizes& sizes, std::uint32_t seed)
+      : m(sizes), rows((m.rows + kEntriesOfRow - 1) / kEntriesOfRow) {
+    const double degree = static_cast<double>(m.rows) / static_cast<double>(rows);
+    a = w.pattern(spread_pattern(rows, even_offsets(rows, degree), seed), 1);
+  }
+  EndScores ends(Workspace& w) const { return {w.input(rows, m.cols), w.input(rows, m.cols)}; }
+  Matrix m;
+  std::int64_t rows;
+  Sparse a;
+};
+
+Build edge_softmax(bool with_ends) {
+  return [=](Workspace& w, const Sizes& sizes, std::uint32_t seed) -> Op {
+    const EdgeWeights edges(w, sizes, seed);
+    const Tensor weights = w.output(edges.m.rows, edges.m.cols);
+    if (!with_ends) return EdgeSoftmax{edges.a, weights, {}};
+    return EdgeSoftmax{edges.a, weights, edges.ends(w)};
+  };
+}
+Build edge_softmax_backward(bool with_ends) {
+  return [=](Workspace& w, const Sizes& sizes, std::uint32_t seed) -> Op {
+    const EdgeWeights edges(w, sizes, seed);
+    const Tensor weights = w.input(edges.m.rows, edges.m.cols);
+    const Tensor gradient = w.output(edges.m.rows, edges.m.cols);
+    if (!with_ends) return EdgeSoftmaxBackward{edges.a, weights, gradient, {}, {}};
+    const EndScores ends = edges.ends(w);
+    return EdgeSoftmaxBackward{edges.a, weights, gradient, ends,
+                               w.output(edges.rows, edges.m.cols)};
+  };
 }
 
 Build gemm(bool transpose_a, bool transpose_b) {
@@ -304,6 +354,11 @@ const std::map<std::string, Build>& builders() {
        }},
       {"spmm", spmm},
       {"spmm/heads", spmm_heads},
+      {"sddmm", sddmm},
+      {"edge_softmax", edge_softmax(false)},
+      {"edge_softmax/ends", edge_softmax(true)},
+      {"edge_softmax_backward", edge_softmax_backward(false)},
+      {"edge_softmax_backward/ends", edge_softmax_backward(true)},
       {"gemm", gemm(false, false)},
       {"gemm/transpose_a", gemm(true, false)},
       {"gemm/transpose_b", gemm(false, true)},
@@ -347,14 +402,17 @@ std::int64_t bytes_of_operands(const Op& op) {
   return bytes;
 }
 
+bool has_pattern(std::string_view key) {
+  return key.starts_with("spmm") || key.starts_with("sddmm") || key.starts_with("edge_softmax");
+}
+
 }  // namespace
 
 BuildOps build_ops(const std::string& key, const Sizes& sizes) {
   const Build& build = builders().at(key);
   return [&build, key, sizes](Workspace& workspace, int rank) {
     std::vector<Op> ops;
-    const std::int64_t most =
-        key.starts_with("spmm") || key.starts_with("load/") ? kPatternSets : kSets;
+    const std::int64_t most = has_pattern(key) || key.starts_with("load/") ? kPatternSets : kSets;
     for (std::int64_t bytes = 0;;) {
       const auto made = static_cast<std::uint32_t>(ops.size());
       ops.push_back(build(workspace, sizes, static_cast<std::uint32_t>(rank * kSets) + made));

@@ -136,7 +136,8 @@ std::optional<Tensor> fresh_input(const Op& op) {
     return product->transpose_a ? product->b : product->a;
   for (const Operand& o : operands_of(op))
     if (o.tensor.dtype == DType::f32 &&
-        (o.name == "x" || o.name == "dy" || o.name == "logits" || o.name == "g"))
+        (o.name == "x" || o.name == "dy" || o.name == "logits" || o.name == "g" ||
+         o.name == "gradient" || (o.name == "weights" && o.access == Access::update)))
       return o.tensor;
   return std::nullopt;
 }

@@ -364,6 +364,13 @@ ModelConfig model_config(const Json& m) {
   model.dense_layers = m.value("dense_layers", 0);
   model.recompute = m.value("recompute", 0);
   model.sparse_input = m.value("sparse_input", false);
+  if (m.contains("heads")) {
+    model.heads = m["heads"];
+    model.output_heads = m["output_heads"];
+    model.attention = pick<Attention>(m["attention"],
+                                      {{"additive", Attention::additive}, {"dot", Attention::dot}});
+    model.attention_dropout = m["attention_dropout"];
+  }
   if (m.contains("order"))
     model.order = pick<LayerOrder>(m["order"], {{"auto", LayerOrder::automatic},
                                                 {"aggregate_first", LayerOrder::aggregate_first},

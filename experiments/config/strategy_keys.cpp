@@ -1,5 +1,7 @@
 #include "experiments/config/strategy_keys.hpp"
 
+#include <fmt/core.h>
+
 #include "core/base/error.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "experiments/config/json_settings.hpp"
@@ -19,10 +21,12 @@ const StrategyInfo* named_in(const Settings& file) {
 
 /// Before defaults are filled in: what the file itself asks for.
 void require_possible_first_layer(const JsonSettings& file) {
-  if (file.is("model.type", "resgcn+") && file.is("strategy.first_layer", "exact"))
-    throw ConfigError("strategy.first_layer",
-                      "model.type resgcn+ multiplies its input by weights before the first product "
-                      "with A, so that nothing constant is aggregated: leave the key out");
+  for (const char* type : {"gat", "resgcn+"})
+    if (file.is("model.type", type) && file.is("strategy.first_layer", "exact"))
+      throw ConfigError("strategy.first_layer",
+                        fmt::format("model.type {} multiplies its input by weights before anything "
+                                    "is aggregated, so that nothing constant is: leave the key out",
+                                    type));
 }
 
 }  // namespace
@@ -41,9 +45,10 @@ void prepare_strategy(Json& root) {
 
 void complete_strategy(Json& root) {
   Json& strategy = root["strategy"];
-  if (root["model"]["type"] == "resgcn+" && strategy.contains("first_layer") &&
+  const Json& type = root["model"]["type"];
+  if ((type == "gat" || type == "resgcn+") && strategy.contains("first_layer") &&
       strategy["first_layer"] == "exact")
-    strategy["first_layer"] = "recompute";  // the default, which this model cannot honour
+    strategy["first_layer"] = "recompute";  // the default, which these models cannot honour
   const JsonSettings file(root);
   const StrategyInfo* info = named_in(file);
   if (info != nullptr && info->require_sound != nullptr) info->require_sound(file);

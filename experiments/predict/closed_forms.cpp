@@ -664,6 +664,11 @@ std::optional<std::string> why_no_equations(const StrategyConfig& strategy,
                                             const ModelConfig& model) {
   if (model.sparse_input)
     return "the papers' equations know no model.sparse_input: use backend sim";
+  if (weighs_edges(model))
+    return fmt::format(
+        "the papers' equations are of products with the adjacency, not of {}: use "
+        "backend sim",
+        model.type.name);
   const auto why = info_of(strategy).why_no_closed_forms;
   return why != nullptr ? why(strategy) : std::nullopt;
 }

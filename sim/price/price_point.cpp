@@ -37,31 +37,55 @@ PricePoint point(const Fill& op) { return by_size(op.kKind, op.y); }
 PricePoint point(const Copy& op) { return by_size(op.kKind, op.y); }
 PricePoint point(const Save& op) { return by_size(op.kKind, op.x); }
 
+/// Of an op that reads a row of `width` columns for every entry.
+struct Gathers {
+  Gathers(const Sparse& a, std::int64_t of_width)
+      : rows(real(a.shape.rows)),
+        degree(a.shape.rows == 0 ? 0 : real(a.nnz) / rows),
+        width(real(of_width)),
+        reuse_bytes(a.reuse * real(a.shape.cols) * width * 4),
+        skew(a.skew) {}
+  double rows, degree, width, reuse_bytes, skew;
+};
+
+PricePoint with_heads(std::string_view key, bool empty, const Gathers& g, std::int64_t heads,
+                      std::int64_t columns) {
+  return {key,
+          empty,
+          {{"rows", g.rows},
+           {"degree", g.degree},
+           {"width", g.width},
+           {"heads", real(heads)},
+           {"columns", real(columns)},
+           {"ragged", ragged(columns)},
+           {"reuse_bytes", g.reuse_bytes},
+           {"skew", g.skew}}};
+}
+
 PricePoint point(const SpMM& op) {
-  const double rows = real(op.a.shape.rows), width = real(op.x.cols());
-  const double degree = rows == 0 ? 0 : real(op.a.nnz) / rows;
-  const double reuse_bytes = op.a.reuse * real(op.a.shape.cols) * width * 4;
+  const Gathers g(op.a, op.x.cols());
   const bool empty = op.y.shape.size() == 0;
   const std::int64_t columns = op.x.cols() / op.heads();
-  if (op.heads() > 1)
-    return {"spmm/heads",
-            empty,
-            {{"rows", rows},
-             {"degree", degree},
-             {"width", width},
-             {"heads", real(op.heads())},
-             {"columns", real(columns)},
-             {"ragged", ragged(columns)},
-             {"reuse_bytes", reuse_bytes},
-             {"skew", op.a.skew}}};
+  if (op.heads() > 1) return with_heads("spmm/heads", empty, g, op.heads(), columns);
   return {op.kKind,
           empty,
-          {{"rows", rows},
-           {"degree", degree},
-           {"width", width},
+          {{"rows", g.rows},
+           {"degree", g.degree},
+           {"width", g.width},
            {"ragged", ragged(columns)},
-           {"reuse_bytes", reuse_bytes},
-           {"skew", op.a.skew}}};
+           {"reuse_bytes", g.reuse_bytes},
+           {"skew", g.skew}}};
+}
+
+PricePoint point(const Sddmm& op) {
+  return with_heads(op.kKind, op.dots.shape.size() == 0, {op.a, op.x.cols()}, op.heads(),
+                    op.x.cols() / op.heads());
+}
+PricePoint point(const EdgeSoftmax& op) {
+  return by_size(op.ends ? "edge_softmax/ends" : op.kKind, op.weights);
+}
+PricePoint point(const EdgeSoftmaxBackward& op) {
+  return by_size(op.ends ? "edge_softmax_backward/ends" : op.kKind, op.gradient);
 }
 
 PricePoint point(const Gemm& op) {
@@ -146,6 +170,11 @@ const std::vector<std::string>& price_keys() {
                                              "save",
                                              "spmm",
                                              "spmm/heads",
+                                             "sddmm",
+                                             "edge_softmax",
+                                             "edge_softmax/ends",
+                                             "edge_softmax_backward",
+                                             "edge_softmax_backward/ends",
                                              "gemm",
                                              "gemm/transpose_a",
                                              "gemm/transpose_b",
@@ -177,8 +206,9 @@ bool has_axis(std::string_view key, std::string_view axis) {
   };
   const std::string_view kind = key.substr(0, key.find('/'));
   if (axis == "threads" || axis == "bytes") return true;
-  if (key == "spmm/heads" && one_of({"heads", "columns"})) return true;
-  if (kind == "spmm") return one_of({"rows", "degree", "width", "ragged", "reuse_bytes", "skew"});
+  if ((key == "spmm/heads" || kind == "sddmm") && one_of({"heads", "columns"})) return true;
+  if (kind == "spmm" || kind == "sddmm")
+    return one_of({"rows", "degree", "width", "ragged", "reuse_bytes", "skew"});
   if (kind == "gemm") return one_of({"m", "n", "n16", "k"});
   if (kind == "loss") return one_of({"targets", "width", "rows_per_target"});
   if (kind == "score") return one_of({"targets", "width"});

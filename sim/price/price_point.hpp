@@ -44,6 +44,9 @@ class PricePoint {
 ///                         4), skew
 ///   spmm/heads            the same, heads (values of an entry) and columns (of each head); ragged
 ///                         is of these columns
+///   sddmm                 as spmm/heads; of one head too
+///   edge_softmax and      size (elements of the weights), width (heads), ragged
+///   its backward, /ends
 ///   gemm and variants     m, n, n16 (n rounded up to a multiple of 16), k
 ///   loss, loss/sigmoid    targets, width (classes), rows_per_target
 ///   score, score/sigmoid  targets, width

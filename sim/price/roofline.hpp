@@ -24,6 +24,8 @@ struct GatherTraffic {
 /// Source    sectors: CUDA C++ Best Practices Guide, coalesced access to global memory
 /// Departs   a cache of perfect associativity that holds nothing but x
 GatherTraffic gather_traffic(const SpMM& op, double cache_bytes);
+/// The same of rows of z; rows of x are read, and dots written, once.
+GatherTraffic gather_traffic(const Sddmm& op, double cache_bytes);
 
 /// launch + max(flops, bytes) at the stated efficiency, where the bytes of a sparse product are
 /// those of gather_traffic(), each at the rate of where they are found; and, where the number of
@@ -32,7 +34,8 @@ GatherTraffic gather_traffic(const SpMM& op, double cache_bytes);
 /// The longest row has skew · nnz / rows entries. One multiprocessor sums it, with its part of the
 /// cache's rate: p seconds. Rows are handed out in order to whoever is free, and the longest may be
 /// any: it begins at any moment of the T seconds of the others alike, so that the product takes
-/// max(T, its beginning + p), on average T + p²/2T for p <= T and p + T/2 beyond.
+/// max(T, its beginning + p), on average T + p²/2T for p <= T and p + T/2 beyond. A sampled
+/// dense-dense product, whose entries have nothing in common, waits for no row.
 ///
 /// Departs   products that cut long rows (cuSPARSE's by entries) wait less; one row is the longest,
 ///           the next are like all others

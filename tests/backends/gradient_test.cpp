@@ -127,6 +127,73 @@ TEST_F(Gradient, OfBatchNormHoldsForRowsThatAreCountedAndThoseThatAreNot) {
   expect_near(world_.values(sums.cols_at(f, f)), by_gain);
 }
 
+/// Rows of three, none, one and two entries.
+Csr four_rows() { return {4, 5, {0, 3, 3, 4, 6}, {0, 2, 4, 1, 2, 3}}; }
+
+TEST_F(Gradient, OfASparseProductInItsValuesIsTheSampledDenseProduct) {
+  const Sparse a = world_.sparse(four_rows());
+  const Tensor values = world_.floats(6, 2), x = world_.floats(5, 6), y = world_.poisoned(4, 6);
+  const Tensor dy = world_.floats(4, 6), dvalues = world_.poisoned(6, 2);
+
+  const auto slopes = central_differences(world_, values, [&] {
+    run(SpMM{a, values, x, y, 0});
+    return weighted(dy, y);
+  });
+  run(Sddmm{a, dy, x, dvalues});
+
+  expect_near(world_.values(dvalues), slopes);
+}
+
+TEST_F(Gradient, OfASoftmaxOverEntriesHoldsForTheirScores) {
+  const Sparse a = world_.sparse(four_rows());
+  const Tensor scores = world_.floats(6, 3), weights = world_.poisoned(6, 3);
+  const Tensor dweights = world_.floats(6, 3), gradient = world_.poisoned(6, 3);
+  const float scale = 1.7F;
+  const auto objective = [&] {
+    run(Copy{scores, weights});
+    run(EdgeSoftmax{a, weights, {}, scale});
+    return weighted(dweights, weights);
+  };
+
+  const auto slopes = central_differences(world_, scores, objective);
+  objective();
+  run(Copy{dweights, gradient});
+  run(EdgeSoftmaxBackward{a, weights, gradient, {}, {}, scale});
+
+  expect_near(world_.values(gradient), slopes);
+}
+
+TEST_F(Gradient, OfASoftmaxOverEntriesHoldsForWhatStandsAtTheirEnds) {
+  const Csr pattern = four_rows();
+  const Sparse a = world_.sparse(pattern);
+  // Sums of ends are eighths with an odd sixteenth: farther from the kink than the step.
+  const Tensor left = world_.given(4, 2, {0.5F, -0.25F, 0.75F, 0, -0.5F, 0.25F, 1, -0.75F});
+  const Tensor right = world_.given(5, 2,
+                                    {0.0625F, 0.1875F, -0.3125F, 0.5625F, -0.8125F, 0.4375F,
+                                     0.9375F, -0.0625F, -0.6875F, 0.3125F});
+  const Tensor weights = world_.poisoned(6, 2), dweights = world_.floats(6, 2);
+  const Tensor gradient = world_.poisoned(6, 2), dleft = world_.poisoned(4, 2);
+  const EndScores ends{left, right, 0.3F};
+  const auto objective = [&] {
+    run(EdgeSoftmax{a, weights, ends});
+    return weighted(dweights, weights);
+  };
+
+  const auto by_left = central_differences(world_, left, objective);
+  const auto by_right = central_differences(world_, right, objective);
+  objective();
+  run(Copy{dweights, gradient});
+  run(EdgeSoftmaxBackward{a, weights, gradient, ends, dleft});
+
+  expect_near(world_.values(dleft), by_left);
+  std::vector<float> dright(10, 0);
+  const auto at_edges = world_.values(gradient);
+  for (std::size_t e = 0; e < 6; ++e)
+    for (std::size_t k = 0; k < 2; ++k)
+      dright[static_cast<std::size_t>(pattern.columns[e]) * 2 + k] += at_edges[e * 2 + k];
+  expect_near(dright, by_right);
+}
+
 TEST_F(Gradient, OfBothLossesHoldsOnEveryRow) {
   const Tensor logits = world_.floats(4, 3), grad = world_.poisoned(4, 3);
   const Tensor loss = world_.poisoned(1, 1, 0, DType::f64), targets = world_.integers({0, 2, 3});

@@ -74,6 +74,42 @@ TEST_F(Reference, SparseProductWithTwoHeadsByHand) {
   EXPECT_EQ(world_.values(y), (std::vector<float>{2, 2, 30, 30, 0, 0, 0, 0}));
 }
 
+// x[0] = [1 2 3 4]; z[1] = [5 6 7 8], z[2] = [1 0 0 2]: dots of columns 0 to 1 and 2 to 3.
+TEST_F(Reference, SampledDenseProductByHand) {
+  const Sparse a = world_.sparse({2, 3, {0, 2, 2}, {1, 2}});
+  const Tensor x = world_.given(2, 4, {1, 2, 3, 4, 9, 9, 9, 9});
+  const Tensor z = world_.given(3, 4, {9, 9, 9, 9, 5, 6, 7, 8, 1, 0, 0, 2});
+  const Tensor dots = world_.poisoned(2, 2);
+
+  run(Sddmm{a, x, z, dots});
+
+  EXPECT_EQ(world_.values(dots), (std::vector<float>{17, 53, 1, 8}));
+}
+
+// Scores ln 1, ln 2 and ln 5 weigh 1/8, 2/8 and 5/8; an only entry weighs 1.
+TEST_F(Reference, SoftmaxOverEntriesByHand) {
+  const Sparse a = world_.sparse({3, 3, {0, 3, 3, 4}, {0, 1, 2, 1}});
+  const float half = 0.5F * std::log(2.0F), two_fifths = 0.5F * std::log(5.0F);
+  const Tensor weights = world_.given(4, 1, {0, half, two_fifths, 7});
+
+  run(EdgeSoftmax{a, weights, {}, 2});
+
+  const float expected[] = {0.125F, 0.25F, 0.625F, 1};
+  for (std::size_t e = 0; e < 4; ++e) EXPECT_FLOAT_EQ(world_.values(weights)[e], expected[e]);
+}
+
+// Ends sum to 2 and −4, of which the leaky ReLU of slope 1/2 makes 2 and −2.
+TEST_F(Reference, SoftmaxOfTheScoresOfEndsByHand) {
+  const Sparse a = world_.sparse({1, 2, {0, 2}, {0, 1}});
+  const Tensor left = world_.given(1, 1, {-1}), right = world_.given(2, 1, {3, -3});
+  const Tensor weights = world_.poisoned(2, 1);
+
+  run(EdgeSoftmax{a, weights, EndScores{left, right, 0.5F}});
+
+  EXPECT_FLOAT_EQ(world_.values(weights)[0], 1 / (1 + std::exp(-4.0F)));
+  EXPECT_FLOAT_EQ(world_.values(weights)[1], 1 / (1 + std::exp(4.0F)));
+}
+
 // a = [1 2]  b = [5 6]:  a·b = [19 22]  aᵀ·b = [26 30]  a·bᵀ = [17 23]  aᵀ·bᵀ = [23 31]
 //     [3 4]      [7 8]         [43 50]         [38 44]         [39 53]          [34 46]
 TEST_F(Reference, DenseProductTransposesEitherOperand) {

@@ -85,15 +85,29 @@ struct Call {
     return api.copy(s, m.matrix(op.x), m.matrix(op.y), op.scale, op.accumulate);
   }
   int operator()(const SpMM& op) const {
-    const Csr& a = m.world().memory().pattern(op.a);
-    OrreryPattern* pattern = nullptr;
-    session.must(
-        api.pattern_open(s, a.rows, a.cols, a.nnz(), a.offsets.data(), a.columns.data(), &pattern));
-    const int code = api.spmm(s, pattern, m.at<float>(op.values), op.heads(), m.matrix(op.x),
-                              m.matrix(op.y), op.beta, options.by);
-    session.must(api.stream_sync(s));
-    api.pattern_close(pattern);
-    return code;
+    return with_pattern(op.a, [&](OrreryPattern* a) {
+      return api.spmm(s, a, m.at<float>(op.values), op.heads(), m.matrix(op.x), m.matrix(op.y),
+                      op.beta, options.by);
+    });
+  }
+  int operator()(const Sddmm& op) const {
+    return with_pattern(op.a, [&](OrreryPattern* a) {
+      return api.sddmm(s, a, m.matrix(op.x), m.matrix(op.z), m.at<float>(op.dots), op.heads());
+    });
+  }
+  int operator()(const EdgeSoftmax& op) const {
+    return with_pattern(op.a, [&](OrreryPattern* a) {
+      return api.edge_softmax(s, a, m.at<float>(op.weights), op.weights.cols(), left_of(op.ends),
+                              right_of(op.ends), op.ends ? op.ends->slope : 0, op.scale);
+    });
+  }
+  int operator()(const EdgeSoftmaxBackward& op) const {
+    return with_pattern(op.a, [&](OrreryPattern* a) {
+      return api.edge_softmax_backward(s, a, m.at<float>(op.weights), m.at<float>(op.gradient),
+                                       op.weights.cols(), left_of(op.ends), right_of(op.ends),
+                                       op.dleft ? m.matrix(*op.dleft) : OrreryMatrix{},
+                                       op.ends ? op.ends->slope : 0, op.scale);
+    });
   }
   int operator()(const Gemm& op) const {
     return api.gemm(s, m.matrix(op.a), m.matrix(op.b), m.matrix(op.c), op.transpose_a,
@@ -172,6 +186,24 @@ struct Call {
   template <class Other>
   int operator()(const Other&) const {
     throw std::runtime_error("the table has no such op");
+  }
+
+  template <class Body>
+  int with_pattern(const Sparse& sparse, const Body& body) const {
+    const Csr& a = m.world().memory().pattern(sparse);
+    OrreryPattern* pattern = nullptr;
+    session.must(
+        api.pattern_open(s, a.rows, a.cols, a.nnz(), a.offsets.data(), a.columns.data(), &pattern));
+    const int code = body(pattern);
+    session.must(api.stream_sync(s));
+    api.pattern_close(pattern);
+    return code;
+  }
+  OrreryMatrix left_of(const std::optional<EndScores>& ends) const {
+    return ends ? m.matrix(ends->left) : OrreryMatrix{};
+  }
+  OrreryMatrix right_of(const std::optional<EndScores>& ends) const {
+    return ends ? m.matrix(ends->right) : OrreryMatrix{};
   }
 
   /// Calls body(first elements, count) for the whole where every window is contiguous, else row by

@@ -94,6 +94,50 @@ TEST(SpMM, RefusesHeadsThatDoNotDivideTheWidthAndSaysBoth) {
   EXPECT_THROW(validate(op), ShapeError) << "values of two of four heads are not contiguous";
 }
 
+TEST(EdgeOps, CountWhatTheyReadAndWrite) {
+  const Sparse a{0, {5, 6}, 9};
+  const Sddmm dots{a, matrix(1, 5, 12), matrix(2, 6, 12), matrix(3, 9, 3)};
+  const EndScores ends{matrix(4, 5, 3), matrix(5, 6, 3)};
+  const EdgeSoftmax softmax{a, matrix(3, 9, 3), ends};
+  const EdgeSoftmax of_scores{a, matrix(3, 9, 3), {}, 0.5F};
+  const EdgeSoftmaxBackward backward{a, matrix(3, 9, 3), matrix(6, 9, 3), ends, matrix(7, 5, 3)};
+
+  for (const Op& op : {Op(dots), Op(softmax), Op(of_scores), Op(backward)}) validate(op);
+
+  constexpr int kPattern = 9 * 4 + 5 * 8, kWeights = 9 * 3 * 4, kEnds = (5 + 6) * 3 * 4;
+  EXPECT_EQ(flops_of(dots), 2 * 9 * 12);
+  EXPECT_EQ(bytes_of(dots), kPattern + (5 + 6) * 12 * 4 + kWeights);
+  EXPECT_EQ(bytes_of(softmax), kPattern + kWeights + kEnds);
+  EXPECT_EQ(bytes_of(of_scores), 5 * 8 + 2 * kWeights) << "no column numbers";
+  EXPECT_EQ(bytes_of(backward), kPattern + 3 * kWeights + kEnds + 5 * 3 * 4);
+  EXPECT_EQ(to_string(Op(dots)),
+            "sddmm a=s0[5x6 nnz 9] x=t1[5x12] z=t2[6x12] dots>t3[9x3] heads=3");
+  EXPECT_EQ(to_string(Op(backward)),
+            "edge_softmax_backward a=s0[5x6 nnz 9] weights=t3[9x3] gradient*t6[9x3] left=t4[5x3] "
+            "right=t5[6x3] dleft>t7[5x3] slope=0.2");
+}
+
+TEST(EdgeOps, RefuseExtentsThatDoNotFit) {
+  const Sparse a{0, {5, 6}, 9};
+  const EndScores ends{matrix(4, 5, 3), matrix(5, 6, 3)};
+  const auto refused = [](const Op& op) {
+    EXPECT_THROW(validate(op), ShapeError) << to_string(op);
+  };
+
+  refused(Sddmm{a, matrix(1, 6, 12), matrix(2, 6, 12), matrix(3, 9, 3)});
+  refused(Sddmm{a, matrix(1, 5, 12), matrix(2, 5, 12), matrix(3, 9, 3)});
+  refused(Sddmm{a, matrix(1, 5, 12), matrix(2, 6, 9), matrix(3, 9, 3)});
+  refused(Sddmm{a, matrix(1, 5, 10), matrix(2, 6, 10), matrix(3, 9, 3)});
+  refused(Sddmm{a, matrix(1, 5, 12), matrix(2, 6, 12), matrix(3, 8, 3)});
+  refused(EdgeSoftmax{a, matrix(3, 8, 3), {}});
+  refused(EdgeSoftmax{a, matrix(3, 9, 2), ends});
+  refused(EdgeSoftmax{a, matrix(3, 9, 3), ends, 2});
+  refused(EdgeSoftmax{a, matrix(3, 9, 3), EndScores{matrix(4, 5, 3), matrix(5, 6, 3), 1.5F}});
+  refused(EdgeSoftmaxBackward{a, matrix(3, 9, 3), matrix(6, 9, 3), ends, {}});
+  refused(EdgeSoftmaxBackward{a, matrix(3, 9, 3), matrix(6, 9, 3), {}, matrix(7, 5, 3)});
+  refused(EdgeSoftmaxBackward{a, matrix(3, 9, 3), matrix(6, 8, 3), {}, {}});
+}
+
 TEST(SpMM, RefusesExtentsThatDoNotFitAndAliases) {
   SpMM op{{0, {5, 6}, 9}, matrix(1, 9, 1), matrix(2, 6, 4), matrix(3, 5, 4), 0};
   op.x = matrix(2, 5, 4);

@@ -61,7 +61,7 @@ class DrawnSteps final : public Strategy {
         neighbourhood(*problem_.data->graph, reverse_, own(rank, which), problem_.model.layers);
     const auto part = make_subgraph(problem_.data, problem_.model, std::move(held), lengths_);
     const HostWork work{"sample", part->a.nnz(), 4 * part->a.nnz(), 1};
-    return make_structure(Sampled{prepare_subgraph(part, problem_.model.layers)}, work);
+    return make_structure(Sampled{prepare_subgraph(part, problem_.model)}, work);
   }
 
   std::unique_ptr<RankProducts> load(Runtime& rt,

@@ -41,6 +41,13 @@ inline std::vector<Op> sample_ops(std::int64_t rows, std::int64_t width) {
           Save{x, std::make_shared<std::vector<float>>()},
           SpMM{a, {}, x, y, 0},
           SpMM{a, matrix_of(15, 8 * rows, width), x, y, 0},
+          Sddmm{a, x, y, matrix_of(15, 8 * rows, width)},
+          EdgeSoftmax{a, matrix_of(15, 8 * rows, width), {}},
+          EdgeSoftmax{a, matrix_of(15, 8 * rows, width), EndScores{x, y}},
+          EdgeSoftmaxBackward{
+              a, matrix_of(15, 8 * rows, width), matrix_of(19, 8 * rows, width), {}, {}},
+          EdgeSoftmaxBackward{a, matrix_of(15, 8 * rows, width), matrix_of(19, 8 * rows, width),
+                              EndScores{x, y}, z},
           Gemm{x, square, y, false, false, 0},
           Gemm{x, y, square, true, false, 0},
           Gemm{x, square, y, false, true, 0},

@@ -6,6 +6,10 @@
 namespace orrery::cpu::ORRERY_ISA {
 
 void spmm(const SpmmArgs& args, std::int64_t begin, std::int64_t end);
+void sddmm(const SddmmArgs& args, std::int64_t begin, std::int64_t end);
+void edge_softmax(const EdgeSoftmaxArgs& args, std::int64_t begin, std::int64_t end);
+void edge_softmax_backward(const EdgeSoftmaxArgs& args, const EdgeGradientArgs& gradient,
+                           std::int64_t begin, std::int64_t end);
 void gather(const IndexedArgs& args, std::int64_t begin, std::int64_t end);
 void scatter_add(const IndexedArgs& args, std::int64_t begin, std::int64_t end);
 void activate(const ActivateArgs& args, std::int64_t begin, std::int64_t end);

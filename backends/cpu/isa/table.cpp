@@ -5,6 +5,9 @@ namespace orrery::cpu::ORRERY_ISA {
 
 const RangeKernels kernels{
     .spmm = spmm,
+    .sddmm = sddmm,
+    .edge_softmax = edge_softmax,
+    .edge_softmax_backward = edge_softmax_backward,
     .gather = gather,
     .scatter_add = scatter_add,
     .activate = activate,

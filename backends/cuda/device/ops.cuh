@@ -15,6 +15,13 @@ void gemm(OrreryStream& s, OrreryMatrix a, OrreryMatrix b, OrreryMatrix c, std::
           std::int32_t transpose_b, float beta, std::int32_t tf32);
 void spmm(OrreryStream& s, const OrreryPattern* a, const float* values, std::int64_t heads,
           OrreryMatrix x, OrreryMatrix y, float beta, OrrerySpmmBy by);
+void sddmm(OrreryStream& s, const OrreryPattern* a, OrreryMatrix x, OrreryMatrix z, float* dots,
+           std::int64_t heads);
+void edge_softmax(OrreryStream& s, const OrreryPattern* a, float* weights, std::int64_t heads,
+                  OrreryMatrix left, OrreryMatrix right, float slope, float scale);
+void edge_softmax_backward(OrreryStream& s, const OrreryPattern* a, const float* weights,
+                           float* gradient, std::int64_t heads, OrreryMatrix left,
+                           OrreryMatrix right, OrreryMatrix dleft, float slope, float scale);
 void gather_rows(OrreryStream& s, OrreryMatrix x, const std::int32_t* index, OrreryMatrix y);
 void scatter_add_rows(OrreryStream& s, OrreryMatrix x, const std::int32_t* index, OrreryMatrix y,
                       std::int64_t max_repeats);

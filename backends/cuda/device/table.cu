@@ -232,6 +232,9 @@ OrreryCudaApi make_table() {
   table.copy = Entry<copy>::call;
   table.spmm = Entry<spmm>::call;
   table.gemm = Entry<gemm>::call;
+  table.sddmm = Entry<sddmm>::call;
+  table.edge_softmax = Entry<edge_softmax>::call;
+  table.edge_softmax_backward = Entry<edge_softmax_backward>::call;
   table.gather_rows = Entry<gather_rows>::call;
   table.scatter_add_rows = Entry<scatter_add_rows>::call;
   table.activate = Entry<activate>::call;

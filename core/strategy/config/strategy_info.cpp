@@ -42,6 +42,31 @@ std::string strategies_with(bool (*property)(const StrategyInfo&)) {
   return listed(names);
 }
 
+namespace {
+
+/// What goes with layers that weigh edges.
+void require_attention(const StrategyConfig& strategy, const ModelConfig& model,
+                       const StrategyInfo& info) {
+  if (!info.carries_attention)
+    throw ConfigError(
+        "model.type",
+        fmt::format("{} weighs edges, which {} cannot carry: use one of {}", model.type.name,
+                    info.name,
+                    strategies_with([](const StrategyInfo& s) { return s.carries_attention; })));
+  if (strategy.column_tiles > 1)
+    throw ConfigError("strategy.column_tiles",
+                      fmt::format("is for products with the adjacency, and {} computes a weight "
+                                  "for every edge: set it to 1",
+                                  model.type.name));
+  if (strategy.memory == Memory::autograd)
+    throw ConfigError("strategy.memory",
+                      fmt::format("\"autograd\" knows what a tape keeps of gcn, sage and resgcn+, "
+                                  "not of {}: use \"lean\"",
+                                  model.type.name));
+}
+
+}  // namespace
+
 void require_possible(const StrategyConfig& strategy, const ModelConfig& model) {
   const StrategyInfo& info = info_of(strategy);
   if (model.batch_norm && model.layer_norm)
@@ -54,6 +79,8 @@ void require_possible(const StrategyConfig& strategy, const ModelConfig& model) 
                     "one of {}, or model.layer_norm",
                     info.name,
                     strategies_with([](const StrategyInfo& s) { return s.sums_over_vertices; })));
+  require_sound(model);
+  if (weighs_edges(model)) require_attention(strategy, model, info);
   if (info.require_possible) info.require_possible(strategy, model);
 }
 

@@ -95,6 +95,7 @@ struct StrategyInfo {
   /// Every rank takes the same steps, in each of which the own vertices of its covering group are
   /// counted once: what a batch norm sums over.
   bool sums_over_vertices = false;
+  bool carries_attention = false;  ///< its products have edges (Products::edges)
 
   // ---- its runs
 

@@ -11,14 +11,37 @@ HostWork drawing_work(const SampledBatch& batch) {
   return {"sample", batch.edges, kBytesPerEdge * batch.edges, 1};
 }
 
+std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch& batch) {
+  std::vector<EdgeStructure> edges;
+  if (!weighs_edges(model)) return edges;
+  std::optional<EndVertices> ends;
+  if (model.attention_dropout > 0) ends = EndVertices{*batch.vertices, *batch.vertices};
+  const SampledBatch::Layer* before = nullptr;
+  for (const SampledBatch::Layer& layer : batch.layers) {
+    const bool as_before = before != nullptr && before->forward.values == layer.forward.values;
+    edges.push_back(as_before ? EdgeStructure(edges.back())
+                              : make_edge_structure(layer.forward, ends));
+    before = &layer;
+  }
+  return edges;
+}
+
 BatchProducts::BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch,
-                             VertexData data)
+                             VertexData data, const std::vector<EdgeStructure>& edges)
     : RankProducts(rt),
       batch_(std::move(batch)),
       data_(std::move(data)),
       row_ids_(rt, {rows(0), 1}, DType::i32, "indices/vertices") {
   rt.submit(Lane::copy, Load{vertices().source(), row_ids_.tensor()});
   rt.wait(Lane::compute, rt.record(Lane::copy));
+  const EdgeStructure* last = nullptr;
+  for (const EdgeStructure& of_layer : edges) {
+    if (last == nullptr || last->order.numbers() != of_layer.order.numbers())
+      edges_.emplace_back(rt, of_layer);
+    last = &of_layer;
+    of_layer_.push_back(edges_.size() - 1);
+  }
+  if (!edges.empty()) return;
   const SampledBatch::Layer* before = nullptr;
   for (const SampledBatch::Layer& layer : batch_->layers) {
     if (before == nullptr || before->forward.values != layer.forward.values) {
@@ -27,7 +50,7 @@ BatchProducts::BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> ba
       matrices_.push_back(std::move(loaded));
     }
     before = &layer;
-    matrix_of_layer_.push_back(matrices_.size() - 1);
+    of_layer_.push_back(matrices_.size() - 1);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/strategy/edges/device_edges.hpp"
 #include "core/strategy/product/feature_store.hpp"
 #include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/product/rank_products.hpp"
@@ -19,12 +20,16 @@ constexpr int kBatchesAhead = 2;
 /// What it takes to draw a batch.
 HostWork drawing_work(const SampledBatch& batch);
 
+/// The edges of each layer, where the model weighs them; else none.
+std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch& batch);
+
 /// Products of one rank's batch, in which nothing travels; features are those of `data`, and
 /// gradients summed over all ranks.
 class BatchProducts : public RankProducts {
  public:
-  /// `data` has the batch's vertices.
-  BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch, VertexData data);
+  /// `data` has the batch's vertices; `edges` as edges_of() gives them.
+  BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch, VertexData data,
+                const std::vector<EdgeStructure>& edges);
 
   VertexData data() const override { return data_; }
   std::shared_ptr<const std::vector<float>> target_weights() const override {
@@ -34,6 +39,7 @@ class BatchProducts : public RankProducts {
   std::int64_t rows(int level) const override { return batch_->rows[at(level)]; }
   Tensor row_ids() const override { return row_ids_.tensor(); }
   void prepare(std::int64_t, std::int64_t) override {}
+  const Edges& edges(int layer) const override { return edges_[of_layer_[at(layer) - 1]].edges(); }
   void aggregate(int layer, const Tensor& x, const Tensor& y, float beta) override;
   void aggregate_adjoint(int layer, const Tensor& dy, const Tensor& dx, float beta) override;
 
@@ -42,13 +48,14 @@ class BatchProducts : public RankProducts {
     LocalMatrix forward;
     std::optional<LocalMatrix> adjoint;
   };
-  const Matrix& matrix(int layer) const { return matrices_[matrix_of_layer_[at(layer) - 1]]; }
+  const Matrix& matrix(int layer) const { return matrices_[of_layer_[at(layer) - 1]]; }
 
   std::shared_ptr<const SampledBatch> batch_;
   VertexData data_;
   Buffer row_ids_;
   std::vector<Matrix> matrices_;
-  std::vector<std::size_t> matrix_of_layer_;
+  std::vector<DeviceEdges> edges_;     ///< in the place of matrices, where layers weigh edges
+  std::vector<std::size_t> of_layer_;  ///< which of them
 };
 
 /// The same, whose features are pulled from their owners.
@@ -56,8 +63,9 @@ class PulledBatchProducts final : public BatchProducts {
  public:
   /// `store` outlives the result.
   PulledBatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch, VertexData data,
-                      WantedRows wanted, FeatureStore& store)
-      : BatchProducts(rt, std::move(batch), std::move(data)),
+                      const std::vector<EdgeStructure>& edges, WantedRows wanted,
+                      FeatureStore& store)
+      : BatchProducts(rt, std::move(batch), std::move(data), edges),
         wanted_(std::move(wanted)),
         store_(store) {}
   void load_features(std::int64_t first_column, const Tensor& features) override;

@@ -52,6 +52,10 @@ class CutWork {
     entries_ += matrix.nnz();
     bytes_ += kEntryBytes * matrix.nnz() + kRowBytes * matrix.rows();
   }
+  void add(std::int64_t entries, std::int64_t bytes) {
+    entries_ += entries;
+    bytes_ += bytes;
+  }
   template <class Matrices>
   void add_all(const Matrices& matrices) {
     for (const SparseMatrix& matrix : matrices) add(matrix);

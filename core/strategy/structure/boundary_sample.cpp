@@ -72,9 +72,11 @@ HaloStructure sample_boundary(const HaloStructure& whole, const BoundarySampling
   const Draw draw(sampling, epoch);
   Kept in = kept_of(*whole.receive, [&](int from, auto k) { return draw.keeps(from, index, k); });
   Kept out = kept_of(*whole.send, [&](int to, auto k) { return draw.keeps(index, to, k); });
-  std::vector<Vertex> send_rows;
-  for (const std::int64_t row : out.rows)
-    send_rows.push_back((*whole.send_rows.numbers())[at(row)]);
+  const auto kept_rows = [](const IndexList& all, const std::vector<std::int64_t>& rows) {
+    std::vector<Vertex> numbers;
+    for (const std::int64_t row : rows) numbers.push_back((*all.numbers())[at(row)]);
+    return IndexList(std::make_shared<const std::vector<Vertex>>(std::move(numbers)));
+  };
 
   HaloStructure part;
   part.own_block = whole.own_block;
@@ -82,7 +84,8 @@ HaloStructure sample_boundary(const HaloStructure& whole, const BoundarySampling
       scaled_columns(whole.halo_block, in.rows, static_cast<float>(1 / sampling.rate));
   part.receive = shared(std::move(in.counts));
   part.send = shared(std::move(out.counts));
-  part.send_rows = IndexList(std::make_shared<const std::vector<Vertex>>(std::move(send_rows)));
+  part.send_rows = kept_rows(whole.send_rows, out.rows);
+  part.received_rows = kept_rows(whole.received_rows, in.rows);
   return part;
 }
 

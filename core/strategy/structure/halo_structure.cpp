@@ -52,7 +52,7 @@ HaloStructure make_halo_structure(const std::vector<SparseMatrix>& tiles,
   HaloStructure part;
   std::vector<std::vector<Vertex>> used(tiles.size());
   std::vector<std::int64_t> receive, send;
-  std::vector<Vertex> send_rows;
+  std::vector<Vertex> send_rows, received_rows;
   for (std::size_t j = 0; j < tiles.size(); ++j) {
     std::vector<Vertex> sent;
     if (j != at(index)) {
@@ -62,12 +62,15 @@ HaloStructure make_halo_structure(const std::vector<SparseMatrix>& tiles,
     receive.push_back(static_cast<std::int64_t>(used[j].size()));
     send.push_back(static_cast<std::int64_t>(sent.size()));
     send_rows.insert(send_rows.end(), sent.begin(), sent.end());
+    received_rows.insert(received_rows.end(), used[j].begin(), used[j].end());
   }
   part.own_block = tiles[at(index)];
   part.halo_block = join_halo(tiles, index, used);
   part.receive = std::make_shared<const std::vector<std::int64_t>>(std::move(receive));
   part.send = std::make_shared<const std::vector<std::int64_t>>(std::move(send));
   part.send_rows = IndexList(std::make_shared<const std::vector<Vertex>>(std::move(send_rows)));
+  part.received_rows =
+      IndexList(std::make_shared<const std::vector<Vertex>>(std::move(received_rows)));
   return part;
 }
 
@@ -84,9 +87,9 @@ HaloStructure::RowCounts magnified(const HaloStructure::RowCounts& counts, std::
 }
 
 HaloStructure magnified(const HaloStructure& part, std::int64_t times) {
-  return {magnified(part.receive, times), magnified(part.send, times),
-          IndexList::counted(times * part.sent()), magnified(part.own_block, times),
-          magnified(part.halo_block, times)};
+  return {magnified(part.receive, times),          magnified(part.send, times),
+          IndexList::counted(times * part.sent()), IndexList::counted(times * part.received()),
+          magnified(part.own_block, times),        magnified(part.halo_block, times)};
 }
 
 }  // namespace orrery

@@ -15,6 +15,7 @@ struct HaloStructure {
   using RowCounts = std::shared_ptr<const std::vector<std::int64_t>>;  ///< by index in the group
   RowCounts receive, send;             ///< distinct rows from and to each rank
   IndexList send_rows;                 ///< own row of each sent one, by receiver
+  IndexList received_rows;             ///< row at its owner of each received one, by owner
   SparseMatrix own_block, halo_block;  ///< halo columns by owner, ascending within
 
   std::int64_t received() const { return halo_block.cols(); }

@@ -1,0 +1,60 @@
+// Edges on a device, and how rows of their sources come to a rank from those that computed them.
+#pragma once
+
+#include <functional>
+
+#include "core/model/products.hpp"
+#include "core/runtime/buffer.hpp"
+#include "core/strategy/edges/edge_structure.hpp"
+
+namespace orrery {
+
+/// The edges of a layer on the device.
+class DeviceEdges {
+ public:
+  /// Loads them on the copy lane; the compute lane waits for it.
+  DeviceEdges(Runtime& rt, const EdgeStructure& structure);
+
+  const Edges& edges() const { return edges_; }
+
+ private:
+  SparseBuffer pattern_, transposed_, by_source_;  ///< no transposed_ where it is the pattern
+  Buffer order_, numbers_;
+  Edges edges_;
+};
+
+/// Products of a model whose layers weigh edges: nothing asks for one with a matrix.
+[[noreturn]] void no_matrix();
+
+/// What the ranks of a group exchange of the sources of their edges: each receives the rows of
+/// others that its rows of A need, each once.
+class SourceExchange {
+ public:
+  /// Loads which rows are sent on the copy lane; the compute lane waits for it. overlap: rows travel
+  /// beside what is done meanwhile. `part` outlives this.
+  SourceExchange(Runtime& rt, const HaloStructure& part, Group group, bool overlap);
+
+  std::int64_t sources() const { return part_.own_block.cols() + part_.received(); }
+  /// Rows of what travels: `sent` of bring() has as many, as wide as x.
+  std::int64_t sent() const { return part_.sent(); }
+
+  /// The rows of x that follow the own ones ← those of their owners.
+  ///
+  /// Shapes    x [sources, f] · sent [sent(), f], contiguous
+  void bring(const Tensor& x, const Tensor& sent, const std::function<void()>& meanwhile) const;
+  /// Adds these rows of dx to those of their owners.
+  void bring_adjoint(const Tensor& dx, const Tensor& sent,
+                     const std::function<void()>& meanwhile) const;
+
+ private:
+  void exchange(const Tensor& from, const Tensor& to, const HaloStructure::RowCounts& out,
+                const HaloStructure::RowCounts& in, const std::function<void()>& meanwhile) const;
+
+  Runtime& rt_;
+  const HaloStructure& part_;
+  Group group_;
+  bool overlap_;
+  Buffer send_index_;
+};
+
+}  // namespace orrery

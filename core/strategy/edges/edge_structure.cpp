@@ -1,0 +1,137 @@
+#include "core/strategy/edges/edge_structure.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
+#include "core/base/rng.hpp"
+
+namespace orrery {
+namespace {
+
+constexpr std::int64_t kRowBlock = 4096;
+
+/// The numbers of the entries of `a`, by column: row j of the result has those in column j.
+std::shared_ptr<const Csr> entries_by_column(const Csr& a, const std::vector<EdgeIndex>& offsets) {
+  auto result = std::make_shared<Csr>();
+  result->rows = a.cols;
+  result->cols = a.nnz();
+  result->offsets = offsets;
+  result->columns.resize(a.columns.size());
+  std::vector<EdgeIndex> next(offsets.begin(), offsets.end() - 1);
+  for (std::size_t e = 0; e < a.columns.size(); ++e)
+    result->columns[at(next[at(a.columns[e])]++)] = static_cast<Vertex>(e);
+  return result;
+}
+
+IndexList numbers_of(const Csr& a, const EndVertices& ends) {
+  auto numbers = std::make_shared<std::vector<Vertex>>(a.columns.size());
+  parallel_for(a.rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r)
+      for (EdgeIndex e = a.offsets[at(r)]; e < a.offsets[at(r) + 1]; ++e)
+        (*numbers)[at(e)] = edge_number(ends.rows[at(r)], ends.sources[at(a.columns[at(e)])]);
+  });
+  return IndexList(std::move(numbers));
+}
+
+/// Of edges that are counted only.
+EdgeStructure counted(const SparseMatrix& a, bool numbered) {
+  const auto& counts = std::get<Counts>(a.pattern);
+  EdgeStructure edges;
+  edges.pattern = counts;
+  edges.transposed = Counts{counts.cols, counts.rows, counts.nnz, counts.skew};
+  edges.by_source = Counts{counts.cols, counts.nnz, counts.nnz, counts.skew};
+  edges.order = IndexList::counted(counts.nnz);
+  if (numbered) edges.numbers = IndexList::counted(counts.nnz);
+  return edges;
+}
+
+/// Both blocks beside each other; counts as skewed as the block of most entries.
+SparseMatrix side_by_side(const SparseMatrix& own, const SparseMatrix& halo) {
+  const std::int64_t cols = own.cols() + halo.cols();
+  if (const auto* counts = std::get_if<Counts>(&own.pattern)) {
+    const auto& others = std::get<Counts>(halo.pattern);
+    const double skew = others.nnz > counts->nnz ? others.skew : counts->skew;
+    return {Counts{own.rows(), cols, own.nnz() + halo.nnz(), skew}, nullptr};
+  }
+  const Csr &a = own.csr(), &b = halo.csr();
+  auto joined = std::make_shared<Csr>();
+  joined->rows = a.rows;
+  joined->cols = cols;
+  joined->columns.reserve(at(a.nnz() + b.nnz()));
+  for (std::int64_t r = 0; r < a.rows; ++r) {
+    const auto first = a.row(r), second = b.row(r);
+    joined->columns.insert(joined->columns.end(), first.begin(), first.end());
+    for (const Vertex c : second) joined->columns.push_back(static_cast<Vertex>(own.cols() + c));
+    joined->offsets.push_back(joined->nnz());
+  }
+  return {std::shared_ptr<const Csr>(std::move(joined)), nullptr};
+}
+
+}  // namespace
+
+std::int64_t EdgeStructure::entries() const { return order.size(); }
+
+std::int64_t EdgeStructure::bytes() const {
+  constexpr std::int64_t kLists = 3;  // columns of both patterns, and the order
+  const std::int64_t numbered = numbers.size() > 0 ? 1 : 0;
+  return (kLists + numbered) * entries() * static_cast<std::int64_t>(sizeof(Vertex));
+}
+
+std::int32_t edge_number(Vertex row, Vertex source) {
+  return std::bit_cast<std::int32_t>(random_bits(0, Purpose::edge_numbers,
+                                                 static_cast<std::uint32_t>(row),
+                                                 static_cast<std::uint32_t>(source))[0]);
+}
+
+EdgeStructure make_edge_structure(const SparseMatrix& a, const std::optional<EndVertices>& ends) {
+  if (a.nnz() > std::numeric_limits<Vertex>::max())
+    throw ConfigError("model.type",
+                      fmt::format("gat numbers the edges of a rank with 31 bits, but there are {}: "
+                                  "use more ranks",
+                                  a.nnz()));
+  if (std::holds_alternative<Counts>(a.pattern)) return counted(a, ends.has_value());
+  EdgeStructure edges;
+  edges.pattern = a.pattern;
+  const bool same = a.symmetric && a.rows() == a.cols();
+  const auto transposed = same ? std::get<std::shared_ptr<const Csr>>(a.pattern)
+                               : std::make_shared<const Csr>(transpose(a.csr()));
+  edges.transposed = transposed;
+  const auto by_source = entries_by_column(a.csr(), transposed->offsets);
+  edges.by_source = by_source;
+  edges.order =
+      IndexList(std::shared_ptr<const std::vector<Vertex>>(by_source, &by_source->columns));
+  if (ends) edges.numbers = numbers_of(a.csr(), *ends);
+  return edges;
+}
+
+std::vector<Vertex> source_vertices(
+    const HaloStructure& part, std::span<const Vertex> own,
+    const std::function<std::span<const Vertex>(int rank)>& vertices_of) {
+  std::vector<Vertex> vertices(own.begin(), own.end());
+  auto row = part.received_rows.numbers()->begin();
+  for (std::size_t rank = 0; rank < part.receive->size(); ++rank) {
+    if ((*part.receive)[rank] == 0) continue;
+    const auto of_rank = vertices_of(static_cast<int>(rank));
+    for (std::int64_t i = 0; i < (*part.receive)[rank]; ++i)
+      vertices.push_back(of_rank[at(*row++)]);
+  }
+  return vertices;
+}
+
+EdgeStructure make_edge_structure(const HaloStructure& part, bool symmetric,
+                                  const std::optional<EndVertices>& ends) {
+  if (part.received() == 0) {
+    SparseMatrix own = part.own_block;
+    own.symmetric = symmetric;
+    return make_edge_structure(own, ends);
+  }
+  return make_edge_structure(side_by_side(part.own_block, part.halo_block), ends);
+}
+
+}  // namespace orrery

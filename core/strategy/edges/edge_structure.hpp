@@ -1,0 +1,55 @@
+// The edges of one layer on one rank, as the host prepares them for layers that weigh each edge.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/strategy/structure/cut_rows.hpp"
+#include "core/strategy/structure/halo_structure.hpp"
+#include "core/strategy/structure/index_list.hpp"
+
+namespace orrery {
+
+/// What Edges (core/model/products.hpp) are loaded from. Of a part of a graph that is only counted
+/// all of it is counts.
+struct EdgeStructure {
+  Pattern pattern;     ///< [rows, sources]
+  Pattern transposed;  ///< [sources, rows]
+  Pattern by_source;   ///< [sources, entries]
+  IndexList order;     ///< by entry of `transposed`
+  IndexList numbers;   ///< by entry of `pattern`; none where no edges are dropped
+
+  std::int64_t entries() const;
+  /// In host memory.
+  std::int64_t bytes() const;
+};
+
+/// The global vertices at both ends of a pattern's entries.
+struct EndVertices {
+  std::span<const Vertex> rows, sources;
+};
+
+/// The number of an edge, by which it is dropped: 32 bits that are drawn for its global vertices and
+/// depend on nothing else. Edges that share a number are dropped together; of a graph with 2.5
+/// million edges that is one in 1,700.
+std::int32_t edge_number(Vertex row, Vertex source);
+
+/// The edges of a pattern; numbered where their ends are given.
+///
+/// Errors    ConfigError: 2^31 entries or more
+EdgeStructure make_edge_structure(const SparseMatrix& a, const std::optional<EndVertices>& ends);
+
+/// The global vertices of a rank's sources: `own`, then of each row that it receives.
+/// `vertices_of`: those of the rows of a rank of the group.
+std::vector<Vertex> source_vertices(
+    const HaloStructure& part, std::span<const Vertex> own,
+    const std::function<std::span<const Vertex>(int rank)>& vertices_of);
+
+/// The edges of a rank whose own rows of A are cut into own and halo columns: the sources are its
+/// own rows, then those that it receives. symmetric: the own block is its own transpose.
+EdgeStructure make_edge_structure(const HaloStructure& part, bool symmetric,
+                                  const std::optional<EndVertices>& ends);
+
+}  // namespace orrery

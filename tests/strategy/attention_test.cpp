@@ -1,0 +1,257 @@
+// Graph attention over ranks: the losses of one rank in every strategy that carries it, what
+// travels, and what it takes in memory.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "core/base/index.hpp"
+#include "core/runtime/check/check.hpp"
+#include "core/runtime/summary.hpp"
+#include "core/strategy/edges/edge_structure.hpp"
+#include "core/strategy/train/record.hpp"
+#include "tests/support/problems.hpp"
+
+namespace orrery {
+namespace {
+
+using testing::execute;
+using testing::losses;
+using testing::make_problem;
+using testing::random_dataset;
+
+struct NamedModel {
+  std::string name;
+  ModelConfig config;
+  bool symmetric;
+};
+
+ModelConfig gat(int layers, std::int64_t hidden, int heads, int output_heads, Attention form,
+                double attention_dropout) {
+  ModelConfig model;
+  model.type = ModelType::gat;
+  model.layers = layers;
+  model.hidden = hidden;
+  model.dropout = 0.3;
+  model.heads = heads;
+  model.output_heads = output_heads;
+  model.attention = form;
+  model.attention_dropout = attention_dropout;
+  return model;
+}
+
+ModelConfig with_residual_and_norm(ModelConfig model) {
+  model.residual = model.layer_norm = true;
+  return model;
+}
+
+const std::vector<NamedModel>& models() {
+  static const std::vector<NamedModel> list{
+      {"Additive", gat(2, 16, 4, 1, Attention::additive, 0), true},
+      {"AdditiveWithDropoutOnDirectedGraph", gat(3, 12, 3, 2, Attention::additive, 0.4), false},
+      {"AdditiveWithDropoutAndResidual",
+       with_residual_and_norm(gat(3, 16, 8, 1, Attention::additive, 0.4)), true},
+      {"Dot", gat(2, 16, 2, 3, Attention::dot, 0.4), false}};
+  return list;
+}
+
+struct Case {
+  testing::NamedStrategy strategy;
+  int ranks;
+  std::string kernels;
+  NamedModel model;
+};
+
+class AttentionOverRanks : public ::testing::TestWithParam<Case> {
+ protected:
+  static Problem problem(const StrategyConfig& strategy, int ranks, const NamedModel& model) {
+    Problem made = make_problem(random_dataset(61, 350, 12, 5, model.symmetric), ranks, strategy);
+    made.model = model.config;
+    made.train.epochs = 6;
+    return made;
+  }
+};
+
+TEST_P(AttentionOverRanks, LossesAreThoseOfOneRank) {
+  static std::map<std::string, std::vector<double>> of_one_rank;
+  const auto& [strategy, ranks, kernels, model] = GetParam();
+  auto& want = of_one_rank[model.name];
+  if (want.empty()) want = losses(execute(problem({}, 1, model)));
+
+  const auto got = losses(execute(problem(strategy.config, ranks, model), kernels));
+
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t i = 0; i < got.size(); ++i)
+    ASSERT_NEAR(got[i], want[i], 1e-4 * want[i]) << "epoch " << i;
+  EXPECT_LT(want.back(), want.front());
+}
+
+std::vector<testing::NamedStrategy> carrying() {
+  auto all = testing::all_strategies();
+  std::erase_if(all, [](const auto& s) { return !info_of(s.config).carries_attention; });
+  return all;
+}
+
+/// Every strategy that carries attention with every model, each on worlds that take turns.
+std::vector<Case> cases() {
+  std::vector<Case> list;
+  std::size_t turn = 0;
+  for (const auto& strategy : carrying()) {
+    const std::vector<int> worlds =
+        strategy.config.ranks_per_server == 2 ? std::vector{2, 4, 6} : std::vector{2, 3, 5};
+    for (const NamedModel& model : models()) {
+      list.push_back({strategy, worlds[turn % 3], turn % 2 == 0 ? "reference" : "cpu", model});
+      ++turn;
+    }
+  }
+  return list;
+}
+
+std::string name_of(const ::testing::TestParamInfo<Case>& info) {
+  return info.param.strategy.name + std::to_string(info.param.ranks) + "Ranks_" +
+         info.param.model.name + "_" + info.param.kernels;
+}
+INSTANTIATE_TEST_SUITE_P(All, AttentionOverRanks, ::testing::ValuesIn(cases()), name_of);
+
+TEST(Attention, GivesTheSameLossesWithoutOverlapAndOnRanksWithoutVertices) {
+  const auto data = random_dataset(40, 200, 8, 3, true);
+  Problem problem = make_problem(data, 4, "full_graph");
+  problem.model = gat(2, 8, 2, 2, Attention::additive, 0.3);
+  problem.train.epochs = 4;
+  Problem serial = problem, crowded = problem, alone = make_problem(data, 1, "full_graph");
+  serial.strategy.overlap = false;
+  for (auto& owner : crowded.partition.owner) owner = 2;
+  alone.model = problem.model;
+  alone.train.epochs = 4;
+
+  const auto want = losses(execute(alone));
+
+  EXPECT_EQ(losses(execute(serial)), losses(execute(problem)));
+  const auto on_one_of_four = losses(execute(crowded));
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(on_one_of_four[i], want[i], 1e-5);
+}
+
+TEST(Attention, TrainsOnOneVertex) {
+  auto data = std::make_shared<Dataset>(*random_dataset(1, 1, 4, 2, true));
+  data->split = {Split::train};
+  for (const Attention form : {Attention::additive, Attention::dot}) {
+    Problem problem = make_problem(data, 1, "full_graph");
+    problem.model = gat(2, 8, 2, 2, form, 0.3);
+    problem.train.epochs = 3;
+
+    for (const double loss : losses(execute(problem))) EXPECT_TRUE(std::isfinite(loss));
+  }
+}
+
+TEST(Attention, NumbersEdgesByTheirVerticesAndNearlyAlwaysDifferently) {
+  std::set<std::int32_t> numbers;
+  for (Vertex row = 0; row < 300; ++row)
+    for (Vertex source = 0; source < 300; ++source) numbers.insert(edge_number(row, source));
+
+  // Of 90,000 numbers of 32 bits about one pair is expected to be equal.
+  EXPECT_GE(numbers.size(), 90'000U - 5);
+  EXPECT_NE(edge_number(1, 2), edge_number(2, 1));
+}
+
+/// Programs of one epoch without an evaluation.
+std::vector<Program> recorded(Problem problem) {
+  problem.train.epochs = 1;
+  problem.train.eval_every = 0;
+  return record_training(*make_strategy(problem), problem, 1, {});
+}
+
+// What a row says is sent once forward, and its gradient back, in every layer, as wide as all heads
+// together: by brute force over edges.
+TEST(Attention, ReceivesEachForeignSourceOnceInEachDirectionAndNothingForScores) {
+  for (const Attention form : {Attention::additive, Attention::dot}) {
+    Problem p = make_problem(random_dataset(83, 420, 24, 5, false), 3, "full_graph");
+    p.model = gat(3, 16, 4, 2, form, 0.5);
+    const std::int64_t columns = 16 + 16 + 2 * 5;
+    std::map<int, std::set<Vertex>> foreign;
+    std::map<int, std::int64_t> sent;
+    for (Vertex v = 0; v < 83; ++v)
+      for (const Vertex u : p.data->graph->row(v)) {
+        const auto owner = p.partition.owner[at(u)], reader = p.partition.owner[at(v)];
+        if (owner != reader && foreign[reader].insert(u).second) ++sent[owner];
+      }
+
+    const auto programs = recorded(p);
+
+    for (int rank = 0; rank < 3; ++rank) {
+      double bytes = 0;
+      for (const Step& step : programs[at(rank)].steps)
+        if (const auto* submit = std::get_if<SubmitStep>(&step))
+          if (std::holds_alternative<AllToAllV>(submit->op))
+            received_bytes(submit->op, rank, [&](int, double from) { bytes += from; });
+      const auto rows = static_cast<std::int64_t>(foreign[rank].size()) + sent[rank];
+      EXPECT_EQ(bytes, static_cast<double>(4 * columns * rows)) << rank;
+    }
+  }
+}
+
+TEST(Attention, ProgramsOfEveryStrategyPassTheCheckWithAndWithoutOverlap) {
+  for (const auto& strategy : carrying())
+    for (const bool overlap : {true, false}) {
+      SCOPED_TRACE(strategy.name);
+      Problem p = make_problem(random_dataset(61, 350, 12, 5, false), 4, strategy.config);
+      p.strategy.overlap = overlap;
+      p.model = gat(2, 8, 2, 2, overlap ? Attention::additive : Attention::dot, 0.5);
+
+      EXPECT_NO_THROW(check(record_training(*make_strategy(p), p, 2, {})));
+    }
+}
+
+TEST(Attention, StepsAndPeakOfARecordingEqualThoseOfTheRealRun) {
+  for (const auto& strategy : carrying()) {
+    Problem p = make_problem(random_dataset(50, 250, 12, 4, true), 4, strategy.config);
+    p.model = gat(3, 8, 2, 2, Attention::additive, 0.5);
+    p.train.epochs = 2;
+
+    const Outcome real = execute(p);
+    const auto programs = record_training(*make_strategy(p), p, p.train.epochs, {});
+
+    for (std::size_t r = 0; r < programs.size(); ++r) {
+      EXPECT_EQ(to_string(real.ranks[r].program), to_string(programs[r])) << strategy.name;
+      EXPECT_EQ(real.ranks[r].peak_bytes, programs[r].peak_bytes[0]) << strategy.name;
+      EXPECT_EQ(real.ranks[r].final_bytes, 0) << strategy.name;
+    }
+  }
+}
+
+// The memory that gat.cpp states, on one rank, beside what every model has.
+TEST(Attention, TakesTheMemoryOfItsFormula) {
+  const std::int64_t n = 50, features = 12, classes = 4, hidden = 16, h = 4, out = 2;
+  for (const Attention form : {Attention::additive, Attention::dot})
+    for (const double attention_dropout : {0.0, 0.5}) {
+      Problem p = make_problem(random_dataset(n, 250, features, classes, false), 1, "full_graph");
+      p.model = gat(2, hidden, h, out, form, attention_dropout);
+      p.model.dropout = 0;
+      p.train.optimizer = OptimizerType::sgd;
+      std::int64_t m = 0;  // edges with a self-loop for every vertex
+      for (Vertex v = 0; v < n; ++v) {
+        const auto row = p.data->graph->row(v);
+        m += p.data->graph->degree(v) + 1 - std::count(row.begin(), row.end(), v);
+      }
+
+      const Program program = recorded(p).front();
+
+      const bool additive = form == Attention::additive;
+      const std::int64_t last = out * classes;  // columns of its heads
+      const std::int64_t scalars =
+          additive ? 2 * 2 * (n * h + n * out) + 2 * 2 * (h * hidden + out * last) : 0;
+      const std::int64_t activations = n * std::max(features, hidden) + n * hidden  // Model's
+                                       + n * (hidden + last) + m * (h + out) + n * last + scalars;
+      const std::int64_t per_edge = additive && attention_dropout == 0 ? 1 : 2;
+      const std::int64_t scratch = n * hidden + per_edge * m * h;
+      const std::int64_t graph = 4 * 2 * m + 2 * 8 * (n + 1)    // pattern and its transpose
+                                 + 4 * m + 8 * (n + 1) + 4 * m  // by source, order
+                                 + (attention_dropout > 0 ? 4 * m : 0);
+      EXPECT_EQ(program.peak_by_class.at("activations"), 4 * activations);
+      EXPECT_EQ(program.peak_by_class.at("scratch"), 4 * scratch);
+      EXPECT_EQ(program.peak_by_class.at("graph"), graph);
+    }
+}
+
+}  // namespace
+}  // namespace orrery
