@@ -24,6 +24,22 @@ class EmbeddingSink {
                    std::span<const float> values) = 0;
 };
 
+/// Where the tiles of finished layers are kept, so that an inference can go on from the last one.
+class LayerStore {
+ public:
+  virtual ~LayerStore() = default;
+  /// Layers, from the first, whose tiles all ranks that have one have put here before.
+  virtual int layers_done() const = 0;
+  /// Called by every rank whose tile is not empty, on a thread of its own, while its next layer is
+  /// computed.
+  ///
+  /// Shapes    tile [rows of the rank's part, its columns], row by row
+  virtual void put(int rank, int layer, std::span<const float> tile) = 0;
+  /// The same again.
+  virtual std::shared_ptr<const std::vector<float>> take(int rank, int layer,
+                                                         std::int64_t elements) const = 0;
+};
+
 /// Everything that an inference fixes before its first operation, the same on all ranks.
 struct InferenceProblem {
   std::shared_ptr<const Dataset> data;
@@ -45,11 +61,13 @@ std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem,
 /// An epoch is a stage: layer 1, 2, ..., and the output, in which rows become whole and are put away.
 class InferenceBody final : public Body {
  public:
-  /// `sink`: null where nobody keeps the rows, as in a recording.
+  /// `sink`: null where nobody keeps the rows. `layers`: null where no layer is kept; else the layers
+  /// that it has are not computed again.
   ///
   /// Errors    ConfigError: a model that cannot be computed so, more parts than vertices, no features
   ///           or classes
-  InferenceBody(const InferenceProblem& problem, EmbeddingSink* sink = nullptr);
+  explicit InferenceBody(const InferenceProblem& problem, EmbeddingSink* sink = nullptr,
+                         LayerStore* layers = nullptr);
 
   int ranks() const override { return problem_.layout().ranks(); }
   int epochs() const override { return problem_.layers() + 1; }
@@ -60,6 +78,7 @@ class InferenceBody final : public Body {
  private:
   const InferenceProblem& problem_;
   EmbeddingSink* sink_;
+  LayerStore* layers_;
 };
 
 }  // namespace orrery

@@ -1,7 +1,11 @@
 // An inference computes what the training program's forward pass does, however it is cut.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <mutex>
+
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 #include "tests/support/inferences.hpp"
 
 namespace orrery {
@@ -95,6 +99,58 @@ TEST_P(Inference, OfDrawnNeighboursIsTheSameOnAnyTiles) {
 
 INSTANTIATE_TEST_SUITE_P(Models, Inference, ::testing::ValuesIn(cases()),
                          [](const auto& made) { return made.param.name; });
+
+/// Keeps tiles in memory, as a run that goes on finds those of the layers up to `first`.
+class TilesInMemory final : public LayerStore {
+ public:
+  int layers_done() const override { return first; }
+  void put(int rank, int layer, std::span<const float> tile) override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_TRUE(tiles.insert({{layer, rank}, {tile.begin(), tile.end()}}).second);
+  }
+  std::shared_ptr<const std::vector<float>> take(int rank, int layer,
+                                                 std::int64_t elements) const override {
+    const auto& tile = tiles.at({layer, rank});
+    EXPECT_EQ(static_cast<std::int64_t>(tile.size()), elements);
+    return std::make_shared<const std::vector<float>>(tile);
+  }
+  std::map<std::pair<int, int>, std::vector<float>> tiles;
+  int first = 0;
+
+ private:
+  std::mutex mutex_;
+};
+
+TEST(InferenceThatGoesOn, EndsWithTheSameBitsAfterAnyLayer) {
+  const auto data = random_dataset(61, 260, 10, 3, true);
+  InferenceConfig config;
+  config.rows = 2;
+  config.columns = 4;  // more than there are classes: some tiles of the last layer are empty
+  config.fanout = 4;
+  config.group_bytes = 40;
+  const InferenceProblem problem = make_inference(data, model_of(ModelType::sage), config);
+  const Logits expected = infer(problem);
+  TilesInMemory kept;
+  const auto run = [&](LayerStore& layers) {
+    testing::KeptRows rows(61);
+    const InferenceBody body(problem, &rows, &layers);
+    const Outcome outcome = execute_on_threads(body, testing::on_reference_kernels(), {});
+    EXPECT_EQ(outcome.epochs.size(), at(4 - layers.layers_done()));
+    return rows.rows;
+  };
+
+  EXPECT_EQ(run(kept), expected);
+  EXPECT_EQ(kept.tiles.size(), 8U + 8U + 6U);
+
+  for (int first = 1; first <= 3; ++first) {
+    TilesInMemory found;
+    found.first = first;
+    for (const auto& [which, tile] : kept.tiles)
+      if (which.first <= first) found.tiles[which] = tile;
+    EXPECT_EQ(run(found), expected) << first;
+    EXPECT_EQ(found.tiles, kept.tiles) << first;
+  }
+}
 
 TEST(InferenceOfLayerNorms, NeedsWholeRows) {
   ModelConfig model = model_of(ModelType::sage);
