@@ -14,7 +14,9 @@ Every JSON object that a command prints or writes says its `schema_version`: 2 i
 `meta.json` of a folder of parts, 1 in all others. Experiment files have none.
 """
 WRITTEN = {"result": "`result.json`, `orrery run --json`", "plan": "`orrery plan --json`",
-           "validation": "`validate.json`, `orrery validate --json`", "figure": "`figure.json`, `orrery figure --json`"}
+           "validation": "`validate.json`, `orrery validate --json`", "figure": "`figure.json`, `orrery figure --json`",
+           "inference": "`result.json` and `--json` of `orrery infer`",
+           "inference_plan": "`orrery infer --plan --json`"}
 
 
 def cell(text):

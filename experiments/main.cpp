@@ -68,7 +68,8 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   // What is not run by all ranks together is done by the first.
   const std::string word = argc > 1 ? argv[1] : "run";
-  if (launch_from_environment().rank > 0 && word != "run" && word != "sweep") return 0;
+  if (launch_from_environment().rank > 0 && word != "run" && word != "sweep" && word != "infer")
+    return 0;
   std::unique_ptr<CLI::App> app;
   try {
     app = make_app(exit_code);

@@ -44,7 +44,7 @@ class Products {
   virtual Tensor row_ids() const = 0;
 
   /// The columns that this rank holds of a matrix of the given width (of features, activations,
-  /// gradients); first is a multiple of 8, or the width.
+  /// gradients); where there may be dropout, first is a multiple of 8, or the width.
   struct Columns {
     std::int64_t first = 0, count = 0;
   };

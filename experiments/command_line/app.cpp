@@ -96,6 +96,7 @@ std::unique_ptr<CLI::App> make_app(int& exit_code) {
                         "Say which version this is, and with which libraries");
   add_run_command(*app, exit_code);
   add_sweep_command(*app, exit_code);
+  add_infer_command(*app, exit_code);
   add_plan_command(*app, exit_code);
   add_validate_command(*app, exit_code);
   add_report_command(*app);
@@ -109,7 +110,7 @@ std::unique_ptr<CLI::App> make_app(int& exit_code) {
   add_version_command(*app);
   add_completion_command(*app);
   add_man_command(*app);
-  group(*app, "Experiments", {"run", "sweep", "plan", "validate"});
+  group(*app, "Experiments", {"run", "sweep", "infer", "plan", "validate"});
   group(*app, "Results", {"report", "figure", "equations"});
   group(*app, "Graphs and hardware", {"dataset", "partition", "cluster", "calibrate"});
   group(*app, "About", {"help", "version", "completion", "man"});

@@ -16,6 +16,10 @@ void add_run_command(CLI::App& app, int& exit_code);
 /// `orrery sweep FILE`: the same, but skips what an earlier start has done.
 void add_sweep_command(CLI::App& app, int& exit_code);
 
+/// `orrery infer FILE`: computes a trained model for all vertices, for real or simulated, and writes
+/// what it says of each.
+void add_infer_command(CLI::App& app, int& exit_code);
+
 /// `orrery plan FILE`: records what would run and prints operations, FLOPs, bytes, memory, and
 /// whether it fits.
 void add_plan_command(CLI::App& app, int& exit_code);

@@ -570,6 +570,24 @@ EpochRange timeline_epochs(const Json& timeline, int trained) {
   return {std::min(asked.first, trained - 1), asked.count};
 }
 
+/// Settings of orrery infer; without any its defaults.
+void set_inference(Experiment& e, const Json& root) {
+  const Json i = root.value("inference", Json::object());
+  InferenceConfig& config = e.inference;
+  e.weights = i.value("weights", std::string());
+  config.fanout = i.value("fanout", config.fanout);
+  config.columns = i.value("columns", config.columns);
+  config.rows = i.value("rows", std::max(1, e.ranks() / config.columns));
+  config.seed = e.seed;
+  if (i.contains("group_bytes"))
+    config.group_bytes = bytes_at(i, "group_bytes", "inference.group_bytes");
+  if (i.contains("gemm"))
+    config.gemm = pick<DenseProduct>(
+        i["gemm"], {{"ring", DenseProduct::ring}, {"reduce", DenseProduct::reduce}});
+  if (config.fanout == 0)
+    throw ConfigError("inference.fanout", "found 0, expected -1 (all neighbours) or at least 1");
+}
+
 Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
                            const fs::path& folder, ClusterCache& clusters) {
   prepare_strategy(root);
@@ -595,6 +613,7 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
     e.netcluster = root["validate"].value("netcluster", std::string());
     e.used_by_calibration = root["validate"]["used_by_calibration"];
   }
+  set_inference(e, root);
   e.timeline_epochs = timeline_epochs(root["timeline"], e.train.epochs);
   parts_for(e.strategy, e.ranks());  // a grid that is impossible is told before anything is loaded
   e.resolved = std::move(root);
@@ -683,6 +702,8 @@ std::vector<Experiment> load_experiments(const std::string& file,
     rebase(e.simulation.profile, e.resolved["simulation"], "profile",
            fs::exists(e.simulation.profile));
     rebase(e.partition.file, e.resolved["partition"], "file", fs::exists(e.partition.file));
+    if (!e.weights.empty())
+      rebase(e.weights, e.resolved["inference"], "weights", fs::exists(e.weights));
   }
   return experiments;
 }

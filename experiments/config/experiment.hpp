@@ -13,6 +13,7 @@
 #include "core/graph/dataset.hpp"
 #include "core/graph/dataset_options.hpp"
 #include "core/graph/graph_statistics.hpp"
+#include "core/inference/inference_config.hpp"
 #include "core/model/model_config.hpp"
 #include "core/partition/partition.hpp"
 #include "core/partition/partition_options.hpp"
@@ -62,6 +63,8 @@ struct Experiment {
   bool used_by_calibration = false;  ///< orrery validate tells its errors apart
   EpochRange timeline_epochs;
   int checkpoint_every = 0;         ///< epochs; 0: never
+  InferenceConfig inference;        ///< of orrery infer
+  std::string weights;              ///< of orrery infer: a file or a folder; empty: trained first
   nlohmann::ordered_json resolved;  ///< the file with every default filled in
   nlohmann::ordered_json settings;  ///< the swept keys with their values; {} without a sweep
   /// The file with its overrides and without its sweep: the same of all combinations.

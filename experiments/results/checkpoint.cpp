@@ -49,16 +49,19 @@ void require_identity(const JsonReader& kept) {
     if (kept.has(key)) kept.object(key);
 }
 
-void require_same_identity(const Json& kept, const Json& now, const std::string& origin) {
+constexpr const char* kResumeTheSame =
+    "resume with the same experiment, or start anew without --resume";
+
+void require_same_identity(const Json& kept, const Json& now, const std::string& origin,
+                           const char* advice = kResumeTheSame) {
   if (kept.contains("strategy") != now.contains("strategy")) {
     const auto learned = [](const Json& of) {
       return of.contains("strategy") ? "with " + of["strategy"].dump()
                                      : std::string("on the whole graph, with exact gradients");
     };
-    throw ConfigError(
-        "strategy", fmt::format("the weights here are learned {}, but those in {} {}; resume with "
-                                "the same experiment, or start anew without --resume",
-                                learned(now), origin, learned(kept)));
+    throw ConfigError("strategy",
+                      fmt::format("the weights here are learned {}, but those in {} {}; {}",
+                                  learned(now), origin, learned(kept), advice));
   }
   const Json a = kept.flatten(), b = now.flatten();
   const auto differs = [&](const std::string& pointer) {
@@ -72,9 +75,8 @@ void require_same_identity(const Json& kept, const Json& now, const std::string&
     std::string path = pointer.empty() ? "experiment" : pointer.substr(1);
     for (char& c : path)
       if (c == '/') c = '.';
-    throw ConfigError(path, fmt::format("is {} here, but {} in {}; resume with the "
-                                        "same experiment, or start anew without --resume",
-                                        shown(b), shown(a), origin));
+    throw ConfigError(
+        path, fmt::format("is {} here, but {} in {}; {}", shown(b), shown(a), origin, advice));
   };
   for (const auto& [pointer, value] : a.items()) differs(pointer);
   for (const auto& [pointer, value] : b.items()) differs(pointer);
@@ -129,8 +131,11 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
   write_file(file, bytes);
 }
 
-Checkpoint parse_checkpoint(const std::string& bytes, const std::string& origin,
-                            const Json& resolved) {
+namespace {
+
+/// `require`: given the experiment that the checkpoint is of.
+template <class Require>
+Checkpoint parse(const std::string& bytes, const std::string& origin, const Require& require) {
   std::uint32_t kept = 0;
   if (!bytes.starts_with(kMagic)) throw DataError(origin, "", "is no checkpoint of Orrery");
   if (bytes.size() < kMagic.size() + sizeof kept) throw DataError(origin, "", "ends too early");
@@ -140,7 +145,7 @@ Checkpoint parse_checkpoint(const std::string& bytes, const std::string& origin,
     throw DataError(origin, "", "is damaged: its checksum does not fit; remove it to start anew");
   Reader in(std::string_view(bytes).substr(kMagic.size(), body - kMagic.size()), origin);
   const JsonReader header(in.take(in.number<std::uint64_t>()), origin, "header");
-  require_same_identity(header.object("experiment"), identity(resolved), origin);
+  require(header.object("experiment"));
   Checkpoint checkpoint;
   checkpoint.epochs = header.get<int>("epochs");
   if (checkpoint.epochs < 0)
@@ -158,6 +163,37 @@ Checkpoint parse_checkpoint(const std::string& bytes, const std::string& origin,
   if (in.left() != 0)
     throw DataError(origin, "", fmt::format("holds {} bytes behind its last row", in.left()));
   return checkpoint;
+}
+
+/// What says which weights a model has; the rest says how they were found.
+Json layers_of(const Json& model) {
+  Json layers{{"model", model}};
+  for (const char* key : {"dropout", "order", "recompute", "sparse_input"})
+    layers["model"].erase(key);
+  return layers;
+}
+
+}  // namespace
+
+Checkpoint parse_checkpoint(const std::string& bytes, const std::string& origin,
+                            const Json& resolved) {
+  return parse(bytes, origin,
+               [&](const Json& kept) { require_same_identity(kept, identity(resolved), origin); });
+}
+
+Checkpoint parse_checkpoint_of_model(const std::string& bytes, const std::string& origin,
+                                     const Json& resolved) {
+  return parse(bytes, origin, [&](const Json& kept) {
+    const JsonReader reader(kept.dump(), origin, "header");
+    reader.object("model");
+    require_same_identity(layers_of(kept["model"]), layers_of(resolved["model"]), origin,
+                          "the weights fit the model that they were trained for alone");
+    if (kept.contains("strategy"))
+      throw ConfigError("inference.weights",
+                        origin +
+                            ": holds the local models of model_averaging; train with another "
+                            "strategy, all of which train one model");
+  });
 }
 
 }  // namespace orrery

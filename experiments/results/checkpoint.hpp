@@ -24,6 +24,14 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
 void require_same_experiment(const JsonReader& kept, const nlohmann::ordered_json& now,
                              const std::string& origin);
 
+/// Reads the contents of a checkpoint file for a run that has only the model in common with the one
+/// that left it: another data set, seed and training.
+///
+/// Errors    DataError (truncated, damaged, of another version) · ConfigError (another model: the
+///           first key that differs; local models)
+Checkpoint parse_checkpoint_of_model(const std::string& bytes, const std::string& origin,
+                                     const nlohmann::ordered_json& resolved);
+
 /// Reads the contents of a checkpoint file; `origin` names it in errors.
 ///
 /// Errors    DataError (truncated, damaged, of another version) · ConfigError (another experiment:

@@ -22,38 +22,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The same experiment on a cluster: its devices take as many ranks.
-Experiment on_cluster(const Experiment& experiment, const std::string& asked) {
-  Json file = experiment.resolved;
-  const std::string cluster =
-      asked == kThisMachine ? calibrated_machine(experiment.kernels, experiment.ranks()) : asked;
-  const bool shared = load_cluster(cluster).devices.front().cores > 0;
-  file["cluster"] = {{"file", cluster}, {shared ? "ranks" : "gpus", experiment.ranks()}};
-  file["backend"] = "sim";
-  file.erase("simulate_on");
-  if (file.contains("simulation"))  // the library and the profile are the cluster's own
-    for (const char* key : {"library", "profile"}) file["simulation"].erase(key);
-  if (asked == kThisMachine && experiment.backend == "mpi")  // as it ran, and not as it might
-    file["simulation"]["library"] = "mpi";
-  Experiment there = parse_experiments(file.dump(), cluster, {}).front();
-  there.label = experiment.label;
-  return there;
-}
-
-void measure_this_machine(bool quiet) {
-  if (kClusterFiles.look_up(kThisMachine) && kDeviceFiles.look_up(kThisMachine)) return;
-  if (!quiet)
-    tell(
-        "measuring this machine coarsely for its simulation (once; some minutes; `orrery "
-        "calibrate` does it well)\n");
-  const auto folder = machine_configs().string();
-  const calibrate::Calibration made =
-      calibrate::calibrate(calibrate::Effort::quick, calibrate::find_probe());
-  calibrate::write(made, folder);
-  if (!quiet && made.other_work.disturbs())
-    tell("  note: {}; run `orrery calibrate` when it is idle\n", made.other_work.words("it was"));
-}
-
 /// Why the difference between a run and its simulation on this machine is not the simulation's alone:
 /// other programs were at work when one of the two was measured. Empty where they were not.
 std::string disturbance(const Json& real, const Json& simulated) {
@@ -111,6 +79,37 @@ std::string limit_text(const Json& simulated) {
 }
 
 }  // namespace
+
+Experiment on_cluster(const Experiment& experiment, const std::string& asked) {
+  Json file = experiment.resolved;
+  const std::string cluster =
+      asked == kThisMachine ? calibrated_machine(experiment.kernels, experiment.ranks()) : asked;
+  const bool shared = load_cluster(cluster).devices.front().cores > 0;
+  file["cluster"] = {{"file", cluster}, {shared ? "ranks" : "gpus", experiment.ranks()}};
+  file["backend"] = "sim";
+  file.erase("simulate_on");
+  if (file.contains("simulation"))  // the library and the profile are the cluster's own
+    for (const char* key : {"library", "profile"}) file["simulation"].erase(key);
+  if (asked == kThisMachine && experiment.backend == "mpi")  // as it ran, and not as it might
+    file["simulation"]["library"] = "mpi";
+  Experiment there = parse_experiments(file.dump(), cluster, {}).front();
+  there.label = experiment.label;
+  return there;
+}
+
+void measure_this_machine(bool quiet) {
+  if (kClusterFiles.look_up(kThisMachine) && kDeviceFiles.look_up(kThisMachine)) return;
+  if (!quiet)
+    tell(
+        "measuring this machine coarsely for its simulation (once; some minutes; `orrery "
+        "calibrate` does it well)\n");
+  const auto folder = machine_configs().string();
+  const calibrate::Calibration made =
+      calibrate::calibrate(calibrate::Effort::quick, calibrate::find_probe());
+  calibrate::write(made, folder);
+  if (!quiet && made.other_work.disturbs())
+    tell("  note: {}; run `orrery calibrate` when it is idle\n", made.other_work.words("it was"));
+}
 
 void require_clusters(const Experiment& experiment) {
   for (const std::string& cluster : experiment.simulate_on)

@@ -17,6 +17,12 @@ namespace orrery {
 ///           runs
 void require_clusters(const Experiment& experiment);
 
+/// The same experiment, to be simulated on a cluster whose devices take as many ranks.
+Experiment on_cluster(const Experiment& experiment, const std::string& cluster);
+
+/// Measures this machine coarsely, and says so, where nobody has measured it yet.
+void measure_this_machine(bool quiet);
+
 /// What a real run tells of the result of its simulation on a cluster: epoch_seconds, limited_by, and
 /// on this-machine the error against what was measured, with "disturbed" (why that error says little)
 /// where other programs were at work while the run or the calibration was measured.

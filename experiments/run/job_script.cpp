@@ -74,8 +74,8 @@ std::string mpirun_line(const Experiment& experiment, const JobRequest& request)
         std::pair(request.anyway, " --anyway")})
     if (given) more += flag;
   return fmt::format("mpirun{} -n {} {} {} {} --backend {}{}", options, ranks,
-                     typed(launcher().string()), request.sweep ? "sweep" : "run",
-                     typed(request.file), experiment.backend, more);
+                     typed(launcher().string()), request.command, typed(request.file),
+                     experiment.backend, more);
 }
 
 std::string slurm_script(const Experiment& experiment, const JobRequest& request) {

@@ -15,7 +15,7 @@ struct JobRequest {
   bool force = false;                  ///< overwrite what is there instead of resuming
   bool anyway = false;                 ///< passed on
   bool resume = false;                 ///< go on from the checkpoint in `out`
-  bool sweep = false;                  ///< orrery sweep, else orrery run
+  std::string command = "run";         ///< or sweep, infer
 };
 
 /// A Slurm batch script that runs the experiment over MPI, from the current folder, on as many

@@ -193,8 +193,13 @@ int run_experiments(const std::vector<Experiment>& experiments, const ResultFold
 
 /// The same start, for whoever starts it in another way.
 JobRequest request_of(const RunOptions& options) {
-  return {options.file,   options.overrides, options.out,  options.force,
-          options.anyway, options.resume,    options.sweep};
+  return {options.file,
+          options.overrides,
+          options.out,
+          options.force,
+          options.anyway,
+          options.resume,
+          options.sweep ? "sweep" : "run"};
 }
 
 /// Whether the experiments run over MPI.

@@ -1,0 +1,154 @@
+#include "core/inference/inference_body.hpp"
+
+#include <fmt/core.h>
+
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+
+namespace orrery {
+namespace {
+
+/// This rank's tile of the features.
+Buffer load_features(Runtime& rt, const InferenceProblem& problem) {
+  const TileLayout layout = problem.layout();
+  const Share rows = layout.rows(layout.part_of(rt.rank()));
+  const Share columns =
+      layout.columns(problem.data->features->width(), layout.column_of(rt.rank()));
+  auto vertices = std::make_shared<std::vector<Vertex>>(at(rows.count));
+  std::iota(vertices->begin(), vertices->end(), static_cast<Vertex>(rows.first));
+  Buffer features(rt, {rows.count, columns.count}, DType::f32, "features");
+  if (columns.count > 0)
+    rt.submit(Lane::copy,
+              Load{FeatureRows{problem.data->features, std::move(vertices), columns.first},
+                   features.tensor()});
+  rt.wait(Lane::compute, rt.record(Lane::copy));
+  return features;
+}
+
+/// This rank's tile of the last layer that was kept.
+Buffer load_layer(Runtime& rt, const InferenceProblem& problem, const LayerStore& layers,
+                  std::int64_t width) {
+  const TileLayout layout = problem.layout();
+  const int rank = rt.rank(), layer = layers.layers_done();
+  const Shape shape{layout.rows(layout.part_of(rank)).count,
+                    layout.columns(width, layout.column_of(rank)).count};
+  Buffer tile(rt, shape, DType::f32, fmt::format("activations/layer {}", layer));
+  if (shape.size() > 0)
+    rt.submit(Lane::copy, Load{FloatArray{layers.take(rank, layer, shape.size())}, tile.tensor()});
+  rt.wait(Lane::compute, rt.record(Lane::copy));
+  return tile;
+}
+
+/// Puts a rank's tiles away while the next layer is computed.
+class LayerKeeper {
+ public:
+  LayerKeeper(Runtime& rt, LayerStore* layers) : rt_(rt), layers_(layers) {}
+  void keep(int layer, const Tensor& tile) {
+    if (layers_ == nullptr) return;
+    finish();
+    const auto saved = std::make_shared<std::vector<float>>();
+    rt_.wait(Lane::copy, rt_.record(Lane::compute));
+    rt_.submit(Lane::copy, Save{tile, saved});
+    rt_.wait(Lane::compute, rt_.record(Lane::copy));
+    rt_.wait(Lane::host, rt_.record(Lane::copy));
+    kept_ = rt_.host(Lane::host, [=, rank = rt_.rank(), layers = layers_] {
+      // A recording has no values, and some ranks have no columns.
+      if (!saved->empty()) layers->put(rank, layer, *saved);
+      return HostWork{"checkpoint", 1, tile.bytes(), 1};
+    });
+  }
+  void finish() {
+    if (kept_) rt_.join(*kept_);
+    kept_.reset();
+  }
+
+ private:
+  Runtime& rt_;
+  LayerStore* layers_;
+  std::optional<Task> kept_;  ///< being put away
+};
+
+/// The rows of the last layer that this rank gets whole, to the sink.
+void put_away(Runtime& rt, const InferenceProblem& problem, TileProducts& products,
+              const Buffer& last, std::int64_t width, EmbeddingSink* sink) {
+  const TileLayout layout = problem.layout();
+  const int rank = rt.rank(), part = layout.part_of(rank);
+  Share vertices = layout.whole_rows(part, layout.column_of(rank));
+  Buffer turned;
+  Tensor whole = last.tensor();
+  if (layout.column_parts > 1) {
+    turned = Buffer(rt, {vertices.count, width}, DType::f32, "activations/whole rows");
+    products.whole_rows(last.tensor(), turned.tensor());
+    whole = turned.tensor();
+  }
+  vertices.first += layout.rows(part).first;
+  const auto saved = std::make_shared<std::vector<float>>();
+  rt.wait(Lane::copy, rt.record(Lane::compute));
+  rt.submit(Lane::copy, Save{whole, saved});
+  rt.wait(Lane::host, rt.record(Lane::copy));
+  const Task kept = rt.host(Lane::host, [=] {
+    // A recording has no values, and some ranks have no rows.
+    if (sink != nullptr && !saved->empty()) sink->put(rank, vertices, width, *saved);
+    return HostWork{"checkpoint", 1, whole.bytes(), 1};
+  });
+  rt.join(kept);
+  products.end();
+}
+
+}  // namespace
+
+std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem,
+                                               std::optional<int> only_part) {
+  return std::make_shared<const LayerGraphs>(
+      *problem.data, problem.model, problem.layout(),
+      LayerGraphs::Settings{problem.model.layers, problem.config.fanout, problem.config.seed,
+                            only_part});
+}
+
+InferenceBody::InferenceBody(const InferenceProblem& problem, EmbeddingSink* sink,
+                             LayerStore* layers)
+    : problem_(problem), sink_(sink), layers_(layers) {
+  require_layer_by_layer(problem.model, problem.config.columns);
+  if (problem.config.rows > problem.data->vertices())
+    throw ConfigError("inference.rows", fmt::format("{} parts of {} vertices", problem.config.rows,
+                                                    problem.data->vertices()));
+  if (!problem.data->features)
+    throw ConfigError("dataset", "has no features, from which an inference starts");
+}
+
+void InferenceBody::run(Runtime& rt, RunObserver& observer, const RunControl& control) const {
+  rt.phase({Stage::setup});
+  TileProducts products(rt, *problem_.graphs, problem_.config, problem_.column_tiles);
+  LayerStack stack(rt, products, problem_.model, problem_.train_seed,
+                   problem_.data->features->width(), problem_.data->labels.classes,
+                   problem_.weights.get());
+  const int done = layers_ != nullptr ? layers_->layers_done() : 0;
+  Buffer h = done == 0 ? load_features(rt, problem_)
+                       : load_layer(rt, problem_, *layers_, stack.width(done));
+  LayerKeeper keeper(rt, layers_);
+  rt.sync(rt.record(Lane::compute));
+  const int stages = control.epochs.value_or(epochs());
+  for (int stage = done; stage < stages; ++stage) {
+    const bool computes = stage < stack.layers();
+    rt.phase({Stage::forward, stage, computes ? stage + 1 : -1});
+    if (computes) {
+      Buffer next = stack.forward(stage + 1, h.tensor());
+      h = std::move(next);
+      keeper.keep(stage + 1, h.tensor());
+    } else {
+      keeper.finish();
+      put_away(rt, problem_, products, h, stack.width(stack.layers()), sink_);
+    }
+    rt.sync(rt.record(Lane::compute));
+    rt.phase({Stage::evaluate, stage});  // ends the stage's time
+    const EpochReport report{stage, std::nullopt, std::nullopt, 0};
+    if (!observer.epochs_done({&report, 1})) break;
+  }
+  keeper.finish();
+}
+
+}  // namespace orrery

@@ -1,0 +1,145 @@
+#include "core/inference/layer_stack.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/model/layer_type.hpp"
+
+namespace orrery {
+namespace {
+
+void load(Runtime& rt, const std::vector<float>& values, const Tensor& row) {
+  if (static_cast<std::int64_t>(values.size()) != row.cols())
+    throw ConfigError(
+        "inference.weights",
+        fmt::format("holds {} numbers where this model has {}: it is of another model "
+                    "or data set",
+                    values.size(), row.cols()));
+  rt.submit(Lane::compute,
+            Load{FloatArray{std::make_shared<const std::vector<float>>(values)}, row});
+}
+
+}  // namespace
+
+std::vector<std::int64_t> widths_of(const ModelConfig& model, std::int64_t features,
+                                    std::int64_t classes) {
+  std::vector<std::int64_t> widths(at(model.layers + model.dense_layers) + 1, model.hidden);
+  widths.front() = features;
+  widths.back() = classes;
+  return widths;
+}
+
+void require_layer_by_layer(const ModelConfig& model, int column_parts) {
+  if (model.type == ModelType::resgcn)
+    throw ConfigError("model.type",
+                      "inference computes gcn, sage and layers from outside, and no "
+                      "\"resgcn+\"");
+  if (model.layer_norm && column_parts > 1)
+    throw ConfigError("model.layer_norm",
+                      "needs whole rows, which inference.columns cuts; set that to 1");
+}
+
+LayerStack::LayerStack(Runtime& rt, TileProducts& products, const ModelConfig& model,
+                       std::uint64_t seed, std::int64_t features, std::int64_t classes,
+                       const TrainedWeights* trained)
+    : rt_(rt),
+      products_(products),
+      config_(model),
+      widths_(widths_of(model, features, classes)),
+      context_{rt, &products, parameters_, FirstLayer::recompute, false, nullptr, model.order} {
+  declare(seed, trained);
+}
+
+/// In the order of Model, so that what it has learned falls into place.
+void LayerStack::declare(std::uint64_t seed, const TrainedWeights* trained) {
+  const int layers = config_.layers + config_.dense_layers;
+  for (int l = 1; l <= layers; ++l) {
+    const auto in = width(l - 1), out = width(l);
+    const auto make = l > config_.layers ? make_dense_layer : layer_of(config_).make;
+    Layer layer;
+    layer.convolution = make(context_, l, in, out, false);
+    const bool hidden = l < layers;
+    if (config_.bias && !(config_.batch_norm && hidden))
+      layer.bias = parameters_.add({1, out}, {}, false);
+    if (hidden && (config_.layer_norm || config_.batch_norm)) {
+      layer.gain = parameters_.add({1, out}, {0, 1}, false);
+      layer.shift = parameters_.add({1, out}, {}, false);
+      if (config_.batch_norm) layer.averages = parameters_.add_averages(out);
+    }
+    layers_.push_back(std::move(layer));
+  }
+  TrainConfig start;
+  start.seed = seed;
+  parameters_.allocate(rt_, start, ModelUse::inference);
+  if (trained == nullptr) return;
+  const std::vector<Tensor> rows = parameters_.state();
+  load(rt_, trained->weights, rows.front());
+  if (rows.size() > 1) load(rt_, trained->averages, rows.back());
+}
+
+Tensor LayerStack::own_columns(const Tensor& rows) const {
+  const auto [first, count] = products_.columns(rows.cols());
+  return rows.cols_at(first, count);
+}
+
+Buffer LayerStack::forward(int layer, const Tensor& x) {
+  Convolution& convolution = *layers_[at(layer) - 1].convolution;
+  const std::int64_t aggregated = convolution.aggregated_width(), n = x.rows();
+  products_.begin(layer, {aggregated, width(layer - 1), width(layer)});
+  convolution.allocate();
+  if (const auto scratch = products_.columns(convolution.scratch_width()).count; scratch > 0)
+    context_.scratch = Buffer(rt_, {1, n * scratch}, DType::f32, "scratch/product");
+  Buffer made(rt_, {n, products_.columns(width(layer)).count}, DType::f32,
+              fmt::format("activations/layer {}", layer));
+  convolution.forward(x, made.tensor());
+  convolution.release();
+  context_.scratch = {};
+  products_.end();
+  if (made.tensor().cols() == 0) return made;
+  finish(layer, made.tensor());
+  if (config_.residual && layer > 1 && !last(layer))
+    rt_.submit(Lane::compute, Copy{x, made.tensor(), 1, true});
+  return made;
+}
+
+/// Everything of a layer that follows its convolution, in place.
+void LayerStack::finish(int layer, const Tensor& y) {
+  const Layer& self = layers_[at(layer) - 1];
+  std::optional<Tensor> bias;
+  if (self.bias >= 0) bias = own_columns(parameters_.weight(self.bias));
+  const auto activate = [&](Activation activation) {
+    rt_.submit(Lane::compute, Activate{y, bias, y, activation, std::nullopt});
+  };
+  if (last(layer)) {
+    if (bias) activate(Activation::none);
+    return;
+  }
+  if (self.gain >= 0) {
+    if (bias) activate(Activation::none);
+    bias.reset();
+    const Tensor gain = own_columns(parameters_.weight(self.gain)),
+                 shift = own_columns(parameters_.weight(self.shift));
+    if (self.averages >= 0) {
+      rt_.submit(Lane::compute,
+                 BatchNorm{.x = y,
+                           .moments = std::nullopt,
+                           .averages = own_columns(parameters_.averages(self.averages)),
+                           .gain = gain,
+                           .shift = shift,
+                           .normalised = std::nullopt,
+                           .y = y});
+    } else {
+      const Buffer normalised(rt_, y.shape, DType::f32, "scratch/normalised rows"),
+          deviation(rt_, {y.rows(), 1}, DType::f32, "scratch/1 over deviation");
+      rt_.submit(Lane::compute,
+                 LayerNorm{y, gain, shift, normalised.tensor(), deviation.tensor(), y});
+    }
+  }
+  activate(Activation::relu);
+}
+
+}  // namespace orrery

@@ -1,0 +1,328 @@
+#include "core/inference/tile_products.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+
+namespace orrery {
+namespace {
+
+Products::Columns as_columns(const Share& share) { return {share.first, share.count}; }
+
+/// y ← x, or y + x where beta is 1.
+void put(Runtime& rt, const Tensor& x, const Tensor& y, float beta) {
+  if (y.shape.size() > 0) rt.submit(Lane::compute, Copy{x, y, 1, beta != 0});
+}
+
+}  // namespace
+
+std::int64_t rows_that_fit(std::int64_t bytes, std::int64_t columns) {
+  if (bytes == 0 || columns == 0) return std::numeric_limits<Vertex>::max();
+  return std::max<std::int64_t>(1, bytes / (columns * bytes_of(DType::f32)));
+}
+
+TileProducts::TileProducts(Runtime& rt, const LayerGraphs& graphs, const InferenceConfig& config,
+                           int column_tiles)
+    : Products(rt), graphs_(graphs), config_(config), column_tiles_(column_tiles) {}
+
+std::int64_t TileProducts::rows(int) const { return layout().rows(part()).count; }
+
+Products::Columns TileProducts::columns(std::int64_t width) const {
+  return as_columns(layout().columns(width, share()));
+}
+
+Tensor TileProducts::row_ids() const {
+  ORRERY_ASSERT(false && "an inference has no dropout");
+  return {};
+}
+
+void TileProducts::prepare(std::int64_t, std::int64_t) {
+  ORRERY_ASSERT(false && "begin() makes room, layer by layer");
+}
+
+void TileProducts::aggregate_adjoint(int, const Tensor&, const Tensor&, float) {
+  ORRERY_ASSERT(false && "an inference has no backward pass");
+}
+
+// ---- a layer -----------------------------------------------------------------------------------
+
+void TileProducts::begin(int layer, const LayerWidths& widths) {
+  const std::int64_t aggregated = columns(widths.aggregated).count;
+  if (aggregated > 0) {
+    const std::int64_t rows = rows_that_fit(config_.group_bytes, aggregated);
+    if (!graphs_.alike() || rows != rows_per_group_) load_matrices(layer, rows);
+  }
+  make_room(widths);
+  aggregated_ = aggregated == 0;
+  if (aggregated_) return;
+  for (FetchGroup& group : groups_) group.numbers = group.rows = std::nullopt;
+  const Event free = rt_.record(Lane::compute);
+  for (std::size_t g = 0; g < std::min<std::size_t>(2, groups_.size()); ++g) send_numbers(g, free);
+}
+
+void TileProducts::end() {
+  for (auto* rooms : {&asked_, &sent_, &received_, &tile_in_, &tile_out_})
+    for (Buffer& room : *rooms) room = {};
+  whole_ = {};
+  if (graphs_.alike()) return;
+  groups_.clear();
+  local_.reset();
+  numbers_ = {};
+  rows_per_group_ = 0;
+}
+
+void TileProducts::load_matrices(int layer, std::int64_t rows_per_group) {
+  groups_.clear();
+  local_.reset();
+  numbers_ = {};
+  rows_per_group_ = rows_per_group;
+  const PartRows cut = graphs_.cut(layer, part(), rows_per_group);
+  local_.emplace(rt_, cut.local, column_tiles_, "rows of the part");
+  numbers_ = Buffer(rt_, {static_cast<std::int64_t>(cut.numbers->size()), 1}, DType::i32,
+                    "indices/rows to fetch");
+  rt_.submit(Lane::copy, Load{IndexArray{cut.numbers}, numbers_.tensor()});
+  auto next = cut.groups.begin();
+  for (const FetchRound& round : graphs_.rounds(layer, part(), rows_per_group)) {
+    FetchGroup group{round, 0, std::nullopt, std::nullopt, std::nullopt};
+    if (round.asked > 0) {
+      ORRERY_ASSERT(next != cut.groups.end() && next->count == round.asked &&
+                    next->shift == round.shift);
+      group.first = next->first;
+      group.matrix.emplace(rt_, next->block, 1, "fetched rows");
+      ++next;
+    }
+    groups_.push_back(std::move(group));
+  }
+  ORRERY_ASSERT(next == cut.groups.end());
+  rt_.wait(Lane::comm2, rt_.record(Lane::copy));
+}
+
+void TileProducts::make_room(const LayerWidths& widths) {
+  const std::int64_t width = columns(widths.aggregated).count;
+  std::int64_t asked = 0, served = 0;
+  for (const FetchGroup& group : groups_) {
+    asked = std::max(asked, group.round.asked);
+    served = std::max(served, group.round.served);
+  }
+  const std::size_t rooms = width > 0 ? std::min<std::size_t>(2, groups_.size()) : 0;
+  for (std::size_t i = 0; i < rooms; ++i) {
+    asked_[i] = Buffer(rt_, {served, 1}, DType::i32, "indices/rows asked for");
+    sent_[i] = Buffer(rt_, {served, width}, DType::f32, "groups/rows sent");
+    received_[i] = Buffer(rt_, {asked, width}, DType::f32, "groups/rows received");
+  }
+  if (layout().column_parts == 1) return;
+  const std::int64_t whole = whole_share(share()).count, most_whole = whole_share(0).count;
+  const std::int64_t own = columns(widths.out).count,
+                     widest_in = layout().columns(widths.in, 0).count,
+                     widest_out = layout().columns(widths.out, 0).count;
+  const bool reduces = config_.gemm == DenseProduct::reduce;
+  whole_ = Buffer(rt_, {1, (reduces ? rows(0) : whole) * widths.out}, DType::f32,
+                  reduces ? "scratch/partial sums" : "scratch/whole rows");
+  // The first share is the largest. A tile that comes in is of x, or of the result.
+  const std::size_t tiles = reduces ? 1 : 2;
+  for (std::size_t i = 0; i < tiles; ++i) {
+    tile_in_[i] =
+        Buffer(rt_, {1, reduces ? rows(0) * own : std::max(whole * widest_in, most_whole * own)},
+               DType::f32, "scratch/tiles that come in");
+    if (!reduces)
+      tile_out_[i] = Buffer(rt_, {1, whole * widest_out}, DType::f32, "scratch/tiles that go out");
+  }
+}
+
+// ---- A·x ---------------------------------------------------------------------------------------
+
+void TileProducts::send_numbers(std::size_t g, Event free) {
+  FetchGroup& group = groups_[g];
+  const int parts = layout().row_parts, shift = group.round.shift;
+  SendRecv message;
+  message.group = layout().column_group(rt_.rank());
+  if (group.round.asked > 0) {
+    message.send = numbers_.tensor().rows_at(group.first, group.round.asked);
+    message.to = (part() + shift) % parts;
+  }
+  if (group.round.served > 0) {
+    message.recv = asked_[g % 2].view(group.round.served, 1);
+    message.from = (part() + parts - shift) % parts;
+  }
+  if (!message.send && !message.recv) return;
+  rt_.wait(Lane::comm2, free);
+  rt_.submit(Lane::comm2, message);
+  group.numbers = rt_.record(Lane::comm2);
+}
+
+Event TileProducts::send_rows(std::size_t g, const Tensor& x) {
+  FetchGroup& group = groups_[g];
+  const int parts = layout().row_parts, shift = group.round.shift;
+  SendRecv message;
+  message.group = layout().column_group(rt_.rank());
+  if (group.numbers) rt_.wait(Lane::compute, *group.numbers);
+  if (group.round.served > 0) {
+    message.send = sent_[g % 2].view(group.round.served, x.cols());
+    message.to = (part() + parts - shift) % parts;
+    rt_.submit(Lane::compute,
+               GatherRows{x, asked_[g % 2].view(group.round.served, 1), *message.send});
+  }
+  if (group.round.asked > 0) {
+    message.recv = received_[g % 2].view(group.round.asked, x.cols());
+    message.from = (part() + shift) % parts;
+  }
+  const Event gathered = rt_.record(Lane::compute);
+  if (message.send || message.recv) {
+    rt_.wait(Lane::comm, gathered);
+    rt_.submit(Lane::comm, message);
+    group.rows = rt_.record(Lane::comm);
+  }
+  return gathered;
+}
+
+void TileProducts::aggregate(int, const Tensor& x, const Tensor& y, float beta) {
+  if (x.cols() == 0) return;
+  ORRERY_ASSERT(!std::exchange(aggregated_, true));  // the numbers of the first groups went once
+  // The last event of the compute lane that read the numbers in a room, by room.
+  std::array<Event, 2> free{rt_.record(Lane::compute), rt_.record(Lane::compute)};
+  if (!groups_.empty()) free[0] = send_rows(0, x);
+  local_->multiply(rt_, x, y, beta);
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    if (g + 1 < groups_.size()) free[(g + 1) % 2] = send_rows(g + 1, x);
+    if (g + 2 < groups_.size()) send_numbers(g + 2, free[g % 2]);
+    FetchGroup& group = groups_[g];
+    if (group.rows) rt_.wait(Lane::compute, *group.rows);
+    if (group.matrix)
+      group.matrix->multiply(rt_, received_[g % 2].view(group.round.asked, x.cols()), y, 1);
+  }
+}
+
+// ---- x·W ---------------------------------------------------------------------------------------
+
+void TileProducts::transform(const Tensor& x, const Tensor& w, const Tensor& y, float beta) {
+  ORRERY_ASSERT(x.rows() == rows(0) && (beta == 0 || beta == 1));
+  if (layout().column_parts == 1) return Products::transform(x, w, y, beta);
+  config_.gemm == DenseProduct::ring ? ring(x, w, y, beta) : reduce(x, w, y, beta);
+}
+
+template <class Use>
+void TileProducts::turn(const Tensor& x, std::int64_t width, const Use& use) {
+  const int m = share(), ranks = layout().column_parts;
+  const Share own = whole_share(m);
+  std::vector<std::optional<Event>> arrived(at(ranks));
+  const auto from = [&](int step) { return (m + ranks - step) % ranks; };
+  const auto tile = [&](int step) {
+    return tile_in_[at(step % 2)].view(own.count, layout().columns(width, from(step)).count);
+  };
+  const auto send = [&](int step) {
+    const int to = (m + step) % ranks;
+    SendRecv message;
+    message.group = layout().row_group(rt_.rank());
+    const Share theirs = whole_share(to);
+    if (theirs.count * x.cols() > 0) {
+      message.send = x.rows_at(theirs.first, theirs.count);
+      message.to = to;
+    }
+    if (tile(step).shape.size() > 0) {
+      message.recv = tile(step);
+      message.from = from(step);
+    }
+    if (!message.send && !message.recv) return;
+    rt_.wait(Lane::comm, rt_.record(Lane::compute));  // x is there, and the tile's room is free
+    rt_.submit(Lane::comm, message);
+    arrived[at(step)] = rt_.record(Lane::comm);
+  };
+  if (ranks > 1) send(1);
+  use(x.rows_at(own.first, own.count), layout().columns(width, m));
+  for (int step = 1; step < ranks; ++step) {
+    // The room of the next tile was read by the product before the last.
+    if (step + 1 < ranks) send(step + 1);
+    if (arrived[at(step)]) rt_.wait(Lane::compute, *arrived[at(step)]);
+    use(tile(step), layout().columns(width, from(step)));
+  }
+}
+
+void TileProducts::ring(const Tensor& x, const Tensor& w, const Tensor& y, float beta) {
+  const Tensor whole = whole_.view(whole_share(share()).count, w.cols());
+  float keep = 0;
+  turn(x, w.rows(), [&](const Tensor& tile, const Share& k) {
+    if (k.count == 0 || tile.rows() == 0) return;
+    rt_.submit(Lane::compute, Gemm{tile, w.rows_at(k.first, k.count), whole, false, false, keep});
+    keep = 1;
+  });
+  turn_back(whole, y, beta);
+}
+
+void TileProducts::turn_back(const Tensor& whole, const Tensor& y, float beta) {
+  const int m = share(), ranks = layout().column_parts;
+  const std::int64_t width = whole.cols();
+  std::vector<std::optional<Event>> moved(at(ranks));
+  const auto rows_from = [&](int step) { return whole_share((m + ranks - step) % ranks); };
+  const auto room = [&](int step) {
+    return tile_in_[at(step % 2)].view(rows_from(step).count, y.cols());
+  };
+  const auto send = [&](int step) {
+    const int to = (m + step) % ranks;
+    const Share theirs = layout().columns(width, to);
+    SendRecv message;
+    message.group = layout().row_group(rt_.rank());
+    if (theirs.count * whole.rows() > 0) {
+      message.send = tile_out_[at(step % 2)].view(whole.rows(), theirs.count);
+      message.to = to;
+      put(rt_, whole.cols_at(theirs.first, theirs.count), *message.send, 0);
+    }
+    if (room(step).shape.size() > 0) {
+      message.recv = room(step);
+      message.from = (m + ranks - step) % ranks;
+    }
+    if (!message.send && !message.recv) return;
+    rt_.wait(Lane::comm, rt_.record(Lane::compute));
+    rt_.submit(Lane::comm, message);
+    moved[at(step)] = rt_.record(Lane::comm);
+  };
+  send(1);
+  const Share own = whole_share(m), columns = layout().columns(width, m);
+  put(rt_, whole.cols_at(columns.first, columns.count), y.rows_at(own.first, own.count), beta);
+  for (int step = 1; step < ranks; ++step) {
+    // Its rooms are those of the step before this one, which has been waited for.
+    if (step + 1 < ranks) send(step + 1);
+    if (moved[at(step)]) rt_.wait(Lane::compute, *moved[at(step)]);
+    const Share theirs = rows_from(step);
+    put(rt_, room(step), y.rows_at(theirs.first, theirs.count), beta);
+  }
+}
+
+void TileProducts::reduce(const Tensor& x, const Tensor& w, const Tensor& y, float beta) {
+  const int ranks = layout().column_parts;
+  const std::int64_t n = rows(0);
+  const auto [first, count] = columns(w.rows());
+  auto slices = std::make_shared<std::vector<std::int64_t>>();
+  for (int k = 0; k < ranks; ++k) {
+    const Share out = layout().columns(w.cols(), k);
+    slices->push_back(n * out.count);
+    if (n * out.count == 0) continue;
+    const Tensor partial =
+        whole_.tensor().cols_at(n * out.first, n * out.count).reshaped({n, out.count});
+    if (count > 0)
+      rt_.submit(Lane::compute,
+                 Gemm{x, w.rows_at(first, count).cols_at(out.first, out.count), partial});
+    else
+      rt_.submit(Lane::compute, Fill{partial, 0});
+  }
+  const Tensor sum = tile_in_[0].view(n, y.cols());
+  rt_.wait(Lane::comm, rt_.record(Lane::compute));
+  rt_.submit(Lane::comm, ReduceScatter{whole_.tensor().reshaped({n * w.cols(), 1}),
+                                       sum.reshaped({sum.shape.size(), 1}), std::move(slices),
+                                       layout().row_group(rt_.rank())});
+  rt_.wait(Lane::compute, rt_.record(Lane::comm));
+  put(rt_, sum, y, beta);
+}
+
+void TileProducts::whole_rows(const Tensor& x, const Tensor& y) {
+  const std::int64_t largest = y.rows() * layout().columns(y.cols(), 0).count;
+  if (layout().column_parts > 1)
+    for (Buffer& room : tile_in_)
+      room = Buffer(rt_, {1, largest}, DType::f32, "scratch/tiles that come in");
+  turn(x, y.cols(),
+       [&](const Tensor& tile, const Share& k) { put(rt_, tile, y.cols_at(k.first, k.count), 0); });
+}
+
+}  // namespace orrery

@@ -1,0 +1,78 @@
+#include "experiments/infer/choose_tiles.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <tuple>
+
+#include "core/base/index.hpp"
+
+namespace orrery {
+namespace {
+
+/// Orders of which no two have all layers do the same.
+std::vector<LayerOrder> orders_of(const InferenceProblem& problem) {
+  const auto widths =
+      widths_of(problem.model, problem.data->features->width(), problem.data->labels.classes);
+  std::vector<LayerOrder> orders;
+  std::set<std::vector<bool>> seen;
+  for (const LayerOrder order : {problem.model.order, LayerOrder::automatic,
+                                 LayerOrder::aggregate_first, LayerOrder::transform_first}) {
+    std::vector<bool> first;
+    for (int l = 1; l <= problem.model.layers; ++l)
+      first.push_back(transforms_first(order, widths[at(l) - 1], widths[at(l)]));
+    if (seen.insert(first).second) orders.push_back(order);
+  }
+  return orders;
+}
+
+TileChoice counted(InferenceProblem problem, const std::optional<std::int64_t>& device_bytes) {
+  const RankStages stages = fit_groups(problem, device_bytes, {});
+  TileChoice choice{problem.config, problem.model.order, received_bytes_of(stages),
+                    largest_peak(stages)};
+  choice.fits = !device_bytes || choice.peak_bytes <= *device_bytes;
+  return choice;
+}
+
+}  // namespace
+
+std::string name_of(LayerOrder order) {
+  switch (order) {
+    case LayerOrder::automatic:
+      return "auto";
+    case LayerOrder::aggregate_first:
+      return "aggregate_first";
+    case LayerOrder::transform_first:
+      return "transform_first";
+  }
+  return {};
+}
+
+std::vector<TileChoice> choose_tiles(const InferenceProblem& asked,
+                                     const std::optional<std::int64_t>& device_bytes) {
+  const int ranks = asked.layout().ranks();
+  std::vector<TileChoice> choices;
+  for (int rows = 1; rows <= ranks; ++rows) {
+    const int columns = ranks / rows;
+    const bool whole_rows_needed = asked.model.layer_norm && columns > 1;
+    if (ranks % rows != 0 || rows > asked.data->vertices() || whole_rows_needed) continue;
+    InferenceProblem problem = asked;
+    problem.config.rows = rows;
+    problem.config.columns = columns;
+    problem.graphs = make_graphs(problem);
+    for (const LayerOrder order : orders_of(asked))
+      for (const DenseProduct gemm : {DenseProduct::ring, DenseProduct::reduce}) {
+        if (gemm == DenseProduct::reduce && columns == 1) continue;  // nothing is to be reduced
+        problem.model.order = order;
+        problem.config.gemm = gemm;
+        choices.push_back(counted(problem, device_bytes));
+      }
+  }
+  std::stable_sort(choices.begin(), choices.end(), [](const TileChoice& a, const TileChoice& b) {
+    return std::tuple(!a.fits, a.received_bytes, a.peak_bytes) <
+           std::tuple(!b.fits, b.received_bytes, b.peak_bytes);
+  });
+  return choices;
+}
+
+}  // namespace orrery

@@ -1,0 +1,35 @@
+// `orrery infer --plan`: every way to lay out an inference on its ranks, counted, and the one that
+// receives the fewest bytes among those that fit into memory.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/infer/prepare_inference.hpp"
+
+namespace orrery {
+
+/// One way: rows times columns, how products with weights are made, what each layer multiplies by
+/// first, and how large groups are.
+struct TileChoice {
+  InferenceConfig config;
+  LayerOrder order = LayerOrder::automatic;
+  double received_bytes = 0;        ///< by all ranks from others
+  std::int64_t peak_bytes = 0;      ///< the most that a rank holds
+  bool fits = true;                 ///< into the bytes of a rank
+  std::optional<double> seconds{};  ///< of its layers and the output, where it was simulated
+};
+
+/// All ways for as many ranks as the inference has, the best first: those that fit before others, by
+/// bytes received, then by bytes held. Orders that come to the same are one way. group_bytes stays
+/// where it is given.
+///
+/// Cost      draws once for each number of parts, and records every way
+std::vector<TileChoice> choose_tiles(const InferenceProblem& asked,
+                                     const std::optional<std::int64_t>& device_bytes);
+
+/// "auto", "aggregate_first", "transform_first": as model.order says it.
+std::string name_of(LayerOrder order);
+
+}  // namespace orrery

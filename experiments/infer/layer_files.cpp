@@ -1,0 +1,94 @@
+#include "experiments/infer/layer_files.hpp"
+
+#include <fmt/core.h>
+
+#include <cstring>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/base/whole_file.hpp"
+#include "core/graph/files/checksum.hpp"
+#include "core/graph/files/mapped_file.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Layout of a file: the checksum of what follows, eight digits; float32, row by row.
+constexpr std::size_t kChecksumDigits = 8;
+constexpr const char* kIdentity = "inference.json";
+
+fs::path file_of(const fs::path& folder, int rank, int layer) {
+  return folder / fmt::format("layer-{}-rank-{}.bin", layer, rank);
+}
+
+std::string text_of(const fs::path& file) {
+  const MappedFile mapped(file);
+  return std::string(mapped.bytes());
+}
+
+void require_same(const nlohmann::ordered_json& kept, const nlohmann::ordered_json& now,
+                  const fs::path& folder) {
+  const auto a = kept.flatten(), b = now.flatten();
+  for (const auto* list : {&a, &b})
+    for (const auto& [pointer, value] : list->items()) {
+      const auto shown = [&](const nlohmann::ordered_json& j) {
+        return j.contains(pointer) ? j[pointer].dump() : "absent";
+      };
+      if (shown(a) == shown(b)) continue;
+      std::string path = pointer.substr(std::min<std::size_t>(1, pointer.size()));
+      for (char& c : path)
+        if (c == '/') c = '.';
+      throw ConfigError(path, fmt::format("is {} here, but {} in {}; resume the same inference, or "
+                                          "start anew without --resume",
+                                          shown(b), shown(a), folder.string()));
+    }
+}
+
+}  // namespace
+
+void LayerFiles::put(int rank, int layer, std::span<const float> tile) {
+  const std::string_view values(reinterpret_cast<const char*>(tile.data()), tile.size_bytes());
+  std::string text = checksum(values);
+  text += values;
+  write_file(file_of(folder_, rank, layer), text);
+}
+
+std::shared_ptr<const std::vector<float>> LayerFiles::take(int rank, int layer,
+                                                           std::int64_t elements) const {
+  const fs::path file = file_of(folder_, rank, layer);
+  const std::string text = text_of(file);
+  const std::size_t size = static_cast<std::size_t>(elements) * sizeof(float);
+  if (text.size() != kChecksumDigits + size ||
+      checksum(std::string_view(text).substr(kChecksumDigits)) != text.substr(0, kChecksumDigits))
+    throw DataError(file.string(), "", "is damaged: start anew without --resume, which removes it");
+  auto values = std::make_shared<std::vector<float>>(static_cast<std::size_t>(elements));
+  if (size > 0) std::memcpy(values->data(), text.data() + kChecksumDigits, size);
+  return values;
+}
+
+int open_layer_files(const fs::path& folder, const nlohmann::ordered_json& identity,
+                     const TileLayout& layout, const std::vector<std::int64_t>& widths,
+                     bool resume) {
+  const fs::path said = folder / kIdentity;
+  if (resume && fs::exists(said))
+    require_same(nlohmann::ordered_json::parse(text_of(said)), identity, folder);
+  else
+    fs::remove_all(folder);
+  fs::create_directories(folder);
+  if (!fs::exists(said)) write_file(said, identity.dump(2) + "\n");
+  for (int layer = static_cast<int>(widths.size()) - 1; layer > 0; --layer) {
+    bool all = true;
+    for (int rank = 0; rank < layout.ranks(); ++rank) {
+      const bool has_tile = layout.rows(layout.part_of(rank)).count *
+                                layout.columns(widths[at(layer)], layout.column_of(rank)).count >
+                            0;
+      all = all && (!has_tile || fs::exists(file_of(folder, rank, layer)));
+    }
+    if (all) return layer;
+  }
+  return 0;
+}
+
+}  // namespace orrery

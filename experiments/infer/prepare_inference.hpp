@@ -1,0 +1,37 @@
+// An inference made ready: its data, and what its ranks would move and hold.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/inference/inference_body.hpp"
+#include "experiments/infer/stage_costs.hpp"
+#include "experiments/run/runner.hpp"
+
+namespace orrery {
+
+/// The graph that is inferred: the whole one, also where a part of it is trained on.
+std::shared_ptr<const Dataset> whole_graph(DatasetCache& datasets, const Experiment& experiment);
+
+/// Without its weights and graphs.
+InferenceProblem inference_of(const Experiment& experiment, std::shared_ptr<const Dataset> data);
+
+/// What each rank's stages move and hold, by rank.
+using RankStages = std::vector<std::vector<StageCost>>;
+
+/// Records what the ranks would do: all of them here or, in a job over MPI, each its own, which all
+/// are told of.
+RankStages count_stages(const InferenceBody& body, const Job& job);
+
+/// Where no size of groups is given (group_bytes 0) and ranks have so many bytes: sets half as large
+/// ones again and again, until what they hold fits or a group is a row. Nothing: unlimited.
+RankStages fit_groups(InferenceProblem& problem, const std::optional<std::int64_t>& device_bytes,
+                      const Job& job);
+
+/// The most that a rank holds at a time.
+std::int64_t peak_of(const std::vector<StageCost>& stages);
+std::int64_t largest_peak(const RankStages& stages);
+/// By all ranks from others.
+double received_bytes_of(const RankStages& stages);
+
+}  // namespace orrery

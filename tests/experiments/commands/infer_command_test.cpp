@@ -1,0 +1,331 @@
+// `orrery infer` from files to files: what is in the embeddings, what is said of them, and what is
+// not there when it fails.
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "core/graph/files/npy.hpp"
+#include "experiments/config/validate_json.hpp"
+#include "tests/experiments/commands/started_program.hpp"
+#include "tests/support/mpirun.hpp"
+
+namespace orrery {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+/// A data set in files, a model trained on it, and inferences with its weights.
+class Infer : public testing::StartedProgram {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(orrery("dataset generate communities --vertices 401 --edges 3000 --features 10 "
+                     "--classes 5 --out " +
+                     in("data").string()),
+              0)
+        << read("err");
+    std::ofstream(in("e.json")) << R"({"name": "small", "seed": 5, "dataset": {"path": ")"
+                                << in("data").string() << R"("},
+        "model": {"type": "sage", "layers": 2, "hidden": 7, "dropout": 0.1},
+        "strategy": {"type": "full_graph"},
+        "train": {"epochs": 20, "learning_rate": 0.05, "checkpoint_every": 20}})";
+    ASSERT_EQ(orrery("run " + file() + " --quiet --out " + in("trained").string()), 0)
+        << read("err");
+  }
+  std::string file() const { return in("e.json").string(); }
+  /// The arguments of an inference on so many tiles; `more`: further keys of the section.
+  std::string arguments(int rows, int columns, const std::string& out,
+                        const std::string& more = "") const {
+    return fmt::format(
+        "infer {} --set cluster.ranks={} --set 'inference={{\"weights\": \"{}\", \"rows\": {}, "
+        "\"columns\": {}{}}}' --out {} --quiet --json",
+        file(), rows * columns, in("trained").string(), rows, columns, more, in(out).string());
+  }
+  Json infer(int rows, int columns, const std::string& out, const std::string& more = "") const {
+    EXPECT_EQ(orrery(arguments(rows, columns, out, more)), 0) << read("err");
+    return Json::parse(read("out"));
+  }
+  /// The rows of all files, by vertex, as meta.json says.
+  std::vector<std::vector<float>> embeddings(const std::string& out) const {
+    const Json meta = json(out + "/embeddings/meta.json");
+    std::vector<std::vector<float>> rows(meta["vertices"].get<std::size_t>());
+    const auto columns = meta["columns"].get<std::int64_t>();
+    for (const Json& part : meta["parts"]) {
+      const NpyArray array(in(out) / "embeddings" / part["file"].get<std::string>());
+      const auto values = array.values<float>({part["vertices"].get<std::int64_t>(), columns});
+      for (std::int64_t i = 0; i < part["vertices"].get<std::int64_t>(); ++i) {
+        auto& row = rows[static_cast<std::size_t>(part["first_vertex"].get<std::int64_t>() + i)];
+        EXPECT_TRUE(row.empty()) << "a vertex is in two files";
+        row.assign(values.begin() + i * columns, values.begin() + (i + 1) * columns);
+      }
+    }
+    return rows;
+  }
+};
+
+/// By a second way: the classes that they say are right as often as the evaluation after the last epoch
+/// said.
+TEST_F(Infer, WritesWhatTheTrainingEvaluated) {
+  infer(2, 3, "made");
+
+  const auto rows = embeddings("made");
+  const NpyArray labels(in("data") / "labels.npy");
+  const auto label = labels.values<std::int32_t>({401});
+  double right = 0;
+  for (std::size_t v = 0; v < 401; ++v) {
+    ASSERT_EQ(rows[v].size(), 5U);
+    const auto best = std::max_element(rows[v].begin(), rows[v].end()) - rows[v].begin();
+    right += best == label[v] ? 1 : 0;
+  }
+  std::istringstream log(read("trained/epochs.jsonl"));
+  std::string last;
+  for (std::string line; std::getline(log, line);) last = line;
+  const Json evaluated = Json::parse(last);  // of 70, 15 and 15 % of the vertices
+  EXPECT_GT(evaluated["test_accuracy"], 0.3) << "no more than a guess among five";
+  EXPECT_NEAR(
+      right,
+      281 * evaluated["train_accuracy"].get<double>() +
+          60 * (evaluated["val_accuracy"].get<double>() + evaluated["test_accuracy"].get<double>()),
+      1e-6);
+}
+
+TEST_F(Infer, WritesTheSameOnAnyTilesAndReceivesWhatItPlans) {
+  infer(1, 1, "one");
+  const auto expected = embeddings("one");
+  for (const auto& [rows, columns] : {std::pair{4, 1}, std::pair{1, 4}, std::pair{2, 3}})
+    for (const char* more : {"", R"(, "group_bytes": 60, "gemm": "reduce")"}) {
+      const std::string out = fmt::format("{}x{}{}", rows, columns, *more == 0 ? "" : "r");
+      const Json result = infer(rows, columns, out, more);
+      const auto found = embeddings(out);
+
+      for (std::size_t v = 0; v < 401; ++v)
+        for (std::size_t c = 0; c < 5; ++c) ASSERT_NEAR(found[v][c], expected[v][c], 1e-5) << out;
+      EXPECT_GT(result["received_bytes"].get<double>(), 0);
+      EXPECT_EQ(result["received_bytes"], result["planned_received_bytes"]) << out;
+    }
+}
+
+TEST_F(Infer, TellsOfItsStagesAsItsSchemaSays) {
+  std::stringstream schema;
+  schema << std::ifstream(ORRERY_SOURCES "/experiments/config/schemas/inference.json").rdbuf();
+  const Json result = infer(2, 2, "real", R"(, "fanout": 3)");
+  const std::string there = R"( --backend sim --set 'cluster={"file": "dgx-1", "gpus": 4}')";
+  ASSERT_EQ(orrery(arguments(2, 2, "sim", R"(, "fanout": 3)") + there), 0) << read("err");
+  const Json simulated = Json::parse(read("out"));
+
+  for (const Json& one : {result, simulated, json("real/result.json")})
+    EXPECT_NO_THROW(validate_against(schema.str(), one)) << one.dump(1);
+  std::vector<std::string> names;
+  for (const Json& stage : result["stages"]) names.push_back(stage["name"]);
+  EXPECT_EQ(names, (std::vector<std::string>{"read", "sample", "features", "layer 1", "layer 2",
+                                             "write"}));
+  EXPECT_LE(result["neighbours"][0], 3 * 401);
+  EXPECT_FALSE(std::filesystem::exists(in("sim/embeddings")));
+  EXPECT_EQ(simulated["planned_received_bytes"], result["planned_received_bytes"]);
+  EXPECT_EQ(simulated["peak_bytes"], result["peak_bytes"]);
+  for (const Json& stage : simulated["stages"])
+    if (stage["name"] != "features") {
+      EXPECT_GT(stage["seconds"].get<double>(), 0) << stage["name"];
+    }
+}
+
+TEST_F(Infer, TrainsFirstWhereThereAreNoWeights) {
+  ASSERT_EQ(orrery("infer " + file() + " --quiet --out " + in("all").string()), 0) << read("err");
+  infer(1, 1, "later");
+
+  EXPECT_EQ(read("all/embeddings/part-0000.npy"), read("later/embeddings/part-0000.npy"));
+  EXPECT_EQ(json("all/training/result.json")["loss"], json("trained/result.json")["loss"]);
+}
+
+TEST_F(Infer, LeavesNoEmbeddingsWhereADiskIsFull) {
+  const int status =
+      shell(fmt::format("ulimit -f 4; '{}' {}", ORRERY_BINARY, arguments(1, 2, "full")));
+
+  EXPECT_EQ(status, 1);
+  EXPECT_THAT(read("err"), HasSubstr("part-000"));
+  for (const auto& entry : std::filesystem::directory_iterator(in("full")))
+    EXPECT_EQ(entry.path().filename().string().find("embeddings"), std::string::npos)
+        << entry.path();
+}
+
+TEST_F(Infer, RefusesWhatDoesNotFit) {
+  const auto refused = [&](const std::string& command, const std::string& words) {
+    EXPECT_EQ(orrery(command), 2) << command;
+    EXPECT_THAT(read("err"), HasSubstr(words));
+  };
+  const std::string one = arguments(1, 1, "made");
+  refused(one + " --set cluster.ranks=3", "1 rows times 1 columns are 1 tiles");
+  refused(one + " --set model.hidden=9", "model.hidden: is 9 here, but 7 in");
+  refused(one + " --set inference.weights=nowhere", "name a checkpoint, or the folder of a run");
+  refused(one + " --set inference.fanout=0", "expected -1 (all neighbours) or at least 1");
+  refused(one + " --set model.type=resgcn+", "no \"resgcn+\"");
+  refused(one + R"( --backend model --set 'cluster={"file": "dgx-1", "gpus": 1}')",
+          "threads, mpi or sim");
+  refused(one + " --set 'sweep={\"seed\": [1, 2]}'", "choose a combination");
+  refused(one + " --backend mpi --set cluster.ranks=2 --set inference.rows=2", "orrery infer");
+  refused(one + " --backend mpi", "orrery infer");
+  EXPECT_EQ(orrery(one), 0) << read("err");
+  EXPECT_EQ(orrery(one), 1) << "a result is there";
+  EXPECT_EQ(orrery(one + " --force"), 0) << read("err");
+}
+
+/// Halved until the rank with the most fits into its memory.
+TEST_F(Infer, ChoosesGroupsThatFitIntoTheDevice) {
+  const auto planned = [&](const std::string& name, const std::string& device) {
+    EXPECT_EQ(orrery(arguments(4, 1, name) +
+                     " --backend sim --set model.hidden=64 --set model.order=aggregate_first "
+                     R"(--set 'cluster={"file": "dgx-1", "gpus": 4)" +
+                     device + "}'"),
+              0)
+        << read("err");
+    return Json::parse(read("out"));
+  };
+  const auto most = [](const Json& result) {
+    const auto bytes = result["peak_bytes"].get<std::vector<std::int64_t>>();
+    return *std::max_element(bytes.begin(), bytes.end());
+  };
+  const Json whole = planned("whole", "");
+  const std::int64_t room = most(whole) - 20000;
+  const Json fitted = planned("fitted", fmt::format(R"(, "device_bytes": {})", room));
+
+  EXPECT_TRUE(whole["group_bytes"].is_null());
+  EXPECT_GT(fitted["group_bytes"].get<int>(), 0);
+  EXPECT_LE(most(fitted), room);
+  EXPECT_EQ(fitted["planned_received_bytes"], whole["planned_received_bytes"]);
+}
+
+/// Killed once a layer is kept, and again: the files are those of a run that nobody disturbed.
+TEST_F(Infer, GoesOnAfterBeingKilledAndWritesTheSameFiles) {
+  const std::vector<std::string> words{
+      "infer",
+      file(),
+      "--quiet",
+      "--set",
+      R"(dataset={"generate": "communities", "vertices": 4000, "edges": 20000})",
+      "--set",
+      "model.hidden=64",
+      "--set",
+      "model.layers=4",
+      "--set",
+      "train.epochs=1",
+      "--set",
+      "kernels=reference",
+      "--set",
+      "cluster.ranks=2",
+      "--set",
+      R"(inference={"columns": 2, "fanout": 4})",
+      "--keep-layers"};
+  std::string command;
+  for (const std::string& word : words) command += " '" + word + "'";
+  const auto killed_after = [&](int layer, bool resume) {
+    auto started = words;
+    started.insert(started.end(), {"--out", in("killed").string()});
+    if (resume) started.push_back("--resume");
+    const pid_t child = start(started);
+    const auto kept = [&](int rank) {
+      return std::filesystem::exists(in("killed/layers") /
+                                     fmt::format("layer-{}-rank-{}.bin", layer, rank));
+    };
+    while (!(kept(0) && kept(1)) && ::waitpid(child, nullptr, WNOHANG) == 0) ::usleep(200);
+    ::kill(child, SIGKILL);
+    wait_for(child);
+    EXPECT_TRUE(kept(0) && kept(1)) << "it ended before it was killed";
+    EXPECT_FALSE(std::filesystem::exists(in("killed/embeddings")));
+  };
+  killed_after(1, false);
+  killed_after(2, true);
+
+  ASSERT_EQ(orrery(command + " --resume --json --out " + in("killed").string()), 0) << read("err");
+  const Json resumed = Json::parse(read("out"));
+  ASSERT_EQ(orrery(command + " --out " + in("whole").string()), 0) << read("err");
+
+  EXPECT_GE(resumed["resumed_after_layer"], 2);
+  EXPECT_EQ(resumed["received_bytes"], resumed["planned_received_bytes"]);
+  for (const char* name : {"meta.json", "part-0000.npy", "part-0001.npy"})
+    EXPECT_EQ(read(std::string("killed/embeddings/") + name),
+              read(std::string("whole/embeddings/") + name));
+  EXPECT_FALSE(std::filesystem::exists(in("killed/layers")));
+  EXPECT_EQ(orrery(command + " --resume --out " + in("killed").string()), 0);
+  EXPECT_THAT(read("err"), HasSubstr("nothing to resume"));
+}
+
+/// Ways are what counting and simulating them alone says, the one that receives least first.
+TEST_F(Infer, PlansTheWayThatReceivesLeast) {
+  std::stringstream schema;
+  schema << std::ifstream(ORRERY_SOURCES "/experiments/config/schemas/inference_plan.json").rdbuf();
+  const std::string sim =
+      R"( --backend sim --set simulation.library=mpi --set 'cluster={"file": "r5-16-25gbe", "gpus": 4)";
+  ASSERT_EQ(orrery(arguments(4, 1, "plan") + " --plan" + sim + "}'"), 0) << read("err");
+  const Json plan = Json::parse(read("out"));
+
+  EXPECT_NO_THROW(validate_against(schema.str(), plan));
+  EXPECT_FALSE(std::filesystem::exists(in("plan")));
+  std::set<std::pair<int, int>> tiles;
+  double before = 0;
+  int number = 0;
+  for (const Json& choice : plan["choices"]) {
+    const int rows = choice["rows"], columns = choice["columns"];
+    tiles.insert({rows, columns});
+    EXPECT_EQ(rows * columns, 4);
+    EXPECT_GE(choice["received_bytes"], before);
+    before = choice["received_bytes"];
+    if (choice["seconds"].is_null()) continue;  // else every way would be recorded twice
+    const std::string gemm = choice["gemm"], order = choice["order"];
+    ASSERT_EQ(orrery(arguments(rows, columns, fmt::format("way{}", ++number),
+                               fmt::format(R"(, "gemm": "{}")", gemm)) +
+                     " --set model.order=" + order + sim + "}'"),
+              0)
+        << read("err");
+    const Json alone = Json::parse(read("out"));
+    EXPECT_EQ(alone["planned_received_bytes"], choice["received_bytes"]);
+    EXPECT_NEAR(choice["seconds"].get<double>(), alone["seconds"].get<double>(), 1e-9);
+  }
+  EXPECT_EQ(tiles, (std::set<std::pair<int, int>>{{1, 4}, {2, 2}, {4, 1}}));
+  EXPECT_TRUE(plan["choices"][0]["seconds"].is_number());
+
+  const std::int64_t room = plan["choices"][0]["peak_bytes"];
+  ASSERT_EQ(orrery(arguments(4, 1, "plan") + " --plan" + sim +
+                   fmt::format(R"(, "device_bytes": {}}}')", room)),
+            0)
+      << read("err");
+  bool fitted = true;
+  for (const Json& choice : Json::parse(read("out"))["choices"]) {
+    EXPECT_EQ(choice["fits"], choice["peak_bytes"] <= room);
+    EXPECT_TRUE(fitted || !choice["fits"].get<bool>()) << "those that fit come first";
+    fitted = choice["fits"];
+  }
+}
+
+TEST_F(Infer, ResumesNoOtherInference) {
+  // What a start that was killed leaves.
+  const std::string keep = arguments(1, 2, "kept") + " --keep-layers";
+  ASSERT_EQ(orrery(keep + " --set kernels=reference"), 0) << read("err");
+  std::filesystem::remove(in("kept/result.json"));
+  std::filesystem::create_directories(in("kept/layers"));
+  std::ofstream(in("kept/layers/inference.json")) << R"({"seed": 6})";
+
+  EXPECT_EQ(orrery(keep + " --resume"), 2);
+  EXPECT_THAT(read("err"), HasSubstr("start anew without --resume"));
+  EXPECT_EQ(orrery(keep), 0) << read("err");
+}
+
+#ifdef ORRERY_MPIRUN
+TEST_F(Infer, WritesTheSameFilesOverMpi) {
+  infer(2, 2, "threads", R"(, "fanout": 4, "group_bytes": 200)");
+  const int status =
+      shell(testing::mpirun(4) + "'" ORRERY_MPI "' " +
+            arguments(2, 2, "mpi", R"(, "fanout": 4, "group_bytes": 200)") + " --backend mpi");
+  ASSERT_EQ(status, 0) << read("err");
+
+  EXPECT_EQ(read("mpi/embeddings/meta.json"), read("threads/embeddings/meta.json"));
+  for (const char* file : {"part-0000.npy", "part-0001.npy", "part-0002.npy", "part-0003.npy"})
+    EXPECT_EQ(read(std::string("mpi/embeddings/") + file),
+              read(std::string("threads/embeddings/") + file));
+  const Json result = json("mpi/result.json");
+  EXPECT_EQ(result["received_bytes"], result["planned_received_bytes"]);
+  EXPECT_EQ(result["peak_bytes"], json("threads/result.json")["peak_bytes"]);
+}
+#endif
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,186 @@
+// An inference computes what the training program's forward pass does, however it is cut.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <mutex>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "tests/support/inferences.hpp"
+
+namespace orrery {
+namespace {
+
+using testing::infer;
+using testing::largest_difference;
+using testing::Logits;
+using testing::make_inference;
+using testing::random_dataset;
+using testing::trained_forward;
+
+struct Tiles {
+  int rows, columns;
+};
+
+constexpr std::array kTiles{Tiles{1, 1}, Tiles{3, 1}, Tiles{1, 4},
+                            Tiles{2, 3}, Tiles{3, 2}, Tiles{2, 7}};
+
+ModelConfig model_of(ModelType type) {
+  ModelConfig model;
+  model.type = type;
+  model.layers = 3;
+  model.hidden = 7;
+  return model;
+}
+
+struct Case {
+  std::string name;
+  ModelConfig model;
+  bool directed = false;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> list{{"Gcn", model_of(ModelType::gcn)}, {"Sage", model_of(ModelType::sage)}};
+  for (Case made : {list[0], list[1]}) {
+    made.name += "AggregateFirst";
+    made.model.order = LayerOrder::aggregate_first;
+    list.push_back(made);
+  }
+  Case residual = list[1];
+  residual.name = "SageResidualBatchNormDenseLayerDirected";
+  residual.model.residual = residual.model.batch_norm = residual.directed = true;
+  residual.model.dense_layers = 1;
+  list.push_back(residual);
+  return list;
+}
+
+class Inference : public ::testing::TestWithParam<Case> {
+ protected:
+  /// Fewer classes and features than some have columns.
+  static std::shared_ptr<const Dataset> data() {
+    return random_dataset(61, 260, 10, 5, !GetParam().directed);
+  }
+};
+
+TEST_P(Inference, IsTheForwardPassOfTrainingOnAnyTiles) {
+  const Logits expected = trained_forward(data(), GetParam().model);
+
+  for (const auto& [rows, columns] : kTiles)
+    for (const auto gemm : {DenseProduct::ring, DenseProduct::reduce})
+      for (const std::int64_t group_bytes : {0, 40}) {
+        InferenceConfig config;
+        config.rows = rows;
+        config.columns = columns;
+        config.gemm = gemm;
+        config.group_bytes = group_bytes;
+        EXPECT_LE(
+            largest_difference(infer(make_inference(data(), GetParam().model, config)), expected),
+            1e-6)
+            << rows << " x " << columns << " groups of " << group_bytes;
+      }
+}
+
+TEST_P(Inference, OfDrawnNeighboursIsTheSameOnAnyTiles) {
+  InferenceConfig config;
+  config.fanout = 3;
+  const Logits one = infer(make_inference(data(), GetParam().model, config)),
+               all = trained_forward(data(), GetParam().model);
+  EXPECT_GT(largest_difference(one, all), 1e-3) << "nothing was left out";
+
+  for (const auto& [rows, columns] : kTiles) {
+    config.rows = rows;
+    config.columns = columns;
+    config.group_bytes = 40;
+    EXPECT_LE(largest_difference(infer(make_inference(data(), GetParam().model, config)), one),
+              1e-6)
+        << rows << " x " << columns;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Inference, ::testing::ValuesIn(cases()),
+                         [](const auto& made) { return made.param.name; });
+
+/// Keeps tiles in memory, as a run that goes on finds those of the layers up to `first`.
+class TilesInMemory final : public LayerStore {
+ public:
+  int layers_done() const override { return first; }
+  void put(int rank, int layer, std::span<const float> tile) override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_TRUE(tiles.insert({{layer, rank}, {tile.begin(), tile.end()}}).second);
+  }
+  std::shared_ptr<const std::vector<float>> take(int rank, int layer,
+                                                 std::int64_t elements) const override {
+    const auto& tile = tiles.at({layer, rank});
+    EXPECT_EQ(static_cast<std::int64_t>(tile.size()), elements);
+    return std::make_shared<const std::vector<float>>(tile);
+  }
+  std::map<std::pair<int, int>, std::vector<float>> tiles;
+  int first = 0;
+
+ private:
+  std::mutex mutex_;
+};
+
+TEST(InferenceThatGoesOn, EndsWithTheSameBitsAfterAnyLayer) {
+  const auto data = random_dataset(61, 260, 10, 3, true);
+  InferenceConfig config;
+  config.rows = 2;
+  config.columns = 4;  // more than there are classes: some tiles of the last layer are empty
+  config.fanout = 4;
+  config.group_bytes = 40;
+  const InferenceProblem problem = make_inference(data, model_of(ModelType::sage), config);
+  const Logits expected = infer(problem);
+  TilesInMemory kept;
+  const auto run = [&](LayerStore& layers) {
+    testing::KeptRows rows(61);
+    const InferenceBody body(problem, &rows, &layers);
+    const Outcome outcome = execute_on_threads(body, testing::on_reference_kernels(), {});
+    EXPECT_EQ(outcome.epochs.size(), at(4 - layers.layers_done()));
+    return rows.rows;
+  };
+
+  EXPECT_EQ(run(kept), expected);
+  EXPECT_EQ(kept.tiles.size(), 8U + 8U + 6U);
+
+  for (int first = 1; first <= 3; ++first) {
+    TilesInMemory found;
+    found.first = first;
+    for (const auto& [which, tile] : kept.tiles)
+      if (which.first <= first) found.tiles[which] = tile;
+    EXPECT_EQ(run(found), expected) << first;
+    EXPECT_EQ(found.tiles, kept.tiles) << first;
+  }
+}
+
+TEST(InferenceOfLayerNorms, NeedsWholeRows) {
+  ModelConfig model = model_of(ModelType::sage);
+  model.layer_norm = true;
+  const auto data = random_dataset(40, 150, 10, 5, true);
+  InferenceConfig config;
+  config.rows = 3;
+
+  EXPECT_LE(
+      largest_difference(infer(make_inference(data, model, config)), trained_forward(data, model)),
+      1e-6);
+  config.columns = 2;
+  const InferenceProblem cut = make_inference(data, model, config);
+  EXPECT_THROW(InferenceBody{cut}, ConfigError);
+}
+
+TEST(InferenceOfTheWrongThing, IsRefused) {
+  const auto data = random_dataset(4, 10, 3, 2, true);
+  InferenceConfig config;
+  const InferenceProblem resgcn = make_inference(data, model_of(ModelType::resgcn), config);
+  EXPECT_THROW(InferenceBody{resgcn}, ConfigError);
+
+  config.fanout = 0;
+  EXPECT_THROW(make_inference(data, model_of(ModelType::gcn), config), ConfigError);
+
+  config = {};
+  InferenceProblem other = make_inference(data, model_of(ModelType::gcn), config);
+  other.weights = std::make_shared<const TrainedWeights>(TrainedWeights{{1, 2, 3}, {}});
+  EXPECT_THROW(infer(other), ConfigError);
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,231 @@
+// What an inference receives and holds, against brute force and Deal's tables.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "core/cost/deal.hpp"
+#include "core/runtime/check/check.hpp"
+#include "core/runtime/recording.hpp"
+#include "core/runtime/summary.hpp"
+#include "tests/support/inferences.hpp"
+
+namespace orrery {
+namespace {
+
+using testing::make_inference;
+using testing::random_dataset;
+
+ModelConfig one_layer() {
+  ModelConfig model;
+  model.layers = 1;
+  return model;
+}
+
+/// Bytes that a rank receives in the first stage: numbers of rows, rows, and tiles of dense products.
+struct Received {
+  double numbers = 0, rows = 0, dense = 0;
+};
+Received received_by(const Program& program) {
+  Received sum;
+  int epoch = -1;
+  for (const Step& step : program.steps) {
+    if (const auto* phase = std::get_if<PhaseStep>(&step)) epoch = phase->phase.epoch;
+    const auto* submit = std::get_if<SubmitStep>(&step);
+    if (submit == nullptr || epoch != 0) continue;
+    const auto group = group_of(submit->op);
+    if (!group) continue;
+    received_bytes(submit->op, program.rank, [&](int, double bytes) {
+      if (group->id == 1)
+        sum.dense += bytes;
+      else if (submit->lane == Lane::comm2)
+        sum.numbers += bytes;
+      else
+        sum.rows += bytes;
+    });
+  }
+  return sum;
+}
+
+InferenceConfig tiles(int rows, int columns) {
+  InferenceConfig config;
+  config.rows = rows;
+  config.columns = columns;
+  return config;
+}
+
+/// Distinct neighbours in other parts, by brute force.
+std::int64_t remote_neighbours(const Dataset& data, const TileLayout& layout, int part) {
+  std::set<Vertex> remote;
+  const Share rows = layout.rows(part);
+  for (std::int64_t v = rows.first; v < rows.end(); ++v)
+    for (const Vertex u : data.graph->row(v))
+      if (!rows.contains(u)) remote.insert(u);
+  return static_cast<std::int64_t>(remote.size());
+}
+
+TEST(InferenceVolume, OfAggregationIsANumberAndARowForEachDistinctRemoteNeighbour) {
+  const auto data = random_dataset(60, 300, 9, 9, false);
+  for (const std::int64_t group_bytes : {0, 24}) {
+    InferenceConfig config = tiles(3, 4);
+    config.group_bytes = group_bytes;
+    const InferenceProblem problem = make_inference(data, one_layer(), config);
+    const auto programs = record_ranks(InferenceBody(problem), 2, {});
+
+    check(programs);
+    for (const Program& program : programs) {
+      const TileLayout layout = problem.layout();
+      const double rows = static_cast<double>(
+                       remote_neighbours(*data, layout, layout.part_of(program.rank))),
+                   columns =
+                       static_cast<double>(layout.columns(9, layout.column_of(program.rank)).count);
+      EXPECT_EQ(received_by(program).numbers, [&] {
+        // A rank is sent the numbers of the rows that it serves.
+        double served = 0;
+        for (int by = 0; by < 3; ++by)
+          served +=
+              static_cast<double>(problem.graphs->needed(1, by, layout.part_of(program.rank)));
+        return 4 * served;
+      }());
+      EXPECT_EQ(received_by(program).rows, 4 * rows * columns);
+    }
+  }
+}
+
+/// Deal's Table 1, where everything divides evenly: exactly.
+TEST(InferenceVolume, OfDenseProductsIsThatOfDealsTable1) {
+  const auto data = random_dataset(48, 100, 12, 8, false);
+  for (const auto& [parts, shares] : {std::pair{1, 4}, std::pair{3, 2}, std::pair{2, 4}}) {
+    const cost::DealSetting setting{48, 12, 0, static_cast<double>(parts),
+                                    static_cast<double>(shares)};
+    InferenceConfig config = tiles(parts, shares);
+    const InferenceProblem ring = make_inference(data, one_layer(), config);
+    config.gemm = DenseProduct::reduce;
+    const InferenceProblem reduce = make_inference(data, one_layer(), config);
+
+    for (const Program& program : record_ranks(InferenceBody(ring), 2, {}))
+      EXPECT_DOUBLE_EQ(received_by(program).dense / 4,
+                       cost::gemm_rotate_received_words(setting, 8));
+    for (const Program& program : record_ranks(InferenceBody(reduce), 2, {}))
+      EXPECT_DOUBLE_EQ(received_by(program).dense / 4,
+                       cost::gemm_reduce_received_words(setting, 8));
+  }
+}
+
+/// Deal's Table 2 in expectation: entries that fall on rows at random.
+TEST(InferenceVolume, OfAggregationIsThatOfDealsTable2OnRandomGraphs) {
+  constexpr std::int64_t kVertices = 6000, kEntries = 5;
+  const auto data = random_dataset(kVertices, kVertices * kEntries, 8, 8, false);
+  for (const auto& [parts, shares] : {std::pair{4, 2}, std::pair{2, 4}}) {
+    // The entries of a column are not all alike here: the mean of needed_share over the columns.
+    const Csr columns = transpose(without_self_loops(*data->graph));
+    double words = 0;
+    for (std::int64_t u = 0; u < kVertices; ++u) {
+      const cost::DealSetting one{1, 8, static_cast<double>(columns.degree(u)),
+                                  static_cast<double>(parts), static_cast<double>(shares)};
+      words += cost::spmm_fetch_words(one).total();
+    }
+    const InferenceProblem problem = make_inference(data, one_layer(), tiles(parts, shares));
+    double received = 0;
+    for (const Program& program : record_ranks(InferenceBody(problem), 2, {})) {
+      const Received of_rank = received_by(program);
+      received += (of_rank.numbers + of_rank.rows) / 4;
+    }
+    EXPECT_NEAR(received / problem.layout().ranks() / words, 1, 0.02);
+  }
+}
+
+TEST(InferenceMemory, OfWhatTravelsIsBoundedByTheGroups) {
+  const auto data = random_dataset(300, 4000, 16, 16, false);
+  std::int64_t whole = 0;
+  for (const std::int64_t group_bytes : {0, 2048, 512, 64}) {
+    InferenceConfig config = tiles(4, 2);
+    config.group_bytes = group_bytes;
+    const InferenceProblem problem = make_inference(data, one_layer(), config);
+    for (const Program& program : record_ranks(InferenceBody(problem), 2, {})) {
+      std::int64_t held = 0, most = 0, rows = 0;
+      std::map<std::uint32_t, std::int64_t> bytes;
+      for (const Step& step : program.steps) {
+        if (const auto* alloc = std::get_if<AllocStep>(&step)) {
+          if (alloc->name.rfind("groups/", 0) != 0) continue;
+          most = std::max(most, held += bytes[alloc->tensor.id] = alloc->tensor.bytes());
+          rows = std::max(rows, alloc->tensor.rows());
+        } else if (const auto* release = std::get_if<ReleaseStep>(&step)) {
+          held -= bytes[release->tensor.id];
+        }
+      }
+      EXPECT_GT(most, 0);
+      if (group_bytes == 0)
+        whole = std::max(whole, most);
+      else
+        EXPECT_LE(most, 4 * group_bytes);  // two that come, two that go
+      if (group_bytes == 64) {
+        EXPECT_EQ(rows, 2);
+      }
+    }
+    EXPECT_TRUE(group_bytes != 2048 || whole > 4 * 2048) << "the bound says nothing";
+  }
+}
+
+/// The ring holds 1/M of what the reduction does (Deal's Table 1).
+TEST(InferenceMemory, OfTheRingIsThatOfDealsTable1) {
+  const auto data = random_dataset(48, 100, 12, 8, false);
+  const cost::DealSetting setting{48, 12, 0, 2, 4};
+  const auto held = [&](DenseProduct gemm, std::string_view name) {
+    InferenceConfig config = tiles(2, 4);
+    config.gemm = gemm;
+    const InferenceProblem problem = make_inference(data, one_layer(), config);
+    for (const Step& step : record_rank(InferenceBody(problem), 0, 2, {}).steps)
+      if (const auto* alloc = std::get_if<AllocStep>(&step); alloc && alloc->name == name)
+        return static_cast<double>(alloc->tensor.bytes()) / 4;
+    return 0.0;
+  };
+
+  EXPECT_EQ(held(DenseProduct::ring, "scratch/whole rows"),
+            cost::gemm_rotate_held_words(setting, 8));
+  EXPECT_EQ(held(DenseProduct::reduce, "scratch/partial sums"),
+            cost::gemm_reduce_held_words(setting, 8));
+}
+
+/// Two activations at a time, whatever the number of layers.
+TEST(InferenceMemory, DoesNotGrowWithTheNumberOfLayers) {
+  const auto data = random_dataset(500, 2000, 16, 16, false);
+  const auto activations = [&](int layers) {
+    ModelConfig model;
+    model.hidden = 16;
+    model.layers = layers;
+    const InferenceProblem problem = make_inference(data, model, tiles(2, 2));
+    return record_rank(InferenceBody(problem), 0, layers + 1, {}).peak_by_class.at("activations");
+  };
+
+  EXPECT_EQ(activations(6), activations(3));
+}
+
+/// While a group is multiplied, the rows of the next one and the numbers of the one after it are
+/// under way: they set out before it is.
+TEST(InferencePipeline, SendsNumbersTwoGroupsAheadAndRowsOneAhead) {
+  const auto data = random_dataset(200, 4000, 16, 16, false);
+  InferenceConfig config = tiles(2, 1);
+  config.group_bytes = 16 * 4 * 20;  // 20 rows: 5 groups of 100
+  const InferenceProblem problem = make_inference(data, one_layer(), config);
+  std::string order;
+
+  for (const Step& step : record_rank(InferenceBody(problem), 0, 1, {}).steps) {
+    const auto* submit = std::get_if<SubmitStep>(&step);
+    if (submit == nullptr) continue;
+    if (kind_of(submit->op) == "spmm") order += 'A';
+    if (kind_of(submit->op) == "send_recv") order += submit->lane == Lane::comm2 ? 'n' : 'r';
+  }
+
+  EXPECT_EQ(order,
+            "nn"
+            "rA"
+            "rnA"
+            "rnA"
+            "rnA"
+            "rA"
+            "A");
+}
+
+}  // namespace
+}  // namespace orrery
