@@ -62,6 +62,7 @@ struct Experiment {
   bool used_by_calibration = false;  ///< orrery validate tells its errors apart
   EpochRange timeline_epochs;
   int checkpoint_every = 0;         ///< epochs; 0: never
+  int checkpoint_steps = 0;         ///< steps of an epoch; 0: only between epochs
   nlohmann::ordered_json resolved;  ///< the file with every default filled in
   nlohmann::ordered_json settings;  ///< the swept keys with their values; {} without a sweep
   /// The file with its overrides and without its sweep: the same of all combinations.

@@ -26,20 +26,25 @@ void append(std::string& to, const T& value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-/// What the weights of a run depend on, besides how long it has run.
-Json identity(const Json& resolved) {
+/// What the weights of a run depend on, besides how long it has run. Within an epoch that is also
+/// what the steps that are done were on, and those that are left are.
+Json identity(const Json& resolved, bool within_epoch = false) {
   Json train = resolved["train"];
-  for (const char* key : {"epochs", "eval_every", "checkpoint_every", "cuda_graph"})
+  for (const char* key :
+       {"epochs", "eval_every", "checkpoint_every", "checkpoint_steps", "cuda_graph"})
     train.erase(key);
   Json all{{"seed", resolved["seed"]},
            {"dataset", resolved["dataset"]},
            {"model", resolved["model"]},
            {"train", train}};
-  if (resolved["strategy"]["type"] != "model_averaging") return all;
   // Every other strategy trains the same model on any cut.
+  if (resolved["strategy"]["type"] != "model_averaging" && !within_epoch) return all;
   all["strategy"] = resolved["strategy"];
-  for (const char* key : {"evaluate_on", "first_layer", "column_tiles"}) all["strategy"].erase(key);
+  for (const char* key : {"evaluate_on", "first_layer", "column_tiles", "cache"})
+    all["strategy"].erase(key);
+  if (resolved["strategy"].value("seeds", "") == "global") return all;  // alike on any ranks
   all["partition"] = resolved["partition"];
+  if (within_epoch) all["cluster"] = resolved["cluster"];
   return all;
 }
 
@@ -107,7 +112,10 @@ void require_same_experiment(const JsonReader& kept, const Json& now, const std:
 
 void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint,
                       const Json& resolved) {
-  Json header{{"epochs", checkpoint.epochs}, {"experiment", identity(resolved)}};
+  Json header{{"epochs", checkpoint.epochs},
+              {"steps", checkpoint.steps},
+              {"losses", checkpoint.losses},
+              {"experiment", identity(resolved, checkpoint.steps > 0)}};
   header["rows"] = Json::array();
   for (const auto& row : checkpoint.state) header["rows"].push_back(row.size());
   const std::string text = header.dump();
@@ -131,11 +139,17 @@ Checkpoint parse_checkpoint(const std::string& bytes, const std::string& origin,
     throw DataError(origin, "", "is damaged: its checksum does not fit; remove it to start anew");
   Reader in(std::string_view(bytes).substr(kMagic.size(), body - kMagic.size()), origin);
   const JsonReader header(in.take(in.number<std::uint64_t>()), origin, "header");
-  require_same_identity(header.object("experiment"), identity(resolved), origin);
   Checkpoint checkpoint;
-  checkpoint.epochs = header.get<int>("epochs");
-  if (checkpoint.epochs < 0)
-    header.fail("epochs", fmt::format("expected a count, found {}", checkpoint.epochs));
+  const auto count = [&](const char* key) {
+    const int number = header.get<int>(key);
+    if (number < 0) header.fail(key, fmt::format("expected a count, found {}", number));
+    return number;
+  };
+  checkpoint.epochs = count("epochs");
+  if (header.has("steps")) checkpoint.steps = count("steps");
+  if (checkpoint.steps > 0) checkpoint.losses = header.get<std::vector<double>>("losses");
+  require_same_identity(header.object("experiment"), identity(resolved, checkpoint.steps > 0),
+                        origin);
   for (const std::int64_t size : header.counts("rows")) {
     const auto floats = static_cast<std::size_t>(size);
     if (floats > in.left() / sizeof(float))
