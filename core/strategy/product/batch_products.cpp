@@ -19,14 +19,12 @@ BatchProducts::BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> ba
       row_ids_(rt, {rows(0), 1}, DType::i32, "indices/vertices") {
   rt.submit(Lane::copy, Load{vertices().source(), row_ids_.tensor()});
   rt.wait(Lane::compute, rt.record(Lane::copy));
-  const SampledBatch::Layer* before = nullptr;
   for (const SampledBatch::Layer& layer : batch_->layers) {
-    if (before == nullptr || before->forward.values != layer.forward.values) {
+    if (matrices_.empty() || !batch_->alike) {
       Matrix loaded{LocalMatrix(rt, layer.forward, 1, "block"), std::nullopt};
       if (layer.adjoint) loaded.adjoint.emplace(rt, *layer.adjoint, 1, "block transposed");
       matrices_.push_back(std::move(loaded));
     }
-    before = &layer;
     matrix_of_layer_.push_back(matrices_.size() - 1);
   }
 }
