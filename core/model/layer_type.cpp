@@ -23,7 +23,7 @@ const LayerType* find_layer(std::string_view name) {
 
 std::string problem_of(const LayerType& layer, const std::vector<LayerType>& others) {
   if (!is_name(layer.name)) return fmt::format("is no name: {}", kNameRule);
-  bool taken = layer.name == ModelType::resgcn.name;
+  bool taken = layer.name == ModelType::resgcn.name || layer.name == ModelType::sgc.name;
   for (const LayerType& other : others) taken = taken || other.name == layer.name;
   if (taken) return "is the name of two layers: give one another name";
   if (layer.make == nullptr) return "has no function that makes it";
@@ -50,7 +50,9 @@ const std::vector<LayerType>& layer_types() {
 }
 
 const LayerType& layer_of(const ModelConfig& model) {
-  const ModelType type = model.type == ModelType::resgcn ? ModelType::sage : model.type;
+  const ModelType type = model.type == ModelType::resgcn ? ModelType::sage
+                         : model.type == ModelType::sgc  ? ModelType::gcn
+                                                         : model.type;
   const LayerType* layer = find_layer(type.name);
   ORRERY_ASSERT(layer != nullptr);  // types come from model_type()
   return *layer;
@@ -58,10 +60,12 @@ const LayerType& layer_of(const ModelConfig& model) {
 
 ModelType model_type(const std::string& name) {
   if (name == ModelType::resgcn.name) return ModelType::resgcn;
+  if (name == ModelType::sgc.name) return ModelType::sgc;
   if (const LayerType* layer = find_layer(name)) return {layer->name};
   std::vector<std::string> names;
   for (const LayerType& layer : layer_types()) names.push_back(layer.name);
   names.emplace_back(ModelType::resgcn.name);
+  names.emplace_back(ModelType::sgc.name);
   throw ConfigError("model.type",
                     fmt::format("found \"{}\", allowed: {}", name, fmt::join(names, ", ")));
 }

@@ -55,7 +55,7 @@ std::vector<LayerType> with_built_in(std::vector<LayerType> added);
 /// Errors    as with_built_in()
 const std::vector<LayerType>& layer_types();
 
-/// The layers that a model is made of; of ResGCN+ GraphSAGE's.
+/// The layers that a model is made of; of ResGCN+ GraphSAGE's, of SGC GCN's.
 const LayerType& layer_of(const ModelConfig& model);
 
 /// Errors    ConfigError: no layer and no model has this name; names those that there are

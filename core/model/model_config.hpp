@@ -14,10 +14,10 @@ struct ModelType {
   std::string_view name;  ///< of as long a life as the program
   bool operator==(const ModelType&) const = default;
 
-  static const ModelType gcn, sage, gat, resgcn;
+  static const ModelType gcn, sage, gat, resgcn, sgc;
 };
 inline constexpr ModelType ModelType::gcn{"gcn"}, ModelType::sage{"sage"}, ModelType::gat{"gat"},
-    ModelType::resgcn{"resgcn+"};
+    ModelType::resgcn{"resgcn+"}, ModelType::sgc{"sgc"};
 
 /// How A is scaled: symmetric D^-1/2·A·D^-1/2, row D^-1·A (D: degrees with the added self-loop), or
 /// chosen by the graph: symmetric where it is symmetric, else row over in-edges. GraphSAGE and
@@ -62,7 +62,7 @@ struct ModelConfig {
   bool residual = false;      ///< gcn, sage: hidden layers of equal widths add their input
   int recompute = 0;          ///< resgcn: blocks of a segment that is computed again; 0: none is
   bool sparse_input = false;  ///< gcn, sage: features are kept without their zeros
-  LayerOrder order = LayerOrder::automatic;  ///< gcn, sage
+  LayerOrder order = LayerOrder::automatic;  ///< gcn, sage, sgc
   int dense_layers = 0;  ///< gcn, sage: x·W without A, after the `layers` that aggregate
   /// gcn, sage: in the place of the layer norm, every column by its mean and variance over all
   /// vertices, those of other ranks too. Its shift stands for the bias.

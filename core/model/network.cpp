@@ -2,6 +2,7 @@
 
 #include "core/model/model.hpp"
 #include "core/model/resgcn.hpp"
+#include "core/model/sgc.hpp"
 
 namespace orrery {
 
@@ -10,6 +11,8 @@ std::unique_ptr<Network> make_network(Runtime& rt, const ModelConfig& model,
                                       std::int64_t features, std::int64_t classes, ModelUse use) {
   if (model.type == ModelType::resgcn)
     return std::make_unique<ResGcn>(rt, model, train, features, classes, use);
+  if (model.type == ModelType::sgc)
+    return std::make_unique<Sgc>(rt, model, train, first_layer, features, classes, use);
   return std::make_unique<Model>(rt, model, train, first_layer, features, classes, use);
 }
 

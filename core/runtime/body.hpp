@@ -49,13 +49,16 @@ struct EpochReport {
   std::optional<Divergence> divergence = {};
 };
 
-/// A run between two epochs: all it takes to go on as if it had never stopped. Random draws are
-/// functions of the seed, the epoch and the vertex, so there is no other state.
+/// A run between two epochs, or between two steps of one: all it takes to go on as if it had never
+/// stopped. Random draws are functions of the seed, the epoch, the step and the vertex, so there is
+/// no other state.
 struct Checkpoint {
   int epochs = 0;  ///< done so far
   /// All weights, and the optimiser's moments where it has any, each as one row; with local models
   /// those of each, by the part it learns from.
   std::vector<std::vector<float>> state;
+  int steps = 0;                 ///< done of the epoch that follows
+  std::vector<double> losses{};  ///< of each rank, of these steps; none where there are none
 };
 
 /// Told about every epoch, on every rank, after the epoch's time has ended.
@@ -72,7 +75,9 @@ class RunObserver {
 struct RunControl {
   std::shared_ptr<const Checkpoint> resume;  ///< go on from here
   int checkpoint_every = 0;                  ///< epochs; also after an early stop; 0: never
-  std::optional<int> epochs;                 ///< instead of the body's
+  /// Steps of an epoch; not of local models. 0: only between epochs.
+  int checkpoint_steps = 0;
+  std::optional<int> epochs;      ///< instead of the body's
   bool inspects_weights = false;  ///< after the last epoch, whose loss knows nothing of its update
 };
 

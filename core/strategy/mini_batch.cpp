@@ -24,7 +24,7 @@
 //           the training vertices with dataset.inductive
 #include <fmt/core.h>
 
-#include <mutex>
+#include <algorithm>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -49,15 +49,17 @@ struct Batch {
 
 class BatchSteps final : public Steps {
  public:
-  explicit BatchSteps(std::shared_ptr<const SampledBatches> batches)
-      : batches_(std::move(batches)) {}
-  int count(int) const override { return batches_->steps(); }
+  /// `count`: of an epoch; beyond the steps that there are they begin anew.
+  BatchSteps(std::shared_ptr<const SampledBatches> batches, int count)
+      : batches_(std::move(batches)), count_(count) {}
+  int count(int) const override { return count_; }
   TrainStep at(int epoch, int index) const override {
-    return {{index, epoch}, batches_->trained_on(epoch, index)};
+    return {{index, epoch}, batches_->trained_on(epoch, index % batches_->steps())};
   }
 
  private:
   std::shared_ptr<const SampledBatches> batches_;
+  int count_;
 };
 
 /// Opens the store when the first batch is loaded, which all ranks do: a strategy that is only
@@ -73,11 +75,15 @@ class MiniBatchSession final : public RankSession {
     if (batch == nullptr) return whole_->load(std::move(structure));
     if (!store_) open_store();
     const auto& [sampled, edges] = batch->of;
-    WantedRows wanted = recent_ ? recent_->want(*sampled->vertices) : sampled->features;
+    const auto& vertices = sampled->vertices;
+    WantedRows wanted = recent_ && vertices ? recent_->want(*vertices) : sampled->features;
     use_.foreign += wanted.foreign;
     use_.kept += wanted.kept;
-    return std::make_unique<PulledBatchProducts>(rt_, sampled, VertexData(data_, sampled->vertices),
-                                                 edges, std::move(wanted), *store_);
+    const std::int64_t all = sampled->rows.front(), own = sampled->rows.back();
+    const VertexData data =
+        vertices ? VertexData(data_, vertices) : VertexData(all, own, {own, own, own});
+    return std::make_unique<PulledBatchProducts>(rt_, sampled, data, edges, std::move(wanted),
+                                                 *store_);
   }
   RowUse row_use() const override { return use_; }
   void close() override {
@@ -105,7 +111,11 @@ class MiniBatchSession final : public RankSession {
 class MiniBatch final : public Strategy {
  public:
   explicit MiniBatch(const Problem& problem)
-      : problem_(problem), batches_(std::make_shared<const SampledBatches>(problem)) {
+      : MiniBatch(problem, std::make_shared<const SampledBatches>(problem), nullptr) {}
+  /// `largest`: the batch of every step; null: those that are drawn.
+  MiniBatch(const Problem& problem, std::shared_ptr<const SampledBatches> batches,
+            std::shared_ptr<const SampledBatch> largest)
+      : problem_(problem), batches_(std::move(batches)), largest_(std::move(largest)) {
     if (problem.train.eval_every == 0) return;
     Problem whole = problem;
     whole.strategy = {};
@@ -115,7 +125,9 @@ class MiniBatch final : public Strategy {
 
   Schedule schedule(int) const override {
     Schedule schedule;
-    schedule.training = std::make_shared<BatchSteps>(batches_);
+    // Further ones of the same size would take no more memory.
+    const int steps = largest_ ? kBatchesAhead + 1 : batches_->steps();
+    schedule.training = std::make_shared<BatchSteps>(batches_, steps);
     schedule.evaluation.clear();
     if (whole_) schedule.evaluation = {kWholeGraph};
     schedule.ahead = kBatchesAhead;
@@ -124,15 +136,22 @@ class MiniBatch final : public Strategy {
 
   std::shared_ptr<const Structure> prepare(int rank, StructureId which) const override {
     if (which.number == kWholeGraph) return whole_->prepare(rank);
-    auto made =
-        std::make_shared<const SampledBatch>(batches_->batch(rank, which.draw, which.number));
+    std::shared_ptr<const SampledBatch> made = largest_;
+    if (!made)
+      made = std::make_shared<const SampledBatch>(batches_->batch(rank, which.draw, which.number));
     const HostWork work = drawing_work(*made);
-    return make_structure(Batch{made, edges_of(problem_.model, *made)}, work);
+    std::vector<EdgeStructure> edges = edges_of(problem_.model, *made);
+    return make_structure(Batch{std::move(made), std::move(edges)}, work);
   }
 
   std::unique_ptr<RankSession> open(Runtime& rt) const override {
     return std::make_unique<MiniBatchSession>(rt, problem_.data, *batches_,
                                               whole_ ? whole_->open(rt) : nullptr);
+  }
+
+  std::unique_ptr<Strategy> with_largest_batches() const override {
+    return std::make_unique<MiniBatch>(problem_, batches_,
+                                       std::make_shared<const SampledBatch>(batches_->largest()));
   }
 
   std::optional<BatchSizes> batch_sizes() const override {
@@ -175,6 +194,7 @@ class MiniBatch final : public Strategy {
  private:
   Problem problem_;
   std::shared_ptr<const SampledBatches> batches_;
+  std::shared_ptr<const SampledBatch> largest_;
   std::unique_ptr<Strategy> whole_;  ///< evaluates
 };
 

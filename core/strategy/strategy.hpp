@@ -87,6 +87,11 @@ class Strategy {
   /// Of batches of all ranks in the first epoch; nothing where there are none.
   virtual std::optional<BatchSizes> batch_sizes() const { return std::nullopt; }
 
+  /// The same strategy with batches all of which have the sizes that none exceeds, counted only: to
+  /// be recorded, for the memory that a run takes at most. Null where sizes are what they are, or no
+  /// bound is known.
+  virtual std::unique_ptr<Strategy> with_largest_batches() const { return nullptr; }
+
   /// The lowest rank that does what `rank` does: the same operations on the same sizes, in the same
   /// order and waiting for the same, with the same memory. They differ in their number, in which
   /// stage of a product is their own (there the rows are at hand instead of in a buffer, and what

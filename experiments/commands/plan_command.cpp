@@ -173,15 +173,28 @@ Json size_json(const BatchSizes::Size& size) {
   return {{"mean", size.mean}, {"most", size.most}, {"bound", size.bound}};
 }
 
+/// Device memory that no batch takes the largest rank beyond; nothing where no bound is known.
+std::optional<std::int64_t> bound_of_memory(const PreparedExperiment& prepared) {
+  const auto largest = prepared.strategy->with_largest_batches();
+  if (largest == nullptr) return std::nullopt;
+  std::int64_t most = 0;
+  for (const auto& program : record_shared(TrainingBody(*largest, *prepared.problem), 1, {}))
+    most = std::max(most, program->peak_bytes[at(Space::device)]);
+  return most;
+}
+
 /// Of sampled training; null where there are no batches.
-Json batches_json(const std::optional<BatchSizes>& sizes) {
+Json batches_json(const PreparedExperiment& prepared) {
+  const std::optional<BatchSizes> sizes = prepared.strategy->batch_sizes();
   if (!sizes) return nullptr;
+  const auto bound = bound_of_memory(prepared);
   Json vertices = Json::array(), edges = Json::array();
   for (const BatchSizes::Size& size : sizes->vertices) vertices.push_back(size_json(size));
   for (const BatchSizes::Size& size : sizes->edges) edges.push_back(size_json(size));
   return {{"drawn", sizes->batches},
           {"vertices", vertices},
           {"edges", edges},
+          {"peak_bytes_bound", bound ? Json(*bound) : Json(nullptr)},
           {"foreign_rows", sizes->foreign},
           {"cached_rows", sizes->kept}};
 }
@@ -229,8 +242,16 @@ std::optional<OutOfMemory> what_does_not_fit(const PreparedExperiment& prepared)
 std::string judge_memory(const PreparedExperiment& prepared, std::int64_t largest, Json& result) {
   const auto& room = prepared.experiment.device_bytes;
   std::string verdict = fmt::format("largest rank needs {} of device memory", human_bytes(largest));
-  if (!room) return verdict + "; set cluster.device_bytes to see whether that fits";
-  if (largest <= *room) return verdict + fmt::format(": fits into {}", human_bytes(*room));
+  const Json bound = result["batches"].is_null() ? Json() : result["batches"]["peak_bytes_bound"];
+  std::string others;  // batches than those that were drawn
+  if (!bound.is_null()) {
+    const auto most = bound.get<std::int64_t>();
+    others = fmt::format("; other batches may need more, but none more than {}", human_bytes(most));
+    if (room && largest <= *room)
+      others += most <= *room ? ", which fits too" : ", which does not fit";
+  }
+  if (!room) return verdict + others + "; set cluster.device_bytes to see whether that fits";
+  if (largest <= *room) return verdict + fmt::format(": fits into {}", human_bytes(*room)) + others;
   verdict += fmt::format(": does NOT fit into {}", human_bytes(*room));
   if (const auto missing = what_does_not_fit(prepared)) {
     verdict += fmt::format(" ({})", missing->what());
@@ -252,7 +273,7 @@ Json plan_json(const PreparedExperiment& prepared, const std::vector<Summary>& r
     peaks.push_back(s.peak_device_bytes);
   }
   result["preloading"] = preloading_json(prepared, peaks);
-  result["batches"] = batches_json(prepared.strategy->batch_sizes());
+  result["batches"] = batches_json(prepared);
   result["fits"] = nullptr;
   if (experiment.device_bytes)
     result["fits"] = *std::max_element(peaks.begin(), peaks.end()) <= *experiment.device_bytes;

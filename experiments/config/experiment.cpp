@@ -405,7 +405,12 @@ void set_strategy(Experiment& e, const Json& root) {
   const Json& s = root["strategy"];
   e.strategy = strategy_config(root);
   require_possible(e.strategy, e.model);
-  if (e.checkpoint_every > 0) require_resumable(e.strategy);
+  if (e.checkpoint_every > 0 || e.checkpoint_steps > 0) require_resumable(e.strategy);
+  if (e.checkpoint_steps > 0 && e.strategy.type == "model_averaging" &&
+      e.strategy.averaging == Averaging::model)
+    throw ConfigError("train.checkpoint_steps",
+                      "models of parts take their steps apart, and are all whole between epochs "
+                      "only: set it to 0, and train.checkpoint_every");
   e.fits_depth = s.value("depth", Json()) == "fit";
   e.fits_batches = s.value("batches", Json()) == "fit";
 }
@@ -603,6 +608,7 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   e.model = model_config(root["model"]);
   e.train = train_config(root["train"], e.seed);
   e.checkpoint_every = root["train"]["checkpoint_every"];
+  e.checkpoint_steps = root["train"]["checkpoint_steps"];
   set_strategy(e, root);
   place(e, root["cluster"], folder, clusters);
   set_partition(e, root["partition"]);

@@ -63,6 +63,7 @@ struct Experiment {
   bool used_by_calibration = false;  ///< orrery validate tells its errors apart
   EpochRange timeline_epochs;
   int checkpoint_every = 0;         ///< epochs; 0: never
+  int checkpoint_steps = 0;         ///< steps of an epoch; 0: only between epochs
   InferenceConfig inference;        ///< of orrery infer
   std::string weights;              ///< of orrery infer: a file or a folder; empty: trained first
   nlohmann::ordered_json resolved;  ///< the file with every default filled in

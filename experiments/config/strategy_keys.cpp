@@ -29,11 +29,22 @@ void require_possible_first_layer(const JsonSettings& file) {
                                     type));
 }
 
+/// The same of a model that is one matrix of weights.
+void require_possible_sgc(const JsonSettings& file) {
+  if (!file.is("model.type", "sgc")) return;
+  if (file.has("model.hidden"))
+    throw ConfigError("model.hidden", "model.type sgc has no hidden layers: leave the key out");
+  if (file.is("strategy.memory", "autograd"))
+    throw ConfigError("strategy.memory",
+                      "what a framework keeps of model.type sgc is not known here: use \"lean\"");
+}
+
 }  // namespace
 
 void prepare_strategy(Json& root) {
   const JsonSettings file(root);
   require_possible_first_layer(file);
+  require_possible_sgc(file);
   const StrategyInfo* info = named_in(file);
   if (info == nullptr || info->defaults == nullptr) return;
   for (const auto& [path, value] : info->defaults(file)) {

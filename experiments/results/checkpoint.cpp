@@ -30,7 +30,8 @@ void append(std::string& to, const T& value) {
 /// What the weights of a run depend on, besides how long it has run.
 Json identity(const Json& resolved) {
   Json train = resolved["train"];
-  for (const char* key : {"epochs", "eval_every", "checkpoint_every", "cuda_graph"})
+  for (const char* key :
+       {"epochs", "eval_every", "checkpoint_every", "checkpoint_steps", "cuda_graph"})
     train.erase(key);
   Json all{{"seed", resolved["seed"]},
            {"dataset", resolved["dataset"]},
@@ -118,7 +119,10 @@ void require_same_experiment(const JsonReader& kept, const Json& now, const std:
 
 void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint,
                       const Json& resolved) {
-  Json header{{"epochs", checkpoint.epochs}, {"experiment", identity(resolved)}};
+  Json header{{"epochs", checkpoint.epochs},
+              {"steps", checkpoint.steps},
+              {"losses", checkpoint.losses},
+              {"experiment", identity(resolved, checkpoint.steps > 0)}};
   header["rows"] = Json::array();
   for (const auto& row : checkpoint.state) header["rows"].push_back(row.size());
   const std::string text = header.dump();
@@ -147,9 +151,14 @@ Checkpoint parse(const std::string& bytes, const std::string& origin, const Requ
   const JsonReader header(in.take(in.number<std::uint64_t>()), origin, "header");
   require(header.object("experiment"));
   Checkpoint checkpoint;
-  checkpoint.epochs = header.get<int>("epochs");
-  if (checkpoint.epochs < 0)
-    header.fail("epochs", fmt::format("expected a count, found {}", checkpoint.epochs));
+  const auto count = [&](const char* key) {
+    const int number = header.get<int>(key);
+    if (number < 0) header.fail(key, fmt::format("expected a count, found {}", number));
+    return number;
+  };
+  checkpoint.epochs = count("epochs");
+  if (header.has("steps")) checkpoint.steps = count("steps");
+  if (checkpoint.steps > 0) checkpoint.losses = header.get<std::vector<double>>("losses");
   for (const std::int64_t size : header.counts("rows")) {
     const auto floats = static_cast<std::size_t>(size);
     if (floats > in.left() / sizeof(float))

@@ -96,10 +96,12 @@ std::string slurm_script(const Experiment& experiment, const JobRequest& request
   const bool anew = request.force || !experiment.label.empty();
   const std::string again =
       anew ? "# Queued again, it starts anew.\n"
-      : experiment.checkpoint_every == 0
+      : experiment.checkpoint_every == 0 && experiment.checkpoint_steps == 0
           ? "# Queued again, it starts anew: set train.checkpoint_every to go on where it was.\n"
-          : fmt::format("# Queued again, it goes on from its last checkpoint (every {} epochs).\n",
-                        experiment.checkpoint_every);
+          : fmt::format("# Queued again, it goes on from its last checkpoint (every {}).\n",
+                        experiment.checkpoint_steps > 0
+                            ? fmt::format("{} steps", experiment.checkpoint_steps)
+                            : fmt::format("{} epochs", experiment.checkpoint_every));
   return fmt::format(
       "#!/bin/bash\n"
       "# {} ranks of {}. Submit with: sbatch THIS_FILE\n"

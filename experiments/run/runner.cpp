@@ -355,6 +355,7 @@ ExecuteOptions Runner::execute_options(const Experiment& experiment) const {
   options.stop = options_.stop;
   if (!options_.anyway) options.require_memory = require_memory_for;
   options.control.checkpoint_every = experiment.checkpoint_every;
+  options.control.checkpoint_steps = experiment.checkpoint_steps;
   options.control.inspects_weights = true;
   return options;
 }

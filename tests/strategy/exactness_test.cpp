@@ -288,6 +288,22 @@ TEST_P(Schedule, SameSeedGivesTheSameBits) {
 INSTANTIATE_TEST_SUITE_P(All, Schedule, ::testing::ValuesIn(testing::all_strategies()),
                          [](const auto& param) { return param.param.name; });
 
+TEST_P(Schedule, SgcHasTheSameLossesInEitherOrderWithKeptRowsOrNot) {
+  const auto data = random_dataset(60, 300, 23, 4, true);
+  const auto sgc = [](Problem p, double dropout, LayerOrder order) {
+    p.model = {.type = ModelType::sgc, .layers = 3, .dropout = dropout, .order = order};
+    return p;
+  };
+  for (const double dropout : {0.0, 0.3}) {
+    const Outcome want =
+        execute(sgc(alone(data), dropout, LayerOrder::transform_first), "reference");
+    EXPECT_LT(losses(want).back(), losses(want).front());
+    for (const LayerOrder order :
+         {LayerOrder::automatic, LayerOrder::aggregate_first, LayerOrder::transform_first})
+      expect_equal_losses(execute(sgc(problem_on(4, data), dropout, order)), want);
+  }
+}
+
 /// Deep models with residual connections, on four ranks.
 class DeepModels : public ::testing::TestWithParam<testing::NamedStrategy> {
  protected:

@@ -163,7 +163,7 @@ std::vector<std::vector<float>> after_one_step(Problem p) {
 }
 
 TEST(MiniBatch, OfAllVerticesAndNeighboursHasTheGradientOfTheWholeGraph) {
-  for (const ModelType type : {ModelType::gcn, ModelType::sage, ModelType::resgcn})
+  for (const ModelType type : {ModelType::gcn, ModelType::sage, ModelType::resgcn, ModelType::sgc})
     for (const int ranks : {1, 3}) {
       const auto data = random_dataset(90, 500, 12, 4, true);
       const auto with = [&](const StrategyConfig& strategy) {
@@ -765,6 +765,53 @@ TEST(MiniBatch, SaintSubgraphsOfRanksAreThoseOfStepsOfOneRank) {
   }
 }
 
+// ---- memory
+
+/// The bound is above what any epoch takes, and what a batch of its sizes takes: with all vertices as
+/// seeds and all their neighbours it is met.
+TEST(MiniBatch, NoBatchTakesMoreMemoryThanTheBound) {
+  const auto data = random_dataset(120, 700, 12, 4, true);
+  const auto peak = [](const Strategy& strategy, const Problem& p, int epochs) {
+    std::int64_t most = 0;
+    for (const Program& program : record_training(strategy, p, epochs, {}))
+      most = std::max(most, program.peak_bytes[0]);
+    return most;
+  };
+  for (const StrategyConfig& config :
+       {batches_of(sampled(30, {4, 3})), batches_of(sampled(1 << 20, {-1, -1})), clusters_of(6, 2),
+        saint_of(BatchSampler::saint_walk, 10)})
+    for (const int eval_every : {0, 1}) {
+      Problem p = make_problem(data, 2, config);
+      p.train.epochs = 12;
+      p.train.eval_every = eval_every;
+      const auto strategy = make_strategy(p);
+      const auto largest = strategy->with_largest_batches();
+      ASSERT_NE(largest, nullptr);
+
+      const std::int64_t bound = peak(*largest, p, 1), drawn = peak(*strategy, p, 12);
+
+      EXPECT_LE(drawn, bound);
+      EXPECT_LE(bound, 8 * drawn) << "a bound that says something";
+    }
+}
+
+TEST(MiniBatch, TheBoundOfAllVerticesWithAllNeighboursIsWhatTheyTake) {
+  auto data = std::make_shared<Dataset>(*random_dataset(60, 500, 12, 4, true));
+  std::fill(data->split.begin(), data->split.end(), Split::train);
+  Problem p = make_problem(data, 1, batches_of(sampled(1 << 20, {-1, -1})));
+  p.train.epochs = 3;
+  p.train.eval_every = 0;
+  const auto strategy = make_strategy(p);
+  const auto peak = [&](const Strategy& s) {
+    return static_cast<double>(record_training(s, p, 3, {})[0].peak_bytes[0]);
+  };
+
+  const double bound = peak(*strategy->with_largest_batches()), drawn = peak(*strategy);
+
+  EXPECT_GE(bound, drawn);
+  EXPECT_LE(bound, drawn + 3 * 2 * 2 * 60 * 4) << "but for who validates and is tested";
+}
+
 // ---- programs
 
 TEST(MiniBatch, ProgramsAreThoseOfTheRealRunAndSafe) {
@@ -812,6 +859,70 @@ TEST(MiniBatch, ARunThatGoesOnDrawsWhatItWouldHaveDrawn) {
       EXPECT_NEAR(rest[e], whole[e + 3], ranks == 2 ? 0 : 1e-5 * whole[e + 3]);
     }
   }
+}
+
+/// From between two batches of an epoch: to the bit on as many ranks, in losses and in weights; with
+/// the seeds of all ranks together also on another number of them.
+TEST(MiniBatch, ARunGoesOnFromWithinAnEpoch) {
+  const auto data = random_dataset(120, 700, 12, 4, true);
+  MiniBatchSettings global = sampled(12, {4, 3}), local = sampled(6, {4, 3});
+  local.seeds = SeedsFrom::own;
+  local.cache = {CachePolicy::lru, 40 * 12 * 4};
+  for (const StrategyConfig& strategy :
+       {batches_of(global), batches_of(local), clusters_of(10, 2), saint_of(kSaint[2], 5)}) {
+    const bool any_ranks = mini_batch_of(strategy).seeds == SeedsFrom::all;
+    const auto on = [&](int ranks) {
+      Problem p = make_problem(data, ranks, strategy);
+      p.train.epochs = 3;
+      return p;
+    };
+    Problem p = on(2);
+    const int steps = SampledBatches(p).steps();
+    ASSERT_GE(steps, 3);
+    ExecuteOptions options;
+    options.kernels = "reference";
+    options.control.checkpoint_steps = 2;
+    options.control.checkpoint_every = 3;
+    std::vector<Checkpoint> kept;
+    options.keep = [&](const Checkpoint& c) { kept.push_back(c); };
+    const auto whole = losses(execute_on_threads(TrainingBody(*make_strategy(p), p), options, {}));
+    const Checkpoint last = kept.back();
+    ASSERT_EQ(last.epochs, 3);
+    kept.pop_back();
+    EXPECT_EQ(std::ssize(kept), 3 * ((steps - 1) / 2));
+    for (const Checkpoint& from : kept) {
+      EXPECT_EQ(from.steps % 2, 0);
+      options.control.resume = std::make_shared<const Checkpoint>(from);
+      for (const int ranks : {2, 3}) {
+        if (ranks == 3 && !any_ranks) continue;
+        p = on(ranks);
+        Checkpoint end;
+        options.keep = [&](const Checkpoint& c) { end = c; };
+
+        const auto rest =
+            losses(execute_on_threads(TrainingBody(*make_strategy(p), p), options, {}));
+
+        ASSERT_EQ(rest.size(), at(3 - from.epochs));
+        for (std::size_t e = 0; e < rest.size(); ++e) {
+          const double want = whole[e + at(from.epochs)];
+          EXPECT_NEAR(rest[e], want, ranks == 2 ? 0 : 1e-5 * want) << from.steps;
+        }
+        if (ranks == 2) {
+          EXPECT_EQ(end.state, last.state);
+        }
+      }
+    }
+  }
+}
+
+/// With settings by which an epoch has fewer steps than have been done.
+TEST(MiniBatch, ACheckpointWithinAnEpochOfOtherStepsIsRefused) {
+  const Problem p =
+      make_problem(random_dataset(120, 700, 12, 4, true), 2, batches_of(sampled(1000, {4, 3})));
+  ExecuteOptions options;
+  options.control.resume = std::make_shared<const Checkpoint>(Checkpoint{1, {}, 2, {0.5, 0.5}});
+
+  EXPECT_THROW(execute_on_threads(TrainingBody(*make_strategy(p), p), options, {}), ConfigError);
 }
 
 /// Else the arrays of all batches of the epochs that are recorded would be in memory at once.

@@ -189,8 +189,8 @@ void loss(OrreryStream& s, OrreryLossKind kind, OrreryMatrix logits, const std::
   const dim3 blocks = blocks_of(logits.rows);
   auto* parts = parts_for(s, blocks.x, 1);
   launch(s, loss_rows, blocks, dim3{kLanes, kWarpsPerBlock, 1}, kind, floats(logits), labels,
-         ld_labels, Targets{targets, target_count, weights}, floats(grad), logits.rows, logits.cols, scale,
-         parts);
+         ld_labels, Targets{targets, target_count, weights}, floats(grad), logits.rows, logits.cols,
+         scale, parts);
   finish(s, parts, blocks.x, 1, {loss, weight * scale, accumulate != 0});
 }
 

@@ -15,14 +15,13 @@ std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch
   std::vector<EdgeStructure> edges;
   if (!weighs_edges(model)) return edges;
   std::optional<EndVertices> ends;
-  if (model.attention_dropout > 0) ends = EndVertices{*batch.vertices, *batch.vertices};
-  const SampledBatch::Layer* before = nullptr;
-  for (const SampledBatch::Layer& layer : batch.layers) {
-    const bool as_before = before != nullptr && before->forward.values == layer.forward.values;
-    edges.push_back(as_before ? EdgeStructure(edges.back())
-                              : make_edge_structure(layer.forward, ends));
-    before = &layer;
+  if (model.attention_dropout > 0) {
+    ends.emplace();  // of a batch that is only counted none are read
+    if (batch.vertices) *ends = {*batch.vertices, *batch.vertices};
   }
+  for (const SampledBatch::Layer& layer : batch.layers)
+    edges.push_back(batch.alike && !edges.empty() ? edges.front()
+                                                  : make_edge_structure(layer.forward, ends));
   return edges;
 }
 
@@ -34,22 +33,17 @@ BatchProducts::BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> ba
       row_ids_(rt, {rows(0), 1}, DType::i32, "indices/vertices") {
   rt.submit(Lane::copy, Load{vertices().source(), row_ids_.tensor()});
   rt.wait(Lane::compute, rt.record(Lane::copy));
-  const EdgeStructure* last = nullptr;
   for (const EdgeStructure& of_layer : edges) {
-    if (last == nullptr || last->order.numbers() != of_layer.order.numbers())
-      edges_.emplace_back(rt, of_layer);
-    last = &of_layer;
+    if (edges_.empty() || !batch_->alike) edges_.emplace_back(rt, of_layer);
     of_layer_.push_back(edges_.size() - 1);
   }
   if (!edges.empty()) return;
-  const SampledBatch::Layer* before = nullptr;
   for (const SampledBatch::Layer& layer : batch_->layers) {
-    if (before == nullptr || before->forward.values != layer.forward.values) {
+    if (matrices_.empty() || !batch_->alike) {
       Matrix loaded{LocalMatrix(rt, layer.forward, 1, "block"), std::nullopt};
       if (layer.adjoint) loaded.adjoint.emplace(rt, *layer.adjoint, 1, "block transposed");
       matrices_.push_back(std::move(loaded));
     }
-    before = &layer;
     of_layer_.push_back(matrices_.size() - 1);
   }
 }

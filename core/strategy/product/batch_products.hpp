@@ -35,7 +35,9 @@ class BatchProducts : public RankProducts {
   std::shared_ptr<const std::vector<float>> target_weights() const override {
     return batch_->target_weights;
   }
-  IndexList vertices() const override { return IndexList(batch_->vertices); }
+  IndexList vertices() const override {
+    return batch_->vertices ? IndexList(batch_->vertices) : IndexList::counted(rows(0));
+  }
   std::int64_t rows(int level) const override { return batch_->rows[at(level)]; }
   Tensor row_ids() const override { return row_ids_.tensor(); }
   void prepare(std::int64_t, std::int64_t) override {}

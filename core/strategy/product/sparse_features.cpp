@@ -45,7 +45,8 @@ void require_possible_sparse_input(const Problem& problem) {
   };
   const DataFacts facts = problem.facts();
   const std::int64_t out = model.layers + model.dense_layers == 1 ? facts.classes : model.hidden;
-  if (model.type == ModelType::resgcn || !layer_of(model).sparse_input)
+  if (model.type == ModelType::resgcn || model.type == ModelType::sgc ||
+      !layer_of(model).sparse_input)
     refuse("is for gcn and sage, and layers from outside that say so");
   if (model.dropout > 0) refuse("goes without model.dropout, which drops out the input as well");
   if (problem.statistics) refuse("needs the features, of which statistics tell the width only");

@@ -237,7 +237,8 @@ SampledBatch SampledBatches::batch(int rank, int epoch, int step) const {
   SampledBatch made;
   made.edges = flow.sampled_edges();
   made.rows = std::move(flow.rows);
-  if (has_subgraphs())
+  made.alike = has_subgraphs();
+  if (made.alike)
     made.layers.assign(made.rows.size() - 1, cut(flow, 1));
   else
     for (int layer = 1; layer <= static_cast<int>(flow.blocks.size()); ++layer)
@@ -273,6 +274,29 @@ SampledBatches::Bounds SampledBatches::bounds() const {
     bounds.vertices.insert(bounds.vertices.begin(), rows);
   }
   return bounds;
+}
+
+SampledBatch SampledBatches::largest() const {
+  const Bounds most = bounds();
+  SampledBatch made;
+  made.rows = most.vertices;
+  made.alike = has_subgraphs();
+  for (std::size_t l = 0; l < most.edges.size(); ++l) {
+    const std::int64_t rows = most.vertices[l + 1], columns = most.vertices[l];
+    SampledBatch::Layer layer{{Counts{rows, columns, most.edges[l]}, nullptr}, std::nullopt};
+    if (l > 0 || made.alike || first_adjoint_)
+      layer.adjoint = SparseMatrix{Counts{columns, rows, most.edges[l]}, nullptr};
+    made.layers.push_back(std::move(layer));
+  }
+  if (saint_)
+    made.target_weights = std::make_shared<const std::vector<float>>(at(made.rows.back()));
+  const auto numbers = std::make_shared<const std::vector<Vertex>>(at(made.rows.front()));
+  auto counts = std::make_shared<std::vector<std::int64_t>>(at(ranks_), 0);
+  counts->front() = made.rows.front();
+  made.features.pulled = {numbers, std::move(counts)};
+  made.features.places = numbers;
+  made.features.room = made.rows.front();
+  return made;
 }
 
 /// GraphSAINT's batches: so that a step's sum is, in the mean, that of all training vertices over the

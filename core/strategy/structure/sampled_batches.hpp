@@ -105,9 +105,11 @@ struct SampledBatch {
     SparseMatrix forward;
     std::optional<SparseMatrix> adjoint;  ///< the transpose; none where no gradient passes it
   };
-  std::shared_ptr<const std::vector<Vertex>> vertices;  ///< global, distinct; the seeds first
+  /// Global, distinct; the seeds first. Null where a batch is counted only.
+  std::shared_ptr<const std::vector<Vertex>> vertices;
   std::vector<std::int64_t> rows;
-  std::vector<Layer> layers;  ///< of one pattern in memory where they are the same
+  std::vector<Layer> layers;
+  bool alike = false;  ///< all layers have the same matrix
   /// Of the training vertices among the last level's, in their order; null: all count alike.
   std::shared_ptr<const std::vector<float>> target_weights;
   WantedRows features;
@@ -139,6 +141,8 @@ class SampledBatches {
     std::vector<std::int64_t> vertices, edges;
   };
   Bounds bounds() const;
+  /// A batch of these sizes, counted only, all of whose features are pulled.
+  SampledBatch largest() const;
   /// The vertices whose features a rank holds, ascending.
   std::shared_ptr<const std::vector<Vertex>> owned(int rank) const { return owned_[at(rank)]; }
 

@@ -77,7 +77,7 @@ std::vector<Tensor> Checkpoints::rows_by_structure(const std::vector<Buffer>& ga
   return rows;
 }
 
-void Checkpoints::keep(int epochs, RunObserver& observer) {
+void Checkpoints::keep(Checkpoint checkpoint, RunObserver& observer) {
   std::vector<Buffer> gathered;
   if (local_ != nullptr) gathered = local_->gather(counts());
   if (rt_.rank() != 0) return;
@@ -93,9 +93,9 @@ void Checkpoints::keep(int epochs, RunObserver& observer) {
   rt_.wait(Lane::compute, rt_.record(Lane::copy));
   rt_.wait(Lane::host, rt_.record(Lane::copy));
   kept_ = rt_.host(Lane::host, [=, &observer] {
-    Checkpoint checkpoint{epochs, {}};
-    for (const auto& row : saved) checkpoint.state.push_back(std::move(*row));
-    if (is_finite(checkpoint)) observer.keep(checkpoint);
+    Checkpoint whole = checkpoint;
+    for (const auto& row : saved) whole.state.push_back(std::move(*row));
+    if (is_finite(whole)) observer.keep(whole);
     return HostWork{"checkpoint", 1, bytes, 1};
   });
 }

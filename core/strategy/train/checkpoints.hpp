@@ -22,9 +22,10 @@ class Checkpoints {
   ///
   /// Errors    ConfigError (other sizes or numbers)
   void restore(const Checkpoint& from);
-  /// The values leave on the copy lane and are kept on the host lane, while the next epoch runs.
-  /// Weights that are not finite are not kept: the checkpoint before stays.
-  void keep(int epochs, RunObserver& observer);
+  /// Adds the state to a checkpoint, and keeps it. The values leave on the copy lane and are kept on
+  /// the host lane, while training goes on. Weights that are not finite are not kept: the checkpoint
+  /// before stays.
+  void keep(Checkpoint checkpoint, RunObserver& observer);
   /// The last one has been kept.
   void finish();
 

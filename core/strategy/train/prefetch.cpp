@@ -3,7 +3,8 @@
 namespace orrery {
 
 Prefetch::Prefetch(Runtime& rt, const Strategy& strategy, RankSession& session,
-                   const Problem& problem, const Schedule& schedule, int first, int last)
+                   const Problem& problem, const Schedule& schedule, int first, int last,
+                   int first_step)
     : rt_(rt),
       strategy_(strategy),
       session_(session),
@@ -12,6 +13,7 @@ Prefetch::Prefetch(Runtime& rt, const Strategy& strategy, RankSession& session,
       steps_(schedule.training),
       ahead_(at(schedule.ahead)),
       epoch_(first),
+      index_(first_step),
       last_(last) {
   prepare();
   load_next();

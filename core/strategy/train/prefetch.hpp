@@ -15,10 +15,10 @@ namespace orrery {
 /// owns what it makes, so that one that is never asked for leaves nothing behind.
 class Prefetch {
  public:
-  /// Of the epochs [first, last); `strategy` and `problem` outlive the runtime's last task, and
+  /// Of the epochs [first, last), from a step of the first one on; `strategy` and `problem` outlive the runtime's last task, and
   /// `session` this. Prepares and loads the first step's structure, if there is one.
   Prefetch(Runtime& rt, const Strategy& strategy, RankSession& session, const Problem& problem,
-           const Schedule& schedule, int first, int last);
+           const Schedule& schedule, int first, int last, int first_step = 0);
 
   /// The next step begins: the host waits until the last one is done and this one's structure is
   /// there, and the device gives back that of the last one.
@@ -48,7 +48,7 @@ class Prefetch {
   const DataFacts facts_;
   std::shared_ptr<const Steps> steps_;
   std::size_t ahead_;
-  int epoch_, index_ = 0, last_;  ///< the cursor: the first step that is not being prepared
+  int epoch_, index_, last_;  ///< the cursor: the first step that is not being prepared
   std::deque<Prepared> prepared_;
   std::unique_ptr<StepData> current_, next_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "core/base/error.hpp"
@@ -38,17 +39,24 @@ class Trainer {
         facts_(problem.facts()),
         control_(control),
         schedule_(strategy.schedule(rt.rank())) {
+    if (first_step(first_epoch()) > 0 && first_step(first_epoch()) >= steps_of(first_epoch()))
+      throw ConfigError("strategy",
+                        "the checkpoint was kept within an epoch of more steps than one has with "
+                        "these settings: go on with those that it was kept with");
     rt_.phase({Stage::setup});
     session_ = strategy.open(rt);
     const auto first = first_structure();
     if (schedule_.ahead > 0 && !schedule_.stays())
-      prefetch_.emplace(rt, strategy, *session_, problem, schedule_, first_epoch(), epochs());
+      prefetch_.emplace(rt, strategy, *session_, problem, schedule_, first_epoch(), epochs(),
+                        first_step(first_epoch()));
     else if (first)
       load(*first);
     if (data_ && steps_of(first_epoch()) > 0) loads_ = 1;
     if (in_turns()) most_epochs_ = std::min(schedule_.local->interval, epochs());
     metrics_ = Buffer(rt_, {1, most_epochs_ + kCounts}, DType::f64, "metrics");
     rt_.submit(Lane::copy, Fill{metrics_.tensor(), 0});
+    if (control.checkpoint_steps > 0)
+      losses_of_ranks_ = Buffer(rt_, {1, rt.size()}, DType::f64, "metrics/losses of ranks");
     rt_.wait(Lane::compute, rt_.record(Lane::copy));
     model_ = make_network(rt, problem.model, problem.train, first_layer(), facts_.features,
                           facts_.classes);
@@ -61,12 +69,13 @@ class Trainer {
   void run(RunObserver& observer) {
     int step = 0;
     for (int epoch = 0; epoch < first_epoch(); ++epoch) step += steps_of(epoch);
+    step += first_step(first_epoch());
     rt_.sync(rt_.record(Lane::compute));  // set-up is no part of the first epoch
     for (int first = first_epoch(); first < epochs(); first = turn_.last + 1) {
       turn_ = turn_from(first);
       ORRERY_ASSERT(!local_ || steps_of(first) == schedule_.local->first_step(local_->count()));
-      if (!one_step(first)) begin_sum({Stage::load, first}, losses());
-      for (int i = 0; i < steps_of(first); ++i) {
+      if (!one_step(first)) begin_sum({Stage::load, first}, losses(), loss_so_far(first));
+      for (int i = first_step(first); i < steps_of(first); ++i) {
         const auto place = local_ ? schedule_.local->place_of(i) : LocalTraining::Place{};
         if (local_) local_->begin_step(place.model);
         for (int epoch = first; epoch <= turn_.last; ++epoch) {
@@ -78,6 +87,7 @@ class Trainer {
           if (turn_.last > turn_.first) rt_.sync(rt_.record(Lane::compute));
         }
         if (local_) local_->end_step(place.model);
+        if (checkpoint_within(first, i)) keep_within(first, i, observer);
       }
       if (averages_after(turn_.last)) {
         rt_.phase({Stage::synchronise, turn_.last});
@@ -87,8 +97,9 @@ class Trainer {
       const std::vector<EpochReport> done = report();
       const bool stops = !observer.epochs_done(done);
       if (done.back().divergence) break;  // on all ranks: the loss is the same on all of them
-      if (checkpoint_after(turn_.last) || (stops && control_.checkpoint_every > 0))
-        checkpoints_->keep(turn_.last + 1, observer);
+      const bool keeps = control_.checkpoint_every > 0 || control_.checkpoint_steps > 0;
+      if (checkpoint_after(turn_.last) || (stops && keeps))
+        checkpoints_->keep({turn_.last + 1, {}}, observer);
       if (stops) break;
     }
     if (prefetch_) prefetch_->stop();
@@ -100,6 +111,10 @@ class Trainer {
   int epochs() const { return control_.epochs.value_or(problem_.train.epochs); }
   int first_epoch() const { return control_.resume ? control_.resume->epochs : 0; }
   int steps_of(int epoch) const { return schedule_.training->count(epoch); }
+  /// Of an epoch that begins here, or goes on.
+  int first_step(int epoch) const {
+    return control_.resume && epoch == control_.resume->epochs ? control_.resume->steps : 0;
+  }
 
   /// Epochs that take place together: one, but where local models take turns.
   struct Turn {
@@ -126,9 +141,38 @@ class Trainer {
     return every > 0 && (epoch + 1) % every == 0;
   }
 
+  bool checkpoint_within(int epoch, int step) const {
+    const int every = control_.checkpoint_steps;
+    return every > 0 && (step + 1) % every == 0 && step + 1 < steps_of(epoch);
+  }
+  /// The losses of the ranks apart, so that their sum rounds as it would have.
+  void keep_within(int epoch, int step, RunObserver& observer) {
+    rt_.phase({Stage::update, epoch});
+    const Tensor all = losses_of_ranks_.tensor();
+    const Lane lane = metrics_lane();
+    rt_.submit(Lane::compute, Fill{all, 0});
+    rt_.submit(Lane::compute, Copy{loss_of(epoch), all.cols_at(rt_.rank(), 1)});
+    rt_.wait(lane, rt_.record(Lane::compute));
+    rt_.submit(lane, AllReduce{all, world_group(rt_.size())});
+    rt_.wait(Lane::compute, rt_.record(lane));
+    Checkpoint checkpoint{epoch, {}, step + 1, {}};
+    for (int rank = 0; rank < rt_.size(); ++rank)
+      checkpoint.losses.push_back(rt_.scalar(lane, all.cols_at(rank, 1)).value_or(0));
+    checkpoints_->keep(std::move(checkpoint), observer);
+  }
+  /// Of this rank, of the steps that an epoch has seen before the run went on; on another number of
+  /// ranks rank 0 has that of all.
+  double loss_so_far(int epoch) const {
+    if (first_step(epoch) == 0) return 0;
+    const std::vector<double>& losses = control_.resume->losses;
+    if (losses.size() == orrery::at(rt_.size())) return losses[orrery::at(rt_.rank())];
+    return rt_.rank() == 0 ? std::accumulate(losses.begin(), losses.end(), 0.0) : 0;
+  }
+
   /// What is loaded before the first epoch; nothing for a rank without work.
   std::optional<StructureId> first_structure() const {
-    if (steps_of(first_epoch()) > 0) return schedule_.training->at(first_epoch(), 0).structure;
+    const int epoch = first_epoch();
+    if (steps_of(epoch) > 0) return schedule_.training->at(epoch, first_step(epoch)).structure;
     if (schedule_.evaluation.empty()) return std::nullopt;
     return StructureId{schedule_.evaluation.front(), 0};
   }
@@ -306,9 +350,9 @@ class Trainer {
   }
 
   /// What steps will add to.
-  void begin_sum(const Phase& phase, const Tensor& sum) {
+  void begin_sum(const Phase& phase, const Tensor& sum, double from = 0) {
     rt_.phase(phase);
-    rt_.submit(Lane::compute, Fill{sum, 0});
+    rt_.submit(Lane::compute, Fill{sum, from});
   }
 
   bool one_step(int epoch) const { return steps_of(epoch) == 1; }
@@ -352,6 +396,7 @@ class Trainer {
   Turn turn_;                         ///< the epochs that take place now
   std::int64_t most_epochs_ = 1;      ///< of a turn
   Buffer metrics_;
+  Buffer losses_of_ranks_;  ///< where checkpoints are kept within epochs
   std::unique_ptr<Network> model_;
   std::vector<Buffer> tape_;          ///< held for the forecast of other programs
   std::optional<LocalModels> local_;  ///< of the rank's steps; else they train model_
@@ -384,7 +429,8 @@ void require_trainable(const Problem& problem) {
 
 void train(Runtime& rt, const Strategy& strategy, const Problem& problem, RunObserver& observer,
            const RunControl& control) {
-  if (control.resume || control.checkpoint_every > 0) require_resumable(problem.strategy);
+  if (control.resume || control.checkpoint_every > 0 || control.checkpoint_steps > 0)
+    require_resumable(problem.strategy);
   Trainer(rt, strategy, problem, control).run(observer);
 }
 

@@ -72,6 +72,32 @@ TEST_F(CheckpointFile, ServesOtherRanksStrategiesAndLengthsOfTheSameExperiment) 
             "accepted");
 }
 
+/// What is left of the epoch would be other batches.
+TEST_F(CheckpointFile, FromWithinAnEpochServesTheSameStrategyOnTheSameRanks) {
+  const auto with = [](const std::string& seeds, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> settings{
+        R"(strategy={"type": "mini_batch", "fanouts": [5, 5], "batch": 10, "seeds": ")" + seeds +
+        "\"}"};
+    settings.insert(settings.end(), more.begin(), more.end());
+    return experiment(settings);
+  };
+  const Checkpoint within{7, {{1.5F}}, 3, {0.1, 1.0 / 3}};
+  for (const std::string seeds : {"local", "global"}) {
+    write_checkpoint(file_, within, with(seeds));
+    const std::string bytes = read(file_);
+
+    const Checkpoint back = parse_checkpoint(bytes, "c", with(seeds, {"train.epochs=900"}));
+
+    EXPECT_EQ(back.steps, 3);
+    EXPECT_EQ(back.losses, within.losses) << "to the bit";
+    EXPECT_EQ(problem_with(bytes, with(seeds, {"strategy.cache={\"bytes\": 64}"})), "accepted");
+    EXPECT_NE(problem_with(bytes, with(seeds, {"strategy.batch=20"})).find("strategy.batch"),
+              std::string::npos);
+    EXPECT_EQ(problem_with(bytes, with(seeds, {"cluster.ranks=3"})) == "accepted",
+              seeds == "global");
+  }
+}
+
 TEST_F(CheckpointFile, OfAnotherExperimentIsRefusedByTheKeyThatDiffers) {
   write_checkpoint(file_, checkpoint_, experiment());
   const std::string bytes = read(file_);

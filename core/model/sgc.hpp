@@ -1,0 +1,60 @@
+// The simplified graph convolution: all products by A, and one by weights.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "core/model/network.hpp"
+
+namespace orrery {
+
+/// logits = A·(A·(…(A·x)))·W + b with as many A as the model has layers, and no ReLU between them.
+/// Multiplies by W first where that makes the aggregated rows narrower, as LayerOrder says; else the
+/// aggregated input A·…·A·x is kept for the weight gradient, which needs no Aᵀ then, and for all
+/// epochs where x is constant.
+///
+/// Memory per rank: two buffers of aggregated rows in turn, the logits where W comes last, and with
+/// input dropout a copy of the input.
+///
+/// Source    Wu et al. 2019, Simplifying Graph Convolutional Networks, eq. 8
+class Sgc final : public Network {
+ public:
+  Sgc(Runtime& rt, const ModelConfig& model, const TrainConfig& train, FirstLayer first_layer,
+      std::int64_t features, std::int64_t classes, ModelUse use);
+
+  void attach(Products& products, const Tensor& features, const SparseInput* sparse) override;
+  void detach() override;
+  Tensor forward(const Tensor& features, Stage stage, int epoch,
+                 std::optional<std::uint32_t> dropout_epoch) override;
+  Tensor logits_gradient() const override { return logits(); }
+  void backward(const Tensor& features, int epoch, const GradientsReady& ready) override;
+  Parameters& parameters() override { return parameters_; }
+
+ private:
+  bool weights_first() const { return transforms_first(config_.order, features_, classes_); }
+  /// The aggregated input is computed once, in attach().
+  bool keeps_aggregated() const;
+  std::int64_t columns(std::int64_t width) const { return products_->columns(width).count; }
+  /// Of a level, with the rows that join them in the next layer's input.
+  Tensor level(int level, std::int64_t width) const;
+  Tensor logits() const;
+  Tensor input(const Tensor& features) const;
+  /// Level `layers` ← A·…·A·x, where level 0 is x if it is given, else what stands there.
+  void aggregate_all(const std::optional<Tensor>& x, std::int64_t width, Stage stage, int epoch);
+  /// This rank's columns of a row.
+  Tensor own_columns(const Tensor& row) const;
+
+  Runtime& rt_;
+  ModelConfig config_;
+  TrainConfig train_;
+  bool trains_, keeps_;
+  std::int64_t features_, classes_;
+  Parameters parameters_;
+  int weight_ = -1, bias_ = -1;
+  Products* products_ = nullptr;
+  Buffer dropped_input_, logits_;
+  std::array<Buffer, 2> levels_;                ///< of even and odd levels
+  std::optional<std::uint32_t> dropout_epoch_;  ///< of the last forward()
+};
+
+}  // namespace orrery

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Times a batch of sampled GraphSAGE training in DGL on a data set folder of Orrery, as a peer for step_bench.
+
+Three SAGEConv layers with the mean, hidden 256, ReLU and dropout 0.5, cross-entropy, Adam, float32, on the CPU; batches of
+1,000 seeds with fanouts 15, 10, 5, the first at the seeds, on the symmetric graph. DGL counts fanouts from the input, so
+the list is given to it turned round. A batch is timed from asking the loader for it to the end of the update; --workers
+sets the loader's processes. Prints one JSON object.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import sys
+import time
+
+import numpy
+
+try:
+    import dgl
+    import torch
+except ImportError as error:
+    sys.exit(f"{error}: install DGL and PyTorch to run this")
+
+FANOUTS = [15, 10, 5]
+
+
+class Network(torch.nn.Module):
+    def __init__(self, widths):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(dgl.nn.SAGEConv(*pair, "mean") for pair in zip(widths, widths[1:]))
+        self.dropout = torch.nn.Dropout(0.5)
+
+    def forward(self, blocks, x):
+        for number, (layer, block) in enumerate(zip(self.layers, blocks)):
+            x = layer(block, self.dropout(x))
+            if number + 1 < len(self.layers):
+                x = torch.relu(x)
+        return x
+
+
+def load(folder):
+    edges = numpy.load(folder / "edges.npy")
+    both = numpy.unique(numpy.concatenate([edges, edges[::-1]], axis=1), axis=1)
+    both = both[:, both[0] != both[1]]
+    labels = torch.from_numpy(numpy.load(folder / "labels.npy")).long()
+    graph = dgl.graph((torch.from_numpy(both[0]), torch.from_numpy(both[1])), num_nodes=len(labels))
+    if (folder / "features.npy").exists():
+        return graph, torch.from_numpy(numpy.load(folder / "features.npy")).float(), labels
+    return graph, torch.rand(len(labels), 128, generator=torch.Generator().manual_seed(0)), labels
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folder", type=pathlib.Path, help="with edges.npy and labels.npy; 128 made-up features without features.npy")
+    parser.add_argument("--batches", type=int, default=30)
+    parser.add_argument("--batch", type=int, default=1000)
+    parser.add_argument("--hidden", type=int, default=256)
+    parser.add_argument("--workers", type=int, default=0)
+    asked = parser.parse_args()
+
+    graph, features, labels = load(asked.folder)
+    training = torch.randperm(len(labels), generator=torch.Generator().manual_seed(0))
+    sampler = dgl.dataloading.NeighborSampler(FANOUTS[::-1])
+    loader = dgl.dataloading.DataLoader(graph, training, sampler, batch_size=asked.batch, shuffle=True,
+                                        num_workers=asked.workers)
+    network = Network([features.shape[1], asked.hidden, asked.hidden, int(labels.max()) + 1])
+    optimiser = torch.optim.Adam(network.parameters(), lr=0.01)
+
+    seconds, begin = [], time.perf_counter()
+    for inputs, seeds, blocks in loader:
+        loss = torch.nn.functional.cross_entropy(network(blocks, features[inputs]), labels[seeds])
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        seconds.append(time.perf_counter() - begin)
+        begin = time.perf_counter()
+        if len(seconds) > asked.batches:
+            break
+    print(json.dumps({"dgl": dgl.__version__, "torch": torch.__version__, "threads": torch.get_num_threads(),
+                      "batch_seconds": statistics.median(seconds[1:])}))
+
+
+if __name__ == "__main__":
+    main()
