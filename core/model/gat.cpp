@@ -1,8 +1,9 @@
 // Graph attention: every edge weighs what the rows at its two ends say.
 //
 // The layer multiplies by W first, so that rows travel as wide as its heads together. The scalars of
-// the additive form are products of these rows with the columns of a, which every rank computes for
-// the rows that it received: nothing travels but rows, forward and backward.
+// the additive form are products of these rows with the vectors a. A rank that holds the rows of all
+// sources computes their scalars itself: nothing travels but rows, forward and backward. Where rows
+// pass by in blocks, the scalars of all sources are gathered first.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -22,7 +23,8 @@ namespace {
 ///           f the columns of all heads: z, s·f; the weights of edges, m·h; of the additive form the
 ///           scalars and their gradients, 2·2·s·h, and the block-diagonal forms of a and its
 ///           gradient, 2·2·h·f; where heads are averaged, n·f. Layers share m·h, in training with
-///           attention dropout or the dot form once more.
+///           attention dropout or the dot form once more. Where rows of sources pass by, of z and the
+///           scalars there are inputs(layer) rows instead of s, and (s + inputs(layer))·h more.
 /// Source    Veličković et al. 2018, eqs. 1 to 6; the dot form: Vaswani et al. 2017 with one W for
 ///           both ends and the rows that are summed, as in DGL's DotGatConv
 /// Departs   ReLU between layers where Veličković et al. have ELU
@@ -43,24 +45,28 @@ class GatConvolution final : public Convolution {
     const auto fit = [&](Buffer& buffer, Shape shape, std::string_view what) {
       make_fit(c_.rt, buffer, shape, fmt::format("activations/{} of layer {}", what, layer_));
     };
-    fit(z_, {sources(), width_}, "transformed input");
+    fit(z_, {held(), width_}, "transformed input");
     fit(weights_, {edges(), heads_}, "weights of edges");
     if (averages_) fit(wide_, {rows_out(), width_}, "heads");
     if (additive()) {
-      fit(scalars_, {sources(), 2 * heads_}, "scalars");
+      fit(scalars_, {held(), 2 * heads_}, "scalars");
+      if (!holds_sources()) {
+        fit(own_right_, {held(), heads_}, "scalars that travel");
+        fit(all_right_, {sources(), heads_}, "scalars of all sources");
+      }
       if (!blocks_) {
         fit(blocks_, {2 * heads_, width_}, "attention vectors");
         submit(Fill{blocks(), 0});  // beside the blocks, where nothing is ever written
       }
     }
     if (!c_.trains || !additive()) return;
-    fit(scalar_gradients_, {sources(), 2 * heads_}, "gradients of scalars");
+    fit(scalar_gradients_, {held(), 2 * heads_}, "gradients of scalars");
     fit(block_gradients_, {2 * heads_, width_}, "gradients of attention vectors");
   }
   void release() override {
     Convolution::release();
-    for (Buffer* buffer :
-         {&z_, &weights_, &wide_, &scalars_, &blocks_, &scalar_gradients_, &block_gradients_})
+    for (Buffer* buffer : {&z_, &weights_, &wide_, &scalars_, &own_right_, &all_right_, &blocks_,
+                           &scalar_gradients_, &block_gradients_})
       *buffer = {};
   }
 
@@ -75,32 +81,50 @@ class GatConvolution final : public Convolution {
 
   void forward(const Tensor& x, const Tensor& y) override {
     const Tensor z = this->z(), own = z.rows_at(0, rows_in());
+    const auto own_scalars = [&] {
+      if (additive()) set_scalars(0, rows_in());
+    };
     transform(x, c_.parameters.weight(weight_), own, 0);
     if (additive()) set_blocks();
-    c_.products->bring_sources(layer_, z, [&] {
-      if (additive()) set_scalars(0, rows_in());
-    });
-    if (additive()) set_scalars(rows_in(), sources() - rows_in());
+    if (holds_sources()) {
+      c_.products->bring_sources(layer_, z, own_scalars);
+      if (additive()) set_scalars(rows_in(), held() - rows_in());
+    } else {
+      own_scalars();
+      submit(Copy{right(scalars()), own_right()});
+      c_.products->gather_for_sources(layer_, own_right(), all_right());
+    }
     weigh_edges();
-    const Tensor wide = averages_ ? this->wide() : y;
-    submit(SpMM{e().pattern, weights_used(c_.edge_scratch), z, wide, 0});
+    const Tensor wide = averages_ ? this->wide() : y, used = weights_used(c_.edge_scratch);
+    if (holds_sources())
+      submit(SpMM{e().pattern, used, z, wide, 0});
+    else
+      c_.products->weigh_sources(layer_, used, z, wide);
     if (averages_) average(wide, y);
   }
 
   void backward(const Tensor& x, const Tensor& dy, const std::optional<Tensor>& dx) override {
-    const Tensor z = this->z(), dz = c_.scratch.view(sources(), width_);
+    const Tensor z = this->z(), dz = c_.scratch.view(held(), width_);
     const Tensor dwide = averages_ ? wide() : dy;
     if (averages_) spread(dy, dwide);
-    submit(SpMM{e().transposed, in_order_of_sources(weights_used(c_.more_edge_scratch)), dwide, dz,
-                0});
+    const Tensor used = weights_used(c_.more_edge_scratch);
     const Tensor gradient = of_edges(c_.edge_scratch);
-    submit(Sddmm{e().pattern, dwide, z, gradient});
+    if (holds_sources()) {
+      submit(SpMM{e().transposed, in_order_of_sources(used), dwide, dz, 0});
+      submit(Sddmm{e().pattern, dwide, z, gradient});
+    } else {
+      c_.products->weigh_sources_adjoint(layer_, used, z, dwide, gradient, dz);
+    }
     if (c_.edge_draws)
       submit(ActivateBackward{gradient, {}, gradient, Activation::none, edge_dropout()});
     additive() ? through_scalars(gradient, dz) : through_dots(gradient, dz);
-    c_.products->bring_sources_adjoint(layer_, dz, [&] {
+    const auto end_gradients = [&] {
       if (additive()) set_end_gradients();
-    });
+    };
+    if (holds_sources())
+      c_.products->bring_sources_adjoint(layer_, dz, end_gradients);
+    else
+      end_gradients();
     const Tensor own = dz.rows_at(0, rows_in());
     weight_gradient(x, own, c_.parameters.gradient(weight_));
     if (dx) c_.products->transform_adjoint(own, c_.parameters.weight(weight_), *dx, 0);
@@ -109,6 +133,9 @@ class GatConvolution final : public Convolution {
  private:
   bool additive() const { return c_.model->attention == Attention::additive; }
   std::int64_t sources() const { return c_.products->sources(layer_); }
+  bool holds_sources() const { return c_.products->holds_sources(); }
+  /// Rows of z on this rank.
+  std::int64_t held() const { return holds_sources() ? sources() : rows_in(); }
   const Edges& e() const { return c_.products->edges(layer_); }
   std::int64_t edges() const { return e().pattern.nnz; }
   std::int64_t columns_of_head() const { return width_ / heads_; }
@@ -121,7 +148,7 @@ class GatConvolution final : public Convolution {
     c_.rt.submit(Lane::compute, op);
   }
 
-  Tensor z() const { return z_.view(sources(), width_); }
+  Tensor z() const { return z_.view(held(), width_); }
   Tensor weights() const { return weights_.view(edges(), heads_); }
   Tensor wide() const { return wide_.view(rows_out(), width_); }
   Tensor of_edges(const Buffer& buffer) const { return buffer.view(edges(), heads_); }
@@ -129,8 +156,12 @@ class GatConvolution final : public Convolution {
   /// Numbers for the edges' heads at their targets, and at their sources.
   Tensor left(const Tensor& both) const { return both.rows_at(0, rows_out()).cols_at(0, heads_); }
   Tensor right(const Tensor& both) const { return both.cols_at(heads_, heads_); }
-  Tensor scalars() const { return scalars_.view(sources(), 2 * heads_); }
-  Tensor scalar_gradients() const { return scalar_gradients_.view(sources(), 2 * heads_); }
+  Tensor scalars() const { return scalars_.view(held(), 2 * heads_); }
+  Tensor scalar_gradients() const { return scalar_gradients_.view(held(), 2 * heads_); }
+
+  /// Where rows of sources pass by: what stands at this rank's rows, and at all sources.
+  Tensor own_right() const { return own_right_.view(held(), heads_); }
+  Tensor all_right() const { return all_right_.view(sources(), heads_); }
 
   /// The columns of each head within the rows of that head: the blocks of a block-diagonal matrix,
   /// [heads, columns of a head], of which there are two below each other.
@@ -150,7 +181,9 @@ class GatConvolution final : public Convolution {
     submit(
         Gemm{z().rows_at(first, count), blocks(), scalars().rows_at(first, count), false, true, 0});
   }
-  EndScores end_scores() const { return {left(scalars()), right(scalars())}; }
+  EndScores end_scores() const {
+    return {left(scalars()), holds_sources() ? right(scalars()) : all_right()};
+  }
 
   void weigh_edges() {
     if (additive()) return submit(EdgeSoftmax{e().pattern, weights(), end_scores()});
@@ -190,8 +223,12 @@ class GatConvolution final : public Convolution {
   void through_scalars(const Tensor& gradient, const Tensor& dz) {
     const Tensor both = scalar_gradients();
     submit(EdgeSoftmaxBackward{e().pattern, weights(), gradient, end_scores(), left(both)});
-    submit(Fill{both.rows_at(rows_out(), sources() - rows_out()).cols_at(0, heads_), 0});
-    submit(SpMM{e().by_source, {}, gradient, right(both), 0});
+    submit(Fill{both.rows_at(rows_out(), held() - rows_out()).cols_at(0, heads_), 0});
+    submit(SpMM{e().by_source, {}, gradient, holds_sources() ? right(both) : all_right(), 0});
+    if (!holds_sources()) {
+      c_.products->sum_for_sources(layer_, all_right(), own_right());
+      submit(Copy{own_right(), right(both)});
+    }
     submit(Gemm{both, blocks(), dz, false, false, 1});
   }
   /// The gradient of a, this rank's part: of the edges that are here.
@@ -214,7 +251,8 @@ class GatConvolution final : public Convolution {
   bool averages_;  ///< heads, instead of having them side by side
   std::int64_t heads_, width_;
   int weight_, ends_ = -1;
-  Buffer z_, weights_, wide_, scalars_, blocks_, scalar_gradients_, block_gradients_;
+  Buffer z_, weights_, wide_, scalars_, own_right_, all_right_, blocks_, scalar_gradients_,
+      block_gradients_;
 };
 
 }  // namespace

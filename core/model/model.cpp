@@ -105,7 +105,8 @@ void Model::allocate_buffers() {
     }
     const std::int64_t scratch_columns =
         products().columns(layer.convolution->scratch_width()).count;
-    const auto n_scratch = dense(l) ? n_in : std::max(n_in, products().sources(l));
+    const bool of_sources = weighs_edges(config_) && !dense(l) && products().holds_sources();
+    const auto n_scratch = of_sources ? std::max(n_in, products().sources(l)) : n_in;
     scratch = std::max(scratch, std::max(n_scratch, n_out) * scratch_columns);
     const auto [buffers, elements] = layer.convolution->edge_scratch();
     edges = {std::max(edges.buffers, buffers), std::max(edges.elements, elements)};

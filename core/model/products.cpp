@@ -4,8 +4,22 @@
 
 namespace orrery {
 
-const Edges& Products::edges(int) const {
-  assertion_failed("these products have no edges to weigh", __FILE__, __LINE__);
+namespace {
+
+[[noreturn]] void not_of_these() {
+  assertion_failed("a layer asks for edges in a form that these products do not have", __FILE__,
+                   __LINE__);
+}
+
+}  // namespace
+
+const Edges& Products::edges(int) const { not_of_these(); }
+void Products::gather_for_sources(int, const Tensor&, const Tensor&) { not_of_these(); }
+void Products::sum_for_sources(int, const Tensor&, const Tensor&) { not_of_these(); }
+void Products::weigh_sources(int, const Tensor&, const Tensor&, const Tensor&) { not_of_these(); }
+void Products::weigh_sources_adjoint(int, const Tensor&, const Tensor&, const Tensor&,
+                                     const Tensor&, const Tensor&) {
+  not_of_these();
 }
 
 void Products::transform(const Tensor& x, const Tensor& w, const Tensor& y, float beta) {

@@ -13,7 +13,7 @@ namespace orrery {
 /// values, in the forms that products with such weights and their adjoints need.
 struct Edges {
   Sparse pattern;     ///< [rows(layer), sources(layer)]
-  Sparse transposed;  ///< [sources(layer), rows(layer)]
+  Sparse transposed;  ///< [sources(layer), rows(layer)]; it and `order` only where sources are held
   /// Row j has the numbers of the entries of `pattern` in column j: what sums up over the edges
   /// that leave a source.
   ///
@@ -92,6 +92,23 @@ class Products {
                                      const std::function<void()>& meanwhile) {
     meanwhile();
   }
+
+  /// Whether rows of all sources are on this rank after bring_sources(). Else they pass by in
+  /// blocks, sources are the rows of all blocks, and the four below stand in its place.
+  virtual bool holds_sources() const { return true; }
+  /// all ← own of every rank: numbers, as many for each row as there are heads.
+  ///
+  /// Shapes    own [inputs(layer), h] · all [sources(layer), h], contiguous
+  virtual void gather_for_sources(int layer, const Tensor& own, const Tensor& all);
+  /// The adjoint: own ← the sum of what all ranks have in `all` for this rank's rows.
+  virtual void sum_for_sources(int layer, const Tensor& all, const Tensor& own);
+  /// y[i] ← Σ weights[e]·x[j] over the edges e from j to i, by heads, as SpMM.
+  ///
+  /// Shapes    weights [entries, h] · x [inputs(layer), f] · y [rows(layer), f]
+  virtual void weigh_sources(int layer, const Tensor& weights, const Tensor& x, const Tensor& y);
+  /// Its adjoint, in the weights and in x.
+  virtual void weigh_sources_adjoint(int layer, const Tensor& weights, const Tensor& x,
+                                     const Tensor& dy, const Tensor& dweights, const Tensor& dx);
 
   /// y ← A·x + beta·y.
   ///

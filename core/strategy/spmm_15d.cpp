@@ -4,6 +4,10 @@
 //
 // Received per product of width f: n·f/c − own + 2(c − 1)·n·f/P elements.
 //
+// Layers that weigh edges: every rank of a row weighs all edges of its rows, by numbers of all
+// vertices that are gathered within its column, and multiplies those of its share of the blocks;
+// backward the gradients of weights are summed within the row as well.
+//
 // Source    CAGNET 1.5D; MG-GCN 5.1
 // Departs   the loss and the weight gradients are those of the global mean, not of local ones
 #include <fmt/core.h>
@@ -14,6 +18,7 @@
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/product/rows_products.hpp"
+#include "core/strategy/product/staged_attention.hpp"
 #include "core/strategy/product/staged_broadcasts.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"
@@ -95,12 +100,21 @@ class Spmm15d final : public Strategy {
  public:
   explicit Spmm15d(const Problem& problem)
       : config_(problem.strategy),
+        model_(problem.model),
         grid_{problem.partition.parts, problem.strategy.replication},
         source_(partitioned_graph(problem)),
         tiles_(problem.ranks()) {}
 
   std::shared_ptr<const Structure> prepare(int rank, StructureId) const override {
-    return tiles_.get(rank, [&] {
+    return tiles_.get(rank, [&]() -> std::shared_ptr<const Structure> {
+      if (weighs_edges(model_)) {
+        const int column = grid_.column_of(rank);
+        auto edges = staged_edges_of(*source_, grid_.row_of(rank), grid_.first_stage(column),
+                                     grid_.last_stage(column), model_);
+        CutWork work;
+        work.add(edges.entries(), edges.bytes());
+        return make_structure(std::move(edges), work.report());
+      }
       Tiles tiles{own_stages(rank, Direction::forward), source_->symmetric()
                                                             ? std::vector<SparseMatrix>{}
                                                             : own_stages(rank, Direction::adjoint)};
@@ -112,6 +126,13 @@ class Spmm15d final : public Strategy {
   }
   std::unique_ptr<RankProducts> load(Runtime& rt,
                                      std::shared_ptr<const Structure> structure) const override {
+    const int rank = rt.rank();
+    if (weighs_edges(model_))
+      return std::make_unique<StagedAttention>(
+          rt, *source_, grid_.row_of(rank), content_of<StagedEdgeStructure>(*structure),
+          StagedLayout{grid_.column_group(rank), grid_.row_group(rank),
+                       grid_.first_stage(grid_.column_of(rank)), source_->sizes(), config_.overlap},
+          model_);
     return std::make_unique<Spmm15dProducts>(rt, *source_, grid_, content_of<Tiles>(*structure),
                                              config_);
   }
@@ -142,6 +163,7 @@ class Spmm15d final : public Strategy {
   }
 
   StrategyConfig config_;
+  ModelConfig model_;
   Grid grid_;
   std::shared_ptr<const PartitionedGraph> source_;
   OncePerRank<std::shared_ptr<const Structure>> tiles_;
@@ -180,6 +202,8 @@ const StrategyInfo kSpmm15d{
     .parts_for = rows_of_grid,
     .ranks_for = [](const StrategyConfig& config, int parts) { return parts * config.replication; },
     .sums_over_vertices = true,
+    .carries_attention = true,
+    .sources_pass_by = true,
     .closed_forms = {ClosedForm::staged_products, ClosedForm::links_15d, ClosedForm::volume_15d}};
 
 }  // namespace orrery

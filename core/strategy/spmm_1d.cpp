@@ -7,6 +7,9 @@
 // are always new); or, with skip_below, a rank sends its rows sooner where they have changed by
 // that much. Gradients travel in every epoch, evaluation is exact.
 //
+// Layers that weigh edges gather a number for each vertex and head first; then rows of x are broadcast
+// in turn, forward, and once more for the adjoint, whose results are summed at their owners.
+//
 // Source    MG-GCN 4.1, 4.3; CAGNET 1D; Peng et al. 2022, Sancus (historical embeddings)
 // Departs   as in Sancus' code gradients are not kept
 #include <fmt/core.h>
@@ -21,6 +24,7 @@
 #include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/product/rows_products.hpp"
 #include "core/strategy/product/skipped_broadcasts.hpp"
+#include "core/strategy/product/staged_attention.hpp"
 #include "core/strategy/product/staged_broadcasts.hpp"
 #include "core/strategy/product/staged_reduces.hpp"
 #include "core/strategy/strategy.hpp"
@@ -109,10 +113,19 @@ class Spmm1dProducts final : public RowsProducts {
 class Spmm1d final : public Strategy {
  public:
   explicit Spmm1d(const Problem& problem)
-      : config_(problem.strategy), source_(partitioned_graph(problem)), tiles_(problem.ranks()) {}
+      : config_(problem.strategy),
+        model_(problem.model),
+        source_(partitioned_graph(problem)),
+        tiles_(problem.ranks()) {}
 
   std::shared_ptr<const Structure> prepare(int rank, StructureId) const override {
-    return tiles_.get(rank, [&] {
+    return tiles_.get(rank, [&]() -> std::shared_ptr<const Structure> {
+      if (weighs_edges(model_)) {
+        auto edges = staged_edges_of(*source_, rank, 0, source_->parts(), model_);
+        CutWork work;
+        work.add(edges.entries(), edges.bytes());
+        return make_structure(std::move(edges), work.report());
+      }
       const auto of = [&](Direction d) { return tiles_of(*source_, rank, config_.variant, d); };
       Tiles tiles{of(Direction::forward),
                   source_->symmetric() ? std::vector<SparseMatrix>{} : of(Direction::adjoint)};
@@ -124,6 +137,11 @@ class Spmm1d final : public Strategy {
   }
   std::unique_ptr<RankProducts> load(Runtime& rt,
                                      std::shared_ptr<const Structure> structure) const override {
+    const Group world = world_group(rt.size());
+    if (weighs_edges(model_))
+      return std::make_unique<StagedAttention>(
+          rt, *source_, rt.rank(), content_of<StagedEdgeStructure>(*structure),
+          StagedLayout{world, {1, rt.rank(), 1, 1}, 0, source_->sizes(), config_.overlap}, model_);
     return std::make_unique<Spmm1dProducts>(rt, *source_, content_of<Tiles>(*structure), config_);
   }
 
@@ -140,11 +158,21 @@ class Spmm1d final : public Strategy {
 
  private:
   StrategyConfig config_;
+  ModelConfig model_;
   std::shared_ptr<const PartitionedGraph> source_;
   OncePerRank<std::shared_ptr<const Structure>> tiles_;
 };
 
-void require_possible_staleness(const StrategyConfig& config, const ModelConfig&) {
+void require_possible_staleness(const StrategyConfig& config, const ModelConfig& model) {
+  if (weighs_edges(model) && config.variant == Variant::column)
+    throw ConfigError("strategy.variant",
+                      fmt::format("\"column\" has no whole rows of edges, whose weights {} takes "
+                                  "against each other: use \"row\"",
+                                  model.type.name));
+  if (weighs_edges(model) && config.staleness > 0)
+    throw ConfigError(
+        "strategy.staleness",
+        fmt::format("{} weighs edges by rows of this epoch: set it to 0", model.type.name));
   if (config.staleness == 0 && config.skip_below > 0)
     throw ConfigError("strategy.skip_below",
                       "says which rows are not sent again; how often in a row that may happen is "
@@ -189,6 +217,8 @@ const StrategyInfo kSpmm1d{
     .read = read,
     .require_possible = require_possible_staleness,
     .sums_over_vertices = true,
+    .carries_attention = true,
+    .sources_pass_by = true,
     .period = [](const StrategyConfig& config,
                  int) { return config.skip_below > 0 ? 1 : config.staleness + 1; },
     .why_not_resumable = lost_with_stale_rows,

@@ -207,12 +207,40 @@ void product_with_heads(benchmark::State& state, const std::string& name, const 
   state.counters["GFLOP/s"] = (flops_of(one) + flops_of(many)) / seconds * 1e-9;
 }
 
+/// The sampled dense-dense product beside the product with heads of the same pattern and width, in
+/// turns: %product is the speed of the former in percent of the latter's, which reads as much.
+void dots_with_heads(benchmark::State& state, const std::string& name, const std::string& graph,
+                     std::int64_t heads, std::int64_t width) {
+  Workspace w;
+  const Sparse a = w.sparse(bench_graph(graph));
+  const Tensor x = w.floats(a.shape.rows, width), z = w.floats(a.shape.cols, width);
+  const SpMM product{a, w.floats(a.nnz, heads), z, w.floats(a.shape.rows, width), 0};
+  const Sddmm dots{a, x, z, w.floats(a.nnz, heads)};
+  Seconds taken;
+  const double seconds = measure(state, name, [&] {
+    double begin = now();
+    w.run(product);
+    taken.add("product", now() - begin);
+    begin = now();
+    w.run(dots);
+    taken.add("dots", now() - begin);
+  });
+  state.counters["ms_product"] = 1e3 * taken.median("product");
+  state.counters["ms_dots"] = 1e3 * taken.median("dots");
+  state.counters["%product"] = 100 * taken.median("product") / taken.median("dots");
+  state.counters["GFLOP/s"] = (flops_of(product) + flops_of(dots)) / seconds * 1e-9;
+}
+
 void register_heads() {
   for (const std::string graph : {"uniform", "communities"})
     for (const auto& [heads, columns] : {std::pair{8, 32}, {8, 8}, {8, 7}, {4, 64}, {16, 1}}) {
       const std::string name = fmt::format("spmm/heads/{}/{}x{}", graph, heads, columns);
       bench(name, [=, heads = heads, columns = columns](auto& state) {
         product_with_heads(state, name, graph, heads, heads * columns);
+      });
+      const std::string dots = fmt::format("sddmm/{}/{}x{}", graph, heads, columns);
+      bench(dots, [=, heads = heads, columns = columns](auto& state) {
+        dots_with_heads(state, dots, graph, heads, heads * columns);
       });
     }
 }
@@ -282,6 +310,23 @@ void register_dense_products() {
   });
 }
 
+/// Weights of edges by the numbers at their ends, and the adjoint.
+void register_edge_softmax() {
+  for (const std::int64_t heads : {1, 8}) {
+    bench_op(fmt::format("edge_softmax/{}", heads), [=](Workspace& w) {
+      const Sparse a = w.sparse(bench_graph("uniform"));
+      const EndScores ends{w.floats(a.shape.rows, heads), w.floats(a.shape.cols, heads)};
+      return EdgeSoftmax{a, w.floats(a.nnz, heads), ends};
+    });
+    bench_op(fmt::format("edge_softmax_backward/{}", heads), [=](Workspace& w) {
+      const Sparse a = w.sparse(bench_graph("uniform"));
+      const EndScores ends{w.floats(a.shape.rows, heads), w.floats(a.shape.cols, heads)};
+      return EdgeSoftmaxBackward{a, w.floats(a.nnz, heads), w.floats(a.nnz, heads), ends,
+                                 w.floats(a.shape.rows, heads)};
+    });
+  }
+}
+
 void register_row_ops() {
   const std::int64_t n = bench_vertices() / 4, f = 128;
   const auto drop = [=](Workspace& w) {
@@ -348,6 +393,7 @@ int main(int argc, char** argv) {
   orrery::register_heads();
   orrery::register_locality();
   orrery::register_dense_products();
+  orrery::register_edge_softmax();
   orrery::register_row_ops();
   benchmark::RunSpecifiedBenchmarks();
 }

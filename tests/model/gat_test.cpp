@@ -237,7 +237,13 @@ TEST(Gat, RefusesWhatItCannotHonourAndSaysWhat) {
 
   EXPECT_EQ(refusal(model, "full_graph"), "");
   says(refusal(three, "full_graph"), "model.heads: found 3, but hidden layers are 8 wide");
+  ModelConfig of_dots = model;
+  of_dots.attention = Attention::dot;
   says(refusal(model, "spmm_2d"), "use one of full_graph");
+  says(refusal(of_dots, "spmm_1d"), "use \"additive\", or one of full_graph");
+  says(refusal(of_dots, "spmm_15d"), "use \"additive\", or one of full_graph");
+  says(refusal(model, "spmm_1d", [](auto& c) { c.variant = Variant::column; }), "use \"row\"");
+  says(refusal(model, "spmm_1d", [](auto& c) { c.staleness = 2; }), "set it to 0");
   says(refusal(model, "full_graph", [](auto& c) { c.column_tiles = 2; }), "set it to 1");
   says(refusal(model, "full_graph", [](auto& c) { c.boundary_sampling = 0.5; }), "set it to 1");
   says(refusal(model, "full_graph", [](auto& c) { c.staleness = 1; }), "set it to 0");

@@ -87,24 +87,37 @@ TEST_P(AttentionOverRanks, LossesAreThoseOfOneRank) {
   EXPECT_LT(want.back(), want.front());
 }
 
-std::vector<testing::NamedStrategy> carrying() {
+/// The strategies that carry a form, in a variant that does.
+std::vector<testing::NamedStrategy> carrying(Attention form) {
   auto all = testing::all_strategies();
-  std::erase_if(all, [](const auto& s) { return !info_of(s.config).carries_attention; });
+  std::erase_if(all, [form](const auto& s) {
+    const StrategyInfo& info = info_of(s.config);
+    return !info.carries_attention || s.config.variant == Variant::column ||
+           (form == Attention::dot && info.sources_pass_by);
+  });
   return all;
 }
 
-/// Every strategy that carries attention with every model, each on worlds that take turns.
+/// Numbers of ranks on which a strategy is tried.
+std::vector<int> worlds_of(const StrategyConfig& strategy) {
+  if (strategy.replication == 2) return {4, 6, 8};
+  if (strategy.ranks_per_server == 2) return {2, 4, 6};
+  return {2, 3, 5};
+}
+
+/// Every strategy that carries attention with every model of a form that it takes, each on worlds
+/// that take turns.
 std::vector<Case> cases() {
   std::vector<Case> list;
   std::size_t turn = 0;
-  for (const auto& strategy : carrying()) {
-    const std::vector<int> worlds =
-        strategy.config.ranks_per_server == 2 ? std::vector{2, 4, 6} : std::vector{2, 3, 5};
+  for (const auto& strategy : carrying(Attention::additive))
     for (const NamedModel& model : models()) {
-      list.push_back({strategy, worlds[turn % 3], turn % 2 == 0 ? "reference" : "cpu", model});
+      const bool passes_by = info_of(strategy.config).sources_pass_by;
+      if (passes_by && model.config.attention == Attention::dot) continue;
+      list.push_back({strategy, worlds_of(strategy.config)[turn % 3],
+                      turn % 2 == 0 ? "reference" : "cpu", model});
       ++turn;
     }
-  }
   return list;
 }
 
@@ -191,19 +204,21 @@ TEST(Attention, ReceivesEachForeignSourceOnceInEachDirectionAndNothingForScores)
 }
 
 TEST(Attention, ProgramsOfEveryStrategyPassTheCheckWithAndWithoutOverlap) {
-  for (const auto& strategy : carrying())
-    for (const bool overlap : {true, false}) {
+  for (const Attention form : {Attention::additive, Attention::dot})
+    for (const auto& strategy : carrying(form)) {
       SCOPED_TRACE(strategy.name);
       Problem p = make_problem(random_dataset(61, 350, 12, 5, false), 4, strategy.config);
-      p.strategy.overlap = overlap;
-      p.model = gat(2, 8, 2, 2, overlap ? Attention::additive : Attention::dot, 0.5);
+      p.model = gat(2, 8, 2, 2, form, 0.5);
+      Problem turned = p;
+      turned.strategy.overlap = false;
 
       EXPECT_NO_THROW(check(record_training(*make_strategy(p), p, 2, {})));
+      EXPECT_NO_THROW(check(record_training(*make_strategy(turned), turned, 2, {})));
     }
 }
 
 TEST(Attention, StepsAndPeakOfARecordingEqualThoseOfTheRealRun) {
-  for (const auto& strategy : carrying()) {
+  for (const auto& strategy : carrying(Attention::additive)) {
     Problem p = make_problem(random_dataset(50, 250, 12, 4, true), 4, strategy.config);
     p.model = gat(3, 8, 2, 2, Attention::additive, 0.5);
     p.train.epochs = 2;
@@ -215,6 +230,36 @@ TEST(Attention, StepsAndPeakOfARecordingEqualThoseOfTheRealRun) {
       EXPECT_EQ(to_string(real.ranks[r].program), to_string(programs[r])) << strategy.name;
       EXPECT_EQ(real.ranks[r].peak_bytes, programs[r].peak_bytes[0]) << strategy.name;
       EXPECT_EQ(real.ranks[r].final_bytes, 0) << strategy.name;
+    }
+  }
+}
+
+// Rows once forward; once more backward, and their gradients to their owners; of every vertex a number
+// for each head, in both directions.
+TEST(Attention, InStagesReceivesRowsAndNumbersOfAllOtherVertices) {
+  for (const int ranks : {3, 4}) {
+    Problem p = make_problem(random_dataset(83, 420, 24, 5, false), ranks, "spmm_1d");
+    p.model = gat(3, 16, 4, 2, Attention::additive, 0.5);
+    const double columns = 16 + 16 + 2 * 5, heads = 4 + 4 + 2;
+    const auto own_rows = [&](int rank) {
+      return static_cast<double>(
+          std::count(p.partition.owner.begin(), p.partition.owner.end(), rank));
+    };
+
+    const auto programs = recorded(p);
+
+    for (int rank = 0; rank < ranks; ++rank) {
+      std::map<std::string, double> bytes;
+      for (const Step& step : programs[at(rank)].steps)
+        if (const auto* submit = std::get_if<SubmitStep>(&step))
+          received_bytes(submit->op, rank, [&](int, double from) {
+            bytes[std::string(kind_of(submit->op))] += from;
+          });
+      const double own = own_rows(rank), others = 83 - own;
+      EXPECT_EQ(bytes["broadcast"], 4 * 2 * columns * others);
+      EXPECT_EQ(bytes["reduce"], 4 * columns * own * (ranks - 1));
+      EXPECT_EQ(bytes["all_gather"], 4 * heads * others);
+      EXPECT_EQ(bytes["reduce_scatter"], 4 * heads * own * (ranks - 1));
     }
   }
 }

@@ -53,6 +53,15 @@ void require_attention(const StrategyConfig& strategy, const ModelConfig& model,
         fmt::format("{} weighs edges, which {} cannot carry: use one of {}", model.type.name,
                     info.name,
                     strategies_with([](const StrategyInfo& s) { return s.carries_attention; })));
+  if (info.sources_pass_by && model.attention == Attention::dot)
+    throw ConfigError(
+        "model.attention",
+        fmt::format("\"dot\" weighs an edge by the whole rows at its ends, and with {} rows of "
+                    "other ranks pass by after the weights are needed: use \"additive\", or one "
+                    "of {}",
+                    info.name, strategies_with([](const StrategyInfo& s) {
+                      return s.carries_attention && !s.sources_pass_by;
+                    })));
   if (strategy.column_tiles > 1)
     throw ConfigError("strategy.column_tiles",
                       fmt::format("is for products with the adjacency, and {} computes a weight "

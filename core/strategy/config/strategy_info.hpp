@@ -96,6 +96,8 @@ struct StrategyInfo {
   /// counted once: what a batch norm sums over.
   bool sums_over_vertices = false;
   bool carries_attention = false;  ///< its products have edges (Products::edges)
+  /// Rows of sources pass by in blocks, so that it carries additive attention alone.
+  bool sources_pass_by = false;
 
   // ---- its runs
 

@@ -1,6 +1,7 @@
 #include "core/strategy/edges/device_edges.hpp"
 
 #include "core/base/error.hpp"
+#include "core/strategy/edges/load_indices.hpp"
 
 namespace orrery {
 namespace {
@@ -11,22 +12,16 @@ bool same(const Pattern& a, const Pattern& b) {
   return one != nullptr && other != nullptr && *one == *other;
 }
 
-Buffer loaded(Runtime& rt, const IndexList& list, std::string_view name) {
-  Buffer buffer(rt, {list.size(), 1}, DType::i32, name);
-  rt.submit(Lane::copy, Load{list.source(), buffer.tensor()});
-  return buffer;
-}
-
 }  // namespace
 
 DeviceEdges::DeviceEdges(Runtime& rt, const EdgeStructure& structure)
     : pattern_(rt, Lane::copy, structure.pattern, "graph/edges"),
       by_source_(rt, Lane::copy, structure.by_source, "graph/edges by source"),
-      order_(loaded(rt, structure.order, "graph/order of edges by source")) {
+      order_(load_indices(rt, structure.order, "graph/order of edges by source")) {
   if (!same(structure.pattern, structure.transposed))
     transposed_ = SparseBuffer(rt, Lane::copy, structure.transposed, "graph/edges transposed");
   if (structure.numbers.size() > 0)
-    numbers_ = loaded(rt, structure.numbers, "graph/numbers of edges");
+    numbers_ = load_indices(rt, structure.numbers, "graph/numbers of edges");
   rt.wait(Lane::compute, rt.record(Lane::copy));
   edges_ = {
       pattern_.sparse(),
@@ -43,7 +38,7 @@ SourceExchange::SourceExchange(Runtime& rt, const HaloStructure& part, Group gro
       part_(part),
       group_(group),
       overlap_(overlap),
-      send_index_(loaded(rt, part.send_rows, "indices/rows to send")) {
+      send_index_(load_indices(rt, part.send_rows, "indices/rows to send")) {
   rt.wait(Lane::compute, rt.record(Lane::copy));
 }
 

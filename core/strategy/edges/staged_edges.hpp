@@ -1,0 +1,101 @@
+// Edges whose sources' rows pass by in blocks: a rank has all edges of its rows, but of their
+// sources one block of rows at a time.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "core/model/products.hpp"
+#include "core/runtime/buffer.hpp"
+#include "core/strategy/edges/edge_structure.hpp"
+
+namespace orrery {
+
+/// The edges of a rank, as the host prepares them. Sources are the rows of all blocks, one block
+/// after the other. Of a graph that is only counted all of it is counts.
+struct StagedEdgeStructure {
+  /// The edges from one block. Entries are known by their numbers in the whole pattern.
+  struct Stage {
+    Pattern pattern;          ///< [rows, rows of the block]
+    Pattern transposed;       ///< [rows of the block, rows]
+    IndexList entries;        ///< by entry of `pattern`
+    IndexList by_transposed;  ///< by entry of `transposed`
+  };
+  Pattern pattern;    ///< [rows, sources]
+  Pattern by_source;  ///< [sources, entries]
+  IndexList numbers;  ///< by entry of `pattern`; none where no edges are dropped
+  std::vector<Stage> stages;
+
+  std::int64_t entries() const;
+  std::int64_t bytes() const;  ///< in host memory
+};
+
+/// Shapes    blocks: the rank's rows of A, by block of columns; those that it multiplies, [first,
+///           last), become stages
+/// Errors    as make_edge_structure()
+StagedEdgeStructure make_staged_edges(const std::vector<SparseMatrix>& blocks, int first, int last,
+                                      const std::optional<EndVertices>& ends);
+
+/// Who multiplies what.
+struct StagedLayout {
+  Group blocks;         ///< the holders of all blocks, in their order, this rank among them
+  Group copies;         ///< the holders of this rank's block
+  int first_stage = 0;  ///< the block of the first stage
+  std::vector<std::int64_t> rows;  ///< of all blocks
+  bool overlap = true;             ///< blocks travel beside products
+};
+
+/// Products with weights of edges, in stages; each block is broadcast by its holder. Ranks that hold
+/// copies of a block each take some of the stages and sum up.
+///
+/// Received  of width f, by P holders of n rows: forward as the product with a matrix; its adjoint
+///           takes the rows once more, and their gradients to their holders
+class StagedEdges {
+ public:
+  /// Loads them on the copy lane; the compute lane waits for it. most_heads: of any layer.
+  StagedEdges(Runtime& rt, const StagedEdgeStructure& structure, StagedLayout layout,
+              std::int64_t most_heads);
+
+  /// Makes room for products of rows up to so wide.
+  void prepare(std::int64_t widest);
+  /// Without `transposed` and `order`, which are for sources that are all here.
+  const Edges& edges() const { return edges_; }
+  std::int64_t sources() const;
+
+  /// all ← own of every holder, and the adjoint: own ← Σ over holders of this rank's rows of all.
+  ///
+  /// Shapes    own [rows of this rank's block, h] · all [sources, h], contiguous
+  void gather(const Tensor& own, const Tensor& all) const;
+  void sum_up(const Tensor& all, const Tensor& own) const;
+
+  /// As Products::weigh_sources() and its adjoint.
+  void multiply(const Tensor& weights, const Tensor& x, const Tensor& y);
+  void multiply_adjoint(const Tensor& weights, const Tensor& x, const Tensor& dy,
+                        const Tensor& dweights, const Tensor& dx);
+
+ private:
+  struct Stage {
+    SparseBuffer pattern, transposed;
+    Buffer entries, by_transposed;
+  };
+  std::int64_t rows_of(std::size_t stage) const;
+  bool own(std::size_t stage) const;
+  bool has_own_stage() const;
+  /// Where the rows of a stage's block are once they have come.
+  Tensor rows_in(std::size_t stage, const Tensor& x) const;
+  /// Sends the block of a stage, when `free`.
+  Event bring(std::size_t stage, const Tensor& x, const Event& free);
+  void sum_copies(const Tensor& x);
+  Tensor values(std::size_t stage, std::int64_t heads) const;
+
+  Runtime& rt_;
+  StagedLayout layout_;
+  SparseBuffer pattern_, by_source_;
+  Buffer numbers_, values_;
+  Edges edges_;
+  std::vector<Stage> stages_;
+  std::array<Buffer, 2> received_, partial_;
+  std::shared_ptr<const std::vector<std::int64_t>> rows_;  ///< of all blocks
+};
+
+}  // namespace orrery
