@@ -17,6 +17,7 @@ Sgc::Sgc(Runtime& rt, const ModelConfig& model, const TrainConfig& train, FirstL
       keeps_(first_layer == FirstLayer::exact && model.dropout == 0),
       features_(features),
       classes_(classes) {
+  parameters_.begin_layer(1);
   weight_ = parameters_.add({features, classes}, Parameters::glorot(features, classes), true);
   if (config_.bias)
     bias_ = parameters_.add({1, classes}, {}, train.weight_decay_on == WeightDecayOn::all);
