@@ -153,15 +153,22 @@ class Buckets {
         if (mirrored) use(e.destination, e.source);
       }
     };
-    visit([&](Vertex, Vertex to) { ++counts[at(layout.part_of_vertex(to))]; });
-    Counts64 next(counts.size(), 0);
+    std::vector<int> parts;  // of each visit: divisions take time
+    parts.reserve(edges.size() * (mirrored ? 2 : 1));
+    visit([&](Vertex, Vertex to) {
+      parts.push_back(layout.part_of_vertex(to));
+      ++counts[at(parts.back())];
+    });
+    Counts64 next(counts.size(), 0), first;
     std::exclusive_scan(counts.begin(), counts.end(), next.begin(), std::int64_t{0});
-    pairs.resize(2 * at(next.back() + counts.back()));
+    for (int part = 0; part < layout.row_parts; ++part) first.push_back(layout.rows(part).first);
+    pairs.resize(2 * parts.size());
+    auto part = parts.begin();
     visit([&](Vertex from, Vertex to) {
-      const int part = layout.part_of_vertex(to);
-      const std::size_t place = 2 * at(next[at(part)]++);
-      pairs[place] = static_cast<Vertex>(to - layout.rows(part).first);
+      const std::size_t place = 2 * at(next[at(*part)]++);
+      pairs[place] = static_cast<Vertex>(to - first[at(*part)]);
       pairs[place + 1] = from;
+      ++part;
     });
   }
   Counts64 counts;            ///< edges, by part
