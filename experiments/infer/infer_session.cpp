@@ -32,6 +32,8 @@
 #include "experiments/run/forecast.hpp"
 #include "experiments/run/interruption.hpp"
 #include "experiments/run/job_script.hpp"
+#include "experiments/run/run_session.hpp"
+#include "experiments/run/speaker.hpp"
 
 namespace orrery {
 namespace {
@@ -548,7 +550,9 @@ int infer_session(InferOptions options) {
   }
   heed_signals(true, launch.rank == 0);
   tell_activities(launch.rank == 0 && !options.quiet);
+  Speaker speaker(options.out);
   MpiOptions mpi;
+  mpi.may_report = [&](const JobFailure& failure) { return speaker.may_speak(failure); };
   mpi.ending = &ended_from_outside();
   MpiWorld world(mpi);
   world.run([&](Communicator& communicator) {
@@ -557,7 +561,13 @@ int infer_session(InferOptions options) {
     job.share(shared);
     std::optional<ResultFolder> results;
     if (job.leads()) results.emplace(shared, options.existing());
-    infer(experiment, options, shared, results ? &*results : nullptr, job);
+    job.share(shared);  // the folder is there
+    speaker.meet_in(shared);
+    try {
+      infer(experiment, options, shared, results ? &*results : nullptr, job);
+    } catch (const OutOfMemory& error) {
+      world.fail(with_advice(error));
+    }
   });
   return 0;
 }
