@@ -165,7 +165,11 @@ def read(folder):
         runs = [_run_of_sweep(folder, one) for one in told["sweep"]]
         return Sweep(told["name"], folder, runs, told.get("missing", 0), told.get("failure"))
     if (folder / "result.json").exists():
-        return read_run(folder)
+        run = read_run(folder)
+        if "stages" in run.result:
+            raise ResultError(f"{folder}: holds an inference, of which orrery infer has told all; "
+                              f"its training, where it began with one, is in {folder / 'training'}")
+        return run
     own = sorted(sub for sub in folder.iterdir() if (sub / "result.json").exists())
     if not own:
         raise ResultError(

@@ -101,12 +101,19 @@ void put_away(Runtime& rt, const InferenceProblem& problem, TileProducts& produc
 
 }  // namespace
 
-std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem,
-                                               std::optional<int> only_part) {
+std::shared_ptr<const InferenceData> inference_data(const Dataset& data) {
+  return std::make_shared<const InferenceData>(
+      InferenceData{data.name, data.generated, data.edges(), all_rows(*data.graph, data.symmetric),
+                    data.features, data.labels.classes});
+}
+
+std::shared_ptr<const LayerGraphs> make_graphs(
+    const InferenceProblem& problem, std::optional<int> only_part,
+    const std::function<void(std::vector<std::int64_t>&)>& add_up) {
   return std::make_shared<const LayerGraphs>(
-      *problem.data, problem.model, problem.layout(),
+      problem.data->graph, problem.model, problem.layout(),
       LayerGraphs::Settings{problem.model.layers, problem.config.fanout, problem.config.seed,
-                            only_part});
+                            only_part, add_up});
 }
 
 InferenceBody::InferenceBody(const InferenceProblem& problem, EmbeddingSink* sink,
@@ -124,7 +131,7 @@ void InferenceBody::run(Runtime& rt, RunObserver& observer, const RunControl& co
   rt.phase({Stage::setup});
   TileProducts products(rt, *problem_.graphs, problem_.config, problem_.column_tiles);
   LayerStack stack(rt, products, problem_.model, problem_.train_seed,
-                   problem_.data->features->width(), problem_.data->labels.classes,
+                   problem_.data->features->width(), problem_.data->classes,
                    problem_.weights.get());
   const int done = layers_ != nullptr ? layers_->layers_done() : 0;
   Buffer h = done == 0 ? load_features(rt, problem_)

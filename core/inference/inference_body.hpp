@@ -4,9 +4,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "core/graph/dataset.hpp"
 #include "core/inference/inference_config.hpp"
 #include "core/inference/layer_stack.hpp"
 #include "core/runtime/body.hpp"
@@ -40,9 +43,23 @@ class LayerStore {
                                                          std::int64_t elements) const = 0;
 };
 
+/// What an inference reads.
+struct InferenceData {
+  std::string name;
+  bool generated = false;
+  std::int64_t edges = 0;  ///< as stored
+  HeldRows graph;
+  std::shared_ptr<const Features> features;
+  std::int64_t classes = 0;
+
+  std::int64_t vertices() const { return graph.vertices; }
+};
+/// Of a data set in memory, whose features it shares.
+std::shared_ptr<const InferenceData> inference_data(const Dataset& data);
+
 /// Everything that an inference fixes before its first operation, the same on all ranks.
 struct InferenceProblem {
-  std::shared_ptr<const Dataset> data;
+  std::shared_ptr<const InferenceData> data;
   ModelConfig model;
   std::uint64_t train_seed = 0;  ///< that weights start from where none are given
   InferenceConfig config;
@@ -54,9 +71,10 @@ struct InferenceProblem {
   int layers() const { return model.layers + model.dense_layers; }
 };
 
-/// Draws and counts what `problem` needs; `only_part` as LayerGraphs has it.
-std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem,
-                                               std::optional<int> only_part = std::nullopt);
+/// Draws and counts what `problem` needs; `only_part` and `add_up` as LayerGraphs has them.
+std::shared_ptr<const LayerGraphs> make_graphs(
+    const InferenceProblem& problem, std::optional<int> only_part = std::nullopt,
+    const std::function<void(std::vector<std::int64_t>&)>& add_up = nullptr);
 
 /// An epoch is a stage: layer 1, 2, ..., and the output, in which rows become whole and are put away.
 class InferenceBody final : public Body {

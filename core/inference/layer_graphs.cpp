@@ -29,12 +29,12 @@ std::int64_t rows_of_group(std::int64_t rows, std::int64_t rows_per_group, std::
 
 std::size_t LayerGraphs::at_layer(int layer) { return at(layer) - 1; }
 
-LayerGraphs::LayerGraphs(const Dataset& data, const ModelConfig& model, const TileLayout& layout,
+LayerGraphs::LayerGraphs(HeldRows rows, const ModelConfig& model, const TileLayout& layout,
                          const Settings& settings)
     : layout_(layout),
       settings_(settings),
-      weighting_(weighting_of(model, data.symmetric)),
-      graph_(std::make_shared<const Csr>(without_self_loops(*data.graph))),
+      weighting_(weighting_of(model, rows.symmetric)),
+      graph_(std::move(rows)),
       draws_(at(layout.row_parts)),
       neighbours_(at(settings.layers), 0),
       needed_(at(settings.layers) * at(layout.row_parts) * at(layout.row_parts), 0) {
@@ -42,11 +42,25 @@ LayerGraphs::LayerGraphs(const Dataset& data, const ModelConfig& model, const Ti
     throw ConfigError(
         "inference.fanout",
         fmt::format("found {}, expected -1 (all neighbours) or at least 1", settings.fanout));
+  const bool whole = graph_.rows.count == graph_.vertices;
+  ORRERY_ASSERT(whole || (settings.only_part && settings.add_up &&
+                          layout.rows(*settings.only_part) == graph_.rows));
   for (int p = 0; p < layout.row_parts; ++p) {
+    const bool kept = settings.only_part.value_or(p) == p;
+    if (!whole && !kept) continue;
     Draws drawn = draw(p);
     count(p, drawn);
-    if (settings.only_part.value_or(p) == p) draws_[at(p)] = std::move(drawn);
+    if (kept) draws_[at(p)] = std::move(drawn);
   }
+  if (whole) return;
+  std::vector<std::int64_t> counts = neighbours_;
+  counts.insert(counts.end(), needed_.begin(), needed_.end());
+  counts.push_back(alike_ ? 0 : 1);
+  settings.add_up(counts);
+  const auto needed = counts.begin() + settings.layers;
+  neighbours_.assign(counts.begin(), needed);
+  needed_.assign(needed, counts.end() - 1);
+  alike_ = counts.back() == 0;
 }
 
 LayerGraphs::Draws LayerGraphs::draw(int part) const {
@@ -57,7 +71,7 @@ LayerGraphs::Draws LayerGraphs::draw(int part) const {
   const std::int64_t each = std::int64_t{settings_.layers} * settings_.fanout;
   std::int64_t places = 0;
   for (std::int64_t v = rows.first; v < rows.end(); ++v) {
-    const bool all = graph_->degree(v) <= settings_.fanout;
+    const bool all = graph_.degree(v) <= settings_.fanout;
     drawn.first.push_back(all ? -1 : places);
     if (!all) places += each;
   }
@@ -70,7 +84,7 @@ LayerGraphs::Draws LayerGraphs::draw(int part) const {
       if (drawn.first[at(i)] < 0) continue;
       auto* into = drawn.places.data() + drawn.first[at(i)];
       const std::int64_t v = rows.first + i;
-      const auto length = static_cast<std::uint32_t>(graph_->degree(v));
+      const auto length = static_cast<std::uint32_t>(graph_.degree(v));
       for (int layer = 1; layer <= settings_.layers; ++layer) {
         positions.clear();
         picks.distinct(RowDraws(seed, static_cast<std::uint32_t>(layer), static_cast<Vertex>(v)), 0,
@@ -107,7 +121,7 @@ void LayerGraphs::count(int part, const Draws& draws) {
 
 void LayerGraphs::neighbours_of(const Draws& draws, const Share& rows, int layer, std::int64_t v,
                                 std::vector<Vertex>& into) const {
-  const auto row = graph_->row(v);
+  const auto row = graph_.row(v);
   into.clear();
   const std::int64_t first = draws.first.empty() ? -1 : draws.first[at(v - rows.first)];
   if (first < 0) {
@@ -179,13 +193,13 @@ PartRows LayerGraphs::cut(int layer, int part, std::int64_t rows_per_group) cons
   std::vector<RowBuilder> blocks;
   for (const RemoteGroup& group : made.groups) blocks.emplace_back(rows.count, group.count);
   const auto length = [&](std::int64_t v) {
-    return static_cast<double>(graph_->degree(v) + (weighting_.loops ? 1 : 0));
+    return static_cast<double>(graph_.degree(v) + (weighting_.loops ? 1 : 0));
   };
   for (std::int64_t v = rows.first; v < rows.end(); ++v) {
     neighbours_of(draws, rows, layer, v, row);
     const double own = length(v);
     if (weighting_.loops) local.add(static_cast<Vertex>(v - rows.first), weighting_(own, own));
-    const double times = static_cast<double>(graph_->degree(v)) /
+    const double times = static_cast<double>(graph_.degree(v)) /
                          static_cast<double>(std::max<std::size_t>(1, row.size()));
     for (const Vertex u : row) {
       const auto value = static_cast<float>(times * weighting_(own, length(u)));

@@ -9,13 +9,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "core/graph/dataset.hpp"
 #include "core/graph/sparse_matrix.hpp"
-#include "core/inference/tile_layout.hpp"
+#include "core/inference/held_rows.hpp"
 #include "core/model/adjacency.hpp"
 #include "core/sample/neighbour_sampler.hpp"
 
@@ -54,14 +54,18 @@ class LayerGraphs {
     std::uint64_t seed = 0;
     /// Keep what is drawn for this part alone; nothing: for all parts.
     std::optional<int> only_part = std::nullopt;
+    /// Where only this part's rows are there: adds up what the processes of all parts have counted,
+    /// the same everywhere.
+    std::function<void(std::vector<std::int64_t>& counts)> add_up = nullptr;
   };
 
   /// Draws, and counts what parts need of each other.
   ///
+  /// Requires  the rows of all parts, or of `only_part` and add_up
   /// Cost      one visit a vertex; 4 bytes for each layer and neighbour of vertices that have more
   ///           than `fanout`, and a bit for each vertex while a part is counted
   /// Errors    ConfigError (a fanout that is neither kAllNeighbours nor >= 1; normalisation)
-  LayerGraphs(const Dataset& data, const ModelConfig& model, const TileLayout& layout,
+  LayerGraphs(HeldRows rows, const ModelConfig& model, const TileLayout& layout,
               const Settings& settings);
 
   const TileLayout& layout() const { return layout_; }
@@ -98,7 +102,7 @@ class LayerGraphs {
   TileLayout layout_;
   Settings settings_;
   Weighting weighting_;
-  std::shared_ptr<const Csr> graph_;  ///< without self-loops
+  HeldRows graph_;
   bool alike_ = true;
   std::vector<Draws> draws_;              ///< of each part that is kept
   std::vector<std::int64_t> neighbours_;  ///< of each layer

@@ -13,7 +13,7 @@ namespace {
 /// Orders of which no two have all layers do the same.
 std::vector<LayerOrder> orders_of(const InferenceProblem& problem) {
   const auto widths =
-      widths_of(problem.model, problem.data->features->width(), problem.data->labels.classes);
+      widths_of(problem.model, problem.data->features->width(), problem.data->classes);
   std::vector<LayerOrder> orders;
   std::set<std::vector<bool>> seen;
   for (const LayerOrder order : {problem.model.order, LayerOrder::automatic,

@@ -32,6 +32,8 @@
 #include "experiments/run/forecast.hpp"
 #include "experiments/run/interruption.hpp"
 #include "experiments/run/job_script.hpp"
+#include "experiments/run/run_session.hpp"
+#include "experiments/run/speaker.hpp"
 
 namespace orrery {
 namespace {
@@ -44,9 +46,10 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Seconds of the stages that come before the ranks begin.
+/// The stages that come before the ranks begin, in seconds.
 struct Before {
   double read = 0, sample = 0;
+  std::optional<double> read_bytes;  ///< received while edges were read in ranges
 };
 
 /// What cannot be inferred, told before anything is loaded.
@@ -103,6 +106,7 @@ Json stages_json(const InferenceProblem& problem, const Before* before, const Ra
       if (before == nullptr) continue;
       stage["seconds"] = i == 0 ? before->read : before->sample;
       stage["received_bytes"] = stage["peak_bytes"] = nullptr;
+      if (i == 0 && before->read_bytes) stage["received_bytes"] = *before->read_bytes;
     } else {
       const std::size_t s = i - 2;
       double received = 0;
@@ -133,7 +137,7 @@ Json result_of(const Experiment& experiment, const InferenceProblem& problem,
               {"dataset", problem.data->name},
               {"generated", problem.data->generated},
               {"vertices", problem.data->vertices()},
-              {"columns_out", problem.data->labels.classes},
+              {"columns_out", problem.data->classes},
               {"ranks", experiment.ranks()},
               {"rows", config.rows},
               {"columns", config.columns},
@@ -275,7 +279,7 @@ Outcome infer_for_real(const InferenceProblem& problem, const Experiment& experi
   if (outcome.interrupted) throw Error("interrupted: no embeddings were written");
   if (embeddings) {
     write_file(embeddings->path() / "meta.json",
-               embeddings_meta(problem.layout(), problem.data->labels.classes).dump(2) + "\n");
+               embeddings_meta(problem.layout(), problem.data->classes).dump(2) + "\n");
     embeddings->commit();
   }
   return outcome;
@@ -305,7 +309,7 @@ std::optional<LayerFiles> open_layers(const Experiment& experiment, const Infere
   if (job.leads() && (options.keep_layers || options.resume))
     done = std::to_string(open_layer_files(
         folder, layers_identity(experiment, problem), problem.layout(),
-        widths_of(problem.model, problem.data->features->width(), problem.data->labels.classes),
+        widths_of(problem.model, problem.data->features->width(), problem.data->classes),
         options.resume));
   job.share(done);
   if (!options.keep_layers && !options.resume) return std::nullopt;
@@ -334,22 +338,18 @@ void infer(const Experiment& experiment, const InferOptions& options, const fs::
                                          : read_weights(experiment, job);
   Before before;
   const auto begin = Clock::now();
-  DatasetCache datasets;
-  InferenceProblem problem = inference_of(experiment, whole_graph(datasets, experiment));
+  const LoadedInference loaded = load_inference(experiment, job);
+  InferenceProblem problem = inference_of(experiment, loaded.data);
   before.read = seconds_since(begin);
+  before.read_bytes = loaded.received_bytes;
   problem.weights = std::move(weights);
   const auto sampling = Clock::now();
-  {
-    const Activity activity("drawing neighbours and counting what parts need of each other");
-    problem.graphs = make_graphs(
-        problem, job.world == nullptr ? std::nullopt
-                                      : std::optional(problem.layout().part_of(job.world->rank())));
-  }
+  problem.graphs = make_graphs(problem, job);
   before.sample = seconds_since(sampling);
   RankStages counted = fit_groups(problem, experiment.device_bytes, job);
   if (job.leads() && !options.quiet)
     tell("{}: {} vertices, {} edges; a rank holds at most {}\n", problem.data->name,
-         problem.data->vertices(), problem.data->edges(), human_bytes(largest_peak(counted)));
+         problem.data->vertices(), problem.data->edges, human_bytes(largest_peak(counted)));
 
   Json result;
   if (simulated) {
@@ -464,8 +464,7 @@ std::string advice_on(const std::vector<TileChoice>& choices) {
 }
 
 void print_plan(const Experiment& experiment, const InferOptions& options) {
-  DatasetCache datasets;
-  const InferenceProblem asked = inference_of(experiment, whole_graph(datasets, experiment));
+  const InferenceProblem asked = inference_of(experiment, load_inference(experiment, {}).data);
   std::vector<TileChoice> choices = choose_tiles(asked, experiment.device_bytes);
   simulate_best(choices, asked, experiment);
   if (options.json) {
@@ -551,7 +550,9 @@ int infer_session(InferOptions options) {
   }
   heed_signals(true, launch.rank == 0);
   tell_activities(launch.rank == 0 && !options.quiet);
+  Speaker speaker(options.out);
   MpiOptions mpi;
+  mpi.may_report = [&](const JobFailure& failure) { return speaker.may_speak(failure); };
   mpi.ending = &ended_from_outside();
   MpiWorld world(mpi);
   world.run([&](Communicator& communicator) {
@@ -560,7 +561,13 @@ int infer_session(InferOptions options) {
     job.share(shared);
     std::optional<ResultFolder> results;
     if (job.leads()) results.emplace(shared, options.existing());
-    infer(experiment, options, shared, results ? &*results : nullptr, job);
+    job.share(shared);  // the folder is there
+    speaker.meet_in(shared);
+    try {
+      infer(experiment, options, shared, results ? &*results : nullptr, job);
+    } catch (const OutOfMemory& error) {
+      world.fail(with_advice(error));
+    }
   });
   return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/base/json_reader.hpp"
 #include "core/base/whole_file.hpp"
 #include "core/graph/files/checksum.hpp"
 #include "core/graph/files/mapped_file.hpp"
@@ -73,7 +74,7 @@ int open_layer_files(const fs::path& folder, const nlohmann::ordered_json& ident
                      bool resume) {
   const fs::path said = folder / kIdentity;
   if (resume && fs::exists(said))
-    require_same(nlohmann::ordered_json::parse(text_of(said)), identity, folder);
+    require_same(JsonReader(text_of(said), said.string()).json(), identity, folder);
   else
     fs::remove_all(folder);
   fs::create_directories(folder);

@@ -1,19 +1,100 @@
 #include "experiments/infer/prepare_inference.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <cstring>
+#include <filesystem>
 #include <utility>
 
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/graph/read/lookup.hpp"
+#include "core/graph/read/streamed_dataset.hpp"
 #include "core/runtime/recording.hpp"
 #include "core/terminal/activity.hpp"
 
 namespace orrery {
 
-std::shared_ptr<const Dataset> whole_graph(DatasetCache& datasets, const Experiment& experiment) {
-  const ProblemData data = datasets.load(experiment);
-  return data.whole ? data.whole->data : data.data;
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The folder of a data set whose edges can be read in ranges.
+std::optional<fs::path> folder_of_ranges(const Experiment& experiment) {
+  const DatasetOptions& d = experiment.dataset;
+  const bool folder = d.format == "auto" || d.format == "orrery";
+  if (d.path.empty() || !folder || d.reorder != "none") return std::nullopt;
+  const auto found = find_dataset(d.path);
+  if (!found || !fs::exists(*found / "edges.npy")) return std::nullopt;
+  return found;
 }
 
-InferenceProblem inference_of(const Experiment& experiment, std::shared_ptr<const Dataset> data) {
+double sum_over(MpiWorld& world, double mine) {
+  double sum = 0;
+  for (const std::string& text : world.all_gather(fmt::format("{}", mine))) sum += std::stod(text);
+  return sum;
+}
+
+double received_so_far(const Communicator& communicator) {
+  double bytes = 0;
+  for (const std::int64_t from : communicator.received_from()) bytes += static_cast<double>(from);
+  return bytes;
+}
+
+LoadedInference load_ranges(const Experiment& experiment, const Job& job) {
+  const StreamedDataset streamed = open_streamed_dataset(experiment.dataset);
+  NpyEdges edges(streamed.edges, streamed.vertices);
+  const double before = received_so_far(*job.communicator);
+  HeldRows rows =
+      build_rows(edges, streamed.mirrored,
+                 {streamed.vertices, experiment.inference.rows, experiment.inference.columns},
+                 job.world->rank(), *job.communicator);
+  if (streamed.says_undirected && !rows.symmetric)
+    throw DataError(streamed.edges.string(), "",
+                    "expected the reverse of every edge, as \"directed\" of meta.json says, and "
+                    "some have none; set dataset.symmetric to true, which adds them, or "
+                    "\"directed\" to true");
+  const double received = sum_over(*job.world, received_so_far(*job.communicator) - before);
+  return {std::make_shared<const InferenceData>(InferenceData{
+              streamed.name, streamed.generated, edges.size() * (streamed.mirrored ? 2 : 1),
+              std::move(rows), streamed.rows.features, streamed.rows.classes}),
+          received};
+}
+
+}  // namespace
+
+LoadedInference load_inference(const Experiment& experiment, const Job& job) {
+  if (job.world != nullptr && folder_of_ranges(experiment)) {
+    const Activity reading(loading_words(experiment.dataset));
+    return load_ranges(experiment, job);
+  }
+  DatasetCache datasets;
+  const ProblemData data = datasets.load(experiment);
+  return {inference_data(data.whole ? *data.whole->data : *data.data), std::nullopt};
+}
+
+std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem, const Job& job) {
+  const Activity activity("drawing neighbours and counting what parts need of each other");
+  if (job.world == nullptr) return make_graphs(problem);
+  const TileLayout layout = problem.layout();
+  // Every rank tells what its part counted; of the ranks of a part one is heard.
+  const auto add_up = [&](std::vector<std::int64_t>& counts) {
+    const std::string mine(reinterpret_cast<const char*>(counts.data()),
+                           counts.size() * sizeof(std::int64_t));
+    const auto all = job.world->all_gather(mine);
+    std::fill(counts.begin(), counts.end(), 0);
+    for (int part = 0; part < layout.row_parts; ++part) {
+      std::vector<std::int64_t> theirs(counts.size());
+      std::memcpy(theirs.data(), all[at(layout.rank_of(part, 0))].data(), mine.size());
+      for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += theirs[i];
+    }
+  };
+  return make_graphs(problem, layout.part_of(job.world->rank()), add_up);
+}
+
+InferenceProblem inference_of(const Experiment& experiment,
+                              std::shared_ptr<const InferenceData> data) {
   InferenceProblem problem;
   problem.data = std::move(data);
   problem.model = experiment.model;
@@ -43,7 +124,7 @@ RankStages fit_groups(InferenceProblem& problem, const std::optional<std::int64_
   RankStages stages = count_stages(InferenceBody(problem), job);
   if (problem.config.group_bytes > 0 || !device_bytes) return stages;
   const auto widths =
-      widths_of(problem.model, problem.data->features->width(), problem.data->labels.classes);
+      widths_of(problem.model, problem.data->features->width(), problem.data->classes);
   const std::int64_t row = bytes_of(DType::f32) * *std::max_element(widths.begin(), widths.end());
   std::int64_t bytes = row * problem.data->vertices() / problem.config.rows;
   while (largest_peak(stages) > *device_bytes && bytes > row) {

@@ -10,11 +10,27 @@
 
 namespace orrery {
 
-/// The graph that is inferred: the whole one, also where a part of it is trained on.
-std::shared_ptr<const Dataset> whole_graph(DatasetCache& datasets, const Experiment& experiment);
+/// What is inferred, as it was read.
+struct LoadedInference {
+  std::shared_ptr<const InferenceData> data;
+  /// Each rank read a range of the edges, and received so many bytes of others' (over all ranks);
+  /// nothing: each process read all of them.
+  std::optional<double> received_bytes;
+};
+
+/// Reads the graph that is inferred: the whole one, also where a part of it is trained on. In a job over
+/// MPI each rank reads a range of the edges, where they lie in a folder of NumPy arrays and keep their
+/// order, and ends up with the rows of its part.
+///
+/// Errors    those of load_dataset
+LoadedInference load_inference(const Experiment& experiment, const Job& job);
+
+/// Draws and counts; over MPI all ranks together.
+std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem, const Job& job);
 
 /// Without its weights and graphs.
-InferenceProblem inference_of(const Experiment& experiment, std::shared_ptr<const Dataset> data);
+InferenceProblem inference_of(const Experiment& experiment,
+                              std::shared_ptr<const InferenceData> data);
 
 /// What each rank's stages move and hold, by rank.
 using RankStages = std::vector<std::vector<StageCost>>;

@@ -10,7 +10,6 @@
 #include <memory>
 #include <regex>
 #include <set>
-#include <thread>
 
 #include "backends/cuda/cuda_device.hpp"
 #include "core/base/error.hpp"
@@ -29,6 +28,7 @@
 #include "experiments/run/interruption.hpp"
 #include "experiments/run/job_script.hpp"
 #include "experiments/run/runner.hpp"
+#include "experiments/run/speaker.hpp"
 
 namespace orrery {
 namespace {
@@ -288,35 +288,6 @@ int run_on_threads(const std::vector<Experiment>& experiments, const RunOptions&
   tell_activities(!options.quiet);
   return run_experiments(experiments, &writing.results, writing.log(), options, {});
 }
-
-/// Lets the ranks agree on one message when several fail, and keeps it: the first to put failure.json
-/// into the result folder speaks. Before that is there, the lowest that lives does, and the others
-/// only if they outlive it.
-class Speaker {
- public:
-  /// `asked`: the folder that the user named, if so.
-  explicit Speaker(std::filesystem::path asked) : asked_(std::move(asked)) {}
-  void meet_in(const std::filesystem::path& folder) { folder_ = folder; }
-  bool may_speak(const JobFailure& failure) const {
-    if (!folder_.empty()) return claim_failure(folder_, failure_json(failure));
-    if (!failure.first_living) std::this_thread::sleep_for(std::chrono::seconds(3));
-    const bool lost_another = failure.rank && *failure.rank != failure.told_by;
-    return asked_.empty() || !lost_another ||
-           leave_failure(asked_, failure_json(failure), process_age_seconds());
-  }
-
- private:
-  static nlohmann::ordered_json failure_json(const JobFailure& failure) {
-    nlohmann::ordered_json json{{"schema_version", kSchemaVersion}, {"rank", nullptr},
-                                {"told_by", failure.told_by},       {"operation", nullptr},
-                                {"waited_for", failure.awaited},    {"message", failure.message}};
-    if (failure.rank) json["rank"] = *failure.rank;
-    if (!failure.operation.empty()) json["operation"] = failure.operation;
-    return json;
-  }
-
-  std::filesystem::path asked_, folder_;
-};
 
 int run_on_mpi(const std::vector<Experiment>& experiments, const RunOptions& options, int rank) {
   heed_signals(true, rank == 0);

@@ -348,6 +348,15 @@ class ReportOfNothing(ReportTest):
         self.assertEqual(done.stderr.count("\n"), 1)
         self.assertIn("holds no result.json", done.stderr)
 
+    def test_of_an_inference_says_what_it_is(self):
+        (Path(self.path) / "result.json").write_text('{"stages": []}')
+
+        done = folders.orrery("report", self.path)
+
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertIn("holds an inference", done.stderr)
+
 
 class ReportWhoseWordsAreLost(ReportTest):
     def test_ends_with_one_line_and_1(self):

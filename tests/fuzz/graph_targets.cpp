@@ -13,6 +13,7 @@
 #include "core/graph/read/load.hpp"
 #include "core/graph/read/streamed_dataset.hpp"
 #include "core/graph/read/write_orrery.hpp"
+#include "core/inference/held_rows.hpp"
 #include "core/partition/edges/edge_file.hpp"
 #include "core/partition/methods/cut.hpp"
 #include "tests/fuzz/folder_input.hpp"
@@ -50,6 +51,15 @@ void read_npy(std::string_view input) {
   read_elements<std::int32_t>(path, array);
   read_elements<std::int64_t>(path, array);
   read_elements<std::uint8_t>(path, array);
+}
+
+/// Edges of three vertices, read in two ranges.
+void read_edge_ranges(std::string_view input) {
+  NpyEdges edges(scratch().fill("edges.npy", input), 3);
+  std::vector<Edge> piece;
+  const std::int64_t half = edges.size() / 2;
+  edges.read(0, half, piece);
+  edges.read(half, edges.size() - half, piece);
 }
 
 template <class T>
@@ -256,6 +266,12 @@ std::vector<Target> graph_targets() {
                                             "random_features"};
   return {
       {"npy", read_npy, npy_seeds, kNpyWords},
+      {"edge_ranges", read_edge_ranges,
+       [] {
+         return std::vector<std::string>{npy<std::int32_t>({2, 3}, {0, 1, 2, 1, 2, 0}),
+                                         npy<std::int32_t>({2, 0}, {})};
+       },
+       kNpyWords},
       {"dataset", read_folder, folder_seeds, meta_words},
       {"ogb",
        read_ogb,

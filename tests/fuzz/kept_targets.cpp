@@ -6,6 +6,7 @@
 
 #include "core/base/error.hpp"
 #include "core/runtime/epoch_parts.hpp"
+#include "experiments/infer/layer_files.hpp"
 #include "experiments/results/checkpoint.hpp"
 #include "experiments/results/resume.hpp"
 #include "experiments/results/run_report.hpp"
@@ -40,7 +41,26 @@ void seal(std::string& checkpoint) {
 void read_checkpoint(std::string_view input) {
   std::string bytes(input);
   if (bytes.ends_with("seal")) seal(bytes);
+  try {
+    parse_checkpoint_of_model(bytes, "checkpoint.bin", experiment().resolved);
+  } catch (const Error&) {
+  }
   parse_checkpoint(bytes, "checkpoint.bin", experiment().resolved);
+}
+
+/// A layer that an inference kept, with the size of the tile in its first byte.
+void read_layer(std::string_view input) {
+  if (input.empty()) return;
+  scratch().fill({{"layer-1-rank-0.bin", std::string(input.substr(1))}});
+  LayerFiles(scratch().path(), 1).take(0, 1, static_cast<unsigned char>(input.front()));
+}
+
+std::vector<std::string> layers() {
+  scratch().fill(Files{});
+  const std::vector<float> tile{1, 2, 3};
+  LayerFiles(scratch().path(), 0).put(0, 1, tile);
+  const std::string bytes = files_of(scratch().path()).front().second;
+  return {"\3" + bytes};
 }
 
 std::string checkpoint() {
@@ -124,6 +144,7 @@ std::vector<Target> kept_targets() {
              return std::vector<std::string>{whole, whole.substr(0, whole.size() - 4) + "seal"};
            },
            {"ORRERYC1", "seal", "\"rows\":[", "\"epochs\":", "\"experiment\":"}},
+          {"layer", read_layer, layers, {}},
           {"results",
            read_results,
            result_seeds,

@@ -25,7 +25,10 @@ ModelConfig sage() {
 
 LayerGraphs graphs_of(const Dataset& data, int parts, int fanout, int layers = 2,
                       std::uint64_t seed = 1) {
-  return {data, sage(), {data.vertices(), parts, 1}, {layers, fanout, seed, std::nullopt}};
+  return {all_rows(*data.graph, data.symmetric),
+          sage(),
+          {data.vertices(), parts, 1},
+          {layers, fanout, seed}};
 }
 
 /// The rows of all parts put together again: entry (v, u) of A.
@@ -176,8 +179,9 @@ TEST(LayerGraphs, AgreeOnTheRoundsOfAnExchange) {
 TEST(LayerGraphs, KeepTheDrawsOfOnePartWhereAskedTo) {
   const auto data = random_dataset(50, 600, 3, 2, false);
   const TileLayout layout{50, 3, 1};
-  const LayerGraphs all(*data, sage(), layout, {2, 4, 1, std::nullopt}),
-      second(*data, sage(), layout, {2, 4, 1, 1});
+  const HeldRows rows = all_rows(*data->graph, false);
+  const LayerGraphs all(rows, sage(), layout, {2, 4, 1}),
+      second(rows, sage(), layout, {2, 4, 1, 1});
 
   const PartRows expected = all.cut(2, 1, 5), cut = second.cut(2, 1, 5);
 

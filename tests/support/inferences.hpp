@@ -30,10 +30,10 @@ class KeptRows final : public EmbeddingSink {
   std::mutex mutex_;
 };
 
-inline InferenceProblem make_inference(std::shared_ptr<const Dataset> data,
+inline InferenceProblem make_inference(const std::shared_ptr<const Dataset>& data,
                                        const ModelConfig& model, const InferenceConfig& config) {
   InferenceProblem problem;
-  problem.data = std::move(data);
+  problem.data = inference_data(*data);
   problem.model = model;
   problem.train_seed = kSeed;
   problem.config = config;

@@ -1,0 +1,254 @@
+#include "core/inference/held_rows.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
+#include "core/model/adjacency.hpp"
+#include "core/runtime/execute/memory.hpp"
+
+namespace orrery {
+namespace {
+
+constexpr std::int64_t kRowBlock = 4096;
+using Counts64 = std::vector<std::int64_t>;
+
+/// Moves arrays of numbers between the ranks of a group, outside of any program.
+class ArrayExchange {
+ public:
+  ArrayExchange(Communicator& communicator, const Group& group)
+      : communicator_(communicator), group_(group) {}
+
+  /// Rows of `width` numbers, send[j] to group index j, in order; returns those that came.
+  std::vector<Vertex> all_to_all(const std::vector<Vertex>& x, std::int64_t width,
+                                 const Counts64& send, const Counts64& receive) {
+    const Room from(*this, 0, x, sum(send), width);
+    const Room into(*this, 1, sum(receive), width);
+    run(AllToAllV{from.tensor, into.tensor, share(send), share(receive), group_});
+    return into.values();
+  }
+
+  /// One number for each rank: [size] -> [size].
+  Counts64 all_to_all_counts(const Counts64& counts) {
+    std::vector<Vertex> numbers;
+    for (const std::int64_t count : counts) numbers.push_back(static_cast<Vertex>(count));
+    const Counts64 one(counts.size(), 1);
+    const auto came = all_to_all(numbers, 1, one, one);
+    return {came.begin(), came.end()};
+  }
+
+  /// The arrays of all ranks, one after the other.
+  std::vector<Vertex> all_gather(const std::vector<Vertex>& x) {
+    // Lengths as two halves: a rank may have more numbers than one of them counts.
+    const std::int64_t mine = static_cast<std::int64_t>(x.size());
+    const auto lengths =
+        gather({static_cast<Vertex>(mine >> 31), static_cast<Vertex>(mine & 0x7FFFFFFF)},
+               Counts64(at(group_.size), 2));
+    Counts64 rows;
+    for (std::size_t i = 0; i < lengths.size(); i += 2)
+      rows.push_back((std::int64_t{lengths[i]} << 31) + lengths[i + 1]);
+    return gather(x, rows);
+  }
+
+ private:
+  /// A tensor with memory of its own.
+  struct Room {
+    Room(ArrayExchange& owner, std::uint32_t id, std::int64_t rows, std::int64_t width)
+        : memory(owner.memory_), tensor{id, {rows, width}, DType::i32, Space::device, 0, width} {
+      memory.allocate(id, tensor.bytes());
+    }
+    Room(ArrayExchange& owner, std::uint32_t id, const std::vector<Vertex>& x, std::int64_t rows,
+         std::int64_t width)
+        : Room(owner, id, rows, width) {
+      ORRERY_ASSERT(static_cast<std::int64_t>(x.size()) == rows * width);
+      std::copy(x.begin(), x.end(), memory.data<Vertex>(tensor));
+    }
+    ~Room() { memory.free(tensor.id); }
+    Room(const Room&) = delete;
+    Room& operator=(const Room&) = delete;
+    std::vector<Vertex> values() const {
+      const auto* data = memory.data<Vertex>(tensor);
+      return {data, data + tensor.shape.size()};
+    }
+    RankMemory& memory;
+    Tensor tensor;
+  };
+  static std::int64_t sum(const Counts64& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  }
+  static std::shared_ptr<const Counts64> share(const Counts64& counts) {
+    return std::make_shared<const Counts64>(counts);
+  }
+  std::vector<Vertex> gather(const std::vector<Vertex>& x, const Counts64& rows) {
+    const Room from(*this, 0, x, static_cast<std::int64_t>(x.size()), 1);
+    const Room into(*this, 1, sum(rows), 1);
+    run(AllGather{from.tensor, into.tensor, share(rows), group_});
+    return into.values();
+  }
+  void run(const Op& op) {
+    validate(op);
+    communicator_.run(Lane::comm, op, memory_);
+  }
+
+  Communicator& communicator_;
+  Group group_;
+  RankMemory memory_;
+};
+
+/// A number for each ordered pair of vertices, without a pattern.
+std::uint64_t number_of(Vertex u, Vertex v) {
+  std::uint64_t x = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(u)) << 32U) |
+                    static_cast<std::uint32_t>(v);
+  x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9U;  // splitmix64
+  x = (x ^ (x >> 27U)) * 0x94D049BB133111EBU;
+  return x ^ (x >> 31U);
+}
+
+/// The rows of a part from its edges, pairs of a row and a column.
+Csr sorted_rows(const std::vector<Vertex>& pairs, const Share& rows, std::int64_t vertices) {
+  Csr raw{rows.count, vertices, std::vector<EdgeIndex>(at(rows.count) + 1, 0), {}};
+  for (std::size_t i = 0; i < pairs.size(); i += 2) ++raw.offsets[at(pairs[i]) + 1];
+  std::partial_sum(raw.offsets.begin(), raw.offsets.end(), raw.offsets.begin());
+  raw.columns.resize(pairs.size() / 2);
+  {
+    std::vector<EdgeIndex> next(raw.offsets.begin(), raw.offsets.end() - 1);
+    for (std::size_t i = 0; i < pairs.size(); i += 2)
+      raw.columns[at(next[at(pairs[i])]++)] = pairs[i + 1];
+  }
+  std::vector<EdgeIndex> lengths(at(rows.count), 0);
+  parallel_for(rows.count, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      const auto first = raw.columns.begin() + raw.offsets[at(r)],
+                 last = raw.columns.begin() + raw.offsets[at(r) + 1];
+      std::sort(first, last);
+      lengths[at(r)] = std::unique(first, last) - first;
+    }
+  });
+  EdgeIndex kept = 0;  // rows move down over the duplicates
+  for (std::int64_t r = 0; r < rows.count; ++r) {
+    const EdgeIndex first = raw.offsets[at(r)];
+    std::copy_n(raw.columns.begin() + first, lengths[at(r)], raw.columns.begin() + kept);
+    raw.offsets[at(r)] = kept;
+    kept += lengths[at(r)];
+  }
+  raw.offsets.back() = kept;
+  raw.columns.resize(at(kept));
+  return raw;
+}
+
+/// Edges by the part of their destination: what goes to whom.
+class Buckets {
+ public:
+  Buckets(const std::vector<Edge>& edges, bool mirrored, const TileLayout& layout)
+      : counts(at(layout.row_parts), 0) {
+    const auto visit = [&](const auto& use) {
+      for (const Edge& e : edges) {
+        if (e.source == e.destination) continue;
+        use(e.source, e.destination);
+        if (mirrored) use(e.destination, e.source);
+      }
+    };
+    std::vector<int> parts;  // of each visit: divisions take time
+    parts.reserve(edges.size() * (mirrored ? 2 : 1));
+    visit([&](Vertex, Vertex to) {
+      parts.push_back(layout.part_of_vertex(to));
+      ++counts[at(parts.back())];
+    });
+    Counts64 next(counts.size(), 0), first;
+    std::exclusive_scan(counts.begin(), counts.end(), next.begin(), std::int64_t{0});
+    for (int part = 0; part < layout.row_parts; ++part) first.push_back(layout.rows(part).first);
+    pairs.resize(2 * parts.size());
+    auto part = parts.begin();
+    visit([&](Vertex from, Vertex to) {
+      const std::size_t place = 2 * at(next[at(*part)]++);
+      pairs[place] = static_cast<Vertex>(to - first[at(*part)]);
+      pairs[place + 1] = from;
+      ++part;
+    });
+  }
+  Counts64 counts;            ///< edges, by part
+  std::vector<Vertex> pairs;  ///< row in the part, column
+};
+
+}  // namespace
+
+HeldRows all_rows(const Csr& graph, bool symmetric) {
+  return {graph.rows,
+          {0, graph.rows},
+          std::make_shared<const Csr>(without_self_loops(graph)),
+          {},
+          symmetric};
+}
+
+NpyEdges::NpyEdges(const std::filesystem::path& file, std::int64_t vertices)
+    : sources_(file), destinations_(file), vertices_(vertices) {
+  sources_.header().require(npy_dtype<std::int32_t>(), {2, -1});
+  size_ = sources_.header().shape[1];
+}
+
+void NpyEdges::read(std::int64_t first, std::int64_t count, std::vector<Edge>& into) {
+  const auto from = sources_.elements<std::int32_t>(first, count),
+             to = destinations_.elements<std::int32_t>(size_ + first, count);
+  into.resize(at(count));
+  for (std::size_t i = 0; i < at(count); ++i) {
+    for (const Vertex v : {from[i], to[i]})
+      if (v < 0 || v >= vertices_)
+        throw DataError(sources_.header().path,
+                        fmt::format("edge {}", first + static_cast<std::int64_t>(i)),
+                        fmt::format("expected vertices from 0 to {}, found {}", vertices_ - 1, v));
+    into[i] = {from[i], to[i]};
+  }
+}
+
+HeldRows build_rows(EdgeSource& edges, bool mirrored, const TileLayout& layout, int rank,
+                    Communicator& communicator, std::int64_t chunk) {
+  const Share range = share_of(edges.size(), layout.ranks(), rank);
+  const std::int64_t most = share_of(edges.size(), layout.ranks(), 0).count;
+  HeldRows made{layout.vertices, layout.rows(layout.part_of(rank)), nullptr, {}, false};
+
+  // The ranks of the same columns hold all rows between them: each edge goes to one of these, and
+  // from there to the others of its part.
+  ArrayExchange columns(communicator, layout.column_group(rank)),
+      part(communicator, layout.row_group(rank));
+  std::vector<Vertex> pairs;
+  std::vector<Edge> piece;
+  for (std::int64_t first = 0; first < most; first += chunk) {
+    const std::int64_t begin = std::min(first, range.count),
+                       end = std::min(first + chunk, range.count);
+    edges.read(range.first + begin, end - begin, piece);
+    const Buckets out(piece, mirrored, layout);
+    const Counts64 in = columns.all_to_all_counts(out.counts);
+    const auto came = columns.all_to_all(out.pairs, 2, out.counts, in);
+    pairs.insert(pairs.end(), came.begin(), came.end());
+  }
+  if (layout.column_parts > 1) pairs = part.all_gather(pairs);
+  auto csr = std::make_shared<const Csr>(sorted_rows(pairs, made.rows, layout.vertices));
+  pairs = {};
+
+  std::vector<Vertex> degrees;
+  std::uint64_t sum = 0;  // of all edges less their reverses: 0 where each has its own
+  for (std::int64_t r = 0; r < csr->rows; ++r) {
+    degrees.push_back(static_cast<Vertex>(csr->degree(r)));
+    const auto v = static_cast<Vertex>(made.rows.first + r);
+    for (const Vertex u : csr->row(r)) sum += number_of(u, v) - number_of(v, u);
+  }
+  made.csr = std::move(csr);
+  made.degrees = columns.all_gather(degrees);
+  std::vector<Vertex> halves(2);
+  std::memcpy(halves.data(), &sum, sizeof sum);
+  const auto sums = columns.all_gather(halves);
+  std::uint64_t whole = 0;
+  for (std::size_t i = 0; i < sums.size(); i += 2) {
+    std::memcpy(&sum, sums.data() + i, sizeof sum);
+    whole += sum;
+  }
+  made.symmetric = whole == 0;
+  return made;
+}
+
+}  // namespace orrery
