@@ -122,7 +122,7 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
   Json header{{"epochs", checkpoint.epochs},
               {"steps", checkpoint.steps},
               {"losses", checkpoint.losses},
-              {"experiment", identity(resolved, checkpoint.steps > 0)}};
+              {"experiment", identity(resolved)}};
   header["rows"] = Json::array();
   for (const auto& row : checkpoint.state) header["rows"].push_back(row.size());
   const std::string text = header.dump();
