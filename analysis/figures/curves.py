@@ -69,6 +69,7 @@ def _ticks_of(axes, x, panel):
         axes.set_xticks(x, [f"{value:g}" for value in x])
     else:
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.minorticks_off()
 
 

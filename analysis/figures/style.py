@@ -18,7 +18,8 @@ def rc(font_size):
             "xtick.labelsize": SMALL, "ytick.labelsize": SMALL, "axes.spines.top": False,
             "axes.spines.right": False, "axes.edgecolor": SOFT_INK, "legend.frameon": False,
             "hatch.linewidth": 0.4, "savefig.dpi": 160, "svg.fonttype": "none",
-            "svg.hashsalt": "orrery", "pdf.fonttype": 42}
+            "svg.hashsalt": "orrery", "pdf.fonttype": 42,
+            "text.parse_math": False}  # a name between two $ is no formula
 
 
 def forget_series():

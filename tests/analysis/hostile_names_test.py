@@ -99,3 +99,17 @@ class HostileNames(unittest.TestCase):
                                       capture_output=True, text=True, check=False)
                 self.assertEqual(done.returncode, 2, (option, hostile, done.stderr))
         self.assertEqual([file.name for file in self.path.iterdir()], [])
+
+    def test_are_no_formulas_in_figures(self):
+        from figures import curves, draw, style
+        with draw.plt.rc_context(style.rc(8)):
+            drawn, axes = draw.plt.subplots()
+            axes.set_title("$(touch ran)$ of a$_b$")
+            curves._ticks_of(axes, [10.5 ** k for k in range(12)], {})
+            axes.plot([1, 1e12], [1, 2])
+            drawn.savefig(self.path / "a.svg")
+            draw.plt.close(drawn)
+
+        text = (self.path / "a.svg").read_text()
+        self.assertIn("$(touch ran)$ of a$_b$", text)
+        self.assertNotIn("mathdefault", text)
