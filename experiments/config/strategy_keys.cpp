@@ -66,4 +66,26 @@ StrategyConfig strategy_config(const Json& root) {
   return config;
 }
 
+Json learned_from(const Json& root) {
+  const StrategyConfig strategy = strategy_config(root);
+  const LearnsFrom from = learns_from(strategy);
+  Json all = Json::object();
+  if (from == LearnsFrom::data) return all;
+  all["strategy"] = root["strategy"];
+  for (const char* key : {"evaluate_on", "column_tiles", "overlap", "memory", "cache"})
+    all["strategy"].erase(key);
+  if (strategy.first_layer != FirstLayer::mggcn_compat) all["strategy"].erase("first_layer");
+  if (from == LearnsFrom::settings) return all;
+  all["partition"] = root.value("partition", Json::object());
+  all["partition"].erase("working_bytes");  // it is in the number of parts
+  const StrategyInfo& info = info_of(strategy);
+  const Json cluster = root.value("cluster", Json::object());
+  const auto keep = [&](const char* key) {
+    if (cluster.contains(key)) all["cluster"][key] = cluster[key];
+  };
+  if (!info.deals_parts) keep("ranks");
+  if (info.by_server) keep("servers");
+  return all;
+}
+
 }  // namespace orrery

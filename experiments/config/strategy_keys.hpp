@@ -18,4 +18,8 @@ void complete_strategy(nlohmann::ordered_json& root);
 /// Of a file with every default filled in; what the cluster says of the strategy is not in it yet.
 StrategyConfig strategy_config(const nlohmann::ordered_json& root);
 
+/// Of an experiment's strategy, partition and cluster what the learned weights depend on (see
+/// LearnsFrom): nothing of whole-graph training.
+nlohmann::ordered_json learned_from(const nlohmann::ordered_json& root);
+
 }  // namespace orrery

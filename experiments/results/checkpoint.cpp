@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "core/base/error.hpp"
-#include "core/strategy/config/strategy_info.hpp"
 #include "experiments/config/strategy_keys.hpp"
 #include "experiments/results/results.hpp"
 
@@ -37,23 +36,7 @@ Json identity(const Json& resolved) {
            {"dataset", resolved["dataset"]},
            {"model", resolved["model"]},
            {"train", train}};
-  const StrategyConfig strategy = strategy_config(resolved);
-  const LearnsFrom from = learns_from(strategy);
-  if (from == LearnsFrom::data) return all;
-  all["strategy"] = resolved["strategy"];
-  for (const char* key : {"evaluate_on", "column_tiles", "overlap", "memory", "cache"})
-    all["strategy"].erase(key);
-  if (strategy.first_layer != FirstLayer::mggcn_compat) all["strategy"].erase("first_layer");
-  if (from == LearnsFrom::settings) return all;
-  all["partition"] = resolved.value("partition", Json::object());
-  all["partition"].erase("working_bytes");  // it is in the number of parts
-  const StrategyInfo& info = info_of(strategy);
-  const Json cluster = resolved.value("cluster", Json::object());
-  const auto keep = [&](const char* key) {
-    if (cluster.contains(key)) all["cluster"][key] = cluster[key];
-  };
-  if (!info.deals_parts) keep("ranks");
-  if (info.by_server) keep("servers");
+  all.update(learned_from(resolved));
   return all;
 }
 
