@@ -40,6 +40,7 @@ class BatchProducts final : public RankProducts {
   VertexData data_;
   FeatureStore& store_;
   Buffer row_ids_;
+  Buffer places_;  ///< of the features among the rows that were pulled
   std::vector<Matrix> matrices_;
   std::vector<std::size_t> matrix_of_layer_;
 };

@@ -40,7 +40,7 @@ void FeatureStore::fetch(const OwnedRows& rows, const Tensor& to) {
   rt_.submit(Lane::store, Pull{store_, numbers, rows.rows_per_owner, to});
 }
 
-void FeatureStore::pull(const WantedRows& rows, const Tensor& features) {
+Buffer FeatureStore::pull(const WantedRows& rows, const Tensor& features) {
   const std::int64_t pulled = rows.pulled.count();
   rt_.wait(Lane::store, rt_.record(Lane::copy));  // the last rows have been taken from there
   make_room(pulled);
@@ -50,6 +50,7 @@ void FeatureStore::pull(const WantedRows& rows, const Tensor& features) {
   rt_.wait(Lane::copy, rt_.record(Lane::store));
   rt_.submit(Lane::copy,
              GatherRows{rows_.tensor().rows_at(0, kept_ + pulled), places.tensor(), features});
+  return places;
 }
 
 void FeatureStore::close() { rt_.submit(Lane::store, Withdraw{store_, table_.tensor()}); }
