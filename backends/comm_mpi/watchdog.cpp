@@ -16,6 +16,7 @@ constexpr double kGrace = 0.4;        // seconds between SIGTERM and the end; mp
                                       // until SIGKILL, in which the line has to be written
 constexpr double kLookAround = 0.5;   // seconds between looks at the ranks of this server
 constexpr double kDeadForLong = 1.5;  // seconds in which mpirun should have noticed
+constexpr int kPatience = 20;         // tries to get the library's lock
 constexpr char kAlive = 1, kFarewell = 2;
 
 double seconds(std::chrono::steady_clock::duration d) {
@@ -94,7 +95,9 @@ void Watchdog::judge_silence(Clock::time_point now) {
   const double silent = seconds(now - heard_);
   if (heard_farewell_ || silent < engine_.options().silence_seconds) return;
   const int previous = (engine_.rank() + engine_.size() - 1) % engine_.size();
-  const std::string waits = waits_here(0);
+  // Nobody ends this process meanwhile, so that a busy machine is given time to say what waits.
+  std::string waits;
+  for (int i = 0; i < kPatience && waits.empty(); ++i) waits = waits_here(0);
   engine_.fail(fmt::format("rank {} has been silent for {:.0f} s: it was stopped, has lost its "
                            "connection or is gone{}",
                            previous, silent, waits.empty() ? "" : "; " + waits),

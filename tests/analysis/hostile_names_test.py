@@ -1,5 +1,6 @@
 """Names from files never reach a page, a terminal or a shell as anything but text."""
 
+import importlib.util
 import json
 import subprocess
 import tempfile
@@ -100,6 +101,7 @@ class HostileNames(unittest.TestCase):
                 self.assertEqual(done.returncode, 2, (option, hostile, done.stderr))
         self.assertEqual([file.name for file in self.path.iterdir()], [])
 
+    @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "needs matplotlib")
     def test_are_no_formulas_in_figures(self):
         from figures import curves, draw, style
         with draw.plt.rc_context(style.rc(8)):

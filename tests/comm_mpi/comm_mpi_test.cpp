@@ -114,7 +114,7 @@ TEST(MpiFailures, ARankKilledInAnExchangeIsNamedToo) {
   expect_failure(3, "killed_in_exchange", {"any waits for rank 1"});
 }
 TEST(MpiFailures, AStoppedRankIsTakenForDead) {
-  expect_failure(3, "stopped", {"rank 1 has been silent for 3 s", kSum + " waits for rank 1"});
+  expect_failure(3, "stopped", {"rank 1 has been silent for ", kSum + " waits for rank 1"});
 }
 TEST(MpiFailures, ARankThatLeavesEarlyEndsTheJob) {
   expect_failure(3, "leaves", {kSum + " waits for rank 1"});
@@ -142,8 +142,7 @@ TEST(MpiFailures, AKilledOwnerIsNamedByWhoPullsFromIt) {
   expect_failure(3, "owner_killed", {kPull + " waits for rank 1", "rank 1 died; here "});
 }
 TEST(MpiFailures, AStoppedOwnerIsTakenForDead) {
-  expect_failure(3, "owner_stopped",
-                 {"rank 1 has been silent for 3 s", kPull + " waits for rank 1"});
+  expect_failure(3, "owner_stopped", {"rank 1 has been silent for ", kPull + " waits for rank 1"});
 }
 TEST(MpiFailures, AnOwnerThatThrowsIsTheOneThatIsReported) {
   expect_failure(3, "owner_throws", {"rank 1: no room for t7"});
