@@ -31,7 +31,7 @@ BatchProducts::BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> ba
 
 void PulledBatchProducts::load_features(std::int64_t first_column, const Tensor& features) {
   ORRERY_ASSERT(first_column == 0);
-  store_.pull(wanted_, features);
+  places_ = store_.pull(wanted_, features);
 }
 
 void BatchProducts::aggregate(int layer, const Tensor& x, const Tensor& y, float beta) {

@@ -67,6 +67,7 @@ class PulledBatchProducts final : public BatchProducts {
  private:
   WantedRows wanted_;
   FeatureStore& store_;
+  Buffer places_;  ///< of the features among the rows that were pulled
 };
 
 }  // namespace orrery

@@ -39,7 +39,7 @@ void FeatureStore::fetch(const OwnedRows& rows, const Tensor& to, std::optional<
   rt_.submit(Lane::store, Pull{store_, numbers, rows.rows_per_owner, to, places});
 }
 
-void FeatureStore::pull(const WantedRows& rows, const Tensor& features) {
+Buffer FeatureStore::pull(const WantedRows& rows, const Tensor& features) {
   const std::int64_t pulled = rows.pulled.count();
   rt_.wait(Lane::store, rt_.record(Lane::copy));  // the last rows have been taken from there
   const std::int64_t there = rows_ ? rows_.tensor().rows() : 0;
@@ -58,6 +58,7 @@ void FeatureStore::pull(const WantedRows& rows, const Tensor& features) {
   rt_.submit(Lane::copy, Load{IndexArray{rows.places}, places.tensor()});
   rt_.wait(Lane::copy, rt_.record(Lane::store));
   rt_.submit(Lane::copy, GatherRows{all, places.tensor(), features});
+  return places;
 }
 
 void FeatureStore::close() { rt_.submit(Lane::store, Withdraw{store_, table_.tensor()}); }

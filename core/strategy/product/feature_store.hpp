@@ -16,10 +16,11 @@ class FeatureStore {
   /// Reads this rank's own rows, opens them to all ranks and pulls those to keep; a collective.
   FeatureStore(Runtime& rt, const VertexData& own, std::int64_t width, const OwnedRows& keep);
   /// features ← rows, on the copy lane. What is asked of an owner is one request. What was pulled
-  /// stays where it is until a later call pulls to its place.
+  /// stays where it is until a later call pulls to its place. The result is to be held until the
+  /// copy lane has done it: a run would else free it at another moment than its recording.
   ///
   /// Shapes    features [places of rows, width]
-  void pull(const WantedRows& rows, const Tensor& features);
+  [[nodiscard]] Buffer pull(const WantedRows& rows, const Tensor& features);
   /// Closes the rows of all ranks; a collective.
   void close();
 
