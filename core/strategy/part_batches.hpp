@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/sample/neighbour_sampler.hpp"
-#include "core/sample/seeds.hpp"
 #include "core/strategy/product/batch_products.hpp"
 #include "core/strategy/product/structure.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"

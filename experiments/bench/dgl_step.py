@@ -2,9 +2,9 @@
 """Times a batch of sampled GraphSAGE training in DGL on a data set folder of Orrery, as a peer for step_bench.
 
 Three SAGEConv layers with the mean, hidden 256, ReLU and dropout 0.5, cross-entropy, Adam, float32, on the CPU; batches of
-1,000 seeds with fanouts 15, 10, 5, the first at the seeds, on the symmetric graph. DGL counts fanouts from the input, so
-the list is given to it turned round. A batch is timed from asking the loader for it to the end of the update; --workers
-sets the loader's processes. Prints one JSON object.
+1,000 seeds with fanouts 15, 10, 5, the first at the seeds, on the symmetric graph, with 128 made-up features. DGL counts
+fanouts from the input, so the list is given to it turned round. A batch is timed from asking the loader for it to the end
+of the update; --workers sets the loader's processes. Prints one JSON object.
 """
 
 import argparse
@@ -45,14 +45,12 @@ def load(folder):
     both = both[:, both[0] != both[1]]
     labels = torch.from_numpy(numpy.load(folder / "labels.npy")).long()
     graph = dgl.graph((torch.from_numpy(both[0]), torch.from_numpy(both[1])), num_nodes=len(labels))
-    if (folder / "features.npy").exists():
-        return graph, torch.from_numpy(numpy.load(folder / "features.npy")).float(), labels
     return graph, torch.rand(len(labels), 128, generator=torch.Generator().manual_seed(0)), labels
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folder", type=pathlib.Path, help="with edges.npy and labels.npy; 128 made-up features without features.npy")
+    parser.add_argument("folder", type=pathlib.Path, help="with edges.npy and labels.npy")
     parser.add_argument("--batches", type=int, default=30)
     parser.add_argument("--batch", type=int, default=1000)
     parser.add_argument("--hidden", type=int, default=256)

@@ -32,7 +32,8 @@ void require_possible_first_layer(const JsonSettings& file) {
 /// The same of a model that is one matrix of weights.
 void require_possible_sgc(const JsonSettings& file) {
   if (!file.is("model.type", "sgc")) return;
-  if (file.has("model.hidden"))
+  constexpr int kDefault = 64;  // which a resolved file has
+  if (file.integer("model.hidden", kDefault) != kDefault)
     throw ConfigError("model.hidden", "model.type sgc has no hidden layers: leave the key out");
   if (file.is("strategy.memory", "autograd"))
     throw ConfigError("strategy.memory",

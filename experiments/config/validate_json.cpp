@@ -198,27 +198,28 @@ class Explainer {
   static bool applies(const Json& schema, const Json& siblings) {
     if (!excluded_by(schema, siblings).empty()) return false;
     const Json condition = schema.value("x-when", Json::object());
-    for (const auto& [other, wanted] : condition.items()) {
-      if (!siblings.contains(other)) return false;
-      if (wanted.is_array() &&
-          std::find(wanted.begin(), wanted.end(), siblings[other]) == wanted.end())
-        return false;
-    }
-    return true;
+    return std::all_of(condition.items().begin(), condition.items().end(),
+                       [&](const auto& item) { return holds(item.key(), item.value(), siblings); });
   }
 
  private:
+  static bool holds(const std::string& other, const Json& wanted, const Json& siblings) {
+    if (!siblings.contains(other)) return false;
+    return !wanted.is_array() ||
+           std::find(wanted.begin(), wanted.end(), siblings[other]) != wanted.end();
+  }
   static void check_condition(const Json& schema, const Json& siblings, const std::string& path) {
     if (applies(schema, siblings)) return;
     const std::string excluded = excluded_by(schema, siblings);
     if (!excluded.empty())
       throw ConfigError(path, fmt::format("does not go with \"{}\"", excluded));
     for (const auto& [other, wanted] : schema["x-when"].items())
-      throw ConfigError(path,
-                        wanted.is_array()
-                            ? fmt::format("only goes with \"{}\": {}", other,
-                                          fmt::join(wanted.get<std::vector<std::string>>(), ", "))
-                            : fmt::format("only goes with \"{}\"", other));
+      if (!holds(other, wanted, siblings))
+        throw ConfigError(path,
+                          wanted.is_array()
+                              ? fmt::format("only goes with \"{}\": {}", other,
+                                            fmt::join(wanted.get<std::vector<std::string>>(), ", "))
+                              : fmt::format("only goes with \"{}\"", other));
   }
 
   const Json& root_;

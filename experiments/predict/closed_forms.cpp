@@ -350,8 +350,16 @@ class Model {
   }
 
   int layers() const { return experiment_.model.layers; }
-  /// Widths of the input, between the layers and of the output.
+  /// Widths of the input, between the layers and of the output; of SGC, which has no weights between
+  /// them, of the rows that all layers aggregate.
   std::vector<double> widths() const {
+    const ModelConfig& model = experiment_.model;
+    if (model.type == ModelType::sgc)
+      return std::vector<double>(
+          static_cast<std::size_t>(layers()) + 1,
+          static_cast<double>(transforms_first(model.order, facts_.features, facts_.classes)
+                                  ? facts_.classes
+                                  : facts_.features));
     std::vector<double> list(static_cast<std::size_t>(layers()) + 1,
                              static_cast<double>(experiment_.model.hidden));
     list.front() = static_cast<double>(facts_.features);

@@ -340,9 +340,11 @@ TEST(ModelAveraging, LearnsTheSameInTurnsOfAnyLength) {
 TEST(ModelAveraging, WorksWithEmptyPartsAndWorkersWithoutTrainingVertices) {
   for (const Averaging averaging : {Averaging::model, Averaging::gradient})
     for (const EvaluateOn evaluate_on : {EvaluateOn::parts, EvaluateOn::graph})
-      for (const int parts : {4, 7}) {
+      for (const auto& [parts, batch] : {std::pair{4, 0}, {7, 0}, {4, 5}, {7, 5}}) {
+        if (batch > 0 && averaging == Averaging::gradient) continue;
         Problem p = small(on_parts(averaging, parts, 4), 4);
         p.strategy.evaluate_on = evaluate_on;
+        p.strategy.batch = batch;
         p.strategy.interval = averaging == Averaging::model ? 2 : 1;
         for (std::size_t v = 0; v < p.partition.owner.size(); ++v) {
           auto& owner = p.partition.owner[v];

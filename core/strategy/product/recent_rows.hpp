@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "core/base/index.hpp"
-#include "core/sample/row_cache.hpp"
 #include "core/strategy/structure/sampled_batches.hpp"
 
 namespace orrery {

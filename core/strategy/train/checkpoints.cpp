@@ -14,7 +14,8 @@ bool is_finite(const Checkpoint& checkpoint) {
   for (const std::vector<float>& row : checkpoint.state)
     if (!std::all_of(row.begin(), row.end(), [](float x) { return std::isfinite(x); }))
       return false;
-  return true;
+  return std::all_of(checkpoint.losses.begin(), checkpoint.losses.end(),
+                     [](double x) { return std::isfinite(x); });
 }
 
 }  // namespace

@@ -154,13 +154,13 @@ TEST(ModelAveraging, KeysThatItAloneHasAreRefusedElsewhere) {
             "strategy.interval: gradients are averaged in every step: lea");
 }
 
-TEST(LayerOrders, AreReadAndForGcnAndSage) {
+TEST(LayerOrders, AreReadAndForGcnSageAndSgc) {
   EXPECT_EQ(load().front().model.order, LayerOrder::automatic);
   EXPECT_EQ(load({"model.order=aggregate_first"}).front().model.order, LayerOrder::aggregate_first);
   EXPECT_EQ(load({"model.type=sage", "model.order=transform_first"}).front().model.order,
             LayerOrder::transform_first);
   EXPECT_EQ(refusal(kMinimal, {"model.type=resgcn+", "model.order=aggregate_first"}),
-            "model.order: only goes with \"type\": gcn, sage");
+            "model.order: only goes with \"type\": gcn, sage, sgc");
 }
 
 TEST(GradientBuckets, AreReadInBytesAndRefusedWhereModelsAreAveraged) {
@@ -469,11 +469,29 @@ TEST(Refusal, OfWhatIsMissing) {
   EXPECT_EQ(
       refusal(
           R"({"name": "n", "dataset": {"path": "x"}, "model": {}, "strategy": {"type": "spmm_1d"}})"),
-      "model.type: is required, one of: gcn, sage, resgcn+");
+      "model.type: is required, one of: gcn, sage, resgcn+, sgc");
   EXPECT_EQ(
       refusal(
           R"({"name": "", "dataset": {"path": "x"}, "model": {"type": "gcn"}, "strategy": {"type": "spmm_1d"}})"),
       "name: found an empty string");
+}
+
+TEST(Refusal, OfWhatSgcHasNone) {
+  EXPECT_EQ(refusal(kMinimal, {"model.type=sgc", "model.hidden=8"}),
+            "model.hidden: model.type sgc has no hidden layers: leave the key out");
+  EXPECT_EQ(refusal(kMinimal, {"model.type=sgc", "strategy.memory=autograd"}),
+            "strategy.memory: what a framework keeps of model.type sgc is not known here: use "
+            "\"lean\"");
+  const Experiment e = load({"model.type=sgc", "model.layers=3"}).front();
+  EXPECT_EQ(parse_experiments(e.resolved.dump(), "again", {}).front().resolved, e.resolved);
+}
+
+TEST(Refusal, OfCheckpointsWithinEpochsOfModelsThatTakeTheirStepsApart) {
+  const std::string parts = R"(strategy={"type": "model_averaging", "averaging": ")";
+  EXPECT_EQ(refusal(kMinimal, {parts + "model\"}", "train.checkpoint_steps=5"}),
+            "train.checkpoint_steps: models of parts take their steps apart, and are all whole "
+            "between epochs only: set it to 0, and train.checkpoint_every");
+  EXPECT_EQ(refusal(kMinimal, {parts + "gradient\"}", "train.checkpoint_steps=5"}), "accepted");
 }
 
 /// Its first product with A comes after weights: nothing constant is there to be kept.

@@ -46,8 +46,8 @@ TEST(Schema, NamesTheMethodsLayersAndStrategiesOfTheTree) {
   const Json& all = schema["properties"];
   EXPECT_EQ(with_plugins(schema, partitioners(), layer_types(), strategy_infos()), schema);
   EXPECT_EQ(all["partition"]["properties"]["method"]["enum"].size(), partitioners().size());
-  EXPECT_EQ(all["model"]["properties"]["type"]["enum"].size(), layer_types().size() + 1)
-      << "ResGCN+ is no layer";
+  EXPECT_EQ(all["model"]["properties"]["type"]["enum"].size(), layer_types().size() + 2)
+      << "ResGCN+ and SGC are no layers";
   EXPECT_EQ(all["strategy"]["properties"]["type"]["enum"].size(), strategy_infos().size());
 }
 
