@@ -241,8 +241,33 @@ TEST(Attention, ProgramsOfEveryStrategyPassTheCheckWithAndWithoutOverlap) {
     }
 }
 
+// What a server samples, and how its vertices are cut into co-batches, is the same however many ranks
+// it has.
+TEST(Attention, OfSampledServersAndOfCoBatchesDoesNotDependOnTheirRanks) {
+  StrategyConfig co_batches, sampled;
+  co_batches.type = sampled.type = "shared_preloading";
+  co_batches.split = sampled.split = ServerSplit::random;
+  co_batches.batches = 2;
+  sampled.sampling = SamplingConfig{{.hops = 1, .fanout = 3}, true};
+  for (StrategyConfig config : {co_batches, sampled}) {
+    std::vector<std::vector<double>> by_ranks;
+    for (const int ranks : {1, 3}) {
+      config.ranks_per_server = ranks;
+      Problem p = make_problem(random_dataset(61, 350, 12, 5, true), 2 * ranks, config);
+      p.model = gat(3, 12, 3, 2, Attention::additive, 0.4);
+      p.train.epochs = 5;
+      by_ranks.push_back(losses(execute(p)));
+    }
+
+    for (std::size_t i = 0; i < 5; ++i)
+      EXPECT_NEAR(by_ranks[1][i], by_ranks[0][i], 1e-4 * by_ranks[0][i]) << "epoch " << i;
+  }
+}
+
 TEST(Attention, StepsAndPeakOfARecordingEqualThoseOfTheRealRun) {
-  for (const auto& strategy : carrying(Attention::additive)) {
+  auto strategies = carrying(Attention::additive);
+  for (const auto& local : testing::local_model_strategies()) strategies.push_back(local);
+  for (const auto& strategy : strategies) {
     Problem p = make_problem(random_dataset(50, 250, 12, 4, true), 4, strategy.config);
     p.model = gat(3, 8, 2, 2, Attention::additive, 0.5);
     p.train.epochs = 2;
