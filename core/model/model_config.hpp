@@ -59,12 +59,12 @@ struct ModelConfig {
   bool bias = true;
   bool layer_norm = false;  ///< between the convolution and the ReLU of every layer but the last
   Normalisation normalisation = Normalisation::automatic;
-  bool residual = false;      ///< gcn, sage: hidden layers of equal widths add their input
+  bool residual = false;      ///< all but resgcn: hidden layers of equal widths add their input
   int recompute = 0;          ///< resgcn: blocks of a segment that is computed again; 0: none is
   bool sparse_input = false;  ///< gcn, sage: features are kept without their zeros
   LayerOrder order = LayerOrder::automatic;  ///< gcn, sage, sgc
   int dense_layers = 0;  ///< gcn, sage: x·W without A, after the `layers` that aggregate
-  /// gcn, sage: in the place of the layer norm, every column by its mean and variance over all
+  /// All but resgcn: in the place of the layer norm, every column by its mean and variance over all
   /// vertices, those of other ranks too. Its shift stands for the bias.
   bool batch_norm = false;
 

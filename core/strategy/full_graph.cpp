@@ -44,8 +44,7 @@ class FullGraphProducts final : public RowsProducts {
   HaloBuffers buffers_;
 };
 
-/// What a rank works on: its rows of A and its halo; in the place of A's values the edges, where
-/// layers weigh them.
+/// What a rank works on: its rows of A with their halo and, where layers weigh them, its edges.
 struct Part {
   HaloStructure halo;
   std::optional<EdgeStructure> edges;

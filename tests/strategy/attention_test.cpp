@@ -2,11 +2,15 @@
 // travels, and what it takes in memory.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <filesystem>
 #include <map>
 #include <numeric>
 #include <set>
 
 #include "core/base/index.hpp"
+#include "core/partition/parts/write_parts.hpp"
 #include "core/runtime/check/check.hpp"
 #include "core/runtime/summary.hpp"
 #include "core/strategy/edges/edge_structure.hpp"
@@ -167,6 +171,26 @@ TEST(Attention, NumbersEdgesByTheirVerticesAndNearlyAlwaysDifferently) {
   EXPECT_NE(edge_number(1, 2), edge_number(2, 1));
 }
 
+TEST(Attention, TrainsFromAFolderOfPartsAsFromMemory) {
+  namespace fs = std::filesystem;
+  const fs::path folder =
+      fs::temp_directory_path() / ("orrery-attention-" + std::to_string(::getpid()));
+  for (const std::string strategy : {"full_graph", "spmm_1d"}) {
+    fs::create_directories(folder);
+    Problem p = make_problem(random_dataset(40, 200, 8, 3, false), 3, strategy);
+    p.model = gat(2, 8, 2, 2, Attention::additive, 0.5);
+    p.train.epochs = 3;
+    Problem stored = p;
+    write_parts(*p.data, p.partition, {"test", {}, 1, true}, folder / "parts");
+    stored.stored = std::make_shared<const PartitionedDataset>(folder / "parts");
+    stored.data.reset();
+    stored.partition.owner.clear();
+
+    EXPECT_EQ(losses(execute(stored)), losses(execute(p))) << strategy;
+    fs::remove_all(folder);
+  }
+}
+
 /// Programs of one epoch without an evaluation.
 std::vector<Program> recorded(Problem problem) {
   problem.train.epochs = 1;
@@ -217,8 +241,33 @@ TEST(Attention, ProgramsOfEveryStrategyPassTheCheckWithAndWithoutOverlap) {
     }
 }
 
+// What a server samples, and how its vertices are cut into co-batches, is the same however many ranks
+// it has.
+TEST(Attention, OfSampledServersAndOfCoBatchesDoesNotDependOnTheirRanks) {
+  StrategyConfig co_batches, sampled;
+  co_batches.type = sampled.type = "shared_preloading";
+  co_batches.split = sampled.split = ServerSplit::random;
+  co_batches.batches = 2;
+  sampled.sampling = SamplingConfig{{.hops = 1, .fanout = 3}, true};
+  for (StrategyConfig config : {co_batches, sampled}) {
+    std::vector<std::vector<double>> by_ranks;
+    for (const int ranks : {1, 3}) {
+      config.ranks_per_server = ranks;
+      Problem p = make_problem(random_dataset(61, 350, 12, 5, true), 2 * ranks, config);
+      p.model = gat(3, 12, 3, 2, Attention::additive, 0.4);
+      p.train.epochs = 5;
+      by_ranks.push_back(losses(execute(p)));
+    }
+
+    for (std::size_t i = 0; i < 5; ++i)
+      EXPECT_NEAR(by_ranks[1][i], by_ranks[0][i], 1e-4 * by_ranks[0][i]) << "epoch " << i;
+  }
+}
+
 TEST(Attention, StepsAndPeakOfARecordingEqualThoseOfTheRealRun) {
-  for (const auto& strategy : carrying(Attention::additive)) {
+  auto strategies = carrying(Attention::additive);
+  for (const auto& local : testing::local_model_strategies()) strategies.push_back(local);
+  for (const auto& strategy : strategies) {
     Problem p = make_problem(random_dataset(50, 250, 12, 4, true), 4, strategy.config);
     p.model = gat(3, 8, 2, 2, Attention::additive, 0.5);
     p.train.epochs = 2;
@@ -231,6 +280,46 @@ TEST(Attention, StepsAndPeakOfARecordingEqualThoseOfTheRealRun) {
       EXPECT_EQ(real.ranks[r].peak_bytes, programs[r].peak_bytes[0]) << strategy.name;
       EXPECT_EQ(real.ranks[r].final_bytes, 0) << strategy.name;
     }
+  }
+}
+
+/// Bytes that a rank receives in an epoch.
+double received(const Program& program) {
+  double bytes = 0;
+  for (const Step& step : program.steps)
+    if (const auto* submit = std::get_if<SubmitStep>(&step))
+      received_bytes(submit->op, program.rank, [&](int, double from) { bytes += from; });
+  return bytes;
+}
+
+// Rows pass by whole, so that what travels does not depend on where edges lie.
+TEST(Attention, OfAGraphThatIsGivenByItsStatisticsIsRecordedInStages) {
+  for (const int replication : {1, 2}) {
+    StrategyConfig config;
+    config.type = replication == 1 ? "spmm_1d" : "spmm_15d";
+    config.replication = replication;
+    Problem real = make_problem(random_dataset(80, 900, 12, 5, true), 4, config, "block");
+    real.model = gat(2, 8, 2, 2, Attention::additive, 0.5);
+    Problem counted = real;
+    const DataFacts facts = real.facts();
+    GraphStatistics graph;
+    graph.vertices = facts.vertices;
+    graph.edges = facts.edges;
+    graph.features = facts.features;
+    graph.classes = facts.classes;
+    graph.training_vertices = facts.training_vertices;
+    graph.symmetric = true;
+    counted.statistics = graph;
+    counted.data.reset();
+    counted.partition.owner.clear();
+
+    const auto programs = recorded(real), expected = recorded(counted);
+
+    EXPECT_NO_THROW(check(expected));
+    for (std::size_t r = 0; r < 4; ++r)
+      EXPECT_NEAR(received(expected[r]), received(programs[r]),
+                  replication == 1 ? 1e-6 : 0.05 * received(programs[r]))
+          << "of several copies gradients of weights travel too, which are of edges";
   }
 }
 

@@ -81,6 +81,25 @@ TEST(Magnify, MultipliesThoseOfServersThatPreload) {
     expect_multiplied(preloading(1, depth), preloading(kTimes, depth), Placement::uniform(2, 2));
 }
 
+TEST(Magnify, MultipliesWorkAndVolumeOfAttention) {
+  Problem small = problem_of(1), large = problem_of(kTimes);
+  for (Problem* p : {&small, &large}) {
+    p->model.type = ModelType::gat;
+    p->model.attention_dropout = 0.5;
+  }
+
+  const auto once = record(small), magnified = record(large);
+
+  const Placement placement = Placement::uniform(kRanks, 1);
+  for (std::size_t rank = 0; rank < once.size(); ++rank) {
+    const Summary a = summarise(once[rank], placement), b = summarise(magnified[rank], placement);
+    for (const char* kind : {"spmm", "sddmm", "edge_softmax", "edge_softmax_backward"})
+      EXPECT_EQ(b.epoch.by_kind.at(kind).flops, kTimes * a.epoch.by_kind.at(kind).flops) << kind;
+    EXPECT_EQ(b.epoch.by_kind.at("all_to_all_v").external,
+              kTimes * a.epoch.by_kind.at("all_to_all_v").external);
+  }
+}
+
 TEST(Magnify, SaysHowSkewedItsRowsAre) {
   const Csr star = build_csr({4, {1, 2, 3, 0}, {0, 0, 0, 1}});  // rows of 3, 1, 0 and 0
   const SparseMatrix block{std::make_shared<const Csr>(star),

@@ -5,15 +5,6 @@
 
 namespace orrery::cpu::ORRERY_ISA {
 
-template <int lanes>
-struct IntegersOf {
-  typedef std::int32_t type __attribute__((vector_size(lanes * sizeof(std::int32_t))));
-};
-template <>
-struct IntegersOf<1> {
-  using type = std::int32_t;
-};
-
 /// exp(x) for x <= 0 to 2 ulp, 0 below −87; no branch and no call, so that loops over it vectorise.
 ///
 /// Rule      x = n·ln 2 + r with |r| <= ln 2 / 2; exp(r) by its Taylor series to r^7 / 7!, times

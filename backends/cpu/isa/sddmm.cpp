@@ -32,11 +32,67 @@ inline float dot(const float* x, const float* z, std::int64_t count, Vector<lane
     return dot<lanes / 2>(x, z, count, folded<lanes>(sum));
 }
 
+/// Two vectors whose lanes are sums of `group` neighbours each, as one of half as many neighbours:
+/// those of a, then those of b.
+template <int lanes, int group>
+inline Vector<lanes> merged(Vector<lanes> a, Vector<lanes> b) {
+  typename IntegersOf<lanes>::type low, high;
+#pragma GCC unroll 16
+  for (int i = 0; i < lanes; ++i) {
+    const int in_vector = i % (lanes / 2) / (group / 2) * group + i % (group / 2);
+    low[i] = in_vector + (i < lanes / 2 ? 0 : lanes);
+    high[i] = low[i] + group / 2;
+  }
+  return __builtin_shuffle(a, b, low) + __builtin_shuffle(a, b, high);
+}
+
+/// to[i] ← Σ of the lanes of sums[i], all together: a fraction of the steps of one after the other.
+template <int lanes, int group, int count>
+inline void sums_of(Vector<lanes>* sums, float* to) {
+  if constexpr (count > 1) {
+#pragma GCC unroll 8
+    for (int i = 0; i < count / 2; ++i)
+      sums[i] = merged<lanes, group>(sums[2 * i], sums[2 * i + 1]);
+    sums_of<lanes, group / 2, count / 2>(sums, to);
+  } else if constexpr (group > 1) {
+    sums[0] = merged<lanes, group>(sums[0], sums[0]);  // the sums twice
+    sums_of<lanes, group / 2, 1>(sums, to);
+  } else {
+    std::memcpy(to, sums, sizeof(Vector<lanes>));
+  }
+}
+
+/// The dots of so many heads of `vectors` vectors each; asks for the same columns of `later`.
+template <int lanes, int vectors, int heads>
+inline void dots_together(const float* x, const float* z, const float* later, float* dots) {
+  constexpr int all = heads * vectors;
+  prefetch(later, all * lanes);
+  Vector<lanes> sums[heads] = {};
+#pragma GCC unroll 32
+  for (int v = 0; v < all; ++v)
+    sums[v / vectors] += load<lanes>(x + v * lanes) * load<lanes>(z + v * lanes);
+  float together[lanes];
+  sums_of<lanes, lanes, heads>(sums, together);
+  std::memcpy(dots, together, heads * sizeof(float));
+}
+
+/// Those of all heads of an entry: eight of them at a time while there are so many left, then half
+/// as many, and so on.
+template <int lanes, int vectors, int heads>
+inline void dots_of_entry(const float* x, const float* z, const float* later, float* dots,
+                          std::int64_t left) {
+  constexpr std::int64_t columns = heads * vectors * lanes;
+  for (; left >= heads; left -= heads, x += columns, z += columns, later += columns, dots += heads)
+    dots_together<lanes, vectors, heads>(x, z, later, dots);
+  if constexpr (heads > 1) dots_of_entry<lanes, vectors, heads / 2>(x, z, later, dots, left);
+}
+
 /// Vectors of so many lanes, of which a head fills one at least. `vectors` > 0: so many and no
 /// more, so that their loop is unrolled.
 template <int lanes, int vectors>
 void rows(const SddmmArgs& args, std::int64_t begin, std::int64_t end) {
-  const SddmmArgs a = args;  // a copy, so that no store to dots can change it
+  constexpr int together = lanes < 8 ? lanes : 8;  // heads
+  const SddmmArgs a = args;                        // a copy, so that no store to dots can change it
   const std::int64_t columns = a.width / a.heads;
   const std::int64_t rows_ahead = larger(8, smaller(64, 2048 / larger(1, a.width)));
   const std::int64_t first = a.offsets[begin],
@@ -47,20 +103,15 @@ void rows(const SddmmArgs& args, std::int64_t begin, std::int64_t end) {
     const float* x = a.x.row(r);
     for (std::int64_t e = a.offsets[r]; e < a.offsets[r + 1]; ++e) {
       __builtin_prefetch(a.columns + smaller(e + kEdgesAhead, a.last_edge));
-      prefetch(a.z.row(a.columns[smaller(e + rows_ahead, a.last_edge)]), a.width);
+      const float* later = a.z.row(a.columns[smaller(e + rows_ahead, a.last_edge)]);
       const float* z = a.z.row(a.columns[e]);
       float* dots = a.dots + e * a.heads;
-      for (std::int64_t k = 0; k < a.heads; ++k) {
-        const std::int64_t c = k * columns;
-        if constexpr (vectors > 0) {
-          Vector<lanes> sum = {};
-#pragma GCC unroll 16
-          for (int v = 0; v < vectors; ++v)
-            sum += load<lanes>(x + c + v * lanes) * load<lanes>(z + c + v * lanes);
-          dots[k] = dot<lanes>(x, z, 0, sum);
-        } else {
-          dots[k] = dot<lanes>(x + c, z + c, columns, Vector<lanes>{});
-        }
+      if constexpr (vectors > 0) {
+        dots_of_entry<lanes, vectors, together>(x, z, later, dots, a.heads);
+      } else {
+        prefetch(later, a.width);
+        for (std::int64_t k = 0; k < a.heads; ++k)
+          dots[k] = dot<lanes>(x + k * columns, z + k * columns, columns, Vector<lanes>{});
       }
     }
   }

@@ -30,6 +30,16 @@ struct VectorOf<1> {
 template <int lanes>
 using Vector = typename VectorOf<lanes>::type;
 
+/// As many integers of 32 bits.
+template <int lanes>
+struct IntegersOf {
+  typedef std::int32_t type __attribute__((vector_size(lanes * sizeof(std::int32_t))));
+};
+template <>
+struct IntegersOf<1> {
+  using type = std::int32_t;
+};
+
 template <int lanes>
 inline Vector<lanes> load(const float* from) {
   Vector<lanes> v;

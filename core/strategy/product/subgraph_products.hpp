@@ -9,8 +9,9 @@
 
 namespace orrery {
 
-/// The matrices of a part for a model, or its edges where layers weigh them. Level 0 has all vertices that the part
-/// holds, level l those that the own ones depend on from there on: within L − l hops.
+/// The matrices of a part for a model, or its edges where layers weigh them. Level 0 has all
+/// vertices that the part holds, level l those that the own ones depend on from there on: within L − l
+/// hops.
 std::shared_ptr<const Structure> prepare_subgraph(std::shared_ptr<const Subgraph> part,
                                                   const ModelConfig& model);
 

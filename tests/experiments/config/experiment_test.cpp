@@ -255,8 +255,7 @@ TEST(Refusal, NamesPathFoundAllowedAndNearest) {
   EXPECT_EQ(refusal_of("model.hiden=3"),
             "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, "
             "dense_layers, hidden, dropout, bias, layer_norm, batch_norm, residual, sparse_input, "
-            "recompute, "
-            "order, normalisation");
+            "recompute, order, normalisation, heads, output_heads, attention, attention_dropout");
   EXPECT_EQ(refusal_of("train.epochs=ten"),
             "train.epochs: found \"ten\" (string), expected integer >= 1 and <= 1000000");
   EXPECT_EQ(refusal_of("train.epochs=2.5"),
@@ -469,7 +468,7 @@ TEST(Refusal, OfWhatIsMissing) {
   EXPECT_EQ(
       refusal(
           R"({"name": "n", "dataset": {"path": "x"}, "model": {}, "strategy": {"type": "spmm_1d"}})"),
-      "model.type: is required, one of: gcn, sage, resgcn+, sgc");
+      "model.type: is required, one of: gcn, sage, gat, resgcn+, sgc");
   EXPECT_EQ(
       refusal(
           R"({"name": "", "dataset": {"path": "x"}, "model": {"type": "gcn"}, "strategy": {"type": "spmm_1d"}})"),

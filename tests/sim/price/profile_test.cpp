@@ -258,6 +258,19 @@ TEST(Rooflines, OfASparseProductGatherWholeSectors) {
   EXPECT_DOUBLE_EQ(none.cache_bytes, 0);
 }
 
+/// Rows of x are read once, those of z by every entry, and a number for each entry and head written.
+TEST(Rooflines, OfASampledDenseProductGatherAsAProductDoes) {
+  const Sparse a{0, {10000, 1000000}, 100000};
+  const Sddmm dots{a, matrix_of(1, 10000, 48), matrix_of(2, 1000000, 48), matrix_of(3, 100000, 6)};
+
+  const GatherTraffic none = gather_traffic(dots, 0), all = gather_traffic(dots, 1e12);
+
+  const double streamed = 1e5 * 4 + 1e4 * 8 + 1e4 * 192 + 1e5 * 24;
+  EXPECT_DOUBLE_EQ(none.memory_bytes, streamed + 1e5 * 192);
+  EXPECT_DOUBLE_EQ(all.memory_bytes, streamed + 1e5 * 192) << "fewer entries than rows of z";
+  EXPECT_DOUBLE_EQ(none.cache_bytes, 0);
+}
+
 /// 10⁶ entries in 10⁴ rows of a mean of 100; the longest has 50 times as many, each of 256 bytes,
 /// and one of 100 multiprocessors sums it at a hundredth of 2 TB/s.
 TEST(Rooflines, OfASparseProductWaitForItsLongestRow) {
