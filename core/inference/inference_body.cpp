@@ -125,6 +125,10 @@ InferenceBody::InferenceBody(const InferenceProblem& problem, EmbeddingSink* sin
                                                     problem.data->vertices()));
   if (!problem.data->features)
     throw ConfigError("dataset", "has no features, from which an inference starts");
+  if (problem.data->classes < 1)
+    throw ConfigError("dataset",
+                      "has no labels, so that only weights say how many columns the last "
+                      "layer has: name them as inference.weights");
 }
 
 void InferenceBody::run(Runtime& rt, RunObserver& observer, const RunControl& control) const {

@@ -8,6 +8,8 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/model/layer_type.hpp"
+#include "core/model/network.hpp"
+#include "core/runtime/recorder.hpp"
 
 namespace orrery {
 namespace {
@@ -31,6 +33,27 @@ std::vector<std::int64_t> widths_of(const ModelConfig& model, std::int64_t featu
   widths.front() = features;
   widths.back() = classes;
   return widths;
+}
+
+std::int64_t classes_of(const ModelConfig& model, std::int64_t features,
+                        const TrainedWeights& trained) {
+  const auto weights_with = [&](std::int64_t classes) {
+    Recorder recorder({0, 1, {}, false});
+    return make_network(recorder, model, {}, FirstLayer::recompute, features, classes,
+                        ModelUse::inference)
+        ->parameters()
+        .weights()
+        .cols();
+  };
+  // Every further column of the last layer has as many weights as the one before.
+  const std::int64_t one = weights_with(1), more = weights_with(2) - one,
+                     beyond = static_cast<std::int64_t>(trained.weights.size()) - one;
+  if (beyond < 0 || beyond % more != 0)
+    throw ConfigError("inference.weights",
+                      fmt::format("holds {} numbers, which a model of these layers and {} features "
+                                  "cannot have: it was trained with other features",
+                                  trained.weights.size(), features));
+  return beyond / more + 1;
 }
 
 void require_layer_by_layer(const ModelConfig& model, int column_parts) {

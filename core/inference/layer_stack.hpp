@@ -60,6 +60,13 @@ class LayerStack {
 std::vector<std::int64_t> widths_of(const ModelConfig& model, std::int64_t features,
                                     std::int64_t classes);
 
+/// How many columns the last layer has, by how many weights there are: so a model can be computed for a
+/// graph that has no labels.
+///
+/// Errors    ConfigError: no number of columns fits
+std::int64_t classes_of(const ModelConfig& model, std::int64_t features,
+                        const TrainedWeights& trained);
+
 /// Errors    ConfigError: a model whose layers cannot be computed one by one on tiles with so many
 ///           shares of the columns
 void require_layer_by_layer(const ModelConfig& model, int column_parts);

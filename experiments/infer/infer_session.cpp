@@ -323,6 +323,17 @@ double counted_bytes(const Outcome& outcome) {
   return sum;
 }
 
+/// The data with as many classes as its weights were trained for: those of another graph may have
+/// others, or this one no labels.
+std::shared_ptr<const InferenceData> with_classes(std::shared_ptr<const InferenceData> data,
+                                                  const Experiment& experiment,
+                                                  const TrainedWeights* weights) {
+  if (weights == nullptr || !data->features) return data;
+  auto same = std::make_shared<InferenceData>(*data);
+  same->classes = classes_of(experiment.model, data->features->width(), *weights);
+  return same;
+}
+
 /// All of it, on every rank; `results` on the one that leads.
 void infer(const Experiment& experiment, const InferOptions& options, const fs::path& folder,
            const ResultFolder* results, const Job& job) {
@@ -339,7 +350,12 @@ void infer(const Experiment& experiment, const InferOptions& options, const fs::
   Before before;
   const auto begin = Clock::now();
   const LoadedInference loaded = load_inference(experiment, job);
-  InferenceProblem problem = inference_of(experiment, loaded.data);
+  if (simulated && !experiment.weights.empty() && loaded.data->classes == 0)
+    weights = read_weights(experiment, job);
+  InferenceProblem problem =
+      inference_of(experiment, experiment.weights.empty()
+                                   ? loaded.data
+                                   : with_classes(loaded.data, experiment, weights.get()));
   before.read = seconds_since(begin);
   before.read_bytes = loaded.received_bytes;
   problem.weights = std::move(weights);

@@ -176,6 +176,11 @@ TEST(InferenceOfTheWrongThing, IsRefused) {
   config.fanout = 0;
   EXPECT_THROW(make_inference(data, model_of(ModelType::gcn), config), ConfigError);
 
+  TrainedWeights trained;
+  trained.weights.resize(3 * 7 + 7 + 7 * 7 + 7 + 7 * 4 + 4);
+  EXPECT_EQ(classes_of(model_of(ModelType::gcn), 3, trained), 4);
+  EXPECT_THROW(classes_of(model_of(ModelType::gcn), 5, trained), ConfigError);
+
   config = {};
   InferenceProblem other = make_inference(data, model_of(ModelType::gcn), config);
   other.weights = std::make_shared<const TrainedWeights>(TrainedWeights{{1, 2, 3}, {}});

@@ -176,6 +176,39 @@ TEST(LayerGraphs, AgreeOnTheRoundsOfAnExchange) {
   }
 }
 
+/// Figures 8 and 11: of machine 0, whose rows are 0 to 3, the columns 5, 6 and 7 are remote; in groups of
+/// two rows they are 5 and 6, and 7.
+TEST(LayerGraphs, MakeTheGroupsOfDealsFigure11) {
+  EdgeList list;
+  list.vertices = 8;
+  for (const auto& [to, from] : {std::pair{0, 1},
+                                 {0, 2},
+                                 {1, 5},
+                                 {1, 0},
+                                 {2, 3},
+                                 {2, 7},
+                                 {3, 6},
+                                 {3, 5},
+                                 {4, 1},
+                                 {5, 4},
+                                 {6, 2},
+                                 {7, 6}}) {
+    list.source.push_back(from);
+    list.destination.push_back(to);
+  }
+  const LayerGraphs graphs(all_rows(build_csr(list), false), sage(), {8, 2, 2}, {1});
+
+  const PartRows cut = graphs.cut(1, 0, 2);
+
+  EXPECT_EQ(*cut.numbers, (std::vector<Vertex>{1, 2, 3}));  // 5, 6, 7 as their owner counts them
+  ASSERT_EQ(cut.groups.size(), 2U);
+  EXPECT_EQ(cut.groups[0].count, 2);
+  EXPECT_EQ(cut.groups[1].count, 1);
+  EXPECT_EQ(cut.local.nnz(), 4);
+  EXPECT_EQ(cut.groups[0].block.nnz(), 3);
+  EXPECT_EQ(cut.groups[1].block.nnz(), 1);
+}
+
 TEST(LayerGraphs, KeepTheDrawsOfOnePartWhereAskedTo) {
   const auto data = random_dataset(50, 600, 3, 2, false);
   const TileLayout layout{50, 3, 1};

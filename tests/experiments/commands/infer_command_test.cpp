@@ -137,6 +137,21 @@ TEST_F(Infer, TrainsFirstWhereThereAreNoWeights) {
   EXPECT_EQ(json("all/training/result.json")["loss"], json("trained/result.json")["loss"]);
 }
 
+/// What it was trained on says how many columns there are.
+TEST_F(Infer, NeedsNoLabels) {
+  infer(2, 1, "labelled");
+  std::filesystem::remove(in("data/labels.npy"));
+  Json meta = json("data/meta.json");
+  meta["has_labels"] = false;
+  std::ofstream(in("data/meta.json")) << meta.dump();
+
+  infer(2, 1, "unlabelled");
+
+  EXPECT_EQ(read("unlabelled/embeddings/part-0001.npy"), read("labelled/embeddings/part-0001.npy"));
+  EXPECT_EQ(orrery("infer " + file() + " --plan"), 2);
+  EXPECT_THAT(read("err"), HasSubstr("name them as inference.weights"));
+}
+
 TEST_F(Infer, LeavesNoEmbeddingsWhereADiskIsFull) {
   const int status =
       shell(fmt::format("ulimit -f 4; '{}' {}", ORRERY_BINARY, arguments(1, 2, "full")));
