@@ -25,7 +25,10 @@ namespace orrery {
 struct RemoteGroup {
   int shift = 0;                      ///< the owner is the part (p + shift) mod P
   std::int64_t first = 0, count = 0;  ///< of PartRows::numbers
-  SparseMatrix block;                 ///< [rows of the part, count]
+  /// Rows of the part that have an entry, ascending; null: all of them stand in the block. (Many small
+  /// groups would else each have an offset for every row.)
+  std::shared_ptr<const std::vector<Vertex>> rows;
+  SparseMatrix block;  ///< [rows, count]
 };
 
 /// The rows of A of one part in one layer, cut into those that meet the part's own rows of x and

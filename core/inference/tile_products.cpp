@@ -67,6 +67,7 @@ void TileProducts::end() {
   for (auto* rooms : {&asked_, &sent_, &received_, &tile_in_, &tile_out_})
     for (Buffer& room : *rooms) room = {};
   whole_ = {};
+  partial_ = {};
   if (graphs_.alike()) return;
   groups_.clear();
   local_.reset();
@@ -86,26 +87,33 @@ void TileProducts::load_matrices(int layer, std::int64_t rows_per_group) {
   rt_.submit(Lane::copy, Load{IndexArray{cut.numbers}, numbers_.tensor()});
   auto next = cut.groups.begin();
   for (const FetchRound& round : graphs_.rounds(layer, part(), rows_per_group)) {
-    FetchGroup group{round, 0, std::nullopt, std::nullopt, std::nullopt};
+    FetchGroup group;
+    group.round = round;
     if (round.asked > 0) {
       ORRERY_ASSERT(next != cut.groups.end() && next->count == round.asked &&
                     next->shift == round.shift);
       group.first = next->first;
       group.matrix.emplace(rt_, next->block, 1, "fetched rows");
+      if (next->rows) {
+        group.matrix_rows =
+            Buffer(rt_, {next->block.rows(), 1}, DType::i32, "graph/rows of a group");
+        rt_.submit(Lane::copy, Load{IndexArray{next->rows}, group.matrix_rows.tensor()});
+      }
       ++next;
     }
     groups_.push_back(std::move(group));
   }
   ORRERY_ASSERT(next == cut.groups.end());
-  rt_.wait(Lane::comm2, rt_.record(Lane::copy));
+  for (const Lane lane : {Lane::comm2, Lane::compute}) rt_.wait(lane, rt_.record(Lane::copy));
 }
 
 void TileProducts::make_room(const LayerWidths& widths) {
   const std::int64_t width = columns(widths.aggregated).count;
-  std::int64_t asked = 0, served = 0;
+  std::int64_t asked = 0, served = 0, partial = 0;
   for (const FetchGroup& group : groups_) {
     asked = std::max(asked, group.round.asked);
     served = std::max(served, group.round.served);
+    if (group.matrix_rows) partial = std::max(partial, group.matrix_rows.tensor().rows());
   }
   const std::size_t rooms = width > 0 ? std::min<std::size_t>(2, groups_.size()) : 0;
   for (std::size_t i = 0; i < rooms; ++i) {
@@ -113,6 +121,8 @@ void TileProducts::make_room(const LayerWidths& widths) {
     sent_[i] = Buffer(rt_, {served, width}, DType::f32, "groups/rows sent");
     received_[i] = Buffer(rt_, {asked, width}, DType::f32, "groups/rows received");
   }
+  if (partial > 0 && width > 0)
+    partial_ = Buffer(rt_, {partial, width}, DType::f32, "scratch/rows of a group");
   if (layout().column_parts == 1) return;
   const std::int64_t whole = whole_share(share()).count, most_whole = whole_share(0).count;
   const std::int64_t own = columns(widths.out).count,
@@ -190,9 +200,17 @@ void TileProducts::aggregate(int, const Tensor& x, const Tensor& y, float beta) 
     if (g + 2 < groups_.size()) send_numbers(g + 2, free[g % 2]);
     FetchGroup& group = groups_[g];
     if (group.rows) rt_.wait(Lane::compute, *group.rows);
-    if (group.matrix)
-      group.matrix->multiply(rt_, received_[g % 2].view(group.round.asked, x.cols()), y, 1);
+    if (group.matrix) multiply_group(g, y);
   }
+}
+
+void TileProducts::multiply_group(std::size_t g, const Tensor& y) {
+  const FetchGroup& group = groups_[g];
+  const Tensor x = received_[g % 2].view(group.round.asked, y.cols());
+  if (!group.matrix_rows) return group.matrix->multiply(rt_, x, y, 1);
+  const Tensor rows = group.matrix_rows.tensor(), partial = partial_.view(rows.rows(), y.cols());
+  group.matrix->multiply(rt_, x, partial, 0);
+  rt_.submit(Lane::compute, ScatterAddRows{partial, rows, y});
 }
 
 // ---- x·W ---------------------------------------------------------------------------------------

@@ -72,6 +72,7 @@ class TileProducts final : public Products {
     FetchRound round;
     std::int64_t first = 0;             ///< of the numbers that are asked for
     std::optional<LocalMatrix> matrix;  ///< none where nothing is asked for
+    Buffer matrix_rows;                 ///< of the part, where the matrix has some of them alone
     std::optional<Event> numbers;       ///< have come; none where nothing is served
     std::optional<Event> rows;          ///< have come and gone
   };
@@ -82,6 +83,8 @@ class TileProducts final : public Products {
 
   void load_matrices(int layer, std::int64_t rows_per_group);
   void make_room(const LayerWidths& widths);
+  /// y ← y + A·x, of the rows and columns of group g.
+  void multiply_group(std::size_t g, const Tensor& y);
   /// Numbers of group g set out, once their room is free.
   void send_numbers(std::size_t g, Event free);
   /// The rows that are asked for by group g of another part set out.
@@ -105,6 +108,7 @@ class TileProducts final : public Products {
   bool aggregated_ = true;  ///< the layer's one product with A is done, or there is none
 
   std::array<Buffer, 2> asked_, sent_, received_;  ///< numbers, and rows
+  Buffer partial_;                                 ///< what a group adds to some rows of the part
   std::array<Buffer, 2> tile_in_, tile_out_;       ///< of the ring
   Buffer whole_;                                   ///< whole rows of a product, or partial sums
 };

@@ -48,9 +48,8 @@ std::string name_of(LayerOrder order) {
   return {};
 }
 
-std::vector<TileChoice> choose_tiles(const InferenceProblem& asked,
+std::vector<TileChoice> choose_tiles(const InferenceProblem& asked, int ranks,
                                      const std::optional<std::int64_t>& device_bytes) {
-  const int ranks = asked.layout().ranks();
   std::vector<TileChoice> choices;
   for (int rows = 1; rows <= ranks; ++rows) {
     const int columns = ranks / rows;

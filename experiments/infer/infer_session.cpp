@@ -53,9 +53,10 @@ struct Before {
 };
 
 /// What cannot be inferred, told before anything is loaded.
-void require_inferable(const Experiment& e) {
+/// `planned`: rows and columns are still to be chosen.
+void require_inferable(const Experiment& e, bool planned) {
   const InferenceConfig& config = e.inference;
-  if (config.rows * config.columns != e.ranks())
+  if (!planned && config.rows * config.columns != e.ranks())
     throw ConfigError(
         "inference",
         fmt::format("{} rows times {} columns are {} tiles, one for each rank, but "
@@ -69,7 +70,7 @@ void require_inferable(const Experiment& e) {
     throw ConfigError("dataset",
                       "orrery infer needs the edges of the whole graph: give it a path "
                       "or a generator, and no statistics, parts or magnify");
-  require_layer_by_layer(e.model, config.columns);
+  require_layer_by_layer(e.model, planned ? 1 : config.columns);
   require_clusters(e);
 }
 
@@ -481,7 +482,8 @@ std::string advice_on(const std::vector<TileChoice>& choices) {
 
 void print_plan(const Experiment& experiment, const InferOptions& options) {
   const InferenceProblem asked = inference_of(experiment, load_inference(experiment, {}).data);
-  std::vector<TileChoice> choices = choose_tiles(asked, experiment.device_bytes);
+  std::vector<TileChoice> choices =
+      choose_tiles(asked, experiment.ranks(), experiment.device_bytes);
   simulate_best(choices, asked, experiment);
   if (options.json) {
     Json result{{"schema_version", kSchemaVersion},
@@ -505,7 +507,7 @@ Experiment experiment_of(const InferOptions& options, const Launch& launch) {
     throw ConfigError("sweep",
                       "orrery infer takes one experiment: choose a combination with "
                       "--set");
-  require_inferable(experiments.front());
+  require_inferable(experiments.front(), options.plan);
   return experiments.front();
 }
 
@@ -553,8 +555,12 @@ int infer_session(InferOptions options) {
   if (options.resume && options.out.empty())
     throw ConfigError("--resume", "needs --out, the folder of the inference to go on with");
   if (already_complete(options, folder, experiment)) {
-    if (launch.rank == 0)
-      tell("{}: the inference is complete, there is nothing to resume\n", folder.string());
+    if (launch.rank > 0) return 0;
+    tell("{}: the inference is complete, there is nothing to resume\n", folder.string());
+    if (options.json) {
+      std::ifstream in(folder / "result.json");
+      fmt::print("{}\n", Json::parse(in).dump());
+    }
     return 0;
   }
   if (!experiment.over_mpi()) {

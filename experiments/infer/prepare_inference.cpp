@@ -129,8 +129,13 @@ RankStages fit_groups(InferenceProblem& problem, const std::optional<std::int64_
   std::int64_t bytes = row * problem.data->vertices() / problem.config.rows;
   while (largest_peak(stages) > *device_bytes && bytes > row) {
     bytes /= 2;
+    InferenceProblem smaller = problem;
+    smaller.config.group_bytes = bytes;
+    RankStages fewer = count_stages(InferenceBody(smaller), job);
+    // Something else is larger than what travels: smaller groups would only be more.
+    if (largest_peak(fewer) >= largest_peak(stages)) break;
     problem.config.group_bytes = bytes;
-    stages = count_stages(InferenceBody(problem), job);
+    stages = std::move(fewer);
   }
   return stages;
 }

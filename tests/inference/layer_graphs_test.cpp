@@ -39,20 +39,22 @@ Entries entries_of(const LayerGraphs& graphs, int layer, std::int64_t rows_per_g
   for (int p = 0; p < layout.row_parts; ++p) {
     const PartRows cut = graphs.cut(layer, p, rows_per_group);
     const std::int64_t first = layout.rows(p).first;
-    for (std::int64_t r = 0; r < cut.local.rows(); ++r) {
-      const auto v = static_cast<Vertex>(first + r);
-      const auto add = [&](const SparseMatrix& block, const auto& vertex_of) {
+    const auto add = [&](const SparseMatrix& block, const std::vector<Vertex>* rows,
+                         const auto& vertex_of) {
+      for (std::int64_t r = 0; r < block.rows(); ++r) {
+        const auto v = static_cast<Vertex>(first + (rows == nullptr ? r : (*rows)[at(r)]));
         for (std::size_t e = 0; e < block.csr().row(r).size(); ++e)
           EXPECT_TRUE(
               all.insert({{v, vertex_of(block.csr().row(r)[e])}, block.row_values(r)[e]}).second);
-      };
-      add(cut.local, [&](Vertex c) { return static_cast<Vertex>(first + c); });
-      for (const RemoteGroup& group : cut.groups) {
-        const Share theirs = layout.rows((p + group.shift) % layout.row_parts);
-        add(group.block, [&](Vertex c) {
-          return static_cast<Vertex>(theirs.first + (*cut.numbers)[at(group.first + c)]);
-        });
       }
+    };
+    add(cut.local, nullptr, [&](Vertex c) { return static_cast<Vertex>(first + c); });
+    for (const RemoteGroup& group : cut.groups) {
+      const Share theirs = layout.rows((p + group.shift) % layout.row_parts);
+      EXPECT_EQ(group.rows ? std::ssize(*group.rows) : layout.rows(p).count, group.block.rows());
+      add(group.block, group.rows.get(), [&](Vertex c) {
+        return static_cast<Vertex>(theirs.first + (*cut.numbers)[at(group.first + c)]);
+      });
     }
   }
   return all;

@@ -270,7 +270,7 @@ TEST_F(Infer, PlansTheWayThatReceivesLeast) {
   schema << std::ifstream(ORRERY_SOURCES "/experiments/config/schemas/inference_plan.json").rdbuf();
   const std::string sim =
       R"( --backend sim --set simulation.library=mpi --set 'cluster={"file": "r5-16-25gbe", "gpus": 4)";
-  ASSERT_EQ(orrery(arguments(4, 1, "plan") + " --plan" + sim + "}'"), 0) << read("err");
+  ASSERT_EQ(orrery(arguments(2, 1, "plan") + " --plan" + sim + "}'"), 0) << read("err");
   const Json plan = Json::parse(read("out"));
 
   EXPECT_NO_THROW(validate_against(schema.str(), plan));
