@@ -119,7 +119,7 @@ std::shared_ptr<const LayerGraphs> make_graphs(
 InferenceBody::InferenceBody(const InferenceProblem& problem, EmbeddingSink* sink,
                              LayerStore* layers)
     : problem_(problem), sink_(sink), layers_(layers) {
-  require_layer_by_layer(problem.model, problem.config.columns);
+  require_layer_by_layer(problem.model);
   if (problem.config.rows > problem.data->vertices())
     throw ConfigError("inference.rows", fmt::format("{} parts of {} vertices", problem.config.rows,
                                                     problem.data->vertices()));

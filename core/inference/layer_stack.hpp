@@ -46,6 +46,8 @@ class LayerStack {
   Tensor own_columns(const Tensor& rows) const;
   void declare(std::uint64_t seed, const TrainedWeights* trained);
   void finish(int layer, const Tensor& y);
+  void normalise_rows(const Layer& layer, const Tensor& y, std::int64_t width);
+  void normalise_columns(const Layer& layer, const Tensor& y);
 
   Runtime& rt_;
   TileProducts& products_;
@@ -67,8 +69,7 @@ std::vector<std::int64_t> widths_of(const ModelConfig& model, std::int64_t featu
 std::int64_t classes_of(const ModelConfig& model, std::int64_t features,
                         const TrainedWeights& trained);
 
-/// Errors    ConfigError: a model whose layers cannot be computed one by one on tiles with so many
-///           shares of the columns
-void require_layer_by_layer(const ModelConfig& model, int column_parts);
+/// Errors    ConfigError: a model whose layers cannot be computed one by one on tiles
+void require_layer_by_layer(const ModelConfig& model);
 
 }  // namespace orrery

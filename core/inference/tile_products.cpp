@@ -63,11 +63,15 @@ void TileProducts::begin(int layer, const LayerWidths& widths) {
   for (std::size_t g = 0; g < std::min<std::size_t>(2, groups_.size()); ++g) send_numbers(g, free);
 }
 
-void TileProducts::end() {
+void TileProducts::give_room_back() {
   for (auto* rooms : {&asked_, &sent_, &received_, &tile_in_, &tile_out_})
     for (Buffer& room : *rooms) room = {};
   whole_ = {};
   partial_ = {};
+}
+
+void TileProducts::end() {
+  give_room_back();
   if (graphs_.alike()) return;
   groups_.clear();
   local_.reset();
@@ -335,12 +339,29 @@ void TileProducts::reduce(const Tensor& x, const Tensor& w, const Tensor& y, flo
 }
 
 void TileProducts::whole_rows(const Tensor& x, const Tensor& y) {
-  const std::int64_t largest = y.rows() * layout().columns(y.cols(), 0).count;
+  const std::int64_t tile = y.rows() * layout().columns(y.cols(), 0).count;
   if (layout().column_parts > 1)
     for (Buffer& room : tile_in_)
-      room = Buffer(rt_, {1, largest}, DType::f32, "scratch/tiles that come in");
-  turn(x, y.cols(),
-       [&](const Tensor& tile, const Share& k) { put(rt_, tile, y.cols_at(k.first, k.count), 0); });
+      if (!room) room = Buffer(rt_, {1, tile}, DType::f32, "scratch/tiles that come in");
+  turn(x, y.cols(), [&](const Tensor& piece, const Share& k) {
+    put(rt_, piece, y.cols_at(k.first, k.count), 0);
+  });
+}
+
+void TileProducts::on_whole_rows(const Tensor& x, std::int64_t width,
+                                 const std::function<void(const Tensor& whole)>& use) {
+  if (layout().column_parts == 1) return use(x);
+  const std::int64_t whole = whole_share(share()).count, widest = layout().columns(width, 0).count;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::int64_t tile = std::max(whole * widest, whole_share(0).count * x.cols());
+    tile_in_[i] = Buffer(rt_, {1, tile}, DType::f32, "scratch/tiles that come in");
+    tile_out_[i] = Buffer(rt_, {1, whole * widest}, DType::f32, "scratch/tiles that go out");
+  }
+  whole_ = Buffer(rt_, {whole, width}, DType::f32, "scratch/whole rows");
+  whole_rows(x, whole_.tensor());
+  if (whole > 0) use(whole_.tensor());
+  turn_back(whole_.tensor(), x, 0);
+  give_room_back();
 }
 
 }  // namespace orrery

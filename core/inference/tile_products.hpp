@@ -17,6 +17,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,6 +57,14 @@ class TileProducts final : public Products {
   /// Shapes    x [rows(0), columns(width)] · y [whole rows of this rank, width]
   void whole_rows(const Tensor& x, const Tensor& y);
 
+  /// use(whole) on this rank's whole rows of a matrix of this width, which are then put back: what needs
+  /// whole rows, in place.
+  ///
+  /// Shapes    x [rows(0), columns(width)] · whole [whole rows of this rank, width]
+  /// Requires  between end() and begin()
+  void on_whole_rows(const Tensor& x, std::int64_t width,
+                     const std::function<void(const Tensor& whole)>& use);
+
   std::int64_t rows(int level) const override;
   Columns columns(std::int64_t width) const override;
   Group covering_group() const override { return layout().column_group(rt_.rank()); }
@@ -83,6 +92,7 @@ class TileProducts final : public Products {
 
   void load_matrices(int layer, std::int64_t rows_per_group);
   void make_room(const LayerWidths& widths);
+  void give_room_back();
   /// y ← y + A·x, of the rows and columns of group g.
   void multiply_group(std::size_t g, const Tensor& y);
   /// Numbers of group g set out, once their room is free.

@@ -53,8 +53,7 @@ std::vector<TileChoice> choose_tiles(const InferenceProblem& asked, int ranks,
   std::vector<TileChoice> choices;
   for (int rows = 1; rows <= ranks; ++rows) {
     const int columns = ranks / rows;
-    const bool whole_rows_needed = asked.model.layer_norm && columns > 1;
-    if (ranks % rows != 0 || rows > asked.data->vertices() || whole_rows_needed) continue;
+    if (ranks % rows != 0 || rows > asked.data->vertices()) continue;
     InferenceProblem problem = asked;
     problem.config.rows = rows;
     problem.config.columns = columns;

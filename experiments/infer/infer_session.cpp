@@ -70,7 +70,7 @@ void require_inferable(const Experiment& e, bool planned) {
     throw ConfigError("dataset",
                       "orrery infer needs the edges of the whole graph: give it a path "
                       "or a generator, and no statistics, parts or magnify");
-  require_layer_by_layer(e.model, planned ? 1 : config.columns);
+  require_layer_by_layer(e.model);
   require_clusters(e);
 }
 
@@ -329,7 +329,7 @@ double counted_bytes(const Outcome& outcome) {
 std::shared_ptr<const InferenceData> with_classes(std::shared_ptr<const InferenceData> data,
                                                   const Experiment& experiment,
                                                   const TrainedWeights* weights) {
-  if (weights == nullptr || !data->features) return data;
+  if (weights == nullptr) return data;
   auto same = std::make_shared<InferenceData>(*data);
   same->classes = classes_of(experiment.model, data->features->width(), *weights);
   return same;

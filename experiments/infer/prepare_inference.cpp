@@ -65,13 +65,21 @@ LoadedInference load_ranges(const Experiment& experiment, const Job& job) {
 }  // namespace
 
 LoadedInference load_inference(const Experiment& experiment, const Job& job) {
+  LoadedInference loaded;
   if (job.world != nullptr && folder_of_ranges(experiment)) {
     const Activity reading(loading_words(experiment.dataset));
-    return load_ranges(experiment, job);
+    loaded = load_ranges(experiment, job);
+  } else {
+    DatasetCache datasets;
+    const ProblemData data = datasets.load(experiment);
+    loaded.data = inference_data(data.whole ? *data.whole->data : *data.data);
   }
-  DatasetCache datasets;
-  const ProblemData data = datasets.load(experiment);
-  return {inference_data(data.whole ? *data.whole->data : *data.data), std::nullopt};
+  if (!loaded.data->features)
+    throw ConfigError("dataset.features",
+                      fmt::format("'{}' has no features; set it to {} to infer from made-up ones",
+                                  loaded.data->name,
+                                  loaded.data->generated ? "their width" : "{\"random\": width}"));
+  return loaded;
 }
 
 std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem, const Job& job) {

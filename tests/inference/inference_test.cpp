@@ -51,6 +51,10 @@ std::vector<Case> cases() {
   residual.model.residual = residual.model.batch_norm = residual.directed = true;
   residual.model.dense_layers = 1;
   list.push_back(residual);
+  Case rows = list[0];
+  rows.name = "GcnLayerNorm";
+  rows.model.layer_norm = true;
+  list.push_back(rows);
   return list;
 }
 
@@ -150,21 +154,6 @@ TEST(InferenceThatGoesOn, EndsWithTheSameBitsAfterAnyLayer) {
     EXPECT_EQ(run(found), expected) << first;
     EXPECT_EQ(found.tiles, kept.tiles) << first;
   }
-}
-
-TEST(InferenceOfLayerNorms, NeedsWholeRows) {
-  ModelConfig model = model_of(ModelType::sage);
-  model.layer_norm = true;
-  const auto data = random_dataset(40, 150, 10, 5, true);
-  InferenceConfig config;
-  config.rows = 3;
-
-  EXPECT_LE(
-      largest_difference(infer(make_inference(data, model, config)), trained_forward(data, model)),
-      1e-6);
-  config.columns = 2;
-  const InferenceProblem cut = make_inference(data, model, config);
-  EXPECT_THROW(InferenceBody{cut}, ConfigError);
 }
 
 TEST(InferenceOfTheWrongThing, IsRefused) {

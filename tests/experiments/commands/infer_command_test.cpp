@@ -152,6 +152,18 @@ TEST_F(Infer, NeedsNoLabels) {
   EXPECT_THAT(read("err"), HasSubstr("name them as inference.weights"));
 }
 
+TEST_F(Infer, NeedsFeatures) {
+  std::filesystem::remove(in("data/features.npy"));
+  Json meta = json("data/meta.json");
+  meta["feature_storage"] = {{"kind", "absent"}};
+  std::ofstream(in("data/meta.json")) << meta.dump();
+
+  for (const char* more : {"", " --plan"}) {
+    EXPECT_EQ(orrery(arguments(2, 1, "made") + more), 2) << more;
+    EXPECT_THAT(read("err"), HasSubstr("has no features; set it to {\"random\": width}"));
+  }
+}
+
 TEST_F(Infer, LeavesNoEmbeddingsWhereADiskIsFull) {
   const int status =
       shell(fmt::format("ulimit -f 4; '{}' {}", ORRERY_BINARY, arguments(1, 2, "full")));
