@@ -75,10 +75,11 @@ LoadedInference load_inference(const Experiment& experiment, const Job& job) {
     loaded.data = inference_data(data.whole ? *data.whole->data : *data.data);
   }
   if (!loaded.data->features)
-    throw ConfigError("dataset.features",
-                      fmt::format("'{}' has no features; set it to {} to infer from made-up ones",
-                                  loaded.data->name,
-                                  loaded.data->generated ? "their width" : "{\"random\": width}"));
+    throw ConfigError(
+        "dataset.features",
+        fmt::format("'{}' has no features; set it to {} to infer from made-up ones",
+                    loaded.data->name,
+                    experiment.dataset.path.empty() ? "their width" : "{\"random\": width}"));
   return loaded;
 }
 
