@@ -28,7 +28,6 @@
 #include "experiments/run/forecast.hpp"
 #include "experiments/run/interruption.hpp"
 #include "experiments/run/job_script.hpp"
-#include "experiments/run/run_session.hpp"
 #include "experiments/run/speaker.hpp"
 
 namespace orrery {
@@ -256,12 +255,22 @@ void require_started_right(const Experiment& e, const InferOptions& options, con
                     e.ranks(), e.ranks() == 1 ? "" : "es", launch.size,
                     launch.size == 1 ? " was" : "es were",
                     mpirun_line(e, {options.file, options.overrides, options.out, options.force,
-                                    options.anyway, options.resume, "infer"})));
+                                    options.anyway, options.resume, "infer"}) +
+                        (options.keep_layers ? " --keep-layers" : "")));
   if (!e.over_mpi() && launch.size > 1)
     throw ConfigError("backend",
                       fmt::format("{} processes were started, but backend \"{}\" is one process: "
                                   "start it without mpirun or srun, or add --backend mpi",
                                   launch.size, e.backend));
+}
+
+/// The error with what helps against it.
+std::string with_inference_advice(const OutOfMemory& error) {
+  return fmt::format(
+      "{}; more ranks or smaller inference.group_bytes need less, and orrery infer --plan shows "
+      "what "
+      "each layout holds",
+      error.what());
 }
 
 /// A result of the same experiment that is already there, when asked to resume.
@@ -291,6 +300,9 @@ int infer_session(InferOptions options) {
       options.out.empty() ? default_result_folder(experiment.name) : fs::path(options.out);
   if (options.resume && options.out.empty())
     throw ConfigError("--resume", "needs --out, the folder of the inference to go on with");
+  if (experiment.backend == "sim" && (options.keep_layers || options.resume))
+    throw ConfigError(options.resume ? "--resume" : "--keep-layers",
+                      "a simulation computes no layers that could be kept: leave it out");
   if (already_complete(options, folder, experiment)) {
     if (launch.rank > 0) return 0;
     tell("{}: the inference is complete, there is nothing to resume\n", folder.string());
@@ -304,7 +316,11 @@ int infer_session(InferOptions options) {
     const ResultFolder results(folder, options.existing());
     heed_signals(false, true);
     tell_activities(!options.quiet);
-    infer(experiment, options, folder, &results, {});
+    try {
+      infer(experiment, options, folder, &results, {});
+    } catch (const OutOfMemory& error) {
+      throw Error(with_inference_advice(error));
+    }
     return 0;
   }
   heed_signals(true, launch.rank == 0);
@@ -325,7 +341,7 @@ int infer_session(InferOptions options) {
     try {
       infer(experiment, options, shared, results ? &*results : nullptr, job);
     } catch (const OutOfMemory& error) {
-      world.fail(with_advice(error));
+      world.fail(with_inference_advice(error));
     }
   });
   return 0;

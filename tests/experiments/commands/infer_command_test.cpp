@@ -191,6 +191,11 @@ TEST_F(Infer, RefusesWhatDoesNotFit) {
   refused(one + " --set 'sweep={\"seed\": [1, 2]}'", "choose a combination");
   refused(one + " --backend mpi --set cluster.ranks=2 --set inference.rows=2", "orrery infer");
   refused(one + " --backend mpi", "orrery infer");
+  refused(one + R"( --keep-layers --backend sim --set 'cluster={"file": "dgx-1", "gpus": 1}')",
+          "computes no layers");
+  refused(one + " --plan --resume", "--plan");
+  EXPECT_EQ(orrery(one + " --set cluster.device_bytes=5000"), 1);
+  EXPECT_THAT(read("err"), HasSubstr("orrery infer --plan shows"));
   EXPECT_EQ(orrery(one), 0) << read("err");
   EXPECT_EQ(orrery(one), 1) << "a result is there";
   EXPECT_EQ(orrery(one + " --force"), 0) << read("err");
