@@ -65,9 +65,9 @@ class NpyEdges final : public EdgeSource {
 /// depend on the number of ranks or on the order of the edges. Duplicates are merged, self-loops
 /// dropped; `mirrored`: the reverse of every edge belongs to the graph as well.
 ///
-/// Cost      at most 24 bytes for each edge of the part (its rows keep 4), 48 for each of `chunk`
-///           edges, and 4 for each vertex of the graph; each of the M ranks of a part receives all of
-///           its edges
+/// Cost      at most 24 bytes for each edge of the part (its rows keep 4), about 50 for each of
+///           `chunk` edges where they fall evenly on the parts, and 4 for each vertex of the graph;
+///           each of the M ranks of a part receives all of its edges
 /// Errors    those of `edges`; ProgramError and Aborted of the communicator
 HeldRows build_rows(EdgeSource& edges, bool mirrored, const TileLayout& layout, int rank,
                     Communicator& communicator, std::int64_t chunk = 1 << 20);

@@ -119,12 +119,16 @@ std::shared_ptr<const LayerGraphs> make_graphs(
 InferenceBody::InferenceBody(const InferenceProblem& problem, EmbeddingSink* sink,
                              LayerStore* layers)
     : problem_(problem), sink_(sink), layers_(layers) {
-  require_layer_by_layer(problem.model, problem.config.columns);
+  require_layer_by_layer(problem.model);
   if (problem.config.rows > problem.data->vertices())
     throw ConfigError("inference.rows", fmt::format("{} parts of {} vertices", problem.config.rows,
                                                     problem.data->vertices()));
   if (!problem.data->features)
     throw ConfigError("dataset", "has no features, from which an inference starts");
+  if (problem.data->classes < 1)
+    throw ConfigError("dataset",
+                      "has no labels, so that only weights say how many columns the last "
+                      "layer has: name them as inference.weights");
 }
 
 void InferenceBody::run(Runtime& rt, RunObserver& observer, const RunControl& control) const {

@@ -25,6 +25,53 @@ std::int64_t rows_of_group(std::int64_t rows, std::int64_t rows_per_group, std::
   return std::clamp<std::int64_t>(rows - t * rows_per_group, 0, rows_per_group);
 }
 
+/// Writes the block of a group of which most rows may be empty.
+class GroupBuilder {
+ public:
+  GroupBuilder(std::int64_t rows_of_part, std::int64_t columns)
+      : rows_of_part_(rows_of_part), block_{0, columns, {}, {}} {}
+  /// Requires  rows ascend, and so do the columns of a row
+  void add(Vertex row, Vertex column, float value) {
+    if (rows_.empty() || rows_.back() != row) {
+      rows_.push_back(row);
+      block_.offsets.push_back(block_.nnz());
+    }
+    block_.columns.push_back(column);
+    values_.push_back(value);
+  }
+  void finish(RemoteGroup& group) {
+    block_.offsets.push_back(block_.nnz());
+    block_.rows = static_cast<std::int64_t>(rows_.size());
+    if (kSparse * block_.rows >= rows_of_part_)
+      spread();
+    else
+      group.rows = std::make_shared<const std::vector<Vertex>>(std::move(rows_));
+    group.block = {std::make_shared<const Csr>(std::move(block_)),
+                   std::make_shared<const std::vector<float>>(std::move(values_))};
+  }
+
+ private:
+  static constexpr std::int64_t kSparse = 4;  ///< one row in so many has an entry
+
+  /// Puts the rows where they are in the part, with empty ones between them.
+  void spread() {
+    std::vector<EdgeIndex> offsets;
+    std::size_t next = 0;
+    for (std::int64_t r = 0; r < rows_of_part_; ++r) {
+      offsets.push_back(block_.offsets[next]);
+      if (next < rows_.size() && rows_[next] == r) ++next;
+    }
+    offsets.push_back(block_.nnz());
+    block_.offsets = std::move(offsets);
+    block_.rows = rows_of_part_;
+  }
+
+  std::int64_t rows_of_part_;
+  Csr block_;
+  std::vector<Vertex> rows_;
+  std::vector<float> values_;
+};
+
 }  // namespace
 
 std::size_t LayerGraphs::at_layer(int layer) { return at(layer) - 1; }
@@ -184,13 +231,16 @@ PartRows LayerGraphs::cut(int layer, int part, std::int64_t rows_per_group) cons
     first_group[at(owner)] = made.groups.size();
     const std::int64_t count = static_cast<std::int64_t>(numbers->size()) - first;
     for (std::int64_t t = 0; t < groups_of(count, rows_per_group); ++t)
-      made.groups.push_back(
-          {shift, first + t * rows_per_group, rows_of_group(count, rows_per_group, t), {}});
+      made.groups.push_back({shift,
+                             first + t * rows_per_group,
+                             rows_of_group(count, rows_per_group, t),
+                             nullptr,
+                             {}});
   }
   made.numbers = std::move(numbers);
 
   RowBuilder local(rows.count, rows.count);
-  std::vector<RowBuilder> blocks;
+  std::vector<GroupBuilder> blocks;
   for (const RemoteGroup& group : made.groups) blocks.emplace_back(rows.count, group.count);
   const auto length = [&](std::int64_t v) {
     return static_cast<double>(graph_.degree(v) + (weighting_.loops ? 1 : 0));
@@ -209,13 +259,13 @@ PartRows LayerGraphs::cut(int layer, int part, std::int64_t rows_per_group) cons
       }
       const std::int64_t i = place[at(u)];
       const auto group = first_group[at(layout_.part_of_vertex(u))] + at(i / rows_per_group);
-      blocks[group].add(static_cast<Vertex>(i % rows_per_group), value);
+      blocks[group].add(static_cast<Vertex>(v - rows.first),
+                        static_cast<Vertex>(i % rows_per_group), value);
     }
     local.end_row();
-    for (RowBuilder& block : blocks) block.end_row();
   }
   made.local = local.finish();
-  for (std::size_t g = 0; g < blocks.size(); ++g) made.groups[g].block = blocks[g].finish();
+  for (std::size_t g = 0; g < blocks.size(); ++g) blocks[g].finish(made.groups[g]);
   return made;
 }
 

@@ -25,7 +25,10 @@ namespace orrery {
 struct RemoteGroup {
   int shift = 0;                      ///< the owner is the part (p + shift) mod P
   std::int64_t first = 0, count = 0;  ///< of PartRows::numbers
-  SparseMatrix block;                 ///< [rows of the part, count]
+  /// Rows of the part that have an entry, ascending; null: all of them stand in the block. (Many small
+  /// groups would else each have an offset for every row.)
+  std::shared_ptr<const std::vector<Vertex>> rows;
+  SparseMatrix block;  ///< [rows, count]
 };
 
 /// The rows of A of one part in one layer, cut into those that meet the part's own rows of x and
@@ -62,8 +65,9 @@ class LayerGraphs {
   /// Draws, and counts what parts need of each other.
   ///
   /// Requires  the rows of all parts, or of `only_part` and add_up
-  /// Cost      one visit a vertex; 4 bytes for each layer and neighbour of vertices that have more
-  ///           than `fanout`, and a bit for each vertex while a part is counted
+  /// Cost      one visit a vertex; with a fanout 8 bytes for each vertex of a part that is kept, and 4
+  ///           for each layer and draw of those that have more neighbours; a bit for each vertex and
+  ///           layer while a part is counted
   /// Errors    ConfigError (a fanout that is neither kAllNeighbours nor >= 1; normalisation)
   LayerGraphs(HeldRows rows, const ModelConfig& model, const TileLayout& layout,
               const Settings& settings);

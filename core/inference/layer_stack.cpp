@@ -8,6 +8,8 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/model/layer_type.hpp"
+#include "core/model/network.hpp"
+#include "core/runtime/recorder.hpp"
 
 namespace orrery {
 namespace {
@@ -33,14 +35,32 @@ std::vector<std::int64_t> widths_of(const ModelConfig& model, std::int64_t featu
   return widths;
 }
 
-void require_layer_by_layer(const ModelConfig& model, int column_parts) {
+std::int64_t classes_of(const ModelConfig& model, std::int64_t features,
+                        const TrainedWeights& trained) {
+  const auto weights_with = [&](std::int64_t classes) {
+    Recorder recorder({0, 1, {}, false});
+    return make_network(recorder, model, {}, FirstLayer::recompute, features, classes,
+                        ModelUse::inference)
+        ->parameters()
+        .weights()
+        .cols();
+  };
+  // Every further column of the last layer has as many weights as the one before.
+  const std::int64_t one = weights_with(1), more = weights_with(2) - one,
+                     beyond = static_cast<std::int64_t>(trained.weights.size()) - one;
+  if (beyond < 0 || beyond % more != 0)
+    throw ConfigError("inference.weights",
+                      fmt::format("holds {} numbers, which a model of these layers and {} features "
+                                  "cannot have: it was trained with other features",
+                                  trained.weights.size(), features));
+  return beyond / more + 1;
+}
+
+void require_layer_by_layer(const ModelConfig& model) {
   if (model.type == ModelType::resgcn)
     throw ConfigError("model.type",
                       "inference computes gcn, sage and layers from outside, and no "
                       "\"resgcn+\"");
-  if (model.layer_norm && column_parts > 1)
-    throw ConfigError("model.layer_norm",
-                      "needs whole rows, which inference.columns cuts; set that to 1");
 }
 
 LayerStack::LayerStack(Runtime& rt, TileProducts& products, const ModelConfig& model,
@@ -99,20 +119,21 @@ Buffer LayerStack::forward(int layer, const Tensor& x) {
   convolution.release();
   context_.scratch = {};
   products_.end();
-  if (made.tensor().cols() == 0) return made;
   finish(layer, made.tensor());
-  if (config_.residual && layer > 1 && !last(layer))
+  if (config_.residual && layer > 1 && !last(layer) && made.tensor().cols() > 0)
     rt_.submit(Lane::compute, Copy{x, made.tensor(), 1, true});
   return made;
 }
 
-/// Everything of a layer that follows its convolution, in place.
+/// Everything of a layer that follows its convolution, in place. A rank without columns takes part
+/// in what needs whole rows.
 void LayerStack::finish(int layer, const Tensor& y) {
   const Layer& self = layers_[at(layer) - 1];
   std::optional<Tensor> bias;
   if (self.bias >= 0) bias = own_columns(parameters_.weight(self.bias));
   const auto activate = [&](Activation activation) {
-    rt_.submit(Lane::compute, Activate{y, bias, y, activation, std::nullopt});
+    if (y.cols() > 0) rt_.submit(Lane::compute, Activate{y, bias, y, activation, std::nullopt});
+    bias.reset();
   };
   if (last(layer)) {
     if (bias) activate(Activation::none);
@@ -120,26 +141,31 @@ void LayerStack::finish(int layer, const Tensor& y) {
   }
   if (self.gain >= 0) {
     if (bias) activate(Activation::none);
-    bias.reset();
-    const Tensor gain = own_columns(parameters_.weight(self.gain)),
-                 shift = own_columns(parameters_.weight(self.shift));
-    if (self.averages >= 0) {
-      rt_.submit(Lane::compute,
-                 BatchNorm{.x = y,
-                           .moments = std::nullopt,
-                           .averages = own_columns(parameters_.averages(self.averages)),
-                           .gain = gain,
-                           .shift = shift,
-                           .normalised = std::nullopt,
-                           .y = y});
-    } else {
-      const Buffer normalised(rt_, y.shape, DType::f32, "scratch/normalised rows"),
-          deviation(rt_, {y.rows(), 1}, DType::f32, "scratch/1 over deviation");
-      rt_.submit(Lane::compute,
-                 LayerNorm{y, gain, shift, normalised.tensor(), deviation.tensor(), y});
-    }
+    self.averages >= 0 ? normalise_columns(self, y) : normalise_rows(self, y, width(layer));
   }
   activate(Activation::relu);
+}
+
+void LayerStack::normalise_rows(const Layer& layer, const Tensor& y, std::int64_t width) {
+  products_.on_whole_rows(y, width, [&](const Tensor& rows) {
+    const Buffer normalised(rt_, rows.shape, DType::f32, "scratch/normalised rows"),
+        deviation(rt_, {rows.rows(), 1}, DType::f32, "scratch/1 over deviation");
+    rt_.submit(Lane::compute,
+               LayerNorm{rows, parameters_.weight(layer.gain), parameters_.weight(layer.shift),
+                         normalised.tensor(), deviation.tensor(), rows});
+  });
+}
+
+/// By the running averages of the training.
+void LayerStack::normalise_columns(const Layer& layer, const Tensor& y) {
+  if (y.cols() == 0) return;
+  rt_.submit(Lane::compute, BatchNorm{.x = y,
+                                      .moments = std::nullopt,
+                                      .averages = own_columns(parameters_.averages(layer.averages)),
+                                      .gain = own_columns(parameters_.weight(layer.gain)),
+                                      .shift = own_columns(parameters_.weight(layer.shift)),
+                                      .normalised = std::nullopt,
+                                      .y = y});
 }
 
 }  // namespace orrery

@@ -46,6 +46,8 @@ class LayerStack {
   Tensor own_columns(const Tensor& rows) const;
   void declare(std::uint64_t seed, const TrainedWeights* trained);
   void finish(int layer, const Tensor& y);
+  void normalise_rows(const Layer& layer, const Tensor& y, std::int64_t width);
+  void normalise_columns(const Layer& layer, const Tensor& y);
 
   Runtime& rt_;
   TileProducts& products_;
@@ -60,8 +62,14 @@ class LayerStack {
 std::vector<std::int64_t> widths_of(const ModelConfig& model, std::int64_t features,
                                     std::int64_t classes);
 
-/// Errors    ConfigError: a model whose layers cannot be computed one by one on tiles with so many
-///           shares of the columns
-void require_layer_by_layer(const ModelConfig& model, int column_parts);
+/// How many columns the last layer has, by how many weights there are: so a model can be computed for a
+/// graph that has no labels.
+///
+/// Errors    ConfigError: no number of columns fits
+std::int64_t classes_of(const ModelConfig& model, std::int64_t features,
+                        const TrainedWeights& trained);
+
+/// Errors    ConfigError: a model whose layers cannot be computed one by one on tiles
+void require_layer_by_layer(const ModelConfig& model);
 
 }  // namespace orrery

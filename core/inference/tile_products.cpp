@@ -63,10 +63,15 @@ void TileProducts::begin(int layer, const LayerWidths& widths) {
   for (std::size_t g = 0; g < std::min<std::size_t>(2, groups_.size()); ++g) send_numbers(g, free);
 }
 
-void TileProducts::end() {
+void TileProducts::give_room_back() {
   for (auto* rooms : {&asked_, &sent_, &received_, &tile_in_, &tile_out_})
     for (Buffer& room : *rooms) room = {};
   whole_ = {};
+  partial_ = {};
+}
+
+void TileProducts::end() {
+  give_room_back();
   if (graphs_.alike()) return;
   groups_.clear();
   local_.reset();
@@ -86,26 +91,33 @@ void TileProducts::load_matrices(int layer, std::int64_t rows_per_group) {
   rt_.submit(Lane::copy, Load{IndexArray{cut.numbers}, numbers_.tensor()});
   auto next = cut.groups.begin();
   for (const FetchRound& round : graphs_.rounds(layer, part(), rows_per_group)) {
-    FetchGroup group{round, 0, std::nullopt, std::nullopt, std::nullopt};
+    FetchGroup group;
+    group.round = round;
     if (round.asked > 0) {
       ORRERY_ASSERT(next != cut.groups.end() && next->count == round.asked &&
                     next->shift == round.shift);
       group.first = next->first;
       group.matrix.emplace(rt_, next->block, 1, "fetched rows");
+      if (next->rows) {
+        group.matrix_rows =
+            Buffer(rt_, {next->block.rows(), 1}, DType::i32, "graph/rows of a group");
+        rt_.submit(Lane::copy, Load{IndexArray{next->rows}, group.matrix_rows.tensor()});
+      }
       ++next;
     }
     groups_.push_back(std::move(group));
   }
   ORRERY_ASSERT(next == cut.groups.end());
-  rt_.wait(Lane::comm2, rt_.record(Lane::copy));
+  for (const Lane lane : {Lane::comm2, Lane::compute}) rt_.wait(lane, rt_.record(Lane::copy));
 }
 
 void TileProducts::make_room(const LayerWidths& widths) {
   const std::int64_t width = columns(widths.aggregated).count;
-  std::int64_t asked = 0, served = 0;
+  std::int64_t asked = 0, served = 0, partial = 0;
   for (const FetchGroup& group : groups_) {
     asked = std::max(asked, group.round.asked);
     served = std::max(served, group.round.served);
+    if (group.matrix_rows) partial = std::max(partial, group.matrix_rows.tensor().rows());
   }
   const std::size_t rooms = width > 0 ? std::min<std::size_t>(2, groups_.size()) : 0;
   for (std::size_t i = 0; i < rooms; ++i) {
@@ -113,6 +125,8 @@ void TileProducts::make_room(const LayerWidths& widths) {
     sent_[i] = Buffer(rt_, {served, width}, DType::f32, "groups/rows sent");
     received_[i] = Buffer(rt_, {asked, width}, DType::f32, "groups/rows received");
   }
+  if (partial > 0 && width > 0)
+    partial_ = Buffer(rt_, {partial, width}, DType::f32, "scratch/rows of a group");
   if (layout().column_parts == 1) return;
   const std::int64_t whole = whole_share(share()).count, most_whole = whole_share(0).count;
   const std::int64_t own = columns(widths.out).count,
@@ -190,9 +204,17 @@ void TileProducts::aggregate(int, const Tensor& x, const Tensor& y, float beta) 
     if (g + 2 < groups_.size()) send_numbers(g + 2, free[g % 2]);
     FetchGroup& group = groups_[g];
     if (group.rows) rt_.wait(Lane::compute, *group.rows);
-    if (group.matrix)
-      group.matrix->multiply(rt_, received_[g % 2].view(group.round.asked, x.cols()), y, 1);
+    if (group.matrix) multiply_group(g, y);
   }
+}
+
+void TileProducts::multiply_group(std::size_t g, const Tensor& y) {
+  const FetchGroup& group = groups_[g];
+  const Tensor x = received_[g % 2].view(group.round.asked, y.cols());
+  if (!group.matrix_rows) return group.matrix->multiply(rt_, x, y, 1);
+  const Tensor rows = group.matrix_rows.tensor(), partial = partial_.view(rows.rows(), y.cols());
+  group.matrix->multiply(rt_, x, partial, 0);
+  rt_.submit(Lane::compute, ScatterAddRows{partial, rows, y});
 }
 
 // ---- x·W ---------------------------------------------------------------------------------------
@@ -317,12 +339,29 @@ void TileProducts::reduce(const Tensor& x, const Tensor& w, const Tensor& y, flo
 }
 
 void TileProducts::whole_rows(const Tensor& x, const Tensor& y) {
-  const std::int64_t largest = y.rows() * layout().columns(y.cols(), 0).count;
+  const std::int64_t tile = y.rows() * layout().columns(y.cols(), 0).count;
   if (layout().column_parts > 1)
     for (Buffer& room : tile_in_)
-      room = Buffer(rt_, {1, largest}, DType::f32, "scratch/tiles that come in");
-  turn(x, y.cols(),
-       [&](const Tensor& tile, const Share& k) { put(rt_, tile, y.cols_at(k.first, k.count), 0); });
+      if (!room) room = Buffer(rt_, {1, tile}, DType::f32, "scratch/tiles that come in");
+  turn(x, y.cols(), [&](const Tensor& piece, const Share& k) {
+    put(rt_, piece, y.cols_at(k.first, k.count), 0);
+  });
+}
+
+void TileProducts::on_whole_rows(const Tensor& x, std::int64_t width,
+                                 const std::function<void(const Tensor& whole)>& use) {
+  if (layout().column_parts == 1) return use(x);
+  const std::int64_t whole = whole_share(share()).count, widest = layout().columns(width, 0).count;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::int64_t tile = std::max(whole * widest, whole_share(0).count * x.cols());
+    tile_in_[i] = Buffer(rt_, {1, tile}, DType::f32, "scratch/tiles that come in");
+    tile_out_[i] = Buffer(rt_, {1, whole * widest}, DType::f32, "scratch/tiles that go out");
+  }
+  whole_ = Buffer(rt_, {whole, width}, DType::f32, "scratch/whole rows");
+  whole_rows(x, whole_.tensor());
+  if (whole > 0) use(whole_.tensor());
+  turn_back(whole_.tensor(), x, 0);
+  give_room_back();
 }
 
 }  // namespace orrery

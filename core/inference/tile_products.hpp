@@ -17,6 +17,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,6 +57,14 @@ class TileProducts final : public Products {
   /// Shapes    x [rows(0), columns(width)] · y [whole rows of this rank, width]
   void whole_rows(const Tensor& x, const Tensor& y);
 
+  /// use(whole) on this rank's whole rows of a matrix of this width, which are then put back: what needs
+  /// whole rows, in place.
+  ///
+  /// Shapes    x [rows(0), columns(width)] · whole [whole rows of this rank, width]
+  /// Requires  between end() and begin()
+  void on_whole_rows(const Tensor& x, std::int64_t width,
+                     const std::function<void(const Tensor& whole)>& use);
+
   std::int64_t rows(int level) const override;
   Columns columns(std::int64_t width) const override;
   Group covering_group() const override { return layout().column_group(rt_.rank()); }
@@ -72,6 +81,7 @@ class TileProducts final : public Products {
     FetchRound round;
     std::int64_t first = 0;             ///< of the numbers that are asked for
     std::optional<LocalMatrix> matrix;  ///< none where nothing is asked for
+    Buffer matrix_rows;                 ///< of the part, where the matrix has some of them alone
     std::optional<Event> numbers;       ///< have come; none where nothing is served
     std::optional<Event> rows;          ///< have come and gone
   };
@@ -82,6 +92,9 @@ class TileProducts final : public Products {
 
   void load_matrices(int layer, std::int64_t rows_per_group);
   void make_room(const LayerWidths& widths);
+  void give_room_back();
+  /// y ← y + A·x, of the rows and columns of group g.
+  void multiply_group(std::size_t g, const Tensor& y);
   /// Numbers of group g set out, once their room is free.
   void send_numbers(std::size_t g, Event free);
   /// The rows that are asked for by group g of another part set out.
@@ -105,6 +118,7 @@ class TileProducts final : public Products {
   bool aggregated_ = true;  ///< the layer's one product with A is done, or there is none
 
   std::array<Buffer, 2> asked_, sent_, received_;  ///< numbers, and rows
+  Buffer partial_;                                 ///< what a group adds to some rows of the part
   std::array<Buffer, 2> tile_in_, tile_out_;       ///< of the ring
   Buffer whole_;                                   ///< whole rows of a product, or partial sums
 };

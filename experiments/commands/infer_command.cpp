@@ -28,16 +28,21 @@ void add_infer_command(CLI::App& app, int& exit_code) {
       ->type_name("DIR");
   auto* force =
       command->add_flag("--force", options->force, "Replace the results that --out holds");
-  command->add_flag("--keep-layers", options->keep_layers,
-                    "Keep every layer in files until the result is there, to go on from");
+  auto* keep =
+      command->add_flag("--keep-layers", options->keep_layers,
+                        "Keep every layer in files until the result is there, to go on from");
+  auto* resume =
+      command
+          ->add_flag(
+              "--resume", options->resume,
+              "Go on from the last layer that a start with --keep-layers left in --out; later "
+              "ones are kept too")
+          ->excludes(force);
   command
-      ->add_flag("--resume", options->resume,
-                 "Go on from the last layer that a start with --keep-layers left in --out; later "
-                 "ones are kept too")
-      ->excludes(force);
-  command->add_flag("--plan", options->plan,
-                    "Run nothing: count the bytes and the memory of every way to lay the inference "
-                    "out on its ranks, the best first (with --backend sim also the seconds)");
+      ->add_flag("--plan", options->plan,
+                 "Run nothing: count the bytes and the memory of every way to lay the inference "
+                 "out on its ranks, the best first (with --backend sim also the seconds)")
+      ->excludes(force, keep, resume);
   command->add_flag("--anyway", options->anyway,
                     "Run also what this machine's memory is too small for");
   command->add_flag("--json", options->json,

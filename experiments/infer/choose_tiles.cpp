@@ -48,14 +48,12 @@ std::string name_of(LayerOrder order) {
   return {};
 }
 
-std::vector<TileChoice> choose_tiles(const InferenceProblem& asked,
+std::vector<TileChoice> choose_tiles(const InferenceProblem& asked, int ranks,
                                      const std::optional<std::int64_t>& device_bytes) {
-  const int ranks = asked.layout().ranks();
   std::vector<TileChoice> choices;
   for (int rows = 1; rows <= ranks; ++rows) {
     const int columns = ranks / rows;
-    const bool whole_rows_needed = asked.model.layer_norm && columns > 1;
-    if (ranks % rows != 0 || rows > asked.data->vertices() || whole_rows_needed) continue;
+    if (ranks % rows != 0 || rows > asked.data->vertices()) continue;
     InferenceProblem problem = asked;
     problem.config.rows = rows;
     problem.config.columns = columns;

@@ -21,12 +21,12 @@ struct TileChoice {
   std::optional<double> seconds{};  ///< of its layers and the output, where it was simulated
 };
 
-/// All ways for as many ranks as the inference has, the best first: those that fit before others, by
+/// All ways for so many ranks, the best first: those that fit before others, by
 /// bytes received, then by bytes held. Orders that come to the same are one way. group_bytes stays
 /// where it is given.
 ///
 /// Cost      draws once for each number of parts, and records every way
-std::vector<TileChoice> choose_tiles(const InferenceProblem& asked,
+std::vector<TileChoice> choose_tiles(const InferenceProblem& asked, int ranks,
                                      const std::optional<std::int64_t>& device_bytes);
 
 /// "auto", "aggregate_first", "transform_first": as model.order says it.

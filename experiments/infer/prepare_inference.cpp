@@ -65,13 +65,22 @@ LoadedInference load_ranges(const Experiment& experiment, const Job& job) {
 }  // namespace
 
 LoadedInference load_inference(const Experiment& experiment, const Job& job) {
+  LoadedInference loaded;
   if (job.world != nullptr && folder_of_ranges(experiment)) {
     const Activity reading(loading_words(experiment.dataset));
-    return load_ranges(experiment, job);
+    loaded = load_ranges(experiment, job);
+  } else {
+    DatasetCache datasets;
+    const ProblemData data = datasets.load(experiment);
+    loaded.data = inference_data(data.whole ? *data.whole->data : *data.data);
   }
-  DatasetCache datasets;
-  const ProblemData data = datasets.load(experiment);
-  return {inference_data(data.whole ? *data.whole->data : *data.data), std::nullopt};
+  if (!loaded.data->features)
+    throw ConfigError(
+        "dataset.features",
+        fmt::format("'{}' has no features; set it to {} to infer from made-up ones",
+                    loaded.data->name,
+                    experiment.dataset.path.empty() ? "their width" : "{\"random\": width}"));
+  return loaded;
 }
 
 std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem, const Job& job) {
@@ -129,8 +138,13 @@ RankStages fit_groups(InferenceProblem& problem, const std::optional<std::int64_
   std::int64_t bytes = row * problem.data->vertices() / problem.config.rows;
   while (largest_peak(stages) > *device_bytes && bytes > row) {
     bytes /= 2;
+    InferenceProblem smaller = problem;
+    smaller.config.group_bytes = bytes;
+    RankStages fewer = count_stages(InferenceBody(smaller), job);
+    // Something else is larger than what travels: smaller groups would only be more.
+    if (largest_peak(fewer) >= largest_peak(stages)) break;
     problem.config.group_bytes = bytes;
-    stages = count_stages(InferenceBody(problem), job);
+    stages = std::move(fewer);
   }
   return stages;
 }

@@ -22,7 +22,7 @@ struct LoadedInference {
 /// MPI each rank reads a range of the edges, where they lie in a folder of NumPy arrays and keep their
 /// order, and ends up with the rows of its part.
 ///
-/// Errors    those of load_dataset
+/// Errors    those of load_dataset; ConfigError: no features
 LoadedInference load_inference(const Experiment& experiment, const Job& job);
 
 /// Draws and counts; over MPI all ranks together.

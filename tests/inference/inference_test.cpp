@@ -51,6 +51,10 @@ std::vector<Case> cases() {
   residual.model.residual = residual.model.batch_norm = residual.directed = true;
   residual.model.dense_layers = 1;
   list.push_back(residual);
+  Case rows = list[0];
+  rows.name = "GcnLayerNorm";
+  rows.model.layer_norm = true;
+  list.push_back(rows);
   return list;
 }
 
@@ -152,21 +156,6 @@ TEST(InferenceThatGoesOn, EndsWithTheSameBitsAfterAnyLayer) {
   }
 }
 
-TEST(InferenceOfLayerNorms, NeedsWholeRows) {
-  ModelConfig model = model_of(ModelType::sage);
-  model.layer_norm = true;
-  const auto data = random_dataset(40, 150, 10, 5, true);
-  InferenceConfig config;
-  config.rows = 3;
-
-  EXPECT_LE(
-      largest_difference(infer(make_inference(data, model, config)), trained_forward(data, model)),
-      1e-6);
-  config.columns = 2;
-  const InferenceProblem cut = make_inference(data, model, config);
-  EXPECT_THROW(InferenceBody{cut}, ConfigError);
-}
-
 TEST(InferenceOfTheWrongThing, IsRefused) {
   const auto data = random_dataset(4, 10, 3, 2, true);
   InferenceConfig config;
@@ -175,6 +164,11 @@ TEST(InferenceOfTheWrongThing, IsRefused) {
 
   config.fanout = 0;
   EXPECT_THROW(make_inference(data, model_of(ModelType::gcn), config), ConfigError);
+
+  TrainedWeights trained;
+  trained.weights.resize(3 * 7 + 7 + 7 * 7 + 7 + 7 * 4 + 4);
+  EXPECT_EQ(classes_of(model_of(ModelType::gcn), 3, trained), 4);
+  EXPECT_THROW(classes_of(model_of(ModelType::gcn), 5, trained), ConfigError);
 
   config = {};
   InferenceProblem other = make_inference(data, model_of(ModelType::gcn), config);

@@ -39,20 +39,22 @@ Entries entries_of(const LayerGraphs& graphs, int layer, std::int64_t rows_per_g
   for (int p = 0; p < layout.row_parts; ++p) {
     const PartRows cut = graphs.cut(layer, p, rows_per_group);
     const std::int64_t first = layout.rows(p).first;
-    for (std::int64_t r = 0; r < cut.local.rows(); ++r) {
-      const auto v = static_cast<Vertex>(first + r);
-      const auto add = [&](const SparseMatrix& block, const auto& vertex_of) {
+    const auto add = [&](const SparseMatrix& block, const std::vector<Vertex>* rows,
+                         const auto& vertex_of) {
+      for (std::int64_t r = 0; r < block.rows(); ++r) {
+        const auto v = static_cast<Vertex>(first + (rows == nullptr ? r : (*rows)[at(r)]));
         for (std::size_t e = 0; e < block.csr().row(r).size(); ++e)
           EXPECT_TRUE(
               all.insert({{v, vertex_of(block.csr().row(r)[e])}, block.row_values(r)[e]}).second);
-      };
-      add(cut.local, [&](Vertex c) { return static_cast<Vertex>(first + c); });
-      for (const RemoteGroup& group : cut.groups) {
-        const Share theirs = layout.rows((p + group.shift) % layout.row_parts);
-        add(group.block, [&](Vertex c) {
-          return static_cast<Vertex>(theirs.first + (*cut.numbers)[at(group.first + c)]);
-        });
       }
+    };
+    add(cut.local, nullptr, [&](Vertex c) { return static_cast<Vertex>(first + c); });
+    for (const RemoteGroup& group : cut.groups) {
+      const Share theirs = layout.rows((p + group.shift) % layout.row_parts);
+      EXPECT_EQ(group.rows ? std::ssize(*group.rows) : layout.rows(p).count, group.block.rows());
+      add(group.block, group.rows.get(), [&](Vertex c) {
+        return static_cast<Vertex>(theirs.first + (*cut.numbers)[at(group.first + c)]);
+      });
     }
   }
   return all;
@@ -174,6 +176,39 @@ TEST(LayerGraphs, AgreeOnTheRoundsOfAnExchange) {
       EXPECT_EQ(asked, needed);
     }
   }
+}
+
+/// Figures 8 and 11: of machine 0, whose rows are 0 to 3, the columns 5, 6 and 7 are remote; in groups of
+/// two rows they are 5 and 6, and 7.
+TEST(LayerGraphs, MakeTheGroupsOfDealsFigure11) {
+  EdgeList list;
+  list.vertices = 8;
+  for (const auto& [to, from] : {std::pair{0, 1},
+                                 {0, 2},
+                                 {1, 5},
+                                 {1, 0},
+                                 {2, 3},
+                                 {2, 7},
+                                 {3, 6},
+                                 {3, 5},
+                                 {4, 1},
+                                 {5, 4},
+                                 {6, 2},
+                                 {7, 6}}) {
+    list.source.push_back(from);
+    list.destination.push_back(to);
+  }
+  const LayerGraphs graphs(all_rows(build_csr(list), false), sage(), {8, 2, 2}, {1});
+
+  const PartRows cut = graphs.cut(1, 0, 2);
+
+  EXPECT_EQ(*cut.numbers, (std::vector<Vertex>{1, 2, 3}));  // 5, 6, 7 as their owner counts them
+  ASSERT_EQ(cut.groups.size(), 2U);
+  EXPECT_EQ(cut.groups[0].count, 2);
+  EXPECT_EQ(cut.groups[1].count, 1);
+  EXPECT_EQ(cut.local.nnz(), 4);
+  EXPECT_EQ(cut.groups[0].block.nnz(), 3);
+  EXPECT_EQ(cut.groups[1].block.nnz(), 1);
 }
 
 TEST(LayerGraphs, KeepTheDrawsOfOnePartWhereAskedTo) {

@@ -167,6 +167,19 @@ TEST(InferenceMemory, OfWhatTravelsIsBoundedByTheGroups) {
   }
 }
 
+/// An offset for each row of the part in each of the groups would be 300 times 8 bytes and more.
+TEST(InferenceMemory, OfTheGraphDoesNotGrowWithTheNumberOfGroups) {
+  const auto data = random_dataset(2000, 8000, 16, 16, false);
+  const auto held = [&](std::int64_t group_bytes) {
+    InferenceConfig config = tiles(4, 1);
+    config.group_bytes = group_bytes;
+    const InferenceProblem problem = make_inference(data, one_layer(), config);
+    return record_rank(InferenceBody(problem), 1, 2, {}).peak_by_class.at("graph");
+  };
+
+  EXPECT_LT(held(256), 2 * held(0));
+}
+
 /// The ring holds 1/M of what the reduction does (Deal's Table 1).
 TEST(InferenceMemory, OfTheRingIsThatOfDealsTable1) {
   const auto data = random_dataset(48, 100, 12, 8, false);

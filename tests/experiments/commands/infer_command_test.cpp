@@ -137,6 +137,33 @@ TEST_F(Infer, TrainsFirstWhereThereAreNoWeights) {
   EXPECT_EQ(json("all/training/result.json")["loss"], json("trained/result.json")["loss"]);
 }
 
+/// What it was trained on says how many columns there are.
+TEST_F(Infer, NeedsNoLabels) {
+  infer(2, 1, "labelled");
+  std::filesystem::remove(in("data/labels.npy"));
+  Json meta = json("data/meta.json");
+  meta["has_labels"] = false;
+  std::ofstream(in("data/meta.json")) << meta.dump();
+
+  infer(2, 1, "unlabelled");
+
+  EXPECT_EQ(read("unlabelled/embeddings/part-0001.npy"), read("labelled/embeddings/part-0001.npy"));
+  EXPECT_EQ(orrery("infer " + file() + " --plan"), 2);
+  EXPECT_THAT(read("err"), HasSubstr("name them as inference.weights"));
+}
+
+TEST_F(Infer, NeedsFeatures) {
+  std::filesystem::remove(in("data/features.npy"));
+  Json meta = json("data/meta.json");
+  meta["feature_storage"] = {{"kind", "absent"}};
+  std::ofstream(in("data/meta.json")) << meta.dump();
+
+  for (const char* more : {"", " --plan"}) {
+    EXPECT_EQ(orrery(arguments(2, 1, "made") + more), 2) << more;
+    EXPECT_THAT(read("err"), HasSubstr("has no features; set it to {\"random\": width}"));
+  }
+}
+
 TEST_F(Infer, LeavesNoEmbeddingsWhereADiskIsFull) {
   const int status =
       shell(fmt::format("ulimit -f 4; '{}' {}", ORRERY_BINARY, arguments(1, 2, "full")));
@@ -164,6 +191,11 @@ TEST_F(Infer, RefusesWhatDoesNotFit) {
   refused(one + " --set 'sweep={\"seed\": [1, 2]}'", "choose a combination");
   refused(one + " --backend mpi --set cluster.ranks=2 --set inference.rows=2", "orrery infer");
   refused(one + " --backend mpi", "orrery infer");
+  refused(one + R"( --keep-layers --backend sim --set 'cluster={"file": "dgx-1", "gpus": 1}')",
+          "computes no layers");
+  refused(one + " --plan --resume", "--plan");
+  EXPECT_EQ(orrery(one + " --set cluster.device_bytes=5000"), 1);
+  EXPECT_THAT(read("err"), HasSubstr("orrery infer --plan shows"));
   EXPECT_EQ(orrery(one), 0) << read("err");
   EXPECT_EQ(orrery(one), 1) << "a result is there";
   EXPECT_EQ(orrery(one + " --force"), 0) << read("err");
@@ -255,7 +287,7 @@ TEST_F(Infer, PlansTheWayThatReceivesLeast) {
   schema << std::ifstream(ORRERY_SOURCES "/experiments/config/schemas/inference_plan.json").rdbuf();
   const std::string sim =
       R"( --backend sim --set simulation.library=mpi --set 'cluster={"file": "r5-16-25gbe", "gpus": 4)";
-  ASSERT_EQ(orrery(arguments(4, 1, "plan") + " --plan" + sim + "}'"), 0) << read("err");
+  ASSERT_EQ(orrery(arguments(2, 1, "plan") + " --plan" + sim + "}'"), 0) << read("err");
   const Json plan = Json::parse(read("out"));
 
   EXPECT_NO_THROW(validate_against(schema.str(), plan));

@@ -1,0 +1,148 @@
+#include "experiments/infer/inference_report.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/base/index.hpp"
+#include "core/base/units.hpp"
+#include "experiments/config/version.hpp"
+#include "experiments/results/table.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A table with a line for each stage; a column for each cluster that it was simulated on.
+std::string stages_text(const Json& result) {
+  const bool simulated = result["backend"] == "sim";
+  std::vector<std::string> header{"stage", simulated ? "simulated" : "seconds", "received",
+                                  "most held by a rank"};
+  const Json others = result.value("simulated_on", Json::object());
+  for (const auto& [cluster, told] : others.items())
+    if (told.contains("stages")) header.push_back("on " + cluster);
+  Table table(header);
+  const auto seconds_of = [](const Json& stage) {
+    return stage["seconds"].is_null() ? "-" : human_seconds(stage["seconds"].get<double>());
+  };
+  const auto bytes_of = [](const Json& bytes) {
+    return bytes.is_null() ? "-" : human_bytes(bytes.get<double>());
+  };
+  for (const Json& stage : result["stages"]) {
+    std::vector<std::string> row{stage["name"], seconds_of(stage),
+                                 bytes_of(stage["received_bytes"]), bytes_of(stage["peak_bytes"])};
+    for (const auto& [cluster, told] : others.items()) {
+      if (!told.contains("stages")) continue;
+      std::string cell = "-";
+      for (const Json& there : told["stages"])
+        if (there["name"] == stage["name"]) cell = seconds_of(there);
+      row.push_back(cell);
+    }
+    table.add(row);
+  }
+  return table.text(room_on(stdout));
+}
+
+}  // namespace
+
+std::vector<std::string> stage_names(int layers) {
+  std::vector<std::string> names{"read", "sample", "features"};
+  for (int l = 1; l <= layers; ++l) names.push_back(fmt::format("layer {}", l));
+  names.emplace_back("write");
+  return names;
+}
+
+std::vector<double> slowest_seconds(const Outcome& outcome, int done) {
+  std::vector<double> seconds(at(done) + 1, 0);
+  for (const RankOutcome& rank : outcome.ranks) {
+    seconds[0] = std::max(seconds[0], rank.seconds_to_first_epoch);
+    seconds.resize(std::max(seconds.size(), at(done) + rank.epochs.size() + 1));
+    for (std::size_t e = 0; e < rank.epochs.size(); ++e) {
+      double& most = seconds[at(done) + e + 1];
+      most = std::max(most, rank.epochs[e].seconds);
+    }
+  }
+  return seconds;
+}
+
+Json stages_json(const InferenceProblem& problem, const StagesBefore* before,
+                 const RankStages& counted, const std::vector<double>& seconds) {
+  Json list = Json::array();
+  const auto names = stage_names(problem.layers());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Json stage{{"name", names[i]}, {"seconds", nullptr}, {"received_bytes", 0}, {"peak_bytes", 0}};
+    if (i < 2) {
+      if (before == nullptr) continue;
+      stage["seconds"] = i == 0 ? before->read : before->sample;
+      stage["received_bytes"] = stage["peak_bytes"] = nullptr;
+      if (i == 0 && before->read_bytes) stage["received_bytes"] = *before->read_bytes;
+    } else {
+      const std::size_t s = i - 2;
+      double received = 0;
+      std::int64_t peak = 0;
+      for (const auto& rank : counted) {
+        received += rank[s].received_bytes;
+        peak = std::max(peak, rank[s].peak_bytes);
+      }
+      if (s > 0 || before != nullptr) stage["seconds"] = seconds[s];
+      stage["received_bytes"] = received;
+      stage["peak_bytes"] = peak;
+    }
+    list.push_back(std::move(stage));
+  }
+  return list;
+}
+
+Json inference_result(const Experiment& experiment, const InferenceProblem& problem,
+                      const RankStages& counted) {
+  const InferenceConfig& config = problem.config;
+  Json neighbours = Json::array(), peaks = Json::array();
+  for (int l = 1; l <= problem.model.layers; ++l)
+    neighbours.push_back(problem.graphs->neighbours(l));
+  for (const auto& rank : counted) peaks.push_back(peak_of(rank));
+  Json result{{"schema_version", kSchemaVersion},
+              {"name", experiment.name},
+              {"backend", experiment.backend},
+              {"dataset", problem.data->name},
+              {"generated", problem.data->generated},
+              {"vertices", problem.data->vertices()},
+              {"columns_out", problem.data->classes},
+              {"ranks", experiment.ranks()},
+              {"rows", config.rows},
+              {"columns", config.columns},
+              {"fanout", config.fanout},
+              {"group_bytes", nullptr},
+              {"gemm", config.gemm == DenseProduct::ring ? "ring" : "reduce"},
+              {"neighbours", neighbours},
+              {"planned_received_bytes", received_bytes_of(counted)},
+              {"received_bytes", nullptr},
+              {"peak_bytes", peaks}};
+  if (config.group_bytes > 0) result["group_bytes"] = config.group_bytes;
+  return result;
+}
+
+double total_seconds(const Json& stages) {
+  double sum = 0;
+  for (const Json& stage : stages)
+    if (stage["seconds"].is_number()) sum += stage["seconds"].get<double>();
+  return sum;
+}
+
+void print_inference(const Json& result) {
+  fmt::print(
+      "\n{}: {} vertices, {} columns, {} ranks as {} rows x {} columns, {}\n\n",
+      result["name"].get<std::string>(), result["vertices"].get<std::int64_t>(),
+      result["columns_out"].get<std::int64_t>(), result["ranks"].get<int>(),
+      result["rows"].get<int>(), result["columns"].get<int>(),
+      result["backend"] == "sim" ? "simulated" : "as " + result["backend"].get<std::string>());
+  fmt::print("{}", stages_text(result));
+  const Json others = result.value("simulated_on", Json::object());
+  for (const auto& [cluster, told] : others.items())
+    if (told.contains("not_simulated"))
+      fmt::print("not simulated on {}: {}\n", cluster, told["not_simulated"].get<std::string>());
+  if (result["backend"] != "sim")
+    fmt::print("embeddings: {}/embeddings\n", result["out_dir"].get<std::string>());
+}
+
+}  // namespace orrery

@@ -1,0 +1,42 @@
+// What is told of an inference: its result, and a table of its stages.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/execute/execute.hpp"
+#include "experiments/infer/prepare_inference.hpp"
+
+namespace orrery {
+
+/// The stages that come before the ranks begin, in seconds.
+struct StagesBefore {
+  double read = 0, sample = 0;
+  std::optional<double> read_bytes{};  ///< received while edges were read in ranges
+};
+
+/// "read", "sample", "features", "layer 1", ..., "write".
+std::vector<std::string> stage_names(int layers);
+
+/// Of each stage of the ranks, from `features` on, the seconds of the slowest; 0 of the layers that
+/// were `done` before.
+std::vector<double> slowest_seconds(const Outcome& outcome, int done = 0);
+
+/// result.json's "stages". `before`: null for a simulation, which neither reads nor samples, and whose
+/// set-up is not timed.
+nlohmann::ordered_json stages_json(const InferenceProblem& problem, const StagesBefore* before,
+                                   const RankStages& counted, const std::vector<double>& seconds);
+
+/// The sum of the stages that have a time.
+double total_seconds(const nlohmann::ordered_json& stages);
+
+/// result.json, but for what running it says: stages, seconds, bytes that came in, kernels, folder.
+nlohmann::ordered_json inference_result(const Experiment& experiment,
+                                        const InferenceProblem& problem, const RankStages& counted);
+
+/// Prints a line for each stage, and a column for each cluster that it was simulated on.
+void print_inference(const nlohmann::ordered_json& result);
+
+}  // namespace orrery
