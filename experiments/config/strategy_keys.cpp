@@ -100,8 +100,11 @@ Json learned_from(const Json& root) {
   const auto keep = [&](const char* key) {
     if (cluster.contains(key)) all["cluster"][key] = cluster[key];
   };
-  if (!info.deals_parts) keep("ranks");
-  if (info.by_server) keep("servers");
+  // What one step is made of, or what its ranks draw.
+  if (!info.deals_parts || strategy.averaging == Averaging::gradient)
+    for (const char* key : {"ranks", "file", "gpus"}) keep(key);
+  if (info.by_server)
+    for (const char* key : {"servers", "ranks_per_server", "gpus_per_server"}) keep(key);
   return all;
 }
 

@@ -138,6 +138,7 @@ TEST_F(CheckpointFile, OfSampledTrainingServesTheSameDrawsAlone) {
   EXPECT_THAT(problem("strategy.seeds=global"), HasSubstr("strategy.seeds"));
   EXPECT_THAT(problem("partition.method=random"), HasSubstr("partition.method"));
   EXPECT_THAT(problem("cluster.ranks=3"), HasSubstr("cluster.ranks"));
+  EXPECT_THAT(problem(R"(cluster={"servers": 2, "ranks_per_server": 2})"), HasSubstr("cluster."));
   EXPECT_THAT(problem(R"(strategy={"type": "full_graph"})"), HasSubstr("strategy"));
 }
 
@@ -161,6 +162,16 @@ TEST_F(CheckpointFile, OfInexactTrainingServesTheSameCutAlone) {
                         "gradients, but those in c with {"));
   EXPECT_THAT(problem_with(read(file_), experiment({some, "cluster.ranks=5"})),
               HasSubstr("cluster.ranks"));
+}
+
+/// A step of averaged gradients is of as many parts as there are ranks.
+TEST_F(CheckpointFile, OfAveragedGradientsServesTheSameRanksAlone) {
+  const std::string parts = R"(strategy={"type": "model_averaging", "averaging": "gradient"})";
+  write_checkpoint(file_, checkpoint_, experiment({parts, "partition.parts=4", "cluster.ranks=2"}));
+
+  EXPECT_THAT(
+      problem_with(read(file_), experiment({parts, "partition.parts=4", "cluster.ranks=4"})),
+      HasSubstr("cluster.ranks"));
 }
 
 /// The number of parts says all about the memory that they were chosen for.
