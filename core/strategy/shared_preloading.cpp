@@ -46,7 +46,7 @@ class SharedPreloadingProducts final : public RankProducts {
   SharedPreloadingProducts(Runtime& rt, const Preloaded& prepared, const Problem& problem)
       : RankProducts(rt),
         structure_(prepared.rank),
-        hidden_(problem.model.hidden),
+        hidden_(problem.model.type == ModelType::sgc ? 0 : problem.model.hidden),
         row_ids_(rt, {structure_->vertices.size(), 1}, DType::i32, "indices/vertices") {
     const StrategyConfig& config = problem.strategy;
     rt.submit(Lane::copy, Load{structure_->vertices.source(), row_ids_.tensor()});
@@ -88,8 +88,8 @@ class SharedPreloadingProducts final : public RankProducts {
     else
       sent_ = Buffer(rt_, {sent, widest_aggregate}, DType::f32, "halo/rows sent");
     if (const auto& spread = structure_->spread)
-      spread_buffers_ =
-          HaloBuffers(rt_, spread->send_rows.size(), spread->row_received.size(), hidden_);
+      spread_buffers_ = HaloBuffers(rt_, spread->send_rows.size(), spread->row_received.size(),
+                                    hidden_ > 0 ? hidden_ : widest_aggregate);
   }
 
   void aggregate(int layer, const Tensor& x, const Tensor& y, float beta) override {
@@ -164,7 +164,7 @@ class SharedPreloadingProducts final : public RankProducts {
   }
 
   std::shared_ptr<const PreloadedRank> structure_;
-  std::int64_t hidden_;
+  std::int64_t hidden_;  ///< width of what a spread sends; 0: as wide as what is aggregated
   Buffer row_ids_;
   std::vector<HaloProduct> products_;
   HaloBuffers buffers_, spread_buffers_;

@@ -90,6 +90,14 @@ void require_possible(const StrategyConfig& strategy, const ModelConfig& model) 
                     strategies_with([](const StrategyInfo& s) { return s.sums_over_vertices; })));
   require_sound(model);
   if (weighs_edges(model)) require_attention(strategy, model, info);
+  if (model.type == ModelType::sgc && model.dropout == 0 &&
+      strategy.first_layer == FirstLayer::exact &&
+      (strategy.boundary_sampling < 1 || strategy.staleness > 0))
+    throw ConfigError(
+        "strategy.first_layer",
+        fmt::format("exact lets sgc aggregate its constant input once for all epochs, "
+                    "so that strategy.{} would change nothing: set it to recompute",
+                    strategy.staleness > 0 ? "staleness" : "boundary_sampling"));
   if (info.require_possible) info.require_possible(strategy, model);
 }
 

@@ -103,6 +103,8 @@ StagedEdges::StagedEdges(Runtime& rt, const StagedEdgeStructure& structure, Stag
       rows_(std::make_shared<const std::vector<std::int64_t>>(layout_.rows)) {
   if (structure.numbers.size() > 0)
     numbers_ = load_indices(rt, structure.numbers, "graph/numbers of edges");
+  else  // of a rank without edges: what drops them asks for none
+    numbers_ = Buffer(rt, {0, 1}, DType::i32, "graph/numbers of edges");
   std::int64_t largest = 0;
   for (const StagedEdgeStructure::Stage& stage : structure.stages) {
     stages_.push_back(

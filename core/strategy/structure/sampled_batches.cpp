@@ -143,6 +143,9 @@ SampledBatches::SampledBatches(const Problem& problem)
   if (settings_.sampler == BatchSampler::cluster)
     cluster_batches_.emplace(clusters_, settings_.together, seed_);
   if (is_saint(settings_.sampler)) {
+    if (graph_->nnz() == 0)
+      throw ConfigError("strategy.sampler",
+                        "saint-* draws vertices by their edges, and this graph has none");
     const SaintSampling sampling = saint_sampling_of(settings_);
     saint_.emplace(*graph_, sampling,
                    sampling.rule == SaintRule::node

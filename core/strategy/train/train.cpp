@@ -1,5 +1,7 @@
 #include "core/strategy/train/train.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -43,6 +45,11 @@ class Trainer {
       throw ConfigError("strategy",
                         "the checkpoint was kept within an epoch of more steps than one has with "
                         "these settings: go on with those that it was kept with");
+    if (control.checkpoint_steps > 0 && steps_of(first_epoch()) <= control.checkpoint_steps)
+      throw ConfigError("train.checkpoint_steps",
+                        fmt::format("found {}, but an epoch has {} steps here: set it to fewer, or "
+                                    "use train.checkpoint_every",
+                                    control.checkpoint_steps, steps_of(first_epoch())));
     rt_.phase({Stage::setup});
     session_ = strategy.open(rt);
     const auto first = first_structure();
