@@ -57,10 +57,11 @@ std::int64_t classes_of(const ModelConfig& model, std::int64_t features,
 }
 
 void require_layer_by_layer(const ModelConfig& model) {
-  if (model.type == ModelType::resgcn)
+  if (model.type == ModelType::resgcn || model.type == ModelType::sgc || weighs_edges(model))
     throw ConfigError("model.type",
-                      "inference computes gcn, sage and layers from outside, and no "
-                      "\"resgcn+\"");
+                      fmt::format("inference computes gcn, sage and layers from outside that weigh "
+                                  "no edges, and no \"{}\"",
+                                  model.type.name));
 }
 
 LayerStack::LayerStack(Runtime& rt, TileProducts& products, const ModelConfig& model,

@@ -60,6 +60,13 @@ void require_inferable(const Experiment& e, bool planned) {
                       "orrery infer needs the edges of the whole graph: give it a path "
                       "or a generator, and no statistics, parts or magnify");
   require_layer_by_layer(e.model);
+  if (e.weights.empty() && e.strategy.type == "model_averaging" &&
+      e.strategy.averaging == Averaging::model)
+    throw ConfigError("strategy.averaging",
+                      "training first with model_averaging leaves a model for each part: set it to "
+                      "gradient, train with another strategy, or name inference.weights");
+  if (!e.weights.empty() && !fs::exists(e.weights))
+    throw ConfigError("inference.weights", e.weights + ": no such file or folder");
   require_clusters(e);
 }
 
@@ -180,6 +187,9 @@ void infer(const Experiment& experiment, const InferOptions& options, const fs::
                                                           .stop = &stop_requested()},
                                                          job)
                                          : read_weights(experiment, job);
+  if (job.leads() && !options.quiet && !experiment.simulate_on.empty() &&
+      (simulated || job.world != nullptr))
+    tell("simulate_on is left out: it is of inference on threads\n");
   StagesBefore before;
   const auto begin = Clock::now();
   const LoadedInference loaded = load_inference(experiment, job);
@@ -208,6 +218,7 @@ void infer(const Experiment& experiment, const InferOptions& options, const fs::
     result["seconds"] = total_seconds(result["stages"]);
     result["simulation"] = std::move(simulation);
   } else {
+    const RankStages whole = counted;
     auto layers = open_layers(experiment, problem, options, folder / "layers", job);
     const int done = layers ? layers->layers_done() : 0;
     if (done > 0) {
@@ -225,7 +236,7 @@ void infer(const Experiment& experiment, const InferOptions& options, const fs::
     result["resumed_after_layer"] = done > 0 ? Json(done) : Json(nullptr);
     result["seconds"] = total_seconds(result["stages"]);
     if (job.world == nullptr && !experiment.simulate_on.empty())
-      result["simulated_on"] = simulate_elsewhere(problem, experiment, counted, options.quiet);
+      result["simulated_on"] = simulate_elsewhere(problem, experiment, whole, options.quiet);
   }
   result["out_dir"] = folder.string();
   result["provenance"] = provenance();
@@ -276,7 +287,9 @@ std::string with_inference_advice(const OutOfMemory& error) {
 /// A result of the same experiment that is already there, when asked to resume.
 bool already_complete(const InferOptions& options, const fs::path& folder,
                       const Experiment& experiment) {
-  if (!options.resume || !fs::exists(folder / "result.json")) return false;
+  if (!options.resume || !fs::exists(folder / "result.json") ||
+      !fs::exists(folder / "embeddings" / "meta.json"))
+    return false;
   std::stringstream kept;
   kept << std::ifstream(folder / "config.json").rdbuf();
   return kept.str() == experiment.resolved.dump(2) + "\n";

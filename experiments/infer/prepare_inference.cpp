@@ -136,13 +136,18 @@ RankStages fit_groups(InferenceProblem& problem, const std::optional<std::int64_
       widths_of(problem.model, problem.data->features->width(), problem.data->classes);
   const std::int64_t row = bytes_of(DType::f32) * *std::max_element(widths.begin(), widths.end());
   std::int64_t bytes = row * problem.data->vertices() / problem.config.rows;
-  while (largest_peak(stages) > *device_bytes && bytes > row) {
+  // Half of what a whole part would take may still be more than what is cut, and then changes
+  // nothing; and as groups fall on other rows, a peak may rise before it falls again.
+  constexpr int kRises = 2;
+  for (int rises = 0; largest_peak(stages) > *device_bytes && bytes > row && rises < kRises;) {
     bytes /= 2;
     InferenceProblem smaller = problem;
     smaller.config.group_bytes = bytes;
     RankStages fewer = count_stages(InferenceBody(smaller), job);
-    // Something else is larger than what travels: smaller groups would only be more.
-    if (largest_peak(fewer) >= largest_peak(stages)) break;
+    const std::int64_t before = largest_peak(stages), now = largest_peak(fewer);
+    if (now > before) ++rises;
+    if (now >= before) continue;
+    rises = 0;
     problem.config.group_bytes = bytes;
     stages = std::move(fewer);
   }

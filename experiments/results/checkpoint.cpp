@@ -197,7 +197,9 @@ Checkpoint parse_checkpoint_of_model(const std::string& bytes, const std::string
     reader.object("model");
     require_same_identity(layers_of(kept["model"]), layers_of(resolved["model"]), origin,
                           "the weights fit the model that they were trained for alone");
-    if (kept.contains("strategy") && reader.get<std::string>("strategy/type") == "model_averaging")
+    if (kept.contains("strategy") &&
+        reader.get<std::string>("strategy/type") == "model_averaging" &&
+        reader.get<std::string>("strategy/averaging", "model") == "model")
       throw ConfigError("inference.weights",
                         origin +
                             ": holds the local models of model_averaging; train with another "

@@ -159,8 +159,10 @@ TEST(InferenceThatGoesOn, EndsWithTheSameBitsAfterAnyLayer) {
 TEST(InferenceOfTheWrongThing, IsRefused) {
   const auto data = random_dataset(4, 10, 3, 2, true);
   InferenceConfig config;
-  const InferenceProblem resgcn = make_inference(data, model_of(ModelType::resgcn), config);
-  EXPECT_THROW(InferenceBody{resgcn}, ConfigError);
+  for (const ModelType type : {ModelType::resgcn, ModelType::sgc, ModelType::gat}) {
+    const InferenceProblem other = make_inference(data, model_of(type), config);
+    EXPECT_THROW(InferenceBody{other}, ConfigError) << type.name;
+  }
 
   config.fanout = 0;
   EXPECT_THROW(make_inference(data, model_of(ModelType::gcn), config), ConfigError);
