@@ -54,8 +54,9 @@ class Trainer {
     session_ = strategy.open(rt);
     const auto first = first_structure();
     if (schedule_.ahead > 0 && !schedule_.stays())
-      prefetch_.emplace(rt, strategy, *session_, problem, schedule_, first_epoch(), epochs(),
-                        first_step(first_epoch()));
+      // Who records the first epochs alone sees what is loaded ahead beside the last of them too.
+      prefetch_.emplace(rt, strategy, *session_, problem, schedule_, first_epoch(),
+                        std::max(epochs(), problem.train.epochs), first_step(first_epoch()));
     else if (first)
       load(*first);
     if (data_ && steps_of(first_epoch()) > 0) loads_ = 1;
