@@ -8,7 +8,7 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/model/layer_type.hpp"
-#include "core/model/network.hpp"
+#include "core/model/network/network.hpp"
 #include "core/runtime/recorder.hpp"
 
 namespace orrery {

@@ -31,7 +31,7 @@
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/batch_products.hpp"
-#include "core/strategy/product/recent_rows.hpp"
+#include "core/strategy/store/recent_rows.hpp"
 #include "core/strategy/strategy.hpp"
 
 namespace orrery {

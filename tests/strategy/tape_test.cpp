@@ -1,5 +1,5 @@
 // What a framework with a tape would hold, against numbers counted by hand.
-#include "core/model/tape.hpp"
+#include "core/model/network/tape.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/index.hpp"
-#include "core/model/network.hpp"
+#include "core/model/network/network.hpp"
 #include "core/runtime/body.hpp"
 #include "core/strategy/train/step_data.hpp"
 

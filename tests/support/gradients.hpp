@@ -7,7 +7,7 @@
 
 #include "backends/comm_threads/comm_threads.hpp"
 #include "backends/reference/reference.hpp"
-#include "core/model/network.hpp"
+#include "core/model/network/network.hpp"
 #include "core/runtime/execute/executor.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "tests/support/problems.hpp"

@@ -33,7 +33,7 @@ enum class CrossEdges : std::uint8_t { drop, one_side, as_cut };
 enum class EvaluateOn : std::uint8_t { parts, graph };
 
 /// What stays in memory until the backward pass: our own few buffers, or beside them what a
-/// framework with a tape would keep (core/model/tape.hpp).
+/// framework with a tape would keep (core/model/network/tape.hpp).
 enum class Memory : std::uint8_t { lean, autograd };
 
 /// How a server's vertices are cut into co-batches, and these over its ranks.

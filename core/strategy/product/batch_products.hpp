@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/strategy/edges/device_edges.hpp"
-#include "core/strategy/product/feature_store.hpp"
 #include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/product/rank_products.hpp"
+#include "core/strategy/store/feature_store.hpp"
 #include "core/strategy/structure/sampled_batches.hpp"
 
 namespace orrery {

@@ -10,8 +10,8 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/model/network.hpp"
-#include "core/model/tape.hpp"
+#include "core/model/network/network.hpp"
+#include "core/model/network/tape.hpp"
 #include "core/strategy/train/checkpoints.hpp"
 #include "core/strategy/train/find_divergence.hpp"
 #include "core/strategy/train/gradient_buckets.hpp"

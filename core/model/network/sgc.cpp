@@ -1,4 +1,4 @@
-#include "core/model/sgc.hpp"
+#include "core/model/network/sgc.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "core/strategy/product/recent_rows.hpp"
+#include "core/strategy/store/recent_rows.hpp"
 
 #include <algorithm>
 #include <utility>

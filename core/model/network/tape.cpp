@@ -1,4 +1,4 @@
-#include "core/model/tape.hpp"
+#include "core/model/network/tape.hpp"
 
 #include <fmt/core.h>
 

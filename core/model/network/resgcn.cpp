@@ -1,4 +1,4 @@
-#include "core/model/resgcn.hpp"
+#include "core/model/network/resgcn.hpp"
 
 #include <fmt/core.h>
 

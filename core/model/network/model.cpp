@@ -1,4 +1,4 @@
-#include "core/model/model.hpp"
+#include "core/model/network/model.hpp"
 
 #include <fmt/core.h>
 

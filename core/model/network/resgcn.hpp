@@ -7,7 +7,7 @@
 
 #include "core/base/index.hpp"
 #include "core/model/convolution.hpp"
-#include "core/model/network.hpp"
+#include "core/model/network/network.hpp"
 
 namespace orrery {
 

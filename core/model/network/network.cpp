@@ -1,8 +1,8 @@
-#include "core/model/network.hpp"
+#include "core/model/network/network.hpp"
 
-#include "core/model/model.hpp"
-#include "core/model/resgcn.hpp"
-#include "core/model/sgc.hpp"
+#include "core/model/network/model.hpp"
+#include "core/model/network/resgcn.hpp"
+#include "core/model/network/sgc.hpp"
 
 namespace orrery {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "core/model/network.hpp"
+#include "core/model/network/network.hpp"
 
 namespace orrery {
 

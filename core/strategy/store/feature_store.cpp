@@ -1,4 +1,4 @@
-#include "core/strategy/product/feature_store.hpp"
+#include "core/strategy/store/feature_store.hpp"
 
 namespace orrery {
 namespace {
