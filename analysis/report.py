@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -60,6 +61,8 @@ def main():
         sys.stdout.flush()
     except (result_folder.ResultError, OSError) as error:
         print(f"orrery: error: {error}", file=sys.stderr)
+        # What is left to print would be tried again at the end, and fail with a status of Python's own.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     return 0
 

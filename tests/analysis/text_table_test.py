@@ -21,7 +21,10 @@ TABLE = [["cell", "paper", "ours", "role"],
 
 def on_terminal(columns, print_it):
     """The lines that a terminal of so many columns gets."""
-    ours, theirs = pty.openpty()
+    try:
+        ours, theirs = pty.openpty()
+    except OSError as error:
+        raise unittest.SkipTest("no terminal can be opened here") from error
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     got = io.BytesIO()
 

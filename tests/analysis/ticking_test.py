@@ -27,7 +27,10 @@ def all_that_comes_from(master):
 
 class OfWhatTakesLong(unittest.TestCase):
     def test_a_terminal_has_one_line_that_counts(self):
-        master, slave = pty.openpty()
+        try:
+            master, slave = pty.openpty()
+        except OSError:
+            self.skipTest("no terminal can be opened here")
         with os.fdopen(slave, "w") as to:
             with Ticking("fig: a (1 of 2)", to, pauses=(0.02, 9)):
                 time.sleep(0.1)

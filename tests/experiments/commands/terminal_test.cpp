@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <stdexcept>
 
 #include "core/terminal/terminal.hpp"
 #include "tests/experiments/commands/started_program.hpp"
@@ -18,6 +19,13 @@ using Clock = std::chrono::steady_clock;
 
 class OnTerminal : public testing::StartedProgram {
  protected:
+  void SetUp() override {
+    int master = -1, terminal = -1;
+    if (::openpty(&master, &terminal, nullptr, nullptr, nullptr) != 0)
+      GTEST_SKIP() << "no terminal can be opened here (is there a /dev/pts?)";
+    ::close(master);
+    ::close(terminal);
+  }
   /// Starts the program in the test's folder on a terminal of so many columns, with standard output
   /// there too or in `out`.
   void start_on_terminal(unsigned short columns, std::vector<std::string> words, bool whole) {
@@ -28,6 +36,8 @@ class OnTerminal : public testing::StartedProgram {
     winsize size{24, columns, 0, 0};
     const std::string folder = folder_.string(), out = in("out").string();
     program_ = ::forkpty(&master_, nullptr, nullptr, &size);
+    // A signal to -1 would reach every process.
+    if (program_ < 0) throw std::runtime_error("no terminal could be opened");
     if (program_ != 0) return;
     ::setenv("TERM", "xterm", 1);
     if (!whole) ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), STDOUT_FILENO);

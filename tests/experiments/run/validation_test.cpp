@@ -50,6 +50,22 @@ TEST(Errors, AreSignedAndTheirMeanIsOfAbsoluteValues) {
   EXPECT_TRUE(all["rank_correlation"].is_null()) << "no two strategies";
 }
 
+TEST(Errors, OfRunsBesideOtherWorkAreMarkedAndTheMarkIsExplained) {
+  std::vector<ValidationRow> rows{row("seed=1", 10, 11), row("seed=2", 10, 7)};
+  EXPECT_EQ(validation_text(rows, 200).find("(*)"), std::string::npos);
+
+  rows[1].disturbed = true;
+  const std::string text = validation_text(rows, 200);
+  const Json all = validation_json(rows);
+
+  EXPECT_NE(text.find("-30.0 % (*)"), std::string::npos) << text;
+  EXPECT_EQ(text.find("+10.0 % (*)"), std::string::npos) << text;
+  EXPECT_NE(text.find("in 1 of 2 rows, marked (*), other programs were at work"), std::string::npos)
+      << text;
+  EXPECT_FALSE(all["rows"][0]["disturbed"]);
+  EXPECT_TRUE(all["rows"][1]["disturbed"]);
+}
+
 TEST(Errors, AreToldApartByClass) {
   const Json by_class = validation_json(
       {row("", 10, 11), row("", 10, 15, true), row("", 10, 12, false, true)})["by_class"];
