@@ -143,10 +143,9 @@ std::int64_t host_bytes(const Program& recorded, const ExecuteOptions& options) 
 
 Summary summary_of(const RankOutcome& done, const Program& recorded, const Body& body,
                    const Placement& placement) {
-  Summary summary =
-      body.depends_on_values()
-          ? summarise(done.program, placement, static_cast<int>(done.epochs.size()))
-          : summarise(recorded, placement, body.period());
+  Summary summary = body.depends_on_values()
+                        ? summarise(done.program, placement, static_cast<int>(done.epochs.size()))
+                        : summarise(recorded, placement, body.period());
   // Where batches are drawn anew in every epoch, a few of them were recorded.
   summary.peak_device_bytes = std::max(summary.peak_device_bytes, done.peak_bytes);
   return summary;
