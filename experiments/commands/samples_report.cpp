@@ -87,8 +87,7 @@ void print(const SampleCheck& check, const std::string& samples, const CheckedRu
   else
     fmt::print(
         "Too few draws to tell: each neighbour of some row must be expected 5 times (draws x "
-        "fanout "
-        "/ degree).\n");
+        "fanout / degree) and, without replacement, left out 5 times.\n");
 }
 
 }  // namespace

@@ -12,23 +12,15 @@
 #include <vector>
 
 #include "core/terminal/tell.hpp"
+#include "tests/support/terminals.hpp"
 
 namespace orrery {
 namespace {
 
 using std::chrono::milliseconds;
 
-/// Tests that open terminals.
-class ActivityOnTerminal : public ::testing::Test {
- protected:
-  void SetUp() override {
-    int master = -1, terminal = -1;
-    if (::openpty(&master, &terminal, nullptr, nullptr, nullptr) != 0)
-      GTEST_SKIP() << "no terminal can be opened here (is there a /dev/pts?)";
-    ::close(master);
-    ::close(terminal);
-  }
-};
+using ActivityOnTerminal = testing::OnTerminals<>;
+
 /// Standard error leads to a terminal of so many columns while one lives.
 class OnTerminal {
  public:
@@ -118,7 +110,7 @@ TEST_F(ActivityOnTerminal, MakesRoomForOtherWords) {
 }
 
 TEST_F(ActivityOnTerminal, IsALineNowAndThenWhereNothingIsDrawnOver) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   tell_activities(true, milliseconds(600));
   {
     const Activity outer("generating");
@@ -126,7 +118,7 @@ TEST_F(ActivityOnTerminal, IsALineNowAndThenWhereNothingIsDrawnOver) {
     std::this_thread::sleep_for(milliseconds(1300));
   }
   tell_activities(false);
-  const std::string text = testing::internal::GetCapturedStderr();
+  const std::string text = ::testing::internal::GetCapturedStderr();
 
   EXPECT_TRUE(text.starts_with("sorting  ")) << text;
   EXPECT_NE(text.find(" s\n"), std::string::npos) << text;
@@ -145,14 +137,14 @@ TEST_F(ActivityOnTerminal, IsPlainOnADumbTerminal) {
 }
 
 TEST_F(ActivityOnTerminal, IsSilentUnlessAskedFor) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   {
     Activity training("training");
     training.update({"epoch 1"});
     std::this_thread::sleep_for(milliseconds(600));
   }
 
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 TEST_F(ActivityOnTerminal, MayBeginAndEndInManyThreadsAtOnce) {

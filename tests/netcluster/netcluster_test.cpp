@@ -275,7 +275,7 @@ TEST_F(NetclusterTest, LinksThatDropForAWhileChangeNoLoss) {
   std::ofstream(folder / "e.json") << R"({"name": "drops", "seed": 5,
       "dataset": {"generate": "communities", "vertices": 600, "edges": 4000, "features": 16},
       "model": {"type": "gcn", "layers": 2, "hidden": 16}, "cluster": {"servers": 2, "ranks_per_server": 2},
-      "train": {"epochs": 60},
+      "train": {"epochs": 150},
       "sweep": {"strategy.type": ["full_graph", "spmm_1d", "spmm_15d", "spmm_2d",
                                   "model_averaging", "shared_preloading"]}})";
   const std::string experiment = (folder / "e.json").string();
@@ -304,7 +304,7 @@ TEST_F(NetclusterTest, LinksThatDropForAWhileChangeNoLoss) {
   }
 
   EXPECT_EQ(status, 0) << cluster.error();
-  EXPECT_GE(drops, 3);
+  EXPECT_GE(drops, 2);
   const auto whole = losses_in(folder / "undisturbed"), dropped = losses_in(folder / "made");
   EXPECT_EQ(whole.size(), 6U);
   ASSERT_EQ(dropped.size(), whole.size());

@@ -8,6 +8,7 @@
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/train/record.hpp"
+#include "tests/support/as_recorded.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery {
@@ -48,14 +49,8 @@ TEST_P(BatchNormIn, IsRecordedAsItRunsAndPassesTheCheck) {
     p.strategy.overlap = overlap;
     p.train.epochs = 3;
 
-    const Outcome real = execute(p);
-    const auto recorded = record_training(*make_strategy(p), p, p.train.epochs, {});
-
-    EXPECT_NO_THROW(check(recorded));
-    for (std::size_t r = 0; r < recorded.size(); ++r) {
-      EXPECT_EQ(to_string(real.ranks[r].program), to_string(recorded[r])) << "rank " << r;
-      EXPECT_EQ(real.ranks[r].peak_bytes, recorded[r].peak_bytes[0]);
-    }
+    SCOPED_TRACE(overlap);
+    testing::expect_as_recorded(p);
   }
 }
 

@@ -176,12 +176,7 @@ TEST(BoundarySampling, LearnsWhatDenseLoopsWithTheSampledMatrixLearn) {
         const Problem p =
             dense_problem(random_dataset(40, 160, 6, 3, symmetric), ranks, sampled(), widens);
         SampledProducts products(p);
-
-        const auto got = losses(execute(p)), want = DenseGcn(p).losses(products);
-
-        ASSERT_EQ(got.size(), want.size());
-        for (std::size_t e = 0; e < got.size(); ++e)
-          EXPECT_NEAR(got[e], want[e], 2e-5 * want[e]) << ranks << " ranks, epoch " << e;
+        testing::expect_dense_losses(p, products);
       }
 }
 

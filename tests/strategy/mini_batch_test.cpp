@@ -12,6 +12,7 @@
 #include "core/runtime/recorder.hpp"
 #include "core/runtime/summary.hpp"
 #include "core/strategy/train/record.hpp"
+#include "tests/support/as_recorded.hpp"
 #include "tests/support/dense_gcn.hpp"
 #include "tests/support/problems.hpp"
 #include "tests/support/recently_used.hpp"
@@ -258,12 +259,7 @@ TEST(MiniBatch, LearnsWhatDenseLoopsWithTheDrawnNeighboursLearn) {
         p.train.learning_rate = 0.5;
         p.train.epochs = 8;
         DrawnProducts products(p);
-
-        const auto got = losses(execute(p)), want = DenseGcn(p).losses(products);
-
-        ASSERT_EQ(got.size(), want.size());
-        for (std::size_t e = 0; e < got.size(); ++e)
-          EXPECT_NEAR(got[e], want[e], 2e-5 * want[e]) << ranks << " ranks, epoch " << e;
+        testing::expect_dense_losses(p, products);
       }
 }
 
@@ -819,17 +815,8 @@ TEST(MiniBatch, ProgramsAreThoseOfTheRealRunAndSafe) {
     Problem p =
         make_problem(random_dataset(120, 700, 12, 4, true), ranks, batches_of(sampled(30, {4, 3})));
     p.train.epochs = 3;
-    const auto plan = make_strategy(p);
-    const auto recorded = record_training(*plan, p, p.train.epochs, {});
-    EXPECT_NO_THROW(check(recorded));
-
-    const Outcome real = execute(p);
-
-    for (std::size_t r = 0; r < recorded.size(); ++r) {
-      EXPECT_EQ(to_string(real.ranks[r].program), to_string(recorded[r]));
-      EXPECT_EQ(real.ranks[r].final_bytes, 0);
-      EXPECT_EQ(real.ranks[r].peak_bytes, recorded[r].peak_bytes[0]);
-    }
+    SCOPED_TRACE(ranks);
+    testing::expect_as_recorded(p);
   }
 }
 

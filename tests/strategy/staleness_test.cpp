@@ -167,12 +167,7 @@ void expect_dense_losses(const StrategyConfig& config, LayerOrder order = LayerO
         Problem p = dense_problem(random_dataset(40, 160, 6, 3, symmetric), ranks, config, widens);
         p.model.order = order;
         Products products(p);
-
-        const auto got = losses(execute(p)), want = DenseGcn(p).losses(products);
-
-        ASSERT_EQ(got.size(), want.size());
-        for (std::size_t e = 0; e < got.size(); ++e)
-          EXPECT_NEAR(got[e], want[e], 2e-5 * want[e]) << ranks << " ranks, epoch " << e;
+        testing::expect_dense_losses(p, products);
       }
 }
 
@@ -214,12 +209,7 @@ TEST(SkippedBroadcasts, LearnWhatDenseLoopsThatSkipSmallChangesLearn) {
       const Problem p =
           dense_problem(random_dataset(40, 160, 6, 3, true), ranks, skipping(0.05, 2), widens);
       SkippingProducts products(p);
-
-      const auto got = losses(execute(p)), want = DenseGcn(p).losses(products);
-
-      ASSERT_EQ(got.size(), want.size());
-      for (std::size_t e = 0; e < got.size(); ++e)
-        EXPECT_NEAR(got[e], want[e], 2e-5 * want[e]) << ranks << " ranks, epoch " << e;
+      testing::expect_dense_losses(p, products);
       changed += products.changed;
       due += products.due;
       skipped += products.skipped;

@@ -2,6 +2,8 @@
 // strategies learn, by another way.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -201,6 +203,15 @@ inline Problem dense_problem(std::shared_ptr<const Dataset> data, int ranks,
   p.train.optimizer = OptimizerType::sgd;
   p.train.learning_rate = 1;
   return p;
+}
+
+/// Training has the losses of dense loops over these products.
+template <class Products>
+void expect_dense_losses(const Problem& problem, Products& products) {
+  const auto got = losses(execute(problem)), want = DenseGcn(problem).losses(products);
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t e = 0; e < got.size(); ++e)
+    EXPECT_NEAR(got[e], want[e], 2e-5 * want[e]) << problem.ranks() << " ranks, epoch " << e;
 }
 
 }  // namespace orrery::testing

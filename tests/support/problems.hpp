@@ -148,11 +148,17 @@ inline Problem make_problem(std::shared_ptr<const Dataset> data, int ranks,
   return make_problem(std::move(data), ranks, config, partition);
 }
 
-inline Outcome execute(const Problem& problem, const std::string& kernels = "reference") {
+/// A run that keeps its steps and looks for writes beside its tensors.
+inline ExecuteOptions watched(const std::string& kernels = "reference") {
   ExecuteOptions options;
   options.kernels = kernels;
   options.keep_steps = true;
   options.guard_bytes = 64;
+  return options;
+}
+
+inline Outcome execute(const Problem& problem, const std::string& kernels = "reference") {
+  const ExecuteOptions options = watched(kernels);
   return execute_on_threads(TrainingBody(*make_strategy(problem), problem), options, {});
 }
 

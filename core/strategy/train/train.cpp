@@ -269,8 +269,8 @@ class Trainer {
     const int epoch = turn_.last;
     const bool evaluates = evaluates_after(epoch);
     rt_.phase({Stage::evaluate, epoch});
-    std::optional<LocalModels::ForNow>
-        average;  // in the place of the weights until all is reported
+    // In the place of the weights until all is reported.
+    std::optional<LocalModels::ForNow> average;
     const auto use_average = [&] {
       if (local_ && !averages_after(epoch) && !average) average.emplace(*local_);
     };

@@ -11,21 +11,15 @@
 
 #include "core/terminal/terminal.hpp"
 #include "tests/experiments/commands/started_program.hpp"
+#include "tests/support/terminals.hpp"
 
 namespace orrery {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-class OnTerminal : public testing::StartedProgram {
+class OnTerminal : public testing::OnTerminals<testing::StartedProgram> {
  protected:
-  void SetUp() override {
-    int master = -1, terminal = -1;
-    if (::openpty(&master, &terminal, nullptr, nullptr, nullptr) != 0)
-      GTEST_SKIP() << "no terminal can be opened here (is there a /dev/pts?)";
-    ::close(master);
-    ::close(terminal);
-  }
   /// Starts the program in the test's folder on a terminal of so many columns, with standard output
   /// there too or in `out`.
   void start_on_terminal(unsigned short columns, std::vector<std::string> words, bool whole) {

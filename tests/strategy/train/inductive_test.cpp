@@ -10,6 +10,7 @@
 #include "core/runtime/summary.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/train/record.hpp"
+#include "tests/support/as_recorded.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery {
@@ -120,14 +121,7 @@ TEST_P(Inductive, IsRecordedAsItRunsAndPassesTheCheck) {
   Problem p = problem(random_dataset(50, 250, 12, 4, false));
   p.train.epochs = 3;
 
-  const Outcome real = execute(p);
-  const auto recorded = record_training(*make_strategy(p), p, p.train.epochs, {});
-
-  EXPECT_NO_THROW(check(recorded));
-  for (std::size_t r = 0; r < recorded.size(); ++r) {
-    EXPECT_EQ(to_string(real.ranks[r].program), to_string(recorded[r])) << "rank " << r;
-    EXPECT_EQ(real.ranks[r].peak_bytes, recorded[r].peak_bytes[0]);
-  }
+  testing::expect_as_recorded(p);
 }
 
 TEST_P(Inductive, HoldsTheTrainingGraphAloneWhereNothingIsEvaluated) {

@@ -8,6 +8,7 @@
 #include "core/base/error.hpp"
 #include "core/runtime/check/check.hpp"
 #include "core/strategy/train/record.hpp"
+#include "tests/support/as_recorded.hpp"
 #include "tests/support/drawn_steps.hpp"
 #include "tests/support/problems.hpp"
 
@@ -18,6 +19,7 @@ using testing::DrawnSteps;
 using testing::losses;
 using testing::make_problem;
 using testing::random_dataset;
+using testing::watched;
 
 Problem drawn_problem(int ranks) {
   Problem p = make_problem(random_dataset(120, 300, 12, 4, true), ranks, "full_graph");
@@ -30,15 +32,7 @@ DrawnSteps drawn(const Problem& problem, int ahead) {
   return DrawnSteps(problem, {ahead, {}, nullptr});
 }
 
-ExecuteOptions reference() {
-  ExecuteOptions options;
-  options.kernels = "reference";
-  options.keep_steps = true;
-  options.guard_bytes = 64;
-  return options;
-}
-
-Outcome execute_drawn(const Problem& p, int ahead, const ExecuteOptions& options = reference()) {
+Outcome execute_drawn(const Problem& p, int ahead, const ExecuteOptions& options = watched()) {
   return execute_on_threads(TrainingBody(drawn(p, ahead), p), options, {});
 }
 
@@ -67,17 +61,8 @@ TEST(Prefetch, ProgramsAreThoseOfTheRealRunAndSafe) {
   const Problem p = drawn_problem(3);
   for (const int ahead : {0, 1, 2, 4}) {
     const DrawnSteps strategy = drawn(p, ahead);
-    const auto recorded = record_training(strategy, p, p.train.epochs, {});
-    EXPECT_NO_THROW(check(recorded)) << ahead;
-
-    const Outcome real = execute_on_threads(TrainingBody(strategy, p), reference(), {});
-
-    for (std::size_t r = 0; r < recorded.size(); ++r) {
-      EXPECT_EQ(to_string(real.ranks[r].program), to_string(recorded[r]))
-          << ahead << ", rank " << r;
-      EXPECT_EQ(real.ranks[r].final_bytes, 0);
-      EXPECT_EQ(real.ranks[r].peak_bytes, recorded[r].peak_bytes[0]) << ahead;
-    }
+    SCOPED_TRACE(ahead);
+    testing::expect_as_recorded(strategy, p);
   }
 }
 
@@ -241,7 +226,7 @@ TEST(Prefetch, TheNextStructureIsPreparedWhileAStepComputes) {
   p.train.eval_every = 0;
   const DrawnSteps strategy(p, {1, std::chrono::milliseconds(20), nullptr});
 
-  const Outcome run = execute_on_threads(TrainingBody(strategy, p), reference(), {});
+  const Outcome run = execute_on_threads(TrainingBody(strategy, p), watched(), {});
 
   // By step: the task that prepares it, and its computation.
   std::vector<Span> prepared;
@@ -274,7 +259,7 @@ TEST(Prefetch, ResumesAtAnyEpochWithTheSameBits) {
   const Problem p = drawn_problem(2);
   for (const int ahead : {0, 1, 3}) {
     std::vector<Checkpoint> kept;
-    ExecuteOptions options = reference();
+    ExecuteOptions options = watched();
     options.control.checkpoint_every = 1;
     options.keep = [&](const Checkpoint& checkpoint) { kept.push_back(checkpoint); };
     const auto whole = losses(execute_drawn(p, ahead, options));
@@ -295,7 +280,7 @@ TEST(Prefetch, AnEarlyStopLeavesNothingBehind) {
   const Problem p = drawn_problem(2);
   for (const int ahead : {0, 1, 4}) {
     std::atomic<bool> stop = false;
-    ExecuteOptions options = reference();
+    ExecuteOptions options = watched();
     options.stop = &stop;
     const DrawnSteps strategy = drawn(p, ahead);
     const Outcome run = execute_on_threads(TrainingBody(strategy, p), options,
@@ -317,7 +302,7 @@ TEST(Prefetch, WhatCannotBePreparedEndsTheRunWithItsReason) {
   for (const int ahead : {0, 1, 2}) {
     std::atomic<bool> broken = false;
     const DrawnSteps strategy(p, {ahead, {}, &broken});
-    EXPECT_THROW(execute_on_threads(TrainingBody(strategy, p), reference(),
+    EXPECT_THROW(execute_on_threads(TrainingBody(strategy, p), watched(),
                                     [&](const EpochReport& report, double) {
                                       if (report.epoch == 2) broken = true;
                                     }),
@@ -379,12 +364,12 @@ TEST_P(AnyStrategyAhead, TrainsTheSameBitsWithSafePrograms) {
   Problem p = make_problem(random_dataset(90, 400, 12, 4, true), 4, GetParam().config);
   p.train.epochs = 4;
   p.train.eval_every = 2;
-  const Outcome in_place = execute_on_threads(TrainingBody(*make_strategy(p), p), reference(), {});
+  const Outcome in_place = execute_on_threads(TrainingBody(*make_strategy(p), p), watched(), {});
   for (const int ahead : {1, 3}) {
     const Ahead strategy(p, ahead);
     EXPECT_NO_THROW(check(record_training(strategy, p, p.train.epochs, {})));
 
-    const Outcome got = execute_on_threads(TrainingBody(strategy, p), reference(), {});
+    const Outcome got = execute_on_threads(TrainingBody(strategy, p), watched(), {});
 
     EXPECT_EQ(losses(got), losses(in_place)) << ahead;
     EXPECT_EQ(got.epochs.back().scores->validation, in_place.epochs.back().scores->validation);
