@@ -66,7 +66,10 @@ void require_inferable(const Experiment& e, bool planned) {
                       "training first with model_averaging leaves a model for each part: set it to "
                       "gradient, train with another strategy, or name inference.weights");
   if (!e.weights.empty() && !fs::exists(e.weights))
-    throw ConfigError("inference.weights", e.weights + ": no such file or folder");
+    throw ConfigError("inference.weights",
+                      e.weights +
+                          ": no such file or folder; name a checkpoint, or the folder of a run "
+                          "that kept one (train.checkpoint_every)");
   require_clusters(e);
 }
 

@@ -228,22 +228,32 @@ class Place:
             self.whole[command.name] = command.state(out, done.said)
         return self.whole[command.name]
 
-    def count(self, command, call, program=None):
-        """How many calls of a kind the undisturbed command makes."""
+    def watched(self, command, call, variable):
+        """What the library tells of the undisturbed command's calls of a kind."""
         self.undisturbed(command)
-        file = self.folder / "count"
+        file = self.folder / "told"
         file.unlink(missing_ok=True)
         done, _ = self.start(command, LD_PRELOAD=FAILING_CALLS, FAULT_CALL=call, FAULT_AT="0",
-                             FAULT_PROGRAM=program or command.meant, FAULT_COUNT=str(file))
+                             FAULT_PROGRAM=command.meant, **{variable: str(file)})
         assert done.returncode == 0, done.errors
-        return int(file.read_text())
+        return file.read_text()
 
-    def fail(self, command, call, at, error, program=None, calls=1):
-        """Fails one call; "done" or "error", or AssertionError for what must not happen."""
+    def count(self, command, call):
+        """How many calls of a kind the undisturbed command makes."""
+        return int(self.watched(command, call, "FAULT_COUNT"))
+
+    def places(self, command, call):
+        """The places that they are made from."""
+        return self.watched(command, call, "FAULT_PLACES").split()
+
+    def fail(self, command, call, at, error, calls=1):
+        """Fails one call, the at-th or, where that is a text, the first from this place; "done" or "error",
+        or AssertionError for what must not happen."""
         whole = self.undisturbed(command)
+        where = {"FAULT_PLACE": at} if isinstance(at, str) else {"FAULT_AT": str(at)}
         done, out = self.start(command, LD_PRELOAD=FAILING_CALLS, FAULT_CALL=call,
-                               FAULT_AT=str(at), FAULT_FOR=str(calls), FAULT_ERRNO=str(error),
-                               FAULT_PROGRAM=program or command.meant)
+                               FAULT_FOR=str(calls), FAULT_ERRNO=str(error),
+                               FAULT_PROGRAM=command.meant, **where)
         assert done.returncode in (0, 1, 2), \
             f"ended with status {done.returncode}: {done.errors[-300:]}"
         if done.returncode == 0:

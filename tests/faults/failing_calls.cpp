@@ -7,10 +7,14 @@
 //   FAULT_ERRNO     the number of the error (of write also "short": half of the bytes are taken)
 //   FAULT_PROGRAM   the name of the program that is meant, of those that inherit the environment
 //   FAULT_COUNT     a file that gets the number of calls when the program exits
+//   FAULT_PLACE     instead of FAULT_AT: the first call from this place fails, as FAULT_PLACES names them
+//   FAULT_PLACES    a file that gets the places that called, a line each, when the program exits
 //
+// A place is a call with what called it, kFrames functions deep: calls from one place fail alike.
 // Calls are counted from the start of main() on, over all threads. What the C library does within
 // itself (the write() of a buffered stream) is not seen; the calls of the program on streams are.
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/file.h>
@@ -23,9 +27,11 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
 
 namespace {
@@ -61,6 +67,27 @@ long first = 0, last = 0;
 int error_number = EIO;
 bool takes_half = false;
 
+constexpr int kFrames = 6;
+std::uint64_t wanted_place = 0;  // 0: none
+std::atomic<bool> place_failed{false};
+
+/// The places that have called, in their order: a table without allocations.
+struct Places {
+  static constexpr std::size_t kMost = 1 << 16;
+  std::mutex lock;
+  bool wanted = false;
+  std::size_t number = 0;
+  std::uint64_t ordered[kMost], table[2 * kMost];
+
+  void add(std::uint64_t place) {
+    const std::lock_guard<std::mutex> alone(lock);
+    std::size_t at = place % (2 * kMost);
+    while (table[at] != 0 && table[at] != place) at = (at + 1) % (2 * kMost);
+    if (table[at] == place || number == kMost) return;
+    table[at] = ordered[number++] = place;
+  }
+} places;
+
 const char* variable(const char* name) {
   const char* text = std::getenv(name);
   return text == nullptr ? "" : text;
@@ -78,14 +105,37 @@ void read_environment() {
   last = first + std::max(1L, std::atol(variable("FAULT_FOR"))) - 1;
   takes_half = std::strcmp(variable("FAULT_ERRNO"), "short") == 0;
   if (const int number = std::atoi(variable("FAULT_ERRNO")); number != 0) error_number = number;
+  wanted_place = std::strtoull(variable("FAULT_PLACE"), nullptr, 16);
+  places.wanted = *variable("FAULT_PLACES") != '\0';
+  void* frame = nullptr;
+  ::backtrace(&frame, 1);  // the first time it loads a library
   counting = true;
+}
+
+/// The functions that are being called, by where they stand in their library or program: the same in every
+/// process, wherever these are loaded. Not 0.
+__attribute__((noinline)) std::uint64_t place_of_this_call() {
+  void* frames[kFrames + 2];
+  const int number = ::backtrace(frames, kFrames + 2);
+  std::uint64_t place = 14695981039346656037U;  // FNV-1a
+  for (int i = 2; i < number; ++i) {            // without this function and fails()
+    dl_find_object found;
+    const bool known = ::_dl_find_object(frames[i], &found) == 0;
+    const auto begin = known ? reinterpret_cast<std::uintptr_t>(found.dlfo_map_start) : 0;
+    place = (place ^ (reinterpret_cast<std::uintptr_t>(frames[i]) - begin)) * 1099511628211U;
+  }
+  return std::max<std::uint64_t>(place, 1);
 }
 
 /// Whether this call is one that fails.
 bool fails(Call call) {
   if (!counting || call != wanted) return false;
   const long number = ++calls;
-  if (first == 0 || number < first || number > last) return false;
+  bool chosen = first != 0 && number >= first && number <= last;
+  if (wanted_place != 0 && !place_failed && place_of_this_call() == wanted_place)
+    chosen = !place_failed.exchange(true);
+  if (places.wanted) places.add(place_of_this_call());
+  if (!chosen) return false;
   errno = error_number;
   return true;
 }
@@ -105,12 +155,20 @@ int counted_main(int argc, char** argv, char** environment) {
 struct TellsCount {
   ~TellsCount() {
     counting = false;
-    const char* file = variable("FAULT_COUNT");
-    if (wanted == Call::none || *file == '\0') return;
-    if (std::FILE* out = std::fopen(file, "w")) {
+    if (wanted == Call::none) return;
+    if (std::FILE* out = opened("FAULT_COUNT")) {
       std::fprintf(out, "%ld\n", calls.load());
       std::fclose(out);
     }
+    if (std::FILE* out = opened("FAULT_PLACES")) {
+      for (std::size_t i = 0; i < places.number; ++i)
+        std::fprintf(out, "%016lx\n", places.ordered[i]);
+      std::fclose(out);
+    }
+  }
+  static std::FILE* opened(const char* name) {
+    const char* file = variable(name);
+    return *file == '\0' ? nullptr : std::fopen(file, "w");
   }
 } tells_count;
 
