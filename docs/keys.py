@@ -16,7 +16,8 @@ Every JSON object that a command prints or writes says its `schema_version`: 2 i
 WRITTEN = {"result": "`result.json`, `orrery run --json`", "plan": "`orrery plan --json`",
            "validation": "`validate.json`, `orrery validate --json`", "figure": "`figure.json`, `orrery figure --json`",
            "inference": "`result.json` and `--json` of `orrery infer`",
-           "inference_plan": "`orrery infer --plan --json`"}
+           "inference_plan": "`orrery infer --plan --json`",
+           "caches": "`orrery caches --json`"}
 
 
 def cell(text):

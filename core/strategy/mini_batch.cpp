@@ -279,13 +279,8 @@ void read(const Settings& file, StrategyConfig& config) {
   settings.coverage = file.integer("strategy.coverage", settings.coverage);
   settings.clusters = file.integer("strategy.clusters", settings.clusters);
   settings.together = file.integer("strategy.together", settings.together);
-  settings.cache.policy = file.choice<CachePolicy>("strategy.cache.policy",
-                                                   {{"degree", CachePolicy::degree},
-                                                    {"presampled", CachePolicy::presampled},
-                                                    {"vip", CachePolicy::vip},
-                                                    {"lru", CachePolicy::lru},
-                                                    {"clock", CachePolicy::clock}},
-                                                   settings.cache.policy);
+  settings.cache.policy =
+      file.choice<CachePolicy>("strategy.cache.policy", kCachePolicies, settings.cache.policy);
   settings.cache.bytes = file.bytes("strategy.cache.bytes").value_or(0);
   settings.fanouts = file.integers("strategy.fanouts").value_or(std::vector<int>{});
   settings.replace = file.flag("strategy.replace").value_or(false);

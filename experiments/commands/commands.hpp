@@ -24,6 +24,10 @@ void add_infer_command(CLI::App& app, int& exit_code);
 /// whether it fits.
 void add_plan_command(CLI::App& app, int& exit_code);
 
+/// `orrery caches FILE`: draws the batches of sampled training and prints what caches of every policy
+/// and size would have of the rows that these need.
+void add_caches_command(CLI::App& app, int& exit_code);
+
 /// `orrery validate FILE...`: runs experiments for real, simulated and on paper, and tells how far
 /// these are apart.
 void add_validate_command(CLI::App& app, int& exit_code);

@@ -6,6 +6,7 @@ import unittest
 import xml.etree.ElementTree as xml
 from pathlib import Path
 
+import cache_chart
 import cluster
 import cluster_layout
 import folders
@@ -175,6 +176,34 @@ class PartitionChart(unittest.TestCase):
         self.assertIn("1.250", picture.words)
         self.assertEqual(overlaps(picture.labels), [])
         self.assertLessEqual(max(label[2] for label in picture.labels), picture.width)
+
+
+class CacheChart(unittest.TestCase):
+    def told(self, *hits_at_the_end):
+        names = ["degree", "presampled", "vip", "lru", "clock"]
+        return {"name": "a<b", "ranks": 4, "epochs": 1, "requested_rows": 1000,
+                "sizes": [{"share": 0.01, "bytes_per_rank": 1 << 20, "most_hits": 40},
+                          {"share": 0.011, "bytes_per_rank": 1200000, "most_hits": 50},
+                          {"share": 1, "bytes_per_rank": 100 << 20, "most_hits": 900}],
+                "policies": [{"policy": name, "hits": [0, 10, hits]}
+                             for name, hits in zip(names, hits_at_the_end)]}
+
+    def test_HasALineForEveryPolicyAndForTheMostPossible(self):
+        picture = Picture(cache_chart.draw(self.told(100, 200, 300, 400, 500)))
+
+        lines = list(picture.root.iter(f"{SPACE}polyline"))
+        self.assertEqual(len(lines), 6)
+        heights = [float(line.get("points").split()[-1].split(",")[1]) for line in lines]
+        self.assertEqual(sorted(heights, reverse=True), heights)
+        self.assertAlmostEqual(heights[0] - heights[2], 2 * (heights[0] - heights[1]), places=1)
+        self.assertIn("a<b: rows of other ranks that a cache has", picture.words)
+        self.assertLessEqual(max(label[2] for label in picture.labels), picture.width)
+
+    def test_LetsNoTwoLabelsOverlap(self):
+        for hits in ((500, 500, 500, 500, 500), (0, 0, 0, 0, 0), (1000, 990, 980, 10, 5)):
+            picture = Picture(cache_chart.draw(self.told(*hits)))
+            self.assertEqual(overlaps(picture.labels), [], hits)
+            self.assertLessEqual(max(label[3] for label in picture.labels), picture.height)
 
 
 class WholeFile(unittest.TestCase):

@@ -414,9 +414,9 @@ std::optional<RowCache> SampledBatches::recent(int rank) const {
 }
 
 /// How much it is worth to keep the row of each vertex.
-std::vector<double> SampledBatches::warmth(int rank) const {
+std::vector<double> SampledBatches::warmth(int rank, CachePolicy policy) const {
   std::vector<double> warmth(at(graph_->rows), 0);
-  switch (settings_.cache.policy) {
+  switch (policy) {
     case CachePolicy::degree:  // how many rows of A a vertex is in, where all edges have both ways
       for (const Vertex u : graph_->columns) ++warmth[at(u)];
       return warmth;
@@ -438,16 +438,28 @@ std::vector<double> SampledBatches::warmth(int rank) const {
   return inclusion_chances(*graph_, sampler_.sampling().fanouts, std::move(warmth));
 }
 
+std::vector<Vertex> SampledBatches::ranking(int rank, CachePolicy policy) const {
+  const std::vector<double> value = warmth(rank, policy);
+  std::vector<Vertex> order;
+  for (Vertex v = 0; v < graph_->rows; ++v)
+    if (owners_.owner[at(v)] != rank && value[at(v)] > 0) order.push_back(v);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](Vertex a, Vertex b) { return value[at(a)] > value[at(b)]; });
+  return order;
+}
+
+std::vector<Vertex> SampledBatches::foreign(int rank, int epoch, int step) const {
+  std::vector<Vertex> vertices = draw(rank, epoch, step).vertices;
+  std::erase_if(vertices, [&](Vertex v) { return owners_.owner[at(v)] == rank; });
+  return vertices;
+}
+
 const SampledBatches::Kept& SampledBatches::kept_of(int rank) const {
   return kept_.get(rank, [&] {
     Kept kept;
     const std::int64_t most = row_bytes_ > 0 ? settings_.cache.bytes / row_bytes_ : 0;
     if (most == 0 || keeps_recent(settings_.cache.policy)) return kept;
-    const std::vector<double> value = warmth(rank);
-    for (Vertex v = 0; v < graph_->rows; ++v)
-      if (owners_.owner[at(v)] != rank && value[at(v)] > 0) kept.vertices.push_back(v);
-    std::stable_sort(kept.vertices.begin(), kept.vertices.end(),
-                     [&](Vertex a, Vertex b) { return value[at(a)] > value[at(b)]; });
+    kept.vertices = ranking(rank, settings_.cache.policy);
     if (static_cast<std::int64_t>(kept.vertices.size()) > most) kept.vertices.resize(at(most));
     std::sort(kept.vertices.begin(), kept.vertices.end(), [&](Vertex a, Vertex b) {
       return std::pair(owners_.owner[at(a)], a) < std::pair(owners_.owner[at(b)], b);

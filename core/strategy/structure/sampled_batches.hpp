@@ -2,9 +2,12 @@
 // whose features these need.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/model/adjacency.hpp"
@@ -39,6 +42,12 @@ constexpr bool is_saint(BatchSampler sampler) { return sampler >= BatchSampler::
 ///   lru, clock  see RowCache
 enum class CachePolicy : std::uint8_t { degree, presampled, vip, lru, clock };
 constexpr bool keeps_recent(CachePolicy policy) { return policy >= CachePolicy::lru; }
+inline const std::initializer_list<std::pair<std::string_view, CachePolicy>> kCachePolicies{
+    {"degree", CachePolicy::degree},
+    {"presampled", CachePolicy::presampled},
+    {"vip", CachePolicy::vip},
+    {"lru", CachePolicy::lru},
+    {"clock", CachePolicy::clock}};
 struct CacheSettings {
   CachePolicy policy = CachePolicy::degree;
   std::int64_t bytes = 0;  ///< of rows on each rank; 0: none are kept
@@ -135,6 +144,13 @@ class SampledBatches {
   /// An empty cache of what a rank keeps of the rows that it needed last; nothing without one. Then
   /// all features of a batch() are to be pulled, but what the cache has.
   std::optional<RowCache> recent(int rank) const;
+  /// The vertices of other ranks in a batch, in the order in which a cache is asked for them.
+  std::vector<Vertex> foreign(int rank, int epoch, int step) const;
+  /// The vertices of other ranks that a policy would keep for the whole run, the first first: those
+  /// that are not worth anything are not among them.
+  std::vector<Vertex> ranking(int rank, CachePolicy policy) const;
+  /// Whether batches are made of seeds and what they draw, which CachePolicy::vip is about.
+  bool has_seeds() const { return !has_subgraphs(); }
   const RowOwners& owners() const { return owners_; }
   /// What no batch exceeds: vertices of each level, entries of each layer's rows.
   struct Bounds {
@@ -164,7 +180,7 @@ class SampledBatches {
   OwnedRows rows_of(const std::vector<Vertex>& vertices) const;
   WantedRows wanted(int rank, const std::vector<Vertex>& vertices) const;
   const Kept& kept_of(int rank) const;
-  std::vector<double> warmth(int rank) const;
+  std::vector<double> warmth(int rank, CachePolicy policy) const;
 
   MiniBatchSettings settings_;
   int ranks_;

@@ -1,0 +1,89 @@
+#include "core/strategy/store/cache_study.hpp"
+
+#include <algorithm>
+
+#include "core/base/index.hpp"
+#include "core/sample/row_reuse.hpp"
+
+namespace orrery {
+namespace {
+
+/// The requests of a rank, batch after batch.
+struct Requests {
+  std::vector<Vertex> rows;
+  std::vector<std::size_t> ends;  ///< of each batch
+
+  std::span<const Vertex> batch(std::size_t i) const {
+    const std::size_t begin = i == 0 ? 0 : ends[i - 1];
+    return std::span(rows).subspan(begin, ends[i] - begin);
+  }
+};
+
+Requests requests_of(const SampledBatches& batches, int rank, int epochs) {
+  Requests made;
+  for (int epoch = 0; epoch < epochs; ++epoch)
+    for (int step = 0; step < batches.steps(); ++step) {
+      const std::vector<Vertex> rows = batches.foreign(rank, epoch, step);
+      made.rows.insert(made.rows.end(), rows.begin(), rows.end());
+      made.ends.push_back(made.rows.size());
+    }
+  return made;
+}
+
+std::int64_t hits_of_clock(const Requests& requests, std::int64_t vertices, std::int64_t rows) {
+  if (rows == 0) return 0;
+  RowCache cache = RowCache::clock(vertices, rows);
+  for (std::size_t i = 0; i < requests.ends.size(); ++i) cache.ask(requests.batch(i));
+  return cache.hits();
+}
+
+/// The hits of a cache of so many rows, of which the curve knows those that can differ.
+std::int64_t hits_at(const std::vector<std::int64_t>& curve, std::int64_t rows) {
+  return curve[std::min(at(rows), curve.size() - 1)];
+}
+
+}  // namespace
+
+CacheStudy study_caches(const SampledBatches& batches, int ranks, int epochs,
+                        const std::vector<std::int64_t>& rows,
+                        const std::function<void(int rank)>& tell) {
+  CacheStudy study;
+  study.epochs = epochs;
+  study.batches = std::int64_t{epochs} * batches.steps() * ranks;
+  study.rows = rows;
+  study.most.assign(rows.size(), 0);
+  std::vector<CachePolicy> policies;
+  for (const auto& [name, policy] : kCachePolicies) {
+    if (policy == CachePolicy::vip && !batches.has_seeds()) continue;
+    policies.push_back(policy);
+    study.policies.push_back({std::string(name), study.most, study.most});
+  }
+  const auto vertices = std::ssize(batches.owners().owner);
+  for (int rank = 0; rank < ranks; ++rank) {
+    tell(rank);
+    const Requests requests = requests_of(batches, rank, epochs);
+    const std::vector<std::int64_t> recent = lru_hits(requests.rows, vertices);
+    study.requests += std::ssize(requests.rows);
+    study.distinct += std::ssize(recent) - 1;
+    for (std::size_t p = 0; p < policies.size(); ++p) {
+      CacheStudy::Policy& policy = study.policies[p];
+      std::vector<std::int64_t> fixed;
+      if (!keeps_recent(policies[p]))
+        fixed = fixed_hits(requests.rows, vertices, batches.ranking(rank, policies[p]));
+      for (std::size_t s = 0; s < rows.size(); ++s)
+        if (policies[p] == CachePolicy::lru) {
+          policy.hits[s] += hits_at(recent, rows[s]);
+        } else if (policies[p] == CachePolicy::clock) {
+          policy.hits[s] += hits_of_clock(requests, vertices, rows[s]);
+        } else {
+          policy.hits[s] += hits_at(fixed, rows[s]);
+          policy.rows_kept[s] += std::min(rows[s], std::ssize(fixed) - 1);
+        }
+    }
+    for (std::size_t s = 0; s < rows.size(); ++s)
+      study.most[s] += most_hits(requests.rows, vertices, rows[s]);
+  }
+  return study;
+}
+
+}  // namespace orrery
