@@ -17,7 +17,8 @@ WRITTEN = {"result": "`result.json`, `orrery run --json`", "plan": "`orrery plan
            "validation": "`validate.json`, `orrery validate --json`", "figure": "`figure.json`, `orrery figure --json`",
            "inference": "`result.json` and `--json` of `orrery infer`",
            "inference_plan": "`orrery infer --plan --json`",
-           "caches": "`orrery caches --json`"}
+           "caches": "`orrery caches --json`",
+           "breakdown": "`orrery breakdown --json`"}
 
 
 def cell(text):

@@ -28,6 +28,10 @@ void add_plan_command(CLI::App& app, int& exit_code);
 /// and size would have of the rows that these need.
 void add_caches_command(CLI::App& app, int& exit_code);
 
+/// `orrery breakdown FILE`: what an experiment takes from its files to its last epoch, cut by several
+/// methods, and after how many runs one pays over another.
+void add_breakdown_command(CLI::App& app, int& exit_code);
+
 /// `orrery validate FILE...`: runs experiments for real, simulated and on paper, and tells how far
 /// these are apart.
 void add_validate_command(CLI::App& app, int& exit_code);

@@ -1,0 +1,171 @@
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/base/error.hpp"
+#include "core/base/units.hpp"
+#include "core/terminal/activity.hpp"
+#include "core/terminal/tell.hpp"
+#include "core/terminal/terminal.hpp"
+#include "experiments/calibrate/other_work.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/config/version.hpp"
+#include "experiments/results/table.hpp"
+#include "experiments/run/experiment_stages.hpp"
+#include "experiments/run/interruption.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string file, out;
+  std::vector<std::string> overrides, methods;
+  bool json = false;
+};
+
+Experiment experiment_of(const Options& options) {
+  const auto experiments = load_experiments(options.file, options.overrides);
+  if (!experiments.front().label.empty())
+    throw ConfigError("sweep", "one experiment at a time: choose a combination with --set");
+  return experiments.front();
+}
+
+/// "after 4 runs", of the method of the row over that of the column.
+std::string payback(const ExperimentStages& of, const CutStages& row, const CutStages& column) {
+  if (&row == &column) return "";
+  const auto runs = pays_after(row.once(), of.each_run(row), column.once(), of.each_run(column));
+  if (!runs) return "never";
+  return *runs == 0 ? "at once" : fmt::format("after {:.0f} run{}", *runs, *runs == 1 ? "" : "s");
+}
+
+void print(const Experiment& experiment, const ExperimentStages& of) {
+  const CutStages& first = of.methods.front();
+  fmt::print("{}: {} ranks, {} epochs{}\n\n", experiment.name, experiment.ranks(), first.epochs,
+             of.simulated ? ", simulated; the other stages are measured here" : "");
+  Table stages({"", "load", "partition", "save", "parts", "load parts", "epoch", "train"});
+  for (const CutStages& s : of.methods)
+    stages.add({s.method, human_seconds(of.load), human_seconds(s.partition), human_seconds(s.save),
+                human_bytes(static_cast<double>(s.bytes)), human_seconds(s.load_parts),
+                human_seconds(s.epoch), human_seconds(s.train())});
+  fmt::print(
+      "{}\n{}", stages.text(room_on(stdout)),
+      wrapped(fmt::format("load: the data set. save, parts: parts on the disk. load parts: the "
+                          "largest, as ranks read theirs. train: {} epochs of the median.\n",
+                          first.epochs),
+              paragraph_on(stdout)));
+  if (of.methods.size() < 2) return;
+  std::vector<std::string> header{"is quicker in all than"};
+  for (const CutStages& s : of.methods) header.push_back(s.method);
+  Table pays(header);
+  for (const CutStages& row : of.methods) {
+    std::vector<std::string> cells{row.method};
+    for (const CutStages& column : of.methods) cells.push_back(payback(of, row, column));
+    pays.add(cells);
+  }
+  fmt::print("\n{}\n{}", pays.text(room_on(stdout)),
+             wrapped(fmt::format("Cutting and saving count once, {} and training in every run.\n",
+                                 of.reads_all ? "loading the data set (which this strategy needs "
+                                                "whole)"
+                                              : "loading parts"),
+                     paragraph_on(stdout)));
+}
+
+Json to_json(const Experiment& experiment, const ExperimentStages& of) {
+  Json methods = Json::array(), pays = Json::array();
+  for (const CutStages& s : of.methods) {
+    methods.push_back({{"method", s.method},
+                       {"partition_seconds", s.partition},
+                       {"save_seconds", s.save},
+                       {"parts_bytes", s.bytes},
+                       {"load_parts_seconds", s.load_parts},
+                       {"load_all_parts_seconds", s.load_all_parts},
+                       {"epoch_seconds", s.epoch},
+                       {"train_seconds", s.train()},
+                       {"received_bytes_per_epoch", s.communicated}});
+    for (const CutStages& other : of.methods) {
+      if (&s == &other) continue;
+      const auto runs = pays_after(s.once(), of.each_run(s), other.once(), of.each_run(other));
+      pays.push_back({{"method", s.method},
+                      {"over", other.method},
+                      {"after_runs", runs ? Json(*runs) : Json(nullptr)}});
+    }
+  }
+  return {{"schema_version", kSchemaVersion},
+          {"name", experiment.name},
+          {"ranks", experiment.ranks()},
+          {"epochs", of.methods.front().epochs},
+          {"simulated", of.simulated},
+          {"reads_whole_data", of.reads_all},
+          {"load_seconds", of.load},
+          {"methods", methods},
+          {"pays", pays}};
+}
+
+void run_breakdown(const Options& options) {
+  tell_activities(true);
+  end_on_signals();
+  const Experiment experiment = experiment_of(options);
+  std::vector<std::string> methods = options.methods;
+  if (methods.empty()) methods = {experiment.partition.method};
+  if (std::set<std::string>(methods.begin(), methods.end()).size() < methods.size())
+    throw ConfigError("--methods", "name each method once");
+  const std::filesystem::path out =
+      options.out.empty() ? default_result_folder("breakdown") : std::filesystem::path(options.out);
+  const Job job;
+  Runner runner({.quiet = true}, job);
+  const calibrate::WorkWatch watch;
+  const ExperimentStages made = measure_stages(experiment, methods, out, runner);
+  const calibrate::OtherWork others = watch.seen();
+  if (!options.json) print(experiment, made);
+  if (others.disturbs()) tell("note: {}\n", others.words("the experiment"));
+  if (options.json) {
+    Json told = to_json(experiment, made);
+    told["other_work"] = calibrate::other_work_json(others);
+    told["out_dir"] = out.string();
+    fmt::print("{}\n", told.dump());
+  }
+}
+
+}  // namespace
+
+void add_breakdown_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "breakdown",
+      "Time every stage of an experiment, from its files to its last epoch, and say "
+      "when a partitioner pays");
+  command->add_option("FILE", options->file, "The experiment file; - reads it from standard input")
+      ->required();
+  command
+      ->add_option("--set", options->overrides,
+                   "Set a key of the file to a value; may be given several times")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--methods", options->methods,
+                   "Cut by each of these partitioners (default: that of the file)")
+      ->delimiter(',')
+      ->type_name("LIST");
+  command
+      ->add_option("--out", options->out,
+                   "Put parts and runs into this folder (default: results/breakdown-TIME); the "
+                   "parts are removed when they are measured")
+      ->type_name("DIR");
+  command->add_flag("--json", options->json,
+                    "Print one JSON object as the last line of standard output");
+  command->footer(
+      "Example: orrery breakdown configs/ogbn-arxiv.json --set sweep={} --methods "
+      "metis,spring,hash");
+  command->callback([options, &exit_code] {
+    run_breakdown(*options);
+    exit_code = 0;
+  });
+}
+
+}  // namespace orrery

@@ -1,0 +1,118 @@
+#include "experiments/run/experiment_stages.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "core/base/error.hpp"
+#include "core/base/removed_if_interrupted.hpp"
+#include "core/partition/parts/partitioned_dataset.hpp"
+#include "core/partition/parts/write_parts.hpp"
+#include "core/strategy/config/strategy_info.hpp"
+#include "core/terminal/activity.hpp"
+#include "experiments/config/load_problem.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// Seconds that `work` takes.
+template <class Work>
+double timed(const Work& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void require_cuttable(const Experiment& experiment) {
+  if (experiment.backend != "threads" && experiment.backend != "sim")
+    throw ConfigError("backend", fmt::format("found \"{}\", but orrery breakdown trains on threads "
+                                             "or simulated: set it to threads or sim",
+                                             experiment.backend));
+  if (!experiment.parts.empty())
+    throw ConfigError("dataset.parts", "is partitioned already: name the data set");
+  if (experiment.statistics)
+    throw ConfigError("dataset.statistics", "describe no graph to cut: name a data set");
+}
+
+Experiment cut_by(const Experiment& experiment, const std::string& method) {
+  Json file = experiment.base;
+  file["partition"]["method"] = method;
+  return parse_experiments(file.dump(), experiment.name, {}).front();
+}
+
+std::int64_t bytes_below(const fs::path& folder) {
+  std::int64_t bytes = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file()) bytes += static_cast<std::int64_t>(entry.file_size());
+  return bytes;
+}
+
+/// The stages up to the training.
+CutStages prepare_parts(const Experiment& experiment, const ProblemData& data,
+                        const fs::path& parts) {
+  CutStages stages;
+  stages.method = experiment.partition.method;
+  Partition cut;
+  stages.partition = timed([&] { cut = make_partition(experiment, data); });
+  const RemovedIfInterrupted guard(parts);
+  {
+    const Activity writing(fmt::format("writing the parts of {}", stages.method));
+    stages.save =
+        timed([&] { write_parts(*data.data, cut, {.method = stages.method, .hops = 1}, parts); });
+  }
+  stages.bytes = bytes_below(parts);
+  const Activity reading(fmt::format("reading the parts of {}", stages.method));
+  const PartitionedDataset stored(parts);
+  for (int part = 0; part < cut.parts; ++part) {
+    const double seconds = timed([&] { stored.read(part); });
+    stages.load_all_parts += seconds;
+    stages.load_parts = std::max(stages.load_parts, seconds);
+  }
+  fs::remove_all(parts);
+  return stages;
+}
+
+}  // namespace
+
+std::optional<double> pays_after(double once, double each, double other_once, double other_each) {
+  if (once <= other_once) return each <= other_each ? std::optional(0.0) : std::nullopt;
+  if (each >= other_each) return std::nullopt;
+  return std::floor((once - other_once) / (other_each - each)) + 1;
+}
+
+ExperimentStages measure_stages(const Experiment& experiment,
+                                const std::vector<std::string>& methods, const fs::path& folder,
+                                Runner& runner) {
+  require_cuttable(experiment);
+  std::vector<Experiment> cuts;
+  for (const std::string& method : methods) cuts.push_back(cut_by(experiment, method));
+  ExperimentStages made;
+  made.reads_all = !info_of(experiment.strategy).needs_whole_data.empty();
+  made.simulated = experiment.backend == "sim";
+  fs::create_directories(folder);
+  {
+    DatasetCache datasets;
+    ProblemData data;
+    made.load = timed([&] { data = datasets.load(experiment); });
+    for (const Experiment& cut : cuts)
+      made.methods.push_back(prepare_parts(cut, data, folder / (cut.partition.method + "-parts")));
+  }
+  for (std::size_t i = 0; i < cuts.size(); ++i) {
+    const ResultFolder results(folder / cuts[i].partition.method, Existing::overwrite);
+    const auto run = runner.run(cuts[i], &results);
+    if (!run->not_written.empty()) throw Error(run->not_written);
+    CutStages& stages = made.methods[i];
+    stages.epoch = run->result["epoch_seconds"];
+    stages.epochs = cuts[i].train.epochs;
+    if (const Json& bytes = run->result["bytes"]; !bytes.is_null())
+      stages.communicated = bytes["internal"].get<double>() + bytes["external"].get<double>();
+  }
+  return made;
+}
+
+}  // namespace orrery
