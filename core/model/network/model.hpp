@@ -1,5 +1,5 @@
-// A whole network on one rank: convolutions, bias, norm, activation and dropout, forward and backward by
-// hand.
+// A whole network on one rank: convolutions, bias, norm, activation and dropout, forward and
+// backward by hand.
 #pragma once
 
 #include <algorithm>
