@@ -109,7 +109,7 @@ def record(figure, told):
 
 def print_figure(figure, told):
     fill(f"{figure.told['title']} [{figure.told['source']}]")
-    fill(f"The paper says: {figure.told['shows']}")
+    fill(figure.says())
     print("\n" + figure_rows.as_text(told["rows"], terminal.room(sys.stdout)) + "\n")
     for line in figure_counting.headline(told["counted"]):
         fill(line, subsequent_indent="  ")

@@ -6,7 +6,8 @@ Keys
   reached                how close it came when that was last recorded: {"date"} and what
                          figure_counting.recorded() keeps; {"words"?} for what was found beside
   runs                   name: {"file", "title"?, "set"?: {key: value}, "fit"?, "scale_of"?,
-                         "data"?, "otherwise"?, "sweep"?}
+                         "data"?, "otherwise"?, "sweep"?, "plan"?}
+      plan               true: never run; measures ask for the plan of its combinations
       sweep              true: what an earlier start has done is not run again (orrery sweep)
       fit                {"kind", "at": {key: value}, "row": label}: one factor on the price of a
                          kind of operation, with which the run at `at` takes what the row's paper
@@ -31,6 +32,8 @@ Keys
   panels                 the parts of the picture: {"kind": one of PANELS, "title", ...}; the file
                          of a kind in figures/ has its keys
   notes                  sentences on what was assumed
+  own                    optional, true: a figure of this program, which no paper has; shows is then
+                         what it shows, and every row an aside
   explain                optional: {"title", "of", "at"} of runs; what limited each is told
 """
 
@@ -47,7 +50,8 @@ _REQUIRED = {"title": str, "source": str, "shows": str, "cost_seconds": int, "re
 _KINDS = {str: "words", int: "a whole number", dict: "an object", list: "a list"}
 _ROW_REQUIRED = {"label", "unit", "paper", "ours"}
 _ROW_ALLOWED = _ROW_REQUIRED | {"role", "reported", "note", "paper_says"}
-_RUN_ALLOWED = {"file", "title", "set", "fit", "scale_of", "data", "otherwise", "sweep"}
+_RUN_ALLOWED = {"file", "title", "set", "fit", "scale_of", "data", "otherwise", "sweep",
+                "plan"}
 _CUTS_ALLOWED = {"cuts", "title", "set", "set_for", "set_method", "stream"}
 ROLES = ("fitted", "informed", "predicted", "aside")
 _CONSTANT = {"is", "by", "role", "rows"}
@@ -69,6 +73,10 @@ class Figure:
 
     def title_of(self, run):
         return self.told["runs"][run].get("title", run)
+
+    def says(self):
+        """The sentence on what it shows."""
+        return f"{'This shows' if self.told.get('own') else 'The paper says'}: {self.told['shows']}"
 
     def role_of(self, row):
         """One of ROLES: "predicted" where no number of the paper set anything behind it."""
@@ -155,7 +163,7 @@ def check(file, told):
     for key, kind in _REQUIRED.items():
         if not isinstance(told.get(key), kind):
             _complain(file, f"{key}: needs {_KINDS[kind]}")
-    for key in told.keys() - _REQUIRED.keys() - {"explain"}:
+    for key in told.keys() - _REQUIRED.keys() - {"explain", "own"}:
         _complain(file, f"unknown key {key}")
     if "date" not in told["reached"]:
         _complain(file, "reached: needs a date")

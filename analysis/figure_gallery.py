@@ -71,7 +71,7 @@ def _picture(figure, told):
 
 
 def _section(figure, told, failure):
-    parts = [page.paragraph(f"The paper says: {figure.told['shows']}")]
+    parts = [page.paragraph(figure.says())]
     if words := figure.told["reached"].get("words"):
         parts.append(page.paragraph(f"Found here on {figure.told['reached']['date']}: {words}."))
     if failure:

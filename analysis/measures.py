@@ -10,7 +10,7 @@ from cut_measures import CUT_MEASURES
 from figure_file import FigureError
 from figure_runs import value_at
 
-IN_UNITS = {"s": 1.0, "ms": 1e-3, "MB": 1e6}
+IN_UNITS = {"s": 1.0, "ms": 1e-3, "MB": 1e6, "MiB": 2**20, "GiB": 2**30}
 
 
 def _run(experiments, spec):
@@ -142,6 +142,23 @@ def plan_fits(experiments, spec):
     return experiments.plan(spec["of"], spec.get("at", {}))["fits"]
 
 
+def received_in_layer(experiments, spec):
+    """Bytes that all ranks receive in an epoch because of one hidden layer, forward and backward,
+    with the sum of its gradients: those of the plan at `at` with spec["layers"] layers less those
+    with one layer fewer."""
+    def received(layers):
+        plan = experiments.plan(spec["of"], spec.get("at", {}) | {"model.layers": layers})
+        return sum(sum(rank["bytes"].values()) / rank["epochs"] for rank in plan["ranks"])
+
+    return received(spec["layers"]) - received(spec["layers"] - 1)
+
+
+def rows_that_pass_by(experiments, spec):
+    """In closed form: bytes that all ranks receive where the rows of all vertices pass by every
+    rank but their owner's spec["times"] times."""
+    return spec["times"] * (spec["ranks"] - 1) * spec["vertices"] * 4 * spec["columns"]
+
+
 def granndis_break_even(experiments, spec):
     """The external rate per GPU, in GB/s, below which Eq. 7 of GraNNDis lets preloading win:
     C / B > (g - 1) / D. C, the vertices that a GPU computes in a second in a layer, and D, the mean
@@ -244,8 +261,8 @@ def deviation(experiments, spec):
 MEASURES = {f.__name__: f for f in (
     epoch_seconds, kind_percent, part_percent, part_seconds, product_seconds,
     communication_seconds, fits, ratio, percent_below, result_number, setting, break_even,
-    plan_fits, granndis_break_even, largest_that_fits, first_above, mean, paired_difference,
-    within)} | CUT_MEASURES
+    plan_fits, received_in_layer, rows_that_pass_by, granndis_break_even, largest_that_fits,
+    first_above, mean, paired_difference, within)} | CUT_MEASURES
 
 
 def nothing_means(spec):

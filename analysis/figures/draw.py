@@ -62,7 +62,7 @@ def draw(experiments, rows, files, width=None, font_size=FONT_SIZE):
     above = [(1.25 * font_size, f"{told['title']} ({told['source']})"),
              (font_size, provenance.sentence(experiments, rows))]
     above = [(size, _wrapped(text, width, size)) for size, text in above]
-    below = _wrapped(f"The paper says: {told['shows']}", width, font_size)
+    below = _wrapped(experiments.figure.says(), width, font_size)
     inches = lambda size, text: 1.3 * size * (text.count("\n") + 1) / 72
     head = sum(inches(*line) for line in above) + 0.15
     foot = inches(font_size, below) + 0.12

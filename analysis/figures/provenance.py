@@ -91,6 +91,8 @@ def sentence(experiments, rows=()):
         runs = [run for run in ran if run.simulated == simulated]
         if runs:
             parts.append(f"{word} on {_listed(map(machine_of, runs))}; {_data(runs)}")
+    if planned := [run.get("data") for run in told.values() if run.get("plan")]:
+        parts.append(f"planned, not run; {_listed(planned)}")
     if spread := _spread(experiments.figure.told.get("panels", []), rows):
         parts.append(spread)
     return "Ours: " + ". ".join(parts)

@@ -18,6 +18,18 @@ DropoutArgs dropout_args(const Dropout& d, const RankMemory& memory) {
           .first_block = static_cast<std::uint32_t>(d.col0 / 8)};
 }
 
+Curve curve_of(Activation activation) {
+  switch (activation) {
+    case Activation::none:
+      return Curve::none;
+    case Activation::relu:
+      return Curve::relu;
+    case Activation::elu:
+      return Curve::elu;
+  }
+  return Curve::none;
+}
+
 void activate(const ActivateArgs& args, std::int64_t rows, const std::optional<Dropout>& dropout,
               const RankMemory& memory, const RangeKernels& kernels) {
   if (!dropout)
@@ -37,7 +49,7 @@ void apply(const Activate& op, const RankMemory& memory, const RangeKernels& ker
             .bias = op.bias ? memory.data<float>(*op.bias) : nullptr,
             .y = rows_of(memory, op.y),
             .width = op.x.cols(),
-            .relu = op.activation == Activation::relu},
+            .curve = curve_of(op.activation)},
            op.x.rows(), op.dropout, memory, kernels);
 }
 
@@ -48,12 +60,30 @@ void apply(const ActivateBackward& op, const RankMemory& memory, const RangeKern
                      .bias = nullptr,
                      .y = rows_of(memory, op.dx),
                      .width = width,
-                     .relu = false},
+                     .curve = Curve::none},
                     op.dx.rows(), op.dropout, memory, kernels);
+  const auto dy = inputs_of(memory, op.dy), y = inputs_of(memory, *op.y);
+  const auto dx = rows_of(memory, op.dx);
+  if (op.activation == Activation::elu) {
+    const float kept = op.dropout ? static_cast<float>(1 - op.dropout->p) : 1.0F;
+    const EluBackwardArgs args{.dy = dy, .y = y, .dx = dx, .width = width, .kept = kept};
+    std::optional<DropoutArgs> drop;
+    if (op.dropout) drop = dropout_args(*op.dropout, memory);
+    const ActivateArgs again{.x = inputs_of(memory, op.dx),
+                             .bias = nullptr,
+                             .y = dx,
+                             .width = width,
+                             .curve = Curve::none};
+    return parallel_for(op.dx.rows(), rows_per_range(width),
+                        [&](std::int64_t begin, std::int64_t end) {
+                          kernels.elu_backward(args, begin, end);
+                          if (drop) kernels.activate_dropout(again, *drop, begin, end);
+                        });
+  }
   const ReluBackwardArgs args{
-      .dy = inputs_of(memory, op.dy),
-      .y = inputs_of(memory, *op.y),
-      .dx = rows_of(memory, op.dx),
+      .dy = dy,
+      .y = y,
+      .dx = dx,
       .width = width,
       .scale = op.dropout ? static_cast<float>(1 / (1 - op.dropout->p)) : 1.0F};
   parallel_for(op.dx.rows(), rows_per_range(width), [&](std::int64_t begin, std::int64_t end) {

@@ -69,13 +69,16 @@ struct IndexedArgs {
   std::int64_t width;
 };
 
-/// y ← activation(x + bias).
+/// As Activation in core/ops/ops.hpp.
+enum class Curve : std::uint8_t { none, relu, elu };
+
+/// y ← curve(x + bias).
 struct ActivateArgs {
   Rows<const float> x;
   const float* bias;  // null: none
   Rows<float> y;
   std::int64_t width;
-  bool relu;
+  Curve curve;
 };
 
 /// The rule at `struct Dropout`, with seed and counters taken apart.
@@ -95,6 +98,15 @@ struct ReluBackwardArgs {
   Rows<float> dx;
   std::int64_t width;
   float scale;
+};
+
+/// dx ← dy·(1 + kept·y) where y < 0, else dy: without dropout's mask and scale, of which `kept` is
+/// the inverse. dx may be dy or y.
+struct EluBackwardArgs {
+  Rows<const float> dy, y;
+  Rows<float> dx;
+  std::int64_t width;
+  float kept;
 };
 
 struct LayerNormArgs {
@@ -146,6 +158,7 @@ struct RangeKernels {
   void (*activate_dropout)(const ActivateArgs&, const DropoutArgs&, std::int64_t begin,
                            std::int64_t end);
   void (*relu_backward)(const ReluBackwardArgs&, std::int64_t begin, std::int64_t end);
+  void (*elu_backward)(const EluBackwardArgs&, std::int64_t begin, std::int64_t end);
   /// sums[c] += Σ x[i][c] over the rows of the range.
   void (*column_sum)(Rows<const float> x, std::int64_t width, std::int64_t begin, std::int64_t end,
                      double* sums);

@@ -63,12 +63,12 @@ class StreamKernels::Call {
 
   void operator()(const Activate& op) {
     issue("activate", api().activate, matrix(op.x), op.bias ? floats(*op.bias) : nullptr,
-          matrix(op.y), op.activation == Activation::relu, dropout_of(op.dropout));
+          matrix(op.y), activation_of(op.activation), dropout_of(op.dropout));
   }
   void operator()(const ActivateBackward& op) {
     issue("activate_backward", api().activate_backward, matrix(op.dy),
           op.y ? floats(*op.y) : nullptr, op.y ? op.y->ld : 0, matrix(op.dx),
-          op.activation == Activation::relu, dropout_of(op.dropout));
+          activation_of(op.activation), dropout_of(op.dropout));
   }
   void operator()(const ColumnSum& op) {
     issue("column_sum", api().column_sum, matrix(op.x), floats(op.y), op.beta);
@@ -159,6 +159,17 @@ class StreamKernels::Call {
   std::int32_t* integers(const Tensor& t) const {
     ORRERY_ASSERT(t.contiguous());
     return memory_.data<std::int32_t>(t);
+  }
+  static OrreryActivation activation_of(Activation activation) {
+    switch (activation) {
+      case Activation::none:
+        return kOrreryNoActivation;
+      case Activation::relu:
+        return kOrreryRelu;
+      case Activation::elu:
+        return kOrreryElu;
+    }
+    return kOrreryNoActivation;
   }
   static OrreryLossKind kind_of(LossKind kind) {
     return kind == LossKind::softmax ? kOrrerySoftmax : kOrrerySigmoid;

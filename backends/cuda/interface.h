@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { kOrreryCudaVersion = 5 }; /* of this interface; both sides must agree */
+enum { kOrreryCudaVersion = 6 }; /* of this interface; both sides must agree */
 
 typedef enum {
   kOrreryOk = 0,
@@ -71,6 +71,7 @@ typedef enum {
   kOrrerySpmmCusparse = 2, /* its fastest for row-major matrices: bits may differ between runs */
   kOrrerySpmmCusparseRepeatable = 3
 } OrrerySpmmBy;
+typedef enum { kOrreryNoActivation = 0, kOrreryRelu = 1, kOrreryElu = 2 } OrreryActivation;
 typedef enum { kOrrerySoftmax = 0, kOrrerySigmoid = 1 } OrreryLossKind;
 
 typedef struct {
@@ -139,9 +140,9 @@ typedef struct {
   int (*scatter_add_rows)(OrreryStream*, OrreryMatrix x, const int32_t* index, OrreryMatrix y,
                           int64_t max_repeats);
   int (*activate)(OrreryStream*, OrreryMatrix x, const float* bias /* or null */, OrreryMatrix y,
-                  int32_t relu, OrreryDropout dropout);
+                  OrreryActivation, OrreryDropout dropout);
   int (*activate_backward)(OrreryStream*, OrreryMatrix dy, const float* y /* or null */,
-                           int64_t ld_y, OrreryMatrix dx, int32_t relu, OrreryDropout dropout);
+                           int64_t ld_y, OrreryMatrix dx, OrreryActivation, OrreryDropout dropout);
   int (*column_sum)(OrreryStream*, OrreryMatrix x, float* y, float beta);
   int (*layer_norm)(OrreryStream*, OrreryMatrix x, const float* gain, const float* shift,
                     OrreryMatrix normalised, float* rstd, OrreryMatrix y);

@@ -30,19 +30,22 @@ void apply(const Activate& op, const RankMemory& memory) {
       double value = x(i, j);
       if (op.bias) value += bias(0, j);
       if (op.activation == Activation::relu && value < 0) value = 0;
+      if (op.activation == Activation::elu && value < 0) value = std::expm1(value);
       if (op.dropout && !kept(*op.dropout, row_ids, i, j)) value = 0;
       y(i, j) = static_cast<float>(value * scale_of(op.dropout));
     }
 }
 
 void apply(const ActivateBackward& op, const RankMemory& memory) {
-  const bool relu = op.activation == Activation::relu;
+  const bool relu = op.activation == Activation::relu, elu = op.activation == Activation::elu;
   const Floats dy(memory, op.dy), y(memory, op.y.value_or(op.dy)), dx(memory, op.dx);
-  const Integers row_ids(memory, op.dropout && !relu ? op.dropout->row_ids : op.dy);
+  const Integers row_ids(memory, op.draws() ? op.dropout->row_ids : op.dy);
   for (std::int64_t i = 0; i < op.dx.rows(); ++i)
     for (std::int64_t j = 0; j < op.dx.cols(); ++j) {
       const bool passes = relu ? y(i, j) > 0 : !op.dropout || kept(*op.dropout, row_ids, i, j);
-      dx(i, j) = passes ? static_cast<float>(dy(i, j) * scale_of(op.dropout)) : 0.0F;
+      const double scale = scale_of(op.dropout);
+      const double slope = elu && y(i, j) < 0 ? 1 + y(i, j) / scale : 1;
+      dx(i, j) = passes ? static_cast<float>(dy(i, j) * slope * scale) : 0.0F;
     }
 }
 

@@ -144,7 +144,7 @@ void LayerStack::finish(int layer, const Tensor& y) {
     if (bias) activate(Activation::none);
     self.averages >= 0 ? normalise_columns(self, y) : normalise_rows(self, y, width(layer));
   }
-  activate(Activation::relu);
+  activate(config_.activation);
 }
 
 void LayerStack::normalise_rows(const Layer& layer, const Tensor& y, std::int64_t width) {

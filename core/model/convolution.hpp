@@ -30,8 +30,8 @@ struct LayerContext {
   const ModelConfig* model = nullptr;
   std::uint64_t seed = 0;
   bool trains = true;  ///< or is there for inference: backward() is never called
-  /// The epoch that edges are dropped for in this forward pass; nothing: none are.
-  std::optional<std::uint32_t> edge_draws{};
+  /// The epoch that layers draw for in this forward pass; nothing: they drop nothing.
+  std::optional<std::uint32_t> draws{};
   /// Numbers of one layer's edges at a time, alive only within a call.
   Buffer edge_scratch{}, more_edge_scratch{};
 };

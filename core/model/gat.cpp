@@ -17,7 +17,8 @@ namespace {
 
 /// h heads, z = x·W: y_i = Σ_j w_ij·z_j over the in-neighbours j of i and i itself, by heads, side by
 /// side or, of the last layer, averaged; w_ij the softmax over j of the scores of the form
-/// (Attention), with attention dropout.
+/// (Attention), with attention dropout; in training z_j, where it is summed, after projection
+/// dropout, while scores are made of all of it.
 ///
 /// Memory    of each layer, beside what Model counts, in elements, s = sources(layer), m its edges,
 ///           f the columns of all heads: z, s·f; the weights of edges, m·h; of the additive form the
@@ -25,9 +26,9 @@ namespace {
 ///           gradient, 2·2·h·f; where heads are averaged, n·f. Layers share m·h, in training with
 ///           attention dropout or the dot form once more. Where rows of sources pass by, of z and the
 ///           scalars there are inputs(layer) rows instead of s, and (s + inputs(layer))·h more.
+///           With projection dropout z once more, after it.
 /// Source    Veličković et al. 2018, eqs. 1 to 6; the dot form: Vaswani et al. 2017 with one W for
 ///           both ends and the rows that are summed, as in DGL's DotGatConv
-/// Departs   ReLU between layers where Veličković et al. have ELU
 class GatConvolution final : public Convolution {
  public:
   GatConvolution(LayerContext& context, int layer, std::int64_t in, std::int64_t out, bool decays)
@@ -46,6 +47,8 @@ class GatConvolution final : public Convolution {
       make_fit(c_.rt, buffer, shape, fmt::format("activations/{} of layer {}", what, layer_));
     };
     fit(z_, {held(), width_}, "transformed input");
+    if (c_.trains && c_.model->projection_dropout > 0)
+      fit(kept_z_, {held(), width_}, "transformed input after dropout");
     fit(weights_, {edges(), heads_}, "weights of edges");
     if (averages_) fit(wide_, {rows_out(), width_}, "heads");
     if (additive()) {
@@ -65,8 +68,8 @@ class GatConvolution final : public Convolution {
   }
   void release() override {
     Convolution::release();
-    for (Buffer* buffer : {&z_, &weights_, &wide_, &scalars_, &own_right_, &all_right_, &blocks_,
-                           &scalar_gradients_, &block_gradients_})
+    for (Buffer* buffer : {&z_, &kept_z_, &weights_, &wide_, &scalars_, &own_right_, &all_right_,
+                           &blocks_, &scalar_gradients_, &block_gradients_})
       *buffer = {};
   }
 
@@ -95,27 +98,29 @@ class GatConvolution final : public Convolution {
       c_.products->gather_for_sources(layer_, own_right(), all_right());
     }
     weigh_edges();
+    if (drops_rows()) submit(Activate{z, {}, rows_used(), Activation::none, projection_dropout()});
     const Tensor wide = averages_ ? this->wide() : y, used = weights_used(c_.edge_scratch);
     if (holds_sources())
-      submit(SpMM{e().pattern, used, z, wide, 0});
+      submit(SpMM{e().pattern, used, rows_used(), wide, 0});
     else
-      c_.products->weigh_sources(layer_, used, z, wide);
+      c_.products->weigh_sources(layer_, used, rows_used(), wide);
     if (averages_) average(wide, y);
   }
 
   void backward(const Tensor& x, const Tensor& dy, const std::optional<Tensor>& dx) override {
-    const Tensor z = this->z(), dz = c_.scratch.view(held(), width_);
+    const Tensor dz = c_.scratch.view(held(), width_);
     const Tensor dwide = averages_ ? wide() : dy;
     if (averages_) spread(dy, dwide);
     const Tensor used = weights_used(c_.more_edge_scratch);
     const Tensor gradient = of_edges(c_.edge_scratch);
     if (holds_sources()) {
       submit(SpMM{e().transposed, in_order_of_sources(used), dwide, dz, 0});
-      submit(Sddmm{e().pattern, dwide, z, gradient});
+      submit(Sddmm{e().pattern, dwide, rows_used(), gradient});
     } else {
-      c_.products->weigh_sources_adjoint(layer_, used, z, dwide, gradient, dz);
+      c_.products->weigh_sources_adjoint(layer_, used, rows_used(), dwide, gradient, dz);
     }
-    if (c_.edge_draws)
+    if (drops_rows()) submit(ActivateBackward{dz, {}, dz, Activation::none, projection_dropout()});
+    if (drops_edges())
       submit(ActivateBackward{gradient, {}, gradient, Activation::none, edge_dropout()});
     additive() ? through_scalars(gradient, dz) : through_dots(gradient, dz);
     const auto end_gradients = [&] {
@@ -149,6 +154,8 @@ class GatConvolution final : public Convolution {
   }
 
   Tensor z() const { return z_.view(held(), width_); }
+  /// z after dropout, which is what is summed.
+  Tensor rows_used() const { return drops_rows() ? kept_z_.view(held(), width_) : z(); }
   Tensor weights() const { return weights_.view(edges(), heads_); }
   Tensor wide() const { return wide_.view(rows_out(), width_); }
   Tensor of_edges(const Buffer& buffer) const { return buffer.view(edges(), heads_); }
@@ -191,13 +198,20 @@ class GatConvolution final : public Convolution {
     submit(EdgeSoftmax{e().pattern, weights(), {}, scale()});
   }
 
+  bool drops_edges() const { return c_.draws && c_.model->attention_dropout > 0; }
+  bool drops_rows() const { return c_.draws && c_.model->projection_dropout > 0; }
+  Dropout projection_dropout() const {
+    const Tensor ids = holds_sources() ? e().vertices : c_.products->row_ids().rows_at(0, held());
+    return {c_.model->projection_dropout,       c_.seed, *c_.draws,
+            static_cast<std::uint32_t>(layer_), ids,     kFirstProjectedColumn};
+  }
   Dropout edge_dropout() const {
     const auto draws = static_cast<std::uint32_t>(kMostLayersWithDrawnEdges + layer_);
-    return {c_.model->attention_dropout, c_.seed, *c_.edge_draws, draws, e().numbers, 0};
+    return {c_.model->attention_dropout, c_.seed, *c_.draws, draws, e().numbers, 0};
   }
   /// The weights after dropout, which then lie in `dropped`.
   Tensor weights_used(const Buffer& dropped) {
-    if (!c_.edge_draws) return weights();
+    if (!drops_edges()) return weights();
     const Tensor used = of_edges(dropped);
     submit(Activate{weights(), {}, used, Activation::none, edge_dropout()});
     return used;
@@ -251,7 +265,7 @@ class GatConvolution final : public Convolution {
   bool averages_;  ///< heads, instead of having them side by side
   std::int64_t heads_, width_;
   int weight_, ends_ = -1;
-  Buffer z_, weights_, wide_, scalars_, own_right_, all_right_, blocks_, scalar_gradients_,
+  Buffer z_, kept_z_, weights_, wide_, scalars_, own_right_, all_right_, blocks_, scalar_gradients_,
       block_gradients_;
 };
 

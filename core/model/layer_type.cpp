@@ -74,7 +74,7 @@ bool weighs_edges(const ModelConfig& model) { return layer_of(model).weighs_edge
 
 void require_sound(const ModelConfig& model) {
   if (!weighs_edges(model)) return;
-  if (model.heads < 1 || model.hidden % model.heads != 0)
+  if (model.heads < 1 || (model.layers > 1 && model.hidden % model.heads != 0))
     throw ConfigError("model.heads",
                       fmt::format("found {}, but hidden layers are {} wide, of which each head has "
                                   "as many columns: use a divisor of model.hidden",

@@ -57,7 +57,9 @@ struct ModelConfig {
   std::int64_t hidden = 64;
   double dropout = 0.5;  ///< also on the input layer
   bool bias = true;
-  bool layer_norm = false;  ///< between the convolution and the ReLU of every layer but the last
+  /// All but resgcn, whose blocks have a ReLU, and sgc, which has none: of every layer but the last.
+  Activation activation = Activation::relu;
+  bool layer_norm = false;  ///< between convolution and activation of every layer but the last
   Normalisation normalisation = Normalisation::automatic;
   bool residual = false;      ///< all but resgcn: hidden layers of equal widths add their input
   int recompute = 0;          ///< resgcn: blocks of a segment that is computed again; 0: none is
@@ -73,13 +75,23 @@ struct ModelConfig {
   int output_heads = 1;  ///< of the last layer, each as wide as the classes, whose mean it is
   Attention attention = Attention::additive;
   double attention_dropout = 0;  ///< of the weights of edges
+  /// Of the rows x·W where they are summed; scores are made of whole rows.
+  double projection_dropout = 0;
 };
+
+/// The most heads that any of its layers has.
+constexpr int most_heads(const ModelConfig& model) {
+  return model.layers == 1 || model.output_heads > model.heads ? model.output_heads : model.heads;
+}
 
 /// Whether its layers compute weights of edges instead of multiplying by A.
 bool weighs_edges(const ModelConfig& model);
 
 /// Draws of edges stand after those of so many layers' vertices (Dropout::layer).
 inline constexpr int kMostLayersWithDrawnEdges = 2047;
+/// Draws of a layer's rows x·W stand in columns from here on (Dropout::col0), beyond those of its
+/// output.
+inline constexpr std::int64_t kFirstProjectedColumn = std::int64_t{1} << 32;
 
 /// What a model of any type must keep to.
 ///

@@ -23,6 +23,9 @@ struct Edges {
   /// [entries, 1] i32: a number of each edge that is a function of its two vertices alone, by which
   /// draws are keyed; of no rows where the model drops no edges.
   Tensor numbers;
+  /// [sources(layer), 1] i32: the global vertex of each source, where sources are held; of no rows
+  /// where the model drops nothing of their rows.
+  Tensor vertices;
 };
 
 /// The products of one rank. All calls are collective: every rank makes them in the same order.

@@ -18,7 +18,21 @@ std::string dropout_text(const std::optional<Dropout>& d) {
   return d ? fmt::format(" dropout={} draw={}/{}/{}", d->p, d->seed, d->epoch, d->layer) : "";
 }
 
-std::string activation_text(Activation a) { return a == Activation::relu ? "relu" : "none"; }
+std::string activation_text(Activation a) {
+  switch (a) {
+    case Activation::none:
+      return "none";
+    case Activation::relu:
+      return "relu";
+    case Activation::elu:
+      return "elu";
+  }
+  return {};
+}
+/// FLOP of an element: of elu a comparison, an exponential and a difference.
+int activation_flops(Activation a) {
+  return a == Activation::elu ? 3 : a == Activation::relu ? 1 : 0;
+}
 std::string loss_text(LossKind k) { return k == LossKind::softmax ? "softmax" : "sigmoid"; }
 
 template <class T>
@@ -204,8 +218,7 @@ void Activate::validate() const {
   validate_dropout(*this, x.rows());
 }
 double Activate::flops() const {
-  const int per_element =
-      (bias ? 1 : 0) + (activation == Activation::relu ? 1 : 0) + (dropout ? 2 : 0);
+  const int per_element = (bias ? 1 : 0) + activation_flops(activation) + (dropout ? 2 : 0);
   return static_cast<double>(per_element * x.shape.size());
 }
 Operands Activate::operands() const {
@@ -219,16 +232,18 @@ std::string Activate::attributes() const {
 
 void ActivateBackward::validate() const {
   require(dy.shape == dx.shape, *this, "dy and dx must have equal shapes");
-  require(y.has_value() == (activation == Activation::relu), *this,
-          "y is needed for relu and only there");
+  require(y.has_value() == (activation != Activation::none), *this,
+          "y is needed for relu and elu, and only there");
   require(!y || y->shape == dx.shape, *this, "y must have the shape of dx");
   validate_dropout(*this, dx.rows());
+}
+double ActivateBackward::flops() const {
+  return static_cast<double>(std::max(1, activation_flops(activation)) * dx.shape.size());
 }
 Operands ActivateBackward::operands() const {
   Operands list{{"dy", dy, Access::read}, {"dx", dx, Access::write}};
   list.add("y", y, Access::read);
-  const bool draws = dropout && activation == Activation::none;
-  return draws ? list.add({"row_ids", dropout->row_ids, Access::read}) : list;
+  return draws() ? list.add({"row_ids", dropout->row_ids, Access::read}) : list;
 }
 std::string ActivateBackward::attributes() const {
   return activation_text(activation) + dropout_text(dropout);

@@ -197,7 +197,8 @@ struct ScatterAddRows {
 
 // ---- element-wise ------------------------------------------------------------------------------
 
-enum class Activation : std::uint8_t { none, relu };
+/// relu: x above 0, else 0. elu: x above 0, else eˣ − 1 (Clevert et al. 2016, alpha 1).
+enum class Activation : std::uint8_t { none, relu, elu };
 
 /// Inverted dropout whose mask is a function of (seed, epoch, layer, global row, column), never of
 /// the rank.
@@ -233,19 +234,22 @@ struct Activate {
   std::string attributes() const;
 };
 
-/// dx ← gradient at x of Activate, from dy and (for relu) the stored y: kept and positive is y > 0.
-/// With activation none and dropout the mask is drawn again.
+/// dx ← gradient at x of Activate, from dy and, unless the activation is none, the stored y. Of relu
+/// what passed has y > 0. Of elu the slope is 1 + y·(1 − p) where y < 0; its mask, as that of
+/// none, is drawn again: y may be 0 for a dropped element and for x = 0.
 ///
 /// Aliasing  dy, y and dx may be the same windows
 struct ActivateBackward {
   Tensor dy;
-  std::optional<Tensor> y;  // required for relu, absent for none
+  std::optional<Tensor> y;  // absent for none, else required
   Tensor dx;
   Activation activation = Activation::none;
   std::optional<Dropout> dropout;
   static constexpr std::string_view kKind = "activate_backward";
   void validate() const;
-  double flops() const { return static_cast<double>(dx.shape.size()); }
+  /// Whether it draws the mask.
+  bool draws() const { return dropout && activation != Activation::relu; }
+  double flops() const;
   double bytes() const { return static_cast<double>(operands().bytes()); }
   Operands operands() const;
   std::string attributes() const;

@@ -89,7 +89,7 @@ class FullGraph final : public Strategy {
       : config_(problem.strategy),
         seed_(problem.train.seed),
         weighs_edges_(weighs_edges(problem.model)),
-        drops_edges_(problem.model.attention_dropout > 0),
+        ends_(ends_for(problem.model)),
         source_(partitioned_graph(problem)),
         magnify_(problem.data ? problem.data->magnify : 1),
         parts_(problem.ranks()) {}
@@ -127,17 +127,20 @@ class FullGraph final : public Strategy {
   }
 
   EdgeStructure edges_of(int rank, const HaloStructure& part) const {
-    if (!drops_edges_) return make_edge_structure(part, source_->symmetric(), std::nullopt);
-    if (magnify_ != 1) return make_edge_structure(part, source_->symmetric(), EndVertices{});
+    if (!ends_ || magnify_ != 1) return make_edge_structure(part, source_->symmetric(), ends_);
     const auto own = source_->vertices(rank).numbers();
     const auto sources = source_vertices(
         part, *own, [&](int other) { return std::span(*source_->vertices(other).numbers()); });
-    return make_edge_structure(part, source_->symmetric(), EndVertices{*own, sources});
+    EndVertices ends = *ends_;
+    ends.rows = *own;
+    ends.sources = sources;
+    return make_edge_structure(part, source_->symmetric(), ends);
   }
 
   StrategyConfig config_;
   std::uint64_t seed_;
-  bool weighs_edges_, drops_edges_;
+  bool weighs_edges_;
+  std::optional<EndVertices> ends_;  ///< what draws are keyed by
   std::shared_ptr<const PartitionedGraph> source_;
   std::int64_t magnify_;
   OncePerRank<std::shared_ptr<const Structure>> parts_;

@@ -261,21 +261,19 @@ class SharedPreloading final : public Strategy {
       of_rank.emplace_back();
       for (const Vertex i : members) of_rank.back().push_back((*server->part->vertices)[at(i)]);
     }
-    const bool numbered = problem_.model.attention_dropout > 0;
     std::vector<EdgeStructure> edges;
     for (const PreloadedRank::Layer& layer : preloaded.products) {
       std::vector<Vertex> sources;
-      std::optional<EndVertices> ends;
-      if (numbered && problem_.data->magnify == 1) {
+      std::optional<EndVertices> ends = ends_for(problem_.model);
+      if (ends && problem_.data->magnify == 1) {
         const std::span own(of_rank[at(rank % ranks)]);
         sources =
             source_vertices(layer.part, own.first(at(layer.part.own_block.cols())), [&](int other) {
               return layer.within_server ? std::span<const Vertex>(of_rank[at(other)])
                                          : std::span(*below_->vertices(other).numbers());
             });
-        ends = EndVertices{own, sources};
-      } else if (numbered) {
-        ends = EndVertices{};  // of edges that are only counted
+        ends->rows = own;
+        ends->sources = sources;
       }
       edges.push_back(make_edge_structure(layer.part, layer.symmetric, ends));
     }

@@ -336,6 +336,10 @@ void register_row_ops() {
     const Tensor x = w.floats(n, f);
     return Activate{x, w.floats(1, f), x, Activation::relu, {}};
   });
+  bench_op("activate/bias_elu", [=](Workspace& w) {
+    const Tensor x = w.floats(n, f);
+    return Activate{x, w.floats(1, f), x, Activation::elu, {}};
+  });
   bench_op("activate/bias_relu_dropout", [=](Workspace& w) {
     const Tensor x = w.floats(n, f);
     return Activate{x, w.floats(1, f), x, Activation::relu, drop(w)};
@@ -349,6 +353,10 @@ void register_row_ops() {
   bench_op("activate_backward/relu", [=](Workspace& w) {
     const Tensor dy = w.floats(n, f), y = w.floats(n, f);
     return ActivateBackward{dy, y, w.floats(n, f), Activation::relu, {}};
+  });
+  bench_op("activate_backward/elu", [=](Workspace& w) {
+    const Tensor dy = w.floats(n, f), y = w.floats(n, f);
+    return ActivateBackward{dy, y, w.floats(n, f), Activation::elu, {}};
   });
   bench_op("column_sum", [=](Workspace& w) {
     return ColumnSum{w.floats(n, f), w.floats(1, f), 0};

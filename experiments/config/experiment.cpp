@@ -358,6 +358,8 @@ ModelConfig model_config(const Json& m) {
   model.hidden = m["hidden"];
   model.dropout = m["dropout"];
   model.bias = m["bias"];
+  model.activation = pick<Activation>(m.value("activation", "relu"),
+                                      {{"relu", Activation::relu}, {"elu", Activation::elu}});
   model.layer_norm = m.value("layer_norm", false);
   model.batch_norm = m.value("batch_norm", false);
   model.residual = m.value("residual", false);
@@ -370,6 +372,7 @@ ModelConfig model_config(const Json& m) {
     model.attention = pick<Attention>(m["attention"],
                                       {{"additive", Attention::additive}, {"dot", Attention::dot}});
     model.attention_dropout = m["attention_dropout"];
+    model.projection_dropout = m["projection_dropout"];
   }
   if (m.contains("order"))
     model.order = pick<LayerOrder>(m["order"], {{"auto", LayerOrder::automatic},

@@ -81,6 +81,8 @@ const std::map<std::string, Words>& synonyms() {
       {"drop", {"dropout"}},
       {"normalization", {"normalisation"}},
       {"norm", {"normalisation", "layer_norm", "batch_norm"}},
+      {"nonlinearity", {"activation"}},
+      {"act", {"activation"}},
       {"graphsage", {"sage"}},
       {"data", {"dataset", "path"}},
       {"graph", {"dataset", "partition"}},

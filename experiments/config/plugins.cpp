@@ -56,7 +56,7 @@ Json with_plugins(Json schema, const std::vector<Partitioner>& methods,
   Json& model = schema["properties"]["model"]["properties"];
   for (const LayerType& layer : layers) {
     if (!add_name(model["type"], layer.name, layer.description)) continue;
-    std::vector<std::string> keys{"layer_norm", "batch_norm", "residual"};
+    std::vector<std::string> keys{"activation", "layer_norm", "batch_norm", "residual"};
     if (layer.sparse_input) keys.emplace_back("sparse_input");
     if (layer.scaling == Scaling::chosen) keys.emplace_back("normalisation");
     for (const std::string& key : keys) model[key]["x-when"]["type"].push_back(layer.name);

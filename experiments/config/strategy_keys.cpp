@@ -2,7 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "core/base/error.hpp"
+#include "core/model/layer_type.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "experiments/config/json_settings.hpp"
 #include "experiments/config/keys.hpp"
@@ -40,12 +43,35 @@ void require_possible_sgc(const JsonSettings& file) {
                       "what a framework keeps of model.type sgc is not known here: use \"lean\"");
 }
 
+/// The same of layers that weigh their edges themselves.
+void require_possible_attention(const JsonSettings& file) {
+  const auto& layers = layer_types();
+  const auto layer = std::find_if(layers.begin(), layers.end(), [&](const LayerType& each) {
+    return each.weighs_edges && file.is("model.type", each.name);
+  });
+  if (layer == layers.end()) return;
+  const ModelConfig defaults;  // which a resolved file has
+  if (file.integer("model.layers", defaults.layers) == 1 &&
+      file.integer("model.heads", defaults.heads) != defaults.heads)
+    throw ConfigError("model.heads",
+                      "is of every layer but the last, and model.layers is 1: leave the key out; "
+                      "the heads of the last layer are model.output_heads");
+  // Of shared_preloading without sampling "original" stands for all neighbours, and is the default.
+  if (file.is("strategy.degrees", "original") &&
+      (!file.is("strategy.type", "shared_preloading") || file.has("strategy.sampling")))
+    throw ConfigError("strategy.degrees",
+                      fmt::format("normalises a matrix by degrees, and model.type {} weighs the "
+                                  "edges of a part by their scores: leave the key out",
+                                  layer->name));
+}
+
 }  // namespace
 
 void prepare_strategy(Json& root) {
   const JsonSettings file(root);
   require_possible_first_layer(file);
   require_possible_sgc(file);
+  require_possible_attention(file);
   const StrategyInfo* info = named_in(file);
   if (info == nullptr || info->defaults == nullptr) return;
   for (const auto& [path, value] : info->defaults(file)) {

@@ -105,10 +105,8 @@ PricePoint point(const ScatterAddRows& op) { return by_size(op.kKind, op.x); }
 PricePoint point(const Activate& op) {
   return by_size(op.dropout ? "activate/dropout" : op.kKind, op.y);
 }
-/// After relu a dropped element is known by its zero; without, the mask is drawn again.
 PricePoint point(const ActivateBackward& op) {
-  const bool draws = op.dropout && op.activation == Activation::none;
-  return by_size(draws ? "activate_backward/dropout" : op.kKind, op.dx);
+  return by_size(op.draws() ? "activate_backward/dropout" : op.kKind, op.dx);
 }
 PricePoint point(const ColumnSum& op) { return by_size(op.kKind, op.x); }
 PricePoint point(const LayerNorm& op) { return by_size(op.kKind, op.y); }

@@ -32,7 +32,8 @@ REPORTED = reported_results()
 SHIPPED = {"catgnn": ["fig2", "fig6", "fig7", "fig8", "fig11", "fig12", "table1", "table2"],
            "granndis": ["accuracy", "eq7", "fig4", "fig8", "fig10", "fig11", "fig12", "fig13",
                         "fig14", "fig15", "fig16b", "table4"],
-           "mg-gcn": ["fig5", "fig6", "fig7", "fig8", "fig9", "fig10", "fig12", "sec5.1", "table3"]}
+           "mg-gcn": ["fig5", "fig6", "fig7", "fig8", "fig9", "fig10", "fig12", "sec5.1", "table3"],
+           "orrery": ["attention"]}
 
 
 def shipped():
@@ -61,7 +62,7 @@ class UnknownFigures(unittest.TestCase):
 
 
 class ShippedFigures(unittest.TestCase):
-    def test_are_those_of_the_papers(self):
+    def test_are_those_of_the_papers_and_ours(self):
         names = [f"{paper}/{name}" for paper, figures in SHIPPED.items() for name in figures]
         self.assertEqual(figure_file.names(), names)
 
@@ -445,6 +446,49 @@ class BreakEvens(unittest.TestCase):
     def test_are_nothing_where_one_is_always_faster(self):
         made = timed({("a", 1): 1, ("b", 1): 2, ("a", 16): 1, ("b", 16): 1.5})
         self.assertIsNone(measures.value_of(made, self.SPEC))
+
+
+class Volumes(unittest.TestCase):
+    def test_of_a_layer_are_what_a_plan_receives_more_because_of_it(self):
+        """Of two ranks, in plans of two epochs."""
+        class Planned:
+            def plan(self, name, settings):
+                self.asked = name, settings
+                of_rank = 100 * settings["model.layers"]
+                return {"ranks": [{"epochs": 2, "bytes": {"internal": of_rank, "external": 8}},
+                                  {"epochs": 2, "bytes": {"internal": 0, "external": of_rank}}]}
+
+        made = Planned()
+        spec = {"measure": "received_in_layer", "of": "gat", "at": {"cluster.ranks": 2},
+                "layers": 3}
+        self.assertEqual(measures.value_of(made, spec), 100)
+        self.assertEqual(made.asked, ("gat", {"cluster.ranks": 2, "model.layers": 2}))
+
+    def test_of_rows_that_pass_by_are_those_of_all_other_ranks(self):
+        """Ranks of 3, 3 and 4 of 10 rows receive 7, 7 and 6 of them, of 5 numbers of 4 bytes."""
+        spec = {"measure": "rows_that_pass_by", "ranks": 3, "vertices": 10, "columns": 5}
+        self.assertEqual(measures.value_of(None, spec | {"times": 1}), 20 * (7 + 7 + 6))
+        self.assertEqual(measures.value_of(None, spec | {"times": 4}), 80 * (7 + 7 + 6))
+
+
+class FiguresOfOurs(unittest.TestCase):
+    def test_put_no_words_into_a_papers_mouth(self):
+        for figure in shipped():
+            with self.subTest(figure.name):
+                own = figure.name.startswith("orrery/")
+                self.assertTrue(figure.says().startswith("This shows" if own else "The paper says"))
+                self.assertTrue(not own or all(row["role"] == "aside" for row in figure.told["rows"]))
+
+    def test_that_are_planned_run_nothing(self):
+        """The program that would have to run is not there."""
+        figure = figure_file.load("orrery/attention")
+        with tempfile.TemporaryDirectory() as folder:
+            made = Experiments(figure, folder, "/no/such/program")
+            made.stand_ins = {}
+            figure.told["runs"] = {name: {k: v for k, v in run.items() if k != "data"}
+                                   for name, run in figure.told["runs"].items()}
+            made.run_all()
+            self.assertEqual(set(map(len, made.results.values())), {0})
 
 
 class NumbersOfResults(unittest.TestCase):

@@ -1,4 +1,6 @@
 // Backward ops against central differences of their forward ops, in the reference backend.
+#include <set>
+
 #include "backends/reference/reference.hpp"
 #include "tests/backends/world.hpp"
 
@@ -60,6 +62,41 @@ TEST_F(Gradient, OfReluWithDropoutIsReadFromTheStoredOutput) {
   run(ActivateBackward{dy, y, dx, Activation::relu, dropout});
 
   expect_near(world_.values(dx), slopes);
+}
+
+TEST_F(Gradient, OfEluWithDropoutIsReadFromTheStoredOutputAndTheMask) {
+  const Tensor x = world_.floats(4, 9), y = world_.poisoned(4, 9);
+  const Tensor dy = world_.floats(4, 9), dx = world_.poisoned(4, 9);
+  const Dropout dropout{0.5, 11, 2, 1, world_.integers({3, 1, 4, 15}), 8};
+  const Activate forward{x, {}, y, Activation::elu, dropout};
+
+  const auto slopes = central_differences(world_, x, [&] {
+    run(forward);
+    return weighted(dy, y);
+  });
+  run(forward);
+  run(ActivateBackward{dy, y, dx, Activation::elu, dropout});
+
+  expect_near(world_.values(dx), slopes);
+}
+
+// Where x is 0, so is what elu makes of it, kept or not; its slope there is 1.
+TEST_F(Gradient, OfEluAtZeroPassesWhatIsKept) {
+  const std::vector<float> ones(36, 1);
+  const Tensor x = world_.given(4, 9, std::vector<float>(36, 0)), one = world_.given(4, 9, ones);
+  const Tensor y = world_.poisoned(4, 9), mask = world_.poisoned(4, 9);
+  const Tensor dx = world_.poisoned(4, 9);
+  const Dropout dropout{0.5, 11, 2, 1, world_.integers({3, 1, 4, 15}), 8};
+
+  run(Activate{one, {}, mask, Activation::none, dropout});
+  run(Activate{x, {}, y, Activation::elu, dropout});
+  run(ActivateBackward{one, y, dx, Activation::elu, dropout});
+
+  EXPECT_EQ(world_.values(dx), world_.values(mask));
+  EXPECT_EQ(std::set<float>({0, 2}), [&] {
+    const auto values = world_.values(dx);
+    return std::set<float>(values.begin(), values.end());
+  }());
 }
 
 TEST_F(Gradient, OfDropoutAloneDrawsTheSameMaskAgain) {

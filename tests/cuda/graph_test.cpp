@@ -25,7 +25,8 @@ class CudaGraphs : public ::testing::TestWithParam<CudaLibrary> {
   void step(OrreryVarying epoch) const {
     const OrreryDropout dropout{0.5, 11, epoch, 1, ids_, 0};
     session_.must(api_.fill(session_.stream, matrix(x_), 1));
-    session_.must(api_.activate(session_.stream, matrix(x_), nullptr, matrix(x_), 0, dropout));
+    session_.must(api_.activate(session_.stream, matrix(x_), nullptr, matrix(x_),
+                                kOrreryNoActivation, dropout));
     session_.must(api_.copy(session_.stream, matrix(x_), matrix(y_), 1, 1));
     session_.must(api_.column_sum(session_.stream, matrix(y_), sums_, 0));
   }

@@ -122,11 +122,11 @@ struct Call {
   }
   int operator()(const Activate& op) const {
     return api.activate(s, m.matrix(op.x), m.at<float>(op.bias), m.matrix(op.y),
-                        op.activation == Activation::relu, m.dropout(op.dropout));
+                        activation_of(op.activation), m.dropout(op.dropout));
   }
   int operator()(const ActivateBackward& op) const {
     return api.activate_backward(s, m.matrix(op.dy), m.at<float>(op.y), op.y ? op.y->ld : 0,
-                                 m.matrix(op.dx), op.activation == Activation::relu,
+                                 m.matrix(op.dx), activation_of(op.activation),
                                  m.dropout(op.dropout));
   }
   int operator()(const ColumnSum& op) const {
@@ -223,6 +223,17 @@ struct Call {
   static OrreryVarying correction(float beta, std::int32_t step) {
     const double power = std::pow(static_cast<double>(beta), step);
     return {std::bit_cast<std::uint32_t>(static_cast<float>(1 - power)), nullptr};
+  }
+  static OrreryActivation activation_of(Activation activation) {
+    switch (activation) {
+      case Activation::none:
+        return kOrreryNoActivation;
+      case Activation::relu:
+        return kOrreryRelu;
+      case Activation::elu:
+        return kOrreryElu;
+    }
+    return kOrreryNoActivation;
   }
   static OrreryLossKind kind_of_loss(LossKind kind) {
     return kind == LossKind::softmax ? kOrrerySoftmax : kOrrerySigmoid;

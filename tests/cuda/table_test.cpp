@@ -91,7 +91,8 @@ TEST_P(CudaTable, RefusesOperandsThatDoNotFit) {
 
   EXPECT_EQ(api_.copy(session.stream, a, b, 1, 0), kOrreryFailed);
   EXPECT_EQ(api_.gemm(session.stream, a, b, a, 0, 0, 0, 0), kOrreryFailed);
-  EXPECT_EQ(api_.activate(session.stream, a, nullptr, whole, 0, {}), kOrreryFailed);
+  EXPECT_EQ(api_.activate(session.stream, a, nullptr, whole, kOrreryNoActivation, {}),
+            kOrreryFailed);
   EXPECT_STREQ(api_.last_error(), "this operation needs f32");
 }
 

@@ -52,8 +52,9 @@ std::vector<Case> cases() {
   residual.model.dense_layers = 1;
   list.push_back(residual);
   Case rows = list[0];
-  rows.name = "GcnLayerNorm";
+  rows.name = "GcnLayerNormElu";
   rows.model.layer_norm = true;
+  rows.model.activation = Activation::elu;
   list.push_back(rows);
   return list;
 }

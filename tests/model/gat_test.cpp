@@ -2,6 +2,7 @@
 // against central differences.
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/base/rng.hpp"
 #include "tests/support/gradients.hpp"
 
 namespace orrery {
@@ -30,7 +31,8 @@ struct Taken {
   Matrix logits;
 };
 
-Taken run_forward(const Problem& problem) {
+/// Of a step of the given number, which drops what the model drops, or of an evaluation.
+Taken run_forward(const Problem& problem, std::optional<std::uint32_t> step = std::nullopt) {
   Taken taken;
   ThreadWorld(1).run([&](int, Communicator& communicator) {
     Executor rt({}, make_reference_kernels, communicator);
@@ -48,7 +50,7 @@ Taken run_forward(const Problem& problem) {
     for (std::int64_t i = 0; i < all.cols(); ++i)  // so that no bias is zero
       rt.memory().data<float>(all)[i] += static_cast<float>(0.4 * draws.uniform() - 0.2);
     network->attach(*products, features.tensor());
-    const Tensor logits = network->forward(features.tensor(), Stage::evaluate, 0, std::nullopt);
+    const Tensor logits = network->forward(features.tensor(), Stage::evaluate, 0, step);
     rt.sync(rt.record(Lane::compute));
     const auto matrix = [&](const Tensor& t) {
       Matrix values;
@@ -80,9 +82,10 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
-/// One head: every vertex weighs its in-neighbours and itself. a: of the two ends, or none for the
-/// dot form.
-Matrix one_head(const Csr& graph, const Matrix& z, const std::vector<std::vector<double>>& a) {
+/// One head: every vertex weighs its in-neighbours and itself by rows of z, and sums up rows of
+/// `summed`. a: of the two ends, or none for the dot form.
+Matrix one_head(const Csr& graph, const Matrix& z, const Matrix& summed,
+                const std::vector<std::vector<double>>& a) {
   Matrix y(z.size(), std::vector<double>(z[0].size(), 0));
   for (std::size_t i = 0; i < z.size(); ++i) {
     std::vector<std::size_t> neighbours{i};
@@ -100,13 +103,32 @@ Matrix one_head(const Csr& graph, const Matrix& z, const std::vector<std::vector
       sum += power.back();
     }
     for (std::size_t n = 0; n < neighbours.size(); ++n)
-      for (std::size_t c = 0; c < z[0].size(); ++c) y[i][c] += power[n] / sum * z[neighbours[n]][c];
+      for (std::size_t c = 0; c < z[0].size(); ++c)
+        y[i][c] += power[n] / sum * summed[neighbours[n]][c];
   }
   return y;
 }
 
+/// Columns [first, ...) of what projection dropout leaves of the rows of a layer in a step: by the
+/// rule at `struct Dropout`, in columns of their own.
+Matrix kept(const ModelConfig& model, Matrix z, std::size_t first, int layer, std::uint32_t step) {
+  for (std::size_t i = 0; i < z.size(); ++i)
+    for (std::size_t c = 0; c < z[i].size(); ++c) {
+      const auto column = kFirstProjectedColumn + static_cast<std::int64_t>(first + c);
+      const auto bits = random_bits(testing::kSeed, Purpose::dropout, static_cast<std::uint32_t>(i),
+                                    static_cast<std::uint32_t>(column / 8),
+                                    step * 4096 + static_cast<std::uint32_t>(layer));
+      const auto half = static_cast<std::size_t>(column % 8);
+      const std::uint32_t drawn = (bits[half / 2] >> (16 * (half % 2))) & 0xFFFFU;
+      const bool drops = drawn < std::lround(model.projection_dropout * 65536);
+      z[i][c] *= drops ? 0 : 1 / (1 - model.projection_dropout);
+    }
+  return z;
+}
+
 /// The parameters of a layer are W, the two vectors of every head where there are any, and a bias.
-Matrix expected_logits(const Problem& problem, const std::vector<Matrix>& parameters) {
+Matrix expected_logits(const Problem& problem, const std::vector<Matrix>& parameters,
+                       std::optional<std::uint32_t> step = std::nullopt) {
   const ModelConfig& model = problem.model;
   const Dataset& data = *problem.data;
   std::vector<float> raw(static_cast<std::size_t>(data.vertices() * data.features->width()));
@@ -131,7 +153,9 @@ Matrix expected_logits(const Problem& problem, const std::vector<Matrix>& parame
     for (std::size_t k = 0; k < heads; ++k) {
       const std::vector<std::vector<double>> a =
           additive ? std::vector{ends[k], ends[heads + k]} : std::vector<std::vector<double>>{};
-      const Matrix head = one_head(*data.graph, product(x, w, k * columns, columns), a);
+      const Matrix z = product(x, w, k * columns, columns);
+      const Matrix summed = step ? kept(model, z, k * columns, layer, *step) : z;
+      const Matrix head = one_head(*data.graph, z, summed, a);
       for (std::size_t i = 0; i < x.size(); ++i)
         for (std::size_t c = 0; c < columns; ++c)
           y[i][last ? c : k * columns + c] += last ? head[i][c] / double(heads) : head[i][c];
@@ -139,7 +163,8 @@ Matrix expected_logits(const Problem& problem, const std::vector<Matrix>& parame
     for (auto& row : y)
       for (std::size_t c = 0; c < row.size(); ++c) {
         row[c] += bias[0][c];
-        if (!last && row[c] < 0) row[c] = 0;
+        if (!last && row[c] < 0)
+          row[c] = model.activation == Activation::elu ? std::exp(row[c]) - 1 : 0;
       }
     x = std::move(y);
   }
@@ -166,6 +191,7 @@ TEST(Gat, ComputesItsEquationsOnAnyGraph) {
            {std::tuple{1, 1, 1}, {1, 1, 3}, {2, 4, 1}, {3, 2, 2}}) {
         Problem problem = make_problem(data, 1, "full_graph");
         problem.model = gat(layers, 8, heads, output_heads, form);
+        if (layers == 3) problem.model.activation = Activation::elu;
 
         const Taken got = run_forward(problem);
 
@@ -174,6 +200,23 @@ TEST(Gat, ComputesItsEquationsOnAnyGraph) {
           for (std::size_t c = 0; c < want[i].size(); ++c)
             ASSERT_NEAR(got.logits[i][c], want[i][c], 2e-5) << i << " " << c;
       }
+}
+
+// Scores are made of rows of which nothing is dropped.
+TEST(Gat, DropsElementsOfItsRowsWhereTheyAreSummedOnly) {
+  for (const Attention form : {Attention::additive, Attention::dot})
+    for (const int layers : {1, 2}) {
+      Problem problem = make_problem(random_dataset(30, 120, 5, 3, true), 1, "full_graph");
+      problem.model = gat(layers, 8, 2, 2, form);
+      problem.model.projection_dropout = 0.4;
+
+      const Taken got = run_forward(problem, 7);
+
+      const Matrix want = expected_logits(problem, got.parameters, 7);
+      for (std::size_t i = 0; i < want.size(); ++i)
+        for (std::size_t c = 0; c < want[i].size(); ++c)
+          ASSERT_NEAR(got.logits[i][c], want[i][c], 2e-5) << i << " " << c;
+    }
 }
 
 struct GradientCase {
@@ -201,6 +244,14 @@ ModelConfig with(ModelConfig model, double dropout, double attention_dropout, bo
   return model;
 }
 
+/// The recipe of Veličković et al.
+ModelConfig published(ModelConfig model) {
+  model = with(model, 0.25, 0.25);
+  model.projection_dropout = 0.25;
+  model.activation = Activation::elu;
+  return model;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Forms, GatGradient,
     ::testing::Values(
@@ -210,6 +261,8 @@ INSTANTIATE_TEST_SUITE_P(
         GradientCase{with(gat(3, 6, 3, 1, Attention::additive), 0.25, 0.25, true), false},
         GradientCase{with(gat(3, 6, 3, 2, Attention::additive), 0, 0.25, false, true), true},
         GradientCase{with(gat(3, 8, 8, 1, Attention::additive), 0.25, 0, true, false, true), false},
+        GradientCase{published(gat(3, 6, 3, 2, Attention::additive)), false},
+        GradientCase{published(gat(2, 8, 4, 2, Attention::dot)), true},
         GradientCase{with(gat(2, 8, 4, 1, Attention::dot), 0.25, 0), false},
         GradientCase{with(gat(2, 8, 2, 3, Attention::dot), 0, 0.4), true},
         GradientCase{with(gat(3, 6, 1, 1, Attention::dot), 0.25, 0.25, true, true), true}));

@@ -19,6 +19,7 @@ struct Case {
   LayerOrder order = LayerOrder::automatic;
   int dense_layers = 0;
   bool batch_norm = false;
+  Activation activation = Activation::relu;
 };
 
 class Gradient : public ::testing::TestWithParam<Case> {};
@@ -32,11 +33,17 @@ TEST_P(Gradient, EqualsCentralDifferenceOfTheLoss) {
     for (int i = 0; i < 30 * 3; ++i) data->labels.values.push_back(i * 7 % 5 < 2 ? 1 : 0);
   }
   Problem problem = make_problem(data, 1, "full_graph");
-  problem.model = {c.type,     c.layers,   c.hidden, 0.25, true, c.norm, Normalisation::automatic,
-                   c.residual, c.recompute};
+  problem.model.type = c.type;
+  problem.model.layers = c.layers;
+  problem.model.hidden = c.hidden;
+  problem.model.dropout = 0.25;
+  problem.model.layer_norm = c.norm;
+  problem.model.residual = c.residual;
+  problem.model.recompute = c.recompute;
   problem.model.order = c.order;
   problem.model.dense_layers = c.dense_layers;
   problem.model.batch_norm = c.batch_norm;
+  problem.model.activation = c.activation;
   problem.train.loss = c.loss;
 
   testing::expect_gradient_of_differences(problem);
@@ -68,6 +75,10 @@ INSTANTIATE_TEST_SUITE_P(
                            LayerOrder::automatic, 0, true},
                       Case{ModelType::sage, 12, false, true, LossKind::sigmoid, 3, true, 0,
                            LayerOrder::aggregate_first, 1, true},
+                      Case{ModelType::gcn, 6, true, true, LossKind::softmax, 3, false, 0,
+                           LayerOrder::automatic, 0, false, Activation::elu},
+                      Case{ModelType::sage, 12, false, false, LossKind::softmax, 3, true, 0,
+                           LayerOrder::automatic, 1, true, Activation::elu},
                       Case{ModelType::gcn, 8, false, true, LossKind::softmax, 5, true},
                       Case{ModelType::gcn, 6, true, false, LossKind::softmax, 4, true},
                       Case{ModelType::sage, 8, true, true, LossKind::sigmoid, 5, true},

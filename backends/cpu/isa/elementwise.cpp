@@ -1,5 +1,6 @@
 // Bias, activation, dropout and the optimisers' updates. `ivdep`: windows are equal or disjoint, so
 // an element never depends on another one.
+#include "backends/cpu/isa/exponential.hpp"
 #include "backends/cpu/isa/isa_kernels.hpp"
 #include "backends/cpu/isa/philox.hpp"
 #include "backends/cpu/isa/vector.hpp"
@@ -7,12 +8,22 @@
 namespace orrery::cpu::ORRERY_ISA {
 namespace {
 
-/// relu keeps NaN, so that a broken input stays visible.
-inline float rectified(float v) { return v < 0 ? 0 : v; }
+/// The curve of one number or of a vector of them. It keeps NaN, so that a broken input stays
+/// visible. elu is right to 3e-7 of 1: a small negative number loses digits, as eˣ − 1 does.
+template <Curve curve, int lanes>
+inline Vector<lanes> on_curve(Vector<lanes> v) {
+  using Floats = Vector<lanes>;
+  if constexpr (curve == Curve::relu) return v < 0 ? Floats{} : v;
+  if constexpr (curve == Curve::elu) {
+    const Floats negative = v > 0 ? Floats{} : v;
+    return v > 0 ? v : exp_of_negative<lanes>(negative) - 1.0F;
+  }
+  return v;
+}
 
 /// Eight columns share one draw.
-constexpr std::int64_t kBlock = 8;
-typedef float Block __attribute__((vector_size(kBlock * sizeof(float))));
+constexpr int kBlock = 8;
+using Block = Vector<kBlock>;
 typedef std::uint32_t BlockWords __attribute__((vector_size(kBlock * sizeof(std::uint32_t))));
 typedef std::uint16_t BlockBits __attribute__((vector_size(kBlock * sizeof(std::uint16_t))));
 
@@ -75,27 +86,24 @@ class DropoutQueue {
   std::int64_t columns_[kDraws];
 };
 
-}  // namespace
-
-void activate(const ActivateArgs& args, std::int64_t begin, std::int64_t end) {
+template <Curve curve>
+void activate_rows(const ActivateArgs& args, std::int64_t begin, std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i) {
     const float* x = args.x.row(i);
     float* y = args.y.row(i);
     if (args.bias != nullptr) {
 #pragma GCC ivdep
-      for (std::int64_t c = 0; c < args.width; ++c) {
-        const float v = x[c] + args.bias[c];
-        y[c] = args.relu ? rectified(v) : v;
-      }
+      for (std::int64_t c = 0; c < args.width; ++c) y[c] = on_curve<curve, 1>(x[c] + args.bias[c]);
     } else {
 #pragma GCC ivdep
-      for (std::int64_t c = 0; c < args.width; ++c) y[c] = args.relu ? rectified(x[c]) : x[c];
+      for (std::int64_t c = 0; c < args.width; ++c) y[c] = on_curve<curve, 1>(x[c]);
     }
   }
 }
 
-void activate_dropout(const ActivateArgs& args, const DropoutArgs& dropout, std::int64_t begin,
-                      std::int64_t end) {
+template <Curve curve>
+void activate_and_drop(const ActivateArgs& args, const DropoutArgs& dropout, std::int64_t begin,
+                       std::int64_t end) {
   DropoutQueue queue(dropout);
   for (std::int64_t i = begin; i < end; ++i) {
     const auto row_id = static_cast<std::uint32_t>(dropout.row_ids[i]);
@@ -104,7 +112,7 @@ void activate_dropout(const ActivateArgs& args, const DropoutArgs& dropout, std:
       float* y = args.y.row(i) + first;
       Block v = load_block(args.x.row(i) + first, columns);
       if (args.bias != nullptr) v += load_block(args.bias + first, columns);
-      if (args.relu) v = v < 0 ? Block{} : v;
+      v = on_curve<curve, kBlock>(v);
       if (all_zero(v))
         store_block(y, v, columns);
       else
@@ -115,6 +123,31 @@ void activate_dropout(const ActivateArgs& args, const DropoutArgs& dropout, std:
   queue.flush();
 }
 
+}  // namespace
+
+void activate(const ActivateArgs& args, std::int64_t begin, std::int64_t end) {
+  switch (args.curve) {
+    case Curve::none:
+      return activate_rows<Curve::none>(args, begin, end);
+    case Curve::relu:
+      return activate_rows<Curve::relu>(args, begin, end);
+    case Curve::elu:
+      return activate_rows<Curve::elu>(args, begin, end);
+  }
+}
+
+void activate_dropout(const ActivateArgs& args, const DropoutArgs& dropout, std::int64_t begin,
+                      std::int64_t end) {
+  switch (args.curve) {
+    case Curve::none:
+      return activate_and_drop<Curve::none>(args, dropout, begin, end);
+    case Curve::relu:
+      return activate_and_drop<Curve::relu>(args, dropout, begin, end);
+    case Curve::elu:
+      return activate_and_drop<Curve::elu>(args, dropout, begin, end);
+  }
+}
+
 void relu_backward(const ReluBackwardArgs& args, std::int64_t begin, std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i) {
     const float *dy = args.dy.row(i), *y = args.y.row(i);
@@ -123,6 +156,18 @@ void relu_backward(const ReluBackwardArgs& args, std::int64_t begin, std::int64_
     for (std::int64_t c = 0; c < args.width; ++c) {
       const float gradient = args.scale * dy[c];  // read before the choice: a choice, not a branch
       dx[c] = y[c] > 0 ? gradient : 0.0F;
+    }
+  }
+}
+
+void elu_backward(const EluBackwardArgs& args, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const float *dy = args.dy.row(i), *y = args.y.row(i);
+    float* dx = args.dx.row(i);
+#pragma GCC ivdep
+    for (std::int64_t c = 0; c < args.width; ++c) {
+      const float below = dy[c] * (1.0F + args.kept * y[c]);  // before the choice, as above
+      dx[c] = y[c] < 0 ? below : dy[c];
     }
   }
 }

@@ -16,6 +16,7 @@ void activate(const ActivateArgs& args, std::int64_t begin, std::int64_t end);
 void activate_dropout(const ActivateArgs& args, const DropoutArgs& dropout, std::int64_t begin,
                       std::int64_t end);
 void relu_backward(const ReluBackwardArgs& args, std::int64_t begin, std::int64_t end);
+void elu_backward(const EluBackwardArgs& args, std::int64_t begin, std::int64_t end);
 void column_sum(Rows<const float> x, std::int64_t width, std::int64_t begin, std::int64_t end,
                 double* sums);
 void layer_norm(const LayerNormArgs& args, std::int64_t begin, std::int64_t end);

@@ -13,6 +13,7 @@ const RangeKernels kernels{
     .activate = activate,
     .activate_dropout = activate_dropout,
     .relu_backward = relu_backward,
+    .elu_backward = elu_backward,
     .column_sum = column_sum,
     .layer_norm = layer_norm,
     .layer_norm_backward = layer_norm_backward,

@@ -56,9 +56,14 @@ __device__ unsigned kept_bits(const Mask& mask, std::int64_t i, std::int64_t uni
   return bits;
 }
 
+__device__ float on_curve(OrreryActivation activation, float v) {
+  if (activation == kOrreryNoActivation || !(v < 0)) return v;
+  return activation == kOrreryRelu ? 0 : expm1f(v);
+}
+
 template <int V>
 __global__ void forward(Window<float> x, const float* bias, Window<float> y, std::int64_t rows,
-                        std::int64_t cols, bool relu, Mask mask) {
+                        std::int64_t cols, OrreryActivation activation, Mask mask) {
   const std::int64_t i = tile_row(), unit = tile_unit();
   if (i >= rows || unit * kUnit >= cols) return;
   const unsigned kept = mask.row_ids != nullptr ? kept_bits(mask, i, unit) : ~0U;
@@ -69,19 +74,20 @@ __global__ void forward(Window<float> x, const float* bias, Window<float> y, std
     for (int k = 0; k < V; ++k) {
       float& v = values.at[k];
       if (bias != nullptr) v += bias[j + k];
-      if (relu && v < 0) v = 0;
+      v = on_curve(activation, v);
       v = (kept >> (part + k) & 1U) != 0 ? v * mask.scale : 0;
     }
     pack_at<V>(y, i, j) = values;
   }
 }
 
-/// With relu, y tells what passed: it is positive exactly there.
+/// With relu, y tells what passed: it is positive exactly there. With elu it tells the slope.
 template <int V>
 __global__ void backward(Window<float> dy, Window<float> y, Window<float> dx, std::int64_t rows,
-                         std::int64_t cols, bool relu, Mask mask) {
+                         std::int64_t cols, OrreryActivation activation, Mask mask) {
   const std::int64_t i = tile_row(), unit = tile_unit();
   if (i >= rows || unit * kUnit >= cols) return;
+  const bool relu = activation == kOrreryRelu, elu = activation == kOrreryElu;
   const bool draws = !relu && mask.row_ids != nullptr;
   const unsigned kept = draws ? kept_bits(mask, i, unit) : ~0U;
   for (int part = 0; part < kUnit; part += V) {
@@ -89,10 +95,11 @@ __global__ void backward(Window<float> dy, Window<float> y, Window<float> dx, st
     if (j >= cols) return;
     Pack<V> values = pack_at<V>(dy, i, j);
     Pack<V> outputs{};
-    if (relu) outputs = pack_at<V>(y, i, j);
+    if (relu || elu) outputs = pack_at<V>(y, i, j);
     for (int k = 0; k < V; ++k) {
       const bool passes = relu ? outputs.at[k] > 0 : (kept >> (part + k) & 1U) != 0;
-      values.at[k] = passes ? values.at[k] * mask.scale : 0;
+      const float slope = elu && outputs.at[k] < 0 ? 1 + outputs.at[k] / mask.scale : 1;
+      values.at[k] = passes ? values.at[k] * slope * mask.scale : 0;
     }
     pack_at<V>(dx, i, j) = values;
   }
@@ -100,27 +107,28 @@ __global__ void backward(Window<float> dy, Window<float> y, Window<float> dx, st
 
 }  // namespace
 
-void activate(OrreryStream& s, OrreryMatrix x, const float* bias, OrreryMatrix y, std::int32_t relu,
-              OrreryDropout dropout) {
+void activate(OrreryStream& s, OrreryMatrix x, const float* bias, OrreryMatrix y,
+              OrreryActivation activation, OrreryDropout dropout) {
   require_equal_shapes(x, y);
   const Window<float> from = floats(x), to = floats(y);
   const int v = pack_width(x.cols, from, to);
   const auto kernel = v == 4 ? forward<4> : v == 2 ? forward<2> : forward<1>;
   const Tiles tiles(x.rows, ceil_div(x.cols, kUnit));
-  launch(s, kernel, tiles.grid, tiles.block, from, bias, to, x.rows, x.cols, relu != 0,
+  launch(s, kernel, tiles.grid, tiles.block, from, bias, to, x.rows, x.cols, activation,
          mask_of(dropout));
 }
 
 void activate_backward(OrreryStream& s, OrreryMatrix dy, const float* y, std::int64_t ld_y,
-                       OrreryMatrix dx, std::int32_t relu, OrreryDropout dropout) {
+                       OrreryMatrix dx, OrreryActivation activation, OrreryDropout dropout) {
   require_equal_shapes(dy, dx);
-  require((relu != 0) == (y != nullptr), "activate_backward: y is needed for relu and only there");
+  require((activation != kOrreryNoActivation) == (y != nullptr),
+          "activate_backward: y is needed for relu and elu, and only there");
   const Window<float> from = floats(dy), to = floats(dx);
   const Window<float> outputs{const_cast<float*>(y), y != nullptr ? ld_y : 0};
   const int v = pack_width(dx.cols, from, outputs, to);
   const auto kernel = v == 4 ? backward<4> : v == 2 ? backward<2> : backward<1>;
   const Tiles tiles(dx.rows, ceil_div(dx.cols, kUnit));
-  launch(s, kernel, tiles.grid, tiles.block, from, outputs, to, dx.rows, dx.cols, relu != 0,
+  launch(s, kernel, tiles.grid, tiles.block, from, outputs, to, dx.rows, dx.cols, activation,
          mask_of(dropout));
 }
 

@@ -25,10 +25,10 @@ void edge_softmax_backward(OrreryStream& s, const OrreryPattern* a, const float*
 void gather_rows(OrreryStream& s, OrreryMatrix x, const std::int32_t* index, OrreryMatrix y);
 void scatter_add_rows(OrreryStream& s, OrreryMatrix x, const std::int32_t* index, OrreryMatrix y,
                       std::int64_t max_repeats);
-void activate(OrreryStream& s, OrreryMatrix x, const float* bias, OrreryMatrix y, std::int32_t relu,
-              OrreryDropout dropout);
+void activate(OrreryStream& s, OrreryMatrix x, const float* bias, OrreryMatrix y,
+              OrreryActivation activation, OrreryDropout dropout);
 void activate_backward(OrreryStream& s, OrreryMatrix dy, const float* y, std::int64_t ld_y,
-                       OrreryMatrix dx, std::int32_t relu, OrreryDropout dropout);
+                       OrreryMatrix dx, OrreryActivation activation, OrreryDropout dropout);
 void column_sum(OrreryStream& s, OrreryMatrix x, float* y, float beta);
 void layer_norm(OrreryStream& s, OrreryMatrix x, const float* gain, const float* shift,
                 OrreryMatrix normalised, float* rstd, OrreryMatrix y);

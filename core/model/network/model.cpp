@@ -125,7 +125,7 @@ Tensor Model::forward(const Tensor& features, Stage stage, int epoch,
                       std::optional<std::uint32_t> dropout_epoch) {
   ORRERY_ASSERT(trains_ || !dropout_epoch);
   dropout_epoch_ = config_.dropout > 0 ? dropout_epoch : std::nullopt;
-  context_.edge_draws = config_.attention_dropout > 0 ? dropout_epoch : std::nullopt;
+  context_.draws = dropout_epoch;
   steps_ = dropout_epoch.has_value();
   if (dropout_epoch_) {
     rt_.phase({stage, epoch, 0});
@@ -159,7 +159,7 @@ void Model::finish_forward(int layer, const Tensor& y) {
     self.averages < 0 ? normalise_rows(layer, y) : normalise_columns(layer, y);
     bias.reset();
   }
-  rt_.submit(Lane::compute, Activate{y, bias, y, Activation::relu, dropout(layer)});
+  rt_.submit(Lane::compute, Activate{y, bias, y, config_.activation, dropout(layer)});
 }
 
 void Model::normalise_rows(int layer, const Tensor& y) {
@@ -224,7 +224,7 @@ void Model::finish_backward(int layer, const Tensor& dy, const Tensor& dz) {
   const Layer& self = at(layer);
   if (!last(layer))
     rt_.submit(Lane::compute,
-               ActivateBackward{dy, activated(layer), dz, Activation::relu, dropout(layer)});
+               ActivateBackward{dy, activated(layer), dz, config_.activation, dropout(layer)});
   if (self.gain >= 0) self.averages < 0 ? rows_backward(layer, dz) : columns_backward(layer, dz);
   if (self.bias < 0) return;
   const Tensor db = parameters_.gradient(self.bias);

@@ -1,5 +1,5 @@
-// A whole network on one rank: convolutions, bias, norm, ReLU and dropout, forward and backward by
-// hand.
+// A whole network on one rank: convolutions, bias, norm, activation and dropout, forward and
+// backward by hand.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 
 namespace orrery {
 
-/// Layer l of L: h_l = dropout(ReLU(norm(conv_l(h_{l−1}) + b_l))); the last one is conv + bias
+/// Layer l of L: h_l = dropout(act(norm(conv_l(h_{l−1}) + b_l))); the last one is conv + bias
 /// alone. The last `dense_layers` of them are without A. h_0 is the input after dropout. With
 /// `residual` layers 2 to L − 1, whose widths are equal, add their input: h_l = h_{l−1} +
-/// dropout(ReLU(...)).
+/// dropout(act(...)).
 ///
 /// Memory per rank, in elements, n_l = rows(l), d_l widths (those of this rank's columns): one
 /// buffer per layer, max(n_l·d_l, n_{l−1}·d_{l−1}), that holds in turn the product, the activation,

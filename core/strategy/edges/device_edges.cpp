@@ -22,11 +22,16 @@ DeviceEdges::DeviceEdges(Runtime& rt, const EdgeStructure& structure)
     transposed_ = SparseBuffer(rt, Lane::copy, structure.transposed, "graph/edges transposed");
   if (structure.numbers.size() > 0)
     numbers_ = load_indices(rt, structure.numbers, "graph/numbers of edges");
+  if (structure.vertices.size() > 0)
+    vertices_ = load_indices(rt, structure.vertices, "graph/vertices of sources");
   rt.wait(Lane::compute, rt.record(Lane::copy));
   edges_ = {
       pattern_.sparse(),
       same(structure.pattern, structure.transposed) ? pattern_.sparse() : transposed_.sparse(),
-      by_source_.sparse(), order_.tensor(), numbers_ ? numbers_.tensor() : order_.view(0, 1)};
+      by_source_.sparse(),
+      order_.tensor(),
+      numbers_ ? numbers_.tensor() : order_.view(0, 1),
+      vertices_ ? vertices_.tensor() : order_.view(0, 1)};
 }
 
 void no_matrix() {

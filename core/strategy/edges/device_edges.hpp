@@ -19,7 +19,7 @@ class DeviceEdges {
 
  private:
   SparseBuffer pattern_, transposed_, by_source_;  ///< no transposed_ where it is the pattern
-  Buffer order_, numbers_;
+  Buffer order_, numbers_, vertices_;
   Edges edges_;
 };
 

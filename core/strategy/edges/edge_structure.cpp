@@ -40,14 +40,15 @@ IndexList numbers_of(const Csr& a, const EndVertices& ends) {
 }
 
 /// Of edges that are counted only.
-EdgeStructure counted(const SparseMatrix& a, bool numbered) {
+EdgeStructure counted(const SparseMatrix& a, const std::optional<EndVertices>& ends) {
   const auto& counts = std::get<Counts>(a.pattern);
   EdgeStructure edges;
   edges.pattern = counts;
   edges.transposed = Counts{counts.cols, counts.rows, counts.nnz, counts.skew};
   edges.by_source = Counts{counts.cols, counts.nnz, counts.nnz, counts.skew};
   edges.order = IndexList::counted(counts.nnz);
-  if (numbered) edges.numbers = IndexList::counted(counts.nnz);
+  if (ends && ends->edges) edges.numbers = IndexList::counted(counts.nnz);
+  if (ends && ends->of_sources) edges.vertices = IndexList::counted(counts.cols);
   return edges;
 }
 
@@ -80,7 +81,16 @@ std::int64_t EdgeStructure::entries() const { return order.size(); }
 std::int64_t EdgeStructure::bytes() const {
   constexpr std::int64_t kLists = 3;  // columns of both patterns, and the order
   const std::int64_t numbered = numbers.size() > 0 ? 1 : 0;
-  return (kLists + numbered) * entries() * static_cast<std::int64_t>(sizeof(Vertex));
+  return ((kLists + numbered) * entries() + vertices.size()) *
+         static_cast<std::int64_t>(sizeof(Vertex));
+}
+
+std::optional<EndVertices> ends_for(const ModelConfig& model) {
+  EndVertices ends;
+  ends.edges = model.attention_dropout > 0;
+  ends.of_sources = model.projection_dropout > 0;
+  if (!ends.edges && !ends.of_sources) return std::nullopt;
+  return ends;
 }
 
 std::int32_t edge_number(Vertex row, Vertex source) {
@@ -95,7 +105,7 @@ EdgeStructure make_edge_structure(const SparseMatrix& a, const std::optional<End
                       fmt::format("gat numbers the edges of a rank with 31 bits, but there are {}: "
                                   "use more ranks",
                                   a.nnz()));
-  if (std::holds_alternative<Counts>(a.pattern)) return counted(a, ends.has_value());
+  if (std::holds_alternative<Counts>(a.pattern)) return counted(a, ends);
   EdgeStructure edges;
   edges.pattern = a.pattern;
   const bool same = a.symmetric && a.rows() == a.cols();
@@ -106,7 +116,10 @@ EdgeStructure make_edge_structure(const SparseMatrix& a, const std::optional<End
   edges.by_source = by_source;
   edges.order =
       IndexList(std::shared_ptr<const std::vector<Vertex>>(by_source, &by_source->columns));
-  if (ends) edges.numbers = numbers_of(a.csr(), *ends);
+  if (ends && ends->edges) edges.numbers = numbers_of(a.csr(), *ends);
+  if (ends && ends->of_sources)
+    edges.vertices = IndexList(std::make_shared<const std::vector<Vertex>>(
+        ends->sources.begin(), ends->sources.begin() + a.cols()));
   return edges;
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/model/model_config.hpp"
 #include "core/strategy/structure/cut_rows.hpp"
 #include "core/strategy/structure/halo_structure.hpp"
 #include "core/strategy/structure/index_list.hpp"
@@ -20,23 +21,31 @@ struct EdgeStructure {
   Pattern by_source;   ///< [sources, entries]
   IndexList order;     ///< by entry of `transposed`
   IndexList numbers;   ///< by entry of `pattern`; none where no edges are dropped
+  IndexList vertices;  ///< by source; none where nothing of their rows is dropped
 
   std::int64_t entries() const;
   /// In host memory.
   std::int64_t bytes() const;
 };
 
-/// The global vertices at both ends of a pattern's entries.
+/// The global vertices at both ends of a pattern's entries, and what of them draws are keyed by. Of
+/// entries that are only counted no vertices are read.
 struct EndVertices {
   std::span<const Vertex> rows, sources;
+  bool edges = true;        ///< every edge has a number
+  bool of_sources = false;  ///< sources keep their vertices
 };
+
+/// What the draws of a model are keyed by, the vertices still to be set; nothing where it draws for
+/// neither edges nor sources.
+std::optional<EndVertices> ends_for(const ModelConfig& model);
 
 /// The number of an edge, by which it is dropped: 32 bits that are drawn for its global vertices and
 /// depend on nothing else. Edges that share a number are dropped together; of a graph with 2.5
 /// million edges that is one in 1,700.
 std::int32_t edge_number(Vertex row, Vertex source);
 
-/// The edges of a pattern; numbered where their ends are given.
+/// The edges of a pattern; numbered, or with their sources' vertices, as `ends` asks.
 ///
 /// Errors    ConfigError: 2^31 entries or more
 EdgeStructure make_edge_structure(const SparseMatrix& a, const std::optional<EndVertices>& ends);

@@ -14,11 +14,8 @@ HostWork drawing_work(const SampledBatch& batch) {
 std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch& batch) {
   std::vector<EdgeStructure> edges;
   if (!weighs_edges(model)) return edges;
-  std::optional<EndVertices> ends;
-  if (model.attention_dropout > 0) {
-    ends.emplace();  // of a batch that is only counted none are read
-    if (batch.vertices) *ends = {*batch.vertices, *batch.vertices};
-  }
+  std::optional<EndVertices> ends = ends_for(model);
+  if (ends && batch.vertices) ends->rows = ends->sources = *batch.vertices;
   for (const SampledBatch::Layer& layer : batch.layers)
     edges.push_back(batch.alike && !edges.empty() ? edges.front()
                                                   : make_edge_structure(layer.forward, ends));

@@ -29,7 +29,7 @@ class StagedAttention final : public RowsProducts {
                   const ModelConfig& model)
       : RowsProducts(rt, source, part),
         blocks_(layout.blocks),
-        edges_(rt, structure, std::move(layout), std::max(model.heads, model.output_heads)) {}
+        edges_(rt, structure, std::move(layout), most_heads(model)) {}
 
   Group covering_group() const override { return blocks_; }
   void prepare(std::int64_t widest_aggregate, std::int64_t) override {

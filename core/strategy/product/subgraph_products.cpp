@@ -87,8 +87,8 @@ std::shared_ptr<const Structure> prepare_subgraph(std::shared_ptr<const Subgraph
   PreparedSubgraph prepared{std::move(part), model.layers, {}, {}};
   const SparseMatrix& a = prepared.part->a;
   const auto& vertices = *prepared.part->vertices;
-  std::optional<EndVertices> ends;
-  if (model.attention_dropout > 0) ends = EndVertices{vertices, vertices};
+  std::optional<EndVertices> ends = ends_for(model);
+  if (ends) ends->rows = ends->sources = vertices;
   CutWork work;
   for (int layer = 1; layer <= model.layers; ++layer) {
     const std::int64_t rows = prepared.rows(layer), columns = prepared.rows(layer - 1);

@@ -6,7 +6,7 @@
 namespace orrery::testing {
 namespace {
 
-constexpr std::array kActivations{Activation::none, Activation::relu};
+constexpr std::array kActivations{Activation::none, Activation::relu, Activation::elu};
 
 TEST_P(KernelCases, ActivateEqualsReference) {
   constexpr std::array kDropouts{-1.0, 0.0, 0.3, 0.999999};  // negative: none
@@ -31,6 +31,16 @@ TEST_P(KernelCases, ActivateOfWindowsThatBeginAnywhereEqualsReference) {
       const Tensor y = w.floats(25, 60).cols_at(first, width).rows_at(3, 20);
       return Activate{x, {}, y, Activation::none, {}};
     });
+}
+
+// From where eˣ − 1 is −x's opposite to the last digit to where it is −1.
+TEST_P(KernelCases, EluOfNumbersOfAnySizeEqualsReference) {
+  expect_equals_reference([](World& w) -> Op {
+    std::vector<float> values{0, -0.0F, 1e30F, -1e30F, -87, -88, -104};
+    for (float x = 1e-9F; x < 100; x *= 1.7F) values.insert(values.end(), {x, -x});
+    const auto count = static_cast<std::int64_t>(values.size());
+    return Activate{w.given(1, count, values), {}, w.poisoned(1, count), Activation::elu, {}};
+  });
 }
 
 // With p = 1/2 and x = 1 the result is the mask itself, times two.
@@ -65,7 +75,7 @@ TEST_P(KernelCases, ActivateBackwardEqualsReference) {
       expect_equals_reference([&](World& w) -> Op {
         const Tensor dy = w.floats(rows, width, width + 4);
         std::optional<Tensor> y;
-        if (activation == Activation::relu) y = w.floats(rows, width, width + gap);
+        if (activation != Activation::none) y = w.floats(rows, width, width + gap);
         std::optional<Dropout> dropout;
         if (p >= 0) dropout = Dropout{p, 99, 5, 3, w.indices(rows, 1 << 30), 0};
         const Tensor apart = w.poisoned(rows, width, width + 2 * gap);

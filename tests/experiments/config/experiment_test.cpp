@@ -163,6 +163,35 @@ TEST(LayerOrders, AreReadAndForGcnSageAndSgc) {
             "model.order: only goes with \"type\": gcn, sage, sgc");
 }
 
+TEST(GraphAttention, ReadsTheRecipeAndRefusesKeysThatWouldDoNothing) {
+  const std::string gat = R"(model={"type": "gat", "activation": "elu", "attention_dropout": 0.6,
+    "projection_dropout": 0.5})";
+  const ModelConfig model = load({gat}).front().model;
+  EXPECT_EQ(model.activation, Activation::elu);
+  EXPECT_EQ(model.attention_dropout, 0.6);
+  EXPECT_EQ(model.projection_dropout, 0.5);
+  EXPECT_EQ(load().front().model.activation, Activation::relu);
+  EXPECT_EQ(load({"model.type=sage", "model.activation=elu"}).front().model.activation,
+            Activation::elu);
+
+  for (const char* type : {"model.type=resgcn+", "model.type=sgc"})
+    EXPECT_EQ(refusal(kMinimal, {type, "model.activation=elu"}),
+              "model.activation: only goes with \"type\": gcn, sage, gat");
+  EXPECT_EQ(refusal_of("model.projection_dropout=0.5"),
+            "model.projection_dropout: only goes with \"type\": gat");
+  EXPECT_EQ(refusal(kMinimal, {gat, "model.layers=1", "model.heads=4"}),
+            "model.heads: is of every layer but the last, and model.layers is 1: leave the key "
+            "out; the heads of the last layer are model.output_heads");
+  EXPECT_EQ(refusal(kMinimal, {gat, "model.layers=1", "model.output_heads=4"}), "accepted");
+  const std::string parts = R"(strategy={"type": "model_averaging", "degrees": "original"})";
+  EXPECT_EQ(refusal(kMinimal, {gat, parts}).substr(0, 47),
+            "strategy.degrees: normalises a matrix by degree");
+  EXPECT_EQ(refusal_of(parts), "accepted");
+  EXPECT_EQ(refusal(kMinimal, {gat, "strategy.type=shared_preloading"}), "accepted");
+  const auto resolved = load({gat, "strategy.type=shared_preloading"}).front().resolved;
+  EXPECT_EQ(refusal(resolved.dump()), "accepted");
+}
+
 TEST(GradientBuckets, AreReadInBytesAndRefusedWhereModelsAreAveraged) {
   EXPECT_EQ(load().front().train.bucket_bytes, 0);
   EXPECT_EQ(load({"train.bucket_bytes=25 MB"}).front().train.bucket_bytes, 25000000);
@@ -254,8 +283,10 @@ TEST(Refusal, NamesPathFoundAllowedAndNearest) {
             "model_averaging, shared_preloading, mini_batch. Did you mean \"spmm_1d\"?");
   EXPECT_EQ(refusal_of("model.hiden=3"),
             "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, "
-            "dense_layers, hidden, dropout, bias, layer_norm, batch_norm, residual, sparse_input, "
-            "recompute, order, normalisation, heads, output_heads, attention, attention_dropout");
+            "dense_layers, hidden, dropout, bias, activation, layer_norm, batch_norm, residual, "
+            "sparse_input, "
+            "recompute, order, normalisation, heads, output_heads, attention, attention_dropout, "
+            "projection_dropout");
   EXPECT_EQ(refusal_of("train.epochs=ten"),
             "train.epochs: found \"ten\" (string), expected integer >= 1 and <= 1000000");
   EXPECT_EQ(refusal_of("train.epochs=2.5"),

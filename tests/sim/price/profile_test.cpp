@@ -164,6 +164,30 @@ TEST(Prices, KnowEveryOperationByTheKeyThatIsListed) {
   }
 }
 
+// Of relu a dropped element is known by its zero.
+TEST(Prices, OfEluBackwardAreThoseOfDrawingTheMaskAgain) {
+  std::optional<Dropout> dropout;
+  std::optional<ActivateBackward> backward;
+  for (const Op& op : sample_ops(64, 16)) {
+    if (const auto* forward = std::get_if<Activate>(&op); forward != nullptr && forward->dropout)
+      dropout = forward->dropout;
+    if (const auto* adjoint = std::get_if<ActivateBackward>(&op); adjoint != nullptr && adjoint->y)
+      backward = *adjoint;
+  }
+  ASSERT_TRUE(dropout && backward);
+  const auto key_of = [&](Activation activation, const std::optional<Dropout>& drawn) {
+    ActivateBackward op = *backward;
+    op.activation = activation;
+    op.dropout = drawn;
+    validate(op);
+    return price_point(op).key;
+  };
+
+  EXPECT_EQ(key_of(Activation::relu, dropout), "activate_backward");
+  EXPECT_EQ(key_of(Activation::elu, {}), "activate_backward");
+  EXPECT_EQ(key_of(Activation::elu, dropout), "activate_backward/dropout");
+}
+
 DeviceProfile a_gpu() {
   DeviceProfile profile;
   profile.name = "a-gpu";
