@@ -37,6 +37,13 @@ std::vector<std::int64_t> widths_of(const ModelConfig& model, std::int64_t featu
 
 std::int64_t classes_of(const ModelConfig& model, std::int64_t features,
                         const TrainedWeights& trained) {
+  if (trained.features > 0 && trained.features != features)
+    throw ConfigError(
+        "inference.weights",
+        fmt::format("was trained with {} columns of features, and the data set has {}: infer for "
+                    "one with as many, or train again",
+                    trained.features, features));
+  if (trained.classes > 0) return trained.classes;
   const auto weights_with = [&](std::int64_t classes) {
     Recorder recorder({0, 1, {}, false});
     return make_network(recorder, model, {}, FirstLayer::recompute, features, classes,

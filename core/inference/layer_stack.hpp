@@ -14,8 +14,9 @@ namespace orrery {
 /// What a network has learned: rows 0 and (with batch norm) 1 as Parameters::state() of a network for
 /// inference has them.
 struct TrainedWeights {
-  std::vector<float> weights;   ///< all of them in the order of Model
-  std::vector<float> averages;  ///< running averages of batch norms; empty without
+  std::vector<float> weights;              ///< all of them in the order of Model
+  std::vector<float> averages;             ///< running averages of batch norms; empty without
+  std::int64_t features = 0, classes = 0;  ///< that it was trained with; 0: nobody said
 };
 
 class LayerStack {
@@ -62,10 +63,10 @@ class LayerStack {
 std::vector<std::int64_t> widths_of(const ModelConfig& model, std::int64_t features,
                                     std::int64_t classes);
 
-/// How many columns the last layer has, by how many weights there are: so a model can be computed for a
-/// graph that has no labels.
+/// How many columns the last layer has: what the weights say, else by how many there are. So a model
+/// can be computed for a graph that has no labels.
 ///
-/// Errors    ConfigError: no number of columns fits
+/// Errors    ConfigError: trained with other features; no number of columns fits
 std::int64_t classes_of(const ModelConfig& model, std::int64_t features,
                         const TrainedWeights& trained);
 
