@@ -201,6 +201,43 @@ TEST_F(Infer, RefusesWhatDoesNotFit) {
   EXPECT_EQ(orrery(one + " --force"), 0) << read("err");
 }
 
+/// 15 more features take as many weights as 14 more classes.
+TEST_F(Infer, RefusesWeightsOfOtherFeaturesAlsoWhereTheirNumberFits) {
+  ASSERT_EQ(orrery("run " + file() + R"( --set 'dataset.features={"random": 25}' --quiet --out )" +
+                   in("wide").string()),
+            0)
+      << read("err");
+
+  EXPECT_EQ(orrery(arguments(1, 1, "made") + " --set inference.weights=" + in("wide").string()), 2);
+  EXPECT_THAT(read("err"),
+              HasSubstr("was trained with 25 columns of features, and the data set has 10"));
+}
+
+TEST_F(Infer, ReplacesAResultOnlyWhenItCanMakeAnother) {
+  infer(2, 1, "made");
+  const std::string before = read("made/result.json"), again = arguments(2, 1, "made") + " --force";
+  for (const char* wrong : {" --set model.hidden=9", " --set cluster.device_bytes=5000",
+                            " --set dataset.path=nowhere", " --set inference.fanout=0"}) {
+    EXPECT_NE(orrery(again + wrong), 0) << wrong;
+    EXPECT_EQ(read("made/result.json"), before) << wrong;
+    EXPECT_TRUE(std::filesystem::exists(in("made/embeddings/meta.json"))) << wrong;
+  }
+}
+
+TEST_F(Infer, AdvisesAgainstTooLittleMemoryAndOnMpirunWithAllThatWasAsked) {
+  EXPECT_EQ(orrery("infer " + file() +
+                   " --set model.hidden=16000000 --set 'dataset={\"generate\": "
+                   "\"communities\", \"vertices\": 100000, \"edges\": 200000}' --out " +
+                   in("m").string()),
+            1);
+  EXPECT_THAT(read("err"), HasSubstr("orrery infer --plan shows what each layout holds"));
+  EXPECT_FALSE(std::filesystem::exists(in("m"))) << "nothing was trained for it";
+
+  EXPECT_EQ(orrery(arguments(2, 1, "made") + " --backend mpi --keep-layers --anyway"), 2);
+  for (const char* asked : {"--anyway", "--keep-layers", "--json", "--quiet"})
+    EXPECT_THAT(read("err"), HasSubstr(asked));
+}
+
 /// Halved until the rank with the most fits into its memory.
 TEST_F(Infer, ChoosesGroupsThatFitIntoTheDevice) {
   const auto planned = [&](const std::string& name, const std::string& device) {
@@ -279,6 +316,51 @@ TEST_F(Infer, GoesOnAfterBeingKilledAndWritesTheSameFiles) {
   EXPECT_FALSE(std::filesystem::exists(in("killed/layers")));
   EXPECT_EQ(orrery(command + " --resume --out " + in("killed").string()), 0);
   EXPECT_THAT(read("err"), HasSubstr("nothing to resume"));
+
+  // Ended between its result and this.
+  std::filesystem::create_directories(in("killed/layers"));
+  EXPECT_EQ(orrery(command + " --resume --out " + in("killed").string()), 0);
+  EXPECT_FALSE(std::filesystem::exists(in("killed/layers")));
+}
+
+/// What layers hold depends on the numbers in the files, and on the order in which they are added.
+TEST_F(Infer, ResumesNoOtherDataOrOrderOfSums) {
+  const std::vector<std::string> words{"infer",
+                                       file(),
+                                       "--quiet",
+                                       "--set",
+                                       "model.hidden=400",
+                                       "--set",
+                                       "model.layers=3",
+                                       "--set",
+                                       "train.epochs=1",
+                                       "--set",
+                                       "kernels=reference",
+                                       "--keep-layers",
+                                       "--out",
+                                       in("kept").string()};
+  const pid_t child = start(words);
+  const auto kept = in("kept/layers/layer-1-rank-0.bin");
+  while (!std::filesystem::exists(kept) && ::waitpid(child, nullptr, WNOHANG) == 0) ::usleep(100);
+  ::kill(child, SIGKILL);
+  wait_for(child);
+  ASSERT_TRUE(std::filesystem::exists(kept)) << "it ended before it was killed";
+  std::string command;
+  for (const std::string& word : words) command += " '" + word + "'";
+
+  EXPECT_EQ(orrery(command + " --resume --set strategy.column_tiles=2"), 2);
+  EXPECT_THAT(read("err"), HasSubstr("column_tiles"));
+  const std::string text = read("data/features.npy");
+  const auto write = [&](const std::string& bytes) {
+    std::ofstream(in("data/features.npy"), std::ios::binary) << bytes;
+  };
+  std::string other = text;
+  other[other.size() - 3] ^= 1;
+  write(other);
+  EXPECT_EQ(orrery(command + " --resume"), 2);
+  EXPECT_THAT(read("err"), HasSubstr("contents of the data set"));
+  write(text);
+  EXPECT_EQ(orrery(command + " --resume"), 0) << read("err");
 }
 
 /// Ways are what counting and simulating them alone says, the one that receives least first.
