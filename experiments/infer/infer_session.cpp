@@ -58,10 +58,14 @@ void require_inferable(const Experiment& e, bool planned) {
     throw ConfigError("backend", fmt::format("orrery infer runs on threads, mpi or sim, and not "
                                              "on {}",
                                              e.backend));
-  if (e.statistics || !e.parts.empty() || e.dataset.magnify > 1)
+  if (e.statistics && e.backend != "sim" && !planned)
+    throw ConfigError("dataset.statistics",
+                      "without edges nothing can be inferred: simulate it with --backend sim, "
+                      "count it with --plan, or give it a path or a generator");
+  if (!e.parts.empty() || e.dataset.magnify > 1)
     throw ConfigError("dataset",
-                      "orrery infer needs the edges of the whole graph: give it a path "
-                      "or a generator, and no statistics, parts or magnify");
+                      "orrery infer needs the whole graph: give it a path, a generator or "
+                      "statistics, and no parts or magnify");
   require_layer_by_layer(e.model);
   if (e.weights.empty() && e.strategy.type == "model_averaging" &&
       e.strategy.averaging == Averaging::model)
@@ -164,7 +168,9 @@ Json layers_identity(const Experiment& experiment, const InferenceProblem& probl
             {"columns", config.columns},
             {"fanout", config.fanout},
             {"group_bytes", config.group_bytes},
-            {"gemm", config.gemm == DenseProduct::ring ? "ring" : "reduce"}}},
+            {"gemm", name_of(config.gemm)},
+            {"spmm", name_of(config.spmm)},
+            {"sddmm", name_of(config.sddmm)}}},
           {"weights", checksum_of(*problem.weights)}};
 }
 

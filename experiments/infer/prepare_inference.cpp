@@ -60,7 +60,7 @@ LoadedInference load_ranges(const Experiment& experiment, const Job& job) {
   const double received = sum_over(*job.world, received_so_far(*job.communicator) - before);
   return {std::make_shared<const InferenceData>(InferenceData{
               streamed.name, streamed.generated, edges.size() * (streamed.mirrored ? 2 : 1),
-              std::move(rows), streamed.rows.features, streamed.rows.classes}),
+              std::move(rows), std::nullopt, streamed.rows.features, streamed.rows.classes}),
           received};
 }
 
@@ -114,7 +114,8 @@ LoadedInference load_inference(const Experiment& experiment, const Job& job) {
   } else {
     DatasetCache datasets;
     const ProblemData data = datasets.load(experiment);
-    loaded.data = inference_data(data.whole ? *data.whole->data : *data.data);
+    loaded.data = data.statistics ? inference_data(*data.statistics)
+                                  : inference_data(data.whole ? *data.whole->data : *data.data);
   }
   if (!loaded.data->features)
     throw ConfigError(
@@ -173,7 +174,8 @@ RankStages count_stages(const InferenceBody& body, const Job& job) {
 RankStages fit_groups(InferenceProblem& problem, const std::optional<std::int64_t>& device_bytes,
                       const Job& job) {
   RankStages stages = count_stages(InferenceBody(problem), job);
-  if (problem.config.group_bytes > 0 || !device_bytes) return stages;
+  const bool groups = problem.config.spmm != SparseProduct::exchange_graph;
+  if (problem.config.group_bytes > 0 || !device_bytes || !groups) return stages;
   const auto widths =
       widths_of(problem.model, problem.data->features->width(), problem.data->classes);
   const std::int64_t row = bytes_of(DType::f32) * *std::max_element(widths.begin(), widths.end());

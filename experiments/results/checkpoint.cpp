@@ -181,7 +181,7 @@ ModelCheckpoint parse(const std::string& bytes, const std::string& origin, const
 /// What says which weights a model has; the rest says how they were found.
 Json layers_of(const Json& model) {
   Json layers{{"model", model}};
-  for (const char* key : {"dropout", "order", "recompute", "sparse_input"})
+  for (const char* key : {"dropout", "attention_dropout", "order", "recompute", "sparse_input"})
     layers["model"].erase(key);
   return layers;
 }

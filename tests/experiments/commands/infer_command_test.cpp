@@ -41,6 +41,7 @@ class Infer : public testing::StartedProgram {
         "\"columns\": {}{}}}' --out {} --quiet --json",
         file(), rows * columns, in("trained").string(), rows, columns, more, in(out).string());
   }
+  int made_ = 0;  ///< results so far
   Json infer(int rows, int columns, const std::string& out, const std::string& more = "") const {
     EXPECT_EQ(orrery(arguments(rows, columns, out, more)), 0) << read("err");
     return Json::parse(read("out"));
@@ -103,6 +104,48 @@ TEST_F(Infer, WritesTheSameOnAnyTilesAndReceivesWhatItPlans) {
       EXPECT_GT(result["received_bytes"].get<double>(), 0);
       EXPECT_EQ(result["received_bytes"], result["planned_received_bytes"]) << out;
     }
+}
+
+/// Attention from a checkpoint, and products with the graph by Deal's rivals.
+TEST_F(Infer, WritesTheSameByEveryProductAndPlansThoseOfAttention) {
+  const std::string gat = R"( --set 'model={"type": "gat", "layers": 2, "hidden": 8, "heads": 2}')";
+  ASSERT_EQ(orrery("run " + file() + gat + " --quiet --out " + in("gat").string()), 0)
+      << read("err");
+  const auto made = [&](bool attention, int rows, int columns, const std::string& more) {
+    const std::string out = fmt::format("made{}", ++made_);
+    EXPECT_EQ(orrery(arguments(rows, columns, out, more) +
+                     (attention ? gat + " --set inference.weights=" + in("gat").string() : "")),
+              0)
+        << read("err");
+    const Json result = Json::parse(read("out"));
+    EXPECT_EQ(result["received_bytes"], result["planned_received_bytes"]) << more;
+    return embeddings(out);
+  };
+  const auto near = [](const auto& found, const auto& expected) {
+    for (std::size_t v = 0; v < 401; ++v)
+      for (std::size_t c = 0; c < 5; ++c) ASSERT_NEAR(found[v][c], expected[v][c], 1e-5);
+  };
+
+  const auto weighed = made(true, 1, 1, ""), summed = made(false, 1, 1, "");
+  for (const char* sddmm : {"split", "duplicated"})
+    near(made(true, 2, 2, fmt::format(R"(, "sddmm": "{}")", sddmm)), weighed);
+  for (const char* spmm : {"exchange_graph", "2d"})
+    near(made(false, 3, 2, fmt::format(R"(, "spmm": "{}")", spmm)), summed);
+
+  std::stringstream schema;
+  schema << std::ifstream(ORRERY_SOURCES "/experiments/config/schemas/inference_plan.json").rdbuf();
+  ASSERT_EQ(orrery(arguments(2, 2, "plan") + gat +
+                   " --set inference.weights=" + in("gat").string() + " --plan"),
+            0)
+      << read("err");
+  const Json plan = Json::parse(read("out"));
+  EXPECT_NO_THROW(validate_against(schema.str(), plan));
+  std::set<std::pair<int, std::string>> ways;
+  for (const Json& choice : plan["choices"])
+    ways.insert({choice["columns"], choice["sddmm"].get<std::string>()});
+  EXPECT_EQ(ways,
+            (std::set<std::pair<int, std::string>>{
+                {1, "split"}, {2, "split"}, {2, "duplicated"}, {4, "split"}, {4, "duplicated"}}));
 }
 
 TEST_F(Infer, TellsOfItsStagesAsItsSchemaSays) {
@@ -185,7 +228,13 @@ TEST_F(Infer, RefusesWhatDoesNotFit) {
   refused(one + " --set model.hidden=9", "model.hidden: is 9 here, but 7 in");
   refused(one + " --set inference.weights=nowhere", "name a checkpoint, or the folder of a run");
   refused(one + " --set inference.fanout=0", "expected -1 (all neighbours) or at least 1");
-  refused(one + " --set model.type=resgcn+", "no \"resgcn+\"");
+  refused(one + R"( --set 'model={"type": "sgc", "layers": 2}')", "no \"sgc\"");
+  refused(one + " --set inference.sddmm=split", "and not of \"sage\"");
+  refused(
+      one + R"( --set 'model={"type": "gat", "hidden": 8, "heads": 2}' --set inference.spmm=2d)",
+      "has ids_then_rows alone");
+  refused(one + " --set inference.spmm=exchange_graph --set inference.group_bytes=60",
+          "fetches none");
   refused(one + R"( --backend model --set 'cluster={"file": "dgx-1", "gpus": 1}')",
           "threads, mpi or sim");
   refused(one + " --set 'sweep={\"seed\": [1, 2]}'", "choose a combination");
@@ -425,21 +474,24 @@ TEST_F(Infer, ResumesNoOtherInference) {
 
 #ifdef ORRERY_MPIRUN
 TEST_F(Infer, WritesTheSameFilesOverMpi) {
-  infer(2, 2, "threads", R"(, "fanout": 4, "group_bytes": 200)");
-  const int status =
-      shell(testing::mpirun(4) + "'" ORRERY_MPI "' " +
-            arguments(2, 2, "mpi", R"(, "fanout": 4, "group_bytes": 200)") + " --backend mpi");
-  ASSERT_EQ(status, 0) << read("err");
+  for (const std::string more : {R"(, "fanout": 4, "group_bytes": 200)", R"(, "spmm": "2d")",
+                                 R"(, "spmm": "exchange_graph")"}) {
+    for (const char* old : {"threads", "mpi"}) std::filesystem::remove_all(in(old));
+    infer(2, 2, "threads", more);
+    const int status = shell(testing::mpirun(4) + "'" ORRERY_MPI "' " +
+                             arguments(2, 2, "mpi", more) + " --backend mpi");
+    ASSERT_EQ(status, 0) << read("err");
 
-  EXPECT_EQ(read("mpi/embeddings/meta.json"), read("threads/embeddings/meta.json"));
-  for (const char* file : {"part-0000.npy", "part-0001.npy", "part-0002.npy", "part-0003.npy"})
-    EXPECT_EQ(read(std::string("mpi/embeddings/") + file),
-              read(std::string("threads/embeddings/") + file));
-  const Json result = json("mpi/result.json");
-  // Each rank read a quarter of the edges; the part of an edge's destination has two ranks.
-  EXPECT_GT(result["stages"][0]["received_bytes"], 0);
-  EXPECT_EQ(result["received_bytes"], result["planned_received_bytes"]);
-  EXPECT_EQ(result["peak_bytes"], json("threads/result.json")["peak_bytes"]);
+    EXPECT_EQ(read("mpi/embeddings/meta.json"), read("threads/embeddings/meta.json"));
+    for (const char* file : {"part-0000.npy", "part-0001.npy", "part-0002.npy", "part-0003.npy"})
+      EXPECT_EQ(read(std::string("mpi/embeddings/") + file),
+                read(std::string("threads/embeddings/") + file));
+    const Json result = json("mpi/result.json");
+    // Each rank read a quarter of the edges; the part of an edge's destination has two ranks.
+    EXPECT_GT(result["stages"][0]["received_bytes"], 0);
+    EXPECT_EQ(result["received_bytes"], result["planned_received_bytes"]) << more;
+    EXPECT_EQ(result["peak_bytes"], json("threads/result.json")["peak_bytes"]);
+  }
 }
 #endif
 
