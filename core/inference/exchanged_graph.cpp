@@ -119,7 +119,7 @@ void ExchangedGraph::multiply(const Tensor& x, const Tensor& y, float beta) {
     const std::int64_t rows = layout().rows(exchange.from).count;
     SparseBuffer came;
     if (receives)
-      came = SparseBuffer(rt_, Lane::copy, Counts{rows, x.rows(), exchange.received, 0},
+      came = SparseBuffer(rt_, Lane::copy, Counts{rows, x.rows(), exchange.received},
                           "graph/entries that come");
     const Tensor values = values_.view(exchange.received, 1);
     // The room for values was read by the product before.

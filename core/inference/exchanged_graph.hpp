@@ -6,6 +6,7 @@
 //           which Table 2 does not count
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/inference/tile_sum.hpp"
@@ -34,8 +35,7 @@ class ExchangedGraph final : public TileSum {
   const TileLayout& layout() const { return graphs_.layout(); }
   int part() const { return layout().part_of(rt_.rank()); }
   void load(int layer);
-  /// Sends the entries between two parts over the lane that both use for it.
-  void send_graph(const Exchange& exchange, const Sparse& room);
+  /// Sends entries between two parts over the lane that both use for it.
   Event pass(int from, int to, const Sparse& a, const Tensor& values);
 
   Runtime& rt_;

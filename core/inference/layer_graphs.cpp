@@ -255,8 +255,6 @@ LayerGraphs::Window LayerGraphs::wanted_window(int rank) const {
   return window;
 }
 
-Share LayerGraphs::wanting_rows(int rank) const { return wanted_window(rank).rows; }
-
 std::int64_t LayerGraphs::entries_of(const Share& rows) const {
   std::int64_t entries = weighting_.loops ? rows.count : 0;
   if (mean_) {
@@ -442,7 +440,8 @@ PartRows LayerGraphs::counted_window(int part, const Window& window,
                        entries = loops + expected_entries(window.rows, columns.count);
     // Entries fall on a group in proportion to its rows.
     const auto up_to = [&](std::int64_t row) {
-      return entries * row / std::max<std::int64_t>(1, count);
+      return std::llround(static_cast<double>(entries) * static_cast<double>(row) /
+                          static_cast<double>(std::max<std::int64_t>(1, count)));
     };
     for (std::int64_t t = 0; t < groups_of(count, rows_per_group); ++t) {
       const std::int64_t first = t * rows_per_group, size = rows_of_group(count, rows_per_group, t);
@@ -478,13 +477,18 @@ PartEdges edges_of(const PartRows& rows) {
   const std::int64_t own =
       rows.groups.empty() || rows.groups.front().shift > 0 ? rows.local.cols() : 0;
   const std::int64_t columns = own + rows.numbers.size();
+  std::int64_t entries = rows.local.nnz();
+  for (const RemoteGroup& group : rows.groups) entries += group.block.nnz();
+  if (entries > std::numeric_limits<Vertex>::max())
+    throw ConfigError(
+        "inference.rows",
+        fmt::format("a part has {} entries, and weights can be computed for 2^31 - 1: "
+                    "choose more parts",
+                    entries));
   if (std::holds_alternative<Counts>(rows.local.pattern)) {
-    std::int64_t entries = rows.local.nnz();
-    made.local = IndexList::counted(entries);
-    for (const RemoteGroup& group : rows.groups) {
+    made.local = IndexList::counted(rows.local.nnz());
+    for (const RemoteGroup& group : rows.groups)
       made.groups.push_back(IndexList::counted(group.block.nnz()));
-      entries += group.block.nnz();
-    }
     made.pattern = Counts{n, columns, entries, 1};
     return made;
   }
@@ -507,12 +511,6 @@ PartEdges edges_of(const PartRows& rows) {
       pattern->offsets[at(row(r)) + 1] += block.degree(r);
   });
   std::partial_sum(pattern->offsets.begin(), pattern->offsets.end(), pattern->offsets.begin());
-  if (pattern->offsets.back() > std::numeric_limits<Vertex>::max())
-    throw ConfigError(
-        "inference.rows",
-        fmt::format("a part has {} entries, and their weights can be computed for 2^31 "
-                    "- 1: choose more parts",
-                    pattern->offsets.back()));
   pattern->columns.resize(at(pattern->offsets.back()));
   std::vector<Vertex> of_local;
   std::vector<std::vector<Vertex>> of_groups(rows.groups.size());

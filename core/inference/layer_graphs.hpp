@@ -94,7 +94,7 @@ class LayerGraphs {
   /// Requires  the rows of all parts, or of `only_part` and add_up
   /// Cost      one visit a vertex; with a fanout 8 bytes for each vertex of a part that is kept, and 4
   ///           for each layer and draw of those that have more neighbours; a bit for each vertex and
-  ///           layer while a part is counted
+  ///           layer while a part is counted; with lists the visit once more for each share
   /// Errors    ConfigError (a fanout that is neither kAllNeighbours nor >= 1; normalisation)
   LayerGraphs(HeldRows rows, const ModelConfig& model, const TileLayout& layout,
               const Settings& settings);
@@ -135,8 +135,6 @@ class LayerGraphs {
   PartRows cut_wanted(int layer, int rank, std::int64_t rows_per_group) const;
   /// Entries of A in these rows (vertices), as many in every layer.
   std::int64_t entries_of(const Share& rows) const;
-  /// Rows of A that a rank multiplies by the rows that it wants whole, as vertices.
-  Share wanting_rows(int rank) const;
 
  private:
   /// Of one part: where the draws of a vertex begin, or −1 where it has all neighbours; for each

@@ -7,12 +7,11 @@ namespace orrery {
 void SlicedGraph::begin(int layer, std::int64_t width, std::int64_t own) {
   width_ = width;
   if (width == 0) return;
-  rows_.begin(layer, WholeRows::shares_of(graphs_.layout(), width),
-              [&](const PartRows& rows, const PartEdges&) {
-                blocks_.clear();
-                for (const RemoteGroup& group : rows.groups)
-                  blocks_.emplace_back(rt_, group.block, column_tiles_, "columns of the rank");
-              });
+  rows_.begin(layer, WholeRows::shares_of(graphs_.layout(), width), [&](const PartRows& rows) {
+    blocks_.clear();
+    for (const RemoteGroup& group : rows.groups)
+      blocks_.emplace_back(rt_, group.block, column_tiles_, "columns of the rank");
+  });
   const TileLayout& layout = graphs_.layout();
   const std::int64_t rows = layout.rows(layout.part_of(rt_.rank())).count;
   partial_ = Buffer(rt_, {1, rows * width}, DType::f32, "scratch/partial sums of columns");

@@ -1,5 +1,6 @@
 #include "core/inference/tile_attention.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>

@@ -16,7 +16,8 @@ Share TileSddmm::rows() const { return rows_of(layout().column_of(rt_.rank())); 
 
 void TileSddmm::begin(int layer, WholeRows::Pieces pieces, std::int64_t heads, bool dots) {
   const std::int64_t width = pieces.width;
-  rows_.begin(layer, std::move(pieces), [&](const PartRows& wanted, const PartEdges& edges) {
+  rows_.begin(layer, std::move(pieces), [&](const PartRows& wanted) {
+    const PartEdges edges = edges_of(wanted);
     pattern_ = SparseBuffer(rt_, Lane::copy, edges.pattern, "graph/entries of the rank");
     blocks_.clear();
     for (std::size_t g = 0; g < wanted.groups.size(); ++g) {

@@ -7,6 +7,7 @@
 // Source    Deal section 3.4 (SDDMM), Figure 10 and Table 3, approaches (i) and (ii)
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "core/inference/whole_rows.hpp"

@@ -52,7 +52,7 @@ void WholeRows::load(int layer, std::int64_t rows, const TakeEntries& take) {
     return std::clamp<std::int64_t>(count - t * rows, 0, rows);
   };
   const PartRows cut = graphs_.cut_wanted(layer, rt_.rank(), rows);
-  take(cut, edges_of(cut));
+  take(cut);
 
   std::size_t asking = 0;
   for (int shift = 0; shift < parts; ++shift) {

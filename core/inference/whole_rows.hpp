@@ -5,6 +5,7 @@
 // Source    Deal section 3.4, the example of Figure 10
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <optional>
@@ -39,7 +40,7 @@ class WholeRows {
   static Pieces everywhere(std::int64_t width) { return {width, {}}; }
 
   /// Is told of the entries of A that meet the rows, group by group.
-  using TakeEntries = std::function<void(const PartRows& rows, const PartEdges& edges)>;
+  using TakeEntries = std::function<void(const PartRows& rows)>;
   /// Of the rows that this rank wants in this layer (Settings::lists of the graphs): makes room for what
   /// travels, and loads their numbers where those of an earlier layer do not serve; only then `take` is
   /// called.

@@ -474,12 +474,18 @@ TEST_F(Infer, ResumesNoOtherInference) {
 
 #ifdef ORRERY_MPIRUN
 TEST_F(Infer, WritesTheSameFilesOverMpi) {
-  for (const std::string more : {R"(, "fanout": 4, "group_bytes": 200)", R"(, "spmm": "2d")",
-                                 R"(, "spmm": "exchange_graph")"}) {
+  const std::string gat = R"( --set 'model={"type": "gat", "layers": 2, "hidden": 8, "heads": 2}')";
+  ASSERT_EQ(orrery("run " + file() + gat + " --quiet --out " + in("gat").string()), 0)
+      << read("err");
+  const std::string weighed = gat + " --set inference.weights=" + in("gat").string();
+  using Way = std::pair<std::string, std::string>;
+  for (const auto& [more, model] :
+       {Way{R"(, "fanout": 4, "group_bytes": 200)", ""}, Way{R"(, "spmm": "2d")", ""},
+        Way{R"(, "spmm": "exchange_graph")", ""}, Way{R"(, "fanout": 4)", weighed}}) {
     for (const char* old : {"threads", "mpi"}) std::filesystem::remove_all(in(old));
-    infer(2, 2, "threads", more);
+    ASSERT_EQ(orrery(arguments(2, 2, "threads", more) + model), 0) << read("err");
     const int status = shell(testing::mpirun(4) + "'" ORRERY_MPI "' " +
-                             arguments(2, 2, "mpi", more) + " --backend mpi");
+                             arguments(2, 2, "mpi", more) + model + " --backend mpi");
     ASSERT_EQ(status, 0) << read("err");
 
     EXPECT_EQ(read("mpi/embeddings/meta.json"), read("threads/embeddings/meta.json"));
