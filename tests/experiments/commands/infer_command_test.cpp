@@ -287,6 +287,25 @@ TEST_F(Infer, AdvisesAgainstTooLittleMemoryAndOnMpirunWithAllThatWasAsked) {
     EXPECT_THAT(read("err"), HasSubstr(asked));
 }
 
+/// 111 million vertices by their counts.
+TEST_F(Infer, SimulatesAGraphThatIsGivenByItsStatistics) {
+  const std::string papers = "infer '" ORRERY_SOURCES
+                             "/configs/inference/papers100m.json' --quiet "
+                             "--json --set cluster.servers=8 --out " +
+                             in("papers").string();
+  ASSERT_EQ(orrery(papers), 0) << read("err");
+  const Json result = Json::parse(read("out"));
+  std::stringstream schema;
+  schema << std::ifstream(ORRERY_SOURCES "/experiments/config/schemas/inference.json").rdbuf();
+
+  EXPECT_NO_THROW(validate_against(schema.str(), result));
+  EXPECT_EQ(result["vertices"], 111059956);
+  EXPECT_EQ(result["neighbours"][0], 1615685872);
+  EXPECT_GT(result["seconds"], 0);
+  EXPECT_EQ(orrery(papers + " --backend threads --set cluster.servers=1"), 2);
+  EXPECT_THAT(read("err"), HasSubstr("without edges nothing can be inferred"));
+}
+
 /// Halved until the rank with the most fits into its memory.
 TEST_F(Infer, ChoosesGroupsThatFitIntoTheDevice) {
   const auto planned = [&](const std::string& name, const std::string& device) {
