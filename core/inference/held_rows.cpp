@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -42,8 +43,8 @@ class ArrayExchange {
     return {came.begin(), came.end()};
   }
 
-  /// The arrays of all ranks, one after the other.
-  std::vector<Vertex> all_gather(const std::vector<Vertex>& x) {
+  /// The arrays of all ranks, one after the other; x is gone before they come.
+  std::vector<Vertex> all_gather(std::vector<Vertex> x) {
     // Lengths as two halves: a rank may have more numbers than one of them counts.
     const std::int64_t mine = static_cast<std::int64_t>(x.size());
     const auto lengths =
@@ -52,7 +53,7 @@ class ArrayExchange {
     Counts64 rows;
     for (std::size_t i = 0; i < lengths.size(); i += 2)
       rows.push_back((std::int64_t{lengths[i]} << 31) + lengths[i + 1]);
-    return gather(x, rows);
+    return gather(std::move(x), rows);
   }
 
  private:
@@ -84,8 +85,9 @@ class ArrayExchange {
   static std::shared_ptr<const Counts64> share(const Counts64& counts) {
     return std::make_shared<const Counts64>(counts);
   }
-  std::vector<Vertex> gather(const std::vector<Vertex>& x, const Counts64& rows) {
+  std::vector<Vertex> gather(std::vector<Vertex> x, const Counts64& rows) {
     const Room from(*this, 0, x, static_cast<std::int64_t>(x.size()), 1);
+    std::vector<Vertex>().swap(x);  // an assignment would keep its memory
     const Room into(*this, 1, sum(rows), 1);
     run(AllGather{from.tensor, into.tensor, share(rows), group_});
     return into.values();
@@ -226,9 +228,9 @@ HeldRows build_rows(EdgeSource& edges, bool mirrored, const TileLayout& layout, 
     const auto came = columns.all_to_all(out.pairs, 2, out.counts, in);
     pairs.insert(pairs.end(), came.begin(), came.end());
   }
-  if (layout.column_parts > 1) pairs = part.all_gather(pairs);
+  if (layout.column_parts > 1) pairs = part.all_gather(std::move(pairs));
   auto csr = std::make_shared<const Csr>(sorted_rows(pairs, made.rows, layout.vertices));
-  pairs = {};
+  std::vector<Vertex>().swap(pairs);
 
   std::vector<Vertex> degrees;
   std::uint64_t sum = 0;  // of all edges less their reverses: 0 where each has its own
@@ -238,7 +240,7 @@ HeldRows build_rows(EdgeSource& edges, bool mirrored, const TileLayout& layout, 
     for (const Vertex u : csr->row(r)) sum += number_of(u, v) - number_of(v, u);
   }
   made.csr = std::move(csr);
-  made.degrees = columns.all_gather(degrees);
+  made.degrees = columns.all_gather(std::move(degrees));
   std::vector<Vertex> halves(2);
   std::memcpy(halves.data(), &sum, sizeof sum);
   const auto sums = columns.all_gather(halves);

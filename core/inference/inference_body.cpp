@@ -12,19 +12,36 @@
 namespace orrery {
 namespace {
 
+/// Features of which the width is known.
+class CountedFeatures final : public Features {
+ public:
+  CountedFeatures(std::int64_t rows, std::int64_t width) : rows_(rows), width_(width) {}
+  std::int64_t rows() const override { return rows_; }
+  std::int64_t width() const override { return width_; }
+  void read(std::span<const Vertex>, std::int64_t, std::int64_t, float*,
+            std::int64_t) const override {
+    throw NeedsStructure("a graph that is given by its statistics has no features to read");
+  }
+  std::string provenance() const override { return "counted"; }
+
+ private:
+  std::int64_t rows_, width_;
+};
+
 /// This rank's tile of the features.
 Buffer load_features(Runtime& rt, const InferenceProblem& problem) {
   const TileLayout layout = problem.layout();
   const Share rows = layout.rows(layout.part_of(rt.rank()));
   const Share columns =
       layout.columns(problem.data->features->width(), layout.column_of(rt.rank()));
-  auto vertices = std::make_shared<std::vector<Vertex>>(at(rows.count));
-  std::iota(vertices->begin(), vertices->end(), static_cast<Vertex>(rows.first));
+  Source source = Unknown{"features"};
+  if (!problem.data->statistics) {
+    auto vertices = std::make_shared<std::vector<Vertex>>(at(rows.count));
+    std::iota(vertices->begin(), vertices->end(), static_cast<Vertex>(rows.first));
+    source = FeatureRows{problem.data->features, std::move(vertices), columns.first};
+  }
   Buffer features(rt, {rows.count, columns.count}, DType::f32, "features");
-  if (columns.count > 0)
-    rt.submit(Lane::copy,
-              Load{FeatureRows{problem.data->features, std::move(vertices), columns.first},
-                   features.tensor()});
+  if (columns.count > 0) rt.submit(Lane::copy, Load{std::move(source), features.tensor()});
   rt.wait(Lane::compute, rt.record(Lane::copy));
   return features;
 }
@@ -104,16 +121,33 @@ void put_away(Runtime& rt, const InferenceProblem& problem, TileProducts& produc
 std::shared_ptr<const InferenceData> inference_data(const Dataset& data) {
   return std::make_shared<const InferenceData>(
       InferenceData{data.name, data.generated, data.edges(), all_rows(*data.graph, data.symmetric),
-                    data.features, data.labels.classes});
+                    std::nullopt, data.features, data.labels.classes});
+}
+
+std::shared_ptr<const InferenceData> inference_data(const GraphStatistics& graph) {
+  HeldRows vertices;
+  vertices.vertices = graph.vertices;
+  std::shared_ptr<const Features> features;
+  if (graph.features > 0)
+    features = std::make_shared<const CountedFeatures>(graph.vertices, graph.features);
+  return std::make_shared<const InferenceData>(InferenceData{
+      graph.name, false, graph.edges, std::move(vertices), graph, features, graph.classes});
 }
 
 std::shared_ptr<const LayerGraphs> make_graphs(
     const InferenceProblem& problem, std::optional<int> only_part,
     const std::function<void(std::vector<std::int64_t>&)>& add_up) {
+  if (problem.data->statistics)
+    return std::make_shared<const LayerGraphs>(
+        *problem.data->statistics, problem.model, problem.layout(),
+        LayerGraphs::Settings{problem.model.layers, problem.config.fanout, problem.config.seed,
+                              std::nullopt, nullptr,
+                              lists_for(problem.config, weighs_edges(problem.model))});
   return std::make_shared<const LayerGraphs>(
       problem.data->graph, problem.model, problem.layout(),
       LayerGraphs::Settings{problem.model.layers, problem.config.fanout, problem.config.seed,
-                            only_part, add_up});
+                            only_part, add_up,
+                            lists_for(problem.config, weighs_edges(problem.model))});
 }
 
 InferenceBody::InferenceBody(const InferenceProblem& problem, EmbeddingSink* sink,
@@ -134,8 +168,8 @@ InferenceBody::InferenceBody(const InferenceProblem& problem, EmbeddingSink* sin
 void InferenceBody::run(Runtime& rt, RunObserver& observer, const RunControl& control) const {
   rt.phase({Stage::setup});
   TileProducts products(rt, *problem_.graphs, problem_.config, problem_.column_tiles);
-  LayerStack stack(rt, products, problem_.model, problem_.train_seed,
-                   problem_.data->features->width(), problem_.data->classes,
+  LayerStack stack(rt, products, *problem_.graphs, problem_.config, problem_.model,
+                   problem_.train_seed, problem_.data->features->width(), problem_.data->classes,
                    problem_.weights.get());
   const int done = layers_ != nullptr ? layers_->layers_done() : 0;
   Buffer h = done == 0 ? load_features(rt, problem_)

@@ -47,8 +47,9 @@ class LayerStore {
 struct InferenceData {
   std::string name;
   bool generated = false;
-  std::int64_t edges = 0;  ///< as stored
-  HeldRows graph;
+  std::int64_t edges = 0;                       ///< as stored
+  HeldRows graph;                               ///< with `statistics` the number of vertices alone
+  std::optional<GraphStatistics> statistics{};  ///< where there are no edges
   std::shared_ptr<const Features> features;
   std::int64_t classes = 0;
 
@@ -56,6 +57,8 @@ struct InferenceData {
 };
 /// Of a data set in memory, whose features it shares.
 std::shared_ptr<const InferenceData> inference_data(const Dataset& data);
+/// Of a graph that is given by its statistics: to be recorded, counted and simulated.
+std::shared_ptr<const InferenceData> inference_data(const GraphStatistics& graph);
 
 /// Everything that an inference fixes before its first operation, the same on all ranks.
 struct InferenceProblem {

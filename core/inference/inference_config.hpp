@@ -14,15 +14,31 @@ namespace orrery {
 ///           got
 enum class DenseProduct : std::uint8_t { ring, reduce };
 
+/// How a part's rows of A are multiplied by x, whose rows lie with other parts.
+///   ids_then_rows   a rank asks for the distinct rows that it needs by their numbers, and gets its
+///                   columns of them (Deal)
+///   exchange_graph  a rank sends its rows of A to whoever has the rows of x that they meet, and gets
+///                   partial results back
+///   two_d           A is cut into tiles of rows and columns as well: a rank gets whole rows of x for
+///                   its columns of A, and the ranks of a part add up what they got
+enum class SparseProduct : std::uint8_t { ids_then_rows, exchange_graph, two_d };
+
+/// Who computes the numbers that attention has for the edges of a part, for which rows must be whole.
+///   duplicated  each rank of the part computes those of all of its edges
+///   split       each computes those of some rows, and all tell each other (Deal)
+enum class EdgeProduct : std::uint8_t { duplicated, split };
+
 struct InferenceConfig {
   int fanout = kAllNeighbours;  ///< neighbours of each vertex in each layer, at most
   int rows = 1;                 ///< P: parts of the vertices
   int columns = 1;              ///< M: shares of the columns of each part
   /// Rows of other parts are fetched in groups of at most so many bytes (of one row at least); 0: all
-  /// of one part together.
+  /// of one part together. Not of exchange_graph, which fetches none.
   std::int64_t group_bytes = 0;
   DenseProduct gemm = DenseProduct::ring;
-  std::uint64_t seed = 0;  ///< of the neighbours that are drawn
+  SparseProduct spmm = SparseProduct::ids_then_rows;
+  EdgeProduct sddmm = EdgeProduct::split;  ///< of models that weigh edges
+  std::uint64_t seed = 0;                  ///< of the neighbours that are drawn
 };
 
 }  // namespace orrery

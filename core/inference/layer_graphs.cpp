@@ -3,6 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
 #include <utility>
 
 #include "core/base/error.hpp"
@@ -25,11 +29,15 @@ std::int64_t rows_of_group(std::int64_t rows, std::int64_t rows_per_group, std::
   return std::clamp<std::int64_t>(rows - t * rows_per_group, 0, rows_per_group);
 }
 
+/// A group in which fewer than one row in so many has an entry keeps these rows alone.
+constexpr std::int64_t kSparse = 4;
+
 /// Writes the block of a group of which most rows may be empty.
 class GroupBuilder {
  public:
-  GroupBuilder(std::int64_t rows_of_part, std::int64_t columns)
-      : rows_of_part_(rows_of_part), block_{0, columns, {}, {}} {}
+  /// `whole`: with all rows, also where few have an entry.
+  GroupBuilder(std::int64_t rows_of_part, std::int64_t columns, bool whole)
+      : rows_of_part_(rows_of_part), whole_(whole), block_{0, columns, {}, {}} {}
   /// Requires  rows ascend, and so do the columns of a row
   void add(Vertex row, Vertex column, float value) {
     if (rows_.empty() || rows_.back() != row) {
@@ -42,17 +50,15 @@ class GroupBuilder {
   void finish(RemoteGroup& group) {
     block_.offsets.push_back(block_.nnz());
     block_.rows = static_cast<std::int64_t>(rows_.size());
-    if (kSparse * block_.rows >= rows_of_part_)
+    if (whole_ || kSparse * block_.rows >= rows_of_part_)
       spread();
     else
-      group.rows = std::make_shared<const std::vector<Vertex>>(std::move(rows_));
+      group.rows = IndexList(std::make_shared<const std::vector<Vertex>>(std::move(rows_)));
     group.block = {std::make_shared<const Csr>(std::move(block_)),
                    std::make_shared<const std::vector<float>>(std::move(values_))};
   }
 
  private:
-  static constexpr std::int64_t kSparse = 4;  ///< one row in so many has an entry
-
   /// Puts the rows where they are in the part, with empty ones between them.
   void spread() {
     std::vector<EdgeIndex> offsets;
@@ -67,6 +73,7 @@ class GroupBuilder {
   }
 
   std::int64_t rows_of_part_;
+  bool whole_;
   Csr block_;
   std::vector<Vertex> rows_;
   std::vector<float> values_;
@@ -84,11 +91,13 @@ LayerGraphs::LayerGraphs(HeldRows rows, const ModelConfig& model, const TileLayo
       graph_(std::move(rows)),
       draws_(at(layout.row_parts)),
       neighbours_(at(settings.layers), 0),
-      needed_(at(settings.layers) * at(layout.row_parts) * at(layout.row_parts), 0) {
-  if (settings.fanout != kAllNeighbours && settings.fanout < 1)
-    throw ConfigError(
-        "inference.fanout",
-        fmt::format("found {}, expected -1 (all neighbours) or at least 1", settings.fanout));
+      needed_(at(settings.layers) * at(layout.row_parts) * at(layout.row_parts), 0),
+      entries_(needed_.size(), 0),
+      wanted_(settings.lists == RowLists::none
+                  ? 0
+                  : at(settings.layers) * at(layout.ranks()) * at(layout.row_parts),
+              0) {
+  require_settings();
   const bool whole = graph_.rows.count == graph_.vertices;
   ORRERY_ASSERT(whole || (settings.only_part && settings.add_up &&
                           layout.rows(*settings.only_part) == graph_.rows));
@@ -100,14 +109,56 @@ LayerGraphs::LayerGraphs(HeldRows rows, const ModelConfig& model, const TileLayo
     if (kept) draws_[at(p)] = std::move(drawn);
   }
   if (whole) return;
-  std::vector<std::int64_t> counts = neighbours_;
-  counts.insert(counts.end(), needed_.begin(), needed_.end());
-  counts.push_back(alike_ ? 0 : 1);
+  std::vector<std::int64_t> counts{alike_ ? 0 : 1};
+  const std::array lists{&neighbours_, &needed_, &entries_, &wanted_};
+  for (const auto* list : lists) counts.insert(counts.end(), list->begin(), list->end());
   settings.add_up(counts);
-  const auto needed = counts.begin() + settings.layers;
-  neighbours_.assign(counts.begin(), needed);
-  needed_.assign(needed, counts.end() - 1);
-  alike_ = counts.back() == 0;
+  alike_ = counts.front() == 0;
+  auto next = counts.begin() + 1;
+  for (auto* list : lists) {
+    const auto end = next + std::ssize(*list);
+    list->assign(next, end);
+    next = end;
+  }
+}
+
+void LayerGraphs::require_settings() const {
+  if (settings_.fanout != kAllNeighbours && settings_.fanout < 1)
+    throw ConfigError(
+        "inference.fanout",
+        fmt::format("found {}, expected -1 (all neighbours) or at least 1", settings_.fanout));
+}
+
+LayerGraphs::LayerGraphs(const GraphStatistics& graph, const ModelConfig& model,
+                         const TileLayout& layout, const Settings& settings)
+    : layout_(layout), settings_(settings), weighting_(weighting_of(model, graph.symmetric)) {
+  require_settings();
+  graph_.vertices = graph.vertices;
+  const double mean = static_cast<double>(graph.edges) /
+                      static_cast<double>(std::max<std::int64_t>(1, graph.vertices));
+  const bool all = settings.fanout == kAllNeighbours || settings.fanout >= mean;
+  mean_ = all ? mean : settings.fanout;
+  alike_ = all;
+}
+
+std::int64_t LayerGraphs::expected_entries(const Share& rows, std::int64_t columns) const {
+  return std::llround(*mean_ * static_cast<double>(rows.count) * static_cast<double>(columns) /
+                      static_cast<double>(layout_.vertices));
+}
+
+std::int64_t LayerGraphs::expected_columns(const Share& rows, const Share& columns) const {
+  const Share both{std::max(rows.first, columns.first),
+                   std::max<std::int64_t>(0, std::min(rows.end(), columns.end()) -
+                                                 std::max(rows.first, columns.first))};
+  const std::int64_t loops = weighting_.loops ? both.count : 0;
+  const double missed =
+      std::pow(1 - static_cast<double>(rows.count) / static_cast<double>(layout_.vertices), *mean_);
+  return loops + std::llround(static_cast<double>(columns.count - loops) * (1 - missed));
+}
+
+std::int64_t LayerGraphs::neighbours(int layer) const {
+  if (mean_) return expected_entries({0, layout_.vertices}, layout_.vertices);
+  return neighbours_[at_layer(layer)];
 }
 
 LayerGraphs::Draws LayerGraphs::draw(int part) const {
@@ -153,17 +204,87 @@ void LayerGraphs::count(int part, const Draws& draws) {
     const int layer = static_cast<int>(l) + 1;
     std::vector<bool> seen(at(layout_.vertices));
     std::vector<Vertex> row;
-    auto* needed = needed_.data() + (l * layout_.row_parts + part) * layout_.row_parts;
+    const std::int64_t first = (l * layout_.row_parts + part) * layout_.row_parts;
+    auto *needed = needed_.data() + first, *entries = entries_.data() + first;
     for (std::int64_t v = rows.first; v < rows.end(); ++v) {
       neighbours_of(draws, rows, layer, v, row);
       neighbours_[at(l)] += static_cast<std::int64_t>(row.size());
       for (const Vertex u : row) {
-        if (rows.contains(u) || seen[at(u)]) continue;
+        if (rows.contains(u)) continue;
+        const int owner = layout_.part_of_vertex(u);
+        ++entries[owner];
+        if (seen[at(u)]) continue;
         seen[at(u)] = true;
-        ++needed[layout_.part_of_vertex(u)];
+        ++needed[owner];
       }
     }
+    if (settings_.lists == RowLists::none) return;
+    for (int m = 0; m < layout_.column_parts; ++m)
+      count_wanted(layer, layout_.rank_of(part, m), draws);
   });
+}
+
+void LayerGraphs::count_wanted(int layer, int rank, const Draws& draws) {
+  const Window window = wanted_window(rank);
+  const Share rows = layout_.rows(layout_.part_of(rank));
+  std::vector<bool> seen(at(layout_.vertices));
+  std::vector<Vertex> row;
+  auto* wanted =
+      wanted_.data() + (at_layer(layer) * at(layout_.ranks()) + at(rank)) * at(layout_.row_parts);
+  const auto see = [&](std::int64_t u) {
+    if (!window.columns.contains(u) || seen[at(u)]) return;
+    seen[at(u)] = true;
+    ++wanted[layout_.part_of_vertex(u)];
+  };
+  for (std::int64_t v = window.rows.first; v < window.rows.end(); ++v) {
+    if (weighting_.loops) see(v);
+    neighbours_of(draws, rows, layer, v, row);
+    for (const Vertex u : row) see(u);
+  }
+}
+
+LayerGraphs::Window LayerGraphs::wanted_window(int rank) const {
+  const int part = layout_.part_of(rank), m = layout_.column_of(rank);
+  Window window{layout_.rows(part), {0, layout_.vertices}, true};
+  if (settings_.lists == RowLists::of_column_slice)
+    window.columns = share_of(layout_.vertices, layout_.column_parts, m);
+  if (settings_.lists == RowLists::of_row_share) {
+    const Share whole = layout_.whole_rows(part, m);
+    window.rows = {window.rows.first + whole.first, whole.count};
+  }
+  return window;
+}
+
+std::int64_t LayerGraphs::entries_of(const Share& rows) const {
+  std::int64_t entries = weighting_.loops ? rows.count : 0;
+  if (mean_) {
+    // Between its ends, so that shares of rows add up to their sum.
+    const auto up_to = [&](std::int64_t v) { return expected_entries({0, v}, layout_.vertices); };
+    return entries + up_to(rows.end()) - up_to(rows.first);
+  }
+  for (std::int64_t v = rows.first; v < rows.end(); ++v)
+    entries += settings_.fanout == kAllNeighbours
+                   ? graph_.degree(v)
+                   : std::min<std::int64_t>(settings_.fanout, graph_.degree(v));
+  return entries;
+}
+
+std::int64_t LayerGraphs::wanted(int layer, int by, int of) const {
+  if (mean_) {
+    const Window window = wanted_window(by);
+    const Share theirs = layout_.rows(of);
+    const std::int64_t first = std::max(theirs.first, window.columns.first),
+                       end = std::min(theirs.end(), window.columns.end());
+    return expected_columns(window.rows, {first, std::max<std::int64_t>(0, end - first)});
+  }
+  ORRERY_ASSERT(!wanted_.empty());
+  return wanted_[(at_layer(layer) * at(layout_.ranks()) + at(by)) * at(layout_.row_parts) + at(of)];
+}
+
+std::int64_t LayerGraphs::entries(int layer, int by, int of) const {
+  if (mean_) return expected_entries(layout_.rows(by), layout_.rows(of).count);
+  const std::size_t parts = at(layout_.row_parts);
+  return entries_[(at_layer(layer) * parts + at(by)) * parts + at(of)];
 }
 
 void LayerGraphs::neighbours_of(const Draws& draws, const Share& rows, int layer, std::int64_t v,
@@ -180,6 +301,7 @@ void LayerGraphs::neighbours_of(const Draws& draws, const Share& rows, int layer
 }
 
 std::int64_t LayerGraphs::needed(int layer, int by, int of) const {
+  if (mean_) return expected_columns(layout_.rows(by), layout_.rows(of));
   const std::size_t parts = at(layout_.row_parts);
   return needed_[(at_layer(layer) * parts + at(by)) * parts + at(of)];
 }
@@ -203,23 +325,38 @@ std::vector<FetchRound> LayerGraphs::rounds(int layer, int part,
 }
 
 PartRows LayerGraphs::cut(int layer, int part, std::int64_t rows_per_group) const {
+  return cut_window(layer, part, {layout_.rows(part), {0, layout_.vertices}, false},
+                    rows_per_group);
+}
+
+PartRows LayerGraphs::cut_wanted(int layer, int rank, std::int64_t rows_per_group) const {
+  return cut_window(layer, layout_.part_of(rank), wanted_window(rank), rows_per_group);
+}
+
+PartRows LayerGraphs::cut_window(int layer, int part, const Window& window,
+                                 std::int64_t rows_per_group) const {
+  if (mean_) return counted_window(part, window, rows_per_group);
   ORRERY_ASSERT(settings_.only_part.value_or(part) == part);
   const Share rows = layout_.rows(part);
   const Draws& draws = draws_[at(part)];
   std::vector<Vertex> row;
+  const auto is_local = [&](Vertex u) { return !window.own && rows.contains(u); };
 
   // Where each row of x stands among those that are fetched of its owner.
   std::vector<Vertex> place(at(layout_.vertices), -1);
-  for (std::int64_t v = rows.first; v < rows.end(); ++v) {
+  const auto see = [&](std::int64_t u) {
+    if (window.columns.contains(u) && !is_local(static_cast<Vertex>(u))) place[at(u)] = 0;
+  };
+  for (std::int64_t v = window.rows.first; v < window.rows.end(); ++v) {
+    if (weighting_.loops) see(v);
     neighbours_of(draws, rows, layer, v, row);
-    for (const Vertex u : row)
-      if (!rows.contains(u)) place[at(u)] = 0;
+    for (const Vertex u : row) see(u);
   }
   const int parts = layout_.row_parts;
   std::vector<std::size_t> first_group(at(parts), 0);  // of each owner
   auto numbers = std::make_shared<std::vector<Vertex>>();
   PartRows made;
-  for (int shift = 1; shift < parts; ++shift) {
+  for (int shift = window.own ? 0 : 1; shift < parts; ++shift) {
     const int owner = (part + shift) % parts;
     const Share theirs = layout_.rows(owner);
     const auto first = static_cast<std::int64_t>(numbers->size());
@@ -234,38 +371,165 @@ PartRows LayerGraphs::cut(int layer, int part, std::int64_t rows_per_group) cons
       made.groups.push_back({shift,
                              first + t * rows_per_group,
                              rows_of_group(count, rows_per_group, t),
-                             nullptr,
+                             std::nullopt,
                              {}});
   }
-  made.numbers = std::move(numbers);
+  made.numbers = IndexList(std::move(numbers));
 
-  RowBuilder local(rows.count, rows.count);
+  RowBuilder local(window.rows.count, rows.count);
   std::vector<GroupBuilder> blocks;
-  for (const RemoteGroup& group : made.groups) blocks.emplace_back(rows.count, group.count);
+  for (const RemoteGroup& group : made.groups)
+    blocks.emplace_back(window.rows.count, group.count, window.own);
   const auto length = [&](std::int64_t v) {
     return static_cast<double>(graph_.degree(v) + (weighting_.loops ? 1 : 0));
   };
-  for (std::int64_t v = rows.first; v < rows.end(); ++v) {
+  for (std::int64_t v = window.rows.first; v < window.rows.end(); ++v) {
     neighbours_of(draws, rows, layer, v, row);
     const double own = length(v);
-    if (weighting_.loops) local.add(static_cast<Vertex>(v - rows.first), weighting_(own, own));
     const double times = static_cast<double>(graph_.degree(v)) /
                          static_cast<double>(std::max<std::size_t>(1, row.size()));
-    for (const Vertex u : row) {
-      const auto value = static_cast<float>(times * weighting_(own, length(u)));
-      if (rows.contains(u)) {
+    const auto add = [&](Vertex u, float value) {
+      if (!window.columns.contains(u)) return;
+      if (is_local(u)) {
         local.add(static_cast<Vertex>(u - rows.first), value);
-        continue;
+        return;
       }
       const std::int64_t i = place[at(u)];
       const auto group = first_group[at(layout_.part_of_vertex(u))] + at(i / rows_per_group);
-      blocks[group].add(static_cast<Vertex>(v - rows.first),
+      blocks[group].add(static_cast<Vertex>(v - window.rows.first),
                         static_cast<Vertex>(i % rows_per_group), value);
+    };
+    const auto self = [&] { add(static_cast<Vertex>(v), weighting_(own, own)); };
+    bool loop = weighting_.loops;  // still to be added, where it ascends
+    for (const Vertex u : row) {
+      if (loop && u > v) {
+        self();
+        loop = false;
+      }
+      add(u, static_cast<float>(times * weighting_(own, length(u))));
     }
+    if (loop) self();
     local.end_row();
   }
   made.local = local.finish();
   for (std::size_t g = 0; g < blocks.size(); ++g) blocks[g].finish(made.groups[g]);
+  return made;
+}
+
+RowLists lists_for(const InferenceConfig& config, bool weighs_edges) {
+  if (weighs_edges)
+    return config.sddmm == EdgeProduct::duplicated ? RowLists::of_part : RowLists::of_row_share;
+  return config.spmm == SparseProduct::two_d ? RowLists::of_column_slice : RowLists::none;
+}
+
+PartRows LayerGraphs::counted_window(int part, const Window& window,
+                                     std::int64_t rows_per_group) const {
+  const int parts = layout_.row_parts;
+  const Share rows = layout_.rows(part);
+  PartRows made;
+  std::int64_t numbers = 0, remote = 0;
+  for (int shift = window.own ? 0 : 1; shift < parts; ++shift) {
+    const Share theirs = layout_.rows((part + shift) % parts);
+    const std::int64_t begin = std::max(theirs.first, window.columns.first),
+                       end = std::min(theirs.end(), window.columns.end());
+    const Share columns{begin, std::max<std::int64_t>(0, end - begin)};
+    const std::int64_t count = expected_columns(window.rows, columns),
+                       loops = weighting_.loops && shift == 0
+                                   ? std::min(window.rows.count, columns.count)
+                                   : 0,
+                       entries = loops + expected_entries(window.rows, columns.count);
+    // Entries fall on a group in proportion to its rows.
+    const auto up_to = [&](std::int64_t row) {
+      return std::llround(static_cast<double>(entries) * static_cast<double>(row) /
+                          static_cast<double>(std::max<std::int64_t>(1, count)));
+    };
+    for (std::int64_t t = 0; t < groups_of(count, rows_per_group); ++t) {
+      const std::int64_t first = t * rows_per_group, size = rows_of_group(count, rows_per_group, t);
+      const std::int64_t nnz = up_to(first + size) - up_to(first);
+      // Rows that at least one of the entries falls on.
+      const std::int64_t met = std::llround(
+          static_cast<double>(window.rows.count) *
+          (1 - std::pow(1 - 1 / static_cast<double>(window.rows.count), static_cast<double>(nnz))));
+      RemoteGroup group{shift, numbers + first, size, std::nullopt, {}};
+      const bool few = !window.own && kSparse * met < window.rows.count;
+      if (few) group.rows = IndexList::counted(met);
+      group.block = {Counts{few ? met : window.rows.count, size, nnz, 1}, nullptr};
+      made.groups.push_back(std::move(group));
+    }
+    numbers += count;
+    remote += count > 0 ? entries : 0;
+  }
+  made.numbers = IndexList::counted(numbers);
+  std::int64_t local = window.own ? 0 : entries_of(window.rows) - remote;
+  if (window.own && window.columns.count == layout_.vertices && !made.groups.empty()) {
+    // What rounding left over is in the first group, so that all of them are entries_of().
+    auto& first = std::get<Counts>(made.groups.front().block.pattern);
+    first.nnz = std::max<std::int64_t>(0, first.nnz + entries_of(window.rows) - remote);
+  }
+  made.local = {Counts{window.rows.count, rows.count, std::max<std::int64_t>(0, local), 1},
+                nullptr};
+  return made;
+}
+
+PartEdges edges_of(const PartRows& rows) {
+  PartEdges made;
+  const std::int64_t n = rows.local.rows();
+  const std::int64_t own =
+      rows.groups.empty() || rows.groups.front().shift > 0 ? rows.local.cols() : 0;
+  const std::int64_t columns = own + rows.numbers.size();
+  std::int64_t entries = rows.local.nnz();
+  for (const RemoteGroup& group : rows.groups) entries += group.block.nnz();
+  if (entries > std::numeric_limits<Vertex>::max())
+    throw ConfigError(
+        "inference.rows",
+        fmt::format("a part has {} entries, and weights can be computed for 2^31 - 1: "
+                    "choose more parts",
+                    entries));
+  if (std::holds_alternative<Counts>(rows.local.pattern)) {
+    made.local = IndexList::counted(rows.local.nnz());
+    for (const RemoteGroup& group : rows.groups)
+      made.groups.push_back(IndexList::counted(group.block.nnz()));
+    made.pattern = Counts{n, columns, entries, 1};
+    return made;
+  }
+  const Csr& local = rows.local.csr();
+  const auto row_of = [](const RemoteGroup& group, std::int64_t r) {
+    return group.rows ? std::int64_t{(*group.rows->numbers())[at(r)]} : r;
+  };
+  auto pattern = std::make_shared<Csr>();
+  *pattern = {n, columns, std::vector<EdgeIndex>(at(n) + 1, 0), {}};
+  const auto each_block = [&](const auto& use) {
+    use(local, std::int64_t{0}, -1, [](std::int64_t r) { return r; });
+    for (std::size_t g = 0; g < rows.groups.size(); ++g) {
+      const RemoteGroup& group = rows.groups[g];
+      use(group.block.csr(), own + group.first, static_cast<int>(g),
+          [&](std::int64_t r) { return row_of(group, r); });
+    }
+  };
+  each_block([&](const Csr& block, std::int64_t, int, const auto& row) {
+    for (std::int64_t r = 0; r < block.rows; ++r)
+      pattern->offsets[at(row(r)) + 1] += block.degree(r);
+  });
+  std::partial_sum(pattern->offsets.begin(), pattern->offsets.end(), pattern->offsets.begin());
+  pattern->columns.resize(at(pattern->offsets.back()));
+  std::vector<Vertex> of_local;
+  std::vector<std::vector<Vertex>> of_groups(rows.groups.size());
+  std::vector<EdgeIndex> next(pattern->offsets.begin(), pattern->offsets.end() - 1);
+  each_block([&](const Csr& block, std::int64_t first, int group, const auto& row) {
+    auto& numbers = group < 0 ? of_local : of_groups[at(group)];
+    for (std::int64_t r = 0; r < block.rows; ++r)
+      for (const Vertex c : block.row(r)) {
+        const EdgeIndex entry = next[at(row(r))]++;
+        pattern->columns[at(entry)] = static_cast<Vertex>(first + c);
+        numbers.push_back(static_cast<Vertex>(entry));
+      }
+  });
+  const auto listed = [](std::vector<Vertex>& numbers) {
+    return IndexList(std::make_shared<const std::vector<Vertex>>(std::move(numbers)));
+  };
+  made.local = listed(of_local);
+  for (auto& numbers : of_groups) made.groups.push_back(listed(numbers));
+  made.pattern = std::shared_ptr<const Csr>(std::move(pattern));
   return made;
 }
 

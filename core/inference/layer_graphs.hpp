@@ -14,10 +14,13 @@
 #include <optional>
 #include <vector>
 
+#include "core/graph/graph_statistics.hpp"
 #include "core/graph/sparse_matrix.hpp"
 #include "core/inference/held_rows.hpp"
+#include "core/inference/inference_config.hpp"
 #include "core/model/adjacency.hpp"
 #include "core/sample/neighbour_sampler.hpp"
+#include "core/strategy/structure/index_list.hpp"
 
 namespace orrery {
 
@@ -25,9 +28,9 @@ namespace orrery {
 struct RemoteGroup {
   int shift = 0;                      ///< the owner is the part (p + shift) mod P
   std::int64_t first = 0, count = 0;  ///< of PartRows::numbers
-  /// Rows of the part that have an entry, ascending; null: all of them stand in the block. (Many small
+  /// Rows of the part that have an entry, ascending; none: all of them stand in the block. (Many small
   /// groups would else each have an offset for every row.)
-  std::shared_ptr<const std::vector<Vertex>> rows;
+  std::optional<IndexList> rows;
   SparseMatrix block;  ///< [rows, count]
 };
 
@@ -36,7 +39,7 @@ struct RemoteGroup {
 struct PartRows {
   SparseMatrix local;  ///< [rows of the part, rows of the part]
   /// At their owners, of the rows that the groups fetch, group by group.
-  std::shared_ptr<const std::vector<Vertex>> numbers;
+  IndexList numbers;
   /// By the owner's shift, then ascending.
   std::vector<RemoteGroup> groups;
 };
@@ -47,6 +50,29 @@ struct FetchRound {
   std::int64_t asked = 0, served = 0;  ///< rows
   bool operator==(const FetchRound&) const = default;
 };
+
+/// The edges of a part, or of some of its rows, seen as a whole: what is computed for each of them has
+/// its place here.
+struct PartEdges {
+  /// [rows, own rows + rows that are fetched]: row by row, own ones first, then group by group.
+  Pattern pattern;
+  IndexList local;                ///< of each entry of PartRows::local, its number
+  std::vector<IndexList> groups;  ///< of each entry of a group's block, its number
+};
+
+/// Errors    ConfigError: 2^31 entries or more
+PartEdges edges_of(const PartRows& rows);
+
+/// Which rows of x a rank wants with all of their columns, of its own part as well.
+enum class RowLists : std::uint8_t {
+  none,
+  of_part,         ///< those that the rows of A of its part meet
+  of_row_share,    ///< those that its whole rows (TileLayout::whole_rows) meet
+  of_column_slice  ///< those that its part meets in its share of the columns of A
+};
+
+/// Those that the products of this configuration ask for.
+RowLists lists_for(const InferenceConfig& config, bool weighs_edges);
 
 /// The graphs of all layers. It is not changed by use: all calls may come from several threads.
 class LayerGraphs {
@@ -60,6 +86,7 @@ class LayerGraphs {
     /// Where only this part's rows are there: adds up what the processes of all parts have counted,
     /// the same everywhere.
     std::function<void(std::vector<std::int64_t>& counts)> add_up = nullptr;
+    RowLists lists = RowLists::none;
   };
 
   /// Draws, and counts what parts need of each other.
@@ -67,18 +94,31 @@ class LayerGraphs {
   /// Requires  the rows of all parts, or of `only_part` and add_up
   /// Cost      one visit a vertex; with a fanout 8 bytes for each vertex of a part that is kept, and 4
   ///           for each layer and draw of those that have more neighbours; a bit for each vertex and
-  ///           layer while a part is counted
+  ///           layer while a part is counted; with lists the visit once more for each share
   /// Errors    ConfigError (a fanout that is neither kAllNeighbours nor >= 1; normalisation)
   LayerGraphs(HeldRows rows, const ModelConfig& model, const TileLayout& layout,
+              const Settings& settings);
+  /// Of a graph that is given by its statistics: everything is counted, in expectation, as if each row
+  /// and column had as many entries as the mean and they fell on rows at random. Locality and columns
+  /// of unequal length make real graphs need fewer distinct rows.
+  ///
+  /// Errors    as above
+  /// Source    Deal section 3.4: a column of Z entries is needed by one of P parts with probability
+  ///           1 − (1 − 1/P)^Z
+  LayerGraphs(const GraphStatistics& graph, const ModelConfig& model, const TileLayout& layout,
               const Settings& settings);
 
   const TileLayout& layout() const { return layout_; }
   /// Whether all layers aggregate the same.
   bool alike() const { return alike_; }
   /// Neighbours that are aggregated in a layer, over all vertices, without self-loops.
-  std::int64_t neighbours(int layer) const { return neighbours_[at_layer(layer)]; }
+  std::int64_t neighbours(int layer) const;
   /// Distinct rows of part `of` that part `by` needs in a layer.
   std::int64_t needed(int layer, int by, int of) const;
+  /// Entries of A in the rows of part `by` and the columns of part `of`, another one, in a layer.
+  std::int64_t entries(int layer, int by, int of) const;
+  /// Rows of part `of` that rank `by` wants whole in a layer, as Settings::lists says.
+  std::int64_t wanted(int layer, int by, int of) const;
   /// What part p does to fetch its rows in groups of at most so many, as many rounds on all parts:
   /// by shift, those of one shift as many as the part with the most groups has.
   std::vector<FetchRound> rounds(int layer, int part, std::int64_t rows_per_group) const;
@@ -88,6 +128,13 @@ class LayerGraphs {
   ///
   /// Requires  a part that is kept
   PartRows cut(int layer, int part, std::int64_t rows_per_group) const;
+  /// The rows of A that a rank multiplies by rows that it wants whole, in groups of which those of its
+  /// own part (shift 0) are the first; `local` is empty.
+  ///
+  /// Requires  a part that is kept
+  PartRows cut_wanted(int layer, int rank, std::int64_t rows_per_group) const;
+  /// Entries of A in these rows (vertices), as many in every layer.
+  std::int64_t entries_of(const Share& rows) const;
 
  private:
   /// Of one part: where the draws of a vertex begin, or −1 where it has all neighbours; for each
@@ -96,9 +143,24 @@ class LayerGraphs {
     std::vector<std::int64_t> first;
     std::vector<std::uint32_t> places;
   };
+  /// Entries of A that are cut: of these rows and columns, all as vertices.
+  struct Window {
+    Share rows, columns;
+    bool own = false;  ///< rows of x of the part itself are wanted as those of others are
+  };
   static std::size_t at_layer(int layer);
+  void require_settings() const;
+  // Of a graph that is counted.
+  /// Entries of A in these rows, without self-loops, that fall on so many columns.
+  std::int64_t expected_entries(const Share& rows, std::int64_t columns) const;
+  /// Of these columns, those in which the rows have an entry, a self-loop included.
+  std::int64_t expected_columns(const Share& rows, const Share& columns) const;
+  PartRows counted_window(int part, const Window& window, std::int64_t rows_per_group) const;
   Draws draw(int part) const;
   void count(int part, const Draws& draws);
+  void count_wanted(int layer, int rank, const Draws& draws);
+  Window wanted_window(int rank) const;
+  PartRows cut_window(int layer, int part, const Window& window, std::int64_t rows_per_group) const;
   /// The neighbours of vertex `v` of the part in a layer, in ascending order.
   void neighbours_of(const Draws& draws, const Share& rows, int layer, std::int64_t v,
                      std::vector<Vertex>& into) const;
@@ -107,10 +169,13 @@ class LayerGraphs {
   Settings settings_;
   Weighting weighting_;
   HeldRows graph_;
+  std::optional<double> mean_;  ///< neighbours of a vertex, of a graph that is counted
   bool alike_ = true;
   std::vector<Draws> draws_;              ///< of each part that is kept
   std::vector<std::int64_t> neighbours_;  ///< of each layer
   std::vector<std::int64_t> needed_;      ///< [layers, P, P]
+  std::vector<std::int64_t> entries_;     ///< [layers, P, P]
+  std::vector<std::int64_t> wanted_;      ///< [layers, ranks, P], with lists
 };
 
 }  // namespace orrery

@@ -37,6 +37,13 @@ std::vector<std::int64_t> widths_of(const ModelConfig& model, std::int64_t featu
 
 std::int64_t classes_of(const ModelConfig& model, std::int64_t features,
                         const TrainedWeights& trained) {
+  if (trained.features > 0 && trained.features != features)
+    throw ConfigError(
+        "inference.weights",
+        fmt::format("was trained with {} columns of features, and the data set has {}: infer for "
+                    "one with as many, or train again",
+                    trained.features, features));
+  if (trained.classes > 0) return trained.classes;
   const auto weights_with = [&](std::int64_t classes) {
     Recorder recorder({0, 1, {}, false});
     return make_network(recorder, model, {}, FirstLayer::recompute, features, classes,
@@ -57,32 +64,47 @@ std::int64_t classes_of(const ModelConfig& model, std::int64_t features,
 }
 
 void require_layer_by_layer(const ModelConfig& model) {
-  if (model.type == ModelType::resgcn || model.type == ModelType::sgc || weighs_edges(model))
+  if (model.type == ModelType::sgc || (weighs_edges(model) && model.type != ModelType::gat))
     throw ConfigError("model.type",
-                      fmt::format("inference computes gcn, sage and layers from outside that weigh "
-                                  "no edges, and no \"{}\"",
+                      fmt::format("inference computes gcn, sage, gat, resgcn+ and layers from "
+                                  "outside that weigh no edges, and no \"{}\"",
                                   model.type.name));
 }
 
-LayerStack::LayerStack(Runtime& rt, TileProducts& products, const ModelConfig& model,
-                       std::uint64_t seed, std::int64_t features, std::int64_t classes,
-                       const TrainedWeights* trained)
+LayerStack::LayerStack(Runtime& rt, TileProducts& products, const LayerGraphs& graphs,
+                       const InferenceConfig& config, const ModelConfig& model, std::uint64_t seed,
+                       std::int64_t features, std::int64_t classes, const TrainedWeights* trained)
     : rt_(rt),
       products_(products),
       config_(model),
       widths_(widths_of(model, features, classes)),
       context_{rt, &products, parameters_, FirstLayer::recompute, false, nullptr, model.order} {
+  if (weighs_edges(model)) attention_ = std::make_unique<TileAttention>(rt, graphs, config);
   declare(seed, trained);
 }
 
-/// In the order of Model, so that what it has learned falls into place.
+/// In the order of the network that was trained, so that what it has learned falls into place.
 void LayerStack::declare(std::uint64_t seed, const TrainedWeights* trained) {
+  config_.type == ModelType::resgcn ? declare_resgcn() : declare_layers();
+  TrainConfig start;
+  start.seed = seed;
+  parameters_.allocate(rt_, start, ModelUse::inference);
+  if (trained == nullptr) return;
+  const std::vector<Tensor> rows = parameters_.state();
+  load(rt_, trained->weights, rows.front());
+  if (rows.size() > 1) load(rt_, trained->averages, rows.back());
+}
+
+/// As Model.
+void LayerStack::declare_layers() {
   const int layers = config_.layers + config_.dense_layers;
   for (int l = 1; l <= layers; ++l) {
     const auto in = width(l - 1), out = width(l);
     const auto make = l > config_.layers ? make_dense_layer : layer_of(config_).make;
     Layer layer;
-    layer.convolution = make(context_, l, in, out, false);
+    layer.convolution = attention_ && l <= config_.layers
+                            ? attention_->make_layer(context_, products_, config_, l, in, out)
+                            : make(context_, l, in, out, false);
     const bool hidden = l < layers;
     if (config_.bias && !(config_.batch_norm && hidden))
       layer.bias = parameters_.add({1, out}, {}, false);
@@ -93,13 +115,34 @@ void LayerStack::declare(std::uint64_t seed, const TrainedWeights* trained) {
     }
     layers_.push_back(std::move(layer));
   }
-  TrainConfig start;
-  start.seed = seed;
-  parameters_.allocate(rt_, start, ModelUse::inference);
-  if (trained == nullptr) return;
-  const std::vector<Tensor> rows = parameters_.state();
-  load(rt_, trained->weights, rows.front());
-  if (rows.size() > 1) load(rt_, trained->averages, rows.back());
+}
+
+/// As ResGcn.
+void LayerStack::declare_resgcn() {
+  const std::int64_t d = config_.hidden;
+  const auto add_bias = [&](std::int64_t columns) {
+    return config_.bias ? parameters_.add({1, columns}, {}, false) : -1;
+  };
+  const auto add_linear = [&](std::int64_t in, std::int64_t out) {
+    Linear made;
+    made.weight = parameters_.add({in, out}, Parameters::glorot(in, out), false);
+    made.bias = add_bias(out);
+    return made;
+  };
+  const auto add_norm = [&](Layer& layer) {
+    layer.gain = parameters_.add({1, d}, {0, 1}, false);
+    layer.shift = parameters_.add({1, d}, {}, false);
+  };
+  encoder_ = add_linear(width(0), d);
+  for (int l = 1; l <= config_.layers; ++l) {
+    Layer layer;
+    add_norm(layer);
+    layer.convolution = layer_of(config_).make(context_, l, d, d, false);
+    layer.bias = add_bias(d);
+    layers_.push_back(std::move(layer));
+  }
+  add_norm(head_norm_);
+  head_ = add_linear(d, width(layers()));
 }
 
 Tensor LayerStack::own_columns(const Tensor& rows) const {
@@ -107,23 +150,75 @@ Tensor LayerStack::own_columns(const Tensor& rows) const {
   return rows.cols_at(first, count);
 }
 
-Buffer LayerStack::forward(int layer, const Tensor& x) {
+Buffer LayerStack::convolve(int layer, const Tensor& x, std::int64_t in, std::int64_t out) {
   Convolution& convolution = *layers_[at(layer) - 1].convolution;
   const std::int64_t aggregated = convolution.aggregated_width(), n = x.rows();
-  products_.begin(layer, {aggregated, width(layer - 1), width(layer)});
+  products_.begin(layer, {aggregated, in, out});
   convolution.allocate();
   if (const auto scratch = products_.columns(convolution.scratch_width()).count; scratch > 0)
     context_.scratch = Buffer(rt_, {1, n * scratch}, DType::f32, "scratch/product");
-  Buffer made(rt_, {n, products_.columns(width(layer)).count}, DType::f32,
+  Buffer made(rt_, {n, products_.columns(out).count}, DType::f32,
               fmt::format("activations/layer {}", layer));
   convolution.forward(x, made.tensor());
   convolution.release();
   context_.scratch = {};
   products_.end();
+  return made;
+}
+
+Buffer LayerStack::forward(int layer, const Tensor& x) {
+  if (config_.type == ModelType::resgcn) return forward_block(layer, x);
+  Buffer made = convolve(layer, x, width(layer - 1), width(layer));
   finish(layer, made.tensor());
   if (config_.residual && layer > 1 && !last(layer) && made.tensor().cols() > 0)
     rt_.submit(Lane::compute, Copy{x, made.tensor(), 1, true});
   return made;
+}
+
+Buffer LayerStack::apply(const Linear& linear, const Tensor& x, std::int64_t in, std::int64_t out,
+                         const std::string& name) {
+  products_.begin(0, {0, in, out});
+  Buffer made(rt_, {x.rows(), products_.columns(out).count}, DType::f32, "activations/" + name);
+  products_.transform(x, parameters_.weight(linear.weight), made.tensor(), 0);
+  products_.end();
+  if (linear.bias >= 0 && made.tensor().cols() > 0)
+    rt_.submit(Lane::compute, Activate{made.tensor(), own_columns(parameters_.weight(linear.bias)),
+                                       made.tensor(), Activation::none, std::nullopt});
+  return made;
+}
+
+Buffer LayerStack::activated(const Layer& norm, const Tensor& h) {
+  Buffer made(rt_, h.shape, DType::f32, "activations/through a block");
+  const Tensor u = made.tensor();
+  if (u.cols() > 0) rt_.submit(Lane::compute, Copy{h, u});
+  normalise_rows(norm, u, config_.hidden);
+  if (u.cols() > 0)
+    rt_.submit(Lane::compute, Activate{u, std::nullopt, u, Activation::relu, std::nullopt});
+  return made;
+}
+
+Buffer LayerStack::forward_block(int layer, const Tensor& x) {
+  const std::int64_t d = config_.hidden;
+  Buffer encoded;
+  if (layer == 1) encoded = apply(encoder_, x, width(0), d, "encoded");
+  const Tensor h = encoded ? encoded.tensor() : x;
+  const Layer& block = layers_[at(layer) - 1];
+  Buffer made;
+  {
+    const Buffer u = activated(block, h);
+    made = convolve(layer, u.tensor(), d, d);
+  }
+  if (made.tensor().cols() > 0) {
+    if (block.bias >= 0)
+      rt_.submit(Lane::compute, Activate{made.tensor(), own_columns(parameters_.weight(block.bias)),
+                                         made.tensor(), Activation::none, std::nullopt});
+    rt_.submit(Lane::compute, Copy{h, made.tensor(), 1, true});
+  }
+  if (!last(layer)) return made;
+  encoded = {};
+  const Buffer u = activated(head_norm_, made.tensor());
+  made = {};
+  return apply(head_, u.tensor(), d, width(layer), fmt::format("layer {}", layer));
 }
 
 /// Everything of a layer that follows its convolution, in place. A rank without columns takes part

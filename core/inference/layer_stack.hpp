@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "core/inference/tile_attention.hpp"
 #include "core/inference/tile_products.hpp"
 #include "core/model/convolution.hpp"
 
@@ -14,8 +16,9 @@ namespace orrery {
 /// What a network has learned: rows 0 and (with batch norm) 1 as Parameters::state() of a network for
 /// inference has them.
 struct TrainedWeights {
-  std::vector<float> weights;   ///< all of them in the order of Model
-  std::vector<float> averages;  ///< running averages of batch norms; empty without
+  std::vector<float> weights;              ///< all of them in the order of Model
+  std::vector<float> averages;             ///< running averages of batch norms; empty without
+  std::int64_t features = 0, classes = 0;  ///< that it was trained with; 0: nobody said
 };
 
 class LayerStack {
@@ -24,7 +27,8 @@ class LayerStack {
   ///
   /// Errors    ConfigError: a model whose layers cannot be computed one by one on tiles; weights of
   ///           another model
-  LayerStack(Runtime& rt, TileProducts& products, const ModelConfig& model, std::uint64_t seed,
+  LayerStack(Runtime& rt, TileProducts& products, const LayerGraphs& graphs,
+             const InferenceConfig& config, const ModelConfig& model, std::uint64_t seed,
              std::int64_t features, std::int64_t classes, const TrainedWeights* trained);
 
   int layers() const { return static_cast<int>(layers_.size()); }
@@ -42,9 +46,23 @@ class LayerStack {
     int bias = -1, gain = -1, shift = -1;  ///< parameter numbers; −1 where there is none
     int averages = -1;                     ///< their number, with batch norm
   };
+  /// y = x·W + b.
+  struct Linear {
+    int weight = -1, bias = -1;
+  };
   bool last(int layer) const { return layer == layers(); }
   Tensor own_columns(const Tensor& rows) const;
   void declare(std::uint64_t seed, const TrainedWeights* trained);
+  void declare_layers();
+  void declare_resgcn();
+  /// A layer's convolution alone.
+  Buffer convolve(int layer, const Tensor& x, std::int64_t in, std::int64_t out);
+  Buffer apply(const Linear& linear, const Tensor& x, std::int64_t in, std::int64_t out,
+               const std::string& name);
+  /// ReLU(norm(h)).
+  Buffer activated(const Layer& norm, const Tensor& h);
+  /// A block of ResGCN+: the first with the encoder before it, the last with the head behind it.
+  Buffer forward_block(int layer, const Tensor& x);
   void finish(int layer, const Tensor& y);
   void normalise_rows(const Layer& layer, const Tensor& y, std::int64_t width);
   void normalise_columns(const Layer& layer, const Tensor& y);
@@ -55,17 +73,20 @@ class LayerStack {
   std::vector<std::int64_t> widths_;  ///< d_0 .. d_L
   Parameters parameters_;
   LayerContext context_;
+  std::unique_ptr<TileAttention> attention_;  ///< of models that weigh edges
   std::vector<Layer> layers_;
+  Linear encoder_, head_;  ///< of ResGCN+
+  Layer head_norm_;
 };
 
 /// Widths d_0 .. d_L of a model's levels.
 std::vector<std::int64_t> widths_of(const ModelConfig& model, std::int64_t features,
                                     std::int64_t classes);
 
-/// How many columns the last layer has, by how many weights there are: so a model can be computed for a
-/// graph that has no labels.
+/// How many columns the last layer has: what the weights say, else by how many there are. So a model
+/// can be computed for a graph that has no labels.
 ///
-/// Errors    ConfigError: no number of columns fits
+/// Errors    ConfigError: trained with other features; no number of columns fits
 std::int64_t classes_of(const ModelConfig& model, std::int64_t features,
                         const TrainedWeights& trained);
 

@@ -1,11 +1,13 @@
 #include "core/inference/tile_products.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/inference/exchanged_graph.hpp"
+#include "core/inference/fetched_rows.hpp"
+#include "core/inference/sliced_graph.hpp"
 
 namespace orrery {
 namespace {
@@ -19,14 +21,26 @@ void put(Runtime& rt, const Tensor& x, const Tensor& y, float beta) {
 
 }  // namespace
 
-std::int64_t rows_that_fit(std::int64_t bytes, std::int64_t columns) {
-  if (bytes == 0 || columns == 0) return std::numeric_limits<Vertex>::max();
-  return std::max<std::int64_t>(1, bytes / (columns * bytes_of(DType::f32)));
+std::unique_ptr<TileSum> make_tile_sum(Runtime& rt, const LayerGraphs& graphs,
+                                       const InferenceConfig& config, int column_tiles) {
+  switch (config.spmm) {
+    case SparseProduct::ids_then_rows:
+      return std::make_unique<FetchedRows>(rt, graphs, config, column_tiles);
+    case SparseProduct::exchange_graph:
+      return std::make_unique<ExchangedGraph>(rt, graphs, column_tiles);
+    case SparseProduct::two_d:
+      return std::make_unique<SlicedGraph>(rt, graphs, config, column_tiles);
+  }
+  ORRERY_ASSERT(false && "no such product");
+  return nullptr;
 }
 
 TileProducts::TileProducts(Runtime& rt, const LayerGraphs& graphs, const InferenceConfig& config,
                            int column_tiles)
-    : Products(rt), graphs_(graphs), config_(config), column_tiles_(column_tiles) {}
+    : Products(rt),
+      graphs_(graphs),
+      config_(config),
+      sum_(make_tile_sum(rt, graphs, config, column_tiles)) {}
 
 std::int64_t TileProducts::rows(int) const { return layout().rows(part()).count; }
 
@@ -50,83 +64,23 @@ void TileProducts::aggregate_adjoint(int, const Tensor&, const Tensor&, float) {
 // ---- a layer -----------------------------------------------------------------------------------
 
 void TileProducts::begin(int layer, const LayerWidths& widths) {
-  const std::int64_t aggregated = columns(widths.aggregated).count;
-  if (aggregated > 0) {
-    const std::int64_t rows = rows_that_fit(config_.group_bytes, aggregated);
-    if (!graphs_.alike() || rows != rows_per_group_) load_matrices(layer, rows);
-  }
+  sum_->begin(layer, widths.aggregated, columns(widths.aggregated).count);
   make_room(widths);
-  aggregated_ = aggregated == 0;
-  if (aggregated_) return;
-  for (FetchGroup& group : groups_) group.numbers = group.rows = std::nullopt;
-  const Event free = rt_.record(Lane::compute);
-  for (std::size_t g = 0; g < std::min<std::size_t>(2, groups_.size()); ++g) send_numbers(g, free);
+  sum_->set_out();
 }
 
 void TileProducts::give_room_back() {
-  for (auto* rooms : {&asked_, &sent_, &received_, &tile_in_, &tile_out_})
+  for (auto* rooms : {&tile_in_, &tile_out_})
     for (Buffer& room : *rooms) room = {};
   whole_ = {};
-  partial_ = {};
 }
 
 void TileProducts::end() {
+  sum_->end();
   give_room_back();
-  if (graphs_.alike()) return;
-  groups_.clear();
-  local_.reset();
-  numbers_ = {};
-  rows_per_group_ = 0;
-}
-
-void TileProducts::load_matrices(int layer, std::int64_t rows_per_group) {
-  groups_.clear();
-  local_.reset();
-  numbers_ = {};
-  rows_per_group_ = rows_per_group;
-  const PartRows cut = graphs_.cut(layer, part(), rows_per_group);
-  local_.emplace(rt_, cut.local, column_tiles_, "rows of the part");
-  numbers_ = Buffer(rt_, {static_cast<std::int64_t>(cut.numbers->size()), 1}, DType::i32,
-                    "indices/rows to fetch");
-  rt_.submit(Lane::copy, Load{IndexArray{cut.numbers}, numbers_.tensor()});
-  auto next = cut.groups.begin();
-  for (const FetchRound& round : graphs_.rounds(layer, part(), rows_per_group)) {
-    FetchGroup group;
-    group.round = round;
-    if (round.asked > 0) {
-      ORRERY_ASSERT(next != cut.groups.end() && next->count == round.asked &&
-                    next->shift == round.shift);
-      group.first = next->first;
-      group.matrix.emplace(rt_, next->block, 1, "fetched rows");
-      if (next->rows) {
-        group.matrix_rows =
-            Buffer(rt_, {next->block.rows(), 1}, DType::i32, "graph/rows of a group");
-        rt_.submit(Lane::copy, Load{IndexArray{next->rows}, group.matrix_rows.tensor()});
-      }
-      ++next;
-    }
-    groups_.push_back(std::move(group));
-  }
-  ORRERY_ASSERT(next == cut.groups.end());
-  for (const Lane lane : {Lane::comm2, Lane::compute}) rt_.wait(lane, rt_.record(Lane::copy));
 }
 
 void TileProducts::make_room(const LayerWidths& widths) {
-  const std::int64_t width = columns(widths.aggregated).count;
-  std::int64_t asked = 0, served = 0, partial = 0;
-  for (const FetchGroup& group : groups_) {
-    asked = std::max(asked, group.round.asked);
-    served = std::max(served, group.round.served);
-    if (group.matrix_rows) partial = std::max(partial, group.matrix_rows.tensor().rows());
-  }
-  const std::size_t rooms = width > 0 ? std::min<std::size_t>(2, groups_.size()) : 0;
-  for (std::size_t i = 0; i < rooms; ++i) {
-    asked_[i] = Buffer(rt_, {served, 1}, DType::i32, "indices/rows asked for");
-    sent_[i] = Buffer(rt_, {served, width}, DType::f32, "groups/rows sent");
-    received_[i] = Buffer(rt_, {asked, width}, DType::f32, "groups/rows received");
-  }
-  if (partial > 0 && width > 0)
-    partial_ = Buffer(rt_, {partial, width}, DType::f32, "scratch/rows of a group");
   if (layout().column_parts == 1) return;
   const std::int64_t whole = whole_share(share()).count, most_whole = whole_share(0).count;
   const std::int64_t own = columns(widths.out).count,
@@ -146,75 +100,8 @@ void TileProducts::make_room(const LayerWidths& widths) {
   }
 }
 
-// ---- A·x ---------------------------------------------------------------------------------------
-
-void TileProducts::send_numbers(std::size_t g, Event free) {
-  FetchGroup& group = groups_[g];
-  const int parts = layout().row_parts, shift = group.round.shift;
-  SendRecv message;
-  message.group = layout().column_group(rt_.rank());
-  if (group.round.asked > 0) {
-    message.send = numbers_.tensor().rows_at(group.first, group.round.asked);
-    message.to = (part() + shift) % parts;
-  }
-  if (group.round.served > 0) {
-    message.recv = asked_[g % 2].view(group.round.served, 1);
-    message.from = (part() + parts - shift) % parts;
-  }
-  if (!message.send && !message.recv) return;
-  rt_.wait(Lane::comm2, free);
-  rt_.submit(Lane::comm2, message);
-  group.numbers = rt_.record(Lane::comm2);
-}
-
-Event TileProducts::send_rows(std::size_t g, const Tensor& x) {
-  FetchGroup& group = groups_[g];
-  const int parts = layout().row_parts, shift = group.round.shift;
-  SendRecv message;
-  message.group = layout().column_group(rt_.rank());
-  if (group.numbers) rt_.wait(Lane::compute, *group.numbers);
-  if (group.round.served > 0) {
-    message.send = sent_[g % 2].view(group.round.served, x.cols());
-    message.to = (part() + parts - shift) % parts;
-    rt_.submit(Lane::compute,
-               GatherRows{x, asked_[g % 2].view(group.round.served, 1), *message.send});
-  }
-  if (group.round.asked > 0) {
-    message.recv = received_[g % 2].view(group.round.asked, x.cols());
-    message.from = (part() + shift) % parts;
-  }
-  const Event gathered = rt_.record(Lane::compute);
-  if (message.send || message.recv) {
-    rt_.wait(Lane::comm, gathered);
-    rt_.submit(Lane::comm, message);
-    group.rows = rt_.record(Lane::comm);
-  }
-  return gathered;
-}
-
 void TileProducts::aggregate(int, const Tensor& x, const Tensor& y, float beta) {
-  if (x.cols() == 0) return;
-  ORRERY_ASSERT(!std::exchange(aggregated_, true));  // the numbers of the first groups went once
-  // The last event of the compute lane that read the numbers in a room, by room.
-  std::array<Event, 2> free{rt_.record(Lane::compute), rt_.record(Lane::compute)};
-  if (!groups_.empty()) free[0] = send_rows(0, x);
-  local_->multiply(rt_, x, y, beta);
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    if (g + 1 < groups_.size()) free[(g + 1) % 2] = send_rows(g + 1, x);
-    if (g + 2 < groups_.size()) send_numbers(g + 2, free[g % 2]);
-    FetchGroup& group = groups_[g];
-    if (group.rows) rt_.wait(Lane::compute, *group.rows);
-    if (group.matrix) multiply_group(g, y);
-  }
-}
-
-void TileProducts::multiply_group(std::size_t g, const Tensor& y) {
-  const FetchGroup& group = groups_[g];
-  const Tensor x = received_[g % 2].view(group.round.asked, y.cols());
-  if (!group.matrix_rows) return group.matrix->multiply(rt_, x, y, 1);
-  const Tensor rows = group.matrix_rows.tensor(), partial = partial_.view(rows.rows(), y.cols());
-  group.matrix->multiply(rt_, x, partial, 0);
-  rt_.submit(Lane::compute, ScatterAddRows{partial, rows, y});
+  sum_->multiply(x, y, beta);
 }
 
 // ---- x·W ---------------------------------------------------------------------------------------

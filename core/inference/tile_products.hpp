@@ -5,34 +5,20 @@
 // rows of W that it meets while the next one travels, and turn the result back. Or as a reduction:
 // each multiplies its columns for all columns of the result, and all add up.
 //
-// A·x: the rows of other parts are fetched from the rank with the same columns. First go the
-// numbers of the rows, then the rows come; numbers are two groups ahead and rows one ahead of the
-// group that is multiplied, and the first of both travel while the part's own rows are multiplied. A
-// row is in one group only, so it is fetched once.
+// A·x is a TileSum. What edges weigh is TileAttention's.
 //
-// Source    Deal sections 3.4 (GEMM, SpMM) and 3.5 (partitioned communication, pipeline; Figures 7,
-//           8, 11, 12)
-// Departs   a group's rows are of one owner, and part p begins with part p + 1: what a rank sends at a
-//           time is then bounded as what it receives is, and no rank is asked by all at once
+// Source    Deal section 3.4 (GEMM, Figure 7)
 #pragma once
 
 #include <array>
 #include <functional>
-#include <optional>
-#include <string>
-#include <vector>
+#include <memory>
 
-#include "core/inference/inference_config.hpp"
-#include "core/inference/layer_graphs.hpp"
+#include "core/inference/tile_sum.hpp"
 #include "core/model/products.hpp"
 #include "core/runtime/buffer.hpp"
-#include "core/strategy/product/local_matrix.hpp"
 
 namespace orrery {
-
-/// Rows of a group of at most so many bytes, of matrices with `columns` columns; at least one.
-/// `bytes` 0: as many as there are.
-std::int64_t rows_that_fit(std::int64_t bytes, std::int64_t columns);
 
 class TileProducts final : public Products {
  public:
@@ -46,8 +32,8 @@ class TileProducts final : public Products {
     std::int64_t in = 0, out = 0;
     bool operator==(const LayerWidths&) const = default;
   };
-  /// Puts the layer's rows of A on the device and makes room for what travels; the numbers of the
-  /// first two groups set out.
+  /// Puts the layer's rows of A on the device and makes room for what travels; what needs no rows of x
+  /// sets out.
   void begin(int layer, const LayerWidths& widths);
   /// Gives it all back, but for what a next layer uses again.
   void end();
@@ -77,28 +63,13 @@ class TileProducts final : public Products {
   void aggregate_adjoint(int layer, const Tensor& dy, const Tensor& dx, float beta) override;
 
  private:
-  struct FetchGroup {
-    FetchRound round;
-    std::int64_t first = 0;             ///< of the numbers that are asked for
-    std::optional<LocalMatrix> matrix;  ///< none where nothing is asked for
-    Buffer matrix_rows;                 ///< of the part, where the matrix has some of them alone
-    std::optional<Event> numbers;       ///< have come; none where nothing is served
-    std::optional<Event> rows;          ///< have come and gone
-  };
   const TileLayout& layout() const { return graphs_.layout(); }
   int part() const { return layout().part_of(rt_.rank()); }
   int share() const { return layout().column_of(rt_.rank()); }
   Share whole_share(int m) const { return layout().whole_rows(part(), m); }
 
-  void load_matrices(int layer, std::int64_t rows_per_group);
   void make_room(const LayerWidths& widths);
   void give_room_back();
-  /// y ← y + A·x, of the rows and columns of group g.
-  void multiply_group(std::size_t g, const Tensor& y);
-  /// Numbers of group g set out, once their room is free.
-  void send_numbers(std::size_t g, Event free);
-  /// The rows that are asked for by group g of another part set out.
-  Event send_rows(std::size_t g, const Tensor& x);
 
   /// use(tile, columns of share k) for every share of x, of this rank's whole rows; own one first.
   template <class Use>
@@ -109,18 +80,10 @@ class TileProducts final : public Products {
 
   const LayerGraphs& graphs_;
   InferenceConfig config_;
-  int column_tiles_;
+  std::unique_ptr<TileSum> sum_;
 
-  std::int64_t rows_per_group_ = 0;  ///< of the matrices that are there; 0: none are
-  std::optional<LocalMatrix> local_;
-  std::vector<FetchGroup> groups_;
-  Buffer numbers_;          ///< of all rows that this rank asks for
-  bool aggregated_ = true;  ///< the layer's one product with A is done, or there is none
-
-  std::array<Buffer, 2> asked_, sent_, received_;  ///< numbers, and rows
-  Buffer partial_;                                 ///< what a group adds to some rows of the part
-  std::array<Buffer, 2> tile_in_, tile_out_;       ///< of the ring
-  Buffer whole_;                                   ///< whole rows of a product, or partial sums
+  std::array<Buffer, 2> tile_in_, tile_out_;  ///< of the ring
+  Buffer whole_;                              ///< whole rows of a product, or partial sums
 };
 
 }  // namespace orrery

@@ -592,6 +592,30 @@ void set_inference(Experiment& e, const Json& root) {
   if (i.contains("gemm"))
     config.gemm = pick<DenseProduct>(
         i["gemm"], {{"ring", DenseProduct::ring}, {"reduce", DenseProduct::reduce}});
+  if (i.contains("spmm"))
+    config.spmm = pick<SparseProduct>(i["spmm"], {{"ids_then_rows", SparseProduct::ids_then_rows},
+                                                  {"exchange_graph", SparseProduct::exchange_graph},
+                                                  {"2d", SparseProduct::two_d}});
+  if (i.contains("sddmm"))
+    config.sddmm = pick<EdgeProduct>(
+        i["sddmm"], {{"duplicated", EdgeProduct::duplicated}, {"split", EdgeProduct::split}});
+  if (i.contains("sddmm") && !weighs_edges(e.model))
+    throw ConfigError(
+        "inference.sddmm",
+        fmt::format("is of models that compute weights of edges, such as \"gat\", and "
+                    "not of \"{}\": leave it out",
+                    e.model.type.name));
+  if (config.spmm != SparseProduct::ids_then_rows && weighs_edges(e.model))
+    throw ConfigError(
+        "inference.spmm",
+        fmt::format("found {}, but model.type \"{}\", whose entries of A are computed, "
+                    "has ids_then_rows alone",
+                    i["spmm"].dump(), e.model.type.name));
+  if (config.spmm == SparseProduct::exchange_graph && config.group_bytes > 0)
+    throw ConfigError(
+        "inference.group_bytes",
+        "is of rows that are fetched, and spmm \"exchange_graph\" fetches none: leave "
+        "it out, or choose another inference.spmm");
   if (config.fanout == 0)
     throw ConfigError("inference.fanout", "found 0, expected -1 (all neighbours) or at least 1");
 }

@@ -16,11 +16,14 @@ std::vector<LayerOrder> orders_of(const InferenceProblem& problem) {
       widths_of(problem.model, problem.data->features->width(), problem.data->classes);
   std::vector<LayerOrder> orders;
   std::set<std::vector<bool>> seen;
+  if (weighs_edges(problem.model)) return {problem.model.order};  // they multiply by W first
   for (const LayerOrder order : {problem.model.order, LayerOrder::automatic,
                                  LayerOrder::aggregate_first, LayerOrder::transform_first}) {
     std::vector<bool> first;
     for (int l = 1; l <= problem.model.layers; ++l)
-      first.push_back(transforms_first(order, widths[at(l) - 1], widths[at(l)]));
+      first.push_back(problem.model.type == ModelType::resgcn
+                          ? transforms_first(order, problem.model.hidden, problem.model.hidden)
+                          : transforms_first(order, widths[at(l) - 1], widths[at(l)]));
     if (seen.insert(first).second) orders.push_back(order);
   }
   return orders;
@@ -57,14 +60,20 @@ std::vector<TileChoice> choose_tiles(const InferenceProblem& asked, int ranks,
     InferenceProblem problem = asked;
     problem.config.rows = rows;
     problem.config.columns = columns;
-    problem.graphs = make_graphs(problem);
-    for (const LayerOrder order : orders_of(asked))
-      for (const DenseProduct gemm : {DenseProduct::ring, DenseProduct::reduce}) {
-        if (gemm == DenseProduct::reduce && columns == 1) continue;  // nothing is to be reduced
-        problem.model.order = order;
-        problem.config.gemm = gemm;
-        choices.push_back(counted(problem, device_bytes));
-      }
+    for (const EdgeProduct sddmm : {EdgeProduct::split, EdgeProduct::duplicated}) {
+      // Of one column both are the same.
+      const bool two = weighs_edges(asked.model) && columns > 1;
+      if (sddmm == EdgeProduct::duplicated && !two) continue;
+      problem.config.sddmm = sddmm;
+      problem.graphs = make_graphs(problem);
+      for (const LayerOrder order : orders_of(asked))
+        for (const DenseProduct gemm : {DenseProduct::ring, DenseProduct::reduce}) {
+          if (gemm == DenseProduct::reduce && columns == 1) continue;  // nothing is to be reduced
+          problem.model.order = order;
+          problem.config.gemm = gemm;
+          choices.push_back(counted(problem, device_bytes));
+        }
+    }
   }
   std::stable_sort(choices.begin(), choices.end(), [](const TileChoice& a, const TileChoice& b) {
     return std::tuple(!a.fits, a.received_bytes, a.peak_bytes) <

@@ -10,8 +10,8 @@
 
 namespace orrery {
 
-/// One way: rows times columns, how products with weights are made, what each layer multiplies by
-/// first, and how large groups are.
+/// One way: rows times columns, how products with weights and numbers of edges are made, what each
+/// layer multiplies by first, and how large groups are.
 struct TileChoice {
   InferenceConfig config;
   LayerOrder order = LayerOrder::automatic;

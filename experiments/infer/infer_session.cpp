@@ -7,14 +7,17 @@
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/units.hpp"
 #include "core/graph/files/folder_in_progress.hpp"
+#include "core/runtime/recording.hpp"
 #include "core/terminal/activity.hpp"
 #include "core/terminal/message.hpp"
 #include "core/terminal/tell.hpp"
+#include "experiments/config/load_problem.hpp"
 #include "experiments/execute/execute_mpi.hpp"
 #include "experiments/execute/launch.hpp"
 #include "experiments/infer/embedding_files.hpp"
@@ -55,10 +58,14 @@ void require_inferable(const Experiment& e, bool planned) {
     throw ConfigError("backend", fmt::format("orrery infer runs on threads, mpi or sim, and not "
                                              "on {}",
                                              e.backend));
-  if (e.statistics || !e.parts.empty() || e.dataset.magnify > 1)
+  if (e.statistics && e.backend != "sim" && !planned)
+    throw ConfigError("dataset.statistics",
+                      "without edges nothing can be inferred: simulate it with --backend sim, "
+                      "count it with --plan, or give it a path or a generator");
+  if (!e.parts.empty() || e.dataset.magnify > 1)
     throw ConfigError("dataset",
-                      "orrery infer needs the edges of the whole graph: give it a path "
-                      "or a generator, and no statistics, parts or magnify");
+                      "orrery infer needs the whole graph: give it a path, a generator or "
+                      "statistics, and no parts or magnify");
   require_layer_by_layer(e.model);
   if (e.weights.empty() && e.strategy.type == "model_averaging" &&
       e.strategy.averaging == Averaging::model)
@@ -68,8 +75,8 @@ void require_inferable(const Experiment& e, bool planned) {
   if (!e.weights.empty() && !fs::exists(e.weights))
     throw ConfigError("inference.weights",
                       e.weights +
-                          ": no such file or folder; name a checkpoint, or the folder of a run "
-                          "that kept one (train.checkpoint_every)");
+                          ": no such file or folder; name a checkpoint, or the folder of a "
+                          "run with train.checkpoint_every");
   require_clusters(e);
 }
 
@@ -78,9 +85,26 @@ void require_memory_for(std::int64_t bytes) {
   if (!available || bytes <= *available) return;
   throw Error(
       fmt::format("its ranks on this machine need {} of memory, and {} can be had; smaller "
-                  "inference.group_bytes "
-                  "or ranks on more machines need less, and orrery infer --anyway tries it",
+                  "inference.group_bytes or ranks on more machines need less (orrery infer --plan "
+                  "shows what each layout holds), and orrery infer --anyway tries it",
                   human_bytes(bytes), human_bytes(*available)));
+}
+
+/// Holds what ranks take against the memory of their device and of this machine, as running them does,
+/// but before anything of an earlier result is gone.
+void require_room(const InferenceProblem& problem, const Experiment& experiment,
+                  const RankStages& counted, const InferOptions& options, const Job& job) {
+  const InferenceBody body(problem);
+  const auto mine = [&](int rank) { return job.world == nullptr || job.world->rank() == rank; };
+  std::int64_t here = 0;
+  for (int rank = 0; rank < body.ranks(); ++rank) {
+    if (mine(rank) && experiment.device_bytes &&
+        peak_of(counted[at(rank)]) > *experiment.device_bytes)
+      record_rank(body, rank, body.epochs(), memory_capacities(experiment));  // says where
+    if (job.world == nullptr || job.world->placement().same_server(rank, job.world->rank()))
+      here += peak_of(counted[at(rank)]);
+  }
+  if (!options.anyway && experiment.kernels != "cuda") require_memory_for(here);
 }
 
 /// Runs it for real; all ranks of a job call it. Returns the outcome of all ranks on the one that
@@ -128,19 +152,25 @@ Outcome infer_for_real(const InferenceProblem& problem, const Experiment& experi
   return outcome;
 }
 
-/// What the values of layers depend on.
-Json layers_identity(const Experiment& experiment, const InferenceProblem& problem) {
+/// What the values of layers depend on; `contents`: of the data set.
+Json layers_identity(const Experiment& experiment, const InferenceProblem& problem,
+                     const std::string& contents) {
   const InferenceConfig& config = problem.config;
   return {{"dataset", experiment.resolved["dataset"]},
+          {"contents of the data set", contents},
           {"model", experiment.resolved["model"]},
           {"seed", experiment.seed},
           {"kernels", experiment.kernels},
+          {"tf32", experiment.tf32},
+          {"strategy", {{"column_tiles", problem.column_tiles}}},
           {"inference",
            {{"rows", config.rows},
             {"columns", config.columns},
             {"fanout", config.fanout},
             {"group_bytes", config.group_bytes},
-            {"gemm", config.gemm == DenseProduct::ring ? "ring" : "reduce"}}},
+            {"gemm", name_of(config.gemm)},
+            {"spmm", name_of(config.spmm)},
+            {"sddmm", name_of(config.sddmm)}}},
           {"weights", checksum_of(*problem.weights)}};
 }
 
@@ -148,14 +178,15 @@ Json layers_identity(const Experiment& experiment, const InferenceProblem& probl
 std::optional<LayerFiles> open_layers(const Experiment& experiment, const InferenceProblem& problem,
                                       const InferOptions& options, const fs::path& folder,
                                       const Job& job) {
+  if (!options.keep_layers && !options.resume) return std::nullopt;
+  const std::string contents = contents_of(problem, job);
   std::string done = "0";
-  if (job.leads() && (options.keep_layers || options.resume))
+  if (job.leads())
     done = std::to_string(open_layer_files(
-        folder, layers_identity(experiment, problem), problem.layout(),
+        folder, layers_identity(experiment, problem, contents), problem.layout(),
         widths_of(problem.model, problem.data->features->width(), problem.data->classes),
         options.resume));
   job.share(done);
-  if (!options.keep_layers && !options.resume) return std::nullopt;
   return LayerFiles(folder, std::stoi(done));
 }
 
@@ -177,41 +208,56 @@ std::shared_ptr<const InferenceData> with_classes(std::shared_ptr<const Inferenc
   return same;
 }
 
-/// All of it, on every rank; `results` on the one that leads.
-void infer(const Experiment& experiment, const InferOptions& options, const fs::path& folder,
-           const ResultFolder* results, const Job& job) {
-  const bool simulated = experiment.backend == "sim";
-  std::shared_ptr<const TrainedWeights> weights;
-  if (!simulated)
-    weights = experiment.weights.empty() ? train_weights(experiment, folder / "training",
-                                                         {.quiet = options.quiet,
-                                                          .resume = options.resume,
-                                                          .anyway = options.anyway,
-                                                          .stop = &stop_requested()},
-                                                         job)
-                                         : read_weights(experiment, job);
-  if (job.leads() && !options.quiet && !experiment.simulate_on.empty() &&
-      (simulated || job.world != nullptr))
-    tell("simulate_on is left out: it is of inference on threads\n");
+/// An inference made ready to run or to be simulated. Its weights are there where they were named.
+struct PreparedInference {
+  InferenceProblem problem;
   StagesBefore before;
+  RankStages counted;
+};
+
+/// Everything that comes before the folder of the result is touched, and may fail.
+PreparedInference prepare(const Experiment& experiment, const InferOptions& options,
+                          const Job& job) {
+  const bool simulated = experiment.backend == "sim";
+  PreparedInference made;
+  std::shared_ptr<const TrainedWeights> weights;
+  if (!simulated && !experiment.weights.empty()) weights = read_weights(experiment, job);
   const auto begin = Clock::now();
   const LoadedInference loaded = load_inference(experiment, job);
   if (simulated && !experiment.weights.empty() && loaded.data->classes == 0)
     weights = read_weights(experiment, job);
-  InferenceProblem problem =
-      inference_of(experiment, experiment.weights.empty()
-                                   ? loaded.data
-                                   : with_classes(loaded.data, experiment, weights.get()));
-  before.read = seconds_since(begin);
-  before.read_bytes = loaded.received_bytes;
-  problem.weights = std::move(weights);
+  made.problem = inference_of(experiment, with_classes(loaded.data, experiment, weights.get()));
+  made.before.read = seconds_since(begin);
+  made.before.read_bytes = loaded.received_bytes;
+  made.problem.weights = std::move(weights);
   const auto sampling = Clock::now();
-  problem.graphs = make_graphs(problem, job);
-  before.sample = seconds_since(sampling);
-  RankStages counted = fit_groups(problem, experiment.device_bytes, job);
+  made.problem.graphs = make_graphs(made.problem, job);
+  made.before.sample = seconds_since(sampling);
+  made.counted = fit_groups(made.problem, experiment.device_bytes, job);
   if (job.leads() && !options.quiet)
-    tell("{}: {} vertices, {} edges; a rank holds at most {}\n", problem.data->name,
-         problem.data->vertices(), problem.data->edges, human_bytes(largest_peak(counted)));
+    tell("{}: {} vertices, {} edges; a rank holds at most {}\n", made.problem.data->name,
+         made.problem.data->vertices(), made.problem.data->edges,
+         human_bytes(largest_peak(made.counted)));
+  if (!simulated) require_room(made.problem, experiment, made.counted, options, job);
+  return made;
+}
+
+/// All of it but what prepare() did, on every rank; `results` on the one that leads.
+void infer(PreparedInference prepared, const Experiment& experiment, const InferOptions& options,
+           const fs::path& folder, const ResultFolder* results, const Job& job) {
+  const bool simulated = experiment.backend == "sim";
+  InferenceProblem& problem = prepared.problem;
+  RankStages& counted = prepared.counted;
+  if (job.leads() && !options.quiet && !experiment.simulate_on.empty() &&
+      (simulated || job.world != nullptr))
+    tell("simulate_on is left out: it is of inference on threads\n");
+  if (!simulated && experiment.weights.empty())
+    problem.weights = train_weights(experiment, folder / "training",
+                                    {.quiet = options.quiet,
+                                     .resume = options.resume,
+                                     .anyway = options.anyway,
+                                     .stop = &stop_requested()},
+                                    job);
 
   Json result;
   if (simulated) {
@@ -235,7 +281,8 @@ void infer(const Experiment& experiment, const InferOptions& options, const fs::
     result = inference_result(experiment, problem, counted);
     result["kernels"] = outcome.kernels;
     result["received_bytes"] = counted_bytes(outcome);
-    result["stages"] = stages_json(problem, &before, counted, slowest_seconds(outcome, done));
+    result["stages"] =
+        stages_json(problem, &prepared.before, counted, slowest_seconds(outcome, done));
     result["resumed_after_layer"] = done > 0 ? Json(done) : Json(nullptr);
     result["seconds"] = total_seconds(result["stages"]);
     if (job.world == nullptr && !experiment.simulate_on.empty())
@@ -270,7 +317,8 @@ void require_started_right(const Experiment& e, const InferOptions& options, con
                     launch.size == 1 ? " was" : "es were",
                     mpirun_line(e, {options.file, options.overrides, options.out, options.force,
                                     options.anyway, options.resume, "infer"}) +
-                        (options.keep_layers ? " --keep-layers" : "")));
+                        (options.keep_layers ? " --keep-layers" : "") +
+                        (options.json ? " --json" : "") + (options.quiet ? " --quiet" : "")));
   if (!e.over_mpi() && launch.size > 1)
     throw ConfigError("backend",
                       fmt::format("{} processes were started, but backend \"{}\" is one process: "
@@ -321,6 +369,8 @@ int infer_session(InferOptions options) {
                       "a simulation computes no layers that could be kept: leave it out");
   if (already_complete(options, folder, experiment)) {
     if (launch.rank > 0) return 0;
+    std::error_code left;  // of a start that was ended just after its result was written
+    fs::remove_all(folder / "layers", left);
     tell("{}: the inference is complete, there is nothing to resume\n", folder.string());
     if (options.json) {
       std::ifstream in(folder / "result.json");
@@ -329,11 +379,13 @@ int infer_session(InferOptions options) {
     return 0;
   }
   if (!experiment.over_mpi()) {
-    const ResultFolder results(folder, options.existing());
+    require_replaceable(folder, options.existing());
     heed_signals(false, true);
     tell_activities(!options.quiet);
     try {
-      infer(experiment, options, folder, &results, {});
+      PreparedInference prepared = prepare(experiment, options, {});
+      const ResultFolder results(folder, options.existing());
+      infer(std::move(prepared), experiment, options, folder, &results, {});
     } catch (const OutOfMemory& error) {
       throw Error(with_inference_advice(error));
     }
@@ -350,12 +402,15 @@ int infer_session(InferOptions options) {
     const Job job{&world, &communicator};
     std::string shared = folder.string();
     job.share(shared);
-    std::optional<ResultFolder> results;
-    if (job.leads()) results.emplace(shared, options.existing());
-    job.share(shared);  // the folder is there
-    speaker.meet_in(shared);
+    if (job.leads()) require_replaceable(shared, options.existing());
+    job.share(shared);  // others begin when the folder may be had
     try {
-      infer(experiment, options, shared, results ? &*results : nullptr, job);
+      PreparedInference prepared = prepare(experiment, options, job);
+      std::optional<ResultFolder> results;
+      if (job.leads()) results.emplace(shared, options.existing());
+      job.share(shared);  // the folder is there
+      speaker.meet_in(shared);
+      infer(std::move(prepared), experiment, options, shared, results ? &*results : nullptr, job);
     } catch (const OutOfMemory& error) {
       world.fail(with_inference_advice(error));
     }

@@ -46,6 +46,24 @@ std::string stages_text(const Json& result) {
 
 }  // namespace
 
+std::string name_of(DenseProduct gemm) { return gemm == DenseProduct::ring ? "ring" : "reduce"; }
+
+std::string name_of(SparseProduct spmm) {
+  switch (spmm) {
+    case SparseProduct::ids_then_rows:
+      return "ids_then_rows";
+    case SparseProduct::exchange_graph:
+      return "exchange_graph";
+    case SparseProduct::two_d:
+      return "2d";
+  }
+  return {};
+}
+
+std::string name_of(EdgeProduct sddmm) {
+  return sddmm == EdgeProduct::split ? "split" : "duplicated";
+}
+
 std::vector<std::string> stage_names(int layers) {
   std::vector<std::string> names{"read", "sample", "features"};
   for (int l = 1; l <= layers; ++l) names.push_back(fmt::format("layer {}", l));
@@ -113,12 +131,15 @@ Json inference_result(const Experiment& experiment, const InferenceProblem& prob
               {"columns", config.columns},
               {"fanout", config.fanout},
               {"group_bytes", nullptr},
-              {"gemm", config.gemm == DenseProduct::ring ? "ring" : "reduce"},
+              {"gemm", name_of(config.gemm)},
+              {"spmm", name_of(config.spmm)},
+              {"sddmm", nullptr},
               {"neighbours", neighbours},
               {"planned_received_bytes", received_bytes_of(counted)},
               {"received_bytes", nullptr},
               {"peak_bytes", peaks}};
   if (config.group_bytes > 0) result["group_bytes"] = config.group_bytes;
+  if (weighs_edges(problem.model)) result["sddmm"] = name_of(config.sddmm);
   return result;
 }
 

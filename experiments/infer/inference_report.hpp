@@ -17,6 +17,11 @@ struct StagesBefore {
   std::optional<double> read_bytes{};  ///< received while edges were read in ranges
 };
 
+// As the experiment file says them.
+std::string name_of(DenseProduct gemm);
+std::string name_of(SparseProduct spmm);
+std::string name_of(EdgeProduct sddmm);
+
 /// "read", "sample", "features", "layer 1", ..., "write".
 std::vector<std::string> stage_names(int layers);
 

@@ -34,10 +34,11 @@ void simulate_best(std::vector<TileChoice>& choices, const InferenceProblem& ask
   }
 }
 
-Json choice_json(const TileChoice& choice) {
+Json choice_json(const TileChoice& choice, bool attention) {
   Json one{{"rows", choice.config.rows},
            {"columns", choice.config.columns},
-           {"gemm", choice.config.gemm == DenseProduct::ring ? "ring" : "reduce"},
+           {"gemm", name_of(choice.config.gemm)},
+           {"sddmm", nullptr},
            {"order", name_of(choice.order)},
            {"group_bytes", nullptr},
            {"received_bytes", choice.received_bytes},
@@ -46,21 +47,23 @@ Json choice_json(const TileChoice& choice) {
            {"seconds", nullptr}};
   if (choice.config.group_bytes > 0) one["group_bytes"] = choice.config.group_bytes;
   if (choice.seconds) one["seconds"] = *choice.seconds;
+  if (attention) one["sddmm"] = name_of(choice.config.sddmm);
   return one;
 }
 
-std::string choices_text(const std::vector<TileChoice>& choices, bool simulated) {
-  std::vector<std::string> header{"rows x columns", "gemm",      "order", "groups of",
-                                  "received",       "most held", "fits"};
+std::string choices_text(const std::vector<TileChoice>& choices, bool attention, bool simulated) {
+  std::vector<std::string> header{
+      "rows x columns", "gemm", attention ? "sddmm" : "order", "groups of", "received",
+      "most held",      "fits"};
   if (simulated) header.push_back("simulated");
   Table table(header);
   for (const TileChoice& choice : choices) {
     std::vector<std::string> row{
         fmt::format("{} x {}", choice.config.rows, choice.config.columns),
-        choice.config.columns == 1                 ? "-"
-        : choice.config.gemm == DenseProduct::ring ? "ring"
-                                                   : "reduce",
-        name_of(choice.order),
+        choice.config.columns == 1 ? "-" : name_of(choice.config.gemm),
+        !attention                   ? name_of(choice.order)
+        : choice.config.columns == 1 ? "-"
+                                     : name_of(choice.config.sddmm),
         choice.config.group_bytes > 0 ? human_bytes(choice.config.group_bytes) : "a part",
         human_bytes(choice.received_bytes),
         human_bytes(choice.peak_bytes),
@@ -72,19 +75,17 @@ std::string choices_text(const std::vector<TileChoice>& choices, bool simulated)
 }
 
 /// What to write into the file, and how much more the next best way receives.
-std::string advice_on(const std::vector<TileChoice>& choices) {
+std::string advice_on(const std::vector<TileChoice>& choices, bool attention) {
   const TileChoice& best = choices.front();
   if (!best.fits)
     return "none fits into the memory of a rank: more ranks, or a narrower model, need less";
-  std::string keys =
-      fmt::format("\"rows\": {}, \"columns\": {}, \"gemm\": \"{}\"", best.config.rows,
-                  best.config.columns, best.config.gemm == DenseProduct::ring ? "ring" : "reduce");
+  std::string keys = fmt::format("\"rows\": {}, \"columns\": {}, \"gemm\": \"{}\"",
+                                 best.config.rows, best.config.columns, name_of(best.config.gemm));
+  if (attention) keys += fmt::format(", \"sddmm\": \"{}\"", name_of(best.config.sddmm));
   if (best.config.group_bytes > 0)
     keys += fmt::format(", \"group_bytes\": {}", best.config.group_bytes);
-  std::string text = fmt::format(
-      "the fewest bytes: \"inference\": {{{}}}, \"model\": {{\"order\": "
-      "\"{}\"}}",
-      keys, name_of(best.order));
+  std::string text = fmt::format("the fewest bytes: \"inference\": {{{}}}", keys);
+  if (!attention) text += fmt::format(", \"model\": {{\"order\": \"{}\"}}", name_of(best.order));
   if (choices.size() > 1 && choices[1].fits && best.received_bytes > 0)
     text += fmt::format("; the next best, {} x {}, receives {:.1f} % more", choices[1].config.rows,
                         choices[1].config.columns,
@@ -96,6 +97,7 @@ std::string advice_on(const std::vector<TileChoice>& choices) {
 
 void print_inference_plan(const Experiment& experiment, bool json) {
   const InferenceProblem asked = inference_of(experiment, load_inference(experiment, {}).data);
+  const bool attention = weighs_edges(experiment.model);
   std::vector<TileChoice> choices =
       choose_tiles(asked, experiment.ranks(), experiment.device_bytes);
   simulate_best(choices, asked, experiment);
@@ -106,13 +108,14 @@ void print_inference_plan(const Experiment& experiment, bool json) {
                 {"device_bytes", nullptr},
                 {"choices", Json::array()}};
     if (experiment.device_bytes) result["device_bytes"] = *experiment.device_bytes;
-    for (const TileChoice& choice : choices) result["choices"].push_back(choice_json(choice));
+    for (const TileChoice& choice : choices)
+      result["choices"].push_back(choice_json(choice, attention));
     fmt::print("{}\n", result.dump());
     return;
   }
   fmt::print("{}: {} ranks\n\n{}\n{}\n", experiment.name, experiment.ranks(),
-             choices_text(choices, experiment.backend == "sim"),
-             wrapped(advice_on(choices), paragraph_on(stdout)));
+             choices_text(choices, attention, experiment.backend == "sim"),
+             wrapped(advice_on(choices, attention), paragraph_on(stdout)));
 }
 
 }  // namespace orrery

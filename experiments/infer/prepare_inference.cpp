@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/graph/files/checksum.hpp"
 #include "core/graph/read/lookup.hpp"
 #include "core/graph/read/streamed_dataset.hpp"
 #include "core/runtime/recording.hpp"
@@ -58,11 +60,51 @@ LoadedInference load_ranges(const Experiment& experiment, const Job& job) {
   const double received = sum_over(*job.world, received_so_far(*job.communicator) - before);
   return {std::make_shared<const InferenceData>(InferenceData{
               streamed.name, streamed.generated, edges.size() * (streamed.mirrored ? 2 : 1),
-              std::move(rows), streamed.rows.features, streamed.rows.classes}),
+              std::move(rows), std::nullopt, streamed.rows.features, streamed.rows.classes}),
           received};
 }
 
+std::string_view bytes_of_array(const auto& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(*values.data())};
+}
+
+/// A checksum of the rows of a part, and of their features.
+std::string contents_of_part(const InferenceProblem& problem, int part) {
+  constexpr std::int64_t kBlock = 4096;
+  const Share rows = problem.layout().rows(part);
+  const Features& features = *problem.data->features;
+  std::string all;
+  for (std::int64_t first = rows.first; first < rows.end(); first += kBlock) {
+    std::vector<Vertex> vertices, numbers;  // numbers: of each row its length and its columns
+    for (std::int64_t v = first; v < std::min(first + kBlock, rows.end()); ++v) {
+      vertices.push_back(static_cast<Vertex>(v));
+      const auto row = problem.data->graph.row(v);
+      numbers.push_back(static_cast<Vertex>(row.size()));
+      numbers.insert(numbers.end(), row.begin(), row.end());
+    }
+    std::vector<float> values(vertices.size() * at(features.width()));
+    features.read(vertices, 0, features.width(), values.data(), features.width());
+    all += checksum(bytes_of_array(numbers)) + checksum(bytes_of_array(values));
+  }
+  return checksum(all);
+}
+
 }  // namespace
+
+std::string contents_of(const InferenceProblem& problem, const Job& job) {
+  const Activity activity("checking what the data set holds");
+  const TileLayout layout = problem.layout();
+  std::string all;
+  if (job.world == nullptr) {
+    for (int part = 0; part < layout.row_parts; ++part) all += contents_of_part(problem, part);
+    return checksum(all);
+  }
+  const int rank = job.world->rank();
+  const auto each = job.world->all_gather(
+      layout.column_of(rank) == 0 ? contents_of_part(problem, layout.part_of(rank)) : "");
+  for (const std::string& text : each) all += text;
+  return checksum(all);
+}
 
 LoadedInference load_inference(const Experiment& experiment, const Job& job) {
   LoadedInference loaded;
@@ -72,7 +114,8 @@ LoadedInference load_inference(const Experiment& experiment, const Job& job) {
   } else {
     DatasetCache datasets;
     const ProblemData data = datasets.load(experiment);
-    loaded.data = inference_data(data.whole ? *data.whole->data : *data.data);
+    loaded.data = data.statistics ? inference_data(*data.statistics)
+                                  : inference_data(data.whole ? *data.whole->data : *data.data);
   }
   if (!loaded.data->features)
     throw ConfigError(
@@ -131,7 +174,8 @@ RankStages count_stages(const InferenceBody& body, const Job& job) {
 RankStages fit_groups(InferenceProblem& problem, const std::optional<std::int64_t>& device_bytes,
                       const Job& job) {
   RankStages stages = count_stages(InferenceBody(problem), job);
-  if (problem.config.group_bytes > 0 || !device_bytes) return stages;
+  const bool groups = problem.config.spmm != SparseProduct::exchange_graph;
+  if (problem.config.group_bytes > 0 || !device_bytes || !groups) return stages;
   const auto widths =
       widths_of(problem.model, problem.data->features->width(), problem.data->classes);
   const std::int64_t row = bytes_of(DType::f32) * *std::max_element(widths.begin(), widths.end());

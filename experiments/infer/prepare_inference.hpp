@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/inference/inference_body.hpp"
@@ -31,6 +32,12 @@ std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem, 
 /// Without its weights and graphs.
 InferenceProblem inference_of(const Experiment& experiment,
                               std::shared_ptr<const InferenceData> data);
+
+/// A checksum of the rows of the graph and of its features, the same over any backend: the layers that
+/// were computed depend on them. All ranks of a job call it.
+///
+/// Cost      reads all features
+std::string contents_of(const InferenceProblem& problem, const Job& job);
 
 /// What each rank's stages move and hold, by rank.
 using RankStages = std::vector<std::vector<StageCost>>;

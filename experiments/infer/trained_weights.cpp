@@ -36,8 +36,9 @@ std::string checkpoint_bytes(const fs::path& asked, const Job& job) {
 }
 
 /// Of a training's state: the weights come first, running averages last, moments between.
-std::shared_ptr<const TrainedWeights> weights_of(Checkpoint checkpoint, const ModelConfig& model,
+std::shared_ptr<const TrainedWeights> weights_of(ModelCheckpoint kept, const ModelConfig& model,
                                                  const std::string& origin) {
+  Checkpoint& checkpoint = kept.checkpoint;
   const std::size_t least = model.batch_norm ? 2 : 1;
   if (checkpoint.state.size() < least)
     throw DataError(origin, "",
@@ -46,6 +47,10 @@ std::shared_ptr<const TrainedWeights> weights_of(Checkpoint checkpoint, const Mo
   TrainedWeights weights;
   weights.weights = std::move(checkpoint.state.front());
   if (model.batch_norm) weights.averages = std::move(checkpoint.state.back());
+  if (kept.widths) {
+    weights.features = kept.widths->features;
+    weights.classes = kept.widths->classes;
+  }
   return std::make_shared<const TrainedWeights>(std::move(weights));
 }
 
@@ -93,7 +98,7 @@ std::shared_ptr<const TrainedWeights> train_weights(const Experiment& experiment
   job.share(failed);
   if (!failed.empty()) throw Error(failed + ": there are no weights to infer with");
   const std::string origin = (folder / "checkpoint.bin").string();
-  return weights_of(parse_checkpoint(checkpoint_bytes(folder, job), origin, training.resolved),
+  return weights_of({parse_checkpoint(checkpoint_bytes(folder, job), origin, training.resolved)},
                     training.model, origin);
 }
 

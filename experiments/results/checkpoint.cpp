@@ -118,11 +118,12 @@ void require_same_experiment(const JsonReader& kept, const Json& now, const std:
 }
 
 void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint,
-                      const Json& resolved) {
+                      const Json& resolved, const std::optional<ModelWidths>& widths) {
   Json header{{"epochs", checkpoint.epochs},
               {"steps", checkpoint.steps},
               {"losses", checkpoint.losses},
               {"experiment", identity(resolved)}};
+  if (widths) header["widths"] = {{"features", widths->features}, {"classes", widths->classes}};
   header["rows"] = Json::array();
   for (const auto& row : checkpoint.state) header["rows"].push_back(row.size());
   const std::string text = header.dump();
@@ -139,7 +140,7 @@ namespace {
 
 /// `require`: given the experiment that the checkpoint is of.
 template <class Require>
-Checkpoint parse(const std::string& bytes, const std::string& origin, const Require& require) {
+ModelCheckpoint parse(const std::string& bytes, const std::string& origin, const Require& require) {
   std::uint32_t kept = 0;
   if (!bytes.starts_with(kMagic)) throw DataError(origin, "", "is no checkpoint of Orrery");
   if (bytes.size() < kMagic.size() + sizeof kept) throw DataError(origin, "", "ends too early");
@@ -171,13 +172,16 @@ Checkpoint parse(const std::string& bytes, const std::string& origin, const Requ
   }
   if (in.left() != 0)
     throw DataError(origin, "", fmt::format("holds {} bytes behind its last row", in.left()));
-  return checkpoint;
+  std::optional<ModelWidths> widths;
+  if (header.has("widths"))
+    widths = ModelWidths{header.count("widths/features"), header.count("widths/classes")};
+  return {std::move(checkpoint), widths};
 }
 
 /// What says which weights a model has; the rest says how they were found.
 Json layers_of(const Json& model) {
   Json layers{{"model", model}};
-  for (const char* key : {"dropout", "order", "recompute", "sparse_input"})
+  for (const char* key : {"dropout", "attention_dropout", "order", "recompute", "sparse_input"})
     layers["model"].erase(key);
   return layers;
 }
@@ -187,11 +191,12 @@ Json layers_of(const Json& model) {
 Checkpoint parse_checkpoint(const std::string& bytes, const std::string& origin,
                             const Json& resolved) {
   return parse(bytes, origin,
-               [&](const Json& kept) { require_same_identity(kept, identity(resolved), origin); });
+               [&](const Json& kept) { require_same_identity(kept, identity(resolved), origin); })
+      .checkpoint;
 }
 
-Checkpoint parse_checkpoint_of_model(const std::string& bytes, const std::string& origin,
-                                     const Json& resolved) {
+ModelCheckpoint parse_checkpoint_of_model(const std::string& bytes, const std::string& origin,
+                                          const Json& resolved) {
   return parse(bytes, origin, [&](const Json& kept) {
     const JsonReader reader(kept.dump(), origin, "header");
     reader.object("model");

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "core/base/json_reader.hpp"
@@ -11,10 +12,18 @@
 
 namespace orrery {
 
+/// Columns of what a model is given and of what it gives, which the data set says and no key does.
+struct ModelWidths {
+  std::int64_t features = 0, classes = 0;
+};
+
 /// Writes a checkpoint of the experiment `resolved`; the old file stays whole until the new one is.
+/// `widths`: of its model, where they are known.
+///
 /// Errors    Error (folder not writable, disk full)
 void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint,
-                      const nlohmann::ordered_json& resolved);
+                      const nlohmann::ordered_json& resolved,
+                      const std::optional<ModelWidths>& widths = std::nullopt);
 
 /// Whether a run of one experiment may go on as another: strategy, partition, cluster and number of
 /// epochs may differ, whatever the learned weights depend on may not (see LearnsFrom).
@@ -24,13 +33,19 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
 void require_same_experiment(const JsonReader& kept, const nlohmann::ordered_json& now,
                              const std::string& origin);
 
+/// A checkpoint whose weights are used for something else than to go on.
+struct ModelCheckpoint {
+  Checkpoint checkpoint;
+  std::optional<ModelWidths> widths{};  ///< none in files that were written before they were kept
+};
+
 /// Reads the contents of a checkpoint file for a run that has only the model in common with the one
 /// that left it: another data set, seed and training.
 ///
 /// Errors    DataError (truncated, damaged, of another version) · ConfigError (another model: the
 ///           first key that differs; local models)
-Checkpoint parse_checkpoint_of_model(const std::string& bytes, const std::string& origin,
-                                     const nlohmann::ordered_json& resolved);
+ModelCheckpoint parse_checkpoint_of_model(const std::string& bytes, const std::string& origin,
+                                          const nlohmann::ordered_json& resolved);
 
 /// Reads the contents of a checkpoint file; `origin` names it in errors.
 ///

@@ -91,8 +91,10 @@ std::optional<bool> put_first(const fs::path& file, const std::string& text) {
   return put;
 }
 
-/// Refuses a folder in which a start would destroy what it cannot make again.
+}  // namespace
+
 void require_replaceable(const fs::path& folder, Existing existing) {
+  if (!fs::exists(folder)) return;
   const auto holds = [&](const char* name) { return fs::exists(folder / name); };
   const auto refuse = [&](const std::string& why) {
     throw Error(fmt::format("{}: {}", folder.string(), why));
@@ -112,8 +114,6 @@ void require_replaceable(const fs::path& folder, Existing existing) {
         "holds a result and no checkpoint to go on from; add --force instead of --resume to "
         "start anew");
 }
-
-}  // namespace
 
 ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move(folder)) {
   std::error_code error;

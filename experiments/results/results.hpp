@@ -16,6 +16,12 @@ enum class Existing : std::uint8_t {
   resume  ///< go on where a checkpoint was left; without one as overwrite
 };
 
+/// Refuses a folder in which a start would destroy what it cannot make again. Nothing is touched.
+///
+/// Errors    Error: it holds files that no run wrote, or a result or a checkpoint that may not be
+///           replaced
+void require_replaceable(const std::filesystem::path& folder, Existing existing);
+
 /// The folder of one run.
 class ResultFolder {
  public:

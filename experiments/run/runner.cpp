@@ -284,9 +284,11 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
         parse_checkpoint(earlier.checkpoint, "the checkpoint", experiment.resolved));
   if (results != nullptr) {
     results->write("config.json", experiment.resolved.dump(2) + "\n");
-    options.keep = [&](const Checkpoint& checkpoint) {
-      write_checkpoint(results->checkpoint(), checkpoint, experiment.resolved);
-    };
+    const DataFacts facts = prepared.problem->facts();
+    options.keep =
+        [&, widths = ModelWidths{facts.features, facts.classes}](const Checkpoint& checkpoint) {
+          write_checkpoint(results->checkpoint(), checkpoint, experiment.resolved, widths);
+        };
   }
   const double prepare_seconds = age + seconds_since(begin);
   const EndsInOrder keeping("the result is written");  // of what was trained before a signal too

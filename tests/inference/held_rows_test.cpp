@@ -12,6 +12,7 @@
 #include "core/base/rng.hpp"
 #include "core/graph/files/npy.hpp"
 #include "core/inference/layer_graphs.hpp"
+#include "tests/support/peak_memory.hpp"
 
 namespace orrery {
 namespace {
@@ -76,6 +77,37 @@ TEST(HeldRows, AreExactOnAnyNumberOfRanks) {
           }
         }
     }
+}
+
+/// Edges that nobody keeps.
+class ManyEdges final : public EdgeSource {
+ public:
+  explicit ManyEdges(std::int64_t edges) : edges_(edges) {}
+  std::int64_t size() const override { return edges_; }
+  void read(std::int64_t first, std::int64_t count, std::vector<Edge>& into) override {
+    into.clear();
+    for (std::int64_t i = first; i < first + count; ++i)
+      into.push_back({static_cast<Vertex>(i * 7919 % kMany), static_cast<Vertex>(i % kMany)});
+  }
+  static constexpr std::int64_t kMany = 100003;
+
+ private:
+  std::int64_t edges_;
+};
+
+/// Where the ranks of a part tell each other of their edges, each holds what it read once beside those
+/// of all.
+TEST(HeldRows, OfAPartOfTwoRanksTakeAtMost22BytesAnEdgeWhileTheyAreBuilt) {
+  constexpr std::int64_t kEdges = 1 << 23;
+  const testing::PeakMemory memory;
+  if (const std::string why = memory.unknown(); !why.empty()) GTEST_SKIP() << why;
+
+  ThreadWorld(2).run([&](int rank, Communicator& communicator) {
+    ManyEdges edges(kEdges);
+    build_rows(edges, false, {ManyEdges::kMany, 1, 2}, rank, communicator, 1 << 12);
+  });
+
+  EXPECT_LT(memory.bytes(), 22 * 2 * kEdges);
 }
 
 /// Ranks of several processes draw and count, and cut, what one process does for all.

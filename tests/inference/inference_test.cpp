@@ -56,6 +56,7 @@ std::vector<Case> cases() {
   rows.model.layer_norm = true;
   rows.model.activation = Activation::elu;
   list.push_back(rows);
+  list.push_back({"ResGcn", model_of(ModelType::resgcn)});
   return list;
 }
 
@@ -85,6 +86,25 @@ TEST_P(Inference, IsTheForwardPassOfTrainingOnAnyTiles) {
       }
 }
 
+TEST_P(Inference, IsTheSameByTheRivalsOfFetchedRows) {
+  const Logits expected = trained_forward(data(), GetParam().model);
+
+  for (const auto& [rows, columns] : kTiles)
+    for (const auto& [spmm, group_bytes] :
+         {std::pair{SparseProduct::exchange_graph, 0}, std::pair{SparseProduct::two_d, 0},
+          std::pair{SparseProduct::two_d, 100}}) {
+      InferenceConfig config;
+      config.rows = rows;
+      config.columns = columns;
+      config.spmm = spmm;
+      config.group_bytes = group_bytes;
+      EXPECT_LE(
+          largest_difference(infer(make_inference(data(), GetParam().model, config)), expected),
+          1e-6)
+          << rows << " x " << columns << " by product " << static_cast<int>(spmm);
+    }
+}
+
 TEST_P(Inference, OfDrawnNeighboursIsTheSameOnAnyTiles) {
   InferenceConfig config;
   config.fanout = 3;
@@ -99,10 +119,80 @@ TEST_P(Inference, OfDrawnNeighboursIsTheSameOnAnyTiles) {
     EXPECT_LE(largest_difference(infer(make_inference(data(), GetParam().model, config)), one),
               1e-6)
         << rows << " x " << columns;
+    config.spmm = rows == 2 ? SparseProduct::two_d : SparseProduct::exchange_graph;
+    config.group_bytes = 0;
+    EXPECT_LE(largest_difference(infer(make_inference(data(), GetParam().model, config)), one),
+              1e-6)
+        << rows << " x " << columns << " by product " << static_cast<int>(config.spmm);
+    config.spmm = SparseProduct::ids_then_rows;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Inference, ::testing::ValuesIn(cases()),
+                         [](const auto& made) { return made.param.name; });
+
+struct AttentionCase {
+  std::string name;
+  Attention attention = Attention::additive;
+  int heads = 2, output_heads = 1;
+  bool directed = false;
+};
+
+class InferenceOfAttention : public ::testing::TestWithParam<AttentionCase> {
+ protected:
+  static ModelConfig model() {
+    ModelConfig model = model_of(ModelType::gat);
+    model.hidden = 6;
+    model.attention = GetParam().attention;
+    model.heads = GetParam().heads;
+    model.output_heads = GetParam().output_heads;
+    model.residual = true;
+    return model;
+  }
+  static std::shared_ptr<const Dataset> data() {
+    return random_dataset(61, 260, 10, 5, !GetParam().directed);
+  }
+};
+
+TEST_P(InferenceOfAttention, IsTheForwardPassOfTrainingOnAnyTiles) {
+  const Logits expected = trained_forward(data(), model());
+
+  for (const auto& [rows, columns] : kTiles)
+    for (const auto sddmm : {EdgeProduct::split, EdgeProduct::duplicated})
+      for (const std::int64_t group_bytes : {0, 100}) {
+        InferenceConfig config;
+        config.rows = rows;
+        config.columns = columns;
+        config.sddmm = sddmm;
+        config.group_bytes = group_bytes;
+        EXPECT_LE(largest_difference(infer(make_inference(data(), model(), config)), expected),
+                  1e-6)
+            << rows << " x " << columns << " groups of " << group_bytes << " by product "
+            << static_cast<int>(sddmm);
+      }
+}
+
+TEST_P(InferenceOfAttention, OfDrawnNeighboursIsTheSameOnAnyTiles) {
+  InferenceConfig config;
+  config.fanout = 3;
+  const Logits one = infer(make_inference(data(), model(), config));
+
+  for (const auto& [rows, columns] : {Tiles{3, 1}, Tiles{2, 3}})
+    for (const auto sddmm : {EdgeProduct::split, EdgeProduct::duplicated}) {
+      config.rows = rows;
+      config.columns = columns;
+      config.sddmm = sddmm;
+      EXPECT_LE(largest_difference(infer(make_inference(data(), model(), config)), one), 1e-6)
+          << rows << " x " << columns;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, InferenceOfAttention,
+                         ::testing::Values(AttentionCase{"Additive"},
+                                           AttentionCase{"AdditiveAveragedDirected",
+                                                         Attention::additive, 3, 2, true},
+                                           AttentionCase{"Dot", Attention::dot},
+                                           AttentionCase{"DotAveraged", Attention::dot, 3, 2}),
                          [](const auto& made) { return made.param.name; });
 
 /// Keeps tiles in memory, as a run that goes on finds those of the layers up to `first`.
@@ -160,10 +250,8 @@ TEST(InferenceThatGoesOn, EndsWithTheSameBitsAfterAnyLayer) {
 TEST(InferenceOfTheWrongThing, IsRefused) {
   const auto data = random_dataset(4, 10, 3, 2, true);
   InferenceConfig config;
-  for (const ModelType type : {ModelType::resgcn, ModelType::sgc, ModelType::gat}) {
-    const InferenceProblem other = make_inference(data, model_of(type), config);
-    EXPECT_THROW(InferenceBody{other}, ConfigError) << type.name;
-  }
+  const InferenceProblem powers = make_inference(data, model_of(ModelType::sgc), config);
+  EXPECT_THROW(InferenceBody{powers}, ConfigError);
 
   config.fanout = 0;
   EXPECT_THROW(make_inference(data, model_of(ModelType::gcn), config), ConfigError);

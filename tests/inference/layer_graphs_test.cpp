@@ -51,9 +51,9 @@ Entries entries_of(const LayerGraphs& graphs, int layer, std::int64_t rows_per_g
     add(cut.local, nullptr, [&](Vertex c) { return static_cast<Vertex>(first + c); });
     for (const RemoteGroup& group : cut.groups) {
       const Share theirs = layout.rows((p + group.shift) % layout.row_parts);
-      EXPECT_EQ(group.rows ? std::ssize(*group.rows) : layout.rows(p).count, group.block.rows());
-      add(group.block, group.rows.get(), [&](Vertex c) {
-        return static_cast<Vertex>(theirs.first + (*cut.numbers)[at(group.first + c)]);
+      EXPECT_EQ(group.rows ? group.rows->size() : layout.rows(p).count, group.block.rows());
+      add(group.block, group.rows ? group.rows->numbers().get() : nullptr, [&](Vertex c) {
+        return static_cast<Vertex>(theirs.first + (*cut.numbers.numbers())[at(group.first + c)]);
       });
     }
   }
@@ -202,7 +202,8 @@ TEST(LayerGraphs, MakeTheGroupsOfDealsFigure11) {
 
   const PartRows cut = graphs.cut(1, 0, 2);
 
-  EXPECT_EQ(*cut.numbers, (std::vector<Vertex>{1, 2, 3}));  // 5, 6, 7 as their owner counts them
+  EXPECT_EQ(*cut.numbers.numbers(),
+            (std::vector<Vertex>{1, 2, 3}));  // 5, 6, 7 as their owner counts them
   ASSERT_EQ(cut.groups.size(), 2U);
   EXPECT_EQ(cut.groups[0].count, 2);
   EXPECT_EQ(cut.groups[1].count, 1);
@@ -221,7 +222,7 @@ TEST(LayerGraphs, KeepTheDrawsOfOnePartWhereAskedTo) {
   const PartRows expected = all.cut(2, 1, 5), cut = second.cut(2, 1, 5);
 
   EXPECT_EQ(cut.local.csr(), expected.local.csr());
-  EXPECT_EQ(*cut.numbers, *expected.numbers);
+  EXPECT_EQ(*cut.numbers.numbers(), *expected.numbers.numbers());
   EXPECT_EQ(second.rounds(2, 0, 5), all.rounds(2, 0, 5));
 }
 

@@ -3,7 +3,9 @@
 
 #include <map>
 #include <set>
+#include <string>
 
+#include "core/base/rng.hpp"
 #include "core/cost/deal.hpp"
 #include "core/runtime/check/check.hpp"
 #include "core/runtime/recording.hpp"
@@ -133,6 +135,172 @@ TEST(InferenceVolume, OfAggregationIsThatOfDealsTable2OnRandomGraphs) {
     }
     EXPECT_NEAR(received / problem.layout().ranks() / words, 1, 0.02);
   }
+}
+
+/// What a rank receives in the first stage by kind of operation.
+std::map<std::string, double> received_by_kind(const Program& program) {
+  std::map<std::string, double> sum;
+  int epoch = -1;
+  for (const Step& step : program.steps) {
+    if (const auto* phase = std::get_if<PhaseStep>(&step)) epoch = phase->phase.epoch;
+    const auto* submit = std::get_if<SubmitStep>(&step);
+    if (submit == nullptr || epoch != 0) continue;
+    std::string kind(kind_of(submit->op));
+    if (kind == "send_recv" && submit->lane == Lane::comm2) kind = "numbers";
+    received_bytes(submit->op, program.rank, [&](int, double bytes) { sum[kind] += bytes; });
+  }
+  return sum;
+}
+
+/// By brute force: entries with a column number and a value each, the offsets of the rows that come, and
+/// a partial result of every row from each part that has one.
+TEST(InferenceVolume, OfAnExchangedGraphIsItsEntriesOffsetsAndPartialResults) {
+  const auto data = random_dataset(61, 300, 9, 9, false);
+  InferenceConfig config = tiles(3, 2);
+  config.spmm = SparseProduct::exchange_graph;
+  const InferenceProblem problem = make_inference(data, one_layer(), config);
+  const TileLayout layout = problem.layout();
+  const auto programs = record_ranks(InferenceBody(problem), 2, {});
+
+  check(programs);
+  for (const Program& program : programs) {
+    const int part = layout.part_of(program.rank);
+    std::map<int, std::int64_t> to_us, from_us;  // entries of A, by the other part
+    for (std::int64_t v = 0; v < 61; ++v)
+      for (const Vertex u : data->graph->row(v)) {
+        const int by = layout.part_of_vertex(v), of = layout.part_of_vertex(u);
+        if (by != part && of == part) ++to_us[by];
+        if (by == part && of != part) ++from_us[of];
+      }
+    double graph = 0;
+    for (const auto& [by, entries] : to_us)
+      graph +=
+          8.0 * static_cast<double>(entries) + 8.0 * static_cast<double>(layout.rows(by).count + 1);
+    const double partial =
+        4.0 *
+        static_cast<double>(layout.rows(part).count *
+                            layout.columns(9, layout.column_of(program.rank)).count) *
+        static_cast<double>(from_us.size());
+    auto found = received_by_kind(program);
+
+    EXPECT_EQ(found["broadcast_sparse"], graph);
+    EXPECT_EQ(found["send_recv"] - received_by(program).dense, partial);
+  }
+}
+
+/// Deal's Table 2: the tables count the entries and not the offsets of rows.
+TEST(InferenceVolume, OfTheRivalsOfFetchedRowsIsThatOfDealsTable2OnRandomGraphs) {
+  constexpr std::int64_t kVertices = 6000, kEntries = 5;
+  const auto data = random_dataset(kVertices, kVertices * kEntries, 8, 8, false);
+  const Csr columns = transpose(without_self_loops(*data->graph));
+  ModelConfig model = one_layer();
+  model.type = ModelType::sage;  // no self-loops
+  model.order = LayerOrder::aggregate_first;
+  for (const auto& [parts, shares] : {std::pair{4, 2}, std::pair{2, 4}}) {
+    cost::SpmmWords exchange, two_d;
+    for (std::int64_t u = 0; u < kVertices; ++u) {
+      const cost::DealSetting one{1, 8, static_cast<double>(columns.degree(u)),
+                                  static_cast<double>(parts), static_cast<double>(shares)};
+      exchange.graph += cost::spmm_exchange_words(one).graph;
+      exchange.partials += cost::spmm_exchange_words(one).partials;
+      two_d.graph += cost::spmm_2d_words(one).graph;
+      two_d.features += cost::spmm_2d_words(one).features;
+      two_d.partials += cost::spmm_2d_words(one).partials;
+    }
+    const double ranks = parts * shares;
+    const auto mean = [&](SparseProduct spmm) {
+      InferenceConfig config = tiles(parts, shares), without = config;
+      config.spmm = spmm;
+      std::map<std::string, double> sum;
+      const InferenceProblem problem = make_inference(data, model, config);
+      for (const Program& program : record_ranks(InferenceBody(problem), 2, {}))
+        for (const auto& [kind, bytes] : received_by_kind(program)) sum[kind] += bytes / 4 / ranks;
+      // The product with weights is the same whatever the product with the graph is.
+      const InferenceProblem fetched = make_inference(data, model, without);
+      for (const Program& program : record_ranks(InferenceBody(fetched), 2, {}))
+        sum["send_recv"] -= received_by(program).dense / 4 / ranks;
+      return sum;
+    };
+
+    auto graph = mean(SparseProduct::exchange_graph);
+    const double offsets = (parts - 1) * 2 * (static_cast<double>(kVertices) / parts + 1);
+    EXPECT_NEAR((graph["broadcast_sparse"] - offsets) / exchange.graph, 1, 0.02);
+    EXPECT_NEAR(graph["send_recv"] / exchange.partials, 1, 0.02);
+    auto square = mean(SparseProduct::two_d);
+    EXPECT_NEAR(square["numbers"] / two_d.graph, 1, 0.02);
+    EXPECT_NEAR(square["send_recv"] / two_d.features, 1, 0.02);
+    EXPECT_NEAR(square["reduce_scatter"] / two_d.partials, 1, 0.02);
+  }
+}
+
+/// A graph in which each vertex has Z out-neighbours, drawn at random.
+std::shared_ptr<const Dataset> random_columns(std::int64_t vertices, std::int64_t z) {
+  auto data = std::make_shared<Dataset>(*random_dataset(vertices, 1, 8, 8, false));
+  EdgeList list;
+  list.vertices = vertices;
+  Sequence draws(3, Purpose::edges, 0);
+  for (std::int64_t u = 0; u < vertices; ++u) {
+    std::set<Vertex> rows;
+    while (std::ssize(rows) < z) {
+      const auto v = static_cast<Vertex>(draws.below(vertices));
+      if (v != u) rows.insert(v);
+    }
+    for (const Vertex v : rows) {
+      list.source.push_back(static_cast<Vertex>(u));
+      list.destination.push_back(v);
+    }
+  }
+  data->graph = std::make_shared<const Csr>(build_csr(list));
+  return data;
+}
+
+/// Statistics count what a graph with such columns receives and holds, whatever the products are.
+TEST(InferenceOfStatistics, CountsWhatARandomGraphReceivesAndHolds) {
+  constexpr std::int64_t kVertices = 6000, kEntries = 5;
+  const auto data = random_columns(kVertices, kEntries);
+  GraphStatistics counts;
+  counts.vertices = kVertices;
+  counts.edges = kVertices * kEntries;
+  counts.features = counts.classes = 8;
+  counts.symmetric = false;
+  for (const ModelType type : {ModelType::gcn, ModelType::gat})
+    for (const auto& [spmm, sddmm] :
+         {std::pair{SparseProduct::ids_then_rows, EdgeProduct::split},
+          std::pair{SparseProduct::ids_then_rows, EdgeProduct::duplicated},
+          std::pair{SparseProduct::exchange_graph, EdgeProduct::split},
+          std::pair{SparseProduct::two_d, EdgeProduct::split}}) {
+      if (type == ModelType::gat && spmm != SparseProduct::ids_then_rows) continue;
+      ModelConfig model = one_layer();
+      model.type = type;
+      model.layers = 2;
+      model.hidden = 8;
+      model.heads = 2;
+      model.attention = Attention::dot;
+      InferenceConfig config = tiles(4, 2);
+      config.spmm = spmm;
+      config.sddmm = sddmm;
+      config.group_bytes = spmm == SparseProduct::exchange_graph ? 0 : 4000;
+      const InferenceProblem known = make_inference(data, model, config);
+      InferenceProblem counted = known;
+      counted.data = inference_data(counts);
+      counted.graphs = make_graphs(counted);
+      const auto measured = [&](const InferenceProblem& problem) {
+        double received = 0, peak = 0;
+        const auto programs = record_ranks(InferenceBody(problem), 3, {});
+        check(programs);
+        for (const Program& program : programs) {
+          peak = std::max(peak, static_cast<double>(program.peak_bytes[at(Space::device)]));
+          for (const auto& [kind, bytes] : received_by_kind(program)) received += bytes;
+        }
+        return std::pair{received, peak};
+      };
+
+      const auto [received, peak] = measured(known);
+      const auto [expected, most] = measured(counted);
+      EXPECT_NEAR(expected / received, 1, 0.02) << type.name << static_cast<int>(spmm);
+      EXPECT_NEAR(most / peak, 1, 0.05) << type.name << static_cast<int>(spmm);
+      EXPECT_EQ(known.graphs->neighbours(1), counted.graphs->neighbours(1));
+    }
 }
 
 TEST(InferenceMemory, OfWhatTravelsIsBoundedByTheGroups) {

@@ -41,6 +41,7 @@ class Infer : public testing::StartedProgram {
         "\"columns\": {}{}}}' --out {} --quiet --json",
         file(), rows * columns, in("trained").string(), rows, columns, more, in(out).string());
   }
+  int made_ = 0;  ///< results so far
   Json infer(int rows, int columns, const std::string& out, const std::string& more = "") const {
     EXPECT_EQ(orrery(arguments(rows, columns, out, more)), 0) << read("err");
     return Json::parse(read("out"));
@@ -103,6 +104,48 @@ TEST_F(Infer, WritesTheSameOnAnyTilesAndReceivesWhatItPlans) {
       EXPECT_GT(result["received_bytes"].get<double>(), 0);
       EXPECT_EQ(result["received_bytes"], result["planned_received_bytes"]) << out;
     }
+}
+
+/// Attention from a checkpoint, and products with the graph by Deal's rivals.
+TEST_F(Infer, WritesTheSameByEveryProductAndPlansThoseOfAttention) {
+  const std::string gat = R"( --set 'model={"type": "gat", "layers": 2, "hidden": 8, "heads": 2}')";
+  ASSERT_EQ(orrery("run " + file() + gat + " --quiet --out " + in("gat").string()), 0)
+      << read("err");
+  const auto made = [&](bool attention, int rows, int columns, const std::string& more) {
+    const std::string out = fmt::format("made{}", ++made_);
+    EXPECT_EQ(orrery(arguments(rows, columns, out, more) +
+                     (attention ? gat + " --set inference.weights=" + in("gat").string() : "")),
+              0)
+        << read("err");
+    const Json result = Json::parse(read("out"));
+    EXPECT_EQ(result["received_bytes"], result["planned_received_bytes"]) << more;
+    return embeddings(out);
+  };
+  const auto near = [](const auto& found, const auto& expected) {
+    for (std::size_t v = 0; v < 401; ++v)
+      for (std::size_t c = 0; c < 5; ++c) ASSERT_NEAR(found[v][c], expected[v][c], 1e-5);
+  };
+
+  const auto weighed = made(true, 1, 1, ""), summed = made(false, 1, 1, "");
+  for (const char* sddmm : {"split", "duplicated"})
+    near(made(true, 2, 2, fmt::format(R"(, "sddmm": "{}")", sddmm)), weighed);
+  for (const char* spmm : {"exchange_graph", "2d"})
+    near(made(false, 3, 2, fmt::format(R"(, "spmm": "{}")", spmm)), summed);
+
+  std::stringstream schema;
+  schema << std::ifstream(ORRERY_SOURCES "/experiments/config/schemas/inference_plan.json").rdbuf();
+  ASSERT_EQ(orrery(arguments(2, 2, "plan") + gat +
+                   " --set inference.weights=" + in("gat").string() + " --plan"),
+            0)
+      << read("err");
+  const Json plan = Json::parse(read("out"));
+  EXPECT_NO_THROW(validate_against(schema.str(), plan));
+  std::set<std::pair<int, std::string>> ways;
+  for (const Json& choice : plan["choices"])
+    ways.insert({choice["columns"], choice["sddmm"].get<std::string>()});
+  EXPECT_EQ(ways,
+            (std::set<std::pair<int, std::string>>{
+                {1, "split"}, {2, "split"}, {2, "duplicated"}, {4, "split"}, {4, "duplicated"}}));
 }
 
 TEST_F(Infer, TellsOfItsStagesAsItsSchemaSays) {
@@ -185,7 +228,13 @@ TEST_F(Infer, RefusesWhatDoesNotFit) {
   refused(one + " --set model.hidden=9", "model.hidden: is 9 here, but 7 in");
   refused(one + " --set inference.weights=nowhere", "name a checkpoint, or the folder of a run");
   refused(one + " --set inference.fanout=0", "expected -1 (all neighbours) or at least 1");
-  refused(one + " --set model.type=resgcn+", "no \"resgcn+\"");
+  refused(one + R"( --set 'model={"type": "sgc", "layers": 2}')", "no \"sgc\"");
+  refused(one + " --set inference.sddmm=split", "and not of \"sage\"");
+  refused(
+      one + R"( --set 'model={"type": "gat", "hidden": 8, "heads": 2}' --set inference.spmm=2d)",
+      "has ids_then_rows alone");
+  refused(one + " --set inference.spmm=exchange_graph --set inference.group_bytes=60",
+          "fetches none");
   refused(one + R"( --backend model --set 'cluster={"file": "dgx-1", "gpus": 1}')",
           "threads, mpi or sim");
   refused(one + " --set 'sweep={\"seed\": [1, 2]}'", "choose a combination");
@@ -199,6 +248,62 @@ TEST_F(Infer, RefusesWhatDoesNotFit) {
   EXPECT_EQ(orrery(one), 0) << read("err");
   EXPECT_EQ(orrery(one), 1) << "a result is there";
   EXPECT_EQ(orrery(one + " --force"), 0) << read("err");
+}
+
+/// 15 more features take as many weights as 14 more classes.
+TEST_F(Infer, RefusesWeightsOfOtherFeaturesAlsoWhereTheirNumberFits) {
+  ASSERT_EQ(orrery("run " + file() + R"( --set 'dataset.features={"random": 25}' --quiet --out )" +
+                   in("wide").string()),
+            0)
+      << read("err");
+
+  EXPECT_EQ(orrery(arguments(1, 1, "made") + " --set inference.weights=" + in("wide").string()), 2);
+  EXPECT_THAT(read("err"),
+              HasSubstr("was trained with 25 columns of features, and the data set has 10"));
+}
+
+TEST_F(Infer, ReplacesAResultOnlyWhenItCanMakeAnother) {
+  infer(2, 1, "made");
+  const std::string before = read("made/result.json"), again = arguments(2, 1, "made") + " --force";
+  for (const char* wrong : {" --set model.hidden=9", " --set cluster.device_bytes=5000",
+                            " --set dataset.path=nowhere", " --set inference.fanout=0"}) {
+    EXPECT_NE(orrery(again + wrong), 0) << wrong;
+    EXPECT_EQ(read("made/result.json"), before) << wrong;
+    EXPECT_TRUE(std::filesystem::exists(in("made/embeddings/meta.json"))) << wrong;
+  }
+}
+
+TEST_F(Infer, AdvisesAgainstTooLittleMemoryAndOnMpirunWithAllThatWasAsked) {
+  EXPECT_EQ(orrery("infer " + file() +
+                   " --set model.hidden=16000000 --set 'dataset={\"generate\": "
+                   "\"communities\", \"vertices\": 100000, \"edges\": 200000}' --out " +
+                   in("m").string()),
+            1);
+  EXPECT_THAT(read("err"), HasSubstr("orrery infer --plan shows what each layout holds"));
+  EXPECT_FALSE(std::filesystem::exists(in("m"))) << "nothing was trained for it";
+
+  EXPECT_EQ(orrery(arguments(2, 1, "made") + " --backend mpi --keep-layers --anyway"), 2);
+  for (const char* asked : {"--anyway", "--keep-layers", "--json", "--quiet"})
+    EXPECT_THAT(read("err"), HasSubstr(asked));
+}
+
+/// 111 million vertices by their counts.
+TEST_F(Infer, SimulatesAGraphThatIsGivenByItsStatistics) {
+  const std::string papers = "infer '" ORRERY_SOURCES
+                             "/configs/inference/papers100m.json' --quiet "
+                             "--json --set cluster.servers=8 --out " +
+                             in("papers").string();
+  ASSERT_EQ(orrery(papers), 0) << read("err");
+  const Json result = Json::parse(read("out"));
+  std::stringstream schema;
+  schema << std::ifstream(ORRERY_SOURCES "/experiments/config/schemas/inference.json").rdbuf();
+
+  EXPECT_NO_THROW(validate_against(schema.str(), result));
+  EXPECT_EQ(result["vertices"], 111059956);
+  EXPECT_EQ(result["neighbours"][0], 1615685872);
+  EXPECT_GT(result["seconds"], 0);
+  EXPECT_EQ(orrery(papers + " --backend threads --set cluster.servers=1"), 2);
+  EXPECT_THAT(read("err"), HasSubstr("without edges nothing can be inferred"));
 }
 
 /// Halved until the rank with the most fits into its memory.
@@ -279,6 +384,51 @@ TEST_F(Infer, GoesOnAfterBeingKilledAndWritesTheSameFiles) {
   EXPECT_FALSE(std::filesystem::exists(in("killed/layers")));
   EXPECT_EQ(orrery(command + " --resume --out " + in("killed").string()), 0);
   EXPECT_THAT(read("err"), HasSubstr("nothing to resume"));
+
+  // Ended between its result and this.
+  std::filesystem::create_directories(in("killed/layers"));
+  EXPECT_EQ(orrery(command + " --resume --out " + in("killed").string()), 0);
+  EXPECT_FALSE(std::filesystem::exists(in("killed/layers")));
+}
+
+/// What layers hold depends on the numbers in the files, and on the order in which they are added.
+TEST_F(Infer, ResumesNoOtherDataOrOrderOfSums) {
+  const std::vector<std::string> words{"infer",
+                                       file(),
+                                       "--quiet",
+                                       "--set",
+                                       "model.hidden=400",
+                                       "--set",
+                                       "model.layers=3",
+                                       "--set",
+                                       "train.epochs=1",
+                                       "--set",
+                                       "kernels=reference",
+                                       "--keep-layers",
+                                       "--out",
+                                       in("kept").string()};
+  const pid_t child = start(words);
+  const auto kept = in("kept/layers/layer-1-rank-0.bin");
+  while (!std::filesystem::exists(kept) && ::waitpid(child, nullptr, WNOHANG) == 0) ::usleep(100);
+  ::kill(child, SIGKILL);
+  wait_for(child);
+  ASSERT_TRUE(std::filesystem::exists(kept)) << "it ended before it was killed";
+  std::string command;
+  for (const std::string& word : words) command += " '" + word + "'";
+
+  EXPECT_EQ(orrery(command + " --resume --set strategy.column_tiles=2"), 2);
+  EXPECT_THAT(read("err"), HasSubstr("column_tiles"));
+  const std::string text = read("data/features.npy");
+  const auto write = [&](const std::string& bytes) {
+    std::ofstream(in("data/features.npy"), std::ios::binary) << bytes;
+  };
+  std::string other = text;
+  other[other.size() - 3] ^= 1;
+  write(other);
+  EXPECT_EQ(orrery(command + " --resume"), 2);
+  EXPECT_THAT(read("err"), HasSubstr("contents of the data set"));
+  write(text);
+  EXPECT_EQ(orrery(command + " --resume"), 0) << read("err");
 }
 
 /// Ways are what counting and simulating them alone says, the one that receives least first.
@@ -343,21 +493,30 @@ TEST_F(Infer, ResumesNoOtherInference) {
 
 #ifdef ORRERY_MPIRUN
 TEST_F(Infer, WritesTheSameFilesOverMpi) {
-  infer(2, 2, "threads", R"(, "fanout": 4, "group_bytes": 200)");
-  const int status =
-      shell(testing::mpirun(4) + "'" ORRERY_MPI "' " +
-            arguments(2, 2, "mpi", R"(, "fanout": 4, "group_bytes": 200)") + " --backend mpi");
-  ASSERT_EQ(status, 0) << read("err");
+  const std::string gat = R"( --set 'model={"type": "gat", "layers": 2, "hidden": 8, "heads": 2}')";
+  ASSERT_EQ(orrery("run " + file() + gat + " --quiet --out " + in("gat").string()), 0)
+      << read("err");
+  const std::string weighed = gat + " --set inference.weights=" + in("gat").string();
+  using Way = std::pair<std::string, std::string>;
+  for (const auto& [more, model] :
+       {Way{R"(, "fanout": 4, "group_bytes": 200)", ""}, Way{R"(, "spmm": "2d")", ""},
+        Way{R"(, "spmm": "exchange_graph")", ""}, Way{R"(, "fanout": 4)", weighed}}) {
+    for (const char* old : {"threads", "mpi"}) std::filesystem::remove_all(in(old));
+    ASSERT_EQ(orrery(arguments(2, 2, "threads", more) + model), 0) << read("err");
+    const int status = shell(testing::mpirun(4) + "'" ORRERY_MPI "' " +
+                             arguments(2, 2, "mpi", more) + model + " --backend mpi");
+    ASSERT_EQ(status, 0) << read("err");
 
-  EXPECT_EQ(read("mpi/embeddings/meta.json"), read("threads/embeddings/meta.json"));
-  for (const char* file : {"part-0000.npy", "part-0001.npy", "part-0002.npy", "part-0003.npy"})
-    EXPECT_EQ(read(std::string("mpi/embeddings/") + file),
-              read(std::string("threads/embeddings/") + file));
-  const Json result = json("mpi/result.json");
-  // Each rank read a quarter of the edges; the part of an edge's destination has two ranks.
-  EXPECT_GT(result["stages"][0]["received_bytes"], 0);
-  EXPECT_EQ(result["received_bytes"], result["planned_received_bytes"]);
-  EXPECT_EQ(result["peak_bytes"], json("threads/result.json")["peak_bytes"]);
+    EXPECT_EQ(read("mpi/embeddings/meta.json"), read("threads/embeddings/meta.json"));
+    for (const char* file : {"part-0000.npy", "part-0001.npy", "part-0002.npy", "part-0003.npy"})
+      EXPECT_EQ(read(std::string("mpi/embeddings/") + file),
+                read(std::string("threads/embeddings/") + file));
+    const Json result = json("mpi/result.json");
+    // Each rank read a quarter of the edges; the part of an edge's destination has two ranks.
+    EXPECT_GT(result["stages"][0]["received_bytes"], 0);
+    EXPECT_EQ(result["received_bytes"], result["planned_received_bytes"]) << more;
+    EXPECT_EQ(result["peak_bytes"], json("threads/result.json")["peak_bytes"]);
+  }
 }
 #endif
 

@@ -63,6 +63,19 @@ TEST_F(CheckpointFile, ComesBackAsItWas) {
   EXPECT_FALSE(fs::exists(file_.string() + ".part"));
 }
 
+TEST_F(CheckpointFile, TellsAnotherUseHowWideItsModelIs) {
+  write_checkpoint(file_, checkpoint_, experiment(), ModelWidths{10, 5});
+  const ModelCheckpoint back = parse_checkpoint_of_model(read(file_), "c", experiment());
+  write_checkpoint(file_, checkpoint_, experiment());
+  const ModelCheckpoint unknown = parse_checkpoint_of_model(read(file_), "c", experiment());
+
+  ASSERT_TRUE(back.widths);
+  EXPECT_EQ(back.widths->features, 10);
+  EXPECT_EQ(back.widths->classes, 5);
+  EXPECT_EQ(back.checkpoint.state, checkpoint_.state);
+  EXPECT_FALSE(unknown.widths);
+}
+
 TEST_F(CheckpointFile, ServesOtherRanksStrategiesAndLengthsOfTheSameExperiment) {
   write_checkpoint(file_, checkpoint_, experiment());
 
