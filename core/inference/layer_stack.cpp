@@ -72,6 +72,7 @@ LayerStack::LayerStack(Runtime& rt, TileProducts& products, const ModelConfig& m
       config_(model),
       widths_(widths_of(model, features, classes)),
       context_{rt, &products, parameters_, FirstLayer::recompute, false, nullptr, model.order} {
+  context_.trains = false;
   declare(seed, trained);
 }
 
@@ -84,6 +85,9 @@ void LayerStack::declare(std::uint64_t seed, const TrainedWeights* trained) {
     Layer layer;
     layer.convolution = make(context_, l, in, out, false);
     const bool hidden = l < layers;
+    if (config_.inner_layers > 0 && hidden && l <= config_.layers)
+      layer.convolution =
+          make_nested_layer(std::move(layer.convolution), context_, l, in, out, config_, false);
     if (config_.bias && !(config_.batch_norm && hidden))
       layer.bias = parameters_.add({1, out}, {}, false);
     if (hidden && (config_.layer_norm || config_.batch_norm)) {

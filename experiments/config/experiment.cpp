@@ -362,6 +362,7 @@ ModelConfig model_config(const Json& m) {
   model.batch_norm = m.value("batch_norm", false);
   model.residual = m.value("residual", false);
   model.dense_layers = m.value("dense_layers", 0);
+  model.inner_layers = m.value("inner_layers", 0);
   model.recompute = m.value("recompute", 0);
   model.sparse_input = m.value("sparse_input", false);
   if (m.contains("heads")) {

@@ -254,8 +254,9 @@ TEST(Refusal, NamesPathFoundAllowedAndNearest) {
             "model_averaging, shared_preloading, mini_batch. Did you mean \"spmm_1d\"?");
   EXPECT_EQ(refusal_of("model.hiden=3"),
             "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, "
-            "dense_layers, hidden, dropout, bias, layer_norm, batch_norm, residual, sparse_input, "
-            "recompute, order, normalisation, heads, output_heads, attention, attention_dropout");
+            "dense_layers, inner_layers, hidden, dropout, bias, layer_norm, batch_norm, residual, "
+            "sparse_input, recompute, order, normalisation, heads, output_heads, attention, "
+            "attention_dropout");
   EXPECT_EQ(refusal_of("train.epochs=ten"),
             "train.epochs: found \"ten\" (string), expected integer >= 1 and <= 1000000");
   EXPECT_EQ(refusal_of("train.epochs=2.5"),
