@@ -85,7 +85,7 @@ void LayerStack::declare(std::uint64_t seed, const TrainedWeights* trained) {
     Layer layer;
     layer.convolution = make(context_, l, in, out, false);
     const bool hidden = l < layers;
-    if (config_.inner_layers > 0 && hidden && l <= config_.layers)
+    if (nested(l))
       layer.convolution =
           make_nested_layer(std::move(layer.convolution), context_, l, in, out, config_, false);
     if (config_.bias && !(config_.batch_norm && hidden))
@@ -114,7 +114,10 @@ Tensor LayerStack::own_columns(const Tensor& rows) const {
 Buffer LayerStack::forward(int layer, const Tensor& x) {
   Convolution& convolution = *layers_[at(layer) - 1].convolution;
   const std::int64_t aggregated = convolution.aggregated_width(), n = x.rows();
-  products_.begin(layer, {aggregated, width(layer - 1), width(layer)});
+  // Dense layers inside multiply rows that are as wide as what comes out.
+  const std::int64_t widest_in =
+      nested(layer) ? std::max(width(layer - 1), width(layer)) : width(layer - 1);
+  products_.begin(layer, {aggregated, widest_in, width(layer)});
   convolution.allocate();
   if (const auto scratch = products_.columns(convolution.scratch_width()).count; scratch > 0)
     context_.scratch = Buffer(rt_, {1, n * scratch}, DType::f32, "scratch/product");

@@ -43,6 +43,11 @@ class LayerStack {
     int averages = -1;                     ///< their number, with batch norm
   };
   bool last(int layer) const { return layer == layers(); }
+  /// Whether there are dense layers inside. Asked before all layers are declared, too.
+  bool nested(int layer) const {
+    return config_.inner_layers > 0 && layer <= config_.layers &&
+           layer < config_.layers + config_.dense_layers;
+  }
   Tensor own_columns(const Tensor& rows) const;
   void declare(std::uint64_t seed, const TrainedWeights* trained);
   void finish(int layer, const Tensor& y);

@@ -55,6 +55,7 @@ std::vector<Case> cases() {
     Case nested = list[base];
     nested.name += "WithDenseLayersInside";
     nested.model.inner_layers = 1 + static_cast<int>(base);
+    nested.model.hidden = base == 0 ? 7 : 40;  // or wider than the features
     list.push_back(nested);
   }
   Case rows = list[0];
