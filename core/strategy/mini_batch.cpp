@@ -11,7 +11,7 @@
 // The loss of a step is the mean over the seeds of all ranks, so it is that of one rank with the
 // union of the batches: a vertex draws the same neighbours wherever it is computed.
 //
-// Received per step: 4·width bytes for each distinct vertex of the batch that another rank owns, and
+// Received per step: 4·width bytes (2·width of features in 16 bits) for each distinct vertex of the batch that another rank owns, and
 // an all-reduce of the gradients.
 //
 // Source    Hamilton et al. 2017, GraphSAGE, algorithm 2; DistDGLv2 (5: owners, pulls, a pipeline);
@@ -106,7 +106,7 @@ class MiniBatchSession final : public RankSession {
     std::optional<FeatureStore::Room> room;
     if (kept() > 0) room = {first, kept() + batches_.bounds().vertices.front()};
     store_.emplace(rt_, VertexData(data_, batches_.owned(rt_.rank())), data_->features->width(),
-                   *keeps_, room);
+                   data_->features->half() ? DType::f16 : DType::f32, *keeps_, room);
   }
 
   Runtime& rt_;

@@ -139,6 +139,7 @@ DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
   o.seed = seed;
   if (d.contains("parts") || d.contains("statistics")) return o;
   o.row_normalise = optional<bool>(d, "row_normalise");
+  o.half_features = d.value("features_type", "float32") == "float16";
   o.reorder = d["reorder"];
   o.magnify = d["magnify"];
   o.training_share = optional<double>(d, "training_share");

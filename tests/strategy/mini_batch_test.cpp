@@ -382,6 +382,71 @@ TEST(MiniBatch, BytesAreThoseOfDistinctForeignVertices) {
   }
 }
 
+/// However many ranks there are: each row is in the memory of one of them, which serves the others.
+TEST(MiniBatch, TheTablesOfAllRanksAreOneCopyOfTheFeatures) {
+  const auto data = random_dataset(150, 900, 12, 4, true);
+  for (const int ranks : {1, 2, 4}) {
+    const Problem p = make_problem(data, ranks, batches_of(sampled(40, {4, 3})));
+    std::int64_t bytes = 0;
+    for (const Program& program : record_training(*make_strategy(p), p, 1, {}))
+      for (const Step& step : program.steps)
+        if (const auto* made = std::get_if<AllocStep>(&step);
+            made && made->name == "store/features")
+          bytes += made->tensor.bytes();
+    EXPECT_EQ(bytes, 150 * 12 * 4);
+  }
+}
+
+/// Features in 16 bits are rounded, no more: whatever is trained learns what it would learn of the
+/// rounded ones in 32. A batch's rows then travel, and lie in host memory, in half the bytes.
+TEST(MiniBatch, HalvesTakeHalfTheBytesAndChangeNothingElse) {
+  auto halves = std::make_shared<Dataset>(*random_dataset(150, 900, 12, 4, true));
+  halves->features = half_features(halves->features);
+  auto rounded = std::make_shared<Dataset>(*halves);
+  std::vector<Vertex> all(150);
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<float> values(150 * 12);
+  halves->features->read(all, 0, 12, values.data(), 12);
+  rounded->features = dense_features(150, 12, values, "rounded", true);
+  const auto with = [](const std::shared_ptr<const Dataset>& data, const StrategyConfig& strategy) {
+    Problem p = make_problem(data, 2, strategy);
+    p.train.epochs = 3;
+    return p;
+  };
+  MiniBatchSettings lru = sampled(40, {4, 3});
+  lru.cache = {CachePolicy::lru, 40 * 12 * 2};
+  for (const char* kernels : {"cpu", "reference"})
+    for (const StrategyConfig& strategy :
+         {StrategyConfig{}, batches_of(sampled(40, {4, 3})), batches_of(lru)})
+      EXPECT_EQ(losses(execute(with(halves, strategy), kernels)),
+                losses(execute(with(rounded, strategy), kernels)));
+
+  const auto cost = [&](const std::shared_ptr<const Dataset>& data) {
+    const Problem p = with(data, batches_of(sampled(40, {4, 3})));
+    const auto programs = record_training(*make_strategy(p), p, p.train.epochs, {});
+    check(programs);
+    double pulled = 0;
+    std::int64_t rows = 0, table = 0;
+    for (const Step& step : programs[0].steps) {
+      if (const auto* made = std::get_if<AllocStep>(&step); made && made->name == "store/features")
+        table = made->tensor.bytes();
+      const auto* submit = std::get_if<SubmitStep>(&step);
+      const auto* pull = submit == nullptr ? nullptr : std::get_if<Pull>(&submit->op);
+      if (pull == nullptr) continue;
+      received_bytes(*pull, 0, [&](int, double bytes) { pulled += bytes; });
+      rows += pull->index.rows() - (*pull->rows_per_owner)[0];
+    }
+    return std::tuple(pulled, rows, table, programs[0].peak_bytes[at(Space::device)]);
+  };
+  const auto [half_bytes, half_rows, half_table, half_device] = cost(halves);
+  const auto [bytes, rows, table, device] = cost(rounded);
+  EXPECT_EQ(rows, half_rows);
+  EXPECT_NEAR(bytes, static_cast<double>(rows) * 12 * 4, 1e-6);
+  EXPECT_NEAR(half_bytes, static_cast<double>(rows) * 12 * 2, 1e-6);
+  EXPECT_EQ(2 * half_table, table);
+  EXPECT_EQ(half_device, device);
+}
+
 MiniBatchSettings cached(CachePolicy policy, std::int64_t rows) {
   MiniBatchSettings settings = sampled(40, {4, 3});
   settings.cache = {policy, rows * 12 * 4};
@@ -1085,12 +1150,12 @@ TEST(MiniBatch, SaysWhichSettingsCannotBe) {
   EXPECT_EQ(
       why([](Problem& p) { p.strategy = saint_of(BatchSampler::saint_walk, 21); }),
       "strategy.batch: found 21, but 20 walks of 2 edges are meant to have all 40 vertices of "
-      "the graph: set it to fewer");
+      "the graph already: set it to 20 or fewer");
   EXPECT_EQ(why([](Problem& p) {
               p.strategy = saint_of(BatchSampler::saint_edge, std::int64_t{1} << 62);
             }),
             "strategy.batch: found 4611686018427387904, but 20 edges are meant to have all 40 "
-            "vertices of the graph: set it to fewer");
+            "vertices of the graph already: set it to 20 or fewer");
   EXPECT_EQ(why([](Problem& p) { p.model.sparse_input = true; }),
             "model.sparse_input: rows of features are pulled from their owners as they are: set it "
             "to false, or use another strategy.type");

@@ -134,7 +134,8 @@ MiniBatchSettings mini_batch_of(const StrategyConfig& config) {
 SampledBatches::SampledBatches(const Problem& problem)
     : settings_(mini_batch_of(problem.strategy)),
       ranks_(problem.ranks()),
-      row_bytes_(4 * problem.facts().features),
+      row_bytes_((problem.data->features && problem.data->features->half() ? 2 : 4) *
+                 problem.facts().features),
       seed_(problem.train.seed),
       weighting_(weighting_of(problem.model, problem.data->symmetric)),
       lengths_(row_lengths(*problem.data->graph, weighting_)),
@@ -165,10 +166,11 @@ SampledBatches::SampledBatches(const Problem& problem)
 void SampledBatches::make_saint() {
   const SaintSampling sampling = saint_sampling_of(settings_);
   if (const std::int64_t most = sampling.most_draws(graph_->rows); sampling.draws > most)
-    throw ConfigError("strategy.batch",
-                      fmt::format("found {}, but {} {} are meant to have all {} vertices of the "
-                                  "graph: set it to fewer",
-                                  sampling.draws, most, words_of_draws(sampling), graph_->rows));
+    throw ConfigError(
+        "strategy.batch",
+        fmt::format("found {}, but {} {} are meant to have all {} vertices of the "
+                    "graph already: set it to {} or fewer",
+                    sampling.draws, most, words_of_draws(sampling), graph_->rows, most));
   saint_.emplace(*graph_, sampling,
                  sampling.rule == SaintRule::node
                      ? squares_of_columns(*graph_, weighting_, lengths_)
