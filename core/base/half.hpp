@@ -20,7 +20,7 @@ constexpr float to_float(Half half) {
   const std::uint32_t exponent = bits & kExponent;
   bits += kRebias;
   if (exponent == kExponent) bits += kRebias;  // infinite, or no number
-  if (exponent == 0)  // so small that nothing stands before the point
+  if (exponent == 0)                           // so small that nothing stands before the point
     bits = std::bit_cast<std::uint32_t>(std::bit_cast<float>(bits + (1U << 23U)) -
                                         std::bit_cast<float>(kRebias + (1U << 23U)));
   return std::bit_cast<float>(bits | (half.bits & 0x8000U) << 16U);
