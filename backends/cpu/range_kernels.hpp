@@ -69,6 +69,15 @@ struct IndexedArgs {
   std::int64_t width;
 };
 
+/// y[i] ← x[index[i]], of halves.
+struct HalfRowsArgs {
+  Rows<const std::uint16_t> x;  // their bits
+  const std::int32_t* index;
+  std::int64_t indices;
+  Rows<float> y;
+  std::int64_t width;
+};
+
 /// As Activation in core/ops/ops.hpp.
 enum class Curve : std::uint8_t { none, relu, elu };
 
@@ -152,6 +161,7 @@ struct RangeKernels {
   void (*edge_softmax_backward)(const EdgeSoftmaxArgs&, const EdgeGradientArgs&, std::int64_t begin,
                                 std::int64_t end);
   void (*gather)(const IndexedArgs&, std::int64_t begin, std::int64_t end);
+  void (*gather_halves)(const HalfRowsArgs&, std::int64_t begin, std::int64_t end);
   /// Adds the rows whose index is in [begin, end), in order.
   void (*scatter_add)(const IndexedArgs&, std::int64_t begin, std::int64_t end);
   void (*activate)(const ActivateArgs&, std::int64_t begin, std::int64_t end);

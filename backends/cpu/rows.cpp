@@ -17,6 +17,16 @@ IndexedArgs indexed_args(const RankMemory& memory, const Tensor& x, const Tensor
 }  // namespace
 
 void apply(const GatherRows& op, const RankMemory& memory, const RangeKernels& kernels) {
+  if (op.x.dtype == DType::f16 && op.y.dtype == DType::f32) {
+    const HalfRowsArgs halves{.x = {memory.data<std::uint16_t>(op.x), op.x.ld},
+                              .index = memory.data<std::int32_t>(op.index),
+                              .indices = op.index.rows(),
+                              .y = rows_of(memory, op.y),
+                              .width = op.x.cols()};
+    return parallel_for(
+        halves.indices, rows_per_range(halves.width),
+        [&](std::int64_t begin, std::int64_t end) { kernels.gather_halves(halves, begin, end); });
+  }
   const IndexedArgs args = indexed_args(memory, op.x, op.index, op.y);
   parallel_for(args.indices, rows_per_range(args.width),
                [&](std::int64_t begin, std::int64_t end) { kernels.gather(args, begin, end); });

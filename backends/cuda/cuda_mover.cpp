@@ -16,6 +16,8 @@ OrreryDType dtype_of(DType dtype) {
       return kOrreryF64;
     case DType::i32:
       return kOrreryI32;
+    case DType::f16:
+      return kOrreryF16;
     case DType::f32:
       return kOrreryF32;
   }

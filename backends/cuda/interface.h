@@ -22,7 +22,7 @@ typedef enum {
   kOrreryNotReady = 3     /* event_done: not yet */
 } OrreryCudaStatus;
 
-typedef enum { kOrreryF32 = 0, kOrreryI32 = 1, kOrreryF64 = 2 } OrreryDType;
+typedef enum { kOrreryF32 = 0, kOrreryI32 = 1, kOrreryF64 = 2, kOrreryF16 = 3 } OrreryDType;
 
 typedef struct OrreryDevice OrreryDevice;   /* one rank's use of a GPU: arena, libraries */
 typedef struct OrreryStream OrreryStream;   /* a CUDA stream with library handles and workspace */

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "backends/reference/reference_apply.hpp"
+#include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/rng.hpp"
 
@@ -9,6 +10,9 @@ namespace orrery::reference {
 namespace {
 
 void load(const FeatureRows& from, const Tensor& to, const RankMemory& memory) {
+  if (to.dtype == DType::f16)
+    return from.features->read_half(*from.vertices, from.col0, to.cols(), memory.data<Half>(to),
+                                    to.ld);
   from.features->read(*from.vertices, from.col0, to.cols(), memory.data<float>(to), to.ld);
 }
 
@@ -64,6 +68,8 @@ void apply(const Fill& op, const RankMemory& memory) {
       return fill<double>(op, memory);
     case DType::i32:
       return fill<std::int32_t>(op, memory);
+    case DType::f16:
+      ORRERY_ASSERT(false && "nothing is computed with f16");
   }
 }
 

@@ -2,14 +2,22 @@
 #include <cmath>
 
 #include "backends/reference/reference_apply.hpp"
+#include "core/base/half.hpp"
 
 namespace orrery::reference {
 
 void apply(const GatherRows& op, const RankMemory& memory) {
-  const Floats x(memory, op.x), y(memory, op.y);
+  const Floats y(memory, op.y);
   const Integers index(memory, op.index);
-  for (std::int64_t i = 0; i < op.y.rows(); ++i)
-    for (std::int64_t j = 0; j < op.y.cols(); ++j) y(i, j) = x(index(i, 0), j);
+  const auto gather = [&](const auto& row_of) {
+    for (std::int64_t i = 0; i < op.y.rows(); ++i)
+      for (std::int64_t j = 0; j < op.y.cols(); ++j) y(i, j) = row_of(index(i, 0), j);
+  };
+  if (op.x.dtype == DType::f16 && op.y.dtype == DType::f32)
+    return gather([x = Window<Half>(memory, op.x)](std::int64_t i, std::int64_t j) {
+      return to_float(x(i, j));
+    });
+  gather(Floats(memory, op.x));
 }
 
 void apply(const ScatterAddRows& op, const RankMemory& memory) {

@@ -15,6 +15,7 @@ struct DatasetOptions {
   bool symmetric = false;                       ///< add the reverse of every edge
   std::optional<std::int64_t> random_features;  ///< use made-up features of this width
   std::optional<bool> row_normalise;            ///< default: true for 0/1 features
+  bool half_features = false;                   ///< features are rounded to 16 bits
   bool random_split = false;                    ///< draw 70/15/15 even where a split is published
   std::optional<double> training_share;         ///< of a drawn split, half the rest validates
   /// Labelled vertices that the published split leaves out train too.

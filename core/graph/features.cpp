@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 
@@ -173,6 +174,59 @@ class RowNormalised final : public Features {
   std::vector<float> scale_;
 };
 
+class Halves final : public Features {
+ public:
+  explicit Halves(std::shared_ptr<const Features> inner) : inner_(std::move(inner)) {
+    std::atomic<std::int64_t> too_large = rows();  // the first row that is
+    parallel_for(rows(), kRowsPerBlock, [&](std::int64_t begin, std::int64_t end) {
+      std::vector<Vertex> block(at(end - begin));
+      std::iota(block.begin(), block.end(), static_cast<Vertex>(begin));
+      std::vector<float> values(at((end - begin) * width()));
+      inner_->read(block, 0, width(), values.data(), width());
+      for (std::size_t i = 0; i < values.size(); ++i)
+        if (std::abs(values[i]) > kLargestHalf && std::isfinite(values[i])) {
+          const std::int64_t row = begin + static_cast<std::int64_t>(i) / width();
+          std::int64_t first = too_large;
+          while (row < first && !too_large.compare_exchange_weak(first, row)) {
+          }
+          break;
+        }
+    });
+    if (too_large < rows())
+      throw ConfigError("dataset.features_type",
+                        fmt::format("the features of vertex {} go beyond ±{}, which is what "
+                                    "float16 holds: use float32, or set dataset.row_normalise",
+                                    too_large.load(), kLargestHalf));
+  }
+  std::int64_t rows() const override { return inner_->rows(); }
+  std::int64_t width() const override { return inner_->width(); }
+  std::string provenance() const override { return inner_->provenance() + ", rounded to 16 bits"; }
+  bool binary() const override { return inner_->binary(); }
+  bool made_up() const override { return inner_->made_up(); }
+  bool half() const override { return true; }
+  void read(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, float* out,
+            std::int64_t ld) const override {
+    inner_->read(vertices, col0, cols, out, ld);
+    for_each_row(std::ssize(vertices), [&](std::int64_t i) {
+      std::for_each_n(out + i * ld, cols, [](float& x) { x = to_float(to_half(x)); });
+    });
+  }
+  void read_half(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, Half* out,
+                 std::int64_t ld) const override {
+    const std::int64_t count = std::ssize(vertices);
+    parallel_for(count, kRowsPerBlock, [&](std::int64_t begin, std::int64_t end) {
+      std::vector<float> values(at((end - begin) * cols));
+      inner_->read(vertices.subspan(at(begin), at(end - begin)), col0, cols, values.data(), cols);
+      for (std::int64_t i = begin; i < end; ++i)
+        std::transform(values.data() + (i - begin) * cols, values.data() + (i - begin + 1) * cols,
+                       out + i * ld, to_half);
+    });
+  }
+
+ private:
+  std::shared_ptr<const Features> inner_;
+};
+
 class RowsOf final : public Features {
  public:
   /// `words`: what rows they are.
@@ -191,6 +245,13 @@ class RowsOf final : public Features {
     std::ranges::transform(vertices, old.begin(), [&](Vertex v) { return old_id_[at(v)]; });
     inner_->read(old, col0, cols, out, ld);
   }
+  bool half() const override { return inner_->half(); }
+  void read_half(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, Half* out,
+                 std::int64_t ld) const override {
+    std::vector<Vertex> old(vertices.size());
+    std::ranges::transform(vertices, old.begin(), [&](Vertex v) { return old_id_[at(v)]; });
+    inner_->read_half(old, col0, cols, out, ld);
+  }
 
  private:
   std::shared_ptr<const Features> inner_;
@@ -199,6 +260,15 @@ class RowsOf final : public Features {
 };
 
 }  // namespace
+
+void Features::read_half(std::span<const Vertex>, std::int64_t, std::int64_t, Half*,
+                         std::int64_t) const {
+  ORRERY_ASSERT(half() && "these features have 32 bits");
+}
+
+std::shared_ptr<const Features> half_features(std::shared_ptr<const Features> features) {
+  return std::make_shared<Halves>(std::move(features));
+}
 
 std::shared_ptr<const Features> dense_features(std::int64_t rows, std::int64_t width,
                                                std::vector<float> values, std::string provenance,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/half.hpp"
 #include "core/graph/csr.hpp"
 
 namespace orrery {
@@ -27,6 +28,13 @@ class Features {
   virtual std::string provenance() const = 0;
   /// True when every value is 0 or 1 (the default of `row_normalise`).
   virtual bool binary() const { return false; }
+  /// True when the values are numbers of 16 bits, and are to be held so.
+  virtual bool half() const { return false; }
+  /// As read(), in 16 bits.
+  ///
+  /// Requires  half()
+  virtual void read_half(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols,
+                         Half* out, std::int64_t ld) const;
   /// True when the values are no data of this data set but generated.
   virtual bool made_up() const { return false; }
 };
@@ -56,6 +64,12 @@ std::shared_ptr<const Features> row_normalised(std::shared_ptr<const Features> f
 /// The same features with vertices renumbered: row v of the result is row old_id[v] of `features`.
 std::shared_ptr<const Features> permuted(std::shared_ptr<const Features> features,
                                          std::vector<Vertex> old_id);
+
+/// The same features rounded to 16 bits; nothing is stored.
+///
+/// Errors    ConfigError under "dataset": a number beyond kLargestHalf
+/// Cost      one pass over the features
+std::shared_ptr<const Features> half_features(std::shared_ptr<const Features> features);
 
 /// Some of the rows: row i of the result is row rows[i] of `features`.
 std::shared_ptr<const Features> selected(std::shared_ptr<const Features> features,

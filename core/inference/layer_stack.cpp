@@ -79,6 +79,7 @@ LayerStack::LayerStack(Runtime& rt, TileProducts& products, const LayerGraphs& g
       config_(model),
       widths_(widths_of(model, features, classes)),
       context_{rt, &products, parameters_, FirstLayer::recompute, false, nullptr, model.order} {
+  context_.trains = false;
   if (weighs_edges(model)) attention_ = std::make_unique<TileAttention>(rt, graphs, config);
   declare(seed, trained);
 }
@@ -106,6 +107,9 @@ void LayerStack::declare_layers() {
                             ? attention_->make_layer(context_, products_, config_, l, in, out)
                             : make(context_, l, in, out, false);
     const bool hidden = l < layers;
+    if (nested(l))
+      layer.convolution =
+          make_nested_layer(std::move(layer.convolution), context_, l, in, out, config_, false);
     if (config_.bias && !(config_.batch_norm && hidden))
       layer.bias = parameters_.add({1, out}, {}, false);
     if (hidden && (config_.layer_norm || config_.batch_norm)) {
@@ -153,7 +157,9 @@ Tensor LayerStack::own_columns(const Tensor& rows) const {
 Buffer LayerStack::convolve(int layer, const Tensor& x, std::int64_t in, std::int64_t out) {
   Convolution& convolution = *layers_[at(layer) - 1].convolution;
   const std::int64_t aggregated = convolution.aggregated_width(), n = x.rows();
-  products_.begin(layer, {aggregated, in, out});
+  // Dense layers inside multiply rows that are as wide as what comes out.
+  const std::int64_t widest_in = nested(layer) ? std::max(in, out) : in;
+  products_.begin(layer, {aggregated, widest_in, out});
   convolution.allocate();
   if (const auto scratch = products_.columns(convolution.scratch_width()).count; scratch > 0)
     context_.scratch = Buffer(rt_, {1, n * scratch}, DType::f32, "scratch/product");

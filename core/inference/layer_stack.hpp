@@ -51,6 +51,11 @@ class LayerStack {
     int weight = -1, bias = -1;
   };
   bool last(int layer) const { return layer == layers(); }
+  /// Whether there are dense layers inside. Asked before all layers are declared, too.
+  bool nested(int layer) const {
+    return config_.inner_layers > 0 && layer <= config_.layers &&
+           layer < config_.layers + config_.dense_layers;
+  }
   Tensor own_columns(const Tensor& rows) const;
   void declare(std::uint64_t seed, const TrainedWeights* trained);
   void declare_layers();

@@ -32,6 +32,8 @@ struct LayerContext {
   bool trains = true;  ///< or is there for inference: backward() is never called
   /// The epoch that layers draw for in this forward pass; nothing: they drop nothing.
   std::optional<std::uint32_t> draws{};
+  /// Of what is inside one layer at a time; alive only within a call of backward().
+  Buffer inner_gradient{};
   /// Numbers of one layer's edges at a time, alive only within a call.
   Buffer edge_scratch{}, more_edge_scratch{};
 };
@@ -114,5 +116,16 @@ class Convolution {
 /// A layer without A, y = x·W: what follows the graph convolutions of a model.
 std::unique_ptr<Convolution> make_dense_layer(LayerContext& context, int layer, std::int64_t in,
                                               std::int64_t out, bool decays);
+
+/// A graph convolution with `inner_layers` dense layers of its width inside, a ReLU before each: what
+/// follows a layer, its bias and ReLU among it, is left to the model.
+///
+/// Requires  model.inner_layers >= 1, a convolution of the same layer and widths that the context
+///           has made last
+/// Source    Song et al. 2021, Network In Graph Neural Network (NGNN)
+std::unique_ptr<Convolution> make_nested_layer(std::unique_ptr<Convolution> convolution,
+                                               LayerContext& context, int layer, std::int64_t in,
+                                               std::int64_t out, const ModelConfig& model,
+                                               bool decays);
 
 }  // namespace orrery

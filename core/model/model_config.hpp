@@ -66,6 +66,8 @@ struct ModelConfig {
   bool sparse_input = false;  ///< gcn, sage: features are kept without their zeros
   LayerOrder order = LayerOrder::automatic;  ///< gcn, sage, sgc
   int dense_layers = 0;  ///< gcn, sage: x·W without A, after the `layers` that aggregate
+  /// gcn, sage: σ(x·W) inside every hidden graph convolution, between it and what follows (NGNN)
+  int inner_layers = 0;
   /// All but resgcn: in the place of the layer norm, every column by its mean and variance over all
   /// vertices, those of other ranks too. Its shift stands for the bias.
   bool batch_norm = false;

@@ -23,7 +23,7 @@ void require_on_host(const T& op) {
 template <class T>
 void validate_rows(const T& op) {
   require_on_host(op);
-  require(op.rows.dtype != DType::f64, op, "rows of a store are f32 or i32");
+  require(op.rows.dtype != DType::f64, op, "rows of a store are f32, f16 or i32");
   require(op.rows.cols() >= 1, op, "rows of a store have a column at least");
 }
 
@@ -66,7 +66,7 @@ std::string Withdraw::attributes() const { return to_string(store); }
 
 void Pull::validate() const {
   validate_request(*this, y, "y");
-  require(y.dtype != DType::f64, *this, "rows of a store are f32 or i32");
+  require(y.dtype != DType::f64, *this, "rows of a store are f32, f16 or i32");
 }
 Operands Pull::operands() const {
   Operands all{{"index", index, Access::read}, {"y", y, places ? Access::update : Access::write}};

@@ -29,7 +29,7 @@ std::string to_string(const Store& store);  // "store 3 of ranks 0..3"
 /// Opens the store: from here on all ranks of the group may pull this rank's rows and push to
 /// them. A collective, which a rank passes when all have opened theirs.
 ///
-/// Shapes    rows [n, f] f32 or i32, n of each rank's own (0 too), f >= 1 and the type the same on all
+/// Shapes    rows [n, f] f32, f16 or i32, n of each rank's own (0 too), f >= 1 and type the same on all
 /// Placement host, pinned_host or server_host
 /// Requires  until Withdraw has passed, nobody writes the rows but by Push, and where anybody pushes
 ///           nobody reads them but by Pull

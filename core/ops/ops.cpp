@@ -55,6 +55,8 @@ void validate_targets(const T& op) {
           "targets must be [t, 1] i32");
 }
 
+bool is_summed(DType type) { return type == DType::f32 || type == DType::f64; }
+
 }  // namespace
 
 Operands& Operands::add(const Operand& o) {
@@ -78,7 +80,11 @@ void Load::validate() const {
   };
   std::visit(
       Overload{
-          [&](const FeatureRows& s) { rows_match(s.vertices); },
+          [&](const FeatureRows& s) {
+            rows_match(s.vertices);
+            require(to.dtype == DType::f32 || (to.dtype == DType::f16 && s.features->half()), *this,
+                    "features are f32, or f16 where they have 16 bits");
+          },
           [&](const LabelRows& s) {
             rows_match(s.vertices);
             require(to.dtype == DType::i32 && to.cols() == s.labels->columns(), *this,
@@ -121,7 +127,9 @@ void refuse(const Unknown& data) {
       fmt::format("a graph that is given by its statistics has no {} to load", data.what));
 }
 
-void Fill::validate() const {}
+void Fill::validate() const {
+  require(y.dtype != DType::f16, *this, "nothing is computed with f16");
+}
 std::string Fill::attributes() const { return fmt::format("value={:g}", value); }
 
 void Copy::validate() const {
@@ -194,8 +202,14 @@ void GatherRows::validate() const {
   require(index.shape == Shape{y.rows(), 1} && index.dtype == DType::i32, *this,
           "index must be [rows of y, 1] i32");
   require(x.cols() == y.cols(), *this, "x and y must have equal widths");
+  require((x.dtype == y.dtype && bytes_of(x.dtype) == 4) ||
+              (x.dtype == DType::f16 && y.dtype == DType::f32),
+          *this, "x and y must both be f32 or both i32, or f16 becomes f32");
 }
-double GatherRows::bytes() const { return static_cast<double>(2 * y.bytes() + index.bytes()); }
+double GatherRows::bytes() const {
+  return static_cast<double>(y.shape.size() * (bytes_of(x.dtype) + bytes_of(y.dtype)) +
+                             index.bytes());
+}
 Operands GatherRows::operands() const {
   return {{"x", x, Access::read}, {"index", index, Access::read}, {"y", y, Access::write}};
 }
@@ -290,7 +304,7 @@ void ColumnMoments::validate() const {
   require(x.shape == z.shape, *this, "x and z must have equal shapes");
   const Shape row{1, x.cols()};
   require(sum.shape == row && product.shape == row, *this, "sum and product must be [1, columns]");
-  require(sum.dtype == product.dtype && sum.dtype != DType::i32, *this,
+  require(sum.dtype == product.dtype && is_summed(sum.dtype), *this,
           "sum and product must both be f32 or both f64");
 }
 /// Where x is z it is read once.
@@ -449,13 +463,13 @@ std::string BroadcastSparse::attributes() const {
 
 void Reduce::validate() const {
   require(root >= 0 && root < group.size, *this, "root must be in the group");
-  require(x.dtype != DType::i32, *this, "sums are f32 or f64");
+  require(is_summed(x.dtype), *this, "sums are f32 or f64");
   require_contiguous(*this);
 }
 std::string Reduce::attributes() const { return fmt::format("root={} {}", root, to_string(group)); }
 
 void AllReduce::validate() const {
-  require(x.dtype != DType::i32, *this, "sums are f32 or f64");
+  require(is_summed(x.dtype), *this, "sums are f32 or f64");
   require_contiguous(*this);
 }
 double AllReduce::flops() const {

@@ -171,7 +171,7 @@ struct Gemm {
 
 /// y[i] ← x[index[i]].
 ///
-/// Shapes    x [m, f] · index [n, 1] i32, in [0, m) · y [n, f]
+/// Shapes    x [m, f] · index [n, 1] i32, in [0, m) · y [n, f], of the type of x, or f32 of f16
 struct GatherRows {
   Tensor x, index, y;
   static constexpr std::string_view kKind = "gather_rows";

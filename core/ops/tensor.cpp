@@ -15,6 +15,8 @@ std::string_view name_of(DType type) {
       return "f64";
     case DType::i32:
       return "i32";
+    case DType::f16:
+      return "f16";
   }
   return "?";
 }

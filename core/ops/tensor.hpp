@@ -12,8 +12,11 @@
 
 namespace orrery {
 
-enum class DType : std::uint8_t { f32, f64, i32 };
-constexpr std::int64_t bytes_of(DType type) { return type == DType::f64 ? 8 : 4; }
+/// f16 is a Half: rows of features are held and travel as such, nothing is computed with them.
+enum class DType : std::uint8_t { f32, f64, i32, f16 };
+constexpr std::int64_t bytes_of(DType type) {
+  return type == DType::f64 ? 8 : type == DType::f16 ? 2 : 4;
+}
 std::string_view name_of(DType type);
 
 /// Memory spaces of a rank, each with a capacity; server_host is shared by the ranks of a server.

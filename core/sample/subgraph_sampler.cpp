@@ -127,6 +127,16 @@ std::vector<Vertex> SaintSampler::vertices(const DrawKey& key) const {
   return chosen;
 }
 
+std::vector<bool> SaintSampler::drawable() const {
+  std::vector<bool> may(at(graph_.rows), sampling_.rule == SaintRule::walk);
+  if (sampling_.rule == SaintRule::node)
+    for (std::size_t v = 0; v < may.size(); ++v) may[v] = sums_[v] > (v > 0 ? sums_[v - 1] : 0);
+  if (sampling_.rule == SaintRule::edge)
+    for (std::int64_t v = 0; v < graph_.rows; ++v)
+      for (const Vertex u : graph_.row(v)) may[at(v)] = may[at(u)] = true;
+  return may;
+}
+
 SaintNormalisation normalisation_of(const SaintSampler& sampler, int coverage, std::uint64_t seed) {
   const Csr& graph = sampler.graph();
   const std::int64_t wanted = coverage * graph.rows;

@@ -2,6 +2,7 @@
 // mean.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -44,12 +45,19 @@ struct SaintSampling {
   /// The size that a subgraph is meant to have; it has fewer where draws meet.
   ///
   /// Source    the authors' code: a walk counts as its steps
-  std::int64_t budget() const {
-    return draws * (rule == SaintRule::edge ? 2 : rule == SaintRule::walk ? steps : 1);
+  std::int64_t budget() const { return draws * of_a_draw(); }
+  /// The draws of a subgraph that is meant to have all vertices of a graph; no fewer than 1.
+  std::int64_t most_draws(std::int64_t vertices) const {
+    return std::max<std::int64_t>(1, vertices / of_a_draw());
   }
   /// What no subgraph exceeds.
   std::int64_t most_vertices() const {
-    return draws * (rule == SaintRule::edge ? 2 : rule == SaintRule::walk ? steps + 1 : 1);
+    return draws * (of_a_draw() + (rule == SaintRule::walk ? 1 : 0));
+  }
+
+ private:
+  std::int64_t of_a_draw() const {
+    return rule == SaintRule::edge ? 2 : rule == SaintRule::walk ? steps : 1;
   }
 };
 
@@ -64,6 +72,9 @@ class SaintSampler {
   SaintSampler(const Csr& graph, SaintSampling sampling, std::span<const double> likelihood);
   /// Distinct, ascending: a function of the key alone.
   std::vector<Vertex> vertices(const DrawKey& key) const;
+  /// Whether a subgraph may have each vertex of the graph. A walk may begin anywhere; edges have no
+  /// vertex that is the end of none, and likelihoods may be zero.
+  std::vector<bool> drawable() const;
   const Csr& graph() const { return graph_; }
   const SaintSampling& sampling() const { return sampling_; }
 

@@ -62,6 +62,7 @@ class Inductive final : public Strategy {
 
   std::optional<Redundancy> redundancy() const override { return training_->redundancy(); }
   std::optional<BatchSizes> batch_sizes() const override { return training_->batch_sizes(); }
+  std::vector<std::string> notes() const override { return training_->notes(); }
 
   int representative(int rank) const override {
     if (!whole_) return training_->representative(rank);

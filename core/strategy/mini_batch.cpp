@@ -11,7 +11,7 @@
 // The loss of a step is the mean over the seeds of all ranks, so it is that of one rank with the
 // union of the batches: a vertex draws the same neighbours wherever it is computed.
 //
-// Received per step: 4·width bytes for each distinct vertex of the batch that another rank owns, and
+// Received per step: 4·width bytes (2·width of features in 16 bits) for each distinct vertex of the batch that another rank owns, and
 // an all-reduce of the gradients.
 //
 // Source    Hamilton et al. 2017, GraphSAGE, algorithm 2; DistDGLv2 (5: owners, pulls, a pipeline);
@@ -73,10 +73,12 @@ class MiniBatchSession final : public RankSession {
   std::unique_ptr<RankProducts> load(std::shared_ptr<const Structure> structure) override {
     const auto* batch = dynamic_cast<const StructureOf<Batch>*>(structure.get());
     if (batch == nullptr) return whole_->load(std::move(structure));
-    if (!store_) open_store();
     const auto& [sampled, edges] = batch->of;
     const auto& vertices = sampled->vertices;
+    if (!keeps_) find_kept();
     WantedRows wanted = recent_ && vertices ? recent_->want(*vertices) : sampled->features;
+    if (!vertices) wanted.room += kept();  // a batch that is only counted knows no rank
+    if (!store_) open_store(wanted.room);
     use_.foreign += wanted.foreign;
     use_.kept += wanted.kept;
     const std::int64_t all = sampled->rows.front(), own = sampled->rows.back();
@@ -92,19 +94,28 @@ class MiniBatchSession final : public RankSession {
   }
 
  private:
-  void open_store() {
-    store_.emplace(rt_, VertexData(data_, batches_.owned(rt_.rank())), data_->features->width(),
-                   batches_.kept(rt_.rank()));
+  void find_kept() {
+    keeps_ = batches_.kept(rt_.rank());
     if (auto cache = batches_.recent(rt_.rank()))
       recent_.emplace(rt_.rank(), std::move(*cache), batches_.owners());
+  }
+  /// Rows, for the whole run or for a while.
+  std::int64_t kept() const { return keeps_->count() + (recent_ ? recent_->slots() : 0); }
+  /// `first`: places that the first batch wants.
+  void open_store(std::int64_t first) {
+    std::optional<FeatureStore::Room> room;
+    if (kept() > 0) room = {first, kept() + batches_.bounds().vertices.front()};
+    store_.emplace(rt_, VertexData(data_, batches_.owned(rt_.rank())), data_->features->width(),
+                   data_->features->half() ? DType::f16 : DType::f32, *keeps_, room);
   }
 
   Runtime& rt_;
   std::shared_ptr<const Dataset> data_;
   const SampledBatches& batches_;
   std::unique_ptr<RankSession> whole_;  ///< none where nothing is evaluated
-  std::optional<FeatureStore> store_;
+  std::optional<OwnedRows> keeps_;      ///< for the whole run; found with the first batch
   std::optional<RecentRows> recent_;
+  std::optional<FeatureStore> store_;
   RowUse use_;
 };
 
@@ -152,6 +163,19 @@ class MiniBatch final : public Strategy {
   std::unique_ptr<Strategy> with_largest_batches() const override {
     return std::make_unique<MiniBatch>(problem_, batches_,
                                        std::make_shared<const SampledBatch>(batches_->largest()));
+  }
+
+  std::vector<std::string> notes() const override {
+    const std::int64_t never = batches_->never_drawn();
+    if (never == 0) return {};
+    const bool edges = mini_batch_of(problem_.strategy).sampler == BatchSampler::saint_edge;
+    return {
+        fmt::format("{} of {} training vertices are never trained on, and the loss counts them "
+                    "as 0: {}",
+                    never, problem_.facts().training_vertices,
+                    edges ? "saint-edge draws edges, and they have none"
+                          : "saint-node draws vertices that others aggregate, and they are "
+                            "aggregated by none")};
   }
 
   std::optional<BatchSizes> batch_sizes() const override {

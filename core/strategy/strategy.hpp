@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/runtime/body.hpp"
@@ -86,6 +87,9 @@ class Strategy {
 
   /// Of batches of all ranks in the first epoch; nothing where there are none.
   virtual std::optional<BatchSizes> batch_sizes() const { return std::nullopt; }
+
+  /// What a reader of its losses and accuracies has to know of these data, a line each.
+  virtual std::vector<std::string> notes() const { return {}; }
 
   /// The same strategy with batches all of which have the sizes that none exceeds, counted only: to
   /// be recorded, for the memory that a run takes at most. Null where sizes are what they are, or no

@@ -139,6 +139,7 @@ DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
   o.seed = seed;
   if (d.contains("parts") || d.contains("statistics")) return o;
   o.row_normalise = optional<bool>(d, "row_normalise");
+  o.half_features = d.value("features_type", "float32") == "float16";
   o.reorder = d["reorder"];
   o.magnify = d["magnify"];
   o.training_share = optional<double>(d, "training_share");
@@ -364,6 +365,7 @@ ModelConfig model_config(const Json& m) {
   model.batch_norm = m.value("batch_norm", false);
   model.residual = m.value("residual", false);
   model.dense_layers = m.value("dense_layers", 0);
+  model.inner_layers = m.value("inner_layers", 0);
   model.recompute = m.value("recompute", 0);
   model.sparse_input = m.value("sparse_input", false);
   if (m.contains("heads")) {

@@ -70,6 +70,7 @@ PreparedExperiment prepare(const Experiment& asked, const ProblemData& data, Par
   resolve_normalisation(experiment, problem->facts());
   resolve_parts(experiment, *problem);
   auto strategy = make_strategy(*problem);
+  require_steps_to_keep(*strategy, experiment.checkpoint_steps);
   return {std::move(experiment), std::move(problem), std::move(strategy)};
 }
 

@@ -51,6 +51,7 @@ std::vector<std::string> notes_of(const PreparedExperiment& prepared) {
   if (const int empty = empty_parts(prepared.problem->partition); empty > 0)
     notes.push_back(fmt::format("{} of {} parts hold no vertex, so that some ranks own nothing",
                                 empty, prepared.problem->partition.parts));
+  for (std::string& note : prepared.strategy->notes()) notes.push_back(std::move(note));
   const Experiment& experiment = prepared.experiment;
   if (experiment.backend == "threads" && experiment.kernels != "cuda" &&
       experiment.ranks() > available_cores())
@@ -306,7 +307,7 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
   nlohmann::ordered_json& result = done.result;
   result["machines"] = job_.world == nullptr ? 1 : job_.world->placement().servers();
   result["resumed_from_epoch"] = nullptr;
-  if (!earlier.epochs.empty()) result["resumed_from_epoch"] = earlier.epochs.size();
+  if (options.control.resume) result["resumed_from_epoch"] = options.control.resume->epochs;
   if (first)
     result["startup"] = {{"load_seconds", load_seconds},
                          {"until_first_epoch_seconds",

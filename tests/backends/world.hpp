@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/base/half.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/rng.hpp"
 #include "core/ops/ops.hpp"
@@ -50,6 +51,15 @@ class World {
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t j = 0; j < cols; ++j)
         memory_.data<float>(t)[i * t.ld + j] = static_cast<float>(2 * draw_.uniform() - 1);
+    return t;
+  }
+
+  /// The same as halves.
+  Tensor halves(std::int64_t rows, std::int64_t cols, std::int64_t ld = 0) {
+    const Tensor t = poisoned(rows, cols, ld, DType::f16);
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < cols; ++j)
+        memory_.data<Half>(t)[i * t.ld + j] = to_half(static_cast<float>(2 * draw_.uniform() - 1));
     return t;
   }
 
@@ -119,6 +129,7 @@ inline std::vector<double> allocation(const World& world, const Tensor& t) {
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = t.dtype == DType::f64   ? world.data<double>(t)[i]
                 : t.dtype == DType::f32 ? static_cast<double>(world.data<float>(t)[i])
+                : t.dtype == DType::f16 ? static_cast<double>(to_float(world.data<Half>(t)[i]))
                                         : static_cast<double>(world.data<std::int32_t>(t)[i]);
   return values;
 }

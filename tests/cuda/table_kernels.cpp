@@ -54,6 +54,7 @@ class Mirror {
   OrreryMatrix matrix(const Tensor& t) const {
     const OrreryDType dtype = t.dtype == DType::f32   ? kOrreryF32
                               : t.dtype == DType::i32 ? kOrreryI32
+                              : t.dtype == DType::f16 ? kOrreryF16
                                                       : kOrreryF64;
     return {copies_[t.id] + kGuardBytes + t.offset * bytes_of(t.dtype), t.rows(), t.cols(), t.ld,
             dtype};

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 
 namespace orrery {
@@ -33,6 +34,37 @@ TEST(FeaturesTest, DenseReadsAnyRowsAndColumnsWithAnyStride) {
   three_rows()->read(rows, 1, 1, out.data(), 3);
 
   EXPECT_THAT(out, ElementsAre(0, -1, -1, 3, -1, -1));
+}
+
+TEST(FeaturesTest, HalvesAreTheNearestNumbersOfSixteenBits) {
+  const auto exact = random_features(300, 7, 5);
+  const auto halves = half_features(exact);
+  const auto renumbered = permuted(halves, [] {
+    std::vector<Vertex> order(300);
+    std::iota(order.rbegin(), order.rend(), 0);
+    return order;
+  }());
+  const auto want = read_all(*exact), got = read_all(*halves);
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_EQ(got[i], to_float(to_half(want[i])));
+
+  std::vector<Half> bits(4, Half{1});
+  renumbered->read_half(std::vector<Vertex>{299, 0}, 3, 1, bits.data(), 2);
+
+  EXPECT_TRUE(renumbered->half());
+  EXPECT_EQ(bits[0].bits, to_half(want[3]).bits);
+  EXPECT_EQ(bits[2].bits, to_half(want[299 * 7 + 3]).bits);
+  EXPECT_EQ(bits[1].bits, 1);
+}
+
+TEST(FeaturesTest, NumbersBeyondHalvesAreRefused) {
+  try {
+    half_features(dense_features(3, 2, {1, 3, 0, -70000, 2, 0}, "by hand", false));
+    FAIL() << "accepted";
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(),
+                 "dataset.features_type: the features of vertex 1 go beyond ±65504, which is what "
+                 "float16 holds: use float32, or set dataset.row_normalise");
+  }
 }
 
 // Row sums 4, 0, 2.

@@ -51,6 +51,13 @@ std::vector<Case> cases() {
   residual.model.residual = residual.model.batch_norm = residual.directed = true;
   residual.model.dense_layers = 1;
   list.push_back(residual);
+  for (const std::size_t base : {0, 1}) {
+    Case nested = list[base];
+    nested.name += "WithDenseLayersInside";
+    nested.model.inner_layers = 1 + static_cast<int>(base);
+    nested.model.hidden = base == 0 ? 7 : 40;  // or wider than the features
+    list.push_back(nested);
+  }
   Case rows = list[0];
   rows.name = "GcnLayerNormElu";
   rows.model.layer_norm = true;

@@ -20,6 +20,7 @@ struct Case {
   int dense_layers = 0;
   bool batch_norm = false;
   Activation activation = Activation::relu;
+  int inner_layers = 0;
 };
 
 class Gradient : public ::testing::TestWithParam<Case> {};
@@ -44,6 +45,7 @@ TEST_P(Gradient, EqualsCentralDifferenceOfTheLoss) {
   problem.model.dense_layers = c.dense_layers;
   problem.model.batch_norm = c.batch_norm;
   problem.model.activation = c.activation;
+  problem.model.inner_layers = c.inner_layers;
   problem.train.loss = c.loss;
 
   testing::expect_gradient_of_differences(problem);
@@ -79,6 +81,10 @@ INSTANTIATE_TEST_SUITE_P(
                            LayerOrder::automatic, 0, false, Activation::elu},
                       Case{ModelType::sage, 12, false, false, LossKind::softmax, 3, true, 0,
                            LayerOrder::automatic, 1, true, Activation::elu},
+                      Case{ModelType::gcn, 6, false, false, LossKind::softmax, 3, false, 0,
+                           LayerOrder::automatic, 0, false, Activation::relu, 1},
+                      Case{ModelType::sage, 12, true, true, LossKind::sigmoid, 3, true, 0,
+                           LayerOrder::automatic, 1, false, Activation::elu, 3},
                       Case{ModelType::gcn, 8, false, true, LossKind::softmax, 5, true},
                       Case{ModelType::gcn, 6, true, false, LossKind::softmax, 4, true},
                       Case{ModelType::sage, 8, true, true, LossKind::sigmoid, 5, true},

@@ -164,6 +164,20 @@ TEST(Gemm, TransposesChangeTheInnerExtent) {
   EXPECT_THROW(validate(Gemm{matrix(1, 7, 3), matrix(2, 4, 5), matrix(3, 7, 5)}), ShapeError);
 }
 
+TEST(GatherRows, MakesHalvesFloatsAndCountsTheBytesOfEach) {
+  const auto gather = [](DType from, DType to) {
+    return GatherRows{matrix(1, 7, 3, from), matrix(2, 4, 1, DType::i32), matrix(3, 4, 3, to)};
+  };
+  const Op halves = gather(DType::f16, DType::f32), floats = gather(DType::f32, DType::f32);
+  validate(halves);
+  validate(floats);
+  EXPECT_EQ(bytes_of(halves), 4 * 3 * (2 + 4) + 4 * 4);
+  EXPECT_EQ(bytes_of(floats), 4 * 3 * (4 + 4) + 4 * 4);
+  EXPECT_THROW(validate(gather(DType::f32, DType::f16)), ShapeError);
+  EXPECT_THROW(validate(gather(DType::f16, DType::f16)), ShapeError);
+  EXPECT_THROW(validate(gather(DType::f64, DType::f64)), ShapeError);
+}
+
 TEST(ShapeError, ShowsTheOperands) {
   try {
     validate(GatherRows{matrix(1, 7, 3), matrix(2, 4, 1, DType::i32), matrix(3, 5, 3)});
@@ -313,7 +327,7 @@ TEST(OneSided, RefusesRequestsThatDoNotAddUp) {
   integers.x.dtype = DType::i32;
   refuses(integers, "what is added is f32");
   refuses(Expose{kStore, matrix(1, 7, 5)}, "rows must lie in memory that the host reaches");
-  refuses(Expose{kStore, on_host(1, 7, 5, DType::f64)}, "rows of a store are f32 or i32");
+  refuses(Expose{kStore, on_host(1, 7, 5, DType::f64)}, "rows of a store are f32, f16 or i32");
   refuses(Withdraw{kStore, on_host(1, 7, 0)}, "rows of a store have a column at least");
   for (const Space space : {Space::host, Space::pinned_host, Space::server_host}) {
     Tensor rows = matrix(1, 7, 5);

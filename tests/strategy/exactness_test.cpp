@@ -44,6 +44,10 @@ ModelConfig then_dense(int layers, ModelConfig model) {
   model.dense_layers = layers;
   return model;
 }
+ModelConfig with_inner(int layers, ModelConfig model) {
+  model.inner_layers = layers;
+  return model;
+}
 ModelConfig with_batch_norm(ModelConfig model) {
   model.layer_norm = false;
   model.batch_norm = true;
@@ -85,6 +89,9 @@ const std::vector<NamedModel>& models() {
       {"SageWithBatchNorm", with_batch_norm(model_with(ModelType::sage, 3, false)), false, 10},
       {"GcnWithBatchNormAndADenseLayer",
        with_batch_norm(then_dense(1, model_with(ModelType::gcn, 2, false))), true, 5},
+      {"SageWithADenseLayerInside", with_inner(1, model_with(ModelType::sage, 3, false)), true, 5},
+      {"GcnWithTwoDenseLayersInsideThatWidens",
+       with_inner(2, widening(model_with(ModelType::gcn, 2, true))), true, 10},
       {"EightLayers", model_with(ModelType::gcn, 8, true), true},
       {"FirstStepOfThirtyLayers", model_with(ModelType::sage, 30, true), true, 2}};
   return list;
@@ -302,6 +309,25 @@ TEST_P(Schedule, SgcHasTheSameLossesInEitherOrderWithKeptRowsOrNot) {
          {LayerOrder::automatic, LayerOrder::aggregate_first, LayerOrder::transform_first})
       expect_equal_losses(execute(sgc(problem_on(4, data), dropout, order)), want);
   }
+}
+
+/// A ReLU stands before and behind each: around one convolution, they are the dense layers behind it,
+/// which are other code. Parameters are declared in the same order, so that they start alike.
+TEST(InnerLayers, OfTheOnlyConvolutionAreTheDenseLayersBehindIt) {
+  for (const ModelType type : {ModelType::gcn, ModelType::sage})
+    for (const bool bias : {true, false}) {
+      const auto losses_with = [&](int inner, int dense) {
+        Problem p = make_problem(random_dataset(60, 300, 12, 4, true), 2, StrategyConfig{});
+        p.model = {.type = type, .layers = 1, .hidden = 9, .dropout = 0, .bias = bias};
+        p.model.inner_layers = inner;
+        p.model.dense_layers = dense;
+        p.train.epochs = 6;
+        return losses(execute(p));
+      };
+      const auto want = losses_with(0, 3), got = losses_with(2, 1);
+      EXPECT_LT(want.back(), want.front());
+      for (std::size_t e = 0; e < want.size(); ++e) EXPECT_NEAR(got[e], want[e], 1e-6 * want[e]);
+    }
 }
 
 /// Deep models with residual connections, on four ranks.

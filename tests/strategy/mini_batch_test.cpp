@@ -1,4 +1,5 @@
 // Mini-batches of sampled neighbours: what is learned, on how many ranks, from whose rows.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -381,6 +382,71 @@ TEST(MiniBatch, BytesAreThoseOfDistinctForeignVertices) {
   }
 }
 
+/// However many ranks there are: each row is in the memory of one of them, which serves the others.
+TEST(MiniBatch, TheTablesOfAllRanksAreOneCopyOfTheFeatures) {
+  const auto data = random_dataset(150, 900, 12, 4, true);
+  for (const int ranks : {1, 2, 4}) {
+    const Problem p = make_problem(data, ranks, batches_of(sampled(40, {4, 3})));
+    std::int64_t bytes = 0;
+    for (const Program& program : record_training(*make_strategy(p), p, 1, {}))
+      for (const Step& step : program.steps)
+        if (const auto* made = std::get_if<AllocStep>(&step);
+            made && made->name == "store/features")
+          bytes += made->tensor.bytes();
+    EXPECT_EQ(bytes, 150 * 12 * 4);
+  }
+}
+
+/// Features in 16 bits are rounded, no more: whatever is trained learns what it would learn of the
+/// rounded ones in 32. A batch's rows then travel, and lie in host memory, in half the bytes.
+TEST(MiniBatch, HalvesTakeHalfTheBytesAndChangeNothingElse) {
+  auto halves = std::make_shared<Dataset>(*random_dataset(150, 900, 12, 4, true));
+  halves->features = half_features(halves->features);
+  auto rounded = std::make_shared<Dataset>(*halves);
+  std::vector<Vertex> all(150);
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<float> values(150 * 12);
+  halves->features->read(all, 0, 12, values.data(), 12);
+  rounded->features = dense_features(150, 12, values, "rounded", true);
+  const auto with = [](const std::shared_ptr<const Dataset>& data, const StrategyConfig& strategy) {
+    Problem p = make_problem(data, 2, strategy);
+    p.train.epochs = 3;
+    return p;
+  };
+  MiniBatchSettings lru = sampled(40, {4, 3});
+  lru.cache = {CachePolicy::lru, 40 * 12 * 2};
+  for (const char* kernels : {"cpu", "reference"})
+    for (const StrategyConfig& strategy :
+         {StrategyConfig{}, batches_of(sampled(40, {4, 3})), batches_of(lru)})
+      EXPECT_EQ(losses(execute(with(halves, strategy), kernels)),
+                losses(execute(with(rounded, strategy), kernels)));
+
+  const auto cost = [&](const std::shared_ptr<const Dataset>& data) {
+    const Problem p = with(data, batches_of(sampled(40, {4, 3})));
+    const auto programs = record_training(*make_strategy(p), p, p.train.epochs, {});
+    check(programs);
+    double pulled = 0;
+    std::int64_t rows = 0, table = 0;
+    for (const Step& step : programs[0].steps) {
+      if (const auto* made = std::get_if<AllocStep>(&step); made && made->name == "store/features")
+        table = made->tensor.bytes();
+      const auto* submit = std::get_if<SubmitStep>(&step);
+      const auto* pull = submit == nullptr ? nullptr : std::get_if<Pull>(&submit->op);
+      if (pull == nullptr) continue;
+      received_bytes(*pull, 0, [&](int, double bytes) { pulled += bytes; });
+      rows += pull->index.rows() - (*pull->rows_per_owner)[0];
+    }
+    return std::tuple(pulled, rows, table, programs[0].peak_bytes[at(Space::device)]);
+  };
+  const auto [half_bytes, half_rows, half_table, half_device] = cost(halves);
+  const auto [bytes, rows, table, device] = cost(rounded);
+  EXPECT_EQ(rows, half_rows);
+  EXPECT_NEAR(bytes, static_cast<double>(rows) * 12 * 4, 1e-6);
+  EXPECT_NEAR(half_bytes, static_cast<double>(rows) * 12 * 2, 1e-6);
+  EXPECT_EQ(2 * half_table, table);
+  EXPECT_EQ(half_device, device);
+}
+
 MiniBatchSettings cached(CachePolicy policy, std::int64_t rows) {
   MiniBatchSettings settings = sampled(40, {4, 3});
   settings.cache = {policy, rows * 12 * 4};
@@ -489,6 +555,34 @@ TEST(MiniBatch, RecentRowsAreNotPulledAgain) {
         }
       }
     }
+}
+
+/// What is kept stays where it is, also when a batch is the largest so far: from the first batch on.
+TEST(MiniBatch, NoBatchCopiesTheRowsThatAreKept) {
+  for (const CachePolicy policy : {CachePolicy::degree, CachePolicy::lru, CachePolicy::clock}) {
+    Problem p =
+        make_problem(random_dataset(600, 3000, 12, 4, true), 2, batches_of(cached(policy, 60)));
+    p.train.epochs = 10;
+    p.train.eval_every = 0;
+    const SampledBatches batches(p);
+    std::size_t first = 0, most = 0;
+    for (int epoch = 0; epoch < p.train.epochs; ++epoch)
+      for (int step = 0; step < batches.steps(); ++step) {
+        const std::size_t rows = batches.batch(0, epoch, step).vertices->size();
+        if (epoch == 0 && step == 0) first = rows;
+        most = std::max(most, rows);
+      }
+    ASSERT_GT(most, first) << "else nothing would have to grow";
+    ASSERT_LT(most, first + first / 4);
+
+    int copies = 0;
+    for (const Program& program : record_training(*make_strategy(p), p, p.train.epochs, {}))
+      for (const Step& step : program.steps)
+        if (const auto* submit = std::get_if<SubmitStep>(&step))
+          copies += submit->lane == Lane::store && std::holds_alternative<Copy>(submit->op) ? 1 : 0;
+
+    EXPECT_EQ(copies, 0);
+  }
 }
 
 /// What a forecast says of such a cache is what the first epoch finds, which begins without any row.
@@ -761,6 +855,71 @@ TEST(MiniBatch, SaintSubgraphsOfRanksAreThoseOfStepsOfOneRank) {
   }
 }
 
+/// A graph with edges among its first vertices alone.
+std::shared_ptr<const Dataset> with_isolated(std::int64_t connected) {
+  auto data = std::make_shared<Dataset>(*random_dataset(60, 400, 8, 3, true));
+  EdgeList edges{60, {}, {}};
+  for (Vertex v = 0; v < 60; ++v)
+    for (const Vertex u : data->graph->row(v))
+      if (v < connected && u < connected) {
+        edges.source.push_back(u);
+        edges.destination.push_back(v);
+      }
+  data->graph = std::make_shared<const Csr>(build_csr(edges));
+  return data;
+}
+
+/// Which vertices a sampler cannot draw are those that it does not draw, and a reader is told.
+TEST(MiniBatch, SaintSaysWhichTrainingVerticesItNeverDraws) {
+  const auto data = with_isolated(40);
+  for (const ModelType type : {ModelType::gcn, ModelType::sage})
+    for (const BatchSampler sampler : kSaint) {
+      Problem p = make_problem(data, 2, saint_of(sampler, 8));
+      p.model.type = type;
+      const SampledBatches batches(p);
+      std::set<Vertex> met;
+      for (int epoch = 0; epoch < 100; ++epoch)
+        for (int step = 0; step < batches.steps(); ++step) {
+          const auto vertices = batches.batch(0, epoch, step).vertices;
+          met.insert(vertices->begin(), vertices->end());
+        }
+      std::int64_t never = 0, training = 0;
+      for (Vertex v = 0; v < 60; ++v)
+        if (data->split[at(v)] == Split::train) {
+          ++training;
+          never += met.contains(v) ? 0 : 1;
+        }
+
+      EXPECT_EQ(batches.never_drawn(), never);
+      const bool all = sampler == BatchSampler::saint_walk ||
+                       (sampler == BatchSampler::saint_node && type == ModelType::gcn);
+      EXPECT_EQ(never == 0, all);
+      const auto notes = make_strategy(p)->notes();
+      ASSERT_EQ(notes.size(), all ? 0U : 1U);
+      if (!all) {
+        EXPECT_EQ(notes[0].find(fmt::format("{} of {} training vertices are never trained on",
+                                            never, training)),
+                  0U);
+      }
+    }
+}
+
+/// Without any edge a walk stays where it begins, and a GCN's vertices have their own rows: only what
+/// draws nothing is refused.
+TEST(MiniBatch, SaintOnAGraphWithoutEdgesTrainsWhereItDrawsVertices) {
+  const auto run = [&](BatchSampler sampler, ModelType type) {
+    Problem p = make_problem(with_isolated(0), 2, saint_of(sampler, 8));
+    p.model.type = type;
+    p.train.epochs = 2;
+    const auto got = losses(execute(p));
+    return std::isfinite(got.back()) && got.back() > 0;
+  };
+  EXPECT_TRUE(run(BatchSampler::saint_walk, ModelType::sage));
+  EXPECT_TRUE(run(BatchSampler::saint_node, ModelType::gcn));
+  EXPECT_THROW(run(BatchSampler::saint_node, ModelType::sage), ConfigError);
+  EXPECT_THROW(run(BatchSampler::saint_edge, ModelType::gcn), ConfigError);
+}
+
 // ---- memory
 
 /// The bound is above what any epoch takes, and what a batch of its sizes takes: with all vertices as
@@ -774,9 +933,10 @@ TEST(MiniBatch, NoBatchTakesMoreMemoryThanTheBound) {
     return most;
   };
   for (const StrategyConfig& config :
-       {batches_of(sampled(30, {4, 3})), batches_of(sampled(1 << 20, {-1, -1})), clusters_of(6, 2),
-        saint_of(BatchSampler::saint_walk, 10)})
-    for (const int eval_every : {0, 1}) {
+       {batches_of(sampled(30, {4, 3})), batches_of(cached(CachePolicy::degree, 20)),
+        batches_of(cached(CachePolicy::lru, 20)), batches_of(sampled(1 << 20, {-1, -1})),
+        clusters_of(6, 2), saint_of(BatchSampler::saint_walk, 10)})
+    for (const int eval_every : {0, 1, 5}) {
       Problem p = make_problem(data, 2, config);
       p.train.epochs = 12;
       p.train.eval_every = eval_every;
@@ -809,6 +969,42 @@ TEST(MiniBatch, TheBoundOfAllVerticesWithAllNeighboursIsWhatTheyTake) {
 }
 
 // ---- programs
+
+/// What is loaded before the first epoch is there when its time begins: the host waits for an event
+/// behind all that set-up has issued to the lanes that load.
+TEST(MiniBatch, TheFirstEpochBeginsWhenItsFirstBatchIsLoaded) {
+  Problem p =
+      make_problem(random_dataset(120, 700, 12, 4, true), 2, batches_of(sampled(30, {4, 3})));
+  for (const Program& program : record_training(*make_strategy(p), p, 1, {})) {
+    using Clock = std::map<Lane, std::uint32_t>;  // items of each lane
+    Clock issued, done;                           // done: as the host knows
+    std::map<Lane, Clock> waited;                 // what the next item of a lane comes behind
+    std::map<std::pair<Lane, std::uint32_t>, Clock> behind;  // the same of each position
+    const auto join = [](Clock& to, const Clock& from) {
+      for (const auto& [lane, items] : from) to[lane] = std::max(to[lane], items);
+    };
+    for (const Step& step : program.steps) {
+      if (const auto* phase = std::get_if<PhaseStep>(&step); phase && phase->phase.in_epoch())
+        break;
+      std::optional<Lane> lane;
+      if (const auto* item = std::get_if<SubmitStep>(&step)) lane = item->lane;
+      if (const auto* item = std::get_if<DeclareStep>(&step)) lane = item->lane;
+      if (const auto* item = std::get_if<HostStep>(&step)) lane = item->lane;
+      if (const auto* item = std::get_if<WaitStep>(&step)) {
+        lane = item->lane;
+        join(waited[*lane], behind[{item->event.lane, item->event.position}]);
+      }
+      if (const auto* sync = std::get_if<SyncStep>(&step))
+        join(done, behind[{sync->event.lane, sync->event.position}]);
+      if (!lane) continue;
+      waited[*lane][*lane] = ++issued[*lane];
+      behind[{*lane, issued[*lane]}] = waited[*lane];
+    }
+    EXPECT_GT(issued[Lane::store], 0);
+    for (const Lane lane : {Lane::store, Lane::copy, Lane::compute})
+      EXPECT_EQ(done[lane], issued[lane]) << static_cast<int>(lane);
+  }
+}
 
 TEST(MiniBatch, ProgramsAreThoseOfTheRealRunAndSafe) {
   for (const int ranks : {1, 3}) {
@@ -951,6 +1147,15 @@ TEST(MiniBatch, SaysWhichSettingsCannotBe) {
               p.strategy = batches_of(sampled(10, {4, 0}));
             }),
             "strategy.fanouts: found 0, expected -1 (all neighbours) or a number >= 1");
+  EXPECT_EQ(
+      why([](Problem& p) { p.strategy = saint_of(BatchSampler::saint_walk, 21); }),
+      "strategy.batch: found 21, but 20 walks of 2 edges are meant to have all 40 vertices of "
+      "the graph already: set it to 20 or fewer");
+  EXPECT_EQ(why([](Problem& p) {
+              p.strategy = saint_of(BatchSampler::saint_edge, std::int64_t{1} << 62);
+            }),
+            "strategy.batch: found 4611686018427387904, but 20 edges are meant to have all 40 "
+            "vertices of the graph already: set it to 20 or fewer");
   EXPECT_EQ(why([](Problem& p) { p.model.sparse_input = true; }),
             "model.sparse_input: rows of features are pulled from their owners as they are: set it "
             "to false, or use another strategy.type");

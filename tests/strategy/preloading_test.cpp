@@ -157,6 +157,20 @@ TEST(CoBatches, LearnTheSameHoweverManyRanksAServerHas) {
   expect_near(with(3), with(1));
 }
 
+/// The ranks of a server compute one batch together, of neighbours that are drawn for it anew in every
+/// epoch: how many they are changes nothing that is learned.
+TEST(CoBatches, OfDrawnNeighboursLearnTheSameHoweverManyRanksAServerHas) {
+  const auto data = random_dataset(120, 900, 5, 3, true);
+  const auto with = [&](int ranks_per_server, bool every_epoch) {
+    StrategyConfig config = preloading(ranks_per_server);
+    config.batches = 3;
+    config.sampling = SamplingConfig{{2, 2, ExpansionRule::granndis_artifact}, every_epoch};
+    return losses(execute(problem_on(data, 2 * ranks_per_server, config)));
+  };
+  expect_near(with(3, true), with(1, true));
+  EXPECT_NE(with(1, true), with(1, false));
+}
+
 // ---- sampling
 
 TEST(Sampling, OfEverythingIsExact) {

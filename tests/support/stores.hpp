@@ -23,7 +23,9 @@ struct HostRank {
 
   template <class T>
   Tensor tensor(std::int64_t rows, std::int64_t cols, const std::vector<T>& values) {
-    constexpr DType dtype = std::is_same_v<T, float> ? DType::f32 : DType::i32;
+    constexpr DType dtype = std::is_same_v<T, float>           ? DType::f32
+                            : std::is_same_v<T, std::uint16_t> ? DType::f16
+                                                               : DType::i32;
     const Tensor t{next++, {rows, cols}, dtype, Space::host, 0, cols};
     memory.allocate(t.id, t.bytes(), t.space);
     std::copy(values.begin(), values.end(), memory.data<T>(t));
@@ -99,7 +101,7 @@ void pull_random_rows(const Ranks& ranks, std::int64_t width, int salt) {
     for (std::uint64_t round = 0; round < 20; ++round) {
       const Requests asked(round, r, owned);
       const Tensor index = rank.tensor(asked.count(), 1, asked.index);
-      const Tensor y = rank.filled<T>(asked.count(), width, -1);
+      const Tensor y = rank.filled<T>(asked.count(), width, static_cast<T>(-1));
 
       run(Pull{store, index, rows(asked.rows_per_owner), y});
 
@@ -113,12 +115,12 @@ void pull_random_rows(const Ranks& ranks, std::int64_t width, int salt) {
       std::vector<std::int32_t> places;
       for (std::int64_t k = asked.count(); k-- > 0;)
         places.push_back(static_cast<std::int32_t>(2 * k + 1));
-      const Tensor spread = rank.filled<T>(2 * asked.count(), width, -1);
+      const Tensor spread = rank.filled<T>(2 * asked.count(), width, static_cast<T>(-1));
 
       run(Pull{store, index, rows(asked.rows_per_owner), spread,
                rank.tensor(asked.count(), 1, places)});
 
-      std::vector<T> wide(2 * want.size(), -1);
+      std::vector<T> wide(2 * want.size(), static_cast<T>(-1));
       for (std::size_t k = 0; k < asked.index.size(); ++k)
         std::copy_n(want.begin() + static_cast<std::ptrdiff_t>(k) * width, width,
                     wide.begin() + places[k] * width);
@@ -134,6 +136,7 @@ inline void pulls_bring_the_rows_of_their_owners(const Ranks& ranks) {
   for (const int salt : {0, 1, 2}) {
     pull_random_rows<float>(ranks, 5, salt);
     pull_random_rows<std::int32_t>(ranks, 1, salt);
+    pull_random_rows<std::uint16_t>(ranks, 3, salt);  // halves, by their bits
   }
 }
 

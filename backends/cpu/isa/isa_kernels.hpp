@@ -11,6 +11,7 @@ void edge_softmax(const EdgeSoftmaxArgs& args, std::int64_t begin, std::int64_t 
 void edge_softmax_backward(const EdgeSoftmaxArgs& args, const EdgeGradientArgs& gradient,
                            std::int64_t begin, std::int64_t end);
 void gather(const IndexedArgs& args, std::int64_t begin, std::int64_t end);
+void gather_halves(const HalfRowsArgs& args, std::int64_t begin, std::int64_t end);
 void scatter_add(const IndexedArgs& args, std::int64_t begin, std::int64_t end);
 void activate(const ActivateArgs& args, std::int64_t begin, std::int64_t end);
 void activate_dropout(const ActivateArgs& args, const DropoutArgs& dropout, std::int64_t begin,

@@ -9,6 +9,7 @@ const RangeKernels kernels{
     .edge_softmax = edge_softmax,
     .edge_softmax_backward = edge_softmax_backward,
     .gather = gather,
+    .gather_halves = gather_halves,
     .scatter_add = scatter_add,
     .activate = activate,
     .activate_dropout = activate_dropout,

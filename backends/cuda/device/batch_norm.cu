@@ -90,6 +90,7 @@ void column_moments(OrreryStream& s, OrreryMatrix x, OrreryMatrix z, OrreryDType
     case kOrreryF64:
       return moments_as<double>(s, x, z, sum, product);
     case kOrreryI32:
+    case kOrreryF16:
       break;
   }
   throw Failure{kOrreryFailed, "column_moments: sums are of f32 or f64"};

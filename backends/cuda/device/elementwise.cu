@@ -54,6 +54,8 @@ void fill(OrreryStream& s, OrreryMatrix y, double value) {
       return fill_as<std::int32_t>(s, y, value);
     case kOrreryF64:
       return fill_as<double>(s, y, value);
+    case kOrreryF16:
+      break;
   }
   throw Failure{kOrreryFailed, "fill: unknown element type"};
 }
@@ -63,7 +65,9 @@ void copy(OrreryStream& s, OrreryMatrix x, OrreryMatrix y, float scale, std::int
   require(x.dtype == y.dtype, "copy: x and y must have one element type");
   if (x.rows == 0 || x.cols == 0) return;
   if (scale == 1 && accumulate == 0) {
-    const auto bytes = static_cast<std::size_t>(x.dtype == kOrreryF64 ? 8 : 4);
+    const auto bytes = static_cast<std::size_t>(x.dtype == kOrreryF64   ? 8
+                                                : x.dtype == kOrreryF16 ? 2
+                                                                        : 4);
     const auto in_bytes = [&](std::int64_t n) { return static_cast<std::size_t>(n) * bytes; };
     if (x.rows == 1 || (x.ld == x.cols && y.ld == y.cols))
       check(cudaMemcpyAsync(y.data, x.data, in_bytes(x.rows * x.cols), cudaMemcpyDefault, s.stream),
@@ -88,6 +92,7 @@ void add(OrreryStream& s, OrreryDType dtype, const void* x, void* y, std::int64_
     case kOrreryF64:
       return add_as<double>(s, x, y, n);
     case kOrreryI32:
+    case kOrreryF16:
       break;
   }
   throw Failure{kOrreryFailed, "add: sums are of f32 or f64"};

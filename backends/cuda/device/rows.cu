@@ -16,6 +16,36 @@ __global__ void gather(Window<float> x, const std::int32_t* index, Window<float>
   if (i < rows && j < cols) pack_at<V>(y, i, j) = pack_at<V>(x, index[i], j);
 }
 
+/// As to_float() of core/base/half.hpp.
+__device__ __forceinline__ float widened(std::uint16_t half) {
+  const auto number = [](std::uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+  };
+  constexpr std::uint32_t kExponent = 0x7C00U << 13U, kRebias = (127U - 15U) << 23U;
+  std::uint32_t bits = (half & 0x7FFFU) << 13U;
+  const std::uint32_t exponent = bits & kExponent;
+  bits += kRebias;
+  if (exponent == kExponent) bits += kRebias;
+  if (exponent == 0) {
+    const float small = number(bits + (1U << 23U)) - number(kRebias + (1U << 23U));
+    memcpy(&bits, &small, sizeof bits);
+  }
+  return number(bits | (half & 0x8000U) << 16U);
+}
+
+template <int V>
+__global__ void gather_halves(Window<std::uint16_t> x, const std::int32_t* index, Window<float> y,
+                              std::int64_t rows, std::int64_t cols) {
+  const std::int64_t i = tile_row(), j = tile_unit() * V;
+  if (i >= rows || j >= cols) return;
+  const std::uint16_t* from = &x(index[i], j);
+  Pack<V> to;
+  for (int k = 0; k < V; ++k) to.at[k] = widened(from[k]);
+  pack_at<V>(y, i, j) = to;
+}
+
 /// Where no index occurs twice.
 template <int V>
 __global__ void scatter_add_distinct(Window<float> x, const std::int32_t* index, Window<float> y,
@@ -76,8 +106,21 @@ SortedRows sort_rows(OrreryStream& s, const std::int32_t* index, std::int64_t n)
 
 void gather_rows(OrreryStream& s, OrreryMatrix x, const std::int32_t* index, OrreryMatrix y) {
   require(x.cols == y.cols, "gather_rows: x and y must have equal widths");
+  if (x.dtype == kOrreryF16 && y.dtype == kOrreryF32) {
+    const Window<std::uint16_t> from{static_cast<std::uint16_t*>(x.data), x.ld};
+    const Window<float> to = floats(y);
+    const int v = pack_width(y.cols, to);
+    const Tiles tiles(y.rows, y.cols / v);
+    launch(s,
+           v == 4   ? gather_halves<4>
+           : v == 2 ? gather_halves<2>
+                    : gather_halves<1>,
+           tiles.grid, tiles.block, from, index, to, y.rows, y.cols);
+    return;
+  }
   // Four bytes are moved as they are: i32 goes as f32.
-  require(x.dtype == y.dtype && x.dtype != kOrreryF64, "gather_rows needs elements of four bytes");
+  require(x.dtype == y.dtype && x.dtype != kOrreryF64 && x.dtype != kOrreryF16,
+          "gather_rows needs elements of four bytes");
   const Window<float> from{static_cast<float*>(x.data), x.ld};
   const Window<float> to{static_cast<float*>(y.data), y.ld};
   const int v = pack_width(y.cols, from, to);

@@ -136,6 +136,10 @@ Dataset load_dataset(const DatasetOptions& options) {
     if (const auto edge = contradiction(dataset, folder)) refuse_as_directed(folder, *edge);
   }
   choose_features(dataset.features, dataset.notes, dataset.vertices(), options);
+  if (options.half_features && dataset.features) {
+    dataset.features = half_features(dataset.features);
+    dataset.notes.emplace_back("features: rounded to 16 bits (features_type)");
+  }
   if (dataset.labels.present())
     choose_split(dataset.split, dataset.notes, dataset.vertices(), labelled(dataset), options);
   reorder(dataset, options.reorder);

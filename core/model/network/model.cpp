@@ -45,8 +45,9 @@ void Model::detach() {
          {&layer.activation, &layer.normalised, &layer.rstd, &layer.moments, &layer.sum})
       *buffer = {};
   }
-  for (Buffer* buffer : {&dropped_input_, &gradient_, &column_sums_, &context_.scratch,
-                         &context_.edge_scratch, &context_.more_edge_scratch})
+  for (Buffer* buffer :
+       {&dropped_input_, &gradient_, &column_sums_, &context_.scratch, &context_.inner_gradient,
+        &context_.edge_scratch, &context_.more_edge_scratch})
     *buffer = {};
   context_.products = nullptr;
 }
@@ -61,6 +62,9 @@ void Model::declare_parameters() {
     layer.first_parameter = parameters_.count();
     const auto make = dense(l) ? make_dense_layer : layer_of(config_).make;
     layer.convolution = make(context_, l, in, out, decays);
+    if (config_.inner_layers > 0 && !dense(l) && !last(l))
+      layer.convolution =
+          make_nested_layer(std::move(layer.convolution), context_, l, in, out, config_, decays);
     // A batch norm would take a bias off again; of its gradient nothing but rounding were left.
     const bool shifted = config_.batch_norm && !last(l);
     if (config_.bias && !shifted) layer.bias = parameters_.add({1, out}, {}, decays);

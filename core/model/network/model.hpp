@@ -14,8 +14,9 @@
 namespace orrery {
 
 /// Layer l of L: h_l = dropout(act(norm(conv_l(h_{l−1}) + b_l))); the last one is conv + bias
-/// alone. The last `dense_layers` of them are without A. h_0 is the input after dropout. With
-/// `residual` layers 2 to L − 1, whose widths are equal, add their input: h_l = h_{l−1} +
+/// alone. The last `dense_layers` of them are without A. With `inner_layers` conv_l of a
+/// hidden layer is one with dense layers inside (nested_layer.cpp). h_0 is the input after dropout.
+/// With `residual` layers 2 to L − 1, whose widths are equal, add their input: h_l = h_{l−1} +
 /// dropout(act(...)).
 ///
 /// Memory per rank, in elements, n_l = rows(l), d_l widths (those of this rank's columns): one
@@ -27,7 +28,8 @@ namespace orrery {
 /// mggcn_compat); with input dropout a copy of the input; with layer norm the normalised rows of
 /// each such layer, and 1/deviation of each row; with batch norm the same rows, and for their
 /// columns 2·d_l + 1 sums in double and 2·d_l more, which layers share; with residual connections
-/// h_l of each such layer; for GraphSAGE and dense layers one shared gradient buffer. With a sparse
+/// h_l of each such layer; for GraphSAGE and dense layers one shared gradient buffer; with inner
+/// layers n_l·d_l for each of them, and one shared gradient of as many. With a sparse
 /// input the first layer's buffer is n_1·d_1; for inference every layer's is n_l·d_l, and there is
 /// no gradient buffer. What layers that weigh edges have beside this stands with them (gat.cpp).
 ///

@@ -136,6 +136,8 @@ std::optional<double> Executor::scalar(Lane on, const Tensor& tensor) {
       return first(float{});
     case DType::i32:
       return first(std::int32_t{});
+    case DType::f16:
+      break;  // no scalar is one
   }
   return std::nullopt;
 }

@@ -1,5 +1,7 @@
 #include "core/strategy/store/feature_store.hpp"
 
+#include <algorithm>
+
 namespace orrery {
 namespace {
 
@@ -8,17 +10,19 @@ constexpr std::uint16_t kFeatures = 0;
 
 }  // namespace
 
-FeatureStore::FeatureStore(Runtime& rt, const VertexData& own, std::int64_t width,
-                           const OwnedRows& keep)
+FeatureStore::FeatureStore(Runtime& rt, const VertexData& own, std::int64_t width, DType type,
+                           const OwnedRows& keep, std::optional<Room> room)
     : rt_(rt),
       store_{kFeatures, world_group(rt.size())},
       width_(width),
+      type_(type),
       kept_(keep.count()),
-      table_(rt, {own.vertices(), width}, DType::f32, "store/features", Space::host) {
+      room_(room),
+      table_(rt, {own.vertices(), width}, type, "store/features", Space::host) {
   rt.submit(Lane::store, Load{own.features(0), table_.tensor()});
   rt.submit(Lane::store, Expose{store_, table_.tensor()});
   if (kept_ == 0) return;
-  make_room(kept_, kept_, 0);
+  make_room(room_ ? std::max(kept_, room_->first) : kept_, kept_, 0);
   fetch(keep, rows_.view(kept_, width_), std::nullopt);
 }
 
@@ -27,7 +31,8 @@ void FeatureStore::make_room(std::int64_t rows, std::int64_t pulled, std::int64_
   if (!numbers_ || numbers_.tensor().rows() < pulled)
     numbers_ = Buffer(rt_, {pulled, 1}, DType::i32, "store/row numbers", Space::pinned_host);
   if (rows_ && rows_.tensor().rows() >= rows) return;
-  Buffer larger(rt_, {rows, width_}, DType::f32, "store/rows", Space::pinned_host);
+  if (room_) rows = std::max(rows, std::min(rows + rows / 4, room_->most));
+  Buffer larger(rt_, {rows, width_}, type_, "store/rows", Space::pinned_host);
   if (rows_ && held > 0)
     rt_.submit(Lane::store, Copy{rows_.view(held, width_), larger.view(held, width_)});
   rows_ = std::move(larger);

@@ -13,8 +13,16 @@ namespace orrery {
 /// computes, and theirs, of which it keeps some.
 class FeatureStore {
  public:
+  /// Rows, kept and pulled, that the first call of pull() wants, and that none exceeds.
+  struct Room {
+    std::int64_t first = 0, most = 0;
+  };
   /// Reads this rank's own rows, opens them to all ranks and pulls those to keep; a collective.
-  FeatureStore(Runtime& rt, const VertexData& own, std::int64_t width, const OwnedRows& keep);
+  /// `type`: f32, or f16 of features of 16 bits. `room`: of a rank that keeps rows, for the whole run or for a while. It then has memory for a
+  /// quarter more than it needs, at most for all, so that a batch that is larger than those before
+  /// need not copy what is kept.
+  FeatureStore(Runtime& rt, const VertexData& own, std::int64_t width, DType type,
+               const OwnedRows& keep, std::optional<Room> room);
   /// features ← rows, on the copy lane. What is asked of an owner is one request. What was pulled
   /// stays where it is until a later call pulls to its place. The result is to be held until the
   /// copy lane has done it: a run would else free it at another moment than its recording.
@@ -30,7 +38,10 @@ class FeatureStore {
 
   Runtime& rt_;
   Store store_;
-  std::int64_t width_, kept_;
+  std::int64_t width_;
+  DType type_;
+  std::int64_t kept_;
+  std::optional<Room> room_;
   Buffer table_;
   Buffer numbers_;  ///< that were asked for last
   Buffer into_;     ///< the places of the rows that were pulled last, where they have such

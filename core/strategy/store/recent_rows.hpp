@@ -17,6 +17,9 @@ class RecentRows {
   RecentRows(int rank, RowCache cache, const RowOwners& owners)
       : rank_(rank), cache_(std::move(cache)), owners_(owners), place_(at(cache_.slots()), kNone) {}
 
+  /// How many rows are kept at most.
+  std::int64_t slots() const { return cache_.slots(); }
+
   /// The rows of the next batch: each foreign one is kept already, or pulled and then kept for a
   /// while. Batches are told in the order in which they are loaded.
   ///

@@ -46,6 +46,18 @@ SaintSampling saint_sampling_of(const MiniBatchSettings& settings) {
   return {rule, settings.batch, settings.walk_length};
 }
 
+std::string words_of_draws(const SaintSampling& sampling) {
+  switch (sampling.rule) {
+    case SaintRule::node:
+      return "vertices";
+    case SaintRule::edge:
+      return "edges";
+    case SaintRule::walk:
+      break;
+  }
+  return fmt::format("walks of {} edges", sampling.steps);
+}
+
 /// The sum of the squares of each column of A, loops included.
 std::vector<double> squares_of_columns(const Csr& graph, const Weighting& weight,
                                        const std::vector<std::int64_t>& lengths) {
@@ -122,7 +134,8 @@ MiniBatchSettings mini_batch_of(const StrategyConfig& config) {
 SampledBatches::SampledBatches(const Problem& problem)
     : settings_(mini_batch_of(problem.strategy)),
       ranks_(problem.ranks()),
-      row_bytes_(4 * problem.facts().features),
+      row_bytes_((problem.data->features && problem.data->features->half() ? 2 : 4) *
+                 problem.facts().features),
       seed_(problem.train.seed),
       weighting_(weighting_of(problem.model, problem.data->symmetric)),
       lengths_(row_lengths(*problem.data->graph, weighting_)),
@@ -142,22 +155,38 @@ SampledBatches::SampledBatches(const Problem& problem)
       kept_(problem.ranks()) {
   if (settings_.sampler == BatchSampler::cluster)
     cluster_batches_.emplace(clusters_, settings_.together, seed_);
-  if (is_saint(settings_.sampler)) {
-    if (graph_->nnz() == 0)
-      throw ConfigError("strategy.sampler",
-                        "saint-* draws vertices by their edges, and this graph has none");
-    const SaintSampling sampling = saint_sampling_of(settings_);
-    saint_.emplace(*graph_, sampling,
-                   sampling.rule == SaintRule::node
-                       ? squares_of_columns(*graph_, weighting_, lengths_)
-                       : std::vector<double>{});
-    normalisation_ = normalisation_of(*saint_, settings_.coverage, seed_);
-  }
+  if (is_saint(settings_.sampler)) make_saint();
   for (auto& members : problem.partition.members()) {
     for (std::size_t i = 0; i < members.size(); ++i)
       owners_.number[at(members[i])] = static_cast<Vertex>(i);
     owned_.push_back(std::make_shared<const std::vector<Vertex>>(std::move(members)));
   }
+}
+
+void SampledBatches::make_saint() {
+  const SaintSampling sampling = saint_sampling_of(settings_);
+  if (const std::int64_t most = sampling.most_draws(graph_->rows); sampling.draws > most)
+    throw ConfigError(
+        "strategy.batch",
+        fmt::format("found {}, but {} {} are meant to have all {} vertices of the "
+                    "graph already: set it to {} or fewer",
+                    sampling.draws, most, words_of_draws(sampling), graph_->rows, most));
+  saint_.emplace(*graph_, sampling,
+                 sampling.rule == SaintRule::node
+                     ? squares_of_columns(*graph_, weighting_, lengths_)
+                     : std::vector<double>{});
+  const std::vector<bool> drawable = saint_->drawable();
+  for (std::size_t v = 0; v < drawable.size(); ++v)
+    never_drawn_ += data_->split[v] == Split::train && !drawable[v] ? 1 : 0;
+  if (training_ > 0 && never_drawn_ == training_)
+    throw ConfigError(
+        "strategy.sampler",
+        fmt::format("found {}, but {}: no batch would have any; use \"saint-walk\" or "
+                    "\"neighbour\"",
+                    sampling.rule == SaintRule::edge ? "saint-edge" : "saint-node",
+                    sampling.rule == SaintRule::edge ? "no training vertex has an edge"
+                                                     : "no vertex aggregates a training vertex"));
+  normalisation_ = normalisation_of(*saint_, settings_.coverage, seed_);
 }
 
 SampledBatches::Scratch SampledBatches::take_scratch() const {

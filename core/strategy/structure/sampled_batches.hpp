@@ -130,7 +130,8 @@ struct SampledBatch {
 /// come from several threads at once.
 class SampledBatches {
  public:
-  /// Errors    ConfigError: fanouts that are none, more clusters together than there are
+  /// Errors    ConfigError: fanouts that are none, more clusters together than there are, draws of
+  ///           GraphSAINT that are more than the graph or that never meet a training vertex
   explicit SampledBatches(const Problem& problem);
 
   /// Steps of an epoch, as many on all ranks.
@@ -139,6 +140,8 @@ class SampledBatches {
   /// sum up to in the mean, so that an epoch has each training vertex once.
   double trained_on(int epoch, int step) const;
   SampledBatch batch(int rank, int epoch, int step) const;
+  /// Training vertices that no batch ever has: GraphSAINT draws none without edges.
+  std::int64_t never_drawn() const { return never_drawn_; }
   /// The rows of other ranks that a rank keeps for the whole run.
   OwnedRows kept(int rank) const { return rows_of(kept_of(rank).vertices); }
   /// An empty cache of what a rank keeps of the rows that it needed last; nothing without one. Then
@@ -169,6 +172,7 @@ class SampledBatches {
     std::vector<Vertex> vertices;  ///< by owner
     std::vector<Vertex> place;  ///< of each vertex of the graph among them, else −1; empty: none
   };
+  void make_saint();
   Scratch take_scratch() const;
   bool has_subgraphs() const { return cluster_batches_ || saint_; }
   MessageFlow draw(int rank, int epoch, int step) const;
@@ -193,7 +197,8 @@ class SampledBatches {
   RowOwners owners_;
   std::vector<std::shared_ptr<const std::vector<Vertex>>> owned_;
   Seeds seeds_;
-  std::int64_t training_;    ///< vertices of the graph
+  std::int64_t training_;  ///< vertices of the graph, of which
+  std::int64_t never_drawn_ = 0;
   std::int64_t most_seeds_;  ///< of a rank in a step
   NeighbourSampler sampler_;
   mutable std::mutex mutex_;

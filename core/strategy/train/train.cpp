@@ -45,11 +45,6 @@ class Trainer {
       throw ConfigError("strategy",
                         "the checkpoint was kept within an epoch of more steps than one has with "
                         "these settings: go on with those that it was kept with");
-    if (control.checkpoint_steps > 0 && steps_of(first_epoch()) <= control.checkpoint_steps)
-      throw ConfigError("train.checkpoint_steps",
-                        fmt::format("found {}, but an epoch has {} steps here: set it to fewer, or "
-                                    "use train.checkpoint_every",
-                                    control.checkpoint_steps, steps_of(first_epoch())));
     rt_.phase({Stage::setup});
     session_ = strategy.open(rt);
     const auto first = first_structure();
@@ -78,7 +73,9 @@ class Trainer {
     int step = 0;
     for (int epoch = 0; epoch < first_epoch(); ++epoch) step += steps_of(epoch);
     step += first_step(first_epoch());
-    rt_.sync(rt_.record(Lane::compute));  // set-up is no part of the first epoch
+    // Set-up is no part of the first epoch, nor is loading what its first step works on.
+    if (prefetch_) rt_.sync(rt_.record(Lane::copy));
+    rt_.sync(rt_.record(Lane::compute));
     for (int first = first_epoch(); first < epochs(); first = turn_.last + 1) {
       turn_ = turn_from(first);
       ORRERY_ASSERT(!local_ || steps_of(first) == schedule_.local->first_step(local_->count()));
@@ -435,10 +432,20 @@ void require_trainable(const Problem& problem) {
     throw ConfigError("dataset.split", name + " has no training vertices");
 }
 
+void require_steps_to_keep(const Strategy& strategy, int checkpoint_steps) {
+  if (checkpoint_steps == 0) return;
+  if (const int steps = strategy.schedule(0).training->count(0); steps <= checkpoint_steps)
+    throw ConfigError("train.checkpoint_steps",
+                      fmt::format("found {}, but an epoch has {} step{} here: set it to fewer, or "
+                                  "use train.checkpoint_every",
+                                  checkpoint_steps, steps, steps == 1 ? "" : "s"));
+}
+
 void train(Runtime& rt, const Strategy& strategy, const Problem& problem, RunObserver& observer,
            const RunControl& control) {
   if (control.resume || control.checkpoint_every > 0 || control.checkpoint_steps > 0)
     require_resumable(problem.strategy);
+  require_steps_to_keep(strategy, control.checkpoint_steps);
   Trainer(rt, strategy, problem, control).run(observer);
 }
 

@@ -23,6 +23,11 @@ void train(Runtime& rt, const Strategy& strategy, const Problem& problem, RunObs
 /// starts.
 void require_trainable(const Problem& problem);
 
+/// That a checkpoint after every so many steps (0: none) is one within an epoch.
+///
+/// Errors    ConfigError: an epoch has no more steps
+void require_steps_to_keep(const Strategy& strategy, int checkpoint_steps);
+
 /// train() on every rank of a problem, both of which outlive it.
 class TrainingBody final : public Body {
  public:

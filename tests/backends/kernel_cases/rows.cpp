@@ -17,6 +17,17 @@ TEST_P(KernelCases, GatherEqualsReference) {
           0);
 }
 
+TEST_P(KernelCases, GatherOfHalvesMakesThemFloats) {
+  for (const std::int64_t rows : kRows)
+    for (const auto& [width, gap] : pairs_of(kWidths, kGaps))
+      expect_equals_reference(
+          [&](World& w) -> Op {
+            const Tensor x = w.halves(19, width, width + gap), index = w.indices(rows, 19);
+            return GatherRows{x, index, w.poisoned(rows, width, width + 2 * gap)};
+          },
+          0);
+}
+
 TEST_P(KernelCases, ScatterAddOfRepeatedIndicesSumsInTheOrderOfRows) {
   for (const std::int64_t rows : kRows)
     for (const auto& [width, gap] : pairs_of(kWidths, kGaps))

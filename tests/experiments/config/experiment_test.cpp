@@ -281,12 +281,12 @@ TEST(Refusal, NamesPathFoundAllowedAndNearest) {
   EXPECT_EQ(refusal_of("strategy.type=spmm1d"),
             "strategy.type: found \"spmm1d\", allowed: full_graph, spmm_1d, spmm_15d, spmm_2d, "
             "model_averaging, shared_preloading, mini_batch. Did you mean \"spmm_1d\"?");
-  EXPECT_EQ(refusal_of("model.hiden=3"),
-            "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, "
-            "dense_layers, hidden, dropout, bias, activation, layer_norm, batch_norm, residual, "
-            "sparse_input, "
-            "recompute, order, normalisation, heads, output_heads, attention, attention_dropout, "
-            "projection_dropout");
+  EXPECT_EQ(
+      refusal_of("model.hiden=3"),
+      "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, "
+      "dense_layers, inner_layers, hidden, dropout, bias, activation, layer_norm, batch_norm, "
+      "residual, sparse_input, recompute, order, normalisation, heads, output_heads, attention, "
+      "attention_dropout, projection_dropout");
   EXPECT_EQ(refusal_of("train.epochs=ten"),
             "train.epochs: found \"ten\" (string), expected integer >= 1 and <= 1000000");
   EXPECT_EQ(refusal_of("train.epochs=2.5"),

@@ -1,4 +1,5 @@
 // Any body is recorded, checked, summed up and simulated: here one that does not train.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "core/base/error.hpp"
@@ -69,6 +70,30 @@ TEST_F(AnyBody, IsSimulatedInLessTimeThanTraining) try {
   EXPECT_LT(2 * forward_alone, training) << "backward passes, gradients and updates";
 } catch (const NotBuilt& error) {
   GTEST_SKIP() << error.what();
+}
+
+/// Whatever runs, simulates or plans it: none would be kept within an epoch.
+TEST(Prepare, RefusesCheckpointsWithinAnEpochThatHasNoMoreSteps) {
+  const auto refusal = [](int steps) -> std::string {
+    const Experiment experiment =
+        parse_experiments(
+            R"({"name": "t", "dataset": {"generate": "communities", "vertices": 200, "edges": 900},
+                "model": {"type": "gcn"}, "cluster": {"ranks": 2},
+                "strategy": {"type": "mini_batch", "batch": 24, "fanouts": [3, 3]}})",
+            "t", {fmt::format("train.checkpoint_steps={}", steps)})
+            .front();
+    try {
+      prepare(experiment, DatasetCache().load(experiment));
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+
+  EXPECT_EQ(refusal(2), "accepted");
+  EXPECT_EQ(refusal(3),
+            "train.checkpoint_steps: found 3, but an epoch has 3 steps here: set it to fewer, or "
+            "use train.checkpoint_every");
 }
 
 }  // namespace

@@ -97,6 +97,27 @@ TEST_F(KilledRun, ResumesToTheLossOfAnUndisturbedOne) {
   EXPECT_GE(killed, 8) << "most were killed before their end";
 }
 
+/// From the first epoch's own checkpoint: 0 is an epoch too.
+TEST_F(KilledRun, WithinItsFirstEpochSaysThatItWentOnFromThere) {
+  std::ofstream(folder_ / "experiment.json")
+      << R"({"name": "killed", "dataset": {"generate": "communities", "vertices": 6000, "edges": 40000},
+             "model": {"type": "gcn", "hidden": 32}, "cluster": {"ranks": 2},
+             "strategy": {"type": "mini_batch", "batch": 1, "fanouts": [4, 4]},
+             "train": {"epochs": 1, "checkpoint_steps": 20, "eval_every": 0}})";
+  const std::string killed_when_kept = fmt::format(
+      "sh -c '\"$@\" & run=$!; while kill -0 $run && [ ! -e \"$0\" ]; do sleep 0.005; done; "
+      "kill -9 $run; wait $run' '{}'",
+      (folder_ / "a" / "checkpoint.bin").string());
+
+  ASSERT_NE(run("a", "", killed_when_kept), 0);
+  ASSERT_EQ(run("a", "--resume"), 0) << errors();
+  ASSERT_EQ(run("b", ""), 0) << errors();
+
+  EXPECT_EQ(result("a")["resumed_from_epoch"], 0);
+  EXPECT_TRUE(result("b")["resumed_from_epoch"].is_null());
+  EXPECT_EQ(result("a")["loss"], result("b")["loss"]);
+}
+
 TEST_F(KilledRun, ThatIsCompleteHasNothingToResume) {
   write_experiment();
   ASSERT_EQ(run("a", ""), 0) << errors();
