@@ -3,16 +3,18 @@
 import math
 import sys
 
+import colours
 import drawing
 import svg
 import units
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 420, 70, 150, 64, 82  # pixels
 NAME = 16  # pixels from a name to the next
-# Colour and dashes of a policy; those that keep what was needed last are dashed.
-STYLES = {"degree": ("#2f6db5", None), "presampled": ("#a67500", None), "vip": ("#c2311e", None),
-          "lru": ("#7d4fa8", "7 4"), "clock": ("#2c7d4f", "2 3")}
-MOST = ("#566070", "1 4")
+# Dashes of a policy; those that keep what was needed last are dashed.
+DASHES = {"degree": None, "presampled": None, "vip": None, "lru": "7 4", "clock": "2 3"}
+STYLES = {name: (colour.light, dashes)
+          for (name, dashes), colour in zip(DASHES.items(), colours.SERIES)}
+MOST = (colours.SOFT_INK.light, "1 4")
 
 
 def draw(told):

@@ -13,6 +13,7 @@
 #include "core/terminal/terminal.hpp"
 #include "experiments/calibrate/other_work.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/commands/experiment_file.hpp"
 #include "experiments/config/version.hpp"
 #include "experiments/results/table.hpp"
 #include "experiments/run/experiment_stages.hpp"
@@ -36,12 +37,18 @@ Experiment experiment_of(const Options& options) {
   return experiments.front();
 }
 
-/// "after 4 runs", of the method of the row over that of the column.
+std::string runs_of(double number) {
+  return fmt::format("{:.0f} run{}", number, number == 1 ? "" : "s");
+}
+
+/// When the method of the row has taken less than that of the column: "after 4 runs", or "up to 3
+/// runs" where the other pays later.
 std::string payback(const ExperimentStages& of, const CutStages& row, const CutStages& column) {
   if (&row == &column) return "";
   const auto runs = pays_after(row.once(), of.each_run(row), column.once(), of.each_run(column));
-  if (!runs) return "never";
-  return *runs == 0 ? "at once" : fmt::format("after {:.0f} run{}", *runs, *runs == 1 ? "" : "s");
+  if (runs) return *runs == 0 ? "at once" : "after " + runs_of(*runs);
+  const auto other = pays_after(column.once(), of.each_run(column), row.once(), of.each_run(row));
+  return other && *other > 1 ? "up to " + runs_of(*other - 1) : "never";
 }
 
 void print(const Experiment& experiment, const ExperimentStages& of) {
@@ -140,13 +147,7 @@ void add_breakdown_command(CLI::App& app, int& exit_code) {
       "breakdown",
       "Time every stage of an experiment, from its files to its last epoch, and say "
       "when a partitioner pays");
-  command->add_option("FILE", options->file, "The experiment file; - reads it from standard input")
-      ->required();
-  command
-      ->add_option("--set", options->overrides,
-                   "Set a key of the file to a value; may be given several times")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+  add_experiment_file(*command, options->file, options->overrides);
   command
       ->add_option("--methods", options->methods,
                    "Cut by each of these partitioners (default: that of the file)")

@@ -14,6 +14,7 @@
 #include "core/terminal/tell.hpp"
 #include "core/terminal/terminal.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/commands/experiment_file.hpp"
 #include "experiments/commands/grouped.hpp"
 #include "experiments/commands/python_script.hpp"
 #include "experiments/config/load_problem.hpp"
@@ -192,13 +193,7 @@ void add_caches_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "caches", "Say what a cache of every policy and size would save sampled training");
-  command->add_option("FILE", options->file, "The experiment file; - reads it from standard input")
-      ->required();
-  command
-      ->add_option("--set", options->overrides,
-                   "Set a key of the file to a value; may be given several times")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+  add_experiment_file(*command, options->file, options->overrides);
   command
       ->add_option("--shares", options->shares,
                    "Sizes to tell, as shares of the rows that a rank owns on average")

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "experiments/commands/commands.hpp"
+#include "experiments/commands/experiment_file.hpp"
 #include "experiments/infer/infer_session.hpp"
 
 namespace orrery {
@@ -12,13 +13,7 @@ void add_infer_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<InferOptions>();
   CLI::App* command = app.add_subcommand(
       "infer", "Compute a trained model for all vertices, and write what it says of each");
-  command->add_option("FILE", options->file, "The experiment file; - reads it from standard input")
-      ->required();
-  command
-      ->add_option("--set", options->overrides,
-                   "Set a key of the file to a value; may be given several times")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+  add_experiment_file(*command, options->file, options->overrides);
   command
       ->add_option("--backend", options->backend,
                    "Say how ranks run, as the key backend does: as threads; as processes (mpi) "

@@ -17,6 +17,7 @@
 #include "core/terminal/activity.hpp"
 #include "core/terminal/tell.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/commands/experiment_file.hpp"
 #include "experiments/commands/partition_report.hpp"
 #include "experiments/commands/partition_source.hpp"
 #include "experiments/commands/python_script.hpp"
@@ -319,11 +320,7 @@ void add_partition_command(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   command->add_option("--svg", options->svg, "Draw it into this file, with --compare")
       ->type_name("FILE");
-  command
-      ->add_option("--set", options->overrides,
-                   "Set a key of the file to a value; may be given several times")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+  add_overrides(*command, options->overrides);
   command->add_flag("--force", options->force, "Replace --out if it holds parts");
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");

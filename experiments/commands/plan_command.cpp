@@ -14,6 +14,7 @@
 #include "core/terminal/activity.hpp"
 #include "core/terminal/terminal.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/commands/experiment_file.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/version.hpp"
 #include "experiments/predict/preloading.hpp"
@@ -338,13 +339,7 @@ void add_plan_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "plan", "Count what would run (operations, FLOP, bytes, memory) and say whether it fits");
-  command->add_option("FILE", options->file, "The experiment file; - reads it from standard input")
-      ->required();
-  command
-      ->add_option("--set", options->overrides,
-                   "Set a key of the file to a value; may be given several times")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+  add_experiment_file(*command, options->file, options->overrides);
   command->add_option("--steps", options->steps_of_rank, "Print also every step of this rank")
       ->type_name("RANK");
   command->add_flag("--json", options->json,

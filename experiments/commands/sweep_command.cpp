@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "experiments/commands/commands.hpp"
+#include "experiments/commands/experiment_file.hpp"
 #include "experiments/run/run_session.hpp"
 
 namespace orrery {
@@ -11,13 +12,7 @@ void add_sweep_command(CLI::App& app, int& exit_code) {
   options->sweep = true;
   CLI::App* command = app.add_subcommand(
       "sweep", "Run every combination of a file once, and go on where an earlier start stopped");
-  command->add_option("FILE", options->file, "The experiment file; - reads it from standard input")
-      ->required();
-  command
-      ->add_option("--set", options->overrides,
-                   "Set a key of the file to a value; may be given several times")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+  add_experiment_file(*command, options->file, options->overrides);
   command
       ->add_option(
           "--backend", options->backend,

@@ -14,6 +14,7 @@
 #include "core/terminal/tell.hpp"
 #include "experiments/calibrate/other_work.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/commands/experiment_file.hpp"
 #include "experiments/config/shipped.hpp"
 #include "experiments/config/this_machine.hpp"
 #include "experiments/config/validate_json.hpp"
@@ -223,11 +224,7 @@ void add_validate_command(CLI::App& app, int& exit_code) {
       "Hold real, simulated and modelled times of the same experiments beside each other");
   command->add_option("FILE", options->files, "Experiment files with backend threads or mpi")
       ->required();
-  command
-      ->add_option("--set", options->overrides,
-                   "Set a key of the file to a value; may be given several times")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+  add_overrides(*command, options->overrides);
   command
       ->add_option("--out", options->out, "Write into this folder (default: results/validate-TIME)")
       ->type_name("DIR");

@@ -40,8 +40,9 @@ struct ExperimentStages {
   }
 };
 
-/// After how many runs what takes `once` and `each` time has taken less in all than the other, at
-/// first: 0 where it is never behind; nothing where that never comes.
+/// After how many runs what takes `once` and then `each` time in every run has taken less in all
+/// than the other, and does from then on: 0 where it is never behind; nothing where it is not so, or
+/// only at first.
 std::optional<double> pays_after(double once, double each, double other_once, double other_each);
 
 /// Loads the experiment's data; cuts it by each method, writes the parts below `folder`, reads them

@@ -1,0 +1,27 @@
+// Options of every command that works on experiment files.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace orrery {
+
+/// `--set KEY=VALUE`, as load_experiments() takes them.
+inline void add_overrides(CLI::App& command, std::vector<std::string>& overrides) {
+  command
+      .add_option("--set", overrides,
+                  "Set a key of the file to a value; may be given several times")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+/// `FILE`, which is needed, and `--set`.
+inline void add_experiment_file(CLI::App& command, std::string& file,
+                                std::vector<std::string>& overrides) {
+  command.add_option("FILE", file, "The experiment file; - reads it from standard input")
+      ->required();
+  add_overrides(command, overrides);
+}
+
+}  // namespace orrery
