@@ -8,7 +8,10 @@
 #include <boost/graph/filtered_graph.hpp>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <ranges>
+#include <set>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -73,6 +76,76 @@ struct Allowed {
 };
 
 using View = boost::filtered_graph<Network, Allowed>;
+
+NodeId take(std::vector<NodeId>& open) {
+  const NodeId node = open.back();
+  open.pop_back();
+  return node;
+}
+
+auto neighbours(const Network& network, NodeId node) {
+  const auto [begin, end] = boost::adjacent_vertices(node, network);
+  return std::ranges::subrange(begin, end);
+}
+
+/// Which devices there is a route to. What lies outside of a server is searched once for all its
+/// devices that leave it at the same nodes: there is little else to do for thousands of devices.
+class Reach {
+ public:
+  Reach(const Cluster& cluster, const Network& network) : cluster_(cluster), network_(network) {}
+
+  /// For each device whether a route leads there from the one that is `source`.
+  std::vector<char> from(NodeId source) {
+    const int home = server(source);
+    std::set<NodeId> seen{source}, exits;  // exits: the first nodes outside
+    for (std::vector<NodeId> open{source}; !open.empty();) {
+      const NodeId node = take(open);
+      if (node != source && !relays(node)) continue;
+      for (const NodeId next : neighbours(network_, node))
+        if (server(next) != home)
+          exits.insert(next);
+        else if (seen.insert(next).second)
+          open.push_back(next);
+    }
+    const std::vector<char>& outside = behind(exits);
+    std::vector<char> reached;
+    for (const Device& device : cluster_.devices) {
+      const auto node = static_cast<NodeId>(device.node);
+      reached.push_back(server(node) == home ? char{seen.contains(node)} : outside[node]);
+    }
+    return reached;
+  }
+
+ private:
+  int server(NodeId node) const { return cluster_.nodes[node].server; }
+  bool relays(NodeId node) const {
+    return cluster_.relay_through_devices || cluster_.nodes[node].kind != NodeKind::kDevice;
+  }
+
+  /// Which nodes a route reaches that comes from another server to these: it goes into a server,
+  /// and out of none.
+  const std::vector<char>& behind(const std::set<NodeId>& exits) {
+    const auto [found, is_new] = behind_.try_emplace(exits);
+    std::vector<char>& seen = found->second;
+    if (!is_new) return seen;
+    seen.assign(cluster_.nodes.size(), 0);
+    std::vector<NodeId> open(exits.begin(), exits.end());
+    for (const NodeId exit : exits) seen[exit] = 1;
+    while (!open.empty()) {
+      const NodeId node = take(open);
+      if (!relays(node)) continue;
+      for (const NodeId next : neighbours(network_, node))
+        if ((server(node) == kNoServer || server(node) == server(next)) &&
+            !std::exchange(seen[next], 1))
+          open.push_back(next);
+    }
+    return seen;
+  }
+
+  const Cluster& cluster_;
+  const Network& network_;
+  std::map<std::set<NodeId>, std::vector<char>> behind_;
+};
 
 std::vector<Cost> distances(const Network& network, const View& view, NodeId source) {
   std::vector<Cost> distance(boost::num_vertices(network), kFarAway);
@@ -190,31 +263,16 @@ PairMatrices pair_matrices(const Cluster& cluster, const std::vector<int>& ranks
 
 std::optional<Unreachable> find_unreachable(const Cluster& cluster) {
   const Network network = network_of(cluster);
+  Reach reach(cluster, network);
   std::optional<Unreachable> worst;
   std::size_t fewest = cluster.devices.size();
   for (std::size_t rank = 0; rank < cluster.devices.size(); ++rank) {
-    const auto source = static_cast<NodeId>(cluster.devices[rank].node);
-    const View view(network, Allowed{&cluster, &network, source});
-    std::vector<char> seen(cluster.nodes.size(), 0);
-    std::vector<NodeId> open{source};
-    seen[source] = 1;
-    while (!open.empty()) {
-      const NodeId at = open.back();
-      open.pop_back();
-      const auto [begin, end] = boost::out_edges(at, view);
-      for (auto arc = begin; arc != end; ++arc)
-        if (const NodeId next = boost::target(*arc, view); !std::exchange(seen[next], 1))
-          open.push_back(next);
-    }
-    std::size_t reached = 0, lost = 0;
-    for (std::size_t other = 0; other < cluster.devices.size(); ++other) {
-      const bool there = seen[at(cluster.devices[other].node)] != 0;
-      reached += there ? 1 : 0;
-      if (!there && lost == 0) lost = other + 1;
-    }
-    if (reached >= fewest) continue;
-    fewest = reached;
-    worst = {static_cast<int>(rank), static_cast<int>(lost) - 1};
+    const std::vector<char> reached = reach.from(static_cast<NodeId>(cluster.devices[rank].node));
+    const auto count = static_cast<std::size_t>(std::ranges::count(reached, 1));
+    if (count >= fewest) continue;
+    fewest = count;
+    worst = {static_cast<int>(rank),
+             static_cast<int>(std::ranges::find(reached, 0) - reached.begin())};
   }
   return worst;
 }

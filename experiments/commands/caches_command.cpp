@@ -79,7 +79,7 @@ Studied study(const Experiment& asked, DatasetCache& datasets, const Options& op
         {fmt::format("drawing the batches of rank {} of {}, asking caches", rank, problem.ranks()),
          fmt::format("rank {} of {}", rank, problem.ranks())});
   };
-  return {prepared.experiment.name, problem.ranks(), 4 * problem.facts().features, options.shares,
+  return {prepared.experiment.name, problem.ranks(), batches.row_bytes(), options.shares,
           study_caches(batches, problem.ranks(), options.epochs, rows, tell)};
 }
 

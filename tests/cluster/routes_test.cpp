@@ -112,6 +112,17 @@ std::optional<std::pair<std::int64_t, int>> best_by_trying_all(const Cluster& c,
   return best;
 }
 
+/// How many other devices each device has a route to.
+std::vector<int> reached_by_trying_all(const Cluster& c) {
+  std::vector<int> reached;
+  for (const Device& a : c.devices) {
+    reached.push_back(0);
+    for (const Device& b : c.devices)
+      if (a.node != b.node && best_by_trying_all(c, a.node, b.node)) ++reached.back();
+  }
+  return reached;
+}
+
 /// Holds every route of a cluster against all its paths; returns how many routes there were.
 int compare_with_all_paths(const Cluster& c) {
   const Router router(c);
@@ -141,7 +152,10 @@ TEST(Routes, AreTheBestOfAllPathsOfRandomClusters) {
   for (unsigned seed = 0; seed < 150; ++seed) {
     const Cluster c = random_cluster(seed);
 
+    const std::vector<int> reached = reached_by_trying_all(c);
+    const int fewest = *std::min_element(reached.begin(), reached.end());
     if (const auto cut = find_unreachable(c)) {
+      EXPECT_EQ(reached[static_cast<std::size_t>(cut->device)], fewest) << "seed " << seed;
       const int from = c.devices[static_cast<std::size_t>(cut->device)].node,
                 to = c.devices[static_cast<std::size_t>(cut->other)].node;
       EXPECT_FALSE(best_by_trying_all(c, from, to).has_value()) << "seed " << seed;

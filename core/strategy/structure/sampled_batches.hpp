@@ -136,6 +136,8 @@ class SampledBatches {
 
   /// Steps of an epoch, as many on all ranks.
   int steps() const;
+  /// Bytes of a row of the features as they are stored and pulled.
+  std::int64_t row_bytes() const { return row_bytes_; }
   /// The vertices of all ranks together on which a step trains; of GraphSAINT what their weights
   /// sum up to in the mean, so that an epoch has each training vertex once.
   double trained_on(int epoch, int step) const;
