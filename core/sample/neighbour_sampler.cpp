@@ -107,7 +107,12 @@ class BatchSampling {
           block.offsets[at(r) + 1] = static_cast<EdgeIndex>(positions_.size());
         }
       }
-      if (first >= kWindow && first < rows + kWindow) read(block, first - kWindow);
+      if (first >= kWindow && first < rows + kWindow) {
+        if (sampling_.copies == 1)
+          read(block, first - kWindow);
+        else
+          read_of_copies(block, first - kWindow, vertices);
+      }
       if (first >= 2 * kWindow) number(block, first - 2 * kWindow, vertices);
     }
   }
@@ -115,15 +120,17 @@ class BatchSampling {
   void ask_for_offsets(const std::vector<Vertex>& vertices, std::int64_t first,
                        std::int64_t end) const {
     for (std::int64_t r = first; r < end; ++r) {
-      __builtin_prefetch(&graph_.offsets[at(vertices[at(r)])]);
-      if (alias_ != nullptr) alias_->prefetch(vertices[at(r)]);
+      const Vertex row = row_of(vertices[at(r)]);
+      __builtin_prefetch(&graph_.offsets[at(row)]);
+      if (alias_ != nullptr) alias_->prefetch(row);
     }
   }
 
   /// Appends the positions of the entries that a row takes.
   void take(std::uint32_t hop, Vertex v) {
-    const EdgeIndex begin = graph_.offsets[at(v)];
-    const auto degree = static_cast<std::uint32_t>(graph_.offsets[at(v) + 1] - begin);
+    const Vertex row = row_of(v);
+    const EdgeIndex begin = graph_.offsets[at(row)];
+    const auto degree = static_cast<std::uint32_t>(graph_.offsets[at(row) + 1] - begin);
     const int fanout = sampling_.fanouts[hop];
     const std::size_t before = positions_.size();
     const bool all = fanout == kAllNeighbours || static_cast<std::int64_t>(degree) <= fanout;
@@ -147,7 +154,7 @@ class BatchSampling {
                           static_cast<std::uint32_t>(fanout), positions_);
         break;
       case NeighbourRule::weighted:
-        alias_->draw(RowDraws(key_seed_, hop, v), v, begin, degree, fanout, picks_, positions_);
+        alias_->draw(RowDraws(key_seed_, hop, v), row, begin, degree, fanout, picks_, positions_);
         break;
     }
     for (std::size_t e = before; e < positions_.size(); ++e)
@@ -164,11 +171,27 @@ class BatchSampling {
     }
   }
 
+  /// A neighbour is in the copy of the row that takes it.
+  void read_of_copies(Csr& block, std::int64_t first, const std::vector<Vertex>& vertices) {
+    block.columns.resize(entries(block, first).second);
+    for (std::int64_t r = first; r < std::min(block.rows, first + kWindow); ++r) {
+      const Vertex copy = vertices[at(r)] % sampling_.copies;
+      for (EdgeIndex e = block.offsets[at(r)]; e < block.offsets[at(r) + 1]; ++e) {
+        const Vertex u = graph_.columns[at(positions_[at(e)])] * sampling_.copies + copy;
+        block.columns[at(e)] = u;
+        numbering_.prefetch(u);
+      }
+    }
+  }
+
   void number(Csr& block, std::int64_t first, std::vector<Vertex>& vertices) {
     const auto [begin, end] = entries(block, first);
     for (std::size_t e = begin; e < end; ++e)
       block.columns[e] = numbering_.number(block.columns[e], vertices);
   }
+
+  /// Of a vertex, in the graph that is there.
+  Vertex row_of(Vertex v) const { return sampling_.copies == 1 ? v : v / sampling_.copies; }
 
   static std::pair<std::size_t, std::size_t> entries(const Csr& block, std::int64_t first) {
     return {at(block.offsets[at(first)]),
@@ -207,21 +230,21 @@ NeighbourSampler::~NeighbourSampler() = default;
 std::int64_t NeighbourSampler::most_vertices(std::int64_t seeds) const {
   std::int64_t most = seeds;
   for (const int fanout : sampling_.fanouts) {
-    if (fanout == kAllNeighbours || most > graph_.rows / (fanout + 1)) return graph_.rows;
+    if (fanout == kAllNeighbours || most > vertices() / (fanout + 1)) return vertices();
     most *= fanout + 1;
   }
   return most;
 }
 
 std::int64_t NeighbourSampler::scratch_bytes(std::int64_t most_seeds) const {
-  const std::int64_t dense = 4 * graph_.rows;
+  const std::int64_t dense = 4 * vertices();
   const std::int64_t table = TableNumbering::bytes(most_vertices(most_seeds));
   return dense > kDenseBytes ? std::min(dense, table) : dense;
 }
 
 NeighbourSampler::Scratch NeighbourSampler::scratch(std::int64_t most_seeds) const {
-  if (scratch_bytes(most_seeds) == 4 * graph_.rows)
-    return Scratch({DenseNumbering(graph_.rows), {}, {}});
+  if (scratch_bytes(most_seeds) == 4 * vertices())
+    return Scratch({DenseNumbering(vertices()), {}, {}});
   return Scratch({TableNumbering(most_vertices(most_seeds)), {}, {}});
 }
 

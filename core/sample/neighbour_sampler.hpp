@@ -29,6 +29,9 @@ constexpr int kAllNeighbours = -1;
 struct NeighbourSampling {
   std::vector<int> fanouts;  ///< of each layer, the first at the seeds; kAllNeighbours or >= 1
   NeighbourRule rule = NeighbourRule::uniform;
+  /// How often the graph is there, without edges between its copies: vertex v of copy c is
+  /// v · copies + c. The variates of `labor` are those of v in all of them.
+  int copies = 1;
 };
 
 /// What a batch computes: level l (0 = the model's input, L = the seeds) has the first rows[l] of
@@ -50,14 +53,15 @@ struct MessageFlow {
   std::int64_t sampled_edges() const;
 };
 
-/// Draws the message-flow graphs of batches of one graph. It is not changed by use: any number of
+/// Draws the message-flow graphs of batches of one graph, or of copies of it. It is not changed by use: any number of
 /// threads may sample at once, each with its own scratch memory.
 class NeighbourSampler {
  public:
   /// `weights` [nnz]: of the graph's entries, for the rule `weighted` only, finite and >= 0; an entry
   /// of weight 0 is never drawn.
   ///
-  /// Requires  the graph stays where it is, and has fewer than 2^32 entries in any row
+  /// Requires  the graph stays where it is, and has fewer than 2^32 entries in any row; it and its
+  ///           copies have fewer than 2^31 vertices
   /// Cost      for weights one pass and 8 bytes per entry, else nothing
   /// Errors    ConfigError: a fanout that is neither kAllNeighbours nor >= 1, no fanouts, weights
   ///           without the rule or the rule without weights
@@ -98,6 +102,8 @@ class NeighbourSampler {
   std::int64_t scratch_bytes(std::int64_t most_seeds) const;
 
  private:
+  std::int64_t vertices() const { return graph_.rows * sampling_.copies; }
+
   const Csr& graph_;
   NeighbourSampling sampling_;
   std::unique_ptr<const AliasRows> alias_;  ///< of weighted rows

@@ -99,14 +99,14 @@ struct Seeds::Kept {
   std::vector<std::array<Order, 2>> of_list;
 };
 
-Seeds::Seeds(std::vector<std::vector<Vertex>> lists, int ranks, std::int64_t batch,
+Seeds::Seeds(std::vector<std::vector<Vertex>> lists, int ranks_per_list, std::int64_t batch,
              std::uint64_t seed)
     : lists_(std::move(lists)),
-      ranks_(ranks),
+      ranks_per_list_(ranks_per_list),
       batch_(batch),
       seed_(seed),
       kept_(std::make_shared<Kept>()) {
-  ORRERY_ASSERT(batch >= 1 && ranks >= 1);
+  ORRERY_ASSERT(batch >= 1 && ranks_per_list >= 1);
   std::int64_t longest = 0;
   for (const auto& list : lists_) longest = std::max(longest, size_of(list));
   steps_ = static_cast<int>((longest + batch - 1) / batch);
@@ -120,20 +120,22 @@ Seeds Seeds::from_all(std::vector<Vertex> training, int ranks, std::int64_t batc
 
 Seeds Seeds::from_own(std::vector<std::vector<Vertex>> training, std::int64_t batch,
                       std::uint64_t seed) {
-  const auto ranks = static_cast<int>(training.size());
-  return {std::move(training), ranks, batch, seed};
+  return {std::move(training), 1, batch, seed};
+}
+
+Seeds Seeds::from_servers(std::vector<std::vector<Vertex>> training, int ranks_per_server,
+                          std::int64_t batch, std::uint64_t seed) {
+  return {std::move(training), ranks_per_server, ranks_per_server * batch, seed};
 }
 
 Seeds::Slice Seeds::slice(int rank, int step) const {
-  const bool own = lists_.size() > 1;
-  const std::size_t list = own ? at(rank) : 0;
-  const std::int64_t size = size_of(lists_[list]);
+  const std::size_t list = at(rank / ranks_per_list_);
+  const std::int64_t size = size_of(lists_[list]), index = rank % ranks_per_list_;
   const std::int64_t begin = std::min(size, step * batch_), end = std::min(size, begin + batch_);
-  if (own || ranks_ == 1) return {list, begin, end};
   const std::int64_t seeds = end - begin;
   const std::int64_t before =
-      rank * (seeds / ranks_) + std::min<std::int64_t>(rank, seeds % ranks_);
-  return {list, begin + before, begin + before + share(seeds, ranks_, rank)};
+      index * (seeds / ranks_per_list_) + std::min(index, seeds % ranks_per_list_);
+  return {list, begin + before, begin + before + share(seeds, ranks_per_list_, index)};
 }
 
 std::vector<Vertex> Seeds::of(int rank, int epoch, int step) const {
@@ -144,10 +146,8 @@ std::vector<Vertex> Seeds::of(int rank, int epoch, int step) const {
 
 std::int64_t Seeds::total(int step) const {
   std::int64_t total = 0;
-  for (int rank = 0; rank < ranks_; ++rank) {
-    const Slice s = slice(rank, step);
-    total += s.end - s.begin;
-  }
+  for (const auto& list : lists_)
+    total += std::clamp<std::int64_t>(size_of(list) - step * batch_, 0, batch_);
   return total;
 }
 

@@ -11,8 +11,9 @@ namespace orrery {
 
 /// Where a rank's seeds come from.
 enum class SeedsFrom : std::uint8_t {
-  all,  ///< a step has the same seeds, all ranks' together, on any number of ranks
-  own,  ///< each rank draws those of its own part
+  all,     ///< a step has the same seeds, all ranks' together, on any number of ranks
+  own,     ///< each rank draws those of its own part
+  server,  ///< the ranks of a server draw together those of their parts, and share them
 };
 
 /// The training vertices of each rank, made equally many (± 1): surplus goes to ranks of the same
@@ -35,6 +36,11 @@ class Seeds {
   /// Shapes    training [ranks]
   static Seeds from_own(std::vector<std::vector<Vertex>> training, std::int64_t batch,
                         std::uint64_t seed);
+  /// From those of their server: steps of `batch` seeds on each rank (± 1 where they end).
+  ///
+  /// Shapes    training [servers], of `ranks_per_server` consecutive ranks each
+  static Seeds from_servers(std::vector<std::vector<Vertex>> training, int ranks_per_server,
+                            std::int64_t batch, std::uint64_t seed);
 
   /// Steps of an epoch; the same in all.
   int steps() const { return steps_; }
@@ -44,7 +50,8 @@ class Seeds {
   std::int64_t total(int step) const;
 
  private:
-  Seeds(std::vector<std::vector<Vertex>> lists, int ranks, std::int64_t batch, std::uint64_t seed);
+  Seeds(std::vector<std::vector<Vertex>> lists, int ranks_per_list, std::int64_t batch,
+        std::uint64_t seed);
   /// Where the seeds of a rank in a step stand in the order of its list.
   struct Slice {
     std::size_t list;
@@ -54,9 +61,9 @@ class Seeds {
   std::shared_ptr<const std::vector<Vertex>> order(std::size_t list, int epoch) const;
 
   struct Kept;
-  std::vector<std::vector<Vertex>> lists_;  ///< one for all ranks, or one each
-  int ranks_ = 1, steps_ = 0;
-  std::int64_t batch_ = 1;
+  std::vector<std::vector<Vertex>> lists_;  ///< each of so many consecutive ranks:
+  int ranks_per_list_ = 1, steps_ = 0;
+  std::int64_t batch_ = 1;  ///< of a list in a step
   std::uint64_t seed_ = 0;
   std::shared_ptr<Kept> kept_;  ///< the orders that were asked for last
 };

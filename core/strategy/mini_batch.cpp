@@ -83,7 +83,7 @@ class MiniBatchSession final : public RankSession {
     use_.kept += wanted.kept;
     const std::int64_t all = sampled->rows.front(), own = sampled->rows.back();
     const VertexData data =
-        vertices ? VertexData(data_, vertices) : VertexData(all, own, {own, own, own});
+        vertices ? VertexData(data_, sampled->data_rows) : VertexData(all, own, {own, own, own});
     return std::make_unique<PulledBatchProducts>(rt_, sampled, data, edges, std::move(wanted),
                                                  *store_);
   }
@@ -105,7 +105,9 @@ class MiniBatchSession final : public RankSession {
   void open_store(std::int64_t first) {
     std::optional<FeatureStore::Room> room;
     if (kept() > 0) room = {first, kept() + batches_.bounds().vertices.front()};
-    store_.emplace(rt_, VertexData(data_, batches_.owned(rt_.rank())), data_->features->width(),
+    VertexData own(data_, batches_.owned(rt_.rank()));
+    if (data_->magnify > 1) own = own.magnified(0, data_->magnify);
+    store_.emplace(rt_, own, data_->features->width(),
                    data_->features->half() ? DType::f16 : DType::f32, *keeps_, room);
   }
 
@@ -234,10 +236,6 @@ const std::initializer_list<std::pair<std::string_view, BatchSampler>> kSamplers
 bool draws_fanouts(BatchSampler sampler) {
   return sampler == BatchSampler::neighbour || sampler == BatchSampler::labor;
 }
-bool has_seeds(BatchSampler sampler) {
-  return draws_fanouts(sampler) || sampler == BatchSampler::all;
-}
-
 void require_possible_batches(const StrategyConfig& config, const ModelConfig& model) {
   if (model.sparse_input)
     throw ConfigError("model.sparse_input",
@@ -267,11 +265,13 @@ void require_sound(const Settings& file) {
     throw ConfigError("strategy.resample",
                       "\"epoch\" is of neighbours that are drawn, with strategy.sampler neighbour "
                       "or labor: set it to \"step\"");
-  if (has_seeds(sampler)) return;
-  if (file.is("strategy.seeds", "global"))
+  if (draws_seeds(sampler)) return;
+  if (file.has("strategy.seeds") && !file.is("strategy.seeds", "local"))
     throw ConfigError("strategy.seeds",
-                      "\"global\" is of seeds, and batches of strategy.sampler cluster and saint-* "
-                      "have none: each rank draws batches of its own; set it to \"local\"");
+                      fmt::format("{} is of seeds, and batches of strategy.sampler cluster and "
+                                  "saint-* have none: each rank draws batches of its own; set it "
+                                  "to \"local\"",
+                                  file.shown("strategy.seeds")));
   if (file.is("strategy.cache.policy", "vip"))
     throw ConfigError("strategy.cache.policy",
                       "\"vip\" is of vertices that seeds draw, and batches of strategy.sampler "
@@ -297,7 +297,9 @@ void read(const Settings& file, StrategyConfig& config) {
   MiniBatchSettings settings;
   settings.batch = file.integer("strategy.batch", 1000);
   settings.seeds = file.choice<SeedsFrom>(
-      "strategy.seeds", {{"local", SeedsFrom::own}, {"global", SeedsFrom::all}}, settings.seeds);
+      "strategy.seeds",
+      {{"local", SeedsFrom::own}, {"server", SeedsFrom::server}, {"global", SeedsFrom::all}},
+      settings.seeds);
   settings.sampler = file.choice<BatchSampler>("strategy.sampler", kSamplers, settings.sampler);
   settings.walk_length = file.integer("strategy.walk_length", settings.walk_length);
   settings.coverage = file.integer("strategy.coverage", settings.coverage);
@@ -345,6 +347,7 @@ const StrategyInfo kMiniBatch{
     .by_server = true,
     .needs_structure = "which neighbours a batch has is drawn among the edges",
     .needs_whole_data = "draws neighbours among all edges of the graph",
+    .magnifiable = true,
     .opens_stores = true,
     .carries_attention = true,
     .inexactness = inexactness_of,

@@ -69,6 +69,9 @@ Studied study(const Experiment& asked, DatasetCache& datasets, const Options& op
   if (problem.ranks() == 1)
     throw ConfigError("cluster.ranks",
                       "one rank has all rows itself and asks nobody: set at least 2");
+  if (problem.data->magnify > 1)
+    throw ConfigError("dataset.magnify",
+                      "no rows are kept of a graph whose vertices stand for several: set it to 1");
   std::vector<std::int64_t> rows;
   for (const double share : options.shares)
     rows.push_back(rows_of(share, problem.data->vertices(), problem.ranks()));

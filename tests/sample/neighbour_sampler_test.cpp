@@ -152,6 +152,39 @@ TEST(NeighbourSampler, TakesOfAVertexTheSameWhateverElseIsInTheBatch) {
   }
 }
 
+/// Copies of a graph without edges between them, written out: vertex v of copy c is v · copies + c.
+Csr copies_of(const Csr& graph, int copies) {
+  Csr all;
+  all.rows = all.cols = graph.rows * copies;
+  for (Vertex v = 0; v < graph.rows; ++v)
+    for (int copy = 0; copy < copies; ++copy) {
+      for (const Vertex u : graph.row(v)) all.columns.push_back(u * copies + copy);
+      all.offsets.push_back(all.nnz());
+    }
+  return all;
+}
+
+TEST(NeighbourSampler, DrawsInCopiesOfAGraphAsInTheGraphThatHasThem) {
+  constexpr int kCopies = 3;
+  const Csr& graph = skewed();
+  const Csr all = copies_of(graph, kCopies);
+  for (const Rule rule : {Rule::uniform, Rule::replacement}) {
+    const NeighbourSampler counted(graph, {{5, kAllNeighbours, 4}, rule, kCopies});
+    const NeighbourSampler written(all, {{5, kAllNeighbours, 4}, rule});
+    const auto seeds = every(all.rows, 11);
+    EXPECT_EQ(counted.most_vertices(8), written.most_vertices(8));
+    auto a = counted.scratch(std::ssize(seeds)), b = written.scratch(std::ssize(seeds));
+    const MessageFlow flow = counted.sample(seeds, {3, 9, 4}, a);
+    const MessageFlow expected = written.sample(seeds, {3, 9, 4}, b);
+    EXPECT_EQ(flow.vertices, expected.vertices);
+    EXPECT_EQ(flow.rows, expected.rows);
+    for (std::size_t l = 0; l < flow.blocks.size(); ++l) {
+      EXPECT_EQ(flow.blocks[l].offsets, expected.blocks[l].offsets);
+      EXPECT_EQ(flow.blocks[l].columns, expected.blocks[l].columns);
+    }
+  }
+}
+
 TEST(NeighbourSampler, ThreadsSampleSideBySide) {
   const Csr& graph = skewed();
   const NeighbourSampler sampler(graph, {{15, 10, 5}, Rule::uniform});

@@ -84,6 +84,30 @@ TEST(Seeds, FromTheirOwnRanksThatHaveFewerEndWithEmptySteps) {
   EXPECT_EQ(Seeds::from_own({{}, {}}, 4, 1).steps(), 0);
 }
 
+TEST(Seeds, FromServersTheirRanksShareAStep) {
+  const Seeds seeds = Seeds::from_servers({numbers(0, 9), numbers(100, 14)}, 2, 3, 1);
+  EXPECT_EQ(seeds.steps(), 3);  // 14 vertices, 6 in a step
+  std::vector<Vertex> of_server[2];
+  for (int step = 0; step < 3; ++step) {
+    std::size_t all = 0;
+    for (int rank = 0; rank < 4; ++rank) {
+      const auto own = seeds.of(rank, 5, step);
+      all += own.size();
+      of_server[rank / 2].insert(of_server[rank / 2].end(), own.begin(), own.end());
+    }
+    EXPECT_EQ(seeds.total(step), static_cast<std::int64_t>(all));
+    EXPECT_LE(seeds.of(0, 5, step).size() - seeds.of(1, 5, step).size(), 1U);
+  }
+  EXPECT_EQ(sorted(of_server[0]), numbers(0, 9));
+  EXPECT_EQ(sorted(of_server[1]), numbers(100, 14));
+  EXPECT_EQ(seeds.of(0, 5, 1),
+            (std::vector<Vertex>{of_server[0].begin() + 6, of_server[0].begin() + 8}));
+  // One rank a server: each has its own.
+  const Seeds single = Seeds::from_servers({numbers(0, 9), numbers(20, 4)}, 1, 4, 1);
+  const Seeds own = Seeds::from_own({numbers(0, 9), numbers(20, 4)}, 4, 1);
+  for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(single.of(rank, 3, 0), own.of(rank, 3, 0));
+}
+
 /// How many vertices are with another rank than before, and how many with another server.
 std::pair<int, int> moved(const Lists& from, const Lists& to, std::size_t width) {
   int ranks = 0, servers = 0;

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 #include "core/partition/methods/cut.hpp"
 #include "core/runtime/summary.hpp"
 #include "core/strategy/make_strategy.hpp"
+#include "core/strategy/structure/sampled_batches.hpp"
 #include "core/strategy/train/record.hpp"
 #include "tests/support/problems.hpp"
 
@@ -98,6 +100,89 @@ TEST(Magnify, MultipliesWorkAndVolumeOfAttention) {
     EXPECT_EQ(b.epoch.by_kind.at("all_to_all_v").external,
               kTimes * a.epoch.by_kind.at("all_to_all_v").external);
   }
+}
+
+/// The copies of the data set written out, which the owners of their vertices own.
+Problem written_out(const Problem& small, Vertex times) {
+  const Dataset& once = *small.data;
+  auto data = std::make_shared<Dataset>();
+  EdgeList edges;
+  edges.vertices = once.vertices() * times;
+  for (Vertex v = 0; v < once.vertices(); ++v)
+    for (const Vertex u : once.graph->row(v))
+      for (Vertex copy = 0; copy < times; ++copy) {
+        edges.source.push_back(u * times + copy);
+        edges.destination.push_back(v * times + copy);
+      }
+  set_graph(*data, edges);
+  data->symmetric = once.symmetric;
+  data->labels.classes = once.labels.classes;
+  Problem large = small;
+  large.partition.owner.clear();
+  for (Vertex v = 0; v < once.vertices(); ++v)
+    for (Vertex copy = 0; copy < times; ++copy) {
+      large.partition.owner.push_back(small.partition.owner[at(v)]);
+      data->split.push_back(once.split[at(v)]);
+      data->labels.values.push_back(once.labels.values[at(v)]);
+    }
+  data->features = dense_features(
+      edges.vertices, once.features->width(),
+      std::vector<float>(at(edges.vertices * once.features->width()), 0.5F), "half", true);
+  large.data = std::move(data);
+  return large;
+}
+
+TEST(Magnify, BatchesAreDrawnAsInTheCopiesWrittenOut) {
+  for (const SeedsFrom seeds : {SeedsFrom::own, SeedsFrom::server, SeedsFrom::all}) {
+    Problem small = problem_of(1, "mini_batch");
+    small.partition = partition_graph(*small.data->graph, 4, {"random", "", testing::kSeed});
+    small.strategy.ranks_per_server = 2;
+    small.strategy.own = MiniBatchSettings{.batch = 20, .seeds = seeds, .fanouts = {4, 3}};
+    Problem counted = small;
+    auto magnified = std::make_shared<Dataset>(*small.data);
+    magnified->magnify = kTimes;
+    counted.data = magnified;
+    const Problem written = written_out(small, kTimes);
+    const SampledBatches a(counted), b(written);
+    ASSERT_EQ(a.steps(), b.steps());
+    for (int rank = 0; rank < 4; ++rank)
+      for (const int step : {0, a.steps() - 1}) {
+        const SampledBatch x = a.batch(rank, 1, step), y = b.batch(rank, 1, step);
+        EXPECT_EQ(*x.vertices, *y.vertices);
+        EXPECT_EQ(x.rows, y.rows);
+        EXPECT_EQ(x.edges, y.edges);
+        EXPECT_EQ(*x.layers[0].forward.values, *y.layers[0].forward.values);
+        EXPECT_EQ(*x.features.pulled.numbers, *y.features.pulled.numbers);
+        EXPECT_EQ(*x.features.pulled.rows_per_owner, *y.features.pulled.rows_per_owner);
+        for (std::size_t i = 0; i < x.vertices->size(); ++i)
+          EXPECT_EQ((*x.data_rows)[i], (*x.vertices)[i] / kTimes);
+      }
+    const auto once = record(counted), all = record(written);
+    const Placement placement = Placement::uniform(2, 2);
+    for (std::size_t rank = 0; rank < once.size(); ++rank) {
+      const Summary x = summarise(once[rank], placement), y = summarise(all[rank], placement);
+      EXPECT_EQ(x.epoch, y.epoch);
+      EXPECT_EQ(x.peak_by_class, y.peak_by_class);
+    }
+  }
+}
+
+TEST(Magnify, OfBatchesIsRefusedWithoutSeedsWithACacheAndBeyondTheirNumbers) {
+  const auto key_of = [](std::int64_t times, MiniBatchSettings settings) {
+    Problem problem = problem_of(times, "mini_batch");
+    settings.fanouts = {4, 3};
+    problem.strategy.own = settings;
+    try {
+      make_strategy(problem);
+    } catch (const ConfigError& error) {
+      return error.path;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(key_of(2, {}), "");
+  EXPECT_EQ(key_of(2, {.sampler = BatchSampler::saint_node}), "dataset.magnify");
+  EXPECT_EQ(key_of(2, {.cache = {.bytes = 4096}}), "strategy.cache.bytes");
+  EXPECT_EQ(key_of(23'860'930, {}), "dataset.magnify");  // times 90 vertices: above 2^31
 }
 
 TEST(Magnify, SaysHowSkewedItsRowsAre) {

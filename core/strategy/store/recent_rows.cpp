@@ -10,7 +10,7 @@ namespace orrery {
 WantedRows RecentRows::want(const std::vector<Vertex>& vertices) {
   std::vector<Vertex> foreign;
   for (const Vertex v : vertices)
-    if (owners_.owner[at(v)] != rank_) foreign.push_back(v);
+    if (owners_.owner_of(v) != rank_) foreign.push_back(v);
   const RowCache::Answer answer = cache_.ask(foreign);
 
   const auto hits = std::count_if(answer.from.begin(), answer.from.end(),
@@ -24,14 +24,14 @@ WantedRows RecentRows::want(const std::vector<Vertex>& vertices) {
   std::vector<std::pair<std::int32_t, Vertex>> filled;  // slots, and the places of their rows
   std::vector<std::vector<std::size_t>> of_owner(at(owners_.ranks));  // what each is asked for
   for (std::size_t i = 0, f = 0; i < vertices.size(); ++i) {
-    const bool own = owners_.owner[at(vertices[i])] == rank_;
+    const bool own = owners_.owner_of(vertices[i]) == rank_;
     if (!own && answer.from[f] != RowCache::kNone) {
       (*places)[i] = place_[at(answer.from[f++])];
       continue;
     }
     const Vertex place = (*places)[i] = free_.back();
     free_.pop_back();
-    of_owner[at(owners_.owner[at(vertices[i])])].push_back(i);
+    of_owner[at(owners_.owner_of(vertices[i]))].push_back(i);
     const std::int32_t slot = own ? RowCache::kNone : answer.into[f++];
     if (slot == RowCache::kNone) {
       leaving.push_back(place);
@@ -52,7 +52,7 @@ WantedRows RecentRows::want(const std::vector<Vertex>& vertices) {
   for (const auto& asked : of_owner) {
     counts->push_back(std::ssize(asked));
     for (const std::size_t i : asked) {
-      numbers->push_back(owners_.number[at(vertices[i])]);
+      numbers->push_back(owners_.number_of(vertices[i]));
       into->push_back((*places)[i]);
     }
   }

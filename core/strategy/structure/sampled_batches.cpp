@@ -25,11 +25,41 @@ std::shared_ptr<const Csr> loop_free(const std::shared_ptr<const Csr>& graph) {
   return none ? graph : std::make_shared<const Csr>(without_self_loops(*graph));
 }
 
-NeighbourSampling sampling_of(const MiniBatchSettings& settings, int layers) {
-  if (settings.sampler == BatchSampler::labor) return {settings.fanouts, NeighbourRule::labor};
-  if (settings.sampler != BatchSampler::neighbour)
-    return {std::vector<int>(at(layers), kAllNeighbours), NeighbourRule::uniform};
-  return {settings.fanouts, settings.replace ? NeighbourRule::replacement : NeighbourRule::uniform};
+NeighbourSampling sampling_of(const MiniBatchSettings& settings, int layers, std::int64_t copies) {
+  NeighbourSampling sampling{settings.fanouts, NeighbourRule::uniform, static_cast<int>(copies)};
+  if (settings.sampler == BatchSampler::labor)
+    sampling.rule = NeighbourRule::labor;
+  else if (settings.sampler != BatchSampler::neighbour)
+    sampling.fanouts.assign(at(layers), kAllNeighbours);
+  else if (settings.replace)
+    sampling.rule = NeighbourRule::replacement;
+  return sampling;
+}
+
+/// A batch knows each of its vertices by a number of 32 bits.
+void require_countable_copies(const Problem& problem, const MiniBatchSettings& settings) {
+  const std::int64_t copies = problem.data->magnify;
+  if (copies == 1) return;
+  if (!draws_seeds(settings.sampler))
+    throw ConfigError("dataset.magnify",
+                      "goes with batches of seeds: set it to 1, or strategy.sampler to "
+                      "\"neighbour\", \"labor\" or \"all\"");
+  if (settings.cache.bytes > 0)
+    throw ConfigError("strategy.cache.bytes",
+                      "no rows are kept of a graph whose vertices stand for several: leave the "
+                      "cache out, or set dataset.magnify to 1");
+  const std::int64_t most = std::numeric_limits<Vertex>::max() / problem.data->vertices();
+  if (copies > most)
+    throw ConfigError("dataset.magnify",
+                      fmt::format("found {}, but batches number their vertices with 32 bits: at "
+                                  "most {} for {} vertices",
+                                  copies, most, problem.data->vertices()));
+}
+
+MiniBatchSettings checked_settings(const Problem& problem) {
+  MiniBatchSettings settings = mini_batch_of(problem.strategy);
+  require_countable_copies(problem, settings);
+  return settings;
 }
 
 /// Of the symmetrised graph, as METIS wants it.
@@ -74,21 +104,35 @@ std::vector<double> squares_of_columns(const Csr& graph, const Weighting& weight
   return squares;
 }
 
+/// How many consecutive ranks take their seeds from one list.
+int ranks_per_list(const Problem& problem, SeedsFrom seeds) {
+  if (seeds == SeedsFrom::own) return 1;
+  return seeds == SeedsFrom::all ? problem.ranks() : problem.strategy.ranks_per_server;
+}
+
 Seeds seeds_of(const Problem& problem, const MiniBatchSettings& settings) {
   const auto& split = problem.data->split;
-  const int ranks = problem.ranks();
-  std::vector<std::vector<Vertex>> of_rank(at(ranks));
-  std::vector<Vertex> all;
+  const auto copies = static_cast<Vertex>(problem.data->magnify);
+  const int ranks = problem.ranks(), together = ranks_per_list(problem, settings.seeds);
+  std::vector<std::vector<Vertex>> training(at(ranks / together));
   for (std::size_t v = 0; v < split.size(); ++v)
-    if (split[v] == Split::train) {
-      all.push_back(static_cast<Vertex>(v));
-      of_rank[at(problem.partition.owner[v])].push_back(static_cast<Vertex>(v));
-    }
+    if (split[v] == Split::train)
+      for (Vertex copy = 0; copy < copies; ++copy)
+        training[at(problem.partition.owner[v] / together)].push_back(
+            static_cast<Vertex>(v) * copies + copy);
+  const std::uint64_t seed = problem.train.seed;
   if (settings.seeds == SeedsFrom::all)
-    return Seeds::from_all(std::move(all), ranks, settings.batch, problem.train.seed);
-  const auto shared =
-      share_equally(std::move(of_rank), problem.strategy.ranks_per_server, problem.train.seed);
-  return Seeds::from_own(shared, settings.batch, problem.train.seed);
+    return Seeds::from_all(std::move(training.front()), ranks, settings.batch, seed);
+  const int lists_per_server = problem.strategy.ranks_per_server / together;
+  return Seeds::from_servers(share_equally(std::move(training), lists_per_server, seed), together,
+                             settings.batch, seed);
+}
+
+std::shared_ptr<const std::vector<Vertex>> rows_of_copies(const std::vector<Vertex>& vertices,
+                                                          int copies) {
+  auto rows = std::make_shared<std::vector<Vertex>>(vertices);
+  for (Vertex& v : *rows) v /= copies;
+  return rows;
 }
 
 /// A neighbour that was drawn several times is one entry, of so many times the value.
@@ -132,7 +176,7 @@ MiniBatchSettings mini_batch_of(const StrategyConfig& config) {
 }
 
 SampledBatches::SampledBatches(const Problem& problem)
-    : settings_(mini_batch_of(problem.strategy)),
+    : settings_(checked_settings(problem)),
       ranks_(problem.ranks()),
       row_bytes_((problem.data->features && problem.data->features->half() ? 2 : 4) *
                  problem.facts().features),
@@ -142,23 +186,25 @@ SampledBatches::SampledBatches(const Problem& problem)
       graph_(loop_free(problem.data->graph)),
       first_adjoint_(first_layer_needs_adjoint(problem.model, problem.facts())),
       owners_{problem.ranks(), problem.partition.owner,
-              std::vector<Vertex>(problem.partition.owner.size())},
+              std::vector<Vertex>(problem.partition.owner.size()),
+              static_cast<int>(problem.data->magnify)},
       seeds_(seeds_of(problem, settings_)),
       training_(problem.facts().training_vertices),
       most_seeds_(std::min(settings_.seeds == SeedsFrom::all
                                ? (settings_.batch + problem.ranks() - 1) / problem.ranks()
                                : settings_.batch,
-                           problem.data->vertices())),
-      sampler_(*graph_, sampling_of(settings_, problem.model.layers)),
+                           problem.facts().vertices)),
+      sampler_(*graph_, sampling_of(settings_, problem.model.layers, problem.data->magnify)),
       data_(problem.data),
       clusters_(clusters_of(problem, settings_)),
+      ranks_per_list_(ranks_per_list(problem, settings_.seeds)),
       kept_(problem.ranks()) {
   if (settings_.sampler == BatchSampler::cluster)
     cluster_batches_.emplace(clusters_, settings_.together, seed_);
   if (is_saint(settings_.sampler)) make_saint();
   for (auto& members : problem.partition.members()) {
     for (std::size_t i = 0; i < members.size(); ++i)
-      owners_.number[at(members[i])] = static_cast<Vertex>(i);
+      owners_.number[at(members[i])] = static_cast<Vertex>(i) * owners_.copies;
     owned_.push_back(std::make_shared<const std::vector<Vertex>>(std::move(members)));
   }
 }
@@ -278,12 +324,15 @@ SampledBatch SampledBatches::batch(int rank, int epoch, int step) const {
   if (saint_) made.target_weights = target_weights(flow.vertices);
   made.features = wanted(rank, flow.vertices);
   made.vertices = std::make_shared<const std::vector<Vertex>>(std::move(flow.vertices));
+  made.data_rows = made.vertices;
+  if (owners_.copies > 1) made.data_rows = rows_of_copies(*made.vertices, owners_.copies);
   return made;
 }
 
 SampledBatches::Bounds SampledBatches::bounds() const {
   const std::vector<int>& fanouts = sampler_.sampling().fanouts;
-  const std::int64_t all = graph_->rows;
+  const std::int64_t all = graph_->rows * owners_.copies;
+  const std::int64_t entries = graph_->nnz() * owners_.copies;
   if (has_subgraphs()) {
     const std::int64_t most = saint_ ? std::min(all, saint_->sampling().most_vertices()) : all;
     const std::int64_t loops = weighting_.loops ? most : 0;
@@ -300,7 +349,7 @@ SampledBatches::Bounds SampledBatches::bounds() const {
     const std::int64_t each = fanout == kAllNeighbours ? all : std::min<std::int64_t>(fanout, all);
     const std::int64_t most = sampler_.sampling().rule == NeighbourRule::replacement
                                   ? rows * each
-                                  : std::min(rows * each, graph_->nnz());
+                                  : std::min(rows * each, entries);
     bounds.edges.insert(bounds.edges.begin(), most + (weighting_.loops ? rows : 0));
     rows = std::min(rows + most, all);
     bounds.vertices.insert(bounds.vertices.begin(), rows);
@@ -347,10 +396,10 @@ std::shared_ptr<const std::vector<float>> SampledBatches::target_weights(
 /// 1/α times. A vertex has the same row on both levels, so its self-loop is on the diagonal.
 SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer) const {
   Csr drawn = std::move(flow.blocks[at(layer - 1)]);
-  const std::vector<Vertex>& vertices = flow.vertices;
-  const auto length = [&](std::int64_t row) {
-    return static_cast<double>(lengths_[at(vertices[at(row)])]);
+  const auto stored = [&](std::int64_t row) {
+    return at(flow.vertices[at(row)] / static_cast<Vertex>(owners_.copies));
   };
+  const auto length = [&](std::int64_t row) { return static_cast<double>(lengths_[stored(row)]); };
   const std::int64_t loops = weighting_.loops ? drawn.rows : 0;
   std::vector<float> values;
   values.reserve(at(drawn.nnz() + loops));
@@ -359,7 +408,7 @@ SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer) const {
   for (std::int64_t r = 0; r < drawn.rows; ++r) {
     const auto row = drawn.row(r);
     const double own = length(r);
-    const double of_row = static_cast<double>(graph_->degree(vertices[at(r)])) /
+    const double of_row = static_cast<double>(graph_->degree(static_cast<Vertex>(stored(r)))) /
                           static_cast<double>(std::max<std::size_t>(1, row.size()));
     const auto times = [&](std::size_t e) {
       if (!saint_) return of_row;
@@ -394,8 +443,8 @@ OwnedRows SampledBatches::rows_of(const std::vector<Vertex>& vertices) const {
   auto counts = std::make_shared<std::vector<std::int64_t>>(owned_.size(), 0);
   auto numbers = std::make_shared<std::vector<Vertex>>();
   for (const Vertex v : vertices) {
-    ++(*counts)[at(owners_.owner[at(v)])];
-    numbers->push_back(owners_.number[at(v)]);
+    ++(*counts)[at(owners_.owner_of(v))];
+    numbers->push_back(owners_.number_of(v));
   }
   return {std::move(numbers), std::move(counts)};
 }
@@ -407,9 +456,9 @@ WantedRows SampledBatches::wanted(int rank, const std::vector<Vertex>& vertices)
   auto counts = std::make_shared<std::vector<std::int64_t>>(owned_.size(), 0);
   for (const Vertex v : vertices) {
     const bool is_kept = place_kept(v) >= 0;
-    rows.foreign += owners_.owner[at(v)] != rank ? 1 : 0;
+    rows.foreign += owners_.owner_of(v) != rank ? 1 : 0;
     rows.kept += is_kept ? 1 : 0;
-    if (!is_kept) ++(*counts)[at(owners_.owner[at(v)])];
+    if (!is_kept) ++(*counts)[at(owners_.owner_of(v))];
   }
   std::vector<std::int64_t> next(counts->size(), 0);
   std::exclusive_scan(counts->begin(), counts->end(), next.begin(), std::int64_t{0});
@@ -422,9 +471,9 @@ WantedRows SampledBatches::wanted(int rank, const std::vector<Vertex>& vertices)
       (*places)[i] = place;
       continue;
     }
-    const std::int64_t place = next[at(owners_.owner[at(v)])]++;
+    const std::int64_t place = next[at(owners_.owner_of(v))]++;
     (*places)[i] = static_cast<Vertex>(first + place);
-    (*numbers)[at(place)] = owners_.number[at(v)];
+    (*numbers)[at(place)] = owners_.number_of(v);
   }
   rows.pulled = {std::move(numbers), std::move(counts)};
   rows.places = std::move(places);
@@ -458,10 +507,10 @@ std::vector<double> SampledBatches::warmth(int rank, CachePolicy policy) const {
     case CachePolicy::clock:
       break;
   }
-  // A seed comes once in an epoch: of its own rank, or of any.
-  const bool own = settings_.seeds == SeedsFrom::own;
-  const double chance = 1.0 / (steps() * (own ? 1 : ranks_));
-  for (int r = own ? rank : 0; r < (own ? rank + 1 : ranks_); ++r)
+  // A seed comes once in an epoch: to any of the ranks that take their seeds from its list.
+  const double chance = 1.0 / (steps() * ranks_per_list_);
+  const int first = rank - rank % ranks_per_list_;
+  for (int r = first; r < first + ranks_per_list_; ++r)
     for (int step = 0; step < steps(); ++step)
       for (const Vertex v : seeds_.of(r, kPresampled, step)) warmth[at(v)] = chance;
   return inclusion_chances(*graph_, sampler_.sampling().fanouts, std::move(warmth));
@@ -471,7 +520,7 @@ std::vector<Vertex> SampledBatches::ranking(int rank, CachePolicy policy) const 
   const std::vector<double> value = warmth(rank, policy);
   std::vector<Vertex> order;
   for (Vertex v = 0; v < graph_->rows; ++v)
-    if (owners_.owner[at(v)] != rank && value[at(v)] > 0) order.push_back(v);
+    if (owners_.owner_of(v) != rank && value[at(v)] > 0) order.push_back(v);
   std::stable_sort(order.begin(), order.end(),
                    [&](Vertex a, Vertex b) { return value[at(a)] > value[at(b)]; });
   return order;
@@ -479,7 +528,7 @@ std::vector<Vertex> SampledBatches::ranking(int rank, CachePolicy policy) const 
 
 std::vector<Vertex> SampledBatches::foreign(int rank, int epoch, int step) const {
   std::vector<Vertex> vertices = draw(rank, epoch, step).vertices;
-  std::erase_if(vertices, [&](Vertex v) { return owners_.owner[at(v)] == rank; });
+  std::erase_if(vertices, [&](Vertex v) { return owners_.owner_of(v) == rank; });
   return vertices;
 }
 
@@ -491,7 +540,7 @@ const SampledBatches::Kept& SampledBatches::kept_of(int rank) const {
     kept.vertices = ranking(rank, settings_.cache.policy);
     if (static_cast<std::int64_t>(kept.vertices.size()) > most) kept.vertices.resize(at(most));
     std::sort(kept.vertices.begin(), kept.vertices.end(), [&](Vertex a, Vertex b) {
-      return std::pair(owners_.owner[at(a)], a) < std::pair(owners_.owner[at(b)], b);
+      return std::pair(owners_.owner_of(a), a) < std::pair(owners_.owner_of(b), b);
     });
     kept.place.assign(at(graph_->rows), -1);
     for (std::size_t i = 0; i < kept.vertices.size(); ++i)

@@ -33,6 +33,7 @@ enum class BatchSampler : std::uint8_t {
   saint_walk
 };
 constexpr bool is_saint(BatchSampler sampler) { return sampler >= BatchSampler::saint_node; }
+constexpr bool draws_seeds(BatchSampler sampler) { return sampler < BatchSampler::cluster; }
 
 /// Which rows of other ranks a rank keeps: some for the whole run,
 ///   degree      of the vertices of most neighbours
@@ -85,11 +86,15 @@ struct OwnedRows {
   std::int64_t count() const { return static_cast<std::int64_t>(numbers->size()); }
 };
 
-/// Who owns the row of each vertex, and which of its rows that is.
+/// Who owns the row of each vertex, and which of its rows that is. Where a vertex of the data set
+/// stands for several (dataset.magnify), copy c of v is vertex v · copies + c, and its owner is v's.
 struct RowOwners {
   int ranks = 0;
-  std::vector<std::int32_t> owner;
-  std::vector<Vertex> number;
+  std::vector<std::int32_t> owner;  ///< [|V|], of a vertex of the data set
+  std::vector<Vertex> number;       ///< [|V|], of its first copy
+  int copies = 1;
+  std::int32_t owner_of(Vertex v) const { return owner[at(v / copies)]; }
+  Vertex number_of(Vertex v) const { return number[at(v / copies)] + v % copies; }
 };
 
 /// The rows of a batch: some are kept, the others have to be pulled.
@@ -116,6 +121,8 @@ struct SampledBatch {
   };
   /// Global, distinct; the seeds first. Null where a batch is counted only.
   std::shared_ptr<const std::vector<Vertex>> vertices;
+  /// Of each, the vertex that stands for it in the data set: itself, without dataset.magnify.
+  std::shared_ptr<const std::vector<Vertex>> data_rows;
   std::vector<std::int64_t> rows;
   std::vector<Layer> layers;
   bool alike = false;  ///< all layers have the same matrix
@@ -131,7 +138,8 @@ struct SampledBatch {
 class SampledBatches {
  public:
   /// Errors    ConfigError: fanouts that are none, more clusters together than there are, draws of
-  ///           GraphSAINT that are more than the graph or that never meet a training vertex
+  ///           GraphSAINT that are more than the graph or that never meet a training vertex,
+  ///           dataset.magnify with a cache, without seeds, or of more than 2^31 vertices
   explicit SampledBatches(const Problem& problem);
 
   /// Steps of an epoch, as many on all ranks.
@@ -164,7 +172,7 @@ class SampledBatches {
   Bounds bounds() const;
   /// A batch of these sizes, counted only, all of whose features are pulled.
   SampledBatch largest() const;
-  /// The vertices whose features a rank holds, ascending.
+  /// The vertices of the data set whose features a rank holds, ascending.
   std::shared_ptr<const std::vector<Vertex>> owned(int rank) const { return owned_[at(rank)]; }
 
  private:
@@ -210,6 +218,7 @@ class SampledBatches {
   std::optional<ClusterBatches> cluster_batches_;
   std::optional<SaintSampler> saint_;
   SaintNormalisation normalisation_;  ///< of saint_
+  int ranks_per_list_;                ///< that take their seeds from one list
   OncePerRank<Kept> kept_;
 };
 
