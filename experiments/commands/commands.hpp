@@ -24,6 +24,10 @@ void add_infer_command(CLI::App& app, int& exit_code);
 /// whether it fits.
 void add_plan_command(CLI::App& app, int& exit_code);
 
+/// `orrery advise FILE`: the fastest plans of an experiment that fit its cluster, and what would change
+/// the answer.
+void add_advise_command(CLI::App& app, int& exit_code);
+
 /// `orrery caches FILE`: draws the batches of sampled training and prints what caches of every policy
 /// and size would have of the rows that these need.
 void add_caches_command(CLI::App& app, int& exit_code);

@@ -218,37 +218,69 @@ int kernel_threads(const Experiment& experiment) {
   return std::max(1, cores / static_cast<int>(sharing));
 }
 
-SimulatedOutcome simulate(const PreparedExperiment& prepared, Simulator& simulator) {
+PricedRun price_run(const PreparedExperiment& prepared) {
   const TrainingBody body = prepared.body();
   if (body.depends_on_values())
     throw ConfigError("strategy.skip_below",
                       "which broadcasts are skipped depends on values, which a simulation does not "
                       "have: run it for real, or set it to 0 for a fixed strategy.staleness");
-  return simulate(body, prepared.experiment, simulator);
+  return price_run(body, prepared.experiment);
 }
 
-SimulatedOutcome simulate(const Body& body, const Experiment& experiment, Simulator& simulator) {
+PricedRun price_run(const Body& body, const Experiment& experiment) {
   if (body.depends_on_values())
     throw ConfigError(
         "backend",
         "what is done depends on values, which a simulation does not have: run it for "
         "real");
   const auto began = std::chrono::steady_clock::now();
-  const sim::DeviceProfile profile = profile_of(experiment);
-  const int epochs = std::min(experiment.simulation.epochs, body.epochs());
-  const Programs programs = record_checked_shared(body, epochs, memory_capacities(experiment));
-  const sim::Simulation simulation = build_simulation(body, experiment, programs, profile);
-  const double record_seconds =
+  PricedRun run;
+  run.profile = profile_of(experiment);
+  run.epochs = std::min(experiment.simulation.epochs, body.epochs());
+  run.programs = record_checked_shared(body, run.epochs, memory_capacities(experiment));
+  run.simulation = build_simulation(body, experiment, run.programs, run.profile);
+  run.record_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return run;
+}
+
+double least_epoch_seconds(const PricedRun& run) {
+  std::vector<double> slowest(at(run.epochs), 0);
+  std::set<const sim::RankSchedule*> seen;
+  for (const sim::PricedProgram& program : run.simulation.programs) {
+    const sim::RankSchedule& schedule = *program.schedule;
+    if (!seen.insert(&schedule).second) continue;
+    std::vector<double> seconds(slowest.size(), 0);
+    for (const sim::LaneItem& item : schedule.lanes[at(Lane::compute)]) {
+      const Phase& phase = schedule.phases[item.phase];
+      if (item.type == sim::LaneItem::Type::work && phase.in_epoch())
+        seconds[at(phase.epoch)] += schedule.works[item.index].seconds;
+    }
+    for (std::size_t e = 0; e < seconds.size(); ++e) slowest[e] = std::max(slowest[e], seconds[e]);
+  }
+  return *std::min_element(slowest.begin() + (slowest.size() > 1 ? 1 : 0), slowest.end());
+}
+
+SimulatedOutcome replay(const PricedRun& run, const Body& body, const Experiment& experiment,
+                        Simulator& simulator) {
   const sim::Replay replay = simulator.replay(
-      simulation, fmt::format("replaying {} epochs on {}", epochs, experiment.cluster->name));
+      run.simulation,
+      fmt::format("replaying {} epochs on {}", run.epochs, experiment.cluster->name));
 
   SimulatedOutcome result;
-  result.outcome = outcome_from(body, experiment, programs, replay, epochs);
-  result.simulation = settings_json(experiment, profile, simulation);
-  result.simulation.update(replay_json(simulation, replay, epochs, record_seconds));
-  result.links = links_json(replay, epochs, usual_epoch_seconds(replay));
+  result.outcome = outcome_from(body, experiment, run.programs, replay, run.epochs);
+  result.simulation = settings_json(experiment, run.profile, run.simulation);
+  result.simulation.update(replay_json(run.simulation, replay, run.epochs, run.record_seconds));
+  result.links = links_json(replay, run.epochs, usual_epoch_seconds(replay));
   return result;
+}
+
+SimulatedOutcome simulate(const PreparedExperiment& prepared, Simulator& simulator) {
+  return replay(price_run(prepared), prepared.body(), prepared.experiment, simulator);
+}
+
+SimulatedOutcome simulate(const Body& body, const Experiment& experiment, Simulator& simulator) {
+  return replay(price_run(body, experiment), body, experiment, simulator);
 }
 
 }  // namespace orrery

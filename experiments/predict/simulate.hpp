@@ -32,6 +32,33 @@ sim::Library library_of(const Experiment& experiment, const sim::DeviceProfile& 
 /// Threads of one rank's kernels where a device is a CPU or a machine: its share of the cores.
 int kernel_threads(const Experiment& experiment);
 
+/// What the ranks of a body do, recorded, checked and priced: all that a replay needs.
+struct PricedRun {
+  Programs programs;
+  sim::DeviceProfile profile;
+  sim::Simulation simulation;
+  int epochs = 0;
+  double record_seconds = 0;
+};
+
+/// Records a body where the experiment places its ranks and prices its programs, for the experiment's
+/// `simulation.epochs`.
+///
+/// Errors    as simulate(), but those of the replay
+PricedRun price_run(const Body& body, const Experiment& experiment);
+PricedRun price_run(const PreparedExperiment& prepared);
+
+/// What no epoch after the first takes less than, however little its ranks wait: the operations of
+/// the computing lane of the rank that has most of them, in the epoch in which these are least. They
+/// run one after the other, and nothing makes one faster than it is alone. In seconds.
+double least_epoch_seconds(const PricedRun& run);
+
+/// Has a priced run of the body replayed.
+///
+/// Errors    ConfigError (routes), NotBuilt
+SimulatedOutcome replay(const PricedRun& run, const Body& body, const Experiment& experiment,
+                        Simulator& simulator);
+
 /// Records a body where the experiment places its ranks, prices its programs and has them replayed,
 /// for the experiment's `simulation.epochs`.
 ///

@@ -1,0 +1,53 @@
+// The fastest plan that fits: every plan is recorded, held against the memory of its devices, and
+// replayed unless its computation alone takes longer than the plans that lead.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/advise/search_space.hpp"
+#include "experiments/config/load_problem.hpp"
+#include "experiments/predict/simulator.hpp"
+
+namespace orrery {
+
+/// A plan that was replayed.
+struct RatedPlan {
+  Plan plan;
+  double epoch_seconds = 0;           ///< simulated: mean of an epoch on its slowest rank
+  std::int64_t peak_bytes = 0;        ///< device memory of the rank that needs most
+  double internal_bytes = 0;          ///< received in an epoch inside servers, all ranks together
+  double external_bytes = 0;          ///< and between them
+  nlohmann::ordered_json limited_by;  ///< see limits.hpp
+  /// Why it does not learn what whole-graph training learns, rounding apart; nothing: it does.
+  std::optional<std::string> difference;
+  /// Labels of plans of the same strategy that take as long, within a hundredth.
+  std::vector<std::string> alike;
+};
+
+struct Advice {
+  /// Of plans that learn what whole-graph training learns, and of the others, the fastest first.
+  std::vector<RatedPlan> exact, others;
+  std::size_t plans = 0, replayed = 0;
+  std::size_t ruled_out = 0;  ///< their computation alone takes longer than the best took
+  std::size_t not_tried = 0;  ///< when the time was over
+  std::vector<ImpossiblePlan> impossible, too_large;  ///< with reasons
+};
+
+struct SearchLimits {
+  std::size_t best = 3;  ///< plans to tell of each kind, but those that are alike
+  double seconds = 120;  ///< after which no further plan is begun
+};
+
+/// Looks for the fastest plans of a space. The answer is that of replaying all of them, unless the
+/// time is over before (Advice::not_tried).
+///
+/// `tell`: is called with the number of plans that are done.
+/// Errors    those of loading the data; what is wrong with single plans is told in the advice
+Advice advise(SearchSpace space, DatasetCache& datasets, Simulator& simulator,
+              const SearchLimits& limits, const std::function<void(std::size_t)>& tell);
+
+}  // namespace orrery

@@ -1,0 +1,305 @@
+#include "experiments/advise/search_space.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <variant>
+
+#include "core/base/error.hpp"
+#include "core/strategy/config/strategy_info.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostPlans = 2000;
+constexpr std::string_view kStrategies = "strategy.type";
+
+bool is_searchable(std::string_view key) {
+  return key.starts_with("strategy.") || key.starts_with("partition.") || key == "model.order" ||
+         key == "train.bucket_bytes" || key == "cluster.ranks" || key == "cluster.gpus" ||
+         key == "cluster.servers";
+}
+
+Json value_of(const std::string& text) {
+  Json value = Json::parse(text, nullptr, false);
+  return value.is_discarded() ? Json(text) : value;
+}
+
+/// A file with some of its keys replaced.
+class ChangedFile {
+ public:
+  ChangedFile(std::string file, std::vector<std::string> overrides)
+      : file_(std::move(file)), overrides_(std::move(overrides)) {
+    overrides_.emplace_back("backend=sim");
+  }
+  void set(const std::string& key, const Json& value) {
+    overrides_.push_back(fmt::format("{}={}", key, value.dump()));
+  }
+  /// Errors    ConfigError
+  Experiment load() const { return std::move(load_experiments(file_, overrides_).front()); }
+  /// The experiment, or why it cannot be.
+  std::variant<Experiment, ConfigError> try_load() const {
+    try {
+      return load();
+    } catch (const ConfigError& error) {
+      return error;
+    }
+  }
+
+ private:
+  std::string file_;
+  std::vector<std::string> overrides_;
+};
+
+/// A strategy that is not the file's, with those of the file's settings that go with it.
+ChangedFile with_strategy(ChangedFile file, const Json& base, const std::string& type) {
+  const Json given = base.value("strategy", Json::object());
+  if (given.value("type", "full_graph") == type) return file;
+  Json strategy{{"type", type}};
+  for (const auto& [key, value] : given.items()) {
+    if (key == "type") continue;
+    Json more = strategy;
+    more[key] = value;
+    ChangedFile tried = file;
+    tried.set("strategy", more);
+    if (std::holds_alternative<Experiment>(tried.try_load())) strategy = std::move(more);
+  }
+  file.set("strategy", strategy);
+  return file;
+}
+
+std::vector<Json> replications(int ranks) {
+  std::vector<Json> values;
+  for (int c = 2; c * c <= ranks; ++c)
+    if (ranks % c == 0) values.emplace_back(c);
+  return values;
+}
+
+std::vector<Json> depths(int layers) {
+  std::vector<Json> values{nullptr};
+  for (const int depth : {1, layers / 2, layers - 1})
+    if (depth >= 1 && depth < layers && values.back() != Json(depth)) values.emplace_back(depth);
+  return values;
+}
+
+/// What a strategy is tried with unless other values are asked for.
+std::vector<Axis> default_axes(const std::string& type, const Experiment& experiment) {
+  std::vector<Axis> axes{{"model.order", {nullptr, "aggregate_first", "transform_first"}},
+                         {"partition.method", {nullptr, "metis"}},
+                         {"train.bucket_bytes", {nullptr, "25 MB"}}};
+  if (type == "spmm_15d")
+    axes.push_back({"strategy.replication", replications(experiment.ranks())});
+  if (type == "shared_preloading") {
+    axes.push_back({"strategy.depth", depths(experiment.model.layers)});
+    axes.push_back({"strategy.batches", {nullptr, 2, 4}});
+  }
+  return axes;
+}
+
+/// Whether a strategy has the key: some value of it alone is accepted, or refused for what else
+/// the file says.
+bool has_key(const ChangedFile& file, const Axis& axis) {
+  return std::any_of(axis.values.begin(), axis.values.end(), [&](const Json& value) {
+    if (value.is_null()) return true;
+    ChangedFile tried = file;
+    tried.set(axis.key, value);
+    const auto loaded = tried.try_load();
+    const auto* error = std::get_if<ConfigError>(&loaded);
+    return error == nullptr || error->path != axis.key;
+  });
+}
+
+/// What is tried of a strategy: the defaults, or in their place what is asked for and it has.
+std::vector<Axis> axes_of(const std::string& type, const ChangedFile& file,
+                          const Experiment& experiment, const std::vector<Axis>& asked) {
+  std::vector<Axis> axes;
+  for (const Axis& axis : default_axes(type, experiment)) {
+    const bool replaced = std::any_of(asked.begin(), asked.end(),
+                                      [&](const Axis& other) { return other.key == axis.key; });
+    if (!replaced && !axis.values.empty() && has_key(file, axis)) axes.push_back(axis);
+  }
+  for (const Axis& axis : asked)
+    if (axis.key != kStrategies && has_key(file, axis)) axes.push_back(axis);
+  return axes;
+}
+
+/// Why nothing that is tried of a strategy can help it.
+std::optional<std::string> why_impossible(const ChangedFile& file, const std::vector<Axis>& axes) {
+  const auto loaded = file.try_load();
+  const auto* error = std::get_if<ConfigError>(&loaded);
+  if (error == nullptr || std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
+        return error->path.starts_with(axis.key) || axis.key.starts_with(error->path);
+      }))
+    return std::nullopt;
+  return error->what();
+}
+
+/// The layers below a depth need the whole graph at once, and co-batches do not have it.
+bool names_exclusive_keys(const std::vector<Axis>& axes, const std::vector<const Json*>& values) {
+  int named = 0;
+  for (std::size_t a = 0; a < axes.size(); ++a)
+    named += (axes[a].key == "strategy.depth" || axes[a].key == "strategy.batches") &&
+                     !values[a]->is_null()
+                 ? 1
+                 : 0;
+  return named == 2;
+}
+
+/// Calls visit(values) for every combination of the axes' values.
+template <class Visit>
+void for_each_combination(const std::vector<Axis>& axes, const Visit& visit) {
+  std::vector<std::size_t> at(axes.size(), 0);
+  for (;;) {
+    std::vector<const Json*> values;
+    for (std::size_t a = 0; a < axes.size(); ++a) values.push_back(&axes[a].values[at[a]]);
+    visit(values);
+    std::size_t a = axes.size();
+    while (a > 0 && ++at[a - 1] == axes[a - 1].values.size()) at[--a] = 0;
+    if (a == 0) return;
+  }
+}
+
+/// A file need not name a strategy to be asked which is best.
+std::vector<std::string> with_any_strategy(const std::string& file,
+                                           std::vector<std::string> overrides) {
+  try {
+    load_experiments(file, overrides);
+  } catch (const ConfigError& error) {
+    if (error.path == "strategy") overrides.emplace_back(R"(strategy={"type": "full_graph"})");
+  }
+  return overrides;
+}
+
+/// What the file says of its backend, null where it says nothing. With settings that only a simulation
+/// honours it is sim, whatever the file says.
+Json backend_of(const std::string& file, const std::vector<std::string>& overrides) {
+  try {
+    const Json base = load_experiments(file, overrides).front().base;
+    return base.contains("backend") ? base["backend"] : Json(nullptr);
+  } catch (const ConfigError&) {
+    return "sim";
+  }
+}
+
+std::string shown(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+void require_searchable(const Experiment& experiment) {
+  if (experiment.base.contains("inference"))
+    throw ConfigError("inference",
+                      "orrery advise looks for the fastest training: leave it out, or see orrery "
+                      "infer --plan");
+  if (!experiment.cluster)
+    throw ConfigError("cluster.file",
+                      "orrery advise simulates: name the cluster that is asked about, such as "
+                      "\"dgx-a100\", or \"this-machine\" after orrery calibrate");
+}
+
+std::vector<std::string> strategies(const std::vector<Axis>& asked) {
+  std::vector<std::string> names;
+  const auto found = std::find_if(asked.begin(), asked.end(),
+                                  [](const Axis& axis) { return axis.key == kStrategies; });
+  if (found == asked.end())
+    for (const StrategyInfo* info : strategy_infos()) names.emplace_back(info->name);
+  else
+    for (const Json& value : found->values) {
+      if (!value.is_string())
+        throw ConfigError("--search strategy.type", "expected names, found " + value.dump());
+      names.emplace_back(strategy_info(value.get<std::string>()).name);
+    }
+  return names;
+}
+
+}  // namespace
+
+Axis parse_axis(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
+    throw ConfigError("--search", fmt::format("expected KEY=VALUE,VALUE,..., found \"{}\"", text));
+  Axis axis{text.substr(0, equals), {}};
+  if (!is_searchable(axis.key))
+    throw ConfigError("--search",
+                      fmt::format("found {}, which changes what is computed: only strategy.*, "
+                                  "partition.*, model.order, train.bucket_bytes, cluster.ranks, "
+                                  "cluster.gpus and cluster.servers can be searched (--vary asks "
+                                  "again with other values of any other key)",
+                                  axis.key));
+  for (std::size_t begin = equals + 1; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const Json value = value_of(text.substr(begin, end - begin));
+    if (value.is_structured() || value.is_null() || value == "")
+      throw ConfigError("--search " + axis.key,
+                        fmt::format("expected numbers, words, true or false, found \"{}\"",
+                                    text.substr(begin, end - begin)));
+    if (std::find(axis.values.begin(), axis.values.end(), value) == axis.values.end())
+      axis.values.push_back(value);
+    begin = end + 1;
+  }
+  return axis;
+}
+
+SearchSpace search_space(const std::string& file, const std::vector<std::string>& overrides,
+                         const std::vector<Axis>& asked) {
+  for (std::size_t a = 0; a < asked.size(); ++a)
+    for (std::size_t b = 0; b < a; ++b)
+      if (asked[a].key == asked[b].key)
+        throw ConfigError("--search " + asked[a].key, "is there twice: name all values in one");
+  const auto with_strategy_of_file = with_any_strategy(file, overrides);
+  const ChangedFile unchanged(file, with_strategy_of_file);
+  const Experiment base = unchanged.load();
+  require_searchable(base);
+  const Json backend = backend_of(file, with_strategy_of_file);
+  const auto with_its_backend = [&](Json plan) {
+    plan.erase("backend");
+    if (!backend.is_null()) plan["backend"] = backend;
+    return plan;
+  };
+
+  std::vector<std::pair<int, Plan>> plans;  // and how many keys differ from the default
+  SearchSpace space;
+  space.base = base;
+  for (const std::string& type : strategies(asked)) {
+    const std::string name = fmt::format("{}={}", kStrategies, type);
+    const ChangedFile of_type = with_strategy(unchanged, base.base, type);
+    const auto axes = axes_of(type, of_type, base, asked);
+    if (const auto why = why_impossible(of_type, axes)) {
+      space.impossible.push_back({name, *why});
+      continue;
+    }
+    for_each_combination(axes, [&](const std::vector<const Json*>& values) {
+      if (names_exclusive_keys(axes, values)) return;
+      ChangedFile changed = of_type;
+      std::vector<std::string> words{name};
+      for (std::size_t a = 0; a < axes.size(); ++a) {
+        if (values[a]->is_null()) continue;
+        changed.set(axes[a].key, *values[a]);
+        words.push_back(fmt::format("{}={}", axes[a].key, shown(*values[a])));
+      }
+      std::string label = fmt::format("{}", fmt::join(words, ", "));
+      auto loaded = changed.try_load();
+      if (const auto* error = std::get_if<ConfigError>(&loaded))
+        space.impossible.push_back({std::move(label), error->what()});
+      else {
+        auto& experiment = std::get<Experiment>(loaded);
+        Json written = with_its_backend(experiment.base);
+        plans.emplace_back(static_cast<int>(words.size()),
+                           Plan{std::move(experiment), std::move(written), std::move(label)});
+      }
+      if (plans.size() > kMostPlans)
+        throw ConfigError(
+            "--search", fmt::format("these are more than {} plans: name fewer values", kMostPlans));
+    });
+  }
+  std::stable_sort(plans.begin(), plans.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [differing, plan] : plans) space.plans.push_back(std::move(plan));
+  return space;
+}
+
+}  // namespace orrery

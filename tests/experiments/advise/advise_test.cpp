@@ -1,0 +1,219 @@
+// The search for the fastest plan: its bound holds, and it finds what replaying all plans finds.
+#include "experiments/advise/advise.hpp"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/base/error.hpp"
+#include "experiments/predict/simulate.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using ::testing::HasSubstr;
+
+class Advise : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    file_ = (std::filesystem::path(::testing::TempDir()) / "advise.json").string();
+    std::ofstream(file_) << R"({
+      "name": "small", "seed": 3,
+      "dataset": {"generate": "communities", "vertices": 1200, "edges": 9000, "features": 48},
+      "model": {"type": "gcn", "layers": 3, "hidden": 16},
+      "train": {"epochs": 3, "eval_every": 0},
+      "cluster": {"file": "a6000-4x4-pcie", "servers": 2, "gpus_per_server": 2}})";
+    try {
+      Simulator simulator;
+      DatasetCache datasets;
+      advise(
+          search_space(file_, {}, {{"strategy.type", {"full_graph"}}, {"model.order", {"auto"}}}),
+          datasets, simulator, {.best = 1}, [](std::size_t) {});
+    } catch (const NotBuilt& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  Advice found(const std::vector<std::string>& overrides, const std::vector<Axis>& axes,
+               std::size_t best) {
+    Simulator simulator;
+    DatasetCache datasets;
+    return advise(search_space(file_, overrides, axes), datasets, simulator,
+                  {.best = best, .seconds = 600}, [](std::size_t) {});
+  }
+
+  std::string file_;
+};
+
+std::vector<std::pair<std::string, double>> times(const std::vector<RatedPlan>& plans) {
+  std::vector<std::pair<std::string, double>> list;
+  for (const RatedPlan& plan : plans) list.emplace_back(plan.plan.label, plan.epoch_seconds);
+  return list;
+}
+
+const std::vector<Axis> kSmallSpace{{"model.order", {"aggregate_first", "transform_first"}},
+                                    {"partition.method", {nullptr, "metis"}},
+                                    {"train.bucket_bytes", {nullptr}}};
+
+TEST_F(Advise, FindsWhatReplayingAllPlansFinds) {
+  // Links as they are, and so slow or fast that other plans lead.
+  for (const std::string factors : {R"({})", R"({"pcie4-x16": 0.01})", R"({"ib-qdr": 1000})"}) {
+    std::vector<std::string> overrides;
+    if (factors != "{}") overrides.push_back("cluster.link_factors=" + factors);
+    Advice all, quick;
+    try {
+      all = found(overrides, kSmallSpace, 1000);
+      quick = found(overrides, kSmallSpace, 1);
+    } catch (const ConfigError& error) {
+      FAIL() << factors << ": " << error.what();
+    }
+    EXPECT_EQ(all.ruled_out, 0U);
+    ASSERT_GT(all.exact.size(), 5U);
+    auto best = times(all.exact), best_inexact = times(all.others);
+    best.resize(1);
+    best_inexact.resize(1);
+    EXPECT_EQ(times(quick.exact), best) << factors;
+    EXPECT_EQ(times(quick.others), best_inexact) << factors;
+    EXPECT_EQ(quick.replayed + quick.ruled_out, all.replayed);
+    for (const Advice* advice : {&all, &quick})
+      EXPECT_EQ(advice->plans, advice->replayed + advice->ruled_out + advice->too_large.size() +
+                                   advice->impossible.size());
+  }
+}
+
+TEST_F(Advise, NoReplayIsFasterThanItsComputationAlone) {
+  const SearchSpace space = search_space(file_, {}, kSmallSpace);
+  Simulator simulator;
+  DatasetCache datasets;
+  int compared = 0;
+  bool some_are_near = false;
+  for (const Plan& plan : space.plans) {
+    std::optional<PreparedExperiment> prepared;
+    try {
+      prepared.emplace(prepare(plan.experiment, datasets.load(plan.experiment)));
+    } catch (const ConfigError&) {
+      continue;
+    }
+    const PricedRun run = price_run(*prepared);
+    const double least = least_epoch_seconds(run);
+    const SimulatedOutcome made = replay(run, prepared->body(), plan.experiment, simulator);
+    for (std::size_t e = 1; e < made.outcome.ranks.front().epochs.size(); ++e) {
+      double slowest = 0;
+      for (const RankOutcome& rank : made.outcome.ranks)
+        slowest = std::max(slowest, rank.epochs[e].seconds);
+      EXPECT_GE(slowest, least) << plan.label;
+      some_are_near |= slowest < 3 * least;
+    }
+    EXPECT_GT(least, 0) << plan.label;
+    ++compared;
+  }
+  EXPECT_GT(compared, 12);
+  EXPECT_TRUE(some_are_near);
+}
+
+TEST_F(Advise, NeverProposesWhatDoesNotFit) {
+  const Advice roomy = found({}, kSmallSpace, 1000);
+  std::int64_t least = roomy.exact.front().peak_bytes;
+  for (const RatedPlan& plan : roomy.exact) least = std::min(least, plan.peak_bytes);
+  const Advice tight = found({"cluster.device_bytes=" + std::to_string(least)}, kSmallSpace, 1000);
+  EXPECT_FALSE(tight.too_large.empty());
+  ASSERT_FALSE(tight.exact.empty());
+  for (const RatedPlan& plan : tight.exact) EXPECT_LE(plan.peak_bytes, least) << plan.plan.label;
+}
+
+TEST_F(Advise, PlansThatLearnSomethingElseStandApart) {
+  const Advice advice = found({}, kSmallSpace, 1000);
+  for (const RatedPlan& plan : advice.exact) EXPECT_FALSE(plan.difference) << plan.plan.label;
+  ASSERT_FALSE(advice.others.empty());
+  for (const RatedPlan& plan : advice.others) EXPECT_TRUE(plan.difference) << plan.plan.label;
+}
+
+TEST_F(Advise, PlansOfAStrategyThatTakeAsLongAreToldAsOne) {
+  // With 48 features and 16 wide layers "auto" multiplies by the weights first.
+  const Advice advice =
+      found({}, {{"strategy.type", {"spmm_1d"}}, {"model.order", {"auto", "transform_first"}}}, 10);
+  std::size_t plans = 0;
+  for (const RatedPlan& plan : advice.exact) {
+    plans += 1 + plan.alike.size();
+    EXPECT_FALSE(plan.alike.empty()) << plan.plan.label;
+  }
+  EXPECT_EQ(plans, advice.replayed);
+  for (std::size_t i = 1; i < advice.exact.size(); ++i)
+    EXPECT_GT(advice.exact[i].epoch_seconds, 1.01 * advice.exact[i - 1].epoch_seconds);
+}
+
+TEST_F(Advise, ATimeLimitLeavesPlansAndSaysSo) {
+  Simulator simulator;
+  DatasetCache datasets;
+  SearchSpace space = search_space(file_, {}, kSmallSpace);
+  const std::size_t plans = space.plans.size();
+  const Advice advice =
+      advise(std::move(space), datasets, simulator, {.seconds = 1e-9}, [](std::size_t) {});
+  EXPECT_EQ(advice.not_tried, plans - 1);
+  EXPECT_EQ(advice.replayed, 1U);
+}
+
+TEST_F(Advise, SettingsGoToTheStrategiesThatHaveThem) {
+  const SearchSpace space = search_space(
+      file_, {"strategy.type=shared_preloading", "strategy.overlap=false"},
+      {{"strategy.type", {"full_graph", "shared_preloading"}}, {"strategy.batches", {1, 2}}});
+  std::size_t full = 0, preloading = 0;
+  for (const Plan& plan : space.plans) {
+    const Json& strategy = plan.experiment.resolved["strategy"];
+    EXPECT_EQ(strategy["overlap"], false) << plan.label;
+    const bool preloads = strategy["type"] == "shared_preloading";
+    EXPECT_EQ(strategy.contains("batches"), preloads);
+    ++(preloads ? preloading : full);
+    EXPECT_FALSE(plan.file.contains("backend"));
+  }
+  EXPECT_EQ(full, 12U) << "three orders, two cuts, two ways to sum gradients";
+  EXPECT_EQ(preloading, 12U * 2) << "and co-batches as asked for, which go with no depth";
+  EXPECT_TRUE(space.impossible.empty());
+}
+
+TEST_F(Advise, SaysWhatCannotBeAsked) {
+  const auto refused = [&](const std::string& axis) {
+    try {
+      parse_axis(axis);
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_THAT(refused("strategy.depth"), HasSubstr("KEY=VALUE"));
+  EXPECT_THAT(refused("strategy.depth="), HasSubstr("KEY=VALUE"));
+  EXPECT_THAT(refused("strategy.depth=1,,2"), HasSubstr("\"\""));
+  EXPECT_THAT(refused("strategy.fanouts=[1]"), HasSubstr("expected numbers"));
+  EXPECT_THAT(refused("partition.method=null"), HasSubstr("expected numbers"));
+  EXPECT_THAT(refused("model.layers=2"), HasSubstr("model.layers"));
+  EXPECT_EQ(parse_axis("strategy.depth=1,fit,1").values, (std::vector<Json>{1, "fit"}));
+
+  const auto space_of = [&](const std::vector<std::string>& overrides,
+                            const std::vector<Axis>& axes) {
+    try {
+      search_space(file_, overrides, axes);
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_THAT(space_of({R"(sweep={"seed": [1, 2]})"}, {}), HasSubstr("sweep"));
+  EXPECT_THAT(space_of({R"(cluster={"ranks": 2})"}, {}), HasSubstr("cluster.file"));
+  EXPECT_THAT(space_of({R"(inference={"rows": 2})"}, {}), HasSubstr("inference"));
+  EXPECT_THAT(space_of({}, {{"model.order", {"auto"}}, {"model.order", {"auto"}}}),
+              HasSubstr("twice"));
+  EXPECT_THAT(space_of({}, {{"strategy.type", {"full_grahp"}}}), HasSubstr("full_graph"));
+  EXPECT_THAT(space_of({}, {{"strategy.type", {1}}}), HasSubstr("expected names"));
+  std::vector<Json> many;
+  for (int i = 1; i <= 2001; ++i) many.emplace_back(i);
+  EXPECT_THAT(space_of({}, {{"strategy.batches", many}}), HasSubstr("more than 2000"));
+  // Numbers beyond all bounds are refused like others.
+  EXPECT_EQ(
+      search_space(file_, {}, {{"cluster.gpus", {Json(1e30), Json(99999999999)}}}).plans.size(),
+      0U);
+}
+
+}  // namespace
+}  // namespace orrery

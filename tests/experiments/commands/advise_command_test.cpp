@@ -1,0 +1,88 @@
+// `orrery advise`: what it prints and writes, and what it cannot be asked.
+#include <gmock/gmock.h>
+
+#include "experiments/config/validate_json.hpp"
+#include "tests/experiments/commands/started_program.hpp"
+
+namespace orrery {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::ordered_json;
+
+class AdviseCommand : public testing::StartedProgram {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(orrery("version"), 127);
+    if (read("out").find("SimGrid") == std::string::npos) GTEST_SKIP() << "no simulator is built";
+  }
+  std::string file() const {
+    return experiment(R"(, "backend": "threads", "cluster": {"file": "dgx-1", "gpus": 4})");
+  }
+  const std::string few_ = "--search model.order=auto --search train.bucket_bytes=0";
+};
+
+TEST_F(AdviseCommand, TellsTheFastestPlansAndWritesThem) {
+  ASSERT_EQ(orrery(fmt::format("advise {} {} --best 2 --vary model.layers=2,4 --out {} --json",
+                               file(), few_, in("plans").string())),
+            0)
+      << read("err");
+  const Json told = Json::parse(read("out"));
+  std::stringstream schema;
+  schema << std::ifstream(ORRERY_SOURCES "/experiments/config/schemas/advice.json").rdbuf();
+  EXPECT_NO_THROW(validate_against(schema.str(), told));
+  const Json& best = told["answers"][0]["best"];
+  ASSERT_EQ(told["answers"].size(), 3U);
+  ASSERT_GE(best.size(), 2U);
+  EXPECT_LE(best[0]["epoch_seconds"], best[1]["epoch_seconds"]);
+  EXPECT_EQ(told["answers"][2]["setting"], "model.layers=4");
+  EXPECT_GT(told["answers"][2]["best"][0]["epoch_seconds"],
+            told["answers"][1]["best"][0]["epoch_seconds"]);
+  // An answer is an experiment file, of the backend that was asked for, whose simulation takes as
+  // long as was said.
+  const Json written = json("plans/best-1.json");
+  EXPECT_EQ(written["backend"], "threads");
+  ASSERT_EQ(orrery(fmt::format("run {} --backend sim --json --quiet --out {}",
+                               in("plans/best-1.json").string(), in("made").string())),
+            0)
+      << read("err");
+  EXPECT_NEAR(Json::parse(read("out"))["mean_epoch_seconds"].get<double>(),
+              best[0]["epoch_seconds"].get<double>(), 1e-12);
+}
+
+TEST_F(AdviseCommand, PrintsTablesWithReasons) {
+  ASSERT_EQ(orrery(fmt::format("advise {} {} --vary train.epochs=0,2", file(), few_)), 0)
+      << read("err");
+  const std::string out = read("out");
+  EXPECT_THAT(out, HasSubstr("learn what whole-graph training learns"));
+  EXPECT_THAT(out, HasSubstr("1. limited by"));
+  EXPECT_THAT(out, HasSubstr("not possible:"));
+  EXPECT_THAT(out, HasSubstr("mini_batch"));
+  EXPECT_THAT(out, HasSubstr("as it is"));
+  EXPECT_THAT(out, HasSubstr("train.epochs=0"));  // refused, and the others are answered
+  EXPECT_THAT(out, HasSubstr("simulated"));
+}
+
+TEST_F(AdviseCommand, RefusesWhatItCannotAnswer) {
+  const auto refused = [&](const std::string& more, const std::string& words) {
+    EXPECT_EQ(orrery(fmt::format("advise {} {}", file(), more)), 2) << more;
+    EXPECT_THAT(read("err"), HasSubstr(words));
+  };
+  refused("--search model.hidden=8", "model.hidden");
+  refused("--vary strategy.type=spmm_1d", "use --search");
+  refused("--search cluster.gpus=2 --vary cluster.gpus=4", "searched already");
+  refused("--vary model.layers=", "KEY=VALUE");
+  refused("--best 0", "--best");
+  refused("--seconds 0", "--seconds");
+  refused("--set cluster.gpus=9", "cluster");
+  refused("--out " + folder_.string(), "is there already");
+  EXPECT_EQ(orrery("advise -"), 2);
+  EXPECT_THAT(read("err"), HasSubstr("standard input"));
+  // Nothing can be carried out: an error, with a reason.
+  EXPECT_EQ(orrery(fmt::format("advise {} {} --set cluster.device_bytes=1000", file(), few_)), 1);
+  EXPECT_THAT(read("err"), HasSubstr("none of"));
+}
+
+}  // namespace
+}  // namespace orrery
