@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostPlans = 2000;
+constexpr int kMostPlans = 2000;
 constexpr std::string_view kStrategies = "strategy.type";
 
 bool is_searchable(std::string_view key) {
@@ -41,7 +41,12 @@ class ChangedFile {
     overrides_.push_back(fmt::format("{}={}", key, value.dump()));
   }
   /// Errors    ConfigError
-  Experiment load() const { return std::move(load_experiments(file_, overrides_).front()); }
+  Experiment load() const {
+    auto experiments = load_experiments(file_, overrides_);
+    if (experiments.size() != 1)
+      throw ConfigError("sweep", "orrery advise varies settings itself: leave it out");
+    return std::move(experiments.front());
+  }
   /// The experiment, or why it cannot be.
   std::variant<Experiment, ConfigError> try_load() const {
     try {
@@ -114,7 +119,8 @@ bool has_key(const ChangedFile& file, const Axis& axis) {
   });
 }
 
-/// What is tried of a strategy: the defaults, or in their place what is asked for and it has.
+/// What is tried of a strategy: the defaults, or in their place what is asked for. Settings of
+/// strategies are left out where this one has no such key.
 std::vector<Axis> axes_of(const std::string& type, const ChangedFile& file,
                           const Experiment& experiment, const std::vector<Axis>& asked) {
   std::vector<Axis> axes;
@@ -124,7 +130,8 @@ std::vector<Axis> axes_of(const std::string& type, const ChangedFile& file,
     if (!replaced && !axis.values.empty() && has_key(file, axis)) axes.push_back(axis);
   }
   for (const Axis& axis : asked)
-    if (axis.key != kStrategies && has_key(file, axis)) axes.push_back(axis);
+    if (axis.key != kStrategies && (!axis.key.starts_with("strategy.") || has_key(file, axis)))
+      axes.push_back(axis);
   return axes;
 }
 
@@ -201,6 +208,12 @@ void require_searchable(const Experiment& experiment) {
                       "\"dgx-a100\", or \"this-machine\" after orrery calibrate");
 }
 
+void require_few(double plans) {
+  if (plans > kMostPlans)
+    throw ConfigError("--search",
+                      fmt::format("these are more than {} plans: name fewer values", kMostPlans));
+}
+
 std::vector<std::string> strategies(const std::vector<Axis>& asked) {
   std::vector<std::string> names;
   const auto found = std::find_if(asked.begin(), asked.end(),
@@ -246,6 +259,7 @@ Axis parse_axis(const std::string& text) {
 
 SearchSpace search_space(const std::string& file, const std::vector<std::string>& overrides,
                          const std::vector<Axis>& asked) {
+  for (const Axis& axis : asked) require_few(static_cast<double>(axis.values.size()));
   for (std::size_t a = 0; a < asked.size(); ++a)
     for (std::size_t b = 0; b < a; ++b)
       if (asked[a].key == asked[b].key)
@@ -262,12 +276,23 @@ SearchSpace search_space(const std::string& file, const std::vector<std::string>
   };
 
   std::vector<std::pair<int, Plan>> plans;  // and how many keys differ from the default
+  std::set<std::string> used;
+  double combinations = 0;
   SearchSpace space;
   space.base = base;
   for (const std::string& type : strategies(asked)) {
     const std::string name = fmt::format("{}={}", kStrategies, type);
     const ChangedFile of_type = with_strategy(unchanged, base.base, type);
     const auto axes = axes_of(type, of_type, base, asked);
+    double of_this = 1;
+    for (const Axis& axis : axes) {
+      used.insert(axis.key);
+      of_this *= static_cast<double>(axis.values.size());
+    }
+    combinations += of_this;
+    if (combinations > kMostPlans)
+      throw ConfigError("--search",
+                        fmt::format("these are more than {} plans: name fewer values", kMostPlans));
     if (const auto why = why_impossible(of_type, axes)) {
       space.impossible.push_back({name, *why});
       continue;
@@ -291,11 +316,11 @@ SearchSpace search_space(const std::string& file, const std::vector<std::string>
         plans.emplace_back(static_cast<int>(words.size()),
                            Plan{std::move(experiment), std::move(written), std::move(label)});
       }
-      if (plans.size() > kMostPlans)
-        throw ConfigError(
-            "--search", fmt::format("these are more than {} plans: name fewer values", kMostPlans));
     });
   }
+  for (const Axis& axis : asked)
+    if (axis.key != kStrategies && !used.contains(axis.key))
+      throw ConfigError("--search " + axis.key, "no strategy that is searched takes such values");
   std::stable_sort(plans.begin(), plans.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [differing, plan] : plans) space.plans.push_back(std::move(plan));

@@ -54,7 +54,7 @@ std::vector<std::pair<std::string, double>> times(const std::vector<RatedPlan>& 
 }
 
 const std::vector<Axis> kSmallSpace{{"model.order", {"aggregate_first", "transform_first"}},
-                                    {"partition.method", {nullptr, "metis"}},
+                                    {"partition.method", {nullptr}},
                                     {"train.bucket_bytes", {nullptr}}};
 
 TEST_F(Advise, FindsWhatReplayingAllPlansFinds) {
@@ -109,7 +109,7 @@ TEST_F(Advise, NoReplayIsFasterThanItsComputationAlone) {
     EXPECT_GT(least, 0) << plan.label;
     ++compared;
   }
-  EXPECT_GT(compared, 12);
+  EXPECT_GT(compared, 8);
   EXPECT_TRUE(some_are_near);
 }
 
@@ -199,13 +199,15 @@ TEST_F(Advise, SaysWhatCannotBeAsked) {
     }
     return std::string("nothing");
   };
-  EXPECT_THAT(space_of({R"(sweep={"seed": [1, 2]})"}, {}), HasSubstr("sweep"));
+  EXPECT_THAT(space_of({R"(sweep={"seed": [3, 4]})"}, {}), HasSubstr("sweep"));
   EXPECT_THAT(space_of({R"(cluster={"ranks": 2})"}, {}), HasSubstr("cluster.file"));
   EXPECT_THAT(space_of({R"(inference={"rows": 2})"}, {}), HasSubstr("inference"));
   EXPECT_THAT(space_of({}, {{"model.order", {"auto"}}, {"model.order", {"auto"}}}),
               HasSubstr("twice"));
   EXPECT_THAT(space_of({}, {{"strategy.type", {"full_grahp"}}}), HasSubstr("full_graph"));
   EXPECT_THAT(space_of({}, {{"strategy.type", {1}}}), HasSubstr("expected names"));
+  EXPECT_THAT(space_of({}, {{"strategy.type", {"full_graph"}}, {"strategy.replication", {2}}}),
+              HasSubstr("no strategy"));
   std::vector<Json> many;
   for (int i = 1; i <= 2001; ++i) many.emplace_back(i);
   EXPECT_THAT(space_of({}, {{"strategy.batches", many}}), HasSubstr("more than 2000"));
