@@ -18,7 +18,8 @@ WRITTEN = {"result": "`result.json`, `orrery run --json`", "plan": "`orrery plan
            "inference": "`result.json` and `--json` of `orrery infer`",
            "inference_plan": "`orrery infer --plan --json`",
            "caches": "`orrery caches --json`",
-           "breakdown": "`orrery breakdown --json`"}
+           "breakdown": "`orrery breakdown --json`",
+           "starve": "`orrery starve --json`"}
 
 
 def cell(text):

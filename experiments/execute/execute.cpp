@@ -130,6 +130,7 @@ RankOutcome execute_rank(const Body& body, const ExecuteOptions& options, int ra
   for (int space = 0; space < kSpaces; ++space)
     outcome.final_bytes += executor.memory().bytes_in_use(static_cast<Space>(space));
   outcome.peak_bytes = executor.memory().peak_bytes();
+  outcome.pinned_peak_bytes = executor.memory().peak_bytes(Space::pinned_host);
   return outcome;
 }
 
