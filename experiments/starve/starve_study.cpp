@@ -48,7 +48,8 @@ Fed fed_by(const MiniBatchSettings& settings, const Outcome& outcome, int batche
     if (policy == settings.cache.policy && fed.cache_bytes > 0) fed.cache_policy = name;
   StageTimes all;
   for (const RankOutcome& rank : outcome.ranks) all += stage_times(rank.timeline, {1, epochs - 1});
-  const double parts = static_cast<double>(batches) * (epochs - 1) * outcome.ranks.size();
+  const double parts =
+      static_cast<double>(batches) * (epochs - 1) * static_cast<double>(outcome.ranks.size());
   all.seconds /= parts;
   for (auto* list : {&all.busy, &all.waited})
     for (double& sum : *list) sum /= parts;

@@ -21,7 +21,10 @@ FetchedRows::FetchedRows(Runtime& rt, FeatureStore& store, int ahead, std::int64
       most_(most),
       slots_(at(ahead) + 1) {
   ORRERY_ASSERT(ahead >= 1);
-  if (store_.kept() > 0) rt_.submit(Lane::store, Expose{kept_store_, store_.kept_rows()});
+  if (store_.kept() == 0) return;
+  rt_.submit(Lane::store, Expose{kept_store_, store_.kept_rows()});
+  kept_numbers_ =
+      Buffer(rt, {store_.kept(), 1}, DType::i32, "store/numbers of kept rows", Space::pinned_host);
 }
 
 void FetchedRows::fetch(const WantedRows& rows, bool counted) {
@@ -31,10 +34,9 @@ void FetchedRows::fetch(const WantedRows& rows, bool counted) {
   const std::int64_t pulled = rows.pulled.count(), kept = in.kept ? std::ssize(*in.kept) : 0;
   make_room(slot, pulled + kept);
   rt_.wait(Lane::store, slot.taken);
-  store_.request(rows.pulled, numbers_for(numbers_, pulled),
-                 slot.rows.view(pulled, store_.width()));
+  store_.request(rows.pulled, numbers_for(pulled), slot.rows.view(pulled, store_.width()));
   if (kept > 0) {
-    const Tensor numbers = numbers_for(kept_numbers_, kept);
+    const Tensor numbers = kept_numbers_.view(kept, 1);
     const Tensor all = slot.rows.view(pulled + kept, store_.width());
     rt_.submit(Lane::store, Load{IndexArray{in.kept}, numbers});
     rt_.submit(Lane::store, Pull{kept_store_, numbers,
@@ -77,16 +79,16 @@ void FetchedRows::make_room(Slot& slot, std::int64_t rows) {
 }
 
 /// One array for all batches: requests are done one after the other.
-Tensor FetchedRows::numbers_for(Buffer& numbers, std::int64_t rows) {
-  if (!numbers || numbers.tensor().rows() < rows) {
-    if (numbers) {
+Tensor FetchedRows::numbers_for(std::int64_t rows) {
+  if (!numbers_ || numbers_.tensor().rows() < rows) {
+    if (numbers_) {
       rt_.sync(rt_.record(Lane::store));
-      numbers = Buffer();
+      numbers_ = Buffer();
     }
-    numbers = Buffer(rt_, {std::min(rows + rows / 4, most_), 1}, DType::i32, "store/row numbers",
-                     Space::pinned_host);
+    numbers_ = Buffer(rt_, {std::min(rows + rows / 4, most_), 1}, DType::i32, "store/row numbers",
+                      Space::pinned_host);
   }
-  return numbers.view(rows, 1);
+  return numbers_.view(rows, 1);
 }
 
 Buffer FetchedRows::take(const Tensor& features) {

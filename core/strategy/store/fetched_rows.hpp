@@ -49,7 +49,7 @@ class FetchedRows {
   };
   InSlot in_slot(const WantedRows& rows) const;
   void make_room(Slot& slot, std::int64_t rows);
-  Tensor numbers_for(Buffer& numbers, std::int64_t rows);
+  Tensor numbers_for(std::int64_t rows);
 
   Runtime& rt_;
   FeatureStore& store_;
@@ -57,7 +57,8 @@ class FetchedRows {
   std::int64_t most_;
   std::vector<Slot> slots_;
   std::size_t next_ = 0;
-  Buffer numbers_, kept_numbers_;
+  Buffer numbers_;       ///< that are asked of all ranks
+  Buffer kept_numbers_;  ///< of this one
   std::deque<Fetched> fetched_;
 };
 
