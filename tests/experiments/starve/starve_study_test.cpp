@@ -5,7 +5,12 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "core/base/error.hpp"
+#include "experiments/config/validate_json.hpp"
+#include "experiments/starve/starve_report.hpp"
 
 namespace orrery {
 namespace {
@@ -67,6 +72,16 @@ TEST(Starve, SaysWhatWouldBeEnough) {
   EXPECT_EQ(study.caches.front().cache_bytes, 0);
   EXPECT_LT(study.caches.back().batch.busy[1], study.caches.front().batch.busy[1])
       << "fewer rows are pulled";
+}
+
+TEST(Starve, TellsMachinesWhatItsSchemaSays) {
+  std::stringstream schema;
+  schema << std::ifstream(ORRERY_SOURCES "/experiments/config/schemas/starve.json").rdbuf();
+  auto told = starving_json("t", study_of({}));
+  told["other_work"] = nullptr;
+  EXPECT_NO_THROW(validate_against(schema.str(), told));
+  EXPECT_EQ(told["now"]["pipeline"]["sample"], 2);
+  EXPECT_EQ(told["capacities"].size(), 7U);
 }
 
 TEST(Starve, RefusesWhatHasNoBatches) {
