@@ -139,7 +139,7 @@ class MiniBatchSession final : public RankSession {
   std::optional<OwnedRows> keeps_;      ///< for the whole run; found with the first batch
   std::optional<RecentRows> recent_;
   std::optional<FeatureStore> store_;
-  std::optional<FetchedRows> fetched_;  ///< where rows are fetched ahead of what is loaded
+  std::optional<RowsAhead> fetched_;  ///< where rows are fetched ahead of what is loaded
   RowUse use_;
 };
 

@@ -22,7 +22,7 @@ struct Options {
   std::string file;
   std::vector<std::string> overrides;
   int epochs = 3;
-  bool json = false;
+  bool now = false, json = false;
 };
 
 void run_starve(const Options& options) {
@@ -35,7 +35,8 @@ void run_starve(const Options& options) {
   DatasetCache datasets;
   Simulator simulator;
   const calibrate::WorkWatch watch;
-  const StarveStudy study = study_starving(experiment, options.epochs, datasets, simulator);
+  const StarveStudy study =
+      study_starving(experiment, options.epochs, !options.now, datasets, simulator);
   const calibrate::OtherWork others = watch.seen();
   if (!options.json) print_starving(experiment.name, study);
   if (study.measured && others.disturbs()) tell("note: {}\n", others.words("the experiment"));
@@ -58,6 +59,7 @@ void add_starve_command(CLI::App& app, int& exit_code) {
                    "Train or simulate so many epochs, of which the first is not counted")
       ->capture_default_str()
       ->type_name("N");
+  command->add_flag("--now", options->now, "Say how it is, and try no other settings");
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");
   command->footer("Example: orrery starve configs/sampled/quickstart.json --set sweep={}");

@@ -151,8 +151,8 @@ std::size_t first_enough(const std::vector<Fed>& tried) {
   return static_cast<std::size_t>(enough - tried.begin());
 }
 
-StarveStudy study_starving(const Experiment& experiment, int epochs, DatasetCache& datasets,
-                           Simulator& simulator) {
+StarveStudy study_starving(const Experiment& experiment, int epochs, bool tries,
+                           DatasetCache& datasets, Simulator& simulator) {
   require_studied(experiment, epochs);
   StarveStudy study;
   study.ranks = experiment.ranks();
@@ -162,6 +162,10 @@ StarveStudy study_starving(const Experiment& experiment, int epochs, DatasetCach
   study.batches = variants.batches();
   count_cores(study, experiment);
 
+  if (!tries) {
+    study.not_replayed = "--now asks for nothing else";
+    return study;
+  }
   Experiment replayed = experiment;
   if (study.measured) {
     if (!kClusterFiles.look_up(kThisMachine) || !kDeviceFiles.look_up(kThisMachine)) {

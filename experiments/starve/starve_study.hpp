@@ -24,7 +24,7 @@ struct Fed {
   double epoch_seconds = 0;      ///< of the slowest rank
 
   /// Share of the time in which the trainer waits for the stages before it.
-  double waiting() const { return batch.waiting() / batch.seconds; }
+  double waiting() const { return batch.seconds > 0 ? batch.waiting() / batch.seconds : 0; }
 };
 
 struct StarveStudy {
@@ -43,14 +43,14 @@ struct StarveStudy {
   std::string not_replayed;  ///< why there are none; empty where there are
 };
 
-/// Trains on threads for `epochs` epochs, or simulates them, without evaluations; and replays what
-/// might be otherwise: on the experiment's cluster, or, of what ran here, on this machine where that
+/// Trains on threads for `epochs` epochs, or simulates them, without evaluations; and, where
+/// `tries`, replays what might be otherwise: on the experiment's cluster, or, of what ran here, on this machine where that
 /// has been calibrated.
 ///
 /// Errors    ConfigError: no mini_batch, a backend that is neither threads nor sim, fewer epochs than
 ///           two; what preparing, running and simulating throw
-StarveStudy study_starving(const Experiment& experiment, int epochs, DatasetCache& datasets,
-                           Simulator& simulator);
+StarveStudy study_starving(const Experiment& experiment, int epochs, bool tries,
+                           DatasetCache& datasets, Simulator& simulator);
 
 /// The first of some that is as good as the best, to a fiftieth of its epoch. They are not empty.
 std::size_t first_enough(const std::vector<Fed>& tried);

@@ -7,7 +7,7 @@
 
 #include "core/base/error.hpp"
 #include "core/strategy/product/batch_products.hpp"
-#include "core/strategy/store/fetched_rows.hpp"
+#include "core/strategy/store/rows_ahead.hpp"
 
 namespace orrery {
 
@@ -15,7 +15,7 @@ class FetchedBatchProducts final : public BatchProducts {
  public:
   /// `fetched`, whose first batch this is, outlives the result.
   FetchedBatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch, VertexData data,
-                       const std::vector<EdgeStructure>& edges, FetchedRows& fetched)
+                       const std::vector<EdgeStructure>& edges, RowsAhead& fetched)
       : BatchProducts(rt, std::move(batch), std::move(data), edges), fetched_(fetched) {}
   void load_features(std::int64_t first_column, const Tensor& features) override {
     ORRERY_ASSERT(first_column == 0);
@@ -23,7 +23,7 @@ class FetchedBatchProducts final : public BatchProducts {
   }
 
  private:
-  FetchedRows& fetched_;
+  RowsAhead& fetched_;
   Buffer places_;  ///< of the features in their slot
 };
 

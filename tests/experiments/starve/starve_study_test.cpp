@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <numeric>
 #include <sstream>
 
 #include "core/base/error.hpp"
@@ -16,16 +17,16 @@ namespace orrery {
 namespace {
 
 constexpr const char* kSampled = R"({
-  "name": "t", "dataset": {"generate": "communities", "vertices": 2000, "edges": 16000,
+  "name": "t", "dataset": {"generate": "communities", "vertices": 1000, "edges": 8000,
                            "features": 32, "classes": 4},
   "model": {"type": "sage", "layers": 2, "hidden": 32}, "partition": {"method": "random"},
   "train": {"epochs": 8}, "strategy": {"type": "mini_batch", "batch": 100, "fanouts": [5, 5]},
   "cluster": {"file": "a6000-1x2-nvlink", "gpus": 2}, "backend": "sim"})";
 
-StarveStudy study_of(const std::vector<std::string>& overrides) {
+StarveStudy study_of(const std::vector<std::string>& overrides, bool tries) {
   DatasetCache datasets;
   Simulator simulator;
-  return study_starving(parse_experiments(kSampled, "t", overrides).front(), 3, datasets,
+  return study_starving(parse_experiments(kSampled, "t", overrides).front(), 3, tries, datasets,
                         simulator);
 }
 
@@ -38,31 +39,28 @@ TEST(Starve, NamesTheStageThatIsThrottled) {
     for (const char* pipeline :
          {R"({"sample": 2, "fetch": 0, "load": 1})", R"({"sample": 3, "fetch": 2, "load": 2})"}) {
       const StarveStudy study = study_of({fmt::format(R"(simulation.scale={{"{}": 1000}})", kind),
-                                          fmt::format("strategy.pipeline={}", pipeline)});
+                                          fmt::format("strategy.pipeline={}", pipeline)},
+                                         false);
       EXPECT_EQ(study.now.batch.limit(), stage)
           << kind << " " << pipeline << ": " << name_of(study.now.batch.limit());
       if (stage == BatchStage::train)
         EXPECT_LT(study.now.waiting(), 0.05);
       else
-        EXPECT_GT(study.now.waiting(), 0.8);
+        EXPECT_GT(study.now.waiting(), 0.5);
     }
 }
 
 /// Where all stages are off a batch takes them one after the other; ahead of the trainer they take
 /// as long as the slowest. What is enough is the first that is as good as the best.
 TEST(Starve, SaysWhatWouldBeEnough) {
-  const StarveStudy study = study_of({R"(simulation.scale={"sample": 20, "gemm": 20})"});
+  const StarveStudy study = study_of({R"(simulation.scale={"sample": 20, "gemm": 20})"}, true);
 
   ASSERT_GE(study.capacities.size(), 5U);
   const Fed &off = study.capacities.front(), &most = study.capacities.back();
   EXPECT_EQ(off.ahead.together(), 1);
-  double sum = 0, slowest = 0;
-  for (const double busy : off.batch.busy) {
-    sum += busy;
-    slowest = std::max(slowest, busy);
-  }
+  const double sum = std::accumulate(off.batch.busy.begin(), off.batch.busy.end(), 0.0);
   EXPECT_NEAR(off.batch.seconds, sum, 0.1 * sum);
-  EXPECT_GE(most.batch.seconds, 0.95 * slowest);
+  EXPECT_GE(most.batch.seconds, 0.95 * off.batch.busy[0]) << "drawing takes as long as before";
   EXPECT_LT(most.epoch_seconds, 0.9 * off.epoch_seconds);
   const Fed& enough = study.capacities[study.enough_capacity];
   EXPECT_LE(enough.epoch_seconds, 1.02 * most.epoch_seconds);
@@ -77,7 +75,7 @@ TEST(Starve, SaysWhatWouldBeEnough) {
 TEST(Starve, TellsMachinesWhatItsSchemaSays) {
   std::stringstream schema;
   schema << std::ifstream(ORRERY_SOURCES "/experiments/config/schemas/starve.json").rdbuf();
-  auto told = starving_json("t", study_of({}));
+  auto told = starving_json("t", study_of({}, true));
   told["other_work"] = nullptr;
   EXPECT_NO_THROW(validate_against(schema.str(), told));
   EXPECT_EQ(told["now"]["pipeline"]["sample"], 2);
@@ -89,7 +87,7 @@ TEST(Starve, RefusesWhatHasNoBatches) {
     DatasetCache datasets;
     Simulator simulator;
     try {
-      study_starving(parse_experiments(kSampled, "t", overrides).front(), epochs, datasets,
+      study_starving(parse_experiments(kSampled, "t", overrides).front(), epochs, true, datasets,
                      simulator);
     } catch (const ConfigError& error) {
       return error.what();

@@ -13,13 +13,13 @@ namespace orrery {
 /// Slots in pinned memory, one for each batch that is fetched and one for that which is being loaded.
 /// A batch's rows come into its slot while the batches before it compute: those that are pulled, by
 /// owner, and after them those that the rank keeps for the whole run.
-class FetchedRows {
+class RowsAhead {
  public:
   /// `ahead`: batches that are fetched and not yet loaded, at most. `most`: rows that no batch exceeds.
   /// A slot has memory for a quarter more than its first batch needs, at most for all.
   ///
   /// Requires  ahead >= 1; `store`, which outlives this, keeps rows for the whole run or none
-  FetchedRows(Runtime& rt, FeatureStore& store, int ahead, std::int64_t most);
+  RowsAhead(Runtime& rt, FeatureStore& store, int ahead, std::int64_t most);
 
   /// The next slot ← rows, on the store lane. `counted`: whether the rows of a batch are known by
   /// their number alone.

@@ -1,4 +1,4 @@
-#include "core/strategy/store/fetched_rows.hpp"
+#include "core/strategy/store/rows_ahead.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -14,7 +14,7 @@ constexpr std::uint16_t kKeptRows = 0x100;
 
 }  // namespace
 
-FetchedRows::FetchedRows(Runtime& rt, FeatureStore& store, int ahead, std::int64_t most)
+RowsAhead::RowsAhead(Runtime& rt, FeatureStore& store, int ahead, std::int64_t most)
     : rt_(rt),
       store_(store),
       kept_store_{kKeptRows, {0, rt.rank(), 1, 1}},
@@ -27,7 +27,7 @@ FetchedRows::FetchedRows(Runtime& rt, FeatureStore& store, int ahead, std::int64
       Buffer(rt, {store_.kept(), 1}, DType::i32, "store/numbers of kept rows", Space::pinned_host);
 }
 
-void FetchedRows::fetch(const WantedRows& rows, bool counted) {
+void RowsAhead::fetch(const WantedRows& rows, bool counted) {
   const std::size_t number = std::exchange(next_, (next_ + 1) % slots_.size());
   Slot& slot = slots_[number];
   const InSlot in = store_.kept() > 0 && !counted ? in_slot(rows) : InSlot{rows.places, nullptr};
@@ -48,7 +48,7 @@ void FetchedRows::fetch(const WantedRows& rows, bool counted) {
 
 /// Rows that are kept stand before the others in WantedRows, all of them; here behind, those that
 /// the batch has.
-FetchedRows::InSlot FetchedRows::in_slot(const WantedRows& rows) const {
+RowsAhead::InSlot RowsAhead::in_slot(const WantedRows& rows) const {
   const auto first = static_cast<Vertex>(store_.kept());
   const auto pulled = static_cast<Vertex>(rows.pulled.count());
   auto places = std::make_shared<std::vector<Vertex>>();
@@ -67,7 +67,7 @@ FetchedRows::InSlot FetchedRows::in_slot(const WantedRows& rows) const {
 }
 
 /// What is too small goes before a larger one comes, so that both are never there.
-void FetchedRows::make_room(Slot& slot, std::int64_t rows) {
+void RowsAhead::make_room(Slot& slot, std::int64_t rows) {
   if (slot.rows && slot.rows.tensor().rows() >= rows) return;
   if (slot.rows) {
     rt_.sync(slot.taken);
@@ -79,7 +79,7 @@ void FetchedRows::make_room(Slot& slot, std::int64_t rows) {
 }
 
 /// One array for all batches: requests are done one after the other.
-Tensor FetchedRows::numbers_for(std::int64_t rows) {
+Tensor RowsAhead::numbers_for(std::int64_t rows) {
   if (!numbers_ || numbers_.tensor().rows() < rows) {
     if (numbers_) {
       rt_.sync(rt_.record(Lane::store));
@@ -91,7 +91,7 @@ Tensor FetchedRows::numbers_for(std::int64_t rows) {
   return numbers_.view(rows, 1);
 }
 
-Buffer FetchedRows::take(const Tensor& features) {
+Buffer RowsAhead::take(const Tensor& features) {
   ORRERY_ASSERT(!fetched_.empty());
   const Fetched first = std::move(fetched_.front());
   fetched_.pop_front();
@@ -105,7 +105,7 @@ Buffer FetchedRows::take(const Tensor& features) {
   return places;
 }
 
-void FetchedRows::close() {
+void RowsAhead::close() {
   if (store_.kept() > 0) rt_.submit(Lane::store, Withdraw{kept_store_, store_.kept_rows()});
 }
 
