@@ -56,7 +56,8 @@ void add_starve_command(CLI::App& app, int& exit_code) {
   add_experiment_file(*command, options->file, options->overrides);
   command
       ->add_option("--epochs", options->epochs,
-                   "Train or simulate so many epochs, of which the first is not counted")
+                   "Count so many epochs less one: the first, or where there are few batches the "
+                   "first few, are not")
       ->capture_default_str()
       ->type_name("N");
   command->add_flag("--now", options->now, "Say how it is, and try no other settings");

@@ -24,16 +24,26 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kAsGood = 1.02;
+constexpr int kTimesReady = 4;  // of the batches that are ready at first, so many are not counted
 
-/// The same experiment with other values of some keys, for so many epochs without evaluations.
-Experiment with(const Experiment& experiment, int epochs, const Json& strategy) {
+/// Epochs of a variant. What is made ready before the first step is ahead of the trainer for a while,
+/// also where it cannot keep ahead: those epochs are not counted.
+struct Epochs {
+  int skipped, counted;
+  int all() const { return skipped + counted; }
+};
+
+/// The same experiment with other values of some keys, without evaluations, in which as many epochs
+/// would follow as stages may be ahead.
+Experiment with(const Experiment& experiment, const Epochs& epochs, int follow,
+                const Json& strategy) {
   Json file = experiment.resolved;
   file["strategy"].update(strategy);
-  file["train"]["epochs"] = epochs;
+  file["train"]["epochs"] = epochs.all() + follow;
   file["train"]["eval_every"] = 0;
   for (const char* key : {"checkpoint_every", "checkpoint_steps"}) file["train"].erase(key);
-  file["timeline"] = {{"first", 1}, {"epochs", epochs - 1}};
-  if (experiment.backend == "sim") file["simulation"]["epochs"] = epochs;
+  file["timeline"] = {{"first", epochs.skipped}, {"epochs", epochs.counted}};
+  if (experiment.backend == "sim") file["simulation"]["epochs"] = epochs.all();
   file.erase("simulate_on");
   return parse_experiments(file.dump(), experiment.name, {}).front();
 }
@@ -42,23 +52,25 @@ Json pipeline(const StagesAhead& ahead) {
   return {{"pipeline", {{"sample", ahead.sample}, {"fetch", ahead.fetch}, {"load", ahead.load}}}};
 }
 
-Fed fed_by(const MiniBatchSettings& settings, const Outcome& outcome, int batches, int epochs) {
+Fed fed_by(const MiniBatchSettings& settings, const Outcome& outcome, int batches,
+           const Epochs& epochs) {
   Fed fed{settings.ahead, "", settings.cache.bytes, {}, 0};
   for (const auto& [name, policy] : kCachePolicies)
     if (policy == settings.cache.policy && fed.cache_bytes > 0) fed.cache_policy = name;
   StageTimes all;
-  for (const RankOutcome& rank : outcome.ranks) all += stage_times(rank.timeline, {1, epochs - 1});
+  for (const RankOutcome& rank : outcome.ranks)
+    all += stage_times(rank.timeline, {epochs.skipped, epochs.counted});
   const double parts =
-      static_cast<double>(batches) * (epochs - 1) * static_cast<double>(outcome.ranks.size());
+      static_cast<double>(batches) * epochs.counted * static_cast<double>(outcome.ranks.size());
   all.seconds /= parts;
   for (auto* list : {&all.busy, &all.waited})
     for (double& sum : *list) sum /= parts;
   fed.batch = all;
-  for (int e = 1; e < epochs; ++e) {
+  for (int e = epochs.skipped; e < epochs.all(); ++e) {
     double slowest = 0;
     for (const RankOutcome& rank : outcome.ranks)
       slowest = std::max(slowest, rank.epochs[at(e)].seconds);
-    fed.epoch_seconds += slowest / (epochs - 1);
+    fed.epoch_seconds += slowest / epochs.counted;
   }
   return fed;
 }
@@ -66,19 +78,27 @@ Fed fed_by(const MiniBatchSettings& settings, const Outcome& outcome, int batche
 /// Runs and simulates the variants of one experiment on the cut of the first.
 class Variants {
  public:
-  Variants(int epochs, DatasetCache& datasets, Simulator& simulator)
-      : epochs_(epochs), datasets_(datasets), simulator_(simulator) {}
-
-  Fed feed(const Experiment& experiment) {
-    const ProblemData data = datasets_.load(experiment);
-    const PreparedExperiment prepared =
-        cut_ ? prepare(experiment, data, *cut_) : prepare(experiment, data);
-    if (!cut_) cut_ = prepared.problem->partition;
+  /// `counted` epochs of each.
+  Variants(const Experiment& experiment, int counted, DatasetCache& datasets, Simulator& simulator)
+      : counted_(counted), data_(datasets.load(experiment)), simulator_(simulator) {
+    const PreparedExperiment prepared = prepare(experiment, data_);
+    cut_ = prepared.problem->partition;
     batches_ = prepared.strategy->schedule(0).training->count(0);
-    const auto& features = *data.data->features;
+    const auto& features = *data_.data->features;
     row_bytes_ = features.width() * (features.half() ? 2 : 4);
+  }
+
+  /// The experiment with other values of some keys of its strategy.
+  Fed feed(const Experiment& asked, const Json& strategy) {
+    const MiniBatchSettings settings = mini_batch_of(with(asked, {1, 1}, 0, strategy).strategy);
+    const auto in_epochs = [&](int batches) { return 1 + (batches - 1) / batches_; };
+    const int made_ready = settings.ahead.fetch + settings.ahead.load + 1;
+    const Epochs epochs{in_epochs(kTimesReady * made_ready), counted_};
+    const Experiment experiment =
+        with(asked, epochs, in_epochs(settings.ahead.together()), strategy);
+    const PreparedExperiment prepared = prepare(experiment, data_, cut_);
     const auto fed = [&](const Outcome& outcome) {
-      return fed_by(mini_batch_of(experiment.strategy), outcome, batches_, epochs_);
+      return fed_by(settings, outcome, batches_, epochs);
     };
     if (experiment.backend == "sim") return fed(simulate(prepared, simulator_).outcome);
     ExecuteOptions options;
@@ -87,17 +107,18 @@ class Variants {
     options.placement = experiment.placement();
     options.capacities = memory_capacities(experiment);
     options.timeline_epochs = experiment.timeline_epochs;
+    options.control.epochs = epochs.all();
     return fed(execute_on_threads(prepared.body(), options, {}));
   }
   int batches() const { return batches_; }
   std::int64_t row_bytes() const { return row_bytes_; }
-  std::int64_t vertices() const { return static_cast<std::int64_t>(cut_->owner.size()); }
+  std::int64_t vertices() const { return static_cast<std::int64_t>(cut_.owner.size()); }
 
  private:
-  int epochs_;
-  DatasetCache& datasets_;
+  int counted_;
+  ProblemData data_;
   Simulator& simulator_;
-  std::optional<Partition> cut_;
+  Partition cut_;
   int batches_ = 0;
   std::int64_t row_bytes_ = 0;
 };
@@ -157,8 +178,8 @@ StarveStudy study_starving(const Experiment& experiment, int epochs, bool tries,
   StarveStudy study;
   study.ranks = experiment.ranks();
   study.measured = experiment.backend == "threads";
-  Variants variants(epochs, datasets, simulator);
-  study.now = variants.feed(with(experiment, epochs, Json::object()));
+  Variants variants(experiment, epochs - 1, datasets, simulator);
+  study.now = variants.feed(experiment, Json::object());
   study.batches = variants.batches();
   count_cores(study, experiment);
 
@@ -173,13 +194,13 @@ StarveStudy study_starving(const Experiment& experiment, int epochs, bool tries,
       return study;
     }
     replayed = on_cluster(experiment, kThisMachine);
-    study.forecast = variants.feed(with(replayed, epochs, Json::object()));
+    study.forecast = variants.feed(replayed, Json::object());
   }
   const bool fetches = !keeps_recent(mini_batch_of(experiment.strategy).cache.policy);
   for (const StagesAhead& ahead : capacities_to_try(fetches)) {
     const Activity activity(
         fmt::format("replaying with capacities {}, {}, {}", ahead.sample, ahead.fetch, ahead.load));
-    study.capacities.push_back(variants.feed(with(replayed, epochs, pipeline(ahead))));
+    study.capacities.push_back(variants.feed(replayed, pipeline(ahead)));
   }
   study.enough_capacity = first_enough(study.capacities);
   if (study.ranks == 1) return study;
@@ -187,7 +208,7 @@ StarveStudy study_starving(const Experiment& experiment, int epochs, bool tries,
     const auto rows = std::llround(share * static_cast<double>(variants.vertices()) / study.ranks);
     const Activity activity(fmt::format("replaying with a cache of {} rows", rows));
     const Json cache{{"cache", {{"policy", "presampled"}, {"bytes", rows * variants.row_bytes()}}}};
-    study.caches.push_back(variants.feed(with(replayed, epochs, cache)));
+    study.caches.push_back(variants.feed(replayed, cache));
   }
   study.enough_cache = first_enough(study.caches);
   return study;

@@ -15,7 +15,7 @@
 namespace orrery {
 
 /// Some settings, and how the trainers are fed with them: means over ranks, and over the epochs but
-/// for the first.
+/// for the first ones.
 struct Fed {
   StagesAhead ahead;
   std::string cache_policy;      ///< of cache_bytes > 0

@@ -46,7 +46,7 @@ TEST(Starve, NamesTheStageThatIsThrottled) {
       if (stage == BatchStage::train)
         EXPECT_LT(study.now.waiting(), 0.05);
       else
-        EXPECT_GT(study.now.waiting(), 0.5);
+        EXPECT_GT(study.now.waiting(), 0.3) << "beside it, the ranks wait for each other";
     }
 }
 
