@@ -95,10 +95,10 @@ TEST(Executor, ReleaseWaitsForTheWorkThatUsesTheMemory) {
 /// Else what a lane does far ahead of the others would hold memory that it has nothing to do with.
 TEST(Executor, ReleaseDoesNotWaitForWorkOnOtherMemory) {
   std::promise<void> released;
-  const auto fill = [&, done = released.get_future().share()](const Fill& fill) {
+  const auto held_up = [&, done = released.get_future().share()](const Fill& fill) {
     if (fill.value == 2) done.wait();
   };
-  on_one_rank(fill, [&](Executor& rt) {
+  on_one_rank(held_up, [&](Executor& rt) {
     const Tensor a = rt.alloc({1000, 1}, DType::f32, Space::device, "a"),
                  b = rt.alloc({10, 1}, DType::f32, Space::device, "b");
     rt.submit(Lane::compute, Fill{a, 1});
