@@ -113,7 +113,8 @@ std::unique_ptr<CLI::App> make_app(int& exit_code) {
   add_version_command(*app);
   add_completion_command(*app);
   add_man_command(*app);
-  group(*app, "Experiments", {"run", "sweep", "infer", "plan", "caches", "starve", "breakdown", "validate"});
+  group(*app, "Experiments",
+        {"run", "sweep", "infer", "plan", "caches", "starve", "breakdown", "validate"});
   group(*app, "Results", {"report", "figure", "equations"});
   group(*app, "Graphs and hardware", {"dataset", "partition", "cluster", "calibrate"});
   group(*app, "About", {"help", "version", "completion", "man"});

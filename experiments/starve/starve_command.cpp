@@ -63,7 +63,9 @@ void add_starve_command(CLI::App& app, int& exit_code) {
   command->add_flag("--now", options->now, "Say how it is, and try no other settings");
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");
-  command->footer("Example: orrery starve configs/sampled/quickstart.json --set sweep={}");
+  command->footer(
+      "Example: orrery starve configs/sampled/quickstart.json --set sweep={} --set "
+      "strategy.type=mini_batch --set 'strategy.fanouts=[10,5]'");
   command->callback([options, &exit_code] {
     run_starve(*options);
     exit_code = 0;

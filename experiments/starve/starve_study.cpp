@@ -43,7 +43,7 @@ Experiment with(const Experiment& experiment, const Epochs& epochs, int follow,
   file["train"]["eval_every"] = 0;
   for (const char* key : {"checkpoint_every", "checkpoint_steps"}) file["train"].erase(key);
   file["timeline"] = {{"first", epochs.skipped}, {"epochs", epochs.counted}};
-  if (experiment.backend == "sim") file["simulation"]["epochs"] = epochs.all();
+  file["simulation"]["epochs"] = epochs.all();
   file.erase("simulate_on");
   return parse_experiments(file.dump(), experiment.name, {}).front();
 }

@@ -134,9 +134,7 @@ class Trainer {
         ++turn.last;
     return turn;
   }
-  bool in_turns() const {
-    return schedule_.local && schedule_.local->in_turns && !schedule_.ahead;
-  }
+  bool in_turns() const { return schedule_.local && schedule_.local->in_turns && !schedule_.ahead; }
   bool averages_after(int epoch) const { return local_ && local_->averaged_after(epoch); }
   bool evaluates_after(int epoch) const {
     const int every = problem_.train.eval_every;
