@@ -19,7 +19,8 @@ WRITTEN = {"result": "`result.json`, `orrery run --json`", "plan": "`orrery plan
            "inference_plan": "`orrery infer --plan --json`",
            "advice": "`orrery advise --json`",
            "caches": "`orrery caches --json`",
-           "breakdown": "`orrery breakdown --json`"}
+           "breakdown": "`orrery breakdown --json`",
+           "starve": "`orrery starve --json`"}
 
 
 def cell(text):

@@ -20,6 +20,10 @@ class InductiveSession final : public RankSession {
  public:
   InductiveSession(std::unique_ptr<RankSession> training, std::unique_ptr<RankSession> whole)
       : training_(std::move(training)), whole_(std::move(whole)) {}
+  /// What steps work on alone.
+  void fetch(const std::shared_ptr<const Structure>& structure) override {
+    training_->fetch(content_of<OfGraph>(*structure).structure);
+  }
   std::unique_ptr<RankProducts> load(std::shared_ptr<const Structure> structure) override {
     const auto& [whole, inner] = content_of<OfGraph>(*structure);
     return (whole ? whole_ : training_)->load(inner);

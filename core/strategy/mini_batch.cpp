@@ -31,6 +31,7 @@
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/batch_products.hpp"
+#include "core/strategy/product/fetched_batch_products.hpp"
 #include "core/strategy/store/recent_rows.hpp"
 #include "core/strategy/strategy.hpp"
 
@@ -67,28 +68,44 @@ class BatchSteps final : public Steps {
 class MiniBatchSession final : public RankSession {
  public:
   MiniBatchSession(Runtime& rt, std::shared_ptr<const Dataset> data, const SampledBatches& batches,
-                   std::unique_ptr<RankSession> whole)
-      : rt_(rt), data_(std::move(data)), batches_(batches), whole_(std::move(whole)) {}
+                   const StagesAhead& ahead, std::unique_ptr<RankSession> whole)
+      : rt_(rt),
+        data_(std::move(data)),
+        batches_(batches),
+        ahead_(ahead),
+        whole_(std::move(whole)) {}
 
+  void fetch(const std::shared_ptr<const Structure>& structure) override {
+    const SampledBatch& batch = *content_of<Batch>(*structure).sampled;
+    if (!store_) {
+      find_kept();
+      open_store(0);
+      fetched_.emplace(rt_, *store_, ahead_.fetch, batches_.bounds().vertices.front());
+    }
+    count(batch.features);
+    fetched_->fetch(batch.features, !batch.vertices);
+  }
   std::unique_ptr<RankProducts> load(std::shared_ptr<const Structure> structure) override {
     const auto* batch = dynamic_cast<const StructureOf<Batch>*>(structure.get());
     if (batch == nullptr) return whole_->load(std::move(structure));
     const auto& [sampled, edges] = batch->of;
     const auto& vertices = sampled->vertices;
+    const std::int64_t all = sampled->rows.front(), own = sampled->rows.back();
+    const VertexData data =
+        vertices ? VertexData(data_, sampled->data_rows) : VertexData(all, own, {own, own, own});
+    if (fetched_)
+      return std::make_unique<FetchedBatchProducts>(rt_, sampled, data, edges, *fetched_);
     if (!keeps_) find_kept();
     WantedRows wanted = recent_ && vertices ? recent_->want(*vertices) : sampled->features;
     if (!vertices) wanted.room += kept();  // a batch that is only counted knows no rank
     if (!store_) open_store(wanted.room);
-    use_.foreign += wanted.foreign;
-    use_.kept += wanted.kept;
-    const std::int64_t all = sampled->rows.front(), own = sampled->rows.back();
-    const VertexData data =
-        vertices ? VertexData(data_, sampled->data_rows) : VertexData(all, own, {own, own, own});
+    count(wanted);
     return std::make_unique<PulledBatchProducts>(rt_, sampled, data, edges, std::move(wanted),
                                                  *store_);
   }
   RowUse row_use() const override { return use_; }
   void close() override {
+    if (fetched_) fetched_->close();
     if (store_) store_->close();
     if (whole_) whole_->close();
   }
@@ -99,12 +116,17 @@ class MiniBatchSession final : public RankSession {
     if (auto cache = batches_.recent(rt_.rank()))
       recent_.emplace(rt_.rank(), std::move(*cache), batches_.owners());
   }
+  void count(const WantedRows& rows) {
+    use_.foreign += rows.foreign;
+    use_.kept += rows.kept;
+  }
   /// Rows, for the whole run or for a while.
   std::int64_t kept() const { return keeps_->count() + (recent_ ? recent_->slots() : 0); }
   /// `first`: places that the first batch wants.
   void open_store(std::int64_t first) {
     std::optional<FeatureStore::Room> room;
-    if (kept() > 0) room = {first, kept() + batches_.bounds().vertices.front()};
+    if (kept() > 0 && ahead_.fetch == 0)
+      room = {first, kept() + batches_.bounds().vertices.front()};
     VertexData own(data_, batches_.owned(rt_.rank()));
     if (data_->magnify > 1) own = own.magnified(0, data_->magnify);
     store_.emplace(rt_, own, data_->features->width(),
@@ -114,10 +136,12 @@ class MiniBatchSession final : public RankSession {
   Runtime& rt_;
   std::shared_ptr<const Dataset> data_;
   const SampledBatches& batches_;
+  StagesAhead ahead_;
   std::unique_ptr<RankSession> whole_;  ///< none where nothing is evaluated
   std::optional<OwnedRows> keeps_;      ///< for the whole run; found with the first batch
   std::optional<RecentRows> recent_;
   std::optional<FeatureStore> store_;
+  std::optional<RowsAhead> fetched_;  ///< where rows are fetched ahead of what is loaded
   RowUse use_;
 };
 
@@ -139,11 +163,11 @@ class MiniBatch final : public Strategy {
   Schedule schedule(int) const override {
     Schedule schedule;
     // Further ones of the same size would take no more memory.
-    const int steps = largest_ ? kBatchesAhead + 1 : batches_->steps();
+    const int steps = largest_ ? ahead().together() : batches_->steps();
     schedule.training = std::make_shared<BatchSteps>(batches_, steps);
     schedule.evaluation.clear();
     if (whole_) schedule.evaluation = {kWholeGraph};
-    schedule.ahead = kBatchesAhead;
+    schedule.ahead = ahead();
     return schedule;
   }
 
@@ -158,7 +182,7 @@ class MiniBatch final : public Strategy {
   }
 
   std::unique_ptr<RankSession> open(Runtime& rt) const override {
-    return std::make_unique<MiniBatchSession>(rt, problem_.data, *batches_,
+    return std::make_unique<MiniBatchSession>(rt, problem_.data, *batches_, ahead(),
                                               whole_ ? whole_->open(rt) : nullptr);
   }
 
@@ -204,20 +228,26 @@ class MiniBatch final : public Strategy {
         for (std::size_t l = 0; l <= layers; ++l) count(sizes.vertices[l], batch.rows[l]);
         for (std::size_t l = 0; l < layers; ++l)
           count(sizes.edges[l], batch.layers[l].forward.nnz());
+        count(sizes.host_bytes, host_bytes(batch, edges_of(problem_.model, batch)));
         sizes.foreign += static_cast<double>(batch.features.foreign);
         sizes.kept += static_cast<double>(batch.features.kept);
         ++sizes.batches;
       }
     for (double* sum : {&sizes.foreign, &sizes.kept}) *sum /= static_cast<double>(sizes.batches);
+    sizes.host_bytes.mean /= static_cast<double>(sizes.batches);
     for (auto* list : {&sizes.vertices, &sizes.edges})
       for (BatchSizes::Size& size : *list) size.mean /= static_cast<double>(sizes.batches);
     const SampledBatches::Bounds bounds = batches_->bounds();
+    const SampledBatch largest = batches_->largest();
+    sizes.host_bytes.bound = host_bytes(largest, edges_of(problem_.model, largest));
     for (std::size_t l = 0; l <= layers; ++l) sizes.vertices[l].bound = bounds.vertices[l];
     for (std::size_t l = 0; l < layers; ++l) sizes.edges[l].bound = bounds.edges[l];
     return sizes;
   }
 
  private:
+  StagesAhead ahead() const { return mini_batch_of(problem_.strategy).ahead; }
+
   Problem problem_;
   std::shared_ptr<const SampledBatches> batches_;
   std::shared_ptr<const SampledBatch> largest_;
@@ -255,6 +285,14 @@ void require_possible_batches(const StrategyConfig& config, const ModelConfig& m
 
 void require_sound(const Settings& file) {
   const auto sampler = file.choice<BatchSampler>("strategy.sampler", kSamplers, {});
+  const auto policy =
+      file.choice<CachePolicy>("strategy.cache.policy", kCachePolicies, CachePolicy::degree);
+  if (file.integer("strategy.pipeline.fetch", 0) > 0 && keeps_recent(policy))
+    throw ConfigError("strategy.pipeline.fetch",
+                      fmt::format("strategy.cache.policy {} keeps rows where they were pulled to, "
+                                  "for one batch at a time: set it to 0, or use degree, presampled "
+                                  "or vip",
+                                  file.shown("strategy.cache.policy")));
   if (!draws_fanouts(sampler) && file.has("strategy.fanouts"))
     throw ConfigError("strategy.fanouts",
                       "goes with strategy.sampler neighbour or labor: the others take every "
@@ -311,6 +349,10 @@ void read(const Settings& file, StrategyConfig& config) {
   settings.fanouts = file.integers("strategy.fanouts").value_or(std::vector<int>{});
   settings.replace = file.flag("strategy.replace").value_or(false);
   settings.resample_steps = !file.is("strategy.resample", "epoch");
+  StagesAhead& ahead = settings.ahead;
+  ahead.sample = file.integer("strategy.pipeline.sample", ahead.sample);
+  ahead.fetch = file.integer("strategy.pipeline.fetch", ahead.fetch);
+  ahead.load = file.integer("strategy.pipeline.load", ahead.load);
   config.own = settings;
 }
 

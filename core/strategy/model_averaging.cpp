@@ -67,7 +67,7 @@ class ModelAveraging final : public Strategy {
     schedule.training = std::make_shared<ListedSteps>(
         models ? own_steps(rank) : steps_together(rank), batches_.has_value());
     schedule.evaluation = evaluation(rank);
-    if (batches_) schedule.ahead = kBatchesAhead;
+    if (batches_) schedule.ahead = StagesAhead{kBatchesAhead};
     if (!models) return schedule;
     schedule.local = LocalTraining{config_.interval, several_models_on_a_rank(), shares(rank)};
     for (const int part : own_models(rank))

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/index.hpp"
+#include "core/strategy/config/stages_ahead.hpp"
 
 namespace orrery {
 
@@ -107,12 +108,10 @@ struct Schedule {
   /// Numbers of structures whose last rows, with those of the other ranks of the covering group,
   /// are the vertices of the graph, each once.
   std::vector<int> evaluation{0};
-  /// How many structures are prepared while a step works on another one.
-  ///   0     each takes the place of the last one when its step begins: prepared, then loaded
-  ///   k     that of step i + k is prepared on the sampler lane while step i computes, over the
-  ///         ends of epochs; that of step i + 1 is loaded beside step i. The device holds two, and
-  ///         those of evaluations beside them; the host up to k more
-  int ahead = 0;
+  /// How many structures are prepared and loaded while a step works on another one, over the ends of
+  /// epochs. The device holds those of `load` and that of the step, and those of evaluations beside
+  /// them. Nothing: each takes the place of the last one when its step begins.
+  std::optional<StagesAhead> ahead;
   std::optional<LocalTraining> local;  ///< nothing: all steps of all ranks train one model
 
   /// Whether all steps and evaluations work on one structure.

@@ -40,6 +40,7 @@ struct BatchSizes {
   std::int64_t batches = 0;    ///< that were drawn
   std::vector<Size> vertices;  ///< of each level; 0: whose features are pulled, last: the seeds
   std::vector<Size> edges;     ///< of each layer, from the first
+  Size host_bytes;             ///< of a batch in host memory, without the rows of its features
   double foreign = 0;          ///< mean rows of features of other ranks, of which
   double kept = 0;             ///< these are in the cache; which is empty at first where it changes
 };
@@ -49,6 +50,10 @@ struct BatchSizes {
 class RankSession {
  public:
   virtual ~RankSession() = default;
+  /// Starts to bring what a structure needs of other ranks into this one's host memory, on the store
+  /// lane. load() of the same structure follows, in the order of these calls; at most StagesAhead::fetch
+  /// of them are open. Not called where that is 0. Default: nothing.
+  virtual void fetch(const std::shared_ptr<const Structure>& /*structure*/) {}
   /// Puts a structure that the strategy prepared for this rank on the device, on the copy lane. The
   /// host waits for nothing; the compute lane may be told to wait for the copies, so work that they
   /// are to run beside is submitted before. Several may be there at once. The session must outlive

@@ -100,6 +100,7 @@ std::unique_ptr<CLI::App> make_app(int& exit_code) {
   add_plan_command(*app, exit_code);
   add_advise_command(*app, exit_code);
   add_caches_command(*app, exit_code);
+  add_starve_command(*app, exit_code);
   add_breakdown_command(*app, exit_code);
   add_validate_command(*app, exit_code);
   add_report_command(*app);
@@ -113,7 +114,8 @@ std::unique_ptr<CLI::App> make_app(int& exit_code) {
   add_version_command(*app);
   add_completion_command(*app);
   add_man_command(*app);
-  group(*app, "Experiments", {"run", "sweep", "infer", "plan", "advise", "caches", "breakdown", "validate"});
+  group(*app, "Experiments",
+        {"run", "sweep", "infer", "plan", "advise", "caches", "starve", "breakdown", "validate"});
   group(*app, "Results", {"report", "figure", "equations"});
   group(*app, "Graphs and hardware", {"dataset", "partition", "cluster", "calibrate"});
   group(*app, "About", {"help", "version", "completion", "man"});

@@ -32,6 +32,10 @@ void add_advise_command(CLI::App& app, int& exit_code);
 /// and size would have of the rows that these need.
 void add_caches_command(CLI::App& app, int& exit_code);
 
+/// `orrery starve FILE`: which stage before training keeps the trainers of sampled training waiting,
+/// and what would be enough.
+void add_starve_command(CLI::App& app, int& exit_code);
+
 /// `orrery breakdown FILE`: what an experiment takes from its files to its last epoch, cut by several
 /// methods, and after how many runs one pays over another.
 void add_breakdown_command(CLI::App& app, int& exit_code);

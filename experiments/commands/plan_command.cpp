@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -174,30 +175,67 @@ Json size_json(const BatchSizes::Size& size) {
   return {{"mean", size.mean}, {"most", size.most}, {"bound", size.bound}};
 }
 
-/// Device memory that no batch takes the largest rank beyond; nothing where no bound is known.
-std::optional<std::int64_t> bound_of_memory(const PreparedExperiment& prepared) {
-  const auto largest = prepared.strategy->with_largest_batches();
-  if (largest == nullptr) return std::nullopt;
-  std::int64_t most = 0;
-  for (const auto& program : record_shared(TrainingBody(*largest, *prepared.problem), 1, {}))
-    most = std::max(most, program->peak_bytes[at(Space::device)]);
+/// The most of any rank, by Space.
+std::array<std::int64_t, kSpaces> peaks_of(const Programs& programs) {
+  std::array<std::int64_t, kSpaces> most{};
+  for (const auto& program : programs)
+    for (std::size_t space = 0; space < most.size(); ++space)
+      most[space] = std::max(most[space], program->peak_bytes[space]);
   return most;
 }
 
+/// Memory that no batch takes a rank beyond; nothing where no bound is known.
+std::optional<std::array<std::int64_t, kSpaces>> bound_of_memory(
+    const PreparedExperiment& prepared) {
+  const auto largest = prepared.strategy->with_largest_batches();
+  if (largest == nullptr) return std::nullopt;
+  return peaks_of(record_shared(TrainingBody(*largest, *prepared.problem), 1, {}));
+}
+
+/// What is held on the host of the largest rank for the batches that are made ready.
+Json in_flight_json(const PreparedExperiment& prepared, const BatchSizes& sizes,
+                    std::int64_t pinned, const Json& pinned_bound) {
+  const auto ahead = prepared.strategy->schedule(0).ahead;
+  const int together = ahead ? ahead->together() : 1;
+  return {
+      {"batches", together},
+      {"host_bytes",
+       {{"drawn", together * sizes.host_bytes.most}, {"bound", together * sizes.host_bytes.bound}}},
+      {"pinned_bytes", {{"drawn", pinned}, {"bound", pinned_bound}}}};
+}
+
 /// Of sampled training; null where there are no batches.
-Json batches_json(const PreparedExperiment& prepared) {
+Json batches_json(const PreparedExperiment& prepared, const Programs& programs) {
   const std::optional<BatchSizes> sizes = prepared.strategy->batch_sizes();
   if (!sizes) return nullptr;
   const auto bound = bound_of_memory(prepared);
+  const auto bound_in = [&](Space space) { return bound ? Json((*bound)[at(space)]) : Json(); };
   Json vertices = Json::array(), edges = Json::array();
   for (const BatchSizes::Size& size : sizes->vertices) vertices.push_back(size_json(size));
   for (const BatchSizes::Size& size : sizes->edges) edges.push_back(size_json(size));
   return {{"drawn", sizes->batches},
           {"vertices", vertices},
           {"edges", edges},
-          {"peak_bytes_bound", bound ? Json(*bound) : Json(nullptr)},
+          {"peak_bytes_bound", bound_in(Space::device)},
           {"foreign_rows", sizes->foreign},
-          {"cached_rows", sizes->kept}};
+          {"cached_rows", sizes->kept},
+          {"in_flight", in_flight_json(prepared, *sizes, peaks_of(programs)[at(Space::pinned_host)],
+                                       bound_in(Space::pinned_host))}};
+}
+
+/// The same for people.
+std::string in_flight_text(const Json& in_flight) {
+  const auto bytes = [](const Json& of) {
+    const std::string drawn = human_bytes(of["drawn"].get<double>());
+    if (of["bound"].is_null()) return drawn;
+    return fmt::format("{} (none takes more than {})", drawn,
+                       human_bytes(of["bound"].get<double>()));
+  };
+  return wrapped(fmt::format("at most {} batches of a rank at once (strategy.pipeline): {} of host "
+                             "memory for their edges, {} of pinned memory for rows of features\n",
+                             in_flight["batches"].get<int>(), bytes(in_flight["host_bytes"]),
+                             bytes(in_flight["pinned_bytes"])),
+                 room_on(stdout));
 }
 
 /// The same for people: a line for each level, from the seeds down; nothing where it is null.
@@ -225,8 +263,9 @@ std::string batches_text(const Json& batches) {
              cached = batches["cached_rows"].get<double>();
   return fmt::format(
       "a batch of a rank: mean and most of {} drawn, and what none exceeds\n{}"
-      "rows of features of other ranks: {:.0f} a batch, of which the cache has {:.0f}\n\n",
-      batches["drawn"].get<std::int64_t>(), table.text(room_on(stdout)), foreign, cached);
+      "rows of features of other ranks: {:.0f} a batch, of which the cache has {:.0f}\n{}\n",
+      batches["drawn"].get<std::int64_t>(), table.text(room_on(stdout)), foreign, cached,
+      in_flight_text(batches["in_flight"]));
 }
 
 /// The tensor for which a rank's device has no room; empty where all have.
@@ -261,7 +300,8 @@ std::string judge_memory(const PreparedExperiment& prepared, std::int64_t larges
   return verdict;
 }
 
-Json plan_json(const PreparedExperiment& prepared, const std::vector<Summary>& ranks) {
+Json plan_json(const PreparedExperiment& prepared, const Programs& programs,
+               const std::vector<Summary>& ranks) {
   const Experiment& experiment = prepared.experiment;
   Json result{{"schema_version", kSchemaVersion},
               {"name", experiment.name},
@@ -274,7 +314,7 @@ Json plan_json(const PreparedExperiment& prepared, const std::vector<Summary>& r
     peaks.push_back(s.peak_device_bytes);
   }
   result["preloading"] = preloading_json(prepared, peaks);
-  result["batches"] = batches_json(prepared);
+  result["batches"] = batches_json(prepared, programs);
   result["fits"] = nullptr;
   if (experiment.device_bytes)
     result["fits"] = *std::max_element(peaks.begin(), peaks.end()) <= *experiment.device_bytes;
@@ -313,7 +353,7 @@ Json plan_one(const Experiment& asked, DatasetCache& datasets, const Options& op
   const auto amounts = summaries(programs, prepared);
   std::int64_t largest = 0;
   for (const Summary& rank : amounts) largest = std::max(largest, rank.peak_device_bytes);
-  Json result = plan_json(prepared, amounts);
+  Json result = plan_json(prepared, programs, amounts);
   const std::string verdict = judge_memory(prepared, largest, result);
   if (!options.json) print_plan(prepared, amounts, result, verdict);
   return result;

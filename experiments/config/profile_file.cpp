@@ -143,7 +143,9 @@ Json table_json(const sim::PriceTable& table, const std::string& source, const c
 }  // namespace
 
 void require_scalable(const std::string& path, const std::string& kind) {
-  if (kind != "*") require_known(path, kind, keys_and_kinds());
+  std::vector<std::string> known = keys_and_kinds();
+  known.insert(known.end(), {"sample", "cut", "serve"});  // tasks of hosts
+  if (kind != "*") require_known(path, kind, known);
 }
 
 sim::DeviceProfile make_profile(const Json& file) {

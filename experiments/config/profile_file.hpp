@@ -23,8 +23,8 @@ sim::DeviceProfile load_profile(const std::string& file_or_name);
 /// Names of the profiles that ship, sorted.
 std::vector<std::string> shipped_profiles();
 
-/// Refuses a factor for what no profile prices: "*", a kind of local operation or its variant are
-/// known.
+/// Refuses a factor for what no profile prices: "*", a kind of local operation or its variant, and
+/// the tasks of hosts are known.
 /// Errors    ConfigError with the path and the nearest known one
 void require_scalable(const std::string& path, const std::string& kind);
 

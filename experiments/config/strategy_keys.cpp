@@ -115,7 +115,7 @@ Json learned_from(const Json& root) {
   Json all = Json::object();
   if (from == LearnsFrom::data) return all;
   all["strategy"] = root["strategy"];
-  for (const char* key : {"evaluate_on", "column_tiles", "overlap", "memory", "cache"})
+  for (const char* key : {"evaluate_on", "column_tiles", "overlap", "memory", "cache", "pipeline"})
     all["strategy"].erase(key);
   if (strategy.first_layer != FirstLayer::mggcn_compat) all["strategy"].erase("first_layer");
   if (from == LearnsFrom::settings) return all;

@@ -83,12 +83,14 @@ class RankObserver final : public RunObserver {
     const bool whole = std::any_of(reports.begin(), reports.end(), [&](const EpochReport& report) {
       return wanted_.contains(report.epoch);
     });
-    if (whole)
+    if (whole) {
+      kept.marks.insert(kept.marks.end(), recent.marks.begin(), recent.marks.end());
       std::copy_if(recent.spans.begin(), recent.spans.end(), std::back_inserter(kept.spans),
                    [&](const Span& span) {
                      const int epoch = span.phase.epoch;
                      return wanted_.contains(epoch) || !taken.contains(epoch);
                    });
+    }
     const bool set_up = outcome_.epochs.empty();
     const auto skipped = whole || set_up || recent.memory.empty() ? 0 : recent.memory.size() - 1;
     kept.memory.insert(kept.memory.end(),
@@ -130,6 +132,7 @@ RankOutcome execute_rank(const Body& body, const ExecuteOptions& options, int ra
   for (int space = 0; space < kSpaces; ++space)
     outcome.final_bytes += executor.memory().bytes_in_use(static_cast<Space>(space));
   outcome.peak_bytes = executor.memory().peak_bytes();
+  outcome.pinned_peak_bytes = executor.memory().peak_bytes(Space::pinned_host);
   return outcome;
 }
 

@@ -24,7 +24,8 @@ struct RankOutcome {
   double seconds_to_first_epoch = 0;
   std::int64_t final_bytes = 0;  ///< tensors and patterns held at the end, counted by the allocator
   std::int64_t peak_bytes = 0;   ///< largest number of bytes held, counted by the allocator
-  std::int64_t loads = 0;        ///< sum of its EpochReport::loads
+  std::int64_t pinned_peak_bytes = 0;            ///< the same of pinned host memory
+  std::int64_t loads = 0;                        ///< sum of its EpochReport::loads
   std::int64_t foreign_rows = 0, kept_rows = 0;  ///< sums of its EpochReport::rows
 };
 

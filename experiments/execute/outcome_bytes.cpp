@@ -7,9 +7,10 @@ namespace orrery {
 template <class A>
 void fields(A& a, RankOutcome& outcome) {
   auto& [epochs, timeline, summary, program, received_from, seconds_to_first_epoch, final_bytes,
-         peak_bytes, loads, foreign_rows, kept_rows] = outcome;  // the program stays behind
+         peak_bytes, pinned_peak_bytes, loads, foreign_rows, kept_rows] =
+      outcome;  // the program stays behind
   a(epochs, timeline, summary, received_from, seconds_to_first_epoch, final_bytes, peak_bytes,
-    loads, foreign_rows, kept_rows);
+    pinned_peak_bytes, loads, foreign_rows, kept_rows);
 }
 
 std::string to_bytes(const RankOutcome& outcome) { return written(outcome); }

@@ -30,7 +30,9 @@ double host_seconds(const DeviceProfile& profile, std::string_view kind, double 
   const HostPrice& price = found->second;
   double core_seconds = items * price.seconds_per_item;
   if (price.bytes_per_second > 0) core_seconds += bytes / price.bytes_per_second;
-  return price.launch_seconds + core_seconds / (1 + (threads - 1) * price.thread_efficiency);
+  const auto scale = profile.scale.find(std::string(kind));
+  return (scale == profile.scale.end() ? 1 : scale->second) *
+         (price.launch_seconds + core_seconds / (1 + (threads - 1) * price.thread_efficiency));
 }
 
 }  // namespace orrery::sim

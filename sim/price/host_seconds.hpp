@@ -7,7 +7,8 @@
 
 namespace orrery::sim {
 
-/// Seconds of a host task with so many threads that has its cores for itself, by HostPrice.
+/// Seconds of a host task with so many threads that has its cores for itself, by HostPrice and
+/// the profile's scale of its kind.
 ///
 /// Requires  items, bytes >= 0; threads >= 1
 /// Errors    Uncalibrated: the profile has no price for the kind; it names the key

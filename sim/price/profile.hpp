@@ -76,8 +76,8 @@ struct DeviceProfile {
   /// longer than its table says of it alone, because it finds other things in the caches.
   std::map<std::string, PriceTable> in_place;
   Roofline roofline;
-  /// Multiplies the price of a key, else of a kind, and of all by "*": a rate that was fitted, and
-  /// said so in the result.
+  /// Multiplies the price of a key, else of a kind, and of all by "*" (of host tasks by their kind
+  /// alone): a rate that was fitted, and said so in the result.
   std::map<std::string, double> scale;
 
   double issue_seconds = 0;     ///< of the host for every submit

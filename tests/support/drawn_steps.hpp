@@ -49,7 +49,7 @@ class DrawnSteps final : public Strategy {
     schedule.training = std::make_shared<Drawn>(*this);
     schedule.evaluation.clear();
     if (rank == 0 && problem_.train.eval_every > 0) schedule.evaluation = {kWholeGraph};
-    schedule.ahead = options_.ahead;
+    if (options_.ahead > 0) schedule.ahead = StagesAhead{options_.ahead};
     return schedule;
   }
 

@@ -61,7 +61,7 @@ Executor::~Executor() {
 
 void Executor::submit(Lane on, const Op& op) {
   recorder_.submit(on, op);
-  last_use_[at(on)] = recorder_.record(on).position;
+  use(on, op);
   if (options_.one_lane && moves_nothing(op))
     return enqueue(on, [](DeviceLane&) { return std::nullopt; });
   enqueue(on, [this, on, op, phase = recorder_.current_phase()](DeviceLane& work) {

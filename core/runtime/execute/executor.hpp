@@ -85,9 +85,11 @@ class Executor final : public Runtime {
     bool event_recorded = false;  ///< behind the last item
     std::uint32_t issued = 0;     ///< items, with those of other lanes that it does
   };
+  /// Of each lane the last item that uses an allocation or a pattern.
+  using LastUses = std::array<std::uint32_t, kLanes>;
   struct PendingFree {
     std::function<void()> free;
-    std::array<std::uint32_t, kLanes> after{};
+    LastUses after{};
   };
   /// Issues an item's work; its span, where it shows in the timeline.
   using Item = std::function<std::optional<Span>(DeviceLane&)>;
@@ -103,7 +105,8 @@ class Executor final : public Runtime {
   bool passed(Lane lane, std::uint32_t position);
   void await(Lane lane, std::uint32_t position);
   void await_all();
-  void free_later(std::function<void()> free);
+  void use(Lane on, const Op& op);
+  void free_later(std::function<void()> free, const LastUses& after);
   void free_what_is_done();
   void make_room(std::int64_t bytes);
   void wait_for_a_free();
@@ -121,8 +124,9 @@ class Executor final : public Runtime {
   RankMemory memory_;
   std::array<LaneState, kLanes> lanes_;
   std::array<std::vector<std::uint32_t>, kLanes> places_;  ///< with one_lane: by position − 1
-  /// Of each lane the last item that may use memory: tasks and waits do not.
-  std::array<std::uint32_t, kLanes> last_use_{};
+  // By id. What later items of a lane do with other memory holds up no release, so that memory is
+  // what the program says also where a lane is far ahead of the others.
+  std::vector<LastUses> tensor_uses_, sparse_uses_;
   std::vector<PendingFree> pending_frees_;
   std::vector<Event> task_events_;
   std::vector<HostWork> task_work_;  // by task id; written by host lanes under mutex_

@@ -12,6 +12,7 @@ namespace orrery {
 Tensor Executor::alloc(Shape shape, DType dtype, Space space, std::string_view name) {
   free_what_is_done();
   const Tensor t = recorder_.alloc(shape, dtype, space, name);
+  tensor_uses_.resize(t.id + 1);
   if (space == Space::device) make_room(t.bytes());
   allocate(t, name);
   mark_memory();
@@ -21,15 +22,18 @@ Tensor Executor::alloc(Shape shape, DType dtype, Space space, std::string_view n
 void Executor::release(const Tensor& tensor) noexcept {
   recorder_.release(tensor);
   mark_memory();
-  free_later([this, id = tensor.id] {
-    const bool whole = memory_.free(id);
-    ORRERY_ASSERT(whole && "a kernel wrote outside its tensor");
-  });
+  free_later(
+      [this, id = tensor.id] {
+        const bool whole = memory_.free(id);
+        ORRERY_ASSERT(whole && "a kernel wrote outside its tensor");
+      },
+      tensor_uses_[tensor.id]);
 }
 
 Sparse Executor::declare(Lane on, Pattern pattern, std::string_view name) {
   const Sparse s = recorder_.declare(on, pattern, name);
-  last_use_[at(on)] = recorder_.record(on).position;
+  sparse_uses_.resize(s.id + 1);
+  sparse_uses_[s.id][at(on)] = recorder_.record(on).position;
   make_room(s.bytes());
   if (const auto* csr = std::get_if<std::shared_ptr<const Csr>>(&pattern)) {
     memory_.add_sparse(s.id, *csr);
@@ -48,10 +52,12 @@ Sparse Executor::declare(Lane on, Pattern pattern, std::string_view name) {
 void Executor::release(const Sparse& sparse) noexcept {
   recorder_.release(sparse);
   mark_memory();
-  free_later([this, id = sparse.id] {
-    device_.drop_pattern(id);
-    memory_.remove_sparse(id);
-  });
+  free_later(
+      [this, id = sparse.id] {
+        device_.drop_pattern(id);
+        memory_.remove_sparse(id);
+      },
+      sparse_uses_[sparse.id]);
 }
 
 void Executor::put(DeviceLane& work, const Sparse& sparse, const Csr& pattern,
@@ -64,8 +70,15 @@ void Executor::put(DeviceLane& work, const Sparse& sparse, const Csr& pattern,
   }
 }
 
-void Executor::free_later(std::function<void()> free) {
-  pending_frees_.push_back({std::move(free), last_use_});
+/// Notes that the last item of the lane needs the memory that the op names.
+void Executor::use(Lane on, const Op& op) {
+  const std::uint32_t position = recorder_.record(on).position;
+  for (const Operand& operand : operands_of(op)) tensor_uses_[operand.tensor.id][at(on)] = position;
+  if (const auto sparse = sparse_of(op)) sparse_uses_[sparse->sparse.id][at(on)] = position;
+}
+
+void Executor::free_later(std::function<void()> free, const LastUses& after) {
+  pending_frees_.push_back({std::move(free), after});
   free_what_is_done();
 }
 

@@ -114,9 +114,9 @@ std::int64_t RankMemory::bytes_in_use(Space space) const {
   return in_use_[at(space)];
 }
 
-std::int64_t RankMemory::peak_bytes() const {
+std::int64_t RankMemory::peak_bytes(Space space) const {
   const std::lock_guard lock(mutex_);
-  return peak_;
+  return peak_[at(space)];
 }
 
 const Csr& RankMemory::pattern(const Sparse& s) const {
@@ -127,7 +127,7 @@ const Csr& RankMemory::pattern(const Sparse& s) const {
 
 void RankMemory::held(Space space, std::int64_t change) {
   in_use_[at(space)] += change;
-  peak_ = std::max(peak_, in_use_[at(Space::device)]);
+  peak_[at(space)] = std::max(peak_[at(space)], in_use_[at(space)]);
 }
 
 void* RankMemory::base(std::uint32_t id) const {

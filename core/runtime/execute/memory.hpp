@@ -46,8 +46,8 @@ class RankMemory {
   /// Bytes of all live allocations in a space, on the device with its patterns, counted where they
   /// are made: a second count beside the ledger's.
   std::int64_t bytes_in_use(Space space = Space::device) const;
-  /// The largest bytes_in_use() of the device so far.
-  std::int64_t peak_bytes() const;
+  /// The largest bytes_in_use() of a space so far.
+  std::int64_t peak_bytes(Space space = Space::device) const;
 
   /// First element of a window.
   template <class T>
@@ -83,8 +83,7 @@ class RankMemory {
   Storage& storage_;
   std::int64_t guard_bytes_;
   mutable std::mutex mutex_;
-  std::array<std::int64_t, kSpaces> in_use_{};
-  std::int64_t peak_ = 0;
+  std::array<std::int64_t, kSpaces> in_use_{}, peak_{};
   std::vector<Block> blocks_;
   std::vector<HeldPattern> patterns_;
 };

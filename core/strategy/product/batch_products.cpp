@@ -22,6 +22,41 @@ std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch
   return edges;
 }
 
+namespace {
+
+template <class T>
+std::int64_t list_bytes(const std::shared_ptr<const std::vector<T>>& list) {
+  return list ? static_cast<std::int64_t>(list->capacity() * sizeof(T)) : 0;
+}
+
+std::int64_t matrix_bytes(const SparseMatrix& matrix) {
+  constexpr std::int64_t kOffset = sizeof(EdgeIndex), kEntry = sizeof(Vertex) + sizeof(float);
+  if (std::holds_alternative<Counts>(matrix.pattern))
+    return (matrix.rows() + 1) * kOffset + matrix.nnz() * kEntry;
+  const Csr& csr = matrix.csr();
+  return static_cast<std::int64_t>(csr.offsets.capacity()) * kOffset +
+         static_cast<std::int64_t>(csr.columns.capacity() * sizeof(Vertex)) +
+         list_bytes(matrix.values);
+}
+
+}  // namespace
+
+std::int64_t host_bytes(const SampledBatch& batch, const std::vector<EdgeStructure>& edges) {
+  // A batch that is counted only shows one list of numbers in several places.
+  const std::int64_t number = sizeof(Vertex);
+  std::int64_t bytes = batch.vertices ? list_bytes(batch.vertices) : batch.rows.front() * number;
+  for (const SampledBatch::Layer& layer : batch.layers) {
+    bytes += matrix_bytes(layer.forward) + (layer.adjoint ? matrix_bytes(*layer.adjoint) : 0);
+    if (batch.alike) break;
+  }
+  for (const EdgeStructure& of_layer : edges) {
+    bytes += of_layer.bytes();
+    if (batch.alike) break;
+  }
+  return bytes + list_bytes(batch.target_weights) + list_bytes(batch.features.pulled.numbers) +
+         list_bytes(batch.features.pulled.rows_per_owner) + list_bytes(batch.features.places);
+}
+
 BatchProducts::BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch,
                              VertexData data, const std::vector<EdgeStructure>& edges)
     : RankProducts(rt),

@@ -14,14 +14,15 @@
 
 namespace orrery {
 
-/// Batches that are drawn while a step computes. One would do if all took the same time.
-constexpr int kBatchesAhead = 2;
-
 /// What it takes to draw a batch.
 HostWork drawing_work(const SampledBatch& batch);
 
 /// The edges of each layer, where the model weighs them; else none.
 std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch& batch);
+
+/// Bytes that a batch takes in host memory from its drawing to the end of its step; of one that is
+/// counted only, what one of these sizes takes.
+std::int64_t host_bytes(const SampledBatch& batch, const std::vector<EdgeStructure>& edges);
 
 /// Products of one rank's batch, in which nothing travels; features are those of `data`, and
 /// gradients summed over all ranks.

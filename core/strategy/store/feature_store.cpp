@@ -44,6 +44,11 @@ void FeatureStore::fetch(const OwnedRows& rows, const Tensor& to, std::optional<
   rt_.submit(Lane::store, Pull{store_, numbers, rows.rows_per_owner, to, places});
 }
 
+void FeatureStore::request(const OwnedRows& rows, const Tensor& numbers, const Tensor& to) {
+  rt_.submit(Lane::store, Load{IndexArray{rows.numbers}, numbers});
+  rt_.submit(Lane::store, Pull{store_, numbers, rows.rows_per_owner, to});
+}
+
 Buffer FeatureStore::pull(const WantedRows& rows, const Tensor& features) {
   const std::int64_t pulled = rows.pulled.count();
   rt_.wait(Lane::store, rt_.record(Lane::copy));  // the last rows have been taken from there

@@ -29,6 +29,17 @@ class FeatureStore {
   ///
   /// Shapes    features [places of rows, width]
   [[nodiscard]] Buffer pull(const WantedRows& rows, const Tensor& features);
+  /// to ← rows, on the store lane, with memory of the caller for their numbers: who fetches several
+  /// batches ahead of pull(). What is asked of an owner is one request.
+  ///
+  /// Shapes    numbers [count of rows, 1] i32 · to [count of rows, width]
+  /// Placement memory that the host reaches
+  void request(const OwnedRows& rows, const Tensor& numbers, const Tensor& to);
+  /// The rows that are kept for the whole run; nobody writes them again.
+  Tensor kept_rows() const { return rows_.view(kept_, width_); }
+  std::int64_t kept() const { return kept_; }
+  std::int64_t width() const { return width_; }
+  DType type() const { return type_; }
   /// Closes the rows of all ranks; a collective.
   void close();
 

@@ -158,6 +158,9 @@ std::pair<std::shared_ptr<const Csr>, std::shared_ptr<const std::vector<float>>>
       }
     once.offsets.push_back(once.nnz());
   }
+  once.offsets.shrink_to_fit();
+  once.columns.shrink_to_fit();
+  sums.shrink_to_fit();
   return {std::make_shared<const Csr>(std::move(once)),
           std::make_shared<const std::vector<float>>(std::move(sums))};
 }
@@ -323,6 +326,7 @@ SampledBatch SampledBatches::batch(int rank, int epoch, int step) const {
       made.layers.push_back(cut(flow, layer));
   if (saint_) made.target_weights = target_weights(flow.vertices);
   made.features = wanted(rank, flow.vertices);
+  flow.vertices.shrink_to_fit();  // several batches wait for their turn
   made.vertices = std::make_shared<const std::vector<Vertex>>(std::move(flow.vertices));
   made.data_rows = made.vertices;
   if (owners_.copies > 1) made.data_rows = rows_of_copies(*made.vertices, owners_.copies);
@@ -428,6 +432,7 @@ SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer) const {
     for (std::int64_t r = 0; r <= drawn.rows; ++r) drawn.offsets[at(r)] += r;
     drawn.columns = std::move(columns);
   }
+  drawn.columns.shrink_to_fit();
   SampledBatch::Layer made;
   if (settings_.replace) {
     std::tie(made.forward.pattern, made.forward.values) = merged(drawn, values);

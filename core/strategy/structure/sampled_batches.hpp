@@ -15,6 +15,7 @@
 #include "core/sample/row_cache.hpp"
 #include "core/sample/seeds.hpp"
 #include "core/sample/subgraph_sampler.hpp"
+#include "core/strategy/config/stages_ahead.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"
 #include "core/strategy/structure/problem.hpp"
 
@@ -54,6 +55,9 @@ struct CacheSettings {
   std::int64_t bytes = 0;  ///< of rows on each rank; 0: none are kept
 };
 
+/// Batches that are drawn while a step computes. One would do if all took the same time.
+constexpr int kBatchesAhead = 2;
+
 /// Settings of mini_batch (StrategyConfig::own).
 struct MiniBatchSettings {
   /// Seeds of a step: on each rank, or of all together (SeedsFrom); of GraphSAINT the draws of a
@@ -70,6 +74,7 @@ struct MiniBatchSettings {
   int walk_length = 2;         ///< saint_walk: steps from a root
   int coverage = 50;           ///< of normalisation_of()
   CacheSettings cache{};
+  StagesAhead ahead{kBatchesAhead};
 };
 
 /// Whether the gradient of the first layer's weights needs Aᵀ. Only of our own layers it is known

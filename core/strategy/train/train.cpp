@@ -36,6 +36,7 @@ class Trainer {
  public:
   Trainer(Runtime& rt, const Strategy& strategy, const Problem& problem, const RunControl& control)
       : rt_(rt),
+        loading_(rt),
         strategy_(strategy),
         problem_(problem),
         facts_(problem.facts()),
@@ -46,11 +47,11 @@ class Trainer {
                         "the checkpoint was kept within an epoch of more steps than one has with "
                         "these settings: go on with those that it was kept with");
     rt_.phase({Stage::setup});
-    session_ = strategy.open(rt);
+    session_ = strategy.open(loading_);
     const auto first = first_structure();
-    if (schedule_.ahead > 0 && !schedule_.stays())
+    if (schedule_.ahead && !schedule_.stays())
       // Who records the first epochs alone sees what is loaded ahead beside the last of them too.
-      prefetch_.emplace(rt, strategy, *session_, problem, schedule_, first_epoch(),
+      prefetch_.emplace(loading_, strategy, *session_, problem, schedule_, first_epoch(),
                         std::max(epochs(), problem.train.epochs), first_step(first_epoch()));
     else if (first)
       load(*first);
@@ -133,9 +134,7 @@ class Trainer {
         ++turn.last;
     return turn;
   }
-  bool in_turns() const {
-    return schedule_.local && schedule_.local->in_turns && schedule_.ahead == 0;
-  }
+  bool in_turns() const { return schedule_.local && schedule_.local->in_turns && !schedule_.ahead; }
   bool averages_after(int epoch) const { return local_ && local_->averaged_after(epoch); }
   bool evaluates_after(int epoch) const {
     const int every = problem_.train.eval_every;
@@ -225,7 +224,7 @@ class Trainer {
   void end_step(int epoch) {
     if (!prefetch_) return;
     rt_.phase({Stage::load, epoch});
-    prefetch_->load_next();
+    prefetch_->advance();
   }
 
   /// What leaves after a step is not worth an aggregation of the whole input.
@@ -386,6 +385,7 @@ class Trainer {
   }
 
   Runtime& rt_;
+  LoadingRuntime loading_;  ///< the same
   const Strategy& strategy_;
   const Problem& problem_;
   const DataFacts facts_;

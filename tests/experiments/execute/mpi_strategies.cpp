@@ -116,25 +116,39 @@ bool inexact_agree(MpiWorld& world, Communicator& communicator, const Setting& s
   return good;
 }
 
-/// Several batches an epoch, whose blocks are the same on one rank.
+/// Several batches an epoch, whose blocks are the same on one rank; and, to the bit, the same however
+/// far ahead of the trainer they are drawn, fetched and loaded.
 bool batches_agree(MpiWorld& world, Communicator& communicator, const Setting& setting,
                    const std::shared_ptr<const Dataset>& data) {
-  StrategyConfig strategy;
-  strategy.type = "mini_batch";
-  strategy.first_layer = FirstLayer::recompute;
-  strategy.own = MiniBatchSettings{.batch = 16, .seeds = SeedsFrom::all, .fanouts = {4, 3}};
+  MiniBatchSettings settings{.batch = 16, .seeds = SeedsFrom::all, .fanouts = {4, 3}};
   const auto problem = [&](int ranks) {
+    StrategyConfig strategy;
+    strategy.type = "mini_batch";
+    strategy.first_layer = FirstLayer::recompute;
+    strategy.own = settings;
     Problem made = problem_of(setting, data, ranks, strategy);
     made.train.epochs = 5;
     return made;
   };
-  ExecuteOptions options;
-  options.kernels = kernels;
-  options.placement = world.placement();
-  const Problem here = problem(world.size());
-  const Outcome outcome =
-      execute_on_mpi(world, communicator, TrainingBody(*make_strategy(here), here), options, {});
-  return agree("batches", losses(outcome), losses(testing::execute(problem(1))));
+  const auto run = [&] {
+    ExecuteOptions options;
+    options.kernels = kernels;
+    options.placement = world.placement();
+    const Problem here = problem(world.size());
+    return losses(
+        execute_on_mpi(world, communicator, TrainingBody(*make_strategy(here), here), options, {}));
+  };
+  const auto usual = run();
+  bool good = agree("batches", usual, losses(testing::execute(problem(1))));
+  settings.cache = {CachePolicy::presampled, 1 << 10};
+  for (const StagesAhead& ahead : {StagesAhead{0, 0, 0}, {4, 3, 2}}) {
+    settings.ahead = ahead;
+    if (run() == usual) continue;
+    fmt::print(stderr, "batches {}, {}, {} ahead: the losses differ\n", ahead.sample, ahead.fetch,
+               ahead.load);
+    good = false;
+  }
+  return good;
 }
 
 bool possible(const StrategyConfig& strategy, int ranks) {

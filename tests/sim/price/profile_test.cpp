@@ -53,6 +53,8 @@ TEST(HostPrices, AreWhatTheirFormulaSays) {
   EXPECT_DOUBLE_EQ(host_seconds(profile, "sample", 500, 4000, 1), 1e-6 + 1e-6 + 4e-6);
   EXPECT_DOUBLE_EQ(host_seconds(profile, "sample", 500, 4000, 4), 1e-6 + 5e-6 / 2.5);
   EXPECT_DOUBLE_EQ(host_seconds(profile, "checkpoint", 1, 1e9, 1), 1e-3);
+  profile.scale = {{"*", 7}, {"sample", 3}};
+  EXPECT_DOUBLE_EQ(host_seconds(profile, "sample", 500, 4000, 1), 3 * 6e-6) << "of its kind alone";
 }
 
 TEST(HostPrices, OfAKindThatTheProfileHasNotNameTheKey) {

@@ -316,7 +316,7 @@ class Ahead final : public Strategy {
   Ahead(const Problem& problem, int ahead) : real_(make_strategy(problem)), ahead_(ahead) {}
   Schedule schedule(int rank) const override {
     Schedule schedule = real_->schedule(rank);
-    schedule.ahead = ahead_;
+    if (ahead_ > 0) schedule.ahead = StagesAhead{ahead_};
     return schedule;
   }
   std::shared_ptr<const Structure> prepare(int rank, StructureId which) const override {

@@ -1,0 +1,75 @@
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.hpp"
+#include "core/terminal/activity.hpp"
+#include "core/terminal/tell.hpp"
+#include "experiments/calibrate/other_work.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/commands/experiment_file.hpp"
+#include "experiments/run/interruption.hpp"
+#include "experiments/starve/starve_report.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string file;
+  std::vector<std::string> overrides;
+  int epochs = 3;
+  bool now = false, json = false;
+};
+
+void run_starve(const Options& options) {
+  tell_activities(true);
+  end_on_signals();
+  const auto experiments = load_experiments(options.file, options.overrides);
+  if (!experiments.front().label.empty())
+    throw ConfigError("sweep", "one experiment at a time: choose a combination with --set");
+  const Experiment& experiment = experiments.front();
+  DatasetCache datasets;
+  Simulator simulator;
+  const calibrate::WorkWatch watch;
+  const StarveStudy study =
+      study_starving(experiment, options.epochs, !options.now, datasets, simulator);
+  const calibrate::OtherWork others = watch.seen();
+  if (!options.json) print_starving(experiment.name, study);
+  if (study.measured && others.disturbs()) tell("note: {}\n", others.words("the experiment"));
+  if (!options.json) return;
+  Json told = starving_json(experiment.name, study);
+  told["other_work"] = study.measured ? calibrate::other_work_json(others) : Json();
+  fmt::print("{}\n", told.dump());
+}
+
+}  // namespace
+
+void add_starve_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "starve",
+      "Say which stage keeps the trainers of sampled training waiting, and what would be enough");
+  add_experiment_file(*command, options->file, options->overrides);
+  command
+      ->add_option("--epochs", options->epochs,
+                   "Count so many epochs less one: the first, or where there are few batches the "
+                   "first few, are not")
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_flag("--now", options->now, "Say how it is, and try no other settings");
+  command->add_flag("--json", options->json,
+                    "Print one JSON object as the last line of standard output");
+  command->footer(
+      "Example: orrery starve configs/sampled/quickstart.json --set sweep={} --set "
+      "strategy.type=mini_batch --set 'strategy.fanouts=[10,5]'");
+  command->callback([options, &exit_code] {
+    run_starve(*options);
+    exit_code = 0;
+  });
+}
+
+}  // namespace orrery

@@ -1,0 +1,148 @@
+#include "experiments/starve/starve_report.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <vector>
+
+#include "core/base/units.hpp"
+#include "core/terminal/terminal.hpp"
+#include "experiments/config/version.hpp"
+#include "experiments/results/table.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+std::string capacities_text(const StagesAhead& ahead) {
+  return fmt::format("{}, {}, {}", ahead.sample, ahead.fetch, ahead.load);
+}
+
+std::string cache_text(const Fed& fed) {
+  if (fed.cache_bytes == 0) return "none";
+  return fmt::format("{}, {}", fed.cache_policy, human_bytes(fed.cache_bytes));
+}
+
+void print_stages(const StarveStudy& study) {
+  const StageTimes& batch = study.now.batch;
+  const StagesAhead& ahead = study.now.ahead;
+  std::vector<std::string> header{"stage", "ahead", "a batch", "the trainer waits"};
+  if (study.forecast) header.insert(header.end(), {"forecast a batch", "forecast waits"});
+  Table table(header, 1);
+  const std::array<std::string, kBatchStages> capacity{fmt::format("{}", ahead.sample),
+                                                       fmt::format("{}", ahead.fetch),
+                                                       fmt::format("{}", ahead.load), ""};
+  for (std::size_t s = 0; s < kBatchStages; ++s) {
+    std::vector<std::string> row{std::string(name_of(static_cast<BatchStage>(s))), capacity[s]};
+    const auto add = [&](const StageTimes& times) {
+      row.push_back(human_seconds(times.busy[s]));
+      row.push_back(percent(times.waited[s] / times.seconds));
+    };
+    add(batch);
+    if (study.forecast) add(study.forecast->batch);
+    table.add(row);
+  }
+  fmt::print("{}", table.text(room_on(stdout)));
+}
+
+/// What the stages say in a sentence.
+std::string verdict(const StarveStudy& study) {
+  const StageTimes& batch = study.now.batch;
+  const BatchStage limit = batch.limit();
+  const std::string cores = fmt::format(
+      "the stages before training keep {:.1f} cores of a server busy, and need {:.1f} "
+      "for trainers that never wait{}",
+      study.cores_busy, study.cores_needed,
+      study.cores > 0 ? fmt::format("; it has {}", study.cores) : "");
+  if (limit == BatchStage::train)
+    return fmt::format("training limits: the trainer waits {} of the time for batches; {}",
+                       percent(study.now.waiting()), cores);
+  return fmt::format(
+      "{} limits: the trainer waits {} of the time for batches, {} for this stage; "
+      "{}",
+      name_of(limit), percent(study.now.waiting()),
+      percent(batch.waited[static_cast<std::size_t>(limit)] / batch.seconds), cores);
+}
+
+void print_tried(const StarveStudy& study) {
+  Table capacities({"sample, fetch, load ahead", "epoch", "waits", "limits"}, 1);
+  for (const Fed& fed : study.capacities)
+    capacities.add({capacities_text(fed.ahead), human_seconds(fed.epoch_seconds),
+                    percent(fed.waiting()), std::string(name_of(fed.batch.limit()))});
+  fmt::print("\nwith other capacities, simulated\n{}", capacities.text(room_on(stdout)));
+  fmt::print("{}",
+             wrapped(fmt::format("enough: {}\n",
+                                 capacities_text(study.capacities[study.enough_capacity].ahead)),
+                     paragraph_on(stdout)));
+  if (study.caches.empty()) return;
+  Table caches({"cache of each rank", "epoch", "waits", "limits"}, 1);
+  for (const Fed& fed : study.caches)
+    caches.add({cache_text(fed), human_seconds(fed.epoch_seconds), percent(fed.waiting()),
+                std::string(name_of(fed.batch.limit()))});
+  fmt::print("\nwith other caches, simulated\n{}", caches.text(room_on(stdout)));
+  fmt::print("enough: {}\n", cache_text(study.caches[study.enough_cache]));
+}
+
+Json fed_json(const Fed& fed) {
+  Json stages = Json::object();
+  for (std::size_t s = 0; s < kBatchStages; ++s)
+    stages[std::string(name_of(static_cast<BatchStage>(s)))] = {
+        {"busy_seconds", fed.batch.busy[s]}, {"waited_seconds", fed.batch.waited[s]}};
+  return {{"pipeline",
+           {{"sample", fed.ahead.sample}, {"fetch", fed.ahead.fetch}, {"load", fed.ahead.load}}},
+          {"cache",
+           {{"policy", fed.cache_bytes > 0 ? Json(fed.cache_policy) : Json()},
+            {"bytes", fed.cache_bytes}}},
+          {"epoch_seconds", fed.epoch_seconds},
+          {"batch_seconds", fed.batch.seconds},
+          {"waiting_share", fed.waiting()},
+          {"limits", name_of(fed.batch.limit())},
+          {"stages", stages}};
+}
+
+Json list_json(const std::vector<Fed>& tried) {
+  Json list = Json::array();
+  for (const Fed& fed : tried) list.push_back(fed_json(fed));
+  return list;
+}
+
+}  // namespace
+
+void print_starving(const std::string& name, const StarveStudy& study) {
+  fmt::print("{}: {} ranks, {} batches an epoch, {} an epoch, {}\n\n", name, study.ranks,
+             study.batches, human_seconds(study.now.epoch_seconds),
+             study.measured ? "measured" : "simulated");
+  print_stages(study);
+  fmt::print("{}", wrapped(verdict(study) + "\n", paragraph_on(stdout)));
+  if (study.not_replayed.empty())
+    print_tried(study);
+  else
+    fmt::print("nothing else was tried: {}\n", study.not_replayed);
+}
+
+Json starving_json(const std::string& name, const StarveStudy& study) {
+  const auto enough = [](const std::vector<Fed>& tried, std::size_t which) {
+    return tried.empty() ? Json() : Json(which);
+  };
+  return {{"schema_version", kSchemaVersion},
+          {"name", name},
+          {"ranks", study.ranks},
+          {"batches", study.batches},
+          {"measured", study.measured},
+          {"now", fed_json(study.now)},
+          {"forecast", study.forecast ? fed_json(*study.forecast) : Json()},
+          {"cores",
+           {{"busy", study.cores_busy},
+            {"needed", study.cores_needed},
+            {"there", study.cores > 0 ? Json(study.cores) : Json()}}},
+          {"capacities", list_json(study.capacities)},
+          {"enough_capacity", enough(study.capacities, study.enough_capacity)},
+          {"caches", list_json(study.caches)},
+          {"enough_cache", enough(study.caches, study.enough_cache)},
+          {"not_replayed", study.not_replayed.empty() ? Json() : Json(study.not_replayed)}};
+}
+
+}  // namespace orrery
