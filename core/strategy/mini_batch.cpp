@@ -11,8 +11,11 @@
 // The loss of a step is the mean over the seeds of all ranks, so it is that of one rank with the
 // union of the batches: a vertex draws the same neighbours wherever it is computed.
 //
+// Where features are learned too (learned_rows.hpp), owners send the rows of a batch when its step
+// begins, and get their gradients back when it ends; for that every rank knows the batches of all.
+//
 // Received per step: 4·width bytes (2·width of features in 16 bits) for each distinct vertex of the batch that another rank owns, and
-// an all-reduce of the gradients.
+// an all-reduce of the gradients; of learned features as many bytes back again.
 //
 // Source    Hamilton et al. 2017, GraphSAGE, algorithm 2; DistDGLv2 (5: owners, pulls, a pipeline);
 //           LABOR, Balin and Çatalyürek 2023; GraphSAINT, Zeng et al. 2020; Cluster-GCN, Chiang et
@@ -30,7 +33,7 @@
 #include "core/base/index.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/make_strategy.hpp"
-#include "core/strategy/product/batch_products.hpp"
+#include "core/strategy/product/learned_batch.hpp"
 #include "core/strategy/store/recent_rows.hpp"
 #include "core/strategy/strategy.hpp"
 
@@ -44,8 +47,33 @@ constexpr int kCounted = 8;
 /// What a rank works on in a step.
 struct Batch {
   std::shared_ptr<const SampledBatch> sampled;
-  std::vector<EdgeStructure> edges;  ///< of each layer, where the model weighs them
+  std::vector<EdgeStructure> edges;    ///< of each layer, where the model weighs them
+  std::optional<RowExchange> learned;  ///< where features are learned
 };
+
+/// Who brings which learned rows in a step: every rank has to know the batches of all. Adds the
+/// edges that are drawn for that to `edges`.
+RowExchange exchange_of(const SampledBatches& batches, int rank, StructureId step,
+                        const SampledBatch& own, std::int64_t& edges) {
+  const int ranks = batches.owners().ranks;
+  if (!own.vertices) {
+    std::vector<std::int64_t> owned;
+    for (int r = 0; r < ranks; ++r) owned.push_back(std::ssize(*batches.owned(r)));
+    return largest_row_exchange(rank, own.rows.front(), owned);
+  }
+  batches.share_asked(rank, step.draw, step.number, own);
+  std::vector<OwnedRows> asked;
+  for (int r = 0; r < ranks; ++r) {
+    if (r == rank) {
+      asked.push_back(own.features.pulled);
+      continue;
+    }
+    auto [rows, drawn] = batches.asked(r, step.draw, step.number);
+    asked.push_back(std::move(rows));
+    edges += drawn;
+  }
+  return make_row_exchange(rank, asked, *own.features.places);
+}
 
 class BatchSteps final : public Steps {
  public:
@@ -68,32 +96,51 @@ class MiniBatchSession final : public RankSession {
  public:
   MiniBatchSession(Runtime& rt, std::shared_ptr<const Dataset> data, const SampledBatches& batches,
                    std::unique_ptr<RankSession> whole)
-      : rt_(rt), data_(std::move(data)), batches_(batches), whole_(std::move(whole)) {}
+      : rt_(rt), data_(std::move(data)), batches_(batches), whole_(std::move(whole)) {
+    if (batches_.learns_features())
+      learned_.emplace(rt_, VertexData(data_, batches_.owned(rt_.rank())), batches_.owners(),
+                       data_->features->width(), batches_.features_rate());
+  }
 
   std::unique_ptr<RankProducts> load(std::shared_ptr<const Structure> structure) override {
     const auto* batch = dynamic_cast<const StructureOf<Batch>*>(structure.get());
-    if (batch == nullptr) return whole_->load(std::move(structure));
-    const auto& [sampled, edges] = batch->of;
+    if (batch == nullptr) return load_whole(std::move(structure));
+    const auto& [sampled, edges, exchange] = batch->of;
     const auto& vertices = sampled->vertices;
+    const std::int64_t all = sampled->rows.front(), own = sampled->rows.back();
+    const VertexData data =
+        vertices ? VertexData(data_, vertices) : VertexData(all, own, {own, own, own});
+    if (learned_) {
+      use_.foreign += sampled->features.foreign;
+      return std::make_unique<LearnedBatchProducts>(rt_, sampled, data, edges, *exchange,
+                                                    *learned_);
+    }
     if (!keeps_) find_kept();
     WantedRows wanted = recent_ && vertices ? recent_->want(*vertices) : sampled->features;
     if (!vertices) wanted.room += kept();  // a batch that is only counted knows no rank
     if (!store_) open_store(wanted.room);
     use_.foreign += wanted.foreign;
     use_.kept += wanted.kept;
-    const std::int64_t all = sampled->rows.front(), own = sampled->rows.back();
-    const VertexData data =
-        vertices ? VertexData(data_, vertices) : VertexData(all, own, {own, own, own});
     return std::make_unique<PulledBatchProducts>(rt_, sampled, data, edges, std::move(wanted),
                                                  *store_);
   }
   RowUse row_use() const override { return use_; }
+  LearnedRows* learned_rows() override { return learned_ ? &*learned_ : nullptr; }
   void close() override {
     if (store_) store_->close();
     if (whole_) whole_->close();
   }
 
  private:
+  /// What is learned so far is evaluated.
+  std::unique_ptr<RankProducts> load_whole(std::shared_ptr<const Structure> structure) {
+    auto products = whole_->load(std::move(structure));
+    if (learned_)
+      products->fill_features_by([this, vertices = products->vertices()](const Tensor& features) {
+        learned_->copy_own(vertices, features);
+      });
+    return products;
+  }
   void find_kept() {
     keeps_ = batches_.kept(rt_.rank());
     if (auto cache = batches_.recent(rt_.rank()))
@@ -116,6 +163,7 @@ class MiniBatchSession final : public RankSession {
   std::optional<OwnedRows> keeps_;      ///< for the whole run; found with the first batch
   std::optional<RecentRows> recent_;
   std::optional<FeatureStore> store_;
+  std::optional<LearnedRows> learned_;  ///< in the place of the store
   RowUse use_;
 };
 
@@ -150,9 +198,12 @@ class MiniBatch final : public Strategy {
     std::shared_ptr<const SampledBatch> made = largest_;
     if (!made)
       made = std::make_shared<const SampledBatch>(batches_->batch(rank, which.draw, which.number));
-    const HostWork work = drawing_work(*made);
+    std::int64_t drawn = made->edges;
+    std::optional<RowExchange> learned;
+    if (batches_->learns_features()) learned = exchange_of(*batches_, rank, which, *made, drawn);
     std::vector<EdgeStructure> edges = edges_of(problem_.model, *made);
-    return make_structure(Batch{std::move(made), std::move(edges)}, work);
+    return make_structure(Batch{std::move(made), std::move(edges), std::move(learned)},
+                          drawing_work(drawn));
   }
 
   std::unique_ptr<RankSession> open(Runtime& rt) const override {
@@ -244,6 +295,10 @@ void require_possible_batches(const StrategyConfig& config, const ModelConfig& m
                       "rows of features are pulled from their owners as they are: set it to "
                       "false, or use another strategy.type");
   const MiniBatchSettings settings = mini_batch_of(config);
+  if (settings.learns_features && settings.cache.bytes > 0)
+    throw ConfigError("strategy.cache",
+                      "keeps rows as they were, and those of strategy.learn_features change in "
+                      "every step: leave one of the two out");
   if (weighs_edges(model) && (settings.replace || is_saint(settings.sampler)))
     throw ConfigError(
         settings.replace ? "strategy.replace" : "strategy.sampler",
@@ -263,6 +318,15 @@ void require_sound(const Settings& file) {
                       "neighbour that they have; leave it out");
   if (sampler != BatchSampler::neighbour && file.flag("strategy.replace").value_or(false))
     throw ConfigError("strategy.replace", "goes with strategy.sampler neighbour: set it to false");
+  const bool learns = file.flag("strategy.learn_features").value_or(false);
+  if (learns && file.flag("dataset.inductive").value_or(false))
+    throw ConfigError("strategy.learn_features",
+                      "vertices that are not trained on would be evaluated by features that "
+                      "nothing has been learned of: set it or dataset.inductive to false");
+  if (!learns && file.has("strategy.features_rate"))
+    throw ConfigError("strategy.features_rate",
+                      "is of features that are learned: leave it out, or set "
+                      "strategy.learn_features to true");
   if (!draws_fanouts(sampler) && file.is("strategy.resample", "epoch"))
     throw ConfigError("strategy.resample",
                       "\"epoch\" is of neighbours that are drawn, with strategy.sampler neighbour "
@@ -308,6 +372,10 @@ void read(const Settings& file, StrategyConfig& config) {
   settings.cache.bytes = file.bytes("strategy.cache.bytes").value_or(0);
   settings.fanouts = file.integers("strategy.fanouts").value_or(std::vector<int>{});
   settings.replace = file.flag("strategy.replace").value_or(false);
+  settings.learns_features = file.flag("strategy.learn_features").value_or(false);
+  settings.features_rate =
+      file.number("strategy.features_rate")
+          .value_or(file.number("train.learning_rate").value_or(settings.features_rate));
   settings.resample_steps = !file.is("strategy.resample", "epoch");
   config.own = settings;
 }

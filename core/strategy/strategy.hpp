@@ -14,6 +14,8 @@
 
 namespace orrery {
 
+class LearnedRows;
+
 /// What servers compute beside their own vertices, summed over servers, layers and the steps of an
 /// epoch.
 struct Redundancy {
@@ -57,6 +59,8 @@ class RankSession {
   /// The rows of features of other ranks that structures needed so far; none where a structure has
   /// its own features.
   virtual RowUse row_use() const { return {}; }
+  /// The features, where they are learned as the weights are; else null.
+  virtual LearnedRows* learned_rows() { return nullptr; }
   /// No load() follows: ends what ranks have opened to each other. A collective where there is such.
   virtual void close() {}
 };

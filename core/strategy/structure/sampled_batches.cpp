@@ -140,7 +140,8 @@ SampledBatches::SampledBatches(const Problem& problem)
       weighting_(weighting_of(problem.model, problem.data->symmetric)),
       lengths_(row_lengths(*problem.data->graph, weighting_)),
       graph_(loop_free(problem.data->graph)),
-      first_adjoint_(first_layer_needs_adjoint(problem.model, problem.facts())),
+      first_adjoint_(settings_.learns_features ||
+                     first_layer_needs_adjoint(problem.model, problem.facts())),
       owners_{problem.ranks(), problem.partition.owner,
               std::vector<Vertex>(problem.partition.owner.size())},
       seeds_(seeds_of(problem, settings_)),
@@ -152,7 +153,8 @@ SampledBatches::SampledBatches(const Problem& problem)
       sampler_(*graph_, sampling_of(settings_, problem.model.layers)),
       data_(problem.data),
       clusters_(clusters_of(problem, settings_)),
-      kept_(problem.ranks()) {
+      kept_(problem.ranks()),
+      asked_(problem.ranks()) {
   if (settings_.sampler == BatchSampler::cluster)
     cluster_batches_.emplace(clusters_, settings_.together, seed_);
   if (is_saint(settings_.sampler)) make_saint();
@@ -279,6 +281,19 @@ SampledBatch SampledBatches::batch(int rank, int epoch, int step) const {
   made.features = wanted(rank, flow.vertices);
   made.vertices = std::make_shared<const std::vector<Vertex>>(std::move(flow.vertices));
   return made;
+}
+
+SampledBatches::Asked SampledBatches::asked(int rank, int epoch, int step) const {
+  return asked_.get(rank, number_of(epoch, step), [&] {
+    const MessageFlow flow = draw(rank, epoch, step);
+    return Asked{wanted(rank, flow.vertices).pulled, flow.sampled_edges()};
+  });
+}
+
+void SampledBatches::share_asked(int rank, int epoch, int step, const SampledBatch& batch) const {
+  asked_.get(rank, number_of(epoch, step), [&] {
+    return Asked{batch.features.pulled, batch.edges};
+  });
 }
 
 SampledBatches::Bounds SampledBatches::bounds() const {

@@ -17,6 +17,7 @@
 #include "core/sample/subgraph_sampler.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"
 #include "core/strategy/structure/problem.hpp"
+#include "core/strategy/structure/recent_draws.hpp"
 
 namespace orrery {
 
@@ -69,6 +70,10 @@ struct MiniBatchSettings {
   int walk_length = 2;         ///< saint_walk: steps from a root
   int coverage = 50;           ///< of normalisation_of()
   CacheSettings cache{};
+  /// The features of vertices are learned too, starting from those that are given, by an Adam of
+  /// this rate.
+  bool learns_features = false;
+  double features_rate = 0.01;
 };
 
 /// Whether the gradient of the first layer's weights needs Aᵀ. Only of our own layers it is known
@@ -142,6 +147,19 @@ class SampledBatches {
   /// sum up to in the mean, so that an epoch has each training vertex once.
   double trained_on(int epoch, int step) const;
   SampledBatch batch(int rank, int epoch, int step) const;
+  /// The rows that a rank's batch has, by owner, and what it took to draw it. The ranks of a process
+  /// share those that were asked for last.
+  ///
+  /// Requires  no cache
+  struct Asked {
+    OwnedRows rows;
+    std::int64_t edges = 0;
+  };
+  Asked asked(int rank, int epoch, int step) const;
+  /// The same where the batch is at hand.
+  void share_asked(int rank, int epoch, int step, const SampledBatch& batch) const;
+  bool learns_features() const { return settings_.learns_features; }
+  double features_rate() const { return settings_.features_rate; }
   /// Training vertices that no batch ever has: GraphSAINT draws none without edges.
   std::int64_t never_drawn() const { return never_drawn_; }
   /// The rows of other ranks that a rank keeps for the whole run.
@@ -186,6 +204,7 @@ class SampledBatches {
   OwnedRows rows_of(const std::vector<Vertex>& vertices) const;
   WantedRows wanted(int rank, const std::vector<Vertex>& vertices) const;
   const Kept& kept_of(int rank) const;
+  int number_of(int epoch, int step) const { return epoch * steps() + step; }
   std::vector<double> warmth(int rank, CachePolicy policy) const;
 
   MiniBatchSettings settings_;
@@ -211,6 +230,7 @@ class SampledBatches {
   std::optional<SaintSampler> saint_;
   SaintNormalisation normalisation_;  ///< of saint_
   OncePerRank<Kept> kept_;
+  RecentDraws<Asked> asked_;
 };
 
 }  // namespace orrery
