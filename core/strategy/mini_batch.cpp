@@ -11,6 +11,10 @@
 // The loss of a step is the mean over the seeds of all ranks, so it is that of one rank with the
 // union of the batches: a vertex draws the same neighbours wherever it is computed.
 //
+// With cooperative the ranks of a server draw one batch for all their seeds, and each computes the
+// rows of the vertices that it owns (cooperative_batch.hpp): nothing is computed or fetched twice in
+// a server, and rows travel within it for every layer.
+//
 // Where features are learned too (learned_rows.hpp), owners send the rows of a batch when its step
 // begins, and get their gradients back when it ends; for that every rank knows the batches of all.
 //
@@ -19,7 +23,7 @@
 //
 // Source    Hamilton et al. 2017, GraphSAGE, algorithm 2; DistDGLv2 (5: owners, pulls, a pipeline);
 //           LABOR, Balin and Çatalyürek 2023; GraphSAINT, Zeng et al. 2020; Cluster-GCN, Chiang et
-//           al. 2019
+//           al. 2019; GraNNDis (4.4) for batches of a server
 // Departs   DistDGLv2 draws where the edges lie, by remote calls; here every process has all edges.
 //           Labels are read from the data set, not pulled. Rows of A are scaled by degree / drawn,
 //           so that sums are right in the mean also where A is no mean (GCN). GraphSAINT draws from
@@ -33,6 +37,8 @@
 #include "core/base/index.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/make_strategy.hpp"
+#include "core/strategy/product/batch_products.hpp"
+#include "core/strategy/product/cooperative_batch.hpp"
 #include "core/strategy/product/learned_batch.hpp"
 #include "core/strategy/store/recent_rows.hpp"
 #include "core/strategy/strategy.hpp"
@@ -49,6 +55,9 @@ struct Batch {
   std::shared_ptr<const SampledBatch> sampled;
   std::vector<EdgeStructure> edges;    ///< of each layer, where the model weighs them
   std::optional<RowExchange> learned;  ///< where features are learned
+  /// Where the ranks of a server compute a batch together; `sampled` is a part of it, and it has the
+  /// edges.
+  std::shared_ptr<const CooperativeShare> share{};
 };
 
 /// Who brings which learned rows in a step: every rank has to know the batches of all. Adds the
@@ -70,7 +79,8 @@ RowExchange exchange_of(const SampledBatches& batches, int rank, StructureId ste
     }
     auto [rows, drawn] = batches.asked(r, step.draw, step.number);
     asked.push_back(std::move(rows));
-    edges += drawn;
+    const int together = batches.cooperative() ? batches.ranks_per_server() : 1;
+    if (r % together == 0 && r / together != rank / together) edges += drawn;
   }
   return make_row_exchange(rank, asked, *own.features.places);
 }
@@ -105,15 +115,18 @@ class MiniBatchSession final : public RankSession {
   std::unique_ptr<RankProducts> load(std::shared_ptr<const Structure> structure) override {
     const auto* batch = dynamic_cast<const StructureOf<Batch>*>(structure.get());
     if (batch == nullptr) return load_whole(std::move(structure));
-    const auto& [sampled, edges, exchange] = batch->of;
+    const auto& [sampled, edges, exchange, share] = batch->of;
     const auto& vertices = sampled->vertices;
     const std::int64_t all = sampled->rows.front(), own = sampled->rows.back();
     const VertexData data =
         vertices ? VertexData(data_, vertices) : VertexData(all, own, {own, own, own});
     if (learned_) {
       use_.foreign += sampled->features.foreign;
-      return std::make_unique<LearnedBatchProducts>(rt_, sampled, data, edges, *exchange,
-                                                    *learned_);
+      if (share)
+        return std::make_unique<WithLearnedRows<CooperativeProducts>>(
+            rt_, *exchange, *learned_, share, data, server(), nullptr);
+      return std::make_unique<WithLearnedRows<BatchProducts>>(rt_, *exchange, *learned_, sampled,
+                                                              data, edges);
     }
     if (!keeps_) find_kept();
     WantedRows wanted = recent_ && vertices ? recent_->want(*vertices) : sampled->features;
@@ -121,6 +134,7 @@ class MiniBatchSession final : public RankSession {
     if (!store_) open_store(wanted.room);
     use_.foreign += wanted.foreign;
     use_.kept += wanted.kept;
+    if (share) return std::make_unique<CooperativeProducts>(rt_, share, data, server(), &*store_);
     return std::make_unique<PulledBatchProducts>(rt_, sampled, data, edges, std::move(wanted),
                                                  *store_);
   }
@@ -132,6 +146,10 @@ class MiniBatchSession final : public RankSession {
   }
 
  private:
+  Group server() const {
+    const int ranks = batches_.ranks_per_server();
+    return {1, rt_.rank() / ranks * ranks, ranks, 1};
+  }
   /// What is learned so far is evaluated.
   std::unique_ptr<RankProducts> load_whole(std::shared_ptr<const Structure> structure) {
     auto products = whole_->load(std::move(structure));
@@ -195,15 +213,23 @@ class MiniBatch final : public Strategy {
 
   std::shared_ptr<const Structure> prepare(int rank, StructureId which) const override {
     if (which.number == kWholeGraph) return whole_->prepare(rank);
+    std::shared_ptr<const CooperativeShare> share;
     std::shared_ptr<const SampledBatch> made = largest_;
-    if (!made)
+    if (batches_->cooperative()) {
+      share = std::make_shared<const CooperativeShare>(
+          cooperative_share(*batches_, problem_.model, rank, which.draw, which.number));
+      made = {share, &share->own};
+    } else if (!made) {
       made = std::make_shared<const SampledBatch>(batches_->batch(rank, which.draw, which.number));
+    }
     std::int64_t drawn = made->edges;
     std::optional<RowExchange> learned;
     if (batches_->learns_features()) learned = exchange_of(*batches_, rank, which, *made, drawn);
-    std::vector<EdgeStructure> edges = edges_of(problem_.model, *made);
-    return make_structure(Batch{std::move(made), std::move(edges), std::move(learned)},
-                          drawing_work(drawn));
+    std::vector<EdgeStructure> edges;
+    if (!share) edges = edges_of(problem_.model, *made);
+    return make_structure(
+        Batch{std::move(made), std::move(edges), std::move(learned), std::move(share)},
+        drawing_work(drawn));
   }
 
   std::unique_ptr<RankSession> open(Runtime& rt) const override {
@@ -211,7 +237,9 @@ class MiniBatch final : public Strategy {
                                               whole_ ? whole_->open(rt) : nullptr);
   }
 
+  /// How a server's batch falls on its ranks has no bound but that one of them has all of it.
   std::unique_ptr<Strategy> with_largest_batches() const override {
+    if (batches_->cooperative()) return nullptr;
     return std::make_unique<MiniBatch>(problem_, batches_,
                                        std::make_shared<const SampledBatch>(batches_->largest()));
   }
@@ -248,11 +276,14 @@ class MiniBatch final : public Strategy {
     const int stride = all ? 1 : (batches_->steps() + kCounted - 1) / kCounted;
     for (int step = 0; step < batches_->steps(); step += stride)
       for (int rank = 0; rank < problem_.ranks(); ++rank) {
-        SampledBatch batch = batches_->batch(rank, 0, step);
+        std::optional<CooperativeShare> share;
+        if (batches_->cooperative())
+          share = cooperative_share(*batches_, problem_.model, rank, 0, step);
+        SampledBatch batch = share ? share->own : batches_->batch(rank, 0, step);
         if (auto& cache = recent[at(rank)]) batch.features = cache->want(*batch.vertices);
         for (std::size_t l = 0; l <= layers; ++l) count(sizes.vertices[l], batch.rows[l]);
         for (std::size_t l = 0; l < layers; ++l)
-          count(sizes.edges[l], batch.layers[l].forward.nnz());
+          count(sizes.edges[l], share ? share->entries(l) : batch.layers[l].forward.nnz());
         sizes.foreign += static_cast<double>(batch.features.foreign);
         sizes.kept += static_cast<double>(batch.features.kept);
         ++sizes.batches;
@@ -299,6 +330,10 @@ void require_possible_batches(const StrategyConfig& config, const ModelConfig& m
     throw ConfigError("strategy.cache",
                       "keeps rows as they were, and those of strategy.learn_features change in "
                       "every step: leave one of the two out");
+  if (settings.cooperative && settings.cache.bytes > 0)
+    throw ConfigError("strategy.cache",
+                      "keeps rows that a rank's own batches need, and with strategy.cooperative a "
+                      "server fetches a row for one of its ranks alone: leave one of the two out");
   if (weighs_edges(model) && (settings.replace || is_saint(settings.sampler)))
     throw ConfigError(
         settings.replace ? "strategy.replace" : "strategy.sampler",
@@ -332,6 +367,10 @@ void require_sound(const Settings& file) {
                       "\"epoch\" is of neighbours that are drawn, with strategy.sampler neighbour "
                       "or labor: set it to \"step\"");
   if (has_seeds(sampler)) return;
+  if (file.flag("strategy.cooperative").value_or(false))
+    throw ConfigError("strategy.cooperative",
+                      "batches of strategy.sampler cluster and saint-* have no seeds that ranks "
+                      "could draw for together: use neighbour, labor or all, or set it to false");
   if (file.is("strategy.seeds", "global"))
     throw ConfigError("strategy.seeds",
                       "\"global\" is of seeds, and batches of strategy.sampler cluster and saint-* "
@@ -372,6 +411,7 @@ void read(const Settings& file, StrategyConfig& config) {
   settings.cache.bytes = file.bytes("strategy.cache.bytes").value_or(0);
   settings.fanouts = file.integers("strategy.fanouts").value_or(std::vector<int>{});
   settings.replace = file.flag("strategy.replace").value_or(false);
+  settings.cooperative = file.flag("strategy.cooperative").value_or(false);
   settings.learns_features = file.flag("strategy.learn_features").value_or(false);
   settings.features_rate =
       file.number("strategy.features_rate")

@@ -1,28 +1,28 @@
-// A batch on a device whose features are learned.
+// Products on a device whose features are learned.
 #pragma once
 
 #include <utility>
 
-#include "core/strategy/product/batch_products.hpp"
 #include "core/strategy/store/learned_rows.hpp"
 
 namespace orrery {
 
-/// Its rows are brought when its step begins, and not when it is loaded: that is while the step
-/// before still learns.
-class LearnedBatchProducts final : public BatchProducts {
+/// `Products` whose rows of features are brought when their step begins, and not when they are
+/// loaded: that is while the step before still learns.
+template <class Products>
+class WithLearnedRows final : public Products {
  public:
-  /// `rows` outlives the result.
-  LearnedBatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch, VertexData data,
-                       const std::vector<EdgeStructure>& edges, RowExchange exchange,
-                       LearnedRows& rows)
-      : BatchProducts(rt, std::move(batch), std::move(data), edges),
+  /// `rows` outlives the result; `arguments` are those of Products.
+  template <class... Arguments>
+  WithLearnedRows(Runtime& rt, RowExchange exchange, LearnedRows& rows, Arguments&&... arguments)
+      : Products(rt, std::forward<Arguments>(arguments)...),
+        runtime_(rt),
         numbers_(rt, std::move(exchange)),
         rows_(rows) {}
 
   void load_features(std::int64_t, const Tensor& features) override { features_ = features; }
   void begin(Stage, int epoch) override {
-    rt_.phase({Stage::load, epoch});
+    runtime_.phase({Stage::load, epoch});
     rows_.bring(numbers_, features_);
   }
   void learn_features(const Tensor& gradient, int epoch, int step) override {
@@ -30,6 +30,7 @@ class LearnedBatchProducts final : public BatchProducts {
   }
 
  private:
+  Runtime& runtime_;
   LearnedRows::Batch numbers_;
   LearnedRows& rows_;
   Tensor features_;

@@ -74,6 +74,8 @@ struct MiniBatchSettings {
   /// this rate.
   bool learns_features = false;
   double features_rate = 0.01;
+  /// The ranks of a server draw and compute one batch of all their seeds together.
+  bool cooperative = false;
 };
 
 /// Whether the gradient of the first layer's weights needs Aᵀ. Only of our own layers it is known
@@ -146,8 +148,21 @@ class SampledBatches {
   /// The vertices of all ranks together on which a step trains; of GraphSAINT what their weights
   /// sum up to in the mean, so that an epoch has each training vertex once.
   double trained_on(int epoch, int step) const;
+  /// Of a rank alone.
   SampledBatch batch(int rank, int epoch, int step) const;
-  /// The rows that a rank's batch has, by owner, and what it took to draw it. The ranks of a process
+  /// That of all seeds of a server's ranks, whose features stand nowhere; each layer has an adjoint.
+  /// The ranks of a process share it.
+  ///
+  /// Requires  cooperative()
+  std::shared_ptr<const SampledBatch> of_server(int server, int epoch, int step) const;
+  bool cooperative() const { return settings_.cooperative; }
+  int ranks_per_server() const { return ranks_per_server_; }
+  /// Which rank of its server computes a vertex of a cooperative batch: the one that owns it, or
+  /// whose place in its server the owner has in another one.
+  int computed_by(Vertex v) const { return owners_.owner[at(v)] % ranks_per_server_; }
+  /// Where the rows of features of these vertices come from.
+  WantedRows wanted(int rank, const std::vector<Vertex>& vertices) const;
+  /// The rows that a rank's batch, or its share of one, has, by owner, and what it took to draw it. The ranks of a process
   /// share those that were asked for last.
   ///
   /// Requires  no cache
@@ -196,19 +211,20 @@ class SampledBatches {
   Scratch take_scratch() const;
   bool has_subgraphs() const { return cluster_batches_ || saint_; }
   MessageFlow draw(int rank, int epoch, int step) const;
+  MessageFlow draw_for(std::span<const Vertex> seeds, int epoch, int step) const;
+  SampledBatch made_of(MessageFlow flow) const;
   std::vector<Vertex> subgraph(int rank, int epoch, int step) const;
   MessageFlow induced(std::vector<Vertex> vertices) const;
   SampledBatch::Layer cut(MessageFlow& flow, int layer) const;
   std::shared_ptr<const std::vector<float>> target_weights(
       const std::vector<Vertex>& vertices) const;
   OwnedRows rows_of(const std::vector<Vertex>& vertices) const;
-  WantedRows wanted(int rank, const std::vector<Vertex>& vertices) const;
   const Kept& kept_of(int rank) const;
   int number_of(int epoch, int step) const { return epoch * steps() + step; }
   std::vector<double> warmth(int rank, CachePolicy policy) const;
 
   MiniBatchSettings settings_;
-  int ranks_;
+  int ranks_, ranks_per_server_;
   std::int64_t row_bytes_;  ///< of the features of a vertex
   std::uint64_t seed_;
   Weighting weighting_;
@@ -231,6 +247,7 @@ class SampledBatches {
   SaintNormalisation normalisation_;  ///< of saint_
   OncePerRank<Kept> kept_;
   RecentDraws<Asked> asked_;
+  RecentDraws<std::shared_ptr<const SampledBatch>> of_servers_;
 };
 
 }  // namespace orrery
