@@ -25,6 +25,7 @@ using testing::make_problem;
 using testing::random_dataset;
 
 constexpr std::int64_t kVertices = 90, kWidth = 12;
+constexpr double kRate = 0.05;
 
 MiniBatchSettings learning(std::int64_t batch, std::vector<int> fanouts) {
   MiniBatchSettings settings;
@@ -32,6 +33,7 @@ MiniBatchSettings learning(std::int64_t batch, std::vector<int> fanouts) {
   settings.fanouts = std::move(fanouts);
   settings.seeds = SeedsFrom::all;
   settings.learns_features = true;
+  settings.features_rate = kRate;
   return settings;
 }
 
@@ -93,7 +95,7 @@ TEST(LearnedFeatures, HaveTheLossesOfOneRankOnAnyNumberOfRanks) {
     MiniBatchSettings not_learned = learning(20, {4, 3});
     not_learned.learns_features = false;
     given.strategy = strategy_of(not_learned);
-    EXPECT_GT(std::abs(losses(execute(given, "cpu")).back() - want.back()), 1e-2)
+    EXPECT_GT(std::abs(losses(execute(given, "cpu")).back() - want.back()), 2e-3)
         << "learning is not seen";
     for (const int ranks : {2, 3, 4}) {
       const std::vector<double> got = with(ranks);
@@ -164,8 +166,10 @@ TEST(LearnedFeatures, TakeStepsOfASparseAdam) {
   for (std::size_t s = 1; s < 4; ++s) {
     const Learned before(kept[s - 1]), after(kept[s]);
     std::set<Vertex> batch;
-    for (int rank = 0; rank < ranks; ++rank)
-      for (const Vertex v : *batches.batch(rank, 0, static_cast<int>(s)).vertices) batch.insert(v);
+    for (int rank = 0; rank < ranks; ++rank) {
+      const auto vertices = batches.batch(rank, 0, static_cast<int>(s)).vertices;
+      batch.insert(vertices->begin(), vertices->end());
+    }
     ASSERT_LT(std::ssize(batch), kVertices);
     const auto t = static_cast<double>(s + 1);
     for (std::size_t i = 0; i < before.rows.size(); ++i) {
@@ -177,7 +181,7 @@ TEST(LearnedFeatures, TakeStepsOfASparseAdam) {
       }
       const double g = (after.means[i] - 0.9 * before.means[i]) / 0.1;
       ASSERT_NEAR(after.squares[i], 0.999 * before.squares[i] + 0.001 * g * g, 1e-8);
-      const double change = 0.01 * after.means[i] / (1 - std::pow(0.9, t)) /
+      const double change = kRate * after.means[i] / (1 - std::pow(0.9, t)) /
                             (std::sqrt(after.squares[i] / (1 - std::pow(0.999, t))) + 1e-8);
       ASSERT_NEAR(after.rows[i], before.rows[i] - change, 2e-6);
     }
@@ -265,10 +269,11 @@ TEST(LearnedFeatures, FindClassesThatGivenFeaturesDoNotShow) {
   options.generate_classes = 4;
   auto data = std::make_shared<Dataset>(generate_communities(options));
   data->features = random_features(data->vertices(), 8, 7);
+  for (Vertex v = 0; v < data->vertices(); ++v)
+    data->split.push_back(v % 2 == 0 ? Split::train : Split::test);
   const auto accuracy = [&](bool learns) {
     MiniBatchSettings settings = learning(100, {10, 10});
     settings.learns_features = learns;
-    settings.features_rate = 0.05;
     Problem p = problem_of(data, 2, settings);
     p.model.type = ModelType::sage;
     p.train.epochs = 15;

@@ -18,6 +18,10 @@ namespace {
 /// An epoch that no run comes to: what is drawn beforehand is no batch of the training.
 constexpr int kPresampled = std::numeric_limits<int>::max();
 
+/// Batches of a rank that others of its process may ask for: two are drawn ahead of the step that
+/// one is at, and ranks are a step apart at most.
+constexpr std::size_t kSharedDraws = 4;
+
 std::shared_ptr<const Csr> loop_free(const std::shared_ptr<const Csr>& graph) {
   const auto lengths = row_lengths(*graph, {});
   const bool none =
@@ -162,8 +166,8 @@ SampledBatches::SampledBatches(const Problem& problem)
       data_(problem.data),
       clusters_(clusters_of(problem, settings_)),
       kept_(problem.ranks()),
-      asked_(problem.ranks()),
-      of_servers_(settings_.cooperative ? problem.ranks() / ranks_per_server_ : 0) {
+      asked_(problem.ranks(), kSharedDraws),
+      of_servers_(settings_.cooperative ? problem.ranks() / ranks_per_server_ : 0, kSharedDraws) {
   if (settings_.sampler == BatchSampler::cluster)
     cluster_batches_.emplace(clusters_, settings_.together, seed_);
   if (is_saint(settings_.sampler)) make_saint();
