@@ -188,6 +188,8 @@ TEST(LearnedFeatures, TakeStepsOfASparseAdam) {
   }
 }
 
+/// A run that worked on rows older than the last update would go on with newer ones here: batches are
+/// drawn and loaded ahead, and their rows must not be.
 TEST(LearnedFeatures, GoOnFromACheckpointWithTheSameBits) {
   const auto data = some_data();
   const Problem p = problem_of(data, 3);
