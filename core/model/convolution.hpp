@@ -29,7 +29,7 @@ struct LayerContext {
   Buffer scratch{};
   const ModelConfig* model = nullptr;
   std::uint64_t seed = 0;
-  bool trains = true;  ///< or is there for inference: backward() is never called
+  bool trains = true;           ///< or is there for inference: backward() is never called
   bool input_gradient = false;  ///< backward() of the first layer is asked for dx too
   /// The epoch that layers draw for in this forward pass; nothing: they drop nothing.
   std::optional<std::uint32_t> draws{};
