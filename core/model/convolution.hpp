@@ -29,7 +29,8 @@ struct LayerContext {
   Buffer scratch{};
   const ModelConfig* model = nullptr;
   std::uint64_t seed = 0;
-  bool trains = true;  ///< or is there for inference: backward() is never called
+  bool trains = true;           ///< or is there for inference: backward() is never called
+  bool input_gradient = false;  ///< backward() of the first layer is asked for dx too
   /// The epoch that layers draw for in this forward pass; nothing: they drop nothing.
   std::optional<std::uint32_t> draws{};
   /// Of what is inside one layer at a time; alive only within a call of backward().
@@ -61,9 +62,10 @@ class Convolution {
     return transform_first() ? out_ : in_;
   }
   /// Columns of LayerContext::scratch that are needed. A first layer that aggregates its wide input
-  /// passes no gradient down and needs none.
+  /// and passes no gradient down needs none.
   virtual std::int64_t scratch_width() const {
-    return layer_ == 1 && aggregated_width() > out_ ? 0 : aggregated_width();
+    const bool passes_none = layer_ == 1 && !c_.input_gradient;
+    return passes_none && aggregated_width() > out_ ? 0 : aggregated_width();
   }
   /// How many of LayerContext::edge_scratch and more_edge_scratch are needed, and of how many
   /// elements.

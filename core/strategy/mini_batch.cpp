@@ -11,12 +11,19 @@
 // The loss of a step is the mean over the seeds of all ranks, so it is that of one rank with the
 // union of the batches: a vertex draws the same neighbours wherever it is computed.
 //
+// With cooperative the ranks of a server draw one batch for all their seeds, and each computes the
+// rows of the vertices that it owns (cooperative_batch.hpp): nothing is computed or fetched twice in
+// a server, and rows travel within it for every layer.
+//
+// Where features are learned too (learned_rows.hpp), owners send the rows of a batch when its step
+// begins, and get their gradients back when it ends; for that every rank knows the batches of all.
+//
 // Received per step: 4·width bytes (2·width of features in 16 bits) for each distinct vertex of the batch that another rank owns, and
-// an all-reduce of the gradients.
+// an all-reduce of the gradients; of learned features as many bytes back again.
 //
 // Source    Hamilton et al. 2017, GraphSAGE, algorithm 2; DistDGLv2 (5: owners, pulls, a pipeline);
 //           LABOR, Balin and Çatalyürek 2023; GraphSAINT, Zeng et al. 2020; Cluster-GCN, Chiang et
-//           al. 2019
+//           al. 2019; GraNNDis (4.4) for batches of a server
 // Departs   DistDGLv2 draws where the edges lie, by remote calls; here every process has all edges.
 //           Labels are read from the data set, not pulled. Rows of A are scaled by degree / drawn,
 //           so that sums are right in the mean also where A is no mean (GCN). GraphSAINT draws from
@@ -31,7 +38,9 @@
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/batch_products.hpp"
+#include "core/strategy/product/cooperative_batch.hpp"
 #include "core/strategy/product/fetched_batch_products.hpp"
+#include "core/strategy/product/learned_batch.hpp"
 #include "core/strategy/store/recent_rows.hpp"
 #include "core/strategy/strategy.hpp"
 
@@ -45,8 +54,37 @@ constexpr int kCounted = 8;
 /// What a rank works on in a step.
 struct Batch {
   std::shared_ptr<const SampledBatch> sampled;
-  std::vector<EdgeStructure> edges;  ///< of each layer, where the model weighs them
+  std::vector<EdgeStructure> edges;    ///< of each layer, where the model weighs them
+  std::optional<RowExchange> learned;  ///< where features are learned
+  /// Where the ranks of a server compute a batch together; `sampled` is a part of it, and it has the
+  /// edges.
+  std::shared_ptr<const CooperativeShare> share{};
 };
+
+/// Who brings which learned rows in a step: every rank has to know the batches of all. Adds the
+/// edges that are drawn for that to `edges`.
+RowExchange exchange_of(const SampledBatches& batches, int rank, StructureId step,
+                        const SampledBatch& own, std::int64_t& edges) {
+  const int ranks = batches.owners().ranks;
+  if (!own.vertices) {
+    std::vector<std::int64_t> owned;
+    for (int r = 0; r < ranks; ++r) owned.push_back(std::ssize(*batches.owned(r)));
+    return largest_row_exchange(rank, own.rows.front(), owned);
+  }
+  batches.share_asked(rank, step.draw, step.number, own);
+  std::vector<OwnedRows> asked;
+  for (int r = 0; r < ranks; ++r) {
+    if (r == rank) {
+      asked.push_back(own.features.pulled);
+      continue;
+    }
+    auto [rows, drawn] = batches.asked(r, step.draw, step.number);
+    asked.push_back(std::move(rows));
+    const int together = batches.cooperative() ? batches.ranks_per_server() : 1;
+    if (r % together == 0 && r / together != rank / together) edges += drawn;
+  }
+  return make_row_exchange(rank, asked, *own.features.places);
+}
 
 class BatchSteps final : public Steps {
  public:
@@ -73,7 +111,11 @@ class MiniBatchSession final : public RankSession {
         data_(std::move(data)),
         batches_(batches),
         ahead_(ahead),
-        whole_(std::move(whole)) {}
+        whole_(std::move(whole)) {
+    if (batches_.learns_features())
+      learned_.emplace(rt_, VertexData(data_, batches_.owned(rt_.rank())), batches_.owners(),
+                       data_->features->width(), batches_.features_rate());
+  }
 
   void fetch(const std::shared_ptr<const Structure>& structure) override {
     const SampledBatch& batch = *content_of<Batch>(*structure).sampled;
@@ -87,23 +129,33 @@ class MiniBatchSession final : public RankSession {
   }
   std::unique_ptr<RankProducts> load(std::shared_ptr<const Structure> structure) override {
     const auto* batch = dynamic_cast<const StructureOf<Batch>*>(structure.get());
-    if (batch == nullptr) return whole_->load(std::move(structure));
-    const auto& [sampled, edges] = batch->of;
+    if (batch == nullptr) return load_whole(std::move(structure));
+    const auto& [sampled, edges, exchange, share] = batch->of;
     const auto& vertices = sampled->vertices;
     const std::int64_t all = sampled->rows.front(), own = sampled->rows.back();
     const VertexData data =
         vertices ? VertexData(data_, sampled->data_rows) : VertexData(all, own, {own, own, own});
     if (fetched_)
       return std::make_unique<FetchedBatchProducts>(rt_, sampled, data, edges, *fetched_);
+    if (learned_) {
+      use_.foreign += sampled->features.foreign;
+      if (share)
+        return std::make_unique<WithLearnedRows<CooperativeProducts>>(
+            rt_, *exchange, *learned_, share, data, server(), nullptr);
+      return std::make_unique<WithLearnedRows<BatchProducts>>(rt_, *exchange, *learned_, sampled,
+                                                              data, edges);
+    }
     if (!keeps_) find_kept();
     WantedRows wanted = recent_ && vertices ? recent_->want(*vertices) : sampled->features;
     if (!vertices) wanted.room += kept();  // a batch that is only counted knows no rank
     if (!store_) open_store(wanted.room);
     count(wanted);
+    if (share) return std::make_unique<CooperativeProducts>(rt_, share, data, server(), &*store_);
     return std::make_unique<PulledBatchProducts>(rt_, sampled, data, edges, std::move(wanted),
                                                  *store_);
   }
   RowUse row_use() const override { return use_; }
+  LearnedRows* learned_rows() override { return learned_ ? &*learned_ : nullptr; }
   void close() override {
     if (fetched_) fetched_->close();
     if (store_) store_->close();
@@ -111,6 +163,19 @@ class MiniBatchSession final : public RankSession {
   }
 
  private:
+  Group server() const {
+    const int ranks = batches_.ranks_per_server();
+    return {1, rt_.rank() / ranks * ranks, ranks, 1};
+  }
+  /// What is learned so far is evaluated.
+  std::unique_ptr<RankProducts> load_whole(std::shared_ptr<const Structure> structure) {
+    auto products = whole_->load(std::move(structure));
+    if (learned_)
+      products->fill_features_by([this, vertices = products->vertices()](const Tensor& features) {
+        learned_->copy_own(vertices, features);
+      });
+    return products;
+  }
   void find_kept() {
     keeps_ = batches_.kept(rt_.rank());
     if (auto cache = batches_.recent(rt_.rank()))
@@ -141,7 +206,8 @@ class MiniBatchSession final : public RankSession {
   std::optional<OwnedRows> keeps_;      ///< for the whole run; found with the first batch
   std::optional<RecentRows> recent_;
   std::optional<FeatureStore> store_;
-  std::optional<RowsAhead> fetched_;  ///< where rows are fetched ahead of what is loaded
+  std::optional<RowsAhead> fetched_;    ///< where rows are fetched ahead of what is loaded
+  std::optional<LearnedRows> learned_;  ///< in the place of the store
   RowUse use_;
 };
 
@@ -173,12 +239,23 @@ class MiniBatch final : public Strategy {
 
   std::shared_ptr<const Structure> prepare(int rank, StructureId which) const override {
     if (which.number == kWholeGraph) return whole_->prepare(rank);
+    std::shared_ptr<const CooperativeShare> share;
     std::shared_ptr<const SampledBatch> made = largest_;
-    if (!made)
+    if (batches_->cooperative()) {
+      share = std::make_shared<const CooperativeShare>(
+          cooperative_share(*batches_, problem_.model, rank, which.draw, which.number));
+      made = {share, &share->own};
+    } else if (!made) {
       made = std::make_shared<const SampledBatch>(batches_->batch(rank, which.draw, which.number));
-    const HostWork work = drawing_work(*made);
-    std::vector<EdgeStructure> edges = edges_of(problem_.model, *made);
-    return make_structure(Batch{std::move(made), std::move(edges)}, work);
+    }
+    std::int64_t drawn = made->edges;
+    std::optional<RowExchange> learned;
+    if (batches_->learns_features()) learned = exchange_of(*batches_, rank, which, *made, drawn);
+    std::vector<EdgeStructure> edges;
+    if (!share) edges = edges_of(problem_.model, *made);
+    return make_structure(
+        Batch{std::move(made), std::move(edges), std::move(learned), std::move(share)},
+        drawing_work(drawn));
   }
 
   std::unique_ptr<RankSession> open(Runtime& rt) const override {
@@ -186,7 +263,9 @@ class MiniBatch final : public Strategy {
                                               whole_ ? whole_->open(rt) : nullptr);
   }
 
+  /// How a server's batch falls on its ranks has no bound but that one of them has all of it.
   std::unique_ptr<Strategy> with_largest_batches() const override {
+    if (batches_->cooperative()) return nullptr;
     return std::make_unique<MiniBatch>(problem_, batches_,
                                        std::make_shared<const SampledBatch>(batches_->largest()));
   }
@@ -209,6 +288,7 @@ class MiniBatch final : public Strategy {
     BatchSizes sizes;
     sizes.vertices.resize(layers + 1);
     sizes.edges.resize(layers);
+    if (!batches_->cooperative() && !batches_->learns_features()) sizes.host_bytes.emplace();
     const auto count = [](BatchSizes::Size& size, std::int64_t number) {
       size.mean += static_cast<double>(number);
       size.most = std::max(size.most, number);
@@ -223,23 +303,28 @@ class MiniBatch final : public Strategy {
     const int stride = all ? 1 : (batches_->steps() + kCounted - 1) / kCounted;
     for (int step = 0; step < batches_->steps(); step += stride)
       for (int rank = 0; rank < problem_.ranks(); ++rank) {
-        SampledBatch batch = batches_->batch(rank, 0, step);
+        std::optional<CooperativeShare> share;
+        if (batches_->cooperative())
+          share = cooperative_share(*batches_, problem_.model, rank, 0, step);
+        SampledBatch batch = share ? share->own : batches_->batch(rank, 0, step);
         if (auto& cache = recent[at(rank)]) batch.features = cache->want(*batch.vertices);
         for (std::size_t l = 0; l <= layers; ++l) count(sizes.vertices[l], batch.rows[l]);
         for (std::size_t l = 0; l < layers; ++l)
-          count(sizes.edges[l], batch.layers[l].forward.nnz());
-        count(sizes.host_bytes, host_bytes(batch, edges_of(problem_.model, batch)));
+          count(sizes.edges[l], share ? share->entries(l) : batch.layers[l].forward.nnz());
+        if (sizes.host_bytes)
+          count(*sizes.host_bytes, host_bytes(batch, edges_of(problem_.model, batch)));
         sizes.foreign += static_cast<double>(batch.features.foreign);
         sizes.kept += static_cast<double>(batch.features.kept);
         ++sizes.batches;
       }
     for (double* sum : {&sizes.foreign, &sizes.kept}) *sum /= static_cast<double>(sizes.batches);
-    sizes.host_bytes.mean /= static_cast<double>(sizes.batches);
+    if (sizes.host_bytes) sizes.host_bytes->mean /= static_cast<double>(sizes.batches);
     for (auto* list : {&sizes.vertices, &sizes.edges})
       for (BatchSizes::Size& size : *list) size.mean /= static_cast<double>(sizes.batches);
     const SampledBatches::Bounds bounds = batches_->bounds();
     const SampledBatch largest = batches_->largest();
-    sizes.host_bytes.bound = host_bytes(largest, edges_of(problem_.model, largest));
+    if (sizes.host_bytes)
+      sizes.host_bytes->bound = host_bytes(largest, edges_of(problem_.model, largest));
     for (std::size_t l = 0; l <= layers; ++l) sizes.vertices[l].bound = bounds.vertices[l];
     for (std::size_t l = 0; l < layers; ++l) sizes.edges[l].bound = bounds.edges[l];
     return sizes;
@@ -272,6 +357,14 @@ void require_possible_batches(const StrategyConfig& config, const ModelConfig& m
                       "rows of features are pulled from their owners as they are: set it to "
                       "false, or use another strategy.type");
   const MiniBatchSettings settings = mini_batch_of(config);
+  if (settings.learns_features && settings.cache.bytes > 0)
+    throw ConfigError("strategy.cache",
+                      "keeps rows as they were, and those of strategy.learn_features change in "
+                      "every step: leave one of the two out");
+  if (settings.cooperative && settings.cache.bytes > 0)
+    throw ConfigError("strategy.cache",
+                      "keeps rows that a rank's own batches need, and with strategy.cooperative a "
+                      "server fetches a row for one of its ranks alone: leave one of the two out");
   if (weighs_edges(model) && (settings.replace || is_saint(settings.sampler)))
     throw ConfigError(
         settings.replace ? "strategy.replace" : "strategy.sampler",
@@ -283,7 +376,23 @@ void require_possible_batches(const StrategyConfig& config, const ModelConfig& m
   require_fanouts(settings.fanouts, model.layers);
 }
 
+/// What its rows are fetched ahead of, or counted in copies, by one of the settings that give each row
+/// to one rank only.
+void require_own_rows(const Settings& file, std::string_view key, std::string_view why) {
+  if (!file.flag(key).value_or(false)) return;
+  if (file.number("strategy.pipeline.fetch").value_or(0) > 0)
+    throw ConfigError("strategy.pipeline.fetch",
+                      fmt::format("found {}, with {}: {}; set it to 0",
+                                  file.shown("strategy.pipeline.fetch"), key, why));
+  if (file.number("dataset.magnify").value_or(1) > 1)
+    throw ConfigError("dataset.magnify", fmt::format("does not go with {}: set it to 1", key));
+}
+
 void require_sound(const Settings& file) {
+  require_own_rows(file, "strategy.learn_features",
+                   "rows that are learned are brought when the step begins, or they would be old");
+  require_own_rows(file, "strategy.cooperative",
+                   "each rank computes with rows of its own of a batch that a server shares");
   const auto sampler = file.choice<BatchSampler>("strategy.sampler", kSamplers, {});
   const auto policy =
       file.choice<CachePolicy>("strategy.cache.policy", kCachePolicies, CachePolicy::degree);
@@ -299,11 +408,24 @@ void require_sound(const Settings& file) {
                       "neighbour that they have; leave it out");
   if (sampler != BatchSampler::neighbour && file.flag("strategy.replace").value_or(false))
     throw ConfigError("strategy.replace", "goes with strategy.sampler neighbour: set it to false");
+  const bool learns = file.flag("strategy.learn_features").value_or(false);
+  if (learns && file.flag("dataset.inductive").value_or(false))
+    throw ConfigError("strategy.learn_features",
+                      "vertices that are not trained on would be evaluated by features that "
+                      "nothing has been learned of: set it or dataset.inductive to false");
+  if (!learns && file.has("strategy.features_rate"))
+    throw ConfigError("strategy.features_rate",
+                      "is of features that are learned: leave it out, or set "
+                      "strategy.learn_features to true");
   if (!draws_fanouts(sampler) && file.is("strategy.resample", "epoch"))
     throw ConfigError("strategy.resample",
                       "\"epoch\" is of neighbours that are drawn, with strategy.sampler neighbour "
                       "or labor: set it to \"step\"");
   if (draws_seeds(sampler)) return;
+  if (file.flag("strategy.cooperative").value_or(false))
+    throw ConfigError("strategy.cooperative",
+                      "batches of strategy.sampler cluster and saint-* have no seeds that ranks "
+                      "could draw for together: use neighbour, labor or all, or set it to false");
   if (file.has("strategy.seeds") && !file.is("strategy.seeds", "local"))
     throw ConfigError("strategy.seeds",
                       fmt::format("{} is of seeds, and batches of strategy.sampler cluster and "
@@ -348,6 +470,11 @@ void read(const Settings& file, StrategyConfig& config) {
   settings.cache.bytes = file.bytes("strategy.cache.bytes").value_or(0);
   settings.fanouts = file.integers("strategy.fanouts").value_or(std::vector<int>{});
   settings.replace = file.flag("strategy.replace").value_or(false);
+  settings.cooperative = file.flag("strategy.cooperative").value_or(false);
+  settings.learns_features = file.flag("strategy.learn_features").value_or(false);
+  settings.features_rate =
+      file.number("strategy.features_rate")
+          .value_or(file.number("train.learning_rate").value_or(settings.features_rate));
   settings.resample_steps = !file.is("strategy.resample", "epoch");
   StagesAhead& ahead = settings.ahead;
   ahead.sample = file.integer("strategy.pipeline.sample", ahead.sample);

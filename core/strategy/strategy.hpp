@@ -14,6 +14,8 @@
 
 namespace orrery {
 
+class LearnedRows;
+
 /// What servers compute beside their own vertices, summed over servers, layers and the steps of an
 /// epoch.
 struct Redundancy {
@@ -40,7 +42,9 @@ struct BatchSizes {
   std::int64_t batches = 0;    ///< that were drawn
   std::vector<Size> vertices;  ///< of each level; 0: whose features are pulled, last: the seeds
   std::vector<Size> edges;     ///< of each layer, from the first
-  Size host_bytes;             ///< of a batch in host memory, without the rows of its features
+  /// Of a batch in host memory, without the rows of its features; not counted where a rank also holds
+  /// what others draw.
+  std::optional<Size> host_bytes;
   double foreign = 0;          ///< mean rows of features of other ranks, of which
   double kept = 0;             ///< these are in the cache; which is empty at first where it changes
 };
@@ -62,6 +66,8 @@ class RankSession {
   /// The rows of features of other ranks that structures needed so far; none where a structure has
   /// its own features.
   virtual RowUse row_use() const { return {}; }
+  /// The features, where they are learned as the weights are; else null.
+  virtual LearnedRows* learned_rows() { return nullptr; }
   /// No load() follows: ends what ranks have opened to each other. A collective where there is such.
   virtual void close() {}
 };

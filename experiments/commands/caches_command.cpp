@@ -66,6 +66,9 @@ Studied study(const Experiment& asked, DatasetCache& datasets, const Options& op
     throw ConfigError(
         "strategy.type",
         fmt::format("{} pulls no rows that a cache could have: mini_batch does", type));
+  if (mini_batch_of(problem.strategy).learns_features)
+    throw ConfigError("strategy.learn_features",
+                      "rows that change in every step cannot be kept: set it to false");
   if (problem.ranks() == 1)
     throw ConfigError("cluster.ranks",
                       "one rank has all rows itself and asks nobody: set at least 2");

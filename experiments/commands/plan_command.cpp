@@ -197,11 +197,12 @@ Json in_flight_json(const PreparedExperiment& prepared, const BatchSizes& sizes,
                     std::int64_t pinned, const Json& pinned_bound) {
   const auto ahead = prepared.strategy->schedule(0).ahead;
   const int together = ahead ? ahead->together() : 1;
-  return {
-      {"batches", together},
-      {"host_bytes",
-       {{"drawn", together * sizes.host_bytes.most}, {"bound", together * sizes.host_bytes.bound}}},
-      {"pinned_bytes", {{"drawn", pinned}, {"bound", pinned_bound}}}};
+  const auto& host = sizes.host_bytes;
+  return {{"batches", together},
+          {"host_bytes",
+           host ? Json{{"drawn", together * host->most}, {"bound", together * host->bound}}
+                : Json(nullptr)},
+          {"pinned_bytes", {{"drawn", pinned}, {"bound", pinned_bound}}}};
 }
 
 /// Of sampled training; null where there are no batches.
@@ -226,6 +227,7 @@ Json batches_json(const PreparedExperiment& prepared, const Programs& programs) 
 /// The same for people.
 std::string in_flight_text(const Json& in_flight) {
   const auto bytes = [](const Json& of) {
+    if (of.is_null()) return std::string("an unknown number of bytes");
     const std::string drawn = human_bytes(of["drawn"].get<double>());
     if (of["bound"].is_null()) return drawn;
     return fmt::format("{} (none takes more than {})", drawn,

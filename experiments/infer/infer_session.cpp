@@ -72,6 +72,11 @@ void require_inferable(const Experiment& e, bool planned) {
     throw ConfigError("strategy.averaging",
                       "training first with model_averaging leaves a model for each part: set it to "
                       "gradient, train with another strategy, or name inference.weights");
+  if (e.weights.empty() && e.resolved["strategy"].value("learn_features", false))
+    throw ConfigError(
+        "strategy.learn_features",
+        "inference reads the features of the data set, and the model would be trained "
+        "on learned ones: set it to false, or name inference.weights");
   if (!e.weights.empty() && !fs::exists(e.weights))
     throw ConfigError("inference.weights",
                       e.weights +

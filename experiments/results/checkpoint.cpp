@@ -202,6 +202,12 @@ ModelCheckpoint parse_checkpoint_of_model(const std::string& bytes, const std::s
     reader.object("model");
     require_same_identity(layers_of(kept["model"]), layers_of(resolved["model"]), origin,
                           "the weights fit the model that they were trained for alone");
+    if (kept.contains("strategy") && reader.get<bool>("strategy/learn_features", false))
+      throw ConfigError("inference.weights",
+                        origin +
+                            ": its model works on features that were learned with it "
+                            "(strategy.learn_features), and inference reads those of the data "
+                            "set; train with the features that are given");
     if (kept.contains("strategy") &&
         reader.get<std::string>("strategy/type") == "model_averaging" &&
         reader.get<std::string>("strategy/averaging", "model") == "model")

@@ -211,10 +211,13 @@ void Model::backward(const Tensor& features, int epoch, const GradientsReady& re
     const Tensor dz = gradient_at(l);
     finish_backward(l, passed_down, dz);
     std::optional<Tensor> dx;
-    if (l > 1) dx = at(l).activation.view(inputs(l), columns(l - 1));
+    if (l > 1 || context_.input_gradient) dx = gradient_below(l);
     at(l).convolution->backward(input(l, features), dz, dx);
+    if (l == 1 && dx && dropout_epoch_)
+      rt_.submit(Lane::compute,
+                 ActivateBackward{*dx, std::nullopt, *dx, Activation::none, dropout(0)});
     if (residual(l)) rt_.submit(Lane::compute, Copy{passed_down, dx->rows_at(0, rows(l)), 1, true});
-    if (dx) {
+    if (dx && l > 1) {
       if (!dense(l)) products().complete_adjoint(l, *dx);
       passed_down = dx->rows_at(0, rows(l - 1));
     }

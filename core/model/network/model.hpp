@@ -46,6 +46,8 @@ class Model final : public Network {
                  std::optional<std::uint32_t> dropout_epoch) override;
   Tensor logits_gradient() const override;
   void backward(const Tensor& features, int epoch, const GradientsReady& ready) override;
+  void want_features_gradient() override { context_.input_gradient = true; }
+  Tensor features_gradient() const override { return gradient_below(1); }
   Parameters& parameters() override { return parameters_; }
 
  private:
@@ -87,6 +89,10 @@ class Model final : public Network {
   Tensor output(int layer) const;
   /// What the convolution of a layer was given.
   Tensor input(int layer, const Tensor& features) const;
+  /// Where a layer puts the gradient at its input.
+  Tensor gradient_below(int layer) const {
+    return at(layer).activation.view(inputs(layer), columns(layer - 1));
+  }
   /// Where the gradient at a layer's product is put.
   Tensor gradient_at(int layer) const;
   std::optional<Dropout> dropout(int layer) const;

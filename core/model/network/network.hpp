@@ -51,6 +51,18 @@ class Network {
   /// Requires  a network for training
   virtual void backward(const Tensor& features, int epoch, const GradientsReady& ready) = 0;
 
+  /// From the next attach() on backward() also sets features_gradient(): for features that are
+  /// learned themselves.
+  ///
+  /// Requires  a network for training, products with the adjoint of the first layer, and dense
+  ///           features that change from step to step (FirstLayer::recompute)
+  virtual void want_features_gradient() = 0;
+  /// The gradient of the loss at the features (this rank's part), from backward() to the next
+  /// forward().
+  ///
+  /// Shapes    [rows(0), columns(features)]
+  virtual Tensor features_gradient() const = 0;
+
   virtual Parameters& parameters() = 0;
 };
 

@@ -17,6 +17,7 @@ ResGcn::ResGcn(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
       config_(model),
       train_(train),
       trains_(use == ModelUse::training),
+      features_(features),
       classes_(classes),
       context_{rt, nullptr, parameters_, FirstLayer::recompute, false, nullptr} {
   declare_parameters(features);
@@ -34,7 +35,8 @@ void ResGcn::detach() {
   kept_.clear();
   starts_.clear();
   head_kept_ = {};
-  for (Buffer* buffer : {&stream_, &passing_, &gradient_, &logits_, &context_.scratch})
+  for (Buffer* buffer :
+       {&stream_, &passing_, &gradient_, &logits_, &features_gradient_, &context_.scratch})
     *buffer = {};
   context_.products = nullptr;
 }
@@ -99,6 +101,8 @@ void ResGcn::allocate_buffers(std::int64_t features) {
   for (Block& block : blocks_) block.convolution->allocate();
   fit(head_kept_, rows(layers()), "head");
   make_fit(rt_, logits_, {rows(layers()), classes_}, "activations/logits");
+  if (context_.input_gradient)
+    make_fit(rt_, features_gradient_, {rows(0), features}, "activations/gradient of features");
   products().prepare(d, std::max({features, d, classes_}));
 }
 
@@ -208,6 +212,9 @@ void ResGcn::backward(const Tensor& features, int epoch, const GradientsReady& r
   }
   rt_.phase({Stage::backward, epoch, 0});
   linear_gradients(encoder_, features, gradient(rows(0)));
+  if (context_.input_gradient)
+    products().transform_adjoint(gradient(rows(0)), parameters_.weight(encoder_.weight),
+                                 features_gradient(), 0);
   ready(encoder_.weight);
 }
 

@@ -40,6 +40,8 @@ class ResGcn final : public Network {
                  std::optional<std::uint32_t> dropout_epoch) override;
   Tensor logits_gradient() const override { return logits(); }
   void backward(const Tensor& features, int epoch, const GradientsReady& ready) override;
+  void want_features_gradient() override { context_.input_gradient = true; }
+  Tensor features_gradient() const override { return features_gradient_.view(rows(0), features_); }
   Parameters& parameters() override { return parameters_; }
 
  private:
@@ -104,7 +106,7 @@ class ResGcn final : public Network {
   ModelConfig config_;
   TrainConfig train_;
   bool trains_;
-  std::int64_t classes_;
+  std::int64_t features_, classes_;
   Parameters parameters_;
   LayerContext context_;
   Linear encoder_, head_;
@@ -114,6 +116,7 @@ class ResGcn final : public Network {
   std::vector<Buffer> starts_;  ///< h where each segment but the last begins
   Kept head_kept_;
   Buffer stream_, passing_, gradient_, logits_;
+  Buffer features_gradient_;                    ///< where it is wanted
   std::optional<std::uint32_t> dropout_epoch_;  ///< of the last forward()
 };
 

@@ -46,12 +46,16 @@ void Sgc::attach(Products& products, const Tensor& features, const SparseInput* 
   if (!by_weights)
     make_fit(rt_, logits_, {products.rows(config_.layers), columns(classes_)},
              "activations/logits");
+  if (learns_input_)
+    make_fit(rt_, features_gradient_, {products.rows(0), columns(features_)},
+             "activations/gradient of features");
   products.prepare(width, std::max(features_, classes_));
   if (keeps_aggregated()) aggregate_all(features, features_, Stage::setup, 0);
 }
 
 void Sgc::detach() {
-  for (Buffer* buffer : {&dropped_input_, &logits_, &levels_[0], &levels_[1]}) *buffer = {};
+  for (Buffer* buffer : {&dropped_input_, &logits_, &features_gradient_, &levels_[0], &levels_[1]})
+    *buffer = {};
   products_ = nullptr;
 }
 
@@ -131,7 +135,32 @@ void Sgc::backward(const Tensor& features, int epoch, const GradientsReady& read
     }
     products_->weight_gradient(input(features), gradient, dw);
   }
+  if (learns_input_) learn_input(gradient, epoch);
   ready(0);
+}
+
+/// The aggregated input has given its weight gradient, so that levels are free for gradients.
+void Sgc::learn_input(const Tensor& gradient, int epoch) {
+  ORRERY_ASSERT(!keeps_aggregated() && "features that are learned change");
+  const Tensor w = parameters_.weight(weight_), dx = features_gradient();
+  if (weights_first()) {
+    products_->transform_adjoint(gradient, w, dx, 0);
+  } else {
+    Tensor above = level(config_.layers, features_).rows_at(0, products_->rows(config_.layers));
+    products_->transform_adjoint(gradient, w, above, 0);
+    for (int l = config_.layers; l >= 1; --l) {
+      rt_.phase({Stage::backward, epoch, l});
+      const Tensor below = l > 1 ? level(l - 1, features_) : dx;
+      products_->aggregate_adjoint(l, above, below, 0);
+      if (l > 1) products_->complete_adjoint(l, below);
+      above = below.rows_at(0, products_->rows(l - 1));
+    }
+  }
+  if (!dropout_epoch_) return;
+  const Tensor ids = products_->row_ids().rows_at(0, products_->rows(0));
+  rt_.submit(Lane::compute, ActivateBackward{dx, std::nullopt, dx, Activation::none,
+                                             Dropout{config_.dropout, train_.seed, *dropout_epoch_,
+                                                     0, ids, products_->columns(features_).first}});
 }
 
 Tensor Sgc::own_columns(const Tensor& row) const {

@@ -28,6 +28,10 @@ class Sgc final : public Network {
                  std::optional<std::uint32_t> dropout_epoch) override;
   Tensor logits_gradient() const override { return logits(); }
   void backward(const Tensor& features, int epoch, const GradientsReady& ready) override;
+  void want_features_gradient() override { learns_input_ = true; }
+  Tensor features_gradient() const override {
+    return features_gradient_.view(products_->rows(0), columns(features_));
+  }
   Parameters& parameters() override { return parameters_; }
 
  private:
@@ -41,18 +45,21 @@ class Sgc final : public Network {
   Tensor input(const Tensor& features) const;
   /// Level `layers` ← A·…·A·x, where level 0 is x if it is given, else what stands there.
   void aggregate_all(const std::optional<Tensor>& x, std::int64_t width, Stage stage, int epoch);
+  /// features_gradient() from the gradient at the logits, or at what the weights gave below them.
+  void learn_input(const Tensor& gradient, int epoch);
   /// This rank's columns of a row.
   Tensor own_columns(const Tensor& row) const;
 
   Runtime& rt_;
   ModelConfig config_;
   TrainConfig train_;
-  bool trains_, keeps_;
+  bool trains_, keeps_, learns_input_ = false;
   std::int64_t features_, classes_;
   Parameters parameters_;
   int weight_ = -1, bias_ = -1;
   Products* products_ = nullptr;
   Buffer dropped_input_, logits_;
+  Buffer features_gradient_;                    ///< where it is wanted
   std::array<Buffer, 2> levels_;                ///< of even and odd levels
   std::optional<std::uint32_t> dropout_epoch_;  ///< of the last forward()
 };

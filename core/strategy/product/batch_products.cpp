@@ -5,10 +5,10 @@
 
 namespace orrery {
 
-HostWork drawing_work(const SampledBatch& batch) {
+HostWork drawing_work(std::int64_t edges) {
   // What a drawn edge touches in the graph and in the numbering: a cache line each.
   constexpr std::int64_t kBytesPerEdge = 2 * 64;
-  return {"sample", batch.edges, kBytesPerEdge * batch.edges, 1};
+  return {"sample", edges, kBytesPerEdge * edges, 1};
 }
 
 std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch& batch) {

@@ -14,8 +14,9 @@
 
 namespace orrery {
 
-/// What it takes to draw a batch.
-HostWork drawing_work(const SampledBatch& batch);
+/// What it takes to draw a batch of so many edges.
+HostWork drawing_work(std::int64_t edges);
+inline HostWork drawing_work(const SampledBatch& batch) { return drawing_work(batch.edges); }
 
 /// The edges of each layer, where the model weighs them; else none.
 std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch& batch);

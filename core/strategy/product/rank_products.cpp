@@ -5,6 +5,7 @@
 namespace orrery {
 
 void RankProducts::load_features(std::int64_t first_column, const Tensor& features) {
+  if (fill_features_) return fill_features_(features);
   rt_.submit(Lane::copy, Load{data().features(first_column), features});
 }
 

@@ -2,7 +2,9 @@
 // over ranks.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <utility>
 
 #include "core/model/products.hpp"
 #include "core/strategy/structure/index_list.hpp"
@@ -17,10 +19,20 @@ class RankProducts : public Products {
   /// Where the features, labels and split of the level-0 rows lie.
   virtual VertexData data() const = 0;
   /// features ← those of the level-0 rows, from a column on, on the copy lane. Default: data() has
-  /// them.
+  /// them, or who was told to.
   ///
   /// Shapes    features [vertices, columns]
   virtual void load_features(std::int64_t first_column, const Tensor& features);
+  /// From here on the default load_features() leaves it to `fill`, in the lane that suits it: the
+  /// compute lane finds them filled in the end.
+  void fill_features_by(std::function<void(const Tensor& features)> fill) {
+    fill_features_ = std::move(fill);
+  }
+  /// Takes a step on the features themselves, where they are learned. A collective; `step` counts
+  /// from 1.
+  ///
+  /// Shapes    gradient [rows(0), columns]
+  virtual void learn_features(const Tensor& /*gradient*/, int /*epoch*/, int /*step*/) {}
   /// Placement the global vertex of each level-0 row. The rows of the last level are this rank's
   ///           own vertices.
   virtual IndexList vertices() const = 0;
@@ -41,6 +53,9 @@ class RankProducts : public Products {
 
  protected:
   using Products::Products;
+
+ private:
+  std::function<void(const Tensor&)> fill_features_;
 };
 
 }  // namespace orrery

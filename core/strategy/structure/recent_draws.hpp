@@ -13,7 +13,9 @@ namespace orrery {
 template <class T>
 class RecentDraws {
  public:
-  explicit RecentDraws(int slots) : slots_(static_cast<std::size_t>(slots)) {}
+  /// `kept`: draws of a slot; those who share it may be so far apart.
+  explicit RecentDraws(int slots, std::size_t kept = 2)
+      : slots_(static_cast<std::size_t>(slots)), kept_(kept) {}
 
   /// Draw `draw` of a slot: as kept, or made by make(). Thread-safe; copies T.
   template <class Make>
@@ -23,17 +25,17 @@ class RecentDraws {
     for (const auto& [kept, value] : at.recent)
       if (kept == draw) return value;
     at.recent.emplace_front(draw, make());
-    if (at.recent.size() > kKept) at.recent.pop_back();
+    if (at.recent.size() > kept_) at.recent.pop_back();
     return at.recent.front().second;
   }
 
  private:
-  static constexpr std::size_t kKept = 2;
   struct Slot {
     std::mutex mutex;
     std::deque<std::pair<int, T>> recent;
   };
   mutable std::deque<Slot> slots_;
+  std::size_t kept_;
 };
 
 }  // namespace orrery

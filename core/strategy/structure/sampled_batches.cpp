@@ -18,6 +18,10 @@ namespace {
 /// An epoch that no run comes to: what is drawn beforehand is no batch of the training.
 constexpr int kPresampled = std::numeric_limits<int>::max();
 
+/// Batches of a rank that others of its process may ask for: two are drawn ahead of the step that
+/// one is at, and ranks are a step apart at most.
+constexpr std::size_t kSharedDraws = 4;
+
 std::shared_ptr<const Csr> loop_free(const std::shared_ptr<const Csr>& graph) {
   const auto lengths = row_lengths(*graph, {});
   const bool none =
@@ -135,6 +139,16 @@ std::shared_ptr<const std::vector<Vertex>> rows_of_copies(const std::vector<Vert
   return rows;
 }
 
+/// Of a batch.
+std::int64_t most_seeds_of(const Problem& problem, const MiniBatchSettings& settings) {
+  const std::int64_t ranks = problem.ranks();
+  const std::int64_t together = settings.cooperative ? problem.strategy.ranks_per_server : 1;
+  const std::int64_t each =
+      settings.seeds == SeedsFrom::all ? (settings.batch + ranks - 1) / ranks : settings.batch;
+  const std::int64_t all = problem.facts().vertices;
+  return each > all ? all : std::min(each * together, all);
+}
+
 /// A neighbour that was drawn several times is one entry, of so many times the value.
 std::pair<std::shared_ptr<const Csr>, std::shared_ptr<const std::vector<float>>> merged(
     const Csr& drawn, const std::vector<float>& values) {
@@ -181,27 +195,28 @@ MiniBatchSettings mini_batch_of(const StrategyConfig& config) {
 SampledBatches::SampledBatches(const Problem& problem)
     : settings_(checked_settings(problem)),
       ranks_(problem.ranks()),
+      ranks_per_server_(std::max(1, problem.strategy.ranks_per_server)),
       row_bytes_((problem.data->features && problem.data->features->half() ? 2 : 4) *
                  problem.facts().features),
       seed_(problem.train.seed),
       weighting_(weighting_of(problem.model, problem.data->symmetric)),
       lengths_(row_lengths(*problem.data->graph, weighting_)),
       graph_(loop_free(problem.data->graph)),
-      first_adjoint_(first_layer_needs_adjoint(problem.model, problem.facts())),
+      first_adjoint_(settings_.learns_features || settings_.cooperative ||
+                     first_layer_needs_adjoint(problem.model, problem.facts())),
       owners_{problem.ranks(), problem.partition.owner,
               std::vector<Vertex>(problem.partition.owner.size()),
               static_cast<int>(problem.data->magnify)},
       seeds_(seeds_of(problem, settings_)),
       training_(problem.facts().training_vertices),
-      most_seeds_(std::min(settings_.seeds == SeedsFrom::all
-                               ? (settings_.batch + problem.ranks() - 1) / problem.ranks()
-                               : settings_.batch,
-                           problem.facts().vertices)),
+      most_seeds_(most_seeds_of(problem, settings_)),
       sampler_(*graph_, sampling_of(settings_, problem.model.layers, problem.data->magnify)),
       data_(problem.data),
       clusters_(clusters_of(problem, settings_)),
       ranks_per_list_(ranks_per_list(problem, settings_.seeds)),
-      kept_(problem.ranks()) {
+      kept_(problem.ranks()),
+      asked_(problem.ranks(), kSharedDraws),
+      of_servers_(settings_.cooperative ? problem.ranks() / ranks_per_server_ : 0, kSharedDraws) {
   if (settings_.sampler == BatchSampler::cluster)
     cluster_batches_.emplace(clusters_, settings_.together, seed_);
   if (is_saint(settings_.sampler)) make_saint();
@@ -303,9 +318,12 @@ MessageFlow SampledBatches::induced(std::vector<Vertex> vertices) const {
 
 MessageFlow SampledBatches::draw(int rank, int epoch, int step) const {
   if (has_subgraphs()) return induced(subgraph(rank, epoch, step));
+  return draw_for(seeds_.of(rank, epoch, step), epoch, step);
+}
+
+MessageFlow SampledBatches::draw_for(std::span<const Vertex> seeds, int epoch, int step) const {
   const DrawKey key{seed_, static_cast<std::uint32_t>(epoch),
                     settings_.resample_steps ? static_cast<std::uint32_t>(step) : 0U};
-  const std::vector<Vertex> seeds = seeds_.of(rank, epoch, step);
   Scratch scratch = take_scratch();
   MessageFlow flow = sampler_.sample(seeds, key, scratch);
   const std::lock_guard lock(mutex_);
@@ -314,7 +332,25 @@ MessageFlow SampledBatches::draw(int rank, int epoch, int step) const {
 }
 
 SampledBatch SampledBatches::batch(int rank, int epoch, int step) const {
-  MessageFlow flow = draw(rank, epoch, step);
+  SampledBatch made = made_of(draw(rank, epoch, step));
+  made.features = wanted(rank, *made.vertices);
+  return made;
+}
+
+std::shared_ptr<const SampledBatch> SampledBatches::of_server(int server, int epoch,
+                                                              int step) const {
+  ORRERY_ASSERT(settings_.cooperative);
+  return of_servers_.get(server, number_of(epoch, step), [&] {
+    std::vector<Vertex> seeds;
+    for (int r = server * ranks_per_server_; r < (server + 1) * ranks_per_server_; ++r) {
+      const std::vector<Vertex> more = seeds_.of(r, epoch, step);
+      seeds.insert(seeds.end(), more.begin(), more.end());
+    }
+    return std::make_shared<const SampledBatch>(made_of(draw_for(seeds, epoch, step)));
+  });
+}
+
+SampledBatch SampledBatches::made_of(MessageFlow flow) const {
   SampledBatch made;
   made.edges = flow.sampled_edges();
   made.rows = std::move(flow.rows);
@@ -325,12 +361,32 @@ SampledBatch SampledBatches::batch(int rank, int epoch, int step) const {
     for (int layer = 1; layer <= static_cast<int>(flow.blocks.size()); ++layer)
       made.layers.push_back(cut(flow, layer));
   if (saint_) made.target_weights = target_weights(flow.vertices);
-  made.features = wanted(rank, flow.vertices);
   flow.vertices.shrink_to_fit();  // several batches wait for their turn
   made.vertices = std::make_shared<const std::vector<Vertex>>(std::move(flow.vertices));
   made.data_rows = made.vertices;
   if (owners_.copies > 1) made.data_rows = rows_of_copies(*made.vertices, owners_.copies);
   return made;
+}
+
+SampledBatches::Asked SampledBatches::asked(int rank, int epoch, int step) const {
+  return asked_.get(rank, number_of(epoch, step), [&] {
+    if (settings_.cooperative) {
+      const int server = rank / ranks_per_server_;
+      const auto batch = of_server(server, epoch, step);
+      std::vector<Vertex> own;
+      for (const Vertex v : *batch->vertices)
+        if (computed_by(v) == rank % ranks_per_server_) own.push_back(v);
+      return Asked{wanted(rank, own).pulled, batch->edges};
+    }
+    const MessageFlow flow = draw(rank, epoch, step);
+    return Asked{wanted(rank, flow.vertices).pulled, flow.sampled_edges()};
+  });
+}
+
+void SampledBatches::share_asked(int rank, int epoch, int step, const SampledBatch& batch) const {
+  asked_.get(rank, number_of(epoch, step), [&] {
+    return Asked{batch.features.pulled, batch.edges};
+  });
 }
 
 SampledBatches::Bounds SampledBatches::bounds() const {

@@ -18,6 +18,7 @@
 #include "core/strategy/config/stages_ahead.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"
 #include "core/strategy/structure/problem.hpp"
+#include "core/strategy/structure/recent_draws.hpp"
 
 namespace orrery {
 
@@ -75,6 +76,12 @@ struct MiniBatchSettings {
   int coverage = 50;           ///< of normalisation_of()
   CacheSettings cache{};
   StagesAhead ahead{kBatchesAhead};
+  /// The features of vertices are learned too, starting from those that are given, by an Adam of
+  /// this rate.
+  bool learns_features = false;
+  double features_rate = 0.01;
+  /// The ranks of a server draw and compute one batch of all their seeds together.
+  bool cooperative = false;
 };
 
 /// Whether the gradient of the first layer's weights needs Aᵀ. Only of our own layers it is known
@@ -154,7 +161,33 @@ class SampledBatches {
   /// The vertices of all ranks together on which a step trains; of GraphSAINT what their weights
   /// sum up to in the mean, so that an epoch has each training vertex once.
   double trained_on(int epoch, int step) const;
+  /// Of a rank alone.
   SampledBatch batch(int rank, int epoch, int step) const;
+  /// That of all seeds of a server's ranks, whose features stand nowhere; each layer has an adjoint.
+  /// The ranks of a process share it.
+  ///
+  /// Requires  cooperative()
+  std::shared_ptr<const SampledBatch> of_server(int server, int epoch, int step) const;
+  bool cooperative() const { return settings_.cooperative; }
+  int ranks_per_server() const { return ranks_per_server_; }
+  /// Which rank of its server computes a vertex of a cooperative batch: the one that owns it, or
+  /// whose place in its server the owner has in another one.
+  int computed_by(Vertex v) const { return owners_.owner[at(v)] % ranks_per_server_; }
+  /// Where the rows of features of these vertices come from.
+  WantedRows wanted(int rank, const std::vector<Vertex>& vertices) const;
+  /// The rows that a rank's batch, or its share of one, has, by owner, and what it took to draw it. The ranks of a process
+  /// share those that were asked for last.
+  ///
+  /// Requires  no cache
+  struct Asked {
+    OwnedRows rows;
+    std::int64_t edges = 0;
+  };
+  Asked asked(int rank, int epoch, int step) const;
+  /// The same where the batch is at hand.
+  void share_asked(int rank, int epoch, int step, const SampledBatch& batch) const;
+  bool learns_features() const { return settings_.learns_features; }
+  double features_rate() const { return settings_.features_rate; }
   /// Training vertices that no batch ever has: GraphSAINT draws none without edges.
   std::int64_t never_drawn() const { return never_drawn_; }
   /// The rows of other ranks that a rank keeps for the whole run.
@@ -191,18 +224,20 @@ class SampledBatches {
   Scratch take_scratch() const;
   bool has_subgraphs() const { return cluster_batches_ || saint_; }
   MessageFlow draw(int rank, int epoch, int step) const;
+  MessageFlow draw_for(std::span<const Vertex> seeds, int epoch, int step) const;
+  SampledBatch made_of(MessageFlow flow) const;
   std::vector<Vertex> subgraph(int rank, int epoch, int step) const;
   MessageFlow induced(std::vector<Vertex> vertices) const;
   SampledBatch::Layer cut(MessageFlow& flow, int layer) const;
   std::shared_ptr<const std::vector<float>> target_weights(
       const std::vector<Vertex>& vertices) const;
   OwnedRows rows_of(const std::vector<Vertex>& vertices) const;
-  WantedRows wanted(int rank, const std::vector<Vertex>& vertices) const;
   const Kept& kept_of(int rank) const;
+  int number_of(int epoch, int step) const { return epoch * steps() + step; }
   std::vector<double> warmth(int rank, CachePolicy policy) const;
 
   MiniBatchSettings settings_;
-  int ranks_;
+  int ranks_, ranks_per_server_;
   std::int64_t row_bytes_;  ///< of the features of a vertex
   std::uint64_t seed_;
   Weighting weighting_;
@@ -225,6 +260,8 @@ class SampledBatches {
   SaintNormalisation normalisation_;  ///< of saint_
   int ranks_per_list_;                ///< that take their seeds from one list
   OncePerRank<Kept> kept_;
+  RecentDraws<Asked> asked_;
+  RecentDraws<std::shared_ptr<const SampledBatch>> of_servers_;
 };
 
 }  // namespace orrery

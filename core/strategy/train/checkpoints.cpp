@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/error.hpp"
+#include "core/strategy/store/learned_rows.hpp"
 
 namespace orrery {
 
@@ -54,6 +55,13 @@ void Checkpoints::load(const Checkpoint& from, std::size_t first, const std::vec
 void Checkpoints::restore(const Checkpoint& from) {
   const std::vector<Tensor> rows = parameters_.state();
   const auto all = local_ != nullptr ? places() : std::vector<Place>(1);
+  if (learned_ != nullptr) {
+    if (from.state.size() != rows.size() + LearnedRows::kStates)
+      throw ConfigError("",
+                        "the checkpoint holds no learned features, or weights of another model");
+    load(from, 0, rows);
+    return learned_->restore(from.state, rows.size());
+  }
   const bool one = from.state.size() == rows.size();
   if (!one && from.state.size() != rows.size() * all.size())
     throw ConfigError("",
@@ -81,12 +89,16 @@ std::vector<Tensor> Checkpoints::rows_by_structure(const std::vector<Buffer>& ga
 void Checkpoints::keep(Checkpoint checkpoint, RunObserver& observer) {
   std::vector<Buffer> gathered;
   if (local_ != nullptr) gathered = local_->gather(counts());
+  if (learned_ != nullptr) gathered = learned_->gather();
   if (rt_.rank() != 0) return;
   finish();
   rt_.wait(Lane::copy, rt_.record(Lane::compute));
   std::vector<std::shared_ptr<std::vector<float>>> saved;
   std::int64_t bytes = 0;
-  for (const Tensor& row : local_ != nullptr ? rows_by_structure(gathered) : parameters_.state()) {
+  std::vector<Tensor> rows = local_ != nullptr ? rows_by_structure(gathered) : parameters_.state();
+  if (learned_ != nullptr)
+    for (const Buffer& state : gathered) rows.push_back(state.tensor());
+  for (const Tensor& row : rows) {
     saved.push_back(std::make_shared<std::vector<float>>());
     rt_.submit(Lane::copy, Save{row, saved.back()});
     bytes += row.bytes();

@@ -13,10 +13,11 @@ namespace orrery {
 /// Keeps and restores the state of one model that all ranks share, or of all local models.
 class Checkpoints {
  public:
-  /// `local`: null where all ranks share the model of `parameters`.
+  /// `local`: null where all ranks share the model of `parameters`; `learned`: null where features
+  /// are not learned.
   Checkpoints(Runtime& rt, const Strategy& strategy, const Parameters& parameters,
-              LocalModels* local)
-      : rt_(rt), strategy_(strategy), parameters_(parameters), local_(local) {}
+              LocalModels* local, LearnedRows* learned)
+      : rt_(rt), strategy_(strategy), parameters_(parameters), local_(local), learned_(learned) {}
 
   /// All local models may start from one.
   ///
@@ -44,6 +45,7 @@ class Checkpoints {
   const Strategy& strategy_;
   const Parameters& parameters_;
   LocalModels* local_;
+  LearnedRows* learned_;
   std::optional<Task> kept_;  ///< being kept
 };
 

@@ -64,9 +64,11 @@ class Trainer {
     rt_.wait(Lane::compute, rt_.record(Lane::copy));
     model_ = make_network(rt, problem.model, problem.train, first_layer(), facts_.features,
                           facts_.classes);
+    if (session_->learned_rows() != nullptr) model_->want_features_gradient();
     if (data_) attach(*data_);
     if (schedule_.local) local_.emplace(rt, model_->parameters(), *schedule_.local);
-    checkpoints_.emplace(rt, strategy, model_->parameters(), local_ ? &*local_ : nullptr);
+    checkpoints_.emplace(rt, strategy, model_->parameters(), local_ ? &*local_ : nullptr,
+                         session_->learned_rows());
     if (control.resume) checkpoints_->restore(*control.resume);
   }
 
@@ -255,6 +257,8 @@ class Trainer {
                             epoch);
     model_->backward(on_->features(), epoch, [&](int parameter) { buckets.ready_from(parameter); });
     buckets.finish();
+    if (session_->learned_rows() != nullptr)
+      products().learn_features(model_->features_gradient(), epoch, step);
     rt_.phase({Stage::update, epoch});
     model_->parameters().update(rt_, problem_.train, step);
     end_step(epoch);

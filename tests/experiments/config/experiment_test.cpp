@@ -335,6 +335,10 @@ TEST(Refusal, OfBatchesThatCannotBe) {
     EXPECT_EQ(refusal(sampler + R"(, "cache": {"policy": "vip", "bytes": 8})"),
               "strategy.cache.policy: \"vip\" is of vertices that seeds draw, and batches of "
               "strategy.sampler cluster and saint-* have none: use \"presampled\" or \"degree\"");
+    EXPECT_EQ(
+        refusal(sampler + R"(, "cooperative": true)"),
+        "strategy.cooperative: batches of strategy.sampler cluster and saint-* have no seeds "
+        "that ranks could draw for together: use neighbour, labor or all, or set it to false");
   }
   EXPECT_EQ(refusal(R"("sampler": "cluster")"),
             "strategy.clusters: is needed with strategy.sampler cluster: the number of parts that "
@@ -354,6 +358,30 @@ TEST(Refusal, OfBatchesThatCannotBe) {
             "strategy.fanouts: found 0, expected -1 (all neighbours) or a number >= 1");
   EXPECT_EQ(refusal(R"("fanouts": [10, 5], "cache": {"bytes": "a lot"})").substr(0, 21),
             "strategy.cache.bytes:");
+}
+
+TEST(Refusal, OfLearnedFeaturesThatCannotBe) {
+  const auto refusal_with = [](const std::string& keys, std::vector<std::string> more = {}) {
+    more.insert(more.begin(),
+                R"(strategy={"type": "mini_batch", "fanouts": [10, 5], )" + keys + "}");
+    return refusal(kMinimal, more);
+  };
+  EXPECT_EQ(refusal_with(R"("learn_features": true, "features_rate": 0.1)"), "accepted");
+  EXPECT_EQ(refusal_with(R"("learn_features": true, "cache": {"bytes": 8})"),
+            "strategy.cache: keeps rows as they were, and those of strategy.learn_features change "
+            "in every step: leave one of the two out");
+  EXPECT_EQ(refusal_with(R"("cooperative": true, "cache": {"bytes": 8})"),
+            "strategy.cache: keeps rows that a rank's own batches need, and with "
+            "strategy.cooperative a server fetches a row for one of its ranks alone: leave one of "
+            "the two out");
+  EXPECT_EQ(refusal_with(R"("learn_features": true)", {"dataset.inductive=true"}),
+            "strategy.learn_features: vertices that are not trained on would be evaluated by "
+            "features that nothing has been learned of: set it or dataset.inductive to false");
+  EXPECT_EQ(refusal_with(R"("features_rate": 0.1)"),
+            "strategy.features_rate: is of features that are learned: leave it out, or set "
+            "strategy.learn_features to true");
+  EXPECT_EQ(refusal_of("strategy.learn_features=true"),
+            "strategy.learn_features: only goes with \"type\": mini_batch");
 }
 
 TEST(Refusal, OfMagnifiedGraphsByBackendsThatTrain) {

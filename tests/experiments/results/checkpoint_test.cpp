@@ -76,6 +76,25 @@ TEST_F(CheckpointFile, TellsAnotherUseHowWideItsModelIs) {
   EXPECT_FALSE(unknown.widths);
 }
 
+/// What they were trained on is not in the data.
+TEST_F(CheckpointFile, OfLearnedFeaturesServesNoOtherUse) {
+  const auto with = [](const std::string& learns) {
+    return experiment({R"(strategy={"type": "mini_batch", "fanouts": [5, 5], "learn_features": )" +
+                       learns + "}"});
+  };
+  write_checkpoint(file_, checkpoint_, with("true"));
+  try {
+    parse_checkpoint_of_model(read(file_), "c", experiment());
+    ADD_FAILURE() << "accepted";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("inference.weights: c: its model works on features that"));
+  }
+  EXPECT_EQ(problem_with(read(file_), with("true")), "accepted");
+  EXPECT_THAT(problem_with(read(file_), with("false")), HasSubstr("strategy.learn_features"));
+  write_checkpoint(file_, checkpoint_, with("false"));
+  EXPECT_NO_THROW(parse_checkpoint_of_model(read(file_), "c", experiment()));
+}
+
 TEST_F(CheckpointFile, ServesOtherRanksStrategiesAndLengthsOfTheSameExperiment) {
   write_checkpoint(file_, checkpoint_, experiment());
 

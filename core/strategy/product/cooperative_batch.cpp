@@ -1,0 +1,147 @@
+#include "core/strategy/product/cooperative_batch.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "core/base/index.hpp"
+#include "core/strategy/structure/cut_rows.hpp"
+
+namespace orrery {
+namespace {
+
+/// Who of a server computes which vertices of its batch. All are numbers of the batch, in its order,
+/// so that a rank's first vertices are those of its last level, too.
+class Shares {
+ public:
+  Shares(const SampledBatch& batch, const std::vector<std::int32_t>& rank_of, int ranks)
+      : rank_of_(rank_of), row_at_rank_(rank_of.size()), members_(at(ranks)) {
+    for (std::size_t i = 0; i < rank_of.size(); ++i) {
+      std::vector<Vertex>& members = members_[at(rank_of[i])];
+      row_at_rank_[i] = static_cast<Vertex>(members.size());
+      members.push_back(static_cast<Vertex>(i));
+    }
+    for (const std::int64_t rows : batch.rows) {
+      held_.push_back(rows);
+      rows_.emplace_back();
+      for (const std::vector<Vertex>& members : members_)
+        rows_.back().push_back(std::lower_bound(members.begin(), members.end(), rows) -
+                               members.begin());
+    }
+  }
+
+  const std::vector<std::int64_t>& rows(int level) const { return rows_[at(level)]; }
+  std::span<const Vertex> members(int rank, int level) const {
+    return std::span(members_[at(rank)]).first(at(rows(level)[at(rank)]));
+  }
+  /// A rank's rows of a matrix between two levels, cut by the ranks of its columns.
+  std::vector<SparseMatrix> tiles(const SparseMatrix& a, int rank, int to, int from) const {
+    return cut_rows(a, members(rank, to), std::span(rank_of_).first(at(held_[at(from)])),
+                    row_at_rank_, rows(from));
+  }
+
+ private:
+  std::vector<std::int32_t> rank_of_;
+  std::vector<Vertex> row_at_rank_;
+  std::vector<std::vector<Vertex>> members_;
+  std::vector<std::int64_t> held_;               ///< of each level, by all ranks
+  std::vector<std::vector<std::int64_t>> rows_;  ///< of each level, by each rank
+};
+
+}  // namespace
+
+CooperativeShare cooperative_share(const SampledBatches& batches, const ModelConfig& model,
+                                   int rank, int epoch, int step) {
+  const int ranks = batches.ranks_per_server(), index = rank % ranks;
+  const auto batch = batches.of_server(rank / ranks, epoch, step);
+  const std::vector<Vertex>& vertices = *batch->vertices;
+  std::vector<std::int32_t> rank_of;
+  for (const Vertex v : vertices) rank_of.push_back(batches.computed_by(v));
+  const Shares shares(*batch, rank_of, ranks);
+  const int layers = static_cast<int>(batch->layers.size());
+
+  std::vector<std::vector<Vertex>> of_rank(at(ranks));  // global
+  for (std::size_t i = 0; i < vertices.size(); ++i) of_rank[at(rank_of[i])].push_back(vertices[i]);
+
+  CooperativeShare made;
+  made.own.edges = batch->edges;
+  for (int level = 0; level <= layers; ++level)
+    made.own.rows.push_back(shares.rows(level)[at(index)]);
+  made.own.features = batches.wanted(rank, of_rank[at(index)]);
+  for (int layer = 1; layer <= layers; ++layer) {
+    const SampledBatch::Layer& whole = batch->layers[at(layer) - 1];
+    made.parts.push_back(make_halo_structure(shares.tiles(whole.forward, index, layer, layer - 1),
+                                             shares.tiles(*whole.adjoint, index, layer - 1, layer),
+                                             index));
+    if (!weighs_edges(model)) continue;
+    const HaloStructure& part = made.parts.back();
+    std::optional<EndVertices> ends = ends_for(model);
+    std::vector<Vertex> sources;
+    if (ends) {
+      const std::span<const Vertex> own(of_rank[at(index)]);
+      sources = source_vertices(part, own.first(at(part.own_block.cols())), [&](int other) {
+        return std::span(std::as_const(of_rank[at(other)]));
+      });
+      ends->rows = own;
+      ends->sources = sources;
+    }
+    made.edges.push_back(make_edge_structure(part, false, ends));
+  }
+  made.own.vertices = std::make_shared<const std::vector<Vertex>>(std::move(of_rank[at(index)]));
+  return made;
+}
+
+CooperativeProducts::CooperativeProducts(Runtime& rt, std::shared_ptr<const CooperativeShare> share,
+                                         VertexData data, Group server, FeatureStore* store)
+    : RankProducts(rt),
+      share_(std::move(share)),
+      data_(std::move(data)),
+      store_(store),
+      row_ids_(rt, {rows(0), 1}, DType::i32, "indices/vertices") {
+  constexpr bool kOverlap = true;
+  rt.submit(Lane::copy, Load{vertices().source(), row_ids_.tensor()});
+  rt.wait(Lane::compute, rt.record(Lane::copy));
+  for (const HaloStructure& part : share_->parts)
+    if (share_->edges.empty())
+      products_.emplace_back(rt, part, server, false, kOverlap, 1);
+    else
+      exchanges_.emplace_back(rt, part, server, kOverlap);
+  for (const EdgeStructure& edges : share_->edges) edges_.emplace_back(rt, edges);
+}
+
+void CooperativeProducts::load_features(std::int64_t first_column, const Tensor& features) {
+  ORRERY_ASSERT(first_column == 0 && store_ != nullptr);
+  places_ = store_->pull(share_->own.features, features);
+}
+
+void CooperativeProducts::prepare(std::int64_t widest_aggregate, std::int64_t) {
+  std::int64_t sent = 0, received = 0;
+  for (const HaloStructure& part : share_->parts) {
+    sent = std::max(sent, part.sent());
+    received = std::max(received, part.received());
+  }
+  if (exchanges_.empty())
+    buffers_ = HaloBuffers(rt_, sent, received, widest_aggregate);
+  else
+    sent_ = Buffer(rt_, {sent, widest_aggregate}, DType::f32, "halo/rows sent");
+}
+
+void CooperativeProducts::aggregate(int layer, const Tensor& x, const Tensor& y, float beta) {
+  products_[at(layer) - 1].multiply(x, y, beta, buffers_);
+}
+
+void CooperativeProducts::aggregate_adjoint(int layer, const Tensor& dy, const Tensor& dx,
+                                            float beta) {
+  products_[at(layer) - 1].multiply_adjoint(dy, dx, beta, buffers_);
+}
+
+void CooperativeProducts::bring_sources(int layer, const Tensor& x,
+                                        const std::function<void()>& meanwhile) {
+  exchange(layer).bring(x, sent_.view(part(layer).sent(), x.cols()), meanwhile);
+}
+
+void CooperativeProducts::bring_sources_adjoint(int layer, const Tensor& dx,
+                                                const std::function<void()>& meanwhile) {
+  exchange(layer).bring_adjoint(dx, sent_.view(part(layer).sent(), dx.cols()), meanwhile);
+}
+
+}  // namespace orrery

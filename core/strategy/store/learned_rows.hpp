@@ -1,0 +1,85 @@
+// Features that are learned themselves: a row of numbers for each vertex, with the rank that owns
+// it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/runtime/buffer.hpp"
+#include "core/strategy/store/row_exchange.hpp"
+#include "core/strategy/structure/vertex_data.hpp"
+
+namespace orrery {
+
+/// One rank's rows of the table, on its device, with their moments, and the ways to the others'. A
+/// batch's rows are brought from their owners when its step begins, and their gradients go back when
+/// it ends; the owner adds up those of a row in the order of the ranks that send them, and takes one
+/// step of a sparse Adam on the rows that got any.
+///
+/// Staleness none: what is brought has every update before, because owners send rows behind the
+///           updates on their compute lanes. No rank waits for all others: only for the rows that
+///           are sent to it. The table has one version on a rank, the number of the last step.
+/// Memory    of width d: 3·own·d, the rows that travel both ways, and 4·d for each distinct row
+///           that is updated in a step
+/// Source    Kingma and Ba 2015; on the rows that have a gradient alone as PyTorch's SparseAdam:
+///           moments of the others stay, the step counts for all rows together
+/// Departs   the order of sums is fixed, where servers of parameters (DistDGL's among them) add
+///           gradients as they arrive. No weight decay
+class LearnedRows {
+ public:
+  /// Starts with the features of its own vertices. `owners` outlives this.
+  LearnedRows(Runtime& rt, const VertexData& own, const RowOwners& owners, std::int64_t width,
+              double rate);
+
+  /// The numbers of one exchange, on the device.
+  class Batch {
+   public:
+    /// Loads them on the copy lane, for which the compute lane has yet to wait.
+    Batch(Runtime& rt, RowExchange exchange);
+
+   private:
+    friend class LearnedRows;
+    RowExchange exchange_;
+    Buffer places_, order_, asked_, distinct_, into_;
+  };
+
+  /// features ← the rows of a batch as they are now, on the compute lane. A collective.
+  ///
+  /// Shapes    features [rows of the batch, width]
+  void bring(const Batch& batch, const Tensor& features);
+  /// Updates all rows by the gradients of all ranks' batches, on the compute lane. A collective.
+  ///
+  /// Shapes    gradient [rows of the batch, width]; step counts from 1
+  void learn(const Batch& batch, const Tensor& gradient, int epoch, int step);
+  /// features ← the rows of own vertices, on the compute lane.
+  ///
+  /// Shapes    features [vertices, width]
+  void copy_own(const IndexList& vertices, const Tensor& features);
+
+  /// How many rows of a checkpoint its state is: the table, and both moments.
+  static constexpr std::size_t kStates = 3;
+  /// The state of all ranks, on rank 0, vertices in their order, each a row of all numbers; nothing
+  /// on other ranks. A collective.
+  std::vector<Buffer> gather();
+  /// Goes on from such rows, the first of which is number `first`.
+  ///
+  /// Errors    ConfigError: of another number of vertices or columns
+  void restore(const std::vector<std::vector<float>>& state, std::size_t first);
+
+ private:
+  std::int64_t vertices() const { return static_cast<std::int64_t>(owners_.owner.size()); }
+  /// to[distinct] ← rows, all of which `to` holds as `before`.
+  void put(const Tensor& rows, const Tensor& before, const Tensor& distinct, const Tensor& to);
+
+  Runtime& rt_;
+  const RowOwners& owners_;
+  std::int64_t width_;
+  double rate_;
+  std::vector<std::int64_t> owned_;  ///< rows of each rank
+  Buffer table_, first_moment_, second_moment_;
+  Buffer out_, in_;                       ///< rows that others ask for, and that are brought
+  Buffer sum_, change_, first_, second_;  ///< of distinct rows
+  Buffer own_numbers_;                    ///< of the last copy_own()
+};
+
+}  // namespace orrery

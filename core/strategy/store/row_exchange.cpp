@@ -1,0 +1,69 @@
+#include "core/strategy/store/row_exchange.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "core/base/index.hpp"
+
+namespace orrery {
+namespace {
+
+using Numbers = std::vector<Vertex>;
+
+IndexList listed(Numbers numbers) {
+  return IndexList(std::make_shared<const Numbers>(std::move(numbers)));
+}
+
+}  // namespace
+
+RowExchange make_row_exchange(int rank, const std::vector<OwnedRows>& asked,
+                              const std::vector<Vertex>& places) {
+  RowExchange made;
+  made.brought_rows = asked[at(rank)].rows_per_owner;
+  Numbers order(places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) order[at(places[i])] = static_cast<Vertex>(i);
+  made.places = listed(places);
+  made.order = listed(std::move(order));
+
+  auto counts = std::make_shared<std::vector<std::int64_t>>();
+  Numbers own;
+  for (const OwnedRows& rows : asked) {
+    const std::vector<std::int64_t>& per_owner = *rows.rows_per_owner;
+    const auto first =
+        rows.numbers->begin() +
+        std::accumulate(per_owner.begin(), per_owner.begin() + rank, std::int64_t{0});
+    counts->push_back(per_owner[at(rank)]);
+    own.insert(own.end(), first, first + counts->back());
+  }
+  Numbers distinct = own;
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  Numbers into(own.size());
+  for (std::size_t i = 0; i < own.size(); ++i)
+    into[i] = static_cast<Vertex>(std::lower_bound(distinct.begin(), distinct.end(), own[i]) -
+                                  distinct.begin());
+  made.asked_rows = std::move(counts);
+  made.asked = listed(std::move(own));
+  made.distinct = listed(std::move(distinct));
+  made.into = listed(std::move(into));
+  return made;
+}
+
+RowExchange largest_row_exchange(int rank, std::int64_t rows,
+                                 const std::vector<std::int64_t>& owned) {
+  RowExchange made;
+  auto brought = std::make_shared<std::vector<std::int64_t>>();
+  for (const std::int64_t of_rank : owned) brought->push_back(std::min(rows, of_rank));
+  const std::int64_t each = (*brought)[at(rank)], ranks = std::ssize(owned);
+  made.asked_rows = std::make_shared<const std::vector<std::int64_t>>(owned.size(), each);
+  made.places = IndexList::counted(rows);
+  made.order =
+      IndexList::counted(std::accumulate(brought->begin(), brought->end(), std::int64_t{0}));
+  made.brought_rows = std::move(brought);
+  made.asked = made.into = IndexList::counted(ranks * each);
+  made.distinct = IndexList::counted(std::min(ranks * each, owned[at(rank)]));
+  return made;
+}
+
+}  // namespace orrery

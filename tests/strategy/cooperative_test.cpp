@@ -1,0 +1,148 @@
+// Batches that the ranks of a server compute together: they are those of one rank with all the
+// seeds, and nothing of them is in a server twice.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/strategy/config/strategy_info.hpp"
+#include "core/strategy/product/cooperative_batch.hpp"
+#include "tests/support/as_recorded.hpp"
+#include "tests/support/problems.hpp"
+
+namespace orrery {
+namespace {
+
+using testing::execute;
+using testing::losses;
+using testing::make_problem;
+using testing::random_dataset;
+
+MiniBatchSettings together(std::int64_t batch, std::vector<int> fanouts) {
+  MiniBatchSettings settings;
+  settings.batch = batch;
+  settings.fanouts = std::move(fanouts);
+  settings.seeds = SeedsFrom::all;
+  settings.cooperative = true;
+  return settings;
+}
+
+StrategyConfig strategy_of(MiniBatchSettings settings, int ranks_per_server) {
+  StrategyConfig config;
+  config.type = "mini_batch";
+  config.first_layer = FirstLayer::recompute;
+  config.ranks_per_server = ranks_per_server;
+  config.own = std::move(settings);
+  return config;
+}
+
+Problem problem_of(const std::shared_ptr<const Dataset>& data, int servers, int ranks_per_server,
+                   const MiniBatchSettings& settings) {
+  Problem problem =
+      make_problem(data, servers * ranks_per_server, strategy_of(settings, ranks_per_server));
+  problem.train.epochs = 3;
+  return problem;
+}
+
+constexpr std::pair<int, int> kWorlds[] = {{1, 2}, {1, 3}, {2, 2}};
+
+TEST(CooperativeBatches, HaveTheLossesOfOneRankWithAllSeeds) {
+  const auto data = random_dataset(120, 900, 12, 4, false);
+  struct Case {
+    ModelType type;
+    BatchSampler sampler;
+    bool replace, learns;
+  };
+  for (const Case& c : {Case{ModelType::gcn, BatchSampler::neighbour, false, false},
+                        Case{ModelType::sage, BatchSampler::neighbour, true, false},
+                        Case{ModelType::sage, BatchSampler::labor, false, true},
+                        Case{ModelType::gat, BatchSampler::neighbour, false, false},
+                        Case{ModelType::resgcn, BatchSampler::all, false, false},
+                        Case{ModelType::sgc, BatchSampler::neighbour, false, true}}) {
+    MiniBatchSettings settings = together(30, {4, 3});
+    settings.sampler = c.sampler;
+    settings.replace = c.replace;
+    settings.learns_features = c.learns;
+    if (c.sampler == BatchSampler::all) settings.fanouts.clear();
+    const auto with = [&](int servers, int ranks, bool cooperative) {
+      settings.cooperative = cooperative;
+      Problem p = problem_of(data, servers, ranks, settings);
+      p.model.type = c.type;
+      p.model.dropout = 0.2;
+      p.model.attention_dropout = c.type == ModelType::gat ? 0.2 : 0;
+      return losses(execute(p, "cpu"));
+    };
+    const std::vector<double> want = with(1, 1, false);
+    for (const auto& [servers, ranks] : kWorlds) {
+      const std::vector<double> got = with(servers, ranks, true);
+      ASSERT_EQ(got.size(), want.size());
+      for (std::size_t i = 0; i < got.size(); ++i)
+        EXPECT_NEAR(got[i], want[i], 1e-4 * want[i])
+            << c.type.name << ' ' << servers << 'x' << ranks;
+    }
+  }
+}
+
+TEST(CooperativeBatches, HaveEveryVertexOnceInAServer) {
+  const auto data = random_dataset(200, 1500, 12, 4, true);
+  for (const SeedsFrom seeds : {SeedsFrom::own, SeedsFrom::all})
+    for (const auto& [servers, ranks] : kWorlds) {
+      MiniBatchSettings settings = together(20, {4, 3});
+      settings.seeds = seeds;
+      const Problem p = problem_of(data, servers, ranks, settings);
+      const SampledBatches batches(p);
+      settings.cooperative = false;
+      const SampledBatches alone(problem_of(data, servers, ranks, settings));
+      std::int64_t fetched = 0, fetched_alone = 0;
+      for (int server = 0; server < servers; ++server) {
+        std::set<Vertex> want, got;
+        std::int64_t seeds_wanted = 0, seeds_got = 0;
+        for (int rank = server * ranks; rank < (server + 1) * ranks; ++rank) {
+          const SampledBatch own = alone.batch(rank, 1, 0);
+          want.insert(own.vertices->begin(), own.vertices->end());
+          seeds_wanted += own.rows.back();
+          fetched_alone += own.features.foreign;
+          const CooperativeShare share = cooperative_share(batches, p.model, rank, 1, 0);
+          for (const Vertex v : *share.own.vertices) {
+            EXPECT_TRUE(got.insert(v).second) << "on two ranks";
+            const int owner = p.partition.owner[at(v)];
+            EXPECT_TRUE(owner == rank || owner / ranks != server) << "not with its owner";
+          }
+          seeds_got += share.own.rows.back();
+          fetched += share.own.features.foreign;
+        }
+        EXPECT_EQ(got, want);
+        EXPECT_EQ(seeds_got, seeds_wanted);
+      }
+      EXPECT_LT(fetched, fetched_alone);
+      if (servers == 1) {
+        EXPECT_EQ(fetched, 0);
+      }
+    }
+}
+
+TEST(CooperativeBatches, DoWhatTheirRecordingSays) {
+  const auto data = random_dataset(120, 900, 12, 4, true);
+  for (const ModelType type : {ModelType::sage, ModelType::gat})
+    for (const bool learns : {false, true}) {
+      MiniBatchSettings settings = together(15, {4, 3});
+      settings.seeds = SeedsFrom::own;
+      settings.learns_features = learns;
+      Problem p = problem_of(data, 2, 2, settings);
+      p.model.type = type;
+      testing::expect_as_recorded(p);
+      EXPECT_EQ(make_strategy(p)->with_largest_batches(), nullptr);
+    }
+}
+
+TEST(CooperativeBatches, KeepNoRowsInACache) {
+  const Problem p = problem_of(random_dataset(30, 90, 6, 3, true), 1, 2, together(10, {2, 2}));
+  EXPECT_NO_THROW(require_possible(p.strategy, p.model));
+  MiniBatchSettings cached = together(10, {2, 2});
+  cached.cache.bytes = 1000;
+  EXPECT_THROW(require_possible(strategy_of(cached, 2), p.model), ConfigError);
+}
+
+}  // namespace
+}  // namespace orrery
