@@ -4,14 +4,24 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace orrery {
+
+/// Files of edges and nothing else, whose vertices are numbered as they stand there.
+struct EdgeListOptions {
+  std::vector<std::string> files;
+  std::string format = "auto";             ///< auto | uint32 | uint64 | npy | text
+  std::optional<std::int64_t> vertices{};  ///< default: up to the largest number
+};
 
 /// What an experiment file says under "dataset"; load_dataset() turns it into a Dataset.
 struct DatasetOptions {
   /// Folder, file, or a bare name that is looked up in $ORRERY_DATA (a colon-separated list).
   std::string path;
-  std::string format = "auto";                  ///< auto | orrery | ogb | snap | mtx
+  std::string format = "auto";  ///< auto | orrery | ogb | snap | mtx
+  /// Read instead of `path`, by what can read edges in ranges; load_dataset() refuses it.
+  std::optional<EdgeListOptions> edge_list{};
   bool symmetric = false;                       ///< add the reverse of every edge
   std::optional<std::int64_t> random_features;  ///< use made-up features of this width
   std::optional<bool> row_normalise;            ///< default: true for 0/1 features

@@ -140,6 +140,14 @@ DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
   if (d.contains("parts") || d.contains("statistics")) return o;
   o.row_normalise = optional<bool>(d, "row_normalise");
   o.half_features = d.value("features_type", "float32") == "float16";
+  if (d.contains("edge_list")) {
+    const Json& list = d["edge_list"];
+    o.edge_list = EdgeListOptions{list["files"].get<std::vector<std::string>>(), list["format"],
+                                  optional<std::int64_t>(list, "vertices")};
+    o.symmetric = list["symmetric"];
+    if (d.contains("features")) o.random_features = d["features"]["random"].get<std::int64_t>();
+    return o;
+  }
   o.reorder = d["reorder"];
   o.magnify = d["magnify"];
   o.training_share = optional<double>(d, "training_share");
@@ -267,14 +275,18 @@ void complete(Json& root, int mpi_ranks) {
   Json& d = root["dataset"];
   const int sources =
       static_cast<int>(d.contains("path")) + static_cast<int>(d.contains("generate")) +
-      static_cast<int>(d.contains("parts")) + static_cast<int>(d.contains("statistics"));
+      static_cast<int>(d.contains("parts")) + static_cast<int>(d.contains("statistics")) +
+      static_cast<int>(d.contains("edge_list"));
   if (sources != 1)
     throw ConfigError("dataset", sources == 0
                                      ? "needs \"path\" (read), \"generate\" (make up), \"parts\" "
-                                       "(written by orrery partition) or \"statistics\" (counts "
-                                       "alone, nothing to train on)"
-                                     : "\"path\", \"generate\", \"parts\" and \"statistics\" "
-                                       "exclude each other");
+                                       "(written by orrery partition), \"statistics\" (counts "
+                                       "alone, nothing to train on) or \"edge_list\" (files that "
+                                       "orrery infer reads in ranges)"
+                                     : "\"path\", \"generate\", \"parts\", \"statistics\" and "
+                                       "\"edge_list\" exclude each other");
+  if (d.contains("edge_list") && d["edge_list"]["files"].is_string())
+    d["edge_list"]["files"] = Json::array({d["edge_list"]["files"]});
   if (d.contains("statistics")) complete_statistics(root);
   if (d.contains("parts")) {
     if (d.contains("features"))
@@ -287,9 +299,11 @@ void complete(Json& root, int mpi_ranks) {
                         "the parts are cut already: leave partition and "
                         "strategy.permute out");
   }
-  if (d.contains("features") && d["features"].is_object() != d.contains("path"))
-    throw ConfigError("dataset.features", d.contains("path")
-                                              ? "with \"path\" expected {\"random\": width}"
+  const bool read = d.contains("path") || d.contains("edge_list");
+  if (d.contains("features") && d["features"].is_object() != read)
+    throw ConfigError("dataset.features", read
+                                              ? "with data that is read expected {\"random\": "
+                                                "width}"
                                               : "with \"generate\" expected the width, an integer");
   if (d.contains("training_share") && d.contains("path") && d["split"] != "random")
     throw ConfigError("dataset.training_share",
@@ -732,6 +746,13 @@ std::vector<Experiment> load_experiments(const std::string& file,
   for (Experiment& e : experiments) {
     DatasetOptions& d = e.dataset;
     rebase(d.path, e.resolved["dataset"], "path", find_dataset(d.path).has_value());
+    if (d.edge_list)
+      for (std::size_t i = 0; i < d.edge_list->files.size(); ++i) {
+        std::string& file = d.edge_list->files[i];
+        Json room{{"file", file}};
+        rebase(file, room, "file", fs::exists(file));
+        e.resolved["dataset"]["edge_list"]["files"][i] = file;
+      }
     rebase(e.parts, e.resolved["dataset"], "parts", fs::exists(e.parts));
     rebase(d.degree_file, e.resolved["dataset"], "degree_file", fs::exists(d.degree_file));
     rebase(e.simulation.profile, e.resolved["simulation"], "profile",

@@ -5,11 +5,13 @@
 #include <algorithm>
 
 #include "core/base/units.hpp"
+#include "core/terminal/tell.hpp"
 #include "core/terminal/terminal.hpp"
 #include "experiments/config/version.hpp"
 #include "experiments/infer/choose_tiles.hpp"
 #include "experiments/infer/inference_report.hpp"
 #include "experiments/infer/simulate_inference.hpp"
+#include "experiments/infer/trained_weights.hpp"
 #include "experiments/results/table.hpp"
 
 namespace orrery {
@@ -93,10 +95,26 @@ std::string advice_on(const std::vector<TileChoice>& choices, bool attention) {
   return text;
 }
 
+/// The data, with as many columns to come out as the weights say that are named. Where nothing says it,
+/// as many as a hidden layer has: the layout is to be chosen before a model is trained, too.
+std::shared_ptr<const InferenceData> planned_data(const Experiment& experiment) {
+  auto data = load_inference(experiment, {}).data;
+  if (data->classes > 0) return data;
+  if (!experiment.weights.empty())
+    return with_classes(data, experiment, read_weights(experiment, {}).get());
+  auto supposed = std::make_shared<InferenceData>(*data);
+  supposed->classes = experiment.model.hidden;
+  tell(
+      "{}: no labels and no inference.weights say how many columns come out: counted with {}, as "
+      "model.hidden\n",
+      data->name, supposed->classes);
+  return supposed;
+}
+
 }  // namespace
 
 void print_inference_plan(const Experiment& experiment, bool json) {
-  const InferenceProblem asked = inference_of(experiment, load_inference(experiment, {}).data);
+  const InferenceProblem asked = inference_of(experiment, planned_data(experiment));
   const bool attention = weighs_edges(experiment.model);
   std::vector<TileChoice> choices =
       choose_tiles(asked, experiment.ranks(), experiment.device_bytes);

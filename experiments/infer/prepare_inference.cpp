@@ -3,66 +3,21 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <string_view>
 #include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/graph/files/checksum.hpp"
-#include "core/graph/read/lookup.hpp"
-#include "core/graph/read/streamed_dataset.hpp"
 #include "core/runtime/recording.hpp"
 #include "core/terminal/activity.hpp"
+#include "experiments/infer/read_edges.hpp"
 
 namespace orrery {
 
 namespace {
-
-namespace fs = std::filesystem;
-
-/// The folder of a data set whose edges can be read in ranges.
-std::optional<fs::path> folder_of_ranges(const Experiment& experiment) {
-  const DatasetOptions& d = experiment.dataset;
-  const bool folder = d.format == "auto" || d.format == "orrery";
-  if (d.path.empty() || !folder || d.reorder != "none") return std::nullopt;
-  const auto found = find_dataset(d.path);
-  if (!found || !fs::exists(*found / "edges.npy")) return std::nullopt;
-  return found;
-}
-
-double sum_over(MpiWorld& world, double mine) {
-  double sum = 0;
-  for (const std::string& text : world.all_gather(fmt::format("{}", mine))) sum += std::stod(text);
-  return sum;
-}
-
-double received_so_far(const Communicator& communicator) {
-  double bytes = 0;
-  for (const std::int64_t from : communicator.received_from()) bytes += static_cast<double>(from);
-  return bytes;
-}
-
-LoadedInference load_ranges(const Experiment& experiment, const Job& job) {
-  const StreamedDataset streamed = open_streamed_dataset(experiment.dataset);
-  NpyEdges edges(streamed.edges, streamed.vertices);
-  const double before = received_so_far(*job.communicator);
-  HeldRows rows =
-      build_rows(edges, streamed.mirrored,
-                 {streamed.vertices, experiment.inference.rows, experiment.inference.columns},
-                 job.world->rank(), *job.communicator);
-  if (streamed.says_undirected && !rows.symmetric)
-    throw DataError(streamed.edges.string(), "",
-                    "expected the reverse of every edge, as \"directed\" of meta.json says, and "
-                    "some have none; set dataset.symmetric to true, which adds them, or "
-                    "\"directed\" to true");
-  const double received = sum_over(*job.world, received_so_far(*job.communicator) - before);
-  return {std::make_shared<const InferenceData>(InferenceData{
-              streamed.name, streamed.generated, edges.size() * (streamed.mirrored ? 2 : 1),
-              std::move(rows), std::nullopt, streamed.rows.features, streamed.rows.classes}),
-          received};
-}
 
 std::string_view bytes_of_array(const auto& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(*values.data())};
@@ -108,21 +63,28 @@ std::string contents_of(const InferenceProblem& problem, const Job& job) {
 
 LoadedInference load_inference(const Experiment& experiment, const Job& job) {
   LoadedInference loaded;
-  if (job.world != nullptr && folder_of_ranges(experiment)) {
+  if (experiment.dataset.edge_list) {
+    const Activity reading(loading_words(experiment.dataset));
+    loaded = load_edge_list(experiment, job);
+  } else if (job.world != nullptr && folder_of_ranges(experiment)) {
     const Activity reading(loading_words(experiment.dataset));
     loaded = load_ranges(experiment, job);
   } else {
+    const auto begin = std::chrono::steady_clock::now();
     DatasetCache datasets;
     const ProblemData data = datasets.load(experiment);
     loaded.data = data.statistics ? inference_data(*data.statistics)
                                   : inference_data(data.whole ? *data.whole->data : *data.data);
+    StageBefore read{"read"};
+    read.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    loaded.stages.push_back(std::move(read));
   }
   if (!loaded.data->features)
     throw ConfigError(
         "dataset.features",
         fmt::format("'{}' has no features; set it to {} to infer from made-up ones",
                     loaded.data->name,
-                    experiment.dataset.path.empty() ? "their width" : "{\"random\": width}"));
+                    experiment.dataset.generator.empty() ? "{\"random\": width}" : "their width"));
   return loaded;
 }
 
@@ -143,6 +105,15 @@ std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem, 
     }
   };
   return make_graphs(problem, layout.part_of(job.world->rank()), add_up);
+}
+
+std::shared_ptr<const InferenceData> with_classes(std::shared_ptr<const InferenceData> data,
+                                                  const Experiment& experiment,
+                                                  const TrainedWeights* weights) {
+  if (weights == nullptr) return data;
+  auto same = std::make_shared<InferenceData>(*data);
+  same->classes = classes_of(experiment.model, data->features->width(), *weights);
+  return same;
 }
 
 InferenceProblem inference_of(const Experiment& experiment,
