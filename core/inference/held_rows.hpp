@@ -12,8 +12,8 @@
 #include "core/graph/csr.hpp"
 #include "core/graph/edge_list.hpp"
 #include "core/graph/files/npy_window.hpp"
-#include "core/inference/edges/edge_share.hpp"
-#include "core/inference/tile_layout.hpp"
+#include "core/inference/input/edge_share.hpp"
+#include "core/inference/layout/tile_layout.hpp"
 #include "core/runtime/execute/communicator.hpp"
 
 namespace orrery {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/graph/dataset.hpp"
-#include "core/inference/inference_config.hpp"
+#include "core/inference/layout/inference_config.hpp"
 #include "core/inference/layer_stack.hpp"
 #include "core/runtime/body.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/inference/inference_config.hpp"
+#include "core/inference/layout/inference_config.hpp"
 #include "core/inference/layer_graphs.hpp"
 #include "core/runtime/runtime.hpp"
 

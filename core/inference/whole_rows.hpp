@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/inference/inference_config.hpp"
+#include "core/inference/layout/inference_config.hpp"
 #include "core/inference/layer_graphs.hpp"
 #include "core/runtime/buffer.hpp"
 

@@ -9,7 +9,7 @@
 #include "core/graph/read/choices.hpp"
 #include "core/graph/read/lookup.hpp"
 #include "core/graph/read/streamed_dataset.hpp"
-#include "core/inference/edges/edge_list_files.hpp"
+#include "core/inference/input/edge_list_files.hpp"
 #include "core/terminal/plain_text.hpp"
 
 namespace orrery {

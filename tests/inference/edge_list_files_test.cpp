@@ -1,6 +1,6 @@
 // Files of edges read in ranges: every edge once, whatever the format and the number of ranks; what is
 // no edge is told with its place.
-#include "core/inference/edges/edge_list_files.hpp"
+#include "core/inference/input/edge_list_files.hpp"
 
 #include <gmock/gmock.h>
 #include <unistd.h>

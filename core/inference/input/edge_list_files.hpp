@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/graph/dataset_options.hpp"
-#include "core/inference/edges/edge_share.hpp"
+#include "core/inference/input/edge_share.hpp"
 
 namespace orrery {
 

@@ -1,4 +1,4 @@
-#include "core/inference/edges/edge_list_files.hpp"
+#include "core/inference/input/edge_list_files.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>
