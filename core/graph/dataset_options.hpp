@@ -24,10 +24,12 @@ struct DatasetOptions {
   std::optional<EdgeListOptions> edge_list{};
   bool symmetric = false;                       ///< add the reverse of every edge
   std::optional<std::int64_t> random_features;  ///< use made-up features of this width
-  std::optional<bool> row_normalise;            ///< default: true for 0/1 features
-  bool half_features = false;                   ///< features are rounded to 16 bits
-  bool random_split = false;                    ///< draw 70/15/15 even where a split is published
-  std::optional<double> training_share;         ///< of a drawn split, half the rest validates
+  /// A folder of rows in no order (FeatureFiles); load_dataset() refuses it.
+  std::string feature_files;
+  std::optional<bool> row_normalise;     ///< default: true for 0/1 features
+  bool half_features = false;            ///< features are rounded to 16 bits
+  bool random_split = false;             ///< draw 70/15/15 even where a split is published
+  std::optional<double> training_share;  ///< of a drawn split, half the rest validates
   /// Labelled vertices that the published split leaves out train too.
   bool train_on_rest = false;
   /// none | degree | bfs | communities: renumber the vertices for locality.

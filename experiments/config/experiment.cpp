@@ -134,6 +134,13 @@ std::vector<Combination> combinations(const Json& base, const Json& sweep) {
   return list;
 }
 
+void set_features(DatasetOptions& o, const Json& d) {
+  if (!d.contains("features")) return;
+  const Json& f = d["features"];
+  o.random_features = optional<std::int64_t>(f, "random");
+  o.feature_files = f.value("files", std::string());
+}
+
 DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
   DatasetOptions o;
   o.seed = seed;
@@ -145,7 +152,7 @@ DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
     o.edge_list = EdgeListOptions{list["files"].get<std::vector<std::string>>(), list["format"],
                                   optional<std::int64_t>(list, "vertices")};
     o.symmetric = list["symmetric"];
-    if (d.contains("features")) o.random_features = d["features"]["random"].get<std::int64_t>();
+    set_features(o, d);
     return o;
   }
   o.reorder = d["reorder"];
@@ -157,7 +164,7 @@ DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
     o.symmetric = d["symmetric"];
     o.random_split = d["split"] == "random";
     o.train_on_rest = d["split"] == "train_on_rest";
-    if (d.contains("features")) o.random_features = d["features"]["random"].get<std::int64_t>();
+    set_features(o, d);
     return o;
   }
   o.generator = d["generate"];
@@ -305,6 +312,23 @@ void complete(Json& root, int mpi_ranks) {
                                               ? "with data that is read expected {\"random\": "
                                                 "width}"
                                               : "with \"generate\" expected the width, an integer");
+  if (d.contains("features") && d["features"].is_object()) {
+    const Json& f = d["features"];
+    if (f.contains("random") == f.contains("files"))
+      throw ConfigError("dataset.features", "expected one of \"random\" and \"files\"");
+    if (f.contains("files") && d.value("features_type", "float32") == "float16")
+      throw ConfigError("dataset.features_type",
+                        "float16 does not go with dataset.features.files, whose rows are float32 "
+                        "and taken as they are");
+    if (f.contains("files") && d.value("row_normalise", false))
+      throw ConfigError("dataset.row_normalise",
+                        "does not go with dataset.features.files, whose rows are taken as they "
+                        "are: normalise them before they are written");
+    if (f.contains("files") && d.value("reorder", "none") != "none")
+      throw ConfigError("dataset.reorder",
+                        "renumbers vertices, and dataset.features.files names them as they were: "
+                        "leave one of them out");
+  }
   if (d.contains("training_share") && d.contains("path") && d["split"] != "random")
     throw ConfigError("dataset.training_share",
                       "is of a split that is drawn: set dataset.split to \"random\", or leave it "
@@ -632,6 +656,21 @@ void set_inference(Experiment& e, const Json& root) {
         "inference.group_bytes",
         "is of rows that are fetched, and spmm \"exchange_graph\" fetches none: leave "
         "it out, or choose another inference.spmm");
+  if (i.contains("preparation"))
+    config.preparation =
+        pick<Preparation>(i["preparation"], {{"scan", Preparation::scan},
+                                             {"redistribute", Preparation::redistribute},
+                                             {"fused", Preparation::fused}});
+  const bool files = !e.dataset.feature_files.empty();
+  if (i.contains("preparation") && !files)
+    throw ConfigError("inference.preparation",
+                      "is of features in files (dataset.features.files): leave it out");
+  if (files && config.preparation == Preparation::fused &&
+      config.spmm != SparseProduct::ids_then_rows)
+    throw ConfigError("inference.preparation",
+                      fmt::format("fused takes rows from where they lie, which goes with spmm "
+                                  "\"ids_then_rows\" alone, found {}: choose redistribute or scan",
+                                  i["spmm"].dump()));
   if (config.fanout == 0)
     throw ConfigError("inference.fanout", "found 0, expected -1 (all neighbours) or at least 1");
 }
@@ -753,6 +792,9 @@ std::vector<Experiment> load_experiments(const std::string& file,
         rebase(file, room, "file", fs::exists(file));
         e.resolved["dataset"]["edge_list"]["files"][i] = file;
       }
+    if (!d.feature_files.empty())
+      rebase(d.feature_files, e.resolved["dataset"]["features"], "files",
+             fs::exists(d.feature_files));
     rebase(e.parts, e.resolved["dataset"], "parts", fs::exists(e.parts));
     rebase(d.degree_file, e.resolved["dataset"], "degree_file", fs::exists(d.degree_file));
     rebase(e.simulation.profile, e.resolved["simulation"], "profile",

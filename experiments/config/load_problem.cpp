@@ -48,6 +48,10 @@ ProblemData DatasetCache::load(const Experiment& experiment) {
   const std::string key = experiment.resolved["dataset"].dump() + std::to_string(experiment.seed);
   if (key != key_) {
     last_ = {};  // before the next one takes memory
+    if (!experiment.dataset.feature_files.empty())
+      throw ConfigError("dataset.features.files",
+                        "are read by orrery infer alone: elsewhere a data set holds its rows in "
+                        "the order of its vertices");
     if (experiment.dataset.edge_list)
       throw ConfigError("dataset.edge_list",
                         "is read by orrery infer alone: elsewhere name a data set as dataset.path "

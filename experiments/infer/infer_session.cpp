@@ -62,6 +62,10 @@ void require_inferable(const Experiment& e, bool planned) {
     throw ConfigError("dataset.statistics",
                       "without edges nothing can be inferred: simulate it with --backend sim, "
                       "count it with --plan, or give it a path or a generator");
+  if (!e.dataset.feature_files.empty() && e.trains() && e.weights.empty() && !planned)
+    throw ConfigError("inference.weights",
+                      "is needed with dataset.features.files, which a training does not read: name "
+                      "a checkpoint, or the folder of a run with train.checkpoint_every");
   if (e.dataset.edge_list && e.trains() && e.weights.empty() && !planned)
     throw ConfigError("inference.weights",
                       "is needed with dataset.edge_list, which has no labels to train with: name a "
@@ -174,7 +178,8 @@ Json layers_identity(const Experiment& experiment, const InferenceProblem& probl
             {"group_bytes", config.group_bytes},
             {"gemm", name_of(config.gemm)},
             {"spmm", name_of(config.spmm)},
-            {"sddmm", name_of(config.sddmm)}}},
+            {"sddmm", name_of(config.sddmm)},
+            {"preparation", preparation_of(problem)}}},
           {"weights", checksum_of(*problem.weights)}};
 }
 
@@ -223,6 +228,7 @@ PreparedInference prepare(const Experiment& experiment, const InferOptions& opti
   made.problem.weights = std::move(weights);
   const auto sampling = Clock::now();
   made.problem.graphs = make_graphs(made.problem, job);
+  made.problem.input = locate_input(made.problem, job);
   StageBefore sample{"sample"};
   sample.seconds = seconds_since(sampling);
   made.before.push_back(std::move(sample));

@@ -64,6 +64,22 @@ std::string name_of(EdgeProduct sddmm) {
   return sddmm == EdgeProduct::split ? "split" : "duplicated";
 }
 
+std::string name_of(Preparation preparation) {
+  switch (preparation) {
+    case Preparation::scan:
+      return "scan";
+    case Preparation::redistribute:
+      return "redistribute";
+    case Preparation::fused:
+      return "fused";
+  }
+  return {};
+}
+
+Json preparation_of(const InferenceProblem& problem) {
+  return problem.data->feature_files ? Json(name_of(problem.config.preparation)) : Json(nullptr);
+}
+
 std::vector<std::string> stage_names(int layers) {
   std::vector<std::string> names{"features"};
   for (int l = 1; l <= layers; ++l) names.push_back(fmt::format("layer {}", l));
@@ -109,6 +125,8 @@ Json stages_json(const InferenceProblem& problem, const std::vector<StageBefore>
                     {"received_bytes", received},
                     {"peak_bytes", peak}});
     if (s > 0 || before != nullptr) list.back()["seconds"] = seconds[s];
+    if (s == 0 && problem.data->feature_files)
+      list.back()["file_bytes"] = feature_file_bytes(problem);
   }
   return list;
 }
@@ -135,6 +153,7 @@ Json inference_result(const Experiment& experiment, const InferenceProblem& prob
               {"gemm", name_of(config.gemm)},
               {"spmm", name_of(config.spmm)},
               {"sddmm", nullptr},
+              {"preparation", preparation_of(problem)},
               {"neighbours", neighbours},
               {"planned_received_bytes", received_bytes_of(counted)},
               {"received_bytes", nullptr},

@@ -15,6 +15,9 @@ namespace orrery {
 std::string name_of(DenseProduct gemm);
 std::string name_of(SparseProduct spmm);
 std::string name_of(EdgeProduct sddmm);
+std::string name_of(Preparation preparation);
+/// Of features in files; null of others.
+nlohmann::ordered_json preparation_of(const InferenceProblem& problem);
 
 /// "features", "layer 1", ..., "write": the stages of the ranks.
 std::vector<std::string> stage_names(int layers);

@@ -63,6 +63,7 @@ std::string contents_of(const InferenceProblem& problem, const Job& job) {
 
 LoadedInference load_inference(const Experiment& experiment, const Job& job) {
   LoadedInference loaded;
+  const std::string& files = experiment.dataset.feature_files;
   if (experiment.dataset.edge_list) {
     const Activity reading(loading_words(experiment.dataset));
     loaded = load_edge_list(experiment, job);
@@ -72,12 +73,22 @@ LoadedInference load_inference(const Experiment& experiment, const Job& job) {
   } else {
     const auto begin = std::chrono::steady_clock::now();
     DatasetCache datasets;
-    const ProblemData data = datasets.load(experiment);
+    Experiment without_files = experiment;  // rows in files are not read here
+    without_files.dataset.feature_files.clear();
+    const ProblemData data = datasets.load(without_files);
     loaded.data = data.statistics ? inference_data(*data.statistics)
                                   : inference_data(data.whole ? *data.whole->data : *data.data);
     StageBefore read{"read"};
     read.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     loaded.stages.push_back(std::move(read));
+  }
+  if (!files.empty()) {
+    const Activity reading("reading which vertices the rows in " + files + " are of");
+    auto with_files = std::make_shared<InferenceData>(*loaded.data);
+    with_files->feature_files =
+        std::make_shared<const FeatureFiles>(files, loaded.data->vertices());
+    with_files->features = features_in(*with_files, experiment.inference);
+    loaded.data = std::move(with_files);
   }
   if (!loaded.data->features)
     throw ConfigError(
@@ -88,12 +99,12 @@ LoadedInference load_inference(const Experiment& experiment, const Job& job) {
   return loaded;
 }
 
-std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem, const Job& job) {
-  const Activity activity("drawing neighbours and counting what parts need of each other");
-  if (job.world == nullptr) return make_graphs(problem);
-  const TileLayout layout = problem.layout();
-  // Every rank tells what its part counted; of the ranks of a part one is heard.
-  const auto add_up = [&](std::vector<std::int64_t>& counts) {
+namespace {
+
+/// Every rank tells what its part counted; of the ranks of a part one is heard.
+std::function<void(std::vector<std::int64_t>&)> adding_up(const TileLayout& layout,
+                                                          const Job& job) {
+  return [layout, job](std::vector<std::int64_t>& counts) {
     const std::string mine(reinterpret_cast<const char*>(counts.data()),
                            counts.size() * sizeof(std::int64_t));
     const auto all = job.world->all_gather(mine);
@@ -104,7 +115,33 @@ std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem, 
       for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += theirs[i];
     }
   };
-  return make_graphs(problem, layout.part_of(job.world->rank()), add_up);
+}
+
+}  // namespace
+
+std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem, const Job& job) {
+  const Activity activity("drawing neighbours and counting what parts need of each other");
+  if (job.world == nullptr) return make_graphs(problem);
+  const TileLayout layout = problem.layout();
+  return make_graphs(problem, layout.part_of(job.world->rank()), adding_up(layout, job));
+}
+
+std::shared_ptr<const LocatedInput> locate_input(const InferenceProblem& problem, const Job& job) {
+  if (job.world == nullptr) return locate_input(problem);
+  const TileLayout layout = problem.layout();
+  return locate_input(problem, layout.part_of(job.world->rank()), adding_up(layout, job));
+}
+
+std::shared_ptr<const Features> features_in(const InferenceData& data,
+                                            const InferenceConfig& config) {
+  return config.preparation == Preparation::scan ? scanned_features(data.feature_files)
+                                                 : located_features(data.feature_files);
+}
+
+double feature_file_bytes(const InferenceProblem& problem) {
+  if (!problem.data->feature_files) return 0;
+  const auto once = static_cast<double>(problem.data->feature_files->bytes());
+  return problem.config.preparation == Preparation::scan ? problem.layout().ranks() * once : once;
 }
 
 std::shared_ptr<const InferenceData> with_classes(std::shared_ptr<const InferenceData> data,
@@ -158,12 +195,14 @@ RankStages fit_groups(InferenceProblem& problem, const std::optional<std::int64_
     bytes /= 2;
     InferenceProblem smaller = problem;
     smaller.config.group_bytes = bytes;
+    smaller.input = locate_input(smaller, job);
     RankStages fewer = count_stages(InferenceBody(smaller), job);
     const std::int64_t before = largest_peak(stages), now = largest_peak(fewer);
     if (now > before) ++rises;
     if (now >= before) continue;
     rises = 0;
     problem.config.group_bytes = bytes;
+    problem.input = smaller.input;
     stages = std::move(fewer);
   }
   return stages;

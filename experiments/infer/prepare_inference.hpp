@@ -38,6 +38,18 @@ LoadedInference load_inference(const Experiment& experiment, const Job& job);
 /// Draws and counts; over MPI all ranks together.
 std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem, const Job& job);
 
+/// Where features in files lie (core/inference/located_rows.hpp); over MPI all ranks together.
+std::shared_ptr<const LocatedInput> locate_input(const InferenceProblem& problem, const Job& job);
+
+/// Features in files, as this preparation reads them.
+///
+/// Requires  data.feature_files
+std::shared_ptr<const Features> features_in(const InferenceData& data,
+                                            const InferenceConfig& config);
+
+/// Bytes of rows that all ranks read from files of features; 0 where there are none.
+double feature_file_bytes(const InferenceProblem& problem);
+
 /// The data with as many classes as its weights were trained for: those of another graph may have
 /// others, or this one no labels. `weights`: null leaves them.
 std::shared_ptr<const InferenceData> with_classes(std::shared_ptr<const InferenceData> data,
