@@ -787,10 +787,10 @@ std::vector<Experiment> load_experiments(const std::string& file,
     rebase(d.path, e.resolved["dataset"], "path", find_dataset(d.path).has_value());
     if (d.edge_list)
       for (std::size_t i = 0; i < d.edge_list->files.size(); ++i) {
-        std::string& file = d.edge_list->files[i];
-        Json room{{"file", file}};
-        rebase(file, room, "file", fs::exists(file));
-        e.resolved["dataset"]["edge_list"]["files"][i] = file;
+        std::string& edges = d.edge_list->files[i];
+        Json room{{"file", edges}};
+        rebase(edges, room, "file", fs::exists(edges));
+        e.resolved["dataset"]["edge_list"]["files"][i] = edges;
       }
     if (!d.feature_files.empty())
       rebase(d.feature_files, e.resolved["dataset"]["features"], "files",
