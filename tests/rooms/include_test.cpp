@@ -66,7 +66,7 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kRooms{
      {"core/base", "core/graph", "core/graph/files", "core/partition/edges"}},
     {"core/inference/sharing", {"core/base", "core/graph", "core/sample"}},
     {"core/inference",
-     {"core/base", "core/graph", "core/graph/files", "core/sample", "core/ops", "core/runtime",
+     {"core/base", "core/graph", "core/graph/files", "core/sample", "core/runtime",
       "core/runtime/execute", "core/model", "core/model/network", "core/strategy/structure",
       "core/strategy/product", "core/inference/layout", "core/inference/input"}},
     {"core/cost", {"core/base"}},
