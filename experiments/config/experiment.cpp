@@ -308,10 +308,10 @@ void complete(Json& root, int mpi_ranks) {
   }
   const bool read = d.contains("path") || d.contains("edge_list");
   if (d.contains("features") && d["features"].is_object() != read)
-    throw ConfigError("dataset.features", read
-                                              ? "with data that is read expected {\"random\": "
-                                                "width}"
-                                              : "with \"generate\" expected the width, an integer");
+    throw ConfigError("dataset.features",
+                      read ? "with data that is read expected {\"random\": width} or {\"files\": "
+                             "folder}"
+                           : "with \"generate\" expected the width, an integer");
   if (d.contains("features") && d["features"].is_object()) {
     const Json& f = d["features"];
     if (f.contains("random") == f.contains("files"))

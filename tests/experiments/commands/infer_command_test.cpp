@@ -655,8 +655,8 @@ TEST_F(InferFromFiles, WritesTheSameOverMpi) {
   const std::string files = fmt::format(
       R"( --set 'dataset={{"edge_list": {{"files": "{}", "format": "uint64", "symmetric": true}}, "features": {{"files": "{}"}}}}')",
       in("first.bin").string(), in("rows").string());
-  for (const char* more : {R"(, "preparation": "fused", "group_bytes": 200)",
-                           R"(, "preparation": "redistribute")", R"(, "preparation": "scan")"}) {
+  for (const char* more :
+       {R"(, "preparation": "fused", "group_bytes": 200)", R"(, "preparation": "redistribute")"}) {
     for (const char* old : {"threads", "mpi"}) std::filesystem::remove_all(in(old));
     ASSERT_EQ(orrery(arguments(2, 2, "threads", more) + files), 0) << read("err");
     const int status = shell(testing::mpirun(4) + "'" ORRERY_MPI "' " +
