@@ -46,8 +46,9 @@ struct LocatedInput {
   }
 };
 
-/// Counts it. `sums_first`: layer 1 begins with a sum over `columns` columns; `only_part` and `add_up` as
-/// LayerGraphs has them.
+/// Counts it. `sums_first`: layer 1 begins with a sum; `only_part` and `add_up` as LayerGraphs has them.
+///
+/// Cost      with `sums_first` and fused, the rows of A of one part at a time, 8 bytes for each entry
 std::shared_ptr<const LocatedInput> locate_input(
     std::shared_ptr<const FeatureFiles> files, const LayerGraphs& graphs,
     const InferenceConfig& config, bool sums_first, std::optional<int> only_part,
@@ -74,6 +75,8 @@ class LocatedRows {
   /// y ← A·x + beta·y, A of layer 1.
   ///
   /// Requires  LocatedInput::needed
+  /// Cost      in the process, 8 bytes for each entry of the part's rows of A and 12 for each vertex of
+  ///           the graph while the groups are made
   void aggregate(const Tensor& y, float beta);
 
  private:
