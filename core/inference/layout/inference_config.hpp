@@ -45,9 +45,9 @@ struct InferenceConfig {
   std::int64_t group_bytes = 0;
   DenseProduct gemm = DenseProduct::ring;
   SparseProduct spmm = SparseProduct::ids_then_rows;
-  EdgeProduct sddmm = EdgeProduct::split;  ///< of models that weigh edges
+  EdgeProduct sddmm = EdgeProduct::split;        ///< of models that weigh edges
   Preparation preparation = Preparation::fused;  ///< of features in files
-  std::uint64_t seed = 0;                  ///< of the neighbours that are drawn
+  std::uint64_t seed = 0;                        ///< of the neighbours that are drawn
 };
 
 }  // namespace orrery
