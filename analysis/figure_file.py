@@ -18,6 +18,8 @@ Keys
                          "parts": [...]}, "title"?, "set"?, "set_for"?: {graph: {key: value}},
                          "set_method"?: {method: {key: value}}, "stream"?: true} in their place:
                          orrery partition for every combination; stream: from edges.npy, not loaded
+      infer              [{key: value}]: orrery infer once for each of these settings beside "set";
+                         measures ask for the seconds of its stages
   rows                   {"label", "unit", "paper", "ours": how to measure it, "role"?, "reported"?,
                          "note"?}
       paper              a number, [least, most] (a range that several cells share), true or false,
@@ -51,7 +53,8 @@ _KINDS = {str: "words", int: "a whole number", dict: "an object", list: "a list"
 _ROW_REQUIRED = {"label", "unit", "paper", "ours"}
 _ROW_ALLOWED = _ROW_REQUIRED | {"role", "reported", "note", "paper_says"}
 _RUN_ALLOWED = {"file", "title", "set", "fit", "scale_of", "data", "otherwise", "sweep",
-                "plan"}
+                "plan", "infer"}
+_INFER_ALLOWED = {"file", "title", "set", "data", "otherwise", "infer"}
 _CUTS_ALLOWED = {"cuts", "title", "set", "set_for", "set_method", "stream"}
 ROLES = ("fitted", "informed", "predicted", "aside")
 _CONSTANT = {"is", "by", "role", "rows"}
@@ -99,6 +102,14 @@ def _check_cuts(file, run, name):
             _complain(file, f"runs.{name}.cuts.{key}: needs a list")
 
 
+def _check_infer(file, run, name):
+    for key in run.keys() - _INFER_ALLOWED:
+        _complain(file, f"runs.{name}: {key} does not go with infer")
+    cells = run["infer"]
+    if not isinstance(cells, list) or not cells or not all(isinstance(c, dict) for c in cells):
+        _complain(file, f"runs.{name}.infer: needs a list of settings")
+
+
 def _check_run(file, told, name):
     run = told["runs"][name]
     if "cuts" in run:
@@ -111,6 +122,8 @@ def _check_run(file, told, name):
             _complain(file, f"runs.{name}.{key}: {run[key]} is not there")
     if "file" not in run:
         _complain(file, f"runs.{name}: needs a file")
+    if "infer" in run:
+        _check_infer(file, run, name)
     earlier = list(told["runs"])[: list(told["runs"]).index(name)]
     for other in run.get("scale_of", []):
         if other not in earlier or "fit" not in told["runs"][other]:

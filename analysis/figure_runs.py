@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import figure_cuts
+import figure_inferences
 import result_folder
 import whole_file
 from figure_file import FigureError
@@ -60,6 +61,9 @@ class Experiments:
             return None
         if "cuts" in run:
             return figure_cuts.make(self.program, run, self.out / "runs" / name)
+        if "infer" in run:
+            return figure_inferences.make(self.program, self._file(name), run,
+                                          self.out / "runs" / name)
         settings = dict(run.get("set", {}))
         if factor := self._factor(name, settings):
             self.factors[name] = factor
@@ -149,6 +153,9 @@ class Experiments:
                 continue
             if "cuts" in run:
                 self.results[name] = figure_cuts.read(run, self.out / "runs" / name)
+                continue
+            if "infer" in run:
+                self.results[name] = figure_inferences.read(run, self.out / "runs" / name)
                 continue
             found = result_folder.read(self.out / "runs" / name)
             self.results[name] = found.runs if isinstance(found, result_folder.Sweep) else [found]

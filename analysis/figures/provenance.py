@@ -11,12 +11,13 @@ MACHINES = {
     "dgx-a100": "DGX-A100",
     "a6000-4x4-pcie": "4 servers of 4 A6000 (PCIe)",
     "a6000-4x4-nvlink": "4 servers of 4 A6000 (NVLink bridges)",
+    "r5-16-25gbe": "AWS machines of Deal's testbed (25 Gbit/s)",
     "rtx2080ti-2x4-1gbe": "2 servers of 4 RTX 2080 Ti (1 GbE)",
 }
 DATA = {"arxiv": "ogbn-arxiv", "products": "ogbn-products", "papers100m": "ogbn-papers100M"}
 # Of data sets that are given by their counts.
 BY_VERTICES = {169343: "ogbn-arxiv", 2449029: "ogbn-products", 232965: "reddit",
-               8745542: "proteins"}
+               8745542: "proteins", 5600000: "social-spammer", 111059956: "ogbn-papers100M"}
 
 
 def machine_of(run):
@@ -37,7 +38,7 @@ def data_of(run):
     asked = run.config.get("dataset") or {}
     name = run.config.get("name") if "generate" in asked else None
     name = name or dataset.get("name") or asked.get("path") or run.result["name"]
-    name = re.sub(r"^(mg-gcn|granndis|catgnn)-((fig|sec|table)[\d.]+[a-z]?-?)?", "", name)
+    name = re.sub(r"^(mg-gcn|granndis|catgnn|deal)-((fig|sec|table)[\d.]+[a-z]?-?)?", "", name)
     name = DATA.get(name.removesuffix("-like"), name.removesuffix("-like"))
     if "statistics" in asked:
         return "by its counts", BY_VERTICES.get(asked["statistics"]["vertices"], name)

@@ -4,20 +4,32 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace orrery {
+
+/// Files of edges and nothing else, whose vertices are numbered as they stand there.
+struct EdgeListOptions {
+  std::vector<std::string> files;
+  std::string format = "auto";             ///< auto | uint32 | uint64 | npy | text
+  std::optional<std::int64_t> vertices{};  ///< default: up to the largest number
+};
 
 /// What an experiment file says under "dataset"; load_dataset() turns it into a Dataset.
 struct DatasetOptions {
   /// Folder, file, or a bare name that is looked up in $ORRERY_DATA (a colon-separated list).
   std::string path;
-  std::string format = "auto";                  ///< auto | orrery | ogb | snap | mtx
+  std::string format = "auto";  ///< auto | orrery | ogb | snap | mtx
+  /// Read instead of `path`, by what can read edges in ranges; load_dataset() refuses it.
+  std::optional<EdgeListOptions> edge_list{};
   bool symmetric = false;                       ///< add the reverse of every edge
   std::optional<std::int64_t> random_features;  ///< use made-up features of this width
-  std::optional<bool> row_normalise;            ///< default: true for 0/1 features
-  bool half_features = false;                   ///< features are rounded to 16 bits
-  bool random_split = false;                    ///< draw 70/15/15 even where a split is published
-  std::optional<double> training_share;         ///< of a drawn split, half the rest validates
+  /// A folder of rows in no order (FeatureFiles); load_dataset() refuses it.
+  std::string feature_files;
+  std::optional<bool> row_normalise;     ///< default: true for 0/1 features
+  bool half_features = false;            ///< features are rounded to 16 bits
+  bool random_split = false;             ///< draw 70/15/15 even where a split is published
+  std::optional<double> training_share;  ///< of a drawn split, half the rest validates
   /// Labelled vertices that the published split leaves out train too.
   bool train_on_rest = false;
   /// none | degree | bfs | communities: renumber the vertices for locality.

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -19,11 +20,26 @@ namespace {
 constexpr std::int64_t kRowBlock = 4096;
 using Counts64 = std::vector<std::int64_t>;
 
-/// Moves arrays of numbers between the ranks of a group, outside of any program.
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+template <class T>
+std::int64_t bytes_of(const std::vector<T>& values) {
+  return static_cast<std::int64_t>(values.capacity() * sizeof(T));
+}
+
+/// Moves arrays of numbers between the ranks of a group, outside of any program; a rank alone keeps
+/// its own.
 class ArrayExchange {
  public:
-  ArrayExchange(Communicator& communicator, const Group& group)
-      : communicator_(communicator), group_(group) {}
+  ArrayExchange(Communicator* communicator, const Group& group)
+      : communicator_(communicator), group_(group) {
+    ORRERY_ASSERT(communicator != nullptr || group.size == 1);
+  }
+  bool alone() const { return group_.size == 1; }
 
   /// Rows of `width` numbers, send[j] to group index j, in order; returns those that came.
   std::vector<Vertex> all_to_all(const std::vector<Vertex>& x, std::int64_t width,
@@ -34,17 +50,25 @@ class ArrayExchange {
     return into.values();
   }
 
-  /// One number for each rank: [size] -> [size].
-  Counts64 all_to_all_counts(const Counts64& counts) {
+  /// One number for each rank, [size] -> [size], and whether any rank has more to come.
+  std::pair<Counts64, bool> all_to_all_counts(const Counts64& counts, bool more) {
+    if (alone()) return {counts, more};
     std::vector<Vertex> numbers;
-    for (const std::int64_t count : counts) numbers.push_back(static_cast<Vertex>(count));
+    for (const std::int64_t count : counts)
+      numbers.insert(numbers.end(), {static_cast<Vertex>(count), more ? 1 : 0});
     const Counts64 one(counts.size(), 1);
-    const auto came = all_to_all(numbers, 1, one, one);
-    return {came.begin(), came.end()};
+    const auto came = all_to_all(numbers, 2, one, one);
+    Counts64 theirs;
+    for (std::size_t i = 0; i < came.size(); i += 2) {
+      theirs.push_back(came[i]);
+      more = more || came[i + 1] != 0;
+    }
+    return {theirs, more};
   }
 
   /// The arrays of all ranks, one after the other; x is gone before they come.
   std::vector<Vertex> all_gather(std::vector<Vertex> x) {
+    if (alone()) return x;
     // Lengths as two halves: a rank may have more numbers than one of them counts.
     const std::int64_t mine = static_cast<std::int64_t>(x.size());
     const auto lengths =
@@ -94,10 +118,10 @@ class ArrayExchange {
   }
   void run(const Op& op) {
     validate(op);
-    communicator_.run(Lane::comm, op, memory_);
+    communicator_->run(Lane::comm, op, memory_);
   }
 
-  Communicator& communicator_;
+  Communicator* communicator_;
   Group group_;
   RankMemory memory_;
 };
@@ -177,6 +201,22 @@ class Buckets {
   std::vector<Vertex> pairs;  ///< row in the part, column
 };
 
+/// A range of a list of edges.
+class RangeOfSource final : public EdgeShare {
+ public:
+  RangeOfSource(EdgeSource& source, const Share& range)
+      : source_(source), next_(range.first), end_(range.end()) {}
+  void next(std::int64_t most, std::vector<Edge>& into) override {
+    const std::int64_t count = std::min(most, end_ - next_);
+    source_.read(next_, count, into);
+    next_ += count;
+  }
+
+ private:
+  EdgeSource& source_;
+  std::int64_t next_, end_;
+};
+
 }  // namespace
 
 HeldRows all_rows(const Csr& graph, bool symmetric) {
@@ -207,29 +247,46 @@ void NpyEdges::read(std::int64_t first, std::int64_t count, std::vector<Edge>& i
   }
 }
 
-HeldRows build_rows(EdgeSource& edges, bool mirrored, const TileLayout& layout, int rank,
-                    Communicator& communicator, std::int64_t chunk) {
-  const Share range = share_of(edges.size(), layout.ranks(), rank);
-  const std::int64_t most = share_of(edges.size(), layout.ranks(), 0).count;
+HeldRows build_rows(EdgeShare& edges, bool mirrored, const TileLayout& layout, int rank,
+                    Communicator* communicator, std::int64_t chunk, RowsCost* cost) {
   HeldRows made{layout.vertices, layout.rows(layout.part_of(rank)), nullptr, {}, false};
+  const auto begin = Clock::now();
+  RowsCost took;
+  const auto hold = [&](std::int64_t bytes) { took.peak_bytes = std::max(took.peak_bytes, bytes); };
 
   // The ranks of the same columns hold all rows between them: each edge goes to one of these, and
   // from there to the others of its part.
   ArrayExchange columns(communicator, layout.column_group(rank)),
       part(communicator, layout.row_group(rank));
   std::vector<Vertex> pairs;
-  std::vector<Edge> piece;
-  for (std::int64_t first = 0; first < most; first += chunk) {
-    const std::int64_t begin = std::min(first, range.count),
-                       end = std::min(first + chunk, range.count);
-    edges.read(range.first + begin, end - begin, piece);
-    const Buckets out(piece, mirrored, layout);
-    const Counts64 in = columns.all_to_all_counts(out.counts);
-    const auto came = columns.all_to_all(out.pairs, 2, out.counts, in);
-    pairs.insert(pairs.end(), came.begin(), came.end());
+  {
+    std::vector<Edge> piece;
+    for (bool more = true; more;) {
+      const auto reading = Clock::now();
+      edges.next(chunk, piece);
+      took.read_seconds += seconds_since(reading);
+      const Buckets out(piece, mirrored, layout);
+      const auto [in, others] = columns.all_to_all_counts(out.counts, !piece.empty());
+      more = others;
+      // What travels is there twice, in the arrays and in what the communicator reads and writes.
+      std::int64_t came_bytes = 0;
+      if (columns.alone()) {
+        pairs.insert(pairs.end(), out.pairs.begin(), out.pairs.end());
+      } else {
+        const auto came = columns.all_to_all(out.pairs, 2, out.counts, in);
+        came_bytes = 2 * bytes_of(came) + bytes_of(out.pairs);
+        pairs.insert(pairs.end(), came.begin(), came.end());
+      }
+      hold(bytes_of(pairs) + bytes_of(piece) + bytes_of(out.pairs) + came_bytes);
+    }
   }
-  if (layout.column_parts > 1) pairs = part.all_gather(std::move(pairs));
+  if (!part.alone()) {
+    const std::int64_t mine = bytes_of(pairs);
+    pairs = part.all_gather(std::move(pairs));
+    hold(mine + 2 * bytes_of(pairs));
+  }
   auto csr = std::make_shared<const Csr>(sorted_rows(pairs, made.rows, layout.vertices));
+  hold(bytes_of(pairs) + bytes_of(csr->columns) + 3 * bytes_of(csr->offsets));
   std::vector<Vertex>().swap(pairs);
 
   std::vector<Vertex> degrees;
@@ -240,7 +297,8 @@ HeldRows build_rows(EdgeSource& edges, bool mirrored, const TileLayout& layout, 
     for (const Vertex u : csr->row(r)) sum += number_of(u, v) - number_of(v, u);
   }
   made.csr = std::move(csr);
-  made.degrees = columns.all_gather(std::move(degrees));
+  if (!columns.alone()) made.degrees = columns.all_gather(std::move(degrees));
+  hold(bytes_of(made.csr->columns) + bytes_of(made.csr->offsets) + 2 * bytes_of(made.degrees));
   std::vector<Vertex> halves(2);
   std::memcpy(halves.data(), &sum, sizeof sum);
   const auto sums = columns.all_gather(halves);
@@ -250,7 +308,15 @@ HeldRows build_rows(EdgeSource& edges, bool mirrored, const TileLayout& layout, 
     whole += sum;
   }
   made.symmetric = whole == 0;
+  took.build_seconds = seconds_since(begin) - took.read_seconds;
+  if (cost != nullptr) *cost = took;
   return made;
+}
+
+HeldRows build_rows(EdgeSource& edges, bool mirrored, const TileLayout& layout, int rank,
+                    Communicator& communicator, std::int64_t chunk, RowsCost* cost) {
+  RangeOfSource range(edges, share_of(edges.size(), layout.ranks(), rank));
+  return build_rows(range, mirrored, layout, rank, &communicator, chunk, cost);
 }
 
 }  // namespace orrery

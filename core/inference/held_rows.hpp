@@ -12,7 +12,8 @@
 #include "core/graph/csr.hpp"
 #include "core/graph/edge_list.hpp"
 #include "core/graph/files/npy_window.hpp"
-#include "core/inference/tile_layout.hpp"
+#include "core/inference/input/edge_share.hpp"
+#include "core/inference/layout/tile_layout.hpp"
 #include "core/runtime/execute/communicator.hpp"
 
 namespace orrery {
@@ -60,16 +61,29 @@ class NpyEdges final : public EdgeSource {
   std::int64_t vertices_, size_ = 0;
 };
 
-/// The rows of this rank's part. All ranks of the layout call it; each reads an equal range of the edges,
+/// What building rows took on one rank.
+struct RowsCost {
+  double read_seconds = 0;      ///< in files
+  double build_seconds = 0;     ///< sending, sorting and telling
+  std::int64_t peak_bytes = 0;  ///< the most that its arrays had at a time
+};
+
+/// The rows of this rank's part. All ranks of the layout call it; each reads its share of the edges,
 /// sends them to the part of their destination, and sorts what it gets, so that the result does not
 /// depend on the number of ranks or on the order of the edges. Duplicates are merged, self-loops
-/// dropped; `mirrored`: the reverse of every edge belongs to the graph as well.
+/// dropped; `mirrored`: the reverse of every edge belongs to the graph as well. `communicator`: may be
+/// null where there is one rank.
 ///
 /// Cost      at most 24 bytes for each edge of the part (its rows keep 4), about 50 for each of
 ///           `chunk` edges where they fall evenly on the parts, and 4 for each vertex of the graph;
 ///           each of the M ranks of a part receives all of its edges
 /// Errors    those of `edges`; ProgramError and Aborted of the communicator
+HeldRows build_rows(EdgeShare& edges, bool mirrored, const TileLayout& layout, int rank,
+                    Communicator* communicator, std::int64_t chunk = 1 << 20,
+                    RowsCost* cost = nullptr);
+/// The same, where each rank reads an equal range of the edges.
 HeldRows build_rows(EdgeSource& edges, bool mirrored, const TileLayout& layout, int rank,
-                    Communicator& communicator, std::int64_t chunk = 1 << 20);
+                    Communicator& communicator, std::int64_t chunk = 1 << 20,
+                    RowsCost* cost = nullptr);
 
 }  // namespace orrery

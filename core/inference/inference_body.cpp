@@ -46,6 +46,13 @@ Buffer load_features(Runtime& rt, const InferenceProblem& problem) {
   return features;
 }
 
+/// The tile of the features out of what the ranks have read of them.
+Buffer redistributed(Runtime& rt, LocatedRows& input) {
+  Buffer features(rt, input.placeholder().shape, DType::f32, "features");
+  input.redistribute(features.tensor());
+  return features;
+}
+
 /// This rank's tile of the last layer that was kept.
 Buffer load_layer(Runtime& rt, const InferenceProblem& problem, const LayerStore& layers,
                   std::int64_t width) {
@@ -150,6 +157,22 @@ std::shared_ptr<const LayerGraphs> make_graphs(
                             lists_for(problem.config, weighs_edges(problem.model))});
 }
 
+bool sums_first(const InferenceProblem& problem) {
+  if (weighs_edges(problem.model) || problem.model.type == ModelType::resgcn) return false;
+  const auto widths =
+      widths_of(problem.model, problem.data->features->width(), problem.data->classes);
+  return !transforms_first(problem.model.order, widths[0], widths[1]);
+}
+
+std::shared_ptr<const LocatedInput> locate_input(
+    const InferenceProblem& problem, std::optional<int> only_part,
+    const std::function<void(std::vector<std::int64_t>&)>& add_up) {
+  if (!problem.data->feature_files || problem.config.preparation == Preparation::scan)
+    return nullptr;
+  return locate_input(problem.data->feature_files, *problem.graphs, problem.config,
+                      sums_first(problem), only_part, add_up);
+}
+
 InferenceBody::InferenceBody(const InferenceProblem& problem, EmbeddingSink* sink,
                              LayerStore* layers)
     : problem_(problem), sink_(sink), layers_(layers) {
@@ -172,8 +195,20 @@ void InferenceBody::run(Runtime& rt, RunObserver& observer, const RunControl& co
                    problem_.train_seed, problem_.data->features->width(), problem_.data->classes,
                    problem_.weights.get());
   const int done = layers_ != nullptr ? layers_->layers_done() : 0;
-  Buffer h = done == 0 ? load_features(rt, problem_)
-                       : load_layer(rt, problem_, *layers_, stack.width(done));
+  std::optional<LocatedRows> input;
+  if (done == 0 && problem_.input)
+    input.emplace(rt, *problem_.input, *problem_.graphs, problem_.data->features,
+                  problem_.column_tiles);
+  const bool fused = input && problem_.config.preparation == Preparation::fused;
+  Buffer h;
+  if (done > 0)
+    h = load_layer(rt, problem_, *layers_, stack.width(done));
+  else if (!input)
+    h = load_features(rt, problem_);
+  else if (!fused)
+    h = redistributed(rt, *input);
+  if (!fused) input.reset();
+  products.begin_with(fused ? &*input : nullptr, sums_first(problem_));
   LayerKeeper keeper(rt, layers_);
   rt.sync(rt.record(Lane::compute));
   const int stages = control.epochs.value_or(epochs());
@@ -181,8 +216,10 @@ void InferenceBody::run(Runtime& rt, RunObserver& observer, const RunControl& co
     const bool computes = stage < stack.layers();
     rt.phase({Stage::forward, stage, computes ? stage + 1 : -1});
     if (computes) {
-      Buffer next = stack.forward(stage + 1, h.tensor());
+      Buffer next = stack.forward(stage + 1, input ? input->placeholder() : h.tensor());
       h = std::move(next);
+      products.begin_with(nullptr, false);
+      input.reset();
       keeper.keep(stage + 1, h.tensor());
     } else {
       keeper.finish();

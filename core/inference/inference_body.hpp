@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "core/graph/dataset.hpp"
-#include "core/inference/inference_config.hpp"
 #include "core/inference/layer_stack.hpp"
+#include "core/inference/layout/inference_config.hpp"
+#include "core/inference/located_rows.hpp"
 #include "core/runtime/body.hpp"
 
 namespace orrery {
@@ -52,6 +53,7 @@ struct InferenceData {
   std::optional<GraphStatistics> statistics{};  ///< where there are no edges
   std::shared_ptr<const Features> features;
   std::int64_t classes = 0;
+  std::shared_ptr<const FeatureFiles> feature_files{};  ///< that `features` lie in; null: elsewhere
 
   std::int64_t vertices() const { return graph.vertices; }
 };
@@ -69,6 +71,8 @@ struct InferenceProblem {
   int column_tiles = 1;                           ///< of matrices on the device
   std::shared_ptr<const TrainedWeights> weights;  ///< null: as a training starts
   std::shared_ptr<const LayerGraphs> graphs;      ///< of this data, model and config
+  /// Of features in files that ranks do not scan (locate_input()); null: a rank reads its tile.
+  std::shared_ptr<const LocatedInput> input{};
 
   TileLayout layout() const { return {data->vertices(), config.rows, config.columns}; }
   int layers() const { return model.layers + model.dense_layers; }
@@ -76,6 +80,15 @@ struct InferenceProblem {
 
 /// Draws and counts what `problem` needs; `only_part` and `add_up` as LayerGraphs has them.
 std::shared_ptr<const LayerGraphs> make_graphs(
+    const InferenceProblem& problem, std::optional<int> only_part = std::nullopt,
+    const std::function<void(std::vector<std::int64_t>&)>& add_up = nullptr);
+
+/// Whether layer 1 begins with a sum over neighbours, and not with a product with weights.
+bool sums_first(const InferenceProblem& problem);
+
+/// Where the rows of features in files lie, and what of them travels; null where there are none, or where
+/// every rank scans them. Of a problem with its graphs.
+std::shared_ptr<const LocatedInput> locate_input(
     const InferenceProblem& problem, std::optional<int> only_part = std::nullopt,
     const std::function<void(std::vector<std::int64_t>&)>& add_up = nullptr);
 

@@ -17,7 +17,7 @@
 #include "core/graph/graph_statistics.hpp"
 #include "core/graph/sparse_matrix.hpp"
 #include "core/inference/held_rows.hpp"
-#include "core/inference/inference_config.hpp"
+#include "core/inference/layout/inference_config.hpp"
 #include "core/model/adjacency.hpp"
 #include "core/sample/neighbour_sampler.hpp"
 #include "core/strategy/structure/index_list.hpp"

@@ -64,9 +64,9 @@ void TileProducts::aggregate_adjoint(int, const Tensor&, const Tensor&, float) {
 // ---- a layer -----------------------------------------------------------------------------------
 
 void TileProducts::begin(int layer, const LayerWidths& widths) {
-  sum_->begin(layer, widths.aggregated, columns(widths.aggregated).count);
+  if (!sums_input_) sum_->begin(layer, widths.aggregated, columns(widths.aggregated).count);
   make_room(widths);
-  sum_->set_out();
+  if (!sums_input_) sum_->set_out();
 }
 
 void TileProducts::give_room_back() {
@@ -76,7 +76,7 @@ void TileProducts::give_room_back() {
 }
 
 void TileProducts::end() {
-  sum_->end();
+  if (!sums_input_) sum_->end();
   give_room_back();
 }
 
@@ -101,6 +101,10 @@ void TileProducts::make_room(const LayerWidths& widths) {
 }
 
 void TileProducts::aggregate(int, const Tensor& x, const Tensor& y, float beta) {
+  if (input_ != nullptr && input_->stands_for(x)) {
+    ORRERY_ASSERT(sums_input_);
+    return input_->aggregate(y, beta);
+  }
   sum_->multiply(x, y, beta);
 }
 
@@ -108,6 +112,7 @@ void TileProducts::aggregate(int, const Tensor& x, const Tensor& y, float beta) 
 
 void TileProducts::transform(const Tensor& x, const Tensor& w, const Tensor& y, float beta) {
   ORRERY_ASSERT(x.rows() == rows(0) && (beta == 0 || beta == 1));
+  if (input_ != nullptr && input_->stands_for(x)) return input_->transform(w, y, beta);
   if (layout().column_parts == 1) return Products::transform(x, w, y, beta);
   config_.gemm == DenseProduct::ring ? ring(x, w, y, beta) : reduce(x, w, y, beta);
 }

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 
+#include "core/inference/located_rows.hpp"
 #include "core/inference/tile_sum.hpp"
 #include "core/model/products.hpp"
 #include "core/runtime/buffer.hpp"
@@ -32,6 +33,13 @@ class TileProducts final : public Products {
     std::int64_t in = 0, out = 0;
     bool operator==(const LayerWidths&) const = default;
   };
+  /// From here on products with input->placeholder() take the rows from where they lie; null: there is
+  /// no such tensor any more. `sums_first`: the one A·x of its layer is with it.
+  void begin_with(LocatedRows* input, bool sums_first) {
+    input_ = input;
+    sums_input_ = input != nullptr && sums_first;
+  }
+
   /// Puts the layer's rows of A on the device and makes room for what travels; what needs no rows of x
   /// sets out.
   void begin(int layer, const LayerWidths& widths);
@@ -81,6 +89,8 @@ class TileProducts final : public Products {
   const LayerGraphs& graphs_;
   InferenceConfig config_;
   std::unique_ptr<TileSum> sum_;
+  LocatedRows* input_ = nullptr;  ///< rows that are no tile yet
+  bool sums_input_ = false;
 
   std::array<Buffer, 2> tile_in_, tile_out_;  ///< of the ring
   Buffer whole_;                              ///< whole rows of a product, or partial sums

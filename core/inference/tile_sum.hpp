@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/inference/inference_config.hpp"
 #include "core/inference/layer_graphs.hpp"
+#include "core/inference/layout/inference_config.hpp"
 #include "core/runtime/runtime.hpp"
 
 namespace orrery {

@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/inference/inference_config.hpp"
 #include "core/inference/layer_graphs.hpp"
+#include "core/inference/layout/inference_config.hpp"
 #include "core/runtime/buffer.hpp"
 
 namespace orrery {

@@ -24,6 +24,7 @@
 #include "experiments/commands/samples_report.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/version.hpp"
+#include "experiments/infer/sharing_report.hpp"
 #include "experiments/run/interruption.hpp"
 
 namespace orrery {
@@ -31,11 +32,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What the flags of all five subcommands fill in.
+/// What the flags of all subcommands fill in.
 struct Flags {
   DatasetOptions options;
   std::string output, samples;
   CheckedRule rule;
+  SharingSettings sharing;
+  SharingShares shares;
   bool json = false, force = false;
   std::vector<const CLI::Option*> generator_options;  ///< owned by the subcommand
 };
@@ -253,6 +256,14 @@ bool sample_check(const Flags& flags) {
   return report_samples(*dataset.graph, flags.samples, flags.rule, flags.json);
 }
 
+void sharing(Flags flags) {
+  Dataset dataset = read(flags);
+  if (flags.options.symmetric && !dataset.symmetric)
+    dataset.graph = std::make_shared<Csr>(symmetrise(*dataset.graph));
+  if (!flags.json) print_notes(dataset);
+  report_sharing(dataset, flags.sharing, flags.shares, flags.json);
+}
+
 /// Prints where the set is, or where it can be had; true when it is here.
 bool get(const std::string& name) {
   if (const auto here = find_dataset(name)) {
@@ -305,6 +316,32 @@ void add_format(CLI::App& command, Flags& flags) {
 
 void add_output(CLI::App& command, Flags& flags) {
   command.add_flag("--force", flags.force, "Replace the output if it is a data set");
+  command.add_flag("--json", flags.json,
+                   "Print one JSON object as the last line of standard output");
+}
+
+void add_sharing_options(CLI::App& command, Flags& flags) {
+  command.add_option("path", flags.options.path, "A folder, a file, or a name in ORRERY_DATA")
+      ->required();
+  flags.sharing.fanouts = {50, 50, 50};
+  command
+      .add_option("--fanouts", flags.sharing.fanouts,
+                  "Draw so many in-neighbours in each layer, the first at the targets; -1: all")
+      ->expected(1, 64)
+      ->capture_default_str();
+  const auto option = [&](const char* name, auto& value, const char* what) {
+    command.add_option(name, value, what)->capture_default_str();
+  };
+  option("--merged", flags.shares.merged,
+         "Merge the ego networks of this share of the targets in a batch (DGI)");
+  option("--batch", flags.sharing.batch, "Put so many targets into a small batch (DistDGL)");
+  option("--cached", flags.shares.cached, "Keep this share of the input rows (SALIENT++)");
+  option("--order", flags.sharing.order,
+         "Let targets follow each other so: random, contiguous (by number), or bfs");
+  option("--networks", flags.sharing.networks, "Count the own networks of so many targets at most");
+  option("--batches", flags.sharing.batches, "Count so many batches of a kind at most");
+  option("--seed", flags.sharing.seed, "Take this seed for all draws");
+  command.add_flag("--symmetric", flags.options.symmetric, "Add the reverse of every edge");
   command.add_flag("--json", flags.json,
                    "Print one JSON object as the last line of standard output");
 }
@@ -401,6 +438,12 @@ void add_dataset_command(CLI::App& app, int& exit_code) {
   command->add_flag("--replace", flags->rule.replacement, "With replacement");
   command->add_flag("--json", flags->json,
                     "Print one JSON object as the last line of standard output");
+  add_format(*command, *flags);
+
+  command = add(dataset, "sharing",
+                "Say how much of what ego networks have in common different systems compute once",
+                "orrery dataset sharing cora --fanouts 50 50 50", [flags] { sharing(*flags); });
+  add_sharing_options(*command, *flags);
   add_format(*command, *flags);
 
   command = add(dataset, "get", "Say where a published data set is, or where it can be had",

@@ -134,12 +134,27 @@ std::vector<Combination> combinations(const Json& base, const Json& sweep) {
   return list;
 }
 
+void set_features(DatasetOptions& o, const Json& d) {
+  if (!d.contains("features")) return;
+  const Json& f = d["features"];
+  o.random_features = optional<std::int64_t>(f, "random");
+  o.feature_files = f.value("files", std::string());
+}
+
 DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
   DatasetOptions o;
   o.seed = seed;
   if (d.contains("parts") || d.contains("statistics")) return o;
   o.row_normalise = optional<bool>(d, "row_normalise");
   o.half_features = d.value("features_type", "float32") == "float16";
+  if (d.contains("edge_list")) {
+    const Json& list = d["edge_list"];
+    o.edge_list = EdgeListOptions{list["files"].get<std::vector<std::string>>(), list["format"],
+                                  optional<std::int64_t>(list, "vertices")};
+    o.symmetric = list["symmetric"];
+    set_features(o, d);
+    return o;
+  }
   o.reorder = d["reorder"];
   o.magnify = d["magnify"];
   o.training_share = optional<double>(d, "training_share");
@@ -149,7 +164,7 @@ DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
     o.symmetric = d["symmetric"];
     o.random_split = d["split"] == "random";
     o.train_on_rest = d["split"] == "train_on_rest";
-    if (d.contains("features")) o.random_features = d["features"]["random"].get<std::int64_t>();
+    set_features(o, d);
     return o;
   }
   o.generator = d["generate"];
@@ -267,14 +282,18 @@ void complete(Json& root, int mpi_ranks) {
   Json& d = root["dataset"];
   const int sources =
       static_cast<int>(d.contains("path")) + static_cast<int>(d.contains("generate")) +
-      static_cast<int>(d.contains("parts")) + static_cast<int>(d.contains("statistics"));
+      static_cast<int>(d.contains("parts")) + static_cast<int>(d.contains("statistics")) +
+      static_cast<int>(d.contains("edge_list"));
   if (sources != 1)
     throw ConfigError("dataset", sources == 0
                                      ? "needs \"path\" (read), \"generate\" (make up), \"parts\" "
-                                       "(written by orrery partition) or \"statistics\" (counts "
-                                       "alone, nothing to train on)"
-                                     : "\"path\", \"generate\", \"parts\" and \"statistics\" "
-                                       "exclude each other");
+                                       "(written by orrery partition), \"statistics\" (counts "
+                                       "alone, nothing to train on) or \"edge_list\" (files that "
+                                       "orrery infer reads in ranges)"
+                                     : "\"path\", \"generate\", \"parts\", \"statistics\" and "
+                                       "\"edge_list\" exclude each other");
+  if (d.contains("edge_list") && d["edge_list"]["files"].is_string())
+    d["edge_list"]["files"] = Json::array({d["edge_list"]["files"]});
   if (d.contains("statistics")) complete_statistics(root);
   if (d.contains("parts")) {
     if (d.contains("features"))
@@ -287,10 +306,29 @@ void complete(Json& root, int mpi_ranks) {
                         "the parts are cut already: leave partition and "
                         "strategy.permute out");
   }
-  if (d.contains("features") && d["features"].is_object() != d.contains("path"))
-    throw ConfigError("dataset.features", d.contains("path")
-                                              ? "with \"path\" expected {\"random\": width}"
-                                              : "with \"generate\" expected the width, an integer");
+  const bool read = d.contains("path") || d.contains("edge_list");
+  if (d.contains("features") && d["features"].is_object() != read)
+    throw ConfigError("dataset.features",
+                      read ? "with data that is read expected {\"random\": width} or {\"files\": "
+                             "folder}"
+                           : "with \"generate\" expected the width, an integer");
+  if (d.contains("features") && d["features"].is_object()) {
+    const Json& f = d["features"];
+    if (f.contains("random") == f.contains("files"))
+      throw ConfigError("dataset.features", "expected one of \"random\" and \"files\"");
+    if (f.contains("files") && d.value("features_type", "float32") == "float16")
+      throw ConfigError("dataset.features_type",
+                        "float16 does not go with dataset.features.files, whose rows are float32 "
+                        "and taken as they are");
+    if (f.contains("files") && d.value("row_normalise", false))
+      throw ConfigError("dataset.row_normalise",
+                        "does not go with dataset.features.files, whose rows are taken as they "
+                        "are: normalise them before they are written");
+    if (f.contains("files") && d.value("reorder", "none") != "none")
+      throw ConfigError("dataset.reorder",
+                        "renumbers vertices, and dataset.features.files names them as they were: "
+                        "leave one of them out");
+  }
   if (d.contains("training_share") && d.contains("path") && d["split"] != "random")
     throw ConfigError("dataset.training_share",
                       "is of a split that is drawn: set dataset.split to \"random\", or leave it "
@@ -618,6 +656,21 @@ void set_inference(Experiment& e, const Json& root) {
         "inference.group_bytes",
         "is of rows that are fetched, and spmm \"exchange_graph\" fetches none: leave "
         "it out, or choose another inference.spmm");
+  if (i.contains("preparation"))
+    config.preparation =
+        pick<Preparation>(i["preparation"], {{"scan", Preparation::scan},
+                                             {"redistribute", Preparation::redistribute},
+                                             {"fused", Preparation::fused}});
+  const bool files = !e.dataset.feature_files.empty();
+  if (i.contains("preparation") && !files)
+    throw ConfigError("inference.preparation",
+                      "is of features in files (dataset.features.files): leave it out");
+  if (files && config.preparation == Preparation::fused &&
+      config.spmm != SparseProduct::ids_then_rows)
+    throw ConfigError("inference.preparation",
+                      fmt::format("fused takes rows from where they lie, which goes with spmm "
+                                  "\"ids_then_rows\" alone, found {}: choose redistribute or scan",
+                                  i["spmm"].dump()));
   if (config.fanout == 0)
     throw ConfigError("inference.fanout", "found 0, expected -1 (all neighbours) or at least 1");
 }
@@ -732,6 +785,16 @@ std::vector<Experiment> load_experiments(const std::string& file,
   for (Experiment& e : experiments) {
     DatasetOptions& d = e.dataset;
     rebase(d.path, e.resolved["dataset"], "path", find_dataset(d.path).has_value());
+    if (d.edge_list)
+      for (std::size_t i = 0; i < d.edge_list->files.size(); ++i) {
+        std::string& edges = d.edge_list->files[i];
+        Json room{{"file", edges}};
+        rebase(edges, room, "file", fs::exists(edges));
+        e.resolved["dataset"]["edge_list"]["files"][i] = edges;
+      }
+    if (!d.feature_files.empty())
+      rebase(d.feature_files, e.resolved["dataset"]["features"], "files",
+             fs::exists(d.feature_files));
     rebase(e.parts, e.resolved["dataset"], "parts", fs::exists(e.parts));
     rebase(d.degree_file, e.resolved["dataset"], "degree_file", fs::exists(d.degree_file));
     rebase(e.simulation.profile, e.resolved["simulation"], "profile",

@@ -13,7 +13,7 @@
 #include "core/graph/dataset.hpp"
 #include "core/graph/dataset_options.hpp"
 #include "core/graph/graph_statistics.hpp"
-#include "core/inference/inference_config.hpp"
+#include "core/inference/layout/inference_config.hpp"
 #include "core/model/model_config.hpp"
 #include "core/partition/partition.hpp"
 #include "core/partition/partition_options.hpp"

@@ -38,6 +38,7 @@ Partition whole_partition(const ProblemData& whole, const Partition& cut) {
 }  // namespace
 
 std::string loading_words(const DatasetOptions& dataset) {
+  if (dataset.edge_list) return "reading " + dataset.edge_list->files.front();
   if (dataset.generator.empty()) return "reading " + dataset.path;
   return fmt::format("generating {} graph of {} vertices, {} edges", dataset.generator,
                      dataset.generate_vertices, dataset.generate_edges);
@@ -47,6 +48,14 @@ ProblemData DatasetCache::load(const Experiment& experiment) {
   const std::string key = experiment.resolved["dataset"].dump() + std::to_string(experiment.seed);
   if (key != key_) {
     last_ = {};  // before the next one takes memory
+    if (!experiment.dataset.feature_files.empty())
+      throw ConfigError("dataset.features.files",
+                        "are read by orrery infer alone: elsewhere a data set holds its rows in "
+                        "the order of its vertices");
+    if (experiment.dataset.edge_list)
+      throw ConfigError("dataset.edge_list",
+                        "is read by orrery infer alone: elsewhere name a data set as dataset.path "
+                        "(orrery dataset convert makes one of a list of edges)");
     const Activity loading(experiment.parts.empty() ? loading_words(experiment.dataset)
                                                     : "reading " + experiment.parts);
     if (experiment.statistics)

@@ -29,10 +29,29 @@ std::vector<LayerOrder> orders_of(const InferenceProblem& problem) {
   return orders;
 }
 
+/// How features may be prepared: of those in files every way that goes with the product.
+std::vector<Preparation> preparations_of(const InferenceProblem& problem) {
+  if (!problem.data->feature_files) return {problem.config.preparation};
+  std::vector<Preparation> all{Preparation::redistribute, Preparation::scan};
+  if (problem.config.spmm == SparseProduct::ids_then_rows)
+    all.insert(all.begin(), Preparation::fused);
+  return all;
+}
+
+/// Has features read so.
+void prepare_by(InferenceProblem& problem, Preparation preparation) {
+  problem.config.preparation = preparation;
+  if (!problem.data->feature_files) return;
+  auto data = std::make_shared<InferenceData>(*problem.data);
+  data->features = features_in(*data, problem.config);
+  problem.data = std::move(data);
+  problem.input = locate_input(problem);
+}
+
 TileChoice counted(InferenceProblem problem, const std::optional<std::int64_t>& device_bytes) {
   const RankStages stages = fit_groups(problem, device_bytes, {});
   TileChoice choice{problem.config, problem.model.order, received_bytes_of(stages),
-                    largest_peak(stages)};
+                    feature_file_bytes(problem), largest_peak(stages)};
   choice.fits = !device_bytes || choice.peak_bytes <= *device_bytes;
   return choice;
 }
@@ -71,15 +90,27 @@ std::vector<TileChoice> choose_tiles(const InferenceProblem& asked, int ranks,
           if (gemm == DenseProduct::reduce && columns == 1) continue;  // nothing is to be reduced
           problem.model.order = order;
           problem.config.gemm = gemm;
-          choices.push_back(counted(problem, device_bytes));
+          for (const Preparation preparation : preparations_of(asked)) {
+            prepare_by(problem, preparation);
+            choices.push_back(counted(problem, device_bytes));
+          }
         }
     }
   }
   std::stable_sort(choices.begin(), choices.end(), [](const TileChoice& a, const TileChoice& b) {
-    return std::tuple(!a.fits, a.received_bytes, a.peak_bytes) <
-           std::tuple(!b.fits, b.received_bytes, b.peak_bytes);
+    return std::tuple(!a.fits, a.received_bytes + a.file_bytes, a.peak_bytes) <
+           std::tuple(!b.fits, b.received_bytes + b.file_bytes, b.peak_bytes);
   });
   return choices;
+}
+
+InferenceProblem laid_out(const InferenceProblem& asked, const TileChoice& choice) {
+  InferenceProblem problem = asked;
+  problem.config = choice.config;
+  problem.model.order = choice.order;
+  problem.graphs = make_graphs(problem);
+  prepare_by(problem, choice.config.preparation);
+  return problem;
 }
 
 }  // namespace orrery

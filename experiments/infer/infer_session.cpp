@@ -62,6 +62,14 @@ void require_inferable(const Experiment& e, bool planned) {
     throw ConfigError("dataset.statistics",
                       "without edges nothing can be inferred: simulate it with --backend sim, "
                       "count it with --plan, or give it a path or a generator");
+  if (!e.dataset.feature_files.empty() && e.trains() && e.weights.empty() && !planned)
+    throw ConfigError("inference.weights",
+                      "is needed with dataset.features.files, which a training does not read: name "
+                      "a checkpoint, or the folder of a run with train.checkpoint_every");
+  if (e.dataset.edge_list && e.trains() && e.weights.empty() && !planned)
+    throw ConfigError("inference.weights",
+                      "is needed with dataset.edge_list, which has no labels to train with: name a "
+                      "checkpoint, or the folder of a run with train.checkpoint_every");
   if (!e.parts.empty() || e.dataset.magnify > 1)
     throw ConfigError("dataset",
                       "orrery infer needs the whole graph: give it a path, a generator or "
@@ -139,9 +147,9 @@ Outcome infer_for_real(const InferenceProblem& problem, const Experiment& experi
   Outcome outcome;
   {
     const auto names = stage_names(problem.layers());
-    Activity activity("inferring " + names[3]);
+    Activity activity("inferring " + names[1]);
     const auto progress = [&](const EpochReport& report, double) {
-      const std::size_t next = at(report.epoch) + 4;
+      const std::size_t next = at(report.epoch) + 2;
       if (next < names.size()) activity.update({"inferring " + names[next]});
     };
     outcome = job.world == nullptr
@@ -175,7 +183,8 @@ Json layers_identity(const Experiment& experiment, const InferenceProblem& probl
             {"group_bytes", config.group_bytes},
             {"gemm", name_of(config.gemm)},
             {"spmm", name_of(config.spmm)},
-            {"sddmm", name_of(config.sddmm)}}},
+            {"sddmm", name_of(config.sddmm)},
+            {"preparation", preparation_of(problem)}}},
           {"weights", checksum_of(*problem.weights)}};
 }
 
@@ -202,21 +211,10 @@ double counted_bytes(const Outcome& outcome) {
   return sum;
 }
 
-/// The data with as many classes as its weights were trained for: those of another graph may have
-/// others, or this one no labels.
-std::shared_ptr<const InferenceData> with_classes(std::shared_ptr<const InferenceData> data,
-                                                  const Experiment& experiment,
-                                                  const TrainedWeights* weights) {
-  if (weights == nullptr) return data;
-  auto same = std::make_shared<InferenceData>(*data);
-  same->classes = classes_of(experiment.model, data->features->width(), *weights);
-  return same;
-}
-
 /// An inference made ready to run or to be simulated. Its weights are there where they were named.
 struct PreparedInference {
   InferenceProblem problem;
-  StagesBefore before;
+  std::vector<StageBefore> before;
   RankStages counted;
 };
 
@@ -227,17 +225,18 @@ PreparedInference prepare(const Experiment& experiment, const InferOptions& opti
   PreparedInference made;
   std::shared_ptr<const TrainedWeights> weights;
   if (!simulated && !experiment.weights.empty()) weights = read_weights(experiment, job);
-  const auto begin = Clock::now();
-  const LoadedInference loaded = load_inference(experiment, job);
+  LoadedInference loaded = load_inference(experiment, job);
   if (simulated && !experiment.weights.empty() && loaded.data->classes == 0)
     weights = read_weights(experiment, job);
   made.problem = inference_of(experiment, with_classes(loaded.data, experiment, weights.get()));
-  made.before.read = seconds_since(begin);
-  made.before.read_bytes = loaded.received_bytes;
+  made.before = std::move(loaded.stages);
   made.problem.weights = std::move(weights);
   const auto sampling = Clock::now();
   made.problem.graphs = make_graphs(made.problem, job);
-  made.before.sample = seconds_since(sampling);
+  made.problem.input = locate_input(made.problem, job);
+  StageBefore sample{"sample"};
+  sample.seconds = seconds_since(sampling);
+  made.before.push_back(std::move(sample));
   made.counted = fit_groups(made.problem, experiment.device_bytes, job);
   if (job.leads() && !options.quiet)
     tell("{}: {} vertices, {} edges; a rank holds at most {}\n", made.problem.data->name,

@@ -64,8 +64,24 @@ std::string name_of(EdgeProduct sddmm) {
   return sddmm == EdgeProduct::split ? "split" : "duplicated";
 }
 
+std::string name_of(Preparation preparation) {
+  switch (preparation) {
+    case Preparation::scan:
+      return "scan";
+    case Preparation::redistribute:
+      return "redistribute";
+    case Preparation::fused:
+      return "fused";
+  }
+  return {};
+}
+
+Json preparation_of(const InferenceProblem& problem) {
+  return problem.data->feature_files ? Json(name_of(problem.config.preparation)) : Json(nullptr);
+}
+
 std::vector<std::string> stage_names(int layers) {
-  std::vector<std::string> names{"read", "sample", "features"};
+  std::vector<std::string> names{"features"};
   for (int l = 1; l <= layers; ++l) names.push_back(fmt::format("layer {}", l));
   names.emplace_back("write");
   return names;
@@ -84,30 +100,33 @@ std::vector<double> slowest_seconds(const Outcome& outcome, int done) {
   return seconds;
 }
 
-Json stages_json(const InferenceProblem& problem, const StagesBefore* before,
+Json stages_json(const InferenceProblem& problem, const std::vector<StageBefore>* before,
                  const RankStages& counted, const std::vector<double>& seconds) {
+  const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
   Json list = Json::array();
-  const auto names = stage_names(problem.layers());
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    Json stage{{"name", names[i]}, {"seconds", nullptr}, {"received_bytes", 0}, {"peak_bytes", 0}};
-    if (i < 2) {
-      if (before == nullptr) continue;
-      stage["seconds"] = i == 0 ? before->read : before->sample;
-      stage["received_bytes"] = stage["peak_bytes"] = nullptr;
-      if (i == 0 && before->read_bytes) stage["received_bytes"] = *before->read_bytes;
-    } else {
-      const std::size_t s = i - 2;
-      double received = 0;
-      std::int64_t peak = 0;
-      for (const auto& rank : counted) {
-        received += rank[s].received_bytes;
-        peak = std::max(peak, rank[s].peak_bytes);
-      }
-      if (s > 0 || before != nullptr) stage["seconds"] = seconds[s];
-      stage["received_bytes"] = received;
-      stage["peak_bytes"] = peak;
+  if (before != nullptr)
+    for (const StageBefore& stage : *before) {
+      list.push_back({{"name", stage.name},
+                      {"seconds", stage.seconds},
+                      {"received_bytes", or_null(stage.received_bytes)},
+                      {"peak_bytes", or_null(stage.peak_bytes)}});
+      if (stage.file_bytes) list.back()["file_bytes"] = *stage.file_bytes;
     }
-    list.push_back(std::move(stage));
+  const auto names = stage_names(problem.layers());
+  for (std::size_t s = 0; s < names.size(); ++s) {
+    double received = 0;
+    std::int64_t peak = 0;
+    for (const auto& rank : counted) {
+      received += rank[s].received_bytes;
+      peak = std::max(peak, rank[s].peak_bytes);
+    }
+    list.push_back({{"name", names[s]},
+                    {"seconds", nullptr},
+                    {"received_bytes", received},
+                    {"peak_bytes", peak}});
+    if (s > 0 || before != nullptr) list.back()["seconds"] = seconds[s];
+    if (s == 0 && problem.data->feature_files)
+      list.back()["file_bytes"] = feature_file_bytes(problem);
   }
   return list;
 }
@@ -134,6 +153,7 @@ Json inference_result(const Experiment& experiment, const InferenceProblem& prob
               {"gemm", name_of(config.gemm)},
               {"spmm", name_of(config.spmm)},
               {"sddmm", nullptr},
+              {"preparation", preparation_of(problem)},
               {"neighbours", neighbours},
               {"planned_received_bytes", received_bytes_of(counted)},
               {"received_bytes", nullptr},

@@ -11,18 +11,15 @@
 
 namespace orrery {
 
-/// The stages that come before the ranks begin, in seconds.
-struct StagesBefore {
-  double read = 0, sample = 0;
-  std::optional<double> read_bytes{};  ///< received while edges were read in ranges
-};
-
 // As the experiment file says them.
 std::string name_of(DenseProduct gemm);
 std::string name_of(SparseProduct spmm);
 std::string name_of(EdgeProduct sddmm);
+std::string name_of(Preparation preparation);
+/// Of features in files; null of others.
+nlohmann::ordered_json preparation_of(const InferenceProblem& problem);
 
-/// "read", "sample", "features", "layer 1", ..., "write".
+/// "features", "layer 1", ..., "write": the stages of the ranks.
 std::vector<std::string> stage_names(int layers);
 
 /// Of each stage of the ranks, from `features` on, the seconds of the slowest; 0 of the layers that
@@ -31,7 +28,8 @@ std::vector<double> slowest_seconds(const Outcome& outcome, int done = 0);
 
 /// result.json's "stages". `before`: null for a simulation, which neither reads nor samples, and whose
 /// set-up is not timed.
-nlohmann::ordered_json stages_json(const InferenceProblem& problem, const StagesBefore* before,
+nlohmann::ordered_json stages_json(const InferenceProblem& problem,
+                                   const std::vector<StageBefore>* before,
                                    const RankStages& counted, const std::vector<double>& seconds);
 
 /// The sum of the stages that have a time.

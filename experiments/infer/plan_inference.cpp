@@ -5,11 +5,13 @@
 #include <algorithm>
 
 #include "core/base/units.hpp"
+#include "core/terminal/tell.hpp"
 #include "core/terminal/terminal.hpp"
 #include "experiments/config/version.hpp"
 #include "experiments/infer/choose_tiles.hpp"
 #include "experiments/infer/inference_report.hpp"
 #include "experiments/infer/simulate_inference.hpp"
+#include "experiments/infer/trained_weights.hpp"
 #include "experiments/results/table.hpp"
 
 namespace orrery {
@@ -25,23 +27,22 @@ void simulate_best(std::vector<TileChoice>& choices, const InferenceProblem& ask
   for (std::size_t i = 0; i < std::min(kReplayed, choices.size()); ++i) {
     TileChoice& choice = choices[i];
     if (!choice.fits) return;
-    InferenceProblem problem = asked;
-    problem.config = choice.config;
-    problem.model.order = choice.order;
-    problem.graphs = make_graphs(problem);
+    const InferenceProblem problem = laid_out(asked, choice);
     const RankStages counted = count_stages(InferenceBody(problem), {});
     choice.seconds = total_seconds(simulate_stages(problem, experiment, counted, nullptr));
   }
 }
 
-Json choice_json(const TileChoice& choice, bool attention) {
+Json choice_json(const TileChoice& choice, bool attention, bool files) {
   Json one{{"rows", choice.config.rows},
            {"columns", choice.config.columns},
            {"gemm", name_of(choice.config.gemm)},
            {"sddmm", nullptr},
            {"order", name_of(choice.order)},
            {"group_bytes", nullptr},
+           {"preparation", files ? Json(name_of(choice.config.preparation)) : Json(nullptr)},
            {"received_bytes", choice.received_bytes},
+           {"file_bytes", choice.file_bytes},
            {"peak_bytes", choice.peak_bytes},
            {"fits", choice.fits},
            {"seconds", nullptr}};
@@ -51,10 +52,12 @@ Json choice_json(const TileChoice& choice, bool attention) {
   return one;
 }
 
-std::string choices_text(const std::vector<TileChoice>& choices, bool attention, bool simulated) {
+std::string choices_text(const std::vector<TileChoice>& choices, bool attention, bool files,
+                         bool simulated) {
   std::vector<std::string> header{
       "rows x columns", "gemm", attention ? "sddmm" : "order", "groups of", "received",
       "most held",      "fits"};
+  if (files) header.insert(header.end() - 3, {"features", "read"});
   if (simulated) header.push_back("simulated");
   Table table(header);
   for (const TileChoice& choice : choices) {
@@ -68,6 +71,9 @@ std::string choices_text(const std::vector<TileChoice>& choices, bool attention,
         human_bytes(choice.received_bytes),
         human_bytes(choice.peak_bytes),
         choice.fits ? "yes" : "no"};
+    if (files)
+      row.insert(row.end() - 3,
+                 {name_of(choice.config.preparation), human_bytes(choice.file_bytes)});
     if (simulated) row.push_back(choice.seconds ? human_seconds(*choice.seconds) : "-");
     table.add(row);
   }
@@ -75,13 +81,14 @@ std::string choices_text(const std::vector<TileChoice>& choices, bool attention,
 }
 
 /// What to write into the file, and how much more the next best way receives.
-std::string advice_on(const std::vector<TileChoice>& choices, bool attention) {
+std::string advice_on(const std::vector<TileChoice>& choices, bool attention, bool files) {
   const TileChoice& best = choices.front();
   if (!best.fits)
     return "none fits into the memory of a rank: more ranks, or a narrower model, need less";
   std::string keys = fmt::format("\"rows\": {}, \"columns\": {}, \"gemm\": \"{}\"",
                                  best.config.rows, best.config.columns, name_of(best.config.gemm));
   if (attention) keys += fmt::format(", \"sddmm\": \"{}\"", name_of(best.config.sddmm));
+  if (files) keys += fmt::format(", \"preparation\": \"{}\"", name_of(best.config.preparation));
   if (best.config.group_bytes > 0)
     keys += fmt::format(", \"group_bytes\": {}", best.config.group_bytes);
   std::string text = fmt::format("the fewest bytes: \"inference\": {{{}}}", keys);
@@ -93,11 +100,28 @@ std::string advice_on(const std::vector<TileChoice>& choices, bool attention) {
   return text;
 }
 
+/// The data, with as many columns to come out as the weights say that are named. Where nothing says it,
+/// as many as a hidden layer has: the layout is to be chosen before a model is trained, too.
+std::shared_ptr<const InferenceData> planned_data(const Experiment& experiment) {
+  auto data = load_inference(experiment, {}).data;
+  if (data->classes > 0) return data;
+  if (!experiment.weights.empty())
+    return with_classes(data, experiment, read_weights(experiment, {}).get());
+  auto supposed = std::make_shared<InferenceData>(*data);
+  supposed->classes = experiment.model.hidden;
+  tell(
+      "{}: no labels and no inference.weights say how many columns come out: counted with {}, as "
+      "model.hidden\n",
+      data->name, supposed->classes);
+  return supposed;
+}
+
 }  // namespace
 
 void print_inference_plan(const Experiment& experiment, bool json) {
-  const InferenceProblem asked = inference_of(experiment, load_inference(experiment, {}).data);
-  const bool attention = weighs_edges(experiment.model);
+  const InferenceProblem asked = inference_of(experiment, planned_data(experiment));
+  const bool attention = weighs_edges(experiment.model),
+             files = asked.data->feature_files != nullptr;
   std::vector<TileChoice> choices =
       choose_tiles(asked, experiment.ranks(), experiment.device_bytes);
   simulate_best(choices, asked, experiment);
@@ -109,13 +133,13 @@ void print_inference_plan(const Experiment& experiment, bool json) {
                 {"choices", Json::array()}};
     if (experiment.device_bytes) result["device_bytes"] = *experiment.device_bytes;
     for (const TileChoice& choice : choices)
-      result["choices"].push_back(choice_json(choice, attention));
+      result["choices"].push_back(choice_json(choice, attention, files));
     fmt::print("{}\n", result.dump());
     return;
   }
   fmt::print("{}: {} ranks\n\n{}\n{}\n", experiment.name, experiment.ranks(),
-             choices_text(choices, attention, experiment.backend == "sim"),
-             wrapped(advice_on(choices, attention), paragraph_on(stdout)));
+             choices_text(choices, attention, files, experiment.backend == "sim"),
+             wrapped(advice_on(choices, attention, files), paragraph_on(stdout)));
 }
 
 }  // namespace orrery

@@ -3,66 +3,21 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <string_view>
 #include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/graph/files/checksum.hpp"
-#include "core/graph/read/lookup.hpp"
-#include "core/graph/read/streamed_dataset.hpp"
 #include "core/runtime/recording.hpp"
 #include "core/terminal/activity.hpp"
+#include "experiments/infer/read_edges.hpp"
 
 namespace orrery {
 
 namespace {
-
-namespace fs = std::filesystem;
-
-/// The folder of a data set whose edges can be read in ranges.
-std::optional<fs::path> folder_of_ranges(const Experiment& experiment) {
-  const DatasetOptions& d = experiment.dataset;
-  const bool folder = d.format == "auto" || d.format == "orrery";
-  if (d.path.empty() || !folder || d.reorder != "none") return std::nullopt;
-  const auto found = find_dataset(d.path);
-  if (!found || !fs::exists(*found / "edges.npy")) return std::nullopt;
-  return found;
-}
-
-double sum_over(MpiWorld& world, double mine) {
-  double sum = 0;
-  for (const std::string& text : world.all_gather(fmt::format("{}", mine))) sum += std::stod(text);
-  return sum;
-}
-
-double received_so_far(const Communicator& communicator) {
-  double bytes = 0;
-  for (const std::int64_t from : communicator.received_from()) bytes += static_cast<double>(from);
-  return bytes;
-}
-
-LoadedInference load_ranges(const Experiment& experiment, const Job& job) {
-  const StreamedDataset streamed = open_streamed_dataset(experiment.dataset);
-  NpyEdges edges(streamed.edges, streamed.vertices);
-  const double before = received_so_far(*job.communicator);
-  HeldRows rows =
-      build_rows(edges, streamed.mirrored,
-                 {streamed.vertices, experiment.inference.rows, experiment.inference.columns},
-                 job.world->rank(), *job.communicator);
-  if (streamed.says_undirected && !rows.symmetric)
-    throw DataError(streamed.edges.string(), "",
-                    "expected the reverse of every edge, as \"directed\" of meta.json says, and "
-                    "some have none; set dataset.symmetric to true, which adds them, or "
-                    "\"directed\" to true");
-  const double received = sum_over(*job.world, received_so_far(*job.communicator) - before);
-  return {std::make_shared<const InferenceData>(InferenceData{
-              streamed.name, streamed.generated, edges.size() * (streamed.mirrored ? 2 : 1),
-              std::move(rows), std::nullopt, streamed.rows.features, streamed.rows.classes}),
-          received};
-}
 
 std::string_view bytes_of_array(const auto& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(*values.data())};
@@ -108,30 +63,48 @@ std::string contents_of(const InferenceProblem& problem, const Job& job) {
 
 LoadedInference load_inference(const Experiment& experiment, const Job& job) {
   LoadedInference loaded;
-  if (job.world != nullptr && folder_of_ranges(experiment)) {
+  const std::string& files = experiment.dataset.feature_files;
+  if (experiment.dataset.edge_list) {
+    const Activity reading(loading_words(experiment.dataset));
+    loaded = load_edge_list(experiment, job);
+  } else if (job.world != nullptr && folder_of_ranges(experiment)) {
     const Activity reading(loading_words(experiment.dataset));
     loaded = load_ranges(experiment, job);
   } else {
+    const auto begin = std::chrono::steady_clock::now();
     DatasetCache datasets;
-    const ProblemData data = datasets.load(experiment);
+    Experiment without_files = experiment;  // rows in files are not read here
+    without_files.dataset.feature_files.clear();
+    const ProblemData data = datasets.load(without_files);
     loaded.data = data.statistics ? inference_data(*data.statistics)
                                   : inference_data(data.whole ? *data.whole->data : *data.data);
+    StageBefore read{"read"};
+    read.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    loaded.stages.push_back(std::move(read));
+  }
+  if (!files.empty()) {
+    const Activity reading("reading which vertices the rows in " + files + " are of");
+    auto with_files = std::make_shared<InferenceData>(*loaded.data);
+    with_files->feature_files =
+        std::make_shared<const FeatureFiles>(files, loaded.data->vertices());
+    with_files->features = features_in(*with_files, experiment.inference);
+    loaded.data = std::move(with_files);
   }
   if (!loaded.data->features)
     throw ConfigError(
         "dataset.features",
         fmt::format("'{}' has no features; set it to {} to infer from made-up ones",
                     loaded.data->name,
-                    experiment.dataset.path.empty() ? "their width" : "{\"random\": width}"));
+                    experiment.dataset.generator.empty() ? "{\"random\": width}" : "their width"));
   return loaded;
 }
 
-std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem, const Job& job) {
-  const Activity activity("drawing neighbours and counting what parts need of each other");
-  if (job.world == nullptr) return make_graphs(problem);
-  const TileLayout layout = problem.layout();
-  // Every rank tells what its part counted; of the ranks of a part one is heard.
-  const auto add_up = [&](std::vector<std::int64_t>& counts) {
+namespace {
+
+/// Every rank tells what its part counted; of the ranks of a part one is heard.
+std::function<void(std::vector<std::int64_t>&)> adding_up(const TileLayout& layout,
+                                                          const Job& job) {
+  return [layout, job](std::vector<std::int64_t>& counts) {
     const std::string mine(reinterpret_cast<const char*>(counts.data()),
                            counts.size() * sizeof(std::int64_t));
     const auto all = job.world->all_gather(mine);
@@ -142,7 +115,42 @@ std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem, 
       for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += theirs[i];
     }
   };
-  return make_graphs(problem, layout.part_of(job.world->rank()), add_up);
+}
+
+}  // namespace
+
+std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem, const Job& job) {
+  const Activity activity("drawing neighbours and counting what parts need of each other");
+  if (job.world == nullptr) return make_graphs(problem);
+  const TileLayout layout = problem.layout();
+  return make_graphs(problem, layout.part_of(job.world->rank()), adding_up(layout, job));
+}
+
+std::shared_ptr<const LocatedInput> locate_input(const InferenceProblem& problem, const Job& job) {
+  if (job.world == nullptr) return locate_input(problem);
+  const TileLayout layout = problem.layout();
+  return locate_input(problem, layout.part_of(job.world->rank()), adding_up(layout, job));
+}
+
+std::shared_ptr<const Features> features_in(const InferenceData& data,
+                                            const InferenceConfig& config) {
+  return config.preparation == Preparation::scan ? scanned_features(data.feature_files)
+                                                 : located_features(data.feature_files);
+}
+
+double feature_file_bytes(const InferenceProblem& problem) {
+  if (!problem.data->feature_files) return 0;
+  const auto once = static_cast<double>(problem.data->feature_files->bytes());
+  return problem.config.preparation == Preparation::scan ? problem.layout().ranks() * once : once;
+}
+
+std::shared_ptr<const InferenceData> with_classes(std::shared_ptr<const InferenceData> data,
+                                                  const Experiment& experiment,
+                                                  const TrainedWeights* weights) {
+  if (weights == nullptr) return data;
+  auto same = std::make_shared<InferenceData>(*data);
+  same->classes = classes_of(experiment.model, data->features->width(), *weights);
+  return same;
 }
 
 InferenceProblem inference_of(const Experiment& experiment,
@@ -187,12 +195,14 @@ RankStages fit_groups(InferenceProblem& problem, const std::optional<std::int64_
     bytes /= 2;
     InferenceProblem smaller = problem;
     smaller.config.group_bytes = bytes;
+    smaller.input = locate_input(smaller, job);
     RankStages fewer = count_stages(InferenceBody(smaller), job);
     const std::int64_t before = largest_peak(stages), now = largest_peak(fewer);
     if (now > before) ++rises;
     if (now >= before) continue;
     rises = 0;
     problem.config.group_bytes = bytes;
+    problem.input = smaller.input;
     stages = std::move(fewer);
   }
   return stages;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,23 +12,49 @@
 
 namespace orrery {
 
+/// A stage that comes before the ranks begin.
+struct StageBefore {
+  std::string name;
+  double seconds = 0;
+  // Where they are counted:
+  std::optional<double> received_bytes{};    ///< by all ranks from others
+  std::optional<std::int64_t> peak_bytes{};  ///< the most that a rank held at a time
+  std::optional<double> file_bytes{};        ///< read from files, by all ranks
+};
+
 /// What is inferred, as it was read.
 struct LoadedInference {
   std::shared_ptr<const InferenceData> data;
-  /// Each rank read a range of the edges, and received so many bytes of others' (over all ranks);
-  /// nothing: each process read all of them.
-  std::optional<double> received_bytes;
+  std::vector<StageBefore> stages{};  ///< of reading it
 };
 
 /// Reads the graph that is inferred: the whole one, also where a part of it is trained on. In a job over
-/// MPI each rank reads a range of the edges, where they lie in a folder of NumPy arrays and keep their
-/// order, and ends up with the rows of its part.
+/// MPI each rank reads a range of the edges, where they lie in files of edges or in a folder of NumPy
+/// arrays and keep their order, and ends up with the rows of its part.
 ///
-/// Errors    those of load_dataset; ConfigError: no features
+/// Errors    those of load_dataset and load_edge_list; ConfigError: no features
 LoadedInference load_inference(const Experiment& experiment, const Job& job);
 
 /// Draws and counts; over MPI all ranks together.
 std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem, const Job& job);
+
+/// Where features in files lie (core/inference/located_rows.hpp); over MPI all ranks together.
+std::shared_ptr<const LocatedInput> locate_input(const InferenceProblem& problem, const Job& job);
+
+/// Features in files, as this preparation reads them.
+///
+/// Requires  data.feature_files
+std::shared_ptr<const Features> features_in(const InferenceData& data,
+                                            const InferenceConfig& config);
+
+/// Bytes of rows that all ranks read from files of features; 0 where there are none.
+double feature_file_bytes(const InferenceProblem& problem);
+
+/// The data with as many classes as its weights were trained for: those of another graph may have
+/// others, or this one no labels. `weights`: null leaves them.
+std::shared_ptr<const InferenceData> with_classes(std::shared_ptr<const InferenceData> data,
+                                                  const Experiment& experiment,
+                                                  const TrainedWeights* weights);
 
 /// Without its weights and graphs.
 InferenceProblem inference_of(const Experiment& experiment,

@@ -196,7 +196,9 @@ StarveStudy study_starving(const Experiment& experiment, int epochs, bool tries,
     replayed = on_cluster(experiment, kThisMachine);
     study.forecast = variants.feed(replayed, Json::object());
   }
-  const bool fetches = !keeps_recent(mini_batch_of(experiment.strategy).cache.policy);
+  const MiniBatchSettings settings = mini_batch_of(experiment.strategy);
+  const bool fetches =
+      !keeps_recent(settings.cache.policy) && !settings.learns_features && !settings.cooperative;
   for (const StagesAhead& ahead : capacities_to_try(fetches)) {
     const Activity activity(
         fmt::format("replaying with capacities {}, {}, {}", ahead.sample, ahead.fetch, ahead.load));

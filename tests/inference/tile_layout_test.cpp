@@ -1,5 +1,5 @@
 // Rows times feature columns: who holds what.
-#include "core/inference/tile_layout.hpp"
+#include "core/inference/layout/tile_layout.hpp"
 
 #include <gtest/gtest.h>
 

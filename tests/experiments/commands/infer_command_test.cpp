@@ -2,8 +2,10 @@
 // not there when it fails.
 #include <gmock/gmock.h>
 
+#include <map>
 #include <set>
 
+#include "core/base/index.hpp"
 #include "core/graph/files/npy.hpp"
 #include "experiments/config/validate_json.hpp"
 #include "tests/experiments/commands/started_program.hpp"
@@ -191,8 +193,13 @@ TEST_F(Infer, NeedsNoLabels) {
   infer(2, 1, "unlabelled");
 
   EXPECT_EQ(read("unlabelled/embeddings/part-0001.npy"), read("labelled/embeddings/part-0001.npy"));
-  EXPECT_EQ(orrery("infer " + file() + " --plan"), 2);
+  EXPECT_EQ(orrery("infer " + file() +
+                   " --backend sim --set 'cluster={\"file\": \"dgx-1\", \"gpus\": 2}' --out " +
+                   in("sim").string()),
+            2);
   EXPECT_THAT(read("err"), HasSubstr("name them as inference.weights"));
+  EXPECT_EQ(orrery("infer " + file() + " --plan"), 0) << "the layout may be chosen before";
+  EXPECT_THAT(read("err"), HasSubstr("counted with 7, as model.hidden"));
 }
 
 TEST_F(Infer, NeedsFeatures) {
@@ -491,12 +498,201 @@ TEST_F(Infer, ResumesNoOtherInference) {
   EXPECT_EQ(orrery(keep), 0) << read("err");
 }
 
+/// The graph and the features of the data set once more, as files of edges and rows in no order.
+class InferFromFiles : public Infer {
+ protected:
+  void SetUp() override {
+    Infer::SetUp();
+    const NpyArray edges(in("data/edges.npy")), features(in("data/features.npy"));
+    edges_ = edges.shape()[1];
+    const auto ends = edges.values<std::int32_t>({2, edges_});
+    std::ofstream first(in("first.bin"), std::ios::binary), second(in("second.txt"));
+    for (std::size_t i = 0; i < at(edges_); ++i) {
+      const std::uint64_t pair[] = {static_cast<std::uint64_t>(ends[i]),
+                                    static_cast<std::uint64_t>(ends[at(edges_) + i])};
+      if (i % 2 == 0) first.write(reinterpret_cast<const char*>(pair), sizeof pair);
+      if (i % 2 == 1) second << pair[0] << " " << pair[1] << "\n";
+    }
+    std::filesystem::create_directories(in("rows"));
+    const auto values = features.values<float>({401, 10});
+    for (const int half : {0, 1}) {  // those of odd vertices, from the last on; then the others
+      std::vector<float> rows;
+      std::vector<std::int32_t> ids;
+      for (int v = 400; v >= 0; --v) {
+        if (v % 2 == half) continue;
+        ids.push_back(v);
+        rows.insert(rows.end(), values.begin() + 10 * v, values.begin() + 10 * (v + 1));
+      }
+      const auto count = static_cast<std::int64_t>(ids.size());
+      NpyWriter of_rows =
+          NpyWriter::create<float>(in(fmt::format("rows/rows-{}.npy", half)), {count, 10});
+      of_rows.append(std::span<const float>(rows));
+      of_rows.close();
+      NpyWriter of_ids =
+          NpyWriter::create<std::int32_t>(in(fmt::format("rows/ids-{}.npy", half)), {count});
+      of_ids.append(std::span<const std::int32_t>(ids));
+      of_ids.close();
+    }
+  }
+  /// --set that takes the edges from these files.
+  std::string edges_of(const std::string& file, const std::string& format,
+                       const std::string& more = "") const {
+    return fmt::format(
+        R"( --set 'dataset={{"edge_list": {{"files": "{}", "format": "{}"{}}}, "features": {{"random": 10}}}}')",
+        in(file).string(), format, more);
+  }
+  std::string rows_in(const std::string& files) const {
+    return fmt::format(R"( --set 'dataset.features={{"files": "{}"}}')", in(files).string());
+  }
+  std::int64_t edges_ = 0;
+};
+
+/// The same graph in every form, by threads: the same embeddings as of the data set, bit by bit.
+TEST_F(InferFromFiles, WritesTheSameOfEdgesInAnyForm) {
+  std::filesystem::copy(in("data/edges.npy"), in("all.npy"));
+  const std::string random = R"( --set 'dataset.features={"random": 10}')";
+  ASSERT_EQ(orrery(arguments(2, 2, "set") + random), 0) << read("err");
+  const std::string stated = R"(, "vertices": 401)";
+  std::stringstream schema;
+  schema << std::ifstream(ORRERY_SOURCES "/experiments/config/schemas/inference.json").rdbuf();
+  for (const std::string& more : {std::string(), stated}) {
+    ASSERT_EQ(orrery(arguments(2, 2, "list" + std::to_string(more.size())) +
+                     edges_of("all.npy", "auto", more)),
+              0)
+        << read("err");
+    const Json result = Json::parse(read("out"));
+    EXPECT_NO_THROW(validate_against(schema.str(), result));
+    EXPECT_EQ(embeddings("list" + std::to_string(more.size())), embeddings("set"));
+    EXPECT_EQ(result["stages"][0]["name"], "read edges");
+    EXPECT_EQ(result["stages"][1]["name"], "build the distributed CSR");
+    EXPECT_GE(result["stages"][0]["file_bytes"], (more.empty() ? 2 : 1) * 8 * edges_);
+  }
+}
+
+TEST_F(InferFromFiles, RefusesWhatItCannotRead) {
+  const auto told = [&](const std::string& more, const std::string& words) {
+    EXPECT_NE(orrery(arguments(1, 1, "made") + more), 0) << more;
+    EXPECT_THAT(read("err"), HasSubstr(words)) << more;
+    EXPECT_FALSE(std::filesystem::exists(in("made/embeddings")));
+  };
+  std::ofstream(in("empty.bin"));
+  const std::uint64_t wide[] = {1, (std::uint64_t{1} << 32U) + 2};
+  std::ofstream(in("wide.bin"), std::ios::binary)
+      .write(reinterpret_cast<const char*>(wide), sizeof wide);
+  told(edges_of("empty.bin", "uint32"), "expected edges, found none");
+  told(edges_of("wide.bin", "uint64"), "found 1 and 4294967298");
+  told(edges_of("first.bin", "auto"), "dataset.edge_list.format");
+  told(edges_of("absent.txt", "text"), "cannot be opened");
+  told(edges_of("second.txt", "text") + " --set dataset.features=3", "dataset.features");
+  told(rows_in("data"), "rows-NAME.npy");
+  told(rows_in("rows") + " --set dataset.features_type=float16", "float16");
+  told(rows_in("rows") + R"( --set inference.spmm=2d)", "ids_then_rows");
+  told(" --set inference.preparation=scan", "dataset.features.files");
+  told(edges_of("second.txt", "text") + " --set inference={}", "inference.weights");
+  for (const char* command : {"run ", "plan "}) {
+    EXPECT_NE(orrery(command + file() + edges_of("second.txt", "text")), 0);
+    EXPECT_THAT(read("err"), HasSubstr("read by orrery infer alone")) << command;
+  }
+}
+
+TEST_F(InferFromFiles, PreparesRowsInAnyOfThreeWays) {
+  ASSERT_EQ(orrery(arguments(2, 2, "set")), 0) << read("err");
+  const auto expected = embeddings("set");
+  std::map<std::string, Json> results;
+  for (const std::string& way : std::vector<std::string>{"scan", "redistribute", "fused"}) {
+    ASSERT_EQ(orrery(arguments(2, 2, way, R"(, "preparation": ")" + way + "\"") + rows_in("rows")),
+              0)
+        << read("err");
+    const Json result = results[way] = Json::parse(read("out"));
+    EXPECT_EQ(result["received_bytes"], result["planned_received_bytes"]) << way;
+    EXPECT_EQ(result["preparation"], way);
+    const auto found = embeddings(way);
+    for (std::size_t v = 0; v < 401; ++v)
+      for (std::size_t c = 0; c < 5; ++c) ASSERT_NEAR(found[v][c], expected[v][c], 1e-5) << way;
+  }
+  const auto read_bytes = [&](const std::string& way) {
+    for (const Json& stage : results[way]["stages"])
+      if (stage["name"] == "features") return stage["file_bytes"].get<double>();
+    return -1.0;
+  };
+  EXPECT_EQ(read_bytes("fused"), 401 * 10 * 4);
+  EXPECT_EQ(read_bytes("redistribute"), 401 * 10 * 4);
+  EXPECT_EQ(read_bytes("scan"), 4 * 401 * 10 * 4);
+
+  std::stringstream schema;
+  schema << std::ifstream(ORRERY_SOURCES "/experiments/config/schemas/inference_plan.json").rdbuf();
+  ASSERT_EQ(orrery(arguments(2, 2, "plan") + rows_in("rows") + " --plan"), 0) << read("err");
+  const Json plan = Json::parse(read("out"));
+  EXPECT_NO_THROW(validate_against(schema.str(), plan));
+  std::set<std::string> ways;
+  double before = 0;
+  for (const Json& choice : plan["choices"]) {
+    ways.insert(choice["preparation"]);
+    const double bytes =
+        choice["received_bytes"].get<double>() + choice["file_bytes"].get<double>();
+    EXPECT_GE(bytes, before);
+    before = bytes;
+    if (choice["rows"] == 2 && choice["columns"] == 2 && choice["gemm"] == "ring" &&
+        choice["order"] == "auto") {
+      EXPECT_EQ(choice["received_bytes"],
+                results[choice["preparation"].get<std::string>()]["received_bytes"]);
+    }
+  }
+  EXPECT_EQ(ways, (std::set<std::string>{"fused", "redistribute", "scan"}));
+}
+
+TEST_F(InferFromFiles, PlansWhatHasNoLabelsAndNoWeights) {
+  ASSERT_EQ(orrery("infer " + file() + edges_of("second.txt", "text") +
+                   " --set cluster.ranks=4 --plan --json"),
+            0)
+      << read("err");
+  EXPECT_THAT(read("err"), HasSubstr("counted with 7, as model.hidden"));
+  EXPECT_GT(Json::parse(read("out"))["choices"].size(), 2U);
+}
+
 #ifdef ORRERY_MPIRUN
+TEST_F(InferFromFiles, WritesTheSameOverMpi) {
+  const std::string files = fmt::format(
+      R"( --set 'dataset={{"edge_list": {{"files": "{}", "format": "uint64", "symmetric": true}}, "features": {{"files": "{}"}}}}')",
+      in("first.bin").string(), in("rows").string());
+  for (const char* more :
+       {R"(, "preparation": "fused", "group_bytes": 200)", R"(, "preparation": "redistribute")"}) {
+    for (const char* old : {"threads", "mpi"}) std::filesystem::remove_all(in(old));
+    ASSERT_EQ(orrery(arguments(2, 2, "threads", more) + files), 0) << read("err");
+    const int status = shell(testing::mpirun(4) + "'" ORRERY_MPI "' " +
+                             arguments(2, 2, "mpi", more) + files + " --backend mpi");
+    ASSERT_EQ(status, 0) << read("err");
+    for (const char* file : {"part-0000.npy", "part-0001.npy", "part-0002.npy", "part-0003.npy"})
+      EXPECT_EQ(read(std::string("mpi/embeddings/") + file),
+                read(std::string("threads/embeddings/") + file))
+          << more;
+    const Json result = json("mpi/result.json");
+    EXPECT_EQ(result["received_bytes"], result["planned_received_bytes"]) << more;
+    EXPECT_GT(result["stages"][1]["received_bytes"], 0);
+  }
+}
+
+/// Rounded alike, whether one process reads all or each a range.
+TEST_F(InferFromFiles, WritesTheSameOfHalfFeaturesOverMpi) {
+  const std::string half = " --set dataset.features_type=float16";
+  ASSERT_EQ(orrery(arguments(2, 1, "threads") + half), 0) << read("err");
+  ASSERT_EQ(shell(testing::mpirun(2) + "'" ORRERY_MPI "' " + arguments(2, 1, "mpi") + half +
+                  " --backend mpi"),
+            0)
+      << read("err");
+  for (const char* file : {"part-0000.npy", "part-0001.npy"})
+    EXPECT_EQ(read(std::string("mpi/embeddings/") + file),
+              read(std::string("threads/embeddings/") + file));
+  ASSERT_EQ(orrery(arguments(2, 1, "wide")), 0) << read("err");
+  EXPECT_NE(read("wide/embeddings/part-0000.npy"), read("threads/embeddings/part-0000.npy"));
+}
+
 TEST_F(Infer, WritesTheSameFilesOverMpi) {
   const std::string gat = R"( --set 'model={"type": "gat", "layers": 2, "hidden": 8, "heads": 2}')";
   ASSERT_EQ(orrery("run " + file() + gat + " --quiet --out " + in("gat").string()), 0)
       << read("err");
   const std::string weighed = gat + " --set inference.weights=" + in("gat").string();
+  const auto edges = NpyArray(in("data/edges.npy")).shape()[1];
   using Way = std::pair<std::string, std::string>;
   for (const auto& [more, model] :
        {Way{R"(, "fanout": 4, "group_bytes": 200)", ""}, Way{R"(, "spmm": "2d")", ""},
@@ -513,7 +709,10 @@ TEST_F(Infer, WritesTheSameFilesOverMpi) {
                 read(std::string("threads/embeddings/") + file));
     const Json result = json("mpi/result.json");
     // Each rank read a quarter of the edges; the part of an edge's destination has two ranks.
-    EXPECT_GT(result["stages"][0]["received_bytes"], 0);
+    EXPECT_EQ(result["stages"][0]["name"], "read edges");
+    EXPECT_EQ(result["stages"][0]["file_bytes"], 8 * edges);
+    EXPECT_GT(result["stages"][1]["received_bytes"], 0);
+    EXPECT_GT(result["stages"][1]["peak_bytes"], 0);
     EXPECT_EQ(result["received_bytes"], result["planned_received_bytes"]) << more;
     EXPECT_EQ(result["peak_bytes"], json("threads/result.json")["peak_bytes"]);
   }

@@ -418,13 +418,26 @@ TEST(Refusal, OfCombinations) {
             "dataset.training_share: is of a split that is drawn: set dataset.split to \"random\", "
             "or leave it out");
   EXPECT_EQ(refusal_of("dataset.symmetric=true"), "dataset.symmetric: only goes with \"path\"");
-  EXPECT_EQ(refusal_of("dataset.path=cora"),
-            "dataset: \"path\", \"generate\", \"parts\" and \"statistics\" exclude each other");
-  EXPECT_EQ(refusal_of("dataset={}"),
-            "dataset: needs \"path\" (read), \"generate\" (make up), \"parts\" (written by orrery "
-            "partition) or \"statistics\" (counts alone, nothing to train on)");
+  EXPECT_EQ(
+      refusal_of("dataset.path=cora"),
+      "dataset: \"path\", \"generate\", \"parts\", \"statistics\" and \"edge_list\" exclude each "
+      "other");
+  EXPECT_EQ(
+      refusal_of("dataset={}"),
+      "dataset: needs \"path\" (read), \"generate\" (make up), \"parts\" (written by orrery "
+      "partition), \"statistics\" (counts alone, nothing to train on) or \"edge_list\" (files "
+      "that orrery infer reads in ranges)");
   EXPECT_EQ(refusal_of(R"(dataset.features={"random": 3})"),
             "dataset.features: with \"generate\" expected the width, an integer");
+  EXPECT_EQ(refusal_of(R"(dataset={"path": "cora", "features": {}})"),
+            "dataset.features: expected one of \"random\" and \"files\"");
+  EXPECT_EQ(refusal_of(R"(dataset={"edge_list": {"files": []}})"),
+            "dataset.edge_list.files: found an empty list, expected at least one value");
+  EXPECT_EQ(refusal_of(R"(dataset={"edge_list": {"files": "a"}, "reorder": "bfs"})"),
+            "dataset.reorder: does not go with \"edge_list\"");
+  EXPECT_EQ(refusal_of(R"(dataset={"edge_list": {"files": "a"}, "features": 3})"),
+            "dataset.features: with data that is read expected {\"random\": width} or {\"files\": "
+            "folder}");
   EXPECT_EQ(refusal_of("partition.method=file"),
             "partition.file: is required with \"method\": \"file\"");
   EXPECT_EQ(refusal_of("partition.file=x"), "partition.file: only goes with \"method\": file");

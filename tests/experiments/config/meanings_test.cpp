@@ -33,8 +33,9 @@ TEST(Meanings, OfKeysAreTheirPathsTheShortestFirst) {
   EXPECT_EQ(paths_meant(experiment_schema(), "epochs"),
             (Words{"train.epochs", "simulation.epochs", "timeline.epochs"}));
   EXPECT_EQ(paths_meant(experiment_schema(), "cores"), Words{"cluster.ranks"});
-  EXPECT_EQ(paths_meant(experiment_schema(), "symmetric"),
-            (Words{"dataset.symmetric", "dataset.statistics.symmetric"}));
+  EXPECT_EQ(
+      paths_meant(experiment_schema(), "symmetric"),
+      (Words{"dataset.symmetric", "dataset.statistics.symmetric", "dataset.edge_list.symmetric"}));
 }
 
 TEST(Meanings, OfValuesAreSettings) {

@@ -53,8 +53,10 @@ TEST(StatisticsKeys, HaveDefaultsThatStandInTheResolvedFile) {
 }
 
 TEST(StatisticsKeys, ExcludeOtherSourcesAndWhatNeedsAGraph) {
-  EXPECT_EQ(refusal({"dataset.path=cora"}),
-            "dataset: \"path\", \"generate\", \"parts\" and \"statistics\" exclude each other");
+  EXPECT_EQ(
+      refusal({"dataset.path=cora"}),
+      "dataset: \"path\", \"generate\", \"parts\", \"statistics\" and \"edge_list\" exclude each "
+      "other");
   EXPECT_EQ(refusal({"dataset.reorder=bfs"}), "dataset.reorder: does not go with \"statistics\"");
   EXPECT_EQ(refusal({"dataset.row_normalise=true"}),
             "dataset.row_normalise: does not go with \"statistics\"");

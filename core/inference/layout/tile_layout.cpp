@@ -1,4 +1,4 @@
-#include "core/inference/tile_layout.hpp"
+#include "core/inference/layout/tile_layout.hpp"
 
 #include <algorithm>
 

@@ -28,6 +28,14 @@ enum class SparseProduct : std::uint8_t { ids_then_rows, exchange_graph, two_d }
 ///   split       each computes those of some rows, and all tell each other (Deal)
 enum class EdgeProduct : std::uint8_t { duplicated, split };
 
+/// How rows of features that lie in files in no order come to the ranks that compute with them.
+///   scan          every rank goes through all files and takes the rows of its tile
+///   redistribute  every rank reads an equal share of the rows, and sends each tile its own
+///   fused         every rank reads an equal share, and the first product takes rows from where they lie:
+///                 a sum asks for those that it needs; for a product with weights whoever has read
+///                 a row multiplies it and sends the result (Deal)
+enum class Preparation : std::uint8_t { scan, redistribute, fused };
+
 struct InferenceConfig {
   int fanout = kAllNeighbours;  ///< neighbours of each vertex in each layer, at most
   int rows = 1;                 ///< P: parts of the vertices
@@ -37,8 +45,9 @@ struct InferenceConfig {
   std::int64_t group_bytes = 0;
   DenseProduct gemm = DenseProduct::ring;
   SparseProduct spmm = SparseProduct::ids_then_rows;
-  EdgeProduct sddmm = EdgeProduct::split;  ///< of models that weigh edges
-  std::uint64_t seed = 0;                  ///< of the neighbours that are drawn
+  EdgeProduct sddmm = EdgeProduct::split;        ///< of models that weigh edges
+  Preparation preparation = Preparation::fused;  ///< of features in files
+  std::uint64_t seed = 0;                        ///< of the neighbours that are drawn
 };
 
 }  // namespace orrery

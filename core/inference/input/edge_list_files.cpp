@@ -1,0 +1,420 @@
+#include "core/inference/input/edge_list_files.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/graph/files/npy_header.hpp"
+#include "core/graph/files/text.hpp"
+#include "core/graph/plausible.hpp"
+#include "core/partition/edges/edge_text.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+using File = EdgeListFiles::File;
+
+static_assert(std::endian::native == std::endian::little, "binary edge files are read as they are");
+
+constexpr std::int64_t kText = 1 << 22;  // bytes that are read at once; the longest line
+
+/// A file that is read at any place.
+class OpenedFile {
+ public:
+  explicit OpenedFile(const fs::path& path)
+      : path_(path.string()),
+        file_(fs::is_directory(path) ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (file_ < 0)
+      throw DataError(path_, "",
+                      fmt::format("cannot be opened: {}",
+                                  fs::is_directory(path) ? "is a folder" : std::strerror(errno)));
+  }
+  ~OpenedFile() { ::close(file_); }
+  OpenedFile(const OpenedFile&) = delete;
+  OpenedFile& operator=(const OpenedFile&) = delete;
+
+  /// How many of `bytes` at `offset` were there: fewer at the end of the file.
+  std::int64_t read(std::int64_t offset, void* out, std::int64_t bytes) const {
+    std::int64_t got = 0;
+    while (got < bytes) {
+      const auto more =
+          ::pread(file_, static_cast<char*>(out) + got, at(bytes - got), offset + got);
+      if (more < 0 && errno == EINTR) continue;
+      if (more < 0)
+        throw DataError(path_, fmt::format("byte {}", offset + got),
+                        fmt::format("cannot be read: {}", std::strerror(errno)));
+      if (more == 0) break;
+      got += more;
+    }
+    return got;
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  int file_;
+};
+
+/// Numbers that are vertices: those below `vertices`.
+struct Bound {
+  std::int64_t vertices = 0;
+  bool stated = false;
+  std::string words() const {
+    return fmt::format("expected vertices from 0 to {}{}", vertices - 1,
+                       stated                    ? " (dataset.edge_list.vertices)"
+                       : vertices < kMaxVertices ? kOfItsSize
+                                                 : " (every number up to the largest is a vertex)");
+  }
+};
+
+/// What a rank reads of one file.
+class PieceOfFile {
+ public:
+  virtual ~PieceOfFile() = default;
+  /// Adds edges, until there are `most` in all or nothing is left.
+  virtual void next(std::int64_t most, std::vector<Edge>& into) = 0;
+};
+
+/// Edges of a known number of bytes each.
+template <class Number>
+class Records final : public PieceOfFile {
+ public:
+  Records(const File& file, std::int64_t first, std::int64_t count, Bound bound)
+      : file_(file), opened_(file.path), next_(first), end_(first + count), bound_(bound) {}
+
+  void next(std::int64_t most, std::vector<Edge>& into) override {
+    const std::int64_t count =
+        std::min(end_ - next_, most - static_cast<std::int64_t>(into.size()));
+    if (count <= 0) return;
+    numbers_.resize(2 * at(count));
+    if (file_.in_rows) {
+      read(2 * next_, numbers_.data(), 2 * count);
+    } else {
+      read(next_, numbers_.data(), count);
+      read(file_.edges + next_, numbers_.data() + count, count);
+    }
+    const std::size_t step = file_.in_rows ? 2 : 1, to = file_.in_rows ? 1 : at(count);
+    into.reserve(into.size() + at(count));
+    for (std::size_t i = 0; i < at(count); ++i) {
+      const Number source = numbers_[i * step], destination = numbers_[i * step + to];
+      // As an unsigned number a negative one is above all others.
+      if (std::max(static_cast<std::uint64_t>(source), static_cast<std::uint64_t>(destination)) >=
+          static_cast<std::uint64_t>(bound_.vertices))
+        throw DataError(opened_.path(),
+                        fmt::format("edge {}", next_ + static_cast<std::int64_t>(i)),
+                        fmt::format("{}, found {} and {}", bound_.words(), source, destination));
+      into.push_back({static_cast<Vertex>(source), static_cast<Vertex>(destination)});
+    }
+    next_ += count;
+  }
+
+ private:
+  void read(std::int64_t first, Number* out, std::int64_t count) const {
+    constexpr std::int64_t kBytes = sizeof(Number);
+    if (opened_.read(file_.data_offset + kBytes * first, out, kBytes * count) != kBytes * count)
+      throw DataError(opened_.path(), fmt::format("edge {}", next_),
+                      "is gone: the file became shorter");
+  }
+  File file_;
+  OpenedFile opened_;
+  std::int64_t next_, end_;
+  Bound bound_;
+  std::vector<Number> numbers_;
+};
+
+/// The edge in a line; nothing: there is none.
+std::optional<Edge> edge_of(Line line, const Bound& bound) {
+  if (line.skippable()) return std::nullopt;
+  const auto vertex = [&](const char* what) {
+    const char* place = line.place();
+    const std::uint64_t id = line.integer(what);
+    if (id >= static_cast<std::uint64_t>(bound.vertices))
+      throw TextProblem{place, fmt::format("{}, found {}", bound.words(), id)};
+    return static_cast<Vertex>(id);
+  };
+  const Vertex source = vertex("a vertex number (the edge's source)");
+  return Edge{source, vertex("a vertex number (the edge's destination)")};
+}
+
+/// The lines of a plain text that begin in a range of its bytes.
+class Lines final : public PieceOfFile {
+ public:
+  Lines(const File& file, std::int64_t begin, std::int64_t end, Bound bound)
+      : opened_(file.path), range_end_(end), bound_(bound), text_(at(kText)) {
+    // A line begins where the byte before ends one.
+    start_ = std::max<std::int64_t>(begin - 1, 0);
+    if (begin > 0 && begin < end) skip_line();
+  }
+
+  void next(std::int64_t most, std::vector<Edge>& into) override {
+    while (static_cast<std::int64_t>(into.size()) < most && place() < range_end_) {
+      const std::optional<std::size_t> stop = line_end();
+      if (!stop) return;
+      try {
+        if (const auto edge = edge_of({text_.data() + from_, text_.data() + *stop}, bound_))
+          into.push_back(*edge);
+      } catch (const TextProblem& problem) {
+        throw DataError(opened_.path(), fmt::format("line {}", line_number()), problem.message);
+      }
+      from_ = std::min(*stop + 1, to_);
+    }
+  }
+
+ private:
+  /// Of the next line in the file.
+  std::int64_t place() const { return start_ + static_cast<std::int64_t>(from_); }
+
+  /// Where the line that begins at from_ ends; nothing: the text does.
+  std::optional<std::size_t> line_end() {
+    for (;;) {
+      const auto* stop =
+          static_cast<const char*>(std::memchr(text_.data() + from_, '\n', to_ - from_));
+      if (stop != nullptr) return at(stop - text_.data());
+      if (fill()) continue;
+      if (from_ == to_) return std::nullopt;
+      return to_;  // the last line needs no end
+    }
+  }
+  bool fill() {
+    std::memmove(text_.data(), text_.data() + from_, to_ - from_);
+    start_ += static_cast<std::int64_t>(from_);
+    to_ -= from_;
+    from_ = 0;
+    if (to_ == text_.size())
+      throw DataError(opened_.path(), fmt::format("line {}", line_number()),
+                      fmt::format("is longer than {} bytes; expected two vertex numbers", kText));
+    const std::int64_t got =
+        opened_.read(start_ + static_cast<std::int64_t>(to_), text_.data() + to_,
+                     static_cast<std::int64_t>(text_.size() - to_));
+    to_ += at(got);
+    return got > 0;
+  }
+  void skip_line() {
+    while (const auto stop = line_end()) {
+      const bool ends = *stop < to_;
+      from_ = std::min(*stop + 1, to_);
+      if (ends) return;
+    }
+  }
+  /// Counted from the beginning of the file, as only errors need it.
+  std::int64_t line_number() const {
+    std::vector<char> piece(at(kText));
+    std::int64_t lines = 1;
+    for (std::int64_t first = 0; first < place(); first += kText) {
+      const std::int64_t count =
+          opened_.read(first, piece.data(), std::min(kText, place() - first));
+      lines += std::count(piece.begin(), piece.begin() + count, '\n');
+    }
+    return lines;
+  }
+
+  OpenedFile opened_;
+  std::int64_t range_end_;
+  Bound bound_;
+  std::vector<char> text_;
+  std::int64_t start_ = 0;         ///< of text_ in the file
+  std::size_t from_ = 0, to_ = 0;  ///< what of it is to be read
+};
+
+/// A packed text, which has no ranges.
+class PackedLines final : public PieceOfFile {
+ public:
+  PackedLines(const File& file, Bound bound)
+      : path_(file.path.string()), stream_(open_edge_text(file.path)), bound_(std::move(bound)) {}
+  void next(std::int64_t most, std::vector<Edge>& into) override {
+    while (static_cast<std::int64_t>(into.size()) < most) {
+      if (rest_.empty()) rest_ = stream_->next();
+      if (rest_.empty()) return;
+      const std::size_t count = std::min(rest_.size(), at(most) - into.size());
+      for (const Edge& e : rest_.first(count)) {
+        if (std::max(e.source, e.destination) >= bound_.vertices)
+          throw DataError(
+              path_, fmt::format("edge {}", read_),
+              fmt::format("{}, found {} and {}", bound_.words(), e.source, e.destination));
+        into.push_back(e);
+        ++read_;
+      }
+      rest_ = rest_.subspan(count);
+    }
+  }
+
+ private:
+  std::string path_;
+  std::unique_ptr<EdgeStream> stream_;
+  std::span<const Edge> rest_;
+  Bound bound_;
+  std::int64_t read_ = 0;
+};
+
+class ShareOfFiles final : public EdgeFileShare {
+ public:
+  ShareOfFiles(std::vector<File> files, int rank, int ranks, Bound bound)
+      : files_(std::move(files)),
+        rank_(rank),
+        ranks_(ranks),
+        bound_(bound),
+        edges_(files_.size()) {}
+
+  void next(std::int64_t most, std::vector<Edge>& into) override {
+    into.clear();
+    while (file_ < files_.size() && static_cast<std::int64_t>(into.size()) < most) {
+      if (!piece_) piece_ = piece_of(files_[file_]);
+      const std::size_t before = into.size();
+      if (piece_) piece_->next(most, into);
+      for (std::size_t i = before; i < into.size(); ++i)
+        largest_ = std::max({largest_, into[i].source, into[i].destination});
+      edges_[file_] += static_cast<std::int64_t>(into.size() - before);
+      if (static_cast<std::int64_t>(into.size()) < most) {
+        piece_.reset();
+        ++file_;
+      }
+    }
+  }
+  std::int64_t largest() const override { return largest_; }
+  const std::vector<std::int64_t>& edges_by_file() const override { return edges_; }
+
+ private:
+  /// Null: the file is another rank's.
+  std::unique_ptr<PieceOfFile> piece_of(const File& file) const {
+    const auto range = [&](std::int64_t total) {  // as equal as they can be
+      const std::int64_t each = total / ranks_, more = total % ranks_;
+      const std::int64_t first = rank_ * each + std::min<std::int64_t>(rank_, more);
+      return std::pair{first, each + (rank_ < more ? 1 : 0)};
+    };
+    if (file.format == EdgeFormat::packed_text)
+      return static_cast<int>(file_ % at(ranks_)) == rank_
+                 ? std::make_unique<PackedLines>(file, bound_)
+                 : nullptr;
+    if (file.format == EdgeFormat::text) {
+      const auto [first, count] = range(file.bytes);
+      return std::make_unique<Lines>(file, first, first + count, bound_);
+    }
+    const auto [first, count] = range(file.edges);
+    if (file.number_bytes == 4 && file.is_signed)
+      return std::make_unique<Records<std::int32_t>>(file, first, count, bound_);
+    if (file.number_bytes == 4)
+      return std::make_unique<Records<std::uint32_t>>(file, first, count, bound_);
+    if (file.is_signed) return std::make_unique<Records<std::int64_t>>(file, first, count, bound_);
+    return std::make_unique<Records<std::uint64_t>>(file, first, count, bound_);
+  }
+
+  std::vector<File> files_;
+  int rank_, ranks_;
+  Bound bound_;
+  std::vector<std::int64_t> edges_;
+  std::size_t file_ = 0;
+  std::unique_ptr<PieceOfFile> piece_;
+  Vertex largest_ = -1;
+};
+
+EdgeFormat format_of(const fs::path& path, std::string_view start, const std::string& asked) {
+  constexpr std::string_view kNumpy{"\x93NUMPY", 6}, kGzip{"\x1f\x8b", 2};
+  const bool numpy = start.starts_with(kNumpy), packed = start.starts_with(kGzip);
+  const auto refuse = [&](const char* found) {
+    throw DataError(path.string(), "byte 0",
+                    fmt::format("expected {} (dataset.edge_list.format), found {}", asked, found));
+  };
+  if (asked == "uint32" || asked == "uint64") {
+    if (numpy) refuse("a NumPy array; set the format to npy");
+    if (packed) refuse("gzip data; unpack it");
+    return asked == "uint32" ? EdgeFormat::uint32 : EdgeFormat::uint64;
+  }
+  if (asked == "npy" || (asked == "auto" && numpy)) {
+    if (packed) refuse("gzip data; unpack it");
+    return EdgeFormat::npy;
+  }
+  if (packed) return EdgeFormat::packed_text;
+  if (numpy) refuse("a NumPy array; set the format to npy");
+  if (asked == "auto" && start.find('\0') != std::string_view::npos)
+    throw ConfigError("dataset.edge_list.format",
+                      fmt::format("{} is binary and does not say how wide its numbers are: set "
+                                  "this to \"uint32\" or \"uint64\"",
+                                  path.string()));
+  return EdgeFormat::text;
+}
+
+void read_numpy_header(File& file) {
+  const NpyHeader header = read_npy_header(file.path);
+  const auto& type = header.dtype;
+  if (type != "<i4" && type != "<u4" && type != "<i8" && type != "<u8")
+    throw DataError(header.path, "",
+                    fmt::format("expected int32, uint32, int64 or uint64 ('<i4', '<u4', '<i8', "
+                                "'<u8'), found '{}'",
+                                type));
+  const auto& shape = header.shape;
+  const bool rows = shape.size() == 2 && shape[1] == 2, planes = shape.size() == 2 && shape[0] == 2;
+  if (!rows && !planes)
+    throw DataError(header.path, "",
+                    "expected an array of shape [E, 2] or [2, E], found another one");
+  if (rows && planes)
+    throw DataError(header.path, "",
+                    "is of shape [2, 2], which may be two edges either way: write them as text");
+  file.is_signed = type[1] == 'i';
+  file.number_bytes = static_cast<int>(header.element_bytes);
+  file.data_offset = static_cast<std::int64_t>(header.data_offset);
+  file.in_rows = rows;
+  file.edges = header.elements / 2;
+}
+
+void count_records(File& file) {
+  file.number_bytes = file.format == EdgeFormat::uint32 ? 4 : 8;
+  const std::int64_t record = 2 * file.number_bytes;
+  if (file.bytes % record != 0)
+    throw DataError(file.path.string(), fmt::format("byte {}", file.bytes / record * record),
+                    fmt::format("expected pairs of uint{} ({} bytes each), found {} bytes more: "
+                                "the file is cut short or of another format",
+                                8 * file.number_bytes, record, file.bytes % record));
+  file.edges = file.bytes / record;
+}
+
+}  // namespace
+
+EdgeListFiles::EdgeListFiles(const EdgeListOptions& options) {
+  std::int64_t bytes = 0;
+  for (const std::string& name : options.files) {
+    File file;
+    file.path = name;
+    const OpenedFile opened(file.path);
+    std::string start(4096, '\0');
+    start.resize(at(opened.read(0, start.data(), std::ssize(start))));
+    std::error_code unknown;
+    file.bytes = static_cast<std::int64_t>(fs::file_size(file.path, unknown));
+    if (unknown)
+      throw DataError(name, "", "has no size: expected a file, which can be read in ranges");
+    file.format = format_of(file.path, start, options.format);
+    if (file.format == EdgeFormat::npy) read_numpy_header(file);
+    const bool records = file.format == EdgeFormat::uint32 || file.format == EdgeFormat::uint64;
+    if (records) count_records(file);
+    if (file.bytes == 0 || ((records || file.format == EdgeFormat::npy) && file.edges == 0))
+      throw DataError(name, "", "expected edges, found none");
+    bytes += file.bytes;
+    files_.push_back(std::move(file));
+  }
+  stated_ = options.vertices.has_value();
+  // Packed edges take a tenth at least.
+  constexpr std::int64_t kBelowOverflow = 1 << 30;
+  most_vertices_ = options.vertices.value_or(
+      std::min(kMaxVertices, most_plausible(std::min(bytes, kBelowOverflow))));
+}
+
+std::unique_ptr<EdgeFileShare> EdgeListFiles::share(int rank, int ranks) const {
+  return std::make_unique<ShareOfFiles>(files_, rank, ranks, Bound{most_vertices_, stated_});
+}
+
+void EdgeListFiles::require_edges(const std::vector<std::int64_t>& edges_by_file) const {
+  for (std::size_t i = 0; i < files_.size(); ++i)
+    if (edges_by_file[i] == 0)
+      throw DataError(files_[i].path.string(), "", "expected edges, found none");
+}
+
+}  // namespace orrery

@@ -1,0 +1,150 @@
+#include "core/inference/input/feature_files.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
+#include "core/graph/files/npy_header.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kRowBlock = 1024;
+constexpr const char *kRows = "rows-", *kIds = "ids-";
+
+/// The numbers of the vertices in a file, of any of the types that may be there.
+std::vector<std::uint64_t> read_ids(const fs::path& path, std::int64_t rows) {
+  const NpyHeader header = read_npy_header(path);
+  const std::string& type = header.dtype;
+  if (type != "<i4" && type != "<u4" && type != "<i8" && type != "<u8")
+    throw DataError(header.path, "",
+                    fmt::format("expected int32, uint32, int64 or uint64, found '{}'", type));
+  header.require(type, {rows});
+  const MappedFile file(path);
+  const char* data = file.bytes().data() + header.data_offset;
+  std::vector<std::uint64_t> ids;
+  ids.reserve(at(rows));
+  const auto take = [&]<class T>(const T* values) {
+    // A negative number becomes one above all vertices.
+    for (std::int64_t i = 0; i < rows; ++i) ids.push_back(static_cast<std::uint64_t>(values[i]));
+  };
+  if (type == "<i4") take(reinterpret_cast<const std::int32_t*>(data));
+  if (type == "<u4") take(reinterpret_cast<const std::uint32_t*>(data));
+  if (type == "<i8") take(reinterpret_cast<const std::int64_t*>(data));
+  if (type == "<u8") take(reinterpret_cast<const std::uint64_t*>(data));
+  return ids;
+}
+
+class LocatedFeatures final : public Features {
+ public:
+  explicit LocatedFeatures(std::shared_ptr<const FeatureFiles> files) : files_(std::move(files)) {}
+  std::int64_t rows() const override { return files_->rows(); }
+  std::int64_t width() const override { return files_->width(); }
+  void read(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, float* out,
+            std::int64_t ld) const override {
+    parallel_for(std::ssize(vertices), kRowBlock, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        std::copy_n(files_->row_at(files_->place_of(vertices[at(i)])).data() + col0, cols,
+                    out + i * ld);
+    });
+  }
+  std::string provenance() const override { return "rows in files, by their location"; }
+
+ private:
+  std::shared_ptr<const FeatureFiles> files_;
+};
+
+class ScannedFeatures final : public Features {
+ public:
+  explicit ScannedFeatures(std::shared_ptr<const FeatureFiles> files) : files_(std::move(files)) {}
+  std::int64_t rows() const override { return files_->rows(); }
+  std::int64_t width() const override { return files_->width(); }
+  void read(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, float* out,
+            std::int64_t ld) const override {
+    constexpr std::int64_t kNobody = -1;
+    std::vector<std::int64_t> wanted(at(rows()), kNobody);
+    for (std::int64_t i = 0; i < std::ssize(vertices); ++i) wanted[at(vertices[at(i)])] = i;
+    std::vector<float> row(at(width()));
+    for (std::int64_t place = 0; place < rows(); ++place) {
+      std::ranges::copy(files_->row_at(place), row.begin());  // it comes from the file, or not
+      const std::int64_t i = wanted[at(files_->vertex_at(place))];
+      if (i != kNobody) std::copy_n(row.begin() + col0, cols, out + i * ld);
+    }
+  }
+  std::string provenance() const override { return "rows in files, all of them scanned"; }
+
+ private:
+  std::shared_ptr<const FeatureFiles> files_;
+};
+
+}  // namespace
+
+FeatureFiles::FeatureFiles(const fs::path& folder, std::int64_t vertices)
+    : folder_(folder.string()) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(kRows) && name.ends_with(".npy"))
+      names.push_back(name.substr(std::string(kRows).size()));
+  }
+  if (error) throw DataError(folder_, "", "cannot be read as a folder: " + error.message());
+  std::sort(names.begin(), names.end());
+  if (names.empty())
+    throw DataError(folder_, "", "expected files rows-NAME.npy and ids-NAME.npy, found none");
+
+  constexpr Vertex kNowhere = -1;
+  place_of_.assign(at(vertices), kNowhere);
+  for (const std::string& name : names) {
+    File file{rows(), NpyArray(folder / (kRows + name))};
+    file.values = file.array.values<float>({-1, files_.empty() ? -1 : width_});
+    width_ = file.array.shape()[1];
+    const fs::path of_ids = folder / (kIds + name);
+    const auto ids = read_ids(of_ids, file.array.shape()[0]);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const std::string place = fmt::format("element {}", i);
+      if (ids[i] >= static_cast<std::uint64_t>(vertices))
+        throw DataError(of_ids.string(), place,
+                        fmt::format("expected vertices from 0 to {}, found {}", vertices - 1,
+                                    static_cast<std::int64_t>(ids[i])));
+      Vertex& known = place_of_[ids[i]];
+      if (known != kNowhere)
+        throw DataError(
+            of_ids.string(), place,
+            fmt::format("vertex {} has a row already, number {} of all files", ids[i], known));
+      known = static_cast<Vertex>(vertex_at_.size());
+      vertex_at_.push_back(static_cast<Vertex>(ids[i]));
+    }
+    files_.push_back(std::move(file));
+  }
+  if (width_ < 1) throw DataError(folder_, "", "expected rows of at least one column");
+  const auto missing = std::find(place_of_.begin(), place_of_.end(), kNowhere);
+  if (missing != place_of_.end())
+    throw DataError(folder_, "",
+                    fmt::format("expected a row for each of {} vertices, found none for vertex {}",
+                                vertices, missing - place_of_.begin()));
+}
+
+std::span<const float> FeatureFiles::row_at(std::int64_t place) const {
+  const auto after =
+      std::upper_bound(files_.begin(), files_.end(), place,
+                       [](std::int64_t p, const File& file) { return p < file.first; });
+  const File& file = *std::prev(after);
+  return file.values.subspan(at((place - file.first) * width_), at(width_));
+}
+
+std::shared_ptr<const Features> located_features(std::shared_ptr<const FeatureFiles> files) {
+  return std::make_shared<LocatedFeatures>(std::move(files));
+}
+
+std::shared_ptr<const Features> scanned_features(std::shared_ptr<const FeatureFiles> files) {
+  return std::make_shared<ScannedFeatures>(std::move(files));
+}
+
+}  // namespace orrery

@@ -1,0 +1,64 @@
+// Rows of features in files that are in no order: which vertex each row is of stands in a file beside it.
+//
+//   rows-NAME.npy   float32 [n, width]
+//   ids-NAME.npy    int32, uint32, int64 or uint64 [n]: the vertex of each row
+//
+// The rows of all files, in the order of their names, have places 0, 1, ...; a table says the place of
+// every vertex, so that a row can be read where it lies.
+//
+// Source    Deal section 3.5 (fusing feature preparation; Figure 13)
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/graph/features.hpp"
+#include "core/graph/files/npy.hpp"
+
+namespace orrery {
+
+class FeatureFiles {
+ public:
+  /// Maps the files and reads which vertex each row is of.
+  ///
+  /// Cost      8 bytes for each vertex
+  /// Errors    DataError naming file and element: no files, a file without its other half, another
+  ///           type or shape, files of different widths, a number that is no vertex, a vertex with no
+  ///           row or two
+  FeatureFiles(const std::filesystem::path& folder, std::int64_t vertices);
+
+  std::int64_t rows() const { return static_cast<std::int64_t>(vertex_at_.size()); }
+  std::int64_t width() const { return width_; }
+  /// Of all rows, without the numbers of their vertices.
+  std::int64_t bytes() const { return rows() * width_ * static_cast<std::int64_t>(sizeof(float)); }
+  /// The place of a vertex's row, and the vertex of a place.
+  std::int64_t place_of(Vertex vertex) const { return place_of_[at(vertex)]; }
+  Vertex vertex_at(std::int64_t place) const { return vertex_at_[at(place)]; }
+  /// width() numbers.
+  std::span<const float> row_at(std::int64_t place) const;
+
+ private:
+  struct File {
+    std::int64_t first = 0;  ///< place of its first row
+    NpyArray array;
+    std::span<const float> values{};
+  };
+  std::string folder_;
+  std::int64_t width_ = 0;
+  std::vector<File> files_;
+  std::vector<Vertex> place_of_, vertex_at_;
+};
+
+/// The rows by vertex, each read where it lies.
+std::shared_ptr<const Features> located_features(std::shared_ptr<const FeatureFiles> files);
+
+/// The same for whoever has no table: every read() goes through all rows of all files, from the first to
+/// the last, and takes those that were asked for.
+///
+/// Cost      of read(): all of FeatureFiles::bytes(), whatever is asked for
+std::shared_ptr<const Features> scanned_features(std::shared_ptr<const FeatureFiles> files);
+
+}  // namespace orrery

@@ -1,0 +1,26 @@
+// The rows of a graph from edges that the ranks of an inference read in ranges.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "experiments/infer/prepare_inference.hpp"
+
+namespace orrery {
+
+/// The folder of a data set whose edges can be read in ranges.
+std::optional<std::filesystem::path> folder_of_ranges(const Experiment& experiment);
+
+/// Of such a folder, in a job over MPI: each rank reads a range of edges.npy and ends up with the rows of
+/// its part.
+///
+/// Errors    as open_streamed_dataset; DataError: edges without the reverse that meta.json promises
+LoadedInference load_ranges(const Experiment& experiment, const Job& job);
+
+/// Of files of edges (dataset.edge_list): over MPI as above, else one process reads all of them. Where the
+/// number of vertices is not stated, the files are read once more before, for the largest one.
+///
+/// Errors    as EdgeListFiles
+LoadedInference load_edge_list(const Experiment& experiment, const Job& job);
+
+}  // namespace orrery
