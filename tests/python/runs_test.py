@@ -74,7 +74,7 @@ class Runs(InAFolder):
 
     def test_AnInterruptEndsTheProgram(self):
         code = ("import orrery, runs_test as t\n"
-                "t.SMALL['train']['epochs'] = 10**8\n"
+                "t.SMALL['train']['epochs'] = 10**6\n"
                 "try: orrery.run(t.SMALL, out='here', quiet=True)\n"
                 "except KeyboardInterrupt: print('interrupted')\n")
         paths = [os.environ["ORRERY_SOURCES"] + "/tests/python", *sys.path]
