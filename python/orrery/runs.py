@@ -51,15 +51,16 @@ def _overrides(settings: Mapping[str, Any] | None) -> list[str]:
 
 
 def _stop(child: subprocess.Popen) -> None:
-    """Asks the program to end, as Ctrl-C at a terminal does, and waits; a second one kills it."""
+    """Asks the program and what it started to end, as Ctrl-C at a terminal does, and waits; a second
+    interrupt kills them."""
     try:
-        child.send_signal(signal.SIGINT)
+        os.killpg(child.pid, signal.SIGINT)
         child.wait(timeout=30)
-    except (KeyboardInterrupt, subprocess.TimeoutExpired):
+    except (KeyboardInterrupt, subprocess.TimeoutExpired, ProcessLookupError):
         pass
     finally:
         if child.poll() is None:
-            child.kill()
+            os.killpg(child.pid, signal.SIGKILL)
             child.wait()
 
 

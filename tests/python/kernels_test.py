@@ -13,8 +13,6 @@ import scipy.sparse
 sys.path[:0] = [os.environ["ORRERY_SOURCES"] + "/python", os.environ["ORRERY_BUILD"] + "/python"]
 import orrery
 
-_EMPTY = np.empty(0, np.int32)
-
 
 def random_edges(vertices=2000, edges=12000, seed=1):
     return np.random.default_rng(seed).integers(0, vertices, (2, edges)).astype(np.int32)
