@@ -11,6 +11,7 @@
 #include "core/base/error.hpp"
 #include "core/partition/methods/cut.hpp"
 #include "core/partition/methods/partitioner.hpp"
+#include "core/partition/partition_options.hpp"
 #include "python/extension/arrays.hpp"
 #include "python/extension/parts_of_module.hpp"
 
