@@ -161,6 +161,9 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kRooms{
       "experiments/execute",
       "experiments/config",
       "experiments/predict"}},
+    {"python/extension",
+     {"core/base", "core/graph", "core/partition", "core/partition/methods", "core/sample",
+      "core/ops", "core/runtime/execute", "backends/cpu"}},
 };
 
 /// Headers of libraries, by how their names begin, and the rooms that may see them.
@@ -179,6 +182,7 @@ const std::map<std::string, std::set<std::string>> kLibraries{
     {"cublas", {"backends/cuda/device"}},
     {"cuda", {"backends/cuda/device"}},
     {"cusparse", {"backends/cuda/device"}},
+    {"nanobind/", {"python/extension"}},
     {"nccl.h", {"backends/cuda/device"}},
     {"simgrid/", {"sim/replay"}},
 };
@@ -202,7 +206,7 @@ std::vector<std::string> all_sources() {
   const std::set<std::string> kinds{".cpp", ".hpp", ".cu", ".cuh", ".h"};
   const fs::path root = ORRERY_SOURCES;
   std::vector<std::string> paths;
-  for (const char* top : {"core", "backends", "sim", "experiments"})
+  for (const char* top : {"core", "backends", "sim", "experiments", "python"})
     for (const auto& entry : fs::recursive_directory_iterator(root / top))
       if (kinds.contains(entry.path().extension()))
         paths.push_back(fs::relative(entry.path(), root).string());

@@ -1,0 +1,41 @@
+// The module _orrery: kernels of the core for Python. The package `orrery` is what people import.
+#include <fmt/core.h>
+
+#include "core/base/error.hpp"
+#include "python/extension/parts_of_module.hpp"
+
+namespace orrery::python {
+
+namespace nb = nanobind;
+
+void add_errors(nb::module_& module) {
+  const auto error = nb::exception<Error>(module, "Error", PyExc_RuntimeError);
+  error.doc() = "Whatever Orrery refuses on purpose: one line that says what to do.";
+  nb::exception<ConfigError>(module, "ConfigError", error.ptr()).doc() =
+      "A setting that cannot be honoured; the message begins with its name.";
+  nb::exception<DataError>(module, "DataError", error.ptr()).doc() =
+      "Input that is truncated, mistyped or out of range.";
+  nb::exception<ShapeError>(module, "ShapeError", error.ptr()).doc() =
+      "Arrays that do not fit together.";
+  nb::exception<NotBuilt>(module, "NotBuilt", error.ptr()).doc() =
+      "A part that this build does not have; the message says how to get it.";
+}
+
+void require_threads(int threads) {
+  constexpr int kMost = 4096;
+  if (threads < 0 || threads > kMost)
+    throw ConfigError("threads",
+                      fmt::format("expected 0 (all cores) to {}, found {}", kMost, threads));
+}
+
+}  // namespace orrery::python
+
+NB_MODULE(_orrery, module) {
+  using namespace orrery::python;
+  module.doc() = "Kernels of Orrery; import orrery instead.";
+  add_errors(module);
+  add_graph(module);
+  add_partition(module);
+  add_sample(module);
+  add_spmm(module);
+}

@@ -1,0 +1,30 @@
+// What each file of the extension adds to the module, and what they share.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "core/base/parallel.hpp"
+
+namespace orrery::python {
+
+void add_errors(nanobind::module_& module);
+void add_graph(nanobind::module_& module);
+void add_partition(nanobind::module_& module);
+void add_sample(nanobind::module_& module);
+void add_spmm(nanobind::module_& module);
+
+/// While it lives, loops of this thread run on so many threads (0: on all cores), and other threads
+/// of Python go on. The pool is made without Python's lock and lost before it is taken again.
+class Computing {
+ public:
+  explicit Computing(int threads) : pool_(threads == 0 ? available_cores() : threads) {}
+
+ private:
+  nanobind::gil_scoped_release released_;
+  ThreadPool pool_;
+};
+
+/// Errors    ConfigError: fewer than none, or more than 4096
+void require_threads(int threads);
+
+}  // namespace orrery::python

@@ -1,0 +1,177 @@
+"""Runs, plans, simulations and validations: what the program `orrery` does, from Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from _orrery import ConfigError, Error
+
+Config = "Mapping[str, Any] | str | os.PathLike"
+
+
+class RunFailed(Error):
+    """The program ended with an error, whose last line is the message; `status` is its exit status."""
+
+    def __init__(self, message: str, status: int):
+        super().__init__(message)
+        self.status = status
+
+
+def program() -> str:
+    """The program that is started: $ORRERY_PROGRAM, else the launcher of the source tree that this
+    package is in, else `orrery` of the path. Raises Error where there is none."""
+    asked = os.environ.get("ORRERY_PROGRAM")
+    if asked:
+        if not shutil.which(asked):
+            raise Error(f"ORRERY_PROGRAM: {asked} is no program")
+        return asked
+    launcher = Path(__file__).resolve().parents[2] / "orrery"
+    if launcher.is_file() and os.access(launcher, os.X_OK):
+        return str(launcher)
+    found = shutil.which("orrery")
+    if not found:
+        raise Error("the program orrery is not there: install it, or set ORRERY_PROGRAM to it")
+    return found
+
+
+def _overrides(settings: Mapping[str, Any] | None) -> list[str]:
+    words = []
+    for key, value in (settings or {}).items():
+        words += ["--set", f"{key}={json.dumps(value)}"]
+    return words
+
+
+def _stop(child: subprocess.Popen) -> None:
+    """Asks the program and what it started to end, as Ctrl-C at a terminal does, and waits; a second
+    interrupt kills them."""
+    try:
+        os.killpg(child.pid, signal.SIGINT)
+        child.wait(timeout=30)
+    except (KeyboardInterrupt, subprocess.TimeoutExpired, ProcessLookupError):
+        pass
+    finally:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+
+
+def _call(command: str, config: Any, options: list[str], settings: Mapping[str, Any] | None,
+          quiet: bool) -> dict[str, Any]:
+    """Runs a command whose last line of standard output is one JSON object."""
+    if isinstance(config, Mapping):
+        try:
+            told = json.dumps(config, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"config: is no JSON: {error}") from error
+        file = "-"
+    else:
+        told, file = None, os.fspath(config)
+    words = [program(), command, file, "--json", *options, *_overrides(settings)]
+    # A process group of its own: Ctrl-C reaches the program once, by us.
+    child = subprocess.Popen(words, stdin=subprocess.PIPE if told else subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             encoding="utf-8", errors="replace", start_new_session=True)
+    said: list[str] = []
+
+    def pass_on() -> None:
+        for line in child.stderr:
+            said.append(line)
+            del said[:-40]
+            if not quiet:
+                print(line, end="", file=sys.stderr, flush=True)
+
+    def tell() -> None:
+        try:
+            child.stdin.write(told)
+            child.stdin.close()
+        except BrokenPipeError:
+            pass  # it ended without reading, and says why
+
+    helpers = [threading.Thread(target=pass_on, daemon=True)]
+    if told:
+        helpers.append(threading.Thread(target=tell, daemon=True))
+    last = ""
+    try:
+        for helper in helpers:
+            helper.start()
+        for line in child.stdout:
+            if not quiet and last:
+                print(last, end="", flush=True)
+            last = line
+        child.wait()
+        for helper in helpers:
+            helper.join(timeout=5)
+    except BaseException:
+        _stop(child)
+        raise
+    finally:
+        child.stdout.close()
+    return _answer(command, child.returncode, last, said)
+
+
+def _answer(command: str, status: int, last: str, said: list[str]) -> dict[str, Any]:
+    try:
+        answer = json.loads(last) if last.startswith("{") else None
+    except ValueError:
+        answer = None
+    if status == 0 and answer is not None:
+        return answer
+    told = [line.strip() for line in said if line.strip()]
+    why = told[-1] if told else last.strip() or f"orrery {command} said nothing"
+    if status < 0:
+        why = f"orrery {command} was ended by signal {-status}: {why}"
+    raise RunFailed(why, status)
+
+
+def _out(out: Any, force: bool) -> list[str]:
+    words = [] if out is None else ["--out", os.fspath(out)]
+    return words + (["--force"] if force else [])
+
+
+def run(config: Any, *, set: Mapping[str, Any] | None = None, out: Any = None, force: bool = False,
+        resume: bool = False, backend: str | None = None, quiet: bool = False) -> dict[str, Any]:
+    """Trains an experiment: every combination of its sweep.
+
+    config: the file, or a dict as in the file; `set` sets single keys: {"train.epochs": 20}.
+    out: the folder for results (default: results/NAME-TIME), replaced with `force`, gone on with
+        from its checkpoint with `resume`.
+    quiet: no progress; else what the program says goes to sys.stderr, so that a notebook shows it.
+
+    Returns what `orrery run --json` prints (docs/keys.md). An interrupt (Ctrl-C, or a notebook's
+    stop) ends the program and then raises KeyboardInterrupt. Raises RunFailed with its error.
+    """
+    options = _out(out, force) + (["--resume"] if resume else [])
+    if backend is not None:
+        options += ["--backend", backend]
+    return _call("run", config, options, set, quiet)
+
+
+def simulate(config: Any, *, set: Mapping[str, Any] | None = None, out: Any = None,
+             force: bool = False, quiet: bool = False) -> dict[str, Any]:
+    """Replays the experiment on the cluster that it describes, instead of training it: run() with
+    backend "sim"."""
+    return run(config, set=set, out=out, force=force, backend="sim", quiet=quiet)
+
+
+def plan(config: Any, *, set: Mapping[str, Any] | None = None, quiet: bool = True) -> dict[str, Any]:
+    """What each rank would do, move and hold: what `orrery plan --json` prints. Nothing runs."""
+    return _call("plan", config, [], set, quiet)
+
+
+def validate(config: Any, *, set: Mapping[str, Any] | None = None, out: Any = None,
+             repeats: int | None = None, quiet: bool = False) -> dict[str, Any]:
+    """Holds simulations and equations against measurements: what `orrery validate --json` prints.
+
+    Where errors exceed the accepted ones the program says so with an exit status: RunFailed.
+    """
+    options = _out(out, False) + ([] if repeats is None else ["--repeats", str(repeats)])
+    return _call("validate", config, options, set, quiet)

@@ -1,0 +1,132 @@
+"""Data sets of other libraries, as the program reads them."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from types import SimpleNamespace
+
+import networkx
+import numpy as np
+import scipy.sparse
+
+sys.path[:0] = [os.environ["ORRERY_SOURCES"] + "/python", os.environ["ORRERY_BUILD"] + "/python"]
+import orrery
+
+
+class Tensor:
+    """Of PyTorch, as far as anything here looks at it."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return self
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.values, dtype)
+
+
+class Datasets(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.set = self.folder / "set"
+
+    def info(self):
+        said = subprocess.run([os.environ["ORRERY_PROGRAM"], "dataset", "info", self.set, "--json"],
+                              check=True, capture_output=True, text=True)
+        return json.loads(said.stdout.splitlines()[-1])
+
+    def notes(self):
+        return " ".join(json.loads((self.set / "meta.json").read_text())["notes"])
+
+    def test_TheProgramReadsWhatWasWritten(self):
+        rng = np.random.default_rng(0)
+        orrery.write_dataset(
+            self.set, [[0, 1, 2], [1, 2, 3]], num_nodes=5, symmetric=True,
+            features=rng.random((5, 3)), labels=np.array([0, 1, 2, 1, -1]),
+            split=np.array([0, 0, 1, 2, 255]))
+
+        info = self.info()
+
+        self.assertEqual((info["vertices"], info["edges"]), (5, 6))
+        self.assertIn("float64", self.notes())
+
+    def test_ScipyMatricesAreRowsOfInNeighbours(self):
+        matrix = scipy.sparse.random(40, 40, 0.1, random_state=1, format="csr")
+
+        orrery.from_scipy(matrix, self.set)
+
+        source, destination = np.load(self.set / "edges.npy")
+        back = scipy.sparse.coo_matrix((np.ones(len(source)), (destination, source)), (40, 40))
+        self.assertEqual((back.tocsr() != (matrix != 0)).nnz, 0)
+        self.assertIn("values of the matrix were left out", self.notes())
+        self.assertEqual(self.info()["edges"], matrix.nnz)
+
+    def test_NetworkxGraphsKeepTheirAttributes(self):
+        network = networkx.karate_club_graph()
+        networkx.set_node_attributes(network, {v: int(c == "Mr. Hi") for v, c in
+                                               network.nodes(data="club")}, "side")
+
+        orrery.from_networkx(network, self.set, labels="side")
+
+        self.assertEqual(self.info()["edges"], 2 * network.number_of_edges())
+        self.assertEqual(np.load(self.set / "labels.npy").sum(), 17)
+        with self.assertRaisesRegex(orrery.DataError, "no attribute 'x'"):
+            orrery.from_networkx(network, self.folder / "other", labels="x")
+
+    def test_DataOfPygAndGraphsOfDglAreTheSame(self):
+        edges, x, y = [[0, 1], [1, 2]], np.ones((3, 2), np.float16), np.array([0, 1, 1])
+        masks = np.eye(3, dtype=bool)
+        parts = ("train_mask", "val_mask", "test_mask")
+        data = SimpleNamespace(edge_index=Tensor(edges), x=Tensor(x), y=Tensor(y), num_nodes=3,
+                               edge_attr=Tensor([1, 1]),
+                               **{part: Tensor(mask) for part, mask in zip(parts, masks)})
+        network = SimpleNamespace(
+            ntypes=["_N"], num_nodes=lambda: 3, edges=lambda: tuple(map(Tensor, edges)),
+            ndata={"feat": Tensor(x), "label": Tensor(y),
+                   **{part: Tensor(mask) for part, mask in zip(parts, masks)}})
+
+        orrery.from_pyg(data, self.set)
+        orrery.from_dgl(network, self.folder / "dgl")
+
+        for file in ("edges.npy", "features.npy", "labels.npy", "split.npy"):
+            self.assertEqual((self.set / file).read_bytes(), (self.folder / "dgl" / file).read_bytes())
+        np.testing.assert_array_equal(np.load(self.set / "split.npy"), [0, 1, 2])
+        self.assertIn("edge_attr was left out", self.notes())
+        self.assertIn("float16", self.notes())
+        self.assertEqual(self.info()["vertices"], 3)
+
+    def test_MistakesLeaveNothingBehind(self):
+        wrong = [({"features": np.ones((2, 2))}, orrery.ShapeError, r"\[3, F\]"),
+                 ({"features": np.full((3, 1), np.nan)}, orrery.DataError, r"features\[0, 0\]"),
+                 ({"features": np.full((3, 1), 1e300)}, orrery.DataError, "finite float32"),
+                 ({"features": np.full((3, 1), "a")}, orrery.DataError, "real numbers"),
+                 ({"labels": np.array([0.5, 1, 2])}, orrery.DataError, "fractions"),
+                 ({"labels": np.array([0, 1, -2])}, orrery.DataError, "-1 to"),
+                 ({"split": np.array([0, 1, 7])}, orrery.DataError, "split"),
+                 ({"split": (np.ones(3), np.ones(3), None)}, orrery.DataError, "two of")]
+        for given, error, message in wrong:
+            with self.subTest(given), self.assertRaisesRegex(error, message):
+                orrery.write_dataset(self.set, [[0, 1], [1, 2]], **given)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_OnlyDataSetsAreReplacedAndOnlyWhenAsked(self):
+        orrery.write_dataset(self.set, [[0], [1]])
+        with self.assertRaisesRegex(orrery.ConfigError, "force=True"):
+            orrery.write_dataset(self.set, [[0], [2]])
+        orrery.write_dataset(self.set, [[0], [2]], force=True)
+        self.assertEqual(self.info()["vertices"], 3)
+
+        (self.set / "mine.txt").write_text("kept")
+        with self.assertRaisesRegex(orrery.ConfigError, "nothing was replaced"):
+            orrery.write_dataset(self.set, [[0], [1]], force=True)
+        self.assertEqual([one.name for one in self.folder.iterdir()], ["set"])
