@@ -197,15 +197,15 @@ StarveStudy study_starving(const Experiment& experiment, int epochs, bool tries,
     study.forecast = variants.feed(replayed, Json::object());
   }
   const MiniBatchSettings settings = mini_batch_of(experiment.strategy);
-  const bool fetches =
-      !keeps_recent(settings.cache.policy) && !settings.learns_features && !settings.cooperative;
+  const bool own_rows = settings.learns_features || settings.cooperative;  // no fetch, no cache
+  const bool fetches = !keeps_recent(settings.cache.policy) && !own_rows;
   for (const StagesAhead& ahead : capacities_to_try(fetches)) {
     const Activity activity(
         fmt::format("replaying with capacities {}, {}, {}", ahead.sample, ahead.fetch, ahead.load));
     study.capacities.push_back(variants.feed(replayed, pipeline(ahead)));
   }
   study.enough_capacity = first_enough(study.capacities);
-  if (study.ranks == 1) return study;
+  if (study.ranks == 1 || own_rows || experiment.dataset.magnify > 1) return study;
   for (const double share : {0.0, 0.05, 0.2, 0.5, 1.0}) {
     const auto rows = std::llround(share * static_cast<double>(variants.vertices()) / study.ranks);
     const Activity activity(fmt::format("replaying with a cache of {} rows", rows));
