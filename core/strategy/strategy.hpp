@@ -45,8 +45,8 @@ struct BatchSizes {
   /// Of a batch in host memory, without the rows of its features; not counted where a rank also holds
   /// what others draw.
   std::optional<Size> host_bytes;
-  double foreign = 0;          ///< mean rows of features of other ranks, of which
-  double kept = 0;             ///< these are in the cache; which is empty at first where it changes
+  double foreign = 0;  ///< mean rows of features of other ranks, of which
+  double kept = 0;     ///< these are in the cache; which is empty at first where it changes
 };
 
 /// A strategy at work on one rank: what stays there for the whole run, beside the structures that
