@@ -39,7 +39,6 @@
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/batch_products.hpp"
 #include "core/strategy/product/cooperative_batch.hpp"
-#include "core/strategy/product/fetched_batch_products.hpp"
 #include "core/strategy/product/learned_batch.hpp"
 #include "core/strategy/store/recent_rows.hpp"
 #include "core/strategy/strategy.hpp"
@@ -134,7 +133,8 @@ class MiniBatchSession final : public RankSession {
     const auto& vertices = sampled->vertices;
     const std::int64_t all = sampled->rows.front(), own = sampled->rows.back();
     const VertexData data =
-        vertices ? VertexData(data_, sampled->data_rows) : VertexData(all, own, {own, own, own});
+        vertices ? VertexData(data_, sampled->data_rows ? sampled->data_rows : vertices)
+                 : VertexData(all, own, {own, own, own});
     if (fetched_)
       return std::make_unique<FetchedBatchProducts>(rt_, sampled, data, edges, *fetched_);
     if (learned_) {

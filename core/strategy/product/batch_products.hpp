@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/error.hpp"
 #include "core/strategy/edges/device_edges.hpp"
 #include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/product/rank_products.hpp"
 #include "core/strategy/store/feature_store.hpp"
+#include "core/strategy/store/rows_ahead.hpp"
 #include "core/strategy/structure/sampled_batches.hpp"
 
 namespace orrery {
@@ -78,6 +80,23 @@ class PulledBatchProducts final : public BatchProducts {
   WantedRows wanted_;
   FeatureStore& store_;
   Buffer places_;  ///< of the features among the rows that were pulled
+};
+
+/// The same, whose features were fetched into host memory before.
+class FetchedBatchProducts final : public BatchProducts {
+ public:
+  /// `fetched`, whose first batch this is, outlives the result.
+  FetchedBatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch, VertexData data,
+                       const std::vector<EdgeStructure>& edges, RowsAhead& fetched)
+      : BatchProducts(rt, std::move(batch), std::move(data), edges), fetched_(fetched) {}
+  void load_features(std::int64_t first_column, const Tensor& features) override {
+    ORRERY_ASSERT(first_column == 0);
+    places_ = fetched_.take(features);
+  }
+
+ private:
+  RowsAhead& fetched_;
+  Buffer places_;  ///< of the features in their slot
 };
 
 }  // namespace orrery

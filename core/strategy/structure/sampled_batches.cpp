@@ -363,7 +363,6 @@ SampledBatch SampledBatches::made_of(MessageFlow flow) const {
   if (saint_) made.target_weights = target_weights(flow.vertices);
   flow.vertices.shrink_to_fit();  // several batches wait for their turn
   made.vertices = std::make_shared<const std::vector<Vertex>>(std::move(flow.vertices));
-  made.data_rows = made.vertices;
   if (owners_.copies > 1) made.data_rows = rows_of_copies(*made.vertices, owners_.copies);
   return made;
 }

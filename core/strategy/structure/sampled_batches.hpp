@@ -133,7 +133,7 @@ struct SampledBatch {
   };
   /// Global, distinct; the seeds first. Null where a batch is counted only.
   std::shared_ptr<const std::vector<Vertex>> vertices;
-  /// Of each, the vertex that stands for it in the data set: itself, without dataset.magnify.
+  /// Of each, the vertex that stands for it in the data set; null: itself (without dataset.magnify).
   std::shared_ptr<const std::vector<Vertex>> data_rows;
   std::vector<std::int64_t> rows;
   std::vector<Layer> layers;
