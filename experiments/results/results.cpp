@@ -91,6 +91,27 @@ std::optional<bool> put_first(const fs::path& file, const std::string& text) {
   return put;
 }
 
+/// What is written into the folder of a run.
+constexpr const char* kFiles[] = {"result.json", "sweep.json",   "timeline.json", "failure.json",
+                                  "config.json", "epochs.jsonl", "checkpoint.bin"};
+
+/// What write_file() had not finished when its process was killed, where nobody else writes.
+///
+/// Requires  the lock is held
+void remove_unfinished(const fs::path& folder) {
+  std::error_code error;
+  for (const char* name : kFiles) fs::remove(folder / (std::string(name) + ".part"), error);
+}
+
+/// The same in a folder that is left as it is: a run may be killed after its result was written, and
+/// before its timeline was.
+void remove_unfinished_unless_written_to(const fs::path& folder) {
+  const int lock = ::open((folder / kLock).c_str(), O_RDWR | O_CLOEXEC);
+  if (lock < 0) return;
+  if (::flock(lock, LOCK_EX | LOCK_NB) == 0) remove_unfinished(folder);
+  ::close(lock);
+}
+
 }  // namespace
 
 void require_replaceable(const fs::path& folder, Existing existing) {
@@ -102,6 +123,7 @@ void require_replaceable(const fs::path& folder, Existing existing) {
   if (!fs::is_empty(folder) && !holds(kLock))
     refuse(fmt::format("holds files that no run wrote ({}); give another --out",
                        fs::directory_iterator(folder)->path().filename().string()));
+  remove_unfinished_unless_written_to(folder);
   const bool result = holds("result.json") || holds("sweep.json"), left = holds("checkpoint.bin");
   if (existing == Existing::refuse && result)
     refuse("already holds a result; give another --out or add --force");
@@ -137,9 +159,7 @@ ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move
         path_.string(), std::strerror(why)));
   }
   // Nobody else writes here now: what write_file() has not finished is of a killed run.
-  for (const char* name : {"result.json", "sweep.json", "timeline.json", "failure.json",
-                           "config.json", "epochs.jsonl", "checkpoint.bin"})
-    fs::remove(path_ / (std::string(name) + ".part"), error);
+  remove_unfinished(path_);
   // What an earlier start left would tell of another run.
   for (const char* name : {"result.json", "sweep.json", "timeline.json", "failure.json", kClaim})
     fs::remove(path_ / name, error);

@@ -16,7 +16,8 @@ enum class Existing : std::uint8_t {
   resume  ///< go on where a checkpoint was left; without one as overwrite
 };
 
-/// Refuses a folder in which a start would destroy what it cannot make again. Nothing is touched.
+/// Refuses a folder in which a start would destroy what it cannot make again. Nothing is touched but
+/// what a killed run had begun to write.
 ///
 /// Errors    Error: it holds files that no run wrote, or a result or a checkpoint that may not be
 ///           replaced

@@ -94,6 +94,19 @@ TEST_F(Results, WhatAKilledRunDidNotFinishIsRemovedByTheNext) {
 
 /// mpirun kills ranks soon after one died: one that leaves the word to another has to leave its file
 /// too, at once.
+TEST_F(Results, WhatARunKilledBehindItsResultDidNotFinishIsRemovedByARefusedStart) {
+  const fs::path half = folder_ / "run" / "timeline.json.part";
+  {
+    const ResultFolder results(folder_ / "run", Existing::refuse);
+    results.write("result.json", "{}");
+    std::ofstream(half) << "half";
+    EXPECT_THROW(require_replaceable(folder_ / "run", Existing::refuse), Error);
+    EXPECT_TRUE(fs::exists(half)) << "its run still writes it";
+  }
+  EXPECT_THROW(require_replaceable(folder_ / "run", Existing::refuse), Error);
+  EXPECT_FALSE(fs::exists(half));
+}
+
 TEST_F(Results, ARankThatMayNotTellFindsTheWholeFileOfTheOneThatDoes) {
   for (int repeat = 0; repeat < 20; ++repeat) {
     fs::remove_all(folder_ / "run");
