@@ -9,7 +9,8 @@ DOCS = Path(__file__).resolve().parent
 CONFIG = DOCS.parent / "experiments" / "config"
 HEAD = """# Keys
 
-Made from the JSON Schemas by `docs/keys.py`: change those, not this page. Times are seconds, sizes bytes, in every file.
+Made from the JSON Schemas by `docs/keys.py`: change those, not this page. Every file has times in seconds and
+sizes in bytes.
 Every JSON object that a command prints or writes says its `schema_version`: 2 in the
 `meta.json` of a folder of parts, 1 in all others. Experiment files have none.
 """
