@@ -213,7 +213,7 @@ def main():
         return 2
     else:
         found = list(faults())
-        print("\n".join(found))
+        print("".join(f"{fault}\n" for fault in found), end="")
         return 1 if found else 0
     return 0
 

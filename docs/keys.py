@@ -4,6 +4,7 @@
 import json
 import sys
 from pathlib import Path
+from textwrap import wrap
 
 DOCS = Path(__file__).resolve().parent
 CONFIG = DOCS.parent / "experiments" / "config"
@@ -72,7 +73,7 @@ def experiment():
 
 def written(name, where):
     schema = json.loads((CONFIG / "schemas" / f"{name}.json").read_text())
-    lines = [f"## {where}", "", schema["description"], "", "| key | type | unit | meaning |", "|---|---|---|---|"]
+    lines = [f"## {where}", "", *wrap(schema["description"], 108), "", "| key | type | unit | meaning |", "|---|---|---|---|"]
     for path, value in rows(schema):
         lines.append(f"| `{path}` | {cell(kind(value))} | {value.get('x-unit', '')} | {cell(value.get('description', ''))} |")
     return lines

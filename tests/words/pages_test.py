@@ -32,7 +32,7 @@ class Check(unittest.TestCase):
 
         found = list(checker().long_lines(f"short\n{long_words}\n| {long_words} |\n{'x' * 200}\n"))
 
-        self.assertEqual(found, ["line 2 has 149 characters, at most 110"])
+        self.assertEqual(found, ["line 2 has 150 characters, at most 110"])
 
     def test_counts_words_of_sentences_without_code_tables_and_headings(self):
         text = "# A heading of five words\n\nOne two three. Four `five six` seven!\n\n| a | table |\n\n- An item.\n"
