@@ -130,7 +130,7 @@ TEST(Cluster, RefusesATotalOfBothDirectionsThatALinkCannotHave) {
   shared.links[1].duplex = Duplex::kShared;
   shared.links[1].both_bytes_per_second = shared.links[1].bytes_per_second;
 
-  EXPECT_NE(refusal(shared).find("a shared rate is of both"), std::string::npos);
+  EXPECT_NE(refusal(shared).find("a shared rate covers both"), std::string::npos);
 }
 
 TEST(Cluster, KnowsWhatALinkPassesInBothDirections) {
@@ -159,7 +159,7 @@ TEST(Cluster, RefusesTwoNodesOfOneName) {
   Cluster cluster = two_servers();
   cluster.nodes[3].name = "s0/nic0";
 
-  EXPECT_EQ(refusal(cluster), "s0/nic0: duplicate name: two nodes are called so");
+  EXPECT_EQ(refusal(cluster), "s0/nic0: duplicate name: two nodes have it");
 }
 
 TEST(Cluster, RefusesLinksWithUnknownEnds) {

@@ -98,7 +98,7 @@ TEST(FeaturesTest, RandomIsStandardNormalAndSaysSo) {
   EXPECT_NEAR(sum / n, 0, 0.04);  // 4.7 standard errors
   EXPECT_NEAR(square / n, 1, 0.06);
   EXPECT_TRUE(features->made_up());
-  EXPECT_EQ(features->provenance(), "made up (random, 7 columns)");
+  EXPECT_EQ(features->provenance(), "generated (random, 7 columns)");
 }
 
 TEST(FeaturesTest, RandomEntryDependsOnSeedRowAndColumnOnly) {

@@ -1157,8 +1157,8 @@ TEST(MiniBatch, SaysWhichSettingsCannotBe) {
             "strategy.batch: found 4611686018427387904, but 20 edges are meant to have all 40 "
             "vertices of the graph already: set it to 20 or fewer");
   EXPECT_EQ(why([](Problem& p) { p.model.sparse_input = true; }),
-            "model.sparse_input: rows of features are pulled from their owners as they are: set it "
-            "to false, or use another strategy.type");
+            "model.sparse_input: feature rows are pulled unchanged from their owners: set it to "
+            "false, or use another strategy.type");
 }
 
 }  // namespace
