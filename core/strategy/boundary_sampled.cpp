@@ -1,9 +1,9 @@
-// Whole-graph training in which every epoch draws a share of each rank's halo and leaves the rest
-// out.
+// Whole-graph training in which every epoch draws a share of each rank's halo and leaves out the
+// rest.
 //
-// The own block stays on the device; the halo block, its transpose and the list of rows to send are
-// loaded anew in every epoch (Stage::sample), in place of the last ones. So is the whole halo for
-// an evaluation, outside the epoch's time.
+// The own block stays on the device. In every epoch the halo block, its transpose and the list of
+// rows to send are loaded anew (Stage::sample) and replace the last ones. An evaluation loads the
+// whole halo in the same way, outside of the epoch's time.
 //
 // Source    Wan et al. 2022, BNS-GCN
 #include "core/strategy/full_graph.hpp"
@@ -26,7 +26,7 @@ class BoundarySampledProducts final : public RowsProducts {
         product_(rt, whole_.own_block, world_group(rt.size()), source.symmetric(), config.overlap,
                  config.column_tiles) {}
 
-  /// As it is in the mean.
+  /// Its expected value.
   Halo halo(int) const override {
     const auto kept = [&](std::int64_t rows) {
       return static_cast<std::int64_t>(sampling_.rate * static_cast<double>(rows));
@@ -66,11 +66,11 @@ class BoundarySampledProducts final : public RowsProducts {
   }
 
   const HaloStructure& drawn_from_;
-  std::int64_t magnify_;  ///< vertices that each one stands for
+  std::int64_t magnify_;  ///< vertices that each vertex represents
   HaloStructure whole_;
   BoundarySampling sampling_;
   HaloStructure sample_;                 ///< of this epoch
-  const HaloStructure* held_ = nullptr;  ///< the one that is on the device
+  const HaloStructure* held_ = nullptr;  ///< the halo that is on the device
   HaloProduct product_;
   HaloBuffers buffers_;
   std::int64_t width_ = 0;

@@ -1,7 +1,7 @@
-// Whole-graph training with halo exchange: each rank owns the rows of its part and, before every
-// aggregation, receives each distinct row of another rank that its rows need, once. Two inexact
-// forms of it receive a random share of these rows (boundary_sampled.cpp), or compute with those of
-// the epoch before (stale_halo.cpp).
+// Whole-graph training with halo exchange: each rank owns the rows of its part. Before every
+// aggregation it receives each distinct row of another rank that its rows need, once. Its two
+// inexact forms receive a random share of these rows (boundary_sampled.cpp), or compute with those
+// of the epoch before (stale_halo.cpp).
 #include "core/strategy/full_graph.hpp"
 
 #include <fmt/core.h>
@@ -44,7 +44,7 @@ class FullGraphProducts final : public RowsProducts {
   HaloBuffers buffers_;
 };
 
-/// What a rank works on: its rows of A with their halo and, where layers weigh them, its edges.
+/// What a rank works on: its rows of A with their halo and, if layers weigh edges, its edges.
 struct Part {
   HaloStructure halo;
   std::optional<EdgeStructure> edges;
@@ -109,7 +109,7 @@ class FullGraph final : public Strategy {
   }
   std::unique_ptr<RankProducts> load(Runtime& rt,
                                      std::shared_ptr<const Structure> structure) const override {
-    const auto& [part, edges] = content_of<Part>(*structure);  // kept by parts_
+    const auto& [part, edges] = content_of<Part>(*structure);  // parts_ keeps it
     if (edges)
       return std::make_unique<AttentionProducts>(rt, *source_, content_of<Part>(*structure),
                                                  config_);
@@ -119,7 +119,7 @@ class FullGraph final : public Strategy {
   }
 
  private:
-  /// Of the rows at hand, whatever number each stands for.
+  /// Number of local rows, whatever number each represents.
   bool samples() const { return config_.boundary_sampling < 1; }
   HaloStructure part_of(int rank) const {
     HaloStructure part = make_halo_structure(*source_, rank);
@@ -140,7 +140,7 @@ class FullGraph final : public Strategy {
   StrategyConfig config_;
   std::uint64_t seed_;
   bool weighs_edges_;
-  std::optional<EndVertices> ends_;  ///< what draws are keyed by
+  std::optional<EndVertices> ends_;  ///< what keys the draws
   std::shared_ptr<const PartitionedGraph> source_;
   std::int64_t magnify_;
   OncePerRank<std::shared_ptr<const Structure>> parts_;

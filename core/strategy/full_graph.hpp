@@ -1,4 +1,4 @@
-// Ranks of full_graph that are not exact: how the rows of other ranks come to each of them.
+// The inexact ranks of full_graph: how rows of other ranks reach them.
 #pragma once
 
 #include <memory>
@@ -13,22 +13,22 @@ namespace orrery {
 
 /// Settings of full_graph with staleness (StrategyConfig::own).
 struct StaleSmoothing {
-  /// Of halo rows, and of the halo's gradients: how much of their moving average is kept in an
-  /// epoch; 0: none is made.
+  /// Share of the moving average of halo rows, and of the halo's gradients, that is kept in an
+  /// epoch; 0: no average.
   double features = 0, gradients = 0;
 };
 
-/// Every epoch exchanges a random sample of the halo; evaluation, and what is computed once for all
-/// epochs, all of it (BNS-GCN). The device holds the one or the other. `part` outlives the result;
-/// each of its vertices stands for `magnify` ones.
+/// Every epoch exchanges a random sample of the halo (BNS-GCN). Evaluation, and what is computed
+/// once for all epochs, use all of it. The device holds one of the two at a time. `part` must
+/// outlive the result; each of its vertices represents `magnify` ones.
 std::unique_ptr<RankProducts> make_boundary_sampled(Runtime& rt, const PartitionedGraph& source,
                                                     const HaloStructure& part,
                                                     const StrategyConfig& config,
                                                     std::uint64_t seed, std::int64_t magnify);
 
-/// Every epoch uses the halo rows, and the halo's gradients, of the epoch before, while its own
-/// travel beside all of its computation; the first one, evaluation and what is computed once for
-/// all epochs are exact (PipeGCN; with StaleSmoothing PipeGCN-F, -G, -GF). `part` outlives the
+/// Every epoch uses the halo rows and the halo's gradients of the epoch before, while its own
+/// travel beside all of its computation. The first epoch, evaluation, and what is computed once for
+/// all epochs are exact (PipeGCN; with StaleSmoothing PipeGCN-F, -G, -GF). `part` must outlive the
 /// result.
 std::unique_ptr<RankProducts> make_stale_halo(Runtime& rt, const PartitionedGraph& source,
                                               const HaloStructure& part,

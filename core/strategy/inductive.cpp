@@ -15,12 +15,12 @@ struct OfGraph {
   std::shared_ptr<const Structure> structure;
 };
 
-/// Of both strategies; there is no second one where nothing is evaluated.
+/// Work of both strategies; the second one does not exist if nothing is evaluated.
 class InductiveSession final : public RankSession {
  public:
   InductiveSession(std::unique_ptr<RankSession> training, std::unique_ptr<RankSession> whole)
       : training_(std::move(training)), whole_(std::move(whole)) {}
-  /// What steps work on alone.
+  /// Structures that only steps work on.
   void fetch(const std::shared_ptr<const Structure>& structure) override {
     training_->fetch(content_of<OfGraph>(*structure).structure);
   }
@@ -82,7 +82,7 @@ class Inductive final : public Strategy {
   }
 
  private:
-  std::unique_ptr<Strategy> training_, whole_;  ///< no whole_ where nothing is evaluated
+  std::unique_ptr<Strategy> training_, whole_;  ///< whole_ is empty if nothing is evaluated
 };
 
 }  // namespace

@@ -7,13 +7,13 @@
 
 namespace orrery {
 
-/// The problem's strategy on both graphs: its steps are those on what is trained on, its
-/// evaluations those on Problem::whole, with the same settings and ranks. Only one of the two is on
-/// the device.
+/// The problem's strategy on both graphs: steps work on the training graph, evaluations on
+/// Problem::whole, with the same settings and ranks. Only one of the two is on the device at a
+/// time.
 ///
 /// Requires  problem.whole
-/// Errors    those of make_strategy on either graph · ConfigError where staleness keeps rows on the
-///           device that an evaluation would take off
+/// Errors those of make_strategy on either graph · ConfigError if staleness keeps rows on the
+///           device that an evaluation would remove
 std::unique_ptr<Strategy> make_inductive(const Problem& problem);
 
 }  // namespace orrery

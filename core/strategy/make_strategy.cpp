@@ -11,7 +11,7 @@ namespace orrery {
 
 namespace {
 
-/// The inexact gradients of mggcn_compat may be timed, but nothing may be learned from them.
+/// mggcn_compat has inexact gradients: it may be timed, but nothing may be learned from it.
 void require_timing_only(const Problem& problem) {
   if (problem.strategy.first_layer != FirstLayer::mggcn_compat) return;
   if (problem.model.type != ModelType::gcn)
@@ -26,8 +26,8 @@ void require_timing_only(const Problem& problem) {
                       "reported: set train.eval_every to 0, or use \"exact\"");
 }
 
-/// A strategy may need more of the data than there is: edges where counts are known, the whole
-/// where parts are at hand, single vertices where each stands for several.
+/// A strategy may need more than the data offers: edges instead of counts, the whole graph instead
+/// of parts, single vertices instead of magnified ones.
 void require_enough_data(const Problem& problem, const StrategyInfo& info) {
   if (problem.data && problem.data->magnify != 1 && !info.magnifiable)
     throw ConfigError(

@@ -1,22 +1,22 @@
 // Mini-batch training on sampled neighbourhoods: every step takes some training vertices (seeds),
 // draws neighbours for them layer by layer, and computes what the seeds depend on in that sample.
 //
-// Every process has the edges of the whole graph and draws the batches of its ranks itself; the rows
-// of features lie with the ranks that own their vertices, and a batch's are pulled from there while
-// the step before computes. Then each rank works on its batch alone, and gradients are averaged over
-// all seeds of the step. Evaluation is on all neighbours, on all ranks, with a halo.
+// Every process has the edges of the whole graph and draws the batches of its ranks itself. The
+// feature rows lie with the ranks that own their vertices; a batch pulls its rows from there while
+// the step before computes. Then each rank works on its batch alone, and gradients are averaged
+// over all seeds of the step. Evaluation uses all neighbours, on all ranks, with a halo.
 //
-// Equal work: an epoch has as many steps on all ranks, fixed beforehand; who has fewer seeds ends
-// with steps on an empty batch, whose gradient is zero, and makes the same updates as the others.
-// The loss of a step is the mean over the seeds of all ranks, so it is that of one rank with the
-// union of the batches: a vertex draws the same neighbours wherever it is computed.
+// Equal work: an epoch has the same number of steps on all ranks, fixed beforehand. A rank with
+// fewer seeds ends with steps on an empty batch, whose gradient is zero; it makes the same updates
+// as the others. The loss of a step is the mean over the seeds of all ranks. So it is that of one
+// rank with the union of the batches: a vertex draws the same neighbours wherever it is computed.
 //
-// With cooperative the ranks of a server draw one batch for all their seeds, and each computes the
-// rows of the vertices that it owns (cooperative_batch.hpp): nothing is computed or fetched twice in
-// a server, and rows travel within it for every layer.
+// With `cooperative` the ranks of a server draw one batch for all their seeds, and each computes
+// the rows of the vertices that it owns (cooperative_batch.hpp). Nothing is computed or fetched
+// twice in a server; rows travel inside it for every layer.
 //
-// Where features are learned too (learned_rows.hpp), owners send the rows of a batch when its step
-// begins, and get their gradients back when it ends; for that every rank knows the batches of all.
+// If features are learned, too (learned_rows.hpp), owners send the rows of a batch when its step
+// begins, and get their gradients back when it ends. For that every rank knows the batches of all.
 //
 // Received per step: 4·width bytes (2·width of features in 16 bits) for each distinct vertex of the batch that another rank owns, and
 // an all-reduce of the gradients; of learned features as many bytes back again.
@@ -26,9 +26,9 @@
 //           al. 2019; GraNNDis (4.4) for batches of a server
 // Departs   DistDGLv2 draws where the edges lie, by remote calls; here every process has all edges.
 //           Labels are read from the data set, not pulled. Rows of A are scaled by degree / drawn,
-//           so that sums are right in the mean also where A is no mean (GCN). GraphSAINT draws from
-//           the training vertices alone; here from the graph that is trained on, which is that of
-//           the training vertices with dataset.inductive
+//           so sums are right in the mean even if A is no mean (GCN). GraphSAINT draws from the
+//           training vertices alone; here from the graph that is trained on, which is that of the
+//           training vertices with dataset.inductive
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -47,21 +47,22 @@ namespace orrery {
 namespace {
 
 constexpr int kWholeGraph = -1;  // as a structure; the others are numbers of steps
-/// Steps of an epoch, at most, whose batches are counted for a forecast where each is as good.
+/// Largest number of steps of an epoch whose batches are counted for a forecast in which all steps
+/// are alike.
 constexpr int kCounted = 8;
 
 /// What a rank works on in a step.
 struct Batch {
   std::shared_ptr<const SampledBatch> sampled;
-  std::vector<EdgeStructure> edges;    ///< of each layer, where the model weighs them
-  std::optional<RowExchange> learned;  ///< where features are learned
-  /// Where the ranks of a server compute a batch together; `sampled` is a part of it, and it has the
-  /// edges.
+  std::vector<EdgeStructure> edges;    ///< edges of each layer, if the model weighs them
+  std::optional<RowExchange> learned;  ///< set if features are learned
+  /// Set if the ranks of a server compute a batch together; `sampled` is a part of it, and it has
+  /// the edges.
   std::shared_ptr<const CooperativeShare> share{};
 };
 
-/// Who brings which learned rows in a step: every rank has to know the batches of all. Adds the
-/// edges that are drawn for that to `edges`.
+/// Which rank brings which learned rows in a step: every rank must know the batches of all. Adds
+/// the edges that are drawn for that to `edges`.
 RowExchange exchange_of(const SampledBatches& batches, int rank, StructureId step,
                         const SampledBatch& own, std::int64_t& edges) {
   const int ranks = batches.owners().ranks;
@@ -87,7 +88,7 @@ RowExchange exchange_of(const SampledBatches& batches, int rank, StructureId ste
 
 class BatchSteps final : public Steps {
  public:
-  /// `count`: of an epoch; beyond the steps that there are they begin anew.
+  /// `count`: number of steps of an epoch; beyond the last step they begin again.
   BatchSteps(std::shared_ptr<const SampledBatches> batches, int count)
       : batches_(std::move(batches)), count_(count) {}
   int count(int) const override { return count_; }
@@ -100,8 +101,8 @@ class BatchSteps final : public Steps {
   int count_;
 };
 
-/// Opens the store when the first batch is loaded, which all ranks do: a strategy that is only
-/// evaluated needs none.
+/// Opens the store when the first batch is loaded, which all ranks do. A strategy that is only
+/// evaluated needs no store.
 class MiniBatchSession final : public RankSession {
  public:
   MiniBatchSession(Runtime& rt, std::shared_ptr<const Dataset> data, const SampledBatches& batches,
@@ -147,7 +148,7 @@ class MiniBatchSession final : public RankSession {
     }
     if (!keeps_) find_kept();
     WantedRows wanted = recent_ && vertices ? recent_->want(*vertices) : sampled->features;
-    if (!vertices) wanted.room += kept();  // a batch that is only counted knows no rank
+    if (!vertices) wanted.room += kept();  // a batch that is only counted has no rank
     if (!store_) open_store(wanted.room);
     count(wanted);
     if (share) return std::make_unique<CooperativeProducts>(rt_, share, data, server(), &*store_);
@@ -167,7 +168,7 @@ class MiniBatchSession final : public RankSession {
     const int ranks = batches_.ranks_per_server();
     return {1, rt_.rank() / ranks * ranks, ranks, 1};
   }
-  /// What is learned so far is evaluated.
+  /// Evaluates what is learned so far.
   std::unique_ptr<RankProducts> load_whole(std::shared_ptr<const Structure> structure) {
     auto products = whole_->load(std::move(structure));
     if (learned_)
@@ -185,9 +186,9 @@ class MiniBatchSession final : public RankSession {
     use_.foreign += rows.foreign;
     use_.kept += rows.kept;
   }
-  /// Rows, for the whole run or for a while.
+  /// Rows that are kept, for the whole run or for a while.
   std::int64_t kept() const { return keeps_->count() + (recent_ ? recent_->slots() : 0); }
-  /// `first`: places that the first batch wants.
+  /// `first`: places that the first batch needs.
   void open_store(std::int64_t first) {
     std::optional<FeatureStore::Room> room;
     if (kept() > 0 && ahead_.fetch == 0)
@@ -202,12 +203,12 @@ class MiniBatchSession final : public RankSession {
   std::shared_ptr<const Dataset> data_;
   const SampledBatches& batches_;
   StagesAhead ahead_;
-  std::unique_ptr<RankSession> whole_;  ///< none where nothing is evaluated
-  std::optional<OwnedRows> keeps_;      ///< for the whole run; found with the first batch
+  std::unique_ptr<RankSession> whole_;  ///< empty if nothing is evaluated
+  std::optional<OwnedRows> keeps_;      ///< rows for the whole run; found with the first batch
   std::optional<RecentRows> recent_;
   std::optional<FeatureStore> store_;
-  std::optional<RowsAhead> fetched_;    ///< where rows are fetched ahead of what is loaded
-  std::optional<LearnedRows> learned_;  ///< in the place of the store
+  std::optional<RowsAhead> fetched_;    ///< set if rows are fetched before their batch is loaded
+  std::optional<LearnedRows> learned_;  ///< replaces the store
   RowUse use_;
 };
 
@@ -215,7 +216,7 @@ class MiniBatch final : public Strategy {
  public:
   explicit MiniBatch(const Problem& problem)
       : MiniBatch(problem, std::make_shared<const SampledBatches>(problem), nullptr) {}
-  /// `largest`: the batch of every step; null: those that are drawn.
+  /// `largest`: the batch of every step; null: the drawn ones.
   MiniBatch(const Problem& problem, std::shared_ptr<const SampledBatches> batches,
             std::shared_ptr<const SampledBatch> largest)
       : problem_(problem), batches_(std::move(batches)), largest_(std::move(largest)) {
@@ -228,7 +229,7 @@ class MiniBatch final : public Strategy {
 
   Schedule schedule(int) const override {
     Schedule schedule;
-    // Further ones of the same size would take no more memory.
+    // More batches of the same size would take no more memory.
     const int steps = largest_ ? ahead().together() : batches_->steps();
     schedule.training = std::make_shared<BatchSteps>(batches_, steps);
     schedule.evaluation.clear();
@@ -263,7 +264,7 @@ class MiniBatch final : public Strategy {
                                               whole_ ? whole_->open(rt) : nullptr);
   }
 
-  /// How a server's batch falls on its ranks has no bound but that one of them has all of it.
+  /// A server's batch could fall on one rank as a whole, so there is no smaller bound.
   std::unique_ptr<Strategy> with_largest_batches() const override {
     if (batches_->cooperative()) return nullptr;
     return std::make_unique<MiniBatch>(problem_, batches_,
@@ -297,7 +298,7 @@ class MiniBatch final : public Strategy {
     for (int rank = 0; rank < problem_.ranks(); ++rank)
       if (auto cache = batches_->recent(rank))
         recent[at(rank)].emplace(rank, std::move(*cache), batches_->owners());
-    // What a cache of recent rows has depends on all batches before.
+    // The content of a cache of recent rows depends on all batches before.
     const bool all =
         std::any_of(recent.begin(), recent.end(), [](const auto& r) { return bool(r); });
     const int stride = all ? 1 : (batches_->steps() + kCounted - 1) / kCounted;
@@ -377,8 +378,8 @@ void require_possible_batches(const StrategyConfig& config, const ModelConfig& m
   require_fanouts(settings.fanouts, model.layers);
 }
 
-/// What its rows are fetched ahead of, or counted in copies, by one of the settings that give each row
-/// to one rank only.
+/// One of the settings that give each row to a single rank only, so that it cannot be counted in
+/// copies or fetched ahead.
 void require_own_rows(const Settings& file, std::string_view key, std::string_view why) {
   if (!file.flag(key).value_or(false)) return;
   if (file.number("strategy.pipeline.fetch").value_or(0) > 0)

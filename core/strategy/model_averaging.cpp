@@ -1,25 +1,25 @@
-// Training from parts: each part has a model of its own, which a rank trains without the others;
-// every so many epochs the models of all parts are averaged in proportion to their training
-// vertices. Or, for comparison, gradients are in every step.
+// Training from parts: each part has its own model, which a rank trains without the others. Once in
+// several epochs the models of all parts are averaged, weighted by their training vertices. For
+// comparison, gradients can be averaged in every step instead.
 //
-// Part i is rank i mod W's. A part holds its own vertices and replicas of those around them
-// (Subgraphs); replicas are computed as far as own vertices need them, and are never targets, so
-// that each training vertex counts once. Without neighbourhoods (hops 0) an edge between two parts is
-// in neither, or in one of them that is drawn, with its other end as a replica; or parts are the
-// fragments of an edge partitioner, where the owner of a vertex is drawn among those that have it. A
-// part that is the only one of its rank stays on the device. Else a rank holds one part at a time,
-// and the models: each part is loaded, trains all epochs up to the next average (or the next
-// evaluation or checkpoint, which need all models), and is unloaded, so that K parts are K loads an
-// interval. A part without training vertices has no step and no model. What is learned does not
+// Rank i mod W has part i. A part holds its own vertices and replicas of those around them
+// (Subgraphs). Replicas are computed as far as own vertices need them. They are never targets, so
+// each training vertex counts once. Without neighbourhoods (hops 0) an edge between two parts is in
+// neither, or in one of them that is drawn, with its other end as a replica. Or parts are the
+// fragments of an edge partitioner; the owner of a vertex is then drawn among those that have it.
+// If a part is the only one of its rank, it stays on the device. Otherwise a rank holds one part at
+// a time, and the models. Each part is loaded, trains all epochs up to the next average (or the
+// next evaluation or checkpoint, which need all models), and is unloaded. So K parts are K loads
+// per interval. A part without training vertices has no step and no model. What is learned does not
 // depend on the number of ranks.
 //
-// With `batch` a part's step is not on all of its training vertices but on so many, and on what these
-// depend on within the part: all of it, or neighbours that they draw (`fanouts`). Batches are drawn
-// while others compute; a part has its steps of an epoch one after the other, whichever rank it is
-// on, and each model counts its own.
+// With `batch` a part's step is not on all of its training vertices but on `batch` of them, and on
+// what these depend on within the part: all of it, or neighbours that they draw (`fanouts`).
+// Batches are drawn while others compute. A part has its steps of an epoch one after the other, on
+// any rank, and each model counts its own.
 //
-// Averaging gradients, step r of all ranks is on the parts rW .. rW + W − 1, and its loss is the
-// mean over their training vertices. A rank that has no part left works on an empty one: its
+// With averaged gradients, step r of all ranks is on the parts rW .. rW + W − 1, and its loss is
+// the mean over their training vertices. A rank with no part left works on an empty one: its
 // gradient is zero, and it makes the same update as the others.
 //
 // Received per averaging: an all-reduce of the parameters; nothing else.
@@ -94,7 +94,7 @@ class ModelAveraging final : public Strategy {
   int parts() const { return parts_->parts(); }
   std::int64_t training(int part) const { return training_[at(part)]; }
 
-  /// The parts of which a rank has a model.
+  /// The parts whose models a rank has.
   std::vector<int> own_models(int rank) const {
     std::vector<int> own;
     for (int part = rank; part < parts(); part += workers_)
@@ -119,7 +119,7 @@ class ModelAveraging final : public Strategy {
     return false;
   }
 
-  /// As many for every rank.
+  /// The same number for every rank.
   std::vector<TrainStep> steps_together(int rank) const {
     std::vector<TrainStep> steps;
     for (int first = 0; first < parts(); first += workers_) {
@@ -131,7 +131,7 @@ class ModelAveraging final : public Strategy {
     return steps;
   }
 
-  /// From the last part to the first: the one that is loaded, and the one to go on with.
+  /// From the last part to the first: the loaded part, and the one to continue with.
   std::vector<int> evaluation(int rank) const {
     if (config_.evaluate_on == EvaluateOn::graph)
       return rank == 0 ? std::vector{kWholeGraph} : std::vector<int>{};
@@ -154,7 +154,8 @@ class ModelAveraging final : public Strategy {
   std::shared_ptr<const Subgraphs> parts_;
   std::vector<std::int64_t> training_;  ///< vertices of each part
   std::optional<PartBatches> batches_;
-  /// The structure number of each part's first batch, behind those of the parts, and past the last.
+  /// The structure number of each part's first batch, after those of the parts; and one past the
+  /// last.
   std::vector<int> first_batch_;
 };
 

@@ -8,7 +8,7 @@
 namespace orrery {
 namespace {
 
-/// A batch of a part, in its numbers but for `vertices`.
+/// A batch of a part, in the part's numbers except for `vertices`.
 struct PartBatch {
   std::shared_ptr<const SampledBatch> batch;
   VertexData data;
@@ -69,13 +69,13 @@ std::unique_ptr<const PartBatches::Sampled> PartBatches::sampled(int part) const
   return made;
 }
 
-/// Parts number their vertices alike, and shall not draw alike.
+/// Parts number their vertices alike, but must not draw alike.
 std::uint64_t PartBatches::part_seed(int part) const {
   constexpr std::uint32_t kOfPart = 0xFFFFFFFDU;  // no epoch
   return derived_seed(seed_, Purpose::sampler, kOfPart, static_cast<std::uint32_t>(part));
 }
 
-/// An entry of a row of which k of d neighbours were drawn counts d/k times.
+/// If k of d neighbours of a row were drawn, its entries count d/k times.
 SampledBatch::Layer PartBatches::cut(const Sampled& from, const MessageFlow& flow,
                                      int layer) const {
   const Csr& block = flow.blocks[at(layer - 1)];

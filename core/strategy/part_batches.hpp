@@ -1,4 +1,4 @@
-// Mini-batches of parts that are trained on alone: which vertices of a part are in each step.
+// Mini-batches of parts that are trained alone: which vertices of a part are in each step.
 #pragma once
 
 #include <memory>
@@ -13,27 +13,28 @@
 
 namespace orrery {
 
-/// The batches of all parts, each a function of its part, epoch and number: no neighbour is drawn
-/// that the part does not hold. All calls may come from several threads at once.
+/// The batches of all parts, each a function of its part, epoch and number. Only neighbours that
+/// the part holds are drawn. All calls may come from several threads at once.
 class PartBatches {
  public:
-  /// `fanouts`: of each layer, the first at the seeds, as of NeighbourSampler; none: all neighbours.
+  /// `fanouts`: for each layer, the first at the seeds, as in NeighbourSampler; empty: all
+  /// neighbours.
   PartBatches(std::shared_ptr<const Subgraphs> parts, const ModelConfig& model,
               const DataFacts& facts, std::int64_t batch, std::vector<int> fanouts,
               std::uint64_t seed);
 
-  /// Batches of an epoch; the last has the seeds that are left.
+  /// Batches of an epoch; the last one has the remaining seeds.
   int count(int part) const;
-  /// Training vertices that a batch is for.
+  /// Training vertices of a batch.
   std::int64_t seeds(int part, int number) const;
-  /// Its features stand nowhere: they are those of its vertices.
+  /// It stores no features: they are those of its vertices.
   SampledBatch batch(int part, int epoch, int number) const {
     return make(part, epoch, number).first;
   }
   std::shared_ptr<const Structure> prepare(int part, int epoch, int number) const;
 
  private:
-  /// A part as the sampler has it.
+  /// A part in the form of the sampler.
   struct Sampled {
     std::shared_ptr<const Subgraph> part;
     Csr graph;                                   ///< of a, without its diagonal
@@ -58,7 +59,7 @@ class PartBatches {
 
 bool is_part_batch(const Structure& structure);
 
-/// A batch that prepare() made, on this rank, whose model is its own; nothing travels.
+/// A batch that prepare() made, on this rank with its own model; nothing travels.
 std::unique_ptr<RankProducts> load_part_batch(Runtime& rt,
                                               std::shared_ptr<const Structure> structure);
 

@@ -13,40 +13,39 @@
 
 namespace orrery {
 
-/// Which structure of a strategy is meant: a number, to which the strategy gives a meaning, and
-/// which draw of it.
+/// Names a structure of a strategy: a number, which has a meaning for the strategy, and a draw.
 struct StructureId {
   int number = 0;
-  int draw = 0;  ///< the epoch, or the step, of what is drawn anew; else 0
+  int draw = 0;  ///< the epoch, or the step, for what is drawn anew; else 0
   bool operator==(const StructureId&) const = default;
 };
 
 /// One optimiser step.
 struct TrainStep {
-  StructureId structure;  ///< what it works on, with features, labels and targets
-  /// Over how many training vertices, of all ranks in this step, the loss is averaged; nothing: all
-  /// of the graph. Where targets have weights, what these sum up to in the mean.
+  StructureId structure;  ///< the structure with its features, labels and targets
+  /// Number of training vertices, of all ranks in this step, over which the loss is averaged;
+  /// nothing: those of the graph. The expected sum of the targets' weights, if they have weights.
   std::optional<double> averaged_over;
 };
 
-/// The training steps of a rank, asked for one at a time, in any order: each is a function of its
+/// The training steps of a rank. They can be asked for in any order: each is a function of its
 /// epoch and its place there. All calls may come from several threads at once.
 class Steps {
  public:
   virtual ~Steps() = default;
-  /// Steps of an epoch; may be none.
+  /// Steps of an epoch; may be 0.
   virtual int count(int epoch) const = 0;
   /// Step `index`, from 0, of an epoch.
   virtual TrainStep at(int epoch, int index) const = 0;
-  /// What the steps of every epoch work on, in order, where that is the same in all epochs. Default:
-  /// it is not.
+  /// The structures of the steps of every epoch, in order, if all epochs have the same. Default: it
+  /// is not.
   virtual std::optional<std::vector<StructureId>> fixed() const { return std::nullopt; }
 };
 
 /// The same list in every epoch.
 class ListedSteps final : public Steps {
  public:
-  /// `redrawn`: the structures are drawn anew in every epoch, which is the number of the draw.
+  /// `redrawn`: the structures are drawn anew in every epoch, whose number is the draw.
   explicit ListedSteps(std::vector<TrainStep> list, bool redrawn = false)
       : list_(std::move(list)), redrawn_(redrawn) {}
 
@@ -68,18 +67,18 @@ class ListedSteps final : public Steps {
   bool redrawn_;
 };
 
-/// Each model is trained in steps of its own, until all go on from their average. Every epoch has the
-/// same number of steps, and step i the same structure number.
+/// Each model is trained in its own steps until all continue from their average. Every epoch has
+/// the same number of steps, and step i the same structure number.
 struct LocalTraining {
-  int interval = 1;  ///< epochs from one average to the next
+  int interval = 1;  ///< epochs between two averagings
   /// Whether some rank has several models. They then take turns: each trains all epochs of an
-  /// interval before the next one does, so that what it works on is loaded once. An evaluation or a
-  /// checkpoint, which needs all models, ends a turn as well. Not with structures that are prepared
-  /// ahead, where a turn is an epoch. The same on all ranks.
+  /// interval before the next one, so that its structure is loaded once. An evaluation or a
+  /// checkpoint needs all models, so it ends a turn, too. If structures are prepared ahead, a turn
+  /// is an epoch. The same on all ranks.
   bool in_turns = false;
-  /// Of each of the rank's models in the average; they sum to 1 over all ranks.
+  /// Weight of each of the rank's models in the average. Over all ranks the weights sum to 1.
   std::vector<double> shares;
-  /// Steps of each model in an epoch, which come one after the other; none: one step each.
+  /// Steps of each model in an epoch, which are consecutive; empty: one step each.
   std::vector<int> steps{};
 
   /// A model, and which of its steps.
@@ -101,16 +100,16 @@ struct LocalTraining {
   }
 };
 
-/// Where a rank's steps share one structure, it stays loaded.
+/// If a rank's steps share one structure, it stays loaded.
 struct Schedule {
-  /// Default: those of whole-graph training, one an epoch, on structure 0.
+  /// Default: the steps of whole-graph training, one per epoch, on structure 0.
   std::shared_ptr<const Steps> training = std::make_shared<ListedSteps>(std::vector<TrainStep>(1));
-  /// Numbers of structures whose last rows, with those of the other ranks of the covering group,
-  /// are the vertices of the graph, each once.
+  /// Numbers of structures whose last rows, together with those of the other ranks of the covering
+  /// group, are the vertices of the graph, each once.
   std::vector<int> evaluation{0};
-  /// How many structures are prepared and loaded while a step works on another one, over the ends of
-  /// epochs. The device holds those of `load` and that of the step, and those of evaluations beside
-  /// them. Nothing: each takes the place of the last one when its step begins.
+  /// Number of structures that are prepared and loaded while a step works on another one, across
+  /// epochs. The device holds `load` of them and that of the step, and also those of evaluations.
+  /// Nothing: each replaces the last one when its step begins.
   std::optional<StagesAhead> ahead;
   std::optional<LocalTraining> local;  ///< nothing: all steps of all ranks train one model
 

@@ -1,17 +1,17 @@
-// Training that knows which ranks share a server. A server loads, of its own vertices, everything
-// that they depend on, and computes it without the other servers: vertices that several servers
-// need are computed by each (redundant work for less traffic). What a server holds is split over
-// its ranks, which exchange halos among themselves; across servers only gradients travel.
+// Training that uses the knowledge which ranks share a server. A server loads everything that its
+// own vertices depend on, and computes it without the other servers. Vertices that several servers
+// need are computed by each of them (redundant work for less traffic). The ranks of a server share
+// what it holds and exchange halos among themselves. Only gradients travel between servers.
 //
-// depth k < L: only the last k layers are computed so; the layers below exchange halos among all
-// ranks, and their result is spread once to the servers that need it. sampling: of the vertices
-// beyond the own ones only some are held, and the model works on the induced subgraph (inexact).
-// batches R: the server's own vertices are cut into R co-batches, each fetched as a whole and then
-// split over the ranks, loaded, trained on in a step of its own, and unloaded.
+// depth k < L: only the last k layers are computed in this way. The layers below exchange halos
+// among all ranks, and their result is sent once to the servers that need it. sampling: a server
+// holds only some of the vertices beyond its own, and the model works on the induced subgraph
+// (inexact). batches R: a server's own vertices are cut into R co-batches. Each is fetched as a
+// whole and then split over the ranks. It is loaded, trained in its own step, and unloaded.
 //
 // Without sampling the loss is that of whole-graph training (with R > 1: of its mini-batches with
-// all neighbours): a row is computed on level l only if an own vertex depends on it from there on,
-// and targets are own vertices alone.
+// all neighbours). A row is computed on level l only if an own vertex depends on it from there on,
+// and only own vertices are targets.
 //
 // Source    GraNNDis 4.2 (shared preloading), 4.3 (expansion-aware sampling), 4.4 and Algorithm 1
 //           (cooperative batching); depth: the "flexible preloading" of its later version
@@ -38,7 +38,7 @@ constexpr int kWholeGraph = -1;  // as a structure; the others are numbers of ba
 /// What a rank works on in a batch.
 struct Preloaded {
   std::shared_ptr<const PreloadedRank> rank;
-  std::vector<EdgeStructure> edges;  ///< of each of its products, where layers weigh them
+  std::vector<EdgeStructure> edges;  ///< edges of each of its products, if layers weigh them
 };
 
 class SharedPreloadingProducts final : public RankProducts {
@@ -133,7 +133,7 @@ class SharedPreloadingProducts final : public RankProducts {
   std::size_t product_of(int layer) const { return structure_->product_of_layer[at(layer) - 1]; }
   const HaloProduct& product(int layer) const { return products_[product_of(layer)]; }
   const SourceExchange& exchange(int layer) const { return exchanges_[product_of(layer)]; }
-  /// Of what a spread sends, and what comes in.
+  /// Numbers of the rows that a spread sends, and of those that come in.
   std::pair<Tensor, Tensor> spread_windows(std::int64_t width) const {
     const Spread& spread = *structure_->spread;
     return {spread_buffers_.sent(spread.send_rows.size(), width),
@@ -164,11 +164,12 @@ class SharedPreloadingProducts final : public RankProducts {
   }
 
   std::shared_ptr<const PreloadedRank> structure_;
-  std::int64_t hidden_;  ///< width of what a spread sends; 0: as wide as what is aggregated
+  std::int64_t
+      hidden_;  ///< width of the rows that a spread sends; 0: as wide as what is aggregated
   Buffer row_ids_;
   std::vector<HaloProduct> products_;
   HaloBuffers buffers_, spread_buffers_;
-  // In the place of products_ and buffers_, where layers weigh edges:
+  // Replace products_ and buffers_ if layers weigh edges:
   std::vector<DeviceEdges> edges_;
   std::vector<SourceExchange> exchanges_;
   Buffer sent_;
@@ -285,7 +286,7 @@ class SharedPreloading final : public Strategy {
   bool redrawn() const {
     return problem_.strategy.sampling && problem_.strategy.sampling->every_epoch;
   }
-  /// Exact evaluation of what is trained on samples: with a halo of all ranks.
+  /// Exact evaluation of what is trained on samples: with a halo over all ranks.
   std::unique_ptr<Strategy> plan_whole_graph() const {
     Problem whole = problem_;
     whole.strategy.type = "full_graph";
@@ -297,7 +298,8 @@ class SharedPreloading final : public Strategy {
   Problem problem_;
   ServerSubgraphs servers_;
   RecentDraws<std::shared_ptr<const Structure>> structures_;  ///< by rank and batch
-  std::shared_ptr<const PartitionedGraph> below_;  ///< of the layers that are not within servers
+  std::shared_ptr<const PartitionedGraph>
+      below_;  ///< parts of the layers that are not within servers
   mutable std::once_flag planned_;
   mutable std::unique_ptr<Strategy> whole_;
 };
@@ -341,7 +343,7 @@ void require_sound(const Settings& file) {
                       "drawing: use \"run\"");
 }
 
-/// What is left to the device memory stays at its default.
+/// What depends on the device memory keeps its default.
 void read(const Settings& file, StrategyConfig& config) {
   if (const auto depth = file.number("strategy.depth")) config.depth = static_cast<int>(*depth);
   config.batches = file.integer("strategy.batches", config.batches);

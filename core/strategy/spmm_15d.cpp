@@ -1,12 +1,12 @@
 // The 1.5D product: a grid of (P/c) x c ranks, rank = row·c + column. The c ranks of a row hold the
-// same block of rows of everything; each column multiplies its share of the blocks of columns of A,
-// broadcast within the column, and the partial results are summed within the row.
+// same block of rows. Each column multiplies its share of the blocks of columns of A, which are
+// broadcast within the column. The partial results are summed within the row.
 //
 // Received per product of width f: n·f/c − own + 2(c − 1)·n·f/P elements.
 //
-// Layers that weigh edges: every rank of a row weighs all edges of its rows, by numbers of all
-// vertices that are gathered within its column, and multiplies those of its share of the blocks;
-// backward the gradients of weights are summed within the row as well.
+// Layers that weigh edges: every rank of a row weighs all edges of its rows, with numbers of all
+// vertices that are gathered within its column. It multiplies those of its share of the blocks. In
+// the backward pass the gradients of weights are summed within the row, too.
 //
 // Source    CAGNET 1.5D; MG-GCN 5.1
 // Departs   the loss and the weight gradients are those of the global mean, not of local ones
@@ -81,7 +81,7 @@ class Spmm15dProducts final : public RowsProducts {
     return list;
   }
 
-  /// What y held before enters the sum over the row once.
+  /// What y held before must enter the sum over the row once.
   void multiply(const std::vector<LocalMatrix>& tiles, const Tensor& x, const Tensor& y,
                 float beta) {
     product_.multiply(tiles, x, y, grid_.column_of(rt_.rank()) == 0 ? beta : 0);
@@ -137,7 +137,7 @@ class Spmm15d final : public Strategy {
                                              config_);
   }
 
-  /// In the same column of the grid, where the same blocks are multiplied.
+  /// Ranks in the same column of the grid, where the same blocks are multiplied.
   int representative(int rank) const override {
     if (!source_->alike()) return rank;
     const int column = grid_.column_of(rank), stage = grid_.first_stage(column);

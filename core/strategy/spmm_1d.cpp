@@ -1,17 +1,18 @@
-// The 1D product: rows of everything split over the ranks. The row variant broadcasts every rank's
-// rows of x in turn; the column variant sums every rank's rows of the result in turn. Both move
-// n·f·(P − 1)/P elements to a rank.
+// The 1D product: rows are split over the ranks. The row variant broadcasts every rank's rows of x
+// in turn; the column variant sums every rank's rows of the result in turn. Both move n·f·(P − 1)/P
+// elements to a rank.
 //
-// With a staleness bound of s the row variant broadcasts the rows of a layer's forward product in
-// every (s + 1)-th epoch only, from the first, and uses those that came last in between (its own
-// are always new); or, with skip_below, a rank sends its rows sooner where they have changed by
-// that much. Gradients travel in every epoch, evaluation is exact.
+// With a staleness bound s the row variant broadcasts the rows of a layer's forward product once in
+// s + 1 epochs, beginning with the first. In between it uses the last ones; a rank's own rows are
+// always new. With skip_below a rank sends its rows early once they have changed by that much.
+// Gradients travel in every epoch, and evaluation is exact.
 //
-// Layers that weigh edges gather a number for each vertex and head first; then rows of x are broadcast
-// in turn, forward, and once more for the adjoint, whose results are summed at their owners.
+// Layers that weigh edges first gather a number for each vertex and head. Then rows of x are
+// broadcast in turn, once forward, and once more for the adjoint, whose results are summed at their
+// owners.
 //
 // Source    MG-GCN 4.1, 4.3; CAGNET 1D; Peng et al. 2022, Sancus (historical embeddings)
-// Departs   as in Sancus' code gradients are not kept
+// Departs as in Sancus' code, gradients are not kept
 #include <fmt/core.h>
 
 #include <optional>
@@ -34,8 +35,8 @@
 namespace orrery {
 namespace {
 
-/// The structure of one rank: its tiles of A and of Aᵀ by the rank whose rows travel; no adjoint
-/// where A = Aᵀ.
+/// The structure of one rank: its tiles of A and of Aᵀ by the rank whose rows travel; no adjoint if
+/// A = Aᵀ.
 struct Tiles {
   std::vector<SparseMatrix> forward, adjoint;
 };
@@ -105,8 +106,8 @@ class Spmm1dProducts final : public RowsProducts {
   std::vector<LocalMatrix> tiles_, adjoint_tiles_;
   Product product_;
   int staleness_;
-  std::optional<CachedBroadcasts> historical_;  ///< of the forward products of training
-  std::optional<SkippedBroadcasts> skipped_;    ///< where values decide who sends
+  std::optional<CachedBroadcasts> historical_;  ///< for the forward products of training
+  std::optional<SkippedBroadcasts> skipped_;    ///< set if values decide who sends
   bool trains_ = false, all_send_ = true;
 };
 

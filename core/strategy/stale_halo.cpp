@@ -3,8 +3,8 @@
 //
 // Every layer keeps the rows it received last, and those it sends, in both directions: for a layer
 // that aggregates at width f, 4·f·(received + sent) bytes each way. With dropout the rows were
-// dropped by the mask of the epoch in which they left. Smoothing keeps an average of what came in
-// beside it: 4·f·received bytes forward, 4·f·sent bytes back.
+// dropped by the mask of the epoch in which they left. Smoothing also keeps an average of the
+// incoming rows: 4·f·received bytes forward, 4·f·sent bytes back.
 //
 // Source    Wan et al. 2022, PipeGCN, with section 3.4's smoothing of features and gradients
 // Departs   the first epoch is exact, and averages begin with what it received; its code starts
@@ -32,7 +32,7 @@ class StaleHaloProducts final : public RowsProducts {
   Halo halo(int) const override { return {part_.received(), part_.sent()}; }
   void prepare(std::int64_t widest_aggregate, std::int64_t) override { width_ = widest_aggregate; }
   void begin(Stage stage, int) override { trains_ = stage == Stage::forward; }
-  /// Not behind what is under way for the next epoch.
+  /// It must not wait for what is under way for the next epoch.
   Lane metrics_lane() const override { return Lane::comm2; }
 
   void aggregate(int layer, const Tensor& x, const Tensor& y, float beta) override {
@@ -74,7 +74,7 @@ class StaleHaloProducts final : public RowsProducts {
   StaleSmoothing smoothing_;
   HaloProduct product_;
   std::vector<HaloInFlight> forward_, backward_;  ///< by layer
-  std::optional<HaloBuffers> exact_;              ///< of what is not training
+  std::optional<HaloBuffers> exact_;              ///< rows of passes that are not training
   std::int64_t width_ = 0;
   bool trains_ = false;
 };

@@ -10,7 +10,7 @@
 
 namespace orrery {
 
-// Each in the file of that name.
+// Each is defined in the file of that name.
 extern const StrategyInfo kFullGraph, kSpmm1d, kSpmm15d, kSpmm2d, kModelAveraging,
     kSharedPreloading, kMiniBatch;
 
@@ -19,7 +19,7 @@ namespace {
 constexpr std::array kStrategies{&kFullGraph,      &kSpmm1d,           &kSpmm15d,  &kSpmm2d,
                                  &kModelAveraging, &kSharedPreloading, &kMiniBatch};
 
-/// Those from outside; they stay where they are.
+/// Strategies from outside; their addresses stay valid.
 std::deque<StrategyInfo>& added_strategies() {
   static std::deque<StrategyInfo> strategies;
   return strategies;

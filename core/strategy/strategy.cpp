@@ -5,7 +5,7 @@
 namespace orrery {
 namespace {
 
-/// Keeps nothing but the structures.
+/// Keeps only the structures.
 class PlainSession final : public RankSession {
  public:
   PlainSession(Runtime& rt, const Strategy& strategy) : rt_(rt), strategy_(strategy) {}

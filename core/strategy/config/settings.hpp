@@ -1,4 +1,4 @@
-// What an experiment file says, as the parts of the program read it that know no file format.
+// Settings of an experiment file, for those parts of the program that know no file format.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace orrery {
 
-/// Values by path, such as "strategy.sampling.hops". A path that is not there, or holds something
-/// else, has no value.
+/// Values by path, such as "strategy.sampling.hops". A path that does not exist, or has another
+/// type, has no value.
 class Settings {
  public:
   virtual ~Settings() = default;
@@ -26,16 +26,16 @@ class Settings {
   virtual std::optional<std::vector<int>> integers(std::string_view path) const = 0;
   /// A number of bytes, or text such as "64 MiB".
   ///
-  /// Errors    ConfigError: text that is no number of bytes
+  /// Errors ConfigError: text that is no number of bytes
   virtual std::optional<std::int64_t> bytes(std::string_view path) const = 0;
-  /// The value as the file writes it, for messages.
+  /// The value as it stands in the file, for messages.
   virtual std::string shown(std::string_view path) const = 0;
 
   int integer(std::string_view path, int otherwise) const {
     return static_cast<int>(number(path).value_or(otherwise));
   }
   bool is(std::string_view path, std::string_view value) const { return text(path) == value; }
-  /// The value that a name stands for; `otherwise` where the path is not there.
+  /// The value that a name means; `otherwise` if the path does not exist.
   template <class T>
   T choice(std::string_view path, std::initializer_list<std::pair<std::string_view, T>> names,
            T otherwise) const {

@@ -1,16 +1,19 @@
-// How far ahead of the step that computes the next ones are made ready.
+// How many steps ahead structures are made ready.
 #pragma once
 
 namespace orrery {
 
-/// Capacities of the stages before a step. What is made ready is in one stage at a time; what a full stage
-/// would take waits in the one before it, and the last stage takes first. 0: a stage does its work when
-/// the next one asks for it; the last one when the step begins.
+/// Capacities of the stages before a step. A structure is in one stage at a time. If a stage is
+/// full, the next structure waits in the stage before; the last stage takes first. 0: a stage works
+/// when the next one asks for it, the last stage when the step begins.
 struct StagesAhead {
   int sample = 0;  ///< structures that are prepared, or being prepared, on the sampler lane
-  int fetch = 0;   ///< whose rows are, or come, in host memory on the store lane
-  int load = 1;    ///< on the device beside that of the step, or on their way on the copy lane
-  /// Structures there are at most, with that of the step.
+  int fetch =
+      0;  ///< structures whose rows are in host memory, or on their way there, on the store lane
+  int load =
+      /// structures on the device, or on their way there on the copy lane, besides that of the step
+      1;
+  /// Largest number of structures at a time, with that of the step.
   int together() const { return sample + fetch + load + 1; }
 };
 

@@ -1,4 +1,4 @@
-// What an experiment file says under "strategy", as plain data.
+// The key "strategy" of an experiment file, as plain data.
 #pragma once
 
 #include <any>
@@ -16,60 +16,62 @@ namespace orrery {
 /// contributions to the rows of y to their owner (reduce).
 enum class Variant : std::uint8_t { row, column };
 
-/// What ranks that train on parts average: their models every so many epochs, or their gradients in
-/// every step.
+/// What ranks that train on parts average: their models once in `interval` epochs, or their
+/// gradients in every step.
 enum class Averaging : std::uint8_t { model, gradient };
 
-/// By which degrees a part's matrix is normalised: those of its own graph, in which replicas at the
-/// rim have lost edges, or those of the whole graph.
+/// Which degrees normalise a part's matrix: those of its own graph, in which outer replicas have
+/// lost edges, or those of the whole graph.
 enum class Degrees : std::uint8_t { part, original };
 
-/// Where an edge between two parts is that hold no neighbours (hops 0): in neither, in the one of
-/// the two that is drawn, or, with all other edges, where an edge partitioner put it.
+/// Where an edge between two parts without neighbours (hops 0) goes: into neither, into one that is
+/// drawn, or, with all other edges, where an edge partitioner put it.
 enum class CrossEdges : std::uint8_t { drop, one_side, as_cut };
 
 /// What a model is evaluated on: the own vertices of each part within what the part holds, or the
 /// whole graph (on rank 0).
 enum class EvaluateOn : std::uint8_t { parts, graph };
 
-/// What stays in memory until the backward pass: our own few buffers, or beside them what a
-/// framework with a tape would keep (core/model/network/tape.hpp).
+/// What stays in memory until the backward pass: only our own buffers, or also what a framework
+/// with a tape would keep (core/model/network/tape.hpp).
 enum class Memory : std::uint8_t { lean, autograd };
 
-/// How a server's vertices are cut into co-batches, and these over its ranks.
+/// How a server's vertices are cut into co-batches, and a co-batch over the server's ranks.
 enum class ServerSplit : std::uint8_t { metis, random };
 
-/// Which vertices beyond its own a server holds, instead of all they depend on.
+/// Which vertices beyond its own a server holds, instead of all that they depend on.
 struct SamplingConfig {
-  ExpansionSampling expansion{};  ///< hops 0: none beside its own
-  bool every_epoch = false;       ///< drawn anew in every epoch; else once for the run
+  ExpansionSampling expansion{};  ///< hops 0: only its own
+  bool every_epoch = false;       ///< draw in every epoch; else once for the run
 };
 
 struct StrategyConfig {
   std::string type = "full_graph";  ///< a name in strategy_infos()
-  bool overlap = true;              ///< communication beside computation; off: one after the other
-  bool permute = false;             ///< renumber the vertices at random before cutting equal blocks
-  int column_tiles = 1;  ///< cut local products into so many column tiles (cache locality)
+  bool overlap = true;   ///< overlap communication and computation; off: one after the other
+  bool permute = false;  ///< renumber the vertices at random before cutting equal blocks
+  int column_tiles = 1;  ///< number of column tiles of local products (cache locality)
   Variant variant = Variant::row;  ///< spmm_1d
   Memory memory = Memory::lean;
   FirstLayer first_layer = FirstLayer::exact;  ///< not spmm_2d, which always recomputes
   int replication = 1;                         ///< spmm_15d: copies of every block of rows
-  double boundary_sampling = 1;  ///< full_graph: chance of a halo row to be used in an epoch
-  /// full_graph: epochs (0, 1) by which halo rows and their gradients are old; spmm_1d: epochs from
-  /// one broadcast of a layer's rows to the next in which the last ones are used again
+  double boundary_sampling = 1;  ///< full_graph: probability that a halo row is used in an epoch
+  /// full_graph: age of halo rows and their gradients in epochs (0, 1); spmm_1d: epochs between two
+  /// broadcasts of a layer's rows, in which the last ones are used again
   int staleness = 0;
-  /// spmm_1d with staleness, where not 0: a rank broadcasts its rows of a layer sooner when they
-  /// have changed by at least this part of their norm
+  /// spmm_1d with staleness, if not 0: a rank broadcasts its rows of a layer early once they have
+  /// changed by at least this fraction of their norm
   double skip_below = 0;
-  /// Whether which operations follow depends on values: a recording then has more than a run.
+  /// Whether values decide which operations follow; a recording then has more operations than a
+  /// run.
   bool depends_on_values() const { return skip_below > 0; }
 
   // model_averaging
   Averaging averaging = Averaging::model;
-  int interval = 1;            ///< epochs from one averaging of models to the next
-  std::int64_t batch = 0;      ///< training vertices of a part in a step; 0: all
-  std::vector<int> fanouts{};  ///< of a batch's layers, the first at these; none: all neighbours
-  int hops = 1;                ///< that parts hold beyond their own vertices
+  int interval = 1;        ///< epochs between two averagings of models
+  std::int64_t batch = 0;  ///< training vertices of a part per step; 0: all
+  std::vector<int>
+      fanouts{};  ///< fanout of each layer, the first at the seeds; empty: all neighbours
+  int hops = 1;   ///< hops that parts hold beyond their own vertices
   CrossEdges cross_edges = CrossEdges::drop;
   Degrees degrees = Degrees::part;
   EvaluateOn evaluate_on = EvaluateOn::parts;
@@ -78,12 +80,13 @@ struct StrategyConfig {
 
   // shared_preloading; also degrees and evaluate_on
   int ranks_per_server = 1;  ///< consecutive ranks, of every server
-  std::optional<int> depth;  ///< layers whose dependencies are preloaded, from the last; none: all
+  std::optional<int>
+      depth;  ///< layers whose dependencies are preloaded, counted from the last; none: all
   std::optional<SamplingConfig> sampling;
-  int batches = 1;  ///< co-batches of each server, a step each
+  int batches = 1;  ///< co-batches of each server, each a step
   ServerSplit split = ServerSplit::metis;
 
-  /// The settings of one strategy alone, in the type that its file defines (StrategyInfo::read).
+  /// The settings of a single strategy, in a type that its file defines (StrategyInfo::read).
   std::any own;
 };
 

@@ -44,7 +44,7 @@ std::string strategies_with(bool (*property)(const StrategyInfo&)) {
 
 namespace {
 
-/// What goes with layers that weigh edges.
+/// Settings for layers that weigh edges.
 void require_attention(const StrategyConfig& strategy, const ModelConfig& model,
                        const StrategyInfo& info) {
   if (!info.carries_attention)

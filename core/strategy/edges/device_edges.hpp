@@ -1,4 +1,4 @@
-// Edges on a device, and how rows of their sources come to a rank from those that computed them.
+// Edges on a device, and how rows of their sources reach a rank.
 #pragma once
 
 #include <functional>
@@ -18,31 +18,31 @@ class DeviceEdges {
   const Edges& edges() const { return edges_; }
 
  private:
-  SparseBuffer pattern_, transposed_, by_source_;  ///< no transposed_ where it is the pattern
+  SparseBuffer pattern_, transposed_, by_source_;  ///< empty if it equals the pattern
   Buffer order_, numbers_, vertices_;
   Edges edges_;
 };
 
-/// Products of a model whose layers weigh edges: nothing asks for one with a matrix.
+/// Products of a model whose layers weigh edges: no product with a matrix is asked for.
 [[noreturn]] void no_matrix();
 
-/// What the ranks of a group exchange of the sources of their edges: each receives the rows of
-/// others that its rows of A need, each once.
+/// The exchange of edges' sources within a group: each rank receives the rows of others that its
+/// rows of A need, each once.
 class SourceExchange {
  public:
-  /// Loads which rows are sent on the copy lane; the compute lane waits for it. overlap: rows travel
-  /// beside what is done meanwhile. `part` outlives this.
+  /// Loads the list of rows to send, on the copy lane; the compute lane waits for it. overlap: rows
+  /// travel while other work goes on. `part` must outlive this.
   SourceExchange(Runtime& rt, const HaloStructure& part, Group group, bool overlap);
 
   std::int64_t sources() const { return part_.own_block.cols() + part_.received(); }
-  /// Rows of what travels: `sent` of bring() has as many, as wide as x.
+  /// Number of rows that travel: `sent` of bring() has as many, as wide as x.
   std::int64_t sent() const { return part_.sent(); }
 
-  /// The rows of x that follow the own ones ← those of their owners.
+  /// The rows of x after the own rows ← those of their owners.
   ///
   /// Shapes    x [sources, f] · sent [sent(), f], contiguous
   void bring(const Tensor& x, const Tensor& sent, const std::function<void()>& meanwhile) const;
-  /// Adds these rows of dx to those of their owners.
+  /// Adds these rows of dx to the rows of their owners.
   void bring_adjoint(const Tensor& dx, const Tensor& sent,
                      const std::function<void()>& meanwhile) const;
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kRowBlock = 4096;
 
-/// The numbers of the entries of `a`, by column: row j of the result has those in column j.
+/// The numbers of the entries of `a`, by column: row j of the result has those of column j.
 std::shared_ptr<const Csr> entries_by_column(const Csr& a, const std::vector<EdgeIndex>& offsets) {
   auto result = std::make_shared<Csr>();
   result->rows = a.cols;
@@ -39,7 +39,7 @@ IndexList numbers_of(const Csr& a, const EndVertices& ends) {
   return IndexList(std::move(numbers));
 }
 
-/// Of edges that are counted only.
+/// For edges that are only counted.
 EdgeStructure counted(const SparseMatrix& a, const std::optional<EndVertices>& ends) {
   const auto& counts = std::get<Counts>(a.pattern);
   EdgeStructure edges;
@@ -52,7 +52,7 @@ EdgeStructure counted(const SparseMatrix& a, const std::optional<EndVertices>& e
   return edges;
 }
 
-/// Both blocks beside each other; counts as skewed as the block of most entries.
+/// Both blocks side by side; the skew is that of the block with most entries.
 SparseMatrix side_by_side(const SparseMatrix& own, const SparseMatrix& halo) {
   const std::int64_t cols = own.cols() + halo.cols();
   if (const auto* counts = std::get_if<Counts>(&own.pattern)) {

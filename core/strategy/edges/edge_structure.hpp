@@ -1,4 +1,4 @@
-// The edges of one layer on one rank, as the host prepares them for layers that weigh each edge.
+// The edges of one layer on one rank, prepared on the host for layers that weigh each edge.
 #pragma once
 
 #include <functional>
@@ -13,51 +13,51 @@
 
 namespace orrery {
 
-/// What Edges (core/model/products.hpp) are loaded from. Of a part of a graph that is only counted
-/// all of it is counts.
+/// What Edges (core/model/products.hpp) are loaded from. If the graph is only counted, all of this
+/// is counts.
 struct EdgeStructure {
   Pattern pattern;     ///< [rows, sources]
   Pattern transposed;  ///< [sources, rows]
   Pattern by_source;   ///< [sources, entries]
   IndexList order;     ///< by entry of `transposed`
-  IndexList numbers;   ///< by entry of `pattern`; none where no edges are dropped
-  IndexList vertices;  ///< by source; none where nothing of their rows is dropped
+  IndexList numbers;   ///< by entry of `pattern`; empty if no edges are dropped
+  IndexList vertices;  ///< by source; empty if nothing of their rows is dropped
 
   std::int64_t entries() const;
-  /// In host memory.
+  /// Bytes in host memory.
   std::int64_t bytes() const;
 };
 
-/// The global vertices at both ends of a pattern's entries, and what of them draws are keyed by. Of
-/// entries that are only counted no vertices are read.
+/// The global vertices at both ends of a pattern's entries, and what keys the draws about them. If
+/// entries are only counted, no vertices are read.
 struct EndVertices {
   std::span<const Vertex> rows, sources;
   bool edges = true;        ///< every edge has a number
   bool of_sources = false;  ///< sources keep their vertices
 };
 
-/// What the draws of a model are keyed by, the vertices still to be set; nothing where it draws for
-/// neither edges nor sources.
+/// What keys the draws of a model, with vertices still to be set; nothing if it draws neither for
+/// edges nor for sources.
 std::optional<EndVertices> ends_for(const ModelConfig& model);
 
-/// The number of an edge, by which it is dropped: 32 bits that are drawn for its global vertices and
-/// depend on nothing else. Edges that share a number are dropped together; of a graph with 2.5
-/// million edges that is one in 1,700.
+/// The number of an edge that decides whether it is dropped: 32 bits drawn for its two global
+/// vertices, a function of nothing else. Edges with the same number are dropped together. In a
+/// graph with 2.5 million edges that concerns one in 1,700.
 std::int32_t edge_number(Vertex row, Vertex source);
 
-/// The edges of a pattern; numbered, or with their sources' vertices, as `ends` asks.
+/// The edges of a pattern, numbered or with their sources' vertices, as `ends` says.
 ///
 /// Errors    ConfigError: 2^31 entries or more
 EdgeStructure make_edge_structure(const SparseMatrix& a, const std::optional<EndVertices>& ends);
 
-/// The global vertices of a rank's sources: `own`, then of each row that it receives.
-/// `vertices_of`: those of the rows of a rank of the group.
+/// The global vertices of a rank's sources: first `own`, then those of each row that it receives.
+/// `vertices_of`: the vertices of the rows of a rank of the group.
 std::vector<Vertex> source_vertices(
     const HaloStructure& part, std::span<const Vertex> own,
     const std::function<std::span<const Vertex>(int rank)>& vertices_of);
 
-/// The edges of a rank whose own rows of A are cut into own and halo columns: the sources are its
-/// own rows, then those that it receives. symmetric: the own block is its own transpose.
+/// The edges of a rank whose rows of A are cut into own and halo columns. Sources are its own rows,
+/// then those that it receives. symmetric: the own block is its own transpose.
 EdgeStructure make_edge_structure(const HaloStructure& part, bool symmetric,
                                   const std::optional<EndVertices>& ends);
 

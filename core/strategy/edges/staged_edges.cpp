@@ -16,7 +16,7 @@ IndexList list(Numbers numbers) {
   return IndexList(std::make_shared<const Numbers>(std::move(numbers)));
 }
 
-/// The blocks beside each other, and the number in the result of each entry of each block.
+/// The blocks side by side, and for each entry of each block its number in the result.
 struct Joined {
   SparseMatrix whole;
   std::vector<Numbers> entries;
@@ -103,7 +103,7 @@ StagedEdges::StagedEdges(Runtime& rt, const StagedEdgeStructure& structure, Stag
       rows_(std::make_shared<const std::vector<std::int64_t>>(layout_.rows)) {
   if (structure.numbers.size() > 0)
     numbers_ = load_indices(rt, structure.numbers, "graph/numbers of edges");
-  else  // of a rank without edges: what drops them asks for none
+  else  // for a rank without edges: dropping asks for none
     numbers_ = Buffer(rt, {0, 1}, DType::i32, "graph/numbers of edges");
   std::int64_t largest = 0;
   for (const StagedEdgeStructure::Stage& stage : structure.stages) {
@@ -184,7 +184,7 @@ void StagedEdges::sum_copies(const Tensor& x) {
 }
 
 void StagedEdges::multiply(const Tensor& weights, const Tensor& x, const Tensor& y) {
-  // A buffer is free when the product before last has read it; at first, when x is there.
+  // A buffer is free once the second last product has read it; at first, once x is there.
   std::array<Event, 2> free{rt_.record(Lane::compute), rt_.record(Lane::compute)};
   for (std::size_t s = 0; s < stages_.size(); ++s) {
     const Stage& stage = stages_[s];
@@ -208,7 +208,7 @@ void StagedEdges::multiply_adjoint(const Tensor& weights, const Tensor& x, const
     const Stage& stage = stages_[s];
     const std::size_t slot = s % 2, other = (s + 1) % 2;
     if (!layout_.overlap) arrived[slot] = bring(s, x, free[slot]);
-    // Before the sums of this stage, behind which it would have to wait.
+    // Before the sums of this stage; otherwise it would have to wait behind them.
     if (layout_.overlap && s + 1 < stages_.size()) arrived[other] = bring(s + 1, x, free[other]);
     rt_.wait(Lane::compute, arrived[slot]);
     if (s >= 2) rt_.wait(Lane::compute, summed[slot]);

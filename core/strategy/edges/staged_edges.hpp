@@ -1,5 +1,5 @@
-// Edges whose sources' rows pass by in blocks: a rank has all edges of its rows, but of their
-// sources one block of rows at a time.
+// Edges for strategies in which blocks of rows pass by: a rank has all edges of its rows, but only
+// one block of source rows at a time.
 #pragma once
 
 #include <array>
@@ -11,10 +11,10 @@
 
 namespace orrery {
 
-/// The edges of a rank, as the host prepares them. Sources are the rows of all blocks, one block
-/// after the other. Of a graph that is only counted all of it is counts.
+/// The edges of a rank, prepared on the host. Sources are the rows of all blocks, one block after
+/// the other. If the graph is only counted, all of this is counts.
 struct StagedEdgeStructure {
-  /// The edges from one block. Entries are known by their numbers in the whole pattern.
+  /// The edges from one block. Entries keep their numbers in the whole pattern.
   struct Stage {
     Pattern pattern;          ///< [rows, rows of the block]
     Pattern transposed;       ///< [rows of the block, rows]
@@ -23,11 +23,11 @@ struct StagedEdgeStructure {
   };
   Pattern pattern;    ///< [rows, sources]
   Pattern by_source;  ///< [sources, entries]
-  IndexList numbers;  ///< by entry of `pattern`; none where no edges are dropped
+  IndexList numbers;  ///< by entry of `pattern`; empty if no edges are dropped
   std::vector<Stage> stages;
 
   std::int64_t entries() const;
-  std::int64_t bytes() const;  ///< in host memory
+  std::int64_t bytes() const;  ///< bytes in host memory
 };
 
 /// Shapes    blocks: the rank's rows of A, by block of columns; those that it multiplies, [first,
@@ -36,29 +36,30 @@ struct StagedEdgeStructure {
 StagedEdgeStructure make_staged_edges(const std::vector<SparseMatrix>& blocks, int first, int last,
                                       const std::optional<EndVertices>& ends);
 
-/// Who multiplies what.
+/// Which ranks multiply which blocks.
 struct StagedLayout {
-  Group blocks;         ///< the holders of all blocks, in their order, this rank among them
-  Group copies;         ///< the holders of this rank's block
+  Group blocks;         ///< the holders of all blocks, in order; this rank is one of them
+  Group copies;         ///< all holders of this rank's block
   int first_stage = 0;  ///< the block of the first stage
   std::vector<std::int64_t> rows;  ///< of all blocks
-  bool overlap = true;             ///< blocks travel beside products
+  bool overlap = true;             ///< whether blocks travel while products run
 };
 
-/// Products with weights of edges, in stages; each block is broadcast by its holder. Ranks that hold
-/// copies of a block each take some of the stages and sum up.
+/// Products with weights of edges, in stages. The holder of each block broadcasts it. Ranks with
+/// copies of a block share its stages and add up.
 ///
 /// Received  of width f, by P holders of n rows: forward as the product with a matrix; its adjoint
 ///           takes the rows once more, and their gradients to their holders
 class StagedEdges {
  public:
-  /// Loads them on the copy lane; the compute lane waits for it. most_heads: of any layer.
+  /// Loads them on the copy lane; the compute lane waits for it. most_heads: the largest number of
+  /// any layer.
   StagedEdges(Runtime& rt, const StagedEdgeStructure& structure, StagedLayout layout,
               std::int64_t most_heads);
 
-  /// Makes room for products of rows up to so wide.
+  /// Makes room for products of rows up to this width.
   void prepare(std::int64_t widest);
-  /// Without `transposed` and `order`, which are for sources that are all here.
+  /// Without `transposed` and `order`, which are for sources that are all local.
   const Edges& edges() const { return edges_; }
   std::int64_t sources() const;
 
@@ -81,9 +82,9 @@ class StagedEdges {
   std::int64_t rows_of(std::size_t stage) const;
   bool own(std::size_t stage) const;
   bool has_own_stage() const;
-  /// Where the rows of a stage's block are once they have come.
+  /// Where the rows of a stage's block are after they have arrived.
   Tensor rows_in(std::size_t stage, const Tensor& x) const;
-  /// Sends the block of a stage, when `free`.
+  /// Sends the block of a stage, once `free` has happened.
   Event bring(std::size_t stage, const Tensor& x, const Event& free);
   void sum_copies(const Tensor& x);
   Tensor values(std::size_t stage, std::int64_t heads) const;

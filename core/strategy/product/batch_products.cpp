@@ -6,7 +6,7 @@
 namespace orrery {
 
 HostWork drawing_work(std::int64_t edges) {
-  // What a drawn edge touches in the graph and in the numbering: a cache line each.
+  // Bytes that a drawn edge touches in the graph and in the numbering: a cache line each.
   constexpr std::int64_t kBytesPerEdge = 2 * 64;
   return {"sample", edges, kBytesPerEdge * edges, 1};
 }
@@ -42,7 +42,7 @@ std::int64_t matrix_bytes(const SparseMatrix& matrix) {
 }  // namespace
 
 std::int64_t host_bytes(const SampledBatch& batch, const std::vector<EdgeStructure>& edges) {
-  // A batch that is counted only shows one list of numbers in several places.
+  // In a batch that is only counted, one list of numbers stands in several places.
   const std::int64_t number = sizeof(Vertex);
   std::int64_t bytes = batch.vertices ? list_bytes(batch.vertices) : batch.rows.front() * number;
   for (const SampledBatch::Layer& layer : batch.layers) {

@@ -16,22 +16,22 @@
 
 namespace orrery {
 
-/// What it takes to draw a batch of so many edges.
+/// The work of drawing a batch with this many edges.
 HostWork drawing_work(std::int64_t edges);
 inline HostWork drawing_work(const SampledBatch& batch) { return drawing_work(batch.edges); }
 
-/// The edges of each layer, where the model weighs them; else none.
+/// The edges of each layer if the model weighs them, else none.
 std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch& batch);
 
-/// Bytes that a batch takes in host memory from its drawing to the end of its step; of one that is
-/// counted only, what one of these sizes takes.
+/// Bytes that a batch takes in host memory from its drawing to the end of its step; for a batch
+/// that is only counted, the bytes of one of these sizes.
 std::int64_t host_bytes(const SampledBatch& batch, const std::vector<EdgeStructure>& edges);
 
-/// Products of one rank's batch, in which nothing travels; features are those of `data`, and
-/// gradients summed over all ranks.
+/// Products of one rank's batch, in which nothing travels. Features are those of `data`; gradients
+/// are summed over all ranks.
 class BatchProducts : public RankProducts {
  public:
-  /// `data` has the batch's vertices; `edges` as edges_of() gives them.
+  /// `data` has the batch's vertices; `edges` as edges_of() returns them.
   BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch, VertexData data,
                 const std::vector<EdgeStructure>& edges);
 
@@ -60,14 +60,14 @@ class BatchProducts : public RankProducts {
   VertexData data_;
   Buffer row_ids_;
   std::vector<Matrix> matrices_;
-  std::vector<DeviceEdges> edges_;     ///< in the place of matrices, where layers weigh edges
+  std::vector<DeviceEdges> edges_;     ///< replaces matrices if layers weigh edges
   std::vector<std::size_t> of_layer_;  ///< which of them
 };
 
-/// The same, whose features are pulled from their owners.
+/// The same, with features pulled from their owners.
 class PulledBatchProducts final : public BatchProducts {
  public:
-  /// `store` outlives the result.
+  /// `store` must outlive the result.
   PulledBatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch, VertexData data,
                       const std::vector<EdgeStructure>& edges, WantedRows wanted,
                       FeatureStore& store)
@@ -79,13 +79,13 @@ class PulledBatchProducts final : public BatchProducts {
  private:
   WantedRows wanted_;
   FeatureStore& store_;
-  Buffer places_;  ///< of the features among the rows that were pulled
+  Buffer places_;  ///< place of the features among the pulled rows
 };
 
-/// The same, whose features were fetched into host memory before.
+/// The same, with features that were fetched into host memory before.
 class FetchedBatchProducts final : public BatchProducts {
  public:
-  /// `fetched`, whose first batch this is, outlives the result.
+  /// `fetched` must outlive the result; this is its first batch.
   FetchedBatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch, VertexData data,
                        const std::vector<EdgeStructure>& edges, RowsAhead& fetched)
       : BatchProducts(rt, std::move(batch), std::move(data), edges), fetched_(fetched) {}
@@ -96,7 +96,7 @@ class FetchedBatchProducts final : public BatchProducts {
 
  private:
   RowsAhead& fetched_;
-  Buffer places_;  ///< of the features in their slot
+  Buffer places_;  ///< place of the features in their slot
 };
 
 }  // namespace orrery

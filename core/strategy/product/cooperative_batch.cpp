@@ -9,8 +9,8 @@
 namespace orrery {
 namespace {
 
-/// Who of a server computes which vertices of its batch. All are numbers of the batch, in its order,
-/// so that a rank's first vertices are those of its last level, too.
+/// Which rank of a server computes which vertices of its batch. All are numbers of the batch, in
+/// its order, so a rank's first vertices are also those of its last level.
 class Shares {
  public:
   Shares(const SampledBatch& batch, const std::vector<std::int32_t>& rank_of, int ranks)
@@ -43,8 +43,8 @@ class Shares {
   std::vector<std::int32_t> rank_of_;
   std::vector<Vertex> row_at_rank_;
   std::vector<std::vector<Vertex>> members_;
-  std::vector<std::int64_t> held_;               ///< of each level, by all ranks
-  std::vector<std::vector<std::int64_t>> rows_;  ///< of each level, by each rank
+  std::vector<std::int64_t> held_;               ///< vertices of each level, over all ranks
+  std::vector<std::vector<std::int64_t>> rows_;  ///< vertices of each level, per rank
 };
 
 }  // namespace

@@ -13,29 +13,28 @@
 
 namespace orrery {
 
-/// One rank's share: the vertices of the batch that are its to compute on every level, with their
-/// rows of every layer's matrix. The rows that these need of the server's other ranks are their
-/// halo.
+/// One rank's share: the vertices of the batch that it computes on every level, with their rows of
+/// every layer's matrix. The rows that these need of the server's other ranks are its halo.
 struct CooperativeShare {
   SampledBatch own;                  ///< without matrices
-  std::vector<HaloStructure> parts;  ///< of each layer
-  std::vector<EdgeStructure> edges;  ///< of each layer, where the model weighs them; else none
+  std::vector<HaloStructure> parts;  ///< halo of each layer
+  std::vector<EdgeStructure> edges;  ///< edges of each layer if the model weighs them, else empty
 
   std::int64_t entries(std::size_t layer) const {
     return parts[layer].own_block.nnz() + parts[layer].halo_block.nnz();
   }
 };
 
-/// Requires  batches that are cooperative
+/// Requires cooperative batches
 CooperativeShare cooperative_share(const SampledBatches& batches, const ModelConfig& model,
                                    int rank, int epoch, int step);
 
-/// Products of a share. Rows travel within the server, in both directions, for each layer; features
+/// Products of a share. Rows travel within the server, in both directions, for each layer. Features
 /// are pulled from their owners.
 class CooperativeProducts : public RankProducts {
  public:
-  /// `data` has the share's vertices; `store` and `server` are the rank's: the store may be null
-  /// where load_features() is answered by another.
+  /// `data` has the share's vertices; `store` and `server` belong to the rank. The store may be
+  /// null if another object answers load_features().
   CooperativeProducts(Runtime& rt, std::shared_ptr<const CooperativeShare> share, VertexData data,
                       Group server, FeatureStore* store);
 
@@ -65,7 +64,7 @@ class CooperativeProducts : public RankProducts {
   Buffer row_ids_, places_;
   std::vector<HaloProduct> products_;
   HaloBuffers buffers_;
-  // In the place of products_ and buffers_, where layers weigh edges:
+  // Replace products_ and buffers_ if layers weigh edges:
   std::vector<DeviceEdges> edges_;
   std::vector<SourceExchange> exchanges_;
   Buffer sent_;

@@ -5,7 +5,7 @@
 namespace orrery {
 namespace {
 
-/// A product is two stages: the rows at hand, which need no communication, and the halo.
+/// A product has two stages: local rows, which need no communication, and the halo.
 constexpr int kOwnStage = 0, kHaloStage = 1;
 
 }  // namespace

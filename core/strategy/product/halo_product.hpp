@@ -1,8 +1,8 @@
-// A·x where the ranks of a group hold the rows of x: before it multiplies, each rank receives each
-// distinct row of another one that its rows of A need, once.
+// A·x if the ranks of a group hold the rows of x: before it multiplies, each rank receives each
+// distinct row of another rank that its rows of A need, once.
 //
-// A rank's rows of A are kept as two blocks, [own columns | halo columns], so that the own block is
-// multiplied while the halo travels.
+// A rank keeps its rows of A as two blocks, [own columns | halo columns]. It multiplies the own
+// block while the halo travels.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace orrery {
 
-/// What travels, kept together: products that run one after the other share it.
+/// What travels, kept together, because consecutive products share it.
 class HaloBuffers {
  public:
   HaloBuffers() = default;
@@ -31,43 +31,43 @@ class HaloBuffers {
   Buffer sent_, received_;
 };
 
-/// The rows of one product in one direction that were received last, and those that are under way.
+/// The rows of one product in one direction that were received last, and those under way.
 struct HaloInFlight {
   HaloBuffers buffers;
-  std::optional<Event> arrived;  ///< when all is there; nothing: none has been sent yet
-  /// Where not 0, rows are used as their moving average: this part of what was used last, and the
+  std::optional<Event> arrived;  ///< when all have arrived; nothing: none has been sent yet
+  /// If not 0, rows are used as their moving average: this share of what was used last, and the
   /// rest of what came in. It begins with what the first, exact call received.
   float smoothing = 0;
-  Buffer average{};  ///< room for the rows that come in; with smoothing
+  Buffer average{};  ///< room for incoming rows; with smoothing
   bool averages = false;
 };
 
 class HaloProduct {
  public:
   /// Loads the blocks on the copy lane; the compute lane waits for it. `symmetric`: the own block
-  /// is its own transpose; overlap: the halo travels beside the own block's product. `part` must
+  /// is its own transpose; overlap: the halo travels during the own block's product. `part` must
   /// outlive this.
   HaloProduct(Runtime& rt, const HaloStructure& part, Group group, bool symmetric, bool overlap,
               int column_tiles);
-  /// The own block alone: use_halo() brings the rest before the first product.
+  /// Only the own block: use_halo() brings the rest before the first product.
   HaloProduct(Runtime& rt, const SparseMatrix& own_block, Group group, bool symmetric, bool overlap,
               int column_tiles);
 
-  /// Takes the halo of `part`, whose own block is the one that is there, in place of what halo
-  /// there was. `part` must outlive its use.
+  /// Takes the halo of `part`, whose own block is loaded, and replaces the present halo. `part`
+  /// must outlive its use.
   void use_halo(const HaloStructure& part);
 
   /// y ← A·x + beta·y.
   ///
-  /// Requires  buffers for part's rows of x's width
+  /// Requires buffers for part's rows of x's width
   void multiply(const Tensor& x, const Tensor& y, float beta, const HaloBuffers& buffers) const;
   /// dx ← Aᵀ·dy + beta·dx
   void multiply_adjoint(const Tensor& dy, const Tensor& dx, float beta,
                         const HaloBuffers& buffers) const;
 
-  /// The same with the halo's rows of the last call, while those of this one travel; the first call
-  /// is exact. The compute lane waits only for what was sent last. Each product that is aggregated
-  /// in turn has a `halo` of its own.
+  /// The same with the halo's rows of the last call, while those of this call travel; the first
+  /// call is exact. The compute lane waits only for what was sent last. Each aggregated product has
+  /// its own `halo`.
   void multiply_stale(const Tensor& x, const Tensor& y, float beta, HaloInFlight& halo) const;
   void multiply_adjoint_stale(const Tensor& dy, const Tensor& dx, float beta,
                               HaloInFlight& halo) const;

@@ -7,12 +7,12 @@
 
 namespace orrery {
 
-/// `Products` whose rows of features are brought when their step begins, and not when they are
-/// loaded: that is while the step before still learns.
+/// `Products` whose feature rows come when their step begins, and not when they are loaded, because
+/// the step before still learns then.
 template <class Products>
 class WithLearnedRows final : public Products {
  public:
-  /// `rows` outlives the result; `arguments` are those of Products.
+  /// `rows` must outlive the result; `arguments` are those of Products.
   template <class... Arguments>
   WithLearnedRows(Runtime& rt, RowExchange exchange, LearnedRows& rows, Arguments&&... arguments)
       : Products(rt, std::forward<Arguments>(arguments)...),

@@ -12,7 +12,7 @@
 namespace orrery {
 namespace {
 
-/// An equal share of the entries for every column.
+/// Every column gets an equal share of the entries.
 Counts columns_of(Counts counts, std::int64_t first, std::int64_t last) {
   const auto before = [&, whole = counts](std::int64_t column) {
     return std::llround(static_cast<double>(whole.nnz) * static_cast<double>(column) /
@@ -51,8 +51,8 @@ Source entries_of(const SparseMatrix& block, std::int64_t first, std::int64_t la
   return IndexArray{std::make_shared<const std::vector<Vertex>>(std::move(entries))};
 }
 
-/// Where each of `tiles` column tiles begins, and the end of the last; there are not more tiles
-/// than columns.
+/// Where each of `tiles` column tiles begins, and the end of the last. There are at most as many
+/// tiles as columns.
 std::vector<std::int64_t> tile_columns(std::int64_t columns, int tiles) {
   const std::int64_t number =
       std::clamp<std::int64_t>(tiles, 1, std::max<std::int64_t>(1, columns));
@@ -61,7 +61,7 @@ std::vector<std::int64_t> tile_columns(std::int64_t columns, int tiles) {
   return first;
 }
 
-/// A tile's part of a product: x and beta are the whole product's.
+/// A tile's share of a product: x and beta belong to the whole product.
 struct Part {
   const Sparse& a;
   std::int64_t first_column;

@@ -12,8 +12,8 @@ namespace orrery {
 /// What the values of a block are loaded from.
 Source values_of(const SparseMatrix& block);
 
-/// A block on the device, ready to multiply, cut into column tiles of equal width so that the rows
-/// of x that one tile reads stay in cache.
+/// A block on the device, ready to multiply. It is cut into column tiles of equal width, so that
+/// the rows of x that one tile reads stay in cache.
 class LocalMatrix {
  public:
   /// Loads the block on the copy lane; the compute lane waits for it.
@@ -33,21 +33,21 @@ class LocalMatrix {
   std::vector<Tile> tiles_;
 };
 
-/// The pattern of a block, cut into column tiles as a LocalMatrix is, for values that are computed:
-/// each product is given its own, with one or several heads.
+/// The pattern of a block, cut into column tiles as a LocalMatrix, for values that are computed:
+/// each product gets its own, with one or several heads.
 class LocalPattern {
  public:
   /// Loads the block's pattern on the copy lane; the compute lane waits for it. With more than one
-  /// tile also which entries each has, and room for the values of the largest one.
+  /// tile it also loads which entries each tile has, and makes room for the values of the largest
+  /// tile.
   ///
-  /// Requires  columns that ascend in every row, as RowBuilder leaves them
-  /// Errors    ConfigError: heads below 1; more than one tile of a block of 2^31 entries or more
+  /// Requires columns in ascending order in every row, as RowBuilder leaves them
+  /// Errors ConfigError: heads below 1; more than one tile of a block of 2^31 entries or more
   LocalPattern(Runtime& rt, const SparseMatrix& block, int column_tiles, std::int64_t heads,
                std::string_view name);
 
-  /// y ← a·x + beta·y on the compute lane, where entry e of the block, in the order of its csr(),
-  /// has the values of row e. With more than one tile these are gathered into the tile's order
-  /// first.
+  /// y ← a·x + beta·y on the compute lane. Entry e of the block, in the order of its csr(), has the
+  /// values of row e. With more than one tile these are first gathered into the tile's order.
   ///
   /// Shapes    values [entries of the block, heads] · x [columns, f] · y [rows, f], heads divides f
   void multiply(Runtime& rt, const Tensor& values, const Tensor& x, const Tensor& y,
@@ -56,11 +56,13 @@ class LocalPattern {
  private:
   struct Tile {
     SparseBuffer pattern;
-    Buffer entries;  ///< of the block, [entries of the tile, 1] i32; none where one tile is all
+    Buffer
+        /// entries of the block, [entries of the tile, 1] i32; empty if there is one tile
+        entries;
     std::int64_t first_column = 0;
   };
   std::vector<Tile> tiles_;
-  Buffer values_;  ///< [entries of the largest tile, heads]; none where one tile is all
+  Buffer values_;  ///< [entries of the largest tile, heads]; empty if there is one tile
 };
 
 /// One matrix per block.

@@ -1,5 +1,5 @@
-// What the training loop asks of one rank: where its rows lie, what it multiplies, what is summed
-// over ranks.
+// What the training loop asks of one rank: the place of its rows, its products, and sums over
+// ranks.
 #pragma once
 
 #include <functional>
@@ -12,43 +12,44 @@
 
 namespace orrery {
 
-/// The products of one rank of a strategy on one structure: its placement, products across ranks
-/// and synchronisation. The default answers are those of whole-graph training.
+/// The products of one rank on one structure: its placement, products across ranks and
+/// synchronisation. Defaults are those of whole-graph training.
 class RankProducts : public Products {
  public:
-  /// Where the features, labels and split of the level-0 rows lie.
+  /// Where the features, labels and split of the level-0 rows are.
   virtual VertexData data() const = 0;
-  /// features ← those of the level-0 rows, from a column on, on the copy lane. Default: data() has
-  /// them, or who was told to.
+  /// features ← those of the level-0 rows, beginning with a column, on the copy lane. Default:
+  /// data() has them, or whoever was asked to fill them.
   ///
   /// Shapes    features [vertices, columns]
   virtual void load_features(std::int64_t first_column, const Tensor& features);
-  /// From here on the default load_features() leaves it to `fill`, in the lane that suits it: the
-  /// compute lane finds them filled in the end.
+  /// From now on the default load_features() calls `fill`, which may use any lane; in the end the
+  /// compute lane finds the features filled.
   void fill_features_by(std::function<void(const Tensor& features)> fill) {
     fill_features_ = std::move(fill);
   }
-  /// Takes a step on the features themselves, where they are learned. A collective; `step` counts
-  /// from 1.
+  /// Takes a step on the features themselves, if they are learned. A collective; `step` counts from
+  /// 1.
   ///
   /// Shapes    gradient [rows(0), columns]
   virtual void learn_features(const Tensor& /*gradient*/, int /*epoch*/, int /*step*/) {}
   /// Placement the global vertex of each level-0 row. The rows of the last level are this rank's
   ///           own vertices.
   virtual IndexList vertices() const = 0;
-  /// How much the loss of each training vertex among the rows of the last level counts, in their
-  /// order. Default, null: all alike.
+  /// The weight of each training vertex among the rows of the last level in the loss, in their
+  /// order. Default, null: all count equally.
   virtual std::shared_ptr<const std::vector<float>> target_weights() const { return nullptr; }
-  /// Whole rows of an activation, where this rank holds some of its columns; else x itself. The
-  /// result is this rank's to overwrite, until the next call.
+  /// Whole rows of an activation if this rank holds only some of its columns; else x itself. The
+  /// caller may overwrite the result, which is valid until the next call.
   virtual Tensor whole_rows(const Tensor& x, std::int64_t width);
-  /// Over which ranks gradients are summed: those that hold a share of each. Nothing: a rank's
-  /// gradients are its own. Default: the covering group.
+  /// The ranks over which gradients are summed: those that hold a share of each. Nothing: a rank
+  /// keeps its own gradients. Default: the covering group.
   virtual std::optional<Group> gradient_group() const { return covering_group(); }
-  /// The lane of the sums that end an epoch: one on which nothing is under way then.
+  /// The lane of the sums that end an epoch; nothing is under way on it then.
   virtual Lane metrics_lane() const { return Lane::comm; }
-  /// A forward pass begins: of a step of the epoch (Stage::forward), or of its evaluation, which is
-  /// exact. What the structure itself draws or keeps from epoch to epoch changes here.
+  /// Called when a forward pass begins: that of a step of the epoch (Stage::forward), or that of
+  /// its evaluation, which is exact. What the structure draws or keeps from epoch to epoch changes
+  /// here.
   virtual void begin(Stage /*stage*/, int /*epoch*/) {}
 
  protected:

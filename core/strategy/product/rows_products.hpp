@@ -1,4 +1,4 @@
-// What strategies share whose ranks hold whole rows of the vertices of one part.
+// Shared by strategies whose ranks hold whole rows of the vertices of one part.
 #pragma once
 
 #include "core/runtime/buffer.hpp"

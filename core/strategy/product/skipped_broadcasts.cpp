@@ -30,7 +30,7 @@ const std::vector<bool>& SkippedBroadcasts::senders(int number, const Tensor& x)
   return l.senders;
 }
 
-/// The squares of all ranks, on all ranks.
+/// The squared norms of all ranks, on all ranks.
 void SkippedBroadcasts::measure(const Layer& l, const Tensor& x) {
   const auto square_of = [&](const Tensor& of, int which) {
     const Tensor flat = of.reshaped({1, of.shape.size()});

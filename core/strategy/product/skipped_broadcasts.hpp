@@ -1,5 +1,5 @@
-// Which ranks broadcast their rows of a layer in an epoch, where those that changed little since
-// they were last sent are used again.
+// Which ranks broadcast their rows of a layer in an epoch. Rows that changed little since they were
+// last sent are used again.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,25 @@ namespace orrery {
 /// One rank's share in the decision, on which all ranks agree.
 ///
 /// Source    Peng et al. 2022, Sancus: staleness bounded by the variation of embeddings
-/// Departs   the variation is relative, and of all of a rank's rows of a layer together
+/// Departs the variation is relative, and over all of a rank's rows of a layer together
 class SkippedBroadcasts {
  public:
-  /// `skip_below`: relative change, at least, of rows that are sent again; `oldest`: epochs, at
-  /// most, in which they are not.
+  /// `skip_below`: rows are sent again after at least this relative change; `oldest`: the most
+  /// epochs in which they are not sent.
   SkippedBroadcasts(Runtime& rt, double skip_below, int oldest);
 
-  /// For each rank, whether it sends its rows of `layer` in this epoch: where ‖x − s‖ ≥ skip_below
-  /// · ‖s‖ (Frobenius norms; x are its rows, s those that it sent last) or they were used again for
-  /// `oldest` epochs in a row; all send the first time. The lanes compute and comm are waited for.
-  /// A recording has no values: there all send, always.
+  /// For each rank, whether it sends its rows of `layer` in this epoch. It does if ‖x − s‖ ≥
+  /// skip_below · ‖s‖ (Frobenius norms; x are its rows, s those that it sent last), or if they were
+  /// used again for `oldest` epochs in a row. All send the first time. Waits for the lanes compute
+  /// and comm. A recording has no values: there all ranks always send.
   ///
   /// Memory    twice x
   const std::vector<bool>& senders(int layer, const Tensor& x);
 
  private:
   struct Layer {
-    Buffer sent;                  ///< this rank's rows, as it sent them last
-    std::vector<int> used_again;  ///< by rank: epochs since then
+    Buffer sent;                  ///< this rank's rows, as last sent
+    std::vector<int> used_again;  ///< by rank: epochs since the last sending
     std::vector<bool> senders;
   };
   void measure(const Layer& layer, const Tensor& x);
@@ -40,7 +40,7 @@ class SkippedBroadcasts {
   Runtime& rt_;
   double skip_below_;
   int oldest_;
-  Buffer squares_;  ///< of each rank: ‖x − s‖², ‖s‖²
+  Buffer squares_;  ///< for each rank: ‖x − s‖², ‖s‖²
   std::vector<Layer> layers_;
 };
 

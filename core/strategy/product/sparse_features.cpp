@@ -14,10 +14,10 @@
 namespace orrery {
 namespace {
 
-/// Rows that are read at once, as dense ones.
+/// Number of rows that are read at once, as dense ones.
 constexpr std::size_t kRowsRead = 256;
 
-/// The first `count` of the given rows, zeros left out.
+/// The first `count` of the given rows, without zeros.
 SparseMatrix first_rows(const FeatureRows& features, std::int64_t width, std::int64_t count) {
   RowBuilder sparse(count, width);
   const std::span<const Vertex> vertices(features.vertices->data(), at(count));

@@ -1,5 +1,5 @@
-// The features of a rank's vertices without their zeros: what a first layer that multiplies them by
-// its weights first may use in the place of dense rows.
+// The features of a rank's vertices without their zeros, for a first layer that multiplies them by
+// its weights first.
 #pragma once
 
 #include <map>
@@ -14,17 +14,17 @@ namespace orrery {
 
 struct Problem;
 
-/// Errors    ConfigError where model.sparse_input cannot be honoured: the input would be dropped
+/// Errors ConfigError if model.sparse_input cannot be honoured: the input would be dropped
 ///           out, aggregated first, split by columns, or is not known
 void require_possible_sparse_input(const Problem& problem);
 
 class SparseFeatures final : public SparseInput {
  public:
-  /// The rows of `features` and, as matrices of their own, its first `counts` rows; loaded on the
-  /// copy lane, for which the compute lane waits.
+  /// The rows of `features` and, as separate matrices, its first `counts` rows. Loaded on the copy
+  /// lane; the compute lane waits for it.
   ///
-  /// Memory    of each count 16 bytes an entry, 8 a row and a column
-  /// Errors    NeedsStructure where the features are not known
+  /// Memory for each count 16 bytes per entry, 8 per row and per column
+  /// Errors NeedsStructure if the features are not known
   SparseFeatures(Runtime& rt, const Source& features, std::int64_t width,
                  const std::set<std::int64_t>& counts);
 

@@ -1,4 +1,4 @@
-// Products of attention where blocks of rows are broadcast in turn.
+// Products of attention for blocks of rows that are broadcast in turn.
 #pragma once
 
 #include "core/strategy/edges/device_edges.hpp"
@@ -7,7 +7,7 @@
 
 namespace orrery {
 
-/// The edges of a part's rows, those from the blocks [first, last) in stages.
+/// The edges of a part's rows; those from the blocks [first, last) in stages.
 inline StagedEdgeStructure staged_edges_of(const PartitionedGraph& source, int part, int first,
                                            int last, const ModelConfig& model) {
   const auto blocks = source.rows(part, Direction::forward);

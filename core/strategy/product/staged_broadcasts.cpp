@@ -25,7 +25,7 @@ void StagedBroadcasts::prepare(std::int64_t max_width) {
 
 void StagedBroadcasts::multiply(const std::vector<LocalMatrix>& tiles, const Tensor& x,
                                 const Tensor& y, float beta) {
-  // A buffer is free when the product before last has read it; at first, when x is there.
+  // A buffer is free once the second last product has read it; at first, once x is there.
   std::array<Event, 2> free{rt_.record(Lane::compute), rt_.record(Lane::compute)};
   rt_.begin_product(x.cols());
   for (std::size_t s = 0; s < stages_.size(); ++s) {

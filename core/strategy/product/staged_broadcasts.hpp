@@ -1,5 +1,5 @@
 // The staged product of 1D and 1.5D: blocks of rows of x are broadcast in turn and multiplied as
-// they come, the next one travelling into the other of two buffers meanwhile.
+// they arrive. Meanwhile the next block travels into the other of two buffers.
 #pragma once
 
 #include <array>
@@ -11,25 +11,26 @@
 
 namespace orrery {
 
-/// How many of two buffers, used in turn by so many stages, a rank needs whose own stage (an index;
-/// −1: none) needs none.
+/// How many of two buffers, used in turn for this many stages, a rank needs if its own stage (an
+/// index; −1: none) needs none.
 int buffers_needed(int stages, int own);
 
 /// One rank's stages.
 class StagedBroadcasts {
  public:
   struct Stage {
-    int root = 0;           ///< whose rows: an index in the group
+    int root = 0;           ///< whose rows travel: an index in the group
     std::int64_t rows = 0;  ///< how many
   };
-  /// `overlap` false: a block travels only when nothing is being multiplied.
+  /// `overlap` false: a block travels only while nothing is multiplied.
   StagedBroadcasts(Runtime& rt, Group group, std::vector<Stage> stages, bool overlap)
       : rt_(rt), group_(group), stages_(std::move(stages)), overlap_(overlap) {}
 
-  /// Allocates the buffers: two (or as many as stages bring rows of others) of the largest stage.
+  /// Allocates the buffers: two (or as many as there are stages with rows of others) of the largest
+  /// stage.
   void prepare(std::int64_t max_width);
 
-  /// y ← Σ_s tile_s·x_s + beta·y, x_s the rows of stage s; this rank's own are x.
+  /// y ← Σ_s tile_s·x_s + beta·y, with x_s the rows of stage s; x are this rank's own.
   ///
   /// Source    MG-GCN 4.1, 4.3
   void multiply(const std::vector<LocalMatrix>& tiles, const Tensor& x, const Tensor& y,

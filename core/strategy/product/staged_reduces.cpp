@@ -19,7 +19,7 @@ void StagedReduces::prepare(std::int64_t max_width) {
 void StagedReduces::multiply(const std::vector<LocalMatrix>& tiles, const Tensor& x,
                              const Tensor& y, float beta) {
   const Group world = world_group(rt_.size());
-  // A buffer is free when the sum before last has left it.
+  // A buffer is free once the second last sum has left it.
   std::array<Event, 2> free;
   rt_.begin_product(x.cols(), true);
   for (int k = 0; k < world.size; ++k) {

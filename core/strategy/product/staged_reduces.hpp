@@ -1,6 +1,6 @@
-// The column variant of the staged product: each rank multiplies its own rows of x by its columns
-// of A, one block of rows of the result after the other, and each block is summed at its owner
-// while the next is multiplied into the other of two buffers.
+// The column variant of the staged product. Each rank multiplies its own rows of x by its columns
+// of A, one block of result rows after the other. Each block is summed at its owner while the next
+// one is multiplied into the other of two buffers.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@ namespace orrery {
 
 class StagedReduces {
  public:
-  /// `rows`: of each rank's block of the result. `overlap` false: nothing is multiplied while a
-  /// block travels.
+  /// `rows`: rows of each rank's block of the result. `overlap` false: nothing is multiplied while
+  /// a block travels.
   StagedReduces(Runtime& rt, std::vector<std::int64_t> rows, bool overlap)
       : rt_(rt), rows_(std::move(rows)), overlap_(overlap) {}
 

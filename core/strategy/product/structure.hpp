@@ -1,4 +1,4 @@
-// What a rank works on, as the host prepares it: before, and apart from, putting it on the device.
+// What a rank works on, as the host prepares it before it is put on the device.
 #pragma once
 
 #include <memory>
@@ -10,18 +10,18 @@
 
 namespace orrery {
 
-/// A structure of one rank, in host memory. What it holds only the strategy knows that prepared it
-/// (Strategy::prepare) and loads it (Strategy::load).
+/// A structure of one rank, in host memory. Only the strategy that prepared it (Strategy::prepare)
+/// knows its content and loads it (Strategy::load).
 class Structure {
  public:
   virtual ~Structure() = default;
-  HostWork work;  ///< what it takes to prepare it
+  HostWork work;  ///< the work of preparing it
 
  protected:
   explicit Structure(HostWork done) : work(std::move(done)) {}
 };
 
-/// A structure that is a T.
+/// A structure with content of type T.
 template <class T>
 class StructureOf final : public Structure {
  public:
@@ -34,9 +34,9 @@ std::shared_ptr<const Structure> make_structure(T content, HostWork work) {
   return std::make_shared<const StructureOf<T>>(std::move(content), std::move(work));
 }
 
-/// What a structure holds.
+/// The content of a structure.
 ///
-/// Requires  it was made of a T
+/// Requires a structure made from a T
 template <class T>
 const T& content_of(const Structure& structure) {
   const auto* known = dynamic_cast<const StructureOf<T>*>(&structure);
@@ -44,7 +44,7 @@ const T& content_of(const Structure& structure) {
   return known->of;
 }
 
-/// The work of cutting matrices out of a graph: their entries, and the bytes that they take.
+/// The work of cutting matrices out of a graph: their entries and bytes.
 class CutWork {
  public:
   void add(const SparseMatrix& matrix) {

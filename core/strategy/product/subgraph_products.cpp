@@ -12,13 +12,13 @@ namespace {
 struct PreparedSubgraph {
   struct Matrix {
     SparseMatrix forward;
-    std::optional<SparseMatrix> adjoint;  ///< none where A = Aᵀ
+    std::optional<SparseMatrix> adjoint;  ///< empty if A = Aᵀ
   };
   std::shared_ptr<const Subgraph> part;
   int layers;
   std::vector<Matrix> matrices;
-  std::vector<EdgeStructure> edges;     ///< in the place of matrices
-  std::vector<std::size_t> of_layer{};  ///< which matrix, or which edges
+  std::vector<EdgeStructure> edges;     ///< replaces matrices
+  std::vector<std::size_t> of_layer{};  ///< which matrix, or which edges, a layer uses
 
   std::int64_t rows(int level) const {
     return level == 0 ? part->a.rows() : part->at_distance(layers - level);

@@ -37,7 +37,7 @@ std::int64_t hits_of_clock(const Requests& requests, std::int64_t vertices, std:
   return cache.hits();
 }
 
-/// The hits of a cache of so many rows, of which the curve knows those that can differ.
+/// The hits of a cache with this many rows; the curve knows the numbers that can differ.
 std::int64_t hits_at(const std::vector<std::int64_t>& curve, std::int64_t rows) {
   return curve[std::min(at(rows), curve.size() - 1)];
 }

@@ -1,4 +1,4 @@
-// What caches of every policy and size would have of the rows that sampled training pulls, from one
+// What caches of every policy and size would hold of the rows that sampled training pulls, from one
 // record of its batches.
 #pragma once
 
@@ -12,27 +12,27 @@ namespace orrery {
 
 /// Sums over all ranks and recorded epochs.
 ///
-/// Shapes    [sizes that were asked for] each
+/// Shapes [requested sizes] each
 struct CacheStudy {
   struct Policy {
-    std::string name;  ///< as the key strategy.cache.policy has it
+    std::string name;  ///< as in the key strategy.cache.policy
     std::vector<std::int64_t> hits;
-    std::vector<std::int64_t> rows_kept;  ///< that are fetched once, before the first batch
+    std::vector<std::int64_t> rows_kept;  ///< rows that are fetched once, before the first batch
   };
   int epochs = 0;
-  std::int64_t batches = 0;        ///< of all ranks
-  std::int64_t requests = 0;       ///< rows of other ranks, each once a batch
-  std::int64_t distinct = 0;       ///< of them, those of each rank
-  std::vector<std::int64_t> rows;  ///< that a rank can keep
-  std::vector<Policy> policies;    ///< those there are for these batches
+  std::int64_t batches = 0;        ///< summed over all ranks
+  std::int64_t requests = 0;       ///< requested rows of other ranks, each once per batch
+  std::int64_t distinct = 0;       ///< distinct rows, per rank
+  std::vector<std::int64_t> rows;  ///< rows that a rank can keep
+  std::vector<Policy> policies;    ///< policies that suit these batches
   std::vector<std::int64_t> most;  ///< hits that no policy exceeds
 };
 
-/// Draws `epochs` epochs and asks every policy. The ranks are worked
-/// through one after the other, so memory is for the requests of one.
+/// Draws `epochs` epochs and asks every policy. Ranks are processed one after the other, so memory
+/// holds the requests of one.
 ///
 /// Shapes    rows: ascending
-/// Errors    what `tell`, which is told which rank is being worked on, throws
+/// Errors those of `tell`, which is called with the present rank
 CacheStudy study_caches(const SampledBatches& batches, int ranks, int epochs,
                         const std::vector<std::int64_t>& rows,
                         const std::function<void(int rank)>& tell);

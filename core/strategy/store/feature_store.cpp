@@ -5,7 +5,7 @@
 namespace orrery {
 namespace {
 
-/// The table of features among the stores of a program.
+/// The number of the feature table among the stores of a program.
 constexpr std::uint16_t kFeatures = 0;
 
 }  // namespace
@@ -26,7 +26,7 @@ FeatureStore::FeatureStore(Runtime& rt, const VertexData& own, std::int64_t widt
   fetch(keep, rows_.view(kept_, width_), std::nullopt);
 }
 
-/// Buffers are made anew where they are too small; the first `held` rows move on.
+/// Buffers that are too small are allocated anew; the first `held` rows move.
 void FeatureStore::make_room(std::int64_t rows, std::int64_t pulled, std::int64_t held) {
   if (!numbers_ || numbers_.tensor().rows() < pulled)
     numbers_ = Buffer(rt_, {pulled, 1}, DType::i32, "store/row numbers", Space::pinned_host);
@@ -51,7 +51,7 @@ void FeatureStore::request(const OwnedRows& rows, const Tensor& numbers, const T
 
 Buffer FeatureStore::pull(const WantedRows& rows, const Tensor& features) {
   const std::int64_t pulled = rows.pulled.count();
-  rt_.wait(Lane::store, rt_.record(Lane::copy));  // the last rows have been taken from there
+  rt_.wait(Lane::store, rt_.record(Lane::copy));  // the last rows have been taken out
   const std::int64_t there = rows_ ? rows_.tensor().rows() : 0;
   make_room(rows.room, pulled, rows.pulled_into ? there : kept_);
   const Tensor all = rows_.tensor().rows_at(0, rows.room);

@@ -79,14 +79,15 @@ void LearnedRows::learn(const Batch& batch, const Tensor& gradient, int epoch, i
   const Tensor distinct = batch.distinct_.tensor();
   rt_.submit(Lane::compute, Fill{sum, 0});
   rt_.submit(Lane::compute, ScatterAddRows{out, batch.into_.tensor(), sum});
-  // The moments leave their tables, which hold exactly 0 there until they come back.
+  // The moments leave their tables, which hold exactly 0 there until they return.
   for (const auto& [table, rows] :
        {std::pair{first_moment_.tensor(), first}, std::pair{second_moment_.tensor(), second}}) {
     rt_.submit(Lane::compute, GatherRows{table, distinct, rows});
     rt_.submit(Lane::compute, Copy{rows, change, -1});
     rt_.submit(Lane::compute, ScatterAddRows{change, distinct, table});
   }
-  // From zero Adam makes the change alone, so that the rows get what Adam would have made of them.
+  // Starting from zero, Adam computes only the change, so the rows get what Adam would have made of
+  // them.
   rt_.submit(Lane::compute, Fill{change, 0});
   Adam adam{flat(change), flat(sum), flat(first), flat(second)};
   adam.rate = static_cast<float>(rate_);

@@ -1,5 +1,4 @@
-// Features that are learned themselves: a row of numbers for each vertex, with the rank that owns
-// it.
+// Features that are learned: a row of numbers for each vertex, on the rank that owns it.
 #pragma once
 
 #include <optional>
@@ -11,14 +10,14 @@
 
 namespace orrery {
 
-/// One rank's rows of the table, on its device, with their moments, and the ways to the others'. A
-/// batch's rows are brought from their owners when its step begins, and their gradients go back when
-/// it ends; the owner adds up those of a row in the order of the ranks that send them, and takes one
-/// step of a sparse Adam on the rows that got any.
+/// One rank's rows of the table on its device, with their moments, and the exchange with the
+/// others. Owners send a batch's rows when its step begins, and get their gradients back when it
+/// ends. The owner adds up the gradients of a row in the order of the ranks that send them, and
+/// takes one step of a sparse Adam on the rows with gradients.
 ///
 /// Staleness none: what is brought has every update before, because owners send rows behind the
-///           updates on their compute lanes. No rank waits for all others: only for the rows that
-///           are sent to it. The table has one version on a rank, the number of the last step.
+///           updates on their compute lanes. A rank waits only for the rows that are sent to it,
+///           not for all others. A rank has one version of the table: that of the last step.
 /// Memory    of width d: 3·own·d, the rows that travel both ways, and 4·d for each distinct row
 ///           that is updated in a step
 /// Source    Kingma and Ba 2015; on the rows that have a gradient alone as PyTorch's SparseAdam:
@@ -27,14 +26,14 @@ namespace orrery {
 ///           gradients as they arrive. No weight decay
 class LearnedRows {
  public:
-  /// Starts with the features of its own vertices. `owners` outlives this.
+  /// Starts with the features of its own vertices. `owners` must outlive this.
   LearnedRows(Runtime& rt, const VertexData& own, const RowOwners& owners, std::int64_t width,
               double rate);
 
   /// The numbers of one exchange, on the device.
   class Batch {
    public:
-    /// Loads them on the copy lane, for which the compute lane has yet to wait.
+    /// Loads them on the copy lane; the compute lane does not wait yet.
     Batch(Runtime& rt, RowExchange exchange);
 
    private:
@@ -43,11 +42,11 @@ class LearnedRows {
     Buffer places_, order_, asked_, distinct_, into_;
   };
 
-  /// features ← the rows of a batch as they are now, on the compute lane. A collective.
+  /// features ← the present rows of a batch, on the compute lane. A collective.
   ///
   /// Shapes    features [rows of the batch, width]
   void bring(const Batch& batch, const Tensor& features);
-  /// Updates all rows by the gradients of all ranks' batches, on the compute lane. A collective.
+  /// Updates all rows with the gradients of all ranks' batches, on the compute lane. A collective.
   ///
   /// Shapes    gradient [rows of the batch, width]; step counts from 1
   void learn(const Batch& batch, const Tensor& gradient, int epoch, int step);
@@ -56,19 +55,19 @@ class LearnedRows {
   /// Shapes    features [vertices, width]
   void copy_own(const IndexList& vertices, const Tensor& features);
 
-  /// How many rows of a checkpoint its state is: the table, and both moments.
+  /// Number of rows of its state in a checkpoint: the table and both moments.
   static constexpr std::size_t kStates = 3;
-  /// The state of all ranks, on rank 0, vertices in their order, each a row of all numbers; nothing
+  /// The state of all ranks, on rank 0, with vertices in their order; each number is a row. Nothing
   /// on other ranks. A collective.
   std::vector<Buffer> gather();
-  /// Goes on from such rows, the first of which is number `first`.
+  /// Continues from such rows; the first has number `first`.
   ///
   /// Errors    ConfigError: of another number of vertices or columns
   void restore(const std::vector<std::vector<float>>& state, std::size_t first);
 
  private:
   std::int64_t vertices() const { return static_cast<std::int64_t>(owners_.owner.size()); }
-  /// to[distinct] ← rows, all of which `to` holds as `before`.
+  /// to[distinct] ← rows; `to` holds all of them as `before`.
   void put(const Tensor& rows, const Tensor& before, const Tensor& distinct, const Tensor& to);
 
   Runtime& rt_;
@@ -77,7 +76,7 @@ class LearnedRows {
   double rate_;
   std::vector<std::int64_t> owned_;  ///< rows of each rank
   Buffer table_, first_moment_, second_moment_;
-  Buffer out_, in_;                       ///< rows that others ask for, and that are brought
+  Buffer out_, in_;                       ///< rows that others request, and rows that are brought
   Buffer sum_, change_, first_, second_;  ///< of distinct rows
   Buffer own_numbers_;                    ///< of the last copy_own()
 };

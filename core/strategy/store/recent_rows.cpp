@@ -20,9 +20,9 @@ WantedRows RecentRows::want(const std::vector<Vertex>& vertices) {
     free_.push_back(static_cast<Vertex>(room_));
 
   auto places = std::make_shared<std::vector<Vertex>>(vertices.size());
-  std::vector<Vertex> leaving;  // places whose row is not kept behind this batch
+  std::vector<Vertex> leaving;  // places whose row is not kept after this batch
   std::vector<std::pair<std::int32_t, Vertex>> filled;  // slots, and the places of their rows
-  std::vector<std::vector<std::size_t>> of_owner(at(owners_.ranks));  // what each is asked for
+  std::vector<std::vector<std::size_t>> of_owner(at(owners_.ranks));  // requests to each rank
   for (std::size_t i = 0, f = 0; i < vertices.size(); ++i) {
     const bool own = owners_.owner_of(vertices[i]) == rank_;
     if (!own && answer.from[f] != RowCache::kNone) {
@@ -39,7 +39,7 @@ WantedRows RecentRows::want(const std::vector<Vertex>& vertices) {
     }
     filled.emplace_back(slot, place);
   }
-  // Not before: a row that this batch displaces may also be one that it reads.
+  // Not earlier: a row that this batch displaces may also be one that it reads.
   for (const auto& [slot, place] : filled) {
     if (place_[at(slot)] != kNone) leaving.push_back(place_[at(slot)]);
     place_[at(slot)] = place;

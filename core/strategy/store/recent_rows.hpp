@@ -1,4 +1,4 @@
-// Which rows of other ranks a rank keeps of those that its batches needed last.
+// Which rows of other ranks a rank keeps, of those that its batches needed last.
 #pragma once
 
 #include <vector>
@@ -9,19 +9,19 @@
 namespace orrery {
 
 /// The rows of a cache whose content changes, and where they are in the memory of a FeatureStore. A
-/// row stays where it was pulled to as long as it is kept, so that none is copied from place to
-/// place: a new one goes where no row was kept when its batch began.
+/// row stays where it was pulled to as long as it is kept, so no row is copied. A new row goes to a
+/// place that held no kept row when its batch began.
 class RecentRows {
  public:
-  /// `owners` outlives this.
+  /// `owners` must outlive this.
   RecentRows(int rank, RowCache cache, const RowOwners& owners)
       : rank_(rank), cache_(std::move(cache)), owners_(owners), place_(at(cache_.slots()), kNone) {}
 
-  /// How many rows are kept at most.
+  /// Largest number of kept rows.
   std::int64_t slots() const { return cache_.slots(); }
 
-  /// The rows of the next batch: each foreign one is kept already, or pulled and then kept for a
-  /// while. Batches are told in the order in which they are loaded.
+  /// The rows of the next batch: each foreign row is either kept already, or pulled and then kept
+  /// for a while. Batches must come in the order in which they are loaded.
   ///
   /// Shapes    vertices: distinct
   WantedRows want(const std::vector<Vertex>& vertices);
@@ -33,8 +33,8 @@ class RecentRows {
   RowCache cache_;
   const RowOwners& owners_;
   std::vector<Vertex> place_;  ///< [slots of the cache]
-  std::vector<Vertex> free_;   ///< places that hold nothing that is kept
-  std::int64_t room_ = 0;      ///< places there are
+  std::vector<Vertex> free_;   ///< places without a kept row
+  std::int64_t room_ = 0;      ///< number of places
 };
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
-// Who brings which rows of a table whose rows lie with their owners, where every rank knows what all
-// ranks ask for: the way there and the way back.
+// Which ranks bring which rows of a table whose rows lie with their owners, if every rank knows the
+// requests of all: the way there and the way back.
 #pragma once
 
 #include <memory>
@@ -10,28 +10,28 @@
 
 namespace orrery {
 
-/// One rank's part. Rows are brought by owner, within an owner in the order in which they are asked
-/// for; own ones too.
+/// One rank's part. Rows are brought by owner, and within an owner in the order of requests; own
+/// rows, too.
 struct RowExchange {
   using Counts = std::shared_ptr<const std::vector<std::int64_t>>;
   Counts brought_rows;  ///< of each rank
-  IndexList places;     ///< [rows of the batch]: where each stands among the brought
-  IndexList order;      ///< [brought]: which row of the batch each is; the inverse of places
+  IndexList places;     ///< [rows of the batch]: place of each among the brought rows
+  IndexList order;      ///< [brought]: row of the batch; the inverse of places
   Counts asked_rows;    ///< by each rank
-  IndexList asked;      ///< [asked]: own numbers, by the rank that asks
-  IndexList distinct;   ///< own numbers that anybody asks for, ascending
-  IndexList into;       ///< [asked]: where each stands among the distinct
+  IndexList asked;      ///< [asked]: own numbers, by the requesting rank
+  IndexList distinct;   ///< own numbers that any rank requests, ascending
+  IndexList into;       ///< [asked]: place of each among the distinct ones
 
   std::int64_t brought() const { return order.size(); }
 };
 
-/// `asked`: what each rank asks for; `places`: of this one's.
+/// `asked`: requests of each rank; `places`: those of this rank.
 ///
 /// Shapes    places: [rows of the batch], a permutation
 RowExchange make_row_exchange(int rank, const std::vector<OwnedRows>& asked,
                               const std::vector<Vertex>& places);
 
-/// What no exchange exceeds in which every rank asks for so many rows; counted only.
+/// Bounds of any exchange in which every rank requests this many rows; counted only.
 ///
 /// Shapes    owned: rows of each rank
 RowExchange largest_row_exchange(int rank, std::int64_t rows,

@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-/// The table of kept rows among the stores of a program.
+/// The number of the table of kept rows among the stores of a program.
 constexpr std::uint16_t kKeptRows = 0x100;
 
 }  // namespace
@@ -46,8 +46,8 @@ void RowsAhead::fetch(const WantedRows& rows, bool counted) {
   fetched_.push_back({number, pulled + kept, in.places, rt_.record(Lane::store)});
 }
 
-/// Rows that are kept stand before the others in WantedRows, all of them; here behind, those that
-/// the batch has.
+/// In WantedRows all kept rows stand before the others; here those that the batch has stand after
+/// them.
 RowsAhead::InSlot RowsAhead::in_slot(const WantedRows& rows) const {
   const auto first = static_cast<Vertex>(store_.kept());
   const auto pulled = static_cast<Vertex>(rows.pulled.count());
@@ -66,7 +66,7 @@ RowsAhead::InSlot RowsAhead::in_slot(const WantedRows& rows) const {
   return {std::move(places), std::move(kept)};
 }
 
-/// What is too small goes before a larger one comes, so that both are never there.
+/// A buffer that is too small is freed before the larger one is allocated.
 void RowsAhead::make_room(Slot& slot, std::int64_t rows) {
   if (slot.rows && slot.rows.tensor().rows() >= rows) return;
   if (slot.rows) {
@@ -78,7 +78,7 @@ void RowsAhead::make_room(Slot& slot, std::int64_t rows) {
                      "store/rows fetched", Space::pinned_host);
 }
 
-/// One array for all batches: requests are done one after the other.
+/// One array for all batches: requests are served one after the other.
 Tensor RowsAhead::numbers_for(std::int64_t rows) {
   if (!numbers_ || numbers_.tensor().rows() < rows) {
     if (numbers_) {

@@ -1,4 +1,4 @@
-// The rows of features of batches that are fetched into host memory ahead of the batch that is loaded.
+// The feature rows of batches that are fetched into host memory before they are loaded.
 #pragma once
 
 #include <deque>
@@ -10,32 +10,33 @@
 
 namespace orrery {
 
-/// Slots in pinned memory, one for each batch that is fetched and one for that which is being loaded.
-/// A batch's rows come into its slot while the batches before it compute: those that are pulled, by
-/// owner, and after them those that the rank keeps for the whole run.
+/// Slots in pinned memory: one for each fetched batch and one for the batch that is being loaded. A
+/// batch's rows come into its slot while the batches before it compute: first the pulled rows, by
+/// owner, then the rows that the rank keeps for the whole run.
 class RowsAhead {
  public:
-  /// `ahead`: batches that are fetched and not yet loaded, at most. `most`: rows that no batch exceeds.
-  /// A slot has memory for a quarter more than its first batch needs, at most for all.
+  /// `ahead`: largest number of batches that are fetched and not yet loaded. `most`: largest number
+  /// of rows of any batch. A slot has memory for a quarter more than its first batch needs, at most
+  /// for all.
   ///
   /// Requires  ahead >= 1; `store`, which outlives this, keeps rows for the whole run or none
   RowsAhead(Runtime& rt, FeatureStore& store, int ahead, std::int64_t most);
 
-  /// The next slot ← rows, on the store lane. `counted`: whether the rows of a batch are known by
-  /// their number alone.
+  /// The next slot ← rows, on the store lane. `counted`: only the number of the batch's rows is
+  /// known.
   void fetch(const WantedRows& rows, bool counted);
-  /// features ← rows of the first batch that was fetched and not taken, on the copy lane. The result
-  /// is to be held until the copy lane has done it.
+  /// features ← rows of the first fetched batch that was not taken yet, on the copy lane. Keep the
+  /// result until the copy lane has finished.
   ///
   /// Shapes    features [places of rows, width]
   [[nodiscard]] Buffer take(const Tensor& features);
-  /// Before the store closes.
+  /// Call it before the store closes.
   void close();
 
  private:
   struct Slot {
     Buffer rows;
-    Event taken{Lane::copy, 0};  ///< when the copy lane has read the last ones
+    Event taken{Lane::copy, 0};  ///< when the copy lane has read the last rows
   };
   struct Fetched {
     std::size_t slot = 0;
@@ -43,7 +44,7 @@ class RowsAhead {
     std::shared_ptr<const std::vector<Vertex>> places;
     Event there;
   };
-  /// Where the rows of a batch are in its slot, and which of the kept ones are among them.
+  /// Where the rows of a batch are in its slot, and which kept rows are among them.
   struct InSlot {
     std::shared_ptr<const std::vector<Vertex>> places, kept;
   };
@@ -57,7 +58,7 @@ class RowsAhead {
   std::int64_t most_;
   std::vector<Slot> slots_;
   std::size_t next_ = 0;
-  Buffer numbers_;       ///< that are asked of all ranks
+  Buffer numbers_;       ///< rows requested from all ranks
   Buffer kept_numbers_;  ///< of this one
   std::deque<Fetched> fetched_;
 };

@@ -6,7 +6,7 @@
 namespace orrery {
 namespace {
 
-/// Which rows one pair of ranks exchanges in an epoch.
+/// The rows that one pair of ranks exchanges in an epoch.
 class Draw {
  public:
   Draw(const BoundarySampling& sampling, int epoch)
@@ -25,12 +25,12 @@ class Draw {
   std::uint64_t seed_;
 };
 
-/// The numbers of the rows that are kept, of all pairs one after the other, and how many of each.
+/// The numbers of the kept rows, of all pairs one after the other, and their count for each pair.
 struct Kept {
   std::vector<std::int64_t> rows, counts;
 };
 
-/// `keeps(peer, k)`: whether the k-th row of the pair with that peer is.
+/// `keeps(peer, k)`: whether the k-th row of the pair with that peer is kept.
 template <class Keeps>
 Kept kept_of(const std::vector<std::int64_t>& counts, const Keeps& keeps) {
   Kept kept;

@@ -5,17 +5,17 @@
 
 namespace orrery {
 
-/// Of each distinct halo row the chance to be kept, and what says which are.
+/// The probability that a distinct halo row is kept, and the key of the draws.
 struct BoundarySampling {
   double rate = 1;  ///< in (0, 1]
   std::uint64_t seed = 0;
 };
 
-/// The part whose halo is the epoch's sample: every row that travels between two ranks is kept with
-/// probability `rate`, and what it is multiplied with is scaled by 1 / rate, so that each product
-/// and its adjoint have the exact ones as their mean. Both ends of a row draw alike, without a
-/// message: the k-th row from one rank to another is kept where the number drawn for (epoch,
-/// sender, receiver, k) is below the rate. `own_block` is that of `whole`.
+/// The part with the epoch's sample as its halo. Every row that travels between two ranks is kept
+/// with probability `rate`. What it is multiplied with is scaled by 1 / rate, so that each product
+/// and its adjoint have the exact ones as their mean. Both ends draw the same without a message:
+/// the k-th row from one rank to another is kept if the number drawn for (epoch, sender, receiver,
+/// k) is below the rate. `own_block` is that of `whole`.
 ///
 /// Shapes    index: of this rank in the group
 /// Source    Wan et al. 2022, BNS-GCN

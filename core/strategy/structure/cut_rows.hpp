@@ -9,7 +9,7 @@
 namespace orrery {
 
 /// The given rows of A, split by column into blocks: column u becomes column local[u] of block
-/// block_of[u], or is dropped where block_of[u] < 0.
+/// block_of[u], or is dropped if block_of[u] < 0.
 ///
 /// Shapes    block_of, local [columns of A] · widths [blocks]: columns of each block
 std::vector<SparseMatrix> cut_rows(const SparseMatrix& a, std::span<const Vertex> rows,
@@ -17,10 +17,10 @@ std::vector<SparseMatrix> cut_rows(const SparseMatrix& a, std::span<const Vertex
                                    std::span<const Vertex> local,
                                    std::span<const std::int64_t> widths);
 
-/// Builders of blocks with so many rows each, one for each width.
+/// Builders of blocks with this many rows, one for each width.
 std::vector<RowBuilder> block_builders(std::int64_t rows, std::span<const std::int64_t> widths);
 
-/// What the builders wrote.
+/// The blocks that the builders wrote.
 std::vector<SparseMatrix> finish(std::vector<RowBuilder>& builders);
 
 }  // namespace orrery

@@ -5,7 +5,7 @@
 namespace orrery {
 namespace {
 
-/// The columns that have an entry, ascending.
+/// The columns that have an entry, in ascending order.
 std::vector<Vertex> used_columns(const Csr& a) {
   std::vector<bool> used(at(a.cols), false);
   for (const Vertex c : a.columns) used[at(c)] = true;
@@ -22,7 +22,7 @@ std::vector<Vertex> used_rows(const Csr& a) {
   return rows;
 }
 
-/// The tiles of all other ranks side by side, their used columns only.
+/// The tiles of all other ranks side by side, with their used columns only.
 SparseMatrix join_halo(const std::vector<SparseMatrix>& tiles, int index,
                        const std::vector<std::vector<Vertex>>& used) {
   std::vector<std::vector<Vertex>> halo_column(tiles.size());  // of each column of a tile

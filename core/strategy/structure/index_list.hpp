@@ -1,4 +1,4 @@
-// Lists of vertices that need not be there: their numbers, or how many they are.
+// Lists of vertices: their numbers, or only how many they are.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace orrery {
 
-/// Vertices by number or, of a graph that is given by its statistics, counted only.
+/// Vertices by number or, for a graph given by its statistics, only counted.
 class IndexList {
  public:
   IndexList() = default;
@@ -23,7 +23,7 @@ class IndexList {
   }
 
   std::int64_t size() const { return size_; }
-  /// Errors    NeedsStructure where they are only counted
+  /// Errors NeedsStructure if they are only counted
   const std::shared_ptr<const std::vector<Vertex>>& numbers() const {
     if (!numbers_) throw NeedsStructure("a graph given by its statistics has no vertex numbers");
     return numbers_;

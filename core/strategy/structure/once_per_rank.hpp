@@ -1,5 +1,5 @@
-// Structure of ranks, made when a rank first asks for its own: all ranks of a process share the
-// holder, and a process with one rank makes one.
+// Structure of ranks, made when a rank first asks for its own. All ranks of a process share the
+// holder, and a process with one rank makes only one.
 #pragma once
 
 #include <deque>

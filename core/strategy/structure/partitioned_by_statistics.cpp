@@ -1,12 +1,13 @@
-// Parts of a graph that is given by its statistics: the blocks of rows and columns that a random
-// permutation of its vertices cuts, each as large as expected.
+// Parts of a graph given by its statistics: the blocks of rows and columns that a random
+// permutation of its vertices cuts, each with its expected size.
 //
 // A has E' entries: the edges and, for GCN, one self-loop a vertex. A block of s of the n vertices
-// has E'·s/n of them in its rows, and s·t/n² of all are in the tile with t columns. In truth the n
-// self-loops lie in the diagonal tiles; here they are spread over the row like everything else, so
-// that blocks of equal size are equal in all their tiles. A diagonal tile then misses s·(1 − s/n)
-// of its entries and every other has s·t/n too many: less than one a row, beside a mean degree of
-// tens. Entries are rounded so that those of a block of rows sum to its share, rounded.
+// has E'·s/n of them in its rows; the tile with t columns has s·t/n² of all. In truth the n
+// self-loops lie in the diagonal tiles. Here they are spread over the row like all other entries,
+// so that blocks of equal size are equal in all their tiles. A diagonal tile then lacks s·(1 − s/n)
+// of its entries, and every other tile has s·t/n too many: less than one per row, where the mean
+// degree is some tens. Entries are rounded so that those of a block of rows sum to its rounded
+// share.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -20,14 +21,14 @@
 namespace orrery {
 namespace {
 
-/// The largest of n independent Poisson counts of this mean: the count whose probability is 1/n,
+/// The largest of n independent Poisson counts with this mean: the count whose probability is 1/n,
 /// with Stirling's formula for its factorial; at least the mean.
 double largest_poisson(double n, double mean) {
   const double once = std::log(std::max(n, 1.0));
   const auto rarity = [&](double k) {
     return k * std::log(k / mean) - k + mean + std::log(2 * std::numbers::pi * k) / 2;
   };
-  // Above the mean, and below what Bernstein's inequality allows.
+  // Above the mean, and below the bound of Bernstein's inequality.
   double low = mean, high = mean + 2 * once / 3 + std::sqrt(2 * once * mean);
   for (int i = 0; i < 50; ++i) {
     const double k = (low + high) / 2;
@@ -36,9 +37,10 @@ double largest_poisson(double n, double mean) {
   return high;
 }
 
-/// Largest row of a tile divided by its mean one. Among rows of equal degree chance alone makes one
-/// the largest; a hub brings its share of skew times the mean. Every block is taken to have such a
-/// hub, because nothing is known of the degrees below the largest: too much for all blocks but one.
+/// Largest row of a tile divided by its mean row. Among rows of equal degree, chance makes one the
+/// largest; a hub adds its share of skew times the mean. Every block is assumed to have such a hub,
+/// because nothing is known about the degrees below the largest. That is too much for all blocks
+/// but one.
 double tile_skew(const Counts& tile, double skew) {
   if (tile.nnz == 0) return 1;
   const double mean = static_cast<double>(tile.nnz) / static_cast<double>(tile.rows);
@@ -90,7 +92,7 @@ class GraphByStatistics final : public PartitionedGraph {
 
  private:
   std::int64_t size(int part) const { return sizes_[at(part)]; }
-  /// What so many vertices have of something.
+  /// An attribute of this many vertices.
   double share(double whole, std::int64_t vertices) const {
     return whole * static_cast<double>(vertices) / static_cast<double>(graph_.vertices);
   }

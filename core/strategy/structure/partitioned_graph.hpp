@@ -1,5 +1,5 @@
-// The structure of one part of the graph, wherever it comes from: strategies cut their placements
-// out of it, and a rank asks for no part but those it works on.
+// The structure of one part of the graph, from any origin. Strategies cut their placements out of
+// it, and a rank asks only for the parts it works on.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ namespace orrery {
 enum class Direction : std::uint8_t { forward, adjoint };
 
 /// Parts of the vertices with their rows of A. Local vertex i of a part is its i-th in ascending
-/// order of global numbers. Of a magnified data set sizes() and rows() are those at hand, the rest
+/// order of global numbers. For a magnified data set sizes() and rows() are those on disk; the rest
 /// is magnified. All calls may come from several threads at once.
 class PartitionedGraph {
  public:
@@ -38,7 +38,7 @@ class PartitionedGraph {
 
   virtual VertexData data(int part) const = 0;
 
-  /// Whether parts of equal size have equal rows and data, as far as anything is known of them.
+  /// Whether parts of equal size have equal rows and data, as far as anything is known about them.
   virtual bool alike() const { return false; }
 
   int parts() const { return static_cast<int>(sizes().size()); }
@@ -53,8 +53,8 @@ std::shared_ptr<const PartitionedGraph> partitioned_in_memory(std::shared_ptr<co
 std::shared_ptr<const PartitionedGraph> partitioned_in_folder(
     std::shared_ptr<const PartitionedDataset> folder, const ModelConfig& model);
 
-/// From statistics alone: equal blocks of a random permutation, each tile by its expected counts.
-/// Nothing is as large as the graph. See partitioned_by_statistics.cpp for what is expected.
+/// From statistics: equal blocks of a random permutation, each tile with its expected counts.
+/// Nothing has the size of the graph. partitioned_by_statistics.cpp says what is expected.
 std::shared_ptr<const PartitionedGraph> partitioned_by_statistics(const GraphStatistics& graph,
                                                                   const ModelConfig& model,
                                                                   int parts);

@@ -1,5 +1,5 @@
-// Parts from a folder: a part's rows of A are put together from its edges and the degrees that were
-// stored with them.
+// Parts from a folder: a part's rows of A are made from its edges and the degrees that were stored
+// with them.
 #include <algorithm>
 #include <numeric>
 
@@ -15,7 +15,7 @@ namespace {
 /// What is kept of one part.
 struct Loaded {
   StoredPart stored;
-  Csr out;  ///< the part's graph by source, where it is directed
+  Csr out;  ///< the part's graph by source, if it is directed
   std::shared_ptr<const std::vector<Vertex>> rows;  ///< 0, 1, 2, ...
 };
 

@@ -14,9 +14,9 @@ IndexList list(std::vector<Vertex> numbers) {
   return IndexList(std::make_shared<const std::vector<Vertex>>(std::move(numbers)));
 }
 
-/// A server's ranks at one distance: who holds the vertices that are as near.
+/// The ranks of a server at one distance: which rank holds the vertices at this distance.
 struct Level {
-  std::vector<std::int32_t> holder;  ///< of each vertex; kNobody beyond the distance
+  std::vector<std::int32_t> holder;  ///< rank of each vertex; kNobody beyond the distance
   std::vector<std::int64_t> rows;    ///< of each rank
 };
 
@@ -28,7 +28,7 @@ Level level_of(const ServerSubgraph& server, int distance) {
   return level;
 }
 
-/// Rows at `distance`, of columns one further.
+/// Rows at `distance`, whose columns are one step further.
 PreloadedRank::Layer layer_within(const ServerSubgraph& server, int index, int distance) {
   const Level out = level_of(server, distance), in = level_of(server, distance + 1);
   const auto first = [&](const Level& level) {
@@ -84,7 +84,7 @@ class Spreading {
   }
 
  private:
-  /// A row that a rank holds of another server's vertex.
+  /// A row of another server's vertex that a rank holds.
   struct Row {
     Vertex vertex;
     std::int32_t owner;

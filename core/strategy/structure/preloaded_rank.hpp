@@ -1,4 +1,4 @@
-// A rank's share of a server's part: the rows of every level, and what is exchanged for each layer.
+// A rank's share of a server's part: the rows of every level, and the exchanges of each layer.
 #pragma once
 
 #include <memory>
@@ -11,18 +11,18 @@
 
 namespace orrery {
 
-/// How the rows that a layer works on, but no layer of this server has computed, come from their
-/// owners. All are after the own rows.
+/// Input rows of `layer` that no layer of this server has computed: which owners send which of
+/// them. All of them stand after the own rows.
 struct Spread {
-  int layer = 0;                           ///< that works on them
+  int layer = 0;                           ///< layer that works on them
   HaloStructure::RowCounts send, receive;  ///< by rank
   IndexList send_rows;                     ///< own row of each sent one, by receiver
-  IndexList received_row, row_received;  ///< where each row comes in; the row of each that comes in
+  IndexList received_row, row_received;    ///< where incoming rows go; the row of each
 };
 
-/// The last `depth` layers are computed within the server: rows shrink from one to the next, from
-/// all that the own vertices depend on to these. The layers below have own vertices alone, and
-/// their halo comes from all ranks.
+/// The last `depth` layers are computed within the server: rows shrink from one layer to the next,
+/// from all that the own vertices depend on to the own vertices. The layers below have only own
+/// vertices, and their halo comes from all ranks.
 struct PreloadedRank {
   struct Layer {
     HaloStructure part;
@@ -30,21 +30,21 @@ struct PreloadedRank {
     bool symmetric = false;     ///< the own block is its own transpose
   };
 
-  IndexList vertices;                         ///< global, own ones first, then by distance
-  IndexList computed;                         ///< those of level 0, the first ones
+  IndexList vertices;                         ///< global numbers: own ones first, then by distance
+  IndexList computed;                         ///< those of level 0: the first ones
   VertexData data;                            ///< of these
-  std::vector<std::int64_t> rows;             ///< of levels 0 to L
-  std::vector<Layer> products;                ///< one for consecutive layers of equal rows
-  std::vector<std::size_t> product_of_layer;  ///< of layers 1 to L
-  std::optional<Spread> spread;               ///< where there are layers below
+  std::vector<std::int64_t> rows;             ///< rows of levels 0 to L
+  std::vector<Layer> products;                ///< one for consecutive layers with equal rows
+  std::vector<std::size_t> product_of_layer;  ///< halo of layers 1 to L
+  std::optional<Spread> spread;               ///< set if there are layers below
 };
 
-/// Of a graph in which every vertex stands for `times` ones.
+/// For a graph in which every vertex represents `times` ones.
 Spread magnified(const Spread& spread, std::int64_t times);
 PreloadedRank magnified(const PreloadedRank& rank, std::int64_t times);
 
-/// Of a magnified data set everything is magnified. `below`: by ranks (ServerSubgraphs::ranks()),
-/// for the layers below; none where there are none.
+/// For a magnified data set everything is magnified. `below`: by ranks (ServerSubgraphs::ranks()),
+/// for the layers below; empty if there are none.
 std::shared_ptr<const PreloadedRank> make_preloaded_rank(const ServerSubgraphs& servers, int rank,
                                                          int batch, int draw, int layers,
                                                          const StrategyConfig& config,

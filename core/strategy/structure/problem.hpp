@@ -12,16 +12,16 @@
 
 namespace orrery {
 
-/// What is trained on: one of three.
+/// The training graph: one of three.
 struct ProblemData {
   std::shared_ptr<const Dataset> data;               ///< in memory as a whole, or
   std::shared_ptr<const PartitionedDataset> stored;  ///< in the parts of a folder, or
-  std::optional<GraphStatistics> statistics;         ///< not there: counts alone are known
-  /// What is evaluated on, where that is another graph: the whole one, whose training vertices are
+  std::optional<GraphStatistics> statistics;         ///< only its counts are known
+  /// The graph of evaluations if it is another one: the whole graph, whose training vertices are
   /// those of this one (training_graph.hpp).
   std::shared_ptr<const ProblemData> whole = nullptr;
 
-  /// Of what is trained on.
+  /// Of the training graph.
   DataFacts facts() const;
 };
 
@@ -31,15 +31,15 @@ struct Problem : ProblemData {
   ModelConfig model;
   TrainConfig train;
   StrategyConfig strategy;
-  /// As many parts as parts_for(strategy, ranks). Of data that is stored it counts the parts only;
-  /// of statistics it counts equal blocks of a random permutation.
+  /// As many parts as parts_for(strategy, ranks). For stored data it has only the counts of the
+  /// parts; for statistics it has those of equal blocks of a random permutation.
   Partition partition;
-  Partition whole_partition{};  ///< of `whole`, where that is evaluated on: as many parts
+  Partition whole_partition{};  ///< partition of `whole`, if evaluations use it: as many parts
 
   int ranks() const { return ranks_for(strategy, partition.parts); }
 };
 
-/// Where the problem's strategies get the structure of parts from.
+/// Where the problem's strategies get the structure of parts.
 std::shared_ptr<const PartitionedGraph> partitioned_graph(const Problem& problem);
 
 }  // namespace orrery

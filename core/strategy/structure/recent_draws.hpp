@@ -1,5 +1,5 @@
-// Structure that may be drawn anew in every epoch: what was made last is kept, so that the ranks of
-// a process that ask for the same share it.
+// Structure that may be drawn in every epoch. The last draws are kept, so that ranks of a process
+// that ask for the same draw share it.
 #pragma once
 
 #include <deque>
@@ -13,11 +13,11 @@ namespace orrery {
 template <class T>
 class RecentDraws {
  public:
-  /// `kept`: draws of a slot; those who share it may be so far apart.
+  /// `kept`: draws to keep per slot; ranks that share a slot may be this far apart.
   explicit RecentDraws(int slots, std::size_t kept = 2)
       : slots_(static_cast<std::size_t>(slots)), kept_(kept) {}
 
-  /// Draw `draw` of a slot: as kept, or made by make(). Thread-safe; copies T.
+  /// Draw `draw` of a slot: kept, or made by make(). Thread-safe; copies T.
   template <class Make>
   T get(int slot, int draw, const Make& make) const {
     Slot& at = slots_[orrery::at(slot)];

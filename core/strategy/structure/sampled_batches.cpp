@@ -15,11 +15,11 @@
 namespace orrery {
 namespace {
 
-/// An epoch that no run comes to: what is drawn beforehand is no batch of the training.
+/// An epoch that no run reaches: what is drawn beforehand is no batch of the training.
 constexpr int kPresampled = std::numeric_limits<int>::max();
 
-/// Batches of a rank that others of its process may ask for: two are drawn ahead of the step that
-/// one is at, and ranks are a step apart at most.
+/// Batches of a rank that other ranks of its process may ask for: two are drawn ahead of the
+/// present step, and ranks differ by at most one step.
 constexpr std::size_t kSharedDraws = 4;
 
 std::shared_ptr<const Csr> loop_free(const std::shared_ptr<const Csr>& graph) {
@@ -40,7 +40,7 @@ NeighbourSampling sampling_of(const MiniBatchSettings& settings, int layers, std
   return sampling;
 }
 
-/// A batch knows each of its vertices by a number of 32 bits.
+/// A batch numbers its vertices with 32 bits.
 void require_countable_copies(const Problem& problem, const MiniBatchSettings& settings) {
   const std::int64_t copies = problem.data->magnify;
   if (copies == 1) return;
@@ -66,7 +66,7 @@ MiniBatchSettings checked_settings(const Problem& problem) {
   return settings;
 }
 
-/// Of the symmetrised graph, as METIS wants it.
+/// The symmetrised graph, as METIS requires.
 Partition clusters_of(const Problem& problem, const MiniBatchSettings& settings) {
   if (settings.sampler != BatchSampler::cluster) return {};
   return partition_graph(*problem.data->graph, settings.clusters, {"metis", "", problem.train.seed},
@@ -108,7 +108,7 @@ std::vector<double> squares_of_columns(const Csr& graph, const Weighting& weight
   return squares;
 }
 
-/// How many consecutive ranks take their seeds from one list.
+/// Number of consecutive ranks that take their seeds from one list.
 int ranks_per_list(const Problem& problem, SeedsFrom seeds) {
   if (seeds == SeedsFrom::own) return 1;
   return seeds == SeedsFrom::all ? problem.ranks() : problem.strategy.ranks_per_server;
@@ -149,7 +149,7 @@ std::int64_t most_seeds_of(const Problem& problem, const MiniBatchSettings& sett
   return each > all ? all : std::min(each * together, all);
 }
 
-/// A neighbour that was drawn several times is one entry, of so many times the value.
+/// A neighbour that was drawn several times is one entry with a multiplied value.
 std::pair<std::shared_ptr<const Csr>, std::shared_ptr<const std::vector<float>>> merged(
     const Csr& drawn, const std::vector<float>& values) {
   Csr once;
@@ -279,10 +279,11 @@ double SampledBatches::trained_on(int epoch, int step) const {
   for (int rank = 0; rank < ranks_; ++rank)
     for (const Vertex v : subgraph(rank, epoch, step))
       all += data_->split[at(v)] == Split::train ? 1 : 0;
-  return static_cast<double>(std::max<std::int64_t>(all, 1));  // else there is nothing to average
+  return static_cast<double>(
+      std::max<std::int64_t>(all, 1));  // otherwise there is nothing to average
 }
 
-/// Batches are dealt to ranks in turn; of clusters none is left for some of them in the last step.
+/// Ranks take batches in turn; for some of them no cluster is left in the last step.
 std::vector<Vertex> SampledBatches::subgraph(int rank, int epoch, int step) const {
   const int number = step * ranks_ + rank;
   if (saint_)
@@ -292,7 +293,7 @@ std::vector<Vertex> SampledBatches::subgraph(int rank, int epoch, int step) cons
                                               : std::vector<Vertex>{};
 }
 
-/// Every level has all vertices, ascending.
+/// Every level has all vertices, in ascending order.
 MessageFlow SampledBatches::induced(std::vector<Vertex> vertices) const {
   MessageFlow flow;
   const std::size_t layers = sampler_.sampling().fanouts.size();
@@ -439,7 +440,7 @@ SampledBatch SampledBatches::largest() const {
   return made;
 }
 
-/// GraphSAINT's batches: so that a step's sum is, in the mean, that of all training vertices over the
+/// GraphSAINT's batches: the expected sum of a step is that of all training vertices divided by the
 /// number of steps.
 std::shared_ptr<const std::vector<float>> SampledBatches::target_weights(
     const std::vector<Vertex>& vertices) const {
@@ -451,7 +452,7 @@ std::shared_ptr<const std::vector<float>> SampledBatches::target_weights(
   return weights;
 }
 
-/// An entry of a row of which k of d neighbours were drawn counts d/k times; of a GraphSAINT batch,
+/// If k of d neighbours of a row were drawn, its entries count d/k times; in a GraphSAINT batch,
 /// 1/α times. A vertex has the same row on both levels, so its self-loop is on the diagonal.
 SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer) const {
   Csr drawn = std::move(flow.blocks[at(layer - 1)]);
@@ -478,7 +479,7 @@ SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer) const {
       values.push_back(weighting_(own, own));
       columns.insert(columns.end(), row.begin(), row.end());
     }
-    const float alike = weighting_(own, own);  // where the columns' lengths do not matter
+    const float alike = weighting_(own, own);  // the columns' lengths do not matter here
     for (std::size_t e = 0; e < row.size(); ++e)
       values.push_back(static_cast<float>(
           times(e) * (weighting_.symmetric ? weighting_(own, length(row[e])) : alike)));
@@ -551,11 +552,11 @@ std::optional<RowCache> SampledBatches::recent(int rank) const {
                                           : RowCache::clock(graph_->rows, slots);
 }
 
-/// How much it is worth to keep the row of each vertex.
+/// The value of keeping the row of each vertex.
 std::vector<double> SampledBatches::warmth(int rank, CachePolicy policy) const {
   std::vector<double> warmth(at(graph_->rows), 0);
   switch (policy) {
-    case CachePolicy::degree:  // how many rows of A a vertex is in, where all edges have both ways
+    case CachePolicy::degree:  // number of rows of A with this vertex, if all edges go both ways
       for (const Vertex u : graph_->columns) ++warmth[at(u)];
       return warmth;
     case CachePolicy::presampled:
@@ -567,7 +568,7 @@ std::vector<double> SampledBatches::warmth(int rank, CachePolicy policy) const {
     case CachePolicy::clock:
       break;
   }
-  // A seed comes once in an epoch: to any of the ranks that take their seeds from its list.
+  // A seed comes once in an epoch, to any of the ranks that share its list.
   const double chance = 1.0 / (steps() * ranks_per_list_);
   const int first = rank - rank % ranks_per_list_;
   for (int r = first; r < first + ranks_per_list_; ++r)

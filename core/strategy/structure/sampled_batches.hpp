@@ -1,5 +1,5 @@
 // Mini-batches: the seeds of every step on every rank, the neighbours that are drawn for them, and
-// whose features these need.
+// the owners of the features.
 #pragma once
 
 #include <initializer_list>
@@ -22,9 +22,9 @@
 
 namespace orrery {
 
-/// Which neighbours the vertices of a batch aggregate. The batches of `cluster` and those of
-/// GraphSAINT are not made of seeds and what they draw, but of vertices with all edges among them: a
-/// few parts of the graph, or what is drawn by a SaintRule.
+/// Which neighbours the vertices of a batch aggregate. Batches of `cluster` and of GraphSAINT are
+/// not made of seeds and drawn neighbours. They are vertices with all edges among them: a few parts
+/// of the graph, or what a SaintRule draws.
 enum class BatchSampler : std::uint8_t {
   neighbour,
   labor,
@@ -53,100 +53,103 @@ inline const std::initializer_list<std::pair<std::string_view, CachePolicy>> kCa
     {"clock", CachePolicy::clock}};
 struct CacheSettings {
   CachePolicy policy = CachePolicy::degree;
-  std::int64_t bytes = 0;  ///< of rows on each rank; 0: none are kept
+  std::int64_t bytes = 0;  ///< bytes of rows on each rank; 0: none are kept
 };
 
-/// Batches that are drawn while a step computes. One would do if all took the same time.
+/// Number of batches that are drawn while a step computes. One would be enough if all took the same
+/// time.
 constexpr int kBatchesAhead = 2;
 
 /// Settings of mini_batch (StrategyConfig::own).
 struct MiniBatchSettings {
-  /// Seeds of a step: on each rank, or of all together (SeedsFrom); of GraphSAINT the draws of a
+  /// Seeds of a step: on each rank, or of all together (SeedsFrom); for GraphSAINT the draws of a
   /// subgraph.
   std::int64_t batch = 1000;
   SeedsFrom seeds = SeedsFrom::own;
   BatchSampler sampler = BatchSampler::neighbour;
-  /// Of each layer, the first at the seeds; kAllNeighbours or >= 1. None for BatchSampler::all.
+  /// For each layer, the first at the seeds: kAllNeighbours or >= 1. Empty for BatchSampler::all.
   std::vector<int> fanouts{};
-  bool replace = false;        ///< neighbour: a neighbour may be drawn several times
-  bool resample_steps = true;  ///< every step draws anew; else all steps of an epoch draw alike
-  int clusters = 1;            ///< cluster: parts that METIS cuts the graph into,
-  int together = 1;            ///< and how many of them are a batch
-  int walk_length = 2;         ///< saint_walk: steps from a root
-  int coverage = 50;           ///< of normalisation_of()
+  bool replace = false;  ///< neighbour: a neighbour may be drawn several times
+  bool resample_steps =
+      true;  ///< every step draws other neighbours; else all steps of an epoch draw the same
+  int clusters = 1;     ///< cluster: parts that METIS cuts the graph into,
+  int together = 1;     ///< and how many of them form a batch
+  int walk_length = 2;  ///< saint_walk: steps from a root
+  int coverage = 50;    ///< of normalisation_of()
   CacheSettings cache{};
   StagesAhead ahead{kBatchesAhead};
-  /// The features of vertices are learned too, starting from those that are given, by an Adam of
-  /// this rate.
+  /// Whether features are learned, too, starting from the given ones, by an Adam with this rate.
   bool learns_features = false;
   double features_rate = 0.01;
   /// The ranks of a server draw and compute one batch of all their seeds together.
   bool cooperative = false;
 };
 
-/// Whether the gradient of the first layer's weights needs Aᵀ. Only of our own layers it is known
-/// that it does not where they aggregate first.
+/// Whether the gradient of the first layer's weights needs Aᵀ. Only our own layers are known not to
+/// need it if they aggregate first.
 bool first_layer_needs_adjoint(const ModelConfig& model, const DataFacts& facts);
 
-/// The settings of a strategy, which are the defaults where it has none of its own.
+/// The settings of a strategy, or defaults if it has none of its own.
 MiniBatchSettings mini_batch_of(const StrategyConfig& config);
 
 /// Rows of a table whose rows lie with the ranks that own them.
 struct OwnedRows {
-  std::shared_ptr<const std::vector<Vertex>> numbers;  ///< at its owner of each row, by owner
+  std::shared_ptr<const std::vector<Vertex>>
+      numbers;  ///< number at its owner of each row, by owner
   std::shared_ptr<const std::vector<std::int64_t>> rows_per_owner;
   std::int64_t count() const { return static_cast<std::int64_t>(numbers->size()); }
 };
 
-/// Who owns the row of each vertex, and which of its rows that is. Where a vertex of the data set
-/// stands for several (dataset.magnify), copy c of v is vertex v · copies + c, and its owner is v's.
+/// The owner of each vertex's row, and its number there. If a vertex of the data set represents
+/// several (dataset.magnify), copy c of v is vertex v · copies + c, and its owner is v's.
 struct RowOwners {
   int ranks = 0;
-  std::vector<std::int32_t> owner;  ///< [|V|], of a vertex of the data set
-  std::vector<Vertex> number;       ///< [|V|], of its first copy
+  std::vector<std::int32_t> owner;  ///< [|V|], owner of a vertex of the data set
+  std::vector<Vertex> number;       ///< [|V|], row of its first copy
   int copies = 1;
   std::int32_t owner_of(Vertex v) const { return owner[at(v / copies)]; }
   Vertex number_of(Vertex v) const { return number[at(v / copies)] + v % copies; }
 };
 
-/// The rows of a batch: some are kept, the others have to be pulled.
+/// The rows of a batch: some are kept, the others must be pulled.
 struct WantedRows {
   OwnedRows pulled;
-  /// Where each row that is wanted stands among `room` rows: those that are kept and after them the
-  /// pulled, unless these have places of their own.
+  /// The place of each wanted row among `room` rows: kept rows first and then the pulled ones,
+  /// unless these have places of their own.
   std::shared_ptr<const std::vector<Vertex>> places;
   std::shared_ptr<const std::vector<Vertex>> pulled_into;  ///< null: one after the other
   std::int64_t room = 0;
-  std::int64_t foreign = 0, kept = 0;  ///< rows of other ranks, and how many of them are kept
+  std::int64_t foreign = 0, kept = 0;  ///< rows of other ranks, and the kept ones among them
 };
 
 /// What a rank works on in a step. Level l (0 = the features, L = the seeds) has the first rows[l]
 /// of the vertices.
 struct SampledBatch {
-  /// Rows of A in which only the drawn neighbours have entries, scaled so that a row's sum is right
-  /// in the mean; all of them: the rows of A themselves.
+  /// Rows of A with entries only for drawn neighbours, scaled so that a row's sum is right in the
+  /// mean. If all neighbours are drawn: the rows of A themselves.
   ///
   /// Shapes    layer l + 1: forward [rows[l + 1], rows[l]]
   struct Layer {
     SparseMatrix forward;
-    std::optional<SparseMatrix> adjoint;  ///< the transpose; none where no gradient passes it
+    std::optional<SparseMatrix> adjoint;  ///< the transpose; empty if no gradient passes through it
   };
-  /// Global, distinct; the seeds first. Null where a batch is counted only.
+  /// Global numbers, distinct; the seeds come first. Null if a batch is only counted.
   std::shared_ptr<const std::vector<Vertex>> vertices;
-  /// Of each, the vertex that stands for it in the data set; null: itself (without dataset.magnify).
+  /// For each, the vertex of the data set that it represents; null: itself (without
+  /// dataset.magnify).
   std::shared_ptr<const std::vector<Vertex>> data_rows;
   std::vector<std::int64_t> rows;
   std::vector<Layer> layers;
   bool alike = false;  ///< all layers have the same matrix
-  /// Of the training vertices among the last level's, in their order; null: all count alike.
+  /// For the training vertices of the last level, in their order; null: all count equally.
   std::shared_ptr<const std::vector<float>> target_weights;
   WantedRows features;
   std::int64_t edges = 0;  ///< that were drawn
 };
 
-/// The batches of all ranks of a problem: each a function of its rank, epoch and step. Every process
-/// has the edges of the whole graph; features lie with the owners of their vertices. All calls may
-/// come from several threads at once.
+/// The batches of all ranks of a problem, each a function of its rank, epoch and step. Every
+/// process has the edges of the whole graph; features lie with the owners of their vertices. All
+/// calls may come from several threads at once.
 class SampledBatches {
  public:
   /// Errors    ConfigError: fanouts that are none, more clusters together than there are, draws of
@@ -154,29 +157,29 @@ class SampledBatches {
   ///           dataset.magnify with a cache, without seeds, or of more than 2^31 vertices
   explicit SampledBatches(const Problem& problem);
 
-  /// Steps of an epoch, as many on all ranks.
+  /// Steps of an epoch, the same on all ranks.
   int steps() const;
   /// Bytes of a row of the features as they are stored and pulled.
   std::int64_t row_bytes() const { return row_bytes_; }
-  /// The vertices of all ranks together on which a step trains; of GraphSAINT what their weights
-  /// sum up to in the mean, so that an epoch has each training vertex once.
+  /// The number of vertices on which a step trains, over all ranks. For GraphSAINT the expected sum
+  /// of their weights, so that an epoch has each training vertex once.
   double trained_on(int epoch, int step) const;
-  /// Of a rank alone.
+  /// The same for one rank.
   SampledBatch batch(int rank, int epoch, int step) const;
-  /// That of all seeds of a server's ranks, whose features stand nowhere; each layer has an adjoint.
-  /// The ranks of a process share it.
+  /// The batch of all seeds of a server's ranks. It stores no features, and each layer has an
+  /// adjoint. The ranks of a process share it.
   ///
   /// Requires  cooperative()
   std::shared_ptr<const SampledBatch> of_server(int server, int epoch, int step) const;
   bool cooperative() const { return settings_.cooperative; }
   int ranks_per_server() const { return ranks_per_server_; }
-  /// Which rank of its server computes a vertex of a cooperative batch: the one that owns it, or
-  /// whose place in its server the owner has in another one.
+  /// Which rank of its server computes a vertex of a cooperative batch: its owner, or the rank with
+  /// the same place as an owner on another server.
   int computed_by(Vertex v) const { return owners_.owner[at(v)] % ranks_per_server_; }
-  /// Where the rows of features of these vertices come from.
+  /// Where the feature rows of these vertices come from.
   WantedRows wanted(int rank, const std::vector<Vertex>& vertices) const;
-  /// The rows that a rank's batch, or its share of one, has, by owner, and what it took to draw it. The ranks of a process
-  /// share those that were asked for last.
+  /// The rows of a rank's batch, or of its share of one, by owner, and the work of drawing it. The
+  /// ranks of a process share the last requested ones.
   ///
   /// Requires  no cache
   struct Asked {
@@ -184,41 +187,42 @@ class SampledBatches {
     std::int64_t edges = 0;
   };
   Asked asked(int rank, int epoch, int step) const;
-  /// The same where the batch is at hand.
+  /// The same for a given batch.
   void share_asked(int rank, int epoch, int step, const SampledBatch& batch) const;
   bool learns_features() const { return settings_.learns_features; }
   double features_rate() const { return settings_.features_rate; }
-  /// Training vertices that no batch ever has: GraphSAINT draws none without edges.
+  /// Training vertices that are in no batch: GraphSAINT draws none without edges.
   std::int64_t never_drawn() const { return never_drawn_; }
   /// The rows of other ranks that a rank keeps for the whole run.
   OwnedRows kept(int rank) const { return rows_of(kept_of(rank).vertices); }
-  /// An empty cache of what a rank keeps of the rows that it needed last; nothing without one. Then
-  /// all features of a batch() are to be pulled, but what the cache has.
+  /// An empty cache of recently needed rows of a rank; nothing if it has none. With it, all
+  /// features of a batch() must be pulled, except those in the cache.
   std::optional<RowCache> recent(int rank) const;
-  /// The vertices of other ranks in a batch, in the order in which a cache is asked for them.
+  /// The vertices of other ranks in a batch, in the order of requests to a cache.
   std::vector<Vertex> foreign(int rank, int epoch, int step) const;
-  /// The vertices of other ranks that a policy would keep for the whole run, the first first: those
-  /// that are not worth anything are not among them.
+  /// The vertices of other ranks that a policy would keep for the whole run, best first; vertices
+  /// without value are left out.
   std::vector<Vertex> ranking(int rank, CachePolicy policy) const;
-  /// Whether batches are made of seeds and what they draw, which CachePolicy::vip is about.
+  /// Whether batches are made of seeds and drawn neighbours, which CachePolicy::vip requires.
   bool has_seeds() const { return !has_subgraphs(); }
   const RowOwners& owners() const { return owners_; }
-  /// What no batch exceeds: vertices of each level, entries of each layer's rows.
+  /// Bounds for any batch: vertices of each level, entries of each layer's rows.
   struct Bounds {
     std::vector<std::int64_t> vertices, edges;
   };
   Bounds bounds() const;
-  /// A batch of these sizes, counted only, all of whose features are pulled.
+  /// A batch of these sizes, counted only; all of its features are pulled.
   SampledBatch largest() const;
-  /// The vertices of the data set whose features a rank holds, ascending.
+  /// The vertices of the data set whose features a rank holds, in ascending order.
   std::shared_ptr<const std::vector<Vertex>> owned(int rank) const { return owned_[at(rank)]; }
 
  private:
   using Scratch = NeighbourSampler::Scratch;
-  /// What a rank keeps of others' rows.
+  /// The rows of others that a rank keeps.
   struct Kept {
     std::vector<Vertex> vertices;  ///< by owner
-    std::vector<Vertex> place;  ///< of each vertex of the graph among them, else −1; empty: none
+    std::vector<Vertex>
+        place;  ///< place of each vertex of the graph among them, else −1; empty: none
   };
   void make_saint();
   Scratch take_scratch() const;
@@ -243,22 +247,22 @@ class SampledBatches {
   Weighting weighting_;
   std::vector<std::int64_t> lengths_;  ///< of the rows of A
   std::shared_ptr<const Csr> graph_;   ///< without self-loops
-  bool first_adjoint_;                 ///< whether layer 1 passes a gradient through A
+  bool first_adjoint_;                 ///< whether a gradient passes through A in layer 1
   RowOwners owners_;
   std::vector<std::shared_ptr<const std::vector<Vertex>>> owned_;
   Seeds seeds_;
   std::int64_t training_;  ///< vertices of the graph, of which
   std::int64_t never_drawn_ = 0;
-  std::int64_t most_seeds_;  ///< of a rank in a step
+  std::int64_t most_seeds_;  ///< seeds of a rank in a step
   NeighbourSampler sampler_;
   mutable std::mutex mutex_;
-  mutable std::vector<Scratch> free_;  ///< memory to sample in that no call uses now
+  mutable std::vector<Scratch> free_;  ///< memory for sampling that no call uses now
   std::shared_ptr<const Dataset> data_;
   Partition clusters_;  ///< of the sampler cluster
   std::optional<ClusterBatches> cluster_batches_;
   std::optional<SaintSampler> saint_;
   SaintNormalisation normalisation_;  ///< of saint_
-  int ranks_per_list_;                ///< that take their seeds from one list
+  int ranks_per_list_;                ///< number of ranks that take their seeds from one list
   OncePerRank<Kept> kept_;
   RecentDraws<Asked> asked_;
   RecentDraws<std::shared_ptr<const SampledBatch>> of_servers_;

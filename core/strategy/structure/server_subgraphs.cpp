@@ -63,7 +63,7 @@ std::shared_ptr<const ServerSubgraph> ServerSubgraphs::part(int server, int batc
                     [&] { return make(own_[orrery::at(at(server, batch))], draw); });
 }
 
-/// What no own vertex depends on is not held: distances follow in-edges alone.
+/// A server holds only vertices that an own vertex depends on: distances follow in-edges.
 Neighbourhood ServerSubgraphs::held(const std::vector<Vertex>& own, int draw) const {
   const Csr& graph = *data_->graph;
   if (!config_.sampling)

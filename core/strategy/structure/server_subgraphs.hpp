@@ -1,4 +1,4 @@
-// What the servers of a cluster hold when each computes all that its own vertices depend on: their
+// What the servers of a cluster hold if each computes all that its own vertices depend on: their
 // vertices, cut into co-batches, with the vertices around them, split over the server's ranks.
 #pragma once
 
@@ -17,13 +17,13 @@ namespace orrery {
 /// One co-batch of one server: fetched as a whole, then split over the ranks.
 struct ServerSubgraph {
   std::shared_ptr<const Subgraph> part;
-  /// Aᵀ of the part; A itself where they are the same.
+  /// Aᵀ of the part; A itself if they are equal.
   std::shared_ptr<const SparseMatrix> adjoint;
   std::vector<std::vector<Vertex>> members;  ///< local numbers of each rank's vertices, ascending
   std::vector<std::int32_t> rank_of;         ///< index in the server of each of its vertices
   std::vector<Vertex> row_at_rank;           ///< and its row there
 
-  /// Of a rank's vertices those at a distance of at most d; they are its first ones.
+  /// The vertices of a rank at a distance of at most d; they are its first ones.
   std::int64_t rows(int index, int d) const;
 };
 
@@ -38,12 +38,13 @@ class ServerSubgraphs {
   const std::shared_ptr<const Dataset>& data() const { return data_; }
   int servers() const { return servers_; }
   int batches() const { return config_.batches; }
-  /// Own vertices of all servers that are trained on in a batch.
+  /// Own vertices of all servers that a batch trains on.
   std::int64_t training_vertices(int batch) const;
   /// A server's own vertices of a batch with those around them: all within `depth` hops along
-  /// in-edges, or the sampled ones. `draw` is the epoch where samples are drawn anew, else 0.
+  /// in-edges, or the sampled ones. `draw` is the epoch if samples are drawn in every epoch, else
+  /// 0.
   std::shared_ptr<const ServerSubgraph> part(int server, int batch, int draw) const;
-  /// Which rank owns which vertex, by how every batch's own vertices are split.
+  /// Which rank owns which vertex, given how every batch's own vertices are split.
   Partition ranks() const;
 
  private:
@@ -61,7 +62,7 @@ class ServerSubgraphs {
   std::uint64_t seed_;
   int servers_;
   std::vector<std::vector<Vertex>> own_;  ///< by server and batch
-  std::vector<std::int64_t> lengths_;     ///< of the rows of the whole A; empty with the part's own
+  std::vector<std::int64_t> lengths_;     ///< row lengths of the whole A; empty: the part's own
   RecentDraws<Shared> parts_;             ///< by server and batch
 };
 

@@ -105,8 +105,8 @@ class SubgraphsInMemory final : public Subgraphs {
   std::uint64_t seed_;
   Partition partition_;
   std::vector<std::vector<Vertex>> members_;
-  std::vector<std::int64_t> lengths_;  ///< of the rows of the whole A; empty with the part's own
-  Csr reverse_;                        ///< of a directed graph
+  std::vector<std::int64_t> lengths_;  ///< row lengths of the whole A; empty: the part's own
+  Csr reverse_;                        ///< set for a directed graph
   OncePerRank<Shared> parts_, whole_;
 };
 

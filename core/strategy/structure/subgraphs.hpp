@@ -1,5 +1,4 @@
-// Parts that are trained on alone: their vertices with the neighbourhoods they hold, wherever these
-// come from.
+// Parts that are trained alone: their vertices with the neighbourhoods they hold, from any origin.
 #pragma once
 
 #include <memory>
@@ -17,9 +16,9 @@ namespace orrery {
 
 /// The structure of one part, in local numbers: own vertices first, then replicas by distance.
 struct Subgraph {
-  std::shared_ptr<const std::vector<Vertex>> vertices;  ///< global number of each
-  std::vector<std::int64_t> within;                     ///< vertices at distance <= d, d from 0 on
-  SparseMatrix a;                                       ///< of all of them
+  std::shared_ptr<const std::vector<Vertex>> vertices;  ///< global number of each vertex
+  std::vector<std::int64_t> within;  ///< vertices at distance <= d, from d = 0 on
+  SparseMatrix a;                    ///< splits of all of them
   VertexData data;
 
   /// The vertices at a distance of at most d.
@@ -27,7 +26,7 @@ struct Subgraph {
 };
 
 /// The part that holds these vertices of a graph in memory. Its matrix is normalised by the row
-/// lengths of the whole A (`lengths`, by global number) or, where there are none, by its own.
+/// lengths of the whole A (`lengths`, by global number) or, if there are none, by its own.
 std::shared_ptr<const Subgraph> make_subgraph(std::shared_ptr<const Dataset> data,
                                               const ModelConfig& model, Neighbourhood held,
                                               std::span<const std::int64_t> lengths);
@@ -37,26 +36,26 @@ class Subgraphs {
  public:
   virtual ~Subgraphs() = default;
   virtual int parts() const = 0;
-  /// Own vertices of a part that are trained on.
+  /// Training vertices among the own vertices of a part.
   virtual std::int64_t training_vertices(int part) const = 0;
-  /// A part; one whose number is past the last is empty.
+  /// A part; a part with a number past the last is empty.
   virtual std::shared_ptr<const Subgraph> part(int number) const = 0;
   /// The whole graph as one part.
   virtual std::shared_ptr<const Subgraph> whole() const = 0;
 };
 
-/// From a graph in memory: each part is made when it is first asked for, and kept. Reads of the
-/// strategy what its parts hold: hops, cross_edges (drawn by `seed`), degrees.
+/// From a graph in memory: each part is made on first request, and kept. Reads from the strategy
+/// what its parts hold: hops, cross_edges (drawn by `seed`), degrees.
 ///
-/// Requires  the fragments of the partition where they are asked for
+/// Requires the fragments of the partition, if they are asked for
 std::shared_ptr<const Subgraphs> subgraphs_in_memory(std::shared_ptr<const Dataset> data,
                                                      const ModelConfig& model, Partition partition,
                                                      const StrategyConfig& strategy,
                                                      std::uint64_t seed);
 
-/// From a folder of parts, each of which is read when it is first asked for.
+/// From a folder of parts; each part is read on first request.
 ///
-/// Errors    ConfigError where the strategy asks for other hops or cross edges than the parts have,
+/// Errors ConfigError if the strategy asks for other hops or cross edges than the parts have,
 ///           or for the whole graph · DataError of the folder
 std::shared_ptr<const Subgraphs> subgraphs_in_folder(
     std::shared_ptr<const PartitionedDataset> folder, const ModelConfig& model,

@@ -1,4 +1,4 @@
-// Parts that are trained on alone, from a folder: each is read when it is first asked for.
+// Parts that are trained alone, from a folder; each is read on first request.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ class SubgraphsInFolder final : public Subgraphs {
     return counts;
   }
 
-  /// For a rank that has no part left.
+  /// For a rank with no part left.
   Shared empty() const {
     const DataFacts& facts = folder_->facts();
     auto data = std::make_shared<Dataset>();

@@ -1,4 +1,4 @@
-// The vertices of a part, and where their features, labels and split are loaded from.
+// The vertices of a part, and the source of their features, labels and split.
 #pragma once
 
 #include <array>
@@ -16,30 +16,32 @@ using SplitCounts = std::array<std::int64_t, 3>;
 class VertexData {
  public:
   VertexData() = default;
-  /// `rows`: of each of the part's vertices in `data`.
+  /// `rows`: row in `data` of each of the part's vertices.
   VertexData(std::shared_ptr<const Dataset> data, std::shared_ptr<const std::vector<Vertex>> rows)
       : data_(std::move(data)), rows_(std::move(rows)) {}
-  /// Counted only: `splits` are those of the first `own` vertices.
+  /// Counted only: `splits` counts the first `own` vertices.
   VertexData(std::int64_t vertices, std::int64_t own, const SplitCounts& splits)
       : rows_(IndexList::counted(vertices)), own_(own), splits_(splits) {}
-  /// So many times each of these vertices, the first `own` of which may be targets; counted only.
+  /// Several copies of each of these vertices, of which the first `own` may be targets; counted
+  /// only.
   VertexData magnified(std::int64_t own, std::int64_t times) const;
 
-  /// Those of its vertices, in this order.
+  /// The part with these of its vertices, in this order.
   ///
-  /// Requires  they are not only counted
+  /// Requires vertices that are not only counted
   VertexData of(const std::vector<Vertex>& rows) const;
 
   std::int64_t vertices() const { return rows_.size(); }
-  /// The features of all its vertices, from a column on.
+  /// The features of all its vertices, beginning with a column.
   Source features(std::int64_t first_column) const;
   /// The labels of its first `count` vertices.
   Source labels(std::int64_t count) const;
-  /// Which of its first `count` vertices are in the split (train, validation or test); ascending.
+  /// Which of its first `count` vertices are in the split (train, validation or test), in ascending
+  /// order.
   IndexList targets(Split split, std::int64_t count) const;
 
  private:
-  std::shared_ptr<const Dataset> data_;  ///< none where only counts are known
+  std::shared_ptr<const Dataset> data_;  ///< null if only counts are known
   IndexList rows_;
   std::int64_t own_ = 0;
   SplitCounts splits_{};

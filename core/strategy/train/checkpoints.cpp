@@ -10,7 +10,7 @@ namespace orrery {
 
 namespace {
 
-/// From any other, training could only go on to a loss that is not finite.
+/// From other weights, training could only reach a loss that is not finite.
 bool is_finite(const Checkpoint& checkpoint) {
   for (const std::vector<float>& row : checkpoint.state)
     if (!std::all_of(row.begin(), row.end(), [](float x) { return std::isfinite(x); }))

@@ -1,4 +1,4 @@
-// What a run keeps of its weights while it goes on, and goes on from.
+// What a run saves of its weights while it goes on, and how it resumes.
 #pragma once
 
 #include <optional>
@@ -10,28 +10,28 @@
 
 namespace orrery {
 
-/// Keeps and restores the state of one model that all ranks share, or of all local models.
+/// Saves and restores the state of one model that all ranks share, or of all local models.
 class Checkpoints {
  public:
-  /// `local`: null where all ranks share the model of `parameters`; `learned`: null where features
-  /// are not learned.
+  /// `local`: null if all ranks share the model of `parameters`; `learned`: null if features are
+  /// not learned.
   Checkpoints(Runtime& rt, const Strategy& strategy, const Parameters& parameters,
               LocalModels* local, LearnedRows* learned)
       : rt_(rt), strategy_(strategy), parameters_(parameters), local_(local), learned_(learned) {}
 
-  /// All local models may start from one.
+  /// All local models may start from a single one.
   ///
   /// Errors    ConfigError (other sizes or numbers)
   void restore(const Checkpoint& from);
-  /// Adds the state to a checkpoint, and keeps it. The values leave on the copy lane and are kept on
-  /// the host lane, while training goes on. Weights that are not finite are not kept: the checkpoint
-  /// before stays.
+  /// Adds the state to a checkpoint, and saves it. The values leave on the copy lane and are saved
+  /// on the host lane, while training goes on. Weights that are not finite are not saved: the
+  /// checkpoint before stays.
   void keep(Checkpoint checkpoint, RunObserver& observer);
-  /// The last one has been kept.
+  /// The last one has been saved.
   void finish();
 
  private:
-  /// The local models of all ranks, by the structure that each learns from first.
+  /// The local models of all ranks, by the first structure that each learns from.
   struct Place {
     int structure, rank;
     std::size_t number;  ///< on its rank

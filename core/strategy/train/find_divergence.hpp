@@ -1,4 +1,4 @@
-// Where a training went wrong whose loss is no finite number any more.
+// Finds where a training went wrong whose loss is not finite.
 #pragma once
 
 #include "core/model/parameters.hpp"
@@ -6,9 +6,9 @@
 
 namespace orrery {
 
-/// Looks through the gradients of all layers, or through their weights and running averages: those of
-/// local models, whose gradients make room for the average, and those that a last update left. Waits
-/// for what was issued, and takes the values to the host. Nothing where there are no values.
+/// Searches the gradients of all layers, or their weights and running averages: for local models,
+/// because their average replaces the gradients, and after a last update. Waits for what was
+/// issued, and copies the values to the host. Nothing if there are no values.
 Divergence find_divergence(Runtime& rt, const Parameters& parameters, Divergence::Of of);
 
 }  // namespace orrery

@@ -9,8 +9,8 @@
 namespace orrery {
 
 /// The gradients of one step, summed over the ranks of RankProducts::gradient_group(). A bucket
-/// takes whole parameters from the last one down until it has so many bytes, and leaves as soon as
-/// they are there: in the order in which the backward pass reaches them.
+/// takes whole parameters from the last one down until it has `bytes` bytes. It leaves as soon as
+/// they are computed, in the order of the backward pass.
 ///
 /// Source    Li et al. 2020 (PyTorch Distributed, section 3.2.3: bucketed, overlapped all-reduces)
 /// Departs   the first bucket is as large as the others; PyTorch's has 1 MiB at most
@@ -26,13 +26,14 @@ class GradientBuckets {
         epoch_(epoch),
         end_(parameters.count()) {}
 
-  /// The gradients of this parameter and of all after it are there, on the compute lane.
+  /// The gradients of this parameter and of all later ones have been computed, on the compute lane.
   void ready_from(int parameter);
-  /// Those of all parameters are: sends what is left, and the compute lane waits for every bucket.
+  /// All gradients have been computed: sends what is left, and the compute lane waits for every
+  /// bucket.
   void finish();
 
  private:
-  /// Of the parameters from `first` on that are in no bucket yet.
+  /// Number of parameters from `first` on that are in no bucket yet.
   Tensor open_from(int first) const { return parameters_.gradients(first, end_); }
   void send_from(int first);
 
@@ -41,7 +42,7 @@ class GradientBuckets {
   const Parameters& parameters_;
   std::int64_t bytes_;
   int epoch_;
-  int end_;  ///< from here on all are in buckets that have left
+  int end_;  ///< from here on all parameters are in buckets that have left
 };
 
 }  // namespace orrery

@@ -1,4 +1,4 @@
-// A Runtime on which structures are loaded several steps before they are used.
+// A Runtime on which structures are loaded several steps before their use.
 #pragma once
 
 #include <utility>
@@ -7,11 +7,11 @@
 
 namespace orrery {
 
-/// Another Runtime, but that while something is loaded far ahead the compute lane is not told to wait
-/// for its copies: whoever uses it waits for them, so that the steps before it need not.
+/// Another Runtime, with one difference: while something is loaded far ahead, the compute lane does
+/// not wait for its copies. Whoever uses it waits for them, so the steps before need not.
 class LoadingRuntime final : public Runtime {
  public:
-  /// `rt` outlives this, and this all that was made on it.
+  /// `rt` must outlive this, and this everything that was made on it.
   explicit LoadingRuntime(Runtime& rt) : rt_(rt) {}
 
   class Scope {
@@ -24,7 +24,7 @@ class LoadingRuntime final : public Runtime {
    private:
     bool& ends_;
   };
-  /// As long as the result lives, if at all.
+  /// Active as long as the result lives.
   [[nodiscard]] Scope compute_goes_on(bool at_all) {
     goes_on_ = at_all;
     return Scope(goes_on_);

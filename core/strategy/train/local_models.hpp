@@ -1,4 +1,4 @@
-// The models that steps train on their own: whose turn it is, their average, what of them is kept.
+// The models that steps train separately: whose turn it is, their average, and how they are saved.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace orrery {
 
-/// The local models of one rank. `parameters` hold the first, but while
-/// another one is at work. All start alike.
+/// The local models of one rank. `parameters` hold the first model, except while another one is at
+/// work. All start from the same weights.
 ///
 /// Source    CATGNN 3.3, which does not say what happens to Adam's moments: each model keeps its
 ///           own
@@ -27,10 +27,10 @@ class LocalModels {
 
   bool averaged_after(int epoch) const { return (epoch + 1) % plan_.interval == 0; }
   /// All weights of all ranks ← Σ over models of share·weights, on a lane of its own; the compute
-  /// lane has it when it goes on. Takes the place of the gradients.
+  /// lane waits for it before it continues. It replaces the gradients.
   void average();
 
-  /// The average in the place of the weights as long as this lives, for an evaluation.
+  /// The average replaces the weights as long as this lives, for an evaluation.
   class ForNow {
    public:
     explicit ForNow(LocalModels& models);
@@ -42,9 +42,9 @@ class LocalModels {
     Parameters& parameters_;
   };
 
-  /// The states of the models of all ranks, of which rank r has counts[r]: one matrix for each
-  /// number of a model on its rank and row of the state, its rows by rank. On the communication
-  /// lane; the compute lane has them when it goes on.
+  /// The states of the models of all ranks (rank r has counts[r]): one matrix for each number of a
+  /// model on its rank and row of the state, with rows by rank. On the communication lane; the
+  /// compute lane waits for them before it continues.
   std::vector<Buffer> gather(const std::vector<std::size_t>& counts);
 
  private:
@@ -56,7 +56,7 @@ class LocalModels {
   Runtime& rt_;
   Parameters& parameters_;
   LocalTraining plan_;
-  std::vector<Parameters::State> others_;  ///< of the second model on
+  std::vector<Parameters::State> others_;  ///< state from the second model on
 };
 
 }  // namespace orrery

@@ -23,14 +23,16 @@ Prefetch::Prefetch(LoadingRuntime& rt, const Strategy& strategy, RankSession& se
 }
 
 StepData& Prefetch::turn() {
-  if (loaded_.empty()) {  // nothing is loaded ahead: the last one goes before this one comes
+  if (loaded_
+          // nothing is loaded ahead: the last structure is freed before this one is loaded
+          .empty()) {
     rt_.sync(rt_.record(Lane::compute));
     current_.reset();
     const bool more = load_one();
     ORRERY_ASSERT(more && "more steps than the schedule has");
   }
   rt_.wait(Lane::compute, loaded_.front().there);
-  rt_.sync(rt_.record(Lane::compute));  // else the device would hold one more for a while
+  rt_.sync(rt_.record(Lane::compute));  // otherwise the device would hold one more for a while
   current_ = std::move(loaded_.front().data);
   loaded_.pop_front();
   return *current_;
@@ -57,7 +59,7 @@ void Prefetch::advance() {
   while (std::ssize(fetched_) < ahead_.fetch && fetch_one()) continue;
 }
 
-/// The next one that has been prepared, for which the host waits; null after the last.
+/// The next prepared structure, for which the host waits; null after the last.
 std::shared_ptr<const Structure> Prefetch::take_prepared() {
   if (prepared_.empty()) prepare();
   if (prepared_.empty() && !prepare_one()) return nullptr;
@@ -84,7 +86,7 @@ bool Prefetch::load_one() {
   } else if (structure = take_prepared(); !structure) {
     return false;
   }
-  // Several may be on their way: a step waits for its own alone.
+  // Several may be on their way: a step waits only for its own.
   const auto loading = rt_.compute_goes_on(ahead_.load > 1);
   auto data = std::make_unique<StepData>(rt_, session_.load(std::move(structure)), model_, facts_);
   loaded_.push_back({std::move(data), rt_.record(Lane::copy)});

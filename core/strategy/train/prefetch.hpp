@@ -1,4 +1,4 @@
-// What the training steps of a rank work on, prepared and loaded while other steps compute.
+// Prepares and loads what the training steps of a rank work on, while other steps compute.
 #pragma once
 
 #include <deque>
@@ -10,44 +10,44 @@
 
 namespace orrery {
 
-/// The structures of a rank's steps, one after the other, over the ends of epochs (StagesAhead).
-/// While a step computes, the next ones are prepared by tasks of the sampler lane, their rows are
-/// fetched on the store lane and what they are is loaded on the copy lane. Where the host waits, and
-/// what each lane waits for, is the same in every run. A task owns what it makes, so that one that is
-/// never asked for leaves nothing behind.
+/// The structures of a rank's steps, one after the other, across epochs (StagesAhead). While a step
+/// computes, tasks of the sampler lane prepare the next structures, the store lane fetches their
+/// rows, and the copy lane loads them. Where the host and each lane wait is the same in every run.
+/// A task owns what it makes, so a result that nobody asks for leaves nothing behind.
 class Prefetch {
  public:
-  /// Of the epochs [first, last), from a step of the first one on; `strategy` and `problem` outlive
-  /// the runtime's last task, and `session` this. Puts what the first step needs on its way.
+  /// For the epochs [first, last), beginning with a step of the first one; `strategy` and `problem`
+  /// outlive the runtime's last task, and `session` outlives this. Begins to bring what the first
+  /// step needs.
   ///
   /// Requires  schedule.ahead; `session` was opened on `rt`
   Prefetch(LoadingRuntime& rt, const Strategy& strategy, RankSession& session,
            const Problem& problem, const Schedule& schedule, int first, int last,
            int first_step = 0);
 
-  /// The next step begins: the host waits until the last one is done and this one's structure is
-  /// there, and the device gives back that of the last one.
+  /// The next step begins: the host waits until the last step is done and this step's structure is
+  /// loaded, and the device frees that of the last one.
   StepData& turn();
-  /// Starts preparing what has come into reach.
+  /// Begins to prepare what is now within reach.
   void prepare();
   /// Fills the stages beside the work that was issued so far, the last stage first. The host waits
-  /// for what has to be prepared for that.
+  /// for what must be prepared for that.
   void advance();
-  /// What the last step worked on; null before the first.
+  /// The structure of the last step; null before the first.
   StepData* current() const { return current_.get(); }
-  /// Waits for what is still being prepared, and lets go of it.
+  /// Waits for what is still being prepared, and frees it.
   void stop();
 
  private:
   struct Prepared {
     Task task;
-    std::shared_ptr<std::shared_ptr<const Structure>> structure;  ///< there when it is joined
+    std::shared_ptr<std::shared_ptr<const Structure>> structure;  ///< valid after it is joined
   };
   struct Loaded {
     std::unique_ptr<StepData> data;
     Event there;
   };
-  /// The structure of the step at the cursor, which moves on; nothing after the last.
+  /// The structure of the step at the cursor, which then advances; nothing after the last step.
   std::optional<StructureId> upcoming();
   bool prepare_one();
   std::shared_ptr<const Structure> take_prepared();
@@ -61,7 +61,7 @@ class Prefetch {
   const DataFacts facts_;
   std::shared_ptr<const Steps> steps_;
   StagesAhead ahead_;
-  int epoch_, index_, last_;  ///< the cursor: the first step that is not being prepared
+  int epoch_, index_, last_;  ///< the cursor: the first step whose structure is not being prepared
   std::deque<Prepared> prepared_;
   std::deque<std::shared_ptr<const Structure>> fetched_;
   std::deque<Loaded> loaded_;

@@ -14,21 +14,21 @@ namespace orrery {
 /// A structure with its features, labels and targets, on the device as long as this lives.
 class StepData {
  public:
-  /// Loads on the copy lane, for which the compute lane has yet to wait.
+  /// Loads on the copy lane; the compute lane does not wait yet.
   StepData(Runtime& rt, std::unique_ptr<RankProducts> products, const ModelConfig& model,
            const DataFacts& facts);
 
   RankProducts& products() const { return *products_; }
-  /// Nothing that may be read where there are sparse_features().
+  /// Must not be read if there are sparse_features().
   Tensor features() const { return features_.tensor(); }
   const SparseFeatures* sparse_features() const {
     return sparse_features_ ? &*sparse_features_ : nullptr;
   }
-  /// Of the rows of the last level.
+  /// Number of rows of the last level.
   Tensor labels() const { return labels_.tensor(); }
   /// The rows of the last level that are in the split (train, validation or test).
   Tensor targets(Split split) const { return targets_[at(split)].tensor(); }
-  /// Of targets(Split::train); nothing where all count alike.
+  /// Weights of targets(Split::train); nothing if all count equally.
   std::optional<Tensor> target_weights() const {
     return target_weights_ ? std::optional(target_weights_.tensor()) : std::nullopt;
   }

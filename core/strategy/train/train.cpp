@@ -50,7 +50,8 @@ class Trainer {
     session_ = strategy.open(loading_);
     const auto first = first_structure();
     if (schedule_.ahead && !schedule_.stays())
-      // Who records the first epochs alone sees what is loaded ahead beside the last of them too.
+      // A recording of only the first epochs then also sees what is loaded ahead beside the last of
+      // them.
       prefetch_.emplace(loading_, strategy, *session_, problem, schedule_, first_epoch(),
                         std::max(epochs(), problem.train.epochs), first_step(first_epoch()));
     else if (first)
@@ -76,7 +77,7 @@ class Trainer {
     int step = 0;
     for (int epoch = 0; epoch < first_epoch(); ++epoch) step += steps_of(epoch);
     step += first_step(first_epoch());
-    // Set-up is no part of the first epoch, nor is loading what its first step works on.
+    // Set-up does not belong to the first epoch, and neither does loading for its first step.
     if (prefetch_) rt_.sync(rt_.record(Lane::copy));
     rt_.sync(rt_.record(Lane::compute));
     for (int first = first_epoch(); first < epochs(); first = turn_.last + 1) {
@@ -88,10 +89,10 @@ class Trainer {
         if (local_) local_->begin_step(place.model);
         for (int epoch = first; epoch <= turn_.last; ++epoch) {
           ++step;
-          // A local model counts its own steps, however many others its rank has.
+          // A local model counts only its own steps.
           if (local_) step = epoch * schedule_.local->steps_of(place.model) + place.step + 1;
           do_step(schedule_.training->at(epoch, i), epoch, step);
-          // So that its time is its own.
+          // So that its time is measured separately.
           if (turn_.last > turn_.first) rt_.sync(rt_.record(Lane::compute));
         }
         if (local_) local_->end_step(place.model);
@@ -119,12 +120,12 @@ class Trainer {
   int epochs() const { return control_.epochs.value_or(problem_.train.epochs); }
   int first_epoch() const { return control_.resume ? control_.resume->epochs : 0; }
   int steps_of(int epoch) const { return schedule_.training->count(epoch); }
-  /// Of an epoch that begins here, or goes on.
+  /// The part of an epoch that begins here, or continues.
   int first_step(int epoch) const {
     return control_.resume && epoch == control_.resume->epochs ? control_.resume->steps : 0;
   }
 
-  /// Epochs that take place together: one, but where local models take turns.
+  /// Number of epochs that run together: one, unless local models take turns.
   struct Turn {
     int first = 0, last = 0;
   };
@@ -151,7 +152,7 @@ class Trainer {
     const int every = control_.checkpoint_steps;
     return every > 0 && (step + 1) % every == 0 && step + 1 < steps_of(epoch);
   }
-  /// The losses of the ranks apart, so that their sum rounds as it would have.
+  /// The losses of the ranks separately, so that their sum has the same rounding.
   void keep_within(int epoch, int step, RunObserver& observer) {
     rt_.phase({Stage::update, epoch});
     const Tensor all = losses_of_ranks_.tensor();
@@ -166,8 +167,8 @@ class Trainer {
       checkpoint.losses.push_back(rt_.scalar(lane, all.cols_at(rank, 1)).value_or(0));
     checkpoints_->keep(std::move(checkpoint), observer);
   }
-  /// Of this rank, of the steps that an epoch has seen before the run went on; on another number of
-  /// ranks rank 0 has that of all.
+  /// Of this rank, over the steps of the epoch before the run was resumed; on another number of
+  /// ranks rank 0 has the losses of all.
   double loss_so_far(int epoch) const {
     if (first_step(epoch) == 0) return 0;
     const std::vector<double>& losses = control_.resume->losses;
@@ -175,7 +176,7 @@ class Trainer {
     return rt_.rank() == 0 ? std::accumulate(losses.begin(), losses.end(), 0.0) : 0;
   }
 
-  /// What is loaded before the first epoch; nothing for a rank without work.
+  /// The structure that is loaded before the first epoch; nothing for a rank without work.
   std::optional<StructureId> first_structure() const {
     const int epoch = first_epoch();
     if (steps_of(epoch) > 0) return schedule_.training->at(epoch, first_step(epoch)).structure;
@@ -183,10 +184,10 @@ class Trainer {
     return StructureId{schedule_.evaluation.front(), 0};
   }
 
-  /// Takes what data_ holds off the device, and the structure onto it.
+  /// Frees the structure of data_ on the device, and loads this one.
   void load(const StructureId& next) {
     if (data_) {
-      rt_.sync(rt_.record(Lane::compute));  // else both would be there for a while
+      rt_.sync(rt_.record(Lane::compute));  // otherwise both would be loaded for a while
       tape_.clear();
       if (!prefetch_) model_->detach();
       data_.reset();
@@ -195,14 +196,14 @@ class Trainer {
                                        problem_.model, facts_);
     loaded_ = next;
   }
-  /// The same where another one is there, with the model on it.
+  /// The same if another structure is loaded, with the model on it.
   void use(const StructureId& next, const Phase& loading, bool trains = true) {
     if (data_ && loaded_ == next) return;
     rt_.phase(loading);
     load(next);
     if (loading.in_epoch()) ++loads_;
     rt_.wait(Lane::compute, rt_.record(Lane::copy));
-    // Else buffers of the model that grow would be there twice for a while.
+    // Otherwise buffers of the model that grow would exist twice for a while.
     if (prefetch_) rt_.sync(rt_.record(Lane::compute));
     attach(*data_, trains);
   }
@@ -214,7 +215,7 @@ class Trainer {
       tape_ = hold_tape(rt_, tape_of(problem_.model, products(), facts_.features, classes()));
   }
 
-  /// The model is on what the step works on.
+  /// The model is on the structure of the step.
   void begin_step(const TrainStep& next, int epoch) {
     if (!prefetch_) return use(next.structure, {Stage::load, epoch});
     rt_.phase({Stage::load, epoch});
@@ -229,7 +230,7 @@ class Trainer {
     prefetch_->advance();
   }
 
-  /// What leaves after a step is not worth an aggregation of the whole input.
+  /// If the structure is unloaded after each step, caching A·x does not pay: recompute it.
   FirstLayer first_layer() const {
     const FirstLayer asked = problem_.strategy.first_layer;
     return asked == FirstLayer::exact && !schedule_.stays() ? FirstLayer::recompute : asked;
@@ -264,12 +265,12 @@ class Trainer {
     end_step(epoch);
   }
 
-  /// Of the epochs of the turn; evaluates the last one where it is to be.
+  /// Reports the epochs of the turn, and evaluates the last one if asked to.
   std::vector<EpochReport> report() {
     const int epoch = turn_.last;
     const bool evaluates = evaluates_after(epoch);
     rt_.phase({Stage::evaluate, epoch});
-    // In the place of the weights until all is reported.
+    // It replaces the weights until all is reported.
     std::optional<LocalModels::ForNow> average;
     const auto use_average = [&] {
       if (local_ && !averages_after(epoch) && !average) average.emplace(*local_);
@@ -293,7 +294,7 @@ class Trainer {
         break;
       }
     }
-    // No loss follows that would tell what the last update made of the weights.
+    // No later loss would show what the last update did to the weights.
     EpochReport& last = reports.back();
     const bool whole = !local_ || averages_after(epoch) || average;
     if (control_.inspects_weights && epoch + 1 == epochs() && !last.divergence && whole)
@@ -326,26 +327,27 @@ class Trainer {
                          counts(3 * static_cast<std::int64_t>(s), 3), several});
     }
     if (prefetch_) return leave_evaluation();
-    // What the epochs would not load but for this is no part of their time.
+    // Reload the training structure now, so that the next epoch is not charged for what evaluation
+    // evicted.
     const auto fixed = schedule_.training->fixed();
     if (fixed && fixed->size() == 1) use(fixed->front(), {Stage::evaluate, epoch});
   }
 
-  /// Whether steps work on this structure too, which keeps a tape then; as far as it is known.
+  /// Whether steps work on this structure, too, and keep a tape on it; as far as it is known.
   bool trains_on(int structure) const {
     const auto fixed = schedule_.training->fixed();
     return !fixed ||
            std::find(fixed->begin(), fixed->end(), StructureId{structure, 0}) != fixed->end();
   }
 
-  /// Steps have structures of their own, beside which those of an evaluation are loaded.
+  /// Steps have structures of their own; those of an evaluation are loaded in addition.
   void leave_evaluation() {
     tape_.clear();
     data_.reset();
     on_ = prefetch_->current();
   }
 
-  /// Nothing without values; the reads themselves are the same in every mode.
+  /// Nothing without values; the reads are the same in every mode.
   std::optional<Accuracies> read_scores() {
     std::array<std::optional<double>, kCounts> read;
     for (std::size_t i = 0; i < read.size(); ++i)
@@ -357,7 +359,7 @@ class Trainer {
     return Accuracies{f1(0), f1(1), f1(2)};
   }
 
-  /// What steps will add to.
+  /// Sums to which steps will add.
   void begin_sum(const Phase& phase, const Tensor& sum, double from = 0) {
     rt_.phase(phase);
     rt_.submit(Lane::compute, Fill{sum, from});
@@ -396,19 +398,19 @@ class Trainer {
   const RunControl& control_;
   const Schedule schedule_;
   std::unique_ptr<RankSession> session_;
-  std::optional<Prefetch> prefetch_;  ///< of what steps work on, where they are prepared ahead
-  std::unique_ptr<StepData> data_;    ///< what was loaded in place of another one,
-  StructureId loaded_;                ///< and which it is
-  StepData* on_ = nullptr;            ///< what the model works on now
+  std::optional<Prefetch> prefetch_;  ///< structures of steps, if they are prepared ahead
+  std::unique_ptr<StepData> data_;    ///< the structure that was loaded instead of another one,
+  StructureId loaded_;                ///< and its number
+  StepData* on_ = nullptr;            ///< structure of the model now
   int loads_ = 0;                     ///< for steps, since the last report
   RowUse row_use_;                    ///< at the last report
-  Turn turn_;                         ///< the epochs that take place now
+  Turn turn_;                         ///< the epochs of the present turn
   std::int64_t most_epochs_ = 1;      ///< of a turn
   Buffer metrics_;
-  Buffer losses_of_ranks_;  ///< where checkpoints are kept within epochs
+  Buffer losses_of_ranks_;  ///< set if checkpoints are saved within epochs
   std::unique_ptr<Network> model_;
-  std::vector<Buffer> tape_;          ///< held for the forecast of other programs
-  std::optional<LocalModels> local_;  ///< of the rank's steps; else they train model_
+  std::vector<Buffer> tape_;          ///< kept for the forecast of other programs
+  std::optional<LocalModels> local_;  ///< models of the rank's steps; else they train model_
   std::optional<Checkpoints> checkpoints_;
 };
 

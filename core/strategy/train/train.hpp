@@ -1,4 +1,4 @@
-// The training loop: what every rank does from loading its data to the last epoch, whatever the
+// The training loop: what every rank does from loading its data to the last epoch, for any
 // strategy.
 #pragma once
 
@@ -7,28 +7,28 @@
 
 namespace orrery {
 
-/// Trains on this rank. Needs features, labels and a split.
+/// Trains on this rank. It needs features, labels and a split.
 ///
-/// The loss is averaged over the training vertices of the whole graph, each at its step; evaluation
-/// is a forward pass without dropout, outside the epoch's time, of the average of local models
-/// where there are such (Strategy::schedule says on what). An epoch whose loss is no finite number is
-/// the last one: whatever follows would be none either.
+/// The loss is averaged over the training vertices of the whole graph, each at its step. Evaluation
+/// is a forward pass without dropout, outside of the epoch's time. If there are local models, it
+/// uses their average (Strategy::schedule says on which structures). An epoch whose loss is not
+/// finite is the last one: all later losses would not be finite either.
 ///
 /// Errors    ConfigError (no features, labels, training vertices; loss and labels do not fit; a
 ///           checkpoint of other sizes, or with staleness) and whatever the runtime throws
 void train(Runtime& rt, const Strategy& strategy, const Problem& problem, RunObserver& observer,
            const RunControl& control = {});
 
-/// The checks of train() that need no runtime, so that a user's mistake is told before anything
+/// The checks of train() that need no runtime, so that a mistake is reported before anything
 /// starts.
 void require_trainable(const Problem& problem);
 
-/// That a checkpoint after every so many steps (0: none) is one within an epoch.
+/// Checks that checkpoints every `steps` steps (0: none) fall within an epoch.
 ///
 /// Errors    ConfigError: an epoch has no more steps
 void require_steps_to_keep(const Strategy& strategy, int checkpoint_steps);
 
-/// train() on every rank of a problem, both of which outlive it.
+/// train() on every rank of a problem; both must outlive it.
 class TrainingBody final : public Body {
  public:
   TrainingBody(const Strategy& strategy, const Problem& problem)
