@@ -19,28 +19,28 @@ struct Weighting {
   /// The entry in row v, column u, from their row lengths in A.
   float operator()(double row_length, double column_length) const;
 };
-/// Errors    ConfigError when symmetric normalisation is asked for on a directed graph
+/// Errors ConfigError if symmetric normalisation is asked for on a directed graph
 Weighting weighting_of(const ModelConfig& model, bool symmetric_graph);
 
 /// GCN: stored self-loops dropped, one added to every vertex; values 1/sqrt(d_v·d_u) (symmetric) or
 /// 1/d_v (row), d the row lengths of the result. GraphSAGE-mean: stored self-loops dropped, values
 /// 1/d_v; a vertex without neighbours has an empty row. Layers from outside: as they say.
 ///
-/// Errors    ConfigError when symmetric normalisation is asked for on a directed graph
+/// Errors ConfigError if symmetric normalisation is asked for on a directed graph
 /// Source    Kipf and Welling 2017, eq. 2; Hamilton et al. 2017, mean aggregator
 SparseMatrix normalised_adjacency(const Dataset& data, const ModelConfig& model);
 
-/// The same of a part of a graph, normalised by the given row lengths: those of the A of the whole
+/// The same for a part of a graph, normalised by the given row lengths: those of the A of the whole
 /// graph, or of this one.
 ///
 /// Shapes    lengths [rows]
 SparseMatrix normalised_adjacency(const Csr& graph, bool symmetric_graph, const ModelConfig& model,
                                   std::span<const std::int64_t> lengths);
 
-/// The pattern with none of its stored self-loops.
+/// The pattern without its stored self-loops.
 Csr without_self_loops(const Csr& graph);
 
-/// How many entries each row of A has.
+/// Number of entries in each row of A.
 std::vector<std::int64_t> row_lengths(const Csr& graph, const Weighting& weight);
 
 }  // namespace orrery

@@ -24,7 +24,7 @@ void Convolution::weight_gradient(const Tensor& x, const Tensor& dy, const Tenso
   c_.products->weight_gradient(x.rows_at(0, dy.rows()), dy, dw);
 }
 
-/// In slabs of columns, so that the buffers of the products need not be as wide as the input.
+/// In slabs of columns, so that the products' buffers need not be as wide as the input.
 void Convolution::keep_aggregated(const Tensor& x, const Buffer& slab) {
   const Tensor whole = aggregated();
   const std::int64_t step = std::max<std::int64_t>(1, std::min(in_, out_));

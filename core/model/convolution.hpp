@@ -15,32 +15,32 @@ namespace orrery {
 /// What the layers of one model share.
 struct LayerContext {
   Runtime& rt;
-  Products* products;  ///< those that the model is attached to
+  Products* products;  ///< the products that the model is attached to
   Parameters& parameters;
   FirstLayer first_layer = FirstLayer::exact;
-  bool constant_input = false;  ///< the first layer is given the same rows in every epoch
-  /// What the first layer is given, where not dense rows.
+  bool constant_input = false;  ///< the first layer gets the same rows in every epoch
+  /// The input of the first layer, if it is not dense rows.
   ///
-  /// Requires  that layer multiplies by W first
+  /// Requires a layer that multiplies by W first
   const SparseInput* sparse_input = nullptr;
   LayerOrder order = LayerOrder::automatic;
-  /// One product's intermediate at a time, as wide as scratch_width() of its layer; alive only
+  /// The intermediate of one product at a time, as wide as scratch_width() of its layer; valid only
   /// within a call.
   Buffer scratch{};
   const ModelConfig* model = nullptr;
   std::uint64_t seed = 0;
-  bool trains = true;           ///< or is there for inference: backward() is never called
-  bool input_gradient = false;  ///< backward() of the first layer is asked for dx too
-  /// The epoch that layers draw for in this forward pass; nothing: they drop nothing.
+  bool trains = true;           ///< or for inference: backward() is never called
+  bool input_gradient = false;  ///< backward() of the first layer must also give dx
+  /// The epoch of the draws in this forward pass; nothing: layers drop nothing.
   std::optional<std::uint32_t> draws{};
-  /// Of what is inside one layer at a time; alive only within a call of backward().
+  /// For what is inside one layer at a time; valid only within a call of backward().
   Buffer inner_gradient{};
-  /// Numbers of one layer's edges at a time, alive only within a call.
+  /// Numbers of one layer's edges at a time, valid only within a call.
   Buffer edge_scratch{}, more_edge_scratch{};
 };
 
 /// Layer `layer` (from 1), widths in → out. A convolution multiplies by W before or after A, as
-/// LayerOrder says. A first layer whose aggregated input is kept multiplies that by W; one with a
+/// LayerOrder says. A first layer that keeps its aggregated input multiplies that by W. One with a
 /// sparse input multiplies it by W first, and its x is not read.
 class Convolution {
  public:
@@ -48,7 +48,7 @@ class Convolution {
       : c_(context), layer_(layer), in_(in), out_(out) {}
   virtual ~Convolution() = default;
 
-  /// Makes room for what forward() keeps for backward(), where there is none yet.
+  /// Makes room for what forward() keeps for backward(), if there is none yet.
   virtual void allocate();
   virtual void release() { aggregated_ = {}; }
   /// The first layer's aggregated input is computed once, by keep_aggregated(), and for all epochs.
@@ -56,18 +56,18 @@ class Convolution {
     return layer_ == 1 && c_.constant_input && c_.first_layer == FirstLayer::exact && !sparse() &&
            c_.order != LayerOrder::transform_first;
   }
-  /// Columns of what is multiplied by A at a time; 0: nothing is.
+  /// Columns that are multiplied by A at a time; 0: none.
   virtual std::int64_t aggregated_width() const {
     if (keeps_aggregated()) return std::min(in_, out_);  // in slabs
     return transform_first() ? out_ : in_;
   }
-  /// Columns of LayerContext::scratch that are needed. A first layer that aggregates its wide input
+  /// Columns that it needs of LayerContext::scratch. A first layer that aggregates its wide input
   /// and passes no gradient down needs none.
   virtual std::int64_t scratch_width() const {
     const bool passes_none = layer_ == 1 && !c_.input_gradient;
     return passes_none && aggregated_width() > out_ ? 0 : aggregated_width();
   }
-  /// How many of LayerContext::edge_scratch and more_edge_scratch are needed, and of how many
+  /// How many of LayerContext::edge_scratch and more_edge_scratch it needs, and their number of
   /// elements.
   struct EdgeScratch {
     int buffers = 0;
@@ -89,16 +89,16 @@ class Convolution {
 
  protected:
   bool sparse() const { return layer_ == 1 && c_.sparse_input != nullptr; }
-  /// y ← x·w + beta·y, of the rows of the input that y has.
+  /// y ← x·w + beta·y, for as many rows of the input as y has.
   void transform(const Tensor& x, const Tensor& w, const Tensor& y, float beta) const;
-  /// dw ← xᵀ·dy, of the rows of the input that dy has.
+  /// dw ← xᵀ·dy, for as many rows of the input as dy has.
   void weight_gradient(const Tensor& x, const Tensor& dy, const Tensor& dw) const;
   bool transform_first() const {
     return !keeps_aggregated() && transforms_first(c_.order, in_, out_);
   }
   /// The weight gradient leaves out A (see FirstLayer).
   bool inexact() const { return c_.first_layer == FirstLayer::mggcn_compat; }
-  /// Columns of this rank in a matrix of the layer's input or output width.
+  /// Columns of this rank in a matrix as wide as the layer's input or output.
   std::int64_t local(std::int64_t width) const { return c_.products->columns(width).count; }
   std::int64_t rows_in() const { return c_.products->inputs(layer_); }
   std::int64_t rows_out() const { return c_.products->rows(layer_); }
@@ -106,7 +106,7 @@ class Convolution {
   LayerContext& c_;
   int layer_;
   std::int64_t in_, out_;
-  /// A·x, kept for the weight gradient when A comes first, or for all epochs.
+  /// A·x, kept for the weight gradient if A comes first, or for all epochs.
   ///
   /// Shapes    [rows(layer), local(in)]
   Tensor aggregated() const { return aggregated_.view(rows_out(), local(in_)); }
@@ -115,12 +115,12 @@ class Convolution {
   Buffer aggregated_;
 };
 
-/// A layer without A, y = x·W: what follows the graph convolutions of a model.
+/// A layer without A, y = x·W: the dense layers after the graph convolutions of a model.
 std::unique_ptr<Convolution> make_dense_layer(LayerContext& context, int layer, std::int64_t in,
                                               std::int64_t out, bool decays);
 
-/// A graph convolution with `inner_layers` dense layers of its width inside, a ReLU before each: what
-/// follows a layer, its bias and ReLU among it, is left to the model.
+/// A graph convolution with `inner_layers` dense layers of its width inside, with a ReLU before
+/// each. What follows a layer, such as its bias and ReLU, is left to the model.
 ///
 /// Requires  model.inner_layers >= 1, a convolution of the same layer and widths that the context
 ///           has made last

@@ -20,7 +20,7 @@ class DenseLayer final : public Convolution {
     if (dx) c_.products->transform_adjoint(dy, c_.parameters.weight(weight_), *dx, 0);
   }
 
-  /// A product reads all of dy while it writes dx.
+  /// A product still reads dy while it writes dx.
   bool backward_in_place() const override { return false; }
 
  private:

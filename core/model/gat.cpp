@@ -1,9 +1,9 @@
-// Graph attention: every edge weighs what the rows at its two ends say.
+// Graph attention: the rows at the two ends of an edge decide its weight.
 //
-// The layer multiplies by W first, so that rows travel as wide as its heads together. The scalars of
-// the additive form are products of these rows with the vectors a. A rank that holds the rows of all
-// sources computes their scalars itself: nothing travels but rows, forward and backward. Where rows
-// pass by in blocks, the scalars of all sources are gathered first.
+// The layer multiplies by W first, so rows travel with the width of its heads together. The scalars
+// of the additive form are products of these rows with the vectors a. A rank with the rows of all
+// sources computes their scalars itself: only rows travel, forward and backward. If rows come in
+// blocks, the scalars of all sources are gathered first.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -15,18 +15,18 @@
 namespace orrery {
 namespace {
 
-/// h heads, z = x·W: y_i = Σ_j w_ij·z_j over the in-neighbours j of i and i itself, by heads, side by
-/// side or, of the last layer, averaged; w_ij the softmax over j of the scores of the form
-/// (Attention), with attention dropout; in training z_j, where it is summed, after projection
-/// dropout, while scores are made of all of it.
+/// With h heads and z = x·W: y_i = Σ_j w_ij·z_j over the in-neighbours j of i and i itself. Heads
+/// stand side by side, or are averaged in the last layer. w_ij is the softmax over j of the scores
+/// of the form (Attention), with attention dropout. In training z_j is summed after projection
+/// dropout, while scores use all of it.
 ///
 /// Memory    of each layer, beside what Model counts, in elements, s = sources(layer), m its edges,
-///           f the columns of all heads: z, s·f; the weights of edges, m·h; of the additive form the
-///           scalars and their gradients, 2·2·s·h, and the block-diagonal forms of a and its
+///           f the columns of all heads: z, s·f; the weights of edges, m·h; of the additive form
+///           the scalars and their gradients, 2·2·s·h, and the block-diagonal forms of a and its
 ///           gradient, 2·2·h·f; where heads are averaged, n·f. Layers share m·h, in training with
-///           attention dropout or the dot form once more. Where rows of sources pass by, of z and the
-///           scalars there are inputs(layer) rows instead of s, and (s + inputs(layer))·h more.
-///           With projection dropout z once more, after it.
+///           attention dropout or the dot form once more. If rows of sources come in blocks, z and
+///           the scalars have inputs(layer) rows instead of s, and (s + inputs(layer))·h more. With
+///           projection dropout z once more, after dropout.
 /// Source    Veličković et al. 2018, eqs. 1 to 6; the dot form: Vaswani et al. 2017 with one W for
 ///           both ends and the rows that are summed, as in DGL's DotGatConv
 class GatConvolution final : public Convolution {
@@ -59,7 +59,7 @@ class GatConvolution final : public Convolution {
       }
       if (!blocks_) {
         fit(blocks_, {2 * heads_, width_}, "attention vectors");
-        submit(Fill{blocks(), 0});  // beside the blocks, where nothing is ever written
+        submit(Fill{blocks(), 0});  // outside of the blocks, where nothing is ever written
       }
     }
     if (!c_.trains || !additive()) return;
@@ -144,7 +144,7 @@ class GatConvolution final : public Convolution {
   const Edges& e() const { return c_.products->edges(layer_); }
   std::int64_t edges() const { return e().pattern.nnz; }
   std::int64_t columns_of_head() const { return width_ / heads_; }
-  /// Of the dot form.
+  /// For the dot form.
   float scale() const {
     return static_cast<float>(1 / std::sqrt(static_cast<double>(columns_of_head())));
   }
@@ -154,7 +154,7 @@ class GatConvolution final : public Convolution {
   }
 
   Tensor z() const { return z_.view(held(), width_); }
-  /// z after dropout, which is what is summed.
+  /// z after dropout, which is summed.
   Tensor rows_used() const { return drops_rows() ? kept_z_.view(held(), width_) : z(); }
   Tensor weights() const { return weights_.view(edges(), heads_); }
   Tensor wide() const { return wide_.view(rows_out(), width_); }
@@ -166,12 +166,12 @@ class GatConvolution final : public Convolution {
   Tensor scalars() const { return scalars_.view(held(), 2 * heads_); }
   Tensor scalar_gradients() const { return scalar_gradients_.view(held(), 2 * heads_); }
 
-  /// Where rows of sources pass by: what stands at this rank's rows, and at all sources.
+  /// If rows of sources come in blocks: the numbers at this rank's rows, and at all sources.
   Tensor own_right() const { return own_right_.view(held(), heads_); }
   Tensor all_right() const { return all_right_.view(sources(), heads_); }
 
   /// The columns of each head within the rows of that head: the blocks of a block-diagonal matrix,
-  /// [heads, columns of a head], of which there are two below each other.
+  /// [heads, columns of a head]; there are two, one below the other.
   Tensor diagonal(const Tensor& matrix, int which) const {
     Tensor blocks = matrix.rows_at(which * heads_, heads_);
     blocks.shape.cols = columns_of_head();
@@ -209,7 +209,7 @@ class GatConvolution final : public Convolution {
     const auto draws = static_cast<std::uint32_t>(kMostLayersWithDrawnEdges + layer_);
     return {c_.model->attention_dropout, c_.seed, *c_.draws, draws, e().numbers, 0};
   }
-  /// The weights after dropout, which then lie in `dropped`.
+  /// The weights after dropout, which are then in `dropped`.
   Tensor weights_used(const Buffer& dropped) {
     if (!drops_edges()) return weights();
     const Tensor used = of_edges(dropped);
@@ -233,7 +233,7 @@ class GatConvolution final : public Convolution {
       submit(Copy{dy, dwide.cols_at(head * out_, out_), 1 / static_cast<float>(heads_)});
   }
 
-  /// dz += what reaches z through the scalars of its rows.
+  /// dz += the gradient that reaches z through the scalars of its rows.
   void through_scalars(const Tensor& gradient, const Tensor& dz) {
     const Tensor both = scalar_gradients();
     submit(EdgeSoftmaxBackward{e().pattern, weights(), gradient, end_scores(), left(both)});
@@ -245,7 +245,7 @@ class GatConvolution final : public Convolution {
     }
     submit(Gemm{both, blocks(), dz, false, false, 1});
   }
-  /// The gradient of a, this rank's part: of the edges that are here.
+  /// The gradient of a: this rank's part, from its edges.
   void set_end_gradients() {
     const Tensor dblocks = block_gradients_.view(2 * heads_, width_);
     submit(Gemm{scalar_gradients(), z(), dblocks, true, false, 0});
@@ -253,7 +253,7 @@ class GatConvolution final : public Convolution {
     for (const int which : {0, 1})
       submit(Copy{diagonal(dblocks, which), da.rows_at(which * heads_, heads_)});
   }
-  /// dz += what reaches z through the dots of its rows.
+  /// dz += the gradient that reaches z through the dots of its rows.
   void through_dots(const Tensor& gradient, const Tensor& dz) {
     const Tensor ordered = of_edges(c_.more_edge_scratch);
     submit(EdgeSoftmaxBackward{e().pattern, weights(), gradient, {}, {}, scale()});
@@ -262,7 +262,7 @@ class GatConvolution final : public Convolution {
     submit(SpMM{e().transposed, ordered, z().rows_at(0, rows_out()), dz, 1});
   }
 
-  bool averages_;  ///< heads, instead of having them side by side
+  bool averages_;  ///< heads, instead of side by side
   std::int64_t heads_, width_;
   int weight_, ends_ = -1;
   Buffer z_, kept_z_, weights_, wide_, scalars_, own_right_, all_right_, blocks_, scalar_gradients_,

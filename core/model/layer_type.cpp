@@ -14,7 +14,7 @@ std::vector<LayerType>& added_layers() {
   return layers;
 }
 
-/// Null where no layer has this name.
+/// Null if no layer has this name.
 const LayerType* find_layer(std::string_view name) {
   for (const LayerType& layer : layer_types())
     if (layer.name == name) return &layer;

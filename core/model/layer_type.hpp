@@ -1,5 +1,5 @@
-// What a graph convolution is to the rest of the program, and all of them there are: those of this
-// folder and those that are added from outside.
+// What the rest of the program knows of a graph convolution, and the list of them: those of this
+// folder and those from outside.
 #pragma once
 
 #include <memory>
@@ -11,22 +11,23 @@
 
 namespace orrery {
 
-/// What the entries of A are: as model.normalisation says, 1/d_v, or 1.
+/// The entries of A: as model.normalisation says, 1/d_v, or 1.
 enum class Scaling : std::uint8_t { chosen, mean, sum };
 
 struct LayerType {
   std::string name;           ///< model.type
   std::string description{};  ///< a few words
   Scaling scaling = Scaling::mean;
-  bool self_loops = false;  ///< of stored self-loops none is kept; with this A has one in each row
-  /// Takes features without their zeros, which it multiplies by its weights first (transform() and
-  /// weight_gradient() of Convolution do).
+  bool self_loops = false;  ///< stored self-loops are dropped; with this A has one in each row
+  /// Takes features without their zeros, and multiplies them by its weights first (transform() and
+  /// weight_gradient() of Convolution do so).
   bool sparse_input = false;
-  /// Multiplies a layer's first rows(layer) inputs by a weight of their own, beside all of them.
+  /// Multiplies a layer's first rows(layer) inputs by a weight of their own, in addition to all of
+  /// them.
   bool own_rows = false;
   /// Computes weights of edges (Products::edges) instead of multiplying by A.
   bool weighs_edges = false;
-  /// A tape keeps the aggregated input also where x is multiplied by W first (tape.hpp).
+  /// A tape keeps the aggregated input even if x is multiplied by W first (tape.hpp).
   bool tape_keeps_aggregated = false;
   std::unique_ptr<Convolution> (*make)(LayerContext& context, int layer, std::int64_t in,
                                        std::int64_t out, bool decays) = nullptr;
@@ -47,18 +48,18 @@ class AddLayer {
 
 /// The layers of this folder and then these.
 ///
-/// Errors    ConfigError: two of one name, a name that is none, no function
+/// Errors ConfigError: two with one name, an invalid name, no function
 std::vector<LayerType> with_built_in(std::vector<LayerType> added);
 
-/// All layers, those that were added last.
+/// All layers; the last added ones come last.
 ///
 /// Errors    as with_built_in()
 const std::vector<LayerType>& layer_types();
 
-/// The layers that a model is made of; of ResGCN+ GraphSAGE's, of SGC GCN's.
+/// The layers of a model; ResGCN+ has those of GraphSAGE, SGC those of GCN.
 const LayerType& layer_of(const ModelConfig& model);
 
-/// Errors    ConfigError: no layer and no model has this name; names those that there are
+/// Errors ConfigError: no layer and no model has this name; the message lists all
 ModelType model_type(const std::string& name);
 
 }  // namespace orrery

@@ -1,4 +1,4 @@
-// Buffers that go on from one structure to the next: made anew only where they are too small.
+// Buffers that live across structures: they are allocated anew only if they are too small.
 #pragma once
 
 #include <string_view>
@@ -7,9 +7,8 @@
 
 namespace orrery {
 
-/// Makes room for as many elements as `shape` has. A buffer that has room stays as it is, else a
-/// new one of that shape takes its place, after the old one has gone. Its elements are used through
-/// Buffer::view().
+/// Makes room for as many elements as `shape` has. A buffer with enough room stays. Otherwise it is
+/// freed, and a new one of that shape replaces it. Use its elements through Buffer::view().
 inline void make_fit(Runtime& rt, Buffer& buffer, Shape shape, std::string_view name,
                      DType dtype = DType::f32) {
   if (buffer && buffer.tensor().shape.size() >= shape.size()) return;

@@ -1,4 +1,4 @@
-// What an experiment file says under "model" and "train", as plain data.
+// The keys "model" and "train" of an experiment file, as plain data.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace orrery {
 
-/// A type of model by its name: one of these, or that of a layer from outside (layer_type.hpp).
+/// The name of a type of model: one of these, or that of a layer from outside (layer_type.hpp).
 struct ModelType {
-  std::string_view name;  ///< of as long a life as the program
+  std::string_view name;  ///< it lives as long as the program
   bool operator==(const ModelType&) const = default;
 
   static const ModelType gcn, sage, gat, resgcn, sgc;
@@ -20,11 +20,11 @@ inline constexpr ModelType ModelType::gcn{"gcn"}, ModelType::sage{"sage"}, Model
     ModelType::resgcn{"resgcn+"}, ModelType::sgc{"sgc"};
 
 /// How A is scaled: symmetric D^-1/2·A·D^-1/2, row D^-1·A (D: degrees with the added self-loop), or
-/// chosen by the graph: symmetric where it is symmetric, else row over in-edges. GraphSAGE and
-/// ResGCN+ always take the row mean, layers from outside what they say.
+/// chosen by the graph: symmetric if the graph is, else row over in-edges. GraphSAGE and ResGCN+
+/// always take the row mean; layers from outside decide themselves.
 enum class Normalisation : std::uint8_t { automatic, symmetric, row };
 
-/// How the first layer's aggregation, whose input may be constant over epochs, is treated.
+/// How the first layer's aggregation is treated, because its input may be constant over epochs.
 ///   exact         A·x is computed once and kept where x is constant (no input dropout) and dense,
 ///                 else anew in every epoch; gradients are exact either way
 ///   recompute     A·x anew in every epoch; exact as well
@@ -33,7 +33,7 @@ enum class Normalisation : std::uint8_t { automatic, symmetric, row };
 ///                 only.
 enum class FirstLayer : std::uint8_t { exact, recompute, mggcn_compat };
 
-/// Whether a layer multiplies by A or by W first, which decides how wide the rows are that travel:
+/// Whether a layer multiplies by A or by W first. This decides how wide the travelling rows are:
 ///   automatic        whichever makes the aggregated matrix narrower: W first where in >= out
 ///   aggregate_first  rows as they come into the layer: in the first one those of the input
 ///   transform_first  rows multiplied by W
@@ -45,7 +45,7 @@ constexpr bool transforms_first(LayerOrder order, std::int64_t in, std::int64_t 
   return order == LayerOrder::automatic ? in >= out : order == LayerOrder::transform_first;
 }
 
-/// What an edge's score is made of, whose softmax over the in-edges of a vertex is its weight:
+/// The score of an edge; its softmax over the in-edges of a vertex is the edge's weight:
 ///   additive  a·[z_i || z_j] of the rows at its two ends, as a number for each end, and a leaky
 ///             ReLU
 ///   dot       z_i·z_j / sqrt(columns of a head)
@@ -55,33 +55,35 @@ struct ModelConfig {
   ModelType type = ModelType::gcn;
   int layers = 2;
   std::int64_t hidden = 64;
-  double dropout = 0.5;  ///< also on the input layer
+  double dropout = 0.5;  ///< also of the input layer
   bool bias = true;
-  /// All but resgcn, whose blocks have a ReLU, and sgc, which has none: of every layer but the last.
+  /// Of every layer but the last. Not for resgcn, whose blocks have a ReLU, and sgc, which has
+  /// none.
   Activation activation = Activation::relu;
   bool layer_norm = false;  ///< between convolution and activation of every layer but the last
   Normalisation normalisation = Normalisation::automatic;
   bool residual = false;      ///< all but resgcn: hidden layers of equal widths add their input
-  int recompute = 0;          ///< resgcn: blocks of a segment that is computed again; 0: none is
+  int recompute = 0;          ///< resgcn: blocks of a segment that is computed again; 0: none
   bool sparse_input = false;  ///< gcn, sage: features are kept without their zeros
   LayerOrder order = LayerOrder::automatic;  ///< gcn, sage, sgc
-  int dense_layers = 0;  ///< gcn, sage: x·W without A, after the `layers` that aggregate
+  int dense_layers = 0;  ///< gcn, sage: layers x·W without A, after the `layers` that aggregate
   /// gcn, sage: σ(x·W) inside every hidden graph convolution, between it and what follows (NGNN)
   int inner_layers = 0;
-  /// All but resgcn: in the place of the layer norm, every column by its mean and variance over all
-  /// vertices, those of other ranks too. Its shift stands for the bias.
+  /// All but resgcn: replaces the layer norm. Each column is normalised by its mean and variance
+  /// over all vertices, on all ranks. Its shift replaces the bias.
   bool batch_norm = false;
 
   // gat
-  int heads = 8;         ///< of hidden layers, side by side: they divide `hidden`
-  int output_heads = 1;  ///< of the last layer, each as wide as the classes, whose mean it is
+  int heads = 8;  ///< of hidden layers, side by side; must divide `hidden`
+  /// of the last layer: each is as wide as the classes, and the result is their mean
+  int output_heads = 1;
   Attention attention = Attention::additive;
-  double attention_dropout = 0;  ///< of the weights of edges
-  /// Of the rows x·W where they are summed; scores are made of whole rows.
+  double attention_dropout = 0;  ///< dropout of the edges' weights
+  /// Dropout of the rows x·W where they are summed; scores use whole rows.
   double projection_dropout = 0;
 };
 
-/// The most heads that any of its layers has.
+/// The largest number of heads of its layers.
 constexpr int most_heads(const ModelConfig& model) {
   return model.layers == 1 || model.output_heads > model.heads ? model.output_heads : model.heads;
 }
@@ -89,13 +91,13 @@ constexpr int most_heads(const ModelConfig& model) {
 /// Whether its layers compute weights of edges instead of multiplying by A.
 bool weighs_edges(const ModelConfig& model);
 
-/// Draws of edges stand after those of so many layers' vertices (Dropout::layer).
+/// Draws for edges come after those for this many layers' vertices (Dropout::layer).
 inline constexpr int kMostLayersWithDrawnEdges = 2047;
-/// Draws of a layer's rows x·W stand in columns from here on (Dropout::col0), beyond those of its
+/// Draws for a layer's rows x·W are in columns from here on (Dropout::col0), beyond those of its
 /// output.
 inline constexpr std::int64_t kFirstProjectedColumn = std::int64_t{1} << 32;
 
-/// What a model of any type must keep to.
+/// Checks for models of any type.
 ///
 /// Errors    ConfigError
 void require_sound(const ModelConfig& model);
@@ -110,9 +112,9 @@ struct TrainConfig {
   double weight_decay = 0;
   WeightDecayOn weight_decay_on = WeightDecayOn::all;
   LossKind loss = LossKind::softmax;
-  int eval_every = 1;  ///< exact evaluation after every so many epochs and after the last; 0: never
+  int eval_every = 1;  ///< exact evaluation once in this many epochs and after the last; 0: never
   std::uint64_t seed = 0;
-  /// Gradients are summed over ranks in buckets of so many bytes while the backward pass goes on;
+  /// Gradients are summed over ranks in buckets of this many bytes while the backward pass goes on;
   /// 0: all together after it.
   std::int64_t bucket_bytes = 0;
 };

@@ -57,7 +57,7 @@ class NestedLayer final : public Convolution {
     }
   }
 
-  /// What a dense layer inside has kept makes room for the gradient below, once it has been read.
+  /// What a dense layer inside has kept makes room for the gradient below after it has been read.
   void backward(const Tensor& x, const Tensor& dy, const std::optional<Tensor>& dx) override {
     Tensor above = dy;
     for (std::size_t i = inside_.size(); i-- > 0;) {
@@ -77,12 +77,12 @@ class NestedLayer final : public Convolution {
     convolution_->backward(x, above, dx);
   }
 
-  /// dy has been read before dx is written.
+  /// dy is read before dx is written.
   bool backward_in_place() const override { return true; }
 
  private:
   struct Inside {
-    int bias = -1, weight = -1;  ///< parameter numbers; −1 where there is none
+    int bias = -1, weight = -1;  ///< parameter numbers; −1: none
     Buffer activation;
   };
   Tensor rows(std::size_t i) const { return inside_[i].activation.view(rows_out(), local(out_)); }

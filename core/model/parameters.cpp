@@ -85,7 +85,7 @@ void Parameters::swap_state(State& other) {
 void Parameters::update(Runtime& rt, const TrainConfig& config, int step) const {
   ORRERY_ASSERT(gradients_ && "parameters for inference are not updated");
   const auto rate = static_cast<float>(config.learning_rate);
-  // Neighbours with the same decay are updated as one run.
+  // Adjacent parameters with the same decay are updated as one run.
   for (std::size_t first = 0, last; first < entries_.size(); first = last) {
     last = first + 1;
     while (last < entries_.size() && entries_[last].decays == entries_[first].decays) ++last;

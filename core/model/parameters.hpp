@@ -13,15 +13,15 @@
 
 namespace orrery {
 
-/// What a model is there for: to be trained, or to be computed with as it is, which needs neither
-/// gradients nor the optimiser's state.
+/// Whether a model is trained, or only computed with, which needs neither gradients nor the
+/// optimiser's state.
 enum class ModelUse : std::uint8_t { training, inference };
 
 /// All parameters lie in one allocation, so that gradients are averaged by one all-reduce. Every
 /// rank holds all of them.
 class Parameters {
  public:
-  /// How a parameter starts: uniform in ±limit, or filled with `value` where limit is 0.
+  /// Initial value of a parameter: uniform in ±limit, or `value` if limit is 0.
   struct Start {
     float limit = 0;
     double value = 0;
@@ -29,20 +29,20 @@ class Parameters {
   /// Glorot's uniform limit sqrt(6 / (fan_in + fan_out)).
   static Start glorot(std::int64_t fan_in, std::int64_t fan_out);
 
-  /// What is declared from here on is of this layer, as phases number layers.
+  /// Parameters declared from now on belong to this layer, in the numbering of phases.
   void begin_layer(int layer) { declared_in_ = layer; }
 
   /// Declares one before allocate(); `decays` says whether weight decay applies. Returns its
   /// number.
   int add(Shape shape, Start start, bool decays);
 
-  /// Declares what `width` columns are normalised by when they are not trained, before allocate():
-  /// running averages of means, which start at 0, and of variances, at 1. They have no gradients.
-  /// Returns their number.
+  /// Declares the running averages for `width` columns, before allocate(): means, which start at 0,
+  /// and variances, which start at 1. Columns are normalised by them outside of training. They have
+  /// no gradients. Returns their number.
   int add_averages(std::int64_t width);
 
-  /// Allocates and initialises; the draws depend on the seed and the parameter's number only. For
-  /// inference there are weights alone.
+  /// Allocates and initialises; the draws depend only on the seed and the parameter's number. For
+  /// inference there are only weights.
   void allocate(Runtime& rt, const TrainConfig& config, ModelUse use = ModelUse::training);
 
   Tensor weight(int number) const { return window(weights_.tensor(), number); }
@@ -57,7 +57,7 @@ class Parameters {
     ORRERY_ASSERT(gradients_ && "parameters for inference have no gradients");
     return gradients_.tensor();
   }
-  /// Those of the parameters first, ..., last − 1 as one row.
+  /// The gradients of parameters first, ..., last − 1 as one row.
   ///
   /// Requires  parameters for training
   Tensor gradients(int first, int last) const {
@@ -65,13 +65,14 @@ class Parameters {
   }
   /// Shapes    [2, width]: means, variances
   Tensor averages(int number) const;
-  /// How many there are.
+  /// Number of averages.
   int count() const { return static_cast<int>(entries_.size()); }
   int count_of_averages() const { return static_cast<int>(averaged_.size()); }
-  /// The layer that a parameter is of.
+  /// The layer of a parameter.
   int layer_of(int number) const { return entries_[at(number)].layer; }
   int layer_of_averages(int number) const { return averaged_[at(number)].layer; }
-  /// What was put in the place of the gradients is the weights, until it is swapped back.
+  /// Swaps the weight and gradient buffers, so that weights computed into the gradient buffer can
+  /// be evaluated. Call it again to undo.
   void swap_weights_and_gradients() { std::swap(weights_, gradients_); }
 
   /// Weights and moments of another model of the same shapes.
@@ -82,8 +83,8 @@ class Parameters {
   State copy_of_state(Runtime& rt) const;
   void swap_state(State& other);
 
-  /// The whole state of training: all weights, then the optimiser's moments where it has any, then
-  /// the running averages where there are any, each as one row.
+  /// The whole state of training: all weights, then the optimiser's moments if it has any, then the
+  /// running averages if there are any, each as one row.
   std::vector<Tensor> state() const;
 
   /// One optimiser step on all parameters; `step` counts from 1.
@@ -104,7 +105,7 @@ class Parameters {
     int layer;
   };
   Tensor window(const Tensor& flat, int number) const;
-  /// Where a parameter begins; of the number after the last one, where all end.
+  /// Where a parameter begins; for the number after the last one: the end.
   std::int64_t offset(int number) const;
 
   std::vector<Entry> entries_;
@@ -112,9 +113,9 @@ class Parameters {
   std::vector<Averages> averaged_;
   std::int64_t averaged_size_ = 0;       // elements
   int declared_in_ = 0;                  // layer
-  Buffer averages_;                      // where there are any
-  Buffer weights_, gradients_;           // gradients in training only
-  Buffer first_moment_, second_moment_;  // in training with Adam only
+  Buffer averages_;                      // set if there are any
+  Buffer weights_, gradients_;           // gradients only in training
+  Buffer first_moment_, second_moment_;  // only in training with Adam
 };
 
 }  // namespace orrery

@@ -1,5 +1,4 @@
-// What a layer may ask of whoever distributes the work: the products across ranks, each with its
-// adjoint.
+// What a layer may ask of the strategy: the products across ranks, each with its adjoint.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +11,31 @@ namespace orrery {
 /// The edges of a layer on this rank, for layers that weigh each of them: the pattern of A without
 /// values, in the forms that products with such weights and their adjoints need.
 struct Edges {
-  Sparse pattern;     ///< [rows(layer), sources(layer)]
-  Sparse transposed;  ///< [sources(layer), rows(layer)]; it and `order` only where sources are held
-  /// Row j has the numbers of the entries of `pattern` in column j: what sums up over the edges
-  /// that leave a source.
+  Sparse pattern;  ///< [rows(layer), sources(layer)]
+  /// [sources(layer), rows(layer)]; it and `order` exist only if sources are held
+  Sparse transposed;
+  /// Row j has the numbers of the entries of `pattern` in column j. It sums over the edges that
+  /// leave a source.
   ///
   /// Shapes    [sources(layer), entries]
   Sparse by_source;
-  Tensor order;  ///< [entries, 1] i32: of each entry of `transposed`, its number in `pattern`
-  /// [entries, 1] i32: a number of each edge that is a function of its two vertices alone, by which
-  /// draws are keyed; of no rows where the model drops no edges.
+  Tensor order;  ///< [entries, 1] i32: for each entry of `transposed`, its number in `pattern`
+  /// [entries, 1] i32: a number for each edge, a function of its two vertices alone, that keys
+  /// draws; no rows if the model drops no edges.
   Tensor numbers;
-  /// [sources(layer), 1] i32: the global vertex of each source, where sources are held; of no rows
-  /// where the model drops nothing of their rows.
+  /// [sources(layer), 1] i32: the global vertex of each source, if sources are held; no rows if the
+  /// model drops nothing of their rows.
   Tensor vertices;
 };
 
 /// The products of one rank. All calls are collective: every rank makes them in the same order.
 ///
 /// An activation of level l (0 = the model's input, l = output of layer l) has rows(l) rows on this
-/// rank; the rows of level l are the first rows(l) rows of level l − 1, so a vertex keeps its row
-/// while it is needed. A layer may work on more rows than the one before it computed: inputs(l)
-/// >= rows(l − 1), of which the others come from other ranks. Operands and results live on the
-/// compute lane: they are ready for it, and what the call leaves running on other lanes never
-/// touches them after the compute lane's next item.
+/// rank. They are the first rows(l) rows of level l − 1, so a vertex keeps its row while it is
+/// needed. A layer may work on more rows than the one before it computed: inputs(l) >= rows(l − 1).
+/// The additional rows come from other ranks. Operands and results belong to the compute lane: they
+/// are ready for it, and what the call leaves running on other lanes never touches them after the
+/// compute lane's next item.
 class Products {
  public:
   virtual ~Products() = default;
@@ -43,30 +43,30 @@ class Products {
   virtual std::int64_t rows(int level) const = 0;
   /// Rows that layer `layer` works on: the first rows(layer − 1) are those of the level below.
   virtual std::int64_t inputs(int layer) const { return rows(layer - 1); }
-  /// Global vertex of each row, [the most that a level or layer has, 1] i32.
+  /// Global vertex of each row, [largest number of any level or layer, 1] i32.
   virtual Tensor row_ids() const = 0;
 
   /// The columns that this rank holds of a matrix of the given width (of features, activations,
-  /// gradients); where there may be dropout, first is a multiple of 8, or the width.
+  /// gradients). If there may be dropout, `first` is a multiple of 8, or the width.
   struct Columns {
     std::int64_t first = 0, count = 0;
   };
   virtual Columns columns(std::int64_t width) const { return {0, width}; }
 
-  /// Distinct rows that this rank receives of others, and sends, in aggregate(layer); none where
+  /// Distinct rows that this rank receives from others, and sends, in aggregate(layer); none if
   /// rows travel in blocks.
   struct Halo {
     std::int64_t received = 0, sent = 0;
   };
   virtual Halo halo(int /*layer*/) const { return {}; }
 
-  /// Placement ranks, this one among them, whose own vertices are those of the whole graph, each
+  /// Placement ranks, including this one, whose own vertices are those of the whole graph, each
   ///           once; sums over vertices are sums over this group. A rank's own vertices are the
   ///           rows of the last level. Default: all ranks.
   virtual Group covering_group() const { return world_group(rt_.size()); }
 
-  /// Makes room for the products below; called once, before the first, with the widths (of whole
-  /// rows) of the widest matrix that will be aggregated and of any that will be transformed.
+  /// Makes room for the products below. Called once, before the first, with the widths (of whole
+  /// rows) of the widest matrix that will be aggregated and of the widest that will be transformed.
   virtual void prepare(std::int64_t widest_aggregate, std::int64_t widest) = 0;
 
   /// Brings the other rows of a layer's input.
@@ -76,14 +76,14 @@ class Products {
   /// The adjoint: adds what reached the other rows to the rows they came from.
   virtual void complete_adjoint(int /*layer*/, const Tensor& /*dx*/) {}
 
-  /// Rows that the edges of a layer come from: those of inputs(layer) first, then rows that other
-  /// ranks computed.
+  /// Source rows of the edges of a layer: first those of inputs(layer), then rows that other ranks
+  /// computed.
   ///
-  /// Requires  a model whose layers weigh edges, as all that is said of sources
+  /// Requires a model whose layers weigh edges, like everything about sources
   virtual std::int64_t sources(int layer) const { return inputs(layer); }
   virtual const Edges& edges(int layer) const;
-  /// Brings the rows of x that other ranks have computed. `meanwhile` is done on the compute lane
-  /// beside it, where work overlaps; it touches none of these rows.
+  /// Brings the rows of x that other ranks have computed. `meanwhile` runs on the compute lane at
+  /// the same time if work overlaps; it touches none of these rows.
   ///
   /// Shapes    x [sources(layer), f], contiguous, whose first inputs(layer) rows are there
   virtual void bring_sources(int /*layer*/, const Tensor& /*x*/,
@@ -96,14 +96,14 @@ class Products {
     meanwhile();
   }
 
-  /// Whether rows of all sources are on this rank after bring_sources(). Else they pass by in
-  /// blocks, sources are the rows of all blocks, and the four below stand in its place.
+  /// Whether rows of all sources are on this rank after bring_sources(). Otherwise they come in
+  /// blocks, sources are the rows of all blocks, and the four functions below replace it.
   virtual bool holds_sources() const { return true; }
   /// all ← own of every rank: numbers, as many for each row as there are heads.
   ///
   /// Shapes    own [inputs(layer), h] · all [sources(layer), h], contiguous
   virtual void gather_for_sources(int layer, const Tensor& own, const Tensor& all);
-  /// The adjoint: own ← the sum of what all ranks have in `all` for this rank's rows.
+  /// The adjoint: own ← the sum over all ranks of what they have in `all` for this rank's rows.
   virtual void sum_for_sources(int layer, const Tensor& all, const Tensor& own);
   /// y[i] ← Σ weights[e]·x[j] over the edges e from j to i, by heads, as SpMM.
   ///
@@ -131,8 +131,8 @@ class Products {
   /// dx ← dy·wᵀ + beta·dx, the adjoint of transform in x.
   virtual void transform_adjoint(const Tensor& dy, const Tensor& w, const Tensor& dx, float beta);
 
-  /// dw ← xᵀ·dy, the adjoint of transform in w: this rank's part of the sum over ranks, zero where
-  /// it has none.
+  /// dw ← xᵀ·dy, the adjoint of transform in w: this rank's part of the sum over ranks; zero if it
+  /// has none.
   virtual void weight_gradient(const Tensor& x, const Tensor& dy, const Tensor& dw);
 
  protected:

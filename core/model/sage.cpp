@@ -49,7 +49,7 @@ class SageConvolution final : public Convolution {
     p.transform_adjoint(dy, c_.parameters.weight(self_), dx->rows_at(0, rows_out()), 1);
   }
 
-  /// dy is still needed after dx has been started.
+  /// dy is still needed after dx has begun.
   bool backward_in_place() const override { return false; }
 
  private:

@@ -1,4 +1,4 @@
-// The model's input where its rows are kept without their zeros.
+// The model's input if its rows are kept without their zeros.
 #pragma once
 
 #include "core/ops/tensor.hpp"
@@ -9,7 +9,7 @@ namespace orrery {
 class SparseInput {
  public:
   virtual ~SparseInput() = default;
-  /// y ← X·w + beta·y, of as many rows of X, from the first, as y has.
+  /// y ← X·w + beta·y, for as many rows of X, from the first, as y has.
   ///
   /// Shapes    w [columns of X, f] · y [n, f]
   virtual void multiply(const Tensor& w, const Tensor& y, float beta) const = 0;

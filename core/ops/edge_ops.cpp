@@ -9,7 +9,7 @@ namespace {
 
 double real(std::int64_t n) { return static_cast<double>(n); }
 
-/// The offsets of rows, and the column numbers where an op reads them.
+/// The offsets of rows, and the column numbers if an op reads them.
 double pattern_bytes(const Sparse& a, bool columns) {
   return real(a.shape.rows * 8 + (columns ? a.nnz * 4 : 0));
 }

@@ -1,9 +1,9 @@
-// Ops on the entries of a sparse pattern, each of which stands for an edge: numbers for every edge
-// and head, made of what stands at its two ends or of those of the other edges of its row. With
-// SpMM, whose values may have heads, they are what graph attention is made of.
+// Ops on the entries of a sparse pattern. An entry represents an edge. The ops compute numbers for
+// every edge and head, from what is at its two ends or from the other edges of its row. Graph
+// attention consists of these ops and of SpMM, whose values may have heads.
 //
-// Dropout of edges is no op of its own: Activate drops elements of [nnz, heads] by the number of
-// each edge, as it drops those of activations by the number of each vertex.
+// Dropout of edges is no separate op: Activate drops elements of [nnz, heads] by the number of each
+// edge, as it drops those of activations by the number of each vertex.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,7 @@ struct Sddmm {
   std::string attributes() const;
 };
 
-/// Scores of edges out of a number for each end: left of the row's vertex, right of the column's.
+/// Scores of edges from a number at each end: left at the row's vertex, right at the column's.
 ///
 /// Shapes    left [n, h] · right [m, h]
 struct EndScores {
@@ -65,9 +65,9 @@ struct EdgeSoftmax {
 };
 
 /// Adjoint of EdgeSoftmax: gradient ← scale·weights ∘ (gradient − Σ weights ∘ gradient over the
-/// row), that at the scores from that at the weights. With ends it is that at left + right, and
-/// dleft ← its sums over the entries of each row; those over columns, of dright, are a product with
-/// the transposed pattern.
+/// row). It turns the gradient at the weights into that at the scores. With ends it is the gradient
+/// at left + right, and dleft ← its sums over the entries of each row. The sums over columns,
+/// dright, are a product with the transposed pattern.
 ///
 /// Shapes    as EdgeSoftmax; gradient [nnz, h], contiguous · dleft [n, h], with ends and only there
 struct EdgeSoftmaxBackward {

@@ -17,8 +17,8 @@
 
 namespace orrery {
 
-/// The name of such a table. The program chooses it, the same on all ranks; two stores that are
-/// open at the same time differ.
+/// The name of such a table. The program chooses it, the same on all ranks. Two stores that are
+/// open at the same time have different names.
 struct Store {
   std::uint16_t id = 0;
   Group group;
@@ -26,12 +26,12 @@ struct Store {
 };
 std::string to_string(const Store& store);  // "store 3 of ranks 0..3"
 
-/// Opens the store: from here on all ranks of the group may pull this rank's rows and push to
-/// them. A collective, which a rank passes when all have opened theirs.
+/// Opens the store: from now on all ranks of the group may pull this rank's rows and push to them.
+/// A collective; a rank passes it when all have opened their rows.
 ///
 /// Shapes    rows [n, f] f32, f16 or i32, n of each rank's own (0 too), f >= 1 and type the same on all
 /// Placement host, pinned_host or server_host
-/// Requires  until Withdraw has passed, nobody writes the rows but by Push, and where anybody pushes
+/// Requires until Withdraw has passed, only Push writes the rows, and if any rank pushes,
 ///           nobody reads them but by Pull
 struct Expose {
   Store store;
@@ -45,8 +45,8 @@ struct Expose {
   std::string attributes() const;
 };
 
-/// Closes the store. A collective, which a rank passes when all have come to it: what they pulled
-/// and pushed before is done then.
+/// Closes the store. A collective; a rank passes it when all have reached it. Earlier pulls and
+/// pushes are then done.
 ///
 /// Requires  the rows of this rank's Expose
 struct Withdraw {
@@ -62,15 +62,15 @@ struct Withdraw {
 };
 
 /// y ← rows of a store: row k of y, or with `places` row places[k], is number index[k] of its
-/// owner's rows; what no place names stays. The rows of group index 0 come first, rows_per_owner[0]
-/// of them, then those of index 1, and so on; a rank's own are copied. Numbers may repeat. Each row
-/// is as it was at one moment between the pushes to it.
+/// owner's rows. Rows that no place names keep their content. The rows of group index 0 come first,
+/// rows_per_owner[0] of them, then those of index 1, and so on. A rank copies its own rows. Numbers
+/// may repeat. Each row is a snapshot between two pushes to it.
 ///
 /// Shapes    index [m, 1] i32, in [0, rows of the owner) · y [m, f], with places [n, f] · places [m,
 ///           1] i32, distinct, in [0, n) · rows_per_owner sums up to m
 /// Placement host, pinned_host or server_host
-/// Errors    when it runs: a number that its owner does not have, naming the owner
-/// Cost      bytes() has the row numbers and the rows, own ones too
+/// Errors at run time: a number that its owner does not have, naming the owner
+/// Cost bytes() has the row numbers and the rows, including own ones
 struct Pull {
   Store store;
   Tensor index;
@@ -86,17 +86,17 @@ struct Pull {
   std::string attributes() const;
 };
 
-/// Adds x to rows of a store: row index[k] of its owner gets + x[k], in the order of Pull. It passes
-/// when all owners have added. The rows of one push are added in their order; pushes of several
-/// ranks in the order in which they arrive, so that sums of floats may round differently from run to
-/// run.
+/// Adds x to rows of a store: row index[k] of its owner gets + x[k], in the order of Pull. A push
+/// passes when all owners have added. The rows of one push are added in their order. Pushes of
+/// several ranks are added in the order of arrival, so sums of floats may round differently from
+/// run to run.
 ///
 /// Shapes    index [m, 1] i32, in [0, rows of the owner) · x [m, f] f32 · rows_per_owner sums up to
 ///           m
 /// Placement host, pinned_host or server_host
-/// Errors    when it runs: a number that its owner does not have, naming the owner; nothing is added
+/// Errors at run time: a number that its owner does not have, naming the owner; nothing is added
 ///           then
-/// Cost      bytes() has the row numbers and the rows, own ones too
+/// Cost bytes() has the row numbers and the rows, including own ones
 struct Push {
   Store store;
   Tensor index;

@@ -20,7 +20,7 @@ struct Operand {
   Access access = Access::read;
 };
 
-/// The operands of one op: at most eight, no allocation.
+/// The operands of one op: at most eight, without allocation.
 class Operands {
  public:
   Operands(std::initializer_list<Operand> list) {

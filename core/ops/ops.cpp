@@ -29,7 +29,7 @@ std::string activation_text(Activation a) {
   }
   return {};
 }
-/// FLOP of an element: of elu a comparison, an exponential and a difference.
+/// FLOP per element; elu: a comparison, an exponential and a difference.
 int activation_flops(Activation a) {
   return a == Activation::elu ? 3 : a == Activation::relu ? 1 : 0;
 }
@@ -306,7 +306,7 @@ void ColumnMoments::validate() const {
   require(sum.dtype == product.dtype && is_summed(sum.dtype), *this,
           "sum and product must both be f32 or both f64");
 }
-/// Where x is z it is read once.
+/// If x is z it is read once.
 double ColumnMoments::bytes() const {
   const std::int64_t again = x == z ? x.bytes() : 0;
   return static_cast<double>(operands().bytes() - again);
@@ -567,7 +567,7 @@ std::optional<SparseOperand> sparse_of(const Op& op) {
 
 namespace {
 
-/// Of an op that communicates.
+/// For an op that communicates.
 template <class T>
 auto& group_in(T& op) {
   if constexpr (requires { op.store; })

@@ -47,7 +47,7 @@ struct LabelRows {
 struct IndexArray {
   std::shared_ptr<const std::vector<Vertex>> values;
 };
-/// Given values, f32: those of a sparse pattern, or of a tensor that was saved.
+/// Given values, f32: those of a sparse pattern, or of a saved tensor.
 struct FloatArray {
   std::shared_ptr<const std::vector<float>> values;
 };
@@ -58,14 +58,14 @@ struct UniformWeights {
   std::uint32_t parameter = 0;
   float limit = 0;
 };
-/// What nobody has: data of a graph that is given by its statistics. Such a load can be recorded,
-/// counted and priced, but not carried out.
+/// Data that does not exist: that of a graph given by its statistics. Such a load can be recorded,
+/// counted and priced, but not executed.
 struct Unknown {
   std::string_view what;  ///< "features", "labels", "indices", "values"
 };
 using Source =
     std::variant<FeatureRows, LabelRows, IndexArray, FloatArray, UniformWeights, Unknown>;
-/// What a backend does when it is asked to load it.
+/// What a backend does when it must load it.
 ///
 /// Errors    NeedsStructure
 [[noreturn]] void refuse(const Unknown& data);
@@ -94,7 +94,7 @@ struct Fill {
   std::string attributes() const;
 };
 
-/// y ← scale·x, with `accumulate` added to what y held; equal shapes, any spaces.
+/// y ← scale·x, plus the old y with `accumulate`; equal shapes, any spaces.
 ///
 /// Shapes    a scale other than 1, and sums, need f32
 struct Copy {
@@ -111,8 +111,8 @@ struct Copy {
   std::string attributes() const;
 };
 
-/// to ← x, into memory of the host program: how values leave a run (a checkpoint). `to` has its
-/// values once the lane has passed this op.
+/// to ← x, into memory of the host program: this is how values leave a run (a checkpoint). `to` has
+/// its values once the lane has passed this op.
 ///
 /// Shapes    x [n, f] f32, contiguous
 struct Save {
@@ -151,7 +151,7 @@ struct SpMM {
   std::string attributes() const;
 };
 
-/// c ← op(a)·op(b) + beta·c, the dense product; op transposes where asked.
+/// c ← op(a)·op(b) + beta·c, the dense product; op transposes if asked to.
 ///
 /// Shapes    op(a) [m, k] · op(b) [k, n] · c [m, n]
 /// Cost      2·m·n·k FLOP
@@ -234,9 +234,9 @@ struct Activate {
   std::string attributes() const;
 };
 
-/// dx ← gradient at x of Activate, from dy and, unless the activation is none, the stored y. Of relu
-/// what passed has y > 0. Of elu the slope is 1 + y·(1 − p) where y < 0; its mask, as that of
-/// none, is drawn again: y may be 0 for a dropped element and for x = 0.
+/// dx ← gradient at x of Activate, from dy and, unless the activation is none, the stored y. relu:
+/// the passed elements have y > 0. elu: the slope is 1 + y·(1 − p) for y < 0. Its mask, like that
+/// of none, is drawn again, because y may be 0 for a dropped element and for x = 0.
 ///
 /// Aliasing  dy, y and dx may be the same windows
 struct ActivateBackward {
@@ -315,9 +315,10 @@ struct ColumnMoments {
 /// Every column normalised over rows: normalised ← (x − mean) / sqrt(variance + 1e-5); y ←
 /// normalised ∘ gain + shift.
 ///
-/// With moments (Σx, Σx² and the number of rows that they are of, which need not be these alone)
-/// mean and variance are theirs, and the running averages ← 0.9·averages + 0.1·(mean | variance).
-/// Without, as in an evaluation, they are the running averages, and normalised is not written.
+/// With moments (Σx, Σx² and the number of their rows, which may include rows of other ranks) mean
+/// and variance are those of the moments, and the running averages ← 0.9·averages + 0.1·(mean |
+/// variance). Without moments, as in an evaluation, the running averages are used, and normalised
+/// is not written.
 ///
 /// Shapes    x, normalised, y [n, f] · moments [1, 2f + 1] f64 · averages [2, f] · gain, shift
 ///           [1, f]
@@ -338,10 +339,10 @@ struct BatchNorm {
   std::string attributes() const { return {}; }
 };
 
-/// Adjoint of BatchNorm with moments, of which the first `counted` rows are a part: dx ←
-/// gain·rstd·(dy − (s + normalised ∘ p) / n) on those rows, gain·rstd·dy on the others; n and rstd
-/// = 1 / sqrt(variance + 1e-5) by the moments, (s | p) = sums: Σ dy and Σ dy ∘ normalised over all
-/// rows that were normalised by them.
+/// Adjoint of BatchNorm with moments. The first `counted` rows are part of the moments: dx ←
+/// gain·rstd·(dy − (s + normalised ∘ p) / n) on those rows, gain·rstd·dy on the others. n and rstd
+/// = 1 / sqrt(variance + 1e-5) follow from the moments; (s | p) = sums: Σ dy and Σ dy ∘ normalised
+/// over all rows that were normalised by them.
 ///
 /// Shapes    dy, normalised, dx [n, f] · moments [1, 2f + 1] f64 · sums [1, 2f] · gain [1, f]
 /// Aliasing  dx may be dy
@@ -360,8 +361,8 @@ struct BatchNormBackward {
 
 enum class LossKind : std::uint8_t { softmax, sigmoid };
 
-/// Cross-entropy of the target rows: loss ← weight·Σ_t scale·w_t·ℓ_t, with `accumulate` added to
-/// what loss held; grad ← scale·w_t·∂ℓ_t/∂logits on target rows, 0 on all others; w_t = 1 without
+/// Cross-entropy of the target rows: loss ← weight·Σ_t scale·w_t·ℓ_t, plus the old loss with
+/// `accumulate`; grad ← scale·w_t·∂ℓ_t/∂logits on target rows, 0 on all others; w_t = 1 without
 /// target_weights. softmax: ℓ = −log softmax(logits)[label]; sigmoid: ℓ = mean over classes of the
 /// binary cross-entropies.
 ///
@@ -373,7 +374,7 @@ struct Loss {
   LossKind loss_kind = LossKind::softmax;
   Tensor logits, labels, targets, grad, loss;
   double scale = 1;
-  double weight = 1;  ///< of this step's loss beside those of others
+  double weight = 1;  ///< weight of this step's loss among several
   bool accumulate = false;
   std::optional<Tensor> target_weights{};
   static constexpr std::string_view kKind = "loss";
@@ -385,8 +386,8 @@ struct Loss {
 };
 
 /// Counts for micro-F1 over the target rows: counts ← (true positives, false positives, false
-/// negatives), with `accumulate` added to what counts held. softmax: the predicted class is the
-/// first largest logit, so F1 is the accuracy; sigmoid: positive where logit > 0.
+/// negatives), plus the old counts with `accumulate`. softmax: the predicted class is the first
+/// largest logit, so F1 is the accuracy; sigmoid: positive where logit > 0.
 ///
 /// Shapes    as Loss; counts [1, 3] f64
 struct Score {
@@ -461,7 +462,8 @@ struct Broadcast {
 };
 
 /// A sparse pattern and its values to every rank: a and values of every rank ← those of the root.
-/// On the others `a` is a window of a pattern that was declared by its Counts, at least as large.
+/// On the other ranks `a` is a window of a pattern that was declared by its Counts and is at least
+/// as large.
 ///
 /// Shapes    values [nnz of a, 1] f32
 /// Cost      8 bytes per row offset, 4 per column number, 4 per value
@@ -479,7 +481,8 @@ struct BroadcastSparse {
   std::string attributes() const;
 };
 
-/// x of the root ← Σ over ranks of x, summed in rank order (f32 or f64); the others keep theirs.
+/// x of the root ← Σ over ranks of x, summed in rank order (f32 or f64); the other ranks keep their
+/// x.
 struct Reduce {
   Tensor x;
   int root = 0;
@@ -490,7 +493,7 @@ struct Reduce {
   double flops() const {
     return static_cast<double>(x.shape.size()) * (group.size - 1) / group.size;
   }
-  /// Of the ranks' average: the root receives x from each of the others.
+  /// Averaged over ranks: the root receives x from each of the others.
   double bytes() const { return static_cast<double>(x.bytes()) * (group.size - 1) / group.size; }
   Operands operands() const { return {{"x", x, Access::update}}; }
   std::string attributes() const;
@@ -524,7 +527,7 @@ struct ReduceScatter {
   std::string attributes() const;
 };
 
-/// y ← the x of all ranks below each other in group order.
+/// y ← the x of all ranks, one below the other in group order.
 ///
 /// Shapes    x [rows[i], f] · y [Σ rows, f]
 struct AllGather {
@@ -540,7 +543,7 @@ struct AllGather {
   std::string attributes() const;
 };
 
-/// Rows of x go out in group order, send_rows[j] to index j; rows of y come in likewise,
+/// Rows of x are sent in group order, send_rows[j] to index j. Rows of y arrive likewise,
 /// recv_rows[j] from index j.
 ///
 /// Shapes    x [Σ send_rows, f] · y [Σ recv_rows, f]
@@ -569,19 +572,19 @@ template <class T>
 concept Collective = requires {
   T::kCommunicates;
 };
-/// One rank calls it; the owners of the rows are not asked.
+/// One rank calls it; the owners of the rows make no call.
 template <class T>
 concept OneSided = requires {
   T::kOneSided;
 };
-/// A communicator does it, not a kernel.
+/// A communicator executes it, not a kernel.
 template <class T>
 concept Communicates = Collective<T> || OneSided<T>;
 
 // ---- the same for any op ------------------------------------------------------------------------
 
 std::string_view kind_of(const Op& op);
-/// The static name that equals `name`; empty where no op is called so.
+/// The static name that equals `name`; empty if no op has this name.
 std::string_view kind_named(std::string_view name);
 void validate(const Op& op);
 double flops_of(const Op& op);
@@ -597,9 +600,9 @@ std::optional<SparseOperand> sparse_of(const Op& op);
 std::optional<Group> group_of(const Op& op);
 /// Whether all ranks of its group call it.
 bool is_collective(const Op& op);
-/// The store that it opens, closes, reads or adds to.
+/// The store that the op opens, closes, reads or adds to.
 std::optional<Store> store_of(const Op& op);
-/// Whether it is a collective of one rank that leaves everything as it was.
+/// Whether it is a collective of one rank, which changes nothing.
 bool moves_nothing(const Op& op);
 /// The same op in another group.
 ///
@@ -612,14 +615,14 @@ std::string to_string(const Op& op);
 /// broadcast: all from the root; reduce: the root receives the operand from each; all-reduce of n
 /// bytes: 2n/p from each peer; reduce-scatter: its slice from each; all-gather and all-to-all: each
 /// peer's rows; pull: its rows from each owner. Calls visit(peer rank, bytes) for every peer with
-/// bytes > 0; local ops call nothing, nor do those that send words about a store only (expose,
-/// withdraw).
+/// bytes > 0. Local ops call nothing, and neither do ops that only send words about a store
+/// (expose, withdraw).
 void received_bytes(const Op& op, int rank,
                     const std::function<void(int peer, double bytes)>& visit);
 
 /// Logical bytes that other ranks receive from `rank` because of its one-sided op: row numbers, 4
-/// bytes each, and of a push also its rows. The owners count them when they serve it; no op of
-/// theirs states them. Calls visit(owner rank, bytes) for every owner with bytes > 0; other ops call
+/// bytes each, and for a push also its rows. The owners count them when they serve the op; no op of
+/// theirs has them. Calls visit(owner rank, bytes) for every owner with bytes > 0; other ops call
 /// nothing.
 void served_bytes(const Op& op, int rank,
                   const std::function<void(int owner, double bytes)>& visit);

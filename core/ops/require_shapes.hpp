@@ -1,4 +1,4 @@
-// How an op says what is wrong with its shapes.
+// How an op reports that its shapes are wrong.
 #pragma once
 
 #include <fmt/core.h>

@@ -12,7 +12,7 @@
 
 namespace orrery {
 
-/// f16 is a Half: rows of features are held and travel as such, nothing is computed with them.
+/// f16 is a Half: feature rows are held and travel in it; nothing is computed with it.
 enum class DType : std::uint8_t { f32, f64, i32, f16 };
 constexpr std::int64_t bytes_of(DType type) {
   return type == DType::f64 ? 8 : type == DType::f16 ? 2 : 4;
@@ -23,8 +23,8 @@ std::string_view name_of(DType type);
 enum class Space : std::uint8_t { device, pinned_host, host, server_host };
 std::string_view name_of(Space space);
 
-/// Queues of a rank. Operations of one lane run in order; lanes run side by side and are ordered by
-/// events only. comm2 carries gradients beside halos.
+/// Queues of a rank. Operations of one lane run in order. Lanes run concurrently; only events order
+/// them. comm2 carries gradients beside halos.
 enum class Lane : std::uint8_t { compute, comm, comm2, copy, host, sampler, store };
 constexpr int kLanes = 7;
 std::string_view name_of(Lane lane);
@@ -37,7 +37,7 @@ struct Shape {
 
 /// A window of allocation `id`: element (i, j) lies at position offset + i·ld + j of the
 /// allocation, in elements. (One offset instead of (row, column): a flat buffer can then be seen as
-/// matrices of any width, which is how scratch buffers are reused and how all parameters share one
+/// matrices of any width. Scratch buffers are reused in this way, and all parameters share one
 /// all-reduce.)
 struct Tensor {
   std::uint32_t id = 0;
@@ -74,8 +74,8 @@ struct Sparse {
   Shape shape;
   std::int64_t nnz = 0;
   // What a product's time depends on, besides sizes:
-  float skew = 1;   ///< largest row divided by the mean one
-  float reuse = 1;  ///< column_reuse(): 1 for random columns, and where only counts are known
+  float skew = 1;   ///< largest row divided by the mean row
+  float reuse = 1;  ///< column_reuse(); 1 for random columns, or if only counts are known
   /// Bytes on the device: 8 per row offset, 4 per column number.
   std::int64_t bytes() const { return (shape.rows + 1) * 8 + nnz * 4; }
   bool operator==(const Sparse&) const = default;

@@ -1,4 +1,4 @@
-// What every rank of a run does, whatever it is for: training is one such body.
+// What every rank of a run does, for any purpose. Training is one such body.
 #pragma once
 
 #include <cstdint>
@@ -17,96 +17,97 @@ struct Accuracies {
   std::optional<double> train, validation, test;
 };
 
-/// What a rank finds in its gradients when the loss is no finite number any more, or in its weights
-/// when the last update of a run left some that are not.
+/// What a rank finds in its gradients if the loss is not finite, or in its weights if the last
+/// update of a run left some that are not finite.
 struct Divergence {
-  /// Local models give the place of their gradients to the average: then it is of the weights.
+  /// With local models the average replaces the gradients; this then refers to the weights.
   enum class Of : std::uint8_t { gradients, weights };
   Of of = Of::gradients;
-  /// The first layer where one is not finite; nothing where all are.
+  /// The first layer with a number that is not finite; nothing: all are finite.
   std::optional<int> layer;
-  std::optional<double> largest;  ///< of those that are finite, without its sign
-  std::optional<int> largest_in;  ///< the layer that it is in
+  std::optional<double> largest;  ///< largest absolute value among the finite numbers
+  std::optional<int> largest_in;  ///< layer of that value
 };
 
-/// Rows of features of other ranks that batches needed, and how many of these a cache had.
+/// Feature rows of other ranks that batches needed, and how many of them a cache had.
 struct RowUse {
   std::int64_t foreign = 0, kept = 0;
 };
 
 struct EpochReport {
   int epoch = 0;  ///< from 0
-  /// Training loss before the epoch's (last) update; nothing without values, or without training.
+  /// Training loss before the epoch's (last) update; nothing without values or without training.
   std::optional<double> loss;
-  /// After the update; nothing where the epoch was not evaluated, or without values.
+  /// After the update; nothing if the epoch was not evaluated, or without values.
   std::optional<Accuracies> scores;
-  /// Structures that this rank put on its device for the steps of the epoch; the first one of a run
-  /// counts with the first epoch, those of evaluations do not.
+  /// Structures that this rank put on its device for the steps of the epoch. The first one of a run
+  /// counts in the first epoch; those of evaluations do not count.
   int loads = 0;
   RowUse rows = {};  ///< of these structures
-  /// There when the loss is not finite: training ends with this epoch, whatever is answered. Also
-  /// there when the loss of the last epoch is, and the weights after it are not.
+  /// Set if the loss is not finite: training then ends with this epoch, whatever the answer. Also
+  /// set if the loss of the last epoch is finite, but the weights after it are not.
   std::optional<Divergence> divergence = {};
 };
 
-/// A run between two epochs, or between two steps of one: all it takes to go on as if it had never
-/// stopped. Random draws are functions of the seed, the epoch, the step and the vertex, so there is
-/// no other state.
+/// A run between two epochs, or between two steps: everything it needs to continue as if it had
+/// never stopped. Random draws are functions of the seed, the epoch, the step and the vertex, so
+/// there is no other state.
 struct Checkpoint {
   int epochs = 0;  ///< done so far
-  /// All weights, and the optimiser's moments where it has any, each as one row; with local models
+  /// All weights, and the optimiser's moments if it has any, each as one row; with local models
   /// those of each, by the part it learns from.
   std::vector<std::vector<float>> state;
-  int steps = 0;                 ///< done of the epoch that follows
-  std::vector<double> losses{};  ///< of each rank, of these steps; none where there are none
+  int steps = 0;                 ///< done in the following epoch
+  std::vector<double> losses{};  ///< losses of each rank in these steps; empty if there are none
 };
 
-/// Told about every epoch, on every rank, after the epoch's time has ended.
+/// Called for every epoch, on every rank, after the epoch's time has ended.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
-  /// One epoch, or all those of a turn that took place together (LocalTraining), in order. Returns
-  /// false to stop the run behind them; all ranks must be answered alike.
+  /// One epoch, or all epochs of a turn that ran together (LocalTraining), in order. Returns false
+  /// to stop the run after them; all ranks must get the same answer.
   virtual bool epochs_done(std::span<const EpochReport> reports) = 0;
-  /// Rank 0 alone is given the checkpoints, on a thread of its own while the run goes on.
+  /// Only rank 0 gets the checkpoints, on a separate thread while the run goes on.
   virtual void keep(const Checkpoint&) {}
 };
 
 struct RunControl {
-  std::shared_ptr<const Checkpoint> resume;  ///< go on from here
+  std::shared_ptr<const Checkpoint> resume;  ///< continue from here
   int checkpoint_every = 0;                  ///< epochs; also after an early stop; 0: never
-  /// Steps of an epoch; not of local models. 0: only between epochs.
+  /// Steps between checkpoints within an epoch; not for local models. 0: only between epochs.
   int checkpoint_steps = 0;
   std::optional<int> epochs;      ///< instead of the body's
-  bool inspects_weights = false;  ///< after the last epoch, whose loss knows nothing of its update
+  bool inspects_weights = false;  ///< after the last epoch, whose loss does not reflect its update
 };
 
-/// SPMD code: what one rank does, from loading its data to its last epoch, and what those who
-/// record, check, run and simulate it must know beforehand. An epoch is a round after which a rank
+/// SPMD code: what one rank does, from loading its data to its last epoch, and what recording,
+/// checking, running and simulating must know beforehand. An epoch is a round after which a rank
 /// reports. All calls may come from several threads at once.
 class Body {
  public:
   virtual ~Body() = default;
   virtual int ranks() const = 0;
   virtual int epochs() const = 0;
-  /// After how many epochs the programs repeat themselves.
+  /// The number of epochs after which programs repeat themselves.
   virtual int period() const { return 1; }
-  /// Whether which operations follow depends on values: a recording then has more than a run.
+  /// Whether values decide which operations follow; a recording then has more operations than a
+  /// run.
   virtual bool depends_on_values() const { return false; }
-  /// The checks that need no runtime, so that a user's mistake is told before anything starts.
+  /// The checks that need no runtime, so that a mistake is reported before anything starts.
   ///
   /// Errors    ConfigError
   virtual void require_runnable() const {}
-  /// What this rank does; nothing of it is held when it returns.
+  /// What this rank does; it holds nothing after it returns.
   ///
-  /// Errors    ConfigError (what `control` asks for is not possible) and whatever the runtime
+  /// Errors ConfigError (`control` asks for something impossible) and whatever the runtime
   ///           throws
   virtual void run(Runtime& rt, RunObserver& observer, const RunControl& control = {}) const = 0;
 
-  /// The lowest rank that does what `rank` does, so that one program stands for both. Default:
+  /// The lowest rank that does what `rank` does, so that one program represents both. Default:
   /// `rank` itself.
   virtual int representative(int rank) const { return rank; }
-  /// The group that `rank` means where its representative's program says `group`.
+  /// The group of `rank` for which its representative's program says `group`.
   virtual Group own_group(const Group& group, int /*rank*/) const { return group; }
 };
 

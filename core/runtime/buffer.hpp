@@ -1,5 +1,5 @@
-// Owners of tensors and patterns: they are released when their owner goes, also on the way out of
-// an exception.
+// Owners of tensors and patterns: these are released with their owner, also when an exception
+// passes.
 #pragma once
 
 #include <string_view>

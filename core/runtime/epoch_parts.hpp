@@ -8,25 +8,25 @@
 namespace orrery {
 
 /// Where the time of one epoch went on one rank. Every instant belongs to exactly one of the first
-/// fields: to computation when a computing lane is busy, else to the communication that is under
-/// way (exposed), else to `other` (host, idle). An operation among ranks of several servers is in
-/// part `internal` and in part `external`, by where its messages and its waiting were
-/// (exchange_time.hpp); what of it is exposed or hidden divides in the same proportion. In seconds.
+/// fields: to computation if a computing lane is busy, else to the communication that is under way
+/// (exposed), else to `other` (host, idle). An operation among ranks of several servers is partly
+/// `internal` and partly `external`, according to its messages and its waiting (exchange_time.hpp).
+/// Its exposed and hidden time divide in the same proportion. In seconds.
 struct Breakdown {
   double compute = 0, internal = 0, external = 0, synchronise = 0, sample = 0, load = 0, other = 0;
-  double hidden = 0;  ///< communication under way while computation ran; not part of the sum
+  double hidden = 0;  ///< communication under way during computation; not part of the sum
   std::map<std::string, double> compute_by_kind;  ///< busy seconds of computing ops by kind
 
-  /// Sums the parts that every instant is divided among.
+  /// Sum of the parts among which every instant is divided.
   double total() const;
   bool operator==(const Breakdown&) const = default;
 };
 
-/// A part of an epoch, as results, tables and people name it.
+/// A part of an epoch and its names in results and tables.
 struct EpochPart {
   const char* key;  ///< in results
   double Breakdown::*seconds;
-  const char* header;  ///< of its column in the table of a report
+  const char* header;  ///< name of its column in the table of a report
   const char* words;
   bool communication;
   bool in_sum;

@@ -1,4 +1,4 @@
-// Communication inside a server and between servers: how the time of one operation divides.
+// How the time of one communication divides into inside a server and between servers.
 #pragma once
 
 #include <array>
@@ -9,31 +9,32 @@
 
 namespace orrery {
 
-/// The time of one rank in one collective or one-sided operation, divided between the messages
-/// that stay in the rank's server and those that come from or go to another one.
+/// The time of one rank in one collective or one-sided operation, divided between messages inside
+/// the rank's server and messages from or to another server.
 ///
 /// Rule      An instant belongs to the rank's own messages that are under way: to those inside the
-///           server, to those between servers, or half to each where there are both. Where none is
-///           under way it belongs, by the same rule, to those that the rank still waits for. Where
-///           it waits for neither (others have yet to leave), it follows the rest of the time.
+///           server, to those between servers, or half to each where there are both. If none is
+///           under way it belongs, by the same rule, to those that the rank still waits for. If it
+///           waits for neither (others have yet to leave), it is divided like the rest of the time.
 /// Units     seconds of any clock that does not run backwards
 class ExchangeTime {
  public:
-  /// From `now` on so many messages more (or fewer) are under way.
+  /// From `now` on this many more (or fewer) messages are under way.
   void under_way(bool external, int change, double now) { count(moving_, external, change, now); }
-  /// From `now` on the rank waits for so many more (or fewer) that are not under way yet.
+  /// From `now` on the rank waits for this many more (or fewer) messages that are not under way
+  /// yet.
   void awaited(bool external, int change, double now) { count(awaited_, external, change, now); }
-  /// So much time was spent on one of the two.
+  /// This much time was spent on one of the two.
   void add(bool external, double seconds) { seconds_[external ? 1 : 0] += seconds; }
-  /// Waiting began at `begin`; what the rank waits for inside its server came at `inside`, what it
-  /// waits for from other servers at `outside` (each at or before `begin` where it waits for none).
+  /// Waiting began at `begin`. What the rank waits for inside its server came at `inside`, what it
+  /// waits for from other servers at `outside` (at or before `begin` if it waits for none).
   void add_wait(double begin, double inside, double outside);
-  /// The share of the time that belongs to messages between servers; nothing where no time was
+  /// The share of the time that belongs to messages between servers; nothing if no time was
   /// measured.
   std::optional<double> external_share() const;
 
  private:
-  using Counts = std::array<int, 2>;  ///< of messages inside the server, between servers
+  using Counts = std::array<int, 2>;  ///< messages inside the server, between servers
   void count(Counts& counts, bool external, int change, double now);
   void divide(const Counts& among, double seconds);
 
@@ -52,8 +53,8 @@ struct ExchangeMeter {
 };
 
 /// The share of an operation's bytes that `rank` receives from other servers, or causes them to
-/// receive; where it moves none itself, the share of its peers that are there. For times of which
-/// only the whole is known: every byte is taken to cost the same.
+/// receive. If it moves none itself: the share of its peers on other servers. For times of which
+/// only the total is known: every byte has the same cost.
 ///
 /// `op`      as this rank submits it: with its own group
 double external_share_of_bytes(const Op& op, const Placement& placement, int rank);

@@ -70,8 +70,8 @@ struct Program {
   std::vector<Step> steps;
   std::array<std::int64_t, kSpaces> peak_bytes{};     ///< by Space
   std::map<std::string, std::int64_t> peak_by_class;  ///< device bytes at the device's peak
-  std::int64_t loads = 0;  ///< of a recording, the sum of its EpochReport::loads
-  std::int64_t foreign_rows = 0, kept_rows = 0;  ///< and those of its EpochReport::rows
+  std::int64_t loads = 0;  ///< in a recording, the sum of its EpochReport::loads
+  std::int64_t foreign_rows = 0, kept_rows = 0;  ///< and of its EpochReport::rows
 };
 
 /// "compute  spmm a=s0[5x5 nnz 9] x=t2[5x4] y>t3[5x4] beta=0": one line, no newline.

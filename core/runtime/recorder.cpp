@@ -12,8 +12,8 @@
 namespace orrery {
 namespace {
 
-/// An operation as a program keeps it: without the arrays that it loads, which would all stay in
-/// memory as long as the program does.
+/// An operation as a program keeps it: without the arrays that it loads, which would stay in memory
+/// as long as the program.
 Op without_arrays(Op op) {
   if (auto* load = std::get_if<Load>(&op)) {
     if (auto* from = std::get_if<IndexArray>(&load->from)) from->values.reset();
@@ -47,7 +47,7 @@ Sparse Recorder::declare(Lane lane, Pattern pattern, std::string_view name) {
   if (const auto* csr = std::get_if<std::shared_ptr<const Csr>>(&pattern)) {
     s.shape = {(*csr)->rows, (*csr)->cols};
     s.nnz = (*csr)->nnz();
-    if (options_.keep_steps) {  // they cost a look at every entry, and only prices ask for them
+    if (options_.keep_steps) {  // they cost a look at every entry, and only prices need them
       s.skew = row_skew(**csr);
       s.reuse = static_cast<float>(column_reuse(**csr));
     }

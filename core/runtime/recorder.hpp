@@ -1,5 +1,5 @@
-// The Runtime that only writes down what it is asked: validates, counts memory, keeps the steps,
-// computes nothing.
+// The Runtime that only records: it validates, counts memory and keeps the steps, but computes
+// nothing.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace orrery {
 
-/// Records one rank. The Executor keeps one inside, so that ids, shape checks, memory and step
-/// lists of a real run come from the same code as those of a recorded one.
+/// Records one rank. The Executor contains one, so ids, shape checks, memory and step lists of a
+/// real run come from the same code as those of a recorded one.
 class Recorder final : public Runtime {
  public:
   struct Options {
@@ -42,8 +42,8 @@ class Recorder final : public Runtime {
   void phase(Phase phase) override;
   void product(const ProductMark& mark) override;
 
-  /// For the Executor, which runs the work itself: takes the task's place now, its report when it
-  /// is known.
+  /// For the Executor, which runs the work itself: reserves the task's place now; its report comes
+  /// when it is known.
   Task place_task(Lane lane);
   void report_task(Task task, const HostWork& work);
 
@@ -56,7 +56,7 @@ class Recorder final : public Runtime {
   struct Allocation {
     Tensor whole;
     std::string name;
-    /// A second release is kept as a step, for check() to find, but counted once.
+    /// A second release is kept as a step, so that check() finds it, but counts once.
     bool held = true;
   };
   struct Declaration {

@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-/// Adds up what epochs load.
+/// Adds up the loads of epochs.
 class LoadCounter final : public RunObserver {
  public:
   explicit LoadCounter(Program& program) : program_(program) {}
@@ -55,7 +55,7 @@ std::vector<Program> record_ranks(const Body& body, int epochs, const Capacities
 }
 
 Programs record_shared(const Body& body, int epochs, const Capacities& capacities) {
-  std::vector<int> representatives;  // each once, ascending
+  std::vector<int> representatives;  // each once, in ascending order
   Programs programs(static_cast<std::size_t>(body.ranks()));
   for (int rank = 0; rank < body.ranks(); ++rank)
     if (body.representative(rank) == rank) representatives.push_back(rank);

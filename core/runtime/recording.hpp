@@ -13,22 +13,22 @@ namespace orrery {
 /// By rank; ranks of equal structure may share one.
 using Programs = std::vector<std::shared_ptr<const Program>>;
 
-/// Epochs to record for checks and volumes: a whole period, and at least two, because the second
-/// shows what the first set up.
+/// Number of epochs to record for checks and volumes: a whole period, and at least two, because the
+/// first also sets up.
 int epochs_to_record(const Body& body);
 
 /// The program of one rank, set-up to tear-down, of a run of `epochs` epochs.
 ///
-/// Errors    OutOfMemory as the real run would throw it
+/// Errors OutOfMemory as in the real run
 Program record_rank(const Body& body, int rank, int epochs, const Capacities& capacities);
 
-/// The same of all ranks.
+/// The same for all ranks.
 std::vector<Program> record_ranks(const Body& body, int epochs, const Capacities& capacities);
 
-/// The same, where ranks of equal structure share one program: entry r is that of
-/// body.representative(r), which says its own rank and, in own_group(), its own groups.
+/// The same, but ranks of equal structure share one program: entry r is that of
+/// body.representative(r). It has its own rank number and, in own_group(), its own groups.
 ///
-/// Cost      each representative is recorded once, side by side
+/// Cost each representative is recorded once, in parallel
 Programs record_shared(const Body& body, int epochs, const Capacities& capacities);
 
 }  // namespace orrery

@@ -1,4 +1,4 @@
-// The members of what a run leaves behind, for serialise.hpp.
+// The members of what a run leaves, for serialise.hpp.
 #pragma once
 
 #include "core/runtime/serialise.hpp"

@@ -1,5 +1,5 @@
 // The only door between a strategy and a machine. A strategy is ordinary SPMD code against this
-// interface; a Runtime either executes the calls (Executor) or records them (Recorder), and the
+// interface. A Runtime either executes the calls (Executor) or records them (Recorder), and the
 // strategy cannot tell which.
 #pragma once
 
@@ -37,7 +37,7 @@ struct HostWork {
   bool operator==(const HostWork&) const = default;
 };
 
-/// What the steps that follow belong to. Times, volumes and timelines are split by it.
+/// What the following steps belong to. Times, volumes and timelines are split by it.
 enum class Stage : std::uint8_t {
   setup,
   load,
@@ -54,7 +54,7 @@ struct Phase {
   Stage stage = Stage::setup;
   /// −1 outside epochs; evaluation carries its epoch but is outside the epoch time.
   std::int32_t epoch = -1;
-  std::int32_t layer = -1;  ///< −1 where it belongs to no layer
+  std::int32_t layer = -1;  ///< −1: it belongs to no layer
   /// Setup and evaluation are not part of an epoch's time or volume.
   bool in_epoch() const { return epoch >= 0 && stage != Stage::evaluate && stage != Stage::setup; }
   bool operator==(const Phase&) const = default;
@@ -62,23 +62,23 @@ struct Phase {
 std::string to_string(const Phase& phase);  // "epoch 3 forward layer 1"
 
 /// Marks the operations of one product with a matrix that is spread over the ranks: a beginning,
-/// stages, an end. What a stage computes needs what the same stage brings (or, of a product that
-/// `sums`, gives away what it has computed). Stages are numbered from 0, and what belongs to one
-/// may be issued in several pieces.
+/// stages, an end. The computation of a stage needs what the same stage brings (or, in a product
+/// that `sums`, sends away what it has computed). Stages are numbered from 0, and a stage may be
+/// issued in several pieces.
 struct ProductMark {
   enum class At : std::uint8_t { begin, stage, end };
   At at = At::begin;
-  std::int64_t width = 0;  ///< begin: columns of what is multiplied, over all ranks
-  bool sums = false;       ///< begin: partial results travel, not what is multiplied
+  std::int64_t width = 0;  ///< begin: columns that are multiplied, over all ranks
+  bool sums = false;       ///< begin: partial results travel, not operands
   int stage = 0;
   bool operator==(const ProductMark&) const = default;
 };
 
 /// One rank's machine.
 ///
-/// Calls return at once; work of one lane is done in order, work of different lanes side by side
-/// unless a wait() orders them. Two accesses to the same elements from two lanes, one of them a
-/// write, without such an order are a race, and check() finds it without running anything.
+/// Calls return at once. Work of one lane is done in order; work of different lanes runs
+/// concurrently unless a wait() orders it. Two accesses to the same elements from two lanes, one of
+/// them a write, without such an order are a race. check() finds it without running anything.
 class Runtime {
  public:
   virtual ~Runtime() = default;
@@ -90,8 +90,8 @@ class Runtime {
   ///
   /// Errors    OutOfMemory naming it
   virtual Tensor alloc(Shape shape, DType dtype, Space space, std::string_view name) = 0;
-  /// Gives the allocation back after the work issued so far; later work must not use it. Any window
-  /// of it will do.
+  /// Frees the allocation after the work issued so far; later work must not use it. Any window of
+  /// it will do.
   virtual void release(const Tensor& tensor) noexcept = 0;
 
   /// Puts a sparse pattern on the device: memory at once, the copy in `lane` order.
@@ -105,22 +105,22 @@ class Runtime {
 
   /// The point after everything issued to the lane so far.
   virtual Event record(Lane lane) = 0;
-  /// The lane goes on only after the event; the host does not wait.
+  /// The lane continues only after the event; the host does not wait.
   virtual void wait(Lane lane, Event event) = 0;
   /// The host waits for the event.
   virtual void sync(Event event) = 0;
 
   /// Runs `work` in a host lane (host, sampler, store) and returns at once.
   virtual Task host(Lane lane, std::function<HostWork()> work) = 0;
-  /// The host waits for the task; the only way to read what it made.
+  /// The host waits for the task; this is the only way to read its result.
   virtual void join(Task task) = 0;
 
-  /// Element 0 of a tensor after the work issued so far in `lane`; nothing where there are no
-  /// values (a recorder).
+  /// Element 0 of a tensor after the work issued so far in `lane`; nothing if there are no values
+  /// (a recorder).
   virtual std::optional<double> scalar(Lane lane, const Tensor& tensor) = 0;
 
   virtual void phase(Phase phase) = 0;
-  /// Changes nothing: for those who take the program apart.
+  /// Changes nothing; a mark for those who analyse the program.
   virtual void product(const ProductMark& mark) = 0;
 
   void begin_product(std::int64_t width, bool sums = false) {

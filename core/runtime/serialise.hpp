@@ -1,5 +1,5 @@
-// Values as bytes that travel between processes of one build. An archive is a Writer or a Reader,
-// and one description of a type serves both.
+// Values as bytes that travel between processes of one build. An archive is a Writer or a Reader;
+// one description of a type serves both.
 #pragma once
 
 #include <cstddef>
@@ -28,12 +28,12 @@ class Writer {
   void raw(const T* values, std::size_t count) {
     if (count > 0) bytes_.append(reinterpret_cast<const char*>(values), count * sizeof(T));
   }
-  /// Writes how many values follow, and gives it back.
+  /// Writes how many values follow, and returns it.
   std::size_t count(std::size_t number, std::size_t /*least_bytes*/) {
     raw(&number, 1);
     return number;
   }
-  /// Gives the bytes away.
+  /// Returns the bytes and forgets them.
   std::string take() { return std::move(bytes_); }
 
  private:
@@ -42,7 +42,7 @@ class Writer {
 
 /// An archive that takes values from bytes.
 ///
-/// Errors    Error (bytes that end too early), before memory is asked for what is not there
+/// Errors Error (bytes that end too early), before memory is allocated for missing values
 class Reader {
  public:
   static constexpr bool kReads = true;
@@ -60,7 +60,7 @@ class Reader {
     if (count > 0) std::memcpy(values, left_.data(), count * sizeof(T));
     left_.remove_prefix(count * sizeof(T));
   }
-  /// Reads how many values follow, of at least so many bytes each.
+  /// Reads how many values follow, with at least this many bytes each.
   std::size_t count(std::size_t number, std::size_t least_bytes) {
     raw(&number, 1);
     expect(number, least_bytes);
@@ -73,24 +73,25 @@ class Reader {
   std::string_view left_;
 };
 
-/// A struct beside which a function `fields(archive, value)` hands its members to an archive. That
-/// binds them all first ("auto& [a, b] = value"), so that it does not compile with one member more.
+/// A struct with a function `fields(archive, value)` that hands its members to an archive. That
+/// function binds all members first ("auto& [a, b] = value"), so it does not compile if a member is
+/// added.
 template <class T>
 concept HasFields = requires(Writer& writer, T& value) {
   fields(writer, value);
 };
 
-/// A type whose bytes are its value. Of a struct that holds text or an address they are not: such a
-/// one needs fields().
+/// A type whose bytes are its value. This does not hold for a struct with text or an address: such
+/// a struct needs fields().
 template <class T>
 concept Plain = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> &&
                 !std::is_same_v<T, std::string_view> && !HasFields<T>;
 
-/// Keeps a text for ever, as names of kinds are.
+/// Keeps a text forever, as the names of kinds.
 std::string_view interned(const std::string& text);
 
 /// Each visit() hands the values of one kind of type to an archive. A type whose values share
-/// something may have one beside it.
+/// something may have its own visit().
 template <class A, Plain T>
 void visit(A& a, T& value) {
   a.raw(&value, 1);

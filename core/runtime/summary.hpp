@@ -1,4 +1,4 @@
-// What a recorded program amounts to: operations, FLOPs, bytes and memory, by stage and kind.
+// Sums over a recorded program: operations, FLOPs, bytes and memory, by stage and kind.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 namespace orrery {
 
 /// Sums over the steps of one stage of one rank. Bytes over links are logical and received (see
-/// received_bytes); those that owners of a store receive because of a pull or push are with the op
-/// that made them (see served_bytes), so that over all ranks each byte is counted once.
+/// received_bytes). Bytes that owners of a store receive because of a pull or push are counted with
+/// the op that caused them (see served_bytes), so each byte is counted once over all ranks.
 struct Totals {
   struct Kind {
     std::int64_t count = 0;
@@ -31,17 +31,17 @@ struct Totals {
 
 struct Summary {
   Totals setup, epoch, evaluation;  ///< the first epoch, or epochs, and the last evaluation
-  int epochs = 1;                   ///< how many `epoch` sums up
+  int epochs = 1;                   ///< number of epochs in `epoch`
   std::int64_t peak_device_bytes = 0;
   std::map<std::string, std::int64_t> peak_by_class;
   bool operator==(const Summary&) const = default;
 };
 
-/// `epochs`: after how many the program repeats itself.
+/// `epochs`: the number after which the program repeats itself.
 Summary summarise(const Program& program, const Placement& placement, int epochs = 1);
 
-/// The same of another rank that does what the program does, but for its number and its groups:
-/// own_group says which it means where the program says another.
+/// The same for another rank that does what the program does, except for its number and its groups:
+/// own_group gives its group for that of the program.
 Summary summarise(const Program& program, const Placement& placement, int rank,
                   const std::function<Group(const Group&)>& own_group, int epochs = 1);
 

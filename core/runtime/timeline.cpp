@@ -11,7 +11,7 @@
 namespace orrery {
 namespace {
 
-/// When the host was in the epoch, in order: once, but where several epochs take place together.
+/// When the host was in the epoch, in order: once, unless several epochs run together.
 std::vector<std::pair<double, double>> epoch_windows(const std::vector<Timeline::Mark>& marks,
                                                      int epoch) {
   const auto inside = [epoch](const Timeline::Mark& m) {
@@ -26,8 +26,9 @@ std::vector<std::pair<double, double>> epoch_windows(const std::vector<Timeline:
   return windows;
 }
 
-/// What spans are charged to, most important first: of several at one instant the first one gets
-/// it. An exchange is charged to both parts of communication, by the share that crosses servers.
+/// What spans are charged to, most important first: an instant with several spans goes to the first
+/// of them. An exchange is charged to both parts of communication, by its share that crosses
+/// servers.
 enum class Charge : std::uint8_t { compute, exchange, synchronise, load, sample };
 constexpr std::size_t kCharges = 5;
 static_assert(kCharges + 3 == kEpochParts.size(),
@@ -63,8 +64,8 @@ class Active {
   bool of(Charge charge) const { return spans_[at(static_cast<int>(charge))] > 0; }
   bool communication() const { return of(Charge::exchange) || of(Charge::synchronise); }
 
-  /// Adds the time to the part that gets it. Of several exchanges the one counts that is most
-  /// between servers.
+  /// Adds the time to its part. Of several exchanges the one with the largest share between servers
+  /// counts.
   void add(Breakdown& to, double seconds) const {
     if (of(Charge::compute)) {
       to.compute += seconds;
@@ -86,7 +87,7 @@ class Active {
 
  private:
   std::array<int, kCharges> spans_{};
-  std::multiset<double> shares_;  ///< of the exchanges
+  std::multiset<double> shares_;  ///< share of the exchanges
 };
 
 }  // namespace

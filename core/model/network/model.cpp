@@ -65,7 +65,7 @@ void Model::declare_parameters() {
     if (config_.inner_layers > 0 && !dense(l) && !last(l))
       layer.convolution =
           make_nested_layer(std::move(layer.convolution), context_, l, in, out, config_, decays);
-    // A batch norm would take a bias off again; of its gradient nothing but rounding were left.
+    // A batch norm would subtract a bias again; its gradient would be only rounding error.
     const bool shifted = config_.batch_norm && !last(l);
     if (config_.bias && !shifted) layer.bias = parameters_.add({1, out}, {}, decays);
     if ((config_.layer_norm || config_.batch_norm) && !last(l)) {
@@ -89,7 +89,7 @@ void Model::allocate_buffers() {
   for (int l = 1; l <= layers(); ++l) {
     Layer& layer = at(l);
     const auto n_in = inputs(l), n_out = rows(l), n_room = room(l);
-    // The gradient that is passed down; of a sparse input no dense rows are ever there.
+    // The gradient that is passed down; a sparse input never has dense rows.
     const bool passes_down = trains_ && !(l == 1 && context_.sparse_input);
     const std::int64_t below = passes_down ? n_in * columns(l - 1) : 0;
     fit(layer.activation, {1, std::max(n_room * columns(l), below)},
@@ -149,7 +149,7 @@ Tensor Model::forward(const Tensor& features, Stage stage, int epoch,
   return output(layers());
 }
 
-/// Everything of a layer that follows its convolution, in place.
+/// Everything of a layer after its convolution, in place.
 void Model::finish_forward(int layer, const Tensor& y) {
   const Layer& self = at(layer);
   std::optional<Tensor> bias;
@@ -173,7 +173,7 @@ void Model::normalise_rows(int layer, const Tensor& y) {
                        normalised(layer), rstd(layer), y});
 }
 
-/// Rows of other ranks' vertices are normalised like their owners do it, who count them.
+/// Rows of other ranks' vertices are normalised as at their owners, who count them.
 void Model::normalise_columns(int layer, const Tensor& y) {
   const Layer& self = at(layer);
   BatchNorm norm{.x = y,
@@ -247,8 +247,8 @@ void Model::rows_backward(int layer, const Tensor& dz) {
                         parameters_.gradient(self.gain), parameters_.gradient(self.shift)});
 }
 
-/// Gradients of gain and shift stay this rank's part, as all others are; the sums over all ranks
-/// are what came back through means and variances.
+/// Gradients of gain and shift stay this rank's part, like all others; the sums over all ranks came
+/// back through means and variances.
 void Model::columns_backward(int layer, const Tensor& dz) {
   const Layer& self = at(layer);
   const std::int64_t f = width(layer);

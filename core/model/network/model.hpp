@@ -13,11 +13,10 @@
 
 namespace orrery {
 
-/// Layer l of L: h_l = dropout(act(norm(conv_l(h_{l−1}) + b_l))); the last one is conv + bias
-/// alone. The last `dense_layers` of them are without A. With `inner_layers` conv_l of a
-/// hidden layer is one with dense layers inside (nested_layer.cpp). h_0 is the input after dropout.
-/// With `residual` layers 2 to L − 1, whose widths are equal, add their input: h_l = h_{l−1} +
-/// dropout(act(...)).
+/// Layer l of L: h_l = dropout(act(norm(conv_l(h_{l−1}) + b_l))); the last one is only conv + bias.
+/// The last `dense_layers` of them have no A. With `inner_layers` conv_l of a hidden layer is one
+/// with dense layers inside (nested_layer.cpp). h_0 is the input after dropout. With `residual`
+/// layers 2 to L − 1, whose widths are equal, add their input: h_l = h_{l−1} + dropout(act(...)).
 ///
 /// Memory per rank, in elements, n_l = rows(l), d_l widths (those of this rank's columns): one
 /// buffer per layer, max(n_l·d_l, n_{l−1}·d_{l−1}), that holds in turn the product, the activation,
@@ -87,13 +86,13 @@ class Model final : public Network {
   Tensor rstd(int layer) const;
   /// h_layer, the output of a layer.
   Tensor output(int layer) const;
-  /// What the convolution of a layer was given.
+  /// The input of a layer's convolution.
   Tensor input(int layer, const Tensor& features) const;
-  /// Where a layer puts the gradient at its input.
+  /// Where a layer writes the gradient at its input.
   Tensor gradient_below(int layer) const {
     return at(layer).activation.view(inputs(layer), columns(layer - 1));
   }
-  /// Where the gradient at a layer's product is put.
+  /// Where the gradient at a layer's product is written.
   Tensor gradient_at(int layer) const;
   std::optional<Dropout> dropout(int layer) const;
 
@@ -106,7 +105,7 @@ class Model final : public Network {
   void normalise_columns(int layer, const Tensor& y);
   void rows_backward(int layer, const Tensor& dz);
   void columns_backward(int layer, const Tensor& dz);
-  /// x ← Σ over the ranks whose own vertices make the graph.
+  /// x ← Σ over the ranks whose own vertices form the graph.
   void sum_over_vertices(const Tensor& x);
   Tensor moments(int layer) const { return at(layer).moments.view(1, 2 * width(layer) + 1); }
   void finish_backward(int layer, const Tensor& dy, const Tensor& dz);
@@ -120,8 +119,8 @@ class Model final : public Network {
   LayerContext context_;
   std::vector<Layer> layers_;
   Buffer dropped_input_, gradient_;
-  Buffer column_sums_;                          ///< of a batch norm's backward pass
-  bool steps_ = false;                          ///< the last forward() was one of training
+  Buffer column_sums_;                          ///< for a batch norm's backward pass
+  bool steps_ = false;                          ///< whether the last forward() was one of training
   std::optional<std::uint32_t> dropout_epoch_;  ///< of the last forward()
 };
 

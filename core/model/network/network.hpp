@@ -12,25 +12,25 @@
 
 namespace orrery {
 
-/// Is told a parameter's number: its gradient and those of all after it are set.
+/// Called with a parameter's number: its gradient and those of all later ones are computed.
 using GradientsReady = std::function<void(int parameter)>;
 
-/// What the training loop asks of a model, whatever its layers. The parameters live as long as the
+/// What the training loop asks of a model, for any layers. The parameters live as long as the
 /// network, the buffers from attach() to detach().
 class Network {
  public:
   virtual ~Network() = default;
 
-  /// From here on the network works on these products: makes its buffers, and computes what is kept
-  /// of the features while it does. With `sparse` that is the input, and `features` are nowhere
-  /// read. A network that is attached lets go of the products before, which may be gone already,
-  /// and keeps its buffers: it makes anew those that are too small.
+  /// From now on the network works on these products: it makes its buffers, and computes what it
+  /// keeps of the features meanwhile. With `sparse` that is the input, and `features` are not read.
+  /// A network that is already attached releases the old products, which may no longer exist. It
+  /// keeps its buffers and allocates anew those that are too small.
   ///
   /// Requires  products are not yet prepared; they and `sparse` live until the next attach() or
   ///           detach()
   virtual void attach(Products& products, const Tensor& features,
                       const SparseInput* sparse = nullptr) = 0;
-  /// Gives the buffers back.
+  /// Frees the buffers.
   virtual void detach() = 0;
 
   /// Logits [rows(layers), columns(classes)]. With `dropout_epoch` dropout is on, drawn for that
@@ -39,7 +39,8 @@ class Network {
   virtual Tensor forward(const Tensor& features, Stage stage, int epoch,
                          std::optional<std::uint32_t> dropout_epoch) = 0;
 
-  /// Where the gradient of the loss at the logits is expected; may be the logits' own memory.
+  /// Where the caller must write the gradient of the loss at the logits; may be the logits' own
+  /// memory.
   ///
   /// Requires  a network for training
   virtual Tensor logits_gradient() const = 0;
@@ -51,13 +52,13 @@ class Network {
   /// Requires  a network for training
   virtual void backward(const Tensor& features, int epoch, const GradientsReady& ready) = 0;
 
-  /// From the next attach() on backward() also sets features_gradient(): for features that are
-  /// learned themselves.
+  /// After the next attach() backward() also sets features_gradient(), for features that are
+  /// learned.
   ///
   /// Requires  a network for training, products with the adjoint of the first layer, and dense
   ///           features that change from step to step (FirstLayer::recompute)
   virtual void want_features_gradient() = 0;
-  /// The gradient of the loss at the features (this rank's part), from backward() to the next
+  /// The gradient of the loss at the features (this rank's part), valid from backward() to the next
   /// forward().
   ///
   /// Shapes    [rows(0), columns(features)]
@@ -66,8 +67,8 @@ class Network {
   virtual Parameters& parameters() = 0;
 };
 
-/// `classes` is the width of the last layer. For inference there are weights alone, and no buffers
-/// for gradients; `train` then says the seed that weights start from.
+/// `classes` is the width of the last layer. For inference there are only weights, and no buffers
+/// for gradients; `train` then gives the seed of the initial weights.
 std::unique_ptr<Network> make_network(Runtime& rt, const ModelConfig& model,
                                       const TrainConfig& train, FirstLayer first_layer,
                                       std::int64_t features, std::int64_t classes,

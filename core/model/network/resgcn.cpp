@@ -91,7 +91,7 @@ void ResGcn::allocate_buffers(std::int64_t features) {
   kept_.resize(rows_of_slot.size());
   for (std::size_t i = 0; i < kept_.size(); ++i)
     fit(kept_[i], rows_of_slot[i], fmt::format("block {} of a segment", i + 1));
-  // Of every segment but the last.
+  // For every segment but the last.
   starts_.resize(trains_ ? orrery::at((layers() - 1) / segment()) : 0);
   for (std::size_t i = 0; i < starts_.size(); ++i) {
     const int first = 1 + static_cast<int>(i) * segment();
@@ -110,7 +110,7 @@ Tensor ResGcn::start_of(int layer) const {
   return starts_[orrery::at((layer - 1) / segment())].view(rows(layer - 1), config_.hidden);
 }
 
-/// The stream is not needed any more when gradients flow, unless blocks are computed again.
+/// The stream is no longer needed when gradients flow, unless blocks are computed again.
 Tensor ResGcn::gradient(std::int64_t rows) const {
   return (gradient_ ? gradient_ : stream_).view(rows, config_.hidden);
 }
@@ -224,8 +224,8 @@ void ResGcn::recompute_segment(int last) {
   for (int l = first; l <= last; ++l) forward_block(l);
 }
 
-/// The gradient goes on along the stream, and what comes back through the block is added; rows that
-/// are needed up to the block's input only have nothing else.
+/// The gradient continues along the stream, and the gradient through the block is added. Rows that
+/// are needed only up to the block's input have nothing else.
 void ResGcn::backward_block(int layer) {
   const Block& block = at(layer);
   const std::int64_t n = rows(layer), more = inputs(layer) - n;

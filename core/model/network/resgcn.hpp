@@ -15,9 +15,9 @@ namespace orrery {
 /// conv_l(u_l) + b_l; logits = dropout(ReLU(norm(h_L)))·W_h + b_h. conv is GraphSAGE's: two
 /// weights, of a vertex and of the mean of its in-neighbours; norm is a layer norm.
 ///
-/// With `recompute` = k the blocks are cut into segments of k: of a segment that is not the last
-/// only its h is kept, and its blocks are computed once more, with the same draws, when the
-/// backward pass comes to it (also their aggregations, which communicate).
+/// With `recompute` = k the blocks are cut into segments of k. Of every segment but the last only
+/// its h is kept. When the backward pass comes to it, its blocks are computed again with the same
+/// draws, including their aggregations, which communicate.
 ///
 /// Memory per rank, in elements, n = rows of the largest input, d = hidden, K = min(k, L) blocks
 /// (all of them without recompute), n_l those of block l's input: Σ_K (2·n_l·d + n_l), as much for
@@ -68,14 +68,14 @@ class ResGcn final : public Network {
   }
   bool first_of_segment(int layer) const { return (layer - 1) % segment() == 0; }
   Block& at(int layer) { return blocks_[orrery::at(layer) - 1]; }
-  /// What its block keeps is in; for inference one serves all.
+  /// The place of its block's data; for inference one place serves all.
   std::size_t slot(int layer) const {
     return trains_ ? orrery::at((layer - 1) % segment()) : std::size_t{0};
   }
   const Kept& kept(int layer) const { return kept_[slot(layer)]; }
-  /// The h that a segment begins with, kept apart.
+  /// The h at the start of a segment, kept separately.
   Tensor start_of(int layer) const;
-  /// Windows of so many rows.
+  /// Windows of this many rows.
   Tensor stream(std::int64_t rows) const { return stream_.view(rows, config_.hidden); }
   Tensor gradient(std::int64_t rows) const;
   Tensor passing(std::int64_t rows) const { return passing_.view(rows, config_.hidden); }
@@ -99,7 +99,7 @@ class ResGcn final : public Network {
   void bias_gradient(int bias, const Tensor& dy) const;
   void forward_block(int layer);
   void backward_block(int layer);
-  /// Computes the blocks of a segment again, up to `last`, its last one.
+  /// Computes the blocks of a segment again, up to `last`.
   void recompute_segment(int last);
 
   Runtime& rt_;
@@ -113,10 +113,10 @@ class ResGcn final : public Network {
   Norm head_norm_;
   std::vector<Block> blocks_;
   std::vector<Kept> kept_;      ///< of the blocks of one segment
-  std::vector<Buffer> starts_;  ///< h where each segment but the last begins
+  std::vector<Buffer> starts_;  ///< h at the start of each segment but the last
   Kept head_kept_;
   Buffer stream_, passing_, gradient_, logits_;
-  Buffer features_gradient_;                    ///< where it is wanted
+  Buffer features_gradient_;                    ///< set if it is wanted
   std::optional<std::uint32_t> dropout_epoch_;  ///< of the last forward()
 };
 

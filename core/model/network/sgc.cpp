@@ -139,7 +139,7 @@ void Sgc::backward(const Tensor& features, int epoch, const GradientsReady& read
   ready(0);
 }
 
-/// The aggregated input has given its weight gradient, so that levels are free for gradients.
+/// The aggregated input has given its weight gradient, so levels are free for gradients.
 void Sgc::learn_input(const Tensor& gradient, int epoch) {
   ORRERY_ASSERT(!keeps_aggregated() && "features that are learned change");
   const Tensor w = parameters_.weight(weight_), dx = features_gradient();

@@ -9,9 +9,9 @@
 namespace orrery {
 
 /// logits = A·(A·(…(A·x)))·W + b with as many A as the model has layers, and no ReLU between them.
-/// Multiplies by W first where that makes the aggregated rows narrower, as LayerOrder says; else the
-/// aggregated input A·…·A·x is kept for the weight gradient, which needs no Aᵀ then, and for all
-/// epochs where x is constant.
+/// It multiplies by W first if that makes the aggregated rows narrower, as LayerOrder says.
+/// Otherwise it keeps the aggregated input A·…·A·x for the weight gradient, which then needs no Aᵀ;
+/// if x is constant, it keeps it for all epochs.
 ///
 /// Memory per rank: two buffers of aggregated rows in turn, the logits where W comes last, and with
 /// input dropout a copy of the input.
@@ -39,13 +39,14 @@ class Sgc final : public Network {
   /// The aggregated input is computed once, in attach().
   bool keeps_aggregated() const;
   std::int64_t columns(std::int64_t width) const { return products_->columns(width).count; }
-  /// Of a level, with the rows that join them in the next layer's input.
+  /// Rows of a level, with those that join them in the next layer's input.
   Tensor level(int level, std::int64_t width) const;
   Tensor logits() const;
   Tensor input(const Tensor& features) const;
-  /// Level `layers` ← A·…·A·x, where level 0 is x if it is given, else what stands there.
+  /// Level `layers` ← A·…·A·x; level 0 is x if given, else its present content.
   void aggregate_all(const std::optional<Tensor>& x, std::int64_t width, Stage stage, int epoch);
-  /// features_gradient() from the gradient at the logits, or at what the weights gave below them.
+  /// features_gradient() from the gradient at the logits, or at the result of the weights below
+  /// them.
   void learn_input(const Tensor& gradient, int epoch);
   /// This rank's columns of a row.
   Tensor own_columns(const Tensor& row) const;
@@ -59,7 +60,7 @@ class Sgc final : public Network {
   int weight_ = -1, bias_ = -1;
   Products* products_ = nullptr;
   Buffer dropped_input_, logits_;
-  Buffer features_gradient_;                    ///< where it is wanted
+  Buffer features_gradient_;                    ///< set if it is wanted
   std::array<Buffer, 2> levels_;                ///< of even and odd levels
   std::optional<std::uint32_t> dropout_epoch_;  ///< of the last forward()
 };

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
 
-/// Sizes around one convolution.
+/// Sizes of one convolution.
 struct Sizes {
   std::int64_t in, out;          ///< rows
   std::int64_t halo, sent;       ///< rows
@@ -61,8 +61,8 @@ class TapeCounter {
     return {products_.inputs(layer), products_.rows(layer), received, sent,
             width(layer - 1),        width(layer)};
   }
-  /// What dropout leaves of so many elements, in bytes: its result, of which `ours` is held
-  /// already, and a byte of its mask each.
+  /// Bytes that dropout leaves for this many elements: its result, of which `ours` is already held,
+  /// and one byte of its mask for each.
   std::int64_t dropped(std::int64_t elements, std::int64_t ours) const {
     return drops() ? kFloat * (elements - ours) + elements : 0;
   }
@@ -82,7 +82,7 @@ class TapeCounter {
 
   std::int64_t saved_by_block(const Sizes& s) const {
     const std::int64_t norm = s.halo * s.width + 2 * s.held() - s.in;
-    // Of what ReLU and dropout give one is our "activated".
+    // Of the results of ReLU and dropout one is our "activated".
     const std::int64_t relu = s.held() * s.width - (drops() ? 0 : s.in * s.width);
     return kFloat * (norm + relu + s.out * s.width) + dropped(s.held() * s.width, s.in * s.width);
   }

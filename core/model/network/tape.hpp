@@ -1,4 +1,4 @@
-// What a framework with a tape keeps in memory, beside what our own buffers hold.
+// What a framework with a tape keeps in memory, beyond our own buffers.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace orrery {
 
-/// Bytes, a number for each thing that would stay until the backward pass has used it.
+/// Bytes of each thing that would stay until the backward pass has used it.
 struct TapeLayer {
-  int layer = 0;              ///< from 1; the last one's successor is what follows the layers
+  int layer = 0;              ///< numbered from 1; after the last one comes what follows the layers
   std::int64_t saved = 0;     ///< operands that operations keep for their gradients
-  std::int64_t received = 0;  ///< rows of other ranks, in buffers of their own for every layer
+  std::int64_t received = 0;  ///< rows of other ranks, in separate buffers for every layer
 };
 
-/// Memory that a framework with automatic differentiation and without buffers that layers share
-/// (PyTorch with DGL, as PipeGCN and GraNNDis use it) needs beside ours: a forecast of other
-/// people's programs, not a way to train.
+/// Memory that a framework with automatic differentiation, without buffers that layers share
+/// (PyTorch with DGL, as PipeGCN and GraNNDis use it), needs beyond ours. It is a forecast of other
+/// programs, not a way to train.
 ///
 /// Of a convolution, n rows in, m out, h halo rows, s rows sent, widths i → o, counting floats:
 ///   gcn, sage  the input with its halo rows side by side, (n + h)·i, where there is a halo; the
@@ -33,8 +33,8 @@ struct TapeLayer {
 ///   batch norm nothing: its normalised rows are ours
 ///   all        buffers to receive into, of every layer: (h + s)·i
 /// After the layers: the result of log-softmax, m·classes; the norm of the head; gradients of the
-/// two largest operands while the backward pass is there.
-/// With recompute = k the first k layers' saved operands stand for those of any segment.
+/// two largest operands while the backward pass is there. With recompute = k the saved operands of
+/// the first k layers represent those of any segment.
 ///
 /// Source    what PyTorch saves of cat, layer_norm, relu, dropout, linear and DGL of a sum over
 ///           neighbours (nothing); the buffers of PipeGCN's and GraNNDis' public code, where the
@@ -44,7 +44,7 @@ struct TapeLayer {
 std::vector<TapeLayer> tape_of(const ModelConfig& model, const Products& products,
                                std::int64_t features, std::int64_t classes);
 
-/// Holds as much as long as it lives, by layer, in the class "tape".
+/// Holds this much memory as long as it lives, by layer, in the class "tape".
 std::vector<Buffer> hold_tape(Runtime& rt, const std::vector<TapeLayer>& tape);
 
 }  // namespace orrery

@@ -1,4 +1,4 @@
-// Proves a set of recorded programs safe to run, without running them.
+// Proves that a set of recorded programs is safe to run, without running them.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@ struct Finding {
   std::string problem;
 };
 
-/// What is wrong with one rank's program on its own:
+/// Faults within one rank's program:
 ///  - races: two accesses to the same elements from different lanes, one of them a write, that no
 ///    event orders (vector clocks over the lanes and the host, windows compared element by element);
 ///  - use after release, release twice, wait for an event that was never reached;
@@ -23,14 +23,14 @@ struct Finding {
 ///  - stores: see check_stores.hpp.
 std::vector<Finding> find_local_problems(const Program& program);
 
-/// What is wrong between the ranks: collectives of a group that differ in kind, lane, root, sizes
-/// or order, sends without a receive, any order over `comm` and `comm2` in which the ranks would
-/// wait for each other for ever, and stores (see check_stores.hpp).
+/// Faults between the ranks: collectives of a group that differ in kind, lane, root, sizes or
+/// order; sends without a receive; any order over `comm` and `comm2` in which the ranks would
+/// deadlock; and stores (see check_stores.hpp).
 ///
 /// Requires  the programs of all ranks, in rank order
 std::vector<Finding> find_collective_problems(std::span<const Program> programs);
 
-/// Errors    ProgramError with the first finding and the number of others, if there are any
+/// Errors ProgramError with the first finding and the number of others, if there are any
 void throw_findings(const std::vector<Finding>& findings);
 
 /// Both of the above.

@@ -1,5 +1,5 @@
-// Plays the collectives of all ranks against each other: each must meet its like, in an order that
-// never stalls.
+// Plays the collectives of all ranks against each other: each must meet its match, in an order that
+// never deadlocks.
 #include <fmt/core.h>
 
 #include <deque>
@@ -19,8 +19,7 @@ struct Call {
   const Op* op;
 };
 
-/// Groups are told apart by what they are, so that two ranks cannot mean different groups by one
-/// id.
+/// Groups are compared by content, so two ranks cannot mean different groups by one id.
 using Meeting = std::tuple<Lane, std::uint16_t, int, int, int>;
 Meeting meeting_of(const Call& call) {
   const Group g = *group_of(*call.op);
@@ -31,8 +30,8 @@ std::string shape_text(const Tensor& t) {
   return fmt::format("{}x{} {}", t.rows(), t.cols(), name_of(t.dtype));
 }
 
-/// Why two calls of the same kind do not fit together; empty when they do. `i` and `j` are their
-/// group indices.
+/// Why two calls of the same kind do not match; empty if they do. `i` and `j` are their group
+/// indices.
 struct Mismatch {
   int i, j;
   std::string operator()(const Broadcast& a, const Broadcast& b) const {
@@ -116,7 +115,7 @@ class CollectiveCheck {
   struct Rank {
     std::vector<Call> calls;
     std::size_t next = 0;
-    int halves = 0;  ///< halves of a send_recv that still wait
+    int halves = 0;  ///< halves of a send_recv that are still waiting
     const Call* head() const { return next < calls.size() ? &calls[next] : nullptr; }
   };
   using Mail = std::tuple<Meeting, int, int>;  ///< meeting, sender, receiver

@@ -40,7 +40,7 @@ class Digester {
     return fmt::format("{}x{} {}", t.rows(), t.cols(), name_of(t.dtype));
   }
   template <class T>
-  void take(Lane, const T&) {}  // a local op, or one-sided: no call of another rank matches it
+  void take(Lane, const T&) {}  // a local or one-sided op: no call of another rank matches it
   void take(Lane lane, const Broadcast& o) { add(lane, o, o.root, shape(o.x)); }
   void take(Lane lane, const BroadcastSparse& o) {
     add(lane, o, o.root, fmt::format("{}x{} {}", o.a.shape.rows, o.a.shape.cols, shape(o.values)));
@@ -71,7 +71,7 @@ class Digester {
   void add(Lane lane, const T& op, int root, const std::string& sizes) {
     add({lane, op.group}, fmt::format("{} {} {};", T::kKind, root, sizes));
   }
-  /// How many rows each rank has is its own affair.
+  /// The number of rows of each rank is not compared.
   template <class T>
   void take_store(Lane lane, const T& o) {
     add({lane, o.store.group},

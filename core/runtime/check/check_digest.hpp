@@ -1,4 +1,4 @@
-// The check of collectives across processes: no rank can record another whose part it does not
+// The check of collectives across processes. No rank can record another whose part it does not
 // hold, so ranks exchange digests of their sequences and compare them.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace orrery {
 
-/// One sequence of calls that several ranks must agree on: a group's on a lane, or (from, to >= 0)
-/// the messages from one rank to another within it.
+/// One sequence of calls that several ranks must agree on: those of a group on a lane, or (from, to
+/// >= 0) the messages from one rank to another within it.
 struct CollectiveDigest {
   Lane lane = Lane::comm;
   Group group;

@@ -25,7 +25,7 @@ struct Resource {
   std::string name;
   std::size_t made_at;
   bool alive = true;
-  std::vector<Use> uses;  ///< those that a later access could still race with
+  std::vector<Use> uses;  ///< accesses that a later one could still race with
 };
 
 class LocalCheck {
@@ -101,8 +101,8 @@ class LocalCheck {
         found(fmt::format("race: '{}' is {} on {} while step {} on {} {} it", r.name,
                           now.writes ? "written" : "read", name_of(now.lane), u.step,
                           name_of(u.lane), u.writes ? "writes" : "reads"));
-    // An earlier use of the same window that happened before can no longer race unless this one
-    // does too.
+    // If an earlier access to the same window happened before this one, it can race only if this
+    // one does, too.
     std::erase_if(r.uses, [&](const Use& u) {
       return ordered(u) && u.window == now.window &&
              (now.writes || (!u.writes && u.lane == now.lane));

@@ -44,7 +44,7 @@ struct Exposure {
   Item opened;
   std::optional<Item> closed;
   std::vector<Request> requests;   ///< of this rank
-  std::vector<std::size_t> reads;  ///< steps that may read the rows meanwhile
+  std::vector<std::size_t> reads;  ///< steps that may read the rows in between
 };
 
 class RankStores {
@@ -169,8 +169,8 @@ class RankStores {
     return last == exposures_.rend() ? nullptr : &*last;
   }
 
-  /// A write that no event orders with the Expose or the Withdraw, which read the rows, is a race
-  /// that the check of lanes finds.
+  /// A write that no event orders with the Expose or the Withdraw, which read the rows, is a race;
+  /// the check of lanes finds it.
   void judge(Exposure& e, const RowUse& use) {
     if (!overlap(e.rows, use.window)) return;
     const bool after_end = e.closed && use.item.comes_after(*e.closed);
@@ -201,7 +201,7 @@ class RankStores {
   std::vector<Finding> findings_;
 };
 
-/// The exposures of all ranks; those of one store meet in their order.
+/// The exposures of all ranks; those of one store match in their order.
 class StoreCheck {
  public:
   explicit StoreCheck(std::span<const Program> programs) {
@@ -235,7 +235,7 @@ class StoreCheck {
     }
   }
 
-  /// The one that `owner` opened with `own` of `rank`.
+  /// The exposure that `owner` opened together with `own` of `rank`.
   const Exposure* exposure_of(int owner, int rank, const Exposure& own) const {
     const auto same = [&](const Exposure& e) { return e.store == own.store; };
     const auto& ranks = ranks_[at(rank)];

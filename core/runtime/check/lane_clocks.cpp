@@ -13,7 +13,7 @@ void join(Clock& into, const Clock& other) {
 
 Clock LaneClocks::begin_item(Lane lane) {
   Clock& clock = lanes_[at(lane)];
-  join(clock, host_);  // issued after all that the host has seen
+  join(clock, host_);  // issued after everything that the host has seen
   const Clock before = clock;
   ++clock[at(lane)];
   history_[at(lane)].push_back(clock);

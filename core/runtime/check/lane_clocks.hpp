@@ -11,18 +11,18 @@
 
 namespace orrery {
 
-/// clock[lane] = how many items of that lane are known to be done.
+/// clock[lane] = number of items of that lane that are known to be done.
 using Clock = std::array<std::uint32_t, kLanes>;
 
 /// The clocks of a program, read step by step.
 class LaneClocks {
  public:
-  /// Starts the next item of a lane; returns what is known to be done before it. The item's own
-  /// position, counted from 1, is one more than the lane's there.
+  /// Starts the next item of a lane and returns what is known to be done before it. The item's own
+  /// position, counted from 1, is that of the lane plus one.
   Clock begin_item(Lane lane);
-  /// The lane's next item is a wait for the event; false where that is never reached.
+  /// The lane's next item is a wait for the event; false if that is never reached.
   bool wait(Lane lane, const Event& event);
-  /// The host waits for the event; false where that is never reached.
+  /// The host waits for the event; false if that is never reached.
   bool sync(const Event& event);
   /// Items of the lane so far.
   std::uint32_t items(Lane lane) const { return lanes_[at(lane)][at(lane)]; }
@@ -30,7 +30,7 @@ class LaneClocks {
   const Clock& host() const { return host_; }
 
  private:
-  /// Null where the event is never reached.
+  /// Null if the event is never reached.
   const Clock* clock_at(const Event& event) const;
 
   std::array<Clock, kLanes> lanes_{};

@@ -16,19 +16,19 @@
 namespace orrery {
 
 /// The communication of one rank. When run() returns, this rank's part is done, or issued to the
-/// lane of the mover; several lanes may be inside at the same time. What a rank exposes in a store
-/// is served to the others whatever its lanes do meanwhile.
+/// lane of the mover. Several lanes may be inside at the same time. What a rank exposes in a store
+/// is served to the others, whatever its lanes do meanwhile.
 class Communicator {
  public:
   explicit Communicator(int size) : received_(static_cast<std::size_t>(size)) {}
   virtual ~Communicator() = default;
   virtual std::string_view name() const = 0;
-  /// `phase` is what the operation belongs to, for messages. `mover` reaches what lies in `memory`,
-  /// in the order of the lane. `meter` is told where the time goes, by those who can tell: not by a
-  /// library that does an operation as a whole, later, on a device.
+  /// `phase`: what the operation belongs to, for messages. `mover` reaches what is in `memory`, in
+  /// the order of the lane. `meter` gets the division of the time from those who know it; not from
+  /// a library that does an operation as a whole, later, on a device.
   ///
-  /// Errors    Aborted when another rank has failed · ProgramError when the ranks' calls do not
-  ///           match · Error when the others do not answer in time
+  /// Errors Aborted if another rank has failed · ProgramError if the ranks' calls do not
+  ///           match · Error if the others do not answer in time
   void run(Lane lane, const Op& op, const RankMemory& memory, const Phase& phase = {},
            Mover& mover = host_mover(), ExchangeMeter* meter = nullptr) {
     static const Placement one_server;
@@ -37,11 +37,11 @@ class Communicator {
   }
   /// Wakes every rank that waits, now and later, with Aborted: this rank has failed.
   virtual void abort(std::string_view why) noexcept = 0;
-  /// Nobody gets at what this rank still exposes in stores when this returns: its memory goes.
+  /// After it returns nobody reaches what this rank exposes in stores: its memory is freed.
   virtual void close_stores() noexcept {}
-  /// Bytes that really came in so far, by the rank they are from; a broadcast counts as from its
-  /// root, whatever way it took. An owner counts what it gets with pulls and pushes of others (see
-  /// served_bytes), all of it by the time it passes Withdraw.
+  /// Bytes really received so far, by the sending rank; a broadcast counts as from its root,
+  /// whatever its route. An owner counts what it receives with pulls and pushes of others (see
+  /// served_bytes), all of it before it passes Withdraw.
   virtual std::vector<std::int64_t> received_from() const {
     return {received_.begin(), received_.end()};
   }

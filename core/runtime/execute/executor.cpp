@@ -26,7 +26,7 @@ int root_of(const Op& op) {
       op);
 }
 
-/// Of the first tensor that the op writes.
+/// For the first tensor that the op writes.
 Shape written_shape(const Op& op) {
   for (const Operand& operand : operands_of(op))
     if (operand.access != Access::read) return operand.tensor.shape;
@@ -52,10 +52,10 @@ Executor::Executor(Options options, KernelFactory make_kernels, Communicator& co
                nullptr, communicator) {}
 
 Executor::~Executor() {
-  // A strategy that leaves early (an exception) leaves peers waiting and lanes waiting for peers.
+  // If a strategy leaves early (an exception), peers wait for it and lanes wait for peers.
   if (std::uncaught_exceptions() > 0) fail(std::make_exception_ptr(Aborted("rank stopped")));
   await_all();
-  communicator_.close_stores();  // also those that a program forgot: the memory goes
+  communicator_.close_stores();  // also those that a program forgot: the memory is freed
   for (LaneState& state : lanes_) state.thread.reset();
 }
 
@@ -95,7 +95,7 @@ void Executor::sync(Event event) {
 Task Executor::host(Lane on, std::function<HostWork()> work) {
   const Task task = recorder_.place_task(on);
   {
-    const std::lock_guard lock(mutex_);  // earlier tasks report while this one is given out
+    const std::lock_guard lock(mutex_);  // earlier tasks report while this one is handed out
     task_work_.resize(task.id + 1);
   }
   enqueue(on, [this, on, task, work = std::move(work),

@@ -1,5 +1,5 @@
-// The Runtime that does what it is asked, now: lanes are threads that issue to the lanes of a
-// device, which is plugged in, as is the communicator.
+// The Runtime that executes at once. Lanes are threads that issue to the lanes of a device; device
+// and communicator are plugged in.
 #pragma once
 
 #include <array>
@@ -25,25 +25,26 @@ namespace orrery {
 
 /// Executes one rank.
 ///
-/// An item of a lane is first issued, by the lane's thread, and passes when the device has done it
-/// (on the host these are one). A wait between lanes holds up the work that it orders, never a
-/// thread that could issue more; sync, scalar, join, finish and releases go by what has passed.
+/// An item of a lane is first issued, by the lane's thread, and has passed when the device has done
+/// it (on the host the two are one). A wait between lanes delays only the work that it orders,
+/// never a thread that could issue more. sync, scalar, join, finish and releases depend on what has
+/// passed.
 ///
 /// A failure in a lane (kernel, communicator) stops that rank's remaining work, wakes the other
-/// ranks, and is rethrown by the next call that waits; nothing hangs.
+/// ranks, and is rethrown by the next call that waits. Nothing hangs.
 class Executor final : public Runtime {
  public:
   struct Options {
     int rank = 0, size = 1;
-    Placement placement;  ///< of all ranks, for timelines
+    Placement placement;  ///< start time of all ranks, for timelines
     Capacities capacities;
-    int kernel_threads = 1;   ///< of the compute lane
+    int kernel_threads = 1;   ///< threads of the compute lane
     bool keep_steps = false;  ///< also record (tests compare it with a Recorder's list)
-    /// Of a rank that is alone: its communication, which moves nothing, is issued to the compute
-    /// lane, so that nothing on the device is between the operations of a step.
+    /// For a rank that is alone: its communication moves nothing and is issued to the compute lane,
+    /// so that the operations of a step have nothing in between on the device.
     bool one_lane = false;
     std::int64_t guard_bytes = 0;
-    /// Of the times in timelines, on a HostDevice of its own; else the device says.
+    /// Origin of the times in timelines, on a HostDevice of its own; other devices have theirs.
     std::chrono::steady_clock::time_point origin = std::chrono::steady_clock::now();
   };
 
@@ -74,28 +75,28 @@ class Executor final : public Runtime {
   void finish();
   const Recorder& recorder() const { return recorder_; }
   const RankMemory& memory() const { return memory_; }
-  /// What ran since the last call; a long run takes it epoch by epoch, so that it does not pile up.
+  /// Spans since the last call. A long run takes them epoch by epoch, so that they do not pile up.
   /// Requires  finish()
   Timeline take_timeline();
 
  private:
   struct LaneState {
-    std::unique_ptr<DeviceLane> work;  // made at first use, both
+    std::unique_ptr<DeviceLane> work;  // both are made at first use
     std::unique_ptr<LaneThread> thread;
-    bool event_recorded = false;  ///< behind the last item
-    std::uint32_t issued = 0;     ///< items, with those of other lanes that it does
+    bool event_recorded = false;  ///< after the last item
+    std::uint32_t issued = 0;     ///< items, including those that it does for other lanes
   };
-  /// Of each lane the last item that uses an allocation or a pattern.
+  /// For each lane the last item that uses an allocation or a pattern.
   using LastUses = std::array<std::uint32_t, kLanes>;
   struct PendingFree {
     std::function<void()> free;
     LastUses after{};
   };
-  /// Issues an item's work; its span, where it shows in the timeline.
+  /// Issues an item's work, and its span if it shows in the timeline.
   using Item = std::function<std::optional<Span>(DeviceLane&)>;
   Executor(Options options, std::unique_ptr<RankDevice> own, RankDevice* device,
            Communicator& communicator);
-  /// The lane of the device that does the items of a lane, and where it does them.
+  /// The lane of the device that does the items of a lane, and its positions.
   Lane issued_to(Lane lane) const;
   std::uint32_t place_of(Lane lane, std::uint32_t position) const;
   LaneState& lane(Lane lane);
@@ -124,12 +125,12 @@ class Executor final : public Runtime {
   RankMemory memory_;
   std::array<LaneState, kLanes> lanes_;
   std::array<std::vector<std::uint32_t>, kLanes> places_;  ///< with one_lane: by position − 1
-  // By id. What later items of a lane do with other memory holds up no release, so that memory is
-  // what the program says also where a lane is far ahead of the others.
+  // By id. Later items of a lane that use other memory do not delay a release, so memory follows
+  // the program even if a lane is far ahead of the others.
   std::vector<LastUses> tensor_uses_, sparse_uses_;
   std::vector<PendingFree> pending_frees_;
   std::vector<Event> task_events_;
-  std::vector<HostWork> task_work_;  // by task id; written by host lanes under mutex_
+  std::vector<HostWork> task_work_;  // by task id; host lanes write it under mutex_
   std::vector<Timeline::Mark> marks_;
   std::vector<Timeline::MemoryMark> memory_marks_;
   std::mutex mutex_;

@@ -1,5 +1,5 @@
-// What an executor holds for its rank: tensors and patterns come when they are asked for, and go
-// when the work that was issued before their release has passed.
+// What an executor holds for its rank: tensors and patterns are made on demand, and freed when the
+// work issued before their release has passed.
 #include <new>
 #include <utility>
 
@@ -70,7 +70,7 @@ void Executor::put(DeviceLane& work, const Sparse& sparse, const Csr& pattern,
   }
 }
 
-/// Notes that the last item of the lane needs the memory that the op names.
+/// Notes that the lane's last item needs the memory that the op names.
 void Executor::use(Lane on, const Op& op) {
   const std::uint32_t position = recorder_.record(on).position;
   for (const Operand& operand : operands_of(op)) tensor_uses_[operand.tensor.id][at(on)] = position;
@@ -91,20 +91,20 @@ void Executor::free_what_is_done() {
   });
 }
 
-/// Waits for releases that have not happened yet where they stand in the way of so many more bytes.
+/// Waits for pending releases if they stand in the way of this many more bytes.
 void Executor::make_room(std::int64_t bytes) {
   const std::int64_t capacity = device_.storage().capacity(Space::device);
   while (!pending_frees_.empty() && bytes > capacity - memory_.bytes_in_use()) wait_for_a_free();
 }
 
-/// Waits for the oldest of the releases that have not happened yet.
+/// Waits for the oldest pending release.
 void Executor::wait_for_a_free() {
   const auto after = pending_frees_.front().after;
   for (std::size_t i = 0; i < lanes_.size(); ++i) await(static_cast<Lane>(i), after[i]);
   free_what_is_done();
 }
 
-/// What is released but still in use may leave gaps in which a tensor would fit.
+/// Memory that is released but still in use may leave gaps in which a tensor would fit.
 void Executor::allocate(const Tensor& tensor, std::string_view name) {
   for (;;) try {
       return memory_.allocate(tensor.id, tensor.bytes(), tensor.space);

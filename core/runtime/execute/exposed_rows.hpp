@@ -1,4 +1,4 @@
-// What a rank shows of its memory in a store, and what others ask of it.
+// What a rank exposes of its memory in a store, and the requests of others.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,23 @@ namespace orrery {
 /// seen half added.
 class ExposedRows {
  public:
-  /// Told of the bytes that came in with each request, before anybody can close the rows.
+  /// Called with the bytes of each request, before anybody can close the rows.
   using Served = std::function<void(int from, std::int64_t bytes)>;
   ExposedRows(const Tensor& rows, const RankMemory& memory, Served served);
 
   const Tensor& window() const { return rows_; }
-  /// to ← the rows of these numbers, one after the other or, where there are places, row k at
-  /// places[k]; false, and nothing done, once they are closed.
+  /// to ← the rows with these numbers, one after the other or, with places, row k at places[k].
+  /// False, with nothing done, once they are closed.
   ///
-  /// Requires  numbers of rows that there are
+  /// Requires numbers of existing rows
   bool read(int from, std::span<const std::int32_t> index, void* to,
             const std::int32_t* places = nullptr) const;
-  /// The rows of these numbers get + those of x, in order; false, and nothing done, once they are
-  /// closed.
+  /// The rows with these numbers get + those of x, in order. False, with nothing done, once they
+  /// are closed.
   ///
-  /// Requires  numbers of rows that there are; f32
+  /// Requires numbers of existing rows; f32
   bool add(int from, std::span<const std::int32_t> index, const float* x);
-  /// Nobody reads or adds any more when this returns: the memory may go.
+  /// After it returns nobody reads or adds: the memory may be freed.
   void close() noexcept;
 
  private:
@@ -49,13 +49,13 @@ class ExposedRows {
 
 /// The part of a pull or push that one owner serves.
 struct OwnerRequest {
-  int owner = 0;           ///< its rank
+  int owner = 0;           ///< The part of a pull or push that one owner serves.
   int owner_index = 0;     ///< in the store's group
   std::int64_t first = 0;  ///< its first row of y or x
   std::span<const std::int32_t> index;
 };
 
-/// One part for each owner of whom rows are asked, in group order.
+/// One part for each owner of requested rows, in group order.
 template <class T>
 std::vector<OwnerRequest> requests_of(const T& op, const RankMemory& memory) {
   const std::int32_t* index = memory.data<std::int32_t>(op.index);
@@ -71,12 +71,12 @@ std::vector<OwnerRequest> requests_of(const T& op, const RankMemory& memory) {
   return requests;
 }
 
-/// Nobody asks for rows that there are not.
+/// Checks that only existing rows are requested.
 ///
 /// Errors    Error naming the owner and the number
 void require_rows(const Store& store, const OwnerRequest& request, std::int64_t rows_of_owner);
 
-/// Rank `rank` asks for rows of an owner that shows none.
+/// Rank `rank` requests rows of an owner that exposes none.
 ProgramError not_exposed(int rank, const Store& store, int owner);
 
 /// Errors    ProgramError unless y or x has the width and type of the store's rows

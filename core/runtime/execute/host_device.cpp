@@ -12,7 +12,7 @@ class HostLane final : public DeviceLane {
 
   Kernels& kernels() override { return *kernels_; }
   Mover& mover() override { return host_mover(); }
-  void put(const Sparse&, const Csr&) override {}  // kernels read it where it is
+  void put(const Sparse&, const Csr&) override {}  // kernels read it in place
   void wait_for(DeviceLane&, std::uint32_t) override {}
   void begin_span(const Op*) override { begin_ = now(); }
   void end_item(std::optional<Span> span) override {

@@ -1,4 +1,4 @@
-// The device that is this process: tensors on the heap, and a lane's work is done when its item
+// The device that is this process: tensors are on the heap, and a lane's work is done when its item
 // returns.
 #pragma once
 

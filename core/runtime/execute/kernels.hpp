@@ -9,8 +9,8 @@
 
 namespace orrery {
 
-/// The local ops on a rank's memory. Called from one lane thread at a time per object; loops on the
-/// host run on the pool of the calling thread.
+/// The local ops on a rank's memory. One lane thread at a time calls an object; loops on the host
+/// run on the pool of the calling thread.
 class Kernels {
  public:
   virtual ~Kernels() = default;

@@ -56,7 +56,7 @@ void LaneThread::serve() {
     lock.lock();
     if (++done_ < awaited_) continue;
     awaited_ = kNobodyWaits;
-    progress_.notify_all();  // who waits for more says so again
+    progress_.notify_all();  // whoever waits for more must say so again
   }
 }
 

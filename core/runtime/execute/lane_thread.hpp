@@ -1,4 +1,4 @@
-// One lane of the host executor: a thread that does its items in order.
+// One lane of the host executor: a thread that executes its items in order.
 #pragma once
 
 #include <condition_variable>
@@ -12,8 +12,8 @@ namespace orrery {
 
 class LaneThread {
  public:
-  /// `threads` is the pool its items' loops run on. `moves_data`: its items mostly wait, so that it
-  /// should have a core soon after it wakes up.
+  /// `threads`: the pool for loops of its items. `moves_data`: its items mostly wait, so it should
+  /// get a core soon after it wakes up.
   LaneThread(int threads, bool moves_data);
   /// Finishes what was issued.
   ~LaneThread();

@@ -144,7 +144,7 @@ bool RankMemory::intact(const Block& block) const {
     try {
       storage_.read(block.space, bytes.data(), static_cast<const char*>(block.raw) + first, count);
     } catch (const Error&) {
-      return true;  // of a device that has failed, which is told elsewhere
+      return true;  // of a device that has failed; this is reported elsewhere
     }
     return std::all_of(bytes.begin(), bytes.end(), [](unsigned char c) { return c == kGuard; });
   };

@@ -21,29 +21,30 @@ namespace orrery {
 class RankMemory {
  public:
   /// Guard bytes before and after every allocation, filled with a pattern (tests). `storage` must
-  /// outlive the memory; pointers are what it gives, which the host can read only if it can those.
+  /// outlive the memory; pointers come from it, and the host can read them only if the storage
+  /// allows it.
   explicit RankMemory(std::int64_t guard_bytes = 0, Storage& storage = host_storage())
       : storage_(storage), guard_bytes_(guard_bytes) {}
   ~RankMemory();
   RankMemory(const RankMemory&) = delete;
   RankMemory& operator=(const RankMemory&) = delete;
 
-  /// Storage for allocation `id`, 64-byte aligned, `bytes` long; contents are poisoned when guards
-  /// are on.
+  /// Storage for allocation `id`, 64-byte aligned, `bytes` long. With guards its contents are
+  /// poisoned.
   ///
   /// Errors    std::bad_alloc
   void allocate(std::uint32_t id, std::int64_t bytes, Space space = Space::device);
   /// Frees allocation `id`; false when its guard bytes were overwritten.
   bool free(std::uint32_t id);
   void add_sparse(std::uint32_t id, std::shared_ptr<const Csr> pattern);
-  /// Room for a pattern of at most so many rows and entries, for fill_sparse().
+  /// Room for a pattern of at most this many rows and entries, for fill_sparse().
   void add_sparse_room(std::uint32_t id, const Counts& largest);
-  /// The pattern that another memory holds under the same id, where its bytes count.
+  /// The pattern that another memory holds under the same id and whose bytes count there.
   void share_sparse(std::uint32_t id, const RankMemory& owner);
   void remove_sparse(std::uint32_t id);
   /// True while no guard byte of any live allocation has changed.
   bool guards_intact() const;
-  /// Bytes of all live allocations in a space, on the device with its patterns, counted where they
+  /// Bytes of all live allocations in a space (on the device with its patterns), counted where they
   /// are made: a second count beside the ledger's.
   std::int64_t bytes_in_use(Space space = Space::device) const;
   /// The largest bytes_in_use() of a space so far.
@@ -58,10 +59,10 @@ class RankMemory {
   void* bytes_at(const Tensor& t) const {
     return static_cast<char*>(base(t.id)) + t.offset * bytes_of(t.dtype);
   }
-  /// Copies the elements of a contiguous window that no work under way touches to the host.
+  /// Copies the elements of a contiguous window to the host. No pending work may touch it.
   void read(const Tensor& t, void* to) const;
   const Csr& pattern(const Sparse& s) const;
-  /// The pattern in a room, sized as `s` says; its contents are the caller's to write.
+  /// The pattern in a room, with the sizes of `s`; the caller must write its contents.
   Csr& fill_sparse(const Sparse& s) const;
 
  private:
@@ -72,7 +73,7 @@ class RankMemory {
   };
   struct HeldPattern {
     std::shared_ptr<const Csr> pattern;
-    std::shared_ptr<Csr> room;  ///< the same, where it may be written
+    std::shared_ptr<Csr> room;  ///< the same, for writing
     std::int64_t bytes = 0;
   };
   void hold_pattern(std::uint32_t id, HeldPattern pattern);

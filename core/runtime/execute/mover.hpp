@@ -8,7 +8,7 @@
 
 namespace orrery {
 
-/// Moves what lies in tensors, in the order of one lane. Nothing is done for certain before
+/// Moves the contents of tensors, in the order of one lane. Nothing is certain to be done before
 /// settle() returns.
 class Mover {
  public:

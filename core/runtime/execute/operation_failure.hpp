@@ -1,4 +1,4 @@
-// Failures in the words of whoever asked for the work.
+// Failures in the words of the operation that asked for the work.
 #pragma once
 
 #include <fmt/core.h>
@@ -10,7 +10,7 @@
 
 namespace orrery {
 
-/// Does `work`, which is that of an operation in a phase; what it throws says so.
+/// Runs `work`, the work of an operation in a phase; what it throws names them.
 template <class Work>
 void as_operation(std::string_view kind, const Phase& phase, const Work& work) {
   try {

@@ -13,8 +13,8 @@ namespace orrery {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-/// Large tensors lie on huge pages where the system grants them: random rows then miss the TLB
-/// rarely, which is worth up to twice the speed of a sparse product.
+/// Large tensors lie on huge pages if the system grants them. Random rows then rarely miss the TLB,
+/// which is worth up to twice the speed of a sparse product.
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 std::size_t rounded(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
@@ -24,7 +24,8 @@ void* aligned_storage(std::size_t bytes) {
     return std::aligned_alloc(kAlignment, std::max(rounded(bytes, kAlignment), kAlignment));
   const std::size_t whole = rounded(bytes, kHugePage);
   void* raw = std::aligned_alloc(kHugePage, whole);
-  if (raw != nullptr) ::madvise(raw, whole, MADV_HUGEPAGE);  // a wish: refusal costs speed only
+  // only a hint: a refusal costs only speed
+  if (raw != nullptr) ::madvise(raw, whole, MADV_HUGEPAGE);
   return raw;
 }
 

@@ -16,9 +16,9 @@ class Storage {
   /// Errors    std::bad_alloc
   virtual void* take(Space space, std::int64_t bytes) = 0;
   virtual void give(Space space, void* block) noexcept = 0;
-  /// The most that a space can hold; kUnlimited where that is not known.
+  /// The capacity of a space; kUnlimited if it is not known.
   virtual std::int64_t capacity(Space space) const = 0;
-  /// Sets and reads bytes of a block that no work under way touches; done on return.
+  /// Sets and reads bytes of a block that no pending work touches; done on return.
   virtual void set(Space space, void* at, unsigned char byte, std::int64_t bytes) = 0;
   virtual void read(Space space, void* to, const void* from, std::int64_t bytes) const = 0;
 };
