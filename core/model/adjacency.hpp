@@ -19,14 +19,14 @@ struct Weighting {
   /// The entry in row v, column u, from their row lengths in A.
   float operator()(double row_length, double column_length) const;
 };
-/// Errors ConfigError if symmetric normalisation is asked for on a directed graph
+/// Errors    ConfigError if symmetric normalisation is asked for on a directed graph
 Weighting weighting_of(const ModelConfig& model, bool symmetric_graph);
 
 /// GCN: stored self-loops dropped, one added to every vertex; values 1/sqrt(d_v·d_u) (symmetric) or
 /// 1/d_v (row), d the row lengths of the result. GraphSAGE-mean: stored self-loops dropped, values
 /// 1/d_v; a vertex without neighbours has an empty row. Layers from outside: as they say.
 ///
-/// Errors ConfigError if symmetric normalisation is asked for on a directed graph
+/// Errors    ConfigError if symmetric normalisation is asked for on a directed graph
 /// Source    Kipf and Welling 2017, eq. 2; Hamilton et al. 2017, mean aggregator
 SparseMatrix normalised_adjacency(const Dataset& data, const ModelConfig& model);
 

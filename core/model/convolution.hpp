@@ -21,7 +21,7 @@ struct LayerContext {
   bool constant_input = false;  ///< the first layer gets the same rows in every epoch
   /// The input of the first layer, if it is not dense rows.
   ///
-  /// Requires a layer that multiplies by W first
+  /// Requires  a layer that multiplies by W first
   const SparseInput* sparse_input = nullptr;
   LayerOrder order = LayerOrder::automatic;
   /// The intermediate of one product at a time, as wide as scratch_width() of its layer; valid only

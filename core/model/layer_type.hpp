@@ -48,7 +48,7 @@ class AddLayer {
 
 /// The layers of this folder and then these.
 ///
-/// Errors ConfigError: two with one name, an invalid name, no function
+/// Errors    ConfigError: two with one name, an invalid name, no function
 std::vector<LayerType> with_built_in(std::vector<LayerType> added);
 
 /// All layers; the last added ones come last.
@@ -59,7 +59,7 @@ const std::vector<LayerType>& layer_types();
 /// The layers of a model; ResGCN+ has those of GraphSAGE, SGC those of GCN.
 const LayerType& layer_of(const ModelConfig& model);
 
-/// Errors ConfigError: no layer and no model has this name; the message lists all
+/// Errors    ConfigError: no layer and no model has this name; the message lists all
 ModelType model_type(const std::string& name);
 
 }  // namespace orrery

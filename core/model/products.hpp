@@ -79,7 +79,7 @@ class Products {
   /// Source rows of the edges of a layer: first those of inputs(layer), then rows that other ranks
   /// computed.
   ///
-  /// Requires a model whose layers weigh edges, like everything about sources
+  /// Requires  a model whose layers weigh edges, like everything about sources
   virtual std::int64_t sources(int layer) const { return inputs(layer); }
   virtual const Edges& edges(int layer) const;
   /// Brings the rows of x that other ranks have computed. `meanwhile` runs on the compute lane at

@@ -31,7 +31,7 @@ std::string to_string(const Store& store);  // "store 3 of ranks 0..3"
 ///
 /// Shapes    rows [n, f] f32, f16 or i32, n of each rank's own (0 too), f >= 1 and type the same on all
 /// Placement host, pinned_host or server_host
-/// Requires until Withdraw has passed, only Push writes the rows, and if any rank pushes,
+/// Requires  until Withdraw has passed, only Push writes the rows, and if any rank pushes,
 ///           nobody reads them but by Pull
 struct Expose {
   Store store;
@@ -69,8 +69,8 @@ struct Withdraw {
 /// Shapes    index [m, 1] i32, in [0, rows of the owner) · y [m, f], with places [n, f] · places [m,
 ///           1] i32, distinct, in [0, n) · rows_per_owner sums up to m
 /// Placement host, pinned_host or server_host
-/// Errors at run time: a number that its owner does not have, naming the owner
-/// Cost bytes() has the row numbers and the rows, including own ones
+/// Errors    at run time: a number that its owner does not have, naming the owner
+/// Cost      bytes() has the row numbers and the rows, including own ones
 struct Pull {
   Store store;
   Tensor index;
@@ -94,9 +94,9 @@ struct Pull {
 /// Shapes    index [m, 1] i32, in [0, rows of the owner) · x [m, f] f32 · rows_per_owner sums up to
 ///           m
 /// Placement host, pinned_host or server_host
-/// Errors at run time: a number that its owner does not have, naming the owner; nothing is added
+/// Errors    at run time: a number that its owner does not have, naming the owner; nothing is added
 ///           then
-/// Cost bytes() has the row numbers and the rows, including own ones
+/// Cost      bytes() has the row numbers and the rows, including own ones
 struct Push {
   Store store;
   Tensor index;

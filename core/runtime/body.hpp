@@ -100,7 +100,7 @@ class Body {
   virtual void require_runnable() const {}
   /// What this rank does; it holds nothing after it returns.
   ///
-  /// Errors ConfigError (`control` asks for something impossible) and whatever the runtime
+  /// Errors    ConfigError (`control` asks for something impossible) and whatever the runtime
   ///           throws
   virtual void run(Runtime& rt, RunObserver& observer, const RunControl& control = {}) const = 0;
 

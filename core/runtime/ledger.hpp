@@ -29,7 +29,7 @@ std::string_view tensor_class(std::string_view name);
 class Ledger {
  public:
   explicit Ledger(Capacities capacities) : capacities_(capacities) {}
-  /// Errors OutOfMemory naming the tensor; nothing is then taken
+  /// Errors    OutOfMemory naming the tensor; nothing is then taken
   void take(Space space, std::int64_t bytes, std::string_view name);
   void give(Space space, std::int64_t bytes, std::string_view name);
 

@@ -19,7 +19,7 @@ int epochs_to_record(const Body& body);
 
 /// The program of one rank, set-up to tear-down, of a run of `epochs` epochs.
 ///
-/// Errors OutOfMemory as in the real run
+/// Errors    OutOfMemory as in the real run
 Program record_rank(const Body& body, int rank, int epochs, const Capacities& capacities);
 
 /// The same for all ranks.
@@ -28,7 +28,7 @@ std::vector<Program> record_ranks(const Body& body, int epochs, const Capacities
 /// The same, but ranks of equal structure share one program: entry r is that of
 /// body.representative(r). It has its own rank number and, in own_group(), its own groups.
 ///
-/// Cost each representative is recorded once, in parallel
+/// Cost      each representative is recorded once, in parallel
 Programs record_shared(const Body& body, int epochs, const Capacities& capacities);
 
 }  // namespace orrery

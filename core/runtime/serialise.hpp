@@ -42,7 +42,7 @@ class Writer {
 
 /// An archive that takes values from bytes.
 ///
-/// Errors Error (bytes that end too early), before memory is allocated for missing values
+/// Errors    Error (bytes that end too early), before memory is allocated for missing values
 class Reader {
  public:
   static constexpr bool kReads = true;

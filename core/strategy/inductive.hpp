@@ -12,7 +12,7 @@ namespace orrery {
 /// time.
 ///
 /// Requires  problem.whole
-/// Errors those of make_strategy on either graph · ConfigError if staleness keeps rows on the
+/// Errors    those of make_strategy on either graph · ConfigError if staleness keeps rows on the
 ///           device that an evaluation would remove
 std::unique_ptr<Strategy> make_inductive(const Problem& problem);
 

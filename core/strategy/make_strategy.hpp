@@ -9,7 +9,7 @@ namespace orrery {
 
 /// Makes the problem's strategy, after all checks that need no runtime.
 ///
-/// Errors ConfigError (settings the strategy cannot honour) · NeedsStructure (statistics, if
+/// Errors    ConfigError (settings the strategy cannot honour) · NeedsStructure (statistics, if
 ///           the strategy needs the graph)
 std::unique_ptr<Strategy> make_strategy(const Problem& problem);
 

@@ -12,7 +12,7 @@
 // owners.
 //
 // Source    MG-GCN 4.1, 4.3; CAGNET 1D; Peng et al. 2022, Sancus (historical embeddings)
-// Departs as in Sancus' code, gradients are not kept
+// Departs   as in Sancus' code, gradients are not kept
 #include <fmt/core.h>
 
 #include <optional>

@@ -30,7 +30,7 @@ std::vector<Finding> find_local_problems(const Program& program);
 /// Requires  the programs of all ranks, in rank order
 std::vector<Finding> find_collective_problems(std::span<const Program> programs);
 
-/// Errors ProgramError with the first finding and the number of others, if there are any
+/// Errors    ProgramError with the first finding and the number of others, if there are any
 void throw_findings(const std::vector<Finding>& findings);
 
 /// Both of the above.

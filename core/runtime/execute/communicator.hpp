@@ -27,7 +27,7 @@ class Communicator {
   /// the order of the lane. `meter` gets the division of the time from those who know it; not from
   /// a library that does an operation as a whole, later, on a device.
   ///
-  /// Errors Aborted if another rank has failed · ProgramError if the ranks' calls do not
+  /// Errors    Aborted if another rank has failed · ProgramError if the ranks' calls do not
   ///           match · Error if the others do not answer in time
   void run(Lane lane, const Op& op, const RankMemory& memory, const Phase& phase = {},
            Mover& mover = host_mover(), ExchangeMeter* meter = nullptr) {

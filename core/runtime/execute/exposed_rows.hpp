@@ -26,13 +26,13 @@ class ExposedRows {
   /// to ← the rows with these numbers, one after the other or, with places, row k at places[k].
   /// False, with nothing done, once they are closed.
   ///
-  /// Requires numbers of existing rows
+  /// Requires  numbers of existing rows
   bool read(int from, std::span<const std::int32_t> index, void* to,
             const std::int32_t* places = nullptr) const;
   /// The rows with these numbers get + those of x, in order. False, with nothing done, once they
   /// are closed.
   ///
-  /// Requires numbers of existing rows; f32
+  /// Requires  numbers of existing rows; f32
   bool add(int from, std::span<const std::int32_t> index, const float* x);
   /// After it returns nobody reads or adds: the memory may be freed.
   void close() noexcept;

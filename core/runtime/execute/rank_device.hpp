@@ -49,11 +49,11 @@ class DeviceLane {
   virtual bool passed(std::uint32_t position) noexcept = 0;
   /// Blocks until the position has passed.
   ///
-  /// Errors those that the device reports for its work
+  /// Errors    those that the device reports for its work
   virtual void await(std::uint32_t position) = 0;
   /// The spans since the last call.
   ///
-  /// Requires all issued work has passed
+  /// Requires  all issued work has passed
   virtual std::vector<Span> take_spans() = 0;
 };
 

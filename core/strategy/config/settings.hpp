@@ -26,7 +26,7 @@ class Settings {
   virtual std::optional<std::vector<int>> integers(std::string_view path) const = 0;
   /// A number of bytes, or text such as "64 MiB".
   ///
-  /// Errors ConfigError: text that is no number of bytes
+  /// Errors    ConfigError: text that is no number of bytes
   virtual std::optional<std::int64_t> bytes(std::string_view path) const = 0;
   /// The value as it stands in the file, for messages.
   virtual std::string shown(std::string_view path) const = 0;

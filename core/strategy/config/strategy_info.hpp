@@ -80,7 +80,7 @@ struct StrategyInfo {
 
   /// The number of parts for a number of ranks, and the inverse.
   ///
-  /// Errors ConfigError: it cannot run on so many ranks; the message lists what is possible
+  /// Errors    ConfigError: it cannot run on so many ranks; the message lists what is possible
   int (*parts_for)(const StrategyConfig& config, int ranks) = nullptr;
   int (*ranks_for)(const StrategyConfig& config, int parts) = nullptr;
   bool by_server = false;    ///< needs to know which ranks share a server, equally many on each
@@ -129,7 +129,7 @@ class AddStrategy {
 
 /// All strategies, in the order of listings; those from outside come last.
 ///
-/// Errors ConfigError: two with one name, an invalid name, no function that makes it
+/// Errors    ConfigError: two with one name, an invalid name, no function that makes it
 const std::vector<const StrategyInfo*>& strategy_infos();
 
 /// How many of them belong to the tree; they come first.
@@ -153,7 +153,7 @@ void require_possible(const StrategyConfig& strategy, const ModelConfig& model);
 
 /// The number of parts into which a strategy cuts the vertices for `ranks` ranks.
 ///
-/// Errors ConfigError if the strategy cannot run on so many ranks; the message lists what is
+/// Errors    ConfigError if the strategy cannot run on so many ranks; the message lists what is
 /// possible
 int parts_for(const StrategyConfig& strategy, int ranks);
 

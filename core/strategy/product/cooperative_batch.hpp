@@ -25,7 +25,7 @@ struct CooperativeShare {
   }
 };
 
-/// Requires cooperative batches
+/// Requires  cooperative batches
 CooperativeShare cooperative_share(const SampledBatches& batches, const ModelConfig& model,
                                    int rank, int epoch, int step);
 

@@ -59,7 +59,7 @@ class HaloProduct {
 
   /// y ← A·x + beta·y.
   ///
-  /// Requires buffers for part's rows of x's width
+  /// Requires  buffers for part's rows of x's width
   void multiply(const Tensor& x, const Tensor& y, float beta, const HaloBuffers& buffers) const;
   /// dx ← Aᵀ·dy + beta·dx
   void multiply_adjoint(const Tensor& dy, const Tensor& dx, float beta,

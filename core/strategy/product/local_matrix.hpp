@@ -41,8 +41,8 @@ class LocalPattern {
   /// tile it also loads which entries each tile has, and makes room for the values of the largest
   /// tile.
   ///
-  /// Requires columns in ascending order in every row, as RowBuilder leaves them
-  /// Errors ConfigError: heads below 1; more than one tile of a block of 2^31 entries or more
+  /// Requires  columns in ascending order in every row, as RowBuilder leaves them
+  /// Errors    ConfigError: heads below 1; more than one tile of a block of 2^31 entries or more
   LocalPattern(Runtime& rt, const SparseMatrix& block, int column_tiles, std::int64_t heads,
                std::string_view name);
 

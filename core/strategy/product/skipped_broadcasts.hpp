@@ -12,7 +12,7 @@ namespace orrery {
 /// One rank's share in the decision, on which all ranks agree.
 ///
 /// Source    Peng et al. 2022, Sancus: staleness bounded by the variation of embeddings
-/// Departs the variation is relative, and over all of a rank's rows of a layer together
+/// Departs   the variation is relative, and over all of a rank's rows of a layer together
 class SkippedBroadcasts {
  public:
   /// `skip_below`: rows are sent again after at least this relative change; `oldest`: the most

@@ -14,7 +14,7 @@ namespace orrery {
 
 struct Problem;
 
-/// Errors ConfigError if model.sparse_input cannot be honoured: the input would be dropped
+/// Errors    ConfigError if model.sparse_input cannot be honoured: the input would be dropped
 ///           out, aggregated first, split by columns, or is not known
 void require_possible_sparse_input(const Problem& problem);
 
@@ -23,8 +23,8 @@ class SparseFeatures final : public SparseInput {
   /// The rows of `features` and, as separate matrices, its first `counts` rows. Loaded on the copy
   /// lane; the compute lane waits for it.
   ///
-  /// Memory for each count 16 bytes per entry, 8 per row and per column
-  /// Errors NeedsStructure if the features are not known
+  /// Memory    for each count 16 bytes per entry, 8 per row and per column
+  /// Errors    NeedsStructure if the features are not known
   SparseFeatures(Runtime& rt, const Source& features, std::int64_t width,
                  const std::set<std::int64_t>& counts);
 

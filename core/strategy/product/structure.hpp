@@ -36,7 +36,7 @@ std::shared_ptr<const Structure> make_structure(T content, HostWork work) {
 
 /// The content of a structure.
 ///
-/// Requires a structure made from a T
+/// Requires  a structure made from a T
 template <class T>
 const T& content_of(const Structure& structure) {
   const auto* known = dynamic_cast<const StructureOf<T>*>(&structure);

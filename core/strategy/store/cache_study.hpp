@@ -12,7 +12,7 @@ namespace orrery {
 
 /// Sums over all ranks and recorded epochs.
 ///
-/// Shapes [requested sizes] each
+/// Shapes    [requested sizes] each
 struct CacheStudy {
   struct Policy {
     std::string name;  ///< as in the key strategy.cache.policy
@@ -32,7 +32,7 @@ struct CacheStudy {
 /// holds the requests of one.
 ///
 /// Shapes    rows: ascending
-/// Errors those of `tell`, which is called with the present rank
+/// Errors    those of `tell`, which is called with the present rank
 CacheStudy study_caches(const SampledBatches& batches, int ranks, int epochs,
                         const std::vector<std::int64_t>& rows,
                         const std::function<void(int rank)>& tell);

@@ -23,7 +23,7 @@ class IndexList {
   }
 
   std::int64_t size() const { return size_; }
-  /// Errors NeedsStructure if they are only counted
+  /// Errors    NeedsStructure if they are only counted
   const std::shared_ptr<const std::vector<Vertex>>& numbers() const {
     if (!numbers_) throw NeedsStructure("a graph given by its statistics has no vertex numbers");
     return numbers_;

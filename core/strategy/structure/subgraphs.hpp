@@ -47,7 +47,7 @@ class Subgraphs {
 /// From a graph in memory: each part is made on first request, and kept. Reads from the strategy
 /// what its parts hold: hops, cross_edges (drawn by `seed`), degrees.
 ///
-/// Requires the fragments of the partition, if they are asked for
+/// Requires  the fragments of the partition, if they are asked for
 std::shared_ptr<const Subgraphs> subgraphs_in_memory(std::shared_ptr<const Dataset> data,
                                                      const ModelConfig& model, Partition partition,
                                                      const StrategyConfig& strategy,
@@ -55,7 +55,7 @@ std::shared_ptr<const Subgraphs> subgraphs_in_memory(std::shared_ptr<const Datas
 
 /// From a folder of parts; each part is read on first request.
 ///
-/// Errors ConfigError if the strategy asks for other hops or cross edges than the parts have,
+/// Errors    ConfigError if the strategy asks for other hops or cross edges than the parts have,
 ///           or for the whole graph · DataError of the folder
 std::shared_ptr<const Subgraphs> subgraphs_in_folder(
     std::shared_ptr<const PartitionedDataset> folder, const ModelConfig& model,

@@ -28,7 +28,7 @@ class VertexData {
 
   /// The part with these of its vertices, in this order.
   ///
-  /// Requires vertices that are not only counted
+  /// Requires  vertices that are not only counted
   VertexData of(const std::vector<Vertex>& rows) const;
 
   std::int64_t vertices() const { return rows_.size(); }
