@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Ends of pipes and files, closed where they are not taken over.
+/// Ends of pipes and files, closed unless they are taken over.
 class Descriptor {
  public:
   explicit Descriptor(int number = -1) : number_(number) {}
@@ -56,12 +56,12 @@ int opened(const fs::path& errors) {
   return file;
 }
 
-/// What a child has for its standard streams.
+/// The standard streams of a child.
 struct Streams {
   int input, output, errors;
 };
 
-/// In the child, which shares the memory of its parent: calls of the system and nothing else.
+/// In the child, which shares the memory of its parent: only system calls.
 [[noreturn]] void become(char* const* words, pid_t parent, const Streams& streams) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(1);  // which ended before it could be heard
@@ -75,7 +75,7 @@ struct Streams {
   ::_exit(127);
 }
 
-/// Not fork(): that would copy the page tables of a program which may hold gigabytes of a graph.
+/// Not fork(): that would copy the page tables of a program that may hold gigabytes of a graph.
 [[gnu::noinline]] pid_t start(char* const* words, const Streams& streams) {
   const pid_t parent = ::getpid(), child = ::vfork();
   if (child == 0) become(words, parent, streams);
@@ -93,7 +93,8 @@ std::string read_all(int descriptor) {
   }
 }
 
-/// Writes the text, or as much of it as a reader takes: one that ends early is no signal.
+/// Writes the text, or as much of it as the reader takes; a reader that ends early causes no
+/// signal.
 void write_all(int descriptor, const std::string& text) {
   sigset_t broken_pipe, before;
   ::sigemptyset(&broken_pipe);
@@ -107,7 +108,7 @@ void write_all(int descriptor, const std::string& text) {
     if (taken) done += static_cast<std::size_t>(n);
   }
   const timespec at_once{};
-  if (!taken) ::sigtimedwait(&broken_pipe, nullptr, &at_once);  // takes back the pending signal
+  if (!taken) ::sigtimedwait(&broken_pipe, nullptr, &at_once);  // removes the pending signal
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -170,7 +171,7 @@ std::optional<ProgramRun> run_program(const std::vector<std::string>& words, con
 
 fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
 
-/// Programs and tests lie one or two folders below the build folder.
+/// Programs and tests are one or two folders below the build folder.
 std::optional<fs::path> program_beside(const fs::path& path) {
   const fs::path folder = this_program().parent_path().parent_path();
   for (const fs::path& build : {folder, folder.parent_path()})

@@ -1,4 +1,4 @@
-// Programs that this one starts: without a shell between them, and none outlives this one.
+// Programs that this one starts, without a shell; none of them outlives this one.
 #pragma once
 
 #include <sys/types.h>
@@ -10,15 +10,15 @@
 
 namespace orrery {
 
-/// A program that runs beside this one, which writes its input and reads its output. It is asked to
-/// end (SIGTERM) when the thread that started it ends, however that comes about.
+/// A program that runs beside this one; this one writes its input and reads its output. It is asked
+/// to end (SIGTERM) when the thread that started it ends, for any reason.
 class ChildProcess {
  public:
-  /// Starts the program that the first word names, on the PATH where it is no path, with the other
-  /// words as they are. Its standard error goes to a file, or to that of this program.
+  /// Starts the program that the first word names, from the PATH unless it is a path, with the
+  /// other words unchanged. Its standard error goes to a file, or to that of this program.
   ///
-  /// Errors    Error (no process can be started, the file cannot be written); a program that is not
-  ///           there says so on its standard error and ends with status 127
+  /// Errors    Error (no process can be started, the file cannot be written); a missing program
+  ///           says so on its standard error and ends with status 127
   explicit ChildProcess(const std::vector<std::string>& words,
                         const std::filesystem::path& errors = {});
   ~ChildProcess();
@@ -30,9 +30,9 @@ class ChildProcess {
 
   /// Tells the program that its input has ended.
   void close_input();
-  /// Ends the program at once, whatever it does (SIGKILL); wait() then tells so.
+  /// Ends the program at once, whatever it does (SIGKILL); wait() then reports it.
   void kill();
-  /// Waits until the program has ended, and returns the status as waitpid() has it.
+  /// Waits until the program has ended, and returns the status as in waitpid().
   int wait();
 
  private:
@@ -40,18 +40,18 @@ class ChildProcess {
   int input_ = -1, output_ = -1;
 };
 
-/// What a program printed on standard output, and its status as waitpid() has it.
+/// What a program printed on standard output, and its status as in waitpid().
 struct ProgramRun {
   std::string output;
   int status = 0;
 
   bool succeeded() const { return status == 0; }
-  /// Tells how it ended: "status 3", "signal 9".
+  /// How it ended, in words: "status 3", "signal 9".
   std::string ending() const;
 };
 
-/// Runs a program to its end; nothing where it cannot be started. It reads `input` before it prints
-/// much. Words and errors as in ChildProcess.
+/// Runs a program to its end; nothing if it cannot be started. It must read `input` before it
+/// prints much. Words and errors as in ChildProcess.
 std::optional<ProgramRun> run_program(const std::vector<std::string>& words,
                                       const std::filesystem::path& errors = {},
                                       const std::string& input = {});
@@ -61,8 +61,8 @@ std::optional<ProgramRun> run_program(const std::vector<std::string>& words,
 /// Errors    std::filesystem::filesystem_error (a system without /proc)
 std::filesystem::path this_program();
 
-/// Finds a program of the build that this program belongs to by its path there, such as
-/// "sim/orrery-sim"; nothing where it was not built.
+/// Finds a program of this program's build by its path there, such as "sim/orrery-sim"; nothing if
+/// it was not built.
 std::optional<std::filesystem::path> program_beside(const std::filesystem::path& path);
 
 }  // namespace orrery

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::time_t kJustMade = 60;  // seconds in which its maker may not have mapped it yet
+constexpr std::time_t kJustMade = 60;  // seconds during which its maker may not have mapped it yet
 
 bool is_old_and_ours(const fs::path& file) {
   struct stat there {};
@@ -28,7 +28,7 @@ bool is_number(const std::string& name) {
   return std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
-/// Takes out what the process has mapped.
+/// Removes those that the process has mapped.
 void keep_mapped(const fs::path& process, std::set<std::string>& files) {
   std::ifstream maps(process / "maps");
   for (std::string line; std::getline(maps, line);)

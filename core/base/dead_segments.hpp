@@ -1,4 +1,4 @@
-// Shared memory that jobs leave behind when they are killed.
+// Shared memory that killed jobs leave behind.
 #pragma once
 
 #include <filesystem>
@@ -6,10 +6,10 @@
 
 namespace orrery {
 
-/// Removes the files of shared memory in `folder` whose name begins with `front`, where they belong to
+/// Removes the files of shared memory in `folder` whose name begins with `front`, if they belong to
 /// this user, are older than a minute, and no process has them mapped.
 ///
-/// Cost      nothing where there are none; else a look at the maps of all processes
+/// Cost      nothing if there are none; else a look at the maps of all processes
 void remove_dead_segments(const std::filesystem::path& folder, const std::string& front);
 
 }  // namespace orrery

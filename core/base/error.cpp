@@ -13,8 +13,7 @@ namespace orrery {
 
 namespace {
 
-/// What is in use, of how much: `capacity` is the largest number there is where only the system sets
-/// a limit.
+/// Memory in use and its limit: `capacity` is the largest number if only the system sets a limit.
 std::string use_of(std::int64_t in_use, std::int64_t capacity) {
   if (capacity == std::numeric_limits<std::int64_t>::max())
     return fmt::format("{} are in use and the system grants no more", human_bytes(in_use));

@@ -12,7 +12,7 @@ namespace orrery {
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
-  /// Where it happened, in brackets behind the message.
+  /// Where it happened, in brackets after the message.
   void add_context(const std::string& where) { text_ = what() + (" (" + where + ")"); }
   const char* what() const noexcept override {
     return text_.empty() ? std::runtime_error::what() : text_.c_str();
@@ -52,7 +52,8 @@ class OutOfMemory : public Error {
   std::int64_t asked, in_use, capacity;
 };
 
-/// A part that this build does not have (no METIS, no MPI, no CUDA); says how to get it.
+/// A part that this build does not have (no METIS, no MPI, no CUDA); the message says how to get
+/// it.
 class NotBuilt : public Error {
   using Error::Error;
 };
@@ -75,7 +76,7 @@ class NeedsStructure : public Error {
   using Error::Error;
 };
 
-/// Another rank failed first, so this one stops too; the other rank's error is the one to report.
+/// Another rank failed first, so this one stops, too; the other rank's error is the one to report.
 class Aborted : public Error {
   using Error::Error;
 };

@@ -19,14 +19,14 @@ constexpr float to_float(Half half) {
   std::uint32_t bits = (half.bits & 0x7FFFU) << 13U;
   const std::uint32_t exponent = bits & kExponent;
   bits += kRebias;
-  if (exponent == kExponent) bits += kRebias;  // infinite, or no number
-  if (exponent == 0)                           // so small that nothing stands before the point
+  if (exponent == kExponent) bits += kRebias;  // infinity, or not a number
+  if (exponent == 0)                           // so small that the part before the point is zero
     bits = std::bit_cast<std::uint32_t>(std::bit_cast<float>(bits + (1U << 23U)) -
                                         std::bit_cast<float>(kRebias + (1U << 23U)));
   return std::bit_cast<float>(bits | (half.bits & 0x8000U) << 16U);
 }
 
-/// The nearest one, the even one of two that are as near; infinite beyond kLargestHalf and half a
+/// The nearest one, the even one of two equally near ones; infinity beyond kLargestHalf and half a
 /// step.
 constexpr Half to_half(float value) {
   constexpr std::uint32_t kInfinite = 255U << 23U, kTooLarge = (127U + 16U) << 23U,

@@ -1,4 +1,4 @@
-// Signed numbers as places in standard containers.
+// Signed numbers as indices of standard containers.
 #pragma once
 
 #include <cstddef>

@@ -11,15 +11,15 @@ namespace {
 
 using Json = JsonReader::Json;
 
-/// Values are printed and destroyed by functions that call themselves, so their depth is limited:
-/// far above what any of our files needs, far below the end of the stack.
+/// Recursive functions print and destroy values, so their depth is limited: far above the need of
+/// our files, far below the end of the stack.
 constexpr int kDeepest = 100;
 
 std::string cut(const std::string& text, std::size_t most) {
   return text.size() <= most ? text : text.substr(0, most - 3) + "...";
 }
 
-/// What nlohmann's message says after its number and place; it quotes what was read last.
+/// nlohmann's message without its number and place; it quotes what was read last.
 std::string reason(const std::string& what) {
   const auto colon = what.find(": ");
   const auto bracket = what.find("] ");
@@ -46,7 +46,7 @@ JsonReader::JsonReader(std::string_view text, std::string file, std::string plac
     throw DataError(file_, where(error.byte),
                     fmt::format("expected JSON, found something else or the end of the file ({})",
                                 reason(error.what())));
-  } catch (const Json::exception& error) {  // a number that no double can hold
+  } catch (const Json::exception& error) {  // a number that no double can represent
     throw DataError(file_, place_, fmt::format("expected JSON, found {}", reason(error.what())));
   }
   if (!json_.is_object())

@@ -1,4 +1,4 @@
-// JSON from a file that may hold anything.
+// JSON from a file with any content.
 #pragma once
 
 #include <fmt/core.h>
@@ -15,23 +15,23 @@
 
 namespace orrery {
 
-/// An object read from a file, or from one line of it, with look-ups that check the types: whatever
-/// the file holds, what is not as expected becomes one line that names file, place, key, what was
-/// expected and what was found. Keys are paths such as "feature_storage/kind".
+/// An object read from a file, or from one line of it, with look-ups that check the types. Any
+/// wrong content becomes one line that names file, place, key, what was expected and what was
+/// found. Keys are paths such as "feature_storage/kind".
 ///
 /// Errors    DataError
 class JsonReader {
  public:
   using Json = nlohmann::ordered_json;
 
-  /// `place` is where in the file the text stands ("line 3"); empty where it is all of the file.
+  /// `place`: where in the file the text is ("line 3"); empty if it is the whole file.
   ///
-  /// Errors    DataError: no JSON (byte and what is wrong), nested more than 100 deep, no object
+  /// Errors    DataError: no JSON (byte and reason), nested more than 100 deep, no object
   JsonReader(std::string_view text, std::string file, std::string place = "");
 
   /// All of it.
   const Json& json() const { return json_; }
-  /// Whether there is something under the key that is not null.
+  /// Whether the key has a value other than null.
   bool has(std::string_view key) const { return find(key) != nullptr; }
   /// The value under a key. Whole numbers must fit into T; a list must hold nothing else.
   template <class T>
@@ -40,7 +40,7 @@ class JsonReader {
     if (value == nullptr) mistyped(key, expected<T>(), "none");
     return as<T>(key, *value);
   }
-  /// The same, or `otherwise` where there is none.
+  /// The same, or `otherwise` if there is none.
   template <class T>
   T get(std::string_view key, T otherwise) const {
     const Json* value = find(key);
@@ -54,9 +54,9 @@ class JsonReader {
   /// An object.
   const Json& object(std::string_view key) const;
 
-  /// What the value under `key` should not be.
+  /// Reports that the value under `key` is wrong.
   [[noreturn]] void fail(std::string_view key, const std::string& problem) const;
-  /// A value as messages show it: cut where it is long.
+  /// A value as messages show it: shortened if it is long.
   static std::string shown(const Json& value);
 
  private:

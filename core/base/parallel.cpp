@@ -92,7 +92,7 @@ ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()), outer_(
   try {
     for (int i = 1; i < threads; ++i) state_->workers.emplace_back([this] { state_->serve(); });
   } catch (const std::system_error&) {
-    // The system grants no more threads; loops give the same results on those that are there.
+    // The system grants no more threads; loops give the same results with fewer.
   }
   current_pool = this;
 }

@@ -30,13 +30,13 @@ class ThreadPool {
   ThreadPool* outer_;
 };
 
-/// Threads that a parallel_for called here would use.
+/// Number of threads that a parallel_for called here would use.
 int loop_threads();
 
 /// Calls body(begin, end) for the ranges [k·block, min(n, (k+1)·block)), k = 0, 1, ..., on the
 /// calling thread's pool; blocks are handed out dynamically, each exactly once, and all are done on
 /// return. The partition into blocks does not depend on the number of threads: per-block results
-/// combined in block order are the same for any pool. Within a parallel_for, a nested one runs
+/// combined in block order are the same for any pool. Inside a parallel_for, a nested one runs
 /// serially.
 ///
 /// Errors    the first exception of a body is rethrown after all threads have stopped

@@ -36,7 +36,7 @@ fs::path lowest_existing(const fs::path& path) {
 
 void remove(const Removal& removal) {
   std::error_code error;
-  // Whoever writes into a folder meanwhile may make a file between its emptying and its removal.
+  // Another process may create a file in the folder between its emptying and its removal.
   for (int attempt = 0; attempt < 50; ++attempt) {
     fs::remove_all(removal.path, error);
     if (!error) break;

@@ -38,7 +38,7 @@ inline std::array<std::uint32_t, 4> random_bits(std::uint64_t seed, Purpose purp
   return {out[0], out[1], out[2], out[3]};
 }
 
-/// A seed of its own for draw (a, b) of a purpose, where its counters are needed for other things.
+/// A separate seed for draw (a, b) of a purpose, if its counters are needed for other things.
 inline std::uint64_t derived_seed(std::uint64_t seed, Purpose purpose, std::uint32_t a,
                                   std::uint32_t b = 0) {
   const auto bits = random_bits(seed, purpose, a, b);

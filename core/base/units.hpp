@@ -1,4 +1,4 @@
-// Numbers as people read them, each with its unit.
+// Readable numbers with their units.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
   throw Error(fmt::format("{}: cannot be {}: {}", file.string(), action, std::strerror(why)));
 }
 
-/// A file that is open; errors name `file`.
+/// An open file; errors name `file`.
 class OpenFile {
  public:
   OpenFile(const fs::path& opened, int flags, const fs::path& file) : file_(file) {
@@ -53,7 +53,7 @@ class OpenFile {
     while (status != 0 && errno == EINTR);
     if (status != 0 && errno != EINVAL && errno != EROFS) fail(file_, "flushed to the disk", errno);
   }
-  /// Some file systems tell only now that the disk is full. An interrupted close() has closed.
+  /// Some file systems report a full disk only now. An interrupted close() has closed the file.
   void close() {
     if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR)
       fail(file_, "written", errno);
@@ -82,7 +82,7 @@ void write_file(const fs::path& file, const std::string& text) {
   }
   const fs::path target = fs::is_symlink(file) ? fs::weakly_canonical(file) : file;
   const fs::path temporary = target.string() + ".part";
-  ::unlink(temporary.c_str());  // of a killed process; a link that lies there is not followed
+  ::unlink(temporary.c_str());  // left by a killed process; a link there is not followed
   try {
     OpenFile open(temporary, O_WRONLY | O_CREAT | O_EXCL, file);
     open.write(text);
@@ -104,7 +104,7 @@ void append_to_file(const fs::path& file, const std::string& lines, bool durable
     if (durable) open.flush();
     open.close();
   } catch (...) {
-    std::error_code ignored;  // where this fails too, the next start cuts the half line off
+    std::error_code ignored;  // if this fails, too, the next start cuts off the half line
     fs::resize_file(file, static_cast<std::uintmax_t>(before), ignored);
     throw;
   }

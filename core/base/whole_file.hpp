@@ -6,26 +6,26 @@
 
 namespace orrery {
 
-/// Puts a whole file into its place: written into a temporary neighbour (its name with ".part"),
-/// flushed to the disk, renamed; the new name is on the disk too when this returns. What is there
-/// and no file (a pipe, a terminal) is written to as it stands; a link is followed.
+/// Puts a whole file in its place: it is written into a temporary neighbour (its name with
+/// ".part"), flushed to the disk, and renamed. On return the new name is on the disk, too. An
+/// existing target that is no file (a pipe, a terminal) is written directly; a link is followed.
 ///
-/// Errors    Error naming the file and the system's reason; what was there before stays then
+/// Errors    Error naming the file and the system's reason; the old file then stays
 void write_file(const std::filesystem::path& file, const std::string& text);
 
-/// Appends whole lines to a log, which is made where it is not there, and takes back what a full disk
-/// took only half of. `durable`: the lines are on the disk when this returns.
+/// Appends whole lines to a log, which is created if it is missing. If a full disk takes only half
+/// of them, that half is removed. `durable`: the lines are on the disk on return.
 ///
 /// Errors    Error naming the file and the system's reason
 void append_to_file(const std::filesystem::path& file, const std::string& lines, bool durable);
 
-/// Flushes a folder with all that is in it to the disk.
+/// Flushes a folder and everything in it to the disk.
 ///
 /// Errors    Error naming the file and the system's reason
 void flush_folder(const std::filesystem::path& folder);
 
-/// Flushes the folder that a file or folder lies in, and with it the name: also after a loss of power
-/// it is there.
+/// Flushes the folder that contains a file or folder, and with it the name, which then survives a
+/// loss of power.
 ///
 /// Errors    as flush_folder
 void flush_name(const std::filesystem::path& path);

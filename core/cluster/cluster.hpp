@@ -1,4 +1,4 @@
-// Servers, devices, switches and the links between them: the hardware that a run is forecast for.
+// Servers, devices, switches and the links between them: the hardware that a run is simulated on.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace orrery {
 
-/// What a node of the cluster is. A local switch (PCIe, NVSwitch) belongs to a server, a network
-/// switch to none.
+/// The kind of a node of the cluster. A local switch (PCIe, NVSwitch) belongs to a server, a
+/// network switch to none.
 enum class NodeKind { kDevice, kHost, kNic, kNetworkSwitch, kLocalSwitch };
 std::string to_string(NodeKind kind);
 
-/// Number of the server of a network switch.
+/// The server number of a network switch.
 inline constexpr int kNoServer = -1;
 
 struct ClusterNode {
@@ -22,61 +22,62 @@ struct ClusterNode {
   bool operator==(const ClusterNode&) const = default;
 };
 
-/// Whether the two directions of a link have a capacity each or one for both.
+/// Whether each direction of a link has its own capacity, or both share one.
 enum class Duplex { kFull, kShared };
 
 /// A connection of two nodes, usable in both directions.
-/// Units     bytes_per_second: per direction where full; parallel cables are counted in, not apart
+/// Units     bytes_per_second: per direction if full; parallel cables are included
 struct ClusterLink {
   int from, to;  ///< numbers of nodes
   double bytes_per_second;
   double latency_seconds;
   Duplex duplex = Duplex::kFull;
-  std::string type;  ///< as the file names it: "nvlink", "pcie"
-  int count = 1;     ///< parallel cables, all of them in bytes_per_second
-  /// Of both directions together, where full and less than twice the rate; 0: no limit but theirs.
+  std::string type;  ///< its name in the file: "nvlink", "pcie"
+  int count = 1;     ///< parallel cables, all counted in bytes_per_second
+  /// Both directions together, if full and less than twice the rate; 0: no other limit.
   double both_bytes_per_second = 0;
   bool operator==(const ClusterLink&) const = default;
 };
 
-/// What passes a link at most when both directions are busy.
+/// The most that passes a link when both directions are busy.
 /// Units     bytes of both directions per second
 double both_directions(const ClusterLink& link);
 
-/// Whether its two directions, each with a rate of its own, can hinder each other.
+/// Whether its two directions, which have their own rates, can slow each other down.
 bool directions_meet(const ClusterLink& link);
 
-/// What computes: a GPU, or a whole machine where a rank has one.
+/// A device that computes: a GPU, or a whole machine if each has one rank.
 struct Device {
   int node;
-  std::string type;     ///< as the file names it
-  std::string profile;  ///< of its kernels' times
+  std::string type;     ///< its name in the file
+  std::string profile;  ///< profile of its kernels' times
   std::int64_t memory_bytes;
   double memory_bytes_per_second;  ///< peak
   double flops_per_second;         ///< peak, single precision
-  int cores = 0;  ///< of a CPU, which several ranks may share; 0: an accelerator of one rank
+  /// cores of a CPU, which several ranks may share; 0: an accelerator with one rank
+  int cores = 0;
   bool operator==(const Device&) const = default;
 };
 
-/// What drives the devices of a server: its processors, which host tasks, the issue of operations
-/// and the network stack share, and its main memory. Where servers have no node that is a host, a
-/// device is the machine itself and these are its own. 0: not said.
+/// What drives the devices of a server: its processors (shared by host tasks, the issue of
+/// operations and the network stack) and its main memory. If servers have no host node, a device is
+/// the machine itself, and these are its own numbers. 0: not given.
 struct ServerHost {
-  int cores = 0;                       ///< of all sockets together
-  double memory_bytes_per_second = 0;  ///< peak of the main memory
+  int cores = 0;                       ///< cores of all sockets together
+  double memory_bytes_per_second = 0;  ///< peak rate of the main memory
   std::int64_t memory_bytes = 0;       ///< main memory
-  std::int64_t pinned_bytes = 0;       ///< of it, what may be pinned for copies to devices
-  std::string profile;                 ///< of host tasks' times; none: that of the devices
+  std::int64_t pinned_bytes = 0;       ///< main memory that may be pinned for copies to devices
+  std::string profile;                 ///< profile of host tasks' times; empty: that of the devices
   bool operator==(const ServerHost&) const = default;
 };
 
-/// A cluster as plain data. Ranks number the devices.
+/// A cluster as plain data. Ranks are numbers of devices.
 struct Cluster {
   std::string name, description;
   std::vector<ClusterNode> nodes;
   std::vector<ClusterLink> links;
   std::vector<Device> devices;         ///< in the order of ranks
-  ServerHost host = {};                ///< of each server
+  ServerHost host = {};                ///< hosts of each server
   bool relay_through_devices = false;  ///< whether a route may pass a third device
 
   int servers() const;
@@ -90,8 +91,9 @@ struct Cluster {
   bool operator==(const Cluster&) const = default;
 };
 
-/// Checks that a cluster can be simulated: names unique, ends known, rates positive, both
-/// directions of a link together between once and twice its rate, a route between any two devices.
+/// Checks that a cluster can be simulated: unique names, known ends, positive rates, both
+/// directions of a link together between once and twice its rate, and a route between any two
+/// devices.
 /// Errors    ConfigError whose path is the name of the offending node or link
 /// Cost      O(devices x links)
 void validate(const Cluster& cluster);

@@ -1,4 +1,4 @@
-// Which server each rank runs on: what tells internal from external communication.
+// Which server each rank runs on. This distinguishes internal from external communication.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace orrery {
 /// Ranks on servers. Servers are numbered from 0 by their lowest rank.
 class Placement {
  public:
-  /// One server holds all ranks, however many.
+  /// One server with all ranks, of any number.
   Placement() = default;
   /// `server_of[r]`: any label of rank r's server; equal labels mean the same server.
   explicit Placement(const std::vector<int>& server_of);

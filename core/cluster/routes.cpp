@@ -19,7 +19,7 @@
 namespace orrery {
 namespace {
 
-/// Picoseconds, then links.
+/// Picoseconds, then number of links.
 struct Cost {
   std::int64_t picoseconds = 0;
   int links = 0;
@@ -70,7 +70,7 @@ struct Allowed {
     if (relayed && !cluster->relay_through_devices) return false;
     if (tail.server == head.server) return true;
     const int home = cluster->nodes[source].server;
-    // Out of the first server, never back into it, and out of no other.
+    // It leaves the first server and never returns to it, and leaves no other server.
     return head.server != home && (tail.server == home || tail.server == kNoServer);
   }
 };
@@ -88,13 +88,13 @@ auto neighbours(const Network& network, NodeId node) {
   return std::ranges::subrange(begin, end);
 }
 
-/// Which devices there is a route to. What lies outside of a server is searched once for all its
-/// devices that leave it at the same nodes: there is little else to do for thousands of devices.
+/// Which devices have a route. The part outside of a server is searched once for all its devices
+/// that leave it at the same nodes: with thousands of devices that saves nearly everything.
 class Reach {
  public:
   Reach(const Cluster& cluster, const Network& network) : cluster_(cluster), network_(network) {}
 
-  /// For each device whether a route leads there from the one that is `source`.
+  /// For each device, whether a route leads there from `source`.
   std::vector<char> from(NodeId source) {
     const int home = server(source);
     std::set<NodeId> seen{source}, exits;  // exits: the first nodes outside
@@ -122,8 +122,7 @@ class Reach {
     return cluster_.relay_through_devices || cluster_.nodes[node].kind != NodeKind::kDevice;
   }
 
-  /// Which nodes a route reaches that comes from another server to these: it goes into a server,
-  /// and out of none.
+  /// Which nodes a route from another server to these reaches: it enters a server and leaves none.
   const std::vector<char>& behind(const std::set<NodeId>& exits) {
     const auto [found, is_new] = behind_.try_emplace(exits);
     std::vector<char>& seen = found->second;
@@ -162,8 +161,8 @@ std::vector<Cost> distances(const Network& network, const View& view, NodeId sou
   return distance;
 }
 
-/// The last arc of a shortest route to `node`: of equally good ones, number `choice` modulo how
-/// many.
+/// The last arc of a shortest route to `node`: of equally good ones, number `choice` modulo their
+/// count.
 ArcId last_arc(const View& view, const std::vector<Cost>& distance, NodeId node, int choice) {
   std::vector<ArcId> tight;
   const auto [begin, end] = boost::in_edges(node, view);
@@ -189,7 +188,7 @@ Router::~Router() = default;
 Router::Router(Router&&) noexcept = default;
 
 std::int64_t Router::picoseconds(const ClusterLink& link) {
-  // A link of less than 1 KiB/s counts as one: sums must not overflow.
+  // A link below 1 KiB/s counts as 1 KiB/s: sums must not overflow.
   const double seconds = link.latency_seconds + kReferenceMessageBytes / link.bytes_per_second;
   return std::llround(std::min(seconds, 1024.0) * 1e12);
 }

@@ -9,8 +9,8 @@
 
 namespace orrery {
 
-/// The message whose time decides between two routes: large enough that a wide link of two hops
-/// beats a narrow one of one hop, as the libraries choose.
+/// The message whose time decides between two routes: so large that a wide link of two hops beats a
+/// narrow one of one hop, as libraries choose.
 inline constexpr double kReferenceMessageBytes = 1 << 20;
 
 /// One link of a route; `forward`: from its `from` to its `to`.
@@ -20,7 +20,7 @@ struct Hop {
   bool operator==(const Hop&) const = default;
 };
 
-/// Links in order, the rate of the slowest and the sum of their latencies. Of a device to itself:
+/// Links in order, the rate of the slowest and the sum of their latencies. From a device to itself:
 /// no hop, infinite rate, no latency.
 struct Route {
   std::vector<Hop> hops;
@@ -30,15 +30,15 @@ struct Route {
 /// Shortest routes between the devices of a cluster.
 ///
 /// A link costs its latency plus kReferenceMessageBytes over its rate, rounded to picoseconds, so
-/// that equal routes are equal whatever the order of the sum; a route costs the sum of its links,
-/// and among equal ones the fewest links win. Of several links that end equally short routes the
-/// target's rank picks one, counted from the lowest number (as a fat tree routes by destination).
+/// that equal routes are equal in any order of the sum. A route costs the sum of its links; among
+/// equal ones the fewest links win. If several links end equally short routes, the target's rank
+/// picks one, counted from the lowest number (as a fat tree routes by destination).
 ///
-/// A route does what communication libraries would: it passes no third device (unless
+/// A route does what communication libraries do: it passes no third device (unless
 /// relay_through_devices), stays inside the server of both ends, and passes no third server.
 class Router {
  public:
-  /// Requires  that the cluster outlives the router
+  /// Requires  a cluster that outlives the router
   explicit Router(const Cluster& cluster);
   ~Router();
   Router(Router&&) noexcept;
@@ -51,8 +51,8 @@ class Router {
   std::vector<Route> from(int rank, const std::vector<int>& targets) const;
   /// Cost      as from()
   Route between(int rank, int target) const;
-  /// Routes from one node to others, of any kind; the number of a target in `nodes` takes the place
-  /// of its rank.
+  /// Routes from one node to others, of any kind; the number of a target in `nodes` replaces its
+  /// rank.
   /// Errors    ConfigError naming a node that cannot be reached
   std::vector<Route> between_nodes(int node, const std::vector<int>& nodes) const;
 
@@ -61,7 +61,7 @@ class Router {
 
  private:
   struct Graph;
-  /// Of several links that end equally short routes to `nodes[i]`, number `choices[i]`.
+  /// If several links end equally short routes to `nodes[i]`, number `choices[i]` of them.
   std::vector<Route> routes(int from, const std::vector<int>& nodes,
                             const std::vector<int>& choices) const;
 
@@ -69,8 +69,8 @@ class Router {
   std::unique_ptr<Graph> graph_;
 };
 
-/// Rates and latencies of the routes from each of some ranks (rows) to each (columns); the diagonal
-/// holds infinity and 0.
+/// Rates and latencies of the routes from some ranks (rows) to each (columns); the diagonal holds
+/// infinity and 0.
 /// Units     bytes per second; seconds
 struct PairMatrices {
   std::vector<std::vector<double>> bytes_per_second, latency_seconds;

@@ -1,4 +1,4 @@
-// Which of two parts has an edge between them, where one alone does.
+// Which of two parts has an edge between them, if only one has it.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace orrery {
 
-/// The end of an edge whose part has it: a draw of the seed and the two numbers, the same for both
-/// directions and whoever asks.
+/// The end of an edge whose part has the edge: a draw from the seed and the two numbers, the same
+/// for both directions and every caller.
 ///
 /// Source    CATGNN 5.5: "when its end nodes belong to different partitions, it is just assigned or
 ///           added to one of the partitions randomly"

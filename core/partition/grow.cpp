@@ -30,7 +30,7 @@ Partition grow(const Partition& cut, std::span<const Vertex> vertices, const Csr
         best = part;
     }
     count(-1);
-    ORRERY_ASSERT(best != kNobody);  // room for all, as ⌈n / parts⌉·parts >= n
+    ORRERY_ASSERT(best != kNobody);  // room for all, because ⌈n / parts⌉·parts >= n
     grown.owner[at(v)] = best;
     ++size[at(best)];
   }

@@ -15,7 +15,7 @@ double most_over_mean(const std::vector<std::int64_t>& loads) {
          (static_cast<double>(sum) / static_cast<double>(loads.size()));
 }
 
-/// What each part holds when it has taken in the neighbours of what it held.
+/// What each part holds after adding the neighbours of what it held.
 Replicas one_hop_more(EdgeStream& edges, const Replicas& held, Neighbours neighbours) {
   Replicas more = held;
   for_each_edge(
@@ -40,7 +40,7 @@ std::vector<std::int64_t> rows_of(const Replicas& held, std::int64_t vertices, i
   return rows;
 }
 
-/// Vertices that the parts hold with complete neighbourhoods, their replicas with them.
+/// Vertices that the parts hold with complete neighbourhoods, including replicas.
 std::int64_t copies(const Replicas& held, const Replicas& replicas, std::int64_t vertices,
                     int parts) {
   if (replicas.empty()) return held.total();

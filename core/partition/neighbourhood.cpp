@@ -14,11 +14,11 @@ constexpr Vertex kAbsent = -1;
 
 /// Numbers vertices in the order in which they are added.
 struct Numbering {
-  std::vector<Vertex> vertices, local;  ///< local: of each vertex of the graph
+  std::vector<Vertex> vertices, local;  ///< local: local number of each vertex of the graph
 
   explicit Numbering(std::int64_t all) : local(at(all), kAbsent) {}
 
-  /// Adds those that are new, in ascending order.
+  /// Adds the new ones among them, in ascending order.
   void add(std::vector<Vertex> candidates) {
     std::sort(candidates.begin(), candidates.end());
     for (const Vertex v : candidates) {
@@ -37,7 +37,7 @@ Neighbourhood neighbourhood(const Csr& graph, const Csr& reverse, std::span<cons
   numbering.add({own.begin(), own.end()});
   Neighbourhood result;
   result.within.push_back(static_cast<std::int64_t>(own.size()));
-  std::int64_t inner = 0;  // the vertices whose edges are all held
+  std::int64_t inner = 0;  // the vertices all of whose edges are held
   for (int d = 1; d <= hops; ++d) {
     std::vector<Vertex> reached;
     for (std::int64_t i = inner; i < result.within.back(); ++i)

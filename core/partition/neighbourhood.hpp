@@ -1,4 +1,4 @@
-// What a part holds when it is trained on alone: its own vertices and those around them.
+// What a part holds when it is trained alone: its own vertices and those around them.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,17 @@
 namespace orrery {
 
 /// The own vertices of a part and those around them, in local numbers: by distance, and by global
-/// number within a distance. Vertices that are not own are replicas.
+/// number at equal distance. Vertices that are not own are replicas.
 struct Neighbourhood {
   std::vector<Vertex> vertices;      ///< global number of each
-  std::vector<std::int64_t> within;  ///< vertices at distance <= d of the own ones, d from 0 on
-  /// In-neighbours in local numbers: of neighbourhood() the edges with an end at a distance below
-  /// `hops`, whose vertices so have their complete neighbourhoods; without hops the edges between
-  /// own vertices.
+  std::vector<std::int64_t> within;  ///< vertices at distance <= d from the own ones, from d = 0 on
+  /// In-neighbours in local numbers. For neighbourhood() these are the edges with an end at a
+  /// distance below `hops`, whose vertices then have complete neighbourhoods; without hops they are
+  /// the edges between own vertices.
   Csr graph;
 };
 
-/// The own vertices of a part and all within `hops` hops. Distances do not mind the direction of
-/// edges.
+/// The own vertices of a part and all within `hops` hops. Distances ignore the direction of edges.
 ///
 /// Shapes    graph: in-neighbours · reverse: out-neighbours (the same where it is symmetric) · own:
 ///           ascending
@@ -30,22 +29,22 @@ struct Neighbourhood {
 ///           the graph
 /// Source    CATGNN 4.2 (one hop: cross edges are in both parts) and 5.5 (0 to 3 hops)
 /// Departs   CATGNN emulates 0 hops by giving a cross edge to one of its two parts at random, as
-///           one_sided_edges() does; here neither has it
+///           one_sided_edges() does; here neither part has it
 Neighbourhood neighbourhood(const Csr& graph, const Csr& reverse, std::span<const Vertex> own,
                             int hops);
 
-/// A part that holds these edges and no others: its own vertices and the ends of the edges, by their
-/// distance from the own ones along these edges (and those that no such path leads to behind them,
-/// on which nothing of the own ones depends).
+/// A part with exactly these edges: its own vertices and the ends of the edges, by their distance
+/// from the own ones along these edges. Ends without such a path come last; no own vertex depends
+/// on them.
 ///
 /// Shapes    own: ascending · edges: in global numbers; source is an in-neighbour of destination
-/// Cost      sorts of the part's edges; nothing as large as the graph
+/// Cost      sorts of the part's edges; nothing of the graph's size
 Neighbourhood neighbourhood_of_edges(std::span<const Vertex> own, const std::vector<Edge>& edges);
 
-/// The edges of a part where a cross edge goes to one of its two parts (drawn_end): those between
-/// the part's own vertices, and of the others those that are drawn for it.
+/// The edges of a part if a cross edge goes to one of its two parts (drawn_end): those between the
+/// part's own vertices, and the others that are drawn for it.
 ///
-/// Shapes    graph, reverse, own: as neighbourhood() · owner: of each vertex
+/// Shapes    graph, reverse, own: as neighbourhood() · owner: owner of each vertex
 std::vector<Edge> one_sided_edges(const Csr& graph, const Csr& reverse, std::span<const Vertex> own,
                                   std::span<const std::int32_t> owner, std::uint64_t seed);
 

@@ -1,4 +1,4 @@
-// How many parts a graph needs on given devices.
+// The number of parts that a graph needs on given devices.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,21 @@ namespace orrery {
 
 struct DeviceNeeds {
   std::int64_t devices = 1;
-  std::int64_t device_bytes = 0;   ///< M, of one device
+  std::int64_t device_bytes = 0;   ///< M, memory of one device
   std::int64_t data_bytes = 0;     ///< D, graph and features as they are on disk
-  std::int64_t working_bytes = 0;  ///< a, what a model computes with on one device; 0: 2/3 of M
+  std::int64_t working_bytes = 0;  ///< a, the working set of a model on one device; 0: 2/3 of M
 };
 
-/// Graph and features as they are on disk: two vertex numbers an edge, a float32 a feature.
+/// Size of graph and features on disk: two vertex numbers per edge, a float32 per feature.
 std::int64_t data_bytes(const DataFacts& facts);
 
 struct NumberOfParts {
   std::int64_t parts = 1;
-  std::string reason;  ///< one line for people
+  std::string reason;  ///< one readable line
 };
 
-/// As many parts as devices where the data fits beside the working set, D <= n (M - a); otherwise
-/// as many rounds of n parts as make a part fit: n ceil(D / (n (M - a))).
+/// As many parts as devices if the data fits beside the working set, D <= n (M - a). Otherwise as
+/// many rounds of n parts as make a part fit: n ceil(D / (n (M - a))).
 ///
 /// Units     bytes
 /// Source    CATGNN 3.2, and for D and a 3.4: "we just use the data size on the disk as an estimate

@@ -14,17 +14,17 @@ namespace orrery {
 struct Partition {
   int parts = 1;
   std::vector<std::int32_t> owner;
-  /// Of an edge partitioner, where it was asked for: the edges of each part (cut_into_fragments).
+  /// The edges of each part of an edge partitioner, if they were asked for (cut_into_fragments).
   std::shared_ptr<const std::vector<std::vector<Edge>>> fragments = nullptr;
 
-  /// The vertices of every part, ascending.
+  /// The vertices of every part, in ascending order.
   std::vector<std::vector<Vertex>> members() const;
 };
 
 /// Directed edges between different parts / all edges.
 double edge_cut(const Csr& graph, const Partition& partition);
 
-/// Vertices that the parts hold with complete neighbourhoods, own ones and in-neighbours, / all:
+/// Vertices that the parts hold with complete neighbourhoods (own ones and in-neighbours) / all:
 /// Σ_p |owned_p ∪ N(owned_p)| / |V|.
 ///
 /// Source    CATGNN 5.2

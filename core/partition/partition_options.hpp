@@ -1,4 +1,4 @@
-// What is asked for when a graph is cut: the method and what its paper leaves to its users.
+// Options of a cut: the method and what its paper leaves open.
 #pragma once
 
 #include <cstdint>
@@ -14,54 +14,57 @@ namespace orrery {
 
 struct MetisOptions {
   bool volume = false;  ///< least communication volume instead of least cut
-  int servers = 1;      ///< first into so many parts, then each of them into parts/servers
+  int servers = 1;      ///< first into this many parts, then each of them into parts/servers
   std::vector<Constraint> constraints{Constraint::work};
-  double balance = 1.03;  ///< most of a constraint in a part / mean; METIS' own default
+  double balance = 1.03;  ///< largest share of a constraint in a part / mean; METIS' own default
 };
 
 struct PowergraphOptions {
-  double balance = 1.05;  ///< most edges of a part / mean
+  double balance = 1.05;  ///< largest number of edges of a part / mean
 };
 
 struct HdrfOptions {
-  double lambda = 1.1;    ///< weight of balance; the order of edges decides below 1
-  double balance = 1.05;  ///< most edges of a part / mean
+  double lambda = 1.1;    ///< weight of balance; below 1 the order of edges decides
+  double balance = 1.05;  ///< largest number of edges of a part / mean
 };
 
 struct TwoPsLOptions {
-  double max_volume = 1;  ///< of a cluster, in units of Σd/k = 2|E|/k
-  double balance = 1.05;  ///< most edges of a part / mean
+  double max_volume = 1;  ///< volume of a cluster, in units of Σd/k = 2|E|/k
+  double balance = 1.05;  ///< largest number of edges of a part / mean
 };
 
 struct SpringOptions {
-  /// v_max: clusters of less volume grow and give, in units of a part's share Σd/k.
+  /// v_max: clusters below this volume grow and give vertices away, in units of a part's share
+  /// Σd/k.
   double max_volume = 0.105;
-  double balance = 1.05;  ///< β: merged clusters have fewer vertices than β·n/k; refined parts too
+  /// β: merged clusters have fewer vertices than β·n/k; so have refined parts
+  double balance = 1.05;
   bool persistent = false;  ///< clusters that cannot follow their representative try other vertices
   int refine = 0;           ///< rounds of refinement: refine.hpp
 };
 
 struct LdgOptions {
-  double balance = 1.05;  ///< most vertices of a part / mean
+  double balance = 1.05;  ///< largest number of vertices of a part / mean
 };
 
 struct FennelOptions {
-  double gamma = 1.5;    ///< γ: exponent of what a part's size costs
-  double balance = 1.1;  ///< ν, most vertices of a part / mean
+  double gamma = 1.5;    ///< γ: exponent of the cost of a part's size
+  double balance = 1.1;  ///< ν, largest number of vertices of a part / mean
 };
 
-/// Told which part an edge partitioner gives an edge of its stream.
+/// Called with the part that an edge partitioner gives an edge of its stream.
 using EdgeSink = std::function<void(const Edge& edge, std::int32_t part)>;
 
-/// What an experiment file says under "partition".
+/// The key "partition" of an experiment file.
 struct PartitionOptions {
   std::string method = "block";  ///< see partition_graph()
   std::string file;              ///< one owner per line (method "file")
   std::uint64_t seed = 0;
-  int parts = 0;  ///< how many; 0: as the strategy, or else the devices (number_of_parts), ask for
-  std::int64_t working_bytes = 0;  ///< what a model computes with on a device; 0: 2/3 of its memory
-  int hops = 1;                    ///< how far parts that are written reach, 0 to 3
-  bool one_sided = false;  ///< with hops 0: a cross edge is in one of its two parts, not in none
+  /// number of parts; 0: what the strategy, or else the devices (number_of_parts), need
+  int parts = 0;
+  std::int64_t working_bytes = 0;  ///< working set of a model on a device; 0: 2/3 of its memory
+  int hops = 1;                    ///< reach of written parts, 0 to 3
+  bool one_sided = false;  ///< with hops 0: a cross edge is in one of its two parts instead of none
   MetisOptions metis{};
   PowergraphOptions powergraph{};
   HdrfOptions hdrf{};
@@ -69,9 +72,8 @@ struct PartitionOptions {
   SpringOptions spring{};
   LdgOptions ldg{};
   FennelOptions fennel{};
-  std::map<std::string, double>
-      numbers{};        ///< of a method from outside, by key, that were asked for
-  EdgeSink assigned{};  ///< where set, edge partitioners tell it of every edge
+  std::map<std::string, double> numbers{};  ///< settings of a method from outside, by key
+  EdgeSink assigned{};                      ///< if set, edge partitioners call it with every edge
 };
 
 }  // namespace orrery

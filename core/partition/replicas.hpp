@@ -1,4 +1,4 @@
-// Which parts hold a copy of which vertex, a bit each.
+// Which parts hold a copy of which vertex, one bit each.
 #pragma once
 
 #include <bit>
@@ -39,11 +39,11 @@ class Replicas {
     for (std::size_t i = 0; i < bytes_; ++i) sum += std::popcount(bits_[first_of(v) + i]);
     return sum;
   }
-  /// The i-th of the parts that hold v, ascending.
+  /// The i-th of the parts that hold v, in ascending order.
   ///
   /// Requires  0 <= i < count(v)
   std::int32_t at(Vertex v, int i) const;
-  /// Copies of all vertices together.
+  /// Number of copies of all vertices.
   std::int64_t total() const;
   void fetch(Vertex v) const { __builtin_prefetch(&bits_[first_of(v)], 1); }
 
@@ -56,7 +56,7 @@ class Replicas {
   std::vector<std::uint8_t> bits_;
 };
 
-/// An owner for every vertex, drawn among the parts that hold it; among all parts where none does.
+/// An owner for every vertex, drawn among the parts that hold it, or among all parts if none does.
 ///
 /// Source    CATGNN 3.2: "we randomly select one of them as the target training node"
 Partition draw_owners(const Replicas& replicas, std::int64_t vertices, int parts,

@@ -1,4 +1,4 @@
-// What a vertex weighs in the balance of parts.
+// Weights of vertices in the balance of parts.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace orrery {
 
-/// What parts are to have equal shares of. (Vertex types would be one constraint for each type.)
+/// What parts get equal shares of. (Vertex types would be one constraint for each type.)
 enum class Constraint { work, vertices, edges, training, validation, test };
 std::string_view name_of(Constraint constraint);
 
@@ -21,15 +21,15 @@ struct VertexWeights {
   std::vector<std::int32_t> values;
 };
 
-/// work: 1 + degree; vertices: 1; edges: degree; training, validation, test: 1 for those of the
+/// work: 1 + degree; vertices: 1; edges: degree; training, validation, test: 1 for vertices of the
 /// split. Degrees are counted without self-loops.
 ///
 /// Requires  a symmetric graph; `split` of every vertex, or empty
-/// Errors    ConfigError where no vertex has a share of a constraint
+/// Errors    ConfigError if no vertex has a share of a constraint
 VertexWeights vertex_weights(const Csr& graph, std::span<const Constraint> constraints,
                              std::span<const Split> split);
 
-/// Most that a part has of a constraint / mean, for each of them.
+/// Largest share of a part / mean, for each constraint.
 std::vector<double> balances(const VertexWeights& weights, std::span<const std::int32_t> owner,
                              int parts);
 

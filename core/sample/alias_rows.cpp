@@ -14,14 +14,14 @@
 namespace orrery {
 namespace {
 
-/// Draws in vain, for each entry that is wanted, before the rest comes by keys of all entries: a
-/// row in which a few entries have nearly all the weight would else be drawn from for ever.
+/// Vain draws per wanted entry before the rest is drawn by keys of all entries. A row in which a
+/// few entries have nearly all the weight would otherwise take forever.
 constexpr std::uint32_t kPatience = 8;
 
-/// Rows of at most so many times the entries that are wanted are short.
+/// Rows with at most this many times the wanted entries are short.
 constexpr std::uint32_t kShort = 4;
 
-/// Draws that are made side by side.
+/// Draws that are made at the same time.
 constexpr std::uint32_t kAtOnce = 16;
 
 constexpr std::uint32_t kAlways = std::numeric_limits<std::uint32_t>::max();
@@ -70,7 +70,8 @@ void AliasRows::build_row(EdgeIndex begin, std::uint32_t length, std::vector<dou
     }
   }
   for (const std::uint32_t i : large) entries_[at(begin) + i] = {kAlways, i};
-  // What is left here has a share of 1 but for rounding; one without weight goes to one that has.
+  // Entries left here have a share of 1 up to rounding; one without weight passes its share to one
+  // with weight.
   for (const std::uint32_t i : small) {
     const bool has_weight = weights_[at(begin) + i] > 0;
     std::uint32_t other = i;
@@ -96,7 +97,7 @@ void AliasRows::draw(RowDraws draws, Vertex row, EdgeIndex begin, std::uint32_t 
   picks.begin_set(wanted);
   std::uint32_t found = 0;
   for (std::uint32_t tries = 0; found < wanted && tries < (kPatience + 1) * wanted;) {
-    // As many as are missing at once, so that the table's lines come side by side.
+    // As many as are missing at once, so that the table's lines are fetched together.
     std::array<std::pair<std::uint32_t, std::uint32_t>, kAtOnce> drawn;
     const std::uint32_t n = std::min(wanted - found, kAtOnce);
     for (std::uint32_t d = 0; d < n; ++d) {
@@ -120,12 +121,12 @@ void AliasRows::draw(RowDraws draws, Vertex row, EdgeIndex begin, std::uint32_t 
 void AliasRows::draw_by_keys(RowDraws& draws, EdgeIndex begin, std::uint32_t length,
                              std::size_t first_of_row, std::uint32_t wanted,
                              RowPicks::Positions& positions) const {
-  // Draws of one thread come one after the other, so its rows share this memory.
+  // Draws of one thread are sequential, so its rows share this memory.
   static thread_local std::vector<std::pair<double, EdgeIndex>> keys;
   keys.clear();
   const std::size_t taken = positions.size();
   for (EdgeIndex e = begin; e < begin + length; ++e) {
-    const double uniform = draws.uniform();  // of every entry: words do not shift
+    const double uniform = draws.uniform();  // for every entry: words do not shift
     if (weights_[at(e)] <= 0) continue;
     if (std::find(positions.begin() + static_cast<std::ptrdiff_t>(first_of_row),
                   positions.begin() + static_cast<std::ptrdiff_t>(taken),

@@ -12,24 +12,24 @@
 
 namespace orrery {
 
-/// An alias table for each row of a graph: a draw by weight is two words and one access.
+/// An alias table for each row of a graph: a draw by weight takes two words and one access.
 ///
 /// Source    Walker (1977), built as by Vose (1991)
 class AliasRows {
  public:
-  /// Shapes    weights [nnz]: finite and >= 0, which stay where they are
+  /// Shapes    weights [nnz]: finite and >= 0; not copied
   /// Cost      one pass over the entries; 8 bytes per entry and 4 per row
   /// Errors    Error: a weight that is negative or not finite, with its place
   AliasRows(const Csr& graph, std::span<const float> weights);
 
-  /// The row will be drawn from soon.
+  /// Announces that the row will be drawn from soon.
   void prefetch(Vertex row) const { __builtin_prefetch(&positive_[at(row)]); }
 
-  /// Appends `fanout` distinct entries of a row, drawn one after the other by weight among those
-  /// that are left; all of positive weight where they are no more, or where fanout is
+  /// Appends `fanout` distinct entries of a row, drawn one after the other by weight among the
+  /// remaining ones; all entries of positive weight if there are no more, or if fanout is
   /// kAllNeighbours.
   ///
-  /// Source    short rows by exponential keys (Efraimidis and Spirakis 2006); in long ones an entry
+  /// Source    short rows by exponential keys (Efraimidis and Spirakis 2006); in long rows an entry
   ///           that is there already is drawn again, which gives the same probabilities, and after
   ///           many such draws the rest comes by keys
   void draw(RowDraws draws, Vertex row, EdgeIndex begin, std::uint32_t length, int fanout,
@@ -44,8 +44,8 @@ class AliasRows {
                     RowPicks::Positions& positions) const;
 
   struct Entry {
-    std::uint32_t keep = 0;   ///< it is drawn itself where a word is not above
-    std::uint32_t other = 0;  ///< else this entry of the row is
+    std::uint32_t keep = 0;   ///< it is drawn itself if a word is not above this
+    std::uint32_t other = 0;  ///< otherwise this entry of the row is drawn
   };
   std::span<const float> weights_;
   std::vector<Entry> entries_;           ///< [nnz]

@@ -1,4 +1,4 @@
-// What a sampler's draws depend on, and the words that they are made of.
+// What a sampler's draws depend on, and their random words.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace orrery {
 struct DrawKey {
   std::uint64_t seed = 0;
   std::uint32_t epoch = 0;
-  std::uint32_t step = 0;  ///< global; 0 where all steps of an epoch shall draw alike
+  std::uint32_t step = 0;  ///< global; 0 if all steps of an epoch draw alike
   bool operator==(const DrawKey&) const = default;
 };
 
@@ -36,7 +36,7 @@ class RowDraws {
     return bits_[used_++];
   }
 
-  /// 0, ..., n − 1, each equally likely, without any bias.
+  /// 0, ..., n − 1, all with equal probability, without any bias.
   ///
   /// Requires  n >= 1
   /// Source    Lemire, "Fast random integer generation in an interval" (2019)

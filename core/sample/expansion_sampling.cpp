@@ -10,7 +10,7 @@
 namespace orrery {
 namespace {
 
-/// Each draw has a seed of its own, so that vertex and round have the counters to themselves.
+/// Each draw has its own seed, so vertex and round have all counters.
 std::uint64_t seed_of(std::uint64_t seed, std::uint64_t draw) {
   return derived_seed(seed, Purpose::sampler, static_cast<std::uint32_t>(draw),
                       static_cast<std::uint32_t>(draw >> 32U));
@@ -62,7 +62,7 @@ std::vector<Vertex> boundary(const Csr& graph, const Held& held, std::span<const
   return order;
 }
 
-/// The `fanout` best connected of the candidates, or all of them.
+/// The `fanout` best connected candidates, or all of them.
 void keep_best_connected(std::vector<Vertex>& candidates, const Held& held, std::size_t fanout,
                          std::uint64_t draw_seed, int round) {
   if (candidates.size() <= fanout) return;
@@ -101,7 +101,7 @@ std::vector<Vertex> by_connections(const Csr& graph, std::span<const Vertex> own
   return external;
 }
 
-/// `fanout` of the in-neighbours of v, itself left out, uniformly without replacement.
+/// `fanout` of the in-neighbours of v, without v, uniformly and without replacement.
 std::vector<Vertex> draw_neighbours(const Csr& graph, Vertex v, std::size_t fanout,
                                     Sequence& draws) {
   const auto row = graph.row(v);

@@ -1,4 +1,4 @@
-// Which vertices beyond its own a server loads: expansion-aware sampling.
+// Expansion-aware sampling: which vertices beyond its own a server loads.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,29 @@
 namespace orrery {
 
 enum class ExpansionRule : std::uint8_t {
-  connections,       ///< the paper's: few vertices, well connected to what is held already
-  granndis_artifact  ///< that of the public code: uniform draws among all in-neighbours
+  connections,       ///< the paper's rule: few vertices, well connected to what is held
+  granndis_artifact  ///< the rule of the public code: uniform draws among all in-neighbours
 };
 
 struct ExpansionSampling {
-  int hops = 1;     ///< rounds, and so the greatest distance from an own vertex
+  int hops = 1;     ///< rounds, and so the largest distance from an own vertex
   int fanout = 15;  ///< vertices that one vertex may bring in a round
   ExpansionRule rule = ExpansionRule::connections;
 };
 
-/// The external vertices that are held beside the own ones, ascending. Edges are not chosen: what
-/// is held is the induced subgraph (induced.hpp), so edges between own vertices are untouched.
+/// The external vertices that are held in addition to the own ones, in ascending order. Edges are
+/// not chosen: the induced subgraph is held (induced.hpp), so all edges between own vertices
+/// remain.
 ///
 /// Rule      connections: in each round the vertices that the last one added (in the first, the own
 ///           ones) take their turns; each adds, of its in-neighbours that are not held, the
 ///           `fanout` with most connections. The connections of u are the held vertices, at the
 ///           beginning of the turn, that have u as an in-neighbour. Order of turns and ties: by
-///           expansion_priority, then by number. Another draw so changes both, and nothing where no
-///           vertex has more than `fanout` to add.
-///           granndis_artifact: in each round every vertex held, the own ones among them, draws
-///           `fanout` of its in-neighbours, wherever they are, uniformly without replacement; those
-///           that were not held are added after the round. Other rounds are other draws.
+///           expansion_priority, then by number. So another draw changes both, and changes nothing
+///           if no vertex has more than `fanout` to add. granndis_artifact: in each round every
+///           vertex held, the own ones among them, draws `fanout` of its in-neighbours, wherever
+///           they are, uniformly without replacement; those that were not held are added after the
+///           round. Each round has its own draws.
 /// Requires  hops >= 1, fanout >= 1; own: distinct vertices of the graph
 /// Cost      connections: the edges of the held vertices, a selection among the candidates of each
 ///           boundary vertex and a sort of these; artifact: these edges once for each round. 4
@@ -47,7 +48,7 @@ std::vector<Vertex> sample_expansion(const Csr& graph, std::span<const Vertex> o
                                      const ExpansionSampling& sampling, std::uint64_t seed,
                                      std::uint64_t draw);
 
-/// Who comes first where the rule `connections` has a choice: lower ones. round = 1, 2, ...
+/// Priorities for the rule `connections`: lower ones come first. round = 1, 2, ...
 std::uint64_t expansion_priority(std::uint64_t seed, std::uint64_t draw, int round, Vertex v);
 
 }  // namespace orrery

@@ -1,4 +1,4 @@
-// How likely a vertex is to be in a batch, without drawing one.
+// The probability that a vertex is in a batch, without drawing one.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace orrery {
 
-/// The chance of each vertex to be in a batch of sampled neighbours, as if the draws of different
-/// vertices met each other independently. `fanouts` as of NeighbourSampling.
+/// The probability of each vertex to be in a batch of sampled neighbours, as if the draws of
+/// different vertices were independent. `fanouts` as in NeighbourSampling.
 ///
 /// Shapes    seeds [|V|]: the chance of each vertex to be a seed of the batch · the result [|V|]
 /// Cost      a pass over the edges for each layer

@@ -8,11 +8,11 @@
 namespace orrery {
 
 /// The own vertices and the external ones in local numbers: own first, then by distance from them
-/// along in-edges inside the induced subgraph, and by global number within a distance. `within`
-/// ends with the greatest distance that occurs. `graph`: all edges between held vertices.
+/// along in-edges inside the induced subgraph, and by global number at equal distance. `within`
+/// ends with the largest distance. `graph`: all edges between held vertices.
 ///
-/// External vertices that no own vertex reaches inside the subgraph are left out: nothing that is
-/// computed for an own vertex would use them.
+/// External vertices that no own vertex reaches inside the subgraph are left out: no own vertex
+/// would use them.
 ///
 /// Shapes    own: ascending · external: distinct, none of them own
 /// Cost      the edges of the vertices that are held, a sort of each row, and 4 bytes per vertex of

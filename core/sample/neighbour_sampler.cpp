@@ -16,11 +16,11 @@
 namespace orrery {
 namespace {
 
-/// Rows whose memory is asked for together. A core keeps about ten cache misses under way: with the
-/// picks of 16 rows there are always that many, and what was asked for is still in the first level.
+/// Rows whose memory is requested together. A core keeps about ten cache misses under way. The
+/// picks of 16 rows always have that many, and what was requested is still in the first level.
 constexpr std::int64_t kWindow = 16;
 
-/// A dense numbering is one access; where it is larger than this, and a table is smaller, the table
+/// A dense numbering takes one access. If it is larger than this, and a table is smaller, the table
 /// stays in the cache and wins.
 constexpr std::int64_t kDenseBytes = std::int64_t{16} << 20;
 
@@ -34,7 +34,7 @@ std::vector<int> checked(std::vector<int> fanouts) {
   return fanouts;
 }
 
-/// Of a layer, from a word that no row draws.
+/// For a layer, from a word that no row draws.
 Variates variates_of(std::uint64_t key_seed, std::uint32_t hop) {
   const auto words =
       random_bits(key_seed, Purpose::sampler, 0, hop, std::numeric_limits<std::uint32_t>::max());
@@ -45,7 +45,7 @@ Variates variates_of(std::uint64_t key_seed, std::uint32_t hop) {
 
 struct NeighbourSampler::Scratch::Content {
   std::variant<DenseNumbering, TableNumbering> numbering;
-  std::vector<EdgeIndex> positions;  ///< of the picks of a layer in the graph's columns
+  std::vector<EdgeIndex> positions;  ///< places of a layer's picks in the graph's columns
   RowPicks picks;
 };
 
@@ -54,7 +54,7 @@ NeighbourSampler::Scratch::Scratch(Content content)
 NeighbourSampler::Scratch::Scratch(Scratch&&) noexcept = default;
 NeighbourSampler::Scratch::~Scratch() = default;
 
-/// Of one batch: its layers one after the other.
+/// The work on one batch: its layers one after the other.
 template <class Numbering>
 class BatchSampling {
  public:
@@ -79,7 +79,7 @@ class BatchSampling {
     if (flow.vertices.size() != seeds.size()) throw Error("a batch has the same seed twice");
     flow.rows[layers] = static_cast<std::int64_t>(flow.vertices.size());
     for (std::size_t hop = 0; hop < layers; ++hop) {
-      const std::size_t layer = layers - hop;  // from 1 to L, the model's
+      const std::size_t layer = layers - hop;  // from 1 to L, as in the model
       Csr& block = flow.blocks[layer - 1];
       draw_layer(static_cast<std::uint32_t>(hop), flow.vertices, block);
       flow.rows[layer - 1] = block.cols = static_cast<std::int64_t>(flow.vertices.size());
@@ -89,9 +89,9 @@ class BatchSampling {
   }
 
  private:
-  /// Three steps that wait for memory, each some rows behind the one before: which entries a row
-  /// takes (needs its length), which vertices these are (needs the entries), which numbers they
-  /// have (needs the numbering).
+  /// Three steps wait for memory, each some rows behind the one before: which entries a row takes
+  /// (needs its length), which vertices these are (needs the entries), and which numbers they have
+  /// (needs the numbering).
   void draw_layer(std::uint32_t hop, std::vector<Vertex>& vertices, Csr& block) {
     const auto rows = static_cast<std::int64_t>(vertices.size());
     variates_ = variates_of(key_seed_, hop);
@@ -171,7 +171,7 @@ class BatchSampling {
     }
   }
 
-  /// A neighbour is in the copy of the row that takes it.
+  /// A neighbour is in the same copy as the row that takes it.
   void read_of_copies(Csr& block, std::int64_t first, const std::vector<Vertex>& vertices) {
     block.columns.resize(entries(block, first).second);
     for (std::int64_t r = first; r < std::min(block.rows, first + kWindow); ++r) {
@@ -190,7 +190,7 @@ class BatchSampling {
       block.columns[e] = numbering_.number(block.columns[e], vertices);
   }
 
-  /// Of a vertex, in the graph that is there.
+  /// Number of a vertex in the real graph.
   Vertex row_of(Vertex v) const { return sampling_.copies == 1 ? v : v / sampling_.copies; }
 
   static std::pair<std::size_t, std::size_t> entries(const Csr& block, std::int64_t first) {

@@ -17,25 +17,25 @@ class AliasRows;
 
 /// Which in-neighbours a vertex aggregates in a batch.
 enum class NeighbourRule : std::uint8_t {
-  uniform,      ///< `fanout` of them, each set equally likely
-  replacement,  ///< `fanout` draws, each of all of them: a neighbour may come several times
-  weighted,     ///< `fanout` of them, drawn one after the other by weight among those that are left
+  uniform,      ///< `fanout` of them, all sets with equal probability
+  replacement,  ///< `fanout` draws, each among all of them: a neighbour may come several times
+  weighted,     ///< `fanout` of them, drawn one after the other by weight among the remaining ones
   labor,        ///< the `fanout` with the lowest variates, which all rows of a layer share
 };
 
-/// All in-neighbours, whatever their number.
+/// All in-neighbours, of any number.
 constexpr int kAllNeighbours = -1;
 
 struct NeighbourSampling {
-  std::vector<int> fanouts;  ///< of each layer, the first at the seeds; kAllNeighbours or >= 1
+  std::vector<int> fanouts;  ///< for each layer, the first at the seeds; kAllNeighbours or >= 1
   NeighbourRule rule = NeighbourRule::uniform;
-  /// How often the graph is there, without edges between its copies: vertex v of copy c is
-  /// v · copies + c. The variates of `labor` are those of v in all of them.
+  /// Number of copies of the graph, without edges between them: vertex v of copy c is v · copies +
+  /// c. The variates of `labor` are those of v in all of them.
   int copies = 1;
 };
 
-/// What a batch computes: level l (0 = the model's input, L = the seeds) has the first rows[l] of
-/// the vertices, because vertices are numbered in the order in which they are met: a vertex keeps
+/// What a batch computes. Level l (0 = the model's input, L = the seeds) has the first rows[l] of
+/// the vertices. Vertices are numbered in the order of their first occurrence, so a vertex keeps
 /// its row from level to level, and the seeds come first.
 ///
 /// Shapes    vertices [rows[0]] global, distinct · rows [L + 1], not ascending · blocks [L], of
@@ -53,14 +53,14 @@ struct MessageFlow {
   std::int64_t sampled_edges() const;
 };
 
-/// Draws the message-flow graphs of batches of one graph, or of copies of it. It is not changed by use: any number of
-/// threads may sample at once, each with its own scratch memory.
+/// Draws the message-flow graphs of batches of one graph, or of copies of it. Use does not change
+/// it: any number of threads may sample at once, each with its own scratch memory.
 class NeighbourSampler {
  public:
-  /// `weights` [nnz]: of the graph's entries, for the rule `weighted` only, finite and >= 0; an entry
-  /// of weight 0 is never drawn.
+  /// `weights` [nnz]: weights of the graph's entries, only for the rule `weighted`, finite and >=
+  /// 0; an entry of weight 0 is never drawn.
   ///
-  /// Requires  the graph stays where it is, and has fewer than 2^32 entries in any row; it and its
+  /// Requires  a graph that stays in place, with fewer than 2^32 entries in any row; it and its
   ///           copies have fewer than 2^31 vertices
   /// Cost      for weights one pass and 8 bytes per entry, else nothing
   /// Errors    ConfigError: a fanout that is neither kAllNeighbours nor >= 1, no fanouts, weights
@@ -69,7 +69,7 @@ class NeighbourSampler {
                    std::span<const float> weights = {});
   ~NeighbourSampler();
 
-  /// Memory that one thread works in, kept from batch to batch.
+  /// Memory for one thread, kept from batch to batch.
   class Scratch {
    public:
     Scratch(Scratch&&) noexcept;
@@ -81,10 +81,10 @@ class NeighbourSampler {
     explicit Scratch(Content content);
     std::unique_ptr<Content> content_;
   };
-  /// For batches of at most so many seeds.
+  /// For batches of at most this many seeds.
   Scratch scratch(std::int64_t most_seeds) const;
 
-  /// The message-flow graph of the seeds. A row's neighbours depend on (key, layer, vertex) only.
+  /// The message-flow graph of the seeds. A row's neighbours depend only on (key, layer, vertex).
   ///
   /// Shapes    seeds: distinct, in the order that rows of the last level get
   /// Cost      about two cache lines for each sampled edge; weighted and labor also look at all
@@ -96,7 +96,7 @@ class NeighbourSampler {
                      bool with_edges = false) const;
 
   const NeighbourSampling& sampling() const { return sampling_; }
-  /// Vertices that a batch of so many seeds can have at most.
+  /// Largest number of vertices of a batch with this many seeds.
   std::int64_t most_vertices(std::int64_t seeds) const;
   /// Bytes of the scratch memory of one thread.
   std::int64_t scratch_bytes(std::int64_t most_seeds) const;
@@ -106,7 +106,7 @@ class NeighbourSampler {
 
   const Csr& graph_;
   NeighbourSampling sampling_;
-  std::unique_ptr<const AliasRows> alias_;  ///< of weighted rows
+  std::unique_ptr<const AliasRows> alias_;  ///< for weighted rows
 };
 
 }  // namespace orrery

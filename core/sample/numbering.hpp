@@ -1,4 +1,4 @@
-// Local numbers of the vertices of a sample, in the order in which they are met first.
+// Local numbers of the vertices of a sample, in the order of their first occurrence.
 #pragma once
 
 #include <bit>
@@ -12,11 +12,11 @@
 
 namespace orrery {
 
-/// Numbers of one sample are told from those of the samples before by a base that grows: nothing is
+/// A base that grows separates the numbers of one sample from those of earlier ones: nothing is
 /// cleared between samples, and what an earlier one left counts as empty.
 class NumberingBase {
  protected:
-  /// Whether the memory has to be cleared first, because numbers have run out.
+  /// Whether the memory must be cleared first, because numbers have run out.
   bool next_sample(std::int64_t most) {
     constexpr auto kLast = std::int64_t{std::numeric_limits<std::uint32_t>::max()};
     base_ += used_;
@@ -29,7 +29,7 @@ class NumberingBase {
   std::int64_t used_ = 0;
 };
 
-/// One entry for each vertex of the graph: one access to find, 4 bytes per vertex.
+/// One entry for each vertex of the graph: one access per look-up, 4 bytes per vertex.
 class DenseNumbering : NumberingBase {
  public:
   explicit DenseNumbering(std::int64_t vertices) : entries_(at(vertices), 0) {}
@@ -39,7 +39,7 @@ class DenseNumbering : NumberingBase {
       entries_.assign(entries_.size(), 0);
   }
   void prefetch(Vertex v) const { __builtin_prefetch(&entries_[at(v)], 1); }
-  /// The number of v; a vertex that is met for the first time gets the next one and is appended.
+  /// The number of v; a new vertex gets the next number and is appended.
   Vertex number(Vertex v, std::vector<Vertex>& vertices) {
     std::uint32_t& entry = entries_[at(v)];
     if (entry >= base_) return static_cast<Vertex>(entry - base_);
@@ -52,10 +52,10 @@ class DenseNumbering : NumberingBase {
   std::vector<std::uint32_t> entries_;
 };
 
-/// A table of open addresses, sized once for the largest sample: it never grows.
+/// A table with open addressing, sized once for the largest sample: it never grows.
 class TableNumbering : NumberingBase {
  public:
-  /// `most`: vertices that a sample may have; at most half of the table is used.
+  /// `most`: largest number of vertices of a sample; at most half of the table is used.
   explicit TableNumbering(std::int64_t most)
       : most_(most),
         slots_(std::bit_ceil(static_cast<std::size_t>(2 * most + 2))),

@@ -9,7 +9,7 @@ namespace orrery {
 class RowCache::Replacement {
  public:
   virtual ~Replacement() = default;
-  /// A row in this slot was asked for.
+  /// A row in this slot was requested.
   virtual void used(std::int32_t slot) = 0;
   /// The slot for a new row.
   virtual std::int32_t victim() = 0;
@@ -17,8 +17,8 @@ class RowCache::Replacement {
 
 namespace {
 
-/// A ring through all slots from the one used last to the one used longest ago; slots that were never
-/// filled come last.
+/// A ring through all slots from the most recently used to the least recently used; slots that were
+/// never filled come last.
 class LeastRecentlyUsed : public RowCache::Replacement {
  public:
   explicit LeastRecentlyUsed(std::int64_t slots) : newer_(at(slots)), older_(at(slots)) {
@@ -129,7 +129,7 @@ RowCache::Answer RowCache::ask(std::span<const Vertex> rows) {
 }
 
 std::int64_t RowCache::bytes(std::int64_t vertices, std::int64_t slots) {
-  // Two words a slot for the order of an LRU cache; a clock's bits are fewer.
+  // Two words per slot for the order of an LRU cache; a clock needs fewer bits.
   return static_cast<std::int64_t>(sizeof(std::int32_t)) * (vertices + 3 * slots);
 }
 

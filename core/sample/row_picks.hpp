@@ -11,14 +11,14 @@
 namespace orrery {
 
 /// The ways to choose among the entries `begin`, ..., `begin` + `length` − 1 of a row; all append
-/// positions. The object holds memory that is used again and nothing else.
+/// positions. The object holds only memory that is reused.
 class RowPicks {
  public:
   using Positions = std::vector<EdgeIndex>;
 
   void all(EdgeIndex begin, std::uint32_t length, Positions& positions);
 
-  /// `count` distinct ones, each set equally likely.
+  /// `count` distinct ones, all sets with equal probability.
   ///
   /// Requires  count <= length
   /// Source    Floyd (Bentley and Floyd, CACM 1987), with draws that have no bias: the draw of step
@@ -26,7 +26,7 @@ class RowPicks {
   void distinct(RowDraws draws, EdgeIndex begin, std::uint32_t length, std::uint32_t count,
                 Positions& positions);
 
-  /// `count` draws, each of all of them.
+  /// `count` draws, each among all of them.
   void repeated(RowDraws draws, EdgeIndex begin, std::uint32_t length, std::uint32_t count,
                 Positions& positions);
 
@@ -38,18 +38,18 @@ class RowPicks {
   void lowest(const Variates& variates, const Vertex* columns, EdgeIndex begin,
               std::uint32_t length, std::uint32_t count, Positions& positions);
 
-  /// Tells values that are there from new ones; for one row at a time.
+  /// Distinguishes known values from new ones; for one row at a time.
   void begin_set(std::uint32_t most);
-  /// Whether it was not there.
+  /// Whether it was new.
   bool insert(std::uint32_t value);
 
  private:
-  /// Collects the candidates, those that are not above the bound; returns how many they are.
+  /// Collects the candidates, those that are not above the bound, and returns their number.
   std::size_t below(std::uint32_t bound, const Variates& variates, const Vertex* columns,
                     std::uint32_t length);
 
-  std::vector<std::uint32_t> few_;         ///< values, where they are few
-  std::vector<std::uint64_t> many_;        ///< row << 32 | value, in open addresses
+  std::vector<std::uint32_t> few_;         ///< values, if they are few
+  std::vector<std::uint64_t> many_;        ///< row << 32 | value, with open addressing
   std::vector<std::uint64_t> candidates_;  ///< variate << 32 | index in the row
   std::uint64_t row_ = 0;
   bool is_few_ = true;

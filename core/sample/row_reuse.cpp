@@ -15,7 +15,7 @@ class RangeSums {
   void add(std::size_t i, std::int64_t value) {
     for (++i; i < sums_.size(); i += i & (~i + 1)) sums_[i] += value;
   }
-  /// Of the first `count`.
+  /// Sum of the first `count`.
   std::int64_t of_first(std::size_t count) const {
     std::int64_t sum = 0;
     for (; count > 0; count -= count & (~count + 1)) sum += sums_[count];
@@ -32,12 +32,12 @@ constexpr std::int64_t kNever = -1;
 
 std::vector<std::int64_t> lru_hits(std::span<const Vertex> requests, std::int64_t vertices) {
   std::vector<std::int64_t> last(at(vertices), kNever);
-  RangeSums latest(requests.size());  // 1 where a row was asked for the last time so far
+  RangeSums latest(requests.size());  // 1 at the last request of a row so far
   std::vector<std::int64_t> hits(1, 0);
   for (std::size_t t = 0; t < requests.size(); ++t) {
     std::int64_t& before = last[at(requests[t])];
     if (before == kNever) {
-      hits.push_back(0);  // one distinct row more
+      hits.push_back(0);  // one more distinct row
     } else {
       const auto distance = latest.of_first(t) - latest.of_first(at(before));
       ++hits[at(distance)];
@@ -67,7 +67,8 @@ std::int64_t most_hits(std::span<const Vertex> requests, std::int64_t vertices, 
     upcoming[at(requests[t])] = t;
   }
   std::vector<bool> is_kept(requests.size(), false);  // until the request at that time
-  std::priority_queue<std::size_t> ends;              // of the rows that are kept, and past ones
+  // times of the rows that are kept, and past ones
+  std::priority_queue<std::size_t> ends;
   std::int64_t number = 0, hits = 0;
   const auto keep_until = [&](std::size_t end) {
     if (end == kNoMore) return;

@@ -12,20 +12,21 @@
 namespace orrery {
 namespace {
 
-constexpr double kExpected = 5;            // of a count, for its statistics to hold
-constexpr std::int64_t kMostOfPairs = 64;  // neighbours of a row whose pairs are counted
+constexpr double kExpected = 5;  // for a count, so that its statistics hold
+// largest number of neighbours of a row whose pairs are counted
+constexpr std::int64_t kMostOfPairs = 64;
 
-/// Two-sided: samples that are too even are no samples either.
+/// Two-sided: samples that are too even are wrong, too.
 double two_sided(double lower, double upper) { return std::min(1.0, 2 * std::min(lower, upper)); }
 
-/// Of a value that grows in steps, as it is of counts: at most as small as this one is anything up to
-/// the next step. Without it counts that are equal, as two often are, would seem too even.
+/// For a value that grows in steps, such as counts: anything up to the next step counts as at most
+/// as small. Otherwise equal counts, which two often are, would seem too even.
 double p_of_chi_square(double value, double step, double degrees) {
   return two_sided(boost::math::gamma_p(degrees / 2, (value + step) / 2),
                    boost::math::gamma_q(degrees / 2, value / 2));
 }
 
-/// Of `count` successes in n trials of probability p.
+/// For `count` successes in n trials with probability p.
 double p_of_binomial(std::int64_t count, std::int64_t n, double p) {
   const auto k = static_cast<double>(count), trials = static_cast<double>(n);
   const double at_most = count == n ? 1 : boost::math::ibetac(k + 1, trials - k, p);
@@ -67,7 +68,7 @@ class RowCounts {
     const auto n = static_cast<double>(draws_), d = static_cast<double>(degree_);
     const double k = rule_.fanout;
     const double mean = n * k / d;
-    // Without replacement a neighbour is left out n − mean times, which has to be as many.
+    // Without replacement a neighbour is left out n − mean times, which must be as many.
     const double least = rule_.replacement ? mean : std::min(mean, n - mean);
     if (degree_ < 2 || least < kExpected) return;
     double squares = 0;
@@ -76,7 +77,7 @@ class RowCounts {
       squares += apart * apart / mean;
     }
     const double spread = rule_.replacement ? 1 : (d - 1) / (d - k);
-    // The counts have one sum, so that their squares sum to numbers two apart.
+    // The counts have one sum, so their squares sum to numbers two apart.
     note(check.each, p_of_chi_square(squares * spread, 2 * spread / mean, d - 1), row_);
 
     const double of_pair = k * (k - 1) / (d * (d - 1));
@@ -103,7 +104,7 @@ SampleCheck check_samples(const Csr& graph, const DrawnNeighbours& drawn, const 
   const auto edges = std::ssize(drawn.draw);
   ORRERY_ASSERT(std::ssize(drawn.row) == edges && std::ssize(drawn.neighbour) == edges);
   SampleCheck check;
-  std::vector<std::int64_t> order;  // of edges that exist
+  std::vector<std::int64_t> order;  // number of edges that exist
   for (std::int64_t i = 0; i < edges; ++i) {
     const std::int64_t v = drawn.row[at(i)], u = drawn.neighbour[at(i)];
     const bool is_there = v >= 0 && v < graph.rows && u >= 0 && u < graph.cols &&

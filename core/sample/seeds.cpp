@@ -13,10 +13,10 @@
 namespace orrery {
 namespace {
 
-/// Which draws of the purpose `sampler` these are: no row's, whose steps are below.
+/// The number of these draws in the purpose `sampler`; those of rows have lower steps.
 constexpr std::uint32_t kOrder = 0xFFFFFFFFU, kMoves = 0xFFFFFFFEU;
 
-/// The vertices in an order that depends on (key, vertex) alone.
+/// The vertices in an order that depends only on (key, vertex).
 std::vector<Vertex> shuffled(std::vector<Vertex> vertices, std::uint64_t key) {
   std::vector<std::pair<std::uint64_t, Vertex>> keyed;
   keyed.reserve(vertices.size());
@@ -32,13 +32,13 @@ std::int64_t size_of(const std::vector<Vertex>& list) {
   return static_cast<std::int64_t>(list.size());
 }
 
-/// How many each of so many shares of a total gets.
+/// How many each of several shares of a total gets.
 std::int64_t share(std::int64_t total, std::int64_t shares, std::int64_t index) {
   return total / shares + (index < total % shares ? 1 : 0);
 }
 
-/// How many training vertices each rank has in the end. What does not divide goes to the servers
-/// that have most, and there to the ranks that have most, because less moves then.
+/// Final number of training vertices of each rank. The remainder goes to the servers with most, and
+/// there to the ranks with most, because less moves then.
 std::vector<std::int64_t> goals(const std::vector<std::vector<Vertex>>& training,
                                 std::size_t width) {
   std::int64_t total = 0;
@@ -88,7 +88,7 @@ std::vector<std::vector<Vertex>> share_equally(std::vector<std::vector<Vertex>> 
   return training;
 }
 
-/// Two epochs' orders of each list: that of the steps that train, and that of those that are drawn
+/// The orders of two epochs for each list: that of the steps that train, and that of those drawn
 /// ahead.
 struct Seeds::Kept {
   struct Order {

@@ -23,8 +23,8 @@ std::vector<double> sums_of_vertices(const Csr& graph, std::span<const double> l
   return sums;
 }
 
-/// Running sums over the edges of 1/d(u) + 1/d(v), of in-degrees; a source that has none counts as
-/// one with one.
+/// Running sums over the edges of 1/d(u) + 1/d(v), with in-degrees; a source with in-degree 0
+/// counts as 1.
 std::vector<double> sums_of_edges(const Csr& graph) {
   const auto part = [&](std::int64_t v) {
     return 1 / static_cast<double>(std::max<std::int64_t>(1, graph.degree(v)));
@@ -37,7 +37,7 @@ std::vector<double> sums_of_edges(const Csr& graph) {
   return sums;
 }
 
-/// A place with a chance in proportion to what it adds to the sums.
+/// A place with a probability in proportion to what it adds to the sums.
 std::int64_t place_of(const std::vector<double>& sums, double uniform) {
   const auto place = std::upper_bound(sums.begin(), sums.end(), uniform * sums.back());
   return std::min<std::int64_t>(place - sums.begin(), std::ssize(sums) - 1);

@@ -1,4 +1,4 @@
-// Variates of vertices: numbers that all rows of a layer see alike.
+// Variates of vertices: numbers that all rows of a layer share.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ struct Variates {
     return x ^ (x >> 15U);
   }
 
-  /// Vertices whose variates are computed together.
+  /// Number of vertices whose variates are computed together.
   static constexpr std::uint32_t kAtOnce = 64;
-  /// Those of `count` <= kAtOnce vertices; returns the lowest.
+  /// Variates of `count` <= kAtOnce vertices; returns the lowest.
   std::uint32_t of(const Vertex* vertices, std::uint32_t count, std::uint32_t* variates) const;
 };
 

@@ -25,11 +25,11 @@ constexpr auto kTick = std::chrono::milliseconds(500), kRedraw = std::chrono::mi
 struct Told {
   int number;
   std::vector<std::string> forms;
-  bool timed;  ///< how long it has taken is added
+  bool timed;  ///< the elapsed time is added
   Clock::time_point begin;
 };
 
-/// The one line that tells activities.
+/// The one line that shows activities.
 class StatusLine {
  public:
   void enable(bool on, std::chrono::milliseconds pause) {
@@ -47,7 +47,7 @@ class StatusLine {
     if (activities_.size() > 1) return number;
     try {
       ticker_ = std::jthread([this](const std::stop_token& ended) { tick(ended); });
-    } catch (const std::system_error&) {  // no threads left: then only what updates is told
+    } catch (const std::system_error&) {  // no threads left: then only updates are shown
     }
     return number;
   }
@@ -63,7 +63,7 @@ class StatusLine {
   }
 
   void end(int number) {
-    std::jthread done;  // stops and joins when the lock is free again
+    std::jthread done;  // stops, and joins when the lock is free again
     const std::lock_guard lock(mutex_);
     std::erase_if(activities_, [number](const Told& p) { return p.number == number; });
     if (!activities_.empty()) return;
@@ -93,7 +93,7 @@ class StatusLine {
     }
   }
 
-  /// Of the innermost activity.
+  /// For the innermost activity.
   void show() {
     if (activities_.empty()) return;
     const Told& activity = activities_.back();
@@ -140,7 +140,7 @@ class StatusLine {
   std::jthread ticker_;
 };
 
-/// Lives as long as the process: activities of threads that outlive main() end too.
+/// Lives as long as the process: activities of threads that outlive main() also end.
 StatusLine& status_line() {
   static StatusLine& line = *new StatusLine;
   return line;

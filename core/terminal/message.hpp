@@ -1,4 +1,4 @@
-// What is said when something fails that has no words of its own.
+// Messages for failures that have no words of their own.
 #pragma once
 
 #include <exception>
@@ -7,12 +7,12 @@
 namespace orrery {
 
 /// What an exception says to a user: its own words, or plain ones for those of the standard library
-/// (threads that are not granted, files that cannot be looked at, memory).
+/// (threads that are not granted, files that cannot be examined, memory).
 std::string message_of(const std::exception& error);
 
-/// From here on an allocation that fails ends the process, with one line and exit status 1: not all
-/// libraries survive a failed allocation, and who waits for a lane or a rank would wait for ever.
-/// Files are left as after a kill: whole or not there.
+/// From now on an allocation that fails ends the process with one line and exit status 1. Not all
+/// libraries survive a failed allocation, and whoever waits for a lane or a rank would wait
+/// forever. Files are left as after a kill: whole or absent.
 void end_when_memory_ends();
 
 }  // namespace orrery

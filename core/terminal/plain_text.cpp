@@ -16,9 +16,9 @@ std::uint8_t byte(std::string_view text, std::size_t i) {
 
 bool continues(std::string_view text, std::size_t i) { return (byte(text, i) & 0xC0U) == 0x80U; }
 
-/// Bytes of the character at i; 0 where there is none of UTF-8.
+/// Bytes of the character at i; 0 if it is not UTF-8.
 ///
-/// Source    RFC 3629, section 4 (overlong forms and surrogates are none)
+/// Source    RFC 3629, section 4 (overlong forms and surrogates are invalid)
 std::size_t length_of(std::string_view text, std::size_t i) {
   const std::uint8_t first = byte(text, i), second = byte(text, i + 1);
   if (first < 0x80) return 1;
@@ -31,7 +31,7 @@ std::size_t length_of(std::string_view text, std::size_t i) {
   return continues(text, i + 3) ? 4 : 0;
 }
 
-/// Of ASCII, or of those that UTF-8 writes in two bytes (U+0080 to U+009F).
+/// A control character in ASCII, or in two bytes of UTF-8 (U+0080 to U+009F).
 bool is_control(std::string_view text, std::size_t i) {
   const std::uint8_t c = byte(text, i);
   return c < 0x20 || c == 0x7F || (c == 0xC2 && byte(text, i + 1) < 0xA0 && continues(text, i + 1));

@@ -6,11 +6,11 @@
 
 namespace orrery {
 
-/// Whether the text has a line end, a tab, or another character that steers a terminal.
+/// Whether the text has a line end, a tab, or another character that controls a terminal.
 bool has_control_characters(std::string_view text);
 
-/// The text in one line of UTF-8: control characters and bytes that are no UTF-8 become "\x1b" and
-/// the like, line ends "\n". Of a text above 4,000 bytes the end is left out, and told so.
+/// The text in one line of UTF-8: control characters and bytes that are not UTF-8 become "\x1b" and
+/// the like, line ends become "\n". A text above 4,000 bytes is shortened, with a remark.
 std::string one_line(std::string_view text);
 
 }  // namespace orrery

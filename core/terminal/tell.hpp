@@ -1,4 +1,4 @@
-// Words for whoever watches a run.
+// Messages for whoever watches a run.
 #pragma once
 
 #include <fmt/core.h>
@@ -8,12 +8,12 @@
 
 namespace orrery {
 
-/// Writes to standard error, in place of the line that tells what is being done (activity.hpp) where there is
-/// one. A watcher that is gone (a closed terminal, a full disk) is no reason to stop, so failures
-/// are ignored.
+/// Writes to standard error. If the line of the present activity (activity.hpp) is shown, the text
+/// replaces it. A watcher that is gone (a closed terminal, a full disk) is no reason to stop, so
+/// failures are ignored.
 void tell_text(std::string_view text);
 
-/// The same of what is formatted.
+/// The same for formatted text.
 template <class... Values>
 void tell(fmt::format_string<Values...> format, Values&&... values) {
   tell_text(fmt::format(format, std::forward<Values>(values)...));

@@ -45,7 +45,7 @@ std::string cut_to(std::string_view text, int width) {
 std::string wrapped(std::string_view text, int width) {
   if (width <= 0) return std::string(text);
   std::string out;
-  int used = 0;  // of the line that is being written
+  int used = 0;  // width of the line that is being written
   for (std::size_t at = 0; at < text.size();) {
     if (text[at] == '\n') {
       out += '\n';

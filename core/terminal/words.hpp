@@ -1,4 +1,4 @@
-// Words that people mistype.
+// Mistyped words.
 #pragma once
 
 #include <string>
@@ -6,8 +6,7 @@
 
 namespace orrery {
 
-/// The candidate with the smallest edit distance if it is close enough to be meant, else an empty
-/// string.
+/// The candidate with the smallest edit distance if it is close enough, else an empty string.
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
 
 }  // namespace orrery

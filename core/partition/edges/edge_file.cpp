@@ -48,7 +48,7 @@ std::size_t read_at(std::FILE* file, const std::string& path, std::int64_t offse
   return got;
 }
 
-/// `most`: vertices that are believed of a file of that size.
+/// `most`: largest number of vertices that a file of that size may claim.
 void require_vertices(std::span<const Edge> edges, const std::string& path, std::int64_t first,
                       std::int64_t most) {
   std::uint32_t largest = 0;  // negative numbers and 2^31 - 1 are above all vertices
@@ -65,7 +65,7 @@ void require_vertices(std::span<const Edge> edges, const std::string& path, std:
                                   static_cast<std::uint32_t>(edges[i].destination)));
 }
 
-/// Edges of a known number, read block by block from where each of them stands.
+/// A known number of edges, read block by block from their places.
 class StoredEdges : public EdgeStream {
  public:
   explicit StoredEdges(const fs::path& path)

@@ -1,4 +1,4 @@
-// Edges on disk, read in a fixed buffer.
+// Edges on disk, read through a fixed buffer.
 //
 //   binary (.bin, .edges)  int32 pairs, little-endian: source, destination, source, ...; no header
 //   NumPy  (.npy)          int32 [2, E]: the edges.npy of a data set folder
@@ -6,7 +6,7 @@
 //                          further fields are ignored; lines that start with # or % are comments;
 //                          plain or gzip
 //
-// Vertices are numbered from 0 by these numbers as they are: a stream cannot renumber them.
+// Vertices keep these numbers, counted from 0: a stream cannot renumber them.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ namespace orrery {
 ///           (negative, or above 2^31 - 2), with its record or line
 std::unique_ptr<EdgeStream> open_edge_file(const std::filesystem::path& file);
 
-/// Whether a file of that name is taken for edges alone (binary or NumPy).
+/// Whether a file with this name is read as edges only (binary or NumPy).
 bool is_edge_file(const std::filesystem::path& file);
 
 /// Writes a binary edge file, one pass over the stream.

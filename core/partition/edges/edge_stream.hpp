@@ -1,5 +1,4 @@
-// Edges that come one after another and can be read again, so that what reads them need not hold
-// them.
+// Edges that come one after another and can be read again, so that readers need not hold them.
 #pragma once
 
 #include <memory>
@@ -11,27 +10,27 @@
 
 namespace orrery {
 
-/// Passes over the edges of a graph in a fixed order. Partitioners take an edge as undirected; a
-/// stream may hold every edge once or in both directions, and duplicates and self-loops.
+/// Passes over the edges of a graph in a fixed order. Partitioners treat edges as undirected. A
+/// stream may hold every edge once or in both directions, with duplicates and self-loops.
 class EdgeStream {
  public:
   virtual ~EdgeStream() = default;
-  /// Vertices that are there whether an edge names them or not.
+  /// Number of vertices, with edges or without.
   virtual std::int64_t known_vertices() const { return 0; }
   /// Starts a pass.
   virtual void rewind() = 0;
   /// The next edges of the pass, valid until the next call; empty at its end.
   ///
-  /// Errors    DataError (file, position) where the edges come from a file
+  /// Errors    DataError (file, position) if the edges come from a file
   virtual std::span<const Edge> next() = 0;
 };
 
 constexpr std::size_t kStreamBlock = 1 << 16;  ///< edges of one block: the fixed buffer
 
-/// The edges of a graph in memory, row by row: the entry (v, u) comes as {v, u}. Of a symmetric
-/// graph that is both directions of every edge, sorted, as they stand in edges.npy.
+/// The edges of a graph in memory, row by row: the entry (v, u) comes as {v, u}. For a symmetric
+/// graph these are both directions of every edge, sorted as in edges.npy.
 ///
-/// Requires  the graph outlives the stream
+/// Requires  a graph that outlives the stream
 class CsrEdges final : public EdgeStream {
  public:
   explicit CsrEdges(const Csr& graph) : graph_(graph) {}
@@ -46,11 +45,11 @@ class CsrEdges final : public EdgeStream {
   std::vector<Edge> block_;
 };
 
-/// How far ahead of an edge the memory that it will touch is fetched.
+/// How many edges ahead memory is prefetched.
 constexpr std::size_t kFetchAhead = 12;
 
-/// One pass: fetch(edge) some edges ahead, then visit(edge), in the order of the stream; self-loops
-/// are left out, because no partitioner has a use for them.
+/// One pass in the order of the stream: fetch(edge) some edges ahead, then visit(edge). Self-loops
+/// are left out, because no partitioner uses them.
 template <class Fetch, class Visit>
 void for_each_edge(EdgeStream& stream, const Fetch& fetch, const Visit& visit) {
   stream.rewind();
@@ -67,16 +66,16 @@ void for_each_edge(EdgeStream& stream, const Visit& visit) {
       stream, [](const Edge&) {}, visit);
 }
 
-/// What a first pass finds out.
+/// The result of a first pass.
 struct StreamCounts {
   std::int64_t edges = 0;             ///< without self-loops
   std::vector<std::uint32_t> degree;  ///< ends of such edges at every vertex
   std::int64_t vertices() const { return static_cast<std::int64_t>(degree.size()); }
 };
 
-/// Counts vertices, edges and degrees; where a stream holds both directions of an edge, both count.
+/// Counts vertices, edges and degrees. If a stream holds both directions of an edge, both count.
 ///
-/// Cost      one pass; 4 bytes per vertex, and as much again while the table grows
+/// Cost      one pass; 4 bytes per vertex, and twice that while the table grows
 StreamCounts count_edges(EdgeStream& stream);
 
 }  // namespace orrery

@@ -8,10 +8,11 @@
 
 namespace orrery {
 
-/// How many vertices are believed of a file of edges: all numbers up to the largest take memory.
+/// Largest number of vertices that a file of edges may claim, because all numbers up to the largest
+/// take memory.
 std::int64_t most_vertices(const std::filesystem::path& file);
 
-/// What errors say where that is fewer than vertices can be numbered.
+/// What errors say if that is less than the numbering allows.
 inline constexpr const char* kOfItsSize =
     " in a file of its size (every number up to the largest takes memory)";
 

@@ -14,7 +14,7 @@ namespace orrery {
 namespace {
 
 constexpr std::size_t kInput = 1U << 18U;  // bytes
-constexpr int kGzip = 15 + 16;             // zlib: the largest window, and gzip's header alone
+constexpr int kGzip = 15 + 16;             // zlib: the largest window, and only gzip's header
 
 }  // namespace
 

@@ -17,7 +17,7 @@ class VertexStream {
   virtual ~VertexStream() = default;
   virtual std::int64_t vertices() const = 0;
   virtual std::int64_t undirected_edges() const = 0;
-  /// The next vertex; false when all were there.
+  /// The next vertex; false after the last.
   virtual bool next(Item& item) = 0;
 };
 

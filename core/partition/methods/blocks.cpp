@@ -1,4 +1,4 @@
-// Cuts by number alone, and by numbers and degrees: what other methods are compared with.
+// Cuts by number, and by number and degree: baselines for other methods.
 #include <numeric>
 
 #include "core/base/index.hpp"
@@ -19,12 +19,12 @@ Partition block_partition(std::int64_t n, int parts) {
   return p;
 }
 
-/// Runs of vertex numbers; a part ends where its share of the work is reached.
+/// Runs of vertex numbers; a part ends when it has its share of the work.
 Partition degree_block_partition(const Csr& graph, int parts) {
   Partition p{parts, std::vector<std::int32_t>(static_cast<std::size_t>(graph.rows))};
   const double all = static_cast<double>(graph.rows + graph.nnz());
   for (std::int64_t v = 0; v < graph.rows; ++v) {
-    // The work before the middle of v decides, so that no part has more than its share and one v.
+    // The work before the middle of v decides, so no part exceeds its share by more than one v.
     const double before = static_cast<double>(v + graph.offsets[at(v)]) +
                           static_cast<double>(1 + graph.degree(v)) / 2;
     p.owner[at(v)] = static_cast<std::int32_t>(before / all * parts);

@@ -21,7 +21,7 @@ bool takes(const std::string& name) {
   return method != nullptr && std::holds_alternative<Cut>(method->cut);
 }
 
-/// The names of the methods for which `holds`, in the order of the list.
+/// The names of the methods with a property, in the order of the list.
 template <class Holds>
 std::vector<std::string> names_of(const Holds& holds) {
   std::vector<std::string> names;
@@ -47,7 +47,7 @@ ConfigError not_streaming(const std::string& name) {
                                           name, fmt::join(names, ", "))};
 }
 
-/// What a method handed back, which may be from outside.
+/// The result of a method, which may be from outside.
 ///
 /// Errors    Error naming the method
 StreamCut checked(StreamCut cut, const Partitioner& method, int parts) {

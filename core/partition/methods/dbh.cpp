@@ -7,7 +7,7 @@ namespace orrery {
 StreamCut dbh_partition(EdgeStream& edges, int parts, std::uint64_t seed, const EdgeSink& sink) {
   const StreamCounts counts = count_edges(edges);
   EdgeAssignment state(counts.vertices(), parts, counts.edges, 1,
-                       sink);  // a hash knows no full parts
+                       sink);  // a hash does not consider full parts
   const auto degree = [&](Vertex v) -> const std::uint32_t& { return counts.degree[at(v)]; };
   for_each_edge(
       edges,
@@ -17,7 +17,7 @@ StreamCut dbh_partition(EdgeStream& edges, int parts, std::uint64_t seed, const 
         state.fetch(edge);
       },
       [&](const Edge& edge) {
-        // The lesser of (degree, number), without a branch: which one it is cannot be foreseen.
+        // The lesser (degree, number), without a branch, because it is unpredictable.
         const auto key = [&](Vertex v) {
           return std::uint64_t{degree(v)} << 32U | static_cast<std::uint32_t>(v);
         };

@@ -1,4 +1,4 @@
-// What edge partitioners share: who holds which vertex, how many edges each part has, and a hash.
+// Shared by edge partitioners: which parts hold a vertex, how many edges each part has, and a hash.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +18,11 @@ inline std::int32_t hashed_part(Vertex v, int parts, std::uint64_t seed) {
   return static_cast<std::int32_t>(((x >> 32U) * static_cast<std::uint64_t>(parts)) >> 32U);
 }
 
-/// The parts of an edge partitioner while edges come.
+/// The parts of an edge partitioner while edges arrive.
 class EdgeAssignment {
  public:
-  /// No part is to have more than `balance` times the mean of `edges`. `sink`, where there is one,
-  /// is told of every edge and outlives this.
+  /// No part may have more than `balance` times the mean of `edges`. `sink`, if set, is called with
+  /// every edge and must outlive this.
   EdgeAssignment(std::int64_t vertices, int parts, std::int64_t edges, double balance,
                  const EdgeSink& sink)
       : replicas(vertices, parts),
@@ -40,7 +40,7 @@ class EdgeAssignment {
     replicas.add(edge.source, part);
     replicas.add(edge.destination, part);
   }
-  /// The least loaded of the parts that are not full and that `wanted` accepts; -1: none.
+  /// The least loaded part that is not full and that `wanted` accepts; -1: none.
   template <class Wanted>
   std::int32_t least_loaded(const Wanted& wanted) const {
     std::int32_t best = -1;

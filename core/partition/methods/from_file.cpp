@@ -1,4 +1,4 @@
-// A cut that somebody else made.
+// A cut from a file.
 #include <fmt/core.h>
 
 #include <fstream>

@@ -1,5 +1,5 @@
-// What LDG and Fennel share: each vertex goes where a score of the neighbours there and of the size
-// is highest.
+// Shared by LDG and Fennel: each vertex goes to the part with the highest score of neighbours there
+// and size.
 #pragma once
 
 #include "core/base/index.hpp"
@@ -8,7 +8,7 @@
 namespace orrery {
 
 /// Places the vertices in the order of the stream; score(neighbours in the part, its vertices).
-/// Only parts with fewer than `most` vertices are open; ties go to the smallest, of these to the
+/// Only parts with fewer than `most` vertices are open. Ties go to the smallest part, then to the
 /// first.
 template <class Score>
 StreamCut place_vertices(VertexStream& vertices, int parts, double most, const Score& score) {

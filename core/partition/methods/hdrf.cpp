@@ -8,7 +8,7 @@
 namespace orrery {
 namespace {
 
-/// The open part of the highest score.
+/// The open part with the highest score.
 std::int32_t best_part(const EdgeAssignment& state, const Edge& edge, double theta_u,
                        double lambda) {
   const auto [u, v] = edge;

@@ -1,4 +1,4 @@
-// Sorted list scheduling: the largest first, each to the least loaded.
+// Sorted list scheduling: the largest item first, each to the least loaded part.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,13 @@
 
 namespace orrery {
 
-/// Loads of parts, the least loaded (of equal ones the first) at hand.
+/// Loads of parts, with fast access to the least loaded one (of equal ones the first).
 class LeastLoaded {
  public:
   explicit LeastLoaded(int parts) {
     for (std::int32_t p = 0; p < parts; ++p) heap_.emplace(0, p);
   }
-  /// Gives `load` more to the least loaded part and says which that was.
+  /// Adds `load` to the least loaded part and returns its number.
   std::int32_t take(std::int64_t load) {
     auto [sum, part] = heap_.top();
     heap_.pop();
@@ -33,7 +33,8 @@ class LeastLoaded {
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap_;
 };
 
-/// A part for every item: in descending order of size (equal ones by number) to the least loaded.
+/// A part for every item: in descending order of size (equal ones by number) to the least loaded
+/// part.
 ///
 /// Cost      O(items log items); 8 bytes per item
 /// Source    Graham 1969: the fullest part has at most 4/3 − 1/(3·parts) times the least possible

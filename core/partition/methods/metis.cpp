@@ -17,14 +17,14 @@
 namespace orrery {
 namespace {
 
-/// Seeds that are tried where several constraints are not met at once.
+/// Number of seeds to try if several constraints are not met at once.
 constexpr int kTries = 4;
 
-/// METIS draws from the C library's generator, which all threads share: side by side its cuts would
-/// not be those of the seed.
+/// METIS draws from the C library's generator, which all threads share: with concurrent calls its
+/// cuts would not follow the seed.
 std::mutex random_numbers;
 
-/// A symmetric graph without self-loops as METIS takes it, and what it is told.
+/// A symmetric graph without self-loops in the form of METIS, with its settings.
 class Kway {
  public:
   Kway(const Csr& both, VertexWeights weights) : weights_(std::move(weights)) {
@@ -42,7 +42,7 @@ class Kway {
   std::vector<std::int32_t> cut(int parts, double tolerance, const PartitionOptions& wanted) {
     const auto vertices = offsets_.size() - 1;
     if (parts == 1 || vertices == 0) return std::vector<std::int32_t>(vertices, 0);
-    if (vertices <= static_cast<std::size_t>(parts)) {  // METIS wants no parts without vertices
+    if (vertices <= static_cast<std::size_t>(parts)) {  // METIS needs vertices in every part
       std::vector<std::int32_t> own(vertices);
       std::iota(own.begin(), own.end(), 0);
       return own;

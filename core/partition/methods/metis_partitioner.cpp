@@ -1,4 +1,4 @@
-// METIS as a method, whether the build has it or not.
+// METIS as a method, even if the build does not have it.
 #include "core/partition/methods/metis.hpp"
 #include "core/partition/methods/partitioner.hpp"
 

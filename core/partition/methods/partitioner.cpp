@@ -15,7 +15,7 @@ std::vector<Partitioner>& added_methods() {
   return methods;
 }
 
-/// Why a method cannot be listed behind `others`; empty: it can.
+/// Why a method cannot be listed after `others`; empty: it can.
 std::string problem_of(const Partitioner& method, const std::vector<Partitioner>& others) {
   if (!is_name(method.name)) return fmt::format("is no name: {}", kNameRule);
   for (const Partitioner& other : others)

@@ -1,5 +1,5 @@
-// What a method of cutting graphs is to the rest of the program, and all methods there are: those
-// of this folder and those that are added from outside.
+// What the rest of the program knows of a method that cuts graphs, and the list of all: those of
+// this folder and those from outside.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@ namespace orrery {
 
 using ParameterValue = std::variant<double, std::int64_t, std::string, std::vector<std::string>>;
 
-/// A number of a method that is added from outside: its key under "partition" in experiment files
-/// is made from this. (Keys of the methods of this folder stand in the schema.)
+/// A parameter of a method from outside, from which its key under "partition" in experiment files
+/// is made. (The schema has the keys of the methods of this folder.)
 struct NumberKey {
   double fallback = 0, least = 0, most = 0;
   std::string description;
 };
 
-/// Something that a method looks at beside the seed.
+/// A parameter that a method reads, besides the seed.
 struct MethodParameter {
   std::string name;
-  /// What it is; its default where nothing was asked for.
+  /// Its value; the default if nothing was asked for.
   std::function<ParameterValue(const PartitionOptions&)> value;
   std::optional<NumberKey> key{};
 };
@@ -39,15 +39,15 @@ MethodParameter number_parameter(std::string name, NumberKey key);
 /// Requires  a number_parameter()
 double number_of(const MethodParameter& parameter, const PartitionOptions& options);
 
-/// How a method is given the graph. A method that takes a stream of vertices or of edges keeps
-/// something per vertex, and nothing per edge; it sees a graph in memory symmetrised, its rows in
-/// order, and every edge in both directions.
+/// The form in which a method gets the graph. A method that takes a stream of vertices or of edges
+/// keeps something per vertex, but nothing per edge. It sees a graph in memory symmetrised, its
+/// rows in order, with every edge in both directions.
 using CutGraph = std::function<Partition(const Csr&, int parts, const PartitionOptions&,
                                          std::span<const Split>)>;
 using CutVertexStream = std::function<StreamCut(VertexStream&, int parts, const PartitionOptions&)>;
 using CutEdgeStream = std::function<StreamCut(EdgeStream&, int parts, const PartitionOptions&)>;
 
-/// What is given to parts: vertices, so that edges are cut, or edges, so that vertices are
+/// What parts are given: vertices, so that edges are cut, or edges, so that vertices are cut
 /// (StreamCut::replicas).
 enum class Assigns : std::uint8_t { vertices, edges };
 
@@ -55,15 +55,15 @@ struct Partitioner {
   std::string name;           ///< partition.method
   std::string description{};  ///< a few words
   Assigns assigns = Assigns::vertices;
-  bool drawn = false;    ///< depends on the seed
-  bool compared = true;  ///< needs nothing that `orrery partition --compare all` has not
+  bool drawn = false;    ///< the result depends on the seed
+  bool compared = true;  ///< needs nothing that `orrery partition --compare all` does not have
   std::vector<MethodParameter> parameters{};
-  /// Gives every vertex a part in [0, parts), some of which may be empty; the same for the same
-  /// options, whatever the number of threads.
+  /// Gives every vertex a part in [0, parts), some of which may be empty. The result depends only
+  /// on the options, not on the number of threads.
   std::variant<CutGraph, CutVertexStream, CutEdgeStream> cut{};
 };
 
-// The methods of this folder, a file each.
+// The methods of this folder, each in a file.
 Partitioner block_partitioner();
 Partitioner dbh_partitioner();
 Partitioner degree_block_partitioner();
@@ -88,7 +88,7 @@ class AddPartitioner {
 
 /// The methods of this folder and then these.
 ///
-/// Errors    ConfigError: two of one name, a name that is none, no function, a default that is out
+/// Errors    ConfigError: two with one name, an invalid name, no function, a default that is out
 ///           of its range
 std::vector<Partitioner> with_built_in(std::vector<Partitioner> added);
 
@@ -97,11 +97,11 @@ std::vector<Partitioner> with_built_in(std::vector<Partitioner> added);
 /// Errors    as with_built_in()
 const std::vector<Partitioner>& partitioners();
 
-/// Null where none has this name.
+/// Null if none has this name.
 const Partitioner* find_partitioner(const std::string& name);
 
-/// All parameters that the method of `options` looks at, by name, defaults included: what a folder
-/// of parts tells of how it was cut.
+/// All parameters that the method of `options` reads, by name, with defaults: a folder of parts
+/// stores how it was cut.
 nlohmann::ordered_json method_parameters(const PartitionOptions& options);
 
 }  // namespace orrery

@@ -6,7 +6,7 @@
 namespace orrery {
 namespace {
 
-/// The rule's part; -1 where all that it accepts are full.
+/// The part by the rule; -1 if all accepted parts are full.
 std::int32_t greedy_part(const EdgeAssignment& state, const Edge& edge,
                          const std::vector<std::uint32_t>& to_come) {
   const auto [u, v] = edge;
@@ -30,7 +30,7 @@ StreamCut powergraph_partition(EdgeStream& edges, int parts, std::uint64_t seed,
   StreamCounts counts = count_edges(edges);
   const std::int64_t vertices = counts.vertices();
   EdgeAssignment state(vertices, parts, counts.edges, options.balance, sink);
-  // Edges of each vertex that were not there yet.
+  // Remaining edges of each vertex.
   std::vector<std::uint32_t>& to_come = counts.degree;
   for_each_edge(
       edges,

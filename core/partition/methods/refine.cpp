@@ -31,7 +31,7 @@ class Refinement {
     });
   }
 
-  /// What the parts hold with complete neighbourhoods.
+  /// Vertices that the parts hold with complete neighbourhoods.
   std::int64_t held() {
     Replicas needed(static_cast<std::int64_t>(owner_.size()), parts_);
     for (std::size_t v = 0; v < owner_.size(); ++v) needed.add(static_cast<Vertex>(v), owner_[v]);
@@ -139,7 +139,7 @@ class Refinement {
   std::vector<std::int64_t> size_;
   std::vector<std::uint32_t> degree_;
   std::vector<std::int32_t> candidate_;
-  std::vector<float> gain_;  ///< first votes for the candidate, then what a move gains
+  std::vector<float> gain_;  ///< first votes for the candidate, then the gain of a move
   std::vector<Vertex> moved_;
 };
 

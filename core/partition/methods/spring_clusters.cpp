@@ -13,7 +13,7 @@ class Pass {
  public:
   Pass(const std::vector<std::uint32_t>& degree, double max_volume_share)
       : degree_(degree), cluster_(degree.size(), kNone), richest_(degree.size(), kNone) {
-    volume_.reserve(degree.size());  // grows in place: pages that are not reached cost nothing
+    volume_.reserve(degree.size());  // grows in place: untouched pages cost nothing
     const auto sum = std::accumulate(degree.begin(), degree.end(), std::uint64_t{0});
     max_volume_ = max_volume_share * static_cast<double>(sum);
   }

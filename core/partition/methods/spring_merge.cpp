@@ -63,8 +63,8 @@ class Merger {
     auto operator<=>(const Entry&) const = default;
   };
 
-  /// Where c may go. A neighbour that does not do now never will (clusters only grow), so the
-  /// persistent search takes it off the heap.
+  /// The cluster that c may join. A neighbour that does not fit now never will, because clusters
+  /// only grow, so the persistent search removes it from the heap.
   std::int32_t target_of(std::int32_t c, double most_vertices, bool persistent) {
     for (Vertex& top = top_[at(c)]; top != kNone; top = meld(left_[at(top)], right_[at(top)])) {
       const std::int32_t target = root(clustering_.cluster[at(clustering_.richest[at(top)])]);
@@ -75,7 +75,7 @@ class Merger {
     return kNone;
   }
 
-  /// Of a richer neighbour, or of as rich a one and the smaller number.
+  /// Of a richer neighbour, or of an equally rich one with a smaller number.
   bool before(Vertex a, Vertex b) const {
     const auto riches = [&](Vertex v) { return degree_[at(clustering_.richest[at(v)])]; };
     return riches(a) != riches(b) ? riches(a) > riches(b) : a < b;

@@ -5,11 +5,11 @@
 
 namespace orrery {
 
-/// Merges clusters, the smallest first (of equal ones the one that began first): the representative
+/// Merges clusters, the smallest first (of equal ones the one that began first). The representative
 /// of a cluster is its vertex whose richest neighbour has the highest degree (of equal ones the one
-/// of the smallest number); the cluster merges into the one of that neighbour, unless that is
-/// itself or both have `most_vertices` or more together. A merged cluster takes its place in the
-/// order again. Ends when every cluster was looked at and stayed. `persistent`: a cluster that
+/// with the smallest number). The cluster merges into that neighbour's cluster, unless that is
+/// itself or both together have `most_vertices` or more. A merged cluster takes its place in the
+/// order again. It ends when every cluster was examined and stayed. `persistent`: a cluster that
 /// cannot follow its representative tries its other vertices by the degree of their richest
 /// neighbours. The clusters are renumbered without gaps.
 ///

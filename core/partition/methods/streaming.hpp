@@ -1,5 +1,5 @@
 // The streaming partitioners: edges (or vertices with their neighbours) come one after another, and
-// what is kept is per vertex, never per edge.
+// memory is per vertex, never per edge.
 //
 // Symbols: n vertices, |E| edges of the stream, k parts, d(v) degree, A(v) the parts that hold an
 // edge of v, |p| the edges of part p. All are serial and so do not depend on the number of threads.
@@ -15,18 +15,18 @@
 
 namespace orrery {
 
-/// How large clusters are; vertices without edges are in none.
+/// Sizes of clusters; vertices without edges are in none.
 struct ClusterSizes {
   std::int64_t count = 0;
-  std::int64_t single = 0;         ///< of one vertex alone
+  std::int64_t single = 0;         ///< clusters of one vertex
   double mean = 0, deviation = 0;  ///< vertices per cluster
 };
 
-/// What a streaming partitioner hands back.
+/// The result of a streaming partitioner.
 struct StreamCut {
-  Partition partition;  ///< an owner for every vertex; of edge partitioners drawn among `replicas`
-  Replicas replicas;    ///< of edge partitioners A(v); else empty
-  std::vector<std::int64_t> part_edges;       ///< of edge partitioners |p|; else empty
+  Partition partition;  ///< an owner for every vertex; for edge partitioners drawn among `replicas`
+  Replicas replicas;    ///< edge partitioners: A(v); else empty
+  std::vector<std::int64_t> part_edges;       ///< edge partitioners: |p|; else empty
   std::optional<ClusterSizes> before, after;  ///< spring: clusters before and after merging
 };
 

@@ -52,7 +52,7 @@ class TwoPsL {
     }
   }
 
-  /// First phase: the end whose cluster is smaller without it moves to that of the other.
+  /// First phase: the end whose cluster is smaller without it moves to that of the other end.
   void gather(const Edge& e) {
     for (const Vertex v : {e.source, e.destination})
       if (cluster_[at(v)] == kNone) {
@@ -93,7 +93,7 @@ class TwoPsL {
   std::uint64_t seed_;
   StreamCounts counts_;
   EdgeAssignment state_;
-  std::vector<std::int32_t> cluster_, part_;  ///< of each vertex; of each cluster
+  std::vector<std::int32_t> cluster_, part_;  ///< cluster of each vertex; part of each cluster
   std::vector<std::int64_t> volume_;          ///< Σ degrees of each cluster
   double max_volume_;
 };

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Errors of one part: which file of it, and where there.
+/// Errors of one part: which of its files, and where in it.
 struct Complaint {
   const fs::path& folder;
 
@@ -103,7 +103,7 @@ void check_replicas(const StoredPart& part, const PartitionedDataset& whole, int
     if (distance < 1 || distance > whole.farthest())
       column(i,
              fmt::format("expected a distance from 1 to {}, found {}", whole.farthest(), distance));
-    // Rows count an owner's vertices in ascending order: at least `row` numbers lie below, and the
+    // Rows count an owner's vertices in ascending order: at least `row` numbers are below, and the
     // rest above.
     if (row >= size || row > vertex || size - row > whole.facts().vertices - vertex)
       column(i, fmt::format("expected the row of vertex {} among {} of part {}, found {}", vertex,
@@ -119,13 +119,13 @@ void check_replicas(const StoredPart& part, const PartitionedDataset& whole, int
   }
 }
 
-/// Holds the rows of replicas against the numbers of their owners' vertices, of the parts that are
-/// here: a server may have no more than its own.
+/// Compares the rows of replicas with the numbers of their owners' vertices, for the parts that are
+/// present: a server may have only its own.
 void check_rows(const StoredPart& part, const PartitionedDataset& whole, const fs::path& parts,
                 const Complaint& complain) {
   struct Others {
     std::optional<NpyArray> file;
-    std::span<const std::int32_t> vertices;  ///< empty where the part is not here
+    std::span<const std::int32_t> vertices;  ///< empty if the part is not present
   };
   std::map<std::int32_t, Others> others;
   for (std::size_t i = 0; i < part.replicas.size(); ++i) {
@@ -147,7 +147,7 @@ void check_rows(const StoredPart& part, const PartitionedDataset& whole, const f
   }
 }
 
-/// In-degrees in the whole graph. All in-neighbours of vertices less than `hops` away are here.
+/// In-degrees in the whole graph. All in-neighbours of vertices less than `hops` away are present.
 void check_degrees(const StoredPart& part, int hops, const Complaint& complain) {
   const Csr& graph = *part.local->graph;
   for (std::int64_t v = 0; v < graph.rows; ++v) {

@@ -1,5 +1,5 @@
-// Parts held against what is said of them: checksums guard against accidents, this against folders
-// whose files are whole and do not belong together.
+// Compares parts with what is recorded about them. Checksums guard against accidents, this against
+// folders whose intact files do not belong together.
 #pragma once
 
 #include <filesystem>
@@ -9,17 +9,17 @@
 
 namespace orrery {
 
-/// Holds the meta.json of part `number` against that of all parts: the same counts, and a checksum
+/// Compares the meta.json of part `number` with that of all parts: the same counts, and a checksum
 /// for every file. Compares the files with their checksums.
 ///
 /// Errors    DataError (file, key, expected, found)
 void check_part_files(const MetaFile& meta, const std::filesystem::path& folder,
                       const PartitionedDataset& whole, int number);
 
-/// Holds what was read of a part against itself and against what is known of the whole: features,
-/// labels and split as announced; own vertices that ascend; replicas that others own, in their
-/// order, at rows that they have; degrees that fit the edges. That a replica's row holds that
-/// vertex is known to the part which owns it, and not checked.
+/// Checks a part after reading, against itself and against what is known of the whole: features,
+/// labels and split as recorded; ascending own vertices; replicas that others own, in their order,
+/// at existing rows; degrees that fit the edges. It does not check that a replica's row holds that
+/// vertex: only the owning part knows.
 ///
 /// Errors    DataError (file, position, expected, found)
 /// Cost      a few passes over the part; 4 bytes per vertex of it

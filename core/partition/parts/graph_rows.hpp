@@ -1,4 +1,4 @@
-// The neighbours of any vertex, wherever they lie: what parts are put together from.
+// The neighbours of any vertex, from any place: parts are made from these.
 #pragma once
 
 #include <algorithm>
@@ -14,19 +14,19 @@ class GraphRows {
   virtual std::int64_t vertices() const = 0;
   /// Directed edges, duplicates merged.
   virtual std::int64_t edges() const = 0;
-  /// Whether every edge is there in both directions.
+  /// Whether every edge exists in both directions.
   virtual bool symmetric() const = 0;
-  /// The vertices with an edge to v, or from v: distinct, ascending, v itself where it has a loop;
-  /// valid until the next call of the same function.
+  /// The vertices with an edge to v, or from v: distinct, ascending, with v itself if it has a
+  /// loop; valid until the next call of the same function.
   virtual std::span<const Vertex> in(Vertex v) = 0;
   virtual std::span<const Vertex> out(Vertex v) = 0;
   /// In-neighbours of v without itself.
   virtual std::int32_t in_degree(Vertex v) const = 0;
 };
 
-/// Of a graph in memory.
+/// For a graph in memory.
 ///
-/// Requires  the graph outlives the rows; `symmetric` is what is_symmetric says
+/// Requires  a graph that outlives the rows; `symmetric` as is_symmetric returns it
 class RowsInMemory final : public GraphRows {
  public:
   RowsInMemory(const Csr& graph, bool symmetric)

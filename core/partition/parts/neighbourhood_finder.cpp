@@ -15,7 +15,7 @@ NeighbourhoodFinder::NeighbourhoodFinder(GraphRows& rows, const OwnerOrder& orde
       one_sided_(one_sided),
       local_(order.position.size(), -1) {
   ORRERY_ASSERT(hops >= 0 && hops <= kMostHops && (hops == 0 || !one_sided));
-  vertices_.reserve(local_.size());  // so that it never grows into twice its size
+  vertices_.reserve(local_.size());  // so that it never grows to twice its size
 }
 
 void NeighbourhoodFinder::find(int part) {

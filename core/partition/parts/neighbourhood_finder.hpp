@@ -1,4 +1,4 @@
-// Which vertices a part holds, and which edges.
+// Which vertices and edges a part holds.
 #pragma once
 
 #include <optional>
@@ -13,34 +13,34 @@ namespace orrery {
 
 constexpr int kMostHops = 3;
 
-/// V_p(k) = the vertices that part p owns and all within k hops of them, directions ignored. The
+/// V_p(k) = the vertices that part p owns and all within k hops of them, ignoring directions. The
 /// part's edges are those with an end less than k hops away; for k = 0 those between its own
-/// vertices. So for k >= 1 every vertex less than k hops away has its complete neighbourhood.
-/// For k = 0 and `one_sided` an edge between two parts is in one of them (drawn_end): it and its
-/// other end, at distance 1, belong to that part too.
+/// vertices. So for k >= 1 every vertex less than k hops away has its complete neighbourhood. For k
+/// = 0 and `one_sided` an edge between two parts is in one of them (drawn_end): that part also has
+/// the edge and its other end, at distance 1.
 ///
 /// Local numbers: own vertices first, ascending, then the others by (distance, owner, row there).
 ///
 /// Cost      4 bytes per vertex of the graph, and 4 per vertex of the part. Finding and listing
-///           read each row of a vertex less than k hops away: in order where k <= 1, else with
-///           jumps between the rows of other parts
+///           read each row of a vertex less than k hops away: in order if k <= 1, else with jumps
+///           between the rows of other parts
 class NeighbourhoodFinder {
  public:
   /// `one_sided`: the seed of the draws; nothing: without hops no edge leaves a part.
   ///
-  /// Requires  rows and order outlive it; 0 <= hops <= kMostHops, 0 where one_sided
+  /// Requires  rows and order outlive it; 0 <= hops <= kMostHops, 0 with one_sided
   NeighbourhoodFinder(GraphRows& rows, const OwnerOrder& order, int hops,
                       std::optional<std::uint64_t> one_sided = std::nullopt);
 
-  /// Goes on to a part.
+  /// Moves on to a part.
   void find(int part);
 
-  /// Of the part, in the order of local numbers.
+  /// The vertices of the part, in the order of local numbers.
   const std::vector<Vertex>& vertices() const { return vertices_; }
   std::int64_t owned() const { return first_[1]; }
   /// Hops from the part's own vertices.
   int distance(std::int64_t local) const;
-  /// The part's edges as visit(local source, local destination), always in the same order.
+  /// Calls visit(local source, local destination) for the part's edges, always in the same order.
   template <class Visit>
   void for_each_edge(const Visit& visit);
 
@@ -58,8 +58,10 @@ class NeighbourhoodFinder {
   int hops_;
   std::optional<std::uint64_t> one_sided_;
   std::vector<Vertex> vertices_;
-  std::vector<std::int64_t> first_;  ///< local number of the first vertex at each distance; all
-  std::vector<Vertex> local_;        ///< of each vertex of the graph; -1: not of the part
+  /// local number of the first vertex at each distance; then their total
+  std::vector<std::int64_t> first_;
+  /// local number of each vertex of the graph; -1: not in the part
+  std::vector<Vertex> local_;
 };
 
 template <class Visit>

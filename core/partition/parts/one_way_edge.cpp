@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether every edge stands as often as its reverse does.
+/// Whether every edge occurs as often as its reverse.
 bool is_balanced(EdgeStream& edges) {
   std::uint64_t forward = 0, backward = 0;
   for_each_edge(edges, [&](const Edge& edge) {
@@ -28,7 +28,7 @@ bool is_balanced(EdgeStream& edges) {
   return forward == backward;
 }
 
-/// A folder of its own among the temporary files, which goes when this does.
+/// A separate folder among the temporary files, removed with this.
 class Scratch {
  public:
   Scratch() : path_(made()), if_interrupted_(path_) {}
@@ -63,7 +63,7 @@ std::optional<Edge> one_way_edge(EdgeStream& edges) {
   const auto vertices = static_cast<std::size_t>(count_edges(edges).vertices());
   const OwnerOrder order(Partition{1, std::vector<std::int32_t>(vertices)});
   SortedRows in(edges, SortedRows::Side::in, order, scratch.path() / "in");
-  if (in.symmetric()) return std::nullopt;  // some stand more often than others
+  if (in.symmetric()) return std::nullopt;  // some occur more often than others
   SortedRows out(edges, SortedRows::Side::out, order, scratch.path() / "out");
   for (std::size_t i = 0; i < vertices; ++i) {
     const auto v = static_cast<Vertex>(i);

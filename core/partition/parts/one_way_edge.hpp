@@ -1,4 +1,4 @@
-// Whether every edge of a stream has its reverse there, asked without keeping the edges in memory.
+// Whether every edge of a stream has its reverse there, found without keeping the edges in memory.
 #pragma once
 
 #include <optional>
@@ -7,10 +7,10 @@
 
 namespace orrery {
 
-/// An edge whose reverse the stream lacks: the one with the smallest destination, and of those the
-/// smallest source. None where every edge has its reverse (but for one case in 2^64).
+/// An edge whose reverse is missing in the stream: the one with the smallest destination, and of
+/// those the smallest source. None if every edge has its reverse (except for one case in 2^64).
 ///
-/// Cost      one pass where every edge stands as often as its reverse; else five more, and files of 16
+/// Cost      one pass if every edge occurs as often as its reverse; else five more, and files of 16
 ///           bytes per edge and 32 bytes per vertex of memory while it searches
 /// Errors    those of the stream; DataError where the files, in the folder for temporary ones, cannot
 ///           be written

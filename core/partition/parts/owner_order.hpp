@@ -1,4 +1,4 @@
-// The vertices part by part: where each of them is.
+// The vertices part by part, and the place of each.
 #pragma once
 
 #include <span>
@@ -27,9 +27,9 @@ struct OwnerOrder {
   std::int32_t owner(Vertex v) const;
   Vertex row(Vertex v) const { return position[at(v)] - begin[at(owner(v))]; }
 
-  std::vector<Vertex> begin;     ///< position of each part's first vertex; their number behind
-  std::vector<Vertex> position;  ///< of each vertex
-  std::vector<Vertex> vertex;    ///< at each position
+  std::vector<Vertex> begin;     ///< position of each part's first vertex; then their total
+  std::vector<Vertex> position;  ///< position of each vertex
+  std::vector<Vertex> vertex;    ///< vertex at each position
 };
 
 }  // namespace orrery

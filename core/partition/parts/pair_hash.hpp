@@ -1,4 +1,4 @@
-// A hash of ordered pairs of vertices, of which sums tell sets of edges apart.
+// A hash of ordered pairs of vertices whose sums distinguish sets of edges.
 #pragma once
 
 #include <cstdint>

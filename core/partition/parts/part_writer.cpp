@@ -19,9 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kBlock = 1 << 16;  ///< values that are written at once
+constexpr std::size_t kBlock = 1 << 16;  ///< values per write
 
-/// Writes the array [2, count] of pairs: both rows grow at the same pace.
+/// Writes the array [2, count] of pairs; both rows grow at the same pace.
 class PairWriter {
  public:
   PairWriter(const fs::path& file, std::int64_t count) : file_(file) {
@@ -80,7 +80,7 @@ Json checksums_of(const fs::path& folder) {
   return sums;
 }
 
-/// The rows of a part: replicas are in no split, so that nobody trains on a vertex twice.
+/// The rows of a part: replicas are in no split, so that no vertex is trained on twice.
 VertexRows rows_of_part(const VertexRows& whole, const NeighbourhoodFinder& part) {
   VertexRows rows = rows_of(whole, part.vertices());
   if (!rows.split) return rows;

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// An array [rows, count] of numbers from 0 to below the limit of their row.
+/// An array [rows, count] of numbers, each from 0 to below the limit of its row.
 std::span<const std::int32_t> read_numbers(const NpyArray& array, std::int64_t count,
                                            std::initializer_list<std::int64_t> limits) {
   const auto rows = static_cast<std::int64_t>(limits.size());
@@ -80,7 +80,7 @@ PartitionedDataset::PartitionedDataset(fs::path folder) : folder_(std::move(fold
   check_lists(meta);
 }
 
-/// Holds what is said of each part against what is said of all.
+/// Compares the records of each part with those of all.
 void PartitionedDataset::check_lists(const MetaFile& meta) const {
   const auto fail = [&](const char* key, std::int64_t expected, const char* of_what,
                         std::int64_t found) {
@@ -147,7 +147,7 @@ StoredPart PartitionedDataset::read(int part) const {
   result.degrees.assign(d.begin(), d.end());
   result.local = local;
   check_part(result, folder, *this, part);
-  local->labels.classes = facts_.classes;  // also where the part is empty
+  local->labels.classes = facts_.classes;  // also if the part is empty
   local->labels.multilabel = facts_.multilabel;
   return result;
 }

@@ -1,5 +1,5 @@
-// A partitioned data set on disk: one folder per part, each a data set of its own with what joins
-// it to the others, so that a rank needs its part and nothing else.
+// A partitioned data set on disk: one folder per part. Each is a data set of its own with its
+// connections to the others, so a rank needs only its part.
 //
 //   meta.json            facts about the whole, how it was cut, how far the parts reach (hops), whether
 //                        without hops an edge between two parts is in one of them (one_sided), the
@@ -30,7 +30,7 @@ struct StoredPart {
   /// Own vertices and replicas in local numbers; features stay mapped.
   std::shared_ptr<const Dataset> local;
   std::int64_t owned = 0;
-  std::shared_ptr<const std::vector<Vertex>> vertices;  ///< global numbers of the own ones
+  std::shared_ptr<const std::vector<Vertex>> vertices;  ///< global numbers of the own vertices
   std::vector<Vertex> replicas;                         ///< global numbers of the others
   std::vector<std::int32_t> replica_owner;
   std::vector<Vertex> replica_row;
@@ -38,17 +38,17 @@ struct StoredPart {
   std::vector<std::int32_t> degrees;           ///< own, then replicas
 };
 
-/// A folder of parts; opening it reads meta.json only.
+/// A folder of parts; opening it reads only meta.json.
 ///
 /// Errors    DataError (file, key or position, what was expected and found): a checksum that does
-///           not fit, files that do not belong together
+///           not match, files that do not belong together
 class PartitionedDataset {
  public:
   explicit PartitionedDataset(std::filesystem::path folder);
 
   const DataFacts& facts() const { return facts_; }
   const std::string& method() const { return method_; }
-  /// How far the parts reach beyond their own vertices.
+  /// The reach of the parts beyond their own vertices.
   int hops() const { return hops_; }
   /// Whether, without hops, an edge between two parts is in one of them (cross_edges.hpp).
   bool one_sided() const { return one_sided_; }
@@ -58,10 +58,10 @@ class PartitionedDataset {
   const std::vector<std::int64_t>& sizes() const { return sizes_; }
   /// Vertices of others in each part.
   const std::vector<std::int64_t>& replicas() const { return replicas_; }
-  /// Vertices that each part owns and that are trained on.
+  /// Training vertices among the own vertices of each part.
   const std::vector<std::int64_t>& training() const { return training_; }
-  /// Reads a part, after comparing its checksums, and of the others that are here the numbers of
-  /// the vertices that it has replicas of.
+  /// Reads a part after comparing its checksums. Of the other parts that are present it reads the
+  /// numbers of the vertices that it has replicas of.
   StoredPart read(int part) const;
 
  private:
@@ -73,10 +73,10 @@ class PartitionedDataset {
   int hops_ = 1;
   bool one_sided_ = false;
   std::vector<std::int64_t> sizes_, replicas_, training_;
-  std::vector<std::string> checksums_;  ///< of each part's meta.json
+  std::vector<std::string> checksums_;  ///< checksum of each part's meta.json
 };
 
-/// Where a part is in a folder of parts.
+/// The path of a part in a folder of parts.
 std::filesystem::path part_folder(const std::filesystem::path& folder, int part);
 
 /// The `format` and `schema_version` (once `version`) in the meta.json of a folder of parts.

@@ -1,4 +1,4 @@
-// The neighbours of vertices whose edges do not fit into memory.
+// The neighbours of vertices of a graph whose edges do not fit into memory.
 #pragma once
 
 #include <filesystem>
@@ -9,13 +9,12 @@
 
 namespace orrery {
 
-/// A graph whose edges come as a stream, put in order on disk.
+/// A graph whose edges come as a stream and are sorted on disk.
 ///
-/// Cost      as SortedRows; twice that for a directed graph, which is found out by the first
+/// Cost      as SortedRows; twice that for a directed graph, which the first pass detects
 class RowsOnDisk final : public GraphRows {
  public:
-  /// `mirrored`: the reverse of every edge belongs to the graph as well. Files are made in
-  /// `scratch`.
+  /// `mirrored`: the graph also has the reverse of every edge. Files are made in `scratch`.
   ///
   /// Errors    as SortedRows
   /// Requires  `order` outlives the rows
@@ -34,7 +33,7 @@ class RowsOnDisk final : public GraphRows {
   std::int32_t in_degree(Vertex v) const override {
     return static_cast<std::int32_t>(in_.length(v)) - (in_.has_loop(v) ? 1 : 0);
   }
-  /// Duplicates among the edges of the stream; 0 where they were mirrored.
+  /// Duplicates among the edges of the stream; 0 if they were mirrored.
   std::int64_t merged() const { return merged_; }
 
  private:

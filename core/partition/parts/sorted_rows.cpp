@@ -14,9 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kBucketEntries = 1 << 22;  ///< and rows: what is sorted in memory at once
-constexpr std::int64_t kMostBuckets = 1 << 13;    ///< each has a buffer
-constexpr std::int64_t kBufferBytes = 1 << 26;    ///< of all buckets together
+/// and rows: size of what is sorted in memory at once
+constexpr std::int64_t kBucketEntries = 1 << 22;
+constexpr std::int64_t kMostBuckets = 1 << 13;  ///< each has a buffer
+constexpr std::int64_t kBufferBytes = 1 << 26;  ///< of all buckets together
 constexpr std::size_t kWindowEntries = 1 << 14;
 constexpr std::size_t kRowsPerStart = 64;
 constexpr std::size_t kLookup = 1 << 10;  ///< positions per entry of the table of buckets
@@ -99,7 +100,7 @@ void SortedRows::cut_buckets() {
   for (std::size_t i = 0; i < length_.size(); ++i) {
     const bool full =
         entries - bucket_start_.back() + length_[i] > most ||
-        static_cast<std::int64_t>(i - bucket_.back()) >= most;  // rows take memory too
+        static_cast<std::int64_t>(i - bucket_.back()) >= most;  // rows take memory, too
     if (full && i > bucket_.back()) {
       bucket_.push_back(i);
       bucket_start_.push_back(entries);
@@ -154,7 +155,7 @@ void SortedRows::sort(const PlainFile& raw) {
   }
 }
 
-/// Counting sort by row, then each row by itself; rows stay where they are until all are sorted.
+/// Counting sort by row, then each row separately; rows stay in place until all are sorted.
 void SortedRows::sort_bucket(const PlainFile& raw, std::size_t bucket,
                              std::vector<Vertex>& entries) {
   const std::size_t first = bucket_[bucket], rows = bucket_[bucket + 1] - first;

@@ -1,4 +1,4 @@
-// Rows of a graph that are put in order on disk, because they need not fit into memory.
+// Rows of a graph that are sorted on disk, because they need not fit into memory.
 #pragma once
 
 #include <atomic>
@@ -13,14 +13,14 @@
 
 namespace orrery {
 
-/// For every vertex its neighbours, distinct and ascending, in one file in the order of the parts,
-/// so that those of a part stand together.
+/// The neighbours of every vertex, distinct and ascending, in one file in the order of the parts,
+/// so that those of a part are adjacent.
 ///
 /// Two passes over the edges: the first counts, the second puts every edge into a bucket on disk,
 /// which holds the edges of a run of rows. Then each bucket is read, sorted, and appended.
 ///
 /// Cost      two passes; 8 bytes on disk per edge while it sorts and 4 bytes for good; in memory
-///           4 1/4 bytes per vertex and some 100 MB, however many edges there are
+///           4 1/4 bytes per vertex and some 100 MB, for any number of edges
 class SortedRows {
  public:
   enum class Side : std::uint8_t {
@@ -31,14 +31,15 @@ class SortedRows {
 
   /// Sorts the edges of a stream in files that begin with `scratch`.
   ///
-  /// Errors    DataError: an edge names a vertex that `order` has not; a file cannot be written
+  /// Errors    DataError: an edge names a vertex that `order` does not have; a file cannot be
+  ///           written
   SortedRows(EdgeStream& edges, Side side, const OwnerOrder& order,
              const std::filesystem::path& scratch);
 
   std::int64_t entries() const { return entries_; }
   /// Entries before duplicates were merged.
   std::int64_t added() const { return added_; }
-  /// Whether u is a neighbour of v wherever v is one of u (but for one case in 2^64).
+  /// Whether u is a neighbour of v whenever v is one of u (except for one case in 2^64).
   bool symmetric() const { return forward_ == backward_; }
   bool has_loop(Vertex v) const { return (length_[place(v)] & kLoop) != 0; }
   std::int64_t length(Vertex v) const { return length_[place(v)] & ~kLoop; }
@@ -60,16 +61,17 @@ class SortedRows {
   static constexpr std::uint32_t kLoop = 1U << 31;  ///< in length_: the vertex is its neighbour
   const OwnerOrder& order_;
   std::int64_t entries_ = 0, added_ = 0;
-  bool compared_ = false;                                ///< whether the sums below are of any use
-  std::atomic<std::uint64_t> forward_{0}, backward_{0};  ///< of hashes of (v, u), and of (u, v)
-  std::vector<std::uint32_t> length_;                    ///< of the row at each position
-  std::vector<std::int64_t> start_;                      ///< entries before every 64th row
-  std::vector<std::size_t> bucket_;         ///< first position of each; all rows behind
-  std::vector<std::int64_t> bucket_start_;  ///< entries before each, duplicates included
+  bool compared_ = false;  ///< whether the sums below are needed
+  /// sums of hashes of (v, u), and of (u, v)
+  std::atomic<std::uint64_t> forward_{0}, backward_{0};
+  std::vector<std::uint32_t> length_;       ///< length of the row at each position
+  std::vector<std::int64_t> start_;         ///< entries before every 64th row
+  std::vector<std::size_t> bucket_;         ///< first position of each; then the total
+  std::vector<std::int64_t> bucket_start_;  ///< entries before each, including duplicates
   PlainFile file_;
   std::vector<Vertex> window_;  ///< entries of the file, from window_start_ on
   std::int64_t window_start_ = 0;
-  std::size_t next_position_ = 0;  ///< behind the last row that was asked for, and where it starts
+  std::size_t next_position_ = 0;  ///< after the last requested row, and where it starts
   std::int64_t next_start_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The vertices of a graph with their neighbours, by ascending number, where its edges do not fit into
+// The vertices of a graph with their neighbours, in ascending order, for edges that do not fit into
 // memory.
 #pragma once
 
@@ -9,16 +9,16 @@
 
 namespace orrery {
 
-/// What CsrVertices gives of the symmetrised graph, from a stream of edges in any order that holds
-/// each in one direction or in both.
+/// The same as CsrVertices of the symmetrised graph, from a stream of edges in any order, each in
+/// one direction or both.
 ///
 /// Cost      as SortedRows on both sides: 12 bytes on disk per direction of an edge while it sorts,
 ///           4 for good; in memory 13 bytes per vertex and some 100 MB
 class VerticesOnDisk final : public VertexStream {
  public:
-  /// Files are made whose names begin with `scratch`.
+  /// Makes files whose names begin with `scratch`.
   ///
-  /// Requires  edges name vertices below `vertices` alone
+  /// Requires  edges name only vertices below `vertices`
   /// Errors    as SortedRows
   VerticesOnDisk(EdgeStream& edges, std::int64_t vertices, const std::filesystem::path& scratch)
       : by_number_({1, std::vector<std::int32_t>(at(vertices))}),

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// Writes all parts and meta.json into a folder that is there.
+/// Writes all parts and meta.json into an existing folder.
 void write_all(GraphRows& graph, const OwnerOrder& order, const VertexRows& rows,
                const DataFacts& facts, const PartsOptions& options, const fs::path& folder) {
   Json sizes = Json::array(), replicas = Json::array(), training = Json::array(),
@@ -83,7 +83,7 @@ DataFacts facts_of(const StreamedDataset& data, const RowsOnDisk& graph) {
   return facts;
 }
 
-/// What speaks against removing a folder in favour of parts: that it is more than parts.
+/// Why a folder may not be replaced by parts: it holds more than parts.
 std::string not_only_parts(const fs::path& folder) {
   std::ifstream file(folder / "meta.json");
   const Json meta = Json::parse(file, nullptr, false);
