@@ -22,7 +22,8 @@ struct CutMetrics {
 /// How edges of a stream make neighbours.
 enum class Neighbours {
   both,  ///< each end is a neighbour of the other: undirected edges
-  /// the second end is a neighbour of the first: a graph in memory, whose entry (v, u) comes as {v, u}
+  /// the second end is a neighbour of the first: a graph in memory, whose entry (v, u) comes as {v,
+  /// u}
   of_row,
 };
 
