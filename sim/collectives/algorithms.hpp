@@ -10,17 +10,17 @@
 
 namespace orrery::sim {
 
-/// What pipelined chains pass on at a time: NCCL's buffer of 4 MiB in 8 steps, and what our MPI
-/// communicator uses.
+/// Size of the chunks that pipelined chains pass on: NCCL's buffer of 4 MiB in 8 steps, and the
+/// chunk of our MPI communicator.
 inline constexpr double kChunkBytes = 512.0 * 1024;
-/// What our MPI communicator adds up at a time.
+/// Size of the pieces that our MPI communicator adds up.
 inline constexpr double kSumPieceBytes = 256.0 * 1024;
-/// Ranks up to which all messages of a pairwise exchange are under way at once, and how many of a
-/// rank beyond: an assumption, of the simulator's speed too.
+/// Up to this many ranks all messages of a pairwise exchange are under way at once; beyond, this
+/// many per rank. Both are assumptions, also for the simulator's speed.
 inline constexpr int kAllAtOnceRanks = 32, kWindowBeyond = 2;
-/// Ranks beyond which groups on several servers take algorithms of few messages, and how many a
-/// hierarchical broadcast may then have if one channel has no more: so that 1,024 ranks take one
-/// channel. An assumption for the simulator's speed; CollectiveOptions::channels goes before it.
+/// Beyond this many ranks, groups on several servers use algorithms with few messages; and the most
+/// messages that a hierarchical broadcast may then have. With it 1,024 ranks take one channel. An
+/// assumption for the simulator's speed; CollectiveOptions::channels takes precedence.
 inline constexpr int kManyRanks = 64, kMessagesOfMany = 1023;
 
 /// One collective to expand, over at least two ranks.
@@ -33,9 +33,9 @@ struct Task {
     return options.chunk_bytes > 0 ? options.chunk_bytes : of_the_library;
   }
   bool many() const { return shape.ranks > kManyRanks && layout.server_count() > 1; }
-  /// Entry i of `parts`; `bytes` where there are none.
+  /// Entry i of `parts`; `bytes` if there are none.
   double part(int i) const { return shape.parts ? (*shape.parts)[at(i)] : shape.bytes; }
-  /// Bytes of each rank's slice, of a reduce_scatter or all_gather.
+  /// Bytes of each rank's slice of a reduce_scatter or all_gather.
   std::vector<double> slices() const;
 };
 
@@ -45,12 +45,12 @@ struct Algorithm {
   Expansion (*expand)(const Task& task);
 };
 std::span<const Algorithm> algorithms();
-/// Null where the kind has none of that name.
+/// Null if the kind has no algorithm of that name.
 const Algorithm* find_algorithm(std::string_view name, CollectiveKind kind);
 
-/// ", 6 channels", and nothing for one.
+/// ", 6 channels"; empty for one.
 std::string channels_text(std::size_t channels);
-/// ", chunks of 512 KiB", and nothing where no message has more than one.
+/// ", chunks of 512 KiB"; empty if no message has more than one.
 std::string chunks_text(double chunk_bytes, double message_bytes);
 
 // algorithms_trees.cpp: along one tree for each channel.
@@ -66,7 +66,8 @@ Expansion ring_all_gather(const Task& task);
 Expansion ring_reduce_scatter(const Task& task);
 Expansion ring_all_reduce(const Task& task);
 
-// algorithms_servers.cpp: inside servers by rings, across them for each place in a server alone.
+// algorithms_servers.cpp: inside servers by rings; between servers, the ranks with the same place
+// in their servers.
 Expansion servers_all_gather(const Task& task);
 Expansion servers_reduce_scatter(const Task& task);
 Expansion servers_all_reduce(const Task& task);

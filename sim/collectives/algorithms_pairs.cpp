@@ -21,8 +21,8 @@ std::string window_text(const Task& task) {
   return fmt::format("pairwise, {} at a time", window);
 }
 
-/// In round k = 1, 2, ... i sends to i + k, and has `window` messages under way. `send` adds the
-/// message to j behind the one it waits for, or -1, and returns its number; empty ones are left
+/// In round k = 1, 2, ... i sends to i + k, with `window` messages under way. `send` adds the
+/// message to j after the one it waits for, or -1, and returns its number; empty messages are left
 /// out.
 template <class Bytes, class Send>
 void in_rounds(int ranks, int window, const Bytes& bytes, const Send& send) {
@@ -55,7 +55,7 @@ Expansion exchange(const Task& task, int window, std::string name) {
   return out;
 }
 
-/// Each rank gives everybody the slice that is theirs, to be added up.
+/// Each rank sends everybody their slice, to be added up.
 void collect(MessageList& list, const Task& task, int window, const std::vector<double>& slices) {
   const auto bytes = [&](int, int j) { return slices[at(j)]; };
   in_rounds(task.shape.ranks, window, bytes, [&](int i, int j, int after) {
@@ -63,7 +63,7 @@ void collect(MessageList& list, const Task& task, int window, const std::vector<
   });
 }
 
-/// Each rank gives everybody its own slice.
+/// Each rank sends everybody its own slice.
 void hand_out(MessageList& list, const Task& task, int window, const std::vector<double>& slices) {
   const auto bytes = [&](int i, int) { return slices[at(i)]; };
   in_rounds(task.shape.ranks, window, bytes, [&](int i, int j, int after) {
@@ -71,7 +71,7 @@ void hand_out(MessageList& list, const Task& task, int window, const std::vector
   });
 }
 
-/// Each rank collects one slice from everybody, adds it up and hands it out.
+/// Each rank collects one slice from everybody, adds it up and sends it out.
 Expansion by_slices(const Task& task, const char* name, double chunk) {
   const int p = task.shape.ranks;
   const std::vector<double> slices(static_cast<std::size_t>(p), task.shape.bytes / p);

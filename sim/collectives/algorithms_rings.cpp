@@ -10,8 +10,8 @@ namespace {
 
 enum class Phases { all_gather, reduce_scatter, both };
 
-/// Every channel moves its share of every slice around its ring. Piece c·p + i: what channel c has
-/// of the slice of member i.
+/// Every channel moves its share of every slice around its ring. Piece c·p + i: the share of
+/// channel c in the slice of member i.
 Expansion around(const Task& task, Phases phases, const std::vector<double>& slices) {
   const int p = task.shape.ranks, channels = task.layout.channel_count();
   MessageList list(p, p * channels);

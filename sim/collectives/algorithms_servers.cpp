@@ -1,5 +1,5 @@
-// Collectives in two levels. Inside a server, members go around its first ring. Across servers, the
-// members at the same place of their servers work alone, so that all adapters are used.
+// Collectives in two levels. Inside a server, members go around its first ring. Between servers,
+// the members with the same place in their servers work separately, so that all adapters are used.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace orrery::sim {
 namespace {
 
-/// Pieces of a slice for each member: that of place j in server s is number s·places + j.
+/// Pieces of a slice for each member: that of place j in server s has number s·places + j.
 class Levels {
  public:
   explicit Levels(const Task& task)
@@ -30,12 +30,12 @@ class Levels {
   int servers() const { return servers_; }
   int places() const { return places_; }
   int member(int server, int place) const { return layout_.servers[at(server)][at(place)]; }
-  /// The slices of one place on `count` servers from the given one on.
+  /// The slices of one place on `count` servers, beginning with the given one.
   Pieces slices(int place, int first_server, int count) const {
     return {first_server % servers_ * places_ + place, count, places_};
   }
 
-  /// Rounds inside a server; the block of a member is the slices of its place on all servers.
+  /// Rounds inside a server; the block of a member has the slices of its place on all servers.
   RingRounds inside(MessageList& list, int server, const std::vector<double>& bytes) const {
     const auto& ring = layout_.servers[at(server)];
     int place = 0;
@@ -55,7 +55,7 @@ class Levels {
   int servers_, places_;
 };
 
-/// Distances 1, 2, 4, ... at which servers hand on all that they hold (Bruck). Round d: server s
+/// Distances 1, 2, 4, ... at which servers pass on all that they hold (Bruck). Round d: server s
 /// sends the slices of s, s + 1, ... to server s − d.
 template <class Step>
 void each_step(const Levels& levels, int distance, const Step& step) {
@@ -112,13 +112,13 @@ Expansion servers_reduce_scatter(const Task& task) {
   return list.take(name(levels, "ring", "halving"));
 }
 
-/// Reduce-scatter inside servers, two binary trees across them for each slice, all-gather inside.
+/// Reduce-scatter inside servers, two binary trees between them for each slice, all-gather inside.
 Expansion servers_all_reduce(const Task& task) {
   if (task.layout.server_count() == 1) return ring_all_reduce(task);
   const Levels levels(task);
   const int p = task.shape.ranks, places = levels.places();
   const double slice = task.shape.bytes / places, chunk = task.chunk(kChunkBytes);
-  // Halves: piece j + t·places is what tree t has of the slice of place j.
+  // Halves: piece j + t·places is the share of tree t in the slice of place j.
   MessageList list(p, 2 * places, chunk);
   const auto inside = [&](int server) {
     int place = 0;

@@ -16,13 +16,13 @@ void broadcast(MessageList& list, const Tree& tree, double bytes, int piece) {
   for (const Edge& e : tree) list.send(e.from, e.to, bytes, {piece}, Arrival::replaces);
 }
 
-/// From the leaves up: each adds what comes from below to its own.
+/// From the leaves up: each rank adds what comes from below to its own.
 void reduce(MessageList& list, const Tree& tree, double bytes, int piece) {
   for (auto e = tree.rbegin(); e != tree.rend(); ++e)
     list.send(e->to, e->from, bytes, {piece}, Arrival::adds);
 }
 
-/// Broadcast or reduction, one share of the data along each tree.
+/// Broadcast or reduction, with one share of the data along each tree.
 template <class TreeOf>
 Expansion along(const Task& task, const std::string& name, int trees, double chunk,
                 const TreeOf& tree_of) {
@@ -46,7 +46,7 @@ std::vector<int> from_root(const Task& task) {
   return order;
 }
 
-/// A chain passes every chunk on at full rate but through all servers; the root of a binomial tree
+/// A chain passes every chunk on at full rate, but through all servers. The root of a binomial tree
 /// sends everything log2(servers) times.
 bool chain_is_faster(const Task& task, int channels) {
   const Speeds& s = task.layout.speeds;
@@ -81,7 +81,7 @@ Expansion pipelined_chain(const Task& task) {
                [&](int) { return chain(from_root(task)); });
 }
 
-/// Both kinds go round in the direction of the ring: a reduction begins behind its root and ends
+/// Both kinds go round in the direction of the ring: a reduction begins after its root and ends
 /// there, so that those of successive roots follow each other closely, as broadcasts do.
 ///
 /// Source    NCCL src/device/reduce.h, runRing: the rank whose predecessor is the root sends first
@@ -93,8 +93,8 @@ Expansion pipelined_ring(const Task& task) {
   });
 }
 
-/// With one channel the root itself sends to the other servers; else each channel's head does, so
-/// that all adapters are used.
+/// With one channel the root itself sends to the other servers; otherwise each channel's head does,
+/// so that all adapters are used.
 Expansion by_servers(const Task& task) {
   const Layout& layout = task.layout;
   if (layout.server_count() == 1) return pipelined_ring(task);
@@ -113,7 +113,7 @@ Expansion by_servers(const Task& task) {
   return along(task, name, channels, task.chunk(kChunkBytes), tree_of);
 }
 
-/// Over several servers binary trees over their heads, and chains inside; over one server binary
+/// Over several servers: binary trees over their heads, and chains inside. Over one server: binary
 /// trees over its ranks.
 ///
 /// Source    NCCL src/graph/connect.cc, connectTrees

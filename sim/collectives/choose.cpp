@@ -11,7 +11,7 @@
 namespace orrery::sim {
 namespace {
 
-/// Microseconds of a protocol and its shares of the rates.
+/// Latency of a protocol in microseconds, and its shares of the rates.
 struct Protocol {
   double base, nvlink, pcie, network, share;
 };
@@ -25,7 +25,7 @@ constexpr std::array<Protocol, 3> kTree{{{6.8, .6, 1.0, 5.0, 1 / 3.8},  //
 constexpr double kTreeShare = .92;
 constexpr std::size_t kLL128 = 1;
 
-/// The least over the protocols of latency and bytes, of so many collectives one after the other.
+/// The least sum of latency and bytes over the protocols, for this many consecutive collectives.
 template <class Latency>
 double least(const std::array<Protocol, 3>& protocols, bool nvlink, double seconds_at_full_rate,
              const Latency& microseconds, int collectives = 1) {
@@ -67,7 +67,7 @@ std::string_view by_nccl(const Task& task) {
   return "";
 }
 
-/// As backends/comm_mpi and backends/comm_threads do.
+/// As in backends/comm_mpi and backends/comm_threads.
 std::string_view by_ours(const Task& task, bool mpi) {
   switch (task.shape.kind) {
     case CollectiveKind::send_recv:

@@ -1,4 +1,4 @@
-// Which algorithm a library would take.
+// The algorithm that a library would choose.
 #pragma once
 
 #include <string_view>
@@ -7,9 +7,9 @@
 
 namespace orrery::sim {
 
-/// Which library's rules choose.
+/// The library whose rules choose.
 enum class Chooser { nccl, mpi, threads };
-/// Errors    ConfigError naming the libraries there are
+/// Errors    ConfigError naming the known libraries
 Chooser chooser_of(std::string_view library);
 
 std::string_view choose(Chooser chooser, const Task& task);
@@ -22,7 +22,8 @@ std::string_view choose(Chooser chooser, const Task& task);
 ///                 + 2n / (.92·A·f)
 ///
 /// for p ranks on S servers of g, B the lesser of the rates inside servers and A across them, R
-/// that of one ring inside, f the protocol's share. Past kManyRanks a double tree has two channels.
+/// that of one ring inside, f the protocol's share. Beyond kManyRanks a double tree has two
+/// channels.
 ///
 /// Source    NCCL src/graph/tuning.cc: latencies and shares
 /// Departs   hierarchical is three collectives, not one of NCCL's; rates are those of this

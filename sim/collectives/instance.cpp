@@ -41,7 +41,7 @@ Instance::Instance(std::shared_ptr<const PreparedExpansion> plan, int ranks, boo
       messages_left_(static_cast<std::int64_t>(plan_->expansion.messages.size())) {
   for (std::size_t m = 0; m < states_.size(); ++m) {
     const Message& message = plan_->expansion.messages[m];
-    // Both ends have to come, or with barriers everybody.
+    // Both ends must have come, or with barriers everybody.
     states_[m].pending = message.waits + (message.streams >= 0 ? 1 : 0) + (barriers_ ? 1 : 2);
     ++left_[at(message.from)];
     ++left_[at(message.to)];

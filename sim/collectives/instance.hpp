@@ -27,17 +27,18 @@ class Lists {
   std::vector<std::int32_t> starts_{0}, numbers_;
 };
 
-/// An expansion with what follows from what.
+/// An expansion with its dependencies.
 struct PreparedExpansion {
   PreparedExpansion(Expansion made, int ranks);
   Expansion expansion;
-  Lists followers;  ///< of each message: those that wait for its end
-  Lists streamers;  ///< of each message: those that pass it on as it comes in
-  Lists sources;    ///< of each message: those that it passes on as they come in
-  Lists touching;   ///< of each rank: the messages it sends or receives
+  Lists followers;  ///< for each message: those that wait for its end
+  Lists streamers;  ///< for each message: those that pass it on while it arrives
+  Lists sources;    ///< for each message: those that it passes on while they arrive
+  Lists touching;   ///< for each rank: the messages it sends or receives
 };
 
-/// One collective of one group. The owner asks which messages may start and tells what ended.
+/// One collective of one group. The owner asks which messages may start, and reports which have
+/// ended.
 class Instance {
  public:
   Instance(std::shared_ptr<const PreparedExpansion> plan, int ranks, bool barriers);
@@ -46,19 +47,19 @@ class Instance {
   std::span<const std::int32_t> streamers(int m) const { return plan_->streamers.of(m); }
   std::span<const std::int32_t> sources(int m) const { return plan_->sources.of(m); }
 
-  /// Rank index i has come. Messages that may start now are appended to `ready`, rank indices that
+  /// Rank index i has come. Appends messages that may start now to `ready`, and rank indices that
   /// are done (they had nothing to do) to `finished`.
   void arrive(int i, std::vector<int>& ready, std::vector<int>& finished);
-  /// A message that m passes on has been under way long enough.
+  /// The first chunk of a message that m passes on has arrived.
   void stream(int m, std::vector<int>& ready);
   /// Message m has arrived and been added up.
   void end(int m, std::vector<int>& ready, std::vector<int>& finished);
-  /// All ranks have left: each is reported as finished once.
+  /// All ranks have left: each was reported as finished once.
   bool over() const { return finished_ == static_cast<int>(left_.size()); }
 
-  /// What the flow of a message needs to know while it runs.
+  /// State of a message while it runs.
   struct State {
-    std::int32_t pending = 0;  ///< conditions that are not met
+    std::int32_t pending = 0;  ///< unfulfilled conditions
     std::int8_t parts = 0;     ///< flow and cores under way
     bool ended = false, held = false;
     double ended_at = 0;
@@ -71,7 +72,7 @@ class Instance {
   void finish_all(std::vector<int>& finished);
 
   std::shared_ptr<const PreparedExpansion> plan_;
-  bool barriers_;  ///< all come before anything moves, all leave together
+  bool barriers_;  ///< all come before anything moves, and all leave together
   std::vector<State> states_;
   std::vector<std::int32_t> left_;  ///< messages of each rank that have not ended
   int here_ = 0, finished_ = 0;

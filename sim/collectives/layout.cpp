@@ -13,7 +13,7 @@ constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 int device_of(const GroupPlaces& places, int member) { return places.device[at(member)]; }
 
-/// Fills in servers in the order of their first members.
+/// Fills servers in the order of their first members.
 void find_servers(Layout& layout, const GroupPlaces& places) {
   std::map<int, int> number;
   for (int i = 0; i < layout.ranks; ++i) {
@@ -27,8 +27,8 @@ void find_servers(Layout& layout, const GroupPlaces& places) {
     layout.equal = layout.equal && members.size() == layout.servers.front().size();
 }
 
-/// How many channels go through each direction of each link and through both, and the slowest share
-/// of any.
+/// How many channels go through each direction of each link and through both, and the smallest
+/// share of any.
 class LinkLoad {
  public:
   explicit LinkLoad(const Cluster& cluster) : cluster_(cluster) {}
@@ -105,8 +105,7 @@ std::vector<Ring> LayoutFinder::rings_in_server(const GroupPlaces& places,
   return rings;
 }
 
-/// From the first member always on to the nearest that is left: devices of one switch stay
-/// together.
+/// From the first member always to the nearest remaining one: devices of one switch stay together.
 Ring LayoutFinder::nearest_neighbours(const GroupPlaces& places,
                                       const std::vector<int>& members) const {
   std::vector<int> left(members.begin() + 1, members.end());
@@ -124,7 +123,7 @@ Ring LayoutFinder::nearest_neighbours(const GroupPlaces& places,
   return ring;
 }
 
-/// For each adapter a member that has none nearer.
+/// For each adapter a member that has no nearer one.
 std::vector<int> LayoutFinder::heads_in_server(const GroupPlaces& places, const Ring& ring) const {
   std::vector<int> taken, heads;
   for (const int member : ring) {
@@ -178,7 +177,7 @@ Speeds LayoutFinder::speeds_of(const Layout& layout, const GroupPlaces& places) 
     Route way = graph_.way_out(ways, *fewest);
     across.add(way.hops);
     for (Hop& hop : way.hops) hop.forward = !hop.forward;
-    across.add(way.hops);  // a ring comes in as it goes out
+    across.add(way.hops);  // a ring enters as it leaves
     latency_seconds = 2 * way.latency_seconds;
   };
   const auto each_hop = [](const Ring& ring, const auto& visit) {

@@ -1,4 +1,4 @@
-// A group's place in the cluster: its servers, and the rings its data goes along.
+// A group's place in the cluster: its servers, and the rings for its data.
 #pragma once
 
 #include <map>
@@ -10,27 +10,27 @@
 
 namespace orrery::sim {
 
-/// What the NCCL time model wants to know, from the group's first server; the others are taken to
-/// be like it, and the network beyond the adapters to be wide enough.
+/// What the NCCL time model needs, from the group's first server. The other servers are assumed to
+/// be alike, and the network beyond the adapters to be wide enough.
 ///
-/// Units     bytes per second of all channels together, infinite where nothing is sent
+/// Units     bytes per second of all channels together, infinite if nothing is sent
 struct Speeds {
   double inside = 0, across = 0;
-  double first_ring = 0;              ///< of the first ring inside a server, alone
+  double first_ring = 0;              ///< the first ring inside a server, alone
   double across_latency_seconds = 0;  ///< out of one server and into another
   bool nvlink = false;                ///< all channels inside servers go over NVLink
 };
 
-/// All of a group that algorithms ask for. Members are indices in the group.
+/// All that algorithms ask about a group. Members are indices in the group.
 struct Layout {
   int ranks = 0;
   std::vector<std::vector<int>> servers;  ///< members, in the order of the server's first ring
-  std::vector<int> server_of;             ///< of each member, in `servers`
+  std::vector<int> server_of;             ///< index of each member, in `servers`
   bool equal = true;                      ///< all servers have equally many members
-  /// Rings inside each server: over direct cables where they form any, else one that keeps
-  /// neighbours together.
+  /// Rings inside each server: over direct cables if they form any, else one that keeps neighbours
+  /// together.
   std::vector<std::vector<Ring>> server_rings;
-  /// Rings over all members: those of the one server, or one for each adapter of a server, which
+  /// Rings over all members: those of the single server, or one for each adapter of a server, which
   /// it enters by the member next to that adapter.
   std::vector<Ring> channels;
   std::vector<std::vector<int>> heads;  ///< [server][channel]: the member by which it enters
@@ -41,7 +41,7 @@ struct Layout {
   const Ring& ring_of(int server, int channel) const;
 };
 
-/// `ring` from the given member on.
+/// `ring`, beginning with the given member.
 Ring rotated(const Ring& ring, int first);
 
 /// Finds layouts, and remembers the rings of each mesh of cables.

@@ -11,19 +11,19 @@
 
 namespace orrery::sim {
 
-/// All that CollectiveOptions::algorithm may be, without "auto".
+/// All values of CollectiveOptions::algorithm, without "auto".
 std::vector<std::string_view> algorithm_names();
 
-/// Chooses an algorithm as the library would and expands. What it finds out about a group's place
-/// in the cluster it keeps.
+/// Chooses an algorithm as the library would and expands. It keeps what it finds about a group's
+/// place in the cluster.
 class CollectivePlanner {
  public:
-  /// Requires  that the cluster outlives the planner
+  /// Requires  a cluster that outlives the planner
   /// Errors    ConfigError (an unknown algorithm or library, a negative window or chunk)
   CollectivePlanner(const Cluster& cluster, Library library, CollectiveOptions options);
   ~CollectivePlanner();
-  /// Requires  that messages refer to ranks by their indices in `places`
-  /// Errors    ConfigError (an algorithm that was forced and does not fit the group)
+  /// Requires  messages that refer to ranks by their indices in `places`
+  /// Errors    ConfigError (a forced algorithm that does not fit the group)
   Expansion expand(const CollectiveShape& shape, const GroupPlaces& places);
 
  private:

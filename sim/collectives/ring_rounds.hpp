@@ -1,4 +1,4 @@
-// Reduce-scatter and all-gather around one ring, a block of the data for each member.
+// Reduce-scatter and all-gather around one ring, with a block of the data for each member.
 #pragma once
 
 #include <functional>
@@ -8,11 +8,11 @@
 
 namespace orrery::sim {
 
-/// Rounds around a ring. In each one every member sends one block to the next member, when it has
-/// sent the one before.
+/// Rounds around a ring. In each round every member sends one block to the next member, after its
+/// block of the round before.
 class RingRounds {
  public:
-  /// What belongs to a member: all of it ends there (reduce_scatter) or comes from there.
+  /// The block of a member: all of it ends there (reduce_scatter) or comes from there.
   struct Block {
     double bytes = 0;
     Pieces pieces;

@@ -10,7 +10,7 @@
 namespace orrery::sim {
 namespace {
 
-/// Backtracking over rings in the order in which they are found; each is taken or left.
+/// Backtracking over rings in the order of their discovery; each is taken or left.
 class Packing {
  public:
   explicit Packing(const std::vector<int>& cables)
@@ -55,7 +55,7 @@ class Packing {
     return least;
   }
 
-  /// Rings leave and enter every member by a cable of their own.
+  /// Each ring leaves and enters every member by a cable of its own.
   int bound() {
     int least = std::numeric_limits<int>::max();
     for (int a = 0; a < n_; ++a) {
@@ -81,7 +81,7 @@ class Packing {
       if (narrowest(rings_[i]) == 0) continue;
       use(rings_[i], 1);
       taken_.push_back(static_cast<int>(i));
-      take(i);  // the same ring may have more cables
+      take(i);  // the same ring may use more cables
       taken_.pop_back();
       use(rings_[i], -1);
     }

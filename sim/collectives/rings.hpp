@@ -8,11 +8,11 @@ namespace orrery::sim {
 /// A cyclic order of a group's members.
 using Ring = std::vector<int>;
 
-/// As many directed rings over all members as their cables hold, each cable used once in each
-/// direction; none where no ring exists.
+/// As many directed rings over all members as their cables allow, each cable used once in each
+/// direction; none if no ring exists.
 ///
-/// `cables` [n · n]: how many join members a and b, symmetric. Two members form one ring for each
-/// cable. Every ring begins with member 0.
+/// `cables` [n · n]: number of cables between members a and b, symmetric. Two members form one ring
+/// for each cable. Every ring begins with member 0.
 ///
 /// Cost      exhaustive up to kRingSteps steps of the search, which suffice for the meshes of eight
 ///           devices that are built; then the best so far

@@ -50,7 +50,7 @@ ServerGraph::Ways ServerGraph::from(int device) const {
   Ways ways{std::vector<std::int64_t>(nodes_[server].size(), kFar),
             std::vector<Hop>(nodes_[server].size())};
   ways.picoseconds[place(source)] = 0;
-  // A server has few links: all are looked at until none shortens a way.
+  // A server has few links: all are tried until none shortens a way.
   bool shorter = true;
   const auto relax = [&](int link, int tail, int head, bool forward) {
     const std::int64_t so_far = ways.picoseconds[place(tail)];

@@ -1,4 +1,4 @@
-// How long a task of a host takes.
+// The time of a host's task.
 #pragma once
 
 #include <string_view>
@@ -7,11 +7,11 @@
 
 namespace orrery::sim {
 
-/// Seconds of a host task with so many threads that has its cores for itself, by HostPrice and
-/// the profile's scale of its kind.
+/// Seconds of a host task with this many threads and cores of its own, by HostPrice and the
+/// profile's scale of its kind.
 ///
 /// Requires  items, bytes >= 0; threads >= 1
-/// Errors    Uncalibrated: the profile has no price for the kind; it names the key
+/// Errors    Uncalibrated: the profile has no price for the kind; the message names the key
 double host_seconds(const DeviceProfile& profile, std::string_view kind, double items, double bytes,
                     int threads);
 

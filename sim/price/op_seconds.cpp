@@ -12,7 +12,7 @@
 namespace orrery::sim {
 namespace {
 
-/// The entry of a key, else of its kind.
+/// The entry of a key, else that of its kind.
 template <class Value>
 const Value* entry(const std::map<std::string, Value>& by_kind, std::string_view key) {
   if (const auto exact = by_kind.find(std::string(key)); exact != by_kind.end())

@@ -6,8 +6,8 @@
 
 namespace orrery::sim {
 
-/// Seconds of a local operation (no collective), alone on the device, with so many threads where
-/// the device is a CPU.
+/// Seconds of a local operation (no collective), alone on the device, with this many threads if the
+/// device is a CPU.
 ///
 /// Errors    Uncalibrated naming the operation and the profile
 double op_seconds(const DeviceProfile& profile, const Op& op, int threads);

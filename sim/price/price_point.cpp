@@ -26,7 +26,8 @@ std::string_view key_of(const Load& op) {
   constexpr std::string_view names[] = {"load/features", "load/labels", "load/indices",
                                         "load/values", "load/weights"};
   static_assert(std::variant_size_v<Source> == std::size(names) + 1);
-  if (const auto* unknown = std::get_if<Unknown>(&op.from))  // priced as what it stands for
+  // priced as the operation that it represents
+  if (const auto* unknown = std::get_if<Unknown>(&op.from))
     return *std::find_if(std::begin(names), std::end(names), [&](std::string_view name) {
       return name.substr(name.find('/') + 1) == unknown->what;
     });
@@ -37,7 +38,7 @@ PricePoint point(const Fill& op) { return by_size(op.kKind, op.y); }
 PricePoint point(const Copy& op) { return by_size(op.kKind, op.y); }
 PricePoint point(const Save& op) { return by_size(op.kKind, op.x); }
 
-/// Of an op that reads a row of `width` columns for every entry.
+/// For an op that reads a row of `width` columns for every entry.
 struct Gathers {
   Gathers(const Sparse& a, std::int64_t of_width)
       : rows(real(a.shape.rows)),

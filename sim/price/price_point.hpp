@@ -1,5 +1,4 @@
-// What the price of an operation depends on: a key, which says what kind of work it is, and its
-// sizes.
+// What the price of an operation depends on: a key for its kind of work, and its sizes.
 #pragma once
 
 #include <array>
@@ -14,21 +13,21 @@
 
 namespace orrery::sim {
 
-/// A size of an operation, by the name of the axis that tables have for it.
+/// A size of an operation, by the name of the tables' axis.
 struct Coordinate {
   std::string_view axis;
   double value = 0;
 };
 
-/// A local operation as prices know it.
+/// A local operation in the form for prices.
 class PricePoint {
  public:
   PricePoint(std::string_view key, bool empty, std::initializer_list<Coordinate> coordinates);
   /// "spmm", "gemm", "gemm/transpose_a", "activate/dropout", ...: the kind of the operation, and a
-  /// variant that costs something else for the same sizes.
+  /// variant with another cost for the same sizes.
   std::string_view key;
   bool empty;  ///< writes nothing: costs a launch
-  /// Nothing for an axis that the operation has not.
+  /// Nothing for an axis that the operation does not have.
   std::optional<double> at(std::string_view axis) const;
   const Coordinate* begin() const { return items_.data(); }
   const Coordinate* end() const { return items_.data() + count_; }
@@ -53,18 +52,17 @@ class PricePoint {
 ///   sgd, adam             size (elements)
 ///   all others            size (elements that are written; read by scatter_add_rows and
 ///                         column_sum), width, ragged
-/// `ragged` is 1 where the width is a multiple of 8 and 2 where it is none, so that rows are no
-/// whole vectors: on CPUs the same work then takes up to several times as long.
-/// Any of them may also have `threads`, which is of the device and not of the operation, and
-/// `bytes` (bytes_of the operation).
+/// `ragged` is 1 if the width is a multiple of 8, else 2: rows are then no whole vectors, and on
+/// CPUs the same work takes up to several times as long. Any of them may also have `threads`, which
+/// belongs to the device and not to the operation, and `bytes` (bytes_of the operation).
 ///
 /// Requires  a local operation
 PricePoint price_point(const Op& op);
 
-/// All keys that price_point() gives, in the order of the vocabulary.
+/// All keys of price_point(), in the order of the vocabulary.
 const std::vector<std::string>& price_keys();
 
-/// Whether operations of this key have this axis.
+/// Whether operations with this key have this axis.
 bool has_axis(std::string_view key, std::string_view axis);
 
 }  // namespace orrery::sim

@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::size_t kMostAxes = 8;
 
-/// Where a value lies on an axis.
+/// The position of a value on an axis.
 struct Place {
   std::size_t below = 0;  ///< the last point that is not above it
-  double share = 0;       ///< of the way to the next point, in logarithms
+  double share = 0;       ///< fraction of the way to the next point, in logarithms
   double growth = 1;      ///< beyond the largest point
 };
 

@@ -1,4 +1,4 @@
-// Looking up a table of measured times between and beyond its points.
+// Looks up a table of measured times between and beyond its points.
 #pragma once
 
 #include <span>
@@ -8,19 +8,19 @@
 
 namespace orrery::sim {
 
-/// Seconds at a point of the axes' space: multilinear in the logarithms of sizes and seconds, which
-/// is exact where time is a product of powers of the sizes.
+/// Seconds at a point of the axes' space: multilinear in the logarithms of sizes and seconds. This
+/// is exact if time is a product of powers of the sizes.
 ///
-/// Beyond the largest point of an axis that is work, time grows in proportion to it; on other axes,
-/// and below the smallest point of any, it is that of the nearest point. No work are threads,
-/// bytes, reuse_bytes, skew and ragged, and the width where there is a size.
+/// Beyond the largest point of an axis that is work, time grows in proportion. On other axes, and
+/// below the smallest point of any, it is that of the nearest point. These axes are not work:
+/// threads, bytes, reuse_bytes, skew and ragged, and the width if there is a size.
 ///
 /// Shapes    at [axes], in the order of the table's axes
 /// Requires  a table without a problem
 double interpolate(const PriceTable& table, std::span<const double> at);
 
-/// What is wrong with a table for operations of `key`: an unknown axis, points that do not ascend,
-/// a number of seconds that is not the product of the axes' lengths, ...; empty if nothing is.
+/// The fault of a table for operations of `key`: an unknown axis, points that do not ascend, a
+/// number of seconds that is not the product of the axes' lengths, ...; empty if there is none.
 std::string problem_of(const PriceTable& table, const std::string& key);
 
 }  // namespace orrery::sim

@@ -7,14 +7,14 @@
 namespace orrery::sim {
 namespace {
 
-/// Bytes that come in whole sectors for a row at a multiple of its own length: on average over where
-/// in a sector rows begin, which are the multiples of the greatest common divisor.
+/// Bytes in whole sectors for a row at a multiple of its own length: the average over the places of
+/// row beginnings in a sector, which are the multiples of the greatest common divisor.
 double sector_bytes(std::int64_t row_bytes) {
   constexpr std::int64_t kSector = 32;
   return static_cast<double>(row_bytes + kSector - std::gcd(row_bytes, kSector));
 }
 
-/// What the longest row adds to a product that takes `seconds` without it being longer than others.
+/// What the longest row adds to a product that takes `seconds` with rows of equal length.
 double wait_for_longest_row(const SpMM& op, const Roofline& roofline, double efficiency,
                             double seconds) {
   const double rows = static_cast<double>(op.a.shape.rows);
@@ -25,7 +25,7 @@ double wait_for_longest_row(const SpMM& op, const Roofline& roofline, double eff
   return alone <= seconds ? alone * alone / (2 * seconds) : alone - seconds / 2;
 }
 
-/// Of an op that reads a row of `width` columns for every entry, and `streamed` bytes once.
+/// For an op that reads a row of `width` columns for every entry, and `streamed` bytes once.
 GatherTraffic gather_traffic(const Sparse& a, std::int64_t width, double streamed,
                              double cache_bytes) {
   const double edges = static_cast<double>(a.nnz), cols = static_cast<double>(a.shape.cols);

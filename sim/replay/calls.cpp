@@ -11,7 +11,7 @@
 namespace orrery::sim {
 namespace {
 
-/// Expansions are kept for the next collective like them up to so many messages in all.
+/// Expansions are kept for the next collective of the same kind, up to this many messages in all.
 constexpr std::int64_t kMostKept = 2'000'000;
 
 using Parts = std::shared_ptr<const std::vector<double>>;
@@ -92,7 +92,7 @@ std::shared_ptr<const CallPlan> CallBook::plan(const PlanKey& key, Parts parts) 
   return plan;
 }
 
-/// What the ranks of a collective move apiece, the same object for equal contents.
+/// What each rank of a collective moves, the same object for equal contents.
 Parts CallBook::parts_of(const CallKey& key, int rank, const Call& call) {
   if (call.parts == Call::kNoParts) return nullptr;
   const auto own = [&](int r, const Call& c) -> const std::vector<double>& {

@@ -1,4 +1,4 @@
-// Which calls of the ranks are one collective, and what messages that is.
+// Which calls of the ranks form one collective, and its messages.
 #pragma once
 
 #include <compare>
@@ -37,7 +37,7 @@ struct CallPlan {
   std::shared_ptr<const PreparedExpansion> expansion;
 };
 
-/// Whether a message between two devices is copied by a core instead of crossing links.
+/// Whether a core copies a message between two devices instead of links.
 bool copied(const Simulation& simulation, int from_device, int to_device);
 
 /// All calls of a simulation.
@@ -45,9 +45,9 @@ class CallBook {
  public:
   explicit CallBook(const Simulation& simulation);
 
-  /// The collectives that a rank's next call on a lane belongs to: one, of SendRecv up to two.
+  /// The collectives of a rank's next call on a lane: one, or up to two for SendRecv.
   std::vector<CallKey> next(int rank, const Call& call, const GroupUse& use);
-  /// Of a key that a rank has come to first.
+  /// For a key that a rank is the first to reach.
   ///
   /// Errors    ConfigError (algorithms)
   std::shared_ptr<const CallPlan> plan(const CallKey& key, int rank, const Call& call);
@@ -84,7 +84,7 @@ class CallBook {
 
   const Simulation& s_;
   CollectivePlanner planner_;
-  /// Of each rank, how often it has met whom: keys of sequence 0.
+  /// For each rank, how often it has met whom: keys of sequence 0.
   std::vector<std::unordered_map<CallKey, int, CallKeyHash>> met_;
   std::map<std::tuple<int, int, int>, GroupPlaces> places_;
   std::map<std::tuple<const RankSchedule*, std::uint32_t>, std::vector<std::uint32_t>> calls_;

@@ -1,5 +1,5 @@
 // What works for the ranks of a server, or of a machine that is a device: cores and memory for host
-// tasks, and the clock of those who issue on the same cores.
+// tasks, and the clock of threads that issue on the same cores.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,14 @@
 
 namespace orrery::sim {
 
-/// How far those have come who issue without a pause, on cores whose rate changes: seconds of work
-/// against seconds of time. The two are the same number as long as the rate is 1.
+/// The progress of threads that issue without a pause, on cores whose rate changes: seconds of work
+/// against seconds of time. Both are the same number as long as the rate is 1.
 class HostClock {
  public:
-  /// The work that is done by then; from the last turn on.
+  /// The work done by then; valid from the last change on.
   double work_at(double time) const;
-  /// When so much is done, at the rates that were and, from the last turn on, at the present one.
+  /// The time when this much is done: at the past rates and, from the last change on, at the
+  /// present one.
   double time_of(double work) const;
   /// From `now` on, 0 < rate <= 1.
   void turn(double now, double rate);
@@ -29,30 +30,30 @@ class HostClock {
 };
 
 /// A host task computes on cores, where all tasks advance alike (Processor), while its bytes pass
-/// the memory, whose rate all tasks share evenly; it ends when both have.
+/// the memory, whose rate all tasks share evenly. It ends when both are done.
 class Host {
  public:
-  /// The processors of a server. Cores 0 or a rate of 0: not said, and nothing may start there.
+  /// The processors of a server. Cores 0 or a rate of 0: not given, and nothing may start there.
   /// Timers come back with the two tokens.
   Host(Interconnect& network, int cores, double memory_bytes_per_second, std::uint64_t cores_token,
        std::uint64_t memory_token);
-  /// Of a machine that is a device: its cores are the kernels' too, and nobody issues on them (what
-  /// issuing costs there was measured beside kernels).
+  /// For a machine that is a device: its cores are also the kernels', and nobody issues on them
+  /// (the cost of issuing was measured beside kernels).
   Host(Interconnect& network, Processor& device, int cores, double memory_bytes_per_second,
        std::uint64_t memory_token);
 
   bool has_cores() const { return cores_ > 0; }
   bool has_memory() const { return memory_bytes_per_second_ > 0; }
-  /// Whether others than host tasks take of its cores: issue, the network stack.
+  /// Whether others than host tasks use its cores: issue, the network stack.
   bool issues() const { return own_ && has_cores(); }
 
   Processor& cores() { return own_ ? *own_ : *device_; }
   Processor& memory() { return memory_; }
   const HostClock& clock() const { return clock_; }
 
-  /// Starts a task; how many times `token` comes back before it is over.
+  /// Starts a task; returns how many times `token` comes back before it is over.
   int start(double seconds, int threads, double bytes, std::uint64_t token);
-  /// Sets the clock by the rate of the cores; whether they became faster. To be called after
+  /// Sets the clock to the rate of the cores; returns whether they became faster. Call it after
   /// anything began or ended on them.
   bool follow(double now);
 

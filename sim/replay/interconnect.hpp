@@ -8,7 +8,7 @@
 
 namespace orrery::sim {
 
-/// Told when something that was asked for has happened; `token` is the asker's own.
+/// Called when something that was asked for has happened; `token` belongs to the caller.
 class NetworkListener {
  public:
   virtual ~NetworkListener() = default;
@@ -18,8 +18,8 @@ class NetworkListener {
 
 /// A simulated clock, and flows that share links max-min fairly. Times in seconds.
 ///
-/// A message of n bytes takes its latency, then n / rate, where the rate is its share: all flows
-/// grow alike until a link of theirs is full.
+/// A message of n bytes takes its latency, then n / rate. The rate is its share: all flows grow
+/// alike until one of their links is full.
 class Interconnect {
  public:
   using Timer = void*;
@@ -28,18 +28,18 @@ class Interconnect {
   virtual double now() const = 0;
   /// Requires  time >= now()
   virtual Timer at(double time, std::uint64_t token) = 0;
-  /// Of a timer that has not rung.
+  /// For a timer that has not rung.
   virtual void cancel(Timer timer) = 0;
   /// A message between two ends that were connected.
   virtual void send(int from, int to, double bytes, double latency_seconds,
                     std::uint64_t token) = 0;
-  /// Until nothing is left to happen.
+  /// Runs until nothing is left to happen.
   virtual void run(NetworkListener& listener) = 0;
 };
 
-/// What a network is made of: capacities, and which of them each pair of ends uses.
+/// A network as data: capacities, and which of them each pair of ends uses.
 struct InterconnectPlan {
-  std::vector<double> bytes_per_second;  ///< of each capacity: a direction of a link, or both
+  std::vector<double> bytes_per_second;  ///< for each capacity: a direction of a link, or both
   int ends = 0;
   struct Connection {
     int from, to;

@@ -54,7 +54,7 @@ class Pricer {
   void add(const ReleaseSparseStep& s) { hold(-s.sparse.bytes()); }
   void add(const DeclareStep& s) {
     hold(s.sparse.bytes());
-    // The copy of the pattern is part of set-up, which has no time of its own in a result.
+    // The copy of the pattern belongs to set-up, which has no time of its own in a result.
     item(s.lane, {LaneItem::Type::nothing, Lane::compute, phase_, 0, submitted(false)});
   }
   void add(const SubmitStep& s) {
@@ -130,7 +130,7 @@ class Pricer {
 
   std::uint32_t task(const HostWork& work) {
     const auto items = static_cast<double>(work.items), bytes = static_cast<double>(work.bytes);
-    // Named as an Executor names the span.
+    // The name is that of the span in an Executor.
     return number_of({kind("host"), work.threads,
                       host_seconds(profile_, work.kind, items, bytes, work.threads), 0, bytes});
   }
@@ -189,7 +189,7 @@ class Pricer {
   }
 
   static double size_of(const Tensor& t) { return static_cast<double>(t.bytes()); }
-  /// Bytes of so many rows of a tensor's width.
+  /// Bytes of this many rows with a tensor's width.
   static std::vector<double> bytes_of_rows(const std::vector<std::int64_t>& rows, const Tensor& t) {
     std::vector<double> bytes;
     for (const std::int64_t r : rows)
@@ -238,7 +238,7 @@ class Pricer {
   }
   static void describe(const Expose&, Call& c, std::vector<double>&) { describe_meeting(c); }
   static void describe(const Withdraw&, Call& c, std::vector<double>&) { describe_meeting(c); }
-  /// All have come before anyone goes on.
+  /// All must come before anyone continues.
   static void describe_meeting(Call& c) {
     c.what = CollectiveKind::all_reduce;
     c.bytes = 8;
@@ -273,7 +273,7 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   return (hash ^ value) * 0x9e3779b97f4a7c15ULL ^ (hash >> 29);
 }
 
-/// Of the order of items and the sizes of the tables: equal schedules have equal ones.
+/// Hash of the order of items and the sizes of the tables: equal schedules have equal ones.
 std::uint64_t fingerprint(const RankSchedule& s) {
   std::uint64_t hash = 1469598103934665603ULL;
   for (const auto& lane : s.lanes)

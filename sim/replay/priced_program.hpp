@@ -1,5 +1,5 @@
-// A recorded program with prices: what the replay needs of it and nothing else, so that ranks of
-// equal structure share one and it travels cheaply to another process.
+// A recorded program with prices. It has only what the replay needs, so that ranks of equal
+// structure share one and it travels cheaply to another process.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace orrery::sim {
 
-/// A local operation on a device, or a task of a host, alone. The bytes of a task pass the host's
-/// memory besides.
+/// A local operation on a device, or a task of a host, alone. The bytes of a task also pass the
+/// host's memory.
 struct Work {
   std::uint32_t kind = 0;  ///< in RankSchedule::kinds
   std::int32_t threads = 1;
@@ -28,25 +28,26 @@ struct Call {
   CollectiveKind what = CollectiveKind::broadcast;
   std::uint32_t kind = 0;          ///< in RankSchedule::kinds
   std::uint32_t group = 0;         ///< in GroupTable
-  std::int32_t root = -1;          ///< send_recv: the index that is sent to, or −1
-  std::int32_t from = -1;          ///< send_recv: the index that is received from, or −1
-  double bytes = 0;                ///< of the operand; send_recv: sent
-  double received = 0;             ///< as the operation states its bytes
+  std::int32_t root = -1;          ///< send_recv: the index that it sends to, or −1
+  std::int32_t from = -1;          ///< send_recv: the index that it receives from, or −1
+  double bytes = 0;                ///< bytes of the operand; send_recv: sent
+  double received = 0;             ///< bytes as the operation states them
   std::uint32_t parts = kNoParts;  ///< in RankSchedule::parts
   static constexpr std::uint32_t kNoParts = 0xffffffff;
   bool operator==(const Call&) const = default;
 };
 
-/// One rank's reading of rows of a store, or adding to them. Their owners' hosts serve it.
+/// A rank's reading of rows of a store, or adding to them. Their owners' hosts serve it.
 struct StoreAccess {
-  std::uint32_t kind = 0;     ///< in RankSchedule::kinds
-  std::uint32_t group = 0;    ///< in GroupTable: the store's
-  std::uint32_t rows = 0;     ///< in RankSchedule::parts: how many of each owner
-  std::uint32_t seconds = 0;  ///< in RankSchedule::parts: to serve them, alone, of each owner
-  std::int32_t adds = 0;      ///< 1: push
+  std::uint32_t kind = 0;   ///< in RankSchedule::kinds
+  std::uint32_t group = 0;  ///< in GroupTable: that of the store
+  std::uint32_t rows = 0;   ///< in RankSchedule::parts: number of rows of each owner
+  /// in RankSchedule::parts: seconds to serve them, alone, for each owner
+  std::uint32_t seconds = 0;
+  std::int32_t adds = 0;  ///< 1: push
   double row_bytes = 0;
-  double flops = 0, bytes = 0;  ///< as the operation states them
-  /// Bytes of a request for so many rows, with their numbers; and of its answer.
+  double flops = 0, bytes = 0;  ///< bytes as the operation states them
+  /// Bytes of a request for this many rows, with their numbers, and of its answer.
   double asked(double count) const { return count * (4 + (adds != 0 ? row_bytes : 0)); }
   double answered(double count) const { return adds != 0 ? 1 : count * row_bytes; }
   bool operator==(const StoreAccess&) const = default;
@@ -55,7 +56,7 @@ struct StoreAccess {
 /// What a host has submitted since the beginning.
 struct Issued {
   std::uint32_t submits = 0;
-  std::uint32_t calls = 0;  ///< collectives and accesses to stores among them
+  std::uint32_t calls = 0;  ///< including collectives and accesses to stores
   bool operator==(const Issued&) const = default;
 };
 
@@ -65,8 +66,8 @@ struct LaneItem {
   Type type = Type::nothing;
   Lane waits_for = Lane::compute;  ///< wait
   std::uint16_t phase = 0;         ///< in RankSchedule::phases
-  std::uint32_t index = 0;         ///< of the work, task, call, access; wait: position
-  Issued issued;                   ///< by the rank's host, up to and including this one
+  std::uint32_t index = 0;         ///< number of the work, task, call, access; wait: position
+  Issued issued;                   ///< by the rank's host, including this one
   bool operator==(const LaneItem&) const = default;
 };
 
@@ -75,8 +76,9 @@ struct HostItem {
   enum class Type : std::uint8_t { phase, sync, memory };
   Type type = Type::phase;
   Lane lane = Lane::compute;  ///< sync
-  std::uint32_t index = 0;    ///< in RankSchedule: of phases, of device_bytes; sync: position
-  Issued issued;              ///< before it
+  /// in RankSchedule: number of phases, of device_bytes; sync: position
+  std::uint32_t index = 0;
+  Issued issued;  ///< before it
   bool operator==(const HostItem&) const = default;
 };
 
@@ -85,11 +87,11 @@ struct RankSchedule {
   std::array<std::vector<LaneItem>, kLanes> lanes;
   std::vector<HostItem> host;
   std::vector<Phase> phases;
-  std::vector<Work> works;            ///< distinct; tasks are among them
+  std::vector<Work> works;            ///< distinct ones, including tasks
   std::vector<Call> calls;            ///< distinct
   std::vector<StoreAccess> accesses;  ///< distinct
   std::vector<std::vector<double>> parts;
-  std::vector<std::int64_t> device_bytes;  ///< in use after each allocation and release
+  std::vector<std::int64_t> device_bytes;  ///< bytes in use after each allocation and release
   std::vector<std::string_view> kinds;     ///< static names (kind_of)
   Issued issued;                           ///< in the end
   bool operator==(const RankSchedule&) const = default;
@@ -108,7 +110,7 @@ struct PricedProgram {
   GroupTable groups;
 };
 
-/// visit(rank, rows, seconds that it takes to serve them) for every owner of rows of an access.
+/// Calls visit(rank, rows, seconds to serve them) for every owner of rows of an access.
 template <class Visit>
 void for_each_owner(const RankSchedule& schedule, const StoreAccess& access,
                     const GroupTable& groups, const Visit& visit) {
@@ -120,14 +122,14 @@ void for_each_owner(const RankSchedule& schedule, const StoreAccess& access,
   }
 }
 
-/// Prices a program on a device whose kernels run with so many threads. Host tasks have the threads
-/// that they say. What an owner of rows does for a request is a host task "serve" of one thread, with
-/// a row an item. To open or close a store is an all-reduce of a word.
+/// Prices a program on a device whose kernels run with this many threads. Host tasks have the
+/// number of threads that they state. An owner serves a request by a host task "serve" of one
+/// thread, with a row per item. Opening or closing a store is an all-reduce of a word.
 ///
 /// Errors    Uncalibrated
 PricedProgram price(const Program& program, const DeviceProfile& profile, int threads);
 
-/// Lets equal schedules be one object.
+/// Makes equal schedules one object.
 class ScheduleInterner {
  public:
   std::shared_ptr<const RankSchedule> intern(std::shared_ptr<const RankSchedule> schedule);

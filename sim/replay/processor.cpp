@@ -20,7 +20,7 @@ void Processor::communicates(int change) {
 
 void Processor::on_timer(std::vector<std::uint64_t>& done) {
   timer_ = nullptr;
-  // The clock is exact to 1e-12 s and the next task may be due within its error.
+  // The clock is exact to 1e-12 s, and the next task may be due within its error.
   work_ = std::max(work_ + (network_.now() - at_) * rate(), tasks_.top().end);
   at_ = network_.now();
   while (!tasks_.empty() && tasks_.top().end <= work_) {

@@ -1,5 +1,5 @@
-// What computes: a device with its kernels or a host with its tasks, the cores they share, and what
-// communication takes from them.
+// What computes: a device with its kernels, or a host with its tasks; the cores they share; and
+// what communication takes from them.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace orrery::sim {
 
-/// All tasks on a device advance at one rate: 1 while it has cores for all, else cores / threads
-/// asked for (a CPU), and less by a factor while the device communicates.
+/// All tasks on a device advance at one rate: 1 while it has cores for all, else cores / requested
+/// threads (a CPU), reduced by a factor while the device communicates.
 ///
-/// (Own code and not SimGrid's hosts, because there a flow cannot take a core from a kernel nor
-/// slow it down.)
+/// (This is own code instead of SimGrid's hosts, because there a flow cannot take a core from a
+/// kernel nor slow it down.)
 class Processor {
  public:
   /// `cores` 0: an accelerator, whose tasks never wait for cores. `slowdown` of kernels while it
@@ -23,9 +23,9 @@ class Processor {
   Processor(Interconnect& network, int cores, double slowdown, std::uint64_t timer_token)
       : network_(network), cores_(cores), slowdown_(slowdown), timer_token_(timer_token) {}
 
-  /// A task of so many seconds, alone, with so many threads.
+  /// A task of this many seconds, alone, with this many threads.
   void start(double seconds, int threads, std::uint64_t token);
-  /// Seconds of work that every task gets done in a second.
+  /// Seconds of work that every task completes in a second.
   double rate() const;
   /// A message begins (+1) or ends (−1) here.
   void communicates(int change);

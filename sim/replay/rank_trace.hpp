@@ -1,4 +1,4 @@
-// What a replay notes of one rank, and the timeline that it amounts to.
+// What a replay records about one rank, and its timeline.
 #pragma once
 
 #include <array>
@@ -25,11 +25,11 @@ struct RankTrace {
 /// The same form as a real rank's, ordered by the spans' beginnings.
 Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& trace);
 
-/// What each of so many epochs cost.
+/// Cost of each of these epochs.
 std::vector<EpochCost> epoch_costs(const Timeline& timeline, int epochs);
 
-/// These epochs of a timeline, with set-up where the first is among them; of epochs beyond the last
-/// one, the last. Memory is kept from the beginning, so that its level is known.
+/// These epochs of a timeline, with set-up if the first is among them; epochs beyond the last one
+/// are replaced by the last. Memory is kept from the beginning, so that its level is known.
 Timeline kept_epochs(Timeline all, EpochRange epochs);
 
 }  // namespace orrery::sim

@@ -23,7 +23,7 @@ void Replayer::come(int r, int l) {
   if (keys.empty()) complete(r, l);
 }
 
-/// The rank waits for its messages of a collective that it has come to.
+/// The rank waits for its messages of a collective that it has reached.
 void Replayer::await_messages(int r, int l, const CallPlan& plan) {
   if (s_.cluster.servers() == 1) return;
   const Expansion& expansion = plan.expansion->expansion;
@@ -65,7 +65,7 @@ int Replayer::slot_of(const CallKey& key, int r, const Call& call, bool counted)
   return slot;
 }
 
-/// Starts the messages that are ready and lets the ranks go that are done.
+/// Starts the messages that are ready and releases the ranks that are done.
 void Replayer::follow_up(int slot) {
   const std::vector<int> ready = std::exchange(ready_, {});
   const std::vector<int> finished = std::exchange(finished_, {});
@@ -151,7 +151,7 @@ void Replayer::part_ended(int slot, int m) {
   add_up(slot, m);
 }
 
-/// What the last chunk of a streamed message still takes when it has come in.
+/// Remaining time of the last chunk of a streamed message after its arrival.
 double Replayer::last_chunk_seconds(const Live& live, const Message& message) const {
   const Ends e = ends(live, message);
   return latency(e) + std::min(message.chunk, message.bytes) / rate(e);

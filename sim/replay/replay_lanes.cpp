@@ -1,4 +1,4 @@
-// Hosts, what they issue, and the lanes that do it.
+// Hosts, what they issue, and the lanes that execute it.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -31,8 +31,8 @@ void Replayer::make_hosts() {
   }
 }
 
-/// The cluster says all that the rank's host tasks need, and those who serve it rows. (Of hosts that
-/// are all alike.)
+/// The cluster has all that the rank's host tasks need, and the hosts that serve it rows. (For
+/// hosts that are all alike.)
 void Replayer::require_host(const Rank& rank) {
   const RankSchedule& schedule = rank.schedule();
   const Host& host = host_of(rank);
@@ -56,8 +56,8 @@ void Replayer::require_host(const Rank& rank) {
                                            s_.cluster.name));
 }
 
-/// Whether threads may ever find the cores of a host taken: not where nobody but those who issue
-/// uses them, and each has one.
+/// Whether threads may ever find the cores of a host busy: not if only issuing threads use them,
+/// and each has one.
 bool Replayer::may_be_crowded() const {
   bool others = s_.library.core_seconds_per_byte > 0;
   std::set<const RankSchedule*> seen;
@@ -75,7 +75,7 @@ bool Replayer::may_be_crowded() const {
   return others || static_cast<int>(most) > s_.cluster.host.cores;
 }
 
-/// After anything began or ended on a host's cores. Where they became faster, what is to be issued
+/// Call it after anything began or ended on a host's cores. If they became faster, the next issue
 /// comes earlier than was asked for.
 void Replayer::follow(int h) {
   if (!hosts_[at(h)].follow(network_.now())) return;
@@ -83,7 +83,7 @@ void Replayer::follow(int h) {
     for (int lane = 0; lane < kLanes; ++lane) wake(r, lane);
 }
 
-/// Takes a core of the host until it has issued what it has come to. Of a host that serves all
+/// Takes a core of the host until it has issued up to its present point. For a host that serves all
 /// ranks of a server, the first one's.
 void Replayer::issue(int r) {
   Rank& rank = ranks_[at(r)];
@@ -97,8 +97,8 @@ void Replayer::issue(int r) {
   follow(rank.works_at);
 }
 
-/// What the network stack does for one end of a message: on the host beside the device, where the
-/// cluster says what that has, else on the device's own cores.
+/// Work of the network stack for one end of a message: on the host beside the device, if the
+/// cluster describes it, else on the device's own cores.
 void Replayer::start_on_core(int device, double seconds, std::uint64_t done) {
   const int h = hosts_beside_ ? s_.cluster.server_of(device) : device;
   if (!hosts_[at(h)].issues()) return processors_[at(device)].start(seconds, 1, done);
@@ -106,7 +106,7 @@ void Replayer::start_on_core(int device, double seconds, std::uint64_t done) {
   follow(h);
 }
 
-/// Marks were made by the clocks of hosts: to the time.
+/// Marks were made by the clocks of hosts: converts them to time.
 void Replayer::settle_marks() {
   for (Rank& rank : ranks_) {
     const HostClock& clock = clock_of(rank);
@@ -117,9 +117,9 @@ void Replayer::settle_marks() {
 
 // ---- what hosts issue ---------------------------------------------------------------------------
 
-/// When, by its clock, the rank's host comes to a point with so much issued before it. Where one
-/// host serves several ranks it goes round: a rank's submit comes after those of all ranks before
-/// it, and after its own place in the round.
+/// When, by its clock, the rank's host reaches a point with this much issued before it. If one host
+/// serves several ranks it goes round: a rank's submit comes after those of all ranks before it,
+/// and after its own place in the round.
 double Replayer::host_time(const Rank& rank, const Issued& until) const {
   if (until.submits <= rank.first.submits) return rank.base;
   const double calls = until.calls - rank.first.calls;
@@ -130,7 +130,7 @@ double Replayer::host_time(const Rank& rank, const Issued& until) const {
          (rank.sharers > 1 ? after : 0) * s_.behaviour.issue_seconds;
 }
 
-/// The host goes on until it waits for something that has not passed.
+/// The host continues until it waits for something that has not passed.
 void Replayer::proceed(int r) {
   Rank& rank = ranks_[at(r)];
   const RankSchedule& schedule = rank.schedule();
@@ -233,7 +233,7 @@ bool Replayer::may_start(const Rank& rank, const LaneItem& item, LaneState& lane
     lane.blocked = true;
     return false;
   }
-  // What was submitted before the host last went on, it has issued long ago.
+  // The host issued long ago what was submitted before its last step.
   const double issued_at = item.issued.submits > rank.first.submits
                                ? clock_of(rank).time_of(host_time(rank, item.issued))
                                : now;
@@ -246,7 +246,7 @@ bool Replayer::may_start(const Rank& rank, const LaneItem& item, LaneState& lane
   return lane.not_before <= now || later(lane, r, l, lane.not_before);
 }
 
-/// Asks for a wake-up, once.
+/// Asks for one wake-up.
 bool Replayer::later(LaneState& lane, int r, int l, double time) {
   if (lane.wake_at != time) network_.at(time, token(Happening::lane, r, l));
   lane.wake_at = time;

@@ -1,4 +1,4 @@
-// What ranks ask of the owners of rows.
+// Requests of ranks to the owners of rows.
 #include <algorithm>
 
 #include "sim/replay/replayer.hpp"
@@ -6,7 +6,7 @@
 namespace orrery::sim {
 namespace {
 
-/// What an owner sends of an answer while it gathers the next (as backends/comm_mpi do).
+/// What an owner sends of an answer while it gathers the next piece (as backends/comm_mpi does).
 constexpr double kPieceBytes = 512 << 10;
 
 }  // namespace
@@ -79,14 +79,13 @@ void Replayer::send_words(int slot) {
                 token(Happening::access_arrival, slot));
 }
 
-/// Of the message of its stage.
+/// For the message of its stage.
 Traffic::Pair Replayer::ends_of(const Asked& asked) const {
   const int asker = ranks_[at(asked.rank)].memory_end, owner = ranks_[at(asked.owner)].memory_end;
   return asked.stage == Asked::asking ? Traffic::Pair{asker, owner} : Traffic::Pair{owner, asker};
 }
 
-/// A message of rows begins (+1) or ends (−1) at a rank: a device that has a host is not part of
-/// it.
+/// A message of rows begins (+1) or ends (−1) at a rank; a device with a host is not part of it.
 void Replayer::communicates(int r, int change) {
   if (!hosts_beside_) processors_[at(ranks_[at(r)].device)].communicates(change);
 }
@@ -105,8 +104,8 @@ void Replayer::message_part_ended(int slot) {
   if (asked.gathering == 0) answered(slot);
 }
 
-/// Whether the owner's thread serves it: not a rank's own rows, nor those that are read by whom
-/// they are for.
+/// Whether the owner's thread serves it: not a rank's own rows, nor those that the requesting rank
+/// reads itself.
 bool Replayer::takes_thread(const Asked& asked) const {
   return asked.owner != asked.rank && s_.library.name != "threads";
 }
@@ -145,7 +144,7 @@ void Replayer::served_part(int slot) {
   Asked& asked = asked_[at(slot)];
   if (--asked.gathering > 0) return;
   if (asked.owner == asked.rank) return answered(slot);
-  if (asked.stage == Asked::serving) {  // the first piece goes while the rest is gathered
+  if (asked.stage == Asked::serving) {  // the first piece is sent while the rest is gathered
     asked.stage = Asked::answering;
     send_words(slot);
     if (asked.first < 1) return serve_share(slot, 1 - asked.first);

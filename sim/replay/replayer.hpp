@@ -1,5 +1,5 @@
-// The state of a replay and what happens in it. Its parts are in files of their own: lanes and the
-// hosts that issue to them, collectives, rows of stores; replay.cpp has events and results.
+// The state of a replay and its events. Its parts have their own files: lanes and the hosts that
+// issue to them, collectives, rows of stores. replay.cpp has events and results.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@
 
 namespace orrery::sim {
 
-/// What a token of the network stands for: a type and two numbers.
+/// The meaning of a network token: a type and two numbers.
 enum class Happening : std::uint64_t {
   processor,
   host_cores,
@@ -47,8 +47,8 @@ constexpr std::uint64_t token(Happening what, std::int64_t a, std::int64_t b = 0
          static_cast<std::uint64_t>(b);
 }
 
-/// One replay, from event to event. A rank's host goes on as far as it can and lanes start what they
-/// can; whatever ends wakes those that wait for it.
+/// One replay, from event to event. A rank's host continues as far as it can, and lanes start what
+/// they can. Whatever ends wakes those that wait for it.
 class Replayer final : public NetworkListener {
  public:
   Replayer(const Simulation& simulation, Traffic& traffic, Interconnect& network,
@@ -76,9 +76,9 @@ class Replayer final : public NetworkListener {
     int memory_end = 0;  ///< of the network
     std::array<LaneState, kLanes> lanes;
     std::size_t host = 0;  ///< next item of the host
-    Issued issued;         ///< what the host has come to
-    Issued first;          ///< before it last went on
-    double base = 0;       ///< when it last went on, by its clock
+    Issued issued;         ///< what the host has reached
+    Issued first;          ///< before its last step
+    double base = 0;       ///< time of its last step, by its clock
     bool host_blocked = false;
     bool issuing = false;  ///< on a core of its host
     bool serves = false;   ///< a request for its rows
@@ -99,19 +99,19 @@ class Replayer final : public NetworkListener {
     bool by_copy;
   };
 
-  /// What a rank asks of one owner: a message there, which a thread of the owner serves whatever its
-  /// lanes do, one request after the other, and a message back, which goes while the rest is
-  /// gathered. (What is pushed is added when all of it has come.) Rows are in the memory of hosts:
-  /// between ranks that have one memory the words take the library's time and no link, and the rows
-  /// are copied once, by whom serves; a rank's own take that alone.
+  /// What a rank requests from one owner: a message there, which a thread of the owner serves
+  /// whatever its lanes do, one request after the other; and a message back, which is sent while
+  /// the rest is gathered. (What is pushed is added when all of it has come.) Rows are in the
+  /// memory of hosts: between ranks that have one memory the words take the library's time and no
+  /// link, and the rows are copied once, by whom serves; a rank's own take that alone.
   struct Asked {
     int rank = 0, lane = 0, owner = 0;
     enum { asking, serving, answering } stage = asking;
     int messages = 0, gathering = 0;  ///< parts of them under way
     bool counted = false;
     double there = 0, back = 0;     ///< bytes of the messages
-    double bytes = 0, seconds = 0;  ///< of the rows, and to serve them
-    double first = 1;               ///< share of it before the answer goes
+    double bytes = 0, seconds = 0;  ///< bytes of the rows, and seconds to serve them
+    double first = 1;               ///< share of it before the answer begins
   };
 
   // hosts
@@ -206,9 +206,9 @@ class Replayer final : public NetworkListener {
   bool hosts_beside_;  ///< their devices; else those are machines
   std::chrono::steady_clock::time_point began_;
   std::vector<Processor> processors_;  ///< of devices
-  std::deque<Host> hosts_;             ///< of servers, or of devices where those are machines
+  std::deque<Host> hosts_;             ///< of servers, or of devices if those are machines
   std::vector<std::vector<int>> ranks_of_host_;
-  bool crowded_ = false;  ///< threads may find their cores taken
+  bool crowded_ = false;  ///< threads may find their cores busy
   std::vector<Rank> ranks_;
   std::deque<std::pair<int, int>> to_do_;
   std::unordered_map<CallKey, int, CallKeyHash> slots_;

@@ -21,8 +21,8 @@ using KernelTimer = simgrid::kernel::timer::Timer;
 /// SimGrid's own models inflate latencies and favour flows of short routes. With CM02, no TCP
 /// window, no weights by bandwidth and no cross traffic, links without latency and exactly one
 /// second of it on a pseudo-link per sender, sharing is max-min fair; the latency callback then
-/// states the true one. (One pseudo-link for all senders would tie all flows into one system of
-/// equations, a hundred times slower.)
+/// states the true one. (A single pseudo-link for all senders would tie all flows into one system
+/// of equations, a hundred times slower.)
 constexpr std::array kSettings{"network/model:CM02", "network/TCP-gamma:0", "network/weight-S:0",
                                "network/crosstraffic:0", "surf/precision:1e-12"};
 constexpr double kUnlimited = 1e18;

@@ -7,8 +7,7 @@
 
 namespace orrery::sim {
 
-/// Exact for one message (latency + bytes / rate) and max-min fair for many, whatever their
-/// latencies.
+/// Exact for one message (latency + bytes / rate) and max-min fair for many, for any latencies.
 ///
 /// Requires  one per process, ever: SimGrid's engine, clock and callbacks belong to the process
 std::unique_ptr<Interconnect> make_simgrid_interconnect(const InterconnectPlan& plan);

@@ -1,4 +1,4 @@
-// A simulation as plain data: what is replayed on what, and what came out.
+// A simulation as plain data: what is replayed on what, and the result.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace orrery::sim {
 
-/// Whether each rank has a host process of its own or one issues for all ranks of a server.
+/// Whether each rank has its own host process, or one issues for all ranks of a server.
 enum class Hosts : std::uint8_t { per_rank, per_server };
 
-/// What a kind of device adds to the prices of its operations (DeviceProfile has the meanings).
+/// What a kind of device adds to the prices of its operations (see DeviceProfile).
 struct DeviceBehaviour {
   double issue_seconds = 0, handover_seconds = 0, sync_seconds = 0;
   double communication_slowdown = 1;
@@ -27,24 +27,24 @@ struct DeviceBehaviour {
 struct Simulation {
   Cluster cluster;
   std::vector<int> devices;             ///< of each rank
-  std::vector<PricedProgram> programs;  ///< of each rank; equal schedules may be one object
+  std::vector<PricedProgram> programs;  ///< for each rank; equal schedules may be one object
   DeviceBehaviour behaviour;
   Library library;
   CollectiveOptions collectives;
   Hosts hosts = Hosts::per_rank;
-  int timeline_ranks = 64;  ///< whose spans come back, besides the slowest rank's
+  int timeline_ranks = 64;  ///< ranks whose spans come back, besides the slowest rank's
   EpochRange timeline_epochs{0, 1};
 
   int ranks() const { return static_cast<int>(devices.size()); }
 };
 
-/// One direction of a link (both, where they share its capacity), in the epochs that were replayed.
+/// One direction of a link (both, if they share its capacity), in the replayed epochs.
 struct LinkUse {
   std::string name;  ///< "s0/gpu1 > s0/nvswitch"
   std::string type;
   double bytes_per_second = 0;
   double bytes = 0;         ///< that passed
-  double busy_seconds = 0;  ///< with at least one message under way
+  double busy_seconds = 0;  ///< seconds with at least one message under way
   bool operator==(const LinkUse&) const = default;
 };
 
@@ -65,7 +65,7 @@ struct Replay {
   std::vector<AlgorithmUse> algorithms;
   std::int64_t messages = 0, operations = 0;
   double simulated_seconds = 0;  ///< set-up to tear-down
-  double wall_seconds = 0;       ///< that the replay took
+  double wall_seconds = 0;       ///< seconds that the replay took
   std::int64_t peak_rss_bytes = 0;
 };
 

@@ -20,7 +20,7 @@ std::vector<int> host_nodes(const Cluster& cluster) {
   return hosts;
 }
 
-/// From the host of a server to those of others, which count from `first`.
+/// From the host of a server to those of others, numbered from `first`.
 std::vector<Route> routes_between_hosts(const Router& router, const std::vector<int>& hosts,
                                         int server, int first, const std::vector<int>& ends) {
   std::vector<int> nodes;
@@ -58,8 +58,8 @@ Traffic::Traffic(const Cluster& cluster, const std::vector<Pair>& pairs) {
   }
 }
 
-/// Two directions that share a total pass one more capacity than their own; its latency is none, as
-/// a path's is not the capacities'.
+/// Two directions that share a total pass one capacity more than their own. Its latency is 0,
+/// because a path's latency does not come from capacities.
 void Traffic::add_capacities(const Cluster& cluster, const Hop& hop, std::vector<int>& list) {
   const ClusterLink& link = cluster.links[at(hop.link)];
   if (link.duplex == Duplex::kFull)
@@ -75,7 +75,7 @@ int Traffic::capacity(const Cluster& cluster, const ClusterLink& link, int numbe
   const auto name = [&](int node) { return cluster.nodes[orrery::at(node)].name; };
   const bool backward = way == Way::backward;
   const double rate = way == Way::both ? both_directions(link) : link.bytes_per_second;
-  // A type of its own, so that sums over a type's links count bytes once.
+  // A separate type, so that sums over a type's links count bytes once.
   const char* suffix = way == Way::both && link.duplex == Duplex::kFull ? " (both ways)" : "";
   capacities_.push_back(
       {{fmt::format("{} {} {}", name(backward ? link.to : link.from), way == Way::both ? "-" : ">",

@@ -1,4 +1,5 @@
-// The links between the ranks of a simulation: which capacities a message uses, and what passed.
+// The links between the ranks of a simulation: which capacities a message uses, and what passed
+// them.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,12 @@
 
 namespace orrery::sim {
 
-/// Where the memory of a device's host is, as an end of the network: the devices come first, then
-/// the hosts of the servers, where servers have hosts. (Of several sockets the first stands for all.)
+/// The network end of the memory of a device's host: devices come first, then the hosts of the
+/// servers, if servers have hosts. (Of several sockets the first represents all.)
 int memory_end(const Cluster& cluster, int device);
 
-/// Routes between the pairs of ends that a simulation uses, as capacities of a network: of each
-/// direction of a link, or of both, or of each and of both.
+/// Routes between the pairs of ends that a simulation uses, as capacities of a network: each
+/// direction of a link, or both, or each and both.
 class Traffic {
  public:
   using Pair = std::pair<int, int>;  ///< ends: devices, or memory_end()

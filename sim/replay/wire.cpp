@@ -173,7 +173,7 @@ bool read_message(int descriptor, Answer& kind, std::string& bytes) {
   Header header{};
   if (!read_all(descriptor, reinterpret_cast<char*>(&header), sizeof header)) return false;
   kind = header.kind;
-  // Memory is taken as bytes arrive: a process that was killed may have left half a header.
+  // Memory is allocated as bytes arrive: a killed process may have left half a header.
   constexpr std::uint64_t kPiece = std::uint64_t{1} << 24U;
   bytes.clear();
   while (bytes.size() < header.bytes) {

@@ -7,7 +7,7 @@
 
 namespace orrery::sim {
 
-/// Writes what is simulated, or what came out. Schedules that ranks share are written once.
+/// Writes a simulation, or its result. Schedules that ranks share are written once.
 std::string to_bytes(const Simulation& simulation);
 std::string to_bytes(const Replay& replay);
 
@@ -17,9 +17,9 @@ Simulation simulation_from(const std::string& bytes);
 Replay replay_from(const std::string& bytes);
 
 /// What travels through the pipes between a program and its simulator: one request, one answer, and
-/// before it any number of words for people on how far it is.
+/// before it any number of progress messages.
 enum class Answer : std::uint8_t { replay, error, config_error, progress };
-/// Writes a whole message; false where the other end is gone.
+/// Writes a whole message; false if the other end is gone.
 bool write_message(int descriptor, Answer kind, const std::string& bytes);
 /// Reads one; false at the end of the stream.
 bool read_message(int descriptor, Answer& kind, std::string& bytes);

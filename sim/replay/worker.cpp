@@ -35,7 +35,7 @@ std::string simulate(int to, const std::string& request) {
   }));
 }
 
-/// In the child: one answer, and how far it is.
+/// In the child: one answer, and progress.
 void answer(int to, const std::string& request) {
   Answer kind = Answer::replay;
   std::string bytes;
@@ -56,7 +56,7 @@ std::string cause(int status) {
   return fmt::format("exit code {}", WEXITSTATUS(status));
 }
 
-/// False when nobody listens any more.
+/// False if nobody reads any more.
 bool serve(const std::string& request) {
   int pipe[2];
   if (::pipe(pipe) != 0) throw Error("no pipe for a simulation");
@@ -66,7 +66,7 @@ bool serve(const std::string& request) {
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // no replay outlives its server
     if (::getppid() != parent) ::_exit(1);
-    // Else whoever waits for an answer would not see that the server is gone.
+    // Otherwise a reader that waits for an answer would not see that the server is gone.
     ::close(STDIN_FILENO);
     ::close(STDOUT_FILENO);
     ::close(pipe[0]);
