@@ -28,8 +28,8 @@ namespace {
 
 constexpr int kFailed = 1, kWrongUse = 2;
 
-/// One of many ranks that make the same mistake says so: rank 0 at once, the others only if they
-/// live on, which means that the mistake was theirs alone.
+/// If many ranks make the same mistake, rank 0 reports it at once, and the others only if they live
+/// on, which means that the mistake was theirs alone.
 int fail(const std::string& message, int exit_code) {
   const orrery::Launch launch = orrery::launch_from_environment();
   if (launch.rank > 0) std::this_thread::sleep_for(std::chrono::seconds(3));
@@ -38,8 +38,8 @@ int fail(const std::string& message, int exit_code) {
   return exit_code;
 }
 
-/// Opens /dev/null in place of standard input, output or error where it is closed: else the next
-/// file that is opened would become it, and receive what is printed.
+/// Opens /dev/null for standard input, output or error if it is closed; otherwise the next opened
+/// file would take its number and receive what is printed.
 void keep_standard_descriptors() {
   for (int descriptor = ::open("/dev/null", O_RDWR); descriptor >= 0;) {
     if (descriptor > STDERR_FILENO) {
@@ -50,7 +50,7 @@ void keep_standard_descriptors() {
   }
 }
 
-/// The exit code, if what was printed has reached its reader.
+/// The exit code, if the output has reached its reader.
 int with_output_written(int exit_code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
   return fail(fmt::format("standard output cannot be written: {}", std::strerror(errno)), kFailed);
@@ -63,10 +63,11 @@ int main(int argc, char** argv) {
   end_when_memory_ends();
   end_when_a_mapped_file_is_cut();
   keep_standard_descriptors();
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of write(), told as such
-  const ThreadPool pool(available_cores());  // for loading; ranks have pools of their own
+  // reaching a limit on a file's size is an error of write(), reported as such
+  std::signal(SIGXFSZ, SIG_IGN);
+  const ThreadPool pool(available_cores());  // for loading; ranks have their own pools
   int exit_code = 0;
-  // What is not run by all ranks together is done by the first.
+  // The first rank does what not all ranks run together.
   const std::string word = argc > 1 ? argv[1] : "run";
   if (launch_from_environment().rank > 0 && word != "run" && word != "sweep" && word != "infer")
     return 0;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kNotBuilt = "not in this build: apt-get install {}, and build again";
 
-/// A library that a program of its own is linked with: both have to be there.
+/// A library that a separate program is linked with: both must exist.
 std::string of_program(const std::string& version, const char* program, const char* packages) {
   if (version.empty()) return fmt::format(fmt::runtime(kNotBuilt), packages);
   if (!program_beside(program))
@@ -28,7 +28,7 @@ std::string linked(const std::string& version, const char* instead) {
   return version.empty() ? instead : version;
 }
 
-/// Whether the library for GPUs loads, which says nothing of the GPUs themselves.
+/// Whether the library for GPUs loads, which does not tell whether there are GPUs.
 std::string cuda_library() {
   try {
     cuda::api();

@@ -1,11 +1,11 @@
-// What this program is: version, revision, compiler, and the libraries that it has.
+// What this program is: version, revision, compiler and libraries.
 #pragma once
 
 #include <string>
 
 namespace orrery {
 
-/// A line on the version, and one for each library: which was built in, or how to get it.
+/// A line with the version, and one for each library: what was built in, or how to get it.
 std::string about();
 
 }  // namespace orrery

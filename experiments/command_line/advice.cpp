@@ -28,7 +28,7 @@ Words option_names(const CLI::App& command) {
   return names;
 }
 
-/// The setting of an experiment that an option of another program stands for; empty: none.
+/// The setting of an experiment that an option of another program means; empty: none.
 std::string setting_for(const std::string& name, const std::string& value) {
   const auto& schema = experiment_schema();
   if (const auto settings = settings_meant(schema, name); !settings.empty() && value.empty())

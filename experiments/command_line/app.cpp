@@ -17,14 +17,14 @@
 namespace orrery {
 namespace {
 
-/// Options of one name mean one thing in every command, and so stand under one title.
+/// Options with the same name mean the same in every command, so they have the same title.
 const std::map<std::string, const char*> kGroups{
     {"--out", kFiles},    {"--force", kFiles}, {"--resume", kFiles},
     {"--owners", kFiles}, {"--svg", kFiles},   {"--json", kOutput},
     {"--quiet", kOutput}, {"--help", kOutput}, {"--version", kOutput},
 };
 
-/// Sorts the options of all commands below by title: what is done first, how it is told last.
+/// Sorts the options of all commands below by title: inputs first, output last.
 void arrange(CLI::App& command) {
   for (CLI::Option* option : command.get_options())
     if (const auto group = kGroups.find(option->get_name()); group != kGroups.end())

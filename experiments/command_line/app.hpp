@@ -1,4 +1,4 @@
-// The command line with all its commands, as it is parsed, explained, completed and written down.
+// The command line with all its commands: parsing, help, completion and manual page.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,7 +6,7 @@
 
 namespace orrery {
 
-/// Mounts every command. Their work is done while the line is parsed; exit codes are left in
+/// Mounts every command. Their work is done while the line is parsed. Exit codes are left in
 /// `exit_code`, which must outlive the parse.
 ///
 /// Errors    as plugin_lines()

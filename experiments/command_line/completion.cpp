@@ -19,13 +19,13 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// What may stand in a place of the command line.
+/// What may stand at a place of the command line.
 struct Values {
   enum Kind { nothing, words, files, folders, keys } kind = nothing;
-  Words list = {};  ///< of words; beside files also names that are none
+  Words list = {};  ///< of words; beside files, names that are no files
 };
 
-/// A command as completion sees it.
+/// A command in the form for completion.
 struct Completed {
   std::string path;  ///< "dataset info"; empty: the program itself
   const CLI::App* command;
@@ -37,7 +37,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-/// In single quotes; a quote within is written as the shell wants it.
+/// In single quotes; a quote inside is escaped for the shell.
 std::string quoted(const std::string& text, const std::string& quote) {
   return fmt::format("'{}'", replaced(text, "'", quote));
 }
@@ -60,7 +60,7 @@ Words names_of(const std::vector<const CLI::App*>& commands) {
   return names;
 }
 
-/// The figures that ship: folders of configs/ with a figure.json.
+/// The shipped figures: folders of configs/ with a figure.json.
 Words figures() {
   namespace fs = std::filesystem;
   const fs::path root = shipped_root() / "configs";
@@ -87,7 +87,7 @@ Values values_of(const CLI::Option& option) {
   return {value == "DIR" ? Values::folders : Values::nothing};
 }
 
-/// What a command takes besides options.
+/// Arguments of a command besides options.
 Values arguments_of(const Completed& completed, const CLI::App& app) {
   if (const auto below = commands_of(*completed.command); !below.empty())
     return {Values::words, names_of(below)};
@@ -101,7 +101,7 @@ Values arguments_of(const Completed& completed, const CLI::App& app) {
   return {taken.front()->get_name(true) == "DIR" ? Values::folders : Values::files};
 }
 
-/// The keys of experiment files that allow certain values, with these.
+/// The keys of experiment files with a list of allowed values, and these values.
 std::vector<std::pair<std::string, Words>> settings_with_choices() {
   std::vector<std::pair<std::string, Words>> list;
   for (const std::string& path : key_paths(experiment_schema())) {
@@ -118,7 +118,7 @@ std::vector<std::pair<std::string, Words>> settings_with_choices() {
   return list;
 }
 
-/// Keys that hold a value, "train.epochs=".
+/// Keys with a value, "train.epochs=".
 Words assignments() {
   Words list;
   for (const std::string& path : key_paths(experiment_schema())) list.push_back(path + "=");
@@ -206,7 +206,7 @@ complete -F _orrery orrery ./orrery
                      cases);
 }
 
-/// Within [ ] and between colons of zsh's _arguments.
+/// Escaped for [ ] and between colons of zsh's _arguments.
 std::string zsh_text(const std::string& text) {
   std::string plain = replaced(text, ":", "\\:");
   plain = replaced(replaced(plain, "[", "\\["), "]", "\\]");

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kColumns = 100, kNames = 30;
 
-/// A name and what it stands for, the latter in a column of its own.
+/// A name and its explanation, which has a column of its own.
 std::string entry(const std::string& name, const std::string& text) {
   const std::string indent(kNames, ' ');
   std::string out = fmt::format("  {}", name);
@@ -44,7 +44,7 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t columns) {
 
 std::vector<std::string> choices_of(const CLI::Option& option) {
   std::string names = option.get_type_name();
-  char between = '|';  // "cpu|cuda" as an option names what it takes itself
+  char between = '|';  // "cpu|cuda": the option itself names its values
   if (const auto open = names.find(":{"); open != std::string::npos) {
     names = names.substr(open + 2, names.rfind('}') - open - 2);  // "TEXT:{cpu,cuda}" of a check
     between = ',';

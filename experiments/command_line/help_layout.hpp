@@ -1,4 +1,4 @@
-// How help is laid out: groups with their options in order, in lines of at most 100 columns.
+// Layout of help: groups with their options in order, in lines of at most 100 columns.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,8 +7,7 @@
 
 namespace orrery {
 
-/// Prints the help of commands. What an option takes is said by its type's name, or by the values
-/// that it allows.
+/// Prints the help of commands. The name of an option's type, or the values that it allows.
 class HelpLayout : public CLI::Formatter {
  public:
   HelpLayout() { label("SUBCOMMAND", "COMMAND"); }
@@ -25,16 +24,16 @@ inline constexpr const char* kOptions = "Options";
 inline constexpr const char* kFiles = "Files";
 inline constexpr const char* kOutput = "Output";
 
-/// What an option takes, "FILE" or "cpu|cuda"; empty for a flag.
+/// The value of an option, "FILE" or "cpu|cuda"; empty for a flag.
 std::string value_of(const CLI::Option& option);
 
-/// The values that an option allows, where it names them.
+/// The values that an option allows, if it names them.
 std::vector<std::string> choices_of(const CLI::Option& option);
 
-/// The commands below one, without those that help hides, in the order in which they were added.
+/// The commands below one, without hidden ones, in the order in which they were added.
 std::vector<const CLI::App*> commands_of(const CLI::App& command);
 
-/// Words broken into lines of at most `columns`; where the text breaks a line, so does this.
+/// Words broken into lines of at most `columns`; line breaks of the text are kept.
 std::vector<std::string> wrapped(const std::string& text, std::size_t columns);
 
 }  // namespace orrery

@@ -10,7 +10,7 @@
 namespace orrery {
 namespace {
 
-/// Text that roff prints as it stands.
+/// Text that roff prints unchanged.
 std::string roff(const std::string& text) {
   std::string out;
   bool begins = true;
@@ -53,7 +53,7 @@ std::string option_items(const CLI::App& command) {
   return arguments + options;
 }
 
-/// A section for a command, or for each of those below it. What help ends with ends it too.
+/// A section for a command, or for each of those below it. The end of help is also the end of this.
 std::string section(const CLI::App& command, const std::string& path) {
   std::string text;
   if (const auto below = commands_of(command); !below.empty()) {

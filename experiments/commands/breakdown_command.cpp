@@ -41,8 +41,8 @@ std::string runs_of(double number) {
   return fmt::format("{:.0f} run{}", number, number == 1 ? "" : "s");
 }
 
-/// When the method of the row has taken less than that of the column: "after 4 runs", or "up to 3
-/// runs" where the other pays later.
+/// When the method of the row has taken less time than that of the column: "after 4 runs", or "up
+/// to 3 runs" if the other pays later.
 std::string payback(const ExperimentStages& of, const CutStages& row, const CutStages& column) {
   if (&row == &column) return "";
   const auto runs = pays_after(row.once(), of.each_run(row), column.once(), of.each_run(column));

@@ -36,7 +36,7 @@ struct Options {
   bool json = false;
 };
 
-/// Of an experiment: what was asked for, and what caches have of it.
+/// The requests of an experiment, and what caches have of them.
 struct Studied {
   std::string name;
   int ranks = 0;
@@ -53,7 +53,8 @@ double percent(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-/// A share of the rows that a rank would own if all had as many; every rank keeps as many.
+/// A share of the rows that a rank would own if all owned the same number; every rank keeps this
+/// many.
 std::int64_t rows_of(double share, std::int64_t vertices, int ranks) {
   return std::llround(share * static_cast<double>(vertices) / ranks);
 }
@@ -89,7 +90,7 @@ Studied study(const Experiment& asked, DatasetCache& datasets, const Options& op
           study_caches(batches, problem.ranks(), options.epochs, rows, tell)};
 }
 
-/// The policy that leaves the least to be pulled at a size.
+/// The policy that leaves the fewest rows to pull at a size.
 std::size_t best_at(const CacheStudy& study, std::size_t size) {
   std::size_t best = 0;
   for (std::size_t p = 1; p < study.policies.size(); ++p)
@@ -97,7 +98,7 @@ std::size_t best_at(const CacheStudy& study, std::size_t size) {
   return best;
 }
 
-/// Bytes of rows that are pulled in an epoch by all ranks.
+/// Bytes of rows that all ranks pull in an epoch.
 double pulled(const Studied& of, std::int64_t hits) {
   return static_cast<double>((of.study.requests - hits) * of.row_bytes) / of.study.epochs;
 }

@@ -120,7 +120,8 @@ void run(const Options& options) {
     throw ConfigError("--kernels",
                       fmt::format("found \"{}\"; allowed are cpu and cuda", options.kernels));
   const std::string folder = options.out.empty() ? machine_configs().string() : options.out;
-  require_place_for_files(folder);  // what cannot be written is told before minutes have passed
+  // an output that cannot be written is reported before minutes have passed
+  require_place_for_files(folder);
   tell_activities(true);
   end_on_signals();
   const Effort effort = options.quick ? Effort::quick : Effort::full;

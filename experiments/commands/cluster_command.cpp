@@ -27,8 +27,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostColumns = 16;      // of a matrix for people
-constexpr std::size_t kMostInMatrices = 256;  // of one for machines: 65,536 pairs
+constexpr std::size_t kMostColumns = 16;      // for a readable matrix
+constexpr std::size_t kMostInMatrices = 256;  // for one in JSON: 65,536 pairs
 
 struct Options {
   std::string file, svg;
@@ -51,7 +51,7 @@ std::vector<int> all_ranks(const Cluster& cluster) {
   return ranks;
 }
 
-/// "pcie4-x16, ib-qdr x2": the types of a route's links in order, repeats counted.
+/// "pcie4-x16, ib-qdr x2": the types of a route's links in order, with counts.
 std::string links_of(const Cluster& cluster, const Route& route) {
   std::vector<std::pair<std::string, int>> runs;
   for (const Hop& hop : route.hops) {
@@ -69,7 +69,7 @@ std::string links_of(const Cluster& cluster, const Route& route) {
   return text;
 }
 
-/// Pairs of devices whose routes take the same types of links.
+/// Pairs of devices whose routes have the same types of links.
 struct PairClass {
   std::string example;
   bool same_server;
@@ -78,7 +78,7 @@ struct PairClass {
   int pairs = 0;
 };
 
-/// Classes of the pairs of which one is in the first server, in order of appearance.
+/// Classes of the pairs with one device in the first server, in order of appearance.
 std::vector<PairClass> pair_classes(const Cluster& cluster) {
   const Router router(cluster);
   std::vector<PairClass> classes;
@@ -114,14 +114,15 @@ std::string device_table(const Cluster& cluster) {
   return table.text(room_on(stdout));
 }
 
-/// "full", "shared", or "full, 1.9 GB/s both ways" where directions hinder each other.
+/// "full", "shared", or "full, 1.9 GB/s both ways" if directions slow each other down.
 std::string duplex_text(const ClusterLink& link) {
   if (link.duplex == Duplex::kShared) return "shared";
   return directions_meet(link) ? fmt::format("full, {} both ways", rate(both_directions(link)))
                                : "full";
 }
 
-/// Links of the first server and of the network, those of one kind between like ends in one row.
+/// Links of the first server and of the network; links of one kind between the same ends share a
+/// row.
 std::string link_table(const Cluster& cluster) {
   std::map<std::string, std::size_t> known;
   std::vector<std::pair<std::string, const ClusterLink*>> rows;
@@ -173,7 +174,7 @@ std::string class_table(const std::vector<PairClass>& classes) {
   return table.text(room_on(stdout));
 }
 
-/// What is said of the host of a server.
+/// The description of a server's host.
 std::string host_text(const ServerHost& host) {
   std::vector<std::string> parts;
   if (host.cores > 0)
@@ -224,7 +225,7 @@ Json matrix_json(const Matrix& values) {
   return rows;
 }
 
-/// What stands where and what links it; nothing about routes.
+/// Nodes and links, without routes.
 Json parts_json(const Cluster& cluster) {
   Json out{{"schema_version", kSchemaVersion},
            {"name", cluster.name},

@@ -1,6 +1,6 @@
-// The commands that work on an experiment or cluster file. Each is mounted on the command line; its
-// work is done by a callback while `app` parses, and its exit code is left in `exit_code`. `app`
-// and `exit_code` must outlive the parse.
+// The commands that work on an experiment or cluster file. Each is mounted on the command line. A
+// callback does its work while `app` parses, and leaves its exit code in `exit_code`. `app` and
+// `exit_code` must outlive the parse.
 #pragma once
 
 namespace CLI {
@@ -16,32 +16,32 @@ void add_run_command(CLI::App& app, int& exit_code);
 /// `orrery sweep FILE`: the same, but skips what an earlier start has done.
 void add_sweep_command(CLI::App& app, int& exit_code);
 
-/// `orrery infer FILE`: computes a trained model for all vertices, for real or simulated, and writes
-/// what it says of each.
+/// `orrery infer FILE`: computes a trained model for all vertices, for real or simulated, and
+/// writes a row for each.
 void add_infer_command(CLI::App& app, int& exit_code);
 
 /// `orrery plan FILE`: records what would run and prints operations, FLOPs, bytes, memory, and
 /// whether it fits.
 void add_plan_command(CLI::App& app, int& exit_code);
 
-/// `orrery advise FILE`: the fastest plans of an experiment that fit its cluster, and what would change
-/// the answer.
+/// `orrery advise FILE`: the fastest plans of an experiment that fit its cluster, and what would
+/// change the answer.
 void add_advise_command(CLI::App& app, int& exit_code);
 
-/// `orrery caches FILE`: draws the batches of sampled training and prints what caches of every policy
-/// and size would have of the rows that these need.
+/// `orrery caches FILE`: draws the batches of sampled training and prints what caches of every
+/// policy and size would have of their rows.
 void add_caches_command(CLI::App& app, int& exit_code);
 
-/// `orrery starve FILE`: which stage before training keeps the trainers of sampled training waiting,
-/// and what would be enough.
+/// `orrery starve FILE`: which stage before training keeps the trainers waiting, and what would be
+/// enough.
 void add_starve_command(CLI::App& app, int& exit_code);
 
-/// `orrery breakdown FILE`: what an experiment takes from its files to its last epoch, cut by several
-/// methods, and after how many runs one pays over another.
+/// `orrery breakdown FILE`: the time of an experiment from its files to its last epoch, for several
+/// methods of cutting, and after how many runs one pays over another.
 void add_breakdown_command(CLI::App& app, int& exit_code);
 
-/// `orrery validate FILE...`: runs experiments for real, simulated and on paper, and tells how far
-/// these are apart.
+/// `orrery validate FILE...`: runs experiments for real, simulated and on paper, and reports the
+/// differences.
 void add_validate_command(CLI::App& app, int& exit_code);
 
 /// `orrery partition GRAPH|FILE`: cuts a graph, prints the metrics, writes the parts.

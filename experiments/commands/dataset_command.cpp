@@ -32,7 +32,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What the flags of all subcommands fill in.
+/// Filled in by the flags of all subcommands.
 struct Flags {
   DatasetOptions options;
   std::string output, samples;
@@ -188,7 +188,7 @@ void info(const Flags& flags) {
                                    human_count(static_cast<double>(statistics.edges) / seconds)));
 }
 
-/// Writes the set and says so; shared by generate and convert.
+/// Writes the data set and reports it; shared by generate and convert.
 void write(Dataset& dataset, const Flags& flags) {
   dataset.name = std::filesystem::path(flags.output).lexically_normal().filename().string();
   {
@@ -208,14 +208,14 @@ void write(Dataset& dataset, const Flags& flags) {
              dataset.features ? grouped(dataset.features->width()) : "no", dataset.labels.classes);
 }
 
-/// "--degree-file" -> "degree_file", the key of the experiment file that says the same.
+/// "--degree-file" -> "degree_file", the key of the experiment file with the same meaning.
 std::string key_of(const CLI::Option& option) {
   std::string key = option.get_lnames().front();
   std::ranges::replace(key, '-', '_');
   return key;
 }
 
-/// Throws for the first option given that the generator would ignore.
+/// Throws for the first given option that the generator would ignore.
 void reject_ignored(const Flags& flags) {
   bool with_degree_file = false;
   const auto reason = [&](const CLI::Option* option) {
@@ -248,7 +248,7 @@ void convert(const Flags& flags) {
   write(dataset, flags);
 }
 
-/// True when the samples are right.
+/// True if the samples follow their rule.
 bool sample_check(const Flags& flags) {
   const Dataset dataset = read(flags);
   if (!flags.json) print_notes(dataset);
@@ -264,7 +264,7 @@ void sharing(Flags flags) {
   report_sharing(dataset, flags.sharing, flags.shares, flags.json);
 }
 
-/// Prints where the set is, or where it can be had; true when it is here.
+/// Prints where the set is, or where to get it; true if it is here.
 bool get(const std::string& name) {
   if (const auto here = find_dataset(name)) {
     fmt::print("{} is here: {}\n", name, here->string());

@@ -7,10 +7,9 @@ class App;
 
 namespace orrery {
 
-/// Mounts `dataset` and its subcommands on the command line. Their work is done by callbacks,
-/// while `app` parses; the result (0, or 1 where `get` finds no
-/// such set or samples are not right) is left in `exit_code`.
-/// `app` and `exit_code` must outlive the parse.
+/// Mounts `dataset` and its subcommands on the command line. Callbacks do their work while `app`
+/// parses. The result (0, or 1 if `get` finds no such set or samples are wrong) is left in
+/// `exit_code`. `app` and `exit_code` must outlive the parse.
 ///
 /// Errors    thrown out of app.parse(): CLI::ParseError (wrong use), ConfigError (impossible
 ///           parameters), DataError (unreadable input, unwritable output)

@@ -20,7 +20,7 @@ struct Options {
   bool json = false;
 };
 
-/// Whole numbers with all their digits, others with six.
+/// Whole numbers with all digits, others with six.
 std::string text_of(double value) {
   constexpr double kMostDigits = 1e15;
   if (value == std::floor(value) && std::abs(value) < kMostDigits)

@@ -1,4 +1,4 @@
-// Options of every command that works on experiment files.
+// Options of all commands for experiment files.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,7 +7,7 @@
 
 namespace orrery {
 
-/// `--set KEY=VALUE`, as load_experiments() takes them.
+/// `--set KEY=VALUE`, in the form for load_experiments().
 inline void add_overrides(CLI::App& command, std::vector<std::string>& overrides) {
   command
       .add_option("--set", overrides,
@@ -16,7 +16,7 @@ inline void add_overrides(CLI::App& command, std::vector<std::string>& overrides
       ->allow_extra_args(false);
 }
 
-/// `FILE`, which is needed, and `--set`.
+/// `FILE`, which is required, and `--set`.
 inline void add_experiment_file(CLI::App& command, std::string& file,
                                 std::vector<std::string>& overrides) {
   command.add_option("FILE", file, "The experiment file; - reads it from standard input")

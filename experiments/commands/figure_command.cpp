@@ -13,7 +13,7 @@ namespace {
 
 struct Options {
   std::string name, out;
-  double width = 0, font_size = 0;  // inches, points; 0: as the figure needs
+  double width = 0, font_size = 0;  // inches, points; 0: the figure's own
   bool list = false, all = false, json = false, redraw = false, record = false;
 };
 
@@ -25,7 +25,7 @@ struct Options {
   if (options.list && (options.redraw || options.record || !options.out.empty() ||
                        options.width > 0 || options.font_size > 0))
     throw ConfigError("figure --list", "draws nothing and goes with --json alone");
-  // The figure's runs are started as commands of this same program.
+  // The figure's runs are commands of this same program.
   std::vector<std::string> arguments{"--program", this_program().string()};
   if (options.list) arguments.emplace_back("--list");
   if (options.all) arguments.emplace_back("--all");

@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Readable numbers.
 #pragma once
 
 #include <cstdint>

@@ -74,7 +74,8 @@ Experiment experiment_of(const Options& options) {
   return parse_experiments(text.dump(), options.source, overrides_of(options)).front();
 }
 
-/// The experiment with every strategy that computes as one rank does; its own as it stands.
+/// The experiment with every strategy that computes the same as one rank; its own strategy is
+/// unchanged.
 std::vector<Experiment> with_every_strategy(const Options& options, const Experiment& own) {
   std::vector<Experiment> experiments;
   for (const std::string type :
@@ -85,9 +86,9 @@ std::vector<Experiment> with_every_strategy(const Options& options, const Experi
     }
     auto overrides = overrides_of(options);
     overrides.push_back("strategy=" + Json{{"type", type}}.dump());
-    overrides.push_back("cluster=" + Json{{"ranks", 4}}.dump());  // the cut says how many
+    overrides.push_back("cluster=" + Json{{"ranks", 4}}.dump());  // the cut fixes the number
     overrides.push_back("backend=threads");                       // records the same as any other
-    overrides.push_back("partition=" + Json{{"method", "block"}}.dump());  // it is cut already
+    overrides.push_back("partition=" + Json{{"method", "block"}}.dump());  // it is already cut
     experiments.push_back(load_experiments(options.source, overrides).front());
   }
   return experiments;
@@ -106,12 +107,12 @@ PartitionSource source_of(const Options& options, const Experiment& experiment) 
                         : PartitionSource::load(experiment.dataset, experiment.inductive);
 }
 
-/// This machine's memory, for as many devices as share it.
+/// This machine's memory, shared by this many devices.
 std::int64_t memory_here() {
   return std::int64_t{::sysconf(_SC_PHYS_PAGES)} * std::int64_t{::sysconf(_SC_PAGESIZE)};
 }
 
-/// --parts, or those that the experiment's strategy needs, or those that devices and data ask for.
+/// --parts, or what the experiment's strategy needs, or what follows from devices and data.
 NumberOfParts choose_parts(const Options& options, const Experiment& experiment,
                            const PartitionSource& source) {
   if (options.parts > 0) return {options.parts, "--parts"};
@@ -122,11 +123,12 @@ NumberOfParts choose_parts(const Options& options, const Experiment& experiment,
                           source.data_bytes(), experiment.partition.working_bytes});
 }
 
-/// What is asked of every cut.
+/// What every cut must report.
 struct Measurement {
   std::int64_t edges = 0;
-  int hops = 1;                        ///< as many as the model has layers
-  std::vector<Experiment> strategies;  ///< whose communication is told; of experiment files
+  int hops = 1;  ///< the number of the model's layers
+  /// experiments whose communication is reported; of experiment files
+  std::vector<Experiment> strategies;
 };
 
 struct Measured {
@@ -203,7 +205,7 @@ void require_sensible(const Options& options) {
     throw ConfigError("--svg", "draws a comparison: give --compare all");
 }
 
-/// What writing the parts took.
+/// The cost of writing the parts.
 struct Written {
   double seconds = 0;
   std::int64_t bytes = 0, peak_resident_bytes = 0;
@@ -242,7 +244,7 @@ int run_partition(const Options& options) {
     throw ConfigError("partition.levels", fmt::format("2 needs parts that {} servers share evenly, "
                                                       "found {}",
                                                       experiment.partition.metis.servers, parts));
-  // Of a stream the second hop may not take more memory than the cut itself: 40 + parts/8 bytes.
+  // For a stream the second hop may not take more memory than the cut itself: 40 + parts/8 bytes.
   const int hops = source.streams() && parts > kMostPartsOfHops ? 1 : experiment.model.layers;
   Measurement asked{source.edges(), hops, {}};
   activity.reset();

@@ -1,4 +1,4 @@
-// What `orrery partition` says about a cut.
+// The report of `orrery partition` on a cut.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -17,23 +17,23 @@ struct CutReport {
   std::string method;
   int parts = 1;
   CutMetrics metrics;
-  std::optional<double> training_balance;  ///< most training vertices of a part / mean
+  std::optional<double> training_balance;  ///< largest number of training vertices of a part / mean
   double seconds = 0, edges_per_second = 0;
-  std::int64_t peak_resident_bytes = 0;  ///< of the process since reset_peak(), or its start
+  std::int64_t peak_resident_bytes = 0;  ///< peak of the process since reset_peak(), or its start
   std::optional<ClusterSizes> before, after;
-  std::vector<StrategyVolume> volumes;  ///< of the strategies of an experiment file; else empty
+  std::vector<StrategyVolume> volumes;  ///< for the strategies of an experiment file; else empty
 };
 
-/// Lets the peak of resident memory start from what is resident now, where the system can.
+/// Restarts the peak of resident memory at the present value, if the system can.
 void reset_peak();
 std::int64_t peak_resident_bytes();
 
-/// Most training vertices of a part / mean; nothing without a split.
+/// Largest number of training vertices of a part / mean; nothing without a split.
 std::optional<double> training_balance(const Partition& partition, const std::vector<Split>& split);
 
 nlohmann::ordered_json to_json(const CutReport& report);
 
-/// Lines for people.
+/// Readable lines.
 std::string describe(const CutReport& report);
 
 /// One row per cut, best replication factor first.

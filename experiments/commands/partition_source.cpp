@@ -19,7 +19,7 @@
 namespace orrery {
 namespace {
 
-/// Edges of a data set that says how many vertices it has.
+/// Edges of a data set that records its number of vertices.
 class EdgesOfDataset final : public EdgeStream {
  public:
   EdgesOfDataset(std::unique_ptr<EdgeStream> edges, std::int64_t vertices)
@@ -33,7 +33,7 @@ class EdgesOfDataset final : public EdgeStream {
   std::int64_t vertices_;
 };
 
-/// A folder for files that are gone when this is.
+/// A folder for files that are removed with this.
 class ScratchFolder {
  public:
   ScratchFolder() {

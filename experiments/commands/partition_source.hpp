@@ -1,4 +1,4 @@
-// What orrery partition cuts.
+// The input of orrery partition.
 #pragma once
 
 #include <filesystem>
@@ -15,33 +15,33 @@
 
 namespace orrery {
 
-/// A graph in memory, or edges on disk with what their data set folder knows of the vertices.
+/// A graph in memory, or edges on disk with what their data set folder knows about the vertices.
 class PartitionSource {
  public:
-  /// Loads a data set; of an inductive one the graph of its training vertices.
+  /// Loads a data set; for an inductive one the graph of its training vertices.
   static PartitionSource load(const DatasetOptions& options, bool inductive);
   /// Opens a data set folder.
   ///
   /// Errors    as open_streamed_dataset
   static PartitionSource stream(const DatasetOptions& options);
-  /// Opens a file of edges, each of which holds in both directions.
+  /// Opens a file of edges; each edge holds in both directions.
   ///
   /// Errors    as open_edge_file
   static PartitionSource edges_of(const std::filesystem::path& file);
 
   const std::string& name() const;
   bool streams() const { return edges_ != nullptr; }
-  /// Of streamed edges ldg and fennel, which want vertices with their neighbours, sort them first,
-  /// in files under TMPDIR (VerticesOnDisk).
+  /// ldg and fennel need vertices with their neighbours, so they first sort streamed edges in files
+  /// under TMPDIR (VerticesOnDisk).
   StreamCut cut(int parts, const PartitionOptions& how) const;
-  /// `hops`: as measure_cut.
+  /// `hops`: as in measure_cut.
   CutMetrics measure(const StreamCut& cut, int hops) const;
-  /// The data set; nothing where edges are streamed.
+  /// The data set; nothing if edges are streamed.
   std::shared_ptr<const Dataset> in_memory() const { return data_; }
   std::optional<double> training_balance(const Partition& partition) const;
-  /// Entries of the graph or edges of the stream, without self-loops where these must be counted.
+  /// Entries of the graph or edges of the stream, without self-loops if these must be counted.
   std::int64_t edges() const;
-  /// Graph and features as they are on disk.
+  /// Bytes of graph and features on disk.
   std::int64_t data_bytes() const;
   void write(const Partition& partition, const PartsOptions& options,
              const std::filesystem::path& folder);

@@ -40,8 +40,8 @@ std::string as_count(double x) { return fmt::format("{:.0f}", x); }
 std::string as_flop(double x) { return human_count(x); }
 std::string as_bytes(double x) { return human_bytes(x); }
 
-/// One section of the report under its title: a row per name, a column per rank (or their least, mean
-/// and most when they are many), and the total.
+/// One section of the report under its title: a row per name, a column per rank (or their minimum,
+/// mean and maximum if there are many), and the total.
 class Section {
  public:
   Section(std::string title, std::size_t ranks) : title_(std::move(title)), ranks_(ranks) {}
@@ -175,7 +175,7 @@ Json size_json(const BatchSizes::Size& size) {
   return {{"mean", size.mean}, {"most", size.most}, {"bound", size.bound}};
 }
 
-/// The most of any rank, by Space.
+/// The maximum over ranks, by Space.
 std::array<std::int64_t, kSpaces> peaks_of(const Programs& programs) {
   std::array<std::int64_t, kSpaces> most{};
   for (const auto& program : programs)
@@ -184,7 +184,7 @@ std::array<std::int64_t, kSpaces> peaks_of(const Programs& programs) {
   return most;
 }
 
-/// Memory that no batch takes a rank beyond; nothing where no bound is known.
+/// Bound of a rank's memory for any batch; nothing if no bound is known.
 std::optional<std::array<std::int64_t, kSpaces>> bound_of_memory(
     const PreparedExperiment& prepared) {
   const auto largest = prepared.strategy->with_largest_batches();
@@ -192,7 +192,7 @@ std::optional<std::array<std::int64_t, kSpaces>> bound_of_memory(
   return peaks_of(record_shared(TrainingBody(*largest, *prepared.problem), 1, {}));
 }
 
-/// What is held on the host of the largest rank for the batches that are made ready.
+/// What the host of the largest rank holds for batches that are being prepared.
 Json in_flight_json(const PreparedExperiment& prepared, const BatchSizes& sizes,
                     std::int64_t pinned, const Json& pinned_bound) {
   const auto ahead = prepared.strategy->schedule(0).ahead;
@@ -205,7 +205,7 @@ Json in_flight_json(const PreparedExperiment& prepared, const BatchSizes& sizes,
           {"pinned_bytes", {{"drawn", pinned}, {"bound", pinned_bound}}}};
 }
 
-/// Of sampled training; null where there are no batches.
+/// For sampled training; null if there are no batches.
 Json batches_json(const PreparedExperiment& prepared, const Programs& programs) {
   const std::optional<BatchSizes> sizes = prepared.strategy->batch_sizes();
   if (!sizes) return nullptr;
@@ -224,7 +224,7 @@ Json batches_json(const PreparedExperiment& prepared, const Programs& programs) 
                                        bound_in(Space::pinned_host))}};
 }
 
-/// The same for people.
+/// The same as readable text.
 std::string in_flight_text(const Json& in_flight) {
   const auto bytes = [](const Json& of) {
     if (of.is_null()) return std::string("an unknown number of bytes");
@@ -240,7 +240,7 @@ std::string in_flight_text(const Json& in_flight) {
                  room_on(stdout));
 }
 
-/// The same for people: a line for each level, from the seeds down; nothing where it is null.
+/// The same as readable text: a line for each level, from the seeds down; nothing if it is null.
 std::string batches_text(const Json& batches) {
   if (batches.is_null()) return "";
   Table table({"", "vertices", "at most", "bound", "edges", "at most", "bound"});
@@ -270,7 +270,7 @@ std::string batches_text(const Json& batches) {
       in_flight_text(batches["in_flight"]));
 }
 
-/// The tensor for which a rank's device has no room; empty where all have.
+/// The tensor that does not fit on a rank's device; empty if all fit.
 std::optional<OutOfMemory> what_does_not_fit(const PreparedExperiment& prepared) {
   try {
     record_shared(prepared.body(), 1, memory_capacities(prepared.experiment));
@@ -280,12 +280,12 @@ std::optional<OutOfMemory> what_does_not_fit(const PreparedExperiment& prepared)
   return std::nullopt;
 }
 
-/// Whether the largest rank fits, as the report says it, and in the result.
+/// Whether the largest rank fits, for the report and the result.
 std::string judge_memory(const PreparedExperiment& prepared, std::int64_t largest, Json& result) {
   const auto& room = prepared.experiment.device_bytes;
   std::string verdict = fmt::format("largest rank needs {} of device memory", human_bytes(largest));
   const Json bound = result["batches"].is_null() ? Json() : result["batches"]["peak_bytes_bound"];
-  std::string others;  // batches than those that were drawn
+  std::string others;  // batches than the drawn ones
   if (!bound.is_null()) {
     const auto most = bound.get<std::int64_t>();
     others = fmt::format("; other batches may need more, but at most {}", human_bytes(most));

@@ -51,7 +51,7 @@ std::vector<std::string> command_of(const std::string& script,
   if (!std::filesystem::exists(path))
     throw Error(fmt::format("{}: not found; the source tree has moved: build or install again",
                             path.string()));
-  // -B: leaves no byte code behind
+  // -B: leaves no byte code
   std::vector<std::string> words{find_python(modules), "-B", path.string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   return words;
@@ -72,7 +72,7 @@ void become_python_script(const std::string& script, const std::vector<std::stri
 
 void run_python_script(const std::string& script, const std::vector<std::string>& arguments,
                        const nlohmann::ordered_json& told) {
-  // Names of files may hold what is no UTF-8.
+  // Names of files may contain bytes that are not UTF-8.
   const auto replace = nlohmann::ordered_json::error_handler_t::replace;
   const auto run =
       run_program(command_of(script, arguments, {}), {}, told.dump(-1, ' ', false, replace));

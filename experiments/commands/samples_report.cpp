@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The columns of the file, apart.
+/// The columns of the file, separately.
 struct Columns {
   std::vector<std::int64_t> draw, row, neighbour;
 };

@@ -1,4 +1,4 @@
-// What `orrery dataset sample-check` says.
+// The report of `orrery dataset sample-check`.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace orrery {
 
 /// Checks the samples of one layer in a .npy file, int64 [edges, 3] with columns (draw, row,
-/// neighbour), prints what was found, and says whether they can be believed.
+/// neighbour), prints the findings, and says whether the samples follow their rule.
 ///
 /// Errors    DataError: the file cannot be read, or has another type or shape
 bool report_samples(const Csr& graph, const std::string& samples, const CheckedRule& rule,

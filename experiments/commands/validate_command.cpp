@@ -63,10 +63,10 @@ class Validator {
     row.ranks = experiment.ranks();
     row.oversubscribed = experiment.ranks() > available_cores();
     row.used_by_calibration = experiment.used_by_calibration;
-    // A row that is interrupted leaves nothing; a folder of an earlier start is not ours to remove.
+    // An interrupted row leaves nothing; a folder of an earlier start is not ours to remove.
     std::optional<RemovedIfInterrupted> under_way;
     if (!fs::exists(folder)) under_way.emplace(folder);
-    // Forecasts first: they take a moment, and what they miss is told before the long run.
+    // Forecasts come first: they take a moment, and what they lack is reported before the long run.
     const Json simulated = forecast(experiment, "sim", folder);
     if (!why_no_equations(experiment.strategy, experiment.model))
       row.model_seconds = forecast(experiment, "model", folder)["epoch_seconds"].get<double>();
@@ -101,7 +101,7 @@ class Validator {
     return written(*runner_.run(experiment, &results));
   }
 
-  /// The result of a run whose files are all there.
+  /// The result of a run whose files all exist.
   static Json written(const FinishedRun& run) {
     if (!run.not_written.empty()) throw Error(run.not_written);
     return run.result;
@@ -157,13 +157,13 @@ class Validator {
   std::map<std::string, NetclusterLinks> links_;
 };
 
-/// An experiment that could not be validated, and why.
+/// An experiment that could not be validated, and the reason.
 struct Failure {
   std::string file, label, error;
   std::string setting() const { return label.empty() ? file : file + ", " + label; }
 };
 
-/// Rows of all experiments that run; one that fails does not take the others' results with it.
+/// Rows of all experiments that run. A failed one does not discard the results of the others.
 struct Validated {
   std::vector<ValidationRow> rows;
   std::vector<Failure> failures;
@@ -191,7 +191,7 @@ Validated validate_all(Validator& validator, const Options& options) {
   return all;
 }
 
-/// The exit code: 1 when an experiment failed.
+/// The exit code: 1 if an experiment failed.
 int run_validate(const Options& options) {
   const fs::path out =
       options.out.empty() ? default_result_folder("validate") : fs::path(options.out);
@@ -204,7 +204,7 @@ int run_validate(const Options& options) {
   result["failures"] = Json::array();
   for (const Failure& f : all.failures)
     result["failures"].push_back({{"file", f.file}, {"label", f.label}, {"error", f.error}});
-  fs::create_directories(out);  // also where every experiment failed before it left anything
+  fs::create_directories(out);  // even if every experiment failed before it left anything
   write_file(out / "validate.json", result.dump(2) + "\n");
   if (!options.quiet) {
     std::FILE* to = options.json ? stderr : stdout;

@@ -59,7 +59,7 @@ std::vector<std::string> names_in_range(const std::string& text, const std::stri
   return names;
 }
 
-/// Whether `name` matches a pattern in which * stands for any letters.
+/// Whether `name` matches a pattern in which * represents any letters.
 bool matches(const std::string& pattern, const std::string& name) {
   const auto star = pattern.find('*');
   if (star == std::string::npos) return pattern == name;
@@ -83,7 +83,7 @@ std::vector<int> select(const Scope& scope, const std::string& pattern, const st
     for (const auto& [name, node] : scope)
       if (matches(wanted, name)) found.push_back(node);
     if (found.size() > before) continue;
-    if (known.size() > 40) known.resize(40);  // enough to see how they are called
+    if (known.size() > 40) known.resize(40);  // enough to show the form of names
     fail_unknown(path, "node", wanted, known);
   }
   return found;
@@ -108,7 +108,7 @@ class Builder {
   }
 
  private:
-  using Names = std::vector<std::pair<std::string, std::string>>;  // name, what it is
+  using Names = std::vector<std::pair<std::string, std::string>>;  // name, kind
 
   Names expanded_nodes(const Json& nodes) const {
     Names list;
@@ -176,7 +176,7 @@ class Builder {
     return file_["link_types"][type];
   }
 
-  /// A link `wide` times as wide as one cable of the type with these numbers.
+  /// A link `wide` times as wide as one cable of this type.
   static ClusterLink link_between(int from, int to, const Json& numbers, const std::string& type,
                                   double wide) {
     const auto value = [&](const char* key) {

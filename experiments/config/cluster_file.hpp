@@ -1,4 +1,4 @@
-// Cluster files: JSON with a template server, to the plain data of core/cluster.
+// Cluster files: JSON with a template server, turned into the plain data of core/cluster.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,22 +10,22 @@
 
 namespace orrery {
 
-/// As many as a file may say.
+/// Largest number in a file.
 inline constexpr int kMostServers = 1024;
 
-/// Builds the cluster that a parsed file describes; `servers` takes the place of the file's number.
-/// Nodes are called "s0/gpu3" and, of the network, as in the file; ranks count server by server, in
-/// each as the file lists its devices. With one server the network is left out.
+/// Builds the cluster that a parsed file describes; `servers` replaces the file's number. Nodes are
+/// called "s0/gpu3" and, for the network, as in the file. Ranks count server by server, in each in
+/// the order of the file's devices. With one server the network is left out.
 ///
 /// Errors    ConfigError with the key's path: unknown keys and names (with the nearest), bad
-///           values, duplicates, and what core's validate() finds
+///           values, duplicates, and the findings of core's validate()
 Cluster make_cluster(const nlohmann::ordered_json& file, std::optional<int> servers = {});
 
 /// Reads FILE, or the shipped configs/clusters/NAME.json.
 /// Errors    as make_cluster, each naming the file; ConfigError for an unknown name
 Cluster load_cluster(const std::string& file_or_name, std::optional<int> servers = {});
 
-/// Names of the clusters that ship, sorted.
+/// Names of the shipped clusters, sorted.
 std::vector<std::string> shipped_clusters();
 
 }  // namespace orrery

@@ -29,9 +29,9 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kStandardInput = "-";  // as a file's name
+constexpr const char* kStandardInput = "-";  // length of a file's name
 constexpr std::size_t kMaxCombinations = 10000;
-constexpr std::ptrdiff_t kDeepestKey = 20;  // dots in a key's path; far above what the schema has
+constexpr std::ptrdiff_t kDeepestKey = 20;  // dots in a key's path; far above those of the schema
 constexpr int kMaxRanks = 1024;             // ranks may be threads of one process
 
 /// Sets "a.b.c" in nested objects. Below "sweep" the rest of the path is one key.
@@ -55,7 +55,7 @@ void set_path(Json& root, const std::string& path, const Json& value) {
   *at = value;
 }
 
-/// The value after "=": JSON, or else the text itself.
+/// The value after "=": JSON, else the text itself.
 Json json_or_text(const std::string& text, const std::string& path) {
   if (Json::accept(text)) return parse_json(text, "--set " + path);
   if (has_control_characters(text))
@@ -114,7 +114,7 @@ struct Combination {
   Json file;      ///< without "sweep" and with the values in place
 };
 
-/// The combinations of the sweep of a file `base`, which has none itself.
+/// The combinations of the sweep of a file `base`, which has no sweep itself.
 std::vector<Combination> combinations(const Json& base, const Json& sweep) {
   check_sweep(sweep);
   std::vector<Combination> list{{"", Json::object(), base}};
@@ -219,9 +219,9 @@ void complete_simulation(Json& root) {
                                   backend));
   Json& s = root["simulation"];
   const int epochs = root["train"]["epochs"];
-  // A whole period of the strategy at least (from one averaging of models, or one broadcast of
-  // rows, to the next), besides the first epoch. The second epoch with a stale halo waits for
-  // nothing, because the first one was exact: only the later ones show what travels beside them.
+  // At least a whole period of the strategy (from one averaging of models, or one broadcast of
+  // rows, to the next), besides the first epoch. With a stale halo the second epoch waits for
+  // nothing, because the first one was exact. Only later epochs show what travels beside them.
   const Json& strategy = root["strategy"];
   const int staleness = strategy.value("staleness", 0);
   const bool stale_halo = staleness > 0 && strategy["type"] == "full_graph";
@@ -252,8 +252,8 @@ void require_possible_training_edges(const Json& dataset) {
                                   edges, vertices, std::min(all, vertices * (vertices - 1)), all));
 }
 
-/// Statistics that no graph has, and settings that need more than statistics. (A strategy that
-/// always does, whatever its settings, is told apart when it is planned.)
+/// Impossible statistics, and settings that need more than statistics. (A strategy that always
+/// needs more is reported when it is planned.)
 void complete_statistics(Json& root) {
   Json& s = root["dataset"]["statistics"];
   const auto vertices = s["vertices"].get<std::int64_t>(), edges = s["edges"].get<std::int64_t>();
@@ -367,7 +367,7 @@ std::int64_t bytes_at(const Json& room, const char* key, const std::string& path
   return room[key].is_string() ? parse_bytes(room[key], path) : room[key].get<std::int64_t>();
 }
 
-/// Where the ranks are and how much memory each of them has.
+/// Where the ranks are and how much memory each has.
 void place(Experiment& e, Json& c, const fs::path& folder, ClusterCache& clusters) {
   if (c.contains("file")) {
     e.cluster = cluster_of(c, folder, clusters);
@@ -445,7 +445,7 @@ TrainConfig train_config(const Json& t, std::uint64_t seed) {
   return train;
 }
 
-/// The strategy by itself; set_ranks() tells it of the cluster.
+/// The strategy alone; set_ranks() adds what the cluster says.
 void set_strategy(Experiment& e, const Json& root) {
   const Json& s = root["strategy"];
   e.strategy = strategy_config(root);
@@ -460,7 +460,7 @@ void set_strategy(Experiment& e, const Json& root) {
   e.fits_batches = s.value("batches", Json()) == "fit";
 }
 
-/// By which method, how many parts, and what they hold.
+/// The method, the number of parts, and what they hold.
 void set_partition(Experiment& e, const Json& p) {
   e.partition.method = e.strategy.permute ? "random" : p["method"].get<std::string>();
   e.partition.file = p.value("file", std::string());
@@ -488,7 +488,7 @@ void set_partition(Experiment& e, const Json& p) {
                       "evaluates with others: leave one of the two out");
 }
 
-/// Whether all servers have as many ranks, one server's before the next one's.
+/// Whether all servers have the same number of ranks, one server's before the next one's.
 bool in_server_blocks(const Experiment& e) {
   const Placement placement = e.placement();
   if (e.ranks() % placement.servers() != 0) return false;
@@ -534,7 +534,7 @@ void set_algorithm(Experiment& e, const Json& p) {
   e.partition.metis.servers = servers;
 }
 
-/// What a strategy knows of the ranks: how many, and, where it asks, which share a server.
+/// What a strategy knows about the ranks: their number and, if it asks, which share a server.
 void set_ranks(Experiment& e) {
   const StrategyInfo& strategy = info_of(e.strategy);
   if (strategy.deals_parts) e.strategy.parts = e.partition.parts;
@@ -595,7 +595,7 @@ void require_possible_graphs(const Experiment& e) {
                                   e.simulate_on.empty() ? "false" : "[]"));
 }
 
-/// What runs the experiment, for real or on paper.
+/// How the experiment runs, for real or on paper.
 void set_backend(Experiment& e, const Json& root) {
   e.simulation = simulation_config(root["simulation"], e);
   e.backend = root["backend"];
@@ -607,8 +607,8 @@ void set_backend(Experiment& e, const Json& root) {
   require_possible_graphs(e);
 }
 
-/// The epochs whose timeline is kept. The default leaves out the first, in which memory is cold; of a
-/// single epoch there is no other.
+/// The epochs whose timeline is kept. The default leaves out the first epoch, in which memory is
+/// cold, unless it is the only one.
 EpochRange timeline_epochs(const Json& timeline, int trained) {
   const EpochRange asked{timeline["first"], timeline["epochs"]};
   if (asked.first >= trained && asked.first > 1)
@@ -703,7 +703,7 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   }
   set_inference(e, root);
   e.timeline_epochs = timeline_epochs(root["timeline"], e.train.epochs);
-  parts_for(e.strategy, e.ranks());  // a grid that is impossible is told before anything is loaded
+  parts_for(e.strategy, e.ranks());  // an impossible grid is reported before anything is loaded
   e.resolved = std::move(root);
   return e;
 }
@@ -776,7 +776,7 @@ std::vector<Experiment> load_experiments(const std::string& file,
   const std::string text = read_settings(piped ? "/dev/stdin" : file, "an experiment file");
   const auto folder = fs::path(file).parent_path();
   auto experiments = experiments_in(text, file, overrides, mpi_ranks, folder);
-  // What is not found otherwise may lie beside the experiment file.
+  // What is not found otherwise may be beside the experiment file.
   const auto rebase = [&](std::string& path, Json& room, const char* key, bool found) {
     if (path.empty() || found || fs::path(path).is_absolute() || !fs::exists(folder / path)) return;
     path = fs::absolute(folder / path).lexically_normal().string();

@@ -25,7 +25,7 @@ namespace orrery {
 /// How a run is replayed on a cluster.
 struct SimulationConfig {
   int epochs = 3;
-  std::string library = "auto";  ///< nccl | mpi | threads; auto only where there is no cluster
+  std::string library = "auto";  ///< nccl | mpi | threads; auto only without a cluster
   std::string algorithm = "auto";
   int window = 0;                       ///< 0: automatic
   int channels = 0;                     ///< 0: automatic
@@ -41,34 +41,37 @@ struct Experiment {
   std::uint64_t seed = 0;
   DatasetOptions dataset;
   std::string parts;  ///< folder of parts instead of a data set; empty: none
-  std::optional<GraphStatistics> statistics;  ///< instead of a data set
-  bool inductive = false;                     ///< trained on the graph of the training vertices
+  std::optional<GraphStatistics> statistics;  ///< replaces a data set
+  bool inductive = false;                     ///< trains on the graph of the training vertices
   ModelConfig model;
   TrainConfig train;
   PartitionOptions partition;
-  std::string parts_reason;  ///< what the number of parts was drawn from; empty: not known yet
+  std::string parts_reason;  ///< why the number of parts was chosen; empty: not known yet
   StrategyConfig strategy;
-  bool fits_depth = false, fits_batches = false;  ///< strategy.depth, .batches: by device memory
-  int servers = 1, ranks_per_server = 1;          ///< without a cluster
-  std::optional<Cluster> cluster;                 ///< that of cluster.file
-  std::vector<int> devices;                       ///< of each rank, in `cluster`; empty without
+  /// strategy.depth, .batches: from the device memory
+  bool fits_depth = false, fits_batches = false;
+  int servers = 1, ranks_per_server = 1;  ///< without a cluster
+  std::optional<Cluster> cluster;         ///< that of cluster.file
+  /// for each rank, its device in `cluster`; empty without a cluster
+  std::vector<int> devices;
   bool host_per_server = false;              ///< one host process feeds all devices of a server
-  std::optional<std::int64_t> device_bytes;  ///< of each rank; nothing: unlimited
+  std::optional<std::int64_t> device_bytes;  ///< for each rank; nothing: unlimited
   SimulationConfig simulation;
   std::vector<std::string> simulate_on;  ///< clusters, after a real run
   std::string backend, kernels;
-  bool tf32 = false;                 ///< dense products of kernels cuda
-  bool cuda_graph = false;           ///< what repeats itself is launched as CUDA graphs
+  bool tf32 = false;                 ///< dense products of kernels cuda in TF32
+  bool cuda_graph = false;           ///< repeated work is launched as CUDA graphs
   std::string netcluster;            ///< rate of its links, for orrery validate; empty: none
-  bool used_by_calibration = false;  ///< orrery validate tells its errors apart
+  bool used_by_calibration = false;  ///< orrery validate reports its errors separately
   EpochRange timeline_epochs;
-  int checkpoint_every = 0;         ///< epochs; 0: never
-  int checkpoint_steps = 0;         ///< steps of an epoch; 0: only between epochs
-  InferenceConfig inference;        ///< of orrery infer
-  std::string weights;              ///< of orrery infer: a file or a folder; empty: trained first
-  nlohmann::ordered_json resolved;  ///< the file with every default filled in
+  int checkpoint_every = 0;   ///< epochs; 0: never
+  int checkpoint_steps = 0;   ///< steps of an epoch; 0: only between epochs
+  InferenceConfig inference;  ///< settings of orrery infer
+  /// weights for orrery infer: a file or a folder; empty: trained first
+  std::string weights;
+  nlohmann::ordered_json resolved;  ///< the file with all defaults
   nlohmann::ordered_json settings;  ///< the swept keys with their values; {} without a sweep
-  /// The file with its overrides and without its sweep: the same of all combinations.
+  /// The file with its overrides and without its sweep; the same for all combinations.
   nlohmann::ordered_json base;
 
   int ranks() const {
@@ -85,10 +88,10 @@ struct Experiment {
 
 /// All experiments of a file: one, or one per combination of its sweep (the last key varies
 /// fastest). `overrides` are "key.path=value" with the value in JSON or, failing that, a plain
-/// string; one that names a swept key replaces its list. A relative path (dataset.path,
+/// string. One that names a swept key replaces its list. A relative path (dataset.path,
 /// cluster.file, ...) that exists beside the file but not in the working directory is taken from
-/// beside the file. `mpi_ranks`: the ranks of an experiment for backend mpi that says nothing about
-/// them.
+/// beside the file. `mpi_ranks`: number of ranks for experiments with backend mpi that do not state
+/// it.
 ///
 /// Errors    ConfigError in one line: key path, what was found, what is allowed, the nearest known
 ///           key or value

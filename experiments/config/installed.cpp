@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// PREFIX of PREFIX/libexec/orrery/experiments/orrery; empty where this program is not installed.
+/// PREFIX of PREFIX/libexec/orrery/experiments/orrery; empty if this program is not installed.
 fs::path prefix() {
   const fs::path programs = this_program().parent_path().parent_path();
   const fs::path prefix = programs.parent_path().parent_path();
@@ -44,7 +44,7 @@ fs::path launcher() {
 
 std::string program_as_called() {
   if (!prefix().empty()) {
-    // It was called by a script in PREFIX/bin, which put the program's own path in the word's place.
+    // A script in PREFIX/bin called it, with the program's own path as the word.
     std::istringstream path(variable("PATH"));
     std::error_code error;
     for (std::string folder; std::getline(path, folder, ':');)

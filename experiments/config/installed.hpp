@@ -1,4 +1,4 @@
-// Where the files lie that ship with the program: beside an installed one, else in the source tree.
+// Where the shipped files are: beside an installed program, else in the source tree.
 #pragma once
 
 #include <filesystem>
@@ -6,24 +6,24 @@
 
 namespace orrery {
 
-/// The folder that holds configs/, analysis/ and experiments/netcluster: PREFIX/share/orrery of an
-/// installed program, wherever PREFIX has moved, else the source tree that it was built from.
+/// The folder with configs/, analysis/ and experiments/netcluster: PREFIX/share/orrery of an
+/// installed program, even if PREFIX has moved, else the source tree that it was built from.
 std::filesystem::path shipped_root();
 
 /// The command that starts Orrery, with its whole path: PREFIX/bin/orrery, else the launcher of the
 /// source tree.
 std::filesystem::path launcher();
 
-/// What starts Orrery where the user is: "orrery" where the installed one is found by its name, else
-/// PREFIX/bin/orrery; of a source tree the word that the program was called by.
+/// The command that starts Orrery for the user: "orrery" if the installed one is found by its name,
+/// else PREFIX/bin/orrery; in a source tree the word that the program was called by.
 std::string program_as_called();
 
 /// Where measurements of this machine are written for later simulations: configs/ of the working
-/// directory or of the source tree; where neither may be written, orrery/configs below
-/// $XDG_DATA_HOME (~/.local/share).
+/// directory or of the source tree. If neither can be written: orrery/configs below $XDG_DATA_HOME
+/// (~/.local/share).
 std::filesystem::path machine_configs();
 
-/// The last of these, whether it is there or not; empty without a home.
+/// The last of these, even if it does not exist; empty without a home.
 std::filesystem::path own_configs();
 
 }  // namespace orrery

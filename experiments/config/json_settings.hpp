@@ -1,4 +1,4 @@
-// An experiment file for those who know no JSON.
+// An experiment file for readers who do not know JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,7 +8,7 @@
 
 namespace orrery {
 
-/// Settings in a file's JSON, which outlives them.
+/// Settings in a file's JSON, which must outlive them.
 class JsonSettings final : public Settings {
  public:
   explicit JsonSettings(const nlohmann::ordered_json& root) : root_(root) {}

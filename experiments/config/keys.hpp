@@ -1,4 +1,4 @@
-// Values of an experiment file as C++ ones, once the schema has checked them.
+// Values of an experiment file in C++, after the schema has checked them.
 #pragma once
 
 #include <map>

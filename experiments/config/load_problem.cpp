@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kMostParts = 65536;  ///< as partition.parts
 
-/// Trained on the graph of the training vertices, evaluated on the whole one.
+/// Trains on the graph of the training vertices, evaluates on the whole graph.
 ProblemData inductive(ProblemData whole) {
   ProblemData training;
   if (whole.statistics)
@@ -29,7 +29,7 @@ ProblemData inductive(ProblemData whole) {
   return training;
 }
 
-/// The cut of what is trained on, grown to what is evaluated on.
+/// The cut of the training graph, extended to the graph of evaluations.
 Partition whole_partition(const ProblemData& whole, const Partition& cut) {
   if (whole.statistics) return {cut.parts, {}};
   return grow(cut, training_vertices(*whole.data), *whole.data->graph);
@@ -117,7 +117,8 @@ NumberOfParts parts_of(const Experiment& experiment, std::int64_t data_bytes) {
 
 Partition make_partition(const Experiment& experiment, const ProblemData& data) {
   if (data.stored && info_of(experiment.strategy).deals_parts)
-    return {static_cast<int>(data.stored->sizes().size()), {}};  // any number, dealt to the ranks
+    // any number; ranks take them in turn
+    return {static_cast<int>(data.stored->sizes().size()), {}};
   const auto parts = static_cast<int>(parts_of(experiment, data_bytes(data.facts())).parts);
   if (!data.stored && experiment.partition.one_sided)
     throw ConfigError("partition.cross_edges",

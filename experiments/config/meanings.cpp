@@ -16,7 +16,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Words = std::vector<std::string>;
 
-/// Words of other programs and papers, and ours for the same. The first that fits the place counts.
+/// Words of other programs and papers, and ours with the same meaning. The first that fits the
+/// place counts.
 const std::map<std::string, Words>& synonyms() {
   static const std::map<std::string, Words> table{
       // what computes, and how ranks run
@@ -132,7 +133,7 @@ bool holds(const Words& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// What a word of the table stands for among the candidates.
+/// The candidate that a word of the table means.
 std::string by_meaning(const std::string& word, const Words& candidates) {
   for (const std::string& form : {word, plain(word)})
     if (const auto found = synonyms().find(form); found != synonyms().end())
@@ -141,7 +142,7 @@ std::string by_meaning(const std::string& word, const Words& candidates) {
   return "";
 }
 
-/// The candidate that the word is, in any case and spelling, or stands for.
+/// The candidate that equals the word, in any case and spelling, or that the word means.
 std::string same(const std::string& word, const Words& candidates) {
   return holds(candidates, plain(word)) ? plain(word) : by_meaning(word, candidates);
 }
@@ -167,7 +168,7 @@ void visit(const Json& schema, const std::string& path,
   }
 }
 
-/// Those of fewer components first.
+/// Keys with fewer components come first.
 Words by_depth(Words paths) {
   std::stable_sort(paths.begin(), paths.end(), [](const std::string& a, const std::string& b) {
     return std::count(a.begin(), a.end(), '.') < std::count(b.begin(), b.end(), '.');

@@ -38,7 +38,7 @@ void require_cpus(const Cluster& cluster, const char* key, const char* instead, 
                                   cluster.name, instead, number));
 }
 
-/// `ranks` in `places` places: blocks of consecutive ranks, of equal size but for one.
+/// `ranks` on `places` places: blocks of consecutive ranks, of equal size except one.
 std::vector<int> spread(int ranks, int places) {
   std::vector<int> place(static_cast<std::size_t>(ranks));
   for (int r = 0; r < ranks; ++r)

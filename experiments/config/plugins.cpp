@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Adds the name to an enum of the schema, with its description; whether it was not there before.
+/// Adds the name to an enum of the schema, with its description; returns whether it is new.
 bool add_name(Json& key, const std::string& name, const std::string& description) {
   Json& names = key["enum"];
   if (std::find(names.begin(), names.end(), name) != names.end()) return false;

@@ -24,7 +24,7 @@ double number_or_zero(const Json& object, const char* key) {
   return object.contains(key) ? number(object, key) : 0;
 }
 
-/// Price keys, and the kinds that stand for all their variants.
+/// Price keys, and the kinds that represent all their variants.
 std::vector<std::string> keys_and_kinds() {
   std::vector<std::string> known = sim::price_keys();
   for (const std::string& key : sim::price_keys()) {

@@ -20,23 +20,22 @@ sim::DeviceProfile make_profile(const nlohmann::ordered_json& file);
 /// Errors    as make_profile, each naming the file; ConfigError for an unknown name
 sim::DeviceProfile load_profile(const std::string& file_or_name);
 
-/// Names of the profiles that ship, sorted.
+/// Names of the shipped profiles, sorted.
 std::vector<std::string> shipped_profiles();
 
-/// Refuses a factor for what no profile prices: "*", a kind of local operation or its variant, and
-/// the tasks of hosts are known.
+/// Refuses a factor for what no profile prices: known are "*", kinds of local operations and their
+/// variants, and tasks of hosts.
 /// Errors    ConfigError with the path and the nearest known one
 void require_scalable(const std::string& path, const std::string& kind);
 
 /// The source of the number at a key's path: "libraries.mpi.message_seconds".
 using SourceOf = std::function<std::string(const std::string& path)>;
 
-/// The file of a profile, such that make_profile() gives it back.
+/// The file of a profile; make_profile() reads it back.
 nlohmann::ordered_json profile_json(const sim::DeviceProfile& profile,
                                     const std::string& description, const SourceOf& source_of);
 
-/// JSON text on lines of at most 110 characters where it can be broken: the form of files that
-/// people read.
+/// JSON text on lines of at most 110 characters if it can be broken: the form of files for readers.
 std::string pretty(const nlohmann::ordered_json& value);
 
 }  // namespace orrery

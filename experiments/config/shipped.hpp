@@ -1,4 +1,4 @@
-// Files that are asked for by path or, of those that ship in configs/, by name.
+// Files by path or, if they are shipped in configs/, by name.
 #pragma once
 
 #include <optional>
@@ -7,20 +7,20 @@
 
 namespace orrery {
 
-/// The name under which `orrery calibrate` leaves what it measured.
+/// The name under which `orrery calibrate` stores its measurements.
 inline constexpr const char* kThisMachine = "this-machine";
 
-/// A folder of files that ship.
+/// A folder of shipped files.
 struct ShippedFiles {
   const char* folder;  ///< "configs/clusters"
   const char* what;    ///< "cluster file", for messages
 
   /// The folder below the working directory, else that of shipped_root().
   std::string path() const;
-  /// Sorted, without what `orrery calibrate` wrote.
+  /// Sorted, without the files of `orrery calibrate`.
   std::vector<std::string> names() const;
-  /// FILE if there is one, else the NAME.json that ships or that `orrery calibrate` wrote, also as
-  /// "configs/clusters/NAME.json" in another working directory; nothing if there is neither.
+  /// FILE if it exists, else the shipped NAME.json or the one that `orrery calibrate` wrote, also
+  /// as "configs/clusters/NAME.json" in another working directory; nothing if there is neither.
   std::optional<std::string> look_up(const std::string& file_or_name) const;
   /// The same.
   /// Errors    ConfigError with the nearest name, or the advice to calibrate

@@ -15,14 +15,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Null where the file names no strategy that there is: the schema will say so.
+/// Null if the file names no known strategy: the schema will report it.
 const StrategyInfo* named_in(const Settings& file) {
   for (const StrategyInfo* info : strategy_infos())
     if (file.is("strategy.type", info->name)) return info;
   return nullptr;
 }
 
-/// Before defaults are filled in: what the file itself asks for.
+/// Before defaults are filled in: what the file itself sets.
 void require_possible_first_layer(const JsonSettings& file) {
   for (const char* type : {"gat", "resgcn+"})
     if (file.is("model.type", type) && file.is("strategy.first_layer", "exact"))
@@ -33,7 +33,7 @@ void require_possible_first_layer(const JsonSettings& file) {
                                     type));
 }
 
-/// The same of a model that is one matrix of weights.
+/// The same for a model with a single matrix of weights.
 void require_possible_sgc(const JsonSettings& file) {
   if (!file.is("model.type", "sgc")) return;
   constexpr int kDefault = 64;  // which a resolved file has
@@ -44,7 +44,7 @@ void require_possible_sgc(const JsonSettings& file) {
                       "the tape of model.type sgc is not modelled: use \"lean\"");
 }
 
-/// The same of layers that weigh their edges themselves.
+/// The same for layers that weigh their edges themselves.
 void require_possible_attention(const JsonSettings& file) {
   const auto& layers = layer_types();
   const auto layer = std::find_if(layers.begin(), layers.end(), [&](const LayerType& each) {
@@ -57,7 +57,7 @@ void require_possible_attention(const JsonSettings& file) {
     throw ConfigError("model.heads",
                       "applies to every layer but the last, and model.layers is 1: leave the key "
                       "out; model.output_heads sets the heads of the last layer");
-  // Of shared_preloading without sampling "original" stands for all neighbours, and is the default.
+  // For shared_preloading without sampling "original" means all neighbours, and is the default.
   if (file.is("strategy.degrees", "original") &&
       (!file.is("strategy.type", "shared_preloading") || file.has("strategy.sampling")))
     throw ConfigError("strategy.degrees",
@@ -105,7 +105,7 @@ StrategyConfig strategy_config(const Json& root) {
                                                {{"exact", FirstLayer::exact},
                                                 {"recompute", FirstLayer::recompute},
                                                 {"mggcn_compat", FirstLayer::mggcn_compat}},
-                                               FirstLayer::recompute);  // where there is no choice
+                                               FirstLayer::recompute);  // if there is no choice
   if (const auto read = info_of(config).read) read(file, config);
   return config;
 }
@@ -127,7 +127,7 @@ Json learned_from(const Json& root) {
   const auto keep = [&](const char* key) {
     if (cluster.contains(key)) all["cluster"][key] = cluster[key];
   };
-  // What one step is made of, or what its ranks draw.
+  // The content of one step, or what its ranks draw.
   if (!info.deals_parts || strategy.averaging == Averaging::gradient)
     for (const char* key : {"ranks", "file", "gpus"}) keep(key);
   if (info.by_server)

@@ -1,4 +1,4 @@
-// What an experiment file says under "strategy".
+// The key "strategy" of an experiment file.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,7 +7,7 @@
 
 namespace orrery {
 
-/// Defaults that a strategy has of its own, before those of the schema are filled in.
+/// Defaults of a strategy, before those of the schema are filled in.
 void prepare_strategy(nlohmann::ordered_json& root);
 
 /// Combinations that the schema cannot express.
@@ -15,11 +15,11 @@ void prepare_strategy(nlohmann::ordered_json& root);
 /// Errors    ConfigError
 void complete_strategy(nlohmann::ordered_json& root);
 
-/// Of a file with every default filled in; what the cluster says of the strategy is not in it yet.
+/// For a file with all defaults; what the cluster adds to the strategy is not included yet.
 StrategyConfig strategy_config(const nlohmann::ordered_json& root);
 
-/// Of an experiment's strategy, partition and cluster what the learned weights depend on (see
-/// LearnsFrom): nothing of whole-graph training.
+/// What the learned weights depend on among an experiment's strategy, partition and cluster (see
+/// LearnsFrom): nothing for whole-graph training.
 nlohmann::ordered_json learned_from(const nlohmann::ordered_json& root);
 
 }  // namespace orrery

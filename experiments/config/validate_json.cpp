@@ -46,7 +46,7 @@ std::string shown(const Json& value) {
   return text.size() <= 60 ? text : text.substr(0, 57) + "...";
 }
 
-/// Where else a word has its place, for someone who put it here: keys and values of the schema.
+/// Where else a word belongs, for someone who put it here: keys and values of the schema.
 std::string elsewhere(const Json& root, const std::string& word, const std::string& path) {
   for (const std::string& setting : settings_meant(root, word))
     if (setting.rfind(path + "=", 0) != 0)
@@ -54,7 +54,7 @@ std::string elsewhere(const Json& root, const std::string& word, const std::stri
   return "";
 }
 
-/// Words the first way in which a value departs from its schema. Knows the keywords that our schema
+/// Describes the first fault of a value against its schema. Knows the keywords that our schema
 /// uses.
 class Explainer {
  public:
@@ -87,7 +87,7 @@ class Explainer {
                             fmt::join(types, " or "), range(schema), as_written(value, types)));
   }
 
-  /// How a value that means the right thing is written: 10.0 as 10, "True" as true.
+  /// The correct form of a value with the right meaning: 10.0 as 10, "True" as true.
   static std::string as_written(const Json& value, const std::vector<std::string>& types) {
     const auto allowed = [&](const char* type) {
       return std::find(types.begin(), types.end(), type) != types.end();
@@ -167,8 +167,8 @@ class Explainer {
         throw ConfigError(joined(path, key), "is required" + hint(properties[key]));
   }
 
-  /// The key that is meant by an unknown one of the object at `path`: one of its own, else one of
-  /// another object.
+  /// The key meant by an unknown one of the object at `path`: one of its own, else one of another
+  /// object.
   std::string known_key(const std::string& key, const std::vector<std::string>& known,
                         const std::string& path) const {
     const auto paths = paths_meant(root_, key);
@@ -186,15 +186,14 @@ class Explainer {
   }
 
  public:
-  /// The sibling that a key does not go with (x-without names one or several); empty: none is
-  /// there.
+  /// The sibling that excludes a key (x-without names one or several); empty: none is there.
   static std::string excluded_by(const Json& schema, const Json& siblings) {
     const Json others = schema.value("x-without", Json::array());
     for (const Json& other : others.is_array() ? others : Json::array({others}))
       if (siblings.contains(other.get<std::string>())) return other;
     return "";
   }
-  /// Whether a key's x-when and x-without hold among its siblings.
+  /// Checks a key's x-when and x-without against its siblings.
   static bool applies(const Json& schema, const Json& siblings) {
     if (!excluded_by(schema, siblings).empty()) return false;
     const Json condition = schema.value("x-when", Json::object());
@@ -277,7 +276,7 @@ Json parse_json(const std::string& text, const std::string& origin) {
                          what.find("last read: '#'") != std::string::npos;
     throw ConfigError("", fmt::format("{}: no valid JSON: {}{}", origin, what,
                                       comment ? "; JSON has no comments" : ""));
-  } catch (const Json::out_of_range& error) {  // a number that no double can hold
+  } catch (const Json::out_of_range& error) {  // a number that no double can represent
     const std::string what = error.what();
     throw ConfigError("", fmt::format("{}: {}", origin, what.substr(what.find("] ") + 2)));
   }

@@ -1,4 +1,4 @@
-// Checks JSON against the experiment schema, with messages for people, and fills in its defaults.
+// Checks JSON against the experiment schema, with readable messages, and fills in its defaults.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ nlohmann::ordered_json parse_json(const std::string& text, const std::string& or
 /// Errors    ConfigError naming the file: it cannot be read, is a folder, or has more than 16 MiB
 std::string read_settings(const std::string& file, const std::string& what);
 
-/// The schema that the program was built with, and what plugins add to it.
+/// The schema that the program was built with, with the additions of plugins.
 ///
 /// Errors    ConfigError of partitioners(), layer_types() and with_plugins()
 const nlohmann::ordered_json& experiment_schema();
@@ -28,7 +28,7 @@ void validate_against_schema(const nlohmann::ordered_json& experiment);
 
 /// Checks a value against one of our schemas, given as text.
 ///
-/// Errors    ConfigError for the first offence: "strategy.type: found "spmm1d", allowed: ... Did
+/// Errors    ConfigError for the first fault: "strategy.type: found "spmm1d", allowed: ... Did
 ///           you mean ...?"
 void validate_against(const std::string& schema, const nlohmann::ordered_json& value);
 

@@ -20,8 +20,8 @@
 namespace orrery {
 namespace {
 
-/// Lets all ranks answer "stop?" alike although they ask at different moments: the first to ask
-/// after an epoch decides.
+/// Gives all ranks the same answer to "stop?" although they ask at different moments: the first
+/// rank that asks after an epoch decides.
 class StopVote {
  public:
   explicit StopVote(const std::atomic<bool>* flag) : flag_(flag) {}
@@ -37,7 +37,7 @@ class StopVote {
   std::map<int, bool> decisions_;
 };
 
-/// Collects what one rank's epochs cost.
+/// Collects the cost of one rank's epochs.
 class RankObserver final : public RunObserver {
  public:
   RankObserver(Executor& executor, const ExecuteOptions& options, const RankHooks& hooks,
@@ -74,8 +74,8 @@ class RankObserver final : public RunObserver {
   }
 
  private:
-  /// Spans of the epochs that are asked for. Memory from the beginning, of other epochs only the
-  /// level at their end. A run that is resumed has a cold epoch of its own.
+  /// Spans of the requested epochs. Memory from the beginning; of other epochs only the level at
+  /// their end. A resumed run has its own cold epoch.
   void keep_timeline(const Timeline& recent, std::span<const EpochReport> reports) {
     const EpochRange taken{reports.front().epoch, static_cast<int>(reports.size())};
     if (taken.first >= wanted_.first + wanted_.count) return;
@@ -149,7 +149,7 @@ Summary summary_of(const RankOutcome& done, const Program& recorded, const Body&
   Summary summary = body.depends_on_values()
                         ? summarise(done.program, placement, static_cast<int>(done.epochs.size()))
                         : summarise(recorded, placement, body.period());
-  // Where batches are drawn anew in every epoch, a few of them were recorded.
+  // If batches are drawn in every epoch, a few of them were recorded.
   summary.peak_device_bytes = std::max(summary.peak_device_bytes, done.peak_bytes);
   return summary;
 }
@@ -157,7 +157,7 @@ Summary summary_of(const RankOutcome& done, const Program& recorded, const Body&
 Outcome execute_on_threads(const Body& body, const ExecuteOptions& options,
                            const Progress& progress) {
   body.require_runnable();
-  // The ranks of one process share its GPUs, whatever servers they stand for.
+  // The ranks of one process share its GPUs, whatever servers they represent.
   std::vector<std::optional<cuda::GpuChoice>> gpus;
   for (int r = 0; r < body.ranks(); ++r) gpus.push_back(gpu_of_rank(options, r, body.ranks()));
   std::optional<Activity> recording;

@@ -25,8 +25,8 @@
 namespace orrery {
 namespace {
 
-/// Threads for this rank's kernels: its share of the cores that it may use, where those are shared
-/// with other ranks of its server (mpirun may have bound each rank to cores of its own).
+/// Threads for this rank's kernels: its share of the cores that it may use, if other ranks of its
+/// server share them (mpirun may have bound each rank to its own cores).
 int kernel_threads(MpiWorld& world) {
   cpu_set_t cores;
   CPU_ZERO(&cores);
@@ -49,7 +49,7 @@ void check_with_others(MpiWorld& world, const Program& mine) {
   throw_findings(compare_digests(digests));
 }
 
-/// Holds what the ranks of this rank's machine need against its memory.
+/// Compares what the ranks of this rank's machine need with its memory.
 void require_memory(MpiWorld& world, const Program& mine, const ExecuteOptions& options) {
   const auto all = world.all_gather(std::to_string(host_bytes(mine, options)));
   const Placement placement = world.placement();
@@ -59,8 +59,8 @@ void require_memory(MpiWorld& world, const Program& mine, const ExecuteOptions& 
   if (options.require_memory) options.require_memory(bytes);
 }
 
-/// This rank's GPU, where it needs one, with how many ranks share it: mpirun or srun may have given
-/// each process other GPUs to see.
+/// This rank's GPU, if it needs one, and how many ranks share it: mpirun or srun may have shown
+/// each process other GPUs.
 std::optional<cuda::GpuChoice> gpu_of(MpiWorld& world, const ExecuteOptions& options) {
   const Placement placement = world.placement();
   int on_server = 0;
@@ -82,7 +82,7 @@ std::optional<cuda::GpuChoice> gpu_of(MpiWorld& world, const ExecuteOptions& opt
   return gpu;
 }
 
-/// How the tensors of a device travel: by MPI itself where they lie on the host.
+/// How the tensors of a device travel: by MPI itself if they are on the host.
 std::unique_ptr<Communicator> communicator_for(RankDevice& device, MpiWorld& world,
                                                Communicator& mpi, const ExecuteOptions& options) {
   auto* gpu = dynamic_cast<cuda::CudaDevice*>(&device);

@@ -1,4 +1,4 @@
-// Runs a body for real, this process being one rank of an MPI job.
+// Runs a body for real; this process is one rank of an MPI job.
 #pragma once
 
 #include "backends/comm_mpi/comm_mpi.hpp"
@@ -6,8 +6,8 @@
 
 namespace orrery {
 
-/// Records the first epochs of this rank, checks them, compares its collectives with those of the others,
-/// and runs. The outcome of all ranks at rank 0; elsewhere only this rank's part is filled in.
+/// Records the first epochs of this rank, checks them, compares its collectives with those of the
+/// others, and runs. At rank 0 the outcome of all ranks; elsewhere only this rank's part.
 ///
 /// Requires  as many ranks in the body as in the world; the same arguments everywhere, but
 ///           `progress` and `options.keep` matter on rank 0 alone

@@ -1,4 +1,4 @@
-// How a body is run for real.
+// Settings of a real run.
 #pragma once
 
 #include <atomic>
@@ -15,21 +15,21 @@ namespace orrery {
 
 struct ExecuteOptions {
   std::string kernels = "cpu";  ///< cpu | reference | cuda
-  bool tf32 = false;            ///< dense products of cuda
-  bool cuda_graph = false;      ///< what repeats itself is launched as CUDA graphs
-  bool nccl = false;            ///< with cuda, ranks that are processes: collectives by NCCL
+  bool tf32 = false;            ///< dense products of cuda in TF32
+  bool cuda_graph = false;      ///< repeated work is launched as CUDA graphs
+  bool nccl = false;            ///< with cuda and ranks as processes: collectives by NCCL
   Placement placement;
   Capacities capacities;             ///< of each rank
   bool keep_steps = false;           ///< also record what is executed
-  std::int64_t guard_bytes = 0;      ///< around every tensor
-  EpochRange timeline_epochs{0, 3};  ///< whose spans are kept
+  std::int64_t guard_bytes = 0;      ///< guards around every tensor
+  EpochRange timeline_epochs{0, 3};  ///< epochs whose spans are kept
   /// Set by a signal: all ranks stop after the same epoch.
   const std::atomic<bool>* stop = nullptr;
   RunControl control;
-  /// Given what the tensors of all ranks on this machine will need on the host, in bytes, before one
-  /// of them is there; what it throws ends the run.
+  /// Called with the host memory that the tensors of all ranks on this machine will need, in bytes,
+  /// before any of them exists; what it throws ends the run.
   std::function<void(std::int64_t)> require_memory;
-  /// Given the checkpoints of rank 0, on a thread of its own; what it throws ends the run.
+  /// Called with the checkpoints of rank 0, on a separate thread; what it throws ends the run.
   std::function<void(const Checkpoint&)> keep;
 };
 

@@ -22,7 +22,7 @@ int number_in(const char* variable) {
 struct Variables {
   const char *rank, *size;
 };
-/// A shell inside a Slurm allocation has SLURM_NTASKS too; only a step has a rank that counts.
+/// A shell inside a Slurm allocation also has SLURM_NTASKS; only a step has a valid rank.
 constexpr Variables kStarters[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
                                    {"PMI_RANK", "PMI_SIZE"},
                                    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
@@ -41,7 +41,7 @@ double process_age_seconds() {
   std::ifstream stat("/proc/self/stat");
   std::string text;
   std::getline(stat, text);
-  // The command's name, in brackets, may hold blanks: count from behind it. Start time is field 22.
+  // The command's name, in brackets, may contain blanks: count after it. Start time is field 22.
   const auto behind = text.rfind(')');
   if (behind == std::string::npos) return 0;
   std::size_t at = behind + 2;

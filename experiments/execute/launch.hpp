@@ -7,7 +7,7 @@ struct Launch {
   int rank = 0, size = 1;
 };
 
-/// From the variables that mpirun (Open MPI, MPICH) and srun set; {0, 1} where none did.
+/// From the variables that mpirun (Open MPI, MPICH) and srun set; {0, 1} if neither did.
 Launch launch_from_environment();
 
 /// Seconds since this process was started.

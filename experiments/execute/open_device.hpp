@@ -11,7 +11,7 @@
 
 namespace orrery {
 
-/// The GPU of the `place`-th of the `ranks` on a server; nothing where the kernels need none.
+/// The GPU of the `place`-th of the `ranks` on a server; nothing if the kernels need none.
 ///
 /// Errors    NotBuilt · Error: no driver, no GPU · ConfigError: unknown kernels
 std::optional<cuda::GpuChoice> gpu_of_rank(const ExecuteOptions& options, int place, int ranks);

@@ -8,7 +8,7 @@ template <class A>
 void fields(A& a, RankOutcome& outcome) {
   auto& [epochs, timeline, summary, program, received_from, seconds_to_first_epoch, final_bytes,
          peak_bytes, pinned_peak_bytes, loads, foreign_rows, kept_rows] =
-      outcome;  // the program stays behind
+      outcome;  // the program is not sent
   a(epochs, timeline, summary, received_from, seconds_to_first_epoch, final_bytes, peak_bytes,
     pinned_peak_bytes, loads, foreign_rows, kept_rows);
 }

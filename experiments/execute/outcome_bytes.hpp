@@ -1,4 +1,4 @@
-// What a rank leaves behind, as bytes that travel between processes of one build.
+// The result of a rank, as bytes that travel between processes of one build.
 #pragma once
 
 #include <string>

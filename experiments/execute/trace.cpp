@@ -22,14 +22,14 @@ namespace {
 /// The largest group in which arrows lead from each rank to each.
 constexpr int kAllPairs = 4;
 
-/// Colour names that the viewers know, so that communication stands out.
+/// Colour names that the viewers know, chosen so that communication stands out.
 std::string_view colour(const Span& span) {
   if (!span.communicates) return part_of(span).seconds == &Breakdown::compute ? "good" : "grey";
   if (span.phase.stage == Stage::synchronise) return "bad";
   return span.external > 0.5 ? "terrible" : "yellow";
 }
 
-/// The key of the part of an epoch that it is charged to, behind a word for all that communicates.
+/// The key of the part of an epoch that it is charged to, after a word for all communication.
 std::string category(const Span& span) {
   return fmt::format("{}{}", span.communicates ? "communication," : "", part_of(span).key);
 }
@@ -39,20 +39,20 @@ std::int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 /// A length in microseconds, to the nanosecond.
 std::string length(std::int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
 
-/// A moment in microseconds: a quarter beyond its nanosecond, because the viewers read it as a
-/// floating-point number and cut (Perfetto) or round what they get to nanoseconds. On the nanosecond
-/// itself, cutting would move some moments by one and others not.
+/// A moment in microseconds, a quarter after its nanosecond: viewers read it as a floating-point
+/// number and cut (Perfetto) or round it to nanoseconds. Exactly on the nanosecond, cutting would
+/// move some moments by one and others not.
 std::string moment(std::int64_t ns) { return fmt::format("{}25", length(ns)); }
 
-/// Begin and end of a span, both rounded, so that spans which meet still meet. What the last bit
-/// of a sum makes overlap by a nanosecond (`lane_ends`: where the lane's last span ended) is moved.
+/// Begin and end of a span, both rounded, so that adjacent spans still meet. Removes an overlap of
+/// one nanosecond caused by the last bit of a sum (`lane_ends`: end of the lane's last span).
 std::pair<std::int64_t, std::int64_t> rounded(const Span& span, std::int64_t lane_ends) {
   std::int64_t begin = nanoseconds(span.begin);
   if (begin == lane_ends - 1) begin = lane_ends;
   return {begin, std::max(begin, nanoseconds(span.end))};
 }
 
-/// One rank's part in a collective, as it stands in the file.
+/// One rank's part in a collective, as in the file.
 struct Part {
   int rank = 0;
   Lane lane = Lane::comm;
@@ -102,11 +102,11 @@ std::set<int> epochs_of(const std::vector<Timeline>& timelines) {
   return epochs;
 }
 
-/// Writes the file: one event a line, separated by commas.
+/// Writes the file: one event per line, separated by commas.
 class TraceWriter {
  public:
   explicit TraceWriter(const nlohmann::ordered_json& about) {
-    // Names may hold what is no UTF-8.
+    // Names may contain bytes that are not UTF-8.
     const auto replace = nlohmann::ordered_json::error_handler_t::replace;
     text_ = fmt::format("{{\"displayTimeUnit\":\"ms\",\"otherData\":{},\"traceEvents\":[\n",
                         about.dump(-1, ' ', false, replace));

@@ -1,4 +1,4 @@
-// Timelines as Chrome trace JSON, which Perfetto (ui.perfetto.dev) and chrome://tracing open.
+// Timelines as Chrome trace JSON, for Perfetto (ui.perfetto.dev) and chrome://tracing.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,11 +10,11 @@
 namespace orrery {
 
 /// One process per rank with a row per lane, in the order of the lanes, and a counter of its device
-/// bytes. A mark says where an epoch begins on each rank. Arrows lead from the rank that sends to
-/// those that receive: of a collective between more than four ranks in which all send, from each to
-/// the next of its group. Arrows need the timelines of both ends.
+/// bytes. A mark says where an epoch begins on each rank. Arrows lead from the sending rank to the
+/// receiving ones. In a collective between more than four ranks in which all send, they lead from
+/// each rank to the next of its group. Arrows need the timelines of both ends.
 ///
-/// `about`: what the file says of itself ("otherData"), beside which epochs it shows.
+/// `about`: what the file says about itself ("otherData"), besides its epochs.
 ///
 /// Units     microseconds, to the nanosecond: spans of a lane that meet end and begin at the same
 ///           one, as Perfetto reads it, which drops those that overlap in part

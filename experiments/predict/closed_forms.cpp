@@ -31,7 +31,7 @@ double sum(const std::vector<double>& list) {
   return std::accumulate(list.begin(), list.end(), 0.0);
 }
 
-/// One rank's epoch with what it takes.
+/// One rank's epoch with its costs.
 struct RankEpoch {
   StagedEpoch staged;
   Breakdown breakdown;
@@ -99,10 +99,10 @@ class Model {
     return result;
   }
 
-  // ---- what the equations are told
+  // ---- inputs of the equations
 
   int ranks() const { return experiment_.ranks(); }
-  /// Epochs from one synchronisation of models to the next.
+  /// Epochs between two averagings of models.
   int period() const { return in_.prepared.period(); }
   bool averages_models() const {
     return strategy_info_.has(ClosedForm::averaged_models) &&
@@ -116,7 +116,7 @@ class Model {
   }
   const std::vector<StagedProduct>& products() const { return slowest_->staged.products; }
 
-  /// Adds up over the products; `value` is told the width of what is multiplied.
+  /// Sums over the products; `value` is called with the width of what is multiplied.
   double over_products(const std::function<double(const StagedProduct&, double width)>& value,
                        const std::string& kind = "spmm") const {
     double total = 0;
@@ -154,7 +154,8 @@ class Model {
     }
   }
 
-  /// The functions of core/cost that an entry stands for; those without one are told at the end.
+  /// The functions of core/cost that an entry represents; those without an entry are listed at the
+  /// end.
   using Functions = std::vector<std::string>;
 
   void add(const Functions& functions, const std::string& name, const std::string& source,
@@ -196,7 +197,7 @@ class Model {
     add_slowdown();
   }
 
-  /// Of products beside communication, whose links use the memory of the device too.
+  /// For products beside communication, whose links also use the memory of the device.
   void add_slowdown() {
     const char *name = "products beside communication, slower by", *source = "MG-GCN 6.4";
     const double memory =
@@ -212,7 +213,7 @@ class Model {
           "all links of a device beside its memory; the device profile's factor is not changed");
   }
 
-  /// Of all links of the first device together.
+  /// All links of the first device together.
   static double rate_of_links(const cost::Links& links) {
     double count = links.to_switch;
     for (int i = 0; i < links.gpus && !links.between.empty(); ++i) count += links.between[at(i)];
@@ -306,7 +307,7 @@ class Model {
     return columns;
   }
 
-  /// The paper's machines as the paper counts their links.
+  /// The paper's machines with the paper's counts of links.
   template <class Form>
   void add_as_printed(const char* function, const char* name, const char* source,
                       const Form& form) {
@@ -350,8 +351,8 @@ class Model {
   }
 
   int layers() const { return experiment_.model.layers; }
-  /// Widths of the input, between the layers and of the output; of SGC, which has no weights between
-  /// them, of the rows that all layers aggregate.
+  /// Widths of the input, between the layers and of the output; for SGC, which has no weights
+  /// between them, of the rows that all layers aggregate.
   std::vector<double> widths() const {
     const ModelConfig& model = experiment_.model;
     if (model.type == ModelType::sgc)
@@ -366,7 +367,7 @@ class Model {
     list.back() = static_cast<double>(facts_.classes);
     return list;
   }
-  /// What the equations take an epoch's products for: all of the mean width of the layers.
+  /// The model of an epoch's products in the equations: all have the mean width of the layers.
   cost::Product equal_layers() const {
     const auto list = widths();
     return {vertices(), sum(list) / static_cast<double>(list.size()), nonzeros()};
@@ -449,7 +450,7 @@ class Model {
            static_cast<double>(products().size());
   }
 
-  /// Nothing where there is one rank.   `growth`: vertices computed per owned one
+  /// Nothing if there is one rank. `growth`: vertices computed per owned one
   std::optional<cost::GranndisRun> granndis_run(double growth) {
     cost::GranndisRun run;
     run.vertices = vertices();
@@ -504,7 +505,7 @@ class Model {
                     run->compute_vertices_per_second / run->external_vertices_per_second));
   }
 
-  /// Whether Eq. 5, or Eq. 9, allows the growth that was counted.
+  /// Whether Eq. 5, or Eq. 9, allows the counted growth.
   void add_condition(bool sampled, double growth) {
     const char *name5 = "preloading is modelled", *source5 = "GraNNDis Eq. 5: 1 < g <= Ns Ng";
     const char *name9 = "sampling is modelled", *source9 = "GraNNDis Eq. 9: 1 < g sampled < g";
@@ -562,7 +563,7 @@ class Model {
     equations_.back()["seconds"] = slowest_->breakdown.synchronise;
   }
 
-  /// Of the first rank, which has no fewer than any other.
+  /// For the first rank, which has no fewer than any other.
   std::int64_t steps_of_first() const {
     return std::max<std::int64_t>(
         1, cost::parts_on_gpu(parts_for(experiment_.strategy, ranks()), ranks(), 0));
@@ -653,10 +654,10 @@ class Model {
   std::vector<std::size_t> program_;  // of each rank
   const RankEpoch* slowest_ = nullptr;
   Json equations_ = Json::array();
-  std::set<std::string> told_;  ///< functions of core/cost that stand in equations_
+  std::set<std::string> told_;  ///< functions of core/cost that are in equations_
 };
 
-/// How many ranks take turns on each core of a CPU; 1 where there are enough cores.
+/// How many ranks take turns on each core of a CPU; 1 if there are enough cores.
 double oversubscription(const Experiment& experiment, int threads) {
   const int device = experiment.devices.front();
   const int cores = experiment.cluster->devices[at(device)].cores;

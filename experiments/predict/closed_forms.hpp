@@ -1,5 +1,4 @@
-// Backend model: what the papers' equations say about an experiment, and an epoch time made of
-// them.
+// Backend model: the papers' equations for an experiment, and an epoch time made of them.
 #pragma once
 
 #include <functional>
@@ -14,7 +13,7 @@
 
 namespace orrery {
 
-/// What the equations are fed with.
+/// Inputs of the equations.
 struct ModelInput {
   const PreparedExperiment& prepared;  ///< with a cluster
   const Programs& programs;
@@ -32,19 +31,19 @@ struct ModelOutcome {
   nlohmann::ordered_json equations;
 };
 
-/// Epoch of the slowest rank: its kernels, what its staged products do not hide of their
-/// communication (MG-GCN 4.3 with times of section 5.1 where devices are linked directly, else of
-/// CAGNET's α-β model), and a ring all-reduce of the gradients. No contention, no host, no waiting
-/// for other ranks.
+/// Epoch of the slowest rank: its kernels, the communication that its staged products do not hide
+/// (MG-GCN 4.3 with times of section 5.1 if devices are linked directly, else those of CAGNET's α-β
+/// model), and a ring all-reduce of the gradients. Without contention, hosts and waiting for other
+/// ranks.
 ///
 /// Errors    those of kernel_seconds; Uncalibrated
 ModelOutcome evaluate_model(const ModelInput& input);
 
-/// Why the equations say nothing about a strategy with these settings.
+/// Why the equations do not cover a strategy with these settings.
 std::optional<std::string> why_no_equations(const StrategyConfig& strategy,
                                             const ModelConfig& model);
 
-/// What a run on paper leaves behind: the same as a real one, and how it was made.
+/// The result of a run on paper: the same as a real one, and how it was made.
 struct ModelledOutcome {
   Outcome outcome;
   nlohmann::ordered_json model, equations;  ///< of result.json

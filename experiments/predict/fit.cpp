@@ -16,10 +16,10 @@
 namespace orrery {
 namespace {
 
-/// Beyond this a co-batch of the largest graphs we know is smaller than a mini-batch.
+/// Beyond this a co-batch of the largest known graphs is smaller than a mini-batch.
 constexpr int kMostBatches = 4096;
 
-/// Tries numbers out in the problem's own settings.
+/// Tries numbers in the problem's own settings.
 class Fit {
  public:
   Fit(const Experiment& experiment, Problem& problem)

@@ -1,4 +1,4 @@
-// What an experiment leaves to the device memory: how deep a server preloads, into how many
+// What an experiment derives from the device memory: how deep a server preloads, and into how many
 // co-batches its vertices are cut.
 #pragma once
 
@@ -10,14 +10,14 @@ namespace orrery {
 /// Device memory of the rank that needs most: the peak of its recorded program.
 std::int64_t forecast_bytes(const Problem& problem, const Placement& placement);
 
-/// The experiment with numbers where it says "fit", and these in `problem` too: the largest
-/// strategy.depth, the smallest strategy.batches of which every rank's forecast (the peak of its
-/// recorded program) is within its device memory. Where it throws, `problem` is left with what it
-/// tried last.
+/// The experiment with numbers where it says "fit", also in `problem`: the largest strategy.depth,
+/// or the smallest strategy.batches, for which every rank's forecast (the peak of its recorded
+/// program) is within its device memory. If it throws, `problem` has the last numbers that it
+/// tried.
 ///
-/// Departs   a number of batches is looked for between one that fits and its half that does not:
+/// Departs   the number of batches is searched between one that fits and its half that does not:
 ///           that fewer never need less is assumed of the cuts that METIS makes
-/// Cost      a recording of all ranks for every number that is tried
+/// Cost      a recording of all ranks for every tried number
 /// Errors    ConfigError: the device memory is not known; nothing fits, by how many bytes
 Experiment fit_to_memory(const Experiment& experiment, Problem& problem);
 

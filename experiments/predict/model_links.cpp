@@ -14,7 +14,7 @@
 namespace orrery {
 namespace {
 
-/// Groups of more are judged by the members of their first server alone; servers are alike.
+/// Larger groups are judged by the members of their first server only; servers are alike.
 constexpr int kAskedInFull = 64;
 
 std::vector<int> key_of(const Group& group) { return {group.first, group.size, group.stride}; }
@@ -27,7 +27,7 @@ std::map<int, int> index_of_nodes(const Cluster& cluster, const std::vector<int>
   return index;
 }
 
-/// Adds links of one rate; false when a link has another one.
+/// Adds links of one rate; false if a link has another one.
 class Count {
  public:
   bool add(const ClusterLink& link, double& to) {

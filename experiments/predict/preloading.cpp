@@ -10,7 +10,7 @@
 namespace orrery {
 namespace {
 
-/// Peak of a rank whose server holds its own vertices alone.
+/// Peak of a rank whose server holds only its own vertices.
 std::int64_t essential_bytes(const Problem& problem, int rank) {
   Problem bare = problem;
   bare.strategy.depth.reset();

@@ -1,4 +1,5 @@
-// What preloading costs: work that several servers do, and memory for what is not a server's own.
+// The cost of preloading: work that several servers repeat, and memory for what is not a server's
+// own.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,8 +10,8 @@
 
 namespace orrery {
 
-/// Of a strategy whose servers hold more than their own vertices, as it stands in results under
-/// "preloading"; null of others.
+/// For a strategy whose servers hold more than their own vertices: the object "preloading" of
+/// results; null for others.
 ///
 ///   vertices_ratio, edges_ratio  computed per owned one, summed over layers
 ///   rows, bytes                  of other servers' input features, summed over servers
@@ -22,7 +23,7 @@ namespace orrery {
 nlohmann::ordered_json preloading_json(const PreparedExperiment& prepared,
                                        const std::vector<std::int64_t>& peaks);
 
-/// The same as a line for people; empty where it is null.
+/// The same as a readable line; empty if it is null.
 std::string preloading_line(const nlohmann::ordered_json& preloading);
 
 }  // namespace orrery

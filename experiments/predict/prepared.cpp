@@ -19,7 +19,7 @@
 namespace orrery {
 namespace {
 
-/// Proves the programs safe; those that ranks share once.
+/// Proves the programs safe; shared ones once.
 void check_shared(const Programs& programs, const Body& body) {
   std::vector<std::vector<Finding>> findings(programs.size());
   std::vector<std::vector<CollectiveDigest>> digests(programs.size());
@@ -39,7 +39,7 @@ void check_shared(const Programs& programs, const Body& body) {
   throw_findings(compare_digests(digests));
 }
 
-/// Says in the resolved file which normalisation "auto" takes of this graph.
+/// Records in the resolved file which normalisation "auto" takes for this graph.
 void resolve_normalisation(Experiment& experiment, const DataFacts& facts) {
   nlohmann::ordered_json& model = experiment.resolved["model"];
   if (!model.contains("normalisation") || model["normalisation"] != "auto") return;
@@ -47,7 +47,7 @@ void resolve_normalisation(Experiment& experiment, const DataFacts& facts) {
       weighting_of(experiment.model, facts.symmetric).symmetric ? "symmetric" : "row";
 }
 
-/// Says in the resolved file how many parts "auto" took, where the device memory had a say.
+/// Records in the resolved file how many parts "auto" took, if the device memory decided it.
 void resolve_parts(Experiment& experiment, const Problem& problem) {
   if (problem.stored || !info_of(experiment.strategy).deals_parts ||
       experiment.partition.parts > 0 || !experiment.device_bytes)

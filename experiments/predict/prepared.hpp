@@ -14,7 +14,7 @@
 
 namespace orrery {
 
-/// All that running, simulating and recording an experiment start from.
+/// What running, simulating and recording an experiment start from.
 struct PreparedExperiment {
   Experiment experiment;  ///< with numbers where its file says "fit"
   std::shared_ptr<const Problem> problem;
@@ -22,7 +22,7 @@ struct PreparedExperiment {
 
   /// What its ranks do; this must outlive it.
   TrainingBody body() const { return {*strategy, *problem}; }
-  /// Epochs after which the programs repeat themselves.
+  /// The number of epochs after which the programs repeat themselves.
   int period() const { return body().period(); }
 };
 
@@ -32,7 +32,7 @@ struct PreparedExperiment {
 ///           make_strategy
 PreparedExperiment prepare(const Experiment& asked, const ProblemData& data, Partition cut);
 
-/// Cuts the data as the experiment says, and prepares it.
+/// Cuts the data by the experiment's settings, and prepares it.
 ///
 /// Errors    also those of make_partition
 PreparedExperiment prepare(const Experiment& asked, const ProblemData& data);
@@ -42,24 +42,24 @@ PreparedExperiment prepare(const Experiment& asked, const ProblemData& data);
 /// Errors    ProgramError; OutOfMemory
 Programs record_checked(const Body& body, const Capacities& capacities);
 
-/// The same of an experiment; of statistics, ranks of equal structure share their programs, and the
-/// order of collectives is not checked.
+/// The same for an experiment. For statistics, ranks of equal structure share their programs, and
+/// the order of collectives is not checked.
 ///
 /// Errors    ProgramError; OutOfMemory
 Programs record_checked(const PreparedExperiment& prepared, const Capacities& capacities = {});
 
-/// Records and checks the programs of all ranks for so many epochs; ranks of equal structure always
-/// share theirs, which are checked once. Orders of collectives in which ranks wait for each other
-/// for ever are left to the replay.
+/// Records and checks the programs of all ranks for this many epochs. Ranks of equal structure
+/// always share theirs, which are checked once. Orders of collectives that deadlock are left to the
+/// replay.
 ///
 /// Errors    ProgramError; OutOfMemory
 Programs record_checked_shared(const Body& body, int epochs, const Capacities& capacities);
 
-/// Sums up what each rank's program amounts to in so many epochs.
+/// Sums of each rank's program over this many epochs.
 std::vector<Summary> summaries(const Programs& programs, const Body& body,
                                const Placement& placement, int epochs);
 
-/// Sums up one period of each rank's program, where the experiment places it.
+/// Sums over one period of each rank's program, with the experiment's placement.
 std::vector<Summary> summaries(const Programs& programs, const PreparedExperiment& prepared);
 
 }  // namespace orrery

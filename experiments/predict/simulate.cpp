@@ -56,7 +56,7 @@ Json algorithms_json(const std::vector<sim::AlgorithmUse>& uses, int epochs) {
   return list;
 }
 
-/// The mean of the epochs on their slowest ranks, but for the first, into which set-up reaches.
+/// The mean of the epochs on their slowest ranks, without the first, into which set-up reaches.
 double usual_epoch_seconds(const sim::Replay& replay) {
   const std::size_t epochs = replay.epochs.front().size(), first = epochs > 1 ? 1 : 0;
   double sum = 0;
@@ -84,7 +84,7 @@ Json links_json(const sim::Replay& replay, double epochs, double epoch_seconds) 
   return list;
 }
 
-/// What orrery-sim is to replay.
+/// The request to orrery-sim.
 sim::Simulation build_simulation(const Body& body, const Experiment& experiment,
                                  const Programs& programs, const sim::DeviceProfile& profile) {
   const Activity pricing(fmt::format("pricing what {} ranks do", body.ranks()));
@@ -105,7 +105,7 @@ sim::Simulation build_simulation(const Body& body, const Experiment& experiment,
   return simulation;
 }
 
-/// The same as a real run leaves behind.
+/// The same result as that of a real run.
 Outcome outcome_from(const Body& body, const Experiment& experiment, const Programs& programs,
                      const sim::Replay& replay, int epochs) {
   const auto summary =
@@ -159,7 +159,7 @@ Json replay_json(const sim::Simulation& simulation, const sim::Replay& replay, i
           {"peak_rss_bytes", replay.peak_rss_bytes}};
 }
 
-/// A skew that is stated for a graph of counts must change what its products cost.
+/// A skew given for a graph of counts must change the cost of its products.
 void require_skew_counts(const Experiment& experiment, const sim::DeviceProfile& profile) {
   if (!experiment.statistics || experiment.statistics->skew <= 1) return;
   const auto table = profile.tables.find("spmm");

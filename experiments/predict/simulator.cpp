@@ -21,8 +21,8 @@ std::string simulator_program() {
       "build folder and start ./orrery again");
 }
 
-/// Keeps SIGINT from what is started while it lives, and from that alone: Ctrl-C goes to all
-/// programs of a terminal, and SimGrid answers it with "Segmentation fault.".
+/// Blocks SIGINT in whatever is started while it lives, and only there. Ctrl-C goes to all programs
+/// of a terminal, and SimGrid answers it with "Segmentation fault.".
 class WithoutInterrupts {
  public:
   WithoutInterrupts() {
@@ -48,10 +48,10 @@ void Simulator::wait_for_answer() const {
 }
 
 void Simulator::give_up() {
-  // A signal to all processes of a job may end the simulator before this one has heard of it.
+  // A signal to all processes of a job may end the simulator before this process receives it.
   for (int i = 0; i < 20 && !stopped() && stop_ != nullptr; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  process_->kill();  // with it goes the process that replays
+  process_->kill();  // the replaying process ends with it
   process_.reset();
   throw Error(stopped() ? "interrupted before the simulation had a result"
                         : "the simulator ended before it had a result");

@@ -1,5 +1,4 @@
-// The simulator as a process of its own: started when the first simulation is asked for, ended with
-// this object.
+// The simulator as a separate process: started for the first simulation, ended with this object.
 #pragma once
 
 #include <atomic>
@@ -16,7 +15,7 @@ class Simulator {
   /// `stop`: set by a signal, ends a simulation.
   explicit Simulator(const std::atomic<bool>* stop = nullptr) : stop_(stop) {}
 
-  /// How far it is becomes part of what `what` tells.
+  /// Its progress becomes part of what `what` shows.
   ///
   /// Errors    NotBuilt (this build has no simulator) · ConfigError, ProgramError's text as Error,
   ///           an Error that says with which signal the simulation ended, and one that says that it
@@ -25,9 +24,9 @@ class Simulator {
 
  private:
   bool stopped() const { return stop_ != nullptr && *stop_; }
-  /// Waits for an answer, or until the run is to stop.
+  /// Waits for an answer, or until the run must stop.
   void wait_for_answer() const;
-  /// The simulator has ended, or is to: why there is no result.
+  /// Why there is no result: the simulator has ended, or must end.
   [[noreturn]] void give_up();
 
   const std::atomic<bool>* stop_;

@@ -41,7 +41,7 @@ class Splitter {
   void submit(const Op& op, Stage of) {
     const auto group = group_of(op);
     if (!group) {
-      // Buckets travel beside the backward pass; what follows it uses their sums.
+      // Buckets travel beside the backward pass; the operations after it use their sums.
       if (of == Stage::synchronise || of == Stage::update) wait_for_gradients();
       return compute(op);
     }
@@ -89,7 +89,7 @@ class Splitter {
     if (product().kind.empty()) product().kind = kind;
   }
 
-  /// Dense rows that come in, or of a sum go by, and among whom.
+  /// Dense rows that arrive, or that pass in a sum, and the group.
   void count_rows(const Broadcast& o) { count_rows(o.group, o.group.size > 1 ? o.x.rows() : 0); }
   void count_rows(const Reduce& o) { count_rows(o.group, o.x.rows()); }
   void count_rows(const AllGather& o) { count_rows(o.group, o.y.rows() - o.x.rows()); }
@@ -105,7 +105,7 @@ class Splitter {
   const std::function<double(const Op&)>& external_share_;
   StagedEpoch result_;
   int stage_ = kBetweenProducts;    // of the last product
-  double gradients_under_way_ = 0;  // seconds of all-reduces that are not done yet
+  double gradients_under_way_ = 0;  // seconds of pending all-reduces
 };
 
 }  // namespace

@@ -8,15 +8,15 @@
 namespace orrery {
 namespace {
 
-constexpr int kMostRanks = 64;  ///< recording more takes longer than anybody waits for a cut
+constexpr int kMostRanks = 64;  ///< recording more takes longer than users wait for a cut
 
-/// The experiment on a cut of any number of parts, with a rank for each of them.
+/// The experiment on a cut into any number of parts, with a rank for each.
 Experiment on_parts(const Experiment& asked, int parts) {
   Experiment experiment = asked;
   experiment.strategy.parts = parts;
   experiment.strategy.workers = 0;
-  experiment.fits_depth = experiment.fits_batches = false;  // whatever the memory
-  // A cut alone has no fragments, and what parts hold changes nothing of what is received.
+  experiment.fits_depth = experiment.fits_batches = false;  // with any memory
+  // A cut alone has no fragments, and what parts hold does not change what is received.
   experiment.strategy.cross_edges = CrossEdges::drop;
   return experiment;
 }

@@ -16,14 +16,14 @@ namespace orrery {
 struct StrategyVolume {
   std::string strategy;
   int ranks = 0;
-  std::optional<double> bytes;  ///< nothing: it does not take this cut
-  std::string why_not;          ///< then in one line
+  std::optional<double> bytes;  ///< nothing: it cannot use this cut
+  std::string why_not;          ///< then the reason in one line
 };
 
 /// The volume of each experiment over the cut, from the programs that its ranks would run, recorded
 /// and checked.
 ///
-/// Requires  experiments of one data set
+/// Requires  experiments with one data set
 std::vector<StrategyVolume> strategy_volumes(const std::vector<Experiment>& experiments,
                                              const std::shared_ptr<const Dataset>& data,
                                              const Partition& cut);

@@ -27,7 +27,7 @@ void append(std::string& to, const T& value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-/// What the weights of a run depend on, besides how long it has run.
+/// What the weights of a run depend on, besides its length.
 Json identity(const Json& resolved) {
   Json train = resolved["train"];
   for (const char* key :
@@ -41,7 +41,7 @@ Json identity(const Json& resolved) {
   return all;
 }
 
-/// What identity() looks up in an experiment that was kept.
+/// What identity() looks up in the stored experiment.
 void require_identity(const JsonReader& kept) {
   for (const char* key : {"train", "dataset", "model", "strategy"}) kept.object(key);
   if (!kept.has("seed")) kept.fail("seed", "expected a whole number, found none");
@@ -70,7 +70,7 @@ void require_same_identity(const Json& kept, const Json& now, const std::string&
       return j.contains(pointer) ? j[pointer].dump() : "absent";
     };
     if (shown(a) == shown(b)) return;
-    // What it stands for is known when the graph is, and is the same for the same data.
+    // Its meaning is known with the graph, and is the same for the same data.
     const bool by_graph = shown(a) == "\"auto\"" || shown(b) == "\"auto\"";
     if ((pointer == "/model/normalisation" || pointer == "/partition/parts") && by_graph) return;
     std::string path = pointer.empty() ? "experiment" : pointer.substr(1);
@@ -83,7 +83,7 @@ void require_same_identity(const Json& kept, const Json& now, const std::string&
   for (const auto& [pointer, value] : b.items()) differs(pointer);
 }
 
-/// Takes bytes from the front; DataError where they are not there.
+/// Takes bytes from the front; DataError if they are missing.
 class Reader {
  public:
   Reader(std::string_view bytes, const std::string& origin) : bytes_(bytes), origin_(origin) {}
@@ -138,7 +138,7 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
 
 namespace {
 
-/// `require`: given the experiment that the checkpoint is of.
+/// `require`: called with the experiment of the checkpoint.
 template <class Require>
 ModelCheckpoint parse(const std::string& bytes, const std::string& origin, const Require& require) {
   std::uint32_t kept = 0;
@@ -178,7 +178,7 @@ ModelCheckpoint parse(const std::string& bytes, const std::string& origin, const
   return {std::move(checkpoint), widths};
 }
 
-/// What says which weights a model has; the rest says how they were found.
+/// The keys that define which weights a model has; the others say how they were found.
 Json layers_of(const Json& model) {
   Json layers{{"model", model}};
   for (const char* key : {"dropout", "attention_dropout", "order", "recompute", "sparse_input"})

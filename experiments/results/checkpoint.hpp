@@ -1,5 +1,5 @@
-// Checkpoints on disk: written beside the old one and renamed, checksummed, refused where the
-// experiment is another.
+// Checkpoints on disk: written beside the old one and renamed, checksummed, and refused for another
+// experiment.
 #pragma once
 
 #include <filesystem>
@@ -12,42 +12,44 @@
 
 namespace orrery {
 
-/// Columns of what a model is given and of what it gives, which the data set says and no key does.
+/// Columns of a model's input and output, which follow from the data set and from no key.
 struct ModelWidths {
   std::int64_t features = 0, classes = 0;
 };
 
-/// Writes a checkpoint of the experiment `resolved`; the old file stays whole until the new one is.
-/// `widths`: of its model, where they are known.
+/// Writes a checkpoint of the experiment `resolved`; the old file stays until the new one is
+/// complete. `widths`: those of its model, if known.
 ///
 /// Errors    Error (folder not writable, disk full)
 void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint,
                       const nlohmann::ordered_json& resolved,
                       const std::optional<ModelWidths>& widths = std::nullopt);
 
-/// Whether a run of one experiment may go on as another: strategy, partition, cluster and number of
-/// epochs may differ, whatever the learned weights depend on may not (see LearnsFrom).
+/// Checks that a run of one experiment may continue as another. Strategy, partition, cluster and
+/// number of epochs may differ; what the learned weights depend on may not (see LearnsFrom).
 ///
-/// Errors    ConfigError naming the first key that differs; `origin` holds what was kept. DataError:
-///           what was kept is no experiment
+/// Errors    ConfigError naming the first key that differs; `origin` names the stored one.
+///           DataError:
+///           what was stored is no experiment
 void require_same_experiment(const JsonReader& kept, const nlohmann::ordered_json& now,
                              const std::string& origin);
 
-/// A checkpoint whose weights are used for something else than to go on.
+/// A checkpoint whose weights are used for something else than resuming.
 struct ModelCheckpoint {
   Checkpoint checkpoint;
-  std::optional<ModelWidths> widths{};  ///< none in files that were written before they were kept
+  /// empty in files that were written before they were stored
+  std::optional<ModelWidths> widths{};
 };
 
-/// Reads the contents of a checkpoint file for a run that has only the model in common with the one
-/// that left it: another data set, seed and training.
+/// Reads a checkpoint file for a run that shares only the model with the one that left it: data
+/// set, seed and training may differ.
 ///
 /// Errors    DataError (truncated, damaged, of another version) · ConfigError (another model: the
 ///           first key that differs; local models)
 ModelCheckpoint parse_checkpoint_of_model(const std::string& bytes, const std::string& origin,
                                           const nlohmann::ordered_json& resolved);
 
-/// Reads the contents of a checkpoint file; `origin` names it in errors.
+/// Reads a checkpoint file; `origin` names it in errors.
 ///
 /// Errors    DataError (truncated, damaged, of another version) · ConfigError (another experiment:
 ///           the first key that differs)

@@ -32,7 +32,7 @@ std::string costliest_kind(const Json& result) {
   return total > 0 ? fmt::format("; {} is {} of it", name, percent(most / total)) : "";
 }
 
-/// The words of a part that limits a run.
+/// The words for a part that limits a run.
 std::string words_of(const EpochPart& part) {
   const bool waits = part.seconds == &Breakdown::other;
   return std::string(part.words) + (waits ? " (for the host, hand-overs or other ranks)" : "");

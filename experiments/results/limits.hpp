@@ -5,7 +5,7 @@
 
 namespace orrery {
 
-/// {"part", "share", "sentence"}; null where a result has no breakdown.
+/// {"part", "share", "sentence"}; null if a result has no breakdown.
 ///
 /// Rule      Of the exposed parts of the epoch on its slowest rank the largest limits the run; the
 ///           three kinds of communication count as one part. Compute: the kind of operation with

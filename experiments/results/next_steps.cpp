@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As a shell takes it: in quotes where it has to be.
+/// In quotes if the shell needs them.
 std::string word(const std::string& text) {
   const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || std::strchr("./_-=+,:@%", c) != nullptr;
@@ -59,7 +59,7 @@ std::string next_steps(const std::vector<FinishedRun>& runs, const std::string& 
   if (fits)
     steps.add(fmt::format("{} report {}", word(asked.program), word(folder)),
               "a page of what took the time and the memory, and what limited it");
-  // What is read from a pipe is not there a second time.
+  // Input from a pipe cannot be read twice.
   if (interrupted || runs.size() > 1 || !fs::is_regular_file(asked.file)) return steps.text();
   std::string settings;
   for (const std::string& assignment : asked.overrides) settings += " --set " + word(assignment);

@@ -1,4 +1,4 @@
-// What is worth doing after a run: no more than what helps after this very one.
+// Suggestions after a run: only what helps after this run.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace orrery {
 
-/// How the runs were asked for.
+/// How the runs were started.
 struct AskedRuns {
-  std::string program;                 ///< as the user called it
+  std::string program;                 ///< in the words of the user
   std::string file;                    ///< the experiment file
   std::vector<std::string> overrides;  ///< of --set
   bool sweep = false;                  ///< by orrery sweep
 };
 
-/// Lines for people, commands with what they are for, or nothing. `folder` holds the results.
+/// Readable lines, commands with their purpose, or nothing. `folder` holds the results.
 std::string next_steps(const std::vector<FinishedRun>& runs, const std::string& folder,
                        const AskedRuns& asked, const Unfinished& unfinished);
 

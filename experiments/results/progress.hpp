@@ -10,11 +10,11 @@
 
 namespace orrery {
 
-/// A training: a bar on a terminal, elsewhere a line every tenth (and where that takes long, as of
+/// A training: a bar on a terminal; elsewhere a line every tenth (and, if that takes long, as for
 /// every activity).
 class ProgressBar {
  public:
-  /// `enabled` false: says no more than that it trains, where activities are told.
+  /// `enabled` false: only says that it trains, if activities are shown.
   ProgressBar(std::string label, int total, bool enabled);
   /// `done` of the total epochs are done.
   void update(int done, std::optional<double> loss, std::optional<double> validation_accuracy);
@@ -30,7 +30,7 @@ class ProgressBar {
 /// A line on standard error for every finished combination of a sweep, with what is left.
 class SweepProgress {
  public:
-  /// `done`: of each combination, whether an earlier start has done it. `enabled` false: silent.
+  /// `done`: for each combination, whether an earlier start has done it. `enabled` false: silent.
   SweepProgress(const std::vector<bool>& done, bool enabled);
   void finished(const std::string& label);
 

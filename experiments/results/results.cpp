@@ -38,8 +38,8 @@ std::string cpu_model() {
   return "unknown";
 }
 
-/// Of the sources that this program was built from: what was noted when it was installed, else what
-/// the source tree has, as the launcher rebuilds when that changes.
+/// Revision of the sources that this program was built from: as noted at installation, else that of
+/// the source tree, because the launcher rebuilds when it changes.
 std::string revision() {
   if (std::ifstream noted(shipped_root() / "revision"); noted) {
     std::string revision;
@@ -57,7 +57,7 @@ std::string host_name() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
-/// A number that tells texts apart (FNV-1a).
+/// A number that distinguishes texts (FNV-1a).
 std::uint32_t fingerprint(const std::string& text) {
   std::uint32_t hash = 2166136261U;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
@@ -69,13 +69,14 @@ std::string utc(const char* format) {
                      fmt::gmtime(std::time(nullptr)));
 }
 
-/// Where runs keep others out while they write. It stays: it says that the folder is one of results.
+/// The lock that keeps other runs out while one writes. It stays, because it marks the folder as
+/// one of results.
 constexpr const char* kLock = ".lock";
-/// Of several ranks the one that makes this tells why the job ends.
+/// Among several ranks, the one that creates this reports why the job ends.
 constexpr const char* kClaim = ".failure";
 
-/// Puts a whole file into its place in one step: true if it is there now, false where another one was
-/// already, nothing where this file system has no files without a name or its disk is full.
+/// Puts a whole file in its place in one step. True if it is there now, false if another one
+/// already was, nothing if this file system has no files without a name or its disk is full.
 std::optional<bool> put_first(const fs::path& file, const std::string& text) {
   const int nameless = ::open(file.parent_path().c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0644);
   if (nameless < 0) return std::nullopt;
@@ -91,11 +92,11 @@ std::optional<bool> put_first(const fs::path& file, const std::string& text) {
   return put;
 }
 
-/// What is written into the folder of a run.
+/// Files in the folder of a run.
 constexpr const char* kFiles[] = {"result.json", "sweep.json",   "timeline.json", "failure.json",
                                   "config.json", "epochs.jsonl", "checkpoint.bin"};
 
-/// What write_file() had not finished when its process was killed, where nobody else writes.
+/// Files that write_file() had not finished when their process was killed, if nobody else writes.
 ///
 /// Requires  the lock is held
 void remove_unfinished(const fs::path& folder) {
@@ -103,8 +104,8 @@ void remove_unfinished(const fs::path& folder) {
   for (const char* name : kFiles) fs::remove(folder / (std::string(name) + ".part"), error);
 }
 
-/// The same in a folder that is left as it is: a run may be killed after its result was written, and
-/// before its timeline was.
+/// The same in a folder that is otherwise left unchanged: a run may be killed after its result was
+/// written and before its timeline was.
 void remove_unfinished_unless_written_to(const fs::path& folder) {
   const int lock = ::open((folder / kLock).c_str(), O_RDWR | O_CLOEXEC);
   if (lock < 0) return;
@@ -156,9 +157,9 @@ ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move
         "{}: cannot be locked against other runs: {}; choose an --out on another file system",
         path_.string(), std::strerror(why)));
   }
-  // Nobody else writes here now: what write_file() has not finished is of a killed run.
+  // Nobody else writes here now: unfinished files of write_file() belong to a killed run.
   remove_unfinished(path_);
-  // What an earlier start left would tell of another run.
+  // Files of an earlier start would describe another run.
   for (const char* name : {"result.json", "sweep.json", "timeline.json", "failure.json", kClaim})
     fs::remove(path_ / name, error);
   if (existing == Existing::resume && fs::exists(checkpoint())) return;
@@ -167,7 +168,7 @@ ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move
 }
 
 ResultFolder::~ResultFolder() {
-  ::close(lock_);  // the file stays: removed, it could be locked by two
+  ::close(lock_);  // the file stays: if it were removed, two runs could lock it
 }
 
 void ResultFolder::append(const std::string& name, const std::string& lines) const {
@@ -177,8 +178,9 @@ void ResultFolder::append(const std::string& name, const std::string& lines) con
 bool claim_failure(const fs::path& folder, const nlohmann::ordered_json& failure) {
   const fs::path file = folder / "failure.json";
   const std::string text = failure.dump(2) + "\n";
-  // mpirun kills a rank one second after it has asked it to end. A rank that has claimed the word and
-  // is killed before its file is there would leave none, so that where it can be the file is the claim.
+  // mpirun kills a rank one second after it has asked it to end. A rank that has claimed the
+  // message and is killed before its file is written would leave none. So, if possible, the file
+  // itself is the claim.
   if (const auto first = put_first(file, text)) return *first;
   const int claimed =
       ::open((folder / kClaim).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -187,7 +189,7 @@ bool claim_failure(const fs::path& folder, const nlohmann::ordered_json& failure
   try {
     write_file(file, text);
   } catch (const Error&) {
-    // A full disk keeps nobody from speaking.
+    // A full disk must not suppress the message.
   }
   return true;
 }
@@ -205,7 +207,7 @@ bool leave_failure(const fs::path& folder, const nlohmann::ordered_json& failure
     append_to_file(folder / kLock, "", false);
     write_file(file, failure.dump(2) + "\n");
   } catch (const std::exception&) {
-    // The message on standard error is all there is.
+    // Only the message on standard error remains.
   }
   return true;
 }

@@ -1,4 +1,4 @@
-// Result folders: whole files appear at once or not at all, lines of a log are appended whole.
+// Result folders: files appear whole or not at all, and logs grow by whole lines.
 #pragma once
 
 #include <filesystem>
@@ -9,15 +9,15 @@
 
 namespace orrery {
 
-/// What to do with a result that a folder already holds.
+/// What to do with an existing result in a folder.
 enum class Existing : std::uint8_t {
   refuse,
   overwrite,
-  resume  ///< go on where a checkpoint was left; without one as overwrite
+  resume  ///< continue from a checkpoint; without one as overwrite
 };
 
-/// Refuses a folder in which a start would destroy what it cannot make again. Nothing is touched but
-/// what a killed run had begun to write.
+/// Refuses a folder in which a start would destroy something that it cannot make again. Touches
+/// only what a killed run had begun to write.
 ///
 /// Errors    Error: it holds files that no run wrote, or a result or a checkpoint that may not be
 ///           replaced
@@ -28,7 +28,7 @@ class ResultFolder {
  public:
   /// Creates the folder (and its parents) and keeps other runs out of it while this object lives.
   ///
-  /// Errors    Error when it cannot be written, another run is writing it, it holds files that no run
+  /// Errors    Error if it cannot be written, another run is writing it, it holds files that no run
   ///           wrote, or it already holds a result or a checkpoint that may not be replaced
   ResultFolder(std::filesystem::path folder, Existing existing);
   ~ResultFolder();
@@ -48,20 +48,20 @@ class ResultFolder {
   int lock_ = -1;
 };
 
-/// Puts failure.json into the folder of a run, of several processes one; returns whether this one may
-/// tell why the run ends.
+/// Puts failure.json into the folder of a run, for one of several processes; returns whether this
+/// one may report why the run ends.
 bool claim_failure(const std::filesystem::path& folder, const nlohmann::ordered_json& failure);
 
-/// Puts failure.json where a run that has not begun would have put its result: into a folder of results
-/// that holds none, or one that is not there yet. False where the job, which began `since_seconds` ago, has left one
-/// there already.
+/// Puts failure.json where a run that has not begun would have put its result: into a folder of
+/// results without one, or a new folder. False if the job, which began `since_seconds` ago, has
+/// already left one there.
 bool leave_failure(const std::filesystem::path& folder, const nlohmann::ordered_json& failure,
                    double since_seconds);
 
-/// "results/<name>-20260131-120000": a folder that does not exist yet, named by the time (UTC).
+/// "results/<name>-20260131-120000": a new folder, named by the time (UTC).
 std::filesystem::path default_result_folder(const std::string& name);
 
-/// A text fit for one path component: letters, digits, '.', '-', '_' and '=' stay.
+/// A text for one path component: letters, digits, '.', '-', '_' and '=' stay.
 std::string as_file_name(const std::string& text);
 
 /// Where and with what a result was made: version, revision, compiler, host, CPU, cores, date

@@ -22,7 +22,7 @@ std::string whole_file(const fs::path& file) {
   return text.str();
 }
 
-/// A number, or null; one of both must be there.
+/// A number, or null; one of the two must be there.
 std::optional<double> number(const JsonReader& line, const char* key) {
   if (!line.json().contains(key)) line.fail(key, "expected a number or null, found none");
   return line.has(key) ? std::optional(line.get<double>(key)) : std::nullopt;

@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
-/// Whether the last epoch's loss, or a weight after it, is no finite number.
+/// Whether the last epoch's loss, or a weight after it, is not finite.
 bool diverged(const std::vector<EpochReport>& epochs) {
   return !epochs.empty() && epochs.back().divergence;
 }
@@ -46,7 +46,8 @@ std::vector<int> servers_of(const Placement& placement, int ranks) {
   return list;
 }
 
-/// What really came in during the whole run, evaluation included, as the communicators counted it.
+/// Bytes really received during the whole run, including evaluation, as the communicators counted
+/// them.
 Json received_json(const Outcome& outcome, const Placement& placement) {
   std::int64_t internal = 0, external = 0;
   for (std::size_t r = 0; r < outcome.ranks.size(); ++r) {
@@ -58,8 +59,8 @@ Json received_json(const Outcome& outcome, const Placement& placement) {
   return {{"internal", internal}, {"external", external}};
 }
 
-/// What each rank loaded for its steps in the whole run, and the seconds of the one that loaded
-/// longest; null where nothing was run or replayed.
+/// Loads of each rank for its steps in the whole run, and the seconds of the rank that loaded
+/// longest; null if nothing was run or replayed.
 void add_loads(Json& result, const Outcome& outcome, const std::string& backend) {
   Json loads = Json::array();
   double longest = 0;
@@ -74,8 +75,8 @@ void add_loads(Json& result, const Outcome& outcome, const std::string& backend)
   result["load_seconds"] = known ? Json(longest) : Json(nullptr);
 }
 
-/// The rows of features of other ranks that the batches of all ranks needed in the whole run; null
-/// where there were none.
+/// Feature rows of other ranks that the batches of all ranks needed in the whole run; null if there
+/// were none.
 Json cache_json(const Outcome& outcome) {
   std::int64_t foreign = 0, kept = 0;
   for (const RankOutcome& rank : outcome.ranks) {
@@ -94,7 +95,7 @@ Json breakdown_json(const Breakdown& b) {
   return seconds;
 }
 
-/// What pages and tables call the parts.
+/// Names of the parts in pages and tables.
 Json epoch_parts_json() {
   Json list = Json::array();
   for (const EpochPart& part : kEpochParts)
@@ -121,12 +122,12 @@ bool any_interrupted(const std::vector<FinishedRun>& runs) {
   return std::any_of(runs.begin(), runs.end(), interrupted);
 }
 
-/// A run's first column: its numbers are of the epochs that were done.
+/// A run's first column: its numbers cover the epochs that were done.
 std::string marked_name(const FinishedRun& run) {
   return row_name(run).second + (interrupted(run) ? " (interrupted)" : "");
 }
 
-/// A line for everything that is not what was asked for.
+/// A line for everything that is not as requested.
 std::string notice(const std::vector<FinishedRun>& runs, const Unfinished& unfinished) {
   std::string lines;
   for (const FinishedRun& run : runs)
@@ -209,7 +210,7 @@ struct Spread {
   double mean = 0, deviation = 0;
 };
 
-/// Mean and sample standard deviation of the test accuracies, where all runs have one.
+/// Mean and sample standard deviation of the test accuracies, if all runs have one.
 std::optional<Spread> test_spread(const std::vector<FinishedRun>& runs) {
   double sum = 0, squares = 0;
   for (const FinishedRun& run : runs) {
@@ -230,7 +231,7 @@ bool sweeps_only_seeds(const std::vector<FinishedRun>& runs) {
          });
 }
 
-/// Where a timeline is and what it leaves out; nothing where no run left one.
+/// Where a timeline is and what it leaves out; nothing if no run left one.
 std::string timeline_line(const std::vector<FinishedRun>& runs) {
   const FinishedRun* left = nullptr;
   for (const FinishedRun& run : runs)
@@ -245,7 +246,7 @@ std::string timeline_line(const std::vector<FinishedRun>& runs) {
                    : "");
 }
 
-/// "as threads", "simulated on dgx-a100": simulated times are called so.
+/// "as threads", "simulated on dgx-a100": simulated times are called simulated.
 std::string where(const FinishedRun& run) {
   if (run.experiment.backend != "sim") return "as " + run.experiment.backend;
   return "simulated on " + run.experiment.cluster->name;

@@ -33,7 +33,7 @@ std::string text_of(const fs::path& file) {
   return text.str();
 }
 
-/// The lines of a log that are whole, and the bytes up to which they are.
+/// The whole lines of a log, and the bytes up to which they go.
 struct WholeLines {
   std::vector<Json> lines;
   std::size_t bytes = 0;

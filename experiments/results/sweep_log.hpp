@@ -11,16 +11,17 @@
 
 namespace orrery {
 
-/// Files of a sweep's folder: its log, and the experiment file without what is swept.
+/// Files of a sweep's folder: its log, and the experiment file without the swept keys.
 inline constexpr const char *kSweepLog = "results.jsonl", *kSweepBase = "base.json";
 
-/// What a combination's result depends on, in 16 hexadecimal digits: its resolved file and the
-/// text of its cluster file and device profile. (Not data sets, which are large, nor the program.)
+/// What a combination's result depends on, in 16 hexadecimal digits: its resolved file and the text
+/// of its cluster file and device profile. (Data sets, which are large, and the program do not
+/// count.)
 std::string config_hash(const Experiment& experiment);
 
-/// Refuses a folder that holds another sweep: one whose file differs in what is not swept
-/// (base.json), or a combination of the same name with another cluster file, device profile or
-/// default. Lines of both would stand in one log under the same names.
+/// Refuses a folder with another sweep: one whose file differs in what is not swept (base.json), or
+/// a combination of the same name with another cluster file, device profile or default. Otherwise
+/// lines of both would be in one log under the same names.
 ///
 /// Errors    ConfigError naming the key that differs; Error naming the combination, or the folder of
 ///           a version that did not keep base.json
@@ -28,20 +29,20 @@ void require_same_sweep(const std::filesystem::path& folder,
                         const std::vector<Experiment>& experiments);
 
 /// A file of JSON lines {"label", "config_hash", "settings" (the swept keys with their values),
-/// ...}. A line appears whole or not at all, so that
-/// a sweep which was killed at any moment goes on after the last finished combination.
+/// ...}. A line appears whole or not at all, so a sweep that was killed at any moment continues
+/// after the last finished combination.
 ///
-/// Requires  that nobody else writes the file (its folder is locked)
+/// Requires  nobody else writes the file (its folder is locked)
 class SweepLog {
  public:
-  /// Reads what is there and cuts off a last line that was not finished.
-  /// Errors    DataError naming the line that is none of ours
+  /// Reads the existing lines and cuts off an unfinished last one.
+  /// Errors    DataError naming the invalid line
   explicit SweepLog(std::filesystem::path file);
 
   /// The line of a combination, or null.
   const nlohmann::ordered_json* find(const Experiment& experiment) const;
 
-  /// Adds `what` to the line of an experiment and writes it in one piece, through to the disk.
+  /// Adds `what` to the line of an experiment and writes it in one piece, flushed to the disk.
   void append(const Experiment& experiment, const nlohmann::ordered_json& what);
 
  private:

@@ -34,7 +34,7 @@ std::string padded(const std::string& cell, int width, bool left) {
 
 }  // namespace
 
-/// The names and the columns `from` up to `to`; with a width, the last of them is broken to fit.
+/// The names and the columns `from` up to `to`; with a width, the last column is broken to fit.
 std::string Table::block(const std::vector<Row>& rows, std::size_t from, std::size_t to,
                          int width) const {
   std::vector<std::size_t> columns;

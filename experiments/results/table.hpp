@@ -1,4 +1,4 @@
-// Aligned text tables for people.
+// Aligned text tables.
 #pragma once
 
 #include <cstdio>
@@ -11,15 +11,15 @@ namespace orrery {
 /// others right-aligned; a rule under the header.
 class Table {
  public:
-  /// `names`: how many columns, from the left, say what a row is.
+  /// `names`: number of columns, from the left, that name a row.
   explicit Table(std::vector<std::string> header, std::size_t names = 1)
       : names_(names), rows_{std::move(header)} {}
   /// Requires  as many cells as the header
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
-  /// As wide as it is, or with lines of at most `width` characters if that is not 0: columns for
-  /// which there is no room stand below, in tables of their own with the same names. A single column
-  /// that is still too wide is broken at its blanks; names are cut where they leave it too little.
+  /// At full width, or with lines of at most `width` characters if that is not 0: columns without
+  /// room go below, in separate tables with the same names. A single column that is still too wide
+  /// is broken at its blanks; names are cut if they leave it too little room.
   std::string text(int width = 0) const;
 
  private:
@@ -30,10 +30,10 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// How wide paragraphs are printed there: at most what reads well, and no wider than the terminal.
+/// Width of printed paragraphs: at most what reads well, and at most the terminal's.
 int paragraph_on(std::FILE* stream);
 
-/// What text() of a table fits into that is printed there: the columns of a terminal, else 0.
+/// Width for text() of a table: the columns of a terminal, else 0.
 int room_on(std::FILE* stream);
 
 }  // namespace orrery

@@ -11,14 +11,14 @@ namespace {
 namespace fs = std::filesystem;
 using Bytes = std::optional<std::int64_t>;
 
-/// A file that holds one number; nothing where it is not there or says "max".
+/// A file with one number; nothing if it is missing or says "max".
 Bytes number_in(const fs::path& file) {
   std::ifstream in(file);
   std::int64_t number = 0;
   return in >> number ? Bytes(number) : std::nullopt;
 }
 
-/// The number behind a word at the beginning of a line.
+/// The number after a word at the beginning of a line.
 Bytes number_behind(const std::string& word, const fs::path& file) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -30,7 +30,7 @@ Bytes number_behind(const std::string& word, const fs::path& file) {
   return std::nullopt;
 }
 
-/// What files of a version of control groups are called.
+/// File names of a version of control groups.
 struct GroupFiles {
   const char *limit, *usage, *unused_pages;
 };
@@ -50,7 +50,7 @@ Bytes least(Bytes a, Bytes b) {
   return std::min(*a, *b);
 }
 
-/// Of a group and of those that it is in.
+/// For a group and those that contain it.
 Bytes left_in_groups(const fs::path& hierarchy, fs::path group, const GroupFiles& files) {
   Bytes left = left_in_group(hierarchy, files);
   for (; !group.empty() && group.has_relative_path(); group = group.parent_path())

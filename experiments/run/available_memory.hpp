@@ -7,12 +7,11 @@
 
 namespace orrery {
 
-/// Bytes that this process can allocate and touch before the kernel ends somebody: what the machine
-/// has available, or less where a control group (of a container, a batch job) that this process
-/// belongs to has less left. Pages of files that are not in use count as free. Nothing where the
-/// system does not say.
+/// Bytes that this process can allocate and touch before the kernel ends a process: what the
+/// machine has available, or less if a control group of this process (of a container, a batch job)
+/// has less left. Unused pages of files count as free. Nothing if the system does not tell.
 ///
-/// `root`: of the file system that /proc and /sys are in.
+/// `root`: root of the file system with /proc and /sys.
 std::optional<std::int64_t> available_memory(const std::filesystem::path& root = "/");
 
 }  // namespace orrery

@@ -22,10 +22,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Why the difference between a run and its simulation on this machine is not the simulation's alone:
-/// other programs were at work when one of the two was measured. Empty where they were not.
+/// Why the difference between a run and its simulation on this machine has another cause: other
+/// programs were at work when one of the two was measured. Empty if they were not.
 std::string disturbance(const Json& real, const Json& simulated) {
-  const Json others = real.value("other_work", Json::object());  // absent of a result of before
+  // absent in results of older versions
+  const Json others = real.value("other_work", Json::object());
   if (const Json note = others.value("note", Json()); note.is_string())
     return note.get<std::string>();
   const double cores = simulated["simulation"].value("profile_other_work_cores", 0.0);
@@ -35,8 +36,8 @@ std::string disturbance(const Json& real, const Json& simulated) {
       cores);
 }
 
-/// Why a simulation on this machine would not be of what ran: this machine is one server without
-/// links to others. Empty where it would.
+/// Why a simulation on this machine would not represent the run: this machine is one server without
+/// links to others. Empty if it would.
 std::string not_of_this_machine(const FinishedRun& run) {
   if (const int machines = run.result.value("machines", 1); machines > 1)
     return fmt::format(
@@ -63,7 +64,7 @@ Json simulate_on(FinishedRun& run, const std::string& cluster, Runner& runner) {
   return compared(run, cluster, simulated->result);
 }
 
-/// What a cluster cannot take (too few devices, an operation without a price) is told; the run
+/// What a cluster cannot run (too few devices, an operation without a price) is reported; the run
 /// itself is done.
 Json simulate_if_possible(FinishedRun& run, const std::string& cluster, Runner& runner) {
   try {
@@ -90,7 +91,7 @@ Experiment on_cluster(const Experiment& experiment, const std::string& asked) {
   file.erase("simulate_on");
   if (file.contains("simulation"))  // the library and the profile are the cluster's own
     for (const char* key : {"library", "profile"}) file["simulation"].erase(key);
-  if (asked == kThisMachine && experiment.backend == "mpi")  // as it ran, and not as it might
+  if (asked == kThisMachine && experiment.backend == "mpi")  // as it ran
     file["simulation"]["library"] = "mpi";
   Experiment there = parse_experiments(file.dump(), cluster, {}).front();
   there.label = experiment.label;

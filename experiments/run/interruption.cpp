@@ -22,9 +22,9 @@ namespace orrery {
 namespace {
 
 constexpr unsigned kSecondsToStop = 1;
-constexpr int kInterrupted = 130;  // as shells have it of SIGINT
+constexpr int kInterrupted = 130;  // the exit status of shells after SIGINT
 
-// What handlers of signals may touch: atomics without locks, write(), alarm() and _exit().
+// What signal handlers may touch: atomics without locks, write(), alarm() and _exit().
 std::atomic<bool> stop{false}, from_outside{false}, in_mpi{false}, speaking{false}, draws{false};
 std::atomic<int> in_order{0};
 std::atomic<const char*> awaited{nullptr};
@@ -35,7 +35,7 @@ void say(const char* text) {
   if (speaking && ::write(STDERR_FILENO, text, std::strlen(text)) < 0) return;  // nobody listens
 }
 
-/// A line of its own, in place of the one that tells the phase.
+/// A line of its own, which replaces the one that shows the phase.
 void begin_line() {
   if (draws) say("\r\033[K");
 }
@@ -66,7 +66,7 @@ extern "C" void on_alarm(int) {
 
 sem_t signalled;
 
-/// For handlers: may be called where nothing else may.
+/// For handlers: may be called anywhere.
 extern "C" void on_end_signal(int) {
   if (stop.exchange(true)) ::_exit(kInterrupted);
   ::sem_post(&signalled);
@@ -84,7 +84,7 @@ std::vector<pid_t> children() {
   return found;
 }
 
-/// Asks them to end, and waits for a second at most: they may write into what is to be removed.
+/// Asks them to end, and waits for at most a second: they may write into what must be removed.
 void end_children() {
   const auto asked = children();
   for (const pid_t child : asked) ::kill(child, SIGTERM);
@@ -128,7 +128,7 @@ const std::atomic<bool>& ended_from_outside() { return from_outside; }
 EndsInOrder::EndsInOrder(const char* after) : outer_(awaited.exchange(after)) { ++in_order; }
 EndsInOrder::~EndsInOrder() {
   awaited = outer_;
-  // Whoever was asked to stop in here has a second for what is left.
+  // Whoever was asked to stop here has a second to finish.
   if (--in_order == 0 && stop && !in_mpi) ::alarm(kSecondsToStop);
 }
 

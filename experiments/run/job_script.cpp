@@ -25,8 +25,8 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-/// Cores without their second threads, as Open MPI counts the ranks that it starts; as many as this
-/// process may use where the system does not tell.
+/// Cores without hyper-threads, as Open MPI counts slots; the number that this process may use if
+/// the system does not tell.
 int physical_cores() {
   std::set<std::string> cores;
   for (int cpu = 0;; ++cpu) {
@@ -40,7 +40,7 @@ int physical_cores() {
   return there == 0 ? available_cores() : std::min(there, available_cores());
 }
 
-/// A word as a person would type it: in quotes where the shell would take it apart.
+/// A word as one would type it: in quotes if the shell would split it.
 std::string typed(const std::string& word) {
   const bool plain = word.find_first_not_of(
                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -48,7 +48,7 @@ std::string typed(const std::string& word) {
   return plain && !word.empty() ? word : quoted(word);
 }
 
-/// The settings as --set options; how ranks run is said by the start itself.
+/// The settings as --set options, without those that the start itself gives.
 std::string settings_of(const JobRequest& request, std::string (*word)(const std::string&)) {
   std::string settings;
   for (const std::string& assignment : request.overrides)

@@ -67,7 +67,7 @@ Words netcluster(const Experiment& experiment) {
 }
 
 /// Keeps each server on its share of the cores; ranks count server by server. Only the shell of a
-/// rank knows which it is.
+/// rank knows its number.
 Words on_own_cores(const Experiment& experiment) {
   const int servers = experiment.resolved["cluster"]["servers"];
   const int cores = std::max(1, available_cores() / servers);
@@ -86,7 +86,7 @@ Words mpirun(const Experiment& experiment) {
   return words;
 }
 
-/// What starts the experiment's ranks: the program and its arguments follow.
+/// What starts the experiment's ranks; the program and its arguments follow.
 Words launcher(const Experiment& experiment) {
   if (experiment.netcluster.empty()) return mpirun(experiment);
   Words words = netcluster(experiment);

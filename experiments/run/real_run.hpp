@@ -1,5 +1,5 @@
-// Real runs of an experiment for orrery validate: ranks over MPI as a job of their own, also on
-// servers made of network namespaces.
+// Real runs of an experiment for orrery validate: ranks over MPI as a separate job, also on servers
+// made of network namespaces.
 #pragma once
 
 #include <filesystem>
@@ -11,15 +11,15 @@
 namespace orrery {
 
 /// Starts the experiment's ranks with mpirun, on this machine's cores or (experiment.netcluster) on
-/// servers that each have their share of them, and returns the result that they leave in `folder`.
+/// servers with a share of them each, and returns the result that they leave in `folder`.
 ///
 /// Errors    ConfigError (netcluster without cluster.servers); NotBuilt (no program with MPI beside
 ///           this one); Error with the job's exit code and its last words
 nlohmann::ordered_json run_over_mpi(const Experiment& experiment,
                                     const std::filesystem::path& folder);
 
-/// What experiments/netcluster measures on its links; `both`: in both directions at once. What it
-/// says meanwhile goes to links.log in `folder`, which is there.
+/// The measurement of experiments/netcluster on its links; `both`: in both directions at once. Its
+/// messages go to links.log in `folder`, which must exist.
 ///
 /// Errors    ConfigError (netcluster without cluster.servers); Error with its exit code and last words
 struct NetclusterLinks {
@@ -28,11 +28,11 @@ struct NetclusterLinks {
 NetclusterLinks measure_netcluster(const Experiment& experiment,
                                    const std::filesystem::path& folder);
 
-/// A cluster file like `machine` (one server, one CPU) but of so many servers, each with its share
-/// of the cores and of the memory, joined by one switch; a message passes two links. What both
-/// directions pass together is taken for at least the rate of one and at most twice that, beyond
-/// which it is noise.
-/// Errors    ConfigError where there are fewer cores than servers
+/// A cluster file like `machine` (one server, one CPU) but with several servers, each with its
+/// share of the cores and of the memory, joined by one switch; a message passes two links. Both
+/// directions together are assumed to have at least the rate of one and at most twice that; more is
+/// noise.
+/// Errors    ConfigError if there are fewer cores than servers
 nlohmann::ordered_json netcluster_file(nlohmann::ordered_json machine, int servers,
                                        const NetclusterLinks& links);
 

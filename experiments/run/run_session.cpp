@@ -33,8 +33,8 @@
 namespace orrery {
 namespace {
 
-/// A folder name for each combination: its label where that is a plain and unique name, else with
-/// its number in front.
+/// A folder name for each combination: its label if that is a plain and unique name, else with its
+/// number in front.
 std::vector<std::string> folder_names(const std::vector<Experiment>& experiments) {
   std::vector<std::string> names;
   for (const Experiment& e : experiments) names.push_back(as_file_name(e.label));
@@ -51,7 +51,7 @@ std::filesystem::path result_folder(const RunOptions& options, const Experiment&
   return default_result_folder(first.name);
 }
 
-/// Does it, and returns why it could not be written, if so.
+/// Does the work, and returns why it could not be written, if so.
 std::string written(const std::function<void()>& write) {
   try {
     write();
@@ -61,8 +61,8 @@ std::string written(const std::function<void()>& write) {
   }
 }
 
-/// Tells about all runs: tables, sweep.json, the JSON line; returns which file of a run or of the
-/// sweep could not be written and why, or nothing. Tables come as soon as they can: the simulations
+/// Reports all runs: tables, sweep.json, the JSON line. Returns which file of a run or of the sweep
+/// could not be written and why, or nothing. Tables come as early as possible: the simulations
 /// after real runs, if all is `complete`, take their time.
 std::string report_all(std::vector<FinishedRun>& runs, const Unfinished& unfinished, bool complete,
                        bool sweep, const ResultFolder& results, const RunOptions& options) {
@@ -96,7 +96,7 @@ std::string report_all(std::vector<FinishedRun>& runs, const Unfinished& unfinis
   return lost;
 }
 
-/// The same error with the combination that it is of.
+/// The same error with its combination.
 std::exception_ptr with_label(const std::exception& error, const std::string& label) {
   const std::string what = label + ": " + message_of(error);
   if (dynamic_cast<const ConfigError*>(&error) != nullptr)
@@ -123,7 +123,7 @@ FinishedRun taken_from(const nlohmann::ordered_json& line, const Experiment& exp
   return {experiment, measurement_of(result), std::move(result)};
 }
 
-/// What ended each run that diverged, a line each, the same on all ranks.
+/// What ended each diverged run, a line each, the same on all ranks.
 std::string divergences(const std::vector<FinishedRun>& runs, const Job& job) {
   std::string lines;
   for (const FinishedRun& run : runs)
@@ -133,8 +133,8 @@ std::string divergences(const std::vector<FinishedRun>& runs, const Job& job) {
   return lines;
 }
 
-/// The exit status. What finished before a failure is reported all the same. `results`: on the
-/// process that leads; so is `log`, which a sweep has.
+/// The exit status. What finished before a failure is reported in any case. `results`: on the
+/// leading process; so is `log`, which a sweep has.
 int run_experiments(const std::vector<Experiment>& experiments, const ResultFolder* results,
                     SweepLog* log, const RunOptions& options, const Job& job) {
   const bool sweep = options.sweep || !experiments.front().label.empty();
@@ -191,7 +191,7 @@ int run_experiments(const std::vector<Experiment>& experiments, const ResultFold
   return diverged.empty() && !stop_requested() ? 0 : 1;
 }
 
-/// The same start, for whoever starts it in another way.
+/// The same command, for starting it in another way.
 JobRequest request_of(const RunOptions& options) {
   return {options.file,
           options.overrides,
@@ -204,7 +204,7 @@ JobRequest request_of(const RunOptions& options) {
 
 /// Whether the experiments run over MPI.
 ///
-/// Errors    ConfigError where the way they were started does not fit
+/// Errors    ConfigError if the way they were started does not fit
 bool runs_over_mpi(const std::vector<Experiment>& experiments, const Launch& launch,
                    const RunOptions& options) {
   const bool mpi = experiments.front().over_mpi();
@@ -235,7 +235,7 @@ bool runs_over_mpi(const std::vector<Experiment>& experiments, const Launch& lau
   return mpi;
 }
 
-/// A result that is already there, when asked to resume: nothing to do but to tell.
+/// An existing result when asked to resume: it only has to be reported.
 bool already_complete(const RunOptions& options, const std::filesystem::path& folder,
                       const Experiment& experiment) {
   if (!options.resume || !is_complete(folder, experiment.resolved)) return false;
@@ -247,7 +247,7 @@ bool already_complete(const RunOptions& options, const std::filesystem::path& fo
   return true;
 }
 
-/// The folder that is written, with the log of a sweep.
+/// The folder of the output, with the log of a sweep.
 struct Writing {
   Writing(const std::filesystem::path& folder, const std::vector<Experiment>& experiments,
           const RunOptions& options)
@@ -266,7 +266,7 @@ struct Writing {
   ResultFolder results;
 
  private:
-  /// A sweep would take away what `run` has left there, and mix with another sweep.
+  /// A sweep would remove what `run` has left there, and mix with another sweep.
   static const std::filesystem::path& refuse_others(const std::filesystem::path& folder,
                                                     const std::vector<Experiment>& experiments,
                                                     const RunOptions& options) {
@@ -380,7 +380,8 @@ int run_session(RunOptions options) {
     throw ConfigError("--resume", "needs --out, the folder of the run to continue");
   const bool mpi = runs_over_mpi(experiments, launch, options);
   for (const Experiment& e : experiments)
-    if (e.trains() && e.kernels == "cuda") cuda::choose_gpu(0, 1);  // told before anything is read
+    // reported before anything is read
+    if (e.trains() && e.kernels == "cuda") cuda::choose_gpu(0, 1);
   return mpi ? run_on_mpi(experiments, options, launch.rank) : run_on_threads(experiments, options);
 }
 

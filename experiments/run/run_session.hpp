@@ -1,5 +1,4 @@
-// What `orrery run` and `orrery sweep` have in common: combinations of a file, run one after the
-// other.
+// Shared by `orrery run` and `orrery sweep`: combinations of a file, run one after the other.
 #pragma once
 
 #include <string>
@@ -13,22 +12,22 @@ namespace orrery {
 struct RunOptions {
   std::string file, backend, out, print_job;
   std::vector<std::string> overrides;
-  std::string timeline_epochs;  ///< "N" or "FROM-TO"; "": as the file says
+  std::string timeline_epochs;  ///< "N" or "FROM-TO"; "": as in the file
   bool json = false, quiet = false, force = false, resume = false;
-  bool anyway = false;  ///< also run what this machine's memory cannot hold
-  bool sweep = false;   ///< keep a log of what is done, and skip it
+  bool anyway = false;  ///< run even if this machine's memory is too small
+  bool sweep = false;   ///< keep a log of finished combinations, and skip them
 
   Existing existing() const {
     return resume ? Existing::resume : force ? Existing::overwrite : Existing::refuse;
   }
 };
 
-/// The error with what helps against it.
+/// The error with advice.
 std::string with_advice(const OutOfMemory& error);
 
 /// Runs all combinations and returns the exit code.
 ///
-/// Errors    whatever the first failure throws, after what finished before it was reported
+/// Errors    those of the first failure, after what finished before it was reported
 int run_session(RunOptions options);
 
 }  // namespace orrery

@@ -28,7 +28,7 @@
 namespace orrery {
 namespace {
 
-/// A graph without the reverse of its edges is another problem than most papers have.
+/// A graph without the reverse of its edges differs from that of most papers.
 std::string directed_note(const PreparedExperiment& prepared) {
   const DataFacts& data = prepared.problem->facts();
   const auto& model = prepared.experiment.resolved["model"];
@@ -38,7 +38,7 @@ std::string directed_note(const PreparedExperiment& prepared) {
       data.generated ? "" : "; dataset.symmetric=true adds the reverse of every edge");
 }
 
-/// What a reader of times and accuracies has to know of graph, cut and machine.
+/// Remarks on graph, cut and machine for readers of times and accuracies.
 std::vector<std::string> notes_of(const PreparedExperiment& prepared) {
   const DataFacts& data = prepared.problem->facts();
   std::vector<std::string> notes = data.notes;
@@ -65,13 +65,13 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// The file's placement where it has one, else that of the ranks as they were started.
+/// The file's placement if it has one, else that of the started ranks.
 Placement placement_of(const Experiment& experiment, const Job& job) {
   return experiment.places_ranks() || job.world == nullptr ? experiment.placement()
                                                            : job.world->placement();
 }
 
-/// The strategy goes by the file's servers: they must be those that the ranks were started on.
+/// The strategy depends on the file's servers: they must be those that the ranks were started on.
 void require_placed(const Experiment& experiment, const Job& job) {
   if (!info_of(experiment.strategy).by_server || experiment.places_ranks() ||
       job.world == nullptr || job.world->placement().servers() == 1)
@@ -83,9 +83,9 @@ void require_placed(const Experiment& experiment, const Job& job) {
                                 experiment.strategy.type, job.world->placement().servers()));
 }
 
-/// The kernel ends a process that touches more memory than there is, and leaves no word.
+/// The kernel ends a process that touches more memory than there is, without a message.
 ///
-/// Errors    Error telling what is needed and what is there
+/// Errors    Error with what is needed and what is available
 void require_memory_for(std::int64_t bytes) {
   const auto available = available_memory();
   if (!available || bytes <= *available) return;
@@ -102,7 +102,7 @@ struct Reported {
   std::vector<Timeline> timelines;
 };
 
-/// The rank whose epochs took longest together.
+/// The rank with the longest epochs in total.
 int slowest_of(const std::vector<std::vector<EpochCost>>& costs) {
   std::vector<double> seconds;
   for (const auto& rank : costs) {
@@ -123,11 +123,11 @@ Reported report(const PreparedExperiment& prepared, const Placement& placement, 
     if (!rank.timeline.spans.empty()) timelines.push_back(std::move(rank.timeline));
     summaries.push_back(rank.summary);
   }
-  if (costs.front().empty()) {  // killed after its last epoch: what was reported then
+  if (costs.front().empty()) {  // killed after its last epoch: its last report
     costs.assign(1, {});
     for (const double seconds : earlier_seconds) {
       EpochCost cost{seconds, {}};
-      cost.breakdown.other = seconds;  // its parts were not kept
+      cost.breakdown.other = seconds;  // its parts were not stored
       costs.front().push_back(cost);
     }
   }
@@ -143,7 +143,7 @@ Reported report(const PreparedExperiment& prepared, const Placement& placement, 
   return {std::move(done), std::move(timelines)};
 }
 
-/// What other programs did meanwhile, on the process that leads: all of a job say what they saw.
+/// Work of other programs meanwhile, on the leading process: all processes of a job report theirs.
 calibrate::OtherWork others_beside(const Job& job, const calibrate::WorkReading& seen) {
   std::vector<calibrate::WorkReading> all{seen};
   if (job.world == nullptr) return calibrate::work_of_others(all);
@@ -154,12 +154,12 @@ calibrate::OtherWork others_beside(const Job& job, const calibrate::WorkReading&
   return calibrate::work_of_others(all);
 }
 
-/// Not of processes that each know a server of their own only: for those there is orrery plan.
+/// Not for processes that each know only their own server: orrery plan is for those.
 void add_preloading(FinishedRun& done, const PreparedExperiment& prepared) {
   done.result["preloading"] = preloading_json(prepared, done.measured.peak_bytes);
 }
 
-/// What the file of a timeline says of the run: two that are open side by side can be told apart.
+/// What the file of a timeline says about the run, so that two open ones can be told apart.
 nlohmann::ordered_json about_timeline(const FinishedRun& done) {
   const auto& result = done.result;
   const bool trained = done.experiment.trains();
@@ -176,8 +176,8 @@ nlohmann::ordered_json about_timeline(const FinishedRun& done) {
           {"config", done.experiment.resolved}};
 }
 
-/// Writes the result, and then what can be done without: the timeline is by far the largest file, so
-/// a disk that is nearly full holds the result.
+/// Writes the result, and then what is dispensable: the timeline is by far the largest file, so a
+/// nearly full disk holds the result.
 void write_result(FinishedRun& done, const std::vector<Timeline>& timelines,
                   const ResultFolder& results) {
   const EndsInOrder writing("the result is written");
@@ -199,7 +199,7 @@ void write_forecast(Reported& made, const ResultFolder& results) {
   write_result(made.run, made.timelines, results);
 }
 
-/// The log of epochs. Where it cannot be written, training goes on for its result, and every epoch
+/// The log of epochs. If it cannot be written, training continues for its result, and every epoch
 /// tries again to write what is missing.
 class EpochLog {
  public:
@@ -214,7 +214,7 @@ class EpochLog {
           "orrery: {}; continuing without it\n",
           not_written_);
   }
-  /// Why the log is not whole; empty where it is.
+  /// Why the log is incomplete; empty if it is complete.
   const std::string& finish() {
     if (!missing_.empty()) write();
     return not_written_;
@@ -237,7 +237,7 @@ class EpochLog {
 
 }  // namespace
 
-/// What was told of the same data before is not told again.
+/// Notes on the same data are not repeated.
 void Runner::announce(const PreparedExperiment& prepared) {
   const DataFacts& data = prepared.problem->facts();
   std::vector<std::string> lines{fmt::format("{}: {} vertices, {} edges{}\n", data.name,
@@ -295,7 +295,7 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
         };
   }
   const double prepare_seconds = age + seconds_since(begin);
-  const EndsInOrder keeping("the result is written");  // of what was trained before a signal too
+  const EndsInOrder keeping("the result is written");  // including what was trained before a signal
   std::string log_not_written;
   const calibrate::WorkWatch watch;
   Outcome outcome = execute(prepared, options, results, log_not_written);
@@ -366,7 +366,7 @@ ExecuteOptions Runner::execute_options(const Experiment& experiment) const {
   return options;
 }
 
-/// Cut once, by the process that leads, and shared with the others.
+/// Cut once, by the leading process, and shared with the others.
 Partition Runner::partition(const Experiment& experiment, const ProblemData& data) const {
   // Fragments are many: every process makes the same ones.
   if (job_.world == nullptr || data.stored || experiment.strategy.cross_edges == CrossEdges::as_cut)

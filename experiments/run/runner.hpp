@@ -27,25 +27,26 @@ struct Job {
   }
 };
 
-/// Runs experiments one after the other, keeping the data set that the last one loaded.
+/// Runs experiments one after the other, and keeps the last loaded data set.
 class Runner {
  public:
   struct Options {
     bool quiet = false;
-    bool resume = false;                      ///< go on from the checkpoint in the folder, if any
-    bool anyway = false;                      ///< also what this machine's memory cannot hold
+    /// continue from the checkpoint in the folder, if any
+    bool resume = false;
+    bool anyway = false;                      ///< run even if this machine's memory is too small
     const std::atomic<bool>* stop = nullptr;  ///< set by a signal
   };
   Runner(Options options, const Job& job)
       : options_(options), job_(job), simulator_(options.stop) {}
 
-  /// The finished run on the process that leads, which has a folder; nothing elsewhere.
+  /// The finished run on the leading process, which has a folder; nothing elsewhere.
   ///
-  /// A combination of a sweep that needs more memory than a device has is a result like others, but
-  /// not of a job over MPI, whose ranks end together.
+  /// A combination of a sweep that needs more memory than a device has is a result like others,
+  /// except in a job over MPI, whose ranks end together.
   ///
-  /// Errors    whatever loading, planning and running throw; what was written stays. A result that
-  ///           cannot be written is none: the run says so (FinishedRun::not_written)
+  /// Errors    those of loading, planning and running; what was written stays. A result that
+  ///           cannot be written is no error: the run reports it (FinishedRun::not_written)
   std::optional<FinishedRun> run(const Experiment& experiment, const ResultFolder* results);
 
  private:
@@ -65,7 +66,7 @@ class Runner {
   Simulator simulator_;
   DatasetCache datasets_;
   std::set<std::string> announced_;  ///< lines
-  /// Nothing was run before: times since the process was started mean something.
+  /// Nothing was run before: times since the start of the process are meaningful.
   bool first_ = true;
 };
 

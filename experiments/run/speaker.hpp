@@ -1,4 +1,4 @@
-// Which rank of a job over MPI tells why it ends.
+// Which rank of a job over MPI reports why it ends.
 #pragma once
 
 #include <filesystem>
@@ -7,12 +7,12 @@
 
 namespace orrery {
 
-/// Lets the ranks agree on one message when several fail, and keeps it: the first to put failure.json
-/// into the result folder speaks. Before that is there, the lowest that lives does, and the others
-/// only if they outlive it.
+/// Lets the ranks agree on one message when several fail, and stores it: the first that puts
+/// failure.json into the result folder reports. Before that exists, the lowest living rank reports,
+/// and the others only if they outlive it.
 class Speaker {
  public:
-  /// `asked`: the folder that the user named, if so.
+  /// `asked`: the folder that the user named, if any.
   explicit Speaker(std::filesystem::path asked) : asked_(std::move(asked)) {}
   void meet_in(const std::filesystem::path& folder) { folder_ = folder; }
   bool may_speak(const JobFailure& failure) const;

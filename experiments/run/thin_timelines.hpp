@@ -1,4 +1,4 @@
-// Which timelines a run writes: a browser has to open their file.
+// Which timelines a run writes: a browser must be able to open their file.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace orrery {
 
-/// As many spans and marks as a timeline.json of some 60 MB has.
+/// The number of spans and marks in a timeline.json of some 60 MB.
 inline constexpr std::size_t kMostInTimelines = 250'000;
 
-/// The timeline of the rank `slowest`, and of as many of the first others as leave no more than
-/// `most` spans and marks in all; in the order given.
+/// The timeline of the rank `slowest`, and of the first other ranks, with at most `most` spans and
+/// marks in all; in the given order.
 std::vector<Timeline> thinned(std::vector<Timeline> all, int slowest,
                               std::size_t most = kMostInTimelines);
 

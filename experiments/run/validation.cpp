@@ -30,7 +30,7 @@ constexpr ClassName kClasses[] = {{"spmm", &ClassSeconds::spmm},
                                   {"communication", &ClassSeconds::communication},
                                   {"other", &ClassSeconds::other}};
 
-/// Ranks from 1; equal values get the mean of theirs.
+/// Ranks from 1; equal values get their mean rank.
 std::vector<double> ranks_of(const std::vector<double>& values) {
   std::vector<double> ranks;
   for (const double v : values) {
@@ -41,7 +41,7 @@ std::vector<double> ranks_of(const std::vector<double>& values) {
   return ranks;
 }
 
-/// The label without what it says of the strategy.
+/// The label without the strategy.
 std::string without_strategy(const std::string& label) {
   std::string rest;
   for (std::size_t begin = 0; begin < label.size();) {
@@ -129,7 +129,7 @@ Strategies compare_strategies(const std::vector<ValidationRow>& rows) {
   return s;
 }
 
-/// How much faster a strategy is than the first one of its group.
+/// The speed-up of a strategy over the first one of its group.
 struct SpeedUp {
   std::string setting;
   double real = 1, simulated = 1;

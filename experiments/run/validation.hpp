@@ -1,5 +1,5 @@
-// What a validation says: real, simulated and modelled times of the same experiments, and how far
-// they are apart.
+// The report of a validation: real, simulated and modelled times of the same experiments, and their
+// differences.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,10 +9,10 @@
 
 namespace orrery {
 
-/// Seconds of an epoch by what they went into; they sum to it.
+/// Seconds of an epoch by class; they add up to it.
 struct ClassSeconds {
   double spmm = 0, gemm = 0, other_compute = 0;
-  double communication = 0;  ///< that no computation hides, of gradients too
+  double communication = 0;  ///< exposed communication, including that of gradients
   double other = 0;          ///< hosts, hand-overs, waiting for cores
 };
 
@@ -24,16 +24,16 @@ struct ValidationRow {
   int ranks = 1;
   bool oversubscribed = false;       ///< more ranks than cores
   bool used_by_calibration = false;  ///< a number of the profile was fitted to it
-  /// Of other programs: the load average when the real run began, cores that they kept busy during
-  /// it, and whether that is enough to make its times too long.
+  /// Other programs: the load average when the real run began, cores that they kept busy during it,
+  /// and whether that is enough to make its times too long.
   double load_before = 0;
   std::optional<double> other_work_cores;
   bool disturbed = false;
   double real_seconds = 0, simulated_seconds = 0;
-  std::optional<double> model_seconds;  ///< nothing where no equations apply
+  std::optional<double> model_seconds;  ///< nothing if no equations apply
   ClassSeconds real, simulated;
 
-  /// Signed and relative: positive where the simulation is slower.
+  /// Signed and relative: positive if the simulation is slower.
   double error() const { return simulated_seconds / real_seconds - 1; }
   std::optional<double> model_error() const {
     return model_seconds ? std::optional(*model_seconds / real_seconds - 1) : std::nullopt;
@@ -42,17 +42,17 @@ struct ValidationRow {
 };
 
 /// Spearman's coefficient; equal values share the mean of their ranks. Nothing for fewer than two
-/// pairs, or where all values of one side are equal.
+/// pairs, or if all values of one side are equal.
 std::optional<double> rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
 
-/// Rows of one file that differ in their strategy alone, in order of appearance.
+/// Rows of one file that differ only in their strategy, in order of appearance.
 std::vector<std::vector<ValidationRow>> strategy_groups(const std::vector<ValidationRow>& rows);
 
 /// validate.json: "rows"; "mean_abs_error" and "max_abs_error" of all rows and, under "by_class",
 /// of those with enough cores, of oversubscribed ones, and of those that calibration did not see;
-/// "speedups" of strategies over the first of their group, real and simulated;
-/// "rank_correlation" between strategies (mean over groups) and "winner": in how many groups the
-/// simulated winner is the real one. Null where there is nothing to say.
+/// "speedups" of strategies over the first of their group, real and simulated; "rank_correlation"
+/// between strategies (mean over groups) and "winner": in how many groups the simulated winner is
+/// the real one. Null if there is nothing to report.
 nlohmann::ordered_json validation_json(const std::vector<ValidationRow>& rows);
 
 /// The same as tables, for lines of at most `width` characters if that is not 0.
