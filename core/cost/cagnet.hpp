@@ -4,7 +4,7 @@
 
 namespace orrery::cost {
 
-/// What each process does in a step, on average over the processes.
+/// What each process does in a step, averaged over the processes.
 struct Traffic {
   double words = 0;     ///< received; a word is one number, also one stored entry of A
   double messages = 0;  ///< one after the other; lg q for a broadcast by tree among q processes
@@ -65,7 +65,7 @@ Traffic spmm_1d_sparse_traffic(const Product& product, double remote_rows, doubl
 ///           whole blocks.
 Traffic spmm_15d_traffic(const Product& product, double processes, double copies);
 
-/// Copies for which 1.5D moves least.
+/// The number of copies with the least traffic under 1.5D.
 ///
 ///   c = √(P/2), from d/dc (n·f/c + 2·c·n·f/P) = 0;  at least 1
 ///
@@ -90,7 +90,7 @@ Traffic spmm_2d_traffic(const Product& product, double processes);
 
 /// The product H·W that follows in 2D: blocks of H broadcast along grid rows, W is everywhere.
 ///
-///   words = (√P − 1)·n·f/P        messages = √P·lg √P
+///   Errors as spmm_2d_traffic, without nnz
 ///
 /// Errors    as spmm_2d_traffic, without nnz
 /// Source    CAGNET, 2D, derived here; the paper rounds to n·f/√P
@@ -110,7 +110,7 @@ Traffic gemm_2d_traffic(const Product& product, double processes);
 /// Departs   the paper rounds to (nnz + 2·n·f)/P^(2/3); with the exchange for H·W it has 3·n·f
 Traffic spmm_3d_traffic(const Product& product, double processes);
 
-/// Words of the largest dense block that a process holds: its part of H, in 3D its partial result.
+/// Words of the largest dense block of a process: its part of H, in 3D its partial result.
 ///
 ///   1D, 2D: n·f/P;   1.5D: c·n·f/P;   3D: n·f/P^(2/3)
 ///

@@ -23,7 +23,7 @@ std::int64_t batches_of(std::int64_t training_vertices, std::int64_t batch);
 /// Source    CATGNN section 2.3 (its symbol for the batches is lost in the text at hand)
 std::int64_t gradient_averagings(std::int64_t epochs, std::int64_t batches_per_worker);
 
-/// All-reduces of model averaging: one after every `interval` epochs, however many batches.
+/// All-reduces of model averaging: one after every `interval` epochs, for any number of batches.
 ///
 ///   ⌊epochs / interval⌋
 ///
@@ -34,7 +34,7 @@ std::int64_t gradient_averagings(std::int64_t epochs, std::int64_t batches_per_w
 ///           interval" (Figure 11) is 1/interval.
 std::int64_t model_averagings(std::int64_t epochs, std::int64_t interval);
 
-/// How many times fewer all-reduces model averaging needs.
+/// The factor by which model averaging needs fewer all-reduces.
 ///
 ///   batches_per_worker · interval
 ///
@@ -42,7 +42,8 @@ std::int64_t model_averagings(std::int64_t epochs, std::int64_t interval);
 /// Source    CATGNN section 3: from the number of mini-batches to at most one per epoch
 std::int64_t averaging_saving(std::int64_t batches_per_worker, std::int64_t interval);
 
-/// Words that each worker receives for some all-reduces of the model or its gradient, in rings.
+/// Words that each worker receives for this many all-reduces of the model or its gradient, in
+/// rings.
 ///
 ///   averagings · 2·(W − 1)/W · parameters
 ///
@@ -50,7 +51,8 @@ std::int64_t averaging_saving(std::int64_t batches_per_worker, std::int64_t inte
 /// Source    ring all-reduce; CATGNN names all_reduce without its algorithm
 double averaging_words(std::int64_t averagings, double parameters, std::int64_t workers);
 
-/// Parts that one GPU trains one after the other between two averagings, parts dealt cyclically.
+/// Parts that one GPU trains one after the other between two averagings, if GPUs take parts in
+/// turn.
 ///
 ///   ⌊(parts − 1 − gpu)/gpus⌋ + 1 for gpu < parts, that is ⌊parts/gpus⌋ or ⌈parts/gpus⌉;  else 0
 ///

@@ -1,10 +1,10 @@
 // Deal: what one machine receives and holds for H·W, A·H and A ∘ (H·Hᵀ) when the graph is cut by
 // rows and each part's features by columns.
 //
-// Setting of all of them: N nodes in P parts of N/P rows; the D features of a part lie on M
-// machines, D/M columns each, and each of the M holds the part's rows of A. So P·M machines, each
-// with N/P rows by D/M columns of H. The text at hand lost the formulas of Tables 1 to 3; those
-// here are derived, and may round differently.
+// Setting of all: N nodes in P parts of N/P rows. The D features of a part lie on M machines, D/M
+// columns each, and each of the M holds the part's rows of A. So P·M machines, each with N/P rows
+// by D/M columns of H. The text at hand lost the formulas of Tables 1 to 3; those here are derived,
+// and may round differently.
 #pragma once
 
 namespace orrery::cost {
@@ -17,8 +17,8 @@ struct DealSetting {
   double feature_parts = 1;        ///< M
 };
 
-/// H·W as CAGNET does it: every machine makes a partial result of all columns, and the M machines
-/// of a part add them up.
+/// H·W in CAGNET's way: every machine makes a partial result of all columns, and the M machines of
+/// a part add them up.
 ///
 ///   received = (M − 1)·N·D'/(P·M)
 ///   held     = N·D'/P
@@ -33,15 +33,15 @@ struct DealSetting {
 double gemm_reduce_received_words(const DealSetting& setting, double out_width);
 double gemm_reduce_held_words(const DealSetting& setting, double out_width);
 
-/// H·W as Deal does it: the M machines turn columns into rows, multiply whole rows, and turn back.
+/// H·W in Deal's way: the M machines turn columns into rows, multiply whole rows, and turn back.
 ///
 ///   received = (M − 1)·N·(D + D')/(P·M²)
 ///   held     = N·D'/(P·M)
 ///
 /// A tile falls into M blocks of N/(P·M) rows by D/M columns. A machine keeps one and receives the
-/// M − 1 others of its rows: (M − 1)·N·D/(P·M²) words. It multiplies as they come, so it holds its
-/// N/(P·M) rows of D' columns; the way back is the same with D'. For D' = D that is 2/M of what the
-/// reduction receives and 1/M of what it holds: for M = 2 the same volume.
+/// other M − 1 of its rows: (M − 1)·N·D/(P·M²) words. It multiplies them as they arrive, so it
+/// holds its N/(P·M) rows of D' columns; the way back is the same with D'. For D' = D that is 2/M
+/// of what the reduction receives and 1/M of what it holds: for M = 2 the same volume.
 ///
 /// Units     words; held: the intermediate result
 /// Errors    ConfigError if N, D or D' is not positive, P < 1 or M < 1
@@ -63,7 +63,7 @@ double gemm_rotate_held_words(const DealSetting& setting, double out_width);
 /// Source    derived; Deal has "unique columns" without the number
 double needed_share(double nonzeros_per_column, double parts);
 
-/// What one machine receives for A·H, by what it is.
+/// What one machine receives for A·H, by kind.
 struct SpmmWords {
   double graph = 0;     ///< column numbers, entries of A
   double features = 0;  ///< rows of H
@@ -71,7 +71,8 @@ struct SpmmWords {
   double total() const { return graph + features + partials; }
 };
 
-/// A·H as Deal does it: ask the machines with the same columns of H for the rows that are needed.
+/// A·H in Deal's way: a machine asks the machines with the same columns of H for the rows that it
+/// needs.
 ///
 ///   graph    = (P − 1)·(N/P)·u
 ///   features = (P − 1)·(N/P)·u·D/M,   u = needed_share(Z, P)
@@ -87,8 +88,8 @@ struct SpmmWords {
 ///           may count every entry. Table 2 has "-" for memory.
 SpmmWords spmm_fetch_words(const DealSetting& setting);
 
-/// A·H with the graph sent to the features: each tile of A goes to who owns its columns' features,
-/// and a partial result comes back.
+/// A·H with the graph sent to the features: each tile of A goes to the owner of its columns'
+/// features, and a partial result comes back.
 ///
 ///   graph    = 2·(P − 1)·N·Z/P²
 ///   partials = (P − 1)·(N/P)·D/M
@@ -134,7 +135,7 @@ SpmmWords spmm_2d_words(const DealSetting& setting);
 double sddmm_input_words(double remote, double local, double rows, double width,
                          double feature_parts);
 
-/// What one machine receives for A ∘ (H·Hᵀ), by what it is.
+/// What one machine receives for A ∘ (H·Hᵀ), by kind.
 struct SddmmWords {
   double features = 0;  ///< rows of H
   double results = 0;   ///< entries computed by others

@@ -12,29 +12,29 @@ namespace orrery::cost {
 struct Term {
   std::string symbol, meaning;
   double value = 0;
-  std::string unit;  ///< "s", "bytes", "words"; empty where it has none
+  std::string unit;  ///< "s", "bytes", "words"; empty: no unit
 };
 
-/// One equation, that is one function of core/cost.
+/// One equation: one function of core/cost.
 struct Equation {
   std::string_view function;  ///< its name there
   std::string_view paper;     ///< "granndis", "mg-gcn", "cagnet", "deal", "catgnn"
   std::string source;         ///< "GraNNDis Eq. 3"
   std::string title, formula;
-  std::vector<Term> terms;    ///< what the example puts in
-  std::vector<Term> results;  ///< what the function makes of them
+  std::vector<Term> terms;    ///< inputs of the example
+  std::vector<Term> results;  ///< results of the function
 };
 
-/// All equations, paper by paper, in the order of the headers. Each example is computed anew by the
-/// function that stands for the equation.
+/// All equations, paper by paper, in the order of the headers. The function that represents the
+/// equation computes each example anew.
 std::vector<Equation> equations();
 
-/// Those of one paper.
+/// The equations of one paper.
 ///
 /// Errors    ConfigError naming the papers
 std::vector<Equation> equations_of(std::string_view paper);
 
-// Of each paper, in a file of its own.
+// Each paper has a file of its own.
 std::vector<Equation> equations_of_cagnet();
 std::vector<Equation> equations_of_catgnn();
 std::vector<Equation> equations_of_deal();

@@ -4,7 +4,7 @@
 
 namespace orrery::cost {
 
-/// What Eq. 3 to 8 are about. One vertex is one row of features, of the same width in every layer;
+/// The setting of Eq. 3 to 8. One vertex is one row of features, of the same width in every layer;
 /// rates are of one GPU (a server's link is already divided by its GPUs).
 struct GranndisRun {
   double vertices = 0;                      ///< V
@@ -16,7 +16,7 @@ struct GranndisRun {
   double external_vertices_per_second = 0;  ///< B_external
 };
 
-/// Rows that a link moves in a second: what B_internal and B_external are measured in.
+/// Rows that a link moves in a second: the unit of B_internal and B_external.
 ///
 ///   rows = bytes_per_second / (width · bytes_per_element)
 ///
@@ -28,7 +28,7 @@ double vertices_per_second(double bytes_per_second, double width, double bytes_p
 ///
 ///   T = V/(Ns·Ng·C) + E/(Ns·Ng) · [ ((Ng − 1)/(Ng·Ns)) / B_internal + (1 − 1/Ns) / B_external ]
 ///
-/// Each edge crosses as if its ends lay on random GPUs and no row were sent once for many edges:
+/// Each edge crosses as if its ends were on random GPUs and no row were sent once for many edges:
 /// far too much for a partitioner's halos.
 ///
 /// Units     seconds; neither compute nor exchange has a factor L, so this is one layer's worth
@@ -56,7 +56,7 @@ enum class Growth {
 double dependency_growth(double per_layer, double layers, double cap,
                          Growth growth = Growth::linear);
 
-/// Whether the growth is one that preloading was modelled for.
+/// Whether preloading was modelled for this growth.
 ///
 ///   1 < growth <= Ns·Ng
 ///
@@ -76,7 +76,7 @@ bool preload_condition_holds(double growth, double servers, double gpus_per_serv
 ///           this is Eq. 3
 double preload_seconds(const GranndisRun& run, double growth);
 
-/// What preloading adds to the epoch time, roughly: negative where it wins.
+/// Rough increase of the epoch time by preloading: negative if it wins.
 ///
 ///   ΔT = V·g/(Ns·Ng·C) − V/(Ns·Ng·C) − E/(Ns·Ng) / B_external
 ///
@@ -120,7 +120,7 @@ double sampled_growth(double fanout, double hops, double alpha, double cap,
 /// Departs   "much less" (≪) has no number: it is read as "less"
 bool sampling_condition_holds(double sampled, double full, double servers, double gpus_per_server);
 
-/// Which factor Eq. 8 has for what crosses inside a server.
+/// The factor of Eq. 8 for traffic inside a server.
 enum class InternalFactor {
   printed,    ///< Ns·Ng − 1
   as_preload  ///< (Ng − 1)/Ng, that of Eq. 4
@@ -151,7 +151,7 @@ double sampling_seconds(const GranndisRun& run, double growth,
 double sampled_memory_bytes(double vertices, double width, double layers, double expansion,
                             double servers, double gpus_per_server, double bytes_per_element);
 
-/// Memory per GPU after adding servers, over that before.
+/// Memory per GPU after adding servers, divided by that before.
 ///
 ///   M₂/M₁ = n/m,   α₂ = n·α₁,  Ns₂ = m·Ns₁
 ///

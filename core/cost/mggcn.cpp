@@ -95,7 +95,7 @@ double least_cut(std::vector<double> w, std::size_t n) {
   return least;
 }
 
-/// The slowest of some groups that all broadcast at once.
+/// The slowest of several groups that all broadcast at once.
 double slowest(const Links& links, const std::vector<std::vector<int>>& groups) {
   double least = kUnbounded;
   for (const auto& group : groups) least = std::min(least, broadcast_links(links, group));
@@ -120,7 +120,7 @@ void require_grid(const Links& links, const std::vector<std::vector<int>>& group
   require_group(links, members);
 }
 
-/// Who holds the same tile: member i of every group.
+/// The ranks that hold the same tile: member i of every group.
 std::vector<std::vector<int>> copies_of_tiles(const std::vector<std::vector<int>>& groups) {
   std::vector<std::vector<int>> copies(groups.front().size());
   for (const auto& group : groups)

@@ -33,7 +33,7 @@ Links dgx1_links_as_assumed(double link_bytes_per_second);
 /// Errors    ConfigError if there are no GPUs or no links
 Links switched_links(int gpus, double links_per_gpu, double link_bytes_per_second);
 
-/// At how many links' rate any member of the group can send the same bytes to all others.
+/// The number of links at whose rate any member of the group can send the same bytes to all others.
 ///
 ///   links = min over the ways to cut the group in two of the links across the cut;
 ///   links of one GPU to the switch, if there is one
@@ -88,7 +88,7 @@ double spmm_15d_seconds(const Links& links, double matrix_bytes,
 /// Source    MG-GCN section 4.3 (what overlap is compared with)
 double serial_seconds(std::span<const double> broadcast, std::span<const double> product);
 
-/// The same with the next broadcast beside the product, into the other of two buffers.
+/// The same, while the next broadcast runs beside the product, into the other of two buffers.
 ///
 ///   T = b_0 + Σ_{i=1}^{P−1} max(b_i, s_{i−1}) + s_{P−1}
 ///
@@ -101,7 +101,7 @@ double serial_seconds(std::span<const double> broadcast, std::span<const double>
 /// Source    MG-GCN section 4.3, in words; the formula is ours
 double overlapped_seconds(std::span<const double> broadcast, std::span<const double> product);
 
-/// How many times longer a product bound by memory takes while a broadcast uses the memory too.
+/// The factor by which a memory-bound product slows down while a broadcast uses the memory, too.
 ///
 ///   factor = 1 / (1 − link rate / memory rate);  150 and 900 GB/s: a sixth is gone, 1.2 times
 ///

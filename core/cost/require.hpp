@@ -1,4 +1,4 @@
-// The one check of the closed forms: an argument for which an equation says nothing.
+// The single check of the closed forms: an argument for which an equation is not valid.
 #pragma once
 
 #include <cmath>

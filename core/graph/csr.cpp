@@ -14,10 +14,12 @@ namespace {
 
 constexpr std::int64_t kEdgeBlock = 1 << 18;
 constexpr std::int64_t kRowBlock = 1 << 12;
-constexpr std::int64_t kMaxBuckets = 512;  // scatter targets that caches and TLB keep up with
+// number of scatter targets that caches and TLB can follow
+constexpr std::int64_t kMaxBuckets = 512;
 constexpr std::int64_t kEdgesPerBucket = 1 << 14;  // below this, a bucket is not worth its overhead
 
-/// Rows are dealt to buckets of 2^shift consecutive rows, so that one bucket is sorted in cache.
+/// Rows are distributed to buckets of 2^shift consecutive rows, so that one bucket is sorted in
+/// cache.
 struct Buckets {
   int shift = 0;
   std::int64_t count = 1;
@@ -79,7 +81,7 @@ Bucketed scatter_to_buckets(const Csr& shape, std::int64_t edges, const Buckets&
 }
 
 /// Sorts one bucket by row and column into `columns`, without duplicates, leaves the length of row
-/// r in length[r - first_row], and returns the number of entries kept.
+/// r in length[r - first_row], and returns the number of remaining entries.
 EdgeIndex sort_bucket(const std::uint64_t* entries, EdgeIndex size, std::int64_t first_row,
                       std::int64_t rows, EdgeIndex* length, Vertex* columns) {
   std::fill_n(length, rows, 0);

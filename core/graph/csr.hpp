@@ -15,8 +15,7 @@ using EdgeIndex = std::int64_t;  ///< position in an edge array
 constexpr std::int64_t kMaxVertices = 2147483647;  ///< vertices are numbered by int32
 
 /// Compressed sparse rows. As an adjacency, row v lists the in-neighbours of v (edge u -> v is the
-/// entry (v, u)), because that is what a vertex aggregates. Columns ascend within a row and are
-/// distinct.
+/// entry (v, u)), because a vertex aggregates these. Columns ascend within a row and are distinct.
 ///
 /// Shapes    offsets [rows + 1], columns [nnz]
 struct Csr {
@@ -44,7 +43,7 @@ struct EdgeList {
 /// threads.
 ///
 /// Shapes    source [edges], destination [edges]
-/// Cost      two passes over the edges and one sort per row; 8 bytes per edge beside the result
+/// Cost      two passes over the edges and one sort per row; 8 bytes per edge besides the result
 /// Errors    ORRERY_ASSERT: every id in [0, vertices) (readers check their input and name the
 ///           position)
 Csr build_csr(std::int64_t vertices, std::span<const Vertex> source,
@@ -60,7 +59,7 @@ Csr merge(const Csr& a, const Csr& b);
 /// Adds the reverse of every edge (a must be square); duplicates are merged.
 Csr symmetrise(const Csr& a);
 
-/// True when the pattern equals its transpose.
+/// True if the pattern equals its transpose.
 bool is_symmetric(const Csr& a);
 
 }  // namespace orrery

@@ -1,4 +1,4 @@
-// What is known of a data set without reading it.
+// What is known about a data set without reading it.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-/// What is known of a data set without reading it: the same for one in memory, one in parts and one
+/// Facts about a data set that need no reading: the same for one in memory, one in parts and one
 /// given by its statistics.
 struct DataFacts {
   std::string name;

@@ -1,5 +1,4 @@
-// A data set as everything else sees it: graph, features, labels, split, and where each of them
-// came from.
+// A data set as everything else sees it: graph, features, labels, split, and the origin of each.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@ namespace orrery {
 
 enum class Split : std::uint8_t { train = 0, validation = 1, test = 2, none = 255 };
 
-/// Targets of the vertices. Single label: `values` [vertices], a class each, -1 where unlabelled.
+/// Targets of the vertices. Single label: `values` [vertices], a class each, -1: unlabelled.
 /// Multi-label: `values` [vertices · classes], 0 or 1, row-major.
 struct Labels {
   std::int64_t classes = 0;
@@ -27,15 +26,15 @@ struct Labels {
 struct Dataset {
   std::string name;
   std::shared_ptr<const Csr> graph;          ///< row v = in-neighbours of v; self-loops as stored
-  bool symmetric = false;                    ///< every edge is there in both directions
-  std::shared_ptr<const Features> features;  ///< null when absent
+  bool symmetric = false;                    ///< every edge exists in both directions
+  std::shared_ptr<const Features> features;  ///< null if absent
   Labels labels;
-  std::vector<Split> split;  ///< [vertices]; empty when none is published
-  bool generated = false;    ///< the graph itself is made up by a generator
-  /// How many vertices each vertex stands for: what is recorded has that many times the rows and
-  /// entries that are here.
+  std::vector<Split> split;  ///< [vertices]; empty if none is published
+  bool generated = false;    ///< a generator made the graph
+  /// How many vertices each vertex represents: recordings have this many times the rows and entries
+  /// that are here.
   std::int64_t magnify = 1;
-  /// One line each on what was made up, dropped, renumbered or drawn at random.
+  /// One line each on what was generated, dropped, renumbered or drawn at random.
   std::vector<std::string> notes;
 
   std::int64_t vertices() const { return graph->rows; }

@@ -1,4 +1,4 @@
-// What is asked for when a data set is loaded.
+// Options for loading a data set.
 #pragma once
 
 #include <cstdint>
@@ -8,33 +8,33 @@
 
 namespace orrery {
 
-/// Files of edges and nothing else, whose vertices are numbered as they stand there.
+/// Files with edges only, whose vertices keep their numbers.
 struct EdgeListOptions {
   std::vector<std::string> files;
   std::string format = "auto";             ///< auto | uint32 | uint64 | npy | text
   std::optional<std::int64_t> vertices{};  ///< default: up to the largest number
 };
 
-/// What an experiment file says under "dataset"; load_dataset() turns it into a Dataset.
+/// The key "dataset" of an experiment file; load_dataset() turns it into a Dataset.
 struct DatasetOptions {
   /// Folder, file, or a bare name that is looked up in $ORRERY_DATA (a colon-separated list).
   std::string path;
   std::string format = "auto";  ///< auto | orrery | ogb | snap | mtx
-  /// Read instead of `path`, by what can read edges in ranges; load_dataset() refuses it.
+  /// Replaces `path` for readers that read edges in ranges; load_dataset() refuses it.
   std::optional<EdgeListOptions> edge_list{};
   bool symmetric = false;                       ///< add the reverse of every edge
-  std::optional<std::int64_t> random_features;  ///< use made-up features of this width
-  /// A folder of rows in no order (FeatureFiles); load_dataset() refuses it.
+  std::optional<std::int64_t> random_features;  ///< use random features of this width
+  /// A folder of rows in any order (FeatureFiles); load_dataset() refuses it.
   std::string feature_files;
   std::optional<bool> row_normalise;     ///< default: true for 0/1 features
   bool half_features = false;            ///< features are rounded to 16 bits
-  bool random_split = false;             ///< draw 70/15/15 even where a split is published
-  std::optional<double> training_share;  ///< of a drawn split, half the rest validates
-  /// Labelled vertices that the published split leaves out train too.
+  bool random_split = false;             ///< draw 70/15/15 even if a split is published
+  std::optional<double> training_share;  ///< for a drawn split; half of the rest is for validation
+  /// Labelled vertices outside of the published split are training vertices, too.
   bool train_on_rest = false;
   /// none | degree | bfs | communities: renumber the vertices for locality.
   std::string reorder = "none";
-  std::uint64_t seed = 0;    ///< split, made-up features, generators
+  std::uint64_t seed = 0;    ///< seed of split, random features, generators
   std::int64_t magnify = 1;  ///< see Dataset
 
   /// communities | skewed-communities | rmat | bter | chung-lu; empty: read `path`.
@@ -43,14 +43,14 @@ struct DatasetOptions {
   std::int64_t generate_edges = 0;  ///< undirected edges drawn; each is stored in both directions
   std::int64_t generate_classes = 16;
   std::int64_t generate_features = 64;
-  std::int64_t generate_communities = 64;  ///< skewed-communities: how many
+  std::int64_t generate_communities = 64;  ///< skewed-communities: number of communities
   /// (skewed-)communities: share of a vertex's edges that leave its community.
   double mixing = 0.2;
   /// (skewed-)communities: distance between class centres in units of the features' noise.
   double feature_signal = 0.5;
   /// chung-lu, bter, skewed-communities: power-law exponent of the degrees.
   double exponent = 2.1;
-  /// bter: clustering coefficient of degree-2 vertices; that of degree d is 1/sqrt(d/2) of it.
+  /// bter: clustering coefficient of vertices of degree 2; for degree d it is divided by sqrt(d/2).
   double clustering = 0.3;
   /// bter, chung-lu, skewed-communities: file with "degree count [clustering]" per line, used
   /// instead of the power law.

@@ -1,4 +1,4 @@
-// Edges one by one, and how those that several threads found become one list.
+// Edges one by one, and the merging of edges that several threads found.
 #pragma once
 
 #include <vector>

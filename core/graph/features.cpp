@@ -229,7 +229,7 @@ class Halves final : public Features {
 
 class RowsOf final : public Features {
  public:
-  /// `words`: what rows they are.
+  /// `words`: name of the rows.
   RowsOf(std::shared_ptr<const Features> inner, std::vector<Vertex> old_id, std::string words)
       : inner_(std::move(inner)), old_id_(std::move(old_id)), words_(std::move(words)) {}
   std::int64_t rows() const override { return std::ssize(old_id_); }

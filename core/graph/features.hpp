@@ -1,5 +1,4 @@
-// Vertex features, wherever they live: in memory, in a mapped file, sparse, or computed from a
-// counter.
+// Vertex features in any place: in memory, in a mapped file, sparse, or computed from a counter.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace orrery {
 
-/// Rows of float32 features, read on demand: a rank copies the rows it holds and nothing else.
+/// Rows of float32 features, read on demand: a rank copies only the rows it holds.
 class Features {
  public:
   virtual ~Features() = default;
@@ -23,19 +22,18 @@ class Features {
   /// Thread-safe. Parallel.
   virtual void read(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols,
                     float* out, std::int64_t ld) const = 0;
-  /// Where the values come from, for people: "mapped file features.npy", "made up (random, 128
-  /// columns)".
+  /// Origin of the values, in words: "mapped file features.npy", "generated (random, 128 columns)".
   virtual std::string provenance() const = 0;
-  /// True when every value is 0 or 1 (the default of `row_normalise`).
+  /// True if every value is 0 or 1 (the default of `row_normalise`).
   virtual bool binary() const { return false; }
-  /// True when the values are numbers of 16 bits, and are to be held so.
+  /// True if the values are numbers of 16 bits, and must be held so.
   virtual bool half() const { return false; }
   /// As read(), in 16 bits.
   ///
   /// Requires  half()
   virtual void read_half(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols,
                          Half* out, std::int64_t ld) const;
-  /// True when the values are no data of this data set but generated.
+  /// True if the values are generated and no data of this data set.
   virtual bool made_up() const { return false; }
 };
 
@@ -44,13 +42,13 @@ std::shared_ptr<const Features> dense_features(std::int64_t rows, std::int64_t w
                                                std::vector<float> values, std::string provenance,
                                                bool made_up);
 
-/// Made-up features: entry (v, c) is a standard normal draw of (seed, v, c). Nothing is stored.
+/// Random features: entry (v, c) is a standard normal draw of (seed, v, c). Nothing is stored.
 std::shared_ptr<const Features> random_features(std::int64_t rows, std::int64_t width,
                                                 std::uint64_t seed);
 
-/// Made-up features of labelled vertices: row v is the centre of its class plus unit normal noise.
-/// Centres point in random directions and are `distance` apart on average. Nothing but the centres
-/// and the classes is stored.
+/// Generated features of labelled vertices: row v is the centre of its class plus unit normal
+/// noise. Centres point in random directions and are `distance` apart on average. Only the centres
+/// and the classes are stored.
 ///
 /// Shapes    labels [rows], each from 0 to classes - 1
 std::shared_ptr<const Features> class_features(std::vector<std::int32_t> labels,

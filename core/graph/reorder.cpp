@@ -47,8 +47,8 @@ std::vector<Vertex> bfs_order(const Csr& graph) {
   return order;
 }
 
-/// Label propagation: every vertex in turn joins the group that most of its neighbours are in, as
-/// long as that group has room. The group of each vertex, numbered by one of its vertices.
+/// Label propagation: every vertex in turn joins the group of most of its neighbours, as long as
+/// that group has room. The group of each vertex, numbered by one of its vertices.
 std::vector<Vertex> groups_of(const Csr& graph) {
   std::vector<Vertex> group = identity(graph.rows);
   std::vector<std::int64_t> size(at(graph.rows), 1), votes(at(graph.rows), 0);

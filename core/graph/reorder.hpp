@@ -21,7 +21,7 @@ namespace orrery {
 /// Errors    ConfigError under "dataset.reorder" for another method
 std::vector<Vertex> vertex_order(const Csr& graph, const std::string& method);
 
-/// The same graph under new numbers: row v of the result is row old_id[v] of `graph`.
+/// The same graph with new numbers: row v of the result is row old_id[v] of `graph`.
 Csr permute(const Csr& graph, const std::vector<Vertex>& old_id);
 
 /// Renumbers graph, features, labels and split; notes the method and the seconds it took.

@@ -1,4 +1,4 @@
-// Sparse matrices in memory: a pattern with a value for each entry, or only how large they are.
+// Sparse matrices in memory: a pattern with a value for each entry, or only their sizes.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,27 @@
 
 namespace orrery {
 
-/// A sparse matrix of which only its size is known; `skew` is the largest row divided by the mean
-/// one.
+/// A sparse matrix of which only the size is known; `skew` is the largest row divided by the mean
+/// row.
 struct Counts {
   std::int64_t rows = 0, cols = 0, nnz = 0;
   double skew = 1;
 };
 
-/// What a sparse operand is made of. A strategy that needs the real thing gets it from the graph,
+/// What a sparse operand consists of. A strategy that needs the real graph gets it from the graph,
 /// not from here.
 using Pattern = std::variant<std::shared_ptr<const Csr>, Counts>;
 
 /// Entry e of the pattern has the value values[e].
 struct SparseMatrix {
   Pattern pattern;
-  std::shared_ptr<const std::vector<float>> values;  ///< [nnz]; none where only counts are known
+  std::shared_ptr<const std::vector<float>> values;  ///< [nnz]; empty if only counts are known
   bool symmetric = false;                            ///< A = Aᵀ, values included
 
   std::int64_t rows() const;
   std::int64_t cols() const;
   std::int64_t nnz() const;
-  /// Errors    NeedsStructure where only counts are known
+  /// Errors    NeedsStructure if only counts are known
   const Csr& csr() const;
   /// The values of a row, in the order of csr().row(r).
   ///
@@ -44,8 +44,7 @@ class RowBuilder {
  public:
   /// Shapes    the matrix will have `rows` rows and `cols` columns
   RowBuilder(std::int64_t rows, std::int64_t cols);
-  /// Adds an entry to the row that is being written. Columns of a row are distinct and may come in
-  /// any order.
+  /// Adds an entry to the present row. Columns of a row are distinct and may come in any order.
   void add(Vertex column, float value);
   void end_row();
   /// Requires  end_row() was called once for each row
@@ -62,8 +61,8 @@ SparseMatrix transpose(const SparseMatrix& a);
 /// The first `rows` rows of A, whose entries are all in the first `cols` columns.
 SparseMatrix leading(const SparseMatrix& a, std::int64_t rows, std::int64_t cols);
 
-/// A matrix with `times` times the rows, columns and entries of `a`, counted only; its rows are as
-/// skewed as those of `a`.
+/// A matrix with `times` times the rows, columns and entries of `a`, counted only; its rows have
+/// the same skew.
 SparseMatrix magnified(const SparseMatrix& a, std::int64_t times);
 
 }  // namespace orrery

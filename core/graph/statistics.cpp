@@ -64,7 +64,7 @@ class Components {
 };
 
 /// Share of `kWedges` random wedges that are closed. A self-loop is no arm of a wedge: such draws
-/// are discarded, which leaves the others equally likely.
+/// are discarded, and the others stay equally likely.
 void sample_clustering(const Csr& undirected, DatasetStatistics& s) {
   std::vector<double> wedges(at(undirected.rows) + 1);
   for (std::int64_t v = 0; v < undirected.rows; ++v) {

@@ -1,4 +1,4 @@
-// What one wants to know about a data set before training on it.
+// Statistics of a data set before training.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct DatasetStatistics {
   std::int64_t components = 0, largest_component = 0;  ///< weakly connected
   DegreeStatistics in_degree, out_degree;              ///< self-loops included
   /// Share of wedges (paths of two edges, directions ignored) that are closed; estimated from
-  /// `sampled_wedges` random wedges, absent when there are none.
+  /// `sampled_wedges` random wedges, absent if there are none.
   std::optional<double> clustering;
   std::int64_t sampled_wedges = 0;
   std::vector<std::int64_t> label_counts;  ///< [classes]; multi-label: vertices that have the label

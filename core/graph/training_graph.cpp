@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-/// No vertex of the graph of training vertices.
+/// A vertex outside of the graph of training vertices.
 constexpr Vertex kLeftOut = -1;
 
 template <class T>

@@ -1,4 +1,4 @@
-// Inductive training: the graph that the training vertices induce, which is all that is trained on.
+// Inductive training: only the graph induced by the training vertices is trained on.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace orrery {
 
-/// The vertices that are trained on, ascending.
+/// The training vertices, in ascending order.
 std::vector<Vertex> training_vertices(const Dataset& data);
 
 /// The training vertices and the edges among them: vertex i is the i-th of training_vertices().
@@ -18,9 +18,9 @@ std::vector<Vertex> training_vertices(const Dataset& data);
 /// Source    PipeGCN's and GraNNDis' public code (--inductive)
 Dataset training_graph(const Dataset& data);
 
-/// The same of statistics: `training_edges` edges or, where nobody has counted them, as many as are
-/// expected among that many vertices drawn at random, m·t(t − 1)/(n(n − 1)). The skew stays: the
-/// largest degree shrinks as the mean one does.
+/// The same for statistics: `training_edges` edges or, if nobody has counted them, the number
+/// expected among that many random vertices, m·t(t − 1)/(n(n − 1)). The skew stays: the largest
+/// degree shrinks like the mean degree.
 GraphStatistics training_graph(const GraphStatistics& graph);
 
 }  // namespace orrery

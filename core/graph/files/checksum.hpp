@@ -1,4 +1,4 @@
-// Checksums of files, against what disks and copies do to them.
+// Checksums of files, against damage by disks and copies.
 #pragma once
 
 #include <cstdint>

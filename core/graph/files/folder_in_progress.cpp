@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Opens a folder and locks it; -1 where it is gone or another process holds the lock (or where
-/// the file system has no locks).
+/// Opens a folder and locks it; -1 if it is gone or another process holds the lock (or if the file
+/// system has no locks).
 int locked(const fs::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (descriptor >= 0 && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
@@ -38,14 +38,14 @@ bool is_at(int descriptor, const fs::path& folder) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-/// ".NAME.partial-123": what `prefix` begins and a process number ends.
+/// ".NAME.partial-123": `prefix` followed by a process number.
 bool is_leftover(const std::string& name, const std::string& prefix) {
   return name.size() > prefix.size() && name.starts_with(prefix) &&
          std::all_of(name.begin() + static_cast<std::ptrdiff_t>(prefix.size()), name.end(),
                      [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Whether renameat2() does not know how, on this file system or kernel.
+/// Whether this file system or kernel does not support renameat2().
 bool unsupported(int error) { return error == EINVAL || error == ENOSYS; }
 
 }  // namespace
@@ -95,7 +95,7 @@ void FolderInProgress::take_place() const {
   if (fs::exists(target_)) {
     require_replaceable();
     exchange();
-    return;  // the destructor removes what was there
+    return;  // the destructor removes the old content
   }
   if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_NOREPLACE) == 0)
     return;
@@ -103,7 +103,7 @@ void FolderInProgress::take_place() const {
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(std::strerror(errno));
 }
 
-/// Both names change hands in one step.
+/// Both names are exchanged in one step.
 void FolderInProgress::exchange() const {
   if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) == 0)
     return;
@@ -135,13 +135,13 @@ void FolderInProgress::remove_leftovers() const {
   for (fs::directory_iterator entry(above, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string found = entry->path().filename().string();
-    // Where the name is free, what was moved away from it may be the only one there is.
+    // If the name is free, the folder moved away from it may be the only one.
     if (is_leftover(found, partial) || (is_leftover(found, old) && fs::exists(target_)))
       leftovers.push_back(entry->path());
   }
   for (const fs::path& leftover : leftovers) {
     const int lock = locked(leftover);
-    if (lock < 0) continue;  // somebody works on it
+    if (lock < 0) continue;  // another process works on it
     fs::remove_all(leftover, error);
     ::close(lock);
   }

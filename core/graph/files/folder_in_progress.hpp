@@ -10,22 +10,21 @@
 
 namespace orrery {
 
-/// Says why a folder that is there may not be replaced; empty where it may.
+/// Says why an existing folder may not be replaced; empty if it may.
 using Objection = std::function<std::string(const std::filesystem::path& folder)>;
 
-/// The name of the first entry, in alphabetical order, that `ours` does not know; empty where it
-/// knows all.
+/// The first entry, in alphabetical order, that `ours` does not know; empty if it knows all.
 std::string foreign_entry(const std::filesystem::path& folder,
                           const std::function<bool(const std::string& name)>& ours);
 
-/// The objection to a folder that also holds what `ours` does not know.
+/// The objection to a folder that also holds entries unknown to `ours`.
 std::string more_than(const std::filesystem::path& folder,
                       const std::function<bool(const std::string& name)>& ours);
 
 /// A folder under construction beside its final place `target`; removed unless commit() was
-/// reached. What is there is replaced with `force`, and where `objection` has none. Starts by
-/// removing what killed processes left of their attempts at the same target: who still works on
-/// a folder holds a lock on it. An interrupted process takes it with it (remove_unfinished()).
+/// reached. An existing target is replaced with `force`, if `objection` has none. First it removes
+/// what killed processes left of their attempts at the same target: a process that still works on a
+/// folder holds a lock on it. An interrupted process removes it (remove_unfinished()).
 ///
 /// Errors    DataError: `target` exists and not `force`, or there is an objection to its
 ///           replacement; it cannot be created (the system's reason is named)
@@ -36,14 +35,14 @@ class FolderInProgress {
   FolderInProgress(const FolderInProgress&) = delete;
   FolderInProgress& operator=(const FolderInProgress&) = delete;
 
-  /// Where to write the files.
+  /// The folder for the files.
   const std::filesystem::path& path() const { return temporary_; }
 
-  /// Flushes the folder to the disk and puts it into its place, instead of what was there: at every moment something whole
-  /// has that name (but on file systems that cannot exchange two names, where it is gone for a
-  /// moment).
+  /// Flushes the folder to the disk and puts it in its place, instead of the old one. At every
+  /// moment something whole has that name (except on file systems that cannot exchange two names,
+  /// where it is missing for a moment).
   ///
-  /// Errors    as the constructor, for what came to be there since; Error where the disk fails
+  /// Errors    as the constructor, for what appeared there since; Error if the disk fails
   void commit();
 
  private:

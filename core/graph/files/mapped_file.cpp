@@ -18,8 +18,8 @@
 namespace orrery {
 namespace {
 
-/// What is mapped now, for a handler of signals, which may neither lock nor allocate. What finds no
-/// place is mapped all the same, and then not named.
+/// The present mappings, for a signal handler, which may neither lock nor allocate. Mappings beyond
+/// this number exist, but their names are not shown.
 struct Mapped {
   std::atomic<const char*> data = nullptr;
   std::size_t size = 0;
@@ -60,7 +60,7 @@ void end_by_lost_page(int signal, siginfo_t* info, void*) {
       if (::write(STDERR_FILENO, part, std::strlen(part)) < 0) break;  // nobody listens
     ::_exit(1);
   }
-  std::signal(signal, SIG_DFL);  // none of ours: happens again, and ends the process
+  std::signal(signal, SIG_DFL);  // not ours: it happens again and ends the process
 }
 
 struct Descriptor {
@@ -77,7 +77,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) : path_(path.string())
     throw DataError(path_, "",
                     fmt::format("expected a readable file, found: {}", std::strerror(errno)));
   };
-  // Not to wait for the other end of a pipe, which is refused below.
+  // Does not wait for the other end of a pipe, which is refused below.
   const Descriptor file{::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat status {};
   if (file.fd < 0 || ::fstat(file.fd, &status) != 0) fail();

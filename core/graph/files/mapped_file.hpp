@@ -1,4 +1,4 @@
-// A file seen as bytes in memory, without copying it.
+// A file as bytes in memory, without a copy.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace orrery {
 
-/// A read-only mapping of a whole file; pages are read when they are touched.
+/// A read-only mapping of a whole file; pages are read on first access.
 ///
 /// Errors    DataError: the file is missing, is no regular file, or may not be read
 class MappedFile {
@@ -26,8 +26,8 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-/// From here on the process ends with one line that names the file, and exit status 1, where another
-/// program cuts a mapped file short while it is read, or its disk fails.
+/// From now on, if another program cuts a mapped file short while it is read, or its disk fails,
+/// the process ends with one line that names the file, and exit status 1.
 void end_when_a_mapped_file_is_cut();
 
 }  // namespace orrery

@@ -13,15 +13,15 @@
 
 namespace orrery {
 
-/// meta.json with look-ups that check the types and name the file and the key in errors.
+/// meta.json with look-ups that check the types and name file and key in errors.
 ///
-/// Errors    DataError: also where it is no JSON object
+/// Errors    DataError, also if it is no JSON object
 class MetaFile : public JsonReader {
  public:
   explicit MetaFile(const std::filesystem::path& folder)
       : MetaFile(MappedFile(folder / "meta.json")) {}
 
-  /// A text that is shown to people: in one line, control characters as "\x1b".
+  /// A readable text: in one line, control characters as "\x1b".
   std::string words(std::string_view key) const { return one_line(get<std::string>(key)); }
   std::string words(std::string_view key, const std::string& otherwise) const {
     return one_line(get<std::string>(key, otherwise));

@@ -29,7 +29,7 @@ class NpyArray {
   const std::vector<std::int64_t>& shape() const { return header_.shape; }
   const std::string& dtype() const { return header_.dtype; }
 
-  /// The elements, after checking the type and the shape; an extent of -1 may have any length.
+  /// The elements, after checking type and shape; an extent of -1 may have any length.
   ///
   /// Errors    DataError naming both the expected and the found type or shape
   template <class T>

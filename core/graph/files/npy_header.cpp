@@ -29,8 +29,8 @@ std::string shape_text(std::span<const std::int64_t> shape) {
   return text + "]";
 }
 
-/// Reads the header's Python dictionary from left to right: nothing but the three keys of the
-/// format, each once, as NumPy writes them.
+/// Reads the header's Python dictionary from left to right: only the three keys of the format, each
+/// once, as NumPy writes them.
 class Dictionary {
  public:
   Dictionary(const std::string& path, std::string_view text)
@@ -112,7 +112,7 @@ void parse_dictionary(NpyHeader& header, std::string_view text) {
   if (header.element_bytes <= 0 || header.element_bytes > 16 ||
       __builtin_mul_overflow(header.elements, header.element_bytes, &bytes))
     dictionary.fail("numbers as elements");
-  // They are read where they lie in memory. NumPy fills up its headers so that they can be.
+  // They are read in place. NumPy pads its headers for that.
   if (header.data_offset % static_cast<std::size_t>(header.element_bytes) != 0)
     throw DataError(header.path, fmt::format("byte {}", header.data_offset),
                     fmt::format("expected elements that begin at a multiple of their {} bytes, as "

@@ -1,5 +1,4 @@
-// What the header of a .npy file says: the one reader of it, for files that are mapped and for
-// files that are read in pieces.
+// The only reader of .npy headers, for files that are mapped and for files that are read in pieces.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +40,7 @@ struct NpyHeader {
   std::int64_t element_bytes = 0;
   std::size_t data_offset = 0;
 
-  /// Checks the type and the shape; an extent of -1 may have any length.
+  /// Checks type and shape; an extent of -1 may have any length.
   ///
   /// Errors    DataError naming both the expected and the found type or shape
   void require(std::string_view expected_dtype,
@@ -59,12 +58,12 @@ std::string place_of(const std::vector<std::int64_t>& shape, std::int64_t elemen
 NpyHeader parse_npy_header(const std::string& path, std::string_view start,
                            std::int64_t file_bytes);
 
-/// The header of a file, of which no more is read.
+/// The header of a file; nothing else is read.
 ///
 /// Errors    as parse_npy_header; DataError: the file cannot be read
 NpyHeader read_npy_header(const std::filesystem::path& path);
 
-/// The bytes before the elements of an array, as NumPy writes them.
+/// The bytes before the elements of an array, in NumPy's form.
 std::string npy_header_bytes(std::string_view dtype, const std::vector<std::int64_t>& shape);
 
 }  // namespace orrery

@@ -1,4 +1,4 @@
-// An array on disk seen through a window that moves: no more of it is mapped, whatever its size.
+// An array on disk seen through a moving window: no more of it is mapped, for any size.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,9 @@
 
 namespace orrery {
 
-/// Elements of a .npy file through one mapping of some megabytes, which is moved to where elements
-/// are asked for. So neither resident memory nor address space grows with the file; runs of
-/// ascending elements move it seldom.
+/// Elements of a .npy file through one mapping of some megabytes, which is moved to the requested
+/// elements. So neither resident memory nor address space grows with the file. Runs of ascending
+/// elements seldom move it.
 ///
 /// Errors    DataError: as read_npy_header; the file cannot be mapped
 class NpyWindow {
@@ -24,7 +24,7 @@ class NpyWindow {
 
   /// Some elements, valid until the next call.
   ///
-  /// Requires  T is what the header says; first + count are within the array
+  /// Requires  T as in the header; first + count within the array
   template <class T>
   std::span<const T> elements(std::int64_t first, std::int64_t count) {
     return {reinterpret_cast<const T*>(

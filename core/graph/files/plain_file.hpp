@@ -17,7 +17,7 @@ class PlainFile {
   PlainFile& operator=(const PlainFile&) = delete;
 
   void write(std::int64_t offset, const void* data, std::size_t bytes);
-  /// Reads all of `bytes`, or to the end of the file; returns how many they were.
+  /// Reads all of `bytes`, or to the end of the file; returns their number.
   std::size_t read(std::int64_t offset, void* out, std::size_t bytes) const;
   /// Checks that everything reached the disk.
   void close();

@@ -48,7 +48,7 @@ std::string inflate_all(const std::string& path, std::string_view input) {
     status = inflate(&stream, Z_NO_FLUSH);
     consumed += in - stream.avail_in;
     produced += out - stream.avail_out;
-    if (status == Z_BUF_ERROR) break;  // wants input that is not there
+    if (status == Z_BUF_ERROR) break;  // needs input that is missing
     if (status != Z_OK && status != Z_STREAM_END)
       throw DataError(
           path, fmt::format("byte {}", consumed),

@@ -13,13 +13,13 @@
 
 namespace orrery {
 
-/// What is wrong at a place of a text; parse_lines turns it into a DataError with the line number.
+/// A fault at a place of a text; parse_lines turns it into a DataError with the line number.
 struct TextProblem {
   const char* place;
   std::string message;
 };
 
-/// A text in memory: mapped when plain, inflated when gzip (recognised by its first bytes).
+/// A text in memory: mapped if plain, inflated if gzip (recognised by its first bytes).
 ///
 /// Errors    DataError: the file cannot be read; gzip data that is damaged or cut short (with the
 ///           byte in the compressed file)
@@ -49,7 +49,7 @@ class Line {
  public:
   Line(const char* begin, const char* end) : next_(begin), end_(end) {}
 
-  /// True when no field is left.
+  /// True if no field is left.
   bool at_end() {
     while (next_ != end_ && separates(next_)) ++next_;
     return next_ == end_;
@@ -58,15 +58,15 @@ class Line {
   bool skippable() { return at_end() || *next_ == '#' || *next_ == '%'; }
   /// First character of the next field; call at_end() first.
   char peek() const { return *next_; }
-  const char* place() const { return next_; }  ///< where the next field is, for a TextProblem
+  const char* place() const { return next_; }  ///< place of the next field, for a TextProblem
   std::uint64_t integer(const char* what);     ///< 0 to 2^64 - 1, decimal digits
   double number(const char* what);             ///< NaN and infinity are numbers here
-  std::string_view field();                    ///< the next field as it is; empty at the end
+  std::string_view field();                    ///< the next field unchanged; empty at the end
   [[noreturn]] void fail(const std::string& expected);  ///< "expected ..., found (the next field)"
 
  private:
-  /// Whether a field ends here. A carriage return does before the line's end only: elsewhere it
-  /// ends a line of a file that is read as one line.
+  /// Whether a field ends here. A carriage return ends a field only at the end of the line:
+  /// elsewhere it ends a line of a file that is read as one line.
   bool separates(const char* p) const {
     return *p == ' ' || *p == '\t' || *p == ',' || (*p == '\r' && p + 1 == end_);
   }
@@ -75,7 +75,7 @@ class Line {
   const char* end_;
 };
 
-/// A vertex number of a text; problem unless it is below `vertices`.
+/// A vertex number of a text; a problem unless it is below `vertices`.
 std::int32_t read_vertex(Line& line, std::int64_t vertices);
 
 constexpr std::int64_t kTextChunk = 1 << 20;  ///< bytes parsed as one piece of parallel work

@@ -110,7 +110,7 @@ Scramble::Scramble(std::int64_t n, std::uint64_t seed)
 
 Vertex Scramble::operator()(std::int64_t v) const {
   auto x = static_cast<std::uint64_t>(v);
-  do {  // a bijection of the next power of two, walked until it is back inside
+  do {  // a bijection of the next power of two, repeated until it is inside again
     for (std::size_t round = 0; round < factor_.size(); ++round) {
       x = (x * factor_[round] + offset_[round]) & mask_;
       x ^= x >> shift_;

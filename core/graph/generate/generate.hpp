@@ -1,5 +1,5 @@
 // The graph generators behind load_dataset, and what they share. All draws are counter-based: the
-// result depends on the options only, never on the number of threads.
+// result depends only on the options, never on the number of threads.
 #pragma once
 
 #include <functional>
@@ -20,16 +20,16 @@ namespace orrery {
 /// structure. `generate_edges` distinct undirected edges are drawn (to within 0.1 %: duplicates are
 /// drawn again), so the graph has twice as many entries.
 ///
-/// Errors    ConfigError under "dataset": unknown generator, or parameters that no graph can have
+/// Errors    ConfigError under "dataset": unknown generator, or impossible parameters
 Dataset generate(const DatasetOptions& options);
 
 /// Planted communities of equal size: a share `mixing` of the edges joins different communities.
 /// Label = community; features = centre of the class plus unit noise (class_features).
 Dataset generate_communities(const DatasetOptions& options);
 
-/// Planted communities as equal in size and degrees as can be, `communities` of them, with the
-/// degrees of degree_classes(): a share `mixing` of the edges joins different communities.
-/// Label = community modulo classes; features as of generate_communities.
+/// Planted communities as equal in size and degrees as possible, `communities` of them, with the
+/// degrees of degree_classes(): a share `mixing` of the edges joins different communities. Label =
+/// community modulo classes; features as of generate_communities.
 ///
 /// Source    Karrer, Newman 2011 (degree-corrected blocks), every pair of communities alike
 /// Departs   an edge within a community goes to the vertex of that community that stands next to
@@ -63,7 +63,7 @@ struct DegreeClass {
 };
 
 /// Why `generator` would ignore a key of "dataset" ("mixing", "degree_file", ...) that the user
-/// gave, as the rest of the sentence that the key begins; nothing when it honours the key.
+/// gave, as the rest of the sentence that the key begins; nothing if it honours the key.
 /// `with_degree_file`: the user gave a degree file, too.
 std::optional<std::string> why_ignored(std::string_view key, std::string_view generator,
                                        bool with_degree_file);
@@ -89,8 +89,7 @@ class Scramble {
   std::array<std::uint64_t, 3> factor_{}, offset_{};
 };
 
-/// Draws one edge from its own sequence of random numbers; nothing when the draw is to be
-/// discarded.
+/// Draws one edge from its own sequence of random numbers; nothing if the draw must be discarded.
 using DrawEdge = std::function<std::optional<Edge>(Sequence&)>;
 
 /// The edge between u and v as it is drawn: from the smaller to the larger.
@@ -99,15 +98,15 @@ inline Edge ascending(Vertex u, Vertex v) { return u < v ? Edge{u, v} : Edge{v, 
 /// An undirected graph of `edges` distinct edges: `fixed` (ascending), then draws, repeated for
 /// duplicates and self-loops until at most 0.1 % are missing.
 ///
-/// Errors    ConfigError when a tenth of the edges cannot be had (the graph has no room for them)
+/// Errors    ConfigError if a tenth of the edges cannot be found (the graph has no room for them)
 Csr draw_undirected(std::int64_t vertices, std::int64_t edges, std::uint64_t seed,
                     std::vector<std::vector<Edge>>&& fixed, const DrawEdge& draw);
 
-/// Completes a generated graph whose generator has no classes of its own: random features, and as
-/// label of v the column (below `classes`) whose features are largest when averaged over v and its
-/// neighbours. A graph network can learn that exactly, a network without the graph cannot.
+/// Completes a generated graph whose generator has no classes: random features, and as label of v
+/// the column (below `classes`) whose features are largest on average over v and its neighbours. A
+/// graph network can learn that exactly, a network without the graph cannot.
 ///
-/// Errors    ConfigError when classes are asked for but fewer features
+/// Errors    ConfigError if there are more classes than features
 void add_taught_labels(Dataset& dataset, const DatasetOptions& options);
 
 /// Notes what was generated, with the number of edges asked for and obtained.

@@ -10,7 +10,7 @@ namespace orrery {
 namespace {
 
 constexpr std::int64_t kBlocksPerTask = 64;
-// Keeps the draws of phase 1 apart from phase 2's.
+// Separates the draws of phase 1 from phase 2's.
 constexpr std::uint32_t kBlockPhase = 0xFFFFFFFF;
 
 /// An affinity block: vertices first, ..., first + size - 1, each pair joined with `probability`.
@@ -19,7 +19,7 @@ struct Block {
   double probability;
 };
 
-/// Consecutive vertices that want the same number of edges beside those in their block.
+/// Consecutive vertices that need the same number of edges besides those in their block.
 struct Excess {
   std::int64_t first;
   double each;

@@ -1,5 +1,5 @@
-// Generator: planted communities whose vertices have the degrees of a power law, in the place of
-// graphs of which only sizes, skew and what a cut costs are published.
+// Generator: planted communities whose vertices have the degrees of a power law. It replaces graphs
+// of which only sizes, skew and the cost of a cut are published.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 namespace orrery {
 namespace {
 
-/// Vertices in ascending order of degree are dealt to the communities in turn, so that all of them
-/// have the same degrees.
+/// Communities take vertices in turn, in ascending order of degree, so that all have the same
+/// degrees.
 class SkewedCommunities {
  public:
   SkewedCommunities(const std::vector<DegreeClass>& classes, std::int64_t count)
@@ -38,7 +38,8 @@ class SkewedCommunities {
   static std::int64_t below(Sequence& random, std::int64_t n) {
     return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(n)));
   }
-  /// A vertex anywhere, and of those around it in the order of degrees that of the community.
+  /// A vertex anywhere, and the member of the community that is nearest to it in the order of
+  /// degrees.
   std::int64_t draw_in(std::int64_t community, Sequence& random) const {
     const std::int64_t anywhere = stubs_.draw(random);
     const std::int64_t here = anywhere - of(anywhere) + community;
@@ -49,7 +50,7 @@ class SkewedCommunities {
   std::int64_t count_;
 };
 
-/// Communities are dealt to the classes in turn.
+/// Classes take communities in turn.
 Labels labels_of(const SkewedCommunities& communities, const Scramble& scramble,
                  std::int64_t classes) {
   Labels labels{classes, false,

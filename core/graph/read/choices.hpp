@@ -1,4 +1,4 @@
-// The options of a data set that concern its vertices, wherever these lie.
+// The options of a data set that concern its vertices, in any place.
 #pragma once
 
 #include <functional>
@@ -20,9 +20,9 @@ void choose_features(std::shared_ptr<const Features>& features, std::vector<std:
 /// Whether a vertex has a label.
 using IsLabelled = std::function<bool(std::int64_t vertex)>;
 
-/// The published split without unlabelled vertices, or, where there is none or the options ask for
-/// it, 70, 15 and 15 % of the labelled vertices for training, validation and test (or the share
-/// that they ask for, and half of the rest each), drawn by seed; notes what was done.
+/// The published split without unlabelled vertices. If there is none, or the options ask for it:
+/// 70, 15 and 15 % of the labelled vertices for training, validation and test (or the requested
+/// share, and half of the rest each), drawn by seed. It notes what was done.
 ///
 /// Cost      16 bytes per vertex while it draws
 void choose_split(std::vector<Split>& split, std::vector<std::string>& notes, std::int64_t vertices,

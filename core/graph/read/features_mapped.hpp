@@ -1,4 +1,4 @@
-// Features in mapped NumPy files: only the rows that are asked for are ever read.
+// Features in mapped NumPy files: only requested rows are read.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@ namespace orrery {
 /// Dense features in a mapped file. Values are checked as they are read.
 ///
 /// Shapes    values [rows, width] float32; width -1 takes the file's
-/// Requires  `binary` only if every value is known to be 0 or 1; when not given, the file is
+/// Requires  `binary` only if every value is known to be 0 or 1; without it the file is
 ///           scanned up to the first other value
 /// Errors    DataError: wrong type or shape now, a value that is not finite when it is read
 std::shared_ptr<const Features> mapped_features(const NpyArray& values, std::int64_t rows,
                                                 std::int64_t width, std::optional<bool> binary,
                                                 bool made_up);
 
-/// Sparse features in compressed rows; every value is 1 when `values` is not given.
+/// Sparse features in compressed rows; every value is 1 without `values`.
 ///
 /// Shapes    indptr [rows + 1] int64 · indices [nnz] int32, ascending in a row · values [nnz]
 ///           float32

@@ -1,4 +1,4 @@
-// Features on disk, read through windows that move.
+// Features on disk, read through moving windows.
 #pragma once
 
 #include <filesystem>
@@ -9,15 +9,15 @@
 
 namespace orrery {
 
-/// What mapped_features gives, of a file of which some megabytes at most are mapped at a time:
-/// made for reading rows in ascending order. Calls take turns.
+/// The same as mapped_features, with at most some megabytes of a file mapped at a time: for reading
+/// rows in ascending order. Calls take turns.
 ///
 /// Errors    as mapped_features
 std::shared_ptr<const Features> windowed_features(const std::filesystem::path& values,
                                                   std::int64_t rows, std::int64_t width,
                                                   std::optional<bool> binary, bool made_up);
 
-/// What mapped_sparse_features gives, in the same way. Rows are checked when they are read.
+/// The same as mapped_sparse_features, in this way. Rows are checked when they are read.
 ///
 /// Errors    as mapped_sparse_features
 std::shared_ptr<const Features> windowed_sparse_features(

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::int64_t kBlock = 16 << 20;  // bytes
 
-/// The checksums of the blocks of an array, one after the other; of an empty one of a block without
-/// bytes, so that arrays stay apart.
+/// The checksums of the blocks of an array, one after the other. An empty array has that of an
+/// empty block, so that arrays stay separate.
 template <class T>
 std::string checksums(const std::vector<T>& values) {
   const std::string_view bytes(reinterpret_cast<const char*>(values.data()),

@@ -68,7 +68,7 @@ void add_reverse_edges(Dataset& dataset) {
       fmt::format("symmetrised: {} directed edges became {}", before, dataset.edges()));
 }
 
-/// An edge without its reverse, where a folder says of its graph that it is not directed.
+/// An edge without its reverse, if a folder says that its graph is not directed.
 std::optional<Edge> contradiction(const Dataset& dataset, const fs::path& folder) {
   if (dataset.symmetric || !fs::exists(folder / "meta.json")) return std::nullopt;
   if (MetaFile(folder).get("directed", true)) return std::nullopt;
@@ -79,7 +79,7 @@ std::optional<Edge> contradiction(const Dataset& dataset, const fs::path& folder
   return std::nullopt;
 }
 
-/// What is wrong with meta.json's key "directed".
+/// The fault of meta.json's key "directed".
 std::string words_of(Edge edge) {
   return fmt::format("is false, but edge {} -> {} has no reverse", edge.source, edge.destination);
 }
@@ -92,7 +92,7 @@ void magnify(Dataset& dataset, std::int64_t times) {
                   times, dataset.vertices(), dataset.edges()));
 }
 
-/// Whether a vertex has a label; of several labels each vertex has some.
+/// Whether a vertex has a label; with several labels each vertex has some.
 IsLabelled labelled(const Dataset& dataset) {
   return [&labels = dataset.labels](std::int64_t v) {
     return labels.multilabel || labels.values[at(v)] >= 0;

@@ -17,17 +17,17 @@ namespace orrery {
 ///           where to get such a set and in which form)
 Dataset load_dataset(const DatasetOptions& options);
 
-/// Throws what load_dataset does where meta.json of a folder says that the graph is not directed, and
-/// this edge has no reverse.
+/// Throws as load_dataset does if meta.json says that the graph is not directed, and this edge has
+/// no reverse.
 [[noreturn]] void refuse_as_directed(const std::filesystem::path& folder, Edge edge);
 
-/// Reads a data set as it is stored: no option applied, no split drawn.
+/// Reads a data set as stored: no option applied, no split drawn.
 ///
 /// Errors    as load_dataset
 Dataset read_dataset(const std::string& path, const std::string& format = "auto");
 
-/// Eight hexadecimal digits of the edges, labels and split, as they are trained on. Data with the same
-/// ones have, but for chance, the same of these; features are not among them.
+/// Eight hexadecimal digits for the edges, labels and split of the training data. Equal data has
+/// equal digits, and different data has different ones except by chance; features do not count.
 ///
 /// Cost      one pass over the edges, labels and split, on all cores
 std::string fingerprint_of(const Dataset& data);

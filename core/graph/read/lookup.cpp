@@ -71,7 +71,7 @@ std::string searched_folders() {
   return text;
 }
 
-/// Names of the data sets that are here, and of those that are published.
+/// Names of the data sets that are here, and of published ones.
 std::vector<std::string> known_names() {
   std::vector<std::string> names;
   for (const fs::path& folder : data_folders()) {
@@ -121,8 +121,8 @@ std::vector<fs::path> data_folders() {
 std::optional<fs::path> find_dataset(const std::string& path) {
   if (path.empty()) return std::nullopt;
   const bool bare_name = path.find('/') == std::string::npos;
-  std::error_code unreadable;  // a folder that may not be looked into holds nothing for us
-  if (bare_name)  // before the working directory, where a result folder may have the same name
+  std::error_code unreadable;  // an unreadable folder counts as empty
+  if (bare_name)  // before the working directory, in which a result folder may have the same name
     for (const fs::path& folder : data_folders())
       if (fs::exists(folder / path, unreadable)) return folder / path;
   if (fs::exists(path, unreadable)) return path;

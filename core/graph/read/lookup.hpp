@@ -1,4 +1,4 @@
-// Finds data sets by name, and says where the published ones can be had.
+// Finds data sets by name, and says where to get published ones.
 #pragma once
 
 #include <filesystem>
@@ -15,10 +15,10 @@ struct PublishedSet {
   std::string_view source;   ///< publisher and address
   std::string_view files;    ///< what to download
   std::string_view convert;  ///< how it becomes readable
-  bool readable = false;     ///< Orrery reads the download itself
+  bool readable = false;     ///< Orrery reads the download directly
 };
 
-/// The entry of that name (case, '_' and '-' do not matter); null when it is not in the list.
+/// The entry with that name (case, '_' and '-' do not matter); null if it is not in the list.
 const PublishedSet* published_set(std::string_view name);
 
 /// All sets that are listed, in the order to print them.
@@ -31,7 +31,7 @@ std::vector<std::filesystem::path> data_folders();
 /// in the first of data_folders() that holds it.
 std::optional<std::filesystem::path> find_dataset(const std::string& path);
 
-/// The same, but a set that is not there is an error.
+/// The same, but a missing set is an error.
 ///
 /// Errors    ConfigError under "dataset.path" for a bare name: the folders searched, where such a
 ///           set can be had and in which form; DataError for a path

@@ -1,4 +1,4 @@
-// What meta.json says of a data set folder's arrays, for readers that hold them and readers that
+// Facts of meta.json about a data set folder's arrays, for readers that hold them and readers that
 // do not.
 #pragma once
 
@@ -12,20 +12,20 @@
 
 namespace orrery {
 
-/// How much of a file is mapped: all of it, or a window of some megabytes that moves.
+/// How much of a file is mapped: all of it, or a moving window of some megabytes.
 enum class Mapping { whole, window };
 
-/// How many vertices the folder says it has.
+/// Number of vertices of the folder.
 ///
 /// Errors    DataError: none stated; more than can be numbered or than its arrays make plausible
 std::int64_t read_vertex_count(const std::filesystem::path& folder, const MetaFile& meta);
 
-/// How many classes it says there are; 0 where it does not say.
+/// Number of classes; 0 if it is not stated.
 ///
-/// Errors    DataError: more than so many vertices make plausible
+/// Errors    DataError: more than this number of vertices makes plausible
 std::int64_t read_class_count(const MetaFile& meta, std::int64_t vertices);
 
-/// The features of a data set folder, null when absent; notes what was made up or is missing.
+/// The features of a data set folder, null if absent; notes what was generated or is missing.
 ///
 /// Errors    DataError as mapped_features and mapped_sparse_features; meta.json names no kind of
 ///           storage that is known
@@ -33,11 +33,11 @@ std::shared_ptr<const Features> read_features(const std::filesystem::path& folde
                                               const MetaFile& meta, std::int64_t vertices,
                                               Mapping mapping, std::vector<std::string>& notes);
 
-/// Whether a data set folder has labels; notes it when published ones are missing.
+/// Whether a data set folder has labels; notes it if published ones are missing.
 bool has_labels(const std::filesystem::path& folder, const MetaFile& meta,
                 std::vector<std::string>& notes);
 
-/// What was made up of a data set that a generator wrote; nothing of others.
+/// What was generated in a data set that a generator wrote; nothing for others.
 std::vector<std::string> notes_on_origin(const MetaFile& meta);
 
 }  // namespace orrery

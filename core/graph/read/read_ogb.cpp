@@ -78,7 +78,7 @@ std::int32_t read_label(Line& line) {
   return static_cast<std::int32_t>(value);
 }
 
-/// The single count in num-node-list.csv or num-edge-list.csv, where there is one.
+/// The single count in num-node-list.csv or num-edge-list.csv, if there is one.
 std::optional<std::int64_t> read_count(const fs::path& folder, const std::string& name) {
   const auto path = find_csv(folder, name);
   if (!path) return std::nullopt;
@@ -99,7 +99,7 @@ void expect_rows(const TextFile& file, std::int64_t found, std::int64_t expected
                                      found, hint)});
 }
 
-/// `rows`: of vertices that were read.
+/// `rows`: number of vertices that were read.
 void set_edges(Dataset& dataset, const fs::path& raw, std::optional<std::int64_t> vertices,
                std::int64_t rows) {
   const TextFile file(*find_csv(raw, "edge"));

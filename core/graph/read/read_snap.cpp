@@ -23,10 +23,10 @@ using IdChunks = std::vector<std::vector<IdEdge>>;
 /// Counts that SNAP writes into the comments on top: "# Nodes: 7115 Edges: 103689".
 struct Header {
   std::optional<std::int64_t> nodes, edges;
-  std::vector<std::string> notes;  ///< what follows a key and is no count
+  std::vector<std::string> notes;  ///< the text after a key that is no count
 };
 
-/// The whole number at the start of a text, which nothing but a blank, ';', ',' or '.' may follow.
+/// The whole number at the start of a text; only a blank, ';', ',' or '.' may follow it.
 std::optional<std::int64_t> count_at_start(std::string_view text) {
   std::int64_t count = 0;
   const char* end = text.data() + text.size();
@@ -38,8 +38,8 @@ std::optional<std::int64_t> count_at_start(std::string_view text) {
   return error == std::errc() && count >= 0 && ends ? std::optional(count) : std::nullopt;
 }
 
-/// Looks for the key in a comment. Comments may say anything: what follows a key and looks like a
-/// number but is none of ours is noted and not used.
+/// Looks for the key in a comment. Comments may say anything: what follows a key, looks like a
+/// number, but is none of ours is noted and not used.
 void read_count(Header& header, std::string_view line, std::string_view key,
                 std::optional<std::int64_t>& count) {
   const auto found = line.find(key);
@@ -107,7 +107,7 @@ std::uint64_t largest_id(IdChunks& chunks) {
   return *std::ranges::max_element(largest);
 }
 
-/// Which of the numbers 0..largest occur, when that table is no larger than the edges themselves.
+/// Which of the numbers 0..largest occur, if that table is no larger than the edges themselves.
 std::optional<std::vector<std::uint8_t>> presence(IdChunks& chunks, std::uint64_t largest,
                                                   std::int64_t edges) {
   if (largest >= static_cast<std::uint64_t>(16 * edges + 4096)) return std::nullopt;

@@ -9,8 +9,8 @@
 
 namespace orrery {
 
-/// How many classes the largest label may imply where no file states their number; a model has an
-/// output column per class, so one stray label must not ask for two thousand million of them.
+/// The number of classes that the largest label may imply if no file states it. A model has an
+/// output column per class, so one stray label must not ask for billions of them.
 constexpr std::int64_t most_implied_classes(std::int64_t vertices) {
   return vertices > 1000 ? vertices : 1000;
 }

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kScanBlock = 1 << 18;  // elements
 
-/// Labels of either kind, checked as they are read.
+/// Labels of either kind, checked when they are read.
 class WindowedLabels {
  public:
   WindowedLabels(const fs::path& file, std::int64_t vertices, std::int64_t classes)
@@ -88,7 +88,7 @@ std::vector<Split> read_split(const fs::path& file, std::int64_t vertices) {
   return split;
 }
 
-/// Labels and split of the vertices, as far as the folder has them.
+/// Labels and split of the vertices, if the folder has them.
 void open_targets(StreamedDataset& data, const fs::path& folder, const MetaFile& meta,
                   const DatasetOptions& options) {
   std::vector<Split> split;

@@ -1,4 +1,4 @@
-// A data set folder that is opened and not read: for what is larger than memory.
+// A data set folder that is opened but not read: for data larger than memory.
 #pragma once
 
 #include <filesystem>
@@ -13,17 +13,17 @@
 namespace orrery {
 
 /// A data set whose edges and features stay on disk. In memory: a byte per vertex (the split), and
-/// 4 more where the rows of the features are normalised.
+/// 4 more if the rows of the features are normalised.
 struct StreamedDataset {
   std::string name;
   std::filesystem::path edges;  ///< edges.npy
   std::int64_t vertices = 0;
-  bool mirrored = false;  ///< the reverse of every edge belongs to the graph as well
-  /// meta.json says that every edge has its reverse among the edges, which nobody has held against them.
+  bool mirrored = false;  ///< the graph also has the reverse of every edge
+  /// meta.json says that every edge has its reverse; nobody has checked it.
   bool says_undirected = false;
   bool generated = false;
   VertexRows rows;
-  std::shared_ptr<const std::vector<Split>> split;  ///< empty when there is none
+  std::shared_ptr<const std::vector<Split>> split;  ///< empty if there is none
   std::vector<std::string> notes;
 };
 

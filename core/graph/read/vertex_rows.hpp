@@ -1,4 +1,4 @@
-// What a data set knows of its vertices beside the graph, row by row, wherever it lies.
+// Row by row, what a data set knows about its vertices besides the graph, in any place.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace orrery {
 
-/// Features, labels and split of `count` vertices. What is absent is null.
+/// Features, labels and split of `count` vertices. Absent data is null.
 struct VertexRows {
   std::int64_t count = 0;
   std::shared_ptr<const Features> features;
   std::int64_t classes = 0;
   bool multilabel = false;
-  /// Writes the labels of the vertices, `columns()` each, as Labels has them.
+  /// Writes the labels of the vertices, `columns()` each, in the form of Labels.
   std::function<void(std::span<const Vertex> vertices, std::int32_t* out)> labels;
   std::function<void(std::span<const Vertex> vertices, Split* out)> split;
 
@@ -25,7 +25,7 @@ struct VertexRows {
 
 /// The rows of a data set in memory.
 ///
-/// Requires  the data set outlives them
+/// Requires  a data set that outlives them
 VertexRows rows_of(const Dataset& data);
 
 /// The rows of some vertices, in their order, numbered from 0.

@@ -71,7 +71,7 @@ Json meta_data(const Dataset& dataset, const Json& feature_storage) {
   return meta;
 }
 
-/// What speaks against removing a folder in favour of a data set: that it is more than one.
+/// Why a folder may not be replaced by a data set: it holds more than one.
 std::string not_only_a_data_set(const fs::path& folder) {
   if (!fs::exists(folder / "meta.json") || !fs::exists(folder / "edges.npy"))
     return "it is no data set (those have meta.json and edges.npy)";

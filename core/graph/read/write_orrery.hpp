@@ -8,8 +8,8 @@
 namespace orrery {
 
 /// Writes the folder format that load_dataset reads. Everything goes into a temporary folder beside
-/// `folder`, which is renamed at the end; after an error nothing is left of it. Features are stored
-/// sparse where that is smaller.
+/// `folder`, which is renamed at the end; an error leaves nothing of it. Features are stored sparse
+/// if that is smaller.
 ///
 /// Requires  the parent folder exists
 /// Errors    DataError: `folder` exists and not `force`, or it holds anything but a data set; a

@@ -1,4 +1,4 @@
-// Writes what a data set folder holds of its vertices.
+// Writes the vertex data of a data set folder.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace orrery {
 
-/// Writes features (sparse where that is smaller), labels.npy and split.npy, as far as they are
-/// there, some megabytes at a time. Returns the `feature_storage` of meta.json.
+/// Writes features (sparse if that is smaller), labels.npy and split.npy, if they exist, some
+/// megabytes at a time. Returns the `feature_storage` of meta.json.
 ///
 /// Errors    DataError: a file cannot be written (the system's reason is named); those of the rows
 nlohmann::ordered_json write_vertex_rows(const VertexRows& rows,
