@@ -90,7 +90,7 @@ Traffic spmm_2d_traffic(const Product& product, double processes);
 
 /// The product H·W that follows in 2D: blocks of H broadcast along grid rows, W is everywhere.
 ///
-///   Errors as spmm_2d_traffic, without nnz
+///   words = (√P − 1)·n·f/P        messages = √P·lg √P
 ///
 /// Errors    as spmm_2d_traffic, without nnz
 /// Source    CAGNET, 2D, derived here; the paper rounds to n·f/√P
