@@ -15,11 +15,11 @@
 namespace orrery::mpi {
 namespace {
 
-/// Of one MPI message: far below the 2 GiB that MPI's counts allow, and short enough for the lock
-/// (one call of the library may copy a whole message).
+/// Size of one MPI message: far below the 2 GiB that MPI's counts allow, and short enough for the
+/// lock (one call of the library may copy a whole message).
 constexpr std::int64_t kLargestMessage = std::int64_t{64} << 20;
 
-/// A poll that takes so long has moved data, even if no message is complete yet.
+/// A poll that takes this long has moved data, even if no message is complete yet.
 constexpr auto kMovedData = std::chrono::microseconds(10);
 
 double seconds(std::chrono::steady_clock::duration d) {
@@ -94,7 +94,7 @@ void Batch::send(int step, int to, const void* data, std::int64_t bytes, int tag
 }
 
 void Batch::receive(int step, int from, void* data, std::int64_t bytes) {
-  // Any tag: a message of another call is then taken for what it is instead of being waited past.
+  // Any tag: a message of another call is then recognised instead of being waited past.
   auto* into = static_cast<char*>(data);
   post({step, from, tag_of(bytes), bytes, true},
        [&](std::int64_t at, int count, MPI_Request* request) {
@@ -123,7 +123,8 @@ void Batch::wait(int step) {
     }
     if (Clock::now() - before > kMovedData) pause.stir();
     pause.rest();
-    keep_patience();  // on a busy machine every look takes long, and stirs: then it never sleeps
+    // on a busy machine every look takes long, and counts as progress: then it never sleeps
+    keep_patience();
   }
 }
 

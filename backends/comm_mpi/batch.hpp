@@ -18,7 +18,7 @@ namespace orrery::mpi {
 /// Which operation a batch belongs to.
 struct Title {
   std::string_view what;         ///< "all_reduce", "gather"
-  int kind = 0;                  ///< its number; the name of any number is kind_name()
+  int kind = 0;                  ///< its number; kind_name() gives the name of any number
   const Phase* phase = nullptr;  ///< absent for exchanges of the host programs
   Lane lane = Lane::comm;
 };
@@ -31,11 +31,12 @@ std::string ranks_text(const std::vector<int>& ranks);
 /// Sends and receives of one operation. The messages between two ranks are matched in the order in
 /// which both post them. Each belongs to a step; steps are waited for in order.
 ///
-/// A batch that is left with messages under way freezes the engine, because their memory goes away.
+/// A batch that is destroyed with pending messages freezes the engine, because their memory is
+/// freed.
 class Batch {
  public:
-  /// `call` is what must be equal on all ranks (beside the bytes of each message): calls that do
-  /// not match are found out by it. `meter` is told with whom messages are under way.
+  /// `call`: what must be equal on all ranks (besides the bytes of each message). It detects calls
+  /// that do not match. `meter` is told with whom messages are under way.
   Batch(Engine& engine, MPI_Comm comm, const Title& title, std::uint64_t call = 0,
         std::function<void(int from, std::int64_t bytes)> received = {},
         ExchangeMeter* meter = nullptr);
@@ -43,22 +44,22 @@ class Batch {
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
-  /// Called with the sender and the size of each message that has come in.
+  /// Called with the sender and the size of each arrived message.
   std::function<void(int from, std::int64_t bytes)> on_received;
 
-  /// Starts to send to a rank of the world; nothing is sent for no bytes.
+  /// Starts to send to a rank of the world; nothing is sent for zero bytes.
   void send(int step, int to, const void* data, std::int64_t bytes);
   void receive(int step, int from, void* data, std::int64_t bytes);
-  /// The same, matched by a tag of the caller's.
+  /// The same, matched by a tag of the caller.
   void send(int step, int to, const void* data, std::int64_t bytes, int tag);
   void receive(int step, int from, void* data, std::int64_t bytes, int tag);
   /// Blocks until the messages of all steps up to this one are done.
   ///
-  /// Errors    Aborted after freeze() · ProgramError when a message is not what was expected ·
+  /// Errors    Aborted after freeze() · ProgramError if a message is not what was expected ·
   ///           Error after `wait_seconds` without progress
   void wait(int step);
 
-  // What the watchdog asks, with the library's lock held.
+  // Questions of the watchdog, with the library's lock held.
   const Title& title() const { return title_; }
   std::vector<int> awaited() const;
   double seconds_without_progress() const;

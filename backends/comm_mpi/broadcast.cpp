@@ -8,8 +8,8 @@ namespace orrery::mpi {
 namespace {
 
 /// Measured on two cores (shared memory, 64 MiB): from 256 KiB on, chunks give 13 GB/s between two
-/// ranks and 3 GB/s along four, and no more when they are larger; 64 KiB lose a quarter. Up to one
-/// chunk nothing could overlap along a chain, and a tree is up to three times as fast.
+/// ranks and 3 GB/s along four, and no more if they are larger; 64 KiB lose a quarter. Up to one
+/// chunk nothing can overlap along a chain, and a tree is up to three times as fast.
 constexpr std::int64_t kChunk = std::int64_t{512} << 10;
 /// Chunks under way per link: with 4, a link stands still whenever its other end gets no core (half
 /// the speed on busy cores); with 16 it does not.
@@ -23,7 +23,7 @@ struct Place {
   int rank_at(int place) const { return group.rank_of((place + root) % group.size); }
 };
 
-/// Place v gets from v with its lowest bit cleared, and gives to v + each smaller power of two.
+/// Place v receives from v with its lowest bit cleared, and sends to v + each smaller power of two.
 void along_a_tree(Batch& batch, const Place& at, std::span<const Part> parts) {
   const int v = at.place();
   int below = 1;
@@ -45,7 +45,7 @@ std::vector<Part> in_chunks(std::span<const Part> parts) {
   return chunks;
 }
 
-/// Every place gets each chunk from the one before and passes it on while the next ones come in.
+/// Every place receives each chunk from the one before and passes it on while the next ones arrive.
 void along_a_chain(Batch& batch, const Place& at, std::span<const Part> parts) {
   const std::vector<Part> chunks = in_chunks(parts);
   const int n = static_cast<int>(chunks.size()), v = at.place();
@@ -55,7 +55,7 @@ void along_a_chain(Batch& batch, const Place& at, std::span<const Part> parts) {
   };
   for (int k = 0; k < std::min(n, kWindow); ++k) receive(k);
   for (int k = 0; k < n; ++k) {
-    batch.wait(k);  // chunk k is here, and chunk k − window has been passed on
+    batch.wait(k);  // chunk k has arrived, and chunk k − window has been passed on
     const Part& chunk = chunks[orrery::at(k)];
     if (v + 1 < at.group.size) batch.send(k + kWindow, at.rank_at(v + 1), chunk.data, chunk.bytes);
     if (k + kWindow < n) receive(k + kWindow);

@@ -23,7 +23,7 @@ using mpi::Part;
 
 namespace {
 
-constexpr int kWrongUse = 2;  // exit status where the experiment is at fault
+constexpr int kWrongUse = 2;  // exit status for a fault of the experiment
 
 }  // namespace
 
@@ -65,8 +65,8 @@ struct MpiWorld::Parts {
     mpi::exchange(messages, all, engine.rank(), send, receive);
   }
 
-  /// An error leaves the world behind: MPI_Finalize would wait for ranks that wait for this one.
-  /// Whoever catches the error reports it.
+  /// An error leaves the world without MPI_Finalize, which would wait for ranks that wait for this
+  /// one. Whoever catches the error reports it.
   void abandon() {
     static std::atomic<Parts*> left_behind;  // no leak
     left_behind = this;
@@ -129,7 +129,7 @@ void MpiWorld::run(const std::function<void(Communicator&)>& body) {
   try {
     body(communicator);
   } catch (const Aborted&) {
-    parts_->engine.end();  // the failure that woke this rank is reported where it was
+    parts_->engine.end();  // the failure that woke this rank is reported where it happened
   } catch (const ConfigError& error) {
     fail(error.what(), kWrongUse);
   } catch (const std::exception& error) {

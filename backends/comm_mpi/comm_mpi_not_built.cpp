@@ -16,7 +16,7 @@ MpiWorld::MpiWorld(MpiOptions) {
 }
 MpiWorld::~MpiWorld() = default;
 
-// Nobody gets here: there is no world to call.
+// Unreachable: there is no world to call.
 int MpiWorld::rank() const { return 0; }
 int MpiWorld::size() const { return 1; }
 Placement MpiWorld::placement() const { return {}; }

@@ -42,10 +42,10 @@ MPI_Comm duplicate_of_world() {
   return copy;
 }
 
-/// Ends the process when MPI_Init or MPI_Finalize hangs because another rank was lost then.
+/// Ends the process if MPI_Init or MPI_Finalize hangs because another rank was lost.
 class Deadline {
  public:
-  /// `what` did not happen when this speaks. `look` is called again and again meanwhile.
+  /// `what`: the step that did not happen, for the message. `look` is called repeatedly meanwhile.
   Deadline(
       std::string what, double seconds, std::function<void()> look = [] {})
       : thread_([this, what = std::move(what), seconds, look = std::move(look)] {
@@ -74,7 +74,7 @@ class Deadline {
   std::thread thread_;
 };
 
-/// What is seen of the other ranks while MPI starts, which waits for all of them.
+/// What is visible of the other ranks while MPI starts, which waits for all of them.
 class StartWatch {
  public:
   explicit StartWatch(const MpiOptions& options) : options_(options) {
@@ -83,10 +83,10 @@ class StartWatch {
     if (rank != nullptr && size != nullptr) rank_ = std::atoi(rank), size_ = std::atoi(size);
   }
 
-  /// Ends the process where the start cannot succeed any more: mpirun asks all to end when one dies;
-  /// nobody else would notice one that is stopped, or one that dies while mpirun is.
+  /// Ends the process if the start can no longer succeed. mpirun asks all to end when one dies, but
+  /// nobody else would notice a rank that is stopped, or one that dies while mpirun is stopped.
   void look() {
-    if (size_ == 0) return;  // something else than mpirun of Open MPI has started the ranks
+    if (size_ == 0) return;  // something other than mpirun of Open MPI has started the ranks
     const bool ending = options_.ending != nullptr && *options_.ending;
     if (ending) leave("died", lost_at_start(size_));
     const auto now = Clock::now();
@@ -112,7 +112,7 @@ class StartWatch {
       failure.message =
           fmt::format("{} {} while the ranks were starting MPI", ranks_text(ranks), what);
     }
-    int lowest = 0;  // that may speak
+    int lowest = 0;  // that may report
     for (const int rank : ranks)
       if (rank == lowest) ++lowest;
     failure.first_living = rank_ == lowest;
@@ -214,7 +214,7 @@ int Engine::kind_of_tag(int tag) { return tag % kKinds; }
 void Engine::freeze(std::string_view why) noexcept {
   const auto lock = try_library_lock();
   if (frozen_.exchange(true)) return;
-  if (lock.owns_lock()) why_ = why;  // else who holds it may never come back to read it
+  if (lock.owns_lock()) why_ = why;  // otherwise its holder may never return to read it
 }
 
 void Engine::require_alive() const {
@@ -230,7 +230,7 @@ bool Engine::claim(std::string_view what, std::optional<int> failed) const noexc
   failure.told_by = rank_;
   failure.message = what;
   failure.first_living = neighbours_.first_living(rank_);
-  // Without the lock the operation is not known.
+  // Without the lock the operation is unknown.
   if (const auto lock = try_library_lock(); lock.owns_lock() && !batches_.empty()) {
     failure.operation = to_string(batches_.front()->title());
     failure.awaited = batches_.front()->awaited();
@@ -250,19 +250,20 @@ void Engine::fail(std::string_view what, int status, std::optional<int> failed) 
 }
 
 void Engine::end(int status) noexcept {
-  // A thread that was woken by the failure of another one of this rank lets that one speak first.
+  // A thread that was woken by the failure of another thread of this rank lets that one report
+  // first.
   for (int i = 0; i < 100 && !reported_; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   std::fflush(nullptr);
-  // An mpirun that is stopped or gone answers no MPI_Abort, and a lock that is held for long is held
-  // by who hangs inside the library.
+  // An mpirun that is stopped or gone does not answer MPI_Abort, and a lock that is held for long
+  // is held by a thread that hangs inside the library.
   try {
     std::thread([status] {
       std::this_thread::sleep_for(kLongestAbort);
       std::_Exit(status);
     }).detach();
   } catch (const std::system_error&) {
-    // No thread to be had: MPI_Abort takes as long as it takes.
+    // No thread is available: MPI_Abort takes as long as it takes.
   }
   std::unique_lock lock(library_lock(), std::defer_lock);
   for (int i = 0; i < 100 && !lock.try_lock(); ++i)

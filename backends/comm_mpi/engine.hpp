@@ -1,4 +1,4 @@
-// What all parts of the MPI communicator share: the library itself, its lock, and how a job ends.
+// Shared by all parts of the MPI communicator: the library itself, its lock, and the end of a job.
 #pragma once
 
 #include <mpi.h>
@@ -23,11 +23,11 @@ class Batch;
 /// Every MPI call of the process is made under this lock. (The library then needs no locks of its
 /// own, and lane threads, watchdog and host program may all use it.)
 std::mutex& library_lock();
-/// The lock, or nothing where it is held for 50 ms: by who hangs inside the library,
-/// perhaps on a rank that is dead.
+/// The lock, or nothing if it is held for 50 ms by a thread that hangs inside the library, perhaps
+/// because of a dead rank.
 std::unique_lock<std::mutex> try_library_lock();
 
-/// MPI, initialised, with one communicator for each kind of traffic, so that they never meet.
+/// MPI, initialised, with one communicator for each kind of traffic, so that they never mix.
 class Engine {
  public:
   explicit Engine(MpiOptions options);
@@ -44,22 +44,22 @@ class Engine {
   MPI_Comm control_comm() const { return control_; }
   /// Requests for rows of stores and their answers.
   MPI_Comm rows_comm() const { return rows_; }
-  /// A tag that tells calls of one kind apart as far as MPI's range of tags allows.
+  /// A tag that separates calls of one kind as far as MPI's range of tags allows.
   int tag_of(int kind, std::uint64_t call) const;
-  /// The tag of a lane's answers, of which each lane awaits those of one op at a time.
+  /// The tag of a lane's answers; each lane awaits those of one op at a time.
   static int answer_tag(int kind, Lane lane);
   static int kind_of_tag(int tag);
 
-  /// From now on nothing is sent or received by this process, because memory that messages arrive
-  /// in may go away: whoever waits, now or later, gets Aborted with this reason.
+  /// From now on this process sends and receives nothing, because memory that messages arrive in
+  /// may be freed: whoever waits, now or later, gets Aborted with this reason.
   void freeze(std::string_view why) noexcept;
   /// Throws Aborted after freeze(). Call with the lock held.
   void require_alive() const;
   bool frozen() const;
-  /// Asks whether this rank may tell why the job ends. `failed`: the rank that is at fault; absent
-  /// where that is not known.
+  /// Asks whether this rank may report why the job ends. `failed`: the rank at fault; absent if
+  /// unknown.
   bool claim(std::string_view what, std::optional<int> failed) const noexcept;
-  /// The same, where this rank is at fault.
+  /// The same, if this rank is at fault.
   bool claim(std::string_view what) const noexcept { return claim(what, rank_); }
   /// Prints why the job ends, if this rank may.
   void report(std::string_view what, std::optional<int> failed) const noexcept;
@@ -68,7 +68,7 @@ class Engine {
   [[noreturn]] void fail(std::string_view what, int status = 1) noexcept {
     fail(what, status, rank_);
   }
-  /// Ends all ranks without a word.
+  /// Ends all ranks without a message.
   [[noreturn]] void end(int status = 1) noexcept;
 
   /// The other ranks of this server.

@@ -9,7 +9,7 @@ void exchange(Batch& batch, const Group& group, int me, std::span<const Part> se
               std::span<const Part> receive) {
   const auto& mine = send[at(me)];
   const auto& into = receive[at(me)];
-  // Each rank begins with the peer behind it, so that not all of them turn to the same one.
+  // Each rank begins with the peer after it, so that not all of them address the same one.
   for (int d = 1; d < group.size; ++d) {
     const int from = (me + group.size - d) % group.size;
     const Part& part = receive[at(from)];

@@ -9,7 +9,7 @@
 
 namespace orrery::mpi {
 
-/// Exchanges of the host programs, numbered behind the ops.
+/// Exchanges of the host programs, numbered after the ops.
 enum class Exchange : std::uint8_t { share, gather, all_gather, any, leave };
 constexpr std::array<std::string_view, 5> kExchanges{"share", "gather", "all_gather", "any",
                                                      "the end"};

@@ -166,7 +166,7 @@ class MpiCommunicator::Move {
     batch.on_received = [this, root](int, std::int64_t got) { owner_.count_received(root, got); };
   }
 
-  /// `mine` of every member of a store, of which all must have the same width and type.
+  /// `mine` of every member of a store; all must have the same width and type.
   std::vector<std::int64_t> share(const Store& store, const Tensor& rows, std::int64_t mine) {
     Batch batch = batch_for(store.group, store.id, rows.cols() * 4 + static_cast<int>(rows.dtype));
     batch.on_received = nullptr;  // words about the store, none of its rows
@@ -180,8 +180,8 @@ class MpiCommunicator::Move {
 
   static std::int64_t row_bytes_of(const Tensor& t) { return t.cols() * bytes_of(t.dtype); }
 
-  /// A pull or push: this rank's own part by serve_own(own, part, first row of all), the others' by
-  /// their owners.
+  /// A pull or push: serve_own(own, part, first row of all) does this rank's own part, and owners
+  /// do the others.
   template <class T, class ServeOwn>
   void ask(const T& o, const Tensor& values, const std::int32_t* places, bool adds,
            const ServeOwn& serve_own) {
@@ -211,7 +211,7 @@ class MpiCommunicator::Move {
   [[noreturn]] void throw_not_exposed(const Store& store) {
     {
       const std::lock_guard lock(library_lock());
-      engine_.require_alive();  // where a failure of this rank has closed it, that is told
+      engine_.require_alive();  // if a failure of this rank has closed it, that is reported
     }
     throw not_exposed(engine_.rank(), store, engine_.rank());
   }

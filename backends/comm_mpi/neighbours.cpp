@@ -24,18 +24,18 @@ struct Process {
   bool ended() const { return state == 'Z' || state == 'X'; }
 };
 
-/// Nothing where there is no such process.
+/// Nothing if there is no such process.
 std::optional<Process> process_of(pid_t number) {
   std::ifstream stat(fmt::format("/proc/{}/stat", number));
   std::string text;
   std::getline(stat, text);
-  // The command's name, in brackets, may hold blanks: count from behind it.
+  // The command's name, in brackets, may contain blanks: count after it.
   const auto behind = text.rfind(')');
   if (behind == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(behind + 1));
   Process process{};
   fields >> process.state;
-  constexpr int kStarted = 22;  // a number as all between it and the state
+  constexpr int kStarted = 22;  // a number, like everything between it and the state
   for (int field = 4; field <= kStarted; ++field) {
     long long number_at = 0;
     fields >> number_at;
@@ -68,7 +68,7 @@ int number_in_environment(pid_t process, const std::string& variable) {
 
 void Neighbours::know(const std::vector<int>& ranks, const std::vector<pid_t>& processes) {
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    // One that cannot be looked at (a container of its own) is not known.
+    // A process that cannot be examined (in its own container) is unknown.
     if (const auto process = process_of(processes[i]); process && !process->ended())
       known_.push_back({ranks[i], processes[i], process->started});
   }

@@ -1,4 +1,4 @@
-// The processes of the ranks on this server, as the system tells about them.
+// The processes of the ranks on this server, as the system shows them.
 #pragma once
 
 #include <sys/types.h>
@@ -7,15 +7,15 @@
 
 namespace orrery::mpi {
 
-/// The processes that ranks of this server run in. A process is told from a later one of its number
-/// by when it was started.
+/// The processes that ranks of this server run in. The start time separates a process from a later
+/// one with the same number.
 class Neighbours {
  public:
   /// Ranks and their processes, one for one.
   void know(const std::vector<int>& ranks, const std::vector<pid_t>& processes);
   /// Ranks of this server whose process has ended.
   std::vector<int> dead() const;
-  /// Whether no rank before this one lives on this server, so that this one may speak for all.
+  /// Whether no rank before this one lives on this server, so that this one may report for all.
   bool first_living(int rank) const;
 
  private:
@@ -27,12 +27,12 @@ class Neighbours {
   std::vector<Known> known_;
 };
 
-/// While ranks start, before they know each other: which of `size` have no living process, or one
-/// that is stopped, by the environment that mpirun (Open MPI) gives to its children. Nothing where
-/// they are on several servers or something else has started them.
+/// While ranks start, before they know each other: which of `size` have no living process, or a
+/// stopped one, by the environment that mpirun (Open MPI) gives to its children. Nothing if they
+/// are on several servers or something else has started them.
 std::vector<int> lost_at_start(int size);
 
-/// Notices that mpirun is gone, which started this process; never where something else did.
+/// Notices that mpirun, which started this process, is gone; never if something else started it.
 class Parent {
  public:
   Parent();

@@ -1,4 +1,4 @@
-// How a rank waits: eagerly at first, then so that it leaves the cores to those who compute.
+// How a rank waits: eagerly at first, then so that the cores are free for those that compute.
 #pragma once
 
 #include <sched.h>
@@ -10,8 +10,8 @@
 
 namespace orrery::mpi {
 
-/// The pauses of one wait. Ranks often outnumber cores, so a wait yields from the start; one that
-/// lasts sleeps for an eighth of what it has lasted so far, up to a limit.
+/// The pauses of one wait. Ranks often outnumber cores, so a wait yields from the start. A long one
+/// sleeps for an eighth of its duration so far, up to a limit.
 class Pause {
   using Clock = std::chrono::steady_clock;
 

@@ -11,8 +11,8 @@ namespace {
 static_assert(std::is_trivially_copyable_v<RowRequest>);
 static_assert(sizeof(RowRequest) % sizeof(float) == 0, "what lies behind it is aligned");
 
-/// Of rows in one message: long enough for the full rate of a link, short enough that the requests
-/// of others get their turn.
+/// Size of the rows in one message: long enough for the full rate of a link, short enough that the
+/// requests of others get their turn.
 constexpr std::int64_t kPiece = std::int64_t{512} << 10;
 
 struct Piece {
@@ -52,10 +52,10 @@ void write_message(const RowCall& call, const Piece& piece, std::vector<char>& m
                 rows);
 }
 
-/// What a piece that is under way needs.
+/// What a pending piece needs.
 struct UnderWay {
   std::vector<char> message;
-  std::vector<char> rows;  ///< the answer, where its rows have places
+  std::vector<char> rows;  ///< the answer, if its rows have places
   char acknowledged = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a rank asks of the owners of rows, and how it is cut into messages.
+// A rank's requests to the owners of rows, and their division into messages.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace orrery::mpi {
 
-/// Of every message to an owner; the answers have tags of ops that move rows, which are larger.
+/// Tag of every message to an owner; answers have the tags of ops that move rows, which are larger.
 constexpr int kRowRequestTag = 0;
-/// Widest row of a store: a request with one row is then one message.
+/// Widest row of a store: a request for one row is then one message.
 constexpr std::int64_t kWidestRow = std::int64_t{32} << 20;
 
-/// The head of a message to an owner. Behind it are the row numbers, and of a push the rows. The
-/// answer to a pull is the rows, that to a push one byte.
+/// The head of a message to an owner. After it come the row numbers, and for a push the rows. The
+/// answer to a pull is the rows, the answer to a push one byte.
 struct RowRequest {
   Store store;
   std::uint32_t opening = 0;  ///< how often the store had been opened before
@@ -29,7 +29,7 @@ struct RowCall {
   RowRequest head;
   std::span<const OwnerRequest> requests;  ///< to other ranks
   char* values = nullptr;                  ///< y or x
-  const std::int32_t* places = nullptr;    ///< of the rows of a pull in y; null: in order
+  const std::int32_t* places = nullptr;    ///< places of the pulled rows in y; null: in order
   std::int64_t row_bytes = 0;
 };
 

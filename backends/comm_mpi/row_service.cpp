@@ -12,7 +12,8 @@
 namespace orrery::mpi {
 namespace {
 
-/// Between looks when no request has come for long: a fifth of what an owner may take to answer.
+/// Time between looks after a long time without requests: a fifth of what an owner may take to
+/// answer.
 constexpr auto kLongestPause = std::chrono::milliseconds(1);
 /// Requests wait while more than this is being sent.
 constexpr std::size_t kMostBeingSent = std::size_t{64} << 20;
@@ -73,7 +74,7 @@ void RowService::serve() noexcept {
   try {
     serve_until_left();
   } catch (const Aborted&) {
-    // The engine is frozen: the job ends, and whoever caused that says why.
+    // The engine is frozen: the job ends, and whoever caused that reports why.
   } catch (const std::exception& error) {
     engine_.fail(error.what());
   }
@@ -102,7 +103,7 @@ bool RowService::turn() {
   return true;
 }
 
-/// One request at a time is taken in, so that those of one rank are served in their order.
+/// One request at a time is accepted, so that those of one rank are served in order.
 bool RowService::request_is_here() {
   const std::lock_guard lock(library_lock());
   engine_.require_alive();

@@ -1,4 +1,4 @@
-// The owner's side of stores: rows are served to other processes while this one computes.
+// The owner's side of stores: it serves rows to other processes while this one computes.
 #pragma once
 
 #include <mpi.h>
@@ -22,29 +22,29 @@ struct OpenStore {
   Store store;
   std::uint32_t opening = 0;  ///< how often this rank had opened it before
   std::shared_ptr<ExposedRows> rows;
-  std::vector<std::int64_t> rows_of_index;  ///< of each member; empty until all have opened
+  std::vector<std::int64_t> rows_of_index;  ///< rows of each member; empty until all have opened
 };
 
 /// A thread that answers requests as soon as it gets a core. It looks for them while a store is
-/// open, less often the longer none comes, and sleeps else; the first store starts it.
+/// open, less often the longer none comes, and sleeps otherwise. The first store starts it.
 class RowService {
  public:
   explicit RowService(Engine& engine) : engine_(engine) {}
-  /// Ends when what was asked has been answered, at once after Engine::freeze().
+  /// Ends when pending requests have been answered; at once after Engine::freeze().
   ~RowService();
   RowService(const RowService&) = delete;
   RowService& operator=(const RowService&) = delete;
 
-  /// Others may ask from here on.
+  /// Others may ask from now on.
   ///
-  /// Errors    ProgramError: it is open already
+  /// Errors    ProgramError: it is already open
   void open(const Store& store, std::shared_ptr<ExposedRows> rows);
   /// All members have opened theirs; this rank may ask.
   void all_open(const Store& store, std::vector<std::int64_t> rows_of_index);
-  /// Nobody uses the rows any more when this returns.
+  /// Nobody uses the rows any more after it returns.
   void close(const Store& store);
   void close_all() noexcept;
-  /// Nothing where this rank exposes no rows.
+  /// Nothing if this rank exposes no rows.
   std::shared_ptr<const OpenStore> find(const Store& store) const;
 
  private:
@@ -63,11 +63,11 @@ class RowService {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::shared_ptr<OpenStore>> open_;
-  std::vector<std::pair<Store, std::uint32_t>> openings_;  ///< so far, of each store
+  std::vector<std::pair<Store, std::uint32_t>> openings_;  ///< bytes so far, for each store
   bool leaving_ = false;
   std::thread thread_;
 
-  // The thread's own.
+  // Used only by its thread.
   std::vector<char> request_;
   MPI_Request receiving_ = MPI_REQUEST_NULL;
   int from_ = 0;

@@ -10,13 +10,13 @@
 namespace orrery::mpi {
 namespace {
 
-/// A piece, for its own sake and with those of all peers. Measured on two cores (shared memory,
-/// 64 MiB over two ranks): 128 KiB to 512 KiB give 5.4 GB/s, since pieces are added up while they
+/// Sizes of a piece, and of those of all peers together. Measured on two cores (shared memory, 64
+/// MiB over two ranks): 128 KiB to 512 KiB give 5.4 GB/s, because pieces are added up while they
 /// are in the cache; 64 KiB gives 4.4, 4 MiB 3.6.
 constexpr std::int64_t kPieceBytes = std::int64_t{256} << 10;
 constexpr std::int64_t kAllPiecesBytes = std::int64_t{16} << 20;
 
-/// Memory for what comes in, kept by each lane's thread: fresh pages cost as much as the messages.
+/// Memory for incoming data, kept by each lane's thread: fresh pages cost as much as the messages.
 std::byte* scratch(std::int64_t bytes) {
   static thread_local std::unique_ptr<std::byte[]> memory;
   static thread_local std::int64_t held = 0;
@@ -42,8 +42,8 @@ void add_up(std::span<const T* const> sources, T* out, std::int64_t n) {
   }
 }
 
-/// One sum: in every round each rank gets the next piece of its slice from everybody, while it adds
-/// up the piece before and hands it out.
+/// One sum: in every round each rank receives the next piece of its slice from everybody, while it
+/// adds up the piece before and sends it out.
 template <class T>
 class SliceSum {
  public:
@@ -100,8 +100,8 @@ class SliceSum {
     add_up<T>(sources_, out_ + k * piece_, count(me_, k));
   }
 
-  /// In step k + 2: that is when round k + 2 is waited for, and all that was sent of x in round k
-  /// has left before the sum comes in there.
+  /// In step k + 2: round k + 2 is then waited for, and all that was sent of x in round k has left
+  /// before the sum arrives there.
   void hand_out(int k) {
     for (int d = 1; d < group_.size; ++d)
       if (const int from = peer(d); bytes(from, k) > 0)
@@ -118,7 +118,7 @@ class SliceSum {
   T *out_, *spread_;
   int rounds_ = 0;
   std::int64_t piece_ = 0;  // elements
-  T* arrivals_ = nullptr;   // two rounds of what comes in, `stride_` elements from each peer
+  T* arrivals_ = nullptr;   // two rounds of incoming data, `stride_` elements from each peer
   std::int64_t stride_ = 0;
   std::vector<const T*> sources_;  // by group index
 };

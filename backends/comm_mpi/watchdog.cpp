@@ -9,11 +9,11 @@
 namespace orrery::mpi {
 namespace {
 
-constexpr auto kLook = std::chrono::milliseconds(50);  // between looks of the watchdog
-constexpr double kOwnDelay = 2;                        // seconds: this process was stopped itself
+constexpr auto kLook = std::chrono::milliseconds(50);  // seconds between looks of the watchdog
+constexpr double kOwnDelay = 2;                        // seconds: this process itself was stopped
 constexpr double kWaitsForTheDead = 0.3;               // seconds without progress
 constexpr double kGrace = 0.4;        // seconds between SIGTERM and the end; mpirun leaves one
-                                      // until SIGKILL, in which the line has to be written
+                                      // seconds until SIGKILL, in which the line must be written
 constexpr double kLookAround = 0.5;   // seconds between looks at the ranks of this server
 constexpr double kDeadForLong = 1.5;  // seconds in which mpirun should have noticed
 constexpr int kPatience = 20;         // tries to get the library's lock
@@ -95,7 +95,7 @@ void Watchdog::judge_silence(Clock::time_point now) {
   const double silent = seconds(now - heard_);
   if (heard_farewell_ || silent < engine_.options().silence_seconds) return;
   const int previous = (engine_.rank() + engine_.size() - 1) % engine_.size();
-  // Nobody ends this process meanwhile, so that a busy machine is given time to say what waits.
+  // Nobody ends this process meanwhile, so that a busy machine has time to say what waits.
   std::string waits;
   for (int i = 0; i < kPatience && waits.empty(); ++i) waits = waits_here(0);
   engine_.fail(fmt::format("rank {} has been silent for {:.0f} s: it was stopped, has lost its "
@@ -109,7 +109,7 @@ void Watchdog::judge_end(Clock::time_point now) {
   if (!end_seen_) end_seen_ = now;
   const std::vector<int> dead = engine_.neighbours().dead();
   const std::string waits = waits_here(kWaitsForTheDead);
-  // Those on the server of a dead rank know it: they speak first.
+  // Ranks on the server of a dead rank know it: they report first.
   if ((waits.empty() || dead.empty()) && seconds(now - *end_seen_) < kGrace) return;
   if (dead.empty())
     engine_.report(
@@ -122,7 +122,7 @@ void Watchdog::judge_end(Clock::time_point now) {
   std::_Exit(1);  // whoever ends the job needs no MPI_Abort for it
 }
 
-/// mpirun notices first, and asks all to end; unless it is stopped or gone itself.
+/// mpirun notices first, and asks all to end, unless it is stopped or gone itself.
 void Watchdog::judge_neighbours(Clock::time_point now) {
   if (end_seen_ || seconds(now - looked_around_) < kLookAround) return;
   looked_around_ = now;
@@ -149,8 +149,8 @@ void Watchdog::judge_parent() {
   std::_Exit(1);
 }
 
-/// "all_reduce, epoch 3 synchronise on comm waits for rank 2" for every operation that has made no
-/// progress for so long.
+/// "all_reduce, epoch 3 synchronise on comm waits for rank 2" for every operation without progress
+/// for this long.
 std::string Watchdog::waits_here(double longer_than) const {
   const std::unique_lock lock = try_library_lock();
   std::string text;

@@ -1,4 +1,4 @@
-// Notices ranks that are gone, and ends the job then.
+// Notices ranks that are gone, and then ends the job.
 #pragma once
 
 #include <mpi.h>
@@ -15,7 +15,7 @@
 namespace orrery::mpi {
 
 /// A thread that sends signs of life to the next rank of the ring and listens for those of the rank
-/// before; a rank that computes or waits is alive, one that was killed or stopped is not.
+/// before. A rank that computes or waits is alive; one that was killed or stopped is not.
 class Watchdog {
  public:
   explicit Watchdog(Engine& engine);
@@ -23,7 +23,7 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Ends the watch. All ranks must have agreed to leave: each still gets its predecessor's
+  /// Ends the watch. All ranks must have agreed to leave: each still receives its predecessor's
   /// farewell.
   void stop();
   /// Ends the watch at once; the others will miss this rank.

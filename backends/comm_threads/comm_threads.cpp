@@ -36,8 +36,8 @@ struct Meeting {
   std::vector<Arrival> calls;  // by group index
   int arrived = 0;
   std::uint64_t round = 0;
-  /// When each came to the barrier of an even and of an odd round: who is late to leave one still
-  /// reads its times while others have come to the next.
+  /// When each came to the barrier of an even and of an odd round: a rank that leaves one late
+  /// still reads its times while others have come to the next.
   std::array<std::vector<double>, 2> came;
 };
 
@@ -64,24 +64,23 @@ struct ThreadWorld::Shared {
   int ranks = 0;
   std::mutex mutex;
   std::condition_variable changed;
-  std::string aborted;  // why; empty while all is well
+  std::string aborted;  // reason of the failure; empty: there is none
   std::map<MeetingKey, std::unique_ptr<Meeting>> meetings;
   std::map<std::tuple<MeetingKey, int, int>, Mail> mail;  // (place, sender, receiver)
 
   ThreadStores stores;
 
-  int copying = 0;  // ranks that may be reading another rank's memory, but for that in stores
+  int copying = 0;  // ranks that may be reading another rank's memory, except in stores
 
-  /// Blocks until the condition holds. When a rank has failed instead: Aborted, but only once
-  /// nobody copies any more, because the caller will free memory that others may be reading.
+  /// Blocks until the condition holds. If a rank has failed instead: Aborted, but only after nobody
+  /// copies any more, because the caller will free memory that others may be reading.
   template <class Condition>
   void await(std::unique_lock<std::mutex>& lock, const Condition& condition) {
     changed.wait(lock, [&] { return condition() || (!aborted.empty() && copying == 0); });
     if (!condition()) throw Aborted(aborted);
   }
 
-  /// Nobody starts anything with the others after a failure: they may have left, and their memory
-  /// with them.
+  /// Nobody starts anything with the others after a failure: they may have left, with their memory.
   void require_alive(std::unique_lock<std::mutex>& lock) {
     await(lock, [&] { return aborted.empty(); });
   }
@@ -93,7 +92,7 @@ struct ThreadWorld::Shared {
     return *slot;
   }
 
-  /// Returns when all ranks of the meeting are here; if they are about to copy, all are counted as
+  /// Returns when all ranks of the meeting are here. If they are about to copy, all are counted as
   /// copying at once. The meter learns for whom its rank waited.
   void barrier(Meeting& meeting, int me, bool then_copy, ExchangeMeter& meter) {
     std::unique_lock lock(mutex);
@@ -118,7 +117,7 @@ struct ThreadWorld::Shared {
     meter.time.add_wait(mine, inside, outside);
   }
 
-  /// This rank goes, and its operands with it: not before those who are looking at them have done.
+  /// This rank leaves with its operands, but not before those that read them have finished.
   void leave(const std::string& why) {
     std::unique_lock lock(mutex);
     if (aborted.empty()) aborted = why;
@@ -126,7 +125,7 @@ struct ThreadWorld::Shared {
     changed.wait(lock, [&] { return copying == 0; });
   }
 
-  /// Ends this rank's copying when it goes out of scope, also on the way out of an error.
+  /// Ends this rank's copying at the end of its scope, also when an error passes.
   struct Copying {
     Shared& shared;
     Mover& mover;
@@ -134,7 +133,7 @@ struct ThreadWorld::Shared {
       try {
         mover.settle();
       } catch (const std::exception&) {
-        // The device has failed and copies nothing any more; whoever uses it next is told.
+        // The device has failed and copies nothing any more; its next user gets the error.
       }
       const std::lock_guard lock(shared.mutex);
       if (--shared.copying == 0) shared.changed.notify_all();
@@ -186,7 +185,7 @@ class ThreadWorld::Rank final : public Communicator {
     }
   };
 
-  /// Times what a rank copies, and divides the time by where the bytes are from.
+  /// Times what a rank copies, and divides the time by the origin of the bytes.
   template <class Copy>
   static void measure(ExchangeMeter& meter, const Copied& copied, const Copy& copy) {
     const double began = now();
@@ -354,7 +353,7 @@ class ThreadWorld::Rank final : public Communicator {
       throw ProgramError(rank_, 0, fmt::format("{} is open already", to_string(o.store)));
   }
 
-  /// All have come to this meeting, so that nobody asks for rows any more.
+  /// All have come to this meeting, so nobody asks for rows any more.
   void collect(const Withdraw& o, const Here& here) {
     for (int i = 0; i < o.store.group.size; ++i)
       match(peer<Withdraw>(here.meeting, i).store == o.store, o);
@@ -367,13 +366,13 @@ class ThreadWorld::Rank final : public Communicator {
     ORRERY_ASSERT(!"a local op, a message or a one-sided one, none of which meets");
   }
 
-  /// One owner's part of a pull or push, and the rows that it asks for.
+  /// One owner's part of a pull or push, and the requested rows.
   struct Asked {
     OwnerRequest request;
     std::shared_ptr<ExposedRows> rows;
   };
 
-  /// Measures while it is in scope what is asked of another rank; one's own rows are no message.
+  /// Measures what is requested from another rank while it is in scope; own rows are no message.
   class Asking {
    public:
     Asking(const Call& call, int rank, int owner)
@@ -393,7 +392,7 @@ class ThreadWorld::Rank final : public Communicator {
     bool counts_;
   };
 
-  /// Of all owners, whose row numbers have been looked at.
+  /// The parts of all owners, after a check of their row numbers.
   template <class T>
   std::vector<Asked> asked(const T& op, const Tensor& values, const RankMemory& memory) {
     const Group& group = op.store.group;
@@ -412,7 +411,7 @@ class ThreadWorld::Rank final : public Communicator {
   }
 
   void pull(const Call& call, const Pull& o, const RankMemory& memory) {
-    // What this lane has still to read from y, or to bring into the index and the places.
+    // What this lane still has to read from y, or to bring into the index and the places.
     call.mover.settle();
     const std::int64_t row = o.y.cols() * bytes_of(o.y.dtype);
     auto* y = static_cast<char*>(memory.bytes_at(o.y));
@@ -428,7 +427,7 @@ class ThreadWorld::Rank final : public Communicator {
   }
 
   void push(const Call& call, const Push& o, const RankMemory& memory) {
-    call.mover.settle();  // what this lane has still to bring into x and the index
+    call.mover.settle();  // what this lane still has to bring into x and the index
     const float* x = memory.data<float>(o.x);
     for (const auto& [request, rows] : asked(o, o.x, memory)) {
       const Asking asking(call, rank_, request.owner);

@@ -16,9 +16,9 @@ class ThreadWorld {
   ThreadWorld(const ThreadWorld&) = delete;
   ThreadWorld& operator=(const ThreadWorld&) = delete;
 
-  /// Runs body(rank, communicator) on one thread per rank and waits for all. When ranks fail, the
-  /// others are woken and the failure that came first is rethrown (never the Aborted of a rank that
-  /// was merely woken).
+  /// Runs body(rank, communicator) on one thread per rank and waits for all. If ranks fail, the
+  /// others are woken and the first failure is rethrown (never the Aborted of a rank that was only
+  /// woken).
   void run(const std::function<void(int rank, Communicator& communicator)>& body);
 
  private:

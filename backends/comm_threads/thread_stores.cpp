@@ -26,7 +26,7 @@ std::shared_ptr<ExposedRows> ThreadStores::rows_of(const Store& store, int index
   return nullptr;
 }
 
-/// Who asks for these rows is let in by their own lock, so that the others' go on meanwhile.
+/// Each rank's rows have their own lock, so that those of other ranks stay usable.
 template <class Condition>
 void ThreadStores::close_where(const Condition& condition) noexcept {
   const std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// The open stores of ranks that are threads: rows are read and added to where they lie.
+// The open stores of ranks that are threads: rows are read and added to in place.
 #pragma once
 
 #include <memory>
@@ -11,13 +11,14 @@ namespace orrery {
 
 class ThreadStores {
  public:
-  /// From here on rows_of() finds what group index `index` exposes; false where it exposes already.
+  /// From now on rows_of() finds what group index `index` exposes; false if it already exposes
+  /// rows.
   bool open(const Store& store, int index, std::shared_ptr<ExposedRows> rows);
   /// Returns when nobody uses the rows any more.
   void close(const Store& store, int index) noexcept;
   /// The same for all stores in which the rank still exposes rows.
   void close_those_of(int rank) noexcept;
-  /// Nothing where they are not open.
+  /// Nothing if they are not open.
   std::shared_ptr<ExposedRows> rows_of(const Store& store, int index) const;
 
  private:

@@ -8,7 +8,7 @@
 namespace orrery::cpu {
 namespace {
 
-/// What is known of every column before its rows are read.
+/// Values of every column before its rows are read.
 struct Columns {
   explicit Columns(std::int64_t width) : mean(at(width)), rstd(at(width)), variance(at(width)) {}
   std::vector<float> mean, rstd;

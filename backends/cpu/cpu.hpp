@@ -7,8 +7,8 @@
 
 namespace orrery {
 
-/// Kernels for this machine; the instruction set (baseline, AVX2, AVX-512) is chosen when the
-/// program starts.
+/// Kernels for this machine; the instruction set (baseline, AVX2, AVX-512) is chosen at program
+/// start.
 std::unique_ptr<Kernels> make_cpu_kernels();
 
 /// "cpu (avx512, oneDNN)": what make_cpu_kernels() chose here.

@@ -1,5 +1,5 @@
 // The local ops of the cpu backend: each cuts its work into ranges and hands them to the kernels of
-// one instruction set. No result depends on the number of threads: ranges depend on shapes alone,
+// one instruction set. No result depends on the number of threads: ranges depend only on shapes,
 // and partial sums are combined in the order of the ranges.
 #pragma once
 
@@ -56,7 +56,7 @@ inline std::int64_t rows_per_range(std::int64_t width) {
 }
 
 /// Calls body(row, column, count) for runs of neighbouring elements that cover windows of one
-/// shape: rows, or pieces of the whole where every window is contiguous (row and column are then of
+/// shape: rows, or pieces of the whole if every window is contiguous (row and column then belong to
 /// a matrix with one row).
 template <class Body>
 void for_each_run(std::initializer_list<Tensor> windows, const Body& body) {
@@ -82,14 +82,14 @@ struct alignas(64) Line {
 };
 
 /// Sums of `width` columns over `rows` rows: add(begin, end, sums) adds a range's part. Parts share
-/// no cache line, or threads that add to neighbouring ones would take it from each other.
+/// no cache line; otherwise threads that add to neighbouring ones would take it from each other.
 template <class Add>
 std::vector<double> sums_over_rows(std::int64_t rows, std::int64_t width, const Add& add) {
   const std::int64_t block = rows_per_sum(rows), blocks = (rows + block - 1) / block;
   const std::int64_t lines = (width + 7) / 8;
   std::vector<Line> parts(static_cast<std::size_t>(blocks * lines), Line{});
   const auto part = [&](std::int64_t b) {
-    return reinterpret_cast<double*>(parts.data() + b * lines);  // may be of no columns
+    return reinterpret_cast<double*>(parts.data() + b * lines);  // may have no columns
   };
   parallel_for(rows, block,
                [&](std::int64_t begin, std::int64_t end) { add(begin, end, part(begin / block)); });

@@ -5,7 +5,7 @@
 namespace orrery::cpu {
 namespace {
 
-/// What forward and adjoint share.
+/// Shared by forward and adjoint.
 EdgeSoftmaxArgs softmax_args(const Csr& a, const Tensor& weights,
                              const std::optional<EndScores>& ends, float scale,
                              const RankMemory& memory) {

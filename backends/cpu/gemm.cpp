@@ -1,7 +1,7 @@
 // Dense product by oneDNN or OpenBLAS, called on one thread per block of our own loop.
 //
-// The library's own threads would spin beside ours after every call, and its way of splitting the
-// inner sum would make results depend on their number.
+// The library's own threads would spin beside ours after every call, and its division of the inner
+// sum would make results depend on their number.
 #include <omp.h>
 
 #include <cstdint>
@@ -76,8 +76,8 @@ void by_rows(const Product& p) {
   });
 }
 
-/// At most 16 blocks of the inner sum; their results are added in order (a weight gradient: c is
-/// small, k is the number of vertices).
+/// At most 16 blocks of the inner sum; their results are added in order (for a weight gradient c is
+/// small, and k is the number of vertices).
 void by_inner_sum(const Product& p) {
   constexpr std::int64_t kMaxBlocks = 16;
   const std::int64_t block = std::max<std::int64_t>(1024, (p.k + kMaxBlocks - 1) / kMaxBlocks);
@@ -105,7 +105,7 @@ void scale(const Product& p) {
 }  // namespace
 
 void apply(const Gemm& op, const RankMemory& memory, const RangeKernels&) {
-  // The libraries ask for ld >= columns, which a window of one row need not have.
+  // The libraries require ld >= columns, which a window of one row need not have.
   const auto leading = [](const Tensor& t) { return std::max({t.ld, t.cols(), std::int64_t{1}}); };
   const Product p{.m = op.c.rows(),
                   .n = op.c.cols(),

@@ -12,7 +12,7 @@ namespace orrery {
 enum class Isa : std::uint8_t { baseline, avx2, avx512 };
 std::string_view name_of(Isa isa);
 
-/// True when this build has kernels for `isa` and this machine can run them.
+/// True if this build has kernels for `isa` and this machine can run them.
 bool supported(Isa isa);
 
 /// The widest supported instruction set.

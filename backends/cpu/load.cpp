@@ -107,7 +107,7 @@ void scale_or_add(const Copy& op, const RankMemory& memory) {
     float* to = y + i * op.y.ld + j;
     if (op.accumulate)
       for (std::int64_t k = 0; k < count; ++k) to[k] += scale * from[k];
-    else  // what y held may be anything
+    else  // the old content of y may be anything
       for (std::int64_t k = 0; k < count; ++k) to[k] = scale * from[k];
   });
 }

@@ -1,9 +1,9 @@
 // The vector kernels of one instruction set: each works on a range of rows, on the calling thread.
 //
-// Files in isa/ implement them and are compiled once per instruction set; the files beside this one
-// cut the work into ranges and are compiled once. isa/ includes nothing but this header and plain
-// C headers: an inline function of the standard library compiled for AVX-512 could otherwise be the
-// copy that the linker keeps for all callers.
+// Files in isa/ implement them and are compiled once per instruction set. The files beside this one
+// cut the work into ranges and are compiled once. isa/ includes only this header and plain C
+// headers: otherwise the linker could keep, for all callers, a copy of an inline function of the
+// standard library that was compiled for AVX-512.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct SpmmArgs {
   Rows<float> y;
   std::int64_t width;
   float beta;
-  std::int64_t last_edge;  // greatest index into columns: where prefetching stops
+  std::int64_t last_edge;  // largest index into columns: prefetching stops there
   bool stream;             // write y past the caches; rows of y are aligned to vectors
 };
 
@@ -40,7 +40,7 @@ struct SddmmArgs {
   Rows<const float> x, z;
   std::int64_t width;
   float* dots;             // [nnz, heads]
-  std::int64_t last_edge;  // greatest index into columns: where prefetching stops
+  std::int64_t last_edge;  // largest index into columns: prefetching stops there
 };
 
 /// weights ← softmax over the entries of each row of scale·weights, or of leaky(left + right).
@@ -54,7 +54,7 @@ struct EdgeSoftmaxArgs {
   std::int64_t last_edge;
 };
 
-/// Of the adjoint: gradient at the weights, then at the scores, and its sums over rows.
+/// For the adjoint: gradient at the weights, then at the scores, and its sums over rows.
 struct EdgeGradientArgs {
   float* gradient;    // [nnz, heads]
   Rows<float> dleft;  // first null: none
@@ -90,12 +90,12 @@ struct ActivateArgs {
   Curve curve;
 };
 
-/// The rule at `struct Dropout`, with seed and counters taken apart.
+/// The rule at `struct Dropout`, with seed and counters as separate words.
 struct DropoutArgs {
   std::uint32_t key_low, key_high;
   std::uint32_t draw;       // epoch·4096 + layer
   std::uint32_t purpose;    // last word of the counter
-  std::uint32_t threshold;  // 16-bit draws below are dropped
+  std::uint32_t threshold;  // draws of 16 bits below this are dropped
   float scale;
   const std::int32_t* row_ids;
   std::uint32_t first_block;  // global column of the first column / 8
@@ -109,8 +109,8 @@ struct ReluBackwardArgs {
   float scale;
 };
 
-/// dx ← dy·(1 + kept·y) where y < 0, else dy: without dropout's mask and scale, of which `kept` is
-/// the inverse. dx may be dy or y.
+/// dx ← dy·(1 + kept·y) if y < 0, else dy: without dropout's mask and scale; `kept` is the inverse
+/// of the scale. dx may be dy or y.
 struct EluBackwardArgs {
   Rows<const float> dy, y;
   Rows<float> dx;

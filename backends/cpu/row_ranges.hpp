@@ -1,8 +1,8 @@
-// How the rows of a sparse pattern are shared out.
+// How the rows of a sparse pattern are shared among threads.
 //
-// A range of rows is cut where its work, one unit per edge and one per row, reaches a fixed amount,
-// so that a skewed graph balances like a regular one. A row that is longer than two ranges would
-// still hold up its thread: such rows are left out, and done one after the other, each in pieces.
+// A range of rows ends when its work, one unit per edge and one per row, reaches a fixed amount, so
+// that a skewed graph is balanced like a regular one. A row longer than two ranges would still
+// delay its thread. Such rows are left out, and done one after the other, each in pieces.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace orrery::cpu {
 
-/// Edges per range of an op that reads `width` floats for each: 8 MiB of rows, so that the start of
-/// a range, with nothing fetched ahead, is rare.
+/// Edges per range for an op that reads `width` floats for each: 8 MiB of rows, so that the start
+/// of a range, without prefetching, is rare.
 inline std::int64_t work_per_range(std::int64_t width) {
   return std::max<std::int64_t>(1024, (std::int64_t{1} << 21) / width);
 }
@@ -34,8 +34,9 @@ inline std::int64_t row_at(const Csr& a, std::int64_t work) {
   return low;
 }
 
-/// Calls rows(first, last) for ranges of rows, of about `block` units of work each, from several
-/// threads; then long_row(row), one after the other, for each row that is longer than two ranges.
+/// Calls rows(first, last) for ranges of rows, with about `block` units of work each, from several
+/// threads. Then calls long_row(row), one after the other, for each row that is longer than two
+/// ranges.
 template <class RowRange, class LongRow>
 void for_ranges_of_rows(const Csr& a, std::int64_t block, const RowRange& rows,
                         const LongRow& long_row) {

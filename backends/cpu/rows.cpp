@@ -32,8 +32,8 @@ void apply(const GatherRows& op, const RankMemory& memory, const RangeKernels& k
                [&](std::int64_t begin, std::int64_t end) { kernels.gather(args, begin, end); });
 }
 
-/// Every thread reads all indices but adds to target rows of its own, so rows are added in the
-/// order of the indices whatever the number of threads.
+/// Every thread reads all indices but adds only to its own target rows, so rows are added in the
+/// order of the indices for any number of threads.
 void apply(const ScatterAddRows& op, const RankMemory& memory, const RangeKernels& kernels) {
   const IndexedArgs args = indexed_args(memory, op.x, op.index, op.y);
   const std::int64_t targets = op.y.rows(), threads = loop_threads();

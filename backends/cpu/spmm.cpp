@@ -1,5 +1,5 @@
-// Sparse-dense product: how rows and edges are shared out. The pieces of a long row are summed up on
-// their own, and the sums added.
+// Sparse-dense product: how rows and edges are shared among threads. The pieces of a long row are
+// summed up separately, and the sums added.
 #include <cstdint>
 #include <vector>
 
@@ -10,8 +10,8 @@
 namespace orrery::cpu {
 namespace {
 
-/// y from this size on is written past the caches: nothing of it would survive there until it is
-/// read.
+/// A y of this size or more is written past the caches: nothing of it would survive there until it
+/// is read.
 constexpr std::int64_t kStreamBytes = std::int64_t{64} << 20;
 
 /// One row by pieces of `piece` edges; their sums are added in order.

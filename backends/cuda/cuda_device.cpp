@@ -14,11 +14,11 @@
 namespace orrery::cuda {
 namespace {
 
-/// Of a GPU's memory, what the arenas of its ranks may take: the rest is for the driver's context,
-/// the libraries' workspaces and other users of the GPU.
+/// Share of a GPU's memory for the arenas of its ranks: the rest is for the driver's context, the
+/// libraries' workspaces and other users of the GPU.
 constexpr double kArenaShare = 0.92;
 /// What an arena has beyond the bytes that a rank counts: gaps between blocks, orders of rows for
-/// products, pieces that sums are made in.
+/// products, pieces of sums.
 std::int64_t beyond(std::int64_t bytes) { return bytes / 16 + (std::int64_t{64} << 20); }
 
 constexpr double kMomentSeconds = 10;

@@ -20,11 +20,11 @@ namespace orrery::cuda {
 struct GpuChoice {
   int index = 0;       ///< among the GPUs that this process sees
   int sharing = 1;     ///< ranks that work on the same one
-  std::string bus_id;  ///< tells GPUs of a server apart
+  std::string bus_id;  ///< distinguishes the GPUs of a server
 };
 
-/// The GPU of the `place`-th rank of a server: the GPUs are dealt out in turn. `ranks`: how many
-/// ranks the server has; where each process sees other GPUs, whoever knows them all sets `sharing`.
+/// The GPU of the `place`-th rank of a server: ranks take the GPUs in turn. `ranks`: number of
+/// ranks of the server. If each process sees other GPUs, whoever knows them all sets `sharing`.
 ///
 /// Errors    NotBuilt (the library) · Error: no driver, no GPU
 GpuChoice choose_gpu(int place, int ranks);
@@ -38,10 +38,11 @@ class CudaDevice final : public RankDevice, public Storage {
  public:
   struct Options {
     GpuChoice gpu;
-    std::int64_t device_bytes = kUnlimited;  ///< of the rank; the arena is as large, or smaller
-    bool tf32 = false;                       ///< dense products round their operands to TF32
-    bool graphs = false;                     ///< what repeats itself is launched as CUDA graphs
-    KernelFactory host_kernels;              ///< draw what is drawn on the host: initial weights
+    /// memory of the rank; the arena is as large, or smaller
+    std::int64_t device_bytes = kUnlimited;
+    bool tf32 = false;           ///< dense products round their operands to TF32
+    bool graphs = false;         ///< repeated work is launched as CUDA graphs
+    KernelFactory host_kernels;  ///< draws that the host makes: initial weights
     std::chrono::steady_clock::time_point origin = std::chrono::steady_clock::now();
   };
   /// Errors    Error: the GPU has no room for the arena
@@ -55,8 +56,8 @@ class CudaDevice final : public RankDevice, public Storage {
   std::unique_ptr<DeviceLane> open_lane(Lane lane) override;
   void drop_pattern(std::uint32_t id) noexcept override;
 
-  // Blocks of Space::device come from the arena. Those of the other spaces are pinned host memory,
-  // which copies and kernels of the GPU read and write as well.
+  // Blocks of Space::device come from the arena. Blocks of the other spaces are pinned host memory,
+  // which copies and kernels of the GPU also read and write.
   void* take(Space space, std::int64_t bytes) override;
   void give(Space space, void* block) noexcept override;
   std::int64_t capacity(Space space) const override;
@@ -67,13 +68,13 @@ class CudaDevice final : public RankDevice, public Storage {
   OrreryDevice* handle() const { return device_.get(); }
   void put_pattern(std::uint32_t id, Handle<OrreryPattern> pattern);
   struct HeldPattern {
-    const OrreryPattern* pattern = nullptr;  ///< null where there is none under the id
+    const OrreryPattern* pattern = nullptr;  ///< null if there is none with this id
     std::uint64_t number = 0;                ///< that no other one of this device ever has
   };
   HeldPattern pattern(std::uint32_t id) const;
 
-  /// A moment that the times of a lane's events are measured from. GPUs report them with seven
-  /// digits, so that a moment is good for some seconds.
+  /// The origin of the times of a lane's events. GPUs report them with seven digits, so an origin
+  /// is good for some seconds.
   struct Moment {
     Handle<OrreryEvent> event;
     double seconds = 0;  ///< since the origin

@@ -10,7 +10,7 @@
 
 namespace orrery::cuda {
 
-/// One op: operands turned into what the library takes.
+/// One op: operands turned into the library's arguments.
 class StreamKernels::Call {
  public:
   Call(StreamKernels& owner, const RankMemory& memory)
@@ -123,8 +123,8 @@ class StreamKernels::Call {
   }
 
  private:
-  /// What may be kept to be issued later goes through here: calls whose arguments are memory of the
-  /// device and numbers.
+  /// Calls that may be kept and issued later go through here: their arguments are device memory and
+  /// numbers.
   template <class... P, class... A>
   void issue(std::string_view name, int (*function)(OrreryStream*, P...), A... arguments) {
     if (owner_.kept_ != nullptr)
@@ -178,14 +178,14 @@ class StreamKernels::Call {
     if (!d) return {};
     return {d->p, d->seed, {d->epoch, nullptr}, d->layer, integers(d->row_ids), d->col0};
   }
-  /// 1 − β^step, in double: of a float β2 it would lose half its digits at the first steps.
+  /// 1 − β^step, in double: with a float β2 it would lose half its digits at the first steps.
   static OrreryVarying correction(float beta, std::int32_t step) {
     const auto value = static_cast<float>(1 - std::pow(static_cast<double>(beta), step));
     return {std::bit_cast<std::uint32_t>(value), nullptr};
   }
 
   /// Calls body(first elements, count) for runs of neighbours that cover windows of one shape: the
-  /// whole where all are contiguous, else row by row.
+  /// whole if all are contiguous, else row by row.
   template <class Body>
   void for_each_run(std::initializer_list<Tensor> windows, const Body& body) const {
     const Shape shape = windows.begin()->shape;
@@ -222,7 +222,7 @@ class StreamKernels::Call {
   void load(const IndexArray& from, const Tensor& to) { copy_in(to, from.values->data()); }
   void load(const FloatArray& from, const Tensor& to) { copy_in(to, from.values->data()); }
   [[noreturn]] void load(const Unknown& from, const Tensor&) { refuse(from); }
-  /// What the host makes: labels of some vertices, weights that are drawn.
+  /// Data that the host makes: labels of some vertices, drawn weights.
   template <class Made>
   void load(const Made& from, const Tensor& to) {
     RankMemory memory;
@@ -246,7 +246,7 @@ class StreamKernels::Call {
 };
 
 bool StreamKernels::can_be_kept(const Op& op) {
-  // The others move what lies on the host.
+  // The others move data on the host.
   return !group_of(op) && !std::holds_alternative<Load>(op) && !std::holds_alternative<Save>(op);
 }
 

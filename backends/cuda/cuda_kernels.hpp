@@ -16,9 +16,10 @@ class StreamKernels final : public Kernels {
       : device_(device), stream_(stream), staging_(device, stream) {}
   std::string_view name() const override { return "cuda"; }
   void run(const Op& op, const RankMemory& memory) override;
-  /// Whether all that an op does are calls that can be issued later, and more than once.
+  /// Whether everything that an op does consists of calls that can be issued later, and more than
+  /// once.
   static bool can_be_kept(const Op& op);
-  /// From here on the calls of ops that can be kept are added here instead of issued; null: issued.
+  /// From now on the calls of ops that can be kept are added here instead of issued; null: issued.
   void keep_in(std::vector<LibraryCall>* calls) { kept_ = calls; }
 
  private:

@@ -5,7 +5,7 @@
 namespace orrery::cuda {
 namespace {
 
-/// Enough that launching costs little beside copying.
+/// Large enough that launching costs little compared with copying.
 constexpr std::int64_t kPiece = std::int64_t{4} << 20;
 
 }  // namespace

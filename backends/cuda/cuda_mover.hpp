@@ -6,7 +6,7 @@
 
 namespace orrery::cuda {
 
-/// In the order of one stream. The memory of other ranks may lie on other GPUs: their bytes are
+/// In the order of one stream. The memory of other ranks may be on other GPUs: their bytes are
 /// copied, never read by a kernel.
 class StreamMover final : public Mover {
  public:

@@ -7,10 +7,10 @@
 namespace orrery::cuda {
 namespace {
 
-/// Shorter runs are not worth a graph, whose launch costs about as much as those of two kernels.
+/// Shorter runs are not worth a graph, whose launch costs about as much as two kernels.
 constexpr std::size_t kShortest = 3;
-/// So many runs are remembered: those of an epoch of a thousand layers. When there are as many,
-/// those go that did not come again among the last launches, of twice as many.
+/// Number of remembered runs: those of an epoch of a thousand layers. At this number, runs that did
+/// not repeat among the last launches (twice as many) are forgotten.
 constexpr std::size_t kRemembered = 4096;
 
 bool same_runs(const std::vector<LibraryCall>& a, const std::vector<LibraryCall>& b) {

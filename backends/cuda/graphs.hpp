@@ -1,4 +1,4 @@
-// Runs of calls that come again and again, launched as CUDA graphs.
+// Repeated runs of calls, launched as CUDA graphs.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace orrery::cuda {
 
-/// The graphs of one stream. A run is issued call by call when it comes for the first time, so that
-/// the library prepares what it needs; captured when it comes for the second time, and launched as
-/// one from then on. What comes only once costs no capture.
+/// The graphs of one stream. A run is issued call by call the first time, so that the library
+/// prepares what it needs. It is captured the second time, and launched as one from then on. A run
+/// that comes only once costs no capture.
 class Graphs {
  public:
   explicit Graphs(OrreryStream* stream) : stream_(stream) {}
 
-  /// Launches the run as a graph; false where it has to be issued call by call.
+  /// Launches the run as a graph; false if it must be issued call by call.
   ///
   /// Errors    as require()
   bool launch(const std::vector<LibraryCall>& run);
@@ -27,7 +27,7 @@ class Graphs {
     Handle<OrreryGraph> graph{nullptr, nullptr};
     std::int64_t last_used = 0;  ///< a number of launch()
   };
-  /// The one that equals the run; null where there is none.
+  /// The one that equals the run; null if there is none.
   Known* find(const std::vector<LibraryCall>& run, std::size_t hash);
   void remember(const std::vector<LibraryCall>& run, std::size_t hash);
   void capture(Known& known);

@@ -14,13 +14,13 @@ Handle<OrreryStream> open_stream(const CudaDevice& device) {
   return {stream, api().stream_close};
 }
 
-/// A run is issued when it has so many calls, so that the device need not wait for the end of an
-/// epoch's.
+/// A run is issued when it has this many calls, so that the device need not wait for the end of an
+/// epoch's run.
 ///
 /// Source    assumption: a launch costs the host some ten calls
 constexpr std::size_t kLongestRun = 32;
 
-/// Whether both count for the same part of an epoch's time.
+/// Whether both belong to the same part of an epoch's time.
 bool belong_together(const Phase& a, const Phase& b) {
   return a.epoch == b.epoch && a.in_epoch() == b.in_epoch() &&
          (a.stage == Stage::load) == (b.stage == Stage::load);
@@ -37,7 +37,7 @@ CudaLane::CudaLane(CudaDevice& device)
       moment_(device.recent_moment()) {}
 
 CudaLane::~CudaLane() {
-  // Memory goes after the lanes: nothing may be under way then. An error was told before.
+  // Memory is freed after the lanes: nothing may be pending then. An error was reported before.
   api().stream_sync(stream_.get());
 }
 
@@ -47,7 +47,7 @@ void CudaLane::put(const Sparse& sparse, const Csr& pattern) {
     issue_held();
     issues_ = true;
   }
-  // One that is replaced may still be read by what this lane has waited for.
+  // What this lane has waited for may still read one that is replaced.
   if (device_.pattern(sparse.id).pattern != nullptr)
     require(api().stream_sync(stream_.get()), "stream_sync");
   OrreryPattern* opened = nullptr;
@@ -155,7 +155,7 @@ std::vector<Span> CudaLane::take_spans() {
   return spans;
 }
 
-/// Issues what is held back: as a graph, where it came before.
+/// Issues what is held back: as a graph, if it came before.
 void CudaLane::issue_held() {
   if (held_.empty()) return;
   const std::vector<HeldItem> items = std::exchange(held_, {});
@@ -207,7 +207,8 @@ OrreryEvent* CudaLane::record_event() {
   return event;
 }
 
-/// Behind a position, which is issued if it was held back; null where it has passed for certain.
+/// The event after a position, which is issued if it was held back; null if it has certainly
+/// passed.
 OrreryEvent* CudaLane::event_of(std::uint32_t position) {
   if (position > past_ + ends_.size() - held_.size()) issue_held();
   return position <= past_ ? nullptr : ends_[position - past_ - 1];

@@ -1,10 +1,10 @@
-// A lane as a CUDA stream: an event behind every item, and one before those that are timed.
+// A lane as a CUDA stream: an event after every item, and one before those that are timed.
 //
 // With graphs (CudaDevice::Options) the items of local operations are held back and issued in runs,
-// so that a run that comes again is one launch. A run ends where the strategy records an event,
-// where something else than a local operation follows, where somebody waits for one of its items,
-// and where it is long; then it is one span. Runs come again only if the addresses in them do:
-// memory is given back when the host waits, and not as soon as work happens to have passed.
+// so that a repeated run is one launch. A run ends if the strategy records an event, something
+// other than a local operation follows, somebody waits for one of its items, or it is long. It is
+// then one span. Runs repeat only if their addresses do. So memory is freed when the host waits,
+// and not as soon as work happens to have passed.
 #pragma once
 
 #include <memory>
@@ -59,17 +59,17 @@ class CudaLane final : public DeviceLane {
   StreamMover mover_;
   StreamKernels kernels_;
   std::optional<std::vector<LibraryCall>> calls_;  ///< of the item that is being held back
-  bool issues_ = false;                            ///< whether the item issues something itself
+  bool issues_ = false;                            ///< whether the item itself issues something
 
-  std::mutex mutex_;  ///< of all below: the lane's thread and those that wait for it use it
+  std::mutex mutex_;  ///< for all below: the lane's thread and those that wait for it use it
   Graphs graphs_;
   OrreryEvent* begin_ = nullptr;
   std::vector<Handle<OrreryEvent>> events_;  ///< the first `used_` are in use
   std::size_t used_ = 0;
   std::vector<TimedSpan> spans_;
   std::shared_ptr<const CudaDevice::Moment> moment_;
-  std::uint32_t past_ = 0;          ///< positions up to here passed when spans were taken last
-  std::vector<OrreryEvent*> ends_;  ///< behind each later one; null where nothing was issued, and
+  std::uint32_t past_ = 0;          ///< positions up to here had passed when spans were last taken
+  std::vector<OrreryEvent*> ends_;  ///< after each later one; null if nothing was issued, and
   std::vector<HeldItem> held_;      ///< for the last ones, which are these
   std::size_t held_calls_ = 0;
   std::uint32_t awaited_ = 0;  ///< the host has waited for positions up to here

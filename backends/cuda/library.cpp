@@ -18,8 +18,8 @@ constexpr const char* kFile = "liborrery_cuda.so";
 constexpr const char* kAdvice =
     "build it where nvcc is (docs/gpu.md), or set ORRERY_CUDA_LIBRARY to where it is";
 
-/// Beside the program, or in the build folder or the sources that the program lies one or two folders
-/// below. Never in a folder that everybody may write, and never where the system would look.
+/// Beside the program, or in the build folder or the sources, one or two folders above the program.
+/// Never in a folder that everybody may write, and never where the system would look.
 std::string built_beside() {
   std::error_code failed;
   fs::path folder = fs::read_symlink("/proc/self/exe", failed).parent_path();

@@ -1,4 +1,4 @@
-// liborrery_cuda.so, which no program links: found and loaded when CUDA is asked for.
+// liborrery_cuda.so, which no program links: it is found and loaded on demand.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace orrery::cuda {
 
-/// The functions of the library, loaded at first use: $ORRERY_CUDA_LIBRARY where it is set, else
-/// the one that was built beside this program, else as the loader finds it.
+/// The functions of the library, loaded at first use: $ORRERY_CUDA_LIBRARY if it is set, else the
+/// library that was built beside this program, else the one that the loader finds.
 ///
-/// Errors    NotBuilt saying where it was looked for and how to build it
+/// Errors    NotBuilt saying where it was searched and how to build it
 const OrreryCudaApi& api();
 
 /// The functions of one library file, or of a name that the loader looks for.
@@ -20,9 +20,9 @@ const OrreryCudaApi& api();
 /// Errors    NotBuilt: not there, not such a library, or of another version
 const OrreryCudaApi& load_api(const std::string& file);
 
-/// Returns where `code` is kOrreryOk; `call` names the function.
+/// Returns if `code` is kOrreryOk; `call` names the function.
 ///
-/// Errors    std::bad_alloc (kOrreryOutOfMemory) · Error with what the library says
+/// Errors    std::bad_alloc (kOrreryOutOfMemory) · Error with the library's message
 void require(int code, std::string_view call);
 
 /// Owns what the library opened.

@@ -15,7 +15,7 @@
 
 namespace orrery::cuda {
 
-/// What one call has in common with another one; numbers that vary are not compared.
+/// What two equal calls have in common; varying numbers are not compared.
 template <class T>
 bool same(const T& a, const T& b) {
   return a == b;
@@ -30,7 +30,8 @@ inline bool same(const OrreryDropout& a, const OrreryDropout& b) {
          a.col0 == b.col0;
 }
 
-/// Where an argument lies on the device, to tell calls apart quickly; null for those that do not.
+/// The address of an argument on the device, to distinguish calls quickly; null for other
+/// arguments.
 template <class T>
 const void* address_in(const T&) {
   return nullptr;
@@ -41,7 +42,7 @@ const void* address_in(T* const& pointer) {
 }
 inline const void* address_in(const OrreryMatrix& matrix) { return matrix.data; }
 
-/// The number of an argument that varies; null where none does.
+/// The number of a varying argument; null if none varies.
 template <class T>
 OrreryVarying* varying_in(T&) {
   return nullptr;
@@ -52,8 +53,8 @@ inline OrreryVarying* varying_in(OrreryDropout& dropout) { return &dropout.epoch
 /// One call that works on a stream.
 class LibraryCall {
  public:
-  /// `name` is told when the call fails. `pattern`: the number of the sparse pattern it uses, as
-  /// the address of one that went may come again; 0: none.
+  /// `name` is used if the call fails. `pattern`: the number of its sparse pattern, because the
+  /// address of a freed one may come again; 0: none.
   template <class... P, class... A>
   LibraryCall(std::string_view name, std::uint64_t pattern, int (*function)(OrreryStream*, P...),
               A... arguments)
@@ -61,13 +62,13 @@ class LibraryCall {
 
   /// Errors    as require()
   void issue(OrreryStream* stream) const { call_->issue(stream); }
-  /// The same function with the same arguments, but for numbers that vary.
+  /// The same function with the same arguments, except for varying numbers.
   bool same_as(const LibraryCall& other) const {
     return typeid(*call_) == typeid(*other.call_) && call_->same_as(*other.call_);
   }
   /// Equal for calls that are the same.
   std::size_t hash() const { return call_->hash(); }
-  /// The numbers that vary, to be read or bound to where they lie on the device.
+  /// The varying numbers, to be read or bound to their place on the device.
   std::vector<OrreryVarying*> varying() const { return call_->varying(); }
 
  private:

@@ -34,7 +34,7 @@ class NcclGroup {
     require(api().nccl_group_end(), "nccl_group_end");
   }
   ~NcclGroup() {
-    if (open_) api().nccl_group_end();  // on the way out of an error, which is told instead
+    if (open_) api().nccl_group_end();  // when an error passes, which is reported instead
   }
   NcclGroup(const NcclGroup&) = delete;
   NcclGroup& operator=(const NcclGroup&) = delete;
@@ -77,8 +77,8 @@ class NcclCommunicator::Move {
               "nccl_reduce_scatter");
       return;
     }
-    // A sum of slice i to rank i. It is made where the operand lies, whose own slice is kept aside
-    // meanwhile: the operand is only read.
+    // A sum of slice i to rank i. It is made in the place of the operand, whose own slice is kept
+    // aside meanwhile: the operand is only read.
     const auto slices = slices_of(o.x, *o.rows);
     const Slice& own = slices[at(me_)];
     mover_.copy(bytes_at(o.y), own.at, own.bytes);
@@ -198,7 +198,7 @@ void NcclCommunicator::move(const Call& call, const RankMemory& memory) {
   });
 }
 
-/// A group's communicator is made when the group meets first, which all of its ranks do.
+/// A group's communicator is made when the group first meets; all of its ranks do.
 OrreryNccl* NcclCommunicator::communicator_of(Lane lane, const Group& group, StreamMover& mover) {
   const auto find = [&](const Group& g) -> OrreryNccl* {
     const std::lock_guard lock(mutex_);

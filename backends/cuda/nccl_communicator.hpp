@@ -16,10 +16,10 @@
 namespace orrery::cuda {
 
 /// run() issues and returns. NCCL counts nothing, so received_from() has the logical bytes of what
-/// was issued; its sums are in an order of its own.
+/// was issued. Its sums have their own order.
 ///
-/// Each lane that communicates has communicators of its own, one for all ranks and one for each
-/// group that it meets: two lanes would else wait for each other.
+/// Each communicating lane has its own communicators, one for all ranks and one for each group that
+/// it meets: otherwise two lanes would wait for each other.
 class NcclCommunicator final : public Communicator {
  public:
   struct Options {
@@ -27,7 +27,7 @@ class NcclCommunicator final : public Communicator {
     /// Gives every rank the bytes of rank 0; all ranks call it the same number of times.
     std::function<void(std::string& bytes)> share;
     double wait_seconds = 600;  ///< longest time of one operation
-    /// Told, on a thread of its own, when NCCL or an operation has failed; should end the job.
+    /// Called on a separate thread when NCCL or an operation has failed; it should end the job.
     std::function<void(const std::string& what)> failed;
   };
   /// Joins the other ranks: all construct theirs.

@@ -79,7 +79,7 @@ void NcclWatch::watch() {
   }
 }
 
-/// What has gone wrong; empty while all is well.
+/// What has failed; empty: nothing.
 std::string NcclWatch::look() {
   std::string head = "no operation under way";
   const auto now = Clock::now();

@@ -1,4 +1,4 @@
-// Notices when NCCL has failed or an operation does not end, for nothing else would: the ranks'
+// Notices that NCCL has failed or an operation does not end. Nothing else would, because the ranks'
 // threads have gone on.
 #pragma once
 
@@ -18,8 +18,8 @@ namespace orrery::cuda {
 
 class NcclWatch {
  public:
-  /// `failed` is called once at most, on a thread of its own; all communicators have been aborted
-  /// then, so that whoever waits for the streams goes on.
+  /// `failed` is called at most once, on a separate thread; all communicators have been aborted
+  /// then, so that whoever waits for the streams continues.
   NcclWatch(CudaDevice& device, int rank, double wait_seconds,
             std::function<void(const std::string& what)> failed);
   ~NcclWatch();
@@ -27,11 +27,11 @@ class NcclWatch {
   NcclWatch& operator=(const NcclWatch&) = delete;
 
   void add(OrreryNccl* communicator);
-  /// An operation is going to be issued to the stream; NCCL may wait for other ranks there too.
+  /// An operation will be issued to the stream; NCCL may wait for other ranks there, too.
   void begins(OrreryStream* stream, const std::string& operation);
   /// It has been issued.
   void issued(OrreryStream* stream);
-  /// Ends all operations under way, now and later; nobody is told.
+  /// Ends all operations under way, now and later, without a report.
   void abort() noexcept;
   bool aborted() const;
 

@@ -1,4 +1,4 @@
-// The cores beside a GPU: those of the NUMA node that its PCI bus hangs on.
+// The cores beside a GPU: those of its PCI bus's NUMA node.
 #pragma once
 
 #include <sched.h>
@@ -9,15 +9,15 @@
 
 namespace orrery::cuda {
 
-/// As the system tells in `devices`/BUS/local_cpulist, ascending; empty where it does not.
+/// From `devices`/BUS/local_cpulist of the system, ascending; empty if the system does not tell.
 /// `bus_id`: "0000:3B:00.0".
 std::vector<int> cores_near(const std::string& bus_id,
                             const std::string& devices = "/sys/bus/pci/devices");
 
-/// While it lives the thread that made it, and those that it starts, run on these cores alone, of
-/// those that it may use: copies to a GPU then start from memory beside it, and libraries that
-/// choose a network adapter by distance choose the GPU's. Where none is left, nothing changes. Made
-/// and ended by one thread.
+/// While it lives, the thread that made it, and those that it starts, run only on these cores,
+/// among those that it may use. Copies to a GPU then start from memory beside it, and libraries
+/// that choose a network adapter by distance choose the GPU's. If none is left, nothing changes.
+/// Made and ended by one thread.
 class StayOn {
  public:
   explicit StayOn(const std::vector<int>& cores);

@@ -8,7 +8,7 @@
 
 namespace orrery::cuda {
 
-/// One call: the same op on pinned memory, and what has to come back from there.
+/// One call: the same op on pinned memory, and what must come back from there.
 class StagedCommunicator::Stage {
  public:
   Stage(int rank, Room& room, StreamMover& mover, const RankMemory& memory)
@@ -23,7 +23,7 @@ class StagedCommunicator::Stage {
     o.x = at_root(o) ? read(o.x) : written(o.x);
     return o;
   }
-  /// The pattern is on the host anyway; the executor brings it to the device.
+  /// The pattern is on the host in any case; the executor brings it to the device.
   Op operator()(BroadcastSparse o) {
     room_.memory.share_sparse(o.a.id, memory_);
     pattern_ = o.a.id;
@@ -51,7 +51,7 @@ class StagedCommunicator::Stage {
     return {};
   }
 
-  /// Brings what has come to the device.
+  /// Brings arrived data to the device.
   void bring_back() {
     if (pattern_) room_.memory.remove_sparse(*pattern_);
     for (const auto& [from, to] : back_)
@@ -76,7 +76,7 @@ class StagedCommunicator::Stage {
     if (room_.bytes.size() <= staged.id) room_.bytes.resize(staged.id + 1, -1);
     std::int64_t& has = room_.bytes[staged.id];
     if (has >= t.bytes()) return staged;
-    mover_.settle();  // the block that goes may still be copied
+    mover_.settle();  // the block that is freed may still be copied
     if (has >= 0) room_.memory.free(staged.id);
     has = -1;
     room_.memory.allocate(staged.id, t.bytes(), Space::pinned_host);
@@ -115,8 +115,8 @@ StagedCommunicator::StagedCommunicator(Communicator& below, int ranks, int rank,
     : Communicator(ranks), below_(below), rank_(rank), device_(device) {}
 
 void StagedCommunicator::move(const Call& call, const RankMemory& memory) {
-  if (store_of(call.op)) {  // its rows lie in memory of the host
-    call.mover.settle();    // what this lane has still to bring there, or to read from there
+  if (store_of(call.op)) {  // its rows are in host memory
+    call.mover.settle();    // what this lane still has to bring there, or to read from there
     return below_.run(call.lane, call.op, memory, call.phase, host_mover(), &call.meter);
   }
   auto& room = rooms_[at(call.lane)];

@@ -1,5 +1,5 @@
-// A communicator of host memory (MPI) under a rank whose tensors lie on a GPU: what is sent goes to
-// pinned memory first, what has come from there to the GPU.
+// A communicator of host memory (MPI) for a rank whose tensors are on a GPU: sent data goes to
+// pinned memory first, received data from there to the GPU.
 #pragma once
 
 #include <array>
@@ -25,7 +25,8 @@ class StagedCommunicator final : public Communicator {
 
  private:
   class Stage;
-  /// The pinned memory of one lane: a block for each operand of a call, as large as ever needed.
+  /// The pinned memory of one lane: a block for each operand of a call, as large as was ever
+  /// needed.
   struct Room {
     explicit Room(CudaDevice& device) : memory(0, device) {}
     RankMemory memory;

@@ -1,5 +1,5 @@
-// Data of the host to the device in pieces, by way of pinned memory: while one piece is copied, the
-// next is made.
+// Host data to the device in pieces, through pinned memory: while one piece is copied, the next is
+// made.
 #pragma once
 
 #include <array>
@@ -18,17 +18,17 @@ class Staging {
 
   static constexpr std::int64_t kPiece = std::int64_t{8} << 20;
 
-  /// Pinned memory for at least so many bytes, which no copy reads any more. It is the caller's
-  /// until sent().
+  /// Pinned memory for at least this many bytes, which no copy reads any more. It belongs to the
+  /// caller until sent().
   void* next(std::int64_t bytes);
-  /// The work issued to the stream so far is all that reads the piece.
+  /// Only the work issued to the stream so far reads the piece.
   void sent();
 
  private:
   struct Piece {
     void* block = nullptr;
     std::int64_t bytes = 0;
-    Handle<OrreryEvent> read{nullptr, nullptr};  ///< null until it is sent for the first time
+    Handle<OrreryEvent> read{nullptr, nullptr};  ///< null until it is first sent
   };
   CudaDevice& device_;
   OrreryStream* stream_;

@@ -1,4 +1,4 @@
-// Plain loops: the oracle that every other backend is compared with.
+// Plain loops: the oracle for every other backend.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace orrery {
 
-/// Serial loops written as the op's definition reads; sums in double.
+/// Serial loops in the form of the op's definition; sums in double.
 std::unique_ptr<Kernels> make_reference_kernels();
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
-// Softmax over the entries of each row, and its adjoint. Numbers of a row lie together, those of an
-// edge's heads side by side: a vector holds some heads of one edge.
+// Softmax over the entries of each row, and its adjoint. Numbers of a row are adjacent, and those
+// of an edge's heads side by side: a vector holds some heads of one edge.
 #include "backends/cpu/isa/exponential.hpp"
 #include "backends/cpu/isa/isa_kernels.hpp"
 #include "backends/cpu/isa/vector.hpp"
@@ -7,7 +7,7 @@
 namespace orrery::cpu::ORRERY_ISA {
 namespace {
 
-/// How far ahead of their use columns, and what stands at them, are fetched.
+/// How far ahead of their use columns, and the data for them, are prefetched.
 constexpr std::int64_t kEdgesAhead = 64, kEndsAhead = 16;
 
 /// left + right of entry e, of heads [head, head + lanes).

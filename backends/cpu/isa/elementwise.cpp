@@ -1,5 +1,5 @@
 // Bias, activation, dropout and the optimisers' updates. `ivdep`: windows are equal or disjoint, so
-// an element never depends on another one.
+// elements are independent.
 #include "backends/cpu/isa/exponential.hpp"
 #include "backends/cpu/isa/isa_kernels.hpp"
 #include "backends/cpu/isa/philox.hpp"
@@ -9,7 +9,8 @@ namespace orrery::cpu::ORRERY_ISA {
 namespace {
 
 /// The curve of one number or of a vector of them. It keeps NaN, so that a broken input stays
-/// visible. elu is right to 3e-7 of 1: a small negative number loses digits, as eˣ − 1 does.
+/// visible. elu has an error of 3e-7 relative to 1: a small negative number loses digits, as eˣ − 1
+/// does.
 template <Curve curve, int lanes>
 inline Vector<lanes> on_curve(Vector<lanes> v) {
   using Floats = Vector<lanes>;
@@ -154,7 +155,7 @@ void relu_backward(const ReluBackwardArgs& args, std::int64_t begin, std::int64_
     float* dx = args.dx.row(i);
 #pragma GCC ivdep
     for (std::int64_t c = 0; c < args.width; ++c) {
-      const float gradient = args.scale * dy[c];  // read before the choice: a choice, not a branch
+      const float gradient = args.scale * dy[c];  // read before the choice: a select, not a branch
       dx[c] = y[c] > 0 ? gradient : 0.0F;
     }
   }

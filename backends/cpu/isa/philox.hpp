@@ -7,7 +7,7 @@ namespace orrery::cpu::ORRERY_ISA {
 
 constexpr int kDraws = 16;
 
-/// First two words of the counters; the other two are common to all.
+/// First two words of the counters; the other two are the same for all.
 struct PhiloxCounters {
   alignas(64) std::uint64_t row[kDraws];
   alignas(64) std::uint64_t block[kDraws];

@@ -1,4 +1,4 @@
-// Sampled dense-dense product: a row of x stays near while rows of z are fetched ahead, as in the
+// Sampled dense-dense product: a row of x stays near while rows of z are prefetched, as in the
 // sparse-dense product beside this file.
 #include "backends/cpu/isa/isa_kernels.hpp"
 #include "backends/cpu/isa/vector.hpp"
@@ -6,7 +6,7 @@
 namespace orrery::cpu::ORRERY_ISA {
 namespace {
 
-/// How far ahead of their use columns are fetched.
+/// How far ahead of their use columns are prefetched.
 constexpr std::int64_t kEdgesAhead = 256;
 
 /// The lower half of a vector plus the upper one.
@@ -21,7 +21,7 @@ inline Vector<lanes / 2> folded(Vector<lanes> v) {
   }
 }
 
-/// Σ x[c]·z[c] + Σ of the lanes of `sum`: what no whole vector is left for goes to shorter ones.
+/// Σ x[c]·z[c] + Σ of the lanes of `sum`: columns that fill no whole vector go to shorter ones.
 template <int lanes>
 inline float dot(const float* x, const float* z, std::int64_t count, Vector<lanes> sum) {
   for (; count >= lanes; count -= lanes, x += lanes, z += lanes)
@@ -46,7 +46,7 @@ inline Vector<lanes> merged(Vector<lanes> a, Vector<lanes> b) {
   return __builtin_shuffle(a, b, low) + __builtin_shuffle(a, b, high);
 }
 
-/// to[i] ← Σ of the lanes of sums[i], all together: a fraction of the steps of one after the other.
+/// to[i] ← Σ of the lanes of sums[i], all together, in a fraction of the steps.
 template <int lanes, int group, int count>
 inline void sums_of(Vector<lanes>* sums, float* to) {
   if constexpr (count > 1) {
@@ -62,7 +62,7 @@ inline void sums_of(Vector<lanes>* sums, float* to) {
   }
 }
 
-/// The dots of so many heads of `vectors` vectors each; asks for the same columns of `later`.
+/// The dots of several heads with `vectors` vectors each; prefetches the same columns of `later`.
 template <int lanes, int vectors, int heads>
 inline void dots_together(const float* x, const float* z, const float* later, float* dots) {
   constexpr int all = heads * vectors;
@@ -76,8 +76,8 @@ inline void dots_together(const float* x, const float* z, const float* later, fl
   std::memcpy(dots, together, heads * sizeof(float));
 }
 
-/// Those of all heads of an entry: eight of them at a time while there are so many left, then half
-/// as many, and so on.
+/// Those of all heads of an entry: eight at a time while that many are left, then half as many, and
+/// so on.
 template <int lanes, int vectors, int heads>
 inline void dots_of_entry(const float* x, const float* z, const float* later, float* dots,
                           std::int64_t left) {
@@ -87,8 +87,8 @@ inline void dots_of_entry(const float* x, const float* z, const float* later, fl
   if constexpr (heads > 1) dots_of_entry<lanes, vectors, heads / 2>(x, z, later, dots, left);
 }
 
-/// Vectors of so many lanes, of which a head fills one at least. `vectors` > 0: so many and no
-/// more, so that their loop is unrolled.
+/// Vectors with this many lanes; a head fills at least one. `vectors` > 0: exactly this many, so
+/// that their loop is unrolled.
 template <int lanes, int vectors>
 void rows(const SddmmArgs& args, std::int64_t begin, std::int64_t end) {
   constexpr int together = lanes < 8 ? lanes : 8;  // heads
@@ -97,7 +97,7 @@ void rows(const SddmmArgs& args, std::int64_t begin, std::int64_t end) {
   const std::int64_t rows_ahead = larger(8, smaller(64, 2048 / larger(1, a.width)));
   const std::int64_t first = a.offsets[begin],
                      unasked = smaller(first + rows_ahead, a.offsets[end]);
-  for (std::int64_t e = first; e < unasked; ++e)  // rows that no edge before asked for
+  for (std::int64_t e = first; e < unasked; ++e)  // rows that no edge before has prefetched
     prefetch(a.z.row(a.columns[e]), a.width);
   for (std::int64_t r = begin; r < end; ++r) {
     const float* x = a.x.row(r);

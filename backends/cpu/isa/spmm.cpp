@@ -1,28 +1,28 @@
-// Sparse-dense product: a row of y is summed up in registers while rows of x are fetched ahead.
+// Sparse-dense product: a row of y is summed up in registers while rows of x are prefetched.
 //
-// A random graph makes the product a stream of cache misses, so the kernel is fast when many rows
-// of x are under way at once: it asks for the row of an edge some kilobytes of x before it is used,
-// across the ends of rows. The random rows also drown what the hardware would fetch ahead by
-// itself, so the kernel asks for the columns and values to come as well.
+// A random graph makes the product a stream of cache misses, so the kernel is fast if many rows of
+// x are under way at once. It prefetches the row of an edge some kilobytes of x before its use,
+// across the ends of rows. The random rows also drown the hardware's own prefetching, so the kernel
+// prefetches the columns and values as well.
 //
-// Where edges have several values, one for each head, no vector holds columns of two heads: each is
-// weighed by one number. Heads of one column each are the other extreme: values are then a vector
-// as x is.
+// If edges have several values, one for each head, no vector holds columns of two heads: each is
+// weighed by one number. Heads of one column each are the other extreme: values then form a vector,
+// like x.
 #include "backends/cpu/isa/isa_kernels.hpp"
 #include "backends/cpu/isa/vector.hpp"
 
 namespace orrery::cpu::ORRERY_ISA {
 namespace {
 
-/// How far ahead of their use columns and values are fetched.
+/// How far ahead of their use columns and values are prefetched.
 constexpr std::int64_t kEdgesAhead = 256;
 
-/// What an entry of x is multiplied with: nothing, the value of the edge, that of the edge and its
-/// head, that of the edge and its column.
+/// The factor of an entry of x: none, the value of the edge, that of the edge and its head, that of
+/// the edge and its column.
 enum class Weights { ones, edge, head, column };
 
 /// Columns of the product that are summed up in one pass over the edges: those of some heads, all
-/// of them, or [first, first + width), which lie within one head.
+/// of them, or [first, first + width), which are within one head.
 struct Panel {
   std::int64_t first;  ///< column
   std::int64_t width;  ///< columns in each of its heads
@@ -31,8 +31,8 @@ struct Panel {
 
 /// One panel, with (vectors − 1)·lanes < panel.width <= vectors·lanes columns in each of its heads,
 /// at least one vector wide. The last vector of a head ends at the head's end and so may overlap
-/// the one before it: both hold the same sums there. `whole` is that heads are vectors · lanes
-/// columns, so that places of columns are constants.
+/// the one before it: both hold the same sums there. `whole`: heads have vectors · lanes columns,
+/// so places of columns are constants.
 template <int lanes, int vectors, int heads, Weights weights, bool whole = false>
 void panel_rows(const SpmmArgs& args, std::int64_t begin, std::int64_t end, Panel panel) {
   const SpmmArgs a = args;  // a copy, so that no store to y can change it
@@ -51,7 +51,7 @@ void panel_rows(const SpmmArgs& args, std::int64_t begin, std::int64_t end, Pane
                                                                  : 0);
   const std::int64_t first = a.offsets[begin],
                      unasked = smaller(first + rows_ahead, a.offsets[end]);
-  for (std::int64_t e = first; e < unasked; ++e)  // rows that no edge before asked for
+  for (std::int64_t e = first; e < unasked; ++e)  // rows that no edge before has prefetched
     prefetch(x + a.columns[e] * a.x.ld, all * lanes);
   for (std::int64_t r = begin; r < end; ++r) {
     const std::int64_t row_end = a.offsets[r + 1];
@@ -102,7 +102,7 @@ void dispatch(const SpmmArgs& a, std::int64_t begin, std::int64_t end, Panel pan
     panel_rows<lanes, vectors, 1, Weights::head>(a, begin, end, panel);
 }
 
-/// Cuts columns [first, first + width), which lie within head `head`, into panels of about equal
+/// Cuts columns [first, first + width), which are within head `head`, into panels of about equal
 /// width that fit the accumulators.
 template <int lanes, int max_vectors>
 void columns(const SpmmArgs& a, std::int64_t begin, std::int64_t end, Panel whole) {
@@ -124,8 +124,8 @@ void rows(const SpmmArgs& a, std::int64_t begin, std::int64_t end) {
   columns<lanes, max_vectors>(a, begin, end, {0, a.width, 0});
 }
 
-/// Heads [first, a.heads), `heads` of them in one pass while there are so many left, then half as
-/// many, and so on.
+/// Heads [first, a.heads), `heads` of them in one pass while that many are left, then half as many,
+/// and so on.
 template <int lanes, int vectors, int heads>
 void groups_of_heads(const SpmmArgs& a, std::int64_t begin, std::int64_t end, std::int64_t first) {
   const std::int64_t width = a.width / a.heads;

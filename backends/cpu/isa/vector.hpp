@@ -52,7 +52,7 @@ inline void store(float* to, Vector<lanes> v) {
   std::memcpy(to, &v, sizeof v);
 }
 
-/// Writes past the caches where the instruction set can; `to` is aligned to the vector.
+/// Writes past the caches if the instruction set can; `to` is aligned to the vector.
 template <int lanes>
 inline void stream(float* to, Vector<lanes> v) {
 #if defined(__AVX512F__)
@@ -74,7 +74,7 @@ inline void finish_stream() {
 #endif
 }
 
-/// Fetches the cache lines of `count` floats towards the second-level cache.
+/// Prefetches the cache lines of `count` floats into the second-level cache.
 inline void prefetch(const float* first, std::int64_t count) {
   for (std::int64_t c = 0; c < count; c += kFloatsPerLine) __builtin_prefetch(first + c, 0, 2);
 }

@@ -14,13 +14,13 @@ namespace {
 
 constexpr int kUnit = 8;
 
-/// Dropout as kernels see it; without row_ids nothing is dropped.
+/// Dropout in the form for kernels; without row_ids nothing is dropped.
 struct Mask {
   const std::int32_t* row_ids = nullptr;
   std::uint64_t seed = 0;
   OrreryVarying epoch{};
   std::uint32_t layer = 0;
-  std::uint32_t threshold = 0;  ///< what is drawn below it is dropped
+  std::uint32_t threshold = 0;  ///< draws below it are dropped
   std::uint32_t first_unit = 0;
   float scale = 1;
 };
@@ -81,7 +81,7 @@ __global__ void forward(Window<float> x, const float* bias, Window<float> y, std
   }
 }
 
-/// With relu, y tells what passed: it is positive exactly there. With elu it tells the slope.
+/// With relu, y shows what passed: it is positive exactly there. With elu it gives the slope.
 template <int V>
 __global__ void backward(Window<float> dy, Window<float> y, Window<float> dx, std::int64_t rows,
                          std::int64_t cols, OrreryActivation activation, Mask mask) {

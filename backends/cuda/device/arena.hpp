@@ -1,4 +1,4 @@
-// Which parts of one reservation are in use: plain numbers, no memory.
+// Which parts of one reservation are in use: only numbers, no memory.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ class Arena {
   static constexpr std::int64_t kAlignment = 256;
 
   explicit Arena(std::int64_t capacity);
-  /// First byte of a range of so many bytes (0 takes the least there is); nothing where no hole is
-  /// large enough.
+  /// First byte of a range with this many bytes (0 takes the minimum); nothing if no hole is large
+  /// enough.
   std::optional<std::int64_t> take(std::int64_t bytes);
-  /// Gives the range back that begins there; false where none does.
+  /// Frees the range that begins there; false if none does.
   bool give_back(std::int64_t first);
 
   std::int64_t capacity() const { return capacity_; }

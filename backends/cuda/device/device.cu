@@ -10,7 +10,7 @@ std::string failed(const char* call, const char* text, int code) {
   return std::string(call) + " failed: " + text + " (" + std::to_string(code) + ")";
 }
 
-/// Device memory from the driver; `what` it is for goes into the message.
+/// Device memory from the driver; `what` names its purpose in the message.
 void* take_from_driver(std::int64_t bytes, const char* what) {
   void* p = nullptr;
   if (cudaMalloc(&p, static_cast<std::size_t>(bytes)) == cudaSuccess) return p;
@@ -155,8 +155,8 @@ void* OrreryStream::scratch_bytes(std::int64_t bytes) {
 
 cublasHandle_t OrreryStream::blas() {
   if (blas_ != nullptr) return blas_;
-  // The size that NVIDIA recommends for Hopper. A workspace of our own keeps results repeatable
-  // with several streams.
+  // The size that NVIDIA recommends for Hopper. An own workspace keeps results repeatable with
+  // several streams.
   constexpr std::int64_t kWorkspaceBytes = std::int64_t{32} << 20U;
   blas_workspace_ = Beside(device, kWorkspaceBytes);
   check(cublasCreate(&blas_), "cublasCreate");

@@ -16,12 +16,12 @@
 
 namespace orrery::cuda {
 
-/// Throws Failure with the call's name and the library's text, where a call has failed.
+/// Throws Failure with the call's name and the library's text if a call has failed.
 void check(cudaError_t error, const char* call);
 void check(cublasStatus_t status, const char* call);
 void check(cusparseStatus_t status, const char* call);
 
-/// Memory of the library's own, beside the arena: workspaces and what products are prepared with.
+/// The library's own memory, outside of the arena: workspaces and preparations of products.
 class Beside {
  public:
   Beside() = default;
@@ -50,7 +50,7 @@ struct OrreryDevice {
   OrreryDevice(const OrreryDevice&) = delete;
   OrreryDevice& operator=(const OrreryDevice&) = delete;
 
-  /// Makes this device the one of the calling thread.
+  /// Makes this device the current one of the calling thread.
   void use() const;
   /// Errors    Failure (kOrreryOutOfMemory) with bytes asked, free and of the largest hole
   void* allocate(std::int64_t bytes);
@@ -72,7 +72,7 @@ struct OrreryDevice {
   std::map<void*, std::int64_t> pinned_;  ///< bytes
   std::int64_t pinned_bytes_ = 0;
   char* base_ = nullptr;
-  bool poison_ = false;  ///< fresh allocations hold NaN, to find reads of what nobody wrote
+  bool poison_ = false;  ///< fresh allocations hold NaN, to find reads of unwritten memory
 };
 
 struct OrreryStream {
@@ -86,9 +86,9 @@ struct OrreryStream {
   T* scratch(std::int64_t count) {
     return static_cast<T*>(scratch_bytes(count * static_cast<std::int64_t>(sizeof(T))));
   }
-  /// The same memory, to be kept by whoever uses it after the next op has begun.
+  /// The same memory, for a user that keeps it after the next op has begun.
   std::shared_ptr<orrery::cuda::Beside> held_scratch() const { return scratch_; }
-  /// The handles, made when they are first asked for.
+  /// The handles, made on first request.
   cublasHandle_t blas();
   cusparseHandle_t sparse();
 

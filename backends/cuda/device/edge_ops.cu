@@ -1,5 +1,5 @@
 // Ops on the entries of a sparse pattern: the sampled dense-dense product, and the softmax over the
-// entries of each row with its adjoint. No atomics, so every run has the same bits.
+// entries of each row with its adjoint. No atomics, so every run gives the same bits.
 #include "backends/cuda/device/launch.cuh"
 #include "backends/cuda/device/ops.cuh"
 #include "backends/cuda/device/pattern.cuh"
@@ -56,7 +56,7 @@ __global__ void dots_of_entries(PatternView a, Window<float> x, Window<float> z,
   }
 }
 
-/// What scores are made of: `scale` times what is there, or two ends (left.first not null).
+/// The scores: `scale` times the present numbers, or two ends (left.first not null).
 struct Scores {
   Window<float> left, right;
   float slope, scale;

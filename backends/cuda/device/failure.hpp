@@ -8,7 +8,7 @@
 
 namespace orrery::cuda {
 
-/// What went wrong, for the caller on the other side of the C interface.
+/// The failure, for the caller on the other side of the C interface.
 struct Failure {
   int code = kOrreryFailed;
   std::string text;
@@ -33,7 +33,7 @@ int guarded(Work&& work) noexcept {
   }
 }
 
-/// Throws where a requirement on the arguments of a call does not hold.
+/// Throws if a requirement on the arguments of a call does not hold.
 inline void require(bool holds, const char* what) {
   if (!holds) throw Failure{kOrreryFailed, what};
 }

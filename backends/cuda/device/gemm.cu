@@ -4,7 +4,7 @@
 
 namespace orrery::cuda {
 
-// cuBLAS is column-major: it sees our matrices transposed, so it is asked for cᵀ = op(b)ᵀ·op(a)ᵀ.
+// cuBLAS is column-major: it sees our matrices transposed, so it computes cᵀ = op(b)ᵀ·op(a)ᵀ.
 void gemm(OrreryStream& s, OrreryMatrix a, OrreryMatrix b, OrreryMatrix c, std::int32_t transpose_a,
           std::int32_t transpose_b, float beta, std::int32_t tf32) {
   const Window<float> left = floats(a), right = floats(b), out = floats(c);
@@ -14,7 +14,7 @@ void gemm(OrreryStream& s, OrreryMatrix a, OrreryMatrix b, OrreryMatrix c, std::
               c.cols == (transpose_b != 0 ? b.rows : b.cols),
           "gemm: the extents of a, b and c do not fit together");
   if (c.rows == 0 || c.cols == 0) return;
-  if (inner == 0) {  // cuBLAS wants strides that an empty matrix does not have
+  if (inner == 0) {  // cuBLAS requires strides that an empty matrix does not have
     if (beta == 0) return fill(s, c, 0);
     return copy(s, c, c, beta, 0);
   }

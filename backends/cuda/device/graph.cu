@@ -8,7 +8,7 @@ using orrery::cuda::check;
 
 namespace {
 
-/// What one launch can bring along: parameters of a kernel are at most 4 KB.
+/// What one launch can carry: parameters of a kernel are at most 4 KB.
 constexpr std::int32_t kWordsOfALaunch = 512;
 struct Words {
   std::uint32_t at[kWordsOfALaunch];
@@ -24,7 +24,7 @@ __global__ void set_words(Words values, std::uint32_t* to, std::int32_t count) {
 
 OrreryGraph::OrreryGraph(OrreryStream& s, std::int32_t words)
     : device(s.device), stream_(s), count_(words), words_(s.device, std::int64_t{4} * words) {
-  // Of this thread alone: the other ranks of the process go on meanwhile.
+  // Only for this thread: the other ranks of the process go on meanwhile.
   check(cudaStreamBeginCapture(s.stream, cudaStreamCaptureModeThreadLocal),
         "cudaStreamBeginCapture");
   captures_ = true;

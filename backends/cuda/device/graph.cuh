@@ -6,13 +6,13 @@
 #include "backends/cuda/device/device.cuh"
 
 struct OrreryGraph {
-  /// From here on the stream keeps what it is asked for, until end().
+  /// From now on the stream records what it is asked for, until end().
   OrreryGraph(OrreryStream& s, std::int32_t words);
   ~OrreryGraph();
   OrreryGraph(const OrreryGraph&) = delete;
   OrreryGraph& operator=(const OrreryGraph&) = delete;
 
-  /// On the device: what varies from launch to launch.
+  /// On the device: numbers that vary from launch to launch.
   const std::uint32_t* words() const { return words_.as<std::uint32_t>(); }
   /// Errors    Failure: something that the stream was asked for cannot be captured
   void end();

@@ -20,7 +20,7 @@ inline unsigned extent(std::int64_t blocks, std::int64_t most = (std::int64_t{1}
   return static_cast<unsigned>(blocks);
 }
 
-/// Appends a kernel to the stream; an empty grid is nothing to do.
+/// Appends a kernel to the stream; an empty grid does nothing.
 template <class... Parameters, class... Arguments>
 void launch(OrreryStream& s, void (*kernel)(Parameters...), dim3 grid, dim3 block,
             Arguments&&... arguments) {
@@ -35,7 +35,7 @@ void launch(OrreryStream& s, void (*kernel)(Parameters...), dim3 grid, dim3 bloc
 
 /// Blocks of 256 threads over a matrix of `rows` rows with `units` pieces of work each: x of the
 /// block runs over units, y over rows; x of the grid over rows, y and z over units. Either may be
-/// many: all parameters of a model are one row.
+/// large: all parameters of a model are one row.
 struct Tiles {
   dim3 grid, block;
   Tiles(std::int64_t rows, std::int64_t units) {

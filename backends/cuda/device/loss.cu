@@ -20,7 +20,7 @@ struct Targets {
   const float* weights;  ///< of each, or null: 1
 };
 
-/// Where a row stands among the targets; −1: it is none.
+/// The place of a row among the targets; −1: it is none.
 __device__ std::int64_t place_of(const Targets& targets, std::int64_t row) {
   std::int64_t first = 0, last = targets.count;
   while (first < last) {
@@ -171,7 +171,7 @@ struct PartTerm {
   __device__ double operator()(std::int64_t i, std::int64_t j) const { return parts[i * cols + j]; }
 };
 
-/// Room for what `blocks` blocks write, and for summing it.
+/// Room for the numbers of `blocks` blocks, and for summing them.
 double* parts_for(OrreryStream& s, std::int64_t blocks, std::int64_t cols) {
   return s.scratch<double>(blocks * cols + parts_of(blocks, cols));
 }

@@ -55,7 +55,7 @@ void close(OrreryNccl* n) {
   delete n;
 }
 
-/// Ends what hangs; the communicator is gone with it.
+/// Ends hanging operations; the communicator is then gone.
 void abort(OrreryNccl* n) {
   if (n->comm != nullptr) ncclCommAbort(n->comm);
   n->comm = nullptr;

@@ -1,5 +1,5 @@
-// How the rows of a sparse pattern are dealt out to the threads of our own product: plain numbers,
-// no memory of a device.
+// How the rows of a sparse pattern are distributed to the threads of our own product: only numbers,
+// no device memory.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace orrery::cuda {
 
-/// Rows that are longer than this are cut into pieces of so many entries, so that a hub is the work
-/// of many warps. The pieces' sums are combined in order.
+/// Longer rows are cut into pieces with this many entries, so that a hub is the work of many warps.
+/// The pieces' sums are combined in order.
 constexpr std::int64_t kPieceEntries = 512;
 
 /// The work of one product.
@@ -21,8 +21,8 @@ struct Preparation {
   };
   std::vector<Piece> pieces;
   std::vector<LongRow> long_rows;
-  /// All other rows, by classes of lengths that are within a factor of two, longest class first, so
-  /// that threads of one block end together; in their order within a class, for the caches' sake.
+  /// All other rows, by classes of lengths within a factor of two, longest class first, so that
+  /// threads of one block end together; within a class in their order, for the caches.
   std::vector<std::int32_t> rows;
   std::int64_t longest = 0;
 };

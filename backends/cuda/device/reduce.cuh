@@ -1,4 +1,4 @@
-// Sums that are repeatable: fixed pieces, combined in order.
+// Repeatable sums: fixed pieces, combined in order.
 #pragma once
 
 #include "backends/cuda/device/launch.cuh"
@@ -28,7 +28,7 @@ __device__ __forceinline__ float warp_largest(float value) {
 constexpr int kReduceColumns = 32, kReduceRows = 8;
 
 /// The sum of term(i, j) over the rows [first, last) of the block, for column j of the thread, on
-/// threads with threadIdx.y = 0. The order depends on the extents alone.
+/// threads with threadIdx.y = 0. The order depends only on the extents.
 template <class Term>
 __device__ double block_rows_sum(std::int64_t first, std::int64_t last, std::int64_t j, bool inside,
                                  Term term) {
@@ -62,16 +62,16 @@ __global__ void sum_parts(const double* parts, std::int64_t slabs, std::int64_t 
   if (threadIdx.y == 0 && j < cols) finish(j, sum);
 }
 
-/// How many slabs the rows are cut into: enough to fill a device, none of less than 64 rows.
+/// Number of slabs of the rows: enough to fill a device, none with fewer than 64 rows.
 inline std::int64_t slabs_of(std::int64_t rows) {
   const std::int64_t slabs = ceil_div(rows, 64);
   return slabs < 512 ? slabs : 512;
 }
 
-/// How many numbers sum_over_rows() keeps in between.
+/// Number of intermediate results of sum_over_rows().
 inline std::int64_t parts_of(std::int64_t rows, std::int64_t cols) { return slabs_of(rows) * cols; }
 
-/// finish(j, Σ_i term(i, j)) for every column j, summed in double; also where there are no rows.
+/// finish(j, Σ_i term(i, j)) for every column j, summed in double; also without rows.
 ///
 /// Shapes    parts [parts_of(rows, cols)]
 template <class Term, class Finish>

@@ -64,7 +64,7 @@ __global__ void count_up(std::int32_t* to, std::int64_t n) {
   if (i < n) to[i] = static_cast<std::int32_t>(i);
 }
 
-/// The row that stands at the head of a run of equal indices adds the whole run, in order.
+/// The first row of a run of equal indices adds the whole run, in order.
 template <int V>
 __global__ void scatter_add_runs(Window<float> x, const std::int32_t* sorted_index,
                                  const std::int32_t* source, Window<float> y, std::int64_t rows,
@@ -81,7 +81,7 @@ __global__ void scatter_add_runs(Window<float> x, const std::int32_t* sorted_ind
   pack_at<V>(y, target, j) = sum;
 }
 
-/// The numbers of rows by ascending index, rows of one index in their order.
+/// The numbers of rows by ascending index, rows with one index in their order.
 struct SortedRows {
   std::int32_t *index, *source;
 };
@@ -118,7 +118,7 @@ void gather_rows(OrreryStream& s, OrreryMatrix x, const std::int32_t* index, Orr
            tiles.grid, tiles.block, from, index, to, y.rows, y.cols);
     return;
   }
-  // Four bytes are moved as they are: i32 goes as f32.
+  // Four bytes are moved unchanged: i32 goes as f32.
   require(x.dtype == y.dtype && x.dtype != kOrreryF64 && x.dtype != kOrreryF16,
           "gather_rows needs elements of four bytes");
   const Window<float> from{static_cast<float*>(x.data), x.ld};

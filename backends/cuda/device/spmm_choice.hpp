@@ -1,4 +1,4 @@
-// Which product serves a pattern: a function of counts, so that every run takes the same one.
+// Which product a pattern uses: a function of counts, so that every run chooses the same.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct SpmmFacts {
   bool valued;
 };
 
-/// Whether our own product is taken, and not cuSPARSE's repeatable one.
+/// Whether our own product is used instead of cuSPARSE's repeatable one.
 ///
 /// Rule      cuSPARSE where rows are about equally long (longest <= 4 · mean), not very short
 ///           (mean >= 16) and x is wide enough to fill its tiles (width >= 32), has one value of

@@ -19,7 +19,7 @@ __global__ void narrow(const std::int64_t* from, std::int32_t* to, std::int64_t 
   if (i < n) to[i] = static_cast<std::int32_t>(from[i]);
 }
 
-/// The pattern's offsets in 32 bits: cuSPARSE wants offsets and columns of one type.
+/// The pattern's offsets in 32 bits: cuSPARSE requires offsets and columns of one type.
 void need_offsets(OrreryStream& s, const OrreryPattern& a) {
   Beside& offsets = a.plans->offsets;
   if (offsets.bytes() > 0) return;
@@ -43,7 +43,7 @@ float* need_ones(OrreryStream& s, const OrreryPattern& a) {
 
 constexpr auto kPlain = CUSPARSE_OPERATION_NON_TRANSPOSE;
 
-/// What a product is asked for with; pointers may change from one to the next.
+/// Arguments of a product; pointers may change from one to the next.
 struct Asked {
   std::int32_t *offsets, *columns;
   float* values;
@@ -82,7 +82,7 @@ std::unique_ptr<CusparsePlan> make_plan(OrreryStream& s, const OrreryPattern& a,
 void spmm_cusparse(OrreryStream& s, const OrreryPattern& a, const float* values, OrreryMatrix x,
                    OrreryMatrix y, float beta, bool repeatable) {
   require(x.dtype == kOrreryF32 && y.dtype == kOrreryF32, "spmm needs f32");
-  if (a.nnz == 0) {  // nothing that a library could be told
+  if (a.nnz == 0) {  // nothing to report to a library
     if (beta == 0) return fill(s, y, 0);
     return copy(s, y, y, beta, 0);
   }

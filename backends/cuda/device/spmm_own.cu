@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kBlockThreads = 256;
 
-/// The lanes of a warp that are this thread's group.
+/// The lanes of a warp that form this thread's group.
 template <int G>
 __device__ unsigned group_mask() {
   if constexpr (G == 32)
@@ -19,20 +19,20 @@ __device__ unsigned group_mask() {
     return ((1U << G) - 1) << (threadIdx.y % (32 / G) * G);
 }
 
-/// What an entry weighs: one, or `heads` numbers, each for so many columns.
+/// The weight of an entry: one, or `heads` numbers, each for several columns.
 struct Weights {
   const float* values;  ///< [nnz, heads]; null: ones
   std::int64_t heads, columns_of_head;
 };
 
 /// Work item i: pieces of long rows come first, then the other rows. With kHeads each pack, whose
-/// columns are of one head, reads its own weight: lanes of one head read the same number, and those
-/// of an entry lie together.
+/// columns belong to one head, reads its own weight: lanes of one head read the same number, and
+/// those of an entry are adjacent.
 template <int V, int G, int R, bool kHeads>
 __global__ void __launch_bounds__(kBlockThreads)
     multiply(PatternView a, Weights weights, Window<float> x, Window<float> y,
              Window<float> piece_sums, std::int64_t cols, float beta) {
-  // Loads that may be under way at once: more where a lane has fewer registers to fill.
+  // Loads under way at once: more if a lane has fewer registers to fill.
   [[maybe_unused]] constexpr int kInFlight = R >= 4 ? 4 : 8;
   const std::int64_t item = std::int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
   if (item >= a.piece_count + a.row_count) return;
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kBlockThreads)
       for (int k = 0; k < V; ++k) sums[r].at[k] += value * from.at[k];
     }
   };
-  // The lanes of a group load the next G entries together and hand them round.
+  // The lanes of a group load the next G entries together and pass them round.
   const unsigned mask = group_mask<G>();
   for (std::int64_t e = begin; e < end; e += G) {
     const bool mine = e + threadIdx.x < end;

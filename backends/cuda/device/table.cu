@@ -24,7 +24,7 @@ struct Entry<operation> {
   }
 };
 
-/// What closes an object of the library: its destructor, on its device.
+/// Closes an object of the library: runs its destructor, on its device.
 template <class T>
 void close(T* object) {
   if (object == nullptr) return;

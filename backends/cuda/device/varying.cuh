@@ -1,4 +1,4 @@
-// Numbers that are others at every launch of a graph, as kernels read them.
+// Numbers that differ at every launch of a graph, as kernels read them.
 #pragma once
 
 #include <cstring>

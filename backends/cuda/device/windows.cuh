@@ -1,4 +1,4 @@
-// Windows of device memory as kernels see them, and how wide the loads on them may be.
+// Windows of device memory in the form for kernels, and how wide the loads on them may be.
 #pragma once
 
 #include <cstdint>
