@@ -62,8 +62,8 @@ TEST(FeaturesTest, NumbersBeyondHalvesAreRefused) {
     FAIL() << "accepted";
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
-                 "dataset.features_type: the features of vertex 1 go beyond ±65504, which is what "
-                 "float16 holds: use float32, or set dataset.row_normalise");
+                 "dataset.features_type: the features of vertex 1 go beyond ±65504, the limit of "
+                 "float16: use float32, or set dataset.row_normalise");
   }
 }
 

@@ -236,7 +236,7 @@ TEST_F(Infer, RefusesWhatDoesNotFit) {
   refused(one + " --set inference.weights=nowhere", "name a checkpoint, or the folder of a run");
   refused(one + " --set inference.fanout=0", "expected -1 (all neighbours) or at least 1");
   refused(one + R"( --set 'model={"type": "sgc", "layers": 2}')", "no \"sgc\"");
-  refused(one + " --set inference.sddmm=split", "and not of \"sage\"");
+  refused(one + " --set inference.sddmm=split", "not to \"sage\"");
   refused(
       one + R"( --set 'model={"type": "gat", "hidden": 8, "heads": 2}' --set inference.spmm=2d)",
       "has only ids_then_rows");
@@ -266,7 +266,7 @@ TEST_F(Infer, RefusesWeightsOfOtherFeaturesAlsoWhereTheirNumberFits) {
 
   EXPECT_EQ(orrery(arguments(1, 1, "made") + " --set inference.weights=" + in("wide").string()), 2);
   EXPECT_THAT(read("err"),
-              HasSubstr("was trained with 25 columns of features, and the data set has 10"));
+              HasSubstr("was trained with 25 feature columns, but the data set has 10"));
 }
 
 TEST_F(Infer, ReplacesAResultOnlyWhenItCanMakeAnother) {

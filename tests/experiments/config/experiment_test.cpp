@@ -128,15 +128,15 @@ TEST(ModelAveraging, SaysWhereCrossEdgesAreOfPartsWithoutNeighbours) {
                 .strategy.cross_edges,
             CrossEdges::as_cut);
   EXPECT_EQ(refusal(kMinimal, {of(R"("cross_edges": "one_side")")}).substr(0, 65),
-            "strategy.cross_edges: is for parts that hold no neighbours, as bo");
+            "strategy.cross_edges: is for parts without neighbours; otherwise ");
   EXPECT_EQ(refusal(kMinimal, {of(R"("hops": 0, "cross_edges": "as_cut")")}).substr(0, 66),
-            "strategy.cross_edges: \"as_cut\" trains on the fragments of a graph ");
+            "strategy.cross_edges: \"as_cut\" trains on the fragments of an edge ");
   EXPECT_EQ(refusal(kMinimal, {of(R"("hops": 0, "cross_edges": "as_cut")"), "partition.method=dbh",
                                "dataset.inductive=true"})
                 .substr(0, 59),
-            "strategy.cross_edges: \"as_cut\" says where the edges are tha");
+            "strategy.cross_edges: \"as_cut\" fixes the edges of the train");
   EXPECT_EQ(refusal(kMinimal, {"partition.cross_edges=one_side"}).substr(0, 66),
-            "partition.cross_edges: is for parts that hold no neighbours, as bo");
+            "partition.cross_edges: is for parts without neighbours; otherwise ");
   const Experiment written = load({"partition.cross_edges=one_side", "partition.hops=0"}).front();
   EXPECT_TRUE(written.partition.one_sided);
   EXPECT_THROW(make_partition(written, DatasetCache().load(written)), ConfigError);
@@ -198,7 +198,7 @@ TEST(GradientBuckets, AreReadInBytesAndRefusedWhereModelsAreAveraged) {
   EXPECT_EQ(load({"strategy.type=model_averaging", "train.bucket_bytes=0"}).size(), 1U);
   for (const char* bytes : {"train.bucket_bytes=25 MB", "train.bucket_bytes=1"})
     EXPECT_EQ(refusal(kMinimal, {"strategy.type=model_averaging", bytes}).substr(0, 57),
-              "train.bucket_bytes: averages of models wait for whole mod");
+              "train.bucket_bytes: models are averaged as a whole, and g");
   EXPECT_EQ(refusal(kMinimal, {R"(strategy={"type": "model_averaging", "averaging": "gradient"})",
                                "train.bucket_bytes=1"}),
             "accepted");
@@ -330,8 +330,9 @@ TEST(Refusal, OfBatchesThatCannotBe) {
               "strategy.resample: \"epoch\" applies to drawn neighbours (strategy.sampler "
               "neighbour or labor): set it to \"step\"");
     EXPECT_EQ(refusal(sampler + R"(, "seeds": "global")"),
-              "strategy.seeds: \"global\" is of seeds, and batches of strategy.sampler cluster and "
-              "saint-* have none: each rank draws batches of its own; set it to \"local\"");
+              "strategy.seeds: \"global\" applies to seeds, but batches of strategy.sampler "
+              "cluster and saint-* have none: each rank draws its own batches; set it to "
+              "\"local\"");
     EXPECT_EQ(refusal(sampler + R"(, "cache": {"policy": "vip", "bytes": 8})"),
               "strategy.cache.policy: \"vip\" applies to vertices that seeds draw, but batches "
               "of strategy.sampler cluster and saint-* have no seeds: use \"presampled\" or "
@@ -397,13 +398,13 @@ TEST(Refusal, OfMagnifiedGraphsByBackendsThatTrain) {
 
 TEST(Refusal, OfCombinations) {
   EXPECT_EQ(refusal_of("backend=nccl"),
-            "backend: nccl moves what lies on GPUs: set kernels to cuda, found cpu");
+            "backend: nccl moves data on GPUs: set kernels to cuda, found cpu");
   EXPECT_EQ(refusal(kMinimal, {"backend=nccl", "kernels=cuda", "strategy.type=spmm_2d"}),
             "strategy.type: the sparse tiles of spmm_2d do not travel by nccl: use backend mpi");
   EXPECT_EQ(refusal(kMinimal, {"backend=nccl", "kernels=cuda", "tf32=true"}), "accepted");
   EXPECT_EQ(refusal(kMinimal, {"kernels=cuda", "train.cuda_graph=true"}), "accepted");
   EXPECT_EQ(refusal(kMinimal, {"train.cuda_graph=true"}),
-            "train.cuda_graph: launches work on GPUs: set kernels to cuda, found cpu");
+            "train.cuda_graph: needs GPUs: set kernels to cuda, found cpu");
   EXPECT_EQ(refusal(kMinimal, {"kernels=cuda", "train.cuda_graph=true", "simulate_on=[\"dgx-1\"]"}),
             "train.cuda_graph: simulations price operations that are issued one by one: set "
             "simulate_on to []");

@@ -119,8 +119,8 @@ TEST(StatisticsKeys, SkewChangesPricesOrIsRefused) {
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
-                 "dataset.statistics.skew: device profile \"r5-16\" prices products of every skew "
-                 "alike: leave the key out");
+                 "dataset.statistics.skew: device profile \"r5-16\" has the same prices for any "
+                 "skew: leave the key out");
   }
 }
 

@@ -101,8 +101,8 @@ TEST(Starve, RefusesWhatHasNoBatches) {
   EXPECT_EQ(
       refusal({R"(strategy.cache={"policy": "lru", "bytes": 4096})", "strategy.pipeline.fetch=1"},
               3),
-      "strategy.pipeline.fetch: strategy.cache.policy \"lru\" keeps rows where they were "
-      "pulled to, for one batch at a time: set it to 0, or use degree, presampled or vip");
+      "strategy.pipeline.fetch: strategy.cache.policy \"lru\" keeps rows for one batch at a "
+      "time: set it to 0, or use degree, presampled or vip");
 }
 
 }  // namespace

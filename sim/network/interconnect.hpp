@@ -30,10 +30,9 @@ class Interconnect {
   virtual Timer at(double time, std::uint64_t token) = 0;
   /// For a timer that has not rung.
   virtual void cancel(Timer timer) = 0;
-  /// A message between two ends that were connected.
-  virtual void send(int from, int to, double bytes, double latency_seconds,
-                    std::uint64_t token) = 0;
-  /// Runs until nothing is left to happen.
+  /// A message of whole bytes over one of the plan's connections, by its number.
+  virtual void send(int connection, double bytes, double latency_seconds, std::uint64_t token) = 0;
+  /// Until nothing is left to happen.
   virtual void run(NetworkListener& listener) = 0;
 };
 
