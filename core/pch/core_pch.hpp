@@ -1,4 +1,4 @@
-// What nearly every file of the libraries includes, compiled once for each of them.
+// Headers that nearly every file of the libraries includes, compiled once for each library.
 #include <fmt/core.h>
 
 #include <algorithm>

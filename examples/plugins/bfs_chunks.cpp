@@ -1,8 +1,9 @@
-// A partitioner from outside: the vertices in breadth-first order, cut into runs of equal work.
+// A partitioner from outside: it takes the vertices in breadth-first order and cuts them into runs
+// of equal work.
 //
-// Neighbours come close together in that order, so most edges stay within a run; it costs one pass
-// over the edges. `degree_weight` says what work is: 0 cuts into equally many vertices, 1 into equal
-// numbers of vertices and edges together.
+// Neighbours are close together in that order, so most edges stay within a run; the order costs one
+// pass over the edges. `degree_weight` defines work: 0 cuts into equally many vertices, 1 into
+// equal numbers of vertices and edges together.
 #include "core/base/index.hpp"
 #include "core/graph/reorder.hpp"
 #include "core/partition/methods/partitioner.hpp"
@@ -17,7 +18,7 @@ const MethodParameter kDegreeWeight = number_parameter(
                       .most = 1000,
                       .description = "work of a vertex is 1 and so much for each of its in-edges"});
 
-/// A run ends where its share of the work is reached, so that none has more than its share and one
+/// A run ends where its share of the work is reached, so no run has more than its share and one
 /// vertex.
 Partition cut(const Csr& graph, int parts, const PartitionOptions& options,
               std::span<const Split>) {

@@ -1,8 +1,8 @@
-// A layer from outside: GIN's convolution y = ((1 + e)·x + A·x)·W, A the sum over in-neighbours.
+// A layer from outside: GIN's convolution y = ((1 + e)·x + A·x)·W, where A sums over in-neighbours.
 //
-// Like the layers of the tree it multiplies by W before or after A, whichever makes the aggregated
-// matrix narrower, and says its adjoint itself: with S = (1 + e)·I + A, y = S·x·W, so that
-// dW = (S·x)ᵀ·dy = xᵀ·(Sᵀ·dy) and dx = Sᵀ·(dy·Wᵀ).
+// Like the layers of the tree, it multiplies by W before or after A, whichever makes the aggregated
+// matrix narrower. It computes its own adjoint: with S = (1 + e)·I + A, y = S·x·W, so dW =
+// (S·x)ᵀ·dy = xᵀ·(Sᵀ·dy) and dx = Sᵀ·(dy·Wᵀ).
 //
 // Source    Xu, Hu, Leskovec, Jegelka 2019, equation 4.1
 // Departs   e is a constant, as in their GIN-0, and the perceptron has one layer: bias, norm, ReLU
@@ -21,7 +21,7 @@ class GinConvolution final : public Convolution {
       : Convolution(context, layer, in, out),
         weight_(context.parameters.add({in, out}, Parameters::glorot(in, out), decays)) {}
 
-  /// What is kept over epochs is S·x.
+  /// S·x is kept over epochs.
   void keep_aggregated(const Tensor& x, const Buffer& slab) override {
     Convolution::keep_aggregated(x, slab);
     add_own(x, aggregated());
@@ -66,7 +66,7 @@ class GinConvolution final : public Convolution {
   bool backward_in_place() const override { return true; }
 
  private:
-  /// y += (1 + e)·x of the rows of x that y has: a vertex keeps its row while it is needed.
+  /// y += (1 + e)·x for the rows of x that y has: a vertex keeps its row while it is needed.
   void add_own(const Tensor& x, const Tensor& y) const {
     c_.rt.submit(Lane::compute, Copy{x.rows_at(0, rows_out()), y, 1 + kEpsilon, true});
   }

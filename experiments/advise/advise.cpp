@@ -19,12 +19,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-/// Plans are alike that take as long within this share.
+/// Plans count as alike if their times differ by less than this share.
 constexpr double kAlike = 0.01;
-/// So many times the plans that are told are kept, because some of them are alike.
+/// The search keeps this many times the plans that it reports, because some of them are alike.
 constexpr std::size_t kKept = 8;
 
-/// Cuts that were made: plans of a strategy mostly share theirs.
+/// The cuts made so far: plans of a strategy mostly share theirs.
 class Cuts {
  public:
   const Partition& of(const Experiment& experiment, const ProblemData& data) {
@@ -65,7 +65,7 @@ std::optional<std::string> difference_of(const StrategyConfig& strategy) {
   return "what is learned depends on the cut";
 }
 
-/// The first plans, those that are like one before them told with it.
+/// The first plans; a plan like an earlier one is reported with it.
 std::vector<RatedPlan> told(std::vector<RatedPlan> plans, std::size_t most) {
   std::vector<RatedPlan> firsts;
   for (RatedPlan& plan : plans) {
@@ -85,7 +85,7 @@ std::vector<RatedPlan> told(std::vector<RatedPlan> plans, std::size_t most) {
 class Leaders {
  public:
   explicit Leaders(std::size_t most) : most_(most) {}
-  /// No plan that takes at least so long can become one of them.
+  /// A plan that takes at least this long cannot become one of them.
   double beaten_by() const {
     return plans_.size() < most_ ? std::numeric_limits<double>::infinity()
                                  : plans_.back().epoch_seconds;

@@ -1,5 +1,5 @@
-// The fastest plan that fits: every plan is recorded, held against the memory of its devices, and
-// replayed unless its computation alone takes longer than the plans that lead.
+// Finds the fastest plan that fits: every plan is recorded, compared with the memory of its
+// devices, and replayed unless its computation alone takes longer than the leading plans.
 #pragma once
 
 #include <functional>
@@ -18,35 +18,37 @@ namespace orrery {
 struct RatedPlan {
   Plan plan;
   double epoch_seconds = 0;           ///< simulated: mean of an epoch on its slowest rank
-  std::int64_t peak_bytes = 0;        ///< device memory of the rank that needs most
+  std::int64_t peak_bytes = 0;        ///< device memory of the rank that needs the most
   double internal_bytes = 0;          ///< received in an epoch inside servers, all ranks together
   double external_bytes = 0;          ///< and between them
   nlohmann::ordered_json limited_by;  ///< see limits.hpp
-  /// Why it does not learn what whole-graph training learns, rounding apart; nothing: it does.
+  /// Why it learns something else than whole-graph training (apart from rounding); empty: it learns
+  /// the same.
   std::optional<std::string> difference;
-  /// Labels of plans of the same strategy that take as long, within a hundredth.
+  /// Labels of plans of the same strategy that take as long, to a hundredth.
   std::vector<std::string> alike;
 };
 
 struct Advice {
-  /// Of plans that learn what whole-graph training learns, and of the others, the fastest first.
+  /// Two lists, each with the fastest first: plans that learn what whole-graph training learns, and
+  /// the others.
   std::vector<RatedPlan> exact, others;
   std::size_t plans = 0, replayed = 0;
   std::size_t ruled_out = 0;  ///< their computation alone takes longer than the best took
-  std::size_t not_tried = 0;  ///< when the time was over
+  std::size_t not_tried = 0;  ///< when the time ran out
   std::vector<ImpossiblePlan> impossible, too_large;  ///< with reasons
 };
 
 struct SearchLimits {
-  std::size_t best = 3;  ///< plans to tell of each kind, but those that are alike
-  double seconds = 120;  ///< after which no further plan is begun
+  std::size_t best = 3;  ///< plans to report of each kind, without those that are alike
+  double seconds = 120;  ///< no plan is begun after this time
 };
 
-/// Looks for the fastest plans of a space. The answer is that of replaying all of them, unless the
-/// time is over before (Advice::not_tried).
+/// Looks for the fastest plans of a space. The answer is the same as from replaying all of them,
+/// unless the time runs out before (Advice::not_tried).
 ///
-/// `tell`: is called with the number of plans that are done.
-/// Errors    those of loading the data; what is wrong with single plans is told in the advice
+/// `tell` is called with the number of finished plans.
+/// Errors    those of loading the data; the advice reports errors of single plans
 Advice advise(SearchSpace space, DatasetCache& datasets, Simulator& simulator,
               const SearchLimits& limits, const std::function<void(std::size_t)>& tell);
 

@@ -25,10 +25,10 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// Simulations of runs that calibration has not seen are off by so much on average
-/// (docs/benchmarks.md): plans that are closer than that cannot be told apart.
+/// Mean error of simulations of runs that calibration has not seen (docs/benchmarks.md): it cannot
+/// tell plans apart that are closer than that.
 constexpr double kUnsure = 0.07;
-/// Reasons that are printed one by one; --json has all.
+/// The number of reasons that are printed; --json has all.
 constexpr std::size_t kShownReasons = 6;
 
 struct Options {
@@ -114,7 +114,7 @@ void print_reasons(const std::string& title, const std::vector<ImpossiblePlan>& 
   fmt::print("\n");
 }
 
-/// What a variation of the file makes of the answer.
+/// How a variation of the file changes the answer.
 struct Variation {
   std::string setting;  ///< "KEY=VALUE"; empty: the file as it is
   Advice advice;
@@ -205,7 +205,7 @@ Json to_json(const Variation& variation) {
           {"refused", refused}};
 }
 
-/// A relative path that lies beside the experiment file does not lie beside a copy elsewhere.
+/// A relative path beside the experiment file is wrong beside a copy elsewhere.
 void keep_found(Json& file, const fs::path& folder) {
   const auto keep = [&](const char* room, const char* key) {
     if (!file.contains(room) || !file[room].is_object() || !file[room].contains(key)) return;

@@ -30,7 +30,7 @@ Json value_of(const std::string& text) {
   return value.is_discarded() ? Json(text) : value;
 }
 
-/// A file with some of its keys replaced.
+/// A file with other values for some of its keys.
 class ChangedFile {
  public:
   ChangedFile(std::string file, std::vector<std::string> overrides)
@@ -47,7 +47,7 @@ class ChangedFile {
       throw ConfigError("sweep", "orrery advise varies settings itself: leave it out");
     return std::move(experiments.front());
   }
-  /// The experiment, or why it cannot be.
+  /// The experiment, or why it is refused.
   std::variant<Experiment, ConfigError> try_load() const {
     try {
       return load();
@@ -61,7 +61,7 @@ class ChangedFile {
   std::vector<std::string> overrides_;
 };
 
-/// A strategy that is not the file's, with those of the file's settings that go with it.
+/// Another strategy than the file's, with the settings of the file that apply to it.
 ChangedFile with_strategy(ChangedFile file, const Json& base, const std::string& type) {
   const Json given = base.value("strategy", Json::object());
   if (given.value("type", "full_graph") == type) return file;
@@ -92,7 +92,7 @@ std::vector<Json> depths(int layers) {
   return values;
 }
 
-/// What a strategy is tried with unless other values are asked for.
+/// The values that a strategy is tried with by default.
 std::vector<Axis> default_axes(const std::string& type, const Experiment& experiment) {
   std::vector<Axis> axes{{"model.order", {nullptr, "aggregate_first", "transform_first"}},
                          {"partition.method", {nullptr, "metis"}},
@@ -106,8 +106,8 @@ std::vector<Axis> default_axes(const std::string& type, const Experiment& experi
   return axes;
 }
 
-/// Whether a strategy has the key: some value of it alone is accepted, or refused for what else
-/// the file says.
+/// Whether a strategy has the key: some value of it is accepted, or is refused only because of
+/// other keys of the file.
 bool has_key(const ChangedFile& file, const Axis& axis) {
   return std::any_of(axis.values.begin(), axis.values.end(), [&](const Json& value) {
     if (value.is_null()) return true;
@@ -119,8 +119,8 @@ bool has_key(const ChangedFile& file, const Axis& axis) {
   });
 }
 
-/// What is tried of a strategy: the defaults, or in their place what is asked for. Settings of
-/// strategies are left out where this one has no such key.
+/// What is tried of a strategy: the defaults, or the requested values in their place. Settings that
+/// this strategy does not have are left out.
 std::vector<Axis> axes_of(const std::string& type, const ChangedFile& file,
                           const Experiment& experiment, const std::vector<Axis>& asked) {
   std::vector<Axis> axes;
@@ -135,7 +135,7 @@ std::vector<Axis> axes_of(const std::string& type, const ChangedFile& file,
   return axes;
 }
 
-/// Why nothing that is tried of a strategy can help it.
+/// Why nothing that could be tried for a strategy can help it.
 std::optional<std::string> why_impossible(const ChangedFile& file, const std::vector<Axis>& axes) {
   const auto loaded = file.try_load();
   const auto* error = std::get_if<ConfigError>(&loaded);
@@ -146,7 +146,7 @@ std::optional<std::string> why_impossible(const ChangedFile& file, const std::ve
   return error->what();
 }
 
-/// The layers below a depth need the whole graph at once, and co-batches do not have it.
+/// The layers below a depth need the whole graph at once, which co-batches do not have.
 bool names_exclusive_keys(const std::vector<Axis>& axes, const std::vector<const Json*>& values) {
   int named = 0;
   for (std::size_t a = 0; a < axes.size(); ++a)
@@ -171,7 +171,7 @@ void for_each_combination(const std::vector<Axis>& axes, const Visit& visit) {
   }
 }
 
-/// A file need not name a strategy to be asked which is best.
+/// A file may ask for the best strategy without naming one.
 std::vector<std::string> with_any_strategy(const std::string& file,
                                            std::vector<std::string> overrides) {
   try {
@@ -182,8 +182,8 @@ std::vector<std::string> with_any_strategy(const std::string& file,
   return overrides;
 }
 
-/// What the file says of its backend, null where it says nothing. With settings that only a simulation
-/// honours it is sim, whatever the file says.
+/// The backend that the file names, or null. Settings that only a simulation honours make it sim,
+/// whatever the file says.
 Json backend_of(const std::string& file, const std::vector<std::string>& overrides) {
   try {
     const Json base = load_experiments(file, overrides).front().base;

@@ -1,4 +1,4 @@
-// The plans that a search looks at: an experiment file with other strategies, orders, cuts, ranks.
+// The plans of a search: an experiment file with other strategies, orders, cuts and ranks.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@
 
 namespace orrery {
 
-/// A key of an experiment file and the values that are tried; null: as the file has it.
+/// A key of an experiment file and the values that are tried; null: the file's own value.
 struct Axis {
   std::string key;
   std::vector<nlohmann::ordered_json> values;
@@ -30,24 +30,24 @@ struct Plan {
   std::string label;  ///< how it differs from the file: "strategy.type=spmm_15d, model.order=auto"
 };
 
-/// A way that its file cannot go.
+/// A way to carry out the experiment that is not possible.
 struct ImpossiblePlan {
   std::string label, reason;
 };
 
 struct SearchSpace {
-  Experiment base;          ///< what the file says, or it with strategy full_graph
-  std::vector<Plan> plans;  ///< first each strategy as it is by default, then what differs more
+  Experiment base;          ///< what the file says, or the file with strategy full_graph
+  std::vector<Plan> plans;  ///< first each strategy with its defaults, then plans that differ more
   std::vector<ImpossiblePlan> impossible;
 };
 
-/// All plans of a file: every strategy with every combination of the values that it has keys for.
-/// Where `asked` says nothing, each strategy is tried with the orders of a layer, its cut as the
-/// file has it and by metis, sums of gradients in one piece and in buckets of 25 MB, and with its
-/// own: replication (the divisors of the ranks whose squares are at most their number), depth or
-/// co-batches. Settings of the file's strategy are those of another one too, where that has them.
+/// All plans of a file: every strategy, with every combination of the values of its keys. If
+/// `asked` says nothing, each strategy is tried with the orders of a layer, the cut of the file and
+/// one by metis, sums of gradients in one piece and in buckets of 25 MB. Its own keys are tried
+/// too: replication (the divisors of the ranks whose squares are at most their number), depth or
+/// co-batches. Settings of the file's strategy also apply to another strategy that has them.
 ///
-/// `overrides`: as load_experiments() takes them. The file need not name a strategy.
+/// `overrides`: in the form of load_experiments(). The file need not name a strategy.
 /// Errors    ConfigError: the file itself, one with a sweep, one without cluster.file or with
 ///           "inference", keys asked for twice, more than 2,000 plans
 SearchSpace search_space(const std::string& file, const std::vector<std::string>& overrides,

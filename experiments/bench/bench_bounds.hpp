@@ -1,4 +1,5 @@
-// What memory allows, measured beside the kernels: the bounds that their rates are compared with.
+// The bounds that memory sets, measured beside the kernels: rates of kernels are compared with
+// them.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +12,8 @@ namespace orrery {
 /// a ← b + 3·c, written past the caches (STREAM triad). Three arrays of one size, 64-byte aligned.
 void stream_triad(std::int64_t n, float* a, const float* b, const float* c);
 
-/// Reads row columns[e] of x for every edge e and adds it up in registers: what a sparse-dense
-/// product of this pattern cannot do without, and nothing else. The sum is returned so that it is
-/// not optimised away.
+/// Reads row columns[e] of x for every edge e and adds it up in registers: only what a sparse-dense
+/// product of this pattern cannot avoid. The sum is returned so that the compiler keeps it.
 ///
 /// Requires  width is 16, 64, 128 or 256
 float gather_rows_only(const std::vector<Vertex>& columns, const float* x, std::int64_t width);

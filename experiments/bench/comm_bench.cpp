@@ -1,8 +1,8 @@
 // Our collectives beside the MPI library's own, alternating in one run:
 //   mpirun -n 2 build/experiments/bench/comm_bench
 //
-// Each line is the median of 11 calls, a call being as long as its slowest rank takes from a common
-// barrier on. The ratio is the library's time over ours: 1 is equally fast, above 1 ours is faster.
+// Each line is the median of 11 calls. A call lasts from a common barrier until the slowest rank is
+// done. The ratio is the library's time over ours: 1 means equally fast, above 1 ours is faster.
 #include <fmt/core.h>
 
 #include <algorithm>

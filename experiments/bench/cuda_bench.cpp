@@ -1,11 +1,11 @@
-// Rates of a GPU beside its own copy bandwidth: the sparse-dense products, ours and cuSPARSE's, on
-// graphs of three kinds, and what a launch costs. Prints one JSON object.
+// Rates of a GPU beside its own copy bandwidth: sparse-dense products (ours and cuSPARSE's) on
+// graphs of three kinds, and the cost of a launch. Prints one JSON object.
 //
 //   cuda_bench [EDGES...]   entries of the graphs (default: 16 and 115 million)
 //
-// Every time is the median of repetitions between two events. The bound of a product is the time
-// that moving its bytes (SpMM::bytes: each row of x once) takes at the copy bandwidth of this run.
-// Without a device: one line, status 1.
+// Every time is the median of repetitions between two events. The bound of a product is the time to
+// move its bytes (SpMM::bytes: each row of x once) at the copy bandwidth of this run. Without a
+// device: one line, status 1.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -28,7 +28,7 @@ constexpr std::int64_t kWidths[] = {16, 32, 64, 128, 256, 512};
 constexpr std::int64_t kHeads = 8;  ///< of the product with several values for each entry
 constexpr int kRepetitions = 7;
 
-/// The first device with one stream; all its free memory but a share for workspaces is the arena.
+/// The first device with one stream; the arena has all free memory except a share for workspaces.
 class Gpu {
  public:
   Gpu() {
@@ -73,7 +73,7 @@ class Gpu {
   OrreryEvent* events_[2] = {};
 };
 
-/// Memory of the arena, full of 0.747 (every byte the same, so that a copy engine fills it).
+/// Memory of the arena, filled with 0.747 (every byte is the same, so a copy engine fills it).
 class Floats {
  public:
   Floats(const Gpu& gpu, std::int64_t rows, std::int64_t cols) : gpu_(gpu) {
@@ -95,7 +95,7 @@ class Floats {
   const Gpu& gpu_;
 };
 
-/// Bytes per second, read plus written, of a copy of 1 GiB (or a sixteenth of the memory).
+/// Bytes per second, read plus written, for a copy of 1 GiB (or a sixteenth of the memory).
 double copy_bandwidth(const Gpu& gpu) {
   const std::int64_t bytes = std::min(std::int64_t{1} << 30U, gpu.info.free_bytes / 16);
   const Floats from(gpu, 1, bytes / 4), to(gpu, 1, bytes / 4);
@@ -104,8 +104,8 @@ double copy_bandwidth(const Gpu& gpu) {
   });
 }
 
-/// Seconds that a fill of one element takes: of the calling thread, and from one to the next. One
-/// by one, and in CUDA graphs of so many.
+/// Seconds of a fill of one element: for the calling thread, and from one fill to the next. One by
+/// one, and in CUDA graphs of this many.
 json launch_seconds(const Gpu& gpu, int graph_of = 0) {
   constexpr int kLaunches = 8192;
   const Floats x(gpu, 1, 1);
@@ -138,7 +138,7 @@ json launch_seconds(const Gpu& gpu, int graph_of = 0) {
 Csr graph_of(const std::string& kind, std::int64_t entries) {
   DatasetOptions options;
   options.generator = kind == "rmat" ? "rmat" : "communities";
-  // As dense as the graphs that such sizes come from: 500 entries a vertex for Reddit's.
+  // As dense as the graphs that have such sizes: 500 entries a vertex for Reddit's.
   options.generate_vertices =
       std::max<std::int64_t>(64, entries >= 50'000'000 ? entries / 500 : entries / 16);
   options.generate_edges = entries / 2;

@@ -1,8 +1,8 @@
 // Rates of the cpu kernels beside the bounds of the same run: STREAM triad, and for sparse-dense
 // products a kernel that only gathers the same rows by the same indices.
 //
-// All cores are used; each line is the median of repetitions. GB/s counts for a sparse-dense
-// product one row of x, one column number and the values per edge, for any other op the bytes that
+// All cores are used; each line is the median of repetitions. For a sparse-dense product, GB/s
+// counts one row of x, one column number and the values per edge; for any other op, the bytes that
 // the op itself states. KERNEL_BENCH_VERTICES=4096 is a smoke run of seconds.
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
@@ -24,7 +24,8 @@ namespace {
 
 constexpr std::int64_t kWidths[] = {16, 64, 128, 256};
 
-/// Median seconds of every benchmark so far, by name: later ones are compared with earlier ones.
+/// Median seconds of every benchmark so far, by name: later benchmarks are compared with earlier
+/// ones.
 class Seconds {
  public:
   void add(const std::string& name, double seconds) { all_[name].push_back(seconds); }
@@ -48,7 +49,7 @@ double now() {
 /// Times `work` and returns the seconds of one call.
 double measure(benchmark::State& state, const std::string& name,
                const std::function<void()>& work) {
-  work();  // caches, pages and the dense library's code generator
+  work();  // warms caches, pages and the dense library's code generator
   double seconds = 0;
   for ([[maybe_unused]] auto _ : state) {
     const double begin = now();
@@ -60,7 +61,7 @@ double measure(benchmark::State& state, const std::string& name,
   return seconds;
 }
 
-/// Percent of the bandwidth of the triad that moving `bytes` in `seconds` is.
+/// The bandwidth of moving `bytes` in `seconds`, in percent of the triad's.
 double percent_of_stream(double bytes, double seconds) {
   const double triad_bytes = 12.0 * 64 * static_cast<double>(bench_vertices());
   return 100 * bytes / seconds / (triad_bytes / seconds_of.median("stream_triad"));
@@ -183,9 +184,9 @@ void register_products() {
     }
 }
 
-/// The product with a value for each edge and head beside that with one value for each edge, of
-/// the same width and in turns, as other work on the machine changes what both take: %one_head is
-/// the speed of the former in percent of the latter's, by medians.
+/// Alternates the product with a value for each edge and head and the one with one value for each
+/// edge, of the same width, because other work on the machine changes both: %one_head is the speed
+/// of the former in percent of the latter's, by medians.
 void product_with_heads(benchmark::State& state, const std::string& name, const std::string& graph,
                         std::int64_t heads, std::int64_t width) {
   const auto pattern = bench_graph(graph);
@@ -207,8 +208,8 @@ void product_with_heads(benchmark::State& state, const std::string& name, const 
   state.counters["GFLOP/s"] = (flops_of(one) + flops_of(many)) / seconds * 1e-9;
 }
 
-/// The sampled dense-dense product beside the product with heads of the same pattern and width, in
-/// turns: %product is the speed of the former in percent of the latter's, which reads as much.
+/// Alternates the sampled dense-dense product and the product with heads of the same pattern and
+/// width: %product is the speed of the former in percent of the latter's, which reads as much.
 void dots_with_heads(benchmark::State& state, const std::string& name, const std::string& graph,
                      std::int64_t heads, std::int64_t width) {
   Workspace w;
@@ -245,8 +246,8 @@ void register_heads() {
     }
 }
 
-/// What locality gains on the graph with communities, and what it costs once: %gather is against
-/// the bound of the scrambled graph.
+/// The gain of locality on the graph with communities, and its cost, which is paid once: %gather is
+/// relative to the bound of the scrambled graph.
 void register_locality() {
   for (const std::string method : {"bfs", "communities"}) {
     const auto renumbered = [method] {
@@ -310,7 +311,7 @@ void register_dense_products() {
   });
 }
 
-/// Weights of edges by the numbers at their ends, and the adjoint.
+/// Weights of edges from the numbers at their ends, and the adjoint.
 void register_edge_softmax() {
   for (const std::int64_t heads : {1, 8}) {
     bench_op(fmt::format("edge_softmax/{}", heads), [=](Workspace& w) {

@@ -4,12 +4,13 @@
 //   {"internal":{"latency_seconds":..,"bytes_per_second":..,"both_bytes_per_second":..},
 //    "external":{..}}
 //
-// with null where there is no such pair. Latency is half the median round trip of 8 bytes;
-// bandwidth the larger of those of 1 MiB and 8 MiB, bytes over half the median round trip. In both
-// directions at once, the larger of those of 1 MiB and 8 MiB as well: the two ranks send to each
-// other, and all bytes are divided by the median time until both messages have arrived.
+// with null where there is no such pair. Latency is half the median round trip of 8 bytes.
+// Bandwidth is the larger of those of 1 MiB and 8 MiB: bytes over half the median round trip. The
+// bandwidth in both directions at once is also the larger of those of 1 MiB and 8 MiB: the two
+// ranks send to each other, and all bytes are divided by the median time until both messages have
+// arrived.
 //
-// Plain MPI without the project's libraries, so that it measures the cluster and nothing else.
+// Plain MPI without the project's libraries, so it measures only the cluster.
 #define OMPI_SKIP_MPICXX
 #include <mpi.h>
 
@@ -25,13 +26,13 @@ namespace {
 
 constexpr int kSmall = 8, kLarge = 1 << 20, kLarger = 8 << 20;
 constexpr int kTag = 1;
-/// Seconds of measurement per message size, and the bounds of the number of round trips.
+/// Seconds of measurement per message size, and bounds on the number of round trips.
 constexpr double kBudget = 0.5;
 constexpr int kFewest = 3, kMost = 2000;
-/// A link on which 1 MiB takes so long (seconds there and back) is not asked for 8 MiB.
+/// A link on which 1 MiB takes this long (seconds there and back) is not measured with 8 MiB.
 constexpr double kSlow = 1.0;
 
-/// The server of each rank, named by the lowest rank on it: ranks that share memory are one server.
+/// The server of each rank, named by its lowest rank: ranks that share memory are one server.
 std::vector<int> servers() {
   int rank = 0, size = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -46,21 +47,21 @@ std::vector<int> servers() {
   return all;
 }
 
-/// The lowest rank but 0 that is (`same`) or is not on the server of rank 0.
+/// The lowest rank except 0 that is (`same`) or is not on the server of rank 0.
 std::optional<int> partner(const std::vector<int>& server, bool same) {
   for (std::size_t r = 1; r < server.size(); ++r)
     if ((server[r] == server[0]) == same) return static_cast<int>(r);
   return std::nullopt;
 }
 
-/// What rank 0 announces to its partner: so many messages of so many bytes each way, one after the
-/// other (there and back) or both at once.
+/// Rank 0 announces this to its partner: the number and the size of messages each way, one after
+/// the other (there and back) or both at once.
 struct Round {
   int bytes = 0, trips = 0, at_once = 0;
 };
 constexpr int kRoundInts = 3;
 
-/// What two ranks exchange: a message is sent from the one buffer while the other is filled.
+/// The exchange of two ranks: each sends from one buffer while the other is filled.
 struct Buffers {
   std::vector<char> out = std::vector<char>(kLarger), in = std::vector<char>(kLarger);
 };
@@ -95,8 +96,8 @@ double median_of(int other, Buffers& buffers, Round round) {
   return *middle;
 }
 
-/// Rank 0: the median exchange in seconds, of as many as the budget allows. The first one opens
-/// the connection, the second tells how long one takes.
+/// Rank 0: the median exchange in seconds, from as many as the budget allows. The first exchange
+/// opens the connection, the second measures the duration of one.
 double exchange_seconds(int other, Buffers& buffers, int bytes, bool at_once) {
   median_of(other, buffers, {bytes, 1, at_once});
   const double estimate = median_of(other, buffers, {bytes, 1, at_once});
@@ -104,7 +105,7 @@ double exchange_seconds(int other, Buffers& buffers, int bytes, bool at_once) {
   return median_of(other, buffers, {bytes, static_cast<int>(trips), at_once});
 }
 
-/// Rank 0: what it exchanges with rank `other`, in bytes of both directions per second.
+/// Rank 0: bytes per second that it exchanges with rank `other`, both directions together.
 double rate(int other, Buffers& buffers, bool at_once) {
   double seconds = exchange_seconds(other, buffers, kLarge, at_once);
   const double rate = 2.0 * kLarge / seconds;
@@ -137,8 +138,8 @@ void answer() {
   }
 }
 
-/// Waits for all ranks asleep: MPI's own waiting spins, and would take the cores from the two ranks
-/// that measure.
+/// All ranks wait asleep: MPI's own waiting spins, and would take the cores from the two ranks that
+/// measure.
 void meet() {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibarrier(MPI_COMM_WORLD, &request);

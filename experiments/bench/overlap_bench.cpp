@@ -1,14 +1,14 @@
-// How much of the 1D product's communication hides behind its computation, on the ranks of a job:
+// How much of the 1D product's communication is hidden by its computation, on the ranks of a job:
 //   mpirun -n 4 build/experiments/bench/overlap_bench [DATASET] [WIDTH] [KERNELS]
-// KERNELS: cpu, reference, or device:SECONDS, which stands for an accelerator: a sparse product
-// takes so long but none of the host's cores. (Where ranks share cores, messages and products
+// KERNELS: cpu, reference, or device:SECONDS. The last stands for an accelerator: a sparse product
+// takes this long but none of the host's cores. (Where ranks share cores, messages and products
 // compete for them, and overlap cannot save what both need.)
 //
 // The same product is run with and without overlap, alternating. Stage i broadcasts the rows of
-// rank i (b_i) and multiplies them (s_i); what can be hidden is Σ_{i≥1} min(b_i, s_{i−1}), from the
-// runs without overlap. Two shares of that bound are given: what overlap saves of the whole
-// product's time, and the time that broadcasts were under way while products ran. All times are
-// medians over repetitions of the mean over ranks; one JSON line at the end.
+// rank i (b_i) and multiplies them (s_i). The most that can be hidden is Σ_{i≥1} min(b_i, s_{i−1}),
+// from the runs without overlap. Two shares of that bound are printed: the time that overlap saves
+// of the whole product, and the time in which broadcasts were under way while products ran. All
+// times are medians over repetitions of the mean over ranks; one JSON line at the end.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 

@@ -1,14 +1,13 @@
-// How many edges per second the streaming partitioners take from a binary file, beside the bound of
-// the same run: a pass that only reads the edges and adds up their numbers.
+// Edges per second that the streaming partitioners read from a binary file, beside the bound of the
+// same run: a pass that only reads the edges and adds up their numbers.
 //
 // The input is an R-MAT graph of 2^20 vertices and (by default) 8 M undirected edges, stored once
-// each in the order in which they were sorted; PARTITION_BENCH_EDGES and PARTITION_BENCH_VERTICES
-// set other numbers. One thread; rates are per second of its processor time. The peak of resident
-// memory that a method adds is told per vertex.
+// each in sorted order; PARTITION_BENCH_EDGES and PARTITION_BENCH_VERTICES set other numbers. One
+// thread; rates are per second of its processor time. The peak of resident memory that a method
+// adds is printed per vertex.
 //
-// METIS stands beside them with what it needs first: all edges in memory, in both directions. It
-// takes one core and tens of bytes per edge, so it is cut once (--benchmark_filter=-metis leaves it
-// out).
+// METIS runs beside them, with its input: all edges in memory, in both directions. It takes one
+// core and tens of bytes per edge, so it is cut once (--benchmark_filter=-metis leaves it out).
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -104,8 +103,8 @@ std::int64_t status_bytes(const std::string& key) {
 template <class Work>
 void measure(benchmark::State& state, const Work& work) {
   input();
-  ::malloc_trim(0);                               // what earlier work left behind is not ours
-  std::ofstream("/proc/self/clear_refs") << "5";  // the peak starts from here
+  ::malloc_trim(0);                               // memory of earlier work does not count
+  std::ofstream("/proc/self/clear_refs") << "5";  // the peak is measured from here
   const std::int64_t before = status_bytes("VmRSS:");
   for (auto _ : state) {
     const auto stream = open_edge_file(input().file());
@@ -128,7 +127,7 @@ void Pass(benchmark::State& state) {
   });
 }
 
-/// What every method starts with.
+/// The work that every method does first.
 void Count(benchmark::State& state) {
   measure(state, [](EdgeStream& stream) { benchmark::DoNotOptimize(count_edges(stream)); });
 }

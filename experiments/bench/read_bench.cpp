@@ -1,5 +1,5 @@
-// How fast graphs are read and built, in edges per second, beside the bound of the same run:
-// copying the same bytes in memory.
+// How fast graphs are read and built, in edges per second, beside the bound of the same run: a copy
+// of the same bytes in memory.
 //
 // The input is an R-MAT graph of 2^20 vertices and (by default) 8 M undirected edges, written into
 // a temporary folder; READ_BENCH_EDGES sets another number of edges. All cores are used.

@@ -1,5 +1,5 @@
-// How fast simulations are replayed: messages per second of wall time, and memory, from small
-// clusters to 1,024 ranks. Each line is a program started anew, so that its memory is its own.
+// How fast simulations are replayed, from small clusters to 1,024 ranks: messages per second of
+// wall time, and memory. Each line is a new process, so its memory is its own.
 //
 //   replay_bench [RANKS...]      default: 8 64 256 (1024 takes a minute)
 #include <fmt/core.h>

@@ -1,9 +1,9 @@
 // How fast batches are drawn, in sampled edges per second, beside the bound of the same run: random
 // reads of 64 bytes from the same memory.
 //
-// ogbn-arxiv, symmetric, where ORRERY_DATA has it, and an R-MAT graph of 2^SAMPLE_BENCH_SCALE vertices
-// and 16 entries each (default 20; 24 is out of any cache and takes 3 GB). Batches of 1,000 seeds,
-// fanouts 15, 10, 5, the first at the seeds. With several threads each draws batches of its own.
+// ogbn-arxiv, symmetric, if ORRERY_DATA has it, and an R-MAT graph of 2^SAMPLE_BENCH_SCALE vertices
+// and 16 entries each (default 20; 24 exceeds any cache and takes 3 GB). Batches of 1,000 seeds,
+// fanouts 15, 10, 5, the first at the seeds. With several threads, each draws its own batches.
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
 

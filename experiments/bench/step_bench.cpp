@@ -1,15 +1,14 @@
-// What a batch of sampled training takes, beside what it cannot do without, measured in the same
-// run:
+// The time of a batch of sampled training beside its unavoidable part, measured in the same run:
 //   step_bench [DATASET] [BATCHES]
 // GraphSAGE of three layers, hidden 256, batches of 1,000 seeds with fanouts 15, 10, 5 (the first at
 // the seeds), one rank with all cores; the graph and labels of ogbn-arxiv, symmetric, if no other
 // data set is named, with 128 made-up features.
 //
-// The bound is the sum of what each part takes alone, on all cores: the dense and the sparse
-// products of the batch by the kernels that the run has, a kernel that only reads the rows of its
-// features, and, spread over the cores, drawing it by one thread. Nothing of it waits for another
-// part, and nothing else is counted: no activation, no loss, no update, no copy of rows. Medians of
-// batches; one JSON line at the end. Beside it: dgl_step.py in this folder, where DGL is installed.
+// The bound is the sum of the times of each part alone, on all cores: the dense and the sparse
+// products of the batch by the kernels of the run, a kernel that only reads the rows of its
+// features, and drawing by one thread, divided by the cores. No part waits for another in it, and
+// nothing else counts: no activation, no loss, no update, no copy of rows. Medians of batches; one
+// JSON line at the end. Beside it: dgl_step.py in this folder, where DGL is installed.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -63,10 +62,10 @@ Problem problem_of(const std::string& dataset) {
   return problem;
 }
 
-/// Tensors of products that stand for those of a batch: as large, somewhere else.
+/// Tensors of products that stand for those of a batch: the same size, elsewhere in memory.
 class Standalone {
  public:
-  /// Seconds of the op, the second time it is done.
+  /// Seconds of the op when it runs for the second time.
   double seconds_of(const Op& op) {
     Op own = op;
     if (auto* gemm = std::get_if<Gemm>(&own)) {
@@ -142,7 +141,7 @@ std::vector<std::vector<Op>> products_of(const Problem& problem, std::size_t bat
   return of_batch;
 }
 
-/// Seconds a batch, of epochs after the first.
+/// Seconds a batch, for epochs after the first.
 double trained(const Problem& problem, int steps) {
   const auto strategy = make_strategy(problem);
   const Outcome outcome = execute_on_threads(TrainingBody(*strategy, problem), {}, {});
@@ -171,8 +170,8 @@ void run(const std::string& dataset, std::size_t most) {
     read.push_back(alone.seconds_of_reading(*batch.vertices, problem.data->vertices(), width));
     rows += static_cast<double>(batch.rows.front()) / static_cast<double>(count);
     edges += static_cast<double>(batch.edges) / static_cast<double>(count);
-    // Layer 1 aggregates the features, as they are narrower than what it makes of them; the last
-    // aggregates what it has multiplied. No gradient passes the features.
+    // Layer 1 aggregates the features, because they are narrower than its output; the last layer
+    // aggregates its product. No gradient passes the features.
     double products = 0;
     for (std::size_t l = 0; l < batch.layers.size(); ++l) {
       const std::int64_t columns = l == 0                         ? width

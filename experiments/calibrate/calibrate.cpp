@@ -57,7 +57,7 @@ Calibration calibrate(Effort effort, const std::string& probe) {
   c.tables = measure_tables(
       cpu_bench(effort, c.cores), effort,
       [&](double share, const std::string& what) { report(0.05 + 0.85 * share, what); });
-  // What lies between two operations on a lane is part of every price.
+  // The time between two operations on a lane is part of every price.
   derive_profile(c, c.host.lane_seconds);
   add_in_place(
       c, measure_in_place(effort, c.profile, c.cores, [&](double share, const std::string& what) {

@@ -8,7 +8,7 @@
 namespace orrery::calibrate {
 
 /// The cores of this machine and the cpu kernels. `probe`: the program message_probe; empty: no
-/// MPI. How far it is is told as a phase.
+/// MPI. Its progress is shown as a phase.
 /// Errors    Error (too little memory to time large operands)
 Calibration calibrate(Effort effort, const std::string& probe);
 

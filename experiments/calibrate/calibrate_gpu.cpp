@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 
-/// How much each of the measurements takes.
+/// The effort of each measurement.
 struct GpuBenches {
   HostBench host{
       .repetitions = 50, .long_fills = 16, .long_bytes = 256 * kMiB, .asynchronous = true};
@@ -51,7 +51,7 @@ GpuBenches benches(Effort effort) {
   return b;
 }
 
-/// The first GPU, and what is measured on it.
+/// The first GPU, and its measurements.
 class GpuMeasurement {
  public:
   explicit GpuMeasurement(Effort effort)
@@ -72,7 +72,7 @@ class GpuMeasurement {
     report_(0.04, "ranks that are threads");
     const sim::Library threads = shared_threads();
     c.tables = tables();
-    derive_profile(c, 0);  // what lies between two operations on a lane is in the tables
+    derive_profile(c, 0);  // the tables contain the time between two operations on a lane
     c.profile.libraries["threads"] = rounded(threads);
     add_in_place(c, without_waiting(measure_in_place_on_gpu(effort_, c.profile, part(0.9, 0.1)),
                                     c.host.issue_seconds));
@@ -83,7 +83,7 @@ class GpuMeasurement {
   }
 
  private:
-  /// All but what is measured.
+  /// All except the measurements.
   Calibration about() const {
     OrreryDeviceInfo info{};
     cuda::require(cuda::api().device_info(gpu_.index, &info), "device_info");
@@ -103,7 +103,7 @@ class GpuMeasurement {
     return c;
   }
 
-  /// The device of one of so many ranks that share the GPU.
+  /// The device of one rank, of this many that share the GPU.
   std::unique_ptr<RankDevice> open(int ranks, std::int64_t bytes) const {
     cuda::GpuChoice shared = gpu_;
     shared.sharing = ranks;
@@ -124,14 +124,14 @@ class GpuMeasurement {
     };
   }
 
-  /// Two ranks copy and add at the same time, and a simulation lets them share the GPU: alone each
+  /// Two ranks copy and add at the same time, as a simulation lets them share the GPU: one alone
   /// would do so at the rate of both.
   sim::Library shared_threads() const {
     constexpr int kRanks = 2;
     ThreadsBench bench = benches_.threads;
     bench.most = kRanks;
     bench.open = [this, bytes = bench.bytes](int ranks) {
-      return open(ranks, 9 * bytes + 32 * kMiB);  // buffers, and what sums are made in
+      return open(ranks, 9 * bytes + 32 * kMiB);  // buffers, and the space for sums
     };
     sim::Library library = measure_threads(bench);
     library.copy_bytes_per_second *= kRanks;
@@ -154,7 +154,7 @@ class GpuMeasurement {
     return measured;
   }
 
-  /// The samples whose operations take longer than the host does to issue one: where the GPU waits
+  /// The samples whose operations take longer than the host needs to issue one. Where the GPU waits
   /// for its host, the time between two events is the host's, which is counted elsewhere.
   static std::vector<InPlaceSample> without_waiting(std::vector<InPlaceSample> samples,
                                                     double issue_seconds) {
@@ -164,7 +164,7 @@ class GpuMeasurement {
     return samples;
   }
 
-  /// A GPU has no threads that ranks could have more or fewer of.
+  /// A GPU has no threads whose number could differ between ranks.
   static void drop_threads(sim::PriceTable& table) {
     std::erase_if(table.axes,
                   [](const sim::PriceTable::Axis& axis) { return axis.name == "threads"; });

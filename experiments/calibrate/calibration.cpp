@@ -30,7 +30,7 @@ std::int64_t main_memory_bytes() {
 Report telling(Activity& activity) {
   const auto begin = std::chrono::steady_clock::now();
   return [&activity, begin](double share, const std::string& what) {
-    constexpr double kEnough = 0.05;  // to go by for the rest
+    constexpr double kEnough = 0.05;  // a basis for the rest
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     std::string far = fmt::format("calibrating {:.0f} %", 100 * share);

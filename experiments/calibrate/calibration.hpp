@@ -1,4 +1,4 @@
-// What a calibration came to, of cores or of a GPU, and the files that it is written to.
+// The result of a calibration, of cores or of a GPU, and the files that hold it.
 #pragma once
 
 #include <map>
@@ -18,20 +18,20 @@
 
 namespace orrery::calibrate {
 
-/// What only a GPU has.
+/// Fields that only a GPU has.
 struct GpuPart {
   std::string product;  ///< "NVIDIA H200"
   Slowdowns slowdowns;
 };
 
-/// What was measured, and when.
+/// The measurements, and their date.
 struct Calibration {
   std::string name = kThisMachine;  ///< of its files
   sim::DeviceProfile profile;
-  std::map<std::string, MeasuredTable> tables;  ///< those of the profile, and how they came about
-  std::vector<InPlaceSample> in_place;          ///< from which those factors come
+  std::map<std::string, MeasuredTable> tables;  ///< those of the profile, and their origin
+  std::vector<InPlaceSample> in_place;          ///< the source of those factors
   HostCosts host;
-  HostTasks tasks;  ///< from which the profile's prices of them come
+  HostTasks tasks;  ///< the source of the profile's prices of them
   int host_cores = 1;
   MpiMeasurement mpi;
   std::optional<GpuPart> gpu;
@@ -44,33 +44,34 @@ struct Calibration {
   std::string machine;                 ///< "AMD EPYC, 2 cores", with date and kernels
 };
 
-/// Tells in `activity`, which must outlive it, how far a calibration is and about how long it still takes.
+/// Shows in `activity`, which must outlive it, how far a calibration is and about how long it still
+/// takes.
 Report telling(Activity& activity);
 
-/// To four digits: more is noise.
+/// Rounds to four digits: more is noise.
 double rounded(double value);
 sim::Library rounded(sim::Library library);
 
-/// Fills in the profile, but for its libraries and what it says of operations inside of trainings,
-/// from tables, host and GPU, and the two rates. `between_seconds`: what of an operation on a lane
-/// the tables have not.
+/// Fills in the profile, except its libraries and the factors of operations inside trainings, from
+/// tables, host and GPU, and the two rates. `between_seconds`: the part of an operation on a lane
+/// that the tables do not contain.
 void derive_profile(Calibration& calibration, double between_seconds);
 
-/// Adds what other programs did meanwhile; the last step.
+/// Adds the work of other programs meanwhile; the last step.
 void add_other_work(Calibration& calibration, const OtherWork& work);
 
-/// Adds what tasks of the host take.
+/// Adds the times of host tasks.
 void add_host_tasks(Calibration& calibration, const HostTasks& tasks);
 
-/// Adds what operations take inside of trainings.
+/// Adds the times of operations inside trainings.
 void add_in_place(Calibration& calibration, std::vector<InPlaceSample> samples);
 
-/// The device profile and the cluster as files' contents.
+/// The contents of the device profile and the cluster file.
 nlohmann::ordered_json profile_file_of(const Calibration& calibration);
 nlohmann::ordered_json cluster_file_of(const Calibration& calibration);
 
-/// Tries whether FOLDER/devices and FOLDER/clusters can be made and written to, and leaves none that
-/// was not there.
+/// Tries whether FOLDER/devices and FOLDER/clusters can be made and written to, and removes those
+/// that it made.
 ///
 /// Errors    DataError: they cannot
 void require_place_for_files(const std::string& folder);

@@ -122,8 +122,8 @@ Json number(const auto& value, const std::string& source) {
   return Json{{"value", value}, {"source", source}};
 }
 
-/// The only link, which there has to be: of a GPU to its host, between processes by TCP, else none
-/// that is used.
+/// The only link, which must exist: from a GPU to its host, else between processes by TCP, else one
+/// that nothing uses.
 Json link_types_of(const Calibration& c) {
   if (c.gpu)
     return {{kHostLink,
@@ -144,7 +144,7 @@ Json link_types_of(const Calibration& c) {
             {"latency_seconds", number(0, "none: nothing uses this link")}}}};
 }
 
-/// What the server is made of.
+/// The parts of the server.
 Json nodes_of(const Calibration& c) {
   return c.gpu ? Json{{"gpu", c.name}, {"cpu", "host"}} : Json{{"cpu", c.name}};
 }
@@ -154,7 +154,7 @@ Json links_of(const Calibration& c) {
   return links;
 }
 
-/// A GPU has a host beside it; of a CPU the device says all that is its own.
+/// A GPU has a host beside it; a CPU's device describes all of its own.
 Json server_of(const Calibration& c) {
   Json server{{"source", "this machine"},
               {"host_memory_bytes", number(main_memory_bytes(), "this machine's main memory")}};

@@ -29,7 +29,7 @@ class Bench {
     add(1);
   }
 
-  /// The least of the medians of rounds of calls.
+  /// The smallest of the medians of rounds of calls.
   double time(int repetitions, const std::function<Op(int call)>& op) {
     double least = std::numeric_limits<double>::infinity();
     for (int i = 0; i < kBuffers; ++i) run(op(i));

@@ -1,4 +1,4 @@
-// What collectives cost beside what they move, over any communicator.
+// The cost of collectives beside the data that they move, over any communicator.
 #pragma once
 
 #include "core/runtime/execute/communicator.hpp"
@@ -6,18 +6,18 @@
 
 namespace orrery::calibrate {
 
-/// Times of the ranks of one communicator, as the slowest sees them.
+/// Times of the ranks of one communicator, as the slowest rank sees them.
 struct CollectiveTimes {
   double small_exchange_seconds = 0;    ///< an all-to-all of 4 bytes: one round of messages
   double small_all_reduce_seconds = 0;  ///< of 4 bytes: two rounds of messages
-  /// An all-to-all in which every rank receives so many bytes from each other one, all at once.
+  /// An all-to-all in which every rank receives this many bytes from each other rank, all at once.
   double exchange_seconds = 0, exchange_bytes = 0;
-  /// A broadcast from rank 0, of the same bytes.
+  /// A broadcast from rank 0 of the same bytes.
   double broadcast_seconds = 0;
   double all_reduce_seconds = 0, all_reduce_bytes = 0;  ///< of the operand
 };
 
-/// Called by all ranks alike, each with the device that its operands lie on; `bytes` of the large
+/// All ranks call it alike, each with the device that holds its operands; `bytes` of the large
 /// ones, which cycle over several buffers. Medians of repetitions; every rank has its own view of
 /// them.
 CollectiveTimes time_collectives(Communicator& communicator, RankDevice& device, int rank,

@@ -90,7 +90,7 @@ Axes full_gpu_axes(const std::string& key) {
           {"ragged", {1, 2}}};
 }
 
-/// For tests, on GPUs that are emulated.
+/// For tests, on emulated GPUs.
 Axes tiny_gpu_axes(Axes axes) {
   for (sim::PriceTable::Axis& axis : axes) {
     if (axis.name == "reuse_bytes")
@@ -107,7 +107,7 @@ Axes tiny_gpu_axes(Axes axes) {
   return axes;
 }
 
-/// First, middle and last point; for tests the first two, as those are over in no time.
+/// First, middle and last point; tests take the first two, which are quick.
 void thin(Axes& axes, Effort effort) {
   for (sim::PriceTable::Axis& axis : axes) {
     auto& points = axis.points;

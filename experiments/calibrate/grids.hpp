@@ -1,4 +1,4 @@
-// Where the tables of prices have their points.
+// The points of the tables of prices.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace orrery::calibrate {
 
-/// How much is measured: all for simulations, less to try it out, next to nothing for tests.
+/// The effort of the measurement: full for simulations, less to try it out, next to nothing for
+/// tests.
 enum class Effort { full, quick, tiny };
 
 /// The grid of one price key, without threads.
@@ -17,15 +18,15 @@ struct Grid {
   std::vector<sim::PriceTable::Axis> axes;
 };
 
-/// One grid per price key, in the order of price_keys(). Largest sizes exceed the caches of most
-/// machines, because beyond the largest point prices grow in proportion.
+/// One grid per price key, in the order of price_keys(). The largest sizes exceed the caches of
+/// most machines, because prices beyond the largest point grow in proportion.
 std::vector<Grid> grids(Effort effort);
 
-/// The same for GPUs, which are faster and have larger caches: larger operations, and sparse
-/// products of skewed rows too.
+/// The same for GPUs, which are faster and have larger caches: larger operations, and also sparse
+/// products of skewed rows.
 std::vector<Grid> gpu_grids(Effort effort);
 
-/// 1, 2, 4, ... and all cores: threads of a rank, of which as many as fit share the machine.
+/// 1, 2, 4, ... and all cores: threads of a rank; as many ranks as fit share the machine.
 std::vector<double> thread_points(int cores);
 
 }  // namespace orrery::calibrate

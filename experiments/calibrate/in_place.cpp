@@ -24,7 +24,7 @@
 namespace orrery::calibrate {
 namespace {
 
-/// The first is left out: memory is touched for the first time.
+/// The first is left out, because it touches memory for the first time.
 constexpr int kEpochs = 7;
 
 constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
@@ -85,7 +85,7 @@ struct Timed {
   std::vector<double> seconds;  ///< one per epoch
 };
 
-/// The operations of an epoch on the compute lane, each with its seconds in every epoch but the
+/// The operations of an epoch on the compute lane, each with its seconds in every epoch except the
 /// first.
 std::vector<Timed> operations_of(const RankOutcome& outcome) {
   std::vector<const Op*> ops;
@@ -121,7 +121,7 @@ std::vector<RankOutcome> train_side_by_side(const PreparedExperiment& prepared, 
   options.kernels = kernels;
   options.keep_steps = true;
   options.timeline_epochs = {0, kEpochs};
-  // No more of a GPU than it takes: others may use the rest.
+  // Takes no more of a GPU than it needs: others may use the rest.
   const Program recorded = record_rank(body, 0, 1, {});
   options.capacities.bytes[at(Space::device)] =
       summarise(recorded, Placement::uniform(1, 1)).peak_device_bytes;
@@ -175,7 +175,8 @@ struct Sums {
   double measured = 0, priced = 0;
 };
 
-/// Σ measured / Σ priced at each point; where nothing is, as at the nearest point with something.
+/// Σ measured / Σ priced at each point; a point without samples gets the value of the nearest point
+/// with some.
 std::vector<double> ratios(const std::vector<Sums>& sums) {
   std::vector<double> factors;
   for (std::size_t i = 0; i < sums.size(); ++i) {

@@ -1,4 +1,4 @@
-// What operations take inside of trainings, over what the tables say of them alone.
+// The time of operations inside trainings, relative to the tables, which time them alone.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,17 @@
 
 namespace orrery::calibrate {
 
-/// One operation of an epoch: alone by the tables, and as it was measured.
+/// One operation of an epoch: its time alone by the tables, and the measured one.
 struct InPlaceSample {
   std::string key;
   double bytes = 0, threads = 1;
   double priced_seconds = 0, measured_seconds = 0;
 };
 
-/// Trains generated graphs of several sizes with as many ranks of their own, side by side and
-/// without communication, as there are cores, and with one on all cores. An operation then finds in
-/// the caches what the ones before it left. Of each operation of an epoch the median over epochs.
+/// Trains generated graphs of several sizes: with as many ranks as there are cores, each on its own
+/// graph, side by side and without communication; and with one rank on all cores. So an operation
+/// finds in the caches what the operations before it left. Takes the median over epochs for each
+/// operation.
 std::vector<InPlaceSample> measure_in_place(Effort effort, const sim::DeviceProfile& profile,
                                             int cores, const Report& report);
 
@@ -27,9 +28,9 @@ std::vector<InPlaceSample> measure_in_place(Effort effort, const sim::DeviceProf
 std::vector<InPlaceSample> measure_in_place_on_gpu(Effort effort, const sim::DeviceProfile& profile,
                                                    const Report& report);
 
-/// Factors by price key over the bytes that an operation touches, and threads: at each point
-/// Σ measured / Σ priced over the samples around it, each weighted by its nearness in logarithms;
-/// where there are none that of the nearest point with some.
+/// Factors by price key over the bytes that an operation touches, and threads: at each point Σ
+/// measured / Σ priced over the samples around it, each weighted by its nearness in logarithms; a
+/// point without samples gets the factor of the nearest point with some.
 std::map<std::string, sim::PriceTable> fit_in_place(const std::vector<InPlaceSample>& samples);
 
 }  // namespace orrery::calibrate

@@ -28,8 +28,8 @@ class Bench {
     rt_.finish();
   }
 
-  /// Submits while the lane is busy, as the host runs ahead of its lanes; and the gaps between the
-  /// operations afterwards.
+  /// Submits while the lane is busy, as the host runs ahead of its lanes, and measures the gaps
+  /// between the operations afterwards.
   void burst(std::vector<double>& issues, std::vector<double>& gaps) {
     begin();
     submit_long();
@@ -42,7 +42,8 @@ class Bench {
       gaps.push_back(timeline.spans[i].begin - timeline.spans[i - 1].end);
   }
 
-  /// From the end of an operation of one lane to the start of one on the other, which slept.
+  /// From the end of an operation of one lane to the start of an operation on the other, which
+  /// slept.
   double handover() {
     begin();
     submit_long();
@@ -62,7 +63,7 @@ class Bench {
     return back - rt_.take_timeline().spans[long_ones() - 1].end;
   }
 
-  /// Between the beginnings of small operations of a lane that has nothing else to do.
+  /// Between the starts of small operations of a lane that is otherwise idle.
   double pace() {
     begin();
     for (int i = 0; i < kBurst; ++i) rt_.submit(Lane::compute, small());
@@ -71,7 +72,7 @@ class Bench {
     return (timeline.spans.back().begin - timeline.spans.front().begin) / (kBurst - 1);
   }
 
-  /// What a submit to an idle lane and the wait for it take, but for the operation itself.
+  /// The time of a submit to an idle lane and of the wait for it, without the operation itself.
   double round_trip() {
     begin();
     const double submitted = now();
@@ -134,7 +135,7 @@ HostCosts measure_host(const HostBench& host, RankDevice& device) {
     costs.issue_seconds = std::max(costs.issue_seconds, median(paces));
     costs.sync_seconds =
         std::max(0.0, median(round_trips) - costs.issue_seconds - costs.handover_seconds);
-    // Of clocks that are too coarse.
+    // For coarse clocks.
     for (double* seconds : {&costs.lane_seconds, &costs.handover_seconds})
       *seconds = std::max(0.0, *seconds);
   });

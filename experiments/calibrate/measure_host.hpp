@@ -1,4 +1,4 @@
-// What an Executor adds to the operations that it runs.
+// The time that an Executor adds to its operations.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ struct HostCosts {
 struct HostBench {
   int threads = 1;  ///< of kernels
   int repetitions = 100;
-  /// What keeps a lane busy for about a millisecond: so many fills of so many bytes.
+  /// Keeps a lane busy for about a millisecond: the number of fills and their bytes.
   int long_fills = 1;
   std::int64_t long_bytes = std::int64_t{16} << 20;
-  /// Work is done after the lane's thread has gone on, and timed by a clock that the host knows to
-  /// a few microseconds only: a GPU.
+  /// The work ends after the lane's thread has gone on, and the host knows its clock only to a few
+  /// microseconds: a GPU.
   bool asynchronous = false;
 };
 

@@ -36,7 +36,7 @@ double median_seconds(int repetitions, const std::function<void()>& work) {
   return median(std::move(seconds));
 }
 
-/// A folder of a new name that goes with it.
+/// A temporary folder with a new name.
 class ScratchFolder {
  public:
   ScratchFolder() {
@@ -71,13 +71,13 @@ sim::HostPrice checkpoint_price(const HostTasksBench& bench) {
     });
   };
   const double small = seconds(4), large = seconds(bench.checkpoint_bytes);
-  // A disk may take its time for the small one: then the large one says what all of it took.
+  // A disk may be slow for the small one; then the large one bounds the whole.
   const double more = large > small ? large - small : large;
   return {.launch_seconds = large > small ? small : 0,
           .bytes_per_second = static_cast<double>(bench.checkpoint_bytes) / more};
 }
 
-/// Seconds of a row of so many bytes, copied from a random place by one thread.
+/// Seconds to copy a row of this many bytes from a random place by one thread.
 double row_seconds(const HostTasksBench& bench, const std::vector<char>& table, std::size_t bytes) {
   const std::size_t rows = table.size() / bytes, copied = std::max<std::size_t>(1, rows / 8);
   std::vector<std::size_t> places(copied);
@@ -100,13 +100,13 @@ sim::HostPrice serve_price(const HostTasksBench& bench, const std::vector<char>&
   constexpr double kNarrow = 64, kWide = 1024;
   const double narrow = row_seconds(bench, table, static_cast<std::size_t>(kNarrow)),
                wide = row_seconds(bench, table, static_cast<std::size_t>(kWide));
-  // Narrow rows may take as long as wide ones where every row is a miss of the caches.
+  // Narrow rows may take as long as wide ones if every row misses the caches.
   const double per_byte = std::max(0.0, wide - narrow) / (kWide - kNarrow);
   return {.seconds_per_item = std::max(0.0, narrow - kNarrow * per_byte),
           .bytes_per_second = per_byte > 0 ? 1 / per_byte : 0};
 }
 
-/// Mean seconds and edges of the batches of so many seeds.
+/// Mean seconds and edges of batches of this many seeds.
 std::pair<double, double> batch_seconds(const HostTasksBench& bench, int seeds) {
   const Experiment experiment =
       parse_experiments(fmt::format(R"({{

@@ -1,4 +1,4 @@
-// What tasks of hosts take on this machine.
+// The time of host tasks on this machine.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace orrery::calibrate {
 
 struct HostTasks {
-  sim::HostPrice checkpoint;  ///< of one, by its bytes
+  sim::HostPrice checkpoint;  ///< of a checkpoint, by its bytes
   sim::HostPrice serve;       ///< of a request for rows of a store, by rows and their bytes
   sim::HostPrice sample;      ///< of a batch that is drawn and cut, by its edges
   double memory_bytes_per_second = 0;  ///< that all cores together read and write
@@ -19,17 +19,17 @@ struct HostTasksBench {
   int cores = 1;
   int repetitions = 9;
   std::int64_t checkpoint_bytes = std::int64_t{16} << 20;
-  /// Of the table whose rows are served: more than the caches hold.
+  /// The size of the table whose rows are served: more than the caches hold.
   std::int64_t table_bytes = std::int64_t{256} << 20;
-  /// Of the graph in which batches are drawn: its edges are more than most caches hold.
+  /// The graph in which batches are drawn: most caches cannot hold its edges.
   std::int64_t sampled_vertices = std::int64_t{1} << 19;
 };
 
 HostTasksBench host_tasks_bench(Effort effort, int cores);
 
-/// Writes checkpoints into the folder of temporary files; copies rows at random places, of 64 bytes
-/// and of 1 KiB, with one thread; draws batches of 1000 seeds and of one in a generated graph, with
-/// one thread; copies the table with all cores.
+/// Writes checkpoints into the folder of temporary files; copies rows of 64 bytes and of 1 KiB at
+/// random places with one thread; draws batches of 1000 seeds and of one seed in a generated graph
+/// with one thread; copies the table with all cores.
 ///
 /// Errors    Error (folder not writable, disk full)
 HostTasks measure_host_tasks(const HostTasksBench& bench);

@@ -32,7 +32,7 @@ CollectiveTimes threads_of(const ThreadsBench& bench, int ranks, std::int64_t by
   return slowest;
 }
 
-/// Two ranks of the probe; nothing when the job fails.
+/// Two ranks of the probe; none if the job fails.
 std::optional<CollectiveTimes> job(const std::string& probe,
                                    const std::vector<std::string>& options, bool thorough) {
   std::vector<std::string> words{"timeout", "-k", "5", "100", "mpirun"};
@@ -63,7 +63,7 @@ sim::Library library_of(const std::string& name, const CollectiveTimes& t) {
   const double half = t.all_reduce_bytes / 2;
   const double copies = t.small_all_reduce_seconds + 2 * half / library.copy_bytes_per_second;
   const double adding = t.all_reduce_seconds - copies;
-  // A difference that is lost in the noise is no rate: sums are then formed in passing.
+  // A difference below the noise gives no rate: then sums are formed in passing.
   library.reduce_bytes_per_second = adding > 0.05 * t.all_reduce_seconds ? half / adding : 0;
   return library;
 }
@@ -76,7 +76,7 @@ sim::Library measure_threads(const ThreadsBench& bench) {
   } else {
     library.collective_seconds += library.message_seconds;
   }
-  library.message_seconds = 0;  // barriers are of the collective, not of its messages
+  library.message_seconds = 0;  // barriers belong to the collective, not to its messages
   return library;
 }
 

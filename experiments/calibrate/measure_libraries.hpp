@@ -1,4 +1,4 @@
-// The communication libraries of this machine, as the simulator wants to know them.
+// The communication libraries of this machine, in the form that the simulator needs.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace orrery::calibrate {
 
-/// The rates of a library whose messages inside a server are copied by the receiver:
+/// The rates of a library whose receivers copy messages inside a server:
 ///   copy rate     bytes that a rank receives in an exchange, over its time without the small ones
 ///   reduce rate   what an all-reduce of two ranks takes beside two copies of half of its operand
 /// Requires  times of two ranks
@@ -25,21 +25,22 @@ struct ThreadsBench {
   /// The device of each of so many.
   std::function<std::unique_ptr<RankDevice>(int ranks)> open = nullptr;
 };
-/// Rates are those of two ranks, costs of a small collective those among as many as there may be.
+/// Rates are those of two ranks; the cost of a small collective is that of as many ranks as
+/// possible.
 sim::Library measure_threads(const ThreadsBench& bench);
 
-/// On the cpu kernels, as many as cores.
+/// On the cpu kernels, that is as many as cores.
 ThreadsBench cpu_threads(int cores, bool thorough);
 
-/// What a job of two ranks over MPI came to; `note` says what is missing and why.
+/// The result of a job of two ranks over MPI; `note` says what is missing and why.
 struct MpiMeasurement {
   std::optional<sim::Library> library;
   double tcp_latency_seconds = 0, tcp_bytes_per_second = 0;  ///< between processes; 0: unknown
   std::string note;
 };
 
-/// Starts mpirun with two ranks of `probe` (the program message_probe), once as they are and once
-/// over TCP alone.
+/// Starts mpirun with two ranks of `probe` (the program message_probe), once by default and once
+/// over TCP only.
 MpiMeasurement measure_mpi(const std::string& probe, bool thorough);
 
 /// message_probe beside the running program; empty where this build has none.

@@ -11,7 +11,7 @@
 namespace orrery::calibrate {
 namespace {
 
-/// A lane, and how many items it was given.
+/// A lane, and the number of its items.
 class CountedLane {
  public:
   CountedLane(RankDevice& device, Lane lane) : lane_(device.open_lane(lane)) {}
@@ -88,7 +88,7 @@ class Bench {
             .space = id == kPinned ? Space::pinned_host : Space::device,
             .ld = 64};
   }
-  /// Beside whatever the other lane was given.
+  /// Beside the work of the other lane.
   std::vector<Span> run_kernels() {
     const Op op = ActivateBackward{operand(0), operand(1), operand(0), Activation::relu, {}};
     for (int i = 0; i < bench_.kernels; ++i)

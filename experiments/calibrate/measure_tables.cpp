@@ -18,20 +18,20 @@
 namespace orrery::calibrate {
 namespace {
 
-/// A point to be timed: of a table, or left out of it.
+/// A point to time: one of a table, or one left out of it.
 struct Point {
   std::string key;
   std::vector<double> at;  ///< by axis, threads last
   BuildOps build;
   std::vector<double> seconds;  ///< of each pass
   double least() const { return *std::min_element(seconds.begin(), seconds.end()); }
-  /// How far the first two measurements are apart.
+  /// The difference of the first two measurements.
   double doubt() const {
     return seconds.size() < 2 ? 0 : std::abs(std::log(seconds[1] / seconds[0]));
   }
 };
 
-/// Points of which two measurements differ by more than so are measured a third time.
+/// Points whose two measurements differ by more than this are measured a third time.
 constexpr double kDoubt = 0.2;
 
 int left_out_points(const std::string& key, Effort effort) {
@@ -60,8 +60,8 @@ Sizes sizes_of(const std::vector<sim::PriceTable::Axis>& axes, const std::vector
   return sizes;
 }
 
-/// A point anywhere between the smallest and the largest one of every axis, at whole numbers; every
-/// other width is a multiple of 8, as those of hidden layers are.
+/// A random point between the smallest and the largest of every axis, in whole numbers; every other
+/// width is a multiple of 8, like hidden layers.
 std::vector<double> random_point(const std::vector<sim::PriceTable::Axis>& axes, Sequence& draw) {
   std::vector<double> at;
   for (const sim::PriceTable::Axis& axis : axes) {
@@ -83,7 +83,7 @@ struct NaturalGraph {
   std::int64_t width;
 };
 
-/// Graphs that are unlike those of the grid: with hubs, in order of communities, both.
+/// Graphs unlike those of the grid: with hubs, in order of communities, both.
 std::vector<NaturalGraph> natural_graphs(double scale) {
   std::vector<NaturalGraph> graphs;
   const auto add = [&](const std::string& generator, std::int64_t vertices, std::int64_t edges,
@@ -138,8 +138,8 @@ class Measurement {
                            {}});
   }
 
-  /// Times once more every point, or those alone of which two measurements differ by much; those of
-  /// equal threads together.
+  /// Times every point once more, or only those whose two measurements differ much; points of equal
+  /// threads run together.
   void pass(const Report& report, double from, double share, bool doubtful_only = false) {
     const std::vector<double> teams = thread_points(bench_.cores);
     std::size_t before = 0;

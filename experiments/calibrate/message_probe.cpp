@@ -1,6 +1,6 @@
 // The collectives of a job of two ranks over MPI, for `orrery calibrate`:
 //   mpirun -n 2 build/experiments/message_probe [REPETITIONS]
-// Rank 0 prints one line of JSON (message_probe.hpp), of each time the slower rank's.
+// Rank 0 prints one line of JSON (message_probe.hpp) with the slower rank's times.
 #include <fmt/core.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What the program message_probe prints: the times of its job's collectives as JSON.
+// The output of the program message_probe: the times of its job's collectives as JSON.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline nlohmann::json to_json(const CollectiveTimes& t) {
           {"all_reduce_bytes", t.all_reduce_bytes}};
 }
 
-/// Errors    nlohmann::json's where a number is missing
+/// Errors    nlohmann::json's if a number is missing
 inline CollectiveTimes from_json(const nlohmann::json& j) {
   return {j.at("small_exchange_seconds"), j.at("small_all_reduce_seconds"),
           j.at("exchange_seconds"),       j.at("exchange_bytes"),

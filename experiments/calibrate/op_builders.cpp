@@ -11,12 +11,12 @@
 namespace orrery::calibrate {
 namespace {
 
-/// Buffers of a size that an epoch touches between two calls of the same operation: two layers
-/// forward and backward have about so many.
+/// Buffers of one size that an epoch touches between two calls of the same operation: two layers
+/// forward and backward have about this many.
 constexpr std::int64_t kSets = 12;
-/// What is cycled over need not be much more than the caches hold.
+/// The cycled buffers need not be much larger than the caches.
 constexpr std::int64_t kCycledBytes = std::int64_t{96} << 20;
-/// Of patterns, which take long to make.
+/// The number of patterns, which take long to make.
 constexpr std::int64_t kPatternSets = 3;
 
 std::int64_t whole(const Sizes& sizes, const char* axis) {
@@ -25,7 +25,7 @@ std::int64_t whole(const Sizes& sizes, const char* axis) {
   return std::max<std::int64_t>(1, std::llround(found->second));
 }
 
-/// The width, or the columns of a head, or a number near it that is ragged.
+/// The width (or the columns of a head), or a ragged number near it.
 std::int64_t width_of(const Sizes& sizes, const char* axis = "width") {
   const std::int64_t width = whole(sizes, axis);
   const auto ragged = sizes.find("ragged");
@@ -42,9 +42,9 @@ struct Matrix {
 
 using Build = std::function<Op(Workspace&, const Sizes&, std::uint32_t seed)>;
 
-/// The exponent a of rows whose numbers of edges are as i^-a, i from 1, the largest `skew` times
-/// the mean one: skew = (1 - a) * rows^a, where sums are taken for integrals. That grows with a up
-/// to 1 - 1 / ln(rows); the largest skew is the one there.
+/// The exponent a of rows whose numbers of edges fall as i^-a, i from 1, such that the largest is
+/// `skew` times the mean: skew = (1 - a) * rows^a, with integrals for sums. The skew grows with a
+/// up to 1 - 1 / ln(rows), where it is largest.
 double exponent_of(double skew, std::int64_t rows) {
   const double size = static_cast<double>(std::max<std::int64_t>(rows, 3));
   double low = 0, high = 1 - 1 / std::log(size);
@@ -55,7 +55,7 @@ double exponent_of(double skew, std::int64_t rows) {
   return low;
 }
 
-/// Where rows end, such that `edges` are dealt out to them; long and short ones lie mixed.
+/// The ends of rows that share `edges`; long and short rows are mixed.
 std::vector<EdgeIndex> skewed_offsets(std::int64_t rows, double edges, double skew) {
   constexpr std::int64_t kStride = 1'000'003;  // a prime: visits all rows but for multiples of it
   const double a = exponent_of(skew, rows);
@@ -70,7 +70,7 @@ std::vector<EdgeIndex> skewed_offsets(std::int64_t rows, double edges, double sk
   return offsets;
 }
 
-/// Where rows of `degree` edges each end.
+/// The ends of rows of `degree` edges each.
 std::vector<EdgeIndex> even_offsets(std::int64_t rows, double degree) {
   std::vector<EdgeIndex> offsets(static_cast<std::size_t>(rows) + 1);
   for (std::int64_t r = 0; r < rows; ++r)
@@ -78,7 +78,7 @@ std::vector<EdgeIndex> even_offsets(std::int64_t rows, double degree) {
   return offsets;
 }
 
-/// The columns of a row each from its own part of the matrix.
+/// Each column of a row is in its own part of the matrix.
 std::shared_ptr<const Csr> spread_pattern(std::int64_t cols, std::vector<EdgeIndex> offsets,
                                           std::uint32_t seed) {
   auto csr = std::make_shared<Csr>();
@@ -101,7 +101,7 @@ std::shared_ptr<const Csr> spread_pattern(std::int64_t cols, std::vector<EdgeInd
 /// Rows of few edges are those of a tile, whose product is added to that of other tiles.
 constexpr std::int64_t kFewEdges = 2;
 
-/// What is measured on a pattern: y = a·x, or the dots of its entries.
+/// The operation measured on a pattern: y = a·x, or the dots of its entries.
 enum class OnPattern { product, dots };
 
 Op product(Workspace& w, std::shared_ptr<const Csr> csr, double reuse, std::int64_t width,
@@ -145,10 +145,10 @@ Op sddmm(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
   return heads_of(w, sizes, seed, whole(sizes, "heads"), "columns", OnPattern::dots);
 }
 
-/// Rows of as many entries as those of a graph of mean degree 16, less where there are fewer.
+/// Rows with the entries of a graph of mean degree 16, or fewer where there are fewer.
 constexpr std::int64_t kEntriesOfRow = 16;
 
-/// Weights of a pattern's entries, heads wide, and what stands at their ends.
+/// Weights of a pattern's entries, heads wide, and the numbers at their ends.
 struct EdgeWeights {
   EdgeWeights(Workspace& w, const Sizes& sizes, std::uint32_t seed)
       : m(sizes), rows((m.rows + kEntriesOfRow - 1) / kEntriesOfRow) {
@@ -191,7 +191,7 @@ Build gemm(bool transpose_a, bool transpose_b) {
   };
 }
 
-/// Every other row of twice as many.
+/// Every other row of a matrix with twice as many.
 Tensor every_other(Workspace& w, std::int64_t rows) {
   return w.integers(rows, 1, [](std::int64_t i) { return 2 * i + (i * 7 / 3) % 2; });
 }
@@ -253,7 +253,7 @@ Op column_moments(Workspace& w, const Sizes& sizes, std::uint32_t) {
   const Tensor x = w.input(m.rows, m.cols);
   return ColumnMoments{x, x, w.doubles(m.cols), w.doubles(m.cols)};
 }
-/// Σx, Σx² and a number of rows; what they are makes no difference to the time.
+/// Σx, Σx² and a number of rows; their values do not change the time.
 Tensor moments(Workspace& w, std::int64_t columns) { return w.doubles(2 * columns + 1); }
 Op batch_norm(Workspace& w, const Sizes& sizes, std::uint32_t) {
   const Matrix m(sizes);
@@ -395,7 +395,7 @@ const std::map<std::string, Build>& builders() {
   return all;
 }
 
-/// Bytes of the operands, of which an arena holds at most all.
+/// Bytes of the operands, all of which an arena must hold.
 std::int64_t bytes_of_operands(const Op& op) {
   std::int64_t bytes = 0;
   for (const Operand& o : operands_of(op)) bytes += o.tensor.ld * o.tensor.rows() * 4 + 64;

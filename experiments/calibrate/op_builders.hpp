@@ -1,4 +1,4 @@
-// Operations of given sizes for every price key, with operands as training has them.
+// Operations of given sizes for every price key, with operands as in training.
 #pragma once
 
 #include <map>
@@ -12,16 +12,16 @@ namespace orrery::calibrate {
 using Sizes = std::map<std::string, double, std::less<>>;
 
 /// Several operations of one key and of the given sizes, each on other operands: about as many as
-/// an epoch has buffers of that size, or as there is room for.
+/// an epoch has buffers of that size, or as many as fit.
 ///
-/// Of sparse products the columns are spread over the matrix by chance, so that the column_reuse()
-/// of the patterns is about 1. Rows that are gathered are every other one, in ascending order, as
-/// those of a boundary are. Element-wise operations are in place where those of the models are, and
-/// products of at most two edges a row are added to what is there.
+/// The columns of sparse products are spread over the matrix at random, so the column_reuse() of
+/// the patterns is about 1. Gathered rows are every other row, in ascending order, like those of a
+/// boundary. Element-wise operations are in place where those of the models are, and products of at
+/// most two edges a row are added to their destination.
 ///
-/// Where `ragged` is 2, a width (or columns of a head) that is a multiple of 8 is made a little
-/// smaller so that it is none, with more rows for the same work. Where there is a `skew`, the lengths of the rows fall by
-/// a power law that has it, as far as so many rows can.
+/// If `ragged` is 2, a width (or columns of a head) that is a multiple of 8 is made a little
+/// smaller, with more rows for the same work. If there is a `skew`, the lengths of the rows fall by
+/// a power law that has it, as far as the number of rows allows.
 ///
 /// Requires  a key of price_keys(), and of its axes all that the grid has, but threads; n beside
 ///           n16 for another n than that

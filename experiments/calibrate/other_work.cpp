@@ -15,12 +15,12 @@
 namespace orrery::calibrate {
 namespace {
 
-/// Less than this is what a system does by itself.
+/// The system itself does less than this.
 constexpr double kBusyCores = 0.25, kBusyLoad = 0.5;
-/// The kernel counts in hundredths of a second: over less time than this they say little.
+/// The kernel counts in hundredths of a second: differences over less time than this say little.
 constexpr double kLeastSeconds = 0.3;
 
-/// What tells machines apart that were started at one time from one image.
+/// Tells machines apart that were started at one time from one image.
 std::string machine_name() {
   std::ifstream in("/proc/sys/kernel/random/boot_id");
   std::string name;
@@ -28,8 +28,8 @@ std::string machine_name() {
   return name;
 }
 
-/// Seconds that each processor of this process was not idle since the machine started; none where
-/// the system does not tell.
+/// Seconds that each processor of this process was busy since the machine started; none if the
+/// system does not say.
 std::map<int, double> busy_seconds() {
   cpu_set_t mine;
   CPU_ZERO(&mine);
@@ -63,7 +63,7 @@ double own_seconds() {
   return sum;
 }
 
-/// What the processes of one machine saw, as one.
+/// The readings of the processes of one machine, as one.
 struct MachineReading {
   double load = 0, running = 0, seconds = 0, own_seconds = 0;
   std::map<int, double> busy_seconds;
@@ -83,7 +83,8 @@ struct MachineReading {
 
   OtherWork of_others() const {
     OtherWork work;
-    // A job's last run is still in the average: others are at most those that are ready to run now.
+    // A job's last run is still in the average, so others are at most the processes that are ready
+    // to run now.
     work.load_before = std::min(load, std::max(0.0, running - processes));
     work.of_cores = static_cast<int>(busy_seconds.size());
     if (!told || seconds <= 0) return work;

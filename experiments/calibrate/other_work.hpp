@@ -1,4 +1,4 @@
-// How much of the processors other programs take while something is measured.
+// How much of the processors other programs take during a measurement.
 #pragma once
 
 #include <chrono>
@@ -10,46 +10,46 @@
 
 namespace orrery::calibrate {
 
-/// What was seen of other programs.
+/// The observed work of other programs.
 struct OtherWork {
-  double load_before = 0;       ///< load average of the last minute, as far as it is of others
-  std::optional<double> cores;  ///< kept busy by others since; nothing where that cannot be told
+  double load_before = 0;       ///< load average of the last minute, as far as others caused it
+  std::optional<double> cores;  ///< kept busy by others since; empty if unknown
   int of_cores = 0;             ///< those that were looked at
-  bool of_several = false;      ///< machines, of which this is the one with most of it
+  bool of_several = false;      ///< machines; this one is the busiest of them
 
-  /// Whether times that were measured meanwhile are longer because of it.
+  /// Whether this made the measured times longer.
   bool disturbs() const;
   /// "this machine was at work while it was measured: ..."; `what` was measured.
   std::string words(const std::string& what) const;
 };
 
-/// {"load_before", "cores", "note"}, as it stands in a result: null where nothing is to be told.
+/// {"load_before", "cores", "note"}, in the form of a result: null if there is nothing to report.
 nlohmann::ordered_json other_work_json(const OtherWork& work);
 
-/// What a process saw of the processors that it may use, and of itself.
+/// A process's reading of the processors that it may use, and of itself.
 struct WorkReading {
   std::string machine;     ///< the same for all that share its processors
   double load = 0;         ///< average of the last minute, at the beginning
   double running = 1;      ///< processes ready to run then, with this one
   double seconds = 0;      ///< from the beginning on
   double own_seconds = 0;  ///< of processors, that this process took since
-  /// Seconds that each processor was not idle since; none where the system does not tell, or too
-  /// little time has passed.
+  /// Seconds that each processor was busy since; none if the system does not say, or after too
+  /// little time.
   std::map<int, double> busy_seconds;
 };
 std::string to_text(const WorkReading& reading);
 WorkReading reading_from_text(const std::string& text);
 
-/// What remains for other programs of what the processes of one job saw, on the machine where that is
-/// most: processes of the same machine share what they saw, and their own work is not others'.
+/// The work of other programs, on the machine with most of it, from the readings of a job's
+/// processes: processes of one machine share their readings, and their own work does not count.
 /// Requires  a reading
 OtherWork work_of_others(const std::vector<WorkReading>& job);
 
-/// Looks at the processors that this process may use, from its making on.
+/// Watches the processors that this process may use, from its construction on.
 class WorkWatch {
  public:
   WorkWatch();
-  /// Programs that this one started count as its own work once they have ended.
+  /// Programs that this one started count as its own work after they end.
   WorkReading reading() const;
   /// What others did since.
   OtherWork seen() const { return work_of_others({reading()}); }

@@ -14,10 +14,10 @@
 namespace orrery::calibrate {
 namespace {
 
-/// Shorter than any operation: what a clock that is too coarse calls nothing.
+/// Shorter than any operation: a clock that is too coarse reports it as zero.
 constexpr double kLeastSeconds = 1e-9;
 
-/// Whether the host does part of the work, so that it cannot be ahead of it.
+/// Whether the host does part of the work, so it cannot be ahead of it.
 bool works_on_host(const Op& op) {
   return std::holds_alternative<Load>(op) || std::holds_alternative<Save>(op);
 }
@@ -83,8 +83,8 @@ class LaneTimer {
     return (spans.back().end - spans.front().begin) / calls;
   }
 
-  /// Again behind a longer lead until the host is done before the lane comes to the last call; what
-  /// was long enough is kept.
+  /// Repeats behind a longer lead until the host is done before the lane comes to the last call;
+  /// keeps the lead that was long enough.
   double round_behind_lead(const std::vector<Op>& ops, int calls) {
     for (int lead = lead_;; lead *= 2) {
       for (int i = 0; i < lead; ++i) issue(Fill{lead_operand_, 0.5}, lead_memory_);
@@ -116,7 +116,7 @@ class LaneTimer {
 }  // namespace
 
 std::int64_t bytes_needed(const LaneTiming& timing) {
-  // Beside the operands: small ones, indices, patterns and what products prepare of them.
+  // Memory beside the operands: small ones, indices, patterns and the prepared forms of products.
   const std::int64_t beside = timing.workspace_bytes / 2 + (std::int64_t{32} << 20);
   return 2 * timing.workspace_bytes + timing.lead_bytes + beside;
 }

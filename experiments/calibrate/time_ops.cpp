@@ -18,14 +18,14 @@
 namespace orrery::calibrate {
 namespace {
 
-/// Calls that another program disturbed are repeated, up to so many times.
+/// Calls that another program disturbed are repeated, up to this many times.
 constexpr int kAttempts = 4;
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// What the ranks of a team share.
+/// The shared state of the ranks of a team.
 struct Shared {
   explicit Shared(int ranks) : meet(ranks), seconds(static_cast<std::size_t>(ranks)) {}
   std::barrier<> meet;

@@ -8,7 +8,7 @@ namespace orrery::calibrate {
 namespace {
 
 constexpr std::int64_t kLine = 64;
-/// RankMemory asks for huge pages from 4 MiB on; these blocks stay below.
+/// RankMemory requests huge pages from 4 MiB on; these blocks stay below.
 constexpr std::int64_t kSmallBlock = (std::int64_t{4} << 20) - 4096;
 
 std::int64_t rounded(std::int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
@@ -21,7 +21,7 @@ void draw(float* first, std::int64_t elements) {
   }
 }
 
-/// Elements of a device are drawn once and copied there over and over.
+/// Elements of a device are drawn once and copied there repeatedly.
 constexpr std::int64_t kDrawn = std::int64_t{1} << 20;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The memory of one rank while operations are timed: operands are windows of memory that is there
-// already, so that a grid of thousands of points needs no page twice.
+// The memory of one rank while operations are timed: operands are windows of existing memory, so a
+// grid of thousands of points needs no page twice.
 #pragma once
 
 #include <functional>
@@ -11,27 +11,27 @@
 
 namespace orrery::calibrate {
 
-/// Operands of operations. Small ones lie on small pages and large ones on huge pages, as
-/// RankMemory has them in a real run. Values of inputs are in [−1, 1) and stay; outputs hold
-/// whatever was written last.
+/// Operands of operations. Small operands are on small pages and large ones on huge pages, as
+/// RankMemory has them in a real run. Inputs have values in [−1, 1) and keep them; outputs hold the
+/// values last written.
 class Workspace {
  public:
-  /// Room for inputs and for outputs of so many bytes each, in this process.
+  /// Room for inputs and for outputs of this many bytes each, in this process.
   explicit Workspace(std::int64_t bytes);
-  /// The same on a device: what the host makes goes there by Loads of one of its lanes, which, as
-  /// the device, must outlive the workspace.
+  /// The same on a device: Loads of one of its lanes bring what the host makes there. The device
+  /// and the lane must outlive the workspace.
   ///
   /// Errors    std::bad_alloc
   Workspace(std::int64_t bytes, RankDevice& device, DeviceLane& lane);
 
   Tensor input(std::int64_t rows, std::int64_t cols) { return window(inputs_, rows, cols); }
   Tensor output(std::int64_t rows, std::int64_t cols) { return window(outputs_, rows, cols); }
-  /// A tensor of so many i32 elements, element i being value(i).
+  /// A tensor of this many i32 elements; element i is value(i).
   Tensor integers(std::int64_t rows, std::int64_t cols,
                   const std::function<std::int64_t(std::int64_t)>& value);
   Tensor doubles(std::int64_t cols);
   Sparse pattern(std::shared_ptr<const Csr> csr, double reuse);
-  /// Whether another set of operands of so many bytes surely fits.
+  /// Whether another set of operands of this many bytes surely fits.
   bool has_room(std::int64_t bytes) const;
   /// Gives all operands back.
   ///
@@ -40,7 +40,7 @@ class Workspace {
   const RankMemory& memory() const { return memory_; }
 
  private:
-  /// Allocations of which windows are handed out one behind the other.
+  /// Allocations; windows of them are handed out one behind the other.
   struct Arena {
     std::uint32_t huge = 0;
     std::vector<std::uint32_t> small;
@@ -55,7 +55,7 @@ class Workspace {
   RankDevice* device_ = nullptr;  // none, as the lane: the host writes operands itself
   DeviceLane* lane_ = nullptr;
   RankMemory memory_;
-  std::uint32_t next_id_ = 0, first_own_id_ = 0;  // ids from the latter on go with clear()
+  std::uint32_t next_id_ = 0, first_own_id_ = 0;  // clear() frees ids from the latter on
   std::uint32_t patterns_ = 0;
   Arena inputs_, outputs_;  // take the first ids
 };

@@ -1,4 +1,5 @@
-// What nearly every file of experiments/ and its tests includes, compiled once for each library.
+// Headers that nearly every file of experiments/ and its tests includes, compiled once for each
+// library.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 namespace orrery {
 namespace {
 
-constexpr double kNoticeable = 0.05;  // of the time: less is no starving
+constexpr double kNoticeable = 0.05;  // of the time: a smaller share is no starving
 
 constexpr std::size_t number(BatchStage stage) { return static_cast<std::size_t>(stage); }
 constexpr std::size_t kTrain = number(BatchStage::train);
@@ -33,7 +33,7 @@ std::optional<BatchStage> stage_of(Lane lane) {
   return std::nullopt;
 }
 
-/// When the rank was in the epochs, in order.
+/// The times of the rank's epochs, in order.
 std::vector<std::pair<double, double>> windows_of(const Timeline& timeline,
                                                   const EpochRange& epochs) {
   std::vector<std::pair<double, double>> windows;
@@ -99,7 +99,7 @@ StageTimes stage_times(const Timeline& timeline, const EpochRange& epochs) {
     double now = begin;
     for (const End& next : ends) {
       const double passed = next.at - now;
-      std::size_t last = kTrain;  // of the stages that are at work, the nearest to the trainer
+      std::size_t last = kTrain;  // of the stages at work, the nearest to the trainer
       for (std::size_t s = 0; s < kBatchStages; ++s) {
         if (at_work[s] == 0) continue;
         times.busy[s] += passed;

@@ -1,4 +1,4 @@
-// Where the time of sampled training goes, stage by stage, and for which stage the trainer waits.
+// The time of sampled training by stage, and the stage that the trainer waits for.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-/// What a batch passes, in this order. Each works on lanes of its own.
+/// The stages of a batch, in this order. Each works on its own lanes.
 enum class BatchStage : std::uint8_t {
   sample,  ///< drawn: the sampler lane
   fetch,   ///< rows of features come into host memory: the store lane
@@ -22,20 +22,20 @@ std::string_view name_of(BatchStage stage);
 /// Seconds of some epochs.
 struct StageTimes {
   double seconds = 0;                       ///< of the epochs
-  std::array<double, kBatchStages> busy{};  ///< by stage: its lanes were at work
-  /// By stage: the trainer did nothing, and this was the last stage before it that was at work, so
-  /// that the batch that is to come next is there. Of `train`: none of them was (the host issues, or
-  /// other ranks are waited for).
+  std::array<double, kBatchStages> busy{};  ///< by stage: the time in which its lanes were at work
+  /// By stage: the trainer was idle, and this was the last stage before it that was at work, so the
+  /// next batch was there. For `train`: no stage was at work (the host issues, or other ranks are
+  /// late).
   std::array<double, kBatchStages> waited{};
 
   double waiting() const;  ///< for the stages before it
-  /// The stage that the trainer waits for most; `train` where it waits less than a twentieth of the
+  /// The stage that the trainer waits for most; `train` if it waits less than a twentieth of the
   /// time for all of them.
   BatchStage limit() const;
   StageTimes& operator+=(const StageTimes& other);
 };
 
-/// Of one rank, in the epochs of the range that are in its timeline.
+/// For one rank, in the epochs of the range that are in its timeline.
 StageTimes stage_times(const Timeline& timeline, const EpochRange& epochs);
 
 }  // namespace orrery

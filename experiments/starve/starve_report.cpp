@@ -48,7 +48,7 @@ void print_stages(const StarveStudy& study) {
   fmt::print("{}", table.text(room_on(stdout)));
 }
 
-/// What the stages say in a sentence.
+/// The stages in a sentence.
 std::string verdict(const StarveStudy& study) {
   const StageTimes& batch = study.now.batch;
   const BatchStage limit = batch.limit();

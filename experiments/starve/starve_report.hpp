@@ -1,4 +1,4 @@
-// What orrery starve tells: a table for people, JSON for machines.
+// The output of orrery starve: a table for people, JSON for machines.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,10 +8,11 @@
 
 namespace orrery {
 
-/// The stages, which of them limits, and what was tried, on standard output. `name`: of the experiment.
+/// Prints the stages, the limiting one, and the tries to standard output. `name`: of the
+/// experiment.
 void print_starving(const std::string& name, const StarveStudy& study);
 
-/// What --json prints (experiments/config/schemas/starve.json), but for "other_work".
+/// The output of --json (experiments/config/schemas/starve.json), without "other_work".
 nlohmann::ordered_json starving_json(const std::string& name, const StarveStudy& study);
 
 }  // namespace orrery

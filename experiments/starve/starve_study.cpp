@@ -24,17 +24,17 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kAsGood = 1.02;
-constexpr int kTimesReady = 4;  // of the batches that are ready at first, so many are not counted
+constexpr int kTimesReady = 4;  // of the batches that are ready at first; this many are not counted
 
-/// Epochs of a variant. What is made ready before the first step is ahead of the trainer for a while,
-/// also where it cannot keep ahead: those epochs are not counted.
+/// Epochs of a variant. Work made ready before the first step keeps ahead of the trainer for a
+/// while, even if it cannot stay ahead: those epochs are not counted.
 struct Epochs {
   int skipped, counted;
   int all() const { return skipped + counted; }
 };
 
-/// The same experiment with other values of some keys, without evaluations, in which as many epochs
-/// would follow as stages may be ahead.
+/// The same experiment with other values of some keys, without evaluations, and with as many
+/// further epochs as stages may be ahead.
 Experiment with(const Experiment& experiment, const Epochs& epochs, int follow,
                 const Json& strategy) {
   Json file = experiment.resolved;
@@ -127,7 +127,7 @@ std::vector<StagesAhead> capacities_to_try(bool fetches) {
   std::vector<StagesAhead> list{{0, 0, 0}, {1, 0, 1}, {2, 0, 1}};
   for (const auto& [sample, fetch] : {std::pair{1, 1}, {2, 1}, {5, 2}, {25, 5}})
     list.push_back({sample, fetches ? fetch : 0, 1});
-  if (!fetches) list.erase(list.begin() + 3, list.begin() + 5);  // which are there already
+  if (!fetches) list.erase(list.begin() + 3, list.begin() + 5);  // that exist already
   return list;
 }
 

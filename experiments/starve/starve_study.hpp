@@ -14,8 +14,8 @@
 
 namespace orrery {
 
-/// Some settings, and how the trainers are fed with them: means over ranks, and over the epochs but
-/// for the first ones.
+/// Some settings, and how well the trainers are fed with them: means over ranks, and over the
+/// epochs except the first ones.
 struct Fed {
   StagesAhead ahead;
   std::string cache_policy;      ///< of cache_bytes > 0
@@ -31,28 +31,28 @@ struct StarveStudy {
   int ranks = 1, batches = 0;  ///< batches of an epoch of a rank
   bool measured = false;       ///< else simulated
   Fed now;
-  std::optional<Fed> forecast;  ///< of what was measured: the same, simulated
-  /// Cores of a server that its ranks' stages before training keep busy, and would if they fed trainers
-  /// that never wait.
+  std::optional<Fed> forecast;  ///< the same as the measured one, simulated
+  /// Cores of a server that the stages before training keep busy, and would keep busy if they fed
+  /// trainers that never wait.
   double cores_busy = 0, cores_needed = 0;
   int cores = 0;  ///< that a server has; 0: not known
-  /// Simulated with other capacities, each larger than the one before it, and with larger and larger
-  /// caches; the first of each that is as good as the best of them, to a fiftieth of the epoch.
+  /// Simulated with larger and larger capacities and caches; each entry is the first that is as
+  /// good as the best, to a fiftieth of the epoch.
   std::vector<Fed> capacities, caches;
   std::size_t enough_capacity = 0, enough_cache = 0;
-  std::string not_replayed;  ///< why there are none; empty where there are
+  std::string not_replayed;  ///< why there are none; empty if there are
 };
 
-/// Trains on threads for `epochs` epochs, or simulates them, without evaluations; and, where
-/// `tries`, replays what might be otherwise: on the experiment's cluster, or, of what ran here, on this machine where that
-/// has been calibrated.
+/// Trains on threads for `epochs` epochs, or simulates them, without evaluations. If `tries`, it
+/// also replays other settings: on the experiment's cluster or, if it ran here, on this machine if
+/// that has been calibrated.
 ///
 /// Errors    ConfigError: no mini_batch, a backend that is neither threads nor sim, fewer epochs than
 ///           two; what preparing, running and simulating throw
 StarveStudy study_starving(const Experiment& experiment, int epochs, bool tries,
                            DatasetCache& datasets, Simulator& simulator);
 
-/// The first of some that is as good as the best, to a fiftieth of its epoch. They are not empty.
+/// The first that is as good as the best, to a fiftieth of its epoch. They are not empty.
 std::size_t first_enough(const std::vector<Fed>& tried);
 
 }  // namespace orrery

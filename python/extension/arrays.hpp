@@ -1,5 +1,5 @@
 // Arrays of Python as spans of the core, and vectors of the core as arrays of Python: nothing is
-// copied where types fit.
+// copied if types fit.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -16,7 +16,7 @@ namespace orrery::python {
 
 namespace nb = nanobind;
 
-/// An array on the host that is given as it is, of exactly this type, one value behind the other.
+/// An array on the host, used in place, of exactly this type, with its values side by side.
 template <class T>
 using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
@@ -33,7 +33,7 @@ std::vector<T> vector_of(const Array<T>& array) {
   return {array.data(), array.data() + array.shape(0)};
 }
 
-/// Values that Python looks at; `owner` has them and lives as long as the view.
+/// Values that Python reads; `owner` has them and lives as long as the view.
 template <class T>
 auto view_of(std::span<const T> values, nb::handle owner) {
   return nb::ndarray<nb::numpy, const T, nb::ndim<1>>(values.data(), {values.size()}, owner);

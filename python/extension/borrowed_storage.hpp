@@ -1,4 +1,4 @@
-// Memory that belongs to somebody else, for one operation.
+// Borrowed memory, for one operation.
 #pragma once
 
 #include <cstring>
@@ -8,8 +8,8 @@
 
 namespace orrery::python {
 
-/// Gives the block that was lent last, as it is: nothing is allocated, filled or freed. Kernels
-/// that want vectors aligned look at the address themselves.
+/// Returns the block that was lent last, unchanged: nothing is allocated, filled or freed. Kernels
+/// that need aligned vectors check the address themselves.
 class BorrowedStorage : public Storage {
  public:
   void lend(const void* block) { lent_ = const_cast<void*>(block); }

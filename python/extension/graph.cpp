@@ -13,7 +13,7 @@
 namespace orrery::python {
 namespace {
 
-/// The first of `values` outside of [0, limit) is told with its place.
+/// The first of `values` outside [0, limit) is reported with its place.
 void require_within(std::span<const Vertex> values, std::int64_t limit, const char* what) {
   const auto bad = std::ranges::find_if(values, [&](Vertex v) { return v < 0 || v >= limit; });
   if (bad != values.end())
@@ -41,7 +41,7 @@ Csr from_edges(std::int64_t vertices, const Array<Vertex>& source, const Array<V
   return build_csr(vertices, from, to);
 }
 
-/// A pattern whose rows Python has already.
+/// A pattern whose rows Python already has.
 Csr from_rows(const Array<EdgeIndex>& offsets, const Array<Vertex>& columns, std::int64_t cols) {
   require_vertices(cols);
   const auto starts = span_of(offsets);
@@ -71,7 +71,7 @@ Csr from_rows(const Array<EdgeIndex>& offsets, const Array<Vertex>& columns, std
   return made;
 }
 
-/// Row 0: where an entry comes from, its column; row 1: where it goes, its row.
+/// Row 0: the source of an entry, its column; row 1: its destination, its row.
 auto edge_index(const Csr& graph) {
   const std::size_t entries = graph.columns.size();
   std::vector<std::int64_t> both(2 * entries);

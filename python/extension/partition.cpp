@@ -71,7 +71,7 @@ const std::vector<NumberSetting>& number_settings() {
   return all;
 }
 
-/// A setting of one method that is one of some words.
+/// A setting of one method whose value is one of some words.
 struct WordSetting {
   const char *key, *method;
   std::vector<std::string> words;
@@ -194,7 +194,7 @@ auto partition(const Csr& graph, int parts, const std::string& method, std::uint
   options.seed = seed;
   if (method == "file")
     throw ConfigError("method", "a method that only reads an existing partition needs no call");
-  if (find_partitioner(method) != nullptr)  // else partition_graph says which there are
+  if (find_partitioner(method) != nullptr)  // else partition_graph names the allowed ones
     for (const auto& [key, value] : settings)
       set_option(options, nb::cast<std::string>(key), value);
   const std::vector<Split> of_vertices = split_of(split, graph.rows);

@@ -1,4 +1,4 @@
-// What each file of the extension adds to the module, and what they share.
+// What each file of the extension adds to the module, and their shared code.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,8 +13,9 @@ void add_partition(nanobind::module_& module);
 void add_sample(nanobind::module_& module);
 void add_spmm(nanobind::module_& module);
 
-/// While it lives, loops of this thread run on so many threads (0: on all cores), and other threads
-/// of Python go on. The pool is made without Python's lock and lost before it is taken again.
+/// While it lives, loops of this thread run on this many threads (0: on all cores), and other
+/// threads of Python go on. The pool is made without Python's lock and destroyed before the lock is
+/// taken again.
 class Computing {
  public:
   explicit Computing(int threads) : pool_(threads == 0 ? available_cores() : threads) {}
@@ -24,7 +25,7 @@ class Computing {
   ThreadPool pool_;
 };
 
-/// Errors    ConfigError: fewer than none, or more than 4096
+/// Errors    ConfigError: a negative number, or more than 4096
 void require_threads(int threads);
 
 }  // namespace orrery::python

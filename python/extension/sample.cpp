@@ -26,7 +26,7 @@ NeighbourRule rule_named(const std::string& name) {
                                         name));
 }
 
-/// A sampler with the memory that its threads work in; any number of them may sample at once.
+/// A sampler with the memory that its threads work in; any number of threads may sample at once.
 class Sampler {
  public:
   Sampler(const Csr& graph, std::vector<int> fanouts, const std::string& rule,
@@ -61,7 +61,7 @@ class Sampler {
             fmt::format("seeds[{}]", i), "",
             fmt::format("expected a vertex from 0 to {}, found {}", vertices_ - 1, asked[i]));
     NeighbourSampler::Scratch scratch = take_scratch();
-    // A scratch that an error left half used is not kept.
+    // A scratch that an error left half used is dropped.
     MessageFlow flow = sampler_->sample(asked, {seed, epoch, step}, scratch, with_edges);
     const std::lock_guard lock(mutex_);
     free_.push_back(std::move(scratch));

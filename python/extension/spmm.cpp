@@ -1,4 +1,4 @@
-// The product of a sparse pattern and a dense matrix, on arrays of Python as they lie.
+// The product of a sparse pattern and a dense matrix, on arrays of Python in place.
 #include <fmt/core.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
