@@ -34,12 +34,12 @@ SparseMatrix block_of(const PartRows& cut, int shift, std::int64_t rows, std::in
   return {};
 }
 
-/// Messages between parts p and p + shift form rings, in which each rank sends to one neighbour while it
-/// receives from the other: neighbouring messages take other lanes, so that no rank waits for a ring
-/// to come around. Of a ring of odd length the last message follows the first.
+/// Messages between parts p and p + shift form rings, in which each rank sends to one neighbour
+/// while it receives from the other. Neighbouring messages take different lanes, so no rank waits
+/// for a ring to come around. In a ring of odd length the last message follows the first.
 Lane lane_of(int from, int shift, int parts) {
   const int length = parts / std::gcd(parts, shift);
-  // The ring's first part is the smallest in it; the place of a part counts the steps from there.
+  // The ring's first part is the smallest in it; a part's place counts the steps from there.
   int first = from, place = 0, at_part = from;
   for (int step = 1; step < length; ++step) {
     at_part = (at_part + parts - shift) % parts;
@@ -122,7 +122,7 @@ void ExchangedGraph::multiply(const Tensor& x, const Tensor& y, float beta) {
       came = SparseBuffer(rt_, Lane::copy, Counts{rows, x.rows(), exchange.received},
                           "graph/entries that come");
     const Tensor values = values_.view(exchange.received, 1);
-    // The room for values was read by the product before.
+    // The product before has read the room for values.
     const Event free = rt_.record(Lane::compute), declared = rt_.record(Lane::copy);
     for (const Lane lane : {Lane::comm, Lane::comm2}) {
       rt_.wait(lane, free);
@@ -134,7 +134,7 @@ void ExchangedGraph::multiply(const Tensor& x, const Tensor& y, float beta) {
     const auto receive = [&] {
       if (receives) rt_.wait(Lane::compute, pass(exchange.from, part(), came.sparse(), values));
     };
-    // Where both take one lane, all ranks pass the message of the smaller part first.
+    // If both take one lane, all ranks pass the message of the smaller part first.
     if (part() < exchange.from) {
       send();
       receive();

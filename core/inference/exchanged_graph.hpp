@@ -1,5 +1,5 @@
-// A·x by sending A: a rank sends the rows of A of its part, cut by columns, to whoever has the rows of
-// x that they meet, and adds up the partial results that come back. One other part at a time.
+// A·x by sending A: a rank sends the rows of A of its part, cut by columns, to the ranks that have
+// the matching rows of x, and adds up the partial results that come back. One other part at a time.
 //
 // Source    Deal section 3.4, "Exchange G", and Table 2
 // Departs   beside a column number and a value for each entry, the offsets of the part's rows travel,
@@ -25,17 +25,18 @@ class ExchangedGraph final : public TileSum {
   void end() override;
 
  private:
-  /// What is done with the part of the same distance on both sides.
+  /// What happens with the part of the same distance on both sides.
   struct Exchange {
-    int to = 0, from = 0;  ///< parts: who has the rows that our entries meet; whose entries come
-    SparseBuffer sent;     ///< [rows of this part, rows of `to`]
-    Buffer sent_values;    ///< [entries, 1]
+    /// parts: the owner of the rows that our entries meet; the owner of the entries that come
+    int to = 0, from = 0;
+    SparseBuffer sent;          ///< [rows of this part, rows of `to`]
+    Buffer sent_values;         ///< [entries, 1]
     std::int64_t received = 0;  ///< entries that come
   };
   const TileLayout& layout() const { return graphs_.layout(); }
   int part() const { return layout().part_of(rt_.rank()); }
   void load(int layer);
-  /// Sends entries between two parts over the lane that both use for it.
+  /// Sends entries between two parts over their common lane.
   Event pass(int from, int to, const Sparse& a, const Tensor& values);
 
   Runtime& rt_;

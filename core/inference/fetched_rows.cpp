@@ -167,7 +167,8 @@ void FetchedRows::multiply(const Tensor& x, const Tensor& y, float beta) {
 
 void FetchedRows::multiply(const Tensor& x, const Tensor& y, float beta, const UseBlock& use) {
   if (x.cols() == 0) return;
-  ORRERY_ASSERT(!std::exchange(multiplied_, true));  // the numbers of the first groups went once
+  // the numbers of the first groups were sent once
+  ORRERY_ASSERT(!std::exchange(multiplied_, true));
   // The last event of the compute lane that read the numbers in a room, by room.
   std::array<Event, 2> free{rt_.record(Lane::compute), rt_.record(Lane::compute)};
   if (!groups_.empty()) free[0] = send_rows(0, x);

@@ -1,10 +1,11 @@
-// A·x by rows that are fetched from the rank with the same columns. First go the numbers of the rows,
-// then the rows come; numbers are two groups ahead and rows one ahead of the group that is multiplied,
-// and the first of both travel while the part's own rows are multiplied. A row is in one group only,
-// so it is fetched once.
+// A·x by rows that are fetched from the rank with the same columns. The numbers of the rows go
+// first, then the rows come. Numbers are two groups ahead and rows one group ahead of the
+// multiplied group, and the first of both travel while the part's own rows are multiplied. A row is
+// in only one group, so it is fetched once.
 //
 // Source    Deal sections 3.4 (SpMM) and 3.5 (partitioned communication, pipeline; Figures 8, 11, 12)
-// Departs   a group's rows are of one owner, and part p begins with part p + 1: what a rank sends at a
+// Departs   a group's rows have one owner, and part p begins with part p + 1: this bounds what a rank
+//           sends at a
 //           time is then bounded as what it receives is, and no rank is asked by all at once
 #pragma once
 
@@ -19,13 +20,13 @@
 
 namespace orrery {
 
-/// Rows of a group of at most so many bytes, of matrices with `columns` columns; at least one.
-/// `bytes` 0: as many as there are.
+/// Rows of a group of at most this many bytes, for matrices with `columns` columns; at least one.
+/// `bytes` 0: all of them.
 std::int64_t rows_that_fit(std::int64_t bytes, std::int64_t columns);
 
 class FetchedRows final : public TileSum {
  public:
-  /// `weighed`: the entries of A are computed, so that blocks have a pattern and the numbers of their
+  /// `weighed`: the entries of A are computed, so blocks have a pattern and the numbers of their
   /// entries.
   FetchedRows(Runtime& rt, const LayerGraphs& graphs, const InferenceConfig& config,
               int column_tiles, bool weighed = false);
@@ -35,14 +36,14 @@ class FetchedRows final : public TileSum {
   void multiply(const Tensor& x, const Tensor& y, float beta) override;
   void end() override;
 
-  /// Some entries of a part whose values are computed.
+  /// Some entries of a part; their values are computed.
   struct WeighedBlock {
     SparseBuffer pattern;
-    Buffer entries;  ///< [entries, 1] i32: of each its number among those of the part (PartEdges)
+    Buffer entries;  ///< [entries, 1] i32: the number of each among those of the part (PartEdges)
   };
   /// Entries of the largest block.
   std::int64_t most_entries() const { return most_entries_; }
-  /// y ← Σ over blocks of block·x + beta·y, where use() does one of them.
+  /// y ← Σ over blocks of block·x + beta·y; use() does one block.
   ///
   /// Requires  `weighed`, and as multiply()
   using UseBlock =
@@ -57,10 +58,10 @@ class FetchedRows final : public TileSum {
   };
   struct FetchGroup {
     FetchRound round;
-    std::int64_t first = 0;        ///< of the numbers that are asked for
-    Block block;                   ///< none where nothing is asked for
-    Buffer rows_of_block;          ///< of the part, where the block has some of them alone
-    std::optional<Event> numbers;  ///< have come; none where nothing is served
+    std::int64_t first = 0;        ///< of the requested numbers
+    Block block;                   ///< none if nothing is requested
+    Buffer rows_of_block;          ///< of the part, if the block has only some of them
+    std::optional<Event> numbers;  ///< have come; none if nothing is served
     std::optional<Event> rows;     ///< have come and gone
   };
   const TileLayout& layout() const { return graphs_.layout(); }
@@ -70,13 +71,13 @@ class FetchedRows final : public TileSum {
   Block load_block(const SparseMatrix& block, const IndexList* entries, int column_tiles,
                    std::string_view name);
   void make_room(std::int64_t width);
-  /// y ← y + A·x, of the rows and columns of group g.
+  /// y ← y + A·x, for the rows and columns of group g.
   void multiply_group(std::size_t g, const Tensor& y, const UseBlock& use);
   void use_block(const Block& block, const Tensor& x, const Tensor& y, float beta,
                  const UseBlock& use);
-  /// Numbers of group g set out, once their room is free.
+  /// Sends the numbers of group g, once their room is free.
   void send_numbers(std::size_t g, Event free);
-  /// The rows that are asked for by group g of another part set out.
+  /// Sends the rows that group g of another part requests.
   Event send_rows(std::size_t g, const Tensor& x);
 
   Runtime& rt_;
@@ -86,10 +87,10 @@ class FetchedRows final : public TileSum {
   bool weighed_;
   std::int64_t most_entries_ = 0;
 
-  std::int64_t rows_per_group_ = 0;  ///< of the matrices that are there; 0: none are
+  std::int64_t rows_per_group_ = 0;  ///< of the matrices that are there; 0: there are none
   Block local_;
   std::vector<FetchGroup> groups_;
-  Buffer numbers_;          ///< of all rows that this rank asks for
+  Buffer numbers_;          ///< of all rows that this rank requests
   bool multiplied_ = true;  ///< the layer's one product is done, or there is none
 
   std::array<Buffer, 2> asked_, sent_, received_;  ///< numbers, and rows

@@ -41,7 +41,7 @@ class ArrayExchange {
   }
   bool alone() const { return group_.size == 1; }
 
-  /// Rows of `width` numbers, send[j] to group index j, in order; returns those that came.
+  /// Rows of `width` numbers: send[j] to group index j, in order; returns those that came.
   std::vector<Vertex> all_to_all(const std::vector<Vertex>& x, std::int64_t width,
                                  const Counts64& send, const Counts64& receive) {
     const Room from(*this, 0, x, sum(send), width);
@@ -50,7 +50,7 @@ class ArrayExchange {
     return into.values();
   }
 
-  /// One number for each rank, [size] -> [size], and whether any rank has more to come.
+  /// One number for each rank, [size] -> [size], and whether any rank has more to send.
   std::pair<Counts64, bool> all_to_all_counts(const Counts64& counts, bool more) {
     if (alone()) return {counts, more};
     std::vector<Vertex> numbers;
@@ -66,10 +66,10 @@ class ArrayExchange {
     return {theirs, more};
   }
 
-  /// The arrays of all ranks, one after the other; x is gone before they come.
+  /// The arrays of all ranks, one after the other; x is freed before they come.
   std::vector<Vertex> all_gather(std::vector<Vertex> x) {
     if (alone()) return x;
-    // Lengths as two halves: a rank may have more numbers than one of them counts.
+    // Lengths as two halves: a rank may have more numbers than one half counts.
     const std::int64_t mine = static_cast<std::int64_t>(x.size());
     const auto lengths =
         gather({static_cast<Vertex>(mine >> 31), static_cast<Vertex>(mine & 0x7FFFFFFF)},
@@ -81,7 +81,7 @@ class ArrayExchange {
   }
 
  private:
-  /// A tensor with memory of its own.
+  /// A tensor with its own memory.
   struct Room {
     Room(ArrayExchange& owner, std::uint32_t id, std::int64_t rows, std::int64_t width)
         : memory(owner.memory_), tensor{id, {rows, width}, DType::i32, Space::device, 0, width} {
@@ -167,7 +167,7 @@ Csr sorted_rows(const std::vector<Vertex>& pairs, const Share& rows, std::int64_
   return raw;
 }
 
-/// Edges by the part of their destination: what goes to whom.
+/// Edges by the part of their destination: who gets what.
 class Buckets {
  public:
   Buckets(const std::vector<Edge>& edges, bool mirrored, const TileLayout& layout)
@@ -254,8 +254,8 @@ HeldRows build_rows(EdgeShare& edges, bool mirrored, const TileLayout& layout, i
   RowsCost took;
   const auto hold = [&](std::int64_t bytes) { took.peak_bytes = std::max(took.peak_bytes, bytes); };
 
-  // The ranks of the same columns hold all rows between them: each edge goes to one of these, and
-  // from there to the others of its part.
+  // The ranks of the same columns hold all rows between them: each edge goes to one of these ranks,
+  // and from there to the others of its part.
   ArrayExchange columns(communicator, layout.column_group(rank)),
       part(communicator, layout.row_group(rank));
   std::vector<Vertex> pairs;
@@ -268,7 +268,7 @@ HeldRows build_rows(EdgeShare& edges, bool mirrored, const TileLayout& layout, i
       const Buckets out(piece, mirrored, layout);
       const auto [in, others] = columns.all_to_all_counts(out.counts, !piece.empty());
       more = others;
-      // What travels is there twice, in the arrays and in what the communicator reads and writes.
+      // Travelling data exists twice: in the arrays and in the buffers of the communicator.
       std::int64_t came_bytes = 0;
       if (columns.alone()) {
         pairs.insert(pairs.end(), out.pairs.begin(), out.pairs.end());
@@ -290,7 +290,7 @@ HeldRows build_rows(EdgeShare& edges, bool mirrored, const TileLayout& layout, i
   std::vector<Vertex>().swap(pairs);
 
   std::vector<Vertex> degrees;
-  std::uint64_t sum = 0;  // of all edges less their reverses: 0 where each has its own
+  std::uint64_t sum = 0;  // of all edges minus their reverses: 0 if each has its own
   for (std::int64_t r = 0; r < csr->rows; ++r) {
     degrees.push_back(static_cast<Vertex>(csr->degree(r)));
     const auto v = static_cast<Vertex>(made.rows.first + r);

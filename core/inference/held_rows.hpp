@@ -1,5 +1,5 @@
-// The rows of a graph that a process has: all of them, or those of one part, which the ranks of an
-// inference build together from edges that none of them holds as a whole.
+// The rows of a graph that a process has: all of them, or those of one part. The ranks of an
+// inference build the rows of their parts together from edges that no rank holds as a whole.
 //
 // Source    Deal section 3.3: each machine has all in-neighbours of a range of vertices
 #pragma once
@@ -20,9 +20,9 @@ namespace orrery {
 
 struct HeldRows {
   std::int64_t vertices = 0;
-  Share rows;                      ///< those that are here
+  Share rows;                      ///< the rows that are here
   std::shared_ptr<const Csr> csr;  ///< [rows.count, vertices], without self-loops
-  std::vector<Vertex> degrees;     ///< of all vertices; empty where all rows are here
+  std::vector<Vertex> degrees;     ///< of all vertices; empty if all rows are here
   bool symmetric = false;          ///< the whole graph: every edge is there in both directions
 
   std::span<const Vertex> row(std::int64_t v) const { return csr->row(v - rows.first); }
@@ -35,7 +35,7 @@ struct HeldRows {
 /// All rows of a graph in memory.
 HeldRows all_rows(const Csr& graph, bool symmetric);
 
-/// A list of edges that is read in pieces.
+/// A list of edges, read in pieces.
 class EdgeSource {
  public:
   virtual ~EdgeSource() = default;
@@ -61,18 +61,18 @@ class NpyEdges final : public EdgeSource {
   std::int64_t vertices_, size_ = 0;
 };
 
-/// What building rows took on one rank.
+/// The cost of building rows on one rank.
 struct RowsCost {
   double read_seconds = 0;      ///< in files
-  double build_seconds = 0;     ///< sending, sorting and telling
-  std::int64_t peak_bytes = 0;  ///< the most that its arrays had at a time
+  double build_seconds = 0;     ///< sending, sorting and exchanging counts
+  std::int64_t peak_bytes = 0;  ///< the most that its arrays had at once
 };
 
-/// The rows of this rank's part. All ranks of the layout call it; each reads its share of the edges,
-/// sends them to the part of their destination, and sorts what it gets, so that the result does not
-/// depend on the number of ranks or on the order of the edges. Duplicates are merged, self-loops
-/// dropped; `mirrored`: the reverse of every edge belongs to the graph as well. `communicator`: may be
-/// null where there is one rank.
+/// The rows of this rank's part. All ranks of the layout call it. Each reads its share of the
+/// edges, sends them to the part of their destination, and sorts what it gets, so the result
+/// depends neither on the number of ranks nor on the order of the edges. Duplicates are merged,
+/// self-loops dropped; `mirrored`: the reverse of every edge belongs to the graph as well.
+/// `communicator`: may be null if there is one rank.
 ///
 /// Cost      at most 24 bytes for each edge of the part (its rows keep 4), about 50 for each of
 ///           `chunk` edges where they fall evenly on the parts, and 4 for each vertex of the graph;

@@ -12,7 +12,7 @@
 namespace orrery {
 namespace {
 
-/// Features of which the width is known.
+/// Features whose width is known.
 class CountedFeatures final : public Features {
  public:
   CountedFeatures(std::int64_t rows, std::int64_t width) : rows_(rows), width_(width) {}
@@ -46,14 +46,14 @@ Buffer load_features(Runtime& rt, const InferenceProblem& problem) {
   return features;
 }
 
-/// The tile of the features out of what the ranks have read of them.
+/// The tile of the features from the rows that the ranks have read.
 Buffer redistributed(Runtime& rt, LocatedRows& input) {
   Buffer features(rt, input.placeholder().shape, DType::f32, "features");
   input.redistribute(features.tensor());
   return features;
 }
 
-/// This rank's tile of the last layer that was kept.
+/// This rank's tile of the last layer kept.
 Buffer load_layer(Runtime& rt, const InferenceProblem& problem, const LayerStore& layers,
                   std::int64_t width) {
   const TileLayout layout = problem.layout();
@@ -67,7 +67,7 @@ Buffer load_layer(Runtime& rt, const InferenceProblem& problem, const LayerStore
   return tile;
 }
 
-/// Puts a rank's tiles away while the next layer is computed.
+/// Stores a rank's tiles while the next layer is computed.
 class LayerKeeper {
  public:
   LayerKeeper(Runtime& rt, LayerStore* layers) : rt_(rt), layers_(layers) {}
@@ -93,10 +93,10 @@ class LayerKeeper {
  private:
   Runtime& rt_;
   LayerStore* layers_;
-  std::optional<Task> kept_;  ///< being put away
+  std::optional<Task> kept_;  ///< being stored
 };
 
-/// The rows of the last layer that this rank gets whole, to the sink.
+/// Gives the rows of the last layer that this rank gets whole to the sink.
 void put_away(Runtime& rt, const InferenceProblem& problem, TileProducts& products,
               const Buffer& last, std::int64_t width, EmbeddingSink* sink) {
   const TileLayout layout = problem.layout();

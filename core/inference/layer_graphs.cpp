@@ -24,18 +24,18 @@ std::int64_t groups_of(std::int64_t rows, std::int64_t rows_per_group) {
   return (rows + rows_per_group - 1) / rows_per_group;
 }
 
-/// Rows of group t where `rows` are fetched in groups; none beyond the last.
+/// Rows of group t if `rows` are fetched in groups; none beyond the last.
 std::int64_t rows_of_group(std::int64_t rows, std::int64_t rows_per_group, std::int64_t t) {
   return std::clamp<std::int64_t>(rows - t * rows_per_group, 0, rows_per_group);
 }
 
-/// A group in which fewer than one row in so many has an entry keeps these rows alone.
+/// A group keeps only the rows that have an entry if there are fewer than one in this many.
 constexpr std::int64_t kSparse = 4;
 
-/// Writes the block of a group of which most rows may be empty.
+/// Writes the block of a group in which most rows may be empty.
 class GroupBuilder {
  public:
-  /// `whole`: with all rows, also where few have an entry.
+  /// `whole`: with all rows, even if few have an entry.
   GroupBuilder(std::int64_t rows_of_part, std::int64_t columns, bool whole)
       : rows_of_part_(rows_of_part), whole_(whole), block_{0, columns, {}, {}} {}
   /// Requires  rows ascend, and so do the columns of a row
@@ -59,7 +59,7 @@ class GroupBuilder {
   }
 
  private:
-  /// Puts the rows where they are in the part, with empty ones between them.
+  /// Puts the rows at their places in the part, with empty rows between them.
   void spread() {
     std::vector<EdgeIndex> offsets;
     std::size_t next = 0;
@@ -342,7 +342,7 @@ PartRows LayerGraphs::cut_window(int layer, int part, const Window& window,
   std::vector<Vertex> row;
   const auto is_local = [&](Vertex u) { return !window.own && rows.contains(u); };
 
-  // Where each row of x stands among those that are fetched of its owner.
+  // The place of each row of x among those fetched from its owner.
   std::vector<Vertex> place(at(layout_.vertices), -1);
   const auto see = [&](std::int64_t u) {
     if (window.columns.contains(u) && !is_local(static_cast<Vertex>(u))) place[at(u)] = 0;
@@ -400,7 +400,7 @@ PartRows LayerGraphs::cut_window(int layer, int part, const Window& window,
                         static_cast<Vertex>(i % rows_per_group), value);
     };
     const auto self = [&] { add(static_cast<Vertex>(v), weighting_(own, own)); };
-    bool loop = weighting_.loops;  // still to be added, where it ascends
+    bool loop = weighting_.loops;  // still to be added, if it ascends
     for (const Vertex u : row) {
       if (loop && u > v) {
         self();
@@ -462,7 +462,7 @@ PartRows LayerGraphs::counted_window(int part, const Window& window,
   made.numbers = IndexList::counted(numbers);
   std::int64_t local = window.own ? 0 : entries_of(window.rows) - remote;
   if (window.own && window.columns.count == layout_.vertices && !made.groups.empty()) {
-    // What rounding left over is in the first group, so that all of them are entries_of().
+    // The rest of the rounding is in the first group, so that all of them add up to entries_of().
     auto& first = std::get<Counts>(made.groups.front().block.pattern);
     first.nnz = std::max<std::int64_t>(0, first.nnz + entries_of(window.rows) - remote);
   }

@@ -1,9 +1,9 @@
-// What each layer of an inference aggregates: all in-neighbours of every vertex, or some that are
-// drawn, the same for every target; and the pieces in which a part multiplies with them.
+// The operands of each layer's aggregation in an inference: all in-neighbours of every vertex, or
+// some drawn ones (the same for every target); and the pieces in which a part multiplies with them.
 //
-// A vertex is looked at once: its neighbours of all layers are drawn then. What is drawn depends on
-// (seed, layer, vertex) alone, so not on how the graph is cut. A vertex of at most `fanout`
-// neighbours has all of them in every layer: nothing is kept of it but its row of the graph.
+// A vertex is visited once: its neighbours of all layers are drawn then. A draw depends only on
+// (seed, layer, vertex), so not on how the graph is cut. A vertex with at most `fanout` neighbours
+// has all of them in every layer: only its row of the graph is kept.
 //
 // Source    Deal section 3.2, Figure 4
 #pragma once
@@ -28,42 +28,42 @@ namespace orrery {
 struct RemoteGroup {
   int shift = 0;                      ///< the owner is the part (p + shift) mod P
   std::int64_t first = 0, count = 0;  ///< of PartRows::numbers
-  /// Rows of the part that have an entry, ascending; none: all of them stand in the block. (Many small
-  /// groups would else each have an offset for every row.)
+  /// Rows of the part that have an entry, ascending; none: the block has all of them. (Otherwise
+  /// many small groups would each have an offset for every row.)
   std::optional<IndexList> rows;
   SparseMatrix block;  ///< [rows, count]
 };
 
-/// The rows of A of one part in one layer, cut into those that meet the part's own rows of x and
-/// groups of those that meet others'.
+/// The rows of A of one part in one layer: a block that meets the part's own rows of x, and groups
+/// that meet those of others.
 struct PartRows {
   SparseMatrix local;  ///< [rows of the part, rows of the part]
-  /// At their owners, of the rows that the groups fetch, group by group.
+  /// The places at their owners of the rows that the groups fetch, group by group.
   IndexList numbers;
   /// By the owner's shift, then ascending.
   std::vector<RemoteGroup> groups;
 };
 
-/// What a part does in one step of the exchange: fetch from one part, serve another.
+/// A part's work in one step of the exchange: fetch from one part, serve another.
 struct FetchRound {
   int shift = 0;                       ///< asks part (p + shift) mod P, serves part p − shift
   std::int64_t asked = 0, served = 0;  ///< rows
   bool operator==(const FetchRound&) const = default;
 };
 
-/// The edges of a part, or of some of its rows, seen as a whole: what is computed for each of them has
-/// its place here.
+/// The edges of a part, or of some of its rows, as a whole: the values computed for each edge have
+/// their places here.
 struct PartEdges {
-  /// [rows, own rows + rows that are fetched]: row by row, own ones first, then group by group.
+  /// [rows, own rows + fetched rows]: row by row, own ones first, then group by group.
   Pattern pattern;
-  IndexList local;                ///< of each entry of PartRows::local, its number
-  std::vector<IndexList> groups;  ///< of each entry of a group's block, its number
+  IndexList local;                ///< the number of each entry of PartRows::local
+  std::vector<IndexList> groups;  ///< the number of each entry of a group's block
 };
 
 /// Errors    ConfigError: 2^31 entries or more
 PartEdges edges_of(const PartRows& rows);
 
-/// Which rows of x a rank wants with all of their columns, of its own part as well.
+/// Which rows of x a rank wants with all of their columns, including rows of its own part.
 enum class RowLists : std::uint8_t {
   none,
   of_part,         ///< those that the rows of A of its part meet
@@ -71,25 +71,25 @@ enum class RowLists : std::uint8_t {
   of_column_slice  ///< those that its part meets in its share of the columns of A
 };
 
-/// Those that the products of this configuration ask for.
+/// The lists that the products of this configuration request.
 RowLists lists_for(const InferenceConfig& config, bool weighs_edges);
 
-/// The graphs of all layers. It is not changed by use: all calls may come from several threads.
+/// The graphs of all layers. Use does not change it: several threads may call it.
 class LayerGraphs {
  public:
   struct Settings {
     int layers = 1;
     int fanout = kAllNeighbours;  ///< neighbours of each vertex in each layer, at most
     std::uint64_t seed = 0;
-    /// Keep what is drawn for this part alone; nothing: for all parts.
+    /// Keeps the draws of this part only; empty: of all parts.
     std::optional<int> only_part = std::nullopt;
-    /// Where only this part's rows are there: adds up what the processes of all parts have counted,
-    /// the same everywhere.
+    /// If only this part's rows are there: adds up the counts of the processes of all parts, the
+    /// same everywhere.
     std::function<void(std::vector<std::int64_t>& counts)> add_up = nullptr;
     RowLists lists = RowLists::none;
   };
 
-  /// Draws, and counts what parts need of each other.
+  /// Draws, and counts what parts need from each other.
   ///
   /// Requires  the rows of all parts, or of `only_part` and add_up
   /// Cost      one visit a vertex; with a fanout 8 bytes for each vertex of a part that is kept, and 4
@@ -98,9 +98,9 @@ class LayerGraphs {
   /// Errors    ConfigError (a fanout that is neither kAllNeighbours nor >= 1; normalisation)
   LayerGraphs(HeldRows rows, const ModelConfig& model, const TileLayout& layout,
               const Settings& settings);
-  /// Of a graph that is given by its statistics: everything is counted, in expectation, as if each row
-  /// and column had as many entries as the mean and they fell on rows at random. Locality and columns
-  /// of unequal length make real graphs need fewer distinct rows.
+  /// For a graph given by its statistics: everything is counted in expectation, as if each row and
+  /// column had the mean number of entries and they fell on rows at random. Because of locality and
+  /// columns of unequal length, real graphs need fewer distinct rows.
   ///
   /// Errors    as above
   /// Source    Deal section 3.4: a column of Z entries is needed by one of P parts with probability
@@ -109,51 +109,51 @@ class LayerGraphs {
               const Settings& settings);
 
   const TileLayout& layout() const { return layout_; }
-  /// Whether all layers aggregate the same.
+  /// Whether all layers have the same aggregation.
   bool alike() const { return alike_; }
   /// Neighbours that are aggregated in a layer, over all vertices, without self-loops.
   std::int64_t neighbours(int layer) const;
   /// Distinct rows of part `of` that part `by` needs in a layer.
   std::int64_t needed(int layer, int by, int of) const;
-  /// Entries of A in the rows of part `by` and the columns of part `of`, another one, in a layer.
+  /// Entries of A in the rows of part `by` and the columns of another part `of`, in a layer.
   std::int64_t entries(int layer, int by, int of) const;
-  /// Rows of part `of` that rank `by` wants whole in a layer, as Settings::lists says.
+  /// Rows of part `of` that rank `by` wants whole in a layer, according to Settings::lists.
   std::int64_t wanted(int layer, int by, int of) const;
-  /// What part p does to fetch its rows in groups of at most so many, as many rounds on all parts:
-  /// by shift, those of one shift as many as the part with the most groups has.
+  /// The steps in which part p fetches its rows in groups of at most this many, with as many rounds
+  /// on all parts: by shift, and for each shift as many as the part with the most groups has.
   std::vector<FetchRound> rounds(int layer, int part, std::int64_t rows_per_group) const;
 
-  /// The rows of A of a part in a layer. Drawn neighbours are scaled so that a row's sum is right in
-  /// the mean.
+  /// The rows of A of a part in a layer. Drawn neighbours are scaled so that a row's sum is right
+  /// in the mean.
   ///
-  /// Requires  a part that is kept
+  /// Requires  the part is kept
   PartRows cut(int layer, int part, std::int64_t rows_per_group) const;
-  /// The rows of A that a rank multiplies by rows that it wants whole, in groups of which those of its
-  /// own part (shift 0) are the first; `local` is empty.
+  /// The rows of A that a rank multiplies by rows that it wants whole, in groups; the first ones
+  /// are those of its own part (shift 0). `local` is empty.
   ///
   /// Requires  a part that is kept
   PartRows cut_wanted(int layer, int rank, std::int64_t rows_per_group) const;
-  /// Entries of A in these rows (vertices), as many in every layer.
+  /// Entries of A in these rows (vertices); every layer has as many.
   std::int64_t entries_of(const Share& rows) const;
 
  private:
-  /// Of one part: where the draws of a vertex begin, or −1 where it has all neighbours; for each
+  /// For one part: where the draws of a vertex begin, or −1 if it has all neighbours; for each
   /// layer `fanout` places in its row, ascending.
   struct Draws {
     std::vector<std::int64_t> first;
     std::vector<std::uint32_t> places;
   };
-  /// Entries of A that are cut: of these rows and columns, all as vertices.
+  /// Entries of A that are cut: in these rows and columns, all as vertices.
   struct Window {
     Share rows, columns;
-    bool own = false;  ///< rows of x of the part itself are wanted as those of others are
+    bool own = false;  ///< rows of x of the part itself are requested like those of others
   };
   static std::size_t at_layer(int layer);
   void require_settings() const;
-  // Of a graph that is counted.
-  /// Entries of A in these rows, without self-loops, that fall on so many columns.
+  // For a graph that is counted.
+  /// Entries of A in these rows, without self-loops, that fall on this many columns.
   std::int64_t expected_entries(const Share& rows, std::int64_t columns) const;
-  /// Of these columns, those in which the rows have an entry, a self-loop included.
+  /// The columns, of these, in which the rows have an entry, a self-loop included.
   std::int64_t expected_columns(const Share& rows, const Share& columns) const;
   PartRows counted_window(int part, const Window& window, std::int64_t rows_per_group) const;
   Draws draw(int part) const;
@@ -169,9 +169,9 @@ class LayerGraphs {
   Settings settings_;
   Weighting weighting_;
   HeldRows graph_;
-  std::optional<double> mean_;  ///< neighbours of a vertex, of a graph that is counted
+  std::optional<double> mean_;  ///< neighbours of a vertex, for a graph that is counted
   bool alike_ = true;
-  std::vector<Draws> draws_;              ///< of each part that is kept
+  std::vector<Draws> draws_;              ///< of each kept part
   std::vector<std::int64_t> neighbours_;  ///< of each layer
   std::vector<std::int64_t> needed_;      ///< [layers, P, P]
   std::vector<std::int64_t> entries_;     ///< [layers, P, P]

@@ -84,7 +84,7 @@ LayerStack::LayerStack(Runtime& rt, TileProducts& products, const LayerGraphs& g
   declare(seed, trained);
 }
 
-/// In the order of the network that was trained, so that what it has learned falls into place.
+/// In the order of the trained network, so that its weights find their places.
 void LayerStack::declare(std::uint64_t seed, const TrainedWeights* trained) {
   config_.type == ModelType::resgcn ? declare_resgcn() : declare_layers();
   TrainConfig start;
@@ -157,7 +157,7 @@ Tensor LayerStack::own_columns(const Tensor& rows) const {
 Buffer LayerStack::convolve(int layer, const Tensor& x, std::int64_t in, std::int64_t out) {
   Convolution& convolution = *layers_[at(layer) - 1].convolution;
   const std::int64_t aggregated = convolution.aggregated_width(), n = x.rows();
-  // Dense layers inside multiply rows that are as wide as what comes out.
+  // Inner dense layers multiply rows as wide as their result.
   const std::int64_t widest_in = nested(layer) ? std::max(in, out) : in;
   products_.begin(layer, {aggregated, widest_in, out});
   convolution.allocate();
@@ -227,8 +227,8 @@ Buffer LayerStack::forward_block(int layer, const Tensor& x) {
   return apply(head_, u.tensor(), d, width(layer), fmt::format("layer {}", layer));
 }
 
-/// Everything of a layer that follows its convolution, in place. A rank without columns takes part
-/// in what needs whole rows.
+/// Everything of a layer after its convolution, in place. A rank without columns takes part in
+/// steps on whole rows.
 void LayerStack::finish(int layer, const Tensor& y) {
   const Layer& self = layers_[at(layer) - 1];
   std::optional<Tensor> bias;
@@ -258,7 +258,7 @@ void LayerStack::normalise_rows(const Layer& layer, const Tensor& y, std::int64_
   });
 }
 
-/// By the running averages of the training.
+/// With the running averages of the training.
 void LayerStack::normalise_columns(const Layer& layer, const Tensor& y) {
   if (y.cols() == 0) return;
   rt_.submit(Lane::compute, BatchNorm{.x = y,

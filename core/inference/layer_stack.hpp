@@ -1,5 +1,5 @@
-// A trained network on one rank of an inference, one layer after the other, so that only two
-// activations are there at a time.
+// A trained network on one rank of an inference, one layer after the other, so only two activations
+// exist at a time.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,18 @@
 
 namespace orrery {
 
-/// What a network has learned: rows 0 and (with batch norm) 1 as Parameters::state() of a network for
-/// inference has them.
+/// A network's weights: rows 0 and (with batch norm) 1, like Parameters::state() of a network for
+/// inference.
 struct TrainedWeights {
-  std::vector<float> weights;              ///< all of them in the order of Model
-  std::vector<float> averages;             ///< running averages of batch norms; empty without
-  std::int64_t features = 0, classes = 0;  ///< that it was trained with; 0: nobody said
+  std::vector<float> weights;  ///< all of them in the order of Model
+  /// running averages of batch norms; empty if there are none
+  std::vector<float> averages;
+  std::int64_t features = 0, classes = 0;  ///< of its training; 0: unknown
 };
 
 class LayerStack {
  public:
-  /// Without `trained` weights start as those of a training with this seed do.
+  /// Without `trained`, weights start like those of a training with this seed.
   ///
   /// Errors    ConfigError: a model whose layers cannot be computed one by one on tiles; weights of
   ///           another model
@@ -35,7 +36,7 @@ class LayerStack {
   /// Columns of h_level over all ranks; level 0 is the input.
   std::int64_t width(int level) const { return widths_[orrery::at(level)]; }
 
-  /// h_layer of x = h_(layer − 1), in memory of its own.
+  /// h_layer of x = h_(layer − 1), in its own memory.
   ///
   /// Shapes    x [rows of the part, columns(width(layer − 1))] · result alike with width(layer)
   Buffer forward(int layer, const Tensor& x);
@@ -43,7 +44,7 @@ class LayerStack {
  private:
   struct Layer {
     std::unique_ptr<Convolution> convolution;
-    int bias = -1, gain = -1, shift = -1;  ///< parameter numbers; −1 where there is none
+    int bias = -1, gain = -1, shift = -1;  ///< parameter numbers; −1 if there is none
     int averages = -1;                     ///< their number, with batch norm
   };
   /// y = x·W + b.
@@ -51,7 +52,7 @@ class LayerStack {
     int weight = -1, bias = -1;
   };
   bool last(int layer) const { return layer == layers(); }
-  /// Whether there are dense layers inside. Asked before all layers are declared, too.
+  /// Whether there are inner dense layers. Also called before all layers are declared.
   bool nested(int layer) const {
     return config_.inner_layers > 0 && layer <= config_.layers &&
            layer < config_.layers + config_.dense_layers;
@@ -60,13 +61,13 @@ class LayerStack {
   void declare(std::uint64_t seed, const TrainedWeights* trained);
   void declare_layers();
   void declare_resgcn();
-  /// A layer's convolution alone.
+  /// Only the convolution of a layer.
   Buffer convolve(int layer, const Tensor& x, std::int64_t in, std::int64_t out);
   Buffer apply(const Linear& linear, const Tensor& x, std::int64_t in, std::int64_t out,
                const std::string& name);
   /// ReLU(norm(h)).
   Buffer activated(const Layer& norm, const Tensor& h);
-  /// A block of ResGCN+: the first with the encoder before it, the last with the head behind it.
+  /// A block of ResGCN+: the first one includes the encoder, the last one the head.
   Buffer forward_block(int layer, const Tensor& x);
   void finish(int layer, const Tensor& y);
   void normalise_rows(const Layer& layer, const Tensor& y, std::int64_t width);
@@ -78,7 +79,7 @@ class LayerStack {
   std::vector<std::int64_t> widths_;  ///< d_0 .. d_L
   Parameters parameters_;
   LayerContext context_;
-  std::unique_ptr<TileAttention> attention_;  ///< of models that weigh edges
+  std::unique_ptr<TileAttention> attention_;  ///< for models that weigh edges
   std::vector<Layer> layers_;
   Linear encoder_, head_;  ///< of ResGCN+
   Layer head_norm_;
@@ -88,8 +89,8 @@ class LayerStack {
 std::vector<std::int64_t> widths_of(const ModelConfig& model, std::int64_t features,
                                     std::int64_t classes);
 
-/// How many columns the last layer has: what the weights say, else by how many there are. So a model
-/// can be computed for a graph that has no labels.
+/// The number of columns of the last layer: from the weights, else by how many there are. So a
+/// model can be computed for a graph without labels.
 ///
 /// Errors    ConfigError: trained with other features; no number of columns fits
 std::int64_t classes_of(const ModelConfig& model, std::int64_t features,

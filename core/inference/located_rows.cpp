@@ -22,7 +22,7 @@ std::int64_t sum(const Counts64& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
 }
 
-/// Of every vertex, which of its reader's rows it is: a reader has them by vertex.
+/// The number of every vertex's row among its reader's rows, which are sorted by vertex.
 std::vector<Vertex> rows_at_readers(const LocatedInput& input) {
   std::vector<Vertex> row(at(input.layout.vertices)), next(at(input.layout.ranks()), 0);
   for (std::int64_t v = 0; v < input.layout.vertices; ++v)
@@ -64,7 +64,7 @@ std::vector<std::vector<Entry>> rows_of(const PartRows& cut, const TileLayout& l
   return rows;
 }
 
-/// The distinct columns of these rows, by reader, then ascending: the order in which they are asked for.
+/// The distinct columns of these rows, by reader, then ascending: the order of the requests.
 std::vector<Vertex> asked_columns(const std::vector<std::vector<Entry>>& rows,
                                   const LocatedInput& input) {
   std::vector<bool> met(at(input.layout.vertices), false);
@@ -140,7 +140,7 @@ LocatedRows::LocatedRows(Runtime& rt, const LocatedInput& input, const LayerGrap
     rt.submit(Lane::copy,
               Load{FeatureRows{std::move(features), std::move(vertices), 0}, rows_.tensor()});
 
-  // Rows come by reader, and by vertex from each.
+  // Rows come by reader, and by vertex from each reader.
   std::vector<Vertex> first(at(input.layout.ranks()), 0), order;
   for (int r = 0; r + 1 < input.layout.ranks(); ++r)
     first[at(r) + 1] = static_cast<Vertex>(
@@ -250,7 +250,8 @@ std::int64_t LocatedRows::served(std::size_t g) const {
   return rows;
 }
 
-/// The numbers go to whoever has read the rows: once for each share of the columns, as its ranks ask.
+/// The numbers go to the ranks that have read the rows: once for each share of the columns, from
+/// its ranks.
 void LocatedRows::send_numbers(std::size_t g, Event free) {
   const TileLayout& layout = input_.layout;
   const AskedGroup& group = groups_[g];
@@ -318,7 +319,7 @@ void LocatedRows::aggregate(const Tensor& y, float beta) {
       asked_[i].emplace_back(rt_, Shape{most_served, 1}, DType::i32, "indices/rows asked for");
       sent_[i].emplace_back(rt_, Shape{most_served, columns}, DType::f32, "groups/rows sent");
     }
-    // A rank without columns receives nothing, and takes part in what others do.
+    // A rank without columns receives nothing, and takes part in the work of others.
     const std::int64_t widest = layout.columns(input_.files->width(), 0).count;
     received_[i] = Buffer(rt_, {most_asked, widest}, DType::f32, "groups/rows received");
   }

@@ -1,10 +1,11 @@
-// The rows of features that a rank has read from files in no order, and how the first layer gets at them.
+// The rows of features that a rank has read from unordered files, and the way to them for the first
+// layer.
 //
-// Rank r of R reads the rows at an equal range of places, with all columns. To redistribute them, each is
-// sent to the ranks of its part, which get their columns. Fused with the first product there is no such
-// exchange: where x·W comes first, r multiplies what it has read and sends rows of the result; where
-// A·x does, each rank asks for the distinct rows that its part needs, its own ones too, and gets its
-// columns of them, in groups as FetchedRows has them.
+// Rank r of R reads the rows at an equal range of places, with all columns. To redistribute them,
+// each row is sent to the ranks of its part, which get their columns. Fused with the first product
+// there is no such exchange. If x·W comes first, r multiplies its rows and sends rows of the
+// result. If A·x does, each rank requests the distinct rows that its part needs, including its own,
+// and gets its columns of them, in groups like those of FetchedRows.
 //
 // Source    Deal section 3.5 (fusing feature preparation with the first primitive; Figure 13)
 #pragma once
@@ -23,19 +24,19 @@
 
 namespace orrery {
 
-/// What of the rows in files travels between which ranks; the same on all of them.
+/// Which of the rows in files travel between which ranks; the same on all ranks.
 struct LocatedInput {
   std::shared_ptr<const FeatureFiles> files;
   TileLayout layout;
   std::vector<std::int64_t>
       of_part;  ///< [ranks, P]: rows that the rank reads of the part's vertices
   std::int64_t rows_per_group = 0;
-  /// [rounds, P, ranks]: distinct rows that the part asks the rank for in layer 1; none where no sum
-  /// comes first.
+  /// [rounds, P, ranks]: distinct rows that the part requests from the rank in layer 1; none if no
+  /// sum comes first.
   std::vector<std::int64_t> needed;
 
   Share places(int rank) const { return share_of(layout.vertices, layout.ranks(), rank); }
-  /// Who has read the row of a vertex.
+  /// The rank that has read the row of a vertex.
   int reader_of(Vertex vertex) const;
   int rounds() const {
     const std::int64_t each = std::int64_t{layout.row_parts} * layout.ranks();
@@ -46,7 +47,8 @@ struct LocatedInput {
   }
 };
 
-/// Counts it. `sums_first`: layer 1 begins with a sum; `only_part` and `add_up` as LayerGraphs has them.
+/// Counts it. `sums_first`: layer 1 begins with a sum; `only_part` and `add_up` are those of
+/// LayerGraphs.
 ///
 /// Cost      with `sums_first` and fused, the rows of A of one part at a time, 8 bytes for each entry
 std::shared_ptr<const LocatedInput> locate_input(
@@ -60,7 +62,7 @@ class LocatedRows {
   LocatedRows(Runtime& rt, const LocatedInput& input, const LayerGraphs& graphs,
               std::shared_ptr<const Features> features, int column_tiles);
 
-  /// What stands for the tile that was never made; products with it are asked of this class.
+  /// Stands for the tile that is not made; this class computes products with it.
   Tensor placeholder() const;
   bool stands_for(const Tensor& x) const { return x.id == placeholder().id; }
 
@@ -86,7 +88,7 @@ class LocatedRows {
   std::int64_t part_rows() const { return input_.layout.rows(part()).count; }
   Group everyone() const { return {0, 0, input_.layout.ranks(), 1}; }
 
-  /// y ← the rows of `whole`, which each rank has of what it has read, by tile; + beta·y.
+  /// y ← the rows of `whole`, which each rank has for the rows it has read, by tile; + beta·y.
   void send_to_tiles(const Tensor& whole, const Tensor& y, float beta);
 
   /// Part of A, and the rows of x that it meets.
@@ -98,14 +100,14 @@ class LocatedRows {
   void load_groups();
   void send_numbers(std::size_t g, Event free);
   Event send_rows(std::size_t g);
-  std::int64_t served(std::size_t g) const;  ///< rows that this rank is asked for by a share
+  std::int64_t served(std::size_t g) const;  ///< rows that a share requests from this rank
 
   Runtime& rt_;
   const LocatedInput& input_;
   const LayerGraphs& graphs_;
   int column_tiles_;
-  Buffer rows_;   ///< that were read, by vertex
-  Buffer order_;  ///< of each row of the part, which of those that come it is
+  Buffer rows_;   ///< the rows read, by vertex
+  Buffer order_;  ///< for each row of the part, its number among the rows that come
 
   std::vector<AskedGroup> groups_;
   Buffer numbers_;

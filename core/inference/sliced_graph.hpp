@@ -1,5 +1,5 @@
-// A·x with A cut by columns as well: each rank of a part multiplies its share of the columns of A by
-// whole rows of x, and all add up what they got.
+// A·x with A cut by columns as well: each rank of a part multiplies its share of the columns of A
+// by whole rows of x, and all add up their results.
 //
 // Source    Deal section 3.4, "2D-based SPMM", Figure 9 and Table 2
 #pragma once

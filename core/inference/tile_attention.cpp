@@ -19,7 +19,7 @@ struct TileAttention::Parts {
 
 namespace {
 
-/// h heads, z = x·W: y_i = Σ_j w_ij·z_j by heads, side by side or, of the last layer, averaged.
+/// h heads, z = x·W: y_i = Σ_j w_ij·z_j by heads, side by side or (in the last layer) averaged.
 ///
 /// Memory    in elements, n rows of the part, m its entries, f columns of the rank: z, n·f; weights,
 ///           m·h, and m/M·h where they are exchanged; of the additive form 2·n·h and s·h for the s
@@ -41,7 +41,7 @@ class AttentionLayer final : public Convolution {
                                      Parameters::glorot(columns_of_head(), 1), false);
   }
 
-  // TileProducts multiplies with no A here.
+  // Here TileProducts multiplies without A.
   std::int64_t aggregated_width() const override { return 0; }
   std::int64_t scratch_width() const override { return 0; }
   bool backward_in_place() const override { return false; }
@@ -79,8 +79,8 @@ class AttentionLayer final : public Convolution {
     c_.rt.submit(Lane::compute, op);
   }
 
-  /// Which columns of z each rank of the part has, cut where a head ends. Heads that are averaged are
-  /// each spread over the ranks as the result is.
+  /// The columns of z on each rank of the part, cut where a head ends. Averaged heads are each
+  /// spread over the ranks like the result.
   WholeRows::Pieces pieces_of_rows() const {
     WholeRows::Pieces pieces{width_, {}};
     const std::int64_t f = columns_of_head();
@@ -133,7 +133,7 @@ class AttentionLayer final : public Convolution {
     return all;
   }
 
-  /// Of the additive form: scores are sums of a number of each end.
+  /// For the additive form: scores are sums of a number of each end.
   void by_scalars(const Tensor& z, const std::vector<PieceColumns>& columns, const Tensor& own) {
     Runtime& rt = c_.rt;
     const Tensor a = c_.parameters.weight(ends_);
@@ -141,7 +141,7 @@ class AttentionLayer final : public Convolution {
         sources(rt, {parts_.sddmm.pattern().shape.cols, heads_}, DType::f32,
                 "activations/scalars of sources");
     if (z.shape.size() > 0) {
-      // Row k has what head k (of sources: k − h) weighs the columns with, in those of that head.
+      // Row k has the weights of head k (of sources: k − h) for the columns of that head.
       const Buffer blocks(rt, {2 * heads_, z.cols()}, DType::f32, "scratch/attention vectors");
       submit(Fill{blocks.tensor(), 0});
       for (const std::int64_t first : {std::int64_t{0}, heads_})
@@ -177,7 +177,7 @@ class AttentionLayer final : public Convolution {
                         "scratch/weights of a block");
     Buffer heads;
     if (averages_) heads = Buffer(c_.rt, z.shape, DType::f32, "activations/heads");
-    // Heads of which as many columns are here are one product.
+    // Heads with equally many columns here are one product.
     const bool alike = std::all_of(columns.begin(), columns.end(), [&](const PieceColumns& piece) {
       return piece.count == columns.front().count;
     });

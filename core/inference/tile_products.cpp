@@ -14,7 +14,7 @@ namespace {
 
 Products::Columns as_columns(const Share& share) { return {share.first, share.count}; }
 
-/// y ← x, or y + x where beta is 1.
+/// y ← x, or y + x if beta is 1.
 void put(Runtime& rt, const Tensor& x, const Tensor& y, float beta) {
   if (y.shape.size() > 0) rt.submit(Lane::compute, Copy{x, y, 1, beta != 0});
 }
@@ -89,7 +89,7 @@ void TileProducts::make_room(const LayerWidths& widths) {
   const bool reduces = config_.gemm == DenseProduct::reduce;
   whole_ = Buffer(rt_, {1, (reduces ? rows(0) : whole) * widths.out}, DType::f32,
                   reduces ? "scratch/partial sums" : "scratch/whole rows");
-  // The first share is the largest. A tile that comes in is of x, or of the result.
+  // The first share is the largest. An incoming tile belongs to x or to the result.
   const std::size_t tiles = reduces ? 1 : 2;
   for (std::size_t i = 0; i < tiles; ++i) {
     tile_in_[i] =
@@ -147,7 +147,7 @@ void TileProducts::turn(const Tensor& x, std::int64_t width, const Use& use) {
   if (ranks > 1) send(1);
   use(x.rows_at(own.first, own.count), layout().columns(width, m));
   for (int step = 1; step < ranks; ++step) {
-    // The room of the next tile was read by the product before the last.
+    // The product before the last has read the room of the next tile.
     if (step + 1 < ranks) send(step + 1);
     if (arrived[at(step)]) rt_.wait(Lane::compute, *arrived[at(step)]);
     use(tile(step), layout().columns(width, from(step)));

@@ -1,11 +1,11 @@
 // The products of one rank of an inference, whose tile is the rows of its part and its share of the
 // columns.
 //
-// x·W as a ring: the M ranks of a part turn columns into rows, tile after tile, multiply each by the
-// rows of W that it meets while the next one travels, and turn the result back. Or as a reduction:
-// each multiplies its columns for all columns of the result, and all add up.
+// x·W as a ring: the M ranks of a part turn columns into rows, tile after tile, multiply each by
+// the matching rows of W while the next one travels, and turn the result back. Or as a reduction:
+// each rank multiplies its columns for all columns of the result, and all add up.
 //
-// A·x is a TileSum. What edges weigh is TileAttention's.
+// A·x is a TileSum. TileAttention computes the weights of edges.
 //
 // Source    Deal section 3.4 (GEMM, Figure 7)
 #pragma once
@@ -27,23 +27,23 @@ class TileProducts final : public Products {
   TileProducts(Runtime& rt, const LayerGraphs& graphs, const InferenceConfig& config,
                int column_tiles);
 
-  /// What one layer multiplies.
+  /// The products of one layer.
   struct LayerWidths {
-    std::int64_t aggregated = 0;  ///< columns of what A is multiplied with; 0: nothing is
+    std::int64_t aggregated = 0;  ///< columns of the matrix that A is multiplied by; 0: none
     std::int64_t in = 0, out = 0;
     bool operator==(const LayerWidths&) const = default;
   };
-  /// From here on products with input->placeholder() take the rows from where they lie; null: there is
-  /// no such tensor any more. `sums_first`: the one A·x of its layer is with it.
+  /// After this, products with input->placeholder() take the rows in place; null: that tensor no
+  /// longer exists. `sums_first`: the one A·x of its layer is with it.
   void begin_with(LocatedRows* input, bool sums_first) {
     input_ = input;
     sums_input_ = input != nullptr && sums_first;
   }
 
-  /// Puts the layer's rows of A on the device and makes room for what travels; what needs no rows of x
-  /// sets out.
+  /// Puts the layer's rows of A on the device and makes room for the data that travels; starts the
+  /// transfers that need no rows of x.
   void begin(int layer, const LayerWidths& widths);
-  /// Gives it all back, but for what a next layer uses again.
+  /// Gives it all back, except what a next layer uses again.
   void end();
 
   /// Turns columns into rows: this rank's whole_rows() of the part with all columns.
@@ -51,8 +51,8 @@ class TileProducts final : public Products {
   /// Shapes    x [rows(0), columns(width)] · y [whole rows of this rank, width]
   void whole_rows(const Tensor& x, const Tensor& y);
 
-  /// use(whole) on this rank's whole rows of a matrix of this width, which are then put back: what needs
-  /// whole rows, in place.
+  /// Calls use(whole) on this rank's whole rows of a matrix of this width, and then puts them back:
+  /// for in-place work on whole rows.
   ///
   /// Shapes    x [rows(0), columns(width)] · whole [whole rows of this rank, width]
   /// Requires  between end() and begin()
@@ -65,7 +65,7 @@ class TileProducts final : public Products {
   void aggregate(int layer, const Tensor& x, const Tensor& y, float beta) override;
   void transform(const Tensor& x, const Tensor& w, const Tensor& y, float beta) override;
 
-  // What only training asks for is not there: impossible here.
+  // Only training calls this: impossible here.
   Tensor row_ids() const override;
   void prepare(std::int64_t widest_aggregate, std::int64_t widest) override;
   void aggregate_adjoint(int layer, const Tensor& dy, const Tensor& dx, float beta) override;
@@ -79,7 +79,8 @@ class TileProducts final : public Products {
   void make_room(const LayerWidths& widths);
   void give_room_back();
 
-  /// use(tile, columns of share k) for every share of x, of this rank's whole rows; own one first.
+  /// Calls use(tile, columns of share k) for every share of x, of this rank's whole rows; its own
+  /// share first.
   template <class Use>
   void turn(const Tensor& x, std::int64_t width, const Use& use);
   void ring(const Tensor& x, const Tensor& w, const Tensor& y, float beta);
@@ -89,7 +90,7 @@ class TileProducts final : public Products {
   const LayerGraphs& graphs_;
   InferenceConfig config_;
   std::unique_ptr<TileSum> sum_;
-  LocatedRows* input_ = nullptr;  ///< rows that are no tile yet
+  LocatedRows* input_ = nullptr;  ///< rows that are not a tile yet
   bool sums_input_ = false;
 
   std::array<Buffer, 2> tile_in_, tile_out_;  ///< of the ring

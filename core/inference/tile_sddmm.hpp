@@ -1,8 +1,8 @@
-// A ∘ (x·zᵀ) on the tiles of an inference: numbers of edges, for which rows at both ends must be whole.
+// A ∘ (x·zᵀ) on the tiles of an inference: numbers of edges, which need whole rows at both ends.
 //
-// Each rank of a part computes all of the part's entries, or those of its whole rows (InferenceConfig::
-// sddmm, which says RowLists). It receives the pieces that it lacks of the rows at both ends, those that
-// are rows at either end twice, and of split entries the numbers that others computed.
+// Each rank of a part computes all of the part's entries, or those of its whole rows
+// (InferenceConfig:: sddmm, which says RowLists). It receives the missing pieces of the rows at
+// both ends (twice for rows at either end), and for split entries the numbers that others computed.
 //
 // Source    Deal section 3.4 (SDDMM), Figure 10 and Table 3, approaches (i) and (ii)
 #pragma once
@@ -22,16 +22,17 @@ class TileSddmm {
         split_(config.sddmm == EdgeProduct::split),
         rows_(rt, graphs, config.group_bytes) {}
 
-  /// Loads this rank's entries of the layer and makes room for what travels. `heads`: numbers of each
-  /// entry; without `dots` only numbers that stand at sources are gathered.
+  /// Loads this rank's entries of the layer and makes room for the data that travels. `heads`:
+  /// numbers per entry; without `dots`, only numbers at sources are gathered.
   void begin(int layer, WholeRows::Pieces pieces, std::int64_t heads, bool dots);
   void set_out() { rows_.set_out(); }
 
-  /// Rows of the part whose entries are computed here, and these entries.
+  /// The rows of the part whose entries are computed here, and these entries.
   Share rows() const;
   const Sparse& pattern() const { return pattern_.sparse(); }
 
-  /// numbers[e, k] ← Σ x[row(e), c]·z[col(e), c] over the columns of head k, of this rank's entries.
+  /// numbers[e, k] ← Σ x[row(e), c]·z[col(e), c] over the columns of head k, for this rank's
+  /// entries.
   ///
   /// Shapes    x, z [rows of the part, columns of this rank] · numbers [entries, heads]
   /// Requires  begun with dots, as multiply() and gather() are once each
@@ -41,7 +42,8 @@ class TileSddmm {
   /// Shapes    x [rows of the part, width], whole · sources [columns of pattern(), width]
   /// Requires  begun without dots
   void gather(const Tensor& x, const Tensor& sources);
-  /// all ← own of every rank of the part; with duplicated entries, or alone, `own` must be `all`.
+  /// all ← own of every rank of the part; with duplicated entries or a single rank, `own` must be
+  /// `all`.
   ///
   /// Shapes    own [entries of this rank, h] · all [entries of the part, h]
   void exchange(const Tensor& own, const Tensor& all) const;
@@ -52,12 +54,12 @@ class TileSddmm {
  private:
   struct Block {
     SparseBuffer pattern;               ///< [rows, rows of a group]; none without dots
-    Buffer entries;                     ///< of these their numbers among all of this rank
+    Buffer entries;                     ///< their numbers among all of this rank
     std::int64_t first = 0, count = 0;  ///< of the group's rows among all sources
   };
   const TileLayout& layout() const { return graphs_.layout(); }
   int part() const { return layout().part_of(rt_.rank()); }
-  /// Of the rows of the part, those whose entries rank m of it computes.
+  /// The rows of the part whose entries its rank m computes.
   Share rows_of(int m) const;
   void bring_rows(const Tensor& x);
 

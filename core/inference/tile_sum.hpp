@@ -15,16 +15,16 @@ namespace orrery {
 class TileSum {
  public:
   virtual ~TileSum() = default;
-  /// Puts the layer's rows of A on the device, and makes room for what travels of a matrix that has
-  /// `width` columns over all ranks, of which `own` are on this one.
+  /// Puts the layer's rows of A on the device, and makes room for the travelling rows of a matrix
+  /// with `width` columns over all ranks, `own` of them on this rank.
   virtual void begin(int layer, std::int64_t width, std::int64_t own) = 0;
-  /// What needs no row of x sets out.
+  /// Starts the transfers that need no row of x.
   virtual void set_out() {}
   /// y ← A·x + beta·y, once after each begin().
   ///
   /// Shapes    x [rows of the part, columns of this rank] · y alike
   virtual void multiply(const Tensor& x, const Tensor& y, float beta) = 0;
-  /// Gives back the room for what travels, and A but for what a next layer uses again.
+  /// Gives back the room for travelling data, and A, except what a next layer uses again.
   virtual void end() = 0;
 };
 

@@ -56,7 +56,7 @@ void WholeRows::load(int layer, std::int64_t rows, const TakeEntries& take) {
 
   std::size_t asking = 0;
   for (int shift = 0; shift < parts; ++shift) {
-    // As many groups as the rank with the most has, so that all pass them together.
+    // As many groups as the rank with the most has, so that all ranks pass them together.
     std::int64_t most = 0;
     for (int rank = 0; rank < layout().ranks(); ++rank)
       most = std::max(
@@ -111,7 +111,7 @@ void WholeRows::end() {
   rows_per_group_ = 0;
 }
 
-/// A part of a room, behind so many elements.
+/// A part of a room, after this many elements.
 Tensor WholeRows::room(const Buffer& buffer, std::int64_t rows, std::int64_t cols,
                        std::int64_t before) const {
   return buffer.tensor().cols_at(before, rows * cols).reshaped({rows, cols});

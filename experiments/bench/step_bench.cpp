@@ -1,8 +1,8 @@
 // The time of a batch of sampled training beside its unavoidable part, measured in the same run:
 //   step_bench [DATASET] [BATCHES]
-// GraphSAGE of three layers, hidden 256, batches of 1,000 seeds with fanouts 15, 10, 5 (the first at
-// the seeds), one rank with all cores; the graph and labels of ogbn-arxiv, symmetric, if no other
-// data set is named, with 128 made-up features.
+// GraphSAGE of three layers, hidden 256, batches of 1,000 seeds with fanouts 15, 10, 5 (the first
+// at the seeds), one rank with all cores; the graph and labels of ogbn-arxiv, symmetric, if no
+// other data set is named, with 128 generated features.
 //
 // The bound is the sum of the times of each part alone, on all cores: the dense and the sparse
 // products of the batch by the kernels of the run, a kernel that only reads the rows of its

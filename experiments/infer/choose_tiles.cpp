@@ -10,7 +10,7 @@
 namespace orrery {
 namespace {
 
-/// Orders of which no two have all layers do the same.
+/// Orders; no two make all layers do the same.
 std::vector<LayerOrder> orders_of(const InferenceProblem& problem) {
   const auto widths =
       widths_of(problem.model, problem.data->features->width(), problem.data->classes);
@@ -29,7 +29,7 @@ std::vector<LayerOrder> orders_of(const InferenceProblem& problem) {
   return orders;
 }
 
-/// How features may be prepared: of those in files every way that goes with the product.
+/// The ways to prepare features: for those in files, every way that fits the product.
 std::vector<Preparation> preparations_of(const InferenceProblem& problem) {
   if (!problem.data->feature_files) return {problem.config.preparation};
   std::vector<Preparation> all{Preparation::redistribute, Preparation::scan};
@@ -38,7 +38,7 @@ std::vector<Preparation> preparations_of(const InferenceProblem& problem) {
   return all;
 }
 
-/// Has features read so.
+/// Sets how features are read.
 void prepare_by(InferenceProblem& problem, Preparation preparation) {
   problem.config.preparation = preparation;
   if (!problem.data->feature_files) return;
@@ -80,7 +80,7 @@ std::vector<TileChoice> choose_tiles(const InferenceProblem& asked, int ranks,
     problem.config.rows = rows;
     problem.config.columns = columns;
     for (const EdgeProduct sddmm : {EdgeProduct::split, EdgeProduct::duplicated}) {
-      // Of one column both are the same.
+      // With one column both are the same.
       const bool two = weighs_edges(asked.model) && columns > 1;
       if (sddmm == EdgeProduct::duplicated && !two) continue;
       problem.config.sddmm = sddmm;

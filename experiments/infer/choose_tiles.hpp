@@ -1,5 +1,5 @@
-// `orrery infer --plan`: every way to lay out an inference on its ranks, counted, and the one that
-// receives the fewest bytes among those that fit into memory.
+// `orrery infer --plan`: counts every way to lay out an inference on its ranks, and finds the one
+// that receives the fewest bytes among those that fit into memory.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 namespace orrery {
 
 /// One way: rows times columns, how products with weights and numbers of edges are made, what each
-/// layer multiplies by first, how large groups are, and how features in files are prepared.
+/// layer multiplies by first, the size of groups, and how features in files are prepared.
 struct TileChoice {
   InferenceConfig config;
   LayerOrder order = LayerOrder::automatic;
@@ -22,19 +22,19 @@ struct TileChoice {
   std::optional<double> seconds{};  ///< of its layers and the output, where it was simulated
 };
 
-/// All ways for so many ranks, the best first: those that fit before others, by
-/// bytes received and read from files of features, then by bytes held. Orders that come to the same are one way. group_bytes stays
-/// where it is given.
+/// All ways for this many ranks, the best first: those that fit before others, by bytes received
+/// and read from files of features, then by bytes held. Orders with the same effect are one way. A
+/// given group_bytes stays.
 ///
 /// Requires  `asked` with its data, and without graphs
 /// Cost      draws once for each number of parts, and records every way
 std::vector<TileChoice> choose_tiles(const InferenceProblem& asked, int ranks,
                                      const std::optional<std::int64_t>& device_bytes);
 
-/// What was asked for, laid out as chosen: with its graphs.
+/// The request, laid out as chosen: with its graphs.
 InferenceProblem laid_out(const InferenceProblem& asked, const TileChoice& choice);
 
-/// "auto", "aggregate_first", "transform_first": as model.order says it.
+/// "auto", "aggregate_first", "transform_first": the words of model.order.
 std::string name_of(LayerOrder order);
 
 }  // namespace orrery

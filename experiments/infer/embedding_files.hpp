@@ -1,5 +1,5 @@
-// The rows that an inference computes as NumPy files in a folder: one for each rank that has some, and
-// meta.json, which says which vertices are in which.
+// The rows that an inference computes, as NumPy files in a folder: one for each rank that has some,
+// and meta.json, which says which file has which vertices.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace orrery {
 /// The ranks of one process may write at the same time.
 class EmbeddingFiles final : public EmbeddingSink {
  public:
-  /// Writes into a folder that is there.
+  /// Writes into an existing folder.
   explicit EmbeddingFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
   /// Errors    DataError naming the file and the system's reason (disk full, not writable)
   void put(int rank, const Share& vertices, std::int64_t columns,
@@ -26,7 +26,8 @@ class EmbeddingFiles final : public EmbeddingSink {
 /// "part-0003.npy"
 std::string embedding_file(int rank);
 
-/// What meta.json says: the files of all ranks that have rows, in the order of their vertices.
+/// The contents of meta.json: the files of all ranks that have rows, in the order of their
+/// vertices.
 nlohmann::ordered_json embeddings_meta(const TileLayout& layout, std::int64_t columns);
 
 /// Whether a file of this name may be in a folder of embeddings.

@@ -44,8 +44,8 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Tells, before anything is loaded, what cannot be inferred. `planned`: rows and columns are still to
-/// be chosen.
+/// Refuses, before anything is loaded, what cannot be inferred. `planned`: rows and columns are
+/// still to be chosen.
 void require_inferable(const Experiment& e, bool planned) {
   const InferenceConfig& config = e.inference;
   if (!planned && config.rows * config.columns != e.ranks())
@@ -105,8 +105,8 @@ void require_memory_for(std::int64_t bytes) {
                   human_bytes(bytes), human_bytes(*available)));
 }
 
-/// Holds what ranks take against the memory of their device and of this machine, as running them does,
-/// but before anything of an earlier result is gone.
+/// Compares what ranks need with the memory of their device and of this machine, as running them
+/// does, but before anything of an earlier result is deleted.
 void require_room(const InferenceProblem& problem, const Experiment& experiment,
                   const RankStages& counted, const InferOptions& options, const Job& job) {
   const InferenceBody body(problem);
@@ -122,8 +122,8 @@ void require_room(const InferenceProblem& problem, const Experiment& experiment,
   if (!options.anyway && experiment.kernels != "cuda") require_memory_for(here);
 }
 
-/// Runs it for real; all ranks of a job call it. Returns the outcome of all ranks on the one that
-/// leads, where the embeddings are in their place then.
+/// Runs it for real; all ranks of a job call it. The leading rank returns the outcome of all ranks,
+/// when the embeddings are in their place.
 Outcome infer_for_real(const InferenceProblem& problem, const Experiment& experiment,
                        const InferOptions& options, const fs::path& folder, LayerFiles* layers,
                        const Job& job) {
@@ -167,7 +167,7 @@ Outcome infer_for_real(const InferenceProblem& problem, const Experiment& experi
   return outcome;
 }
 
-/// What the values of layers depend on; `contents`: of the data set.
+/// The inputs that the values of layers depend on; `contents`: of the data set.
 Json layers_identity(const Experiment& experiment, const InferenceProblem& problem,
                      const std::string& contents) {
   const InferenceConfig& config = problem.config;
@@ -190,7 +190,7 @@ Json layers_identity(const Experiment& experiment, const InferenceProblem& probl
           {"weights", checksum_of(*problem.weights)}};
 }
 
-/// Where layers are kept, if they are, with those that are there; the same on all ranks.
+/// The store of layers, if they are kept, with the existing ones; the same on all ranks.
 std::optional<LayerFiles> open_layers(const Experiment& experiment, const InferenceProblem& problem,
                                       const InferOptions& options, const fs::path& folder,
                                       const Job& job) {
@@ -213,14 +213,14 @@ double counted_bytes(const Outcome& outcome) {
   return sum;
 }
 
-/// An inference made ready to run or to be simulated. Its weights are there where they were named.
+/// An inference, ready to run or to be simulated. Its weights are there if they were named.
 struct PreparedInference {
   InferenceProblem problem;
   std::vector<StageBefore> before;
   RankStages counted;
 };
 
-/// Everything that comes before the folder of the result is touched, and may fail.
+/// Everything that may fail before the folder of the result is touched.
 PreparedInference prepare(const Experiment& experiment, const InferOptions& options,
                           const Job& job) {
   const bool simulated = experiment.backend == "sim";
@@ -248,7 +248,7 @@ PreparedInference prepare(const Experiment& experiment, const InferOptions& opti
   return made;
 }
 
-/// All of it but what prepare() did, on every rank; `results` on the one that leads.
+/// All of it except what prepare() did, on every rank; `results` on the leading one.
 void infer(PreparedInference prepared, const Experiment& experiment, const InferOptions& options,
            const fs::path& folder, const ResultFolder* results, const Job& job) {
   const bool simulated = experiment.backend == "sim";
@@ -332,7 +332,7 @@ void require_started_right(const Experiment& e, const InferOptions& options, con
                                   launch.size, e.backend));
 }
 
-/// The error with what helps against it.
+/// The error, with a remedy.
 std::string with_inference_advice(const OutOfMemory& error) {
   return fmt::format(
       "{}; more ranks or smaller inference.group_bytes need less, and orrery infer --plan shows "
@@ -341,7 +341,7 @@ std::string with_inference_advice(const OutOfMemory& error) {
       error.what());
 }
 
-/// A result of the same experiment that is already there, when asked to resume.
+/// An existing result of the same experiment, if asked to resume.
 bool already_complete(const InferOptions& options, const fs::path& folder,
                       const Experiment& experiment) {
   if (!options.resume || !fs::exists(folder / "result.json") ||
@@ -375,7 +375,7 @@ int infer_session(InferOptions options) {
                       "a simulation computes no layers to keep: leave it out");
   if (already_complete(options, folder, experiment)) {
     if (launch.rank > 0) return 0;
-    std::error_code left;  // of a start that was ended just after its result was written
+    std::error_code left;  // of a start that ended just after its result was written
     fs::remove_all(folder / "layers", left);
     tell("{}: the inference is complete, there is nothing to resume\n", folder.string());
     if (options.json) {
@@ -409,7 +409,7 @@ int infer_session(InferOptions options) {
     std::string shared = folder.string();
     job.share(shared);
     if (job.leads()) require_replaceable(shared, options.existing());
-    job.share(shared);  // others begin when the folder may be had
+    job.share(shared);  // others begin when the folder is ready
     try {
       PreparedInference prepared = prepare(experiment, options, job);
       std::optional<ResultFolder> results;

@@ -1,4 +1,4 @@
-// What is told of an inference: its result, and a table of its stages.
+// The report of an inference: its result, and a table of its stages.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,19 +11,19 @@
 
 namespace orrery {
 
-// As the experiment file says them.
+// In the words of the experiment file.
 std::string name_of(DenseProduct gemm);
 std::string name_of(SparseProduct spmm);
 std::string name_of(EdgeProduct sddmm);
 std::string name_of(Preparation preparation);
-/// Of features in files; null of others.
+/// For features in files; null for others.
 nlohmann::ordered_json preparation_of(const InferenceProblem& problem);
 
 /// "features", "layer 1", ..., "write": the stages of the ranks.
 std::vector<std::string> stage_names(int layers);
 
-/// Of each stage of the ranks, from `features` on, the seconds of the slowest; 0 of the layers that
-/// were `done` before.
+/// For each stage of the ranks, from `features` on, the seconds of the slowest; 0 for the layers
+/// that were `done` before.
 std::vector<double> slowest_seconds(const Outcome& outcome, int done = 0);
 
 /// result.json's "stages". `before`: null for a simulation, which neither reads nor samples, and whose
@@ -35,7 +35,7 @@ nlohmann::ordered_json stages_json(const InferenceProblem& problem,
 /// The sum of the stages that have a time.
 double total_seconds(const nlohmann::ordered_json& stages);
 
-/// result.json, but for what running it says: stages, seconds, bytes that came in, kernels, folder.
+/// result.json without the facts of the run: stages, seconds, bytes received, kernels, folder.
 nlohmann::ordered_json inference_result(const Experiment& experiment,
                                         const InferenceProblem& problem, const RankStages& counted);
 

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Layout of a file: the checksum of what follows, eight digits; float32, row by row.
+// Layout of a file: the checksum of the rest, eight digits; float32, row by row.
 constexpr std::size_t kChecksumDigits = 8;
 constexpr const char* kIdentity = "inference.json";
 

@@ -1,5 +1,5 @@
-// The tiles of layers that an inference has finished, in files, so that it can go on from them when it was
-// killed.
+// The tiles of the layers that an inference has finished, in files, so that it can continue from
+// them if it was killed.
 #pragma once
 
 #include <filesystem>
@@ -10,11 +10,11 @@
 
 namespace orrery {
 
-/// A folder with a file for each layer and rank, and what they depend on. Several ranks may write at
-/// the same time, also from several processes. A file is there when all of it is.
+/// A folder with a file for each layer and rank, and what they depend on. Several ranks may write
+/// at the same time, also from several processes. A file exists only when it is complete.
 class LayerFiles final : public LayerStore {
  public:
-  /// `first`: the layers below are there already.
+  /// `first`: the layers below exist already.
   LayerFiles(std::filesystem::path folder, int first) : folder_(std::move(folder)), first_(first) {}
 
   int layers_done() const override { return first_; }
@@ -29,8 +29,8 @@ class LayerFiles final : public LayerStore {
   int first_;
 };
 
-/// Makes the folder for an inference that depends on `identity` and answers how many layers of it all
-/// ranks have kept there. Without `resume` it is emptied first.
+/// Makes the folder for an inference that depends on `identity`, and returns how many of its layers
+/// all ranks have kept there. Without `resume`, it is emptied first.
 ///
 /// Shapes    widths [layers + 1]: columns of each level
 /// Errors    ConfigError: resumed, and it holds another one's, naming the first key that differs

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The seconds of the best ways, on the cluster of the experiment, where that is to be simulated.
+/// The seconds of the best ways on the cluster of the experiment, if that is to be simulated.
 void simulate_best(std::vector<TileChoice>& choices, const InferenceProblem& asked,
                    const Experiment& experiment) {
   constexpr std::size_t kReplayed = 5;
@@ -80,7 +80,7 @@ std::string choices_text(const std::vector<TileChoice>& choices, bool attention,
   return table.text(room_on(stdout));
 }
 
-/// What to write into the file, and how much more the next best way receives.
+/// The lines for the file, and how much more the next best way receives.
 std::string advice_on(const std::vector<TileChoice>& choices, bool attention, bool files) {
   const TileChoice& best = choices.front();
   if (!best.fits)
@@ -100,8 +100,8 @@ std::string advice_on(const std::vector<TileChoice>& choices, bool attention, bo
   return text;
 }
 
-/// The data, with as many columns to come out as the weights say that are named. Where nothing says it,
-/// as many as a hidden layer has: the layout is to be chosen before a model is trained, too.
+/// The data, with as many result columns as the named weights say. If nothing says it, as many as a
+/// hidden layer has: a layout can also be chosen before a model is trained.
 std::shared_ptr<const InferenceData> planned_data(const Experiment& experiment) {
   auto data = load_inference(experiment, {}).data;
   if (data->classes > 0) return data;

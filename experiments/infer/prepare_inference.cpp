@@ -30,7 +30,7 @@ std::string contents_of_part(const InferenceProblem& problem, int part) {
   const Features& features = *problem.data->features;
   std::string all;
   for (std::int64_t first = rows.first; first < rows.end(); first += kBlock) {
-    std::vector<Vertex> vertices, numbers;  // numbers: of each row its length and its columns
+    std::vector<Vertex> vertices, numbers;  // numbers: the length of each row, and its columns
     for (std::int64_t v = first; v < std::min(first + kBlock, rows.end()); ++v) {
       vertices.push_back(static_cast<Vertex>(v));
       const auto row = problem.data->graph.row(v);
@@ -101,7 +101,7 @@ LoadedInference load_inference(const Experiment& experiment, const Job& job) {
 
 namespace {
 
-/// Every rank tells what its part counted; of the ranks of a part one is heard.
+/// Every rank reports the counts of its part; one rank of each part is used.
 std::function<void(std::vector<std::int64_t>&)> adding_up(const TileLayout& layout,
                                                           const Job& job) {
   return [layout, job](std::vector<std::int64_t>& counts) {
@@ -188,8 +188,8 @@ RankStages fit_groups(InferenceProblem& problem, const std::optional<std::int64_
       widths_of(problem.model, problem.data->features->width(), problem.data->classes);
   const std::int64_t row = bytes_of(DType::f32) * *std::max_element(widths.begin(), widths.end());
   std::int64_t bytes = row * problem.data->vertices() / problem.config.rows;
-  // Half of what a whole part would take may still be more than what is cut, and then changes
-  // nothing; and as groups fall on other rows, a peak may rise before it falls again.
+  // Half of what a whole part would take may still exceed the cut, and then changes nothing; and a
+  // peak may rise before it falls again, because groups fall on other rows.
   constexpr int kRises = 2;
   for (int rises = 0; largest_peak(stages) > *device_bytes && bytes > row && rises < kRises;) {
     bytes /= 2;

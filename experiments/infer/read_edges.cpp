@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kPiece = 1 << 20;  // edges
 
-/// What every rank says, by rank.
+/// Every rank's value, by rank.
 std::vector<Json> told_by_all(const Job& job, const Json& mine) {
   if (job.world == nullptr) return {mine};
   std::vector<Json> all;
@@ -38,7 +38,7 @@ double received_so_far(const Job& job) {
   return bytes;
 }
 
-/// The two stages, of the slowest rank.
+/// The two stages, for the slowest rank.
 std::vector<StageBefore> stages_of(const Job& job, const RowsCost& cost, double received,
                                    double file_bytes) {
   StageBefore read{"read edges"}, build{"build the distributed CSR"};
@@ -61,13 +61,13 @@ std::shared_ptr<const Features> in_its_type(std::shared_ptr<const Features> feat
   return features && options.half_features ? half_features(std::move(features)) : features;
 }
 
-/// How the rows of a graph are dealt: a process alone has all of them.
+/// How the rows of a graph are dealt: a single process has all of them.
 TileLayout layout_of(const Experiment& experiment, const Job& job, std::int64_t vertices) {
   if (job.world == nullptr) return {vertices, 1, 1};
   return {vertices, experiment.inference.rows, experiment.inference.columns};
 }
 
-/// How many vertices the files have, where nobody says so: up to the largest number.
+/// The number of vertices in the files, if nobody gives it: up to the largest number.
 std::int64_t count_vertices(const EdgeListFiles& files, int rank, int ranks, const Job& job) {
   const auto share = files.share(rank, ranks);
   std::vector<Edge> piece;

@@ -8,17 +8,17 @@
 
 namespace orrery {
 
-/// The folder of a data set whose edges can be read in ranges.
+/// A data set folder whose edges can be read in ranges.
 std::optional<std::filesystem::path> folder_of_ranges(const Experiment& experiment);
 
-/// Of such a folder, in a job over MPI: each rank reads a range of edges.npy and ends up with the rows of
-/// its part.
+/// For such a folder, in a job over MPI: each rank reads a range of edges.npy and ends up with the
+/// rows of its part.
 ///
 /// Errors    as open_streamed_dataset; DataError: edges without the reverse that meta.json promises
 LoadedInference load_ranges(const Experiment& experiment, const Job& job);
 
-/// Of files of edges (dataset.edge_list): over MPI as above, else one process reads all of them. Where the
-/// number of vertices is not stated, the files are read once more before, for the largest one.
+/// For files of edges (dataset.edge_list): over MPI as above, otherwise one process reads all of
+/// them. If the number of vertices is not given, the files are first read once for the largest one.
 ///
 /// Errors    as EdgeListFiles
 LoadedInference load_edge_list(const Experiment& experiment, const Job& job);

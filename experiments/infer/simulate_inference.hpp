@@ -7,8 +7,8 @@
 
 namespace orrery {
 
-/// The stages of the inference, replayed on the cluster of the experiment. `simulation`: if not null, is
-/// told how.
+/// The stages of the inference, replayed on the cluster of the experiment. `simulation`: filled in
+/// if not null.
 ///
 /// Errors    as simulate()
 nlohmann::ordered_json simulate_stages(const InferenceProblem& problem, Experiment experiment,

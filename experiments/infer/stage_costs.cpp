@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-/// Goes through the steps of a program.
+/// Walks through the steps of a program.
 class Counter {
  public:
   Counter(int rank, int epochs) : rank_(rank), stages_(at(epochs) + 1) {}

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The bytes of a checkpoint, read by the process that leads.
+/// The bytes of a checkpoint, read by the leading process.
 std::string checkpoint_bytes(const fs::path& asked, const Job& job) {
   std::string bytes;
   if (job.leads()) {
@@ -35,7 +35,7 @@ std::string checkpoint_bytes(const fs::path& asked, const Job& job) {
   return bytes;
 }
 
-/// Of a training's state: the weights come first, running averages last, moments between.
+/// A training's state: the weights come first, running averages last, moments between.
 std::shared_ptr<const TrainedWeights> weights_of(ModelCheckpoint kept, const ModelConfig& model,
                                                  const std::string& origin) {
   Checkpoint& checkpoint = kept.checkpoint;

@@ -26,9 +26,9 @@ using File = EdgeListFiles::File;
 
 static_assert(std::endian::native == std::endian::little, "binary edge files have a fixed form");
 
-constexpr std::int64_t kText = 1 << 22;  // bytes that are read at once; the longest line
+constexpr std::int64_t kText = 1 << 22;  // bytes read at once; the longest line
 
-/// A file that is read at any place.
+/// A file with reads at any place.
 class OpenedFile {
  public:
   explicit OpenedFile(const fs::path& path)
@@ -43,7 +43,7 @@ class OpenedFile {
   OpenedFile(const OpenedFile&) = delete;
   OpenedFile& operator=(const OpenedFile&) = delete;
 
-  /// How many of `bytes` at `offset` were there: fewer at the end of the file.
+  /// The number of `bytes` at `offset` that were there: fewer at the end of the file.
   std::int64_t read(std::int64_t offset, void* out, std::int64_t bytes) const {
     std::int64_t got = 0;
     while (got < bytes) {
@@ -65,7 +65,7 @@ class OpenedFile {
   int file_;
 };
 
-/// Numbers that are vertices: those below `vertices`.
+/// Numbers of vertices: those below `vertices`.
 struct Bound {
   std::int64_t vertices = 0;
   bool stated = false;
@@ -77,11 +77,11 @@ struct Bound {
   }
 };
 
-/// What a rank reads of one file.
+/// A rank's reader of one file.
 class PieceOfFile {
  public:
   virtual ~PieceOfFile() = default;
-  /// Adds edges, until there are `most` in all or nothing is left.
+  /// Adds edges until there are `most` in all or nothing is left.
   virtual void next(std::int64_t most, std::vector<Edge>& into) = 0;
 };
 
@@ -107,7 +107,7 @@ class Records final : public PieceOfFile {
     into.reserve(into.size() + at(count));
     for (std::size_t i = 0; i < at(count); ++i) {
       const Number source = numbers_[i * step], destination = numbers_[i * step + to];
-      // As an unsigned number a negative one is above all others.
+      // As an unsigned number, a negative number is above all others.
       if (std::max(static_cast<std::uint64_t>(source), static_cast<std::uint64_t>(destination)) >=
           static_cast<std::uint64_t>(bound_.vertices))
         throw DataError(opened_.path(),
@@ -132,7 +132,7 @@ class Records final : public PieceOfFile {
   std::vector<Number> numbers_;
 };
 
-/// The edge in a line; nothing: there is none.
+/// The edge in a line; empty: there is none.
 std::optional<Edge> edge_of(Line line, const Bound& bound) {
   if (line.skippable()) return std::nullopt;
   const auto vertex = [&](const char* what) {
@@ -174,7 +174,7 @@ class Lines final : public PieceOfFile {
   /// Of the next line in the file.
   std::int64_t place() const { return start_ + static_cast<std::int64_t>(from_); }
 
-  /// Where the line that begins at from_ ends; nothing: the text does.
+  /// The end of the line that begins at from_; empty: the text ends.
   std::optional<std::size_t> line_end() {
     for (;;) {
       const auto* stop =
@@ -206,7 +206,7 @@ class Lines final : public PieceOfFile {
       if (ends) return;
     }
   }
-  /// Counted from the beginning of the file, as only errors need it.
+  /// Counted from the beginning of the file, because only errors need it.
   std::int64_t line_number() const {
     std::vector<char> piece(at(kText));
     std::int64_t lines = 1;
@@ -223,10 +223,10 @@ class Lines final : public PieceOfFile {
   Bound bound_;
   std::vector<char> text_;
   std::int64_t start_ = 0;         ///< of text_ in the file
-  std::size_t from_ = 0, to_ = 0;  ///< what of it is to be read
+  std::size_t from_ = 0, to_ = 0;  ///< the part of it to read
 };
 
-/// A packed text, which has no ranges.
+/// A packed text, which cannot be read in ranges.
 class PackedLines final : public PieceOfFile {
  public:
   PackedLines(const File& file, Bound bound)
@@ -284,9 +284,9 @@ class ShareOfFiles final : public EdgeFileShare {
   const std::vector<std::int64_t>& edges_by_file() const override { return edges_; }
 
  private:
-  /// Null: the file is another rank's.
+  /// Null: another rank reads the file.
   std::unique_ptr<PieceOfFile> piece_of(const File& file) const {
-    const auto range = [&](std::int64_t total) {  // as equal as they can be
+    const auto range = [&](std::int64_t total) {  // as equal as possible
       const std::int64_t each = total / ranks_, more = total % ranks_;
       const std::int64_t first = rank_ * each + std::min<std::int64_t>(rank_, more);
       return std::pair{first, each + (rank_ < more ? 1 : 0)};
@@ -401,7 +401,7 @@ EdgeListFiles::EdgeListFiles(const EdgeListOptions& options) {
     files_.push_back(std::move(file));
   }
   stated_ = options.vertices.has_value();
-  // Packed edges take a tenth at least.
+  // Packed edges take at least a tenth.
   constexpr std::int64_t kBelowOverflow = 1 << 30;
   most_vertices_ = options.vertices.value_or(
       std::min(kMaxVertices, most_plausible(std::min(bytes, kBelowOverflow))));

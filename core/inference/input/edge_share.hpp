@@ -8,13 +8,13 @@
 
 namespace orrery {
 
-/// Edges that come piece by piece.
+/// Edges that come in pieces.
 class EdgeShare {
  public:
   virtual ~EdgeShare() = default;
-  /// into ← the next edges, at most `most` (which is positive); none: there are no more.
+  /// into ← the next edges, at most `most` (which is positive); none: the end.
   ///
-  /// Errors    DataError: what is read is no edge, with its place
+  /// Errors    DataError: the input is no edge, with its place
   virtual void next(std::int64_t most, std::vector<Edge>& into) = 0;
 };
 

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kRowBlock = 1024;
 constexpr const char *kRows = "rows-", *kIds = "ids-";
 
-/// The numbers of the vertices in a file, of any of the types that may be there.
+/// The numbers of the vertices in a file, of any allowed type.
 std::vector<std::uint64_t> read_ids(const fs::path& path, std::int64_t rows) {
   const NpyHeader header = read_npy_header(path);
   const std::string& type = header.dtype;

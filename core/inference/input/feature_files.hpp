@@ -1,10 +1,10 @@
-// Rows of features in files that are in no order: which vertex each row is of stands in a file beside it.
+// Rows of features in unordered files: a file beside each says which vertex each row belongs to.
 //
 //   rows-NAME.npy   float32 [n, width]
 //   ids-NAME.npy    int32, uint32, int64 or uint64 [n]: the vertex of each row
 //
-// The rows of all files, in the order of their names, have places 0, 1, ...; a table says the place of
-// every vertex, so that a row can be read where it lies.
+// The rows of all files, in the order of their names, have places 0, 1, ...; a table has the place
+// of every vertex, so that a row can be read in place.
 //
 // Source    Deal section 3.5 (fusing feature preparation; Figure 13)
 #pragma once
@@ -22,7 +22,7 @@ namespace orrery {
 
 class FeatureFiles {
  public:
-  /// Maps the files and reads which vertex each row is of.
+  /// Maps the files and reads the vertex of each row.
   ///
   /// Cost      8 bytes for each vertex
   /// Errors    DataError naming file and element: no files, a file without its other half, another
@@ -32,7 +32,7 @@ class FeatureFiles {
 
   std::int64_t rows() const { return static_cast<std::int64_t>(vertex_at_.size()); }
   std::int64_t width() const { return width_; }
-  /// Of all rows, without the numbers of their vertices.
+  /// For all rows, without the numbers of their vertices.
   std::int64_t bytes() const { return rows() * width_ * static_cast<std::int64_t>(sizeof(float)); }
   /// The place of a vertex's row, and the vertex of a place.
   std::int64_t place_of(Vertex vertex) const { return place_of_[at(vertex)]; }
@@ -52,11 +52,11 @@ class FeatureFiles {
   std::vector<Vertex> place_of_, vertex_at_;
 };
 
-/// The rows by vertex, each read where it lies.
+/// The rows by vertex, each read in place.
 std::shared_ptr<const Features> located_features(std::shared_ptr<const FeatureFiles> files);
 
-/// The same for whoever has no table: every read() goes through all rows of all files, from the first to
-/// the last, and takes those that were asked for.
+/// The same without a table: every read() goes through all rows of all files, from the first to the
+/// last, and takes the requested ones.
 ///
 /// Cost      of read(): all of FeatureFiles::bytes(), whatever is asked for
 std::shared_ptr<const Features> scanned_features(std::shared_ptr<const FeatureFiles> files);

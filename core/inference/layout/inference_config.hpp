@@ -1,4 +1,4 @@
-// What an experiment file says under "inference", as plain data.
+// The settings under "inference" in an experiment file, as plain data.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace orrery {
 ///           got
 enum class DenseProduct : std::uint8_t { ring, reduce };
 
-/// How a part's rows of A are multiplied by x, whose rows lie with other parts.
+/// How a part's rows of A are multiplied by x, whose rows are at other parts.
 ///   ids_then_rows   a rank asks for the distinct rows that it needs by their numbers, and gets its
 ///                   columns of them (Deal)
 ///   exchange_graph  a rank sends its rows of A to whoever has the rows of x that they meet, and gets
@@ -23,12 +23,12 @@ enum class DenseProduct : std::uint8_t { ring, reduce };
 ///                   its columns of A, and the ranks of a part add up what they got
 enum class SparseProduct : std::uint8_t { ids_then_rows, exchange_graph, two_d };
 
-/// Who computes the numbers that attention has for the edges of a part, for which rows must be whole.
+/// Who computes the numbers that attention has for the edges of a part, which needs whole rows.
 ///   duplicated  each rank of the part computes those of all of its edges
 ///   split       each computes those of some rows, and all tell each other (Deal)
 enum class EdgeProduct : std::uint8_t { duplicated, split };
 
-/// How rows of features that lie in files in no order come to the ranks that compute with them.
+/// How rows of features in unordered files reach the ranks that compute with them.
 ///   scan          every rank goes through all files and takes the rows of its tile
 ///   redistribute  every rank reads an equal share of the rows, and sends each tile its own
 ///   fused         every rank reads an equal share, and the first product takes rows from where they lie:
@@ -40,14 +40,14 @@ struct InferenceConfig {
   int fanout = kAllNeighbours;  ///< neighbours of each vertex in each layer, at most
   int rows = 1;                 ///< P: parts of the vertices
   int columns = 1;              ///< M: shares of the columns of each part
-  /// Rows of other parts are fetched in groups of at most so many bytes (of one row at least); 0: all
-  /// of one part together. Not of exchange_graph, which fetches none.
+  /// Rows of other parts are fetched in groups of at most this many bytes (and at least one row);
+  /// 0: all rows of one part together. Not for exchange_graph, which fetches none.
   std::int64_t group_bytes = 0;
   DenseProduct gemm = DenseProduct::ring;
   SparseProduct spmm = SparseProduct::ids_then_rows;
-  EdgeProduct sddmm = EdgeProduct::split;        ///< of models that weigh edges
-  Preparation preparation = Preparation::fused;  ///< of features in files
-  std::uint64_t seed = 0;                        ///< of the neighbours that are drawn
+  EdgeProduct sddmm = EdgeProduct::split;        ///< for models that weigh edges
+  Preparation preparation = Preparation::fused;  ///< for features in files
+  std::uint64_t seed = 0;                        ///< of the drawn neighbours
 };
 
 }  // namespace orrery

@@ -1,9 +1,9 @@
-// Rows times feature columns: which rank of an inference holds which tile of a matrix that has a row
+// Rows times feature columns: which rank of an inference holds which tile of a matrix with a row
 // for every vertex.
 //
 // Vertices are cut into P parts of consecutive numbers, and the columns of a matrix into M shares.
-// Rank p·M + m holds the rows of part p, columns m, and all of A's rows of its part. Where P does
-// not divide the vertices, or M the columns, the first ones get one more.
+// Rank p·M + m holds the rows of part p, columns m, and all rows of A of its part. If P does not
+// divide the vertices, or M the columns, the first ones get one more.
 //
 // Source    Deal section 3.3, Figure 6
 #pragma once
@@ -22,7 +22,7 @@ struct Share {
   bool operator==(const Share&) const = default;
 };
 
-/// Share k of `total` things among `parts`, as equal as they can be: the first ones are larger.
+/// Share k of `total` things among `parts`, as equal as possible: the first shares are larger.
 Share share_of(std::int64_t total, int parts, int k);
 
 struct TileLayout {
@@ -37,11 +37,10 @@ struct TileLayout {
 
   /// The vertices of a part.
   Share rows(int part) const { return share_of(vertices, row_parts, part); }
-  /// The columns of share m of a matrix of this width; none where there are fewer columns than
-  /// shares.
+  /// The columns of share m of a matrix of this width; none if there are fewer columns than shares.
   Share columns(std::int64_t width, int m) const { return share_of(width, column_parts, m); }
-  /// Of the rows of a part, counted from its first, those that rank m of the part has whole while
-  /// columns are turned into rows.
+  /// The rows of a part, counted from its first, that rank m of the part has whole while columns
+  /// are turned into rows.
   Share whole_rows(int part, int m) const { return share_of(rows(part).count, column_parts, m); }
   int part_of_vertex(std::int64_t vertex) const;
 

@@ -21,7 +21,7 @@ namespace {
 
 using Counts = std::vector<double>;
 
-/// Vertices in an order that depends on the seed and `salt` alone.
+/// Vertices in an order that depends only on the seed and `salt`.
 std::vector<Vertex> drawn_order(std::int64_t vertices, std::uint64_t seed, std::uint32_t salt) {
   std::vector<std::pair<std::uint64_t, Vertex>> keys;
   for (std::int64_t v = 0; v < vertices; ++v) {
@@ -70,7 +70,7 @@ class Levels {
         levels_(settings.fanouts.size()) {}
 
   /// Distinct values of each level below the targets, summed over batches [begin, end) of `size`
-  /// targets in this order. `kept`: input rows that are not counted; null: all are.
+  /// targets in this order. `kept`: input rows that do not count; null: all count.
   Counts sum(const std::vector<Vertex>& order, std::int64_t size,
              const std::vector<std::int64_t>& batches, const std::vector<bool>* kept) const {
     const auto many = static_cast<std::int64_t>(batches.size());
@@ -101,7 +101,8 @@ class Levels {
   std::size_t levels_;
 };
 
-/// At most `most` of the numbers below `total`, drawn, and how many each of them stands for.
+/// At most `most` of the numbers below `total`, drawn, and how many numbers each of them stands
+/// for.
 struct Chosen {
   std::vector<std::int64_t> numbers;
   double each = 1;

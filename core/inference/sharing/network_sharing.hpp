@@ -1,9 +1,9 @@
-// How much of what ego networks have in common different systems compute once.
+// How much of the common work of ego networks different systems do only once.
 //
-// The value of a vertex at a level (0: the input row, which is fetched; 1 to L − 1: what a layer makes of
-// it) is used by every target in whose ego network of L hops it is. A system that shares nothing makes it
-// once for each of them. What is drawn of a vertex in a layer is the same for all targets and systems, so
-// that only the sharing differs.
+// The value of a vertex at a level (0: the input row, which is fetched; 1 to L − 1: the output of a
+// layer) is used by every target whose ego network of L hops contains it. A system without sharing
+// makes it once for each of them. The draws of a vertex in a layer are the same for all targets and
+// systems, so only the sharing differs.
 //
 //   Deal       makes every value once: all targets are one batch
 //   DGI        merges the ego networks of a batch, as large as memory allows: once a batch
@@ -26,18 +26,19 @@
 namespace orrery {
 
 struct SharingSettings {
-  std::vector<int> fanouts;      ///< of each layer, the first at the targets; as of a sampler
+  /// for each layer, the first at the targets; like those of a sampler
+  std::vector<int> fanouts;
   std::int64_t merged = 1;       ///< targets of a batch that DGI merges
   std::int64_t batch = 1024;     ///< targets of a small batch
   std::int64_t cached = 0;       ///< input rows that SALIENT++ keeps
-  std::string order = "random";  ///< random | contiguous | bfs: which targets follow each other
-  std::int64_t networks = 1000;  ///< so many targets' own networks are counted, at most
-  std::int64_t batches = 40;     ///< so many batches of a kind are counted, at most
+  std::string order = "random";  ///< random | contiguous | bfs: the order of the targets
+  std::int64_t networks = 1000;  ///< the most targets whose own networks are counted
+  std::int64_t batches = 40;     ///< the most batches of a kind that are counted
   std::uint64_t seed = 0;
 };
 
 struct NetworkSharing {
-  /// What a system makes, by level, over all targets.
+  /// The values that a system makes, by level, over all targets.
   struct System {
     std::string name;
     std::vector<double> made;
@@ -45,14 +46,15 @@ struct NetworkSharing {
   std::int64_t vertices = 0;
   std::vector<double> used;       ///< by level: Σ over targets of distinct values
   std::vector<System> systems;    ///< Deal first
-  bool networks_counted = false;  ///< of all targets; else of some, drawn, and scaled up
+  bool networks_counted = false;  ///< of all targets; else of some drawn ones, scaled up
   bool batches_counted = false;   ///< all of every kind; likewise
 
-  /// Of a level, what the system saves in units of what Deal does; nothing: nothing can be saved.
+  /// For a level, the saving of the system relative to Deal's; empty: nothing can be saved.
   std::optional<double> ratio(const System& system, int level) const;
-  /// Of all levels together.
+  /// For all levels together.
   std::optional<double> ratio(const System& system) const;
-  /// The mean over the levels in which something can be saved: each counts alike, however large.
+  /// The mean over the levels in which something can be saved: each counts alike, whatever its
+  /// size.
   std::optional<double> mean_ratio(const System& system) const;
 };
 
@@ -60,7 +62,7 @@ struct NetworkSharing {
 ///
 /// Requires  a square graph
 /// Cost      samples so many networks and batches; memory of one of them a thread
-/// Errors    ConfigError: fanouts as of NeighbourSampler, an order that there is not, batches or counts
+/// Errors    ConfigError: fanouts as of NeighbourSampler, an unknown order, batches or counts
 ///           below 1, no vertices
 NetworkSharing network_sharing(const Csr& graph, const SharingSettings& settings);
 
