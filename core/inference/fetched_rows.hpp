@@ -5,8 +5,7 @@
 //
 // Source    Deal sections 3.4 (SpMM) and 3.5 (partitioned communication, pipeline; Figures 8, 11, 12)
 // Departs   a group's rows have one owner, and part p begins with part p + 1: this bounds what a rank
-//           sends at a
-//           time is then bounded as what it receives is, and no rank is asked by all at once
+//           sends at a time as well as what it receives, and not all ask one rank at once
 #pragma once
 
 #include <array>
