@@ -61,7 +61,7 @@ def main():
         sys.stdout.flush()
     except (result_folder.ResultError, OSError) as error:
         print(f"orrery: error: {error}", file=sys.stderr)
-        # What is left to print would be tried again at the end, and fail with a status of Python's own.
+        # Python would try to print the rest at its end, and fail with its own status.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     return 0

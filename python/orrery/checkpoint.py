@@ -1,4 +1,4 @@
-"""What a run keeps in checkpoint.bin: weights and the state of training, as arrays."""
+"""The contents of checkpoint.bin: weights and the state of training, as arrays."""
 
 from __future__ import annotations
 

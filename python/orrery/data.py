@@ -62,7 +62,7 @@ def _labels(values: Any, vertices: int, notes: list[str]) -> np.ndarray:
 
 
 def _split(masks: Any, vertices: int) -> np.ndarray:
-    """Of three masks, or of a vector of 0, 1, 2 and 255."""
+    """The split from three masks, or from a vector of 0, 1, 2 and 255."""
     if not isinstance(masks, (tuple, list)):
         array = _array(masks)
         if array.shape != (vertices,):

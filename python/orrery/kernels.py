@@ -238,5 +238,5 @@ def spmm(edges: Any, x: Any, values: Any = None, *, out: np.ndarray | None = Non
 
 
 def kernels() -> str:
-    """What spmm() runs on here: "cpu (avx512, oneDNN)"."""
+    """The kernels that spmm() runs on here: "cpu (avx512, oneDNN)"."""
     return _orrery.kernels()

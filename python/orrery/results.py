@@ -56,7 +56,7 @@ class _Run:
 
 @dataclass
 class Results:
-    """What result folders hold. `folder` in each frame is the folder of the run."""
+    """The contents of result folders. `folder` in each frame is the folder of the run."""
 
     runs: "pandas.DataFrame"  #: a row for each run: its numbers, and its settings as columns
     epochs: "pandas.DataFrame"  #: a row for each epoch of each run: the lines of epochs.jsonl

@@ -27,7 +27,7 @@ class RunFailed(Error):
 
 
 def _installed() -> Path:
-    """Where `pip install .` puts the program and what it reads."""
+    """The folder where `pip install .` puts the program and its files."""
     return Path(__file__).resolve().parent / "program"
 
 
