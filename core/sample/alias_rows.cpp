@@ -92,7 +92,7 @@ void AliasRows::draw(RowDraws draws, Vertex row, EdgeIndex begin, std::uint32_t 
   picks.begin_set(wanted);
   std::uint32_t found = 0;
   for (std::uint32_t tries = 0; found < wanted && tries < (kPatience + 1) * wanted;) {
-    // As many as are missing at once, so that the table's lines are fetched together.
+    // Draws all missing ones at once, so that the table's lines are fetched together.
     std::array<std::pair<std::uint32_t, std::uint32_t>, kAtOnce> drawn;
     const std::uint32_t n = std::min(wanted - found, kAtOnce);
     for (std::uint32_t d = 0; d < n; ++d) {

@@ -1,4 +1,4 @@
-// What a sampler's draws depend on, and their random words.
+// The inputs of a sampler's draws, and their random words.
 #pragma once
 
 #include <cstdint>

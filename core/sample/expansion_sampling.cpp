@@ -21,7 +21,7 @@ std::uint64_t priority(std::uint64_t draw_seed, int round, Vertex v) {
                       static_cast<std::uint32_t>(round));
 }
 
-/// What is held, and how many held vertices have each vertex as an in-neighbour.
+/// The held vertices, and how many held vertices have each vertex as an in-neighbour.
 class Held {
  public:
   explicit Held(const Csr& graph)

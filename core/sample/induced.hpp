@@ -1,4 +1,4 @@
-// What a server holds once its external vertices are chosen.
+// The subgraph of a server after its external vertices are chosen.
 #pragma once
 
 #include <span>

@@ -34,7 +34,7 @@ std::vector<int> checked(std::vector<int> fanouts) {
   return fanouts;
 }
 
-/// Of a layer, from a word that no row draws.
+/// The draw of a layer, from a word that no row draws.
 Variates layer_variates(std::uint64_t key_seed, std::uint32_t hop) {
   const auto words =
       random_bits(key_seed, Purpose::sampler, 0, hop, std::numeric_limits<std::uint32_t>::max());

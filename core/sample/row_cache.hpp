@@ -55,7 +55,7 @@ class RowCache {
   /// Memory of the tables for this many vertices and slots, without the rows.
   static std::int64_t bytes(std::int64_t vertices, std::int64_t slots);
 
-  /// What to do with missing rows, and where a new one goes.
+  /// The handling of missing rows, and where a new one goes.
   class Replacement;
 
  private:

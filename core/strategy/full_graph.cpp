@@ -44,7 +44,7 @@ class FullGraphProducts final : public RowsProducts {
   HaloBuffers buffers_;
 };
 
-/// What a rank works on: its rows of A with their halo and, if layers weigh edges, its edges.
+/// The structure of a rank: its rows of A with their halo and, if layers weigh edges, its edges.
 struct Part {
   HaloStructure halo;
   std::optional<EdgeStructure> edges;

@@ -51,7 +51,7 @@ constexpr int kWholeGraph = -1;  // as a structure; the others are numbers of st
 /// are alike.
 constexpr int kCounted = 8;
 
-/// What a rank works on in a step.
+/// A rank's structure in a step.
 struct Batch {
   std::shared_ptr<const SampledBatch> sampled;
   std::vector<EdgeStructure> edges;    ///< edges of each layer, if the model weighs them

@@ -35,7 +35,7 @@ namespace {
 
 constexpr int kWholeGraph = -1;  // as a structure; the others are numbers of batches
 
-/// What a rank works on in a batch.
+/// A rank's structure in a batch.
 struct Preloaded {
   std::shared_ptr<const PreloadedRank> rank;
   std::vector<EdgeStructure> edges;  ///< edges of each of its products, if layers weigh them
@@ -343,7 +343,7 @@ void require_sound(const Settings& file) {
                       "drawing: use \"run\"");
 }
 
-/// What depends on the device memory keeps its default.
+/// Settings that depend on the device memory keep their default.
 void read(const Settings& file, StrategyConfig& config) {
   if (const auto depth = file.number("strategy.depth")) config.depth = static_cast<int>(*depth);
   config.batches = file.integer("strategy.batches", config.batches);

@@ -81,7 +81,7 @@ class Spmm15dProducts final : public RowsProducts {
     return list;
   }
 
-  /// What y held before must enter the sum over the row once.
+  /// The previous y must enter the sum over the row once.
   void multiply(const std::vector<LocalMatrix>& tiles, const Tensor& x, const Tensor& y,
                 float beta) {
     product_.multiply(tiles, x, y, grid_.column_of(rt_.rank()) == 0 ? beta : 0);

@@ -16,7 +16,7 @@ namespace orrery {
 
 class LearnedRows;
 
-/// What servers compute beyond their own vertices, summed over servers, layers and the steps of an
+/// The work of servers beyond their own vertices, summed over servers, layers and the steps of an
 /// epoch.
 struct Redundancy {
   std::int64_t vertices_owned = 0, vertices_computed = 0;  ///< rows of all levels except the input
@@ -72,7 +72,7 @@ class RankSession {
   virtual void close() {}
 };
 
-/// What its ranks work on and how they multiply, shared by the ranks of a process. A structure
+/// The structures and products of its ranks, shared by the ranks of a process. A structure
 /// comes in two calls: any thread prepares it on the host, and the rank's own thread loads it,
 /// while its device may be busy with another one.
 class Strategy {
@@ -81,8 +81,8 @@ class Strategy {
   /// The steps of a rank. Default: the steps of whole-graph training.
   virtual Schedule schedule(int /*rank*/) const { return {}; }
   /// A structure of a rank's schedule, in host memory. This is only host work, which it reports.
-  /// What is the same in all steps may be made once and kept. All calls may come from several
-  /// threads at once.
+  /// Parts that are the same in all steps may be made once and kept. All calls may come from
+  /// several threads at once.
   virtual std::shared_ptr<const Structure> prepare(int rank, StructureId which = {}) const = 0;
   /// Begins a run on this rank; the strategy must outlive the session. Default: a session that
   /// keeps only the structures; load() below puts them on the device.

@@ -38,7 +38,7 @@ void in_rounds(int ranks, int window, const Bytes& bytes, const Send& send) {
     }
 }
 
-/// What i has for j goes from i to j: no message waits for data.
+/// Data of i for j goes from i to j: no message waits for data.
 Expansion exchange(const Task& task, int window, std::string name) {
   const int p = task.shape.ranks;
   const auto bytes = [&](int i, int j) { return task.part(i * p + j); };

@@ -67,7 +67,7 @@ std::string_view by_nccl(const Task& task) {
   return "";
 }
 
-/// As in backends/comm_mpi and backends/comm_threads.
+/// The same as in backends/comm_mpi and backends/comm_threads.
 std::string_view by_ours(const Task& task, bool mpi) {
   switch (task.shape.kind) {
     case CollectiveKind::send_recv:

@@ -10,8 +10,8 @@
 
 namespace orrery::sim {
 
-/// What the NCCL time model needs, from the group's first server. The other servers are assumed to
-/// be alike, and the network beyond the adapters to be wide enough.
+/// The input of the NCCL time model, from the group's first server. The other servers are assumed
+/// to be alike, and the network beyond the adapters to be wide enough.
 ///
 /// Units     bytes per second of all channels together, infinite if nothing is sent
 struct Speeds {

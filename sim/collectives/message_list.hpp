@@ -13,7 +13,7 @@ struct Pieces {
   int first = 0, count = 1, stride = 1;
 };
 
-/// What an arriving piece does to the present one.
+/// The effect of an arriving piece on the present one.
 enum class Arrival { replaces, adds };
 
 /// A list of messages in an order in which they could be sent one by one. A message waits for the

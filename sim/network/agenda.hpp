@@ -1,4 +1,4 @@
-// What happens next.
+// The next event.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class Agenda {
 
   /// Enters a number, or moves it.
   void set(int number, double time, std::uint64_t order);
-  /// Of a number that is in it.
+  /// For a number that is in it.
   void remove(int number);
 
  private:

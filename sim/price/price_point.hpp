@@ -1,4 +1,4 @@
-// What the price of an operation depends on: a key for its kind of work, and its sizes.
+// The inputs of an operation's price: a key for its kind of work, and its sizes.
 #pragma once
 
 #include <array>

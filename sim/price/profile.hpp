@@ -1,4 +1,4 @@
-// What a simulation knows about a device: the time of each operation, the costs of its host, and
+// A simulation's knowledge of a device: the time of each operation, the costs of its host, and
 // the behaviour of its communication libraries.
 #pragma once
 

@@ -14,7 +14,7 @@ double sector_bytes(std::int64_t row_bytes) {
   return static_cast<double>(row_bytes + kSector - std::gcd(row_bytes, kSector));
 }
 
-/// What the longest row adds to a product that takes `seconds` with rows of equal length.
+/// The time that the longest row adds to a product that takes `seconds` with rows of equal length.
 double wait_for_longest_row(const SpMM& op, const Roofline& roofline, double efficiency,
                             double seconds) {
   const double rows = static_cast<double>(op.a.shape.rows);

@@ -113,7 +113,7 @@ std::vector<int> CallBook::connections_of(const Group& members, const Expansion&
   return connections;
 }
 
-/// What the ranks of a collective move apiece, the same object for equal contents.
+/// The data that the ranks of a collective move apiece, the same object for equal contents.
 Parts CallBook::parts_of(const CallKey& key, int rank, const Call& call) {
   if (call.parts == Call::kNoParts) return nullptr;
   const auto own = [&](int r, const Call& c) -> const std::vector<double>& {

@@ -90,7 +90,7 @@ class CallBook {
   const Simulation& s_;
   const Traffic* traffic_;
   CollectivePlanner planner_;
-  /// Of each rank, how often it has met each group of its table, and whom for messages (keys of
+  /// For each rank, how often it has met each group of its table, and whom for messages (keys of
   /// sequence 0).
   std::vector<std::vector<int>> collectives_;
   std::vector<std::unordered_map<CallKey, int, CallKeyHash>> messages_;

@@ -1,5 +1,5 @@
-// What works for the ranks of a server, or of a machine that is a device: cores and memory for host
-// tasks, and the clock of threads that issue on the same cores.
+// The processors that work for the ranks of a server, or of a machine that is a device: cores and
+// memory for host tasks, and the clock of threads that issue on the same cores.
 #pragma once
 
 #include <optional>

@@ -53,7 +53,7 @@ struct StoreAccess {
   bool operator==(const StoreAccess&) const = default;
 };
 
-/// What a host has submitted since the beginning.
+/// The submits of a host since the beginning.
 struct Issued {
   std::uint32_t submits = 0;
   std::uint32_t calls = 0;  ///< including collectives and accesses to stores
@@ -71,7 +71,7 @@ struct LaneItem {
   bool operator==(const LaneItem&) const = default;
 };
 
-/// What the host does between submits.
+/// The host's work between submits.
 struct HostItem {
   enum class Type : std::uint8_t { phase, sync, memory };
   Type type = Type::phase;

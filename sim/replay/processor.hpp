@@ -1,4 +1,4 @@
-// What computes: a device with its kernels, or a host with its tasks; the cores they share; and
+// The processors: a device with its kernels, or a host with its tasks; the cores they share; and
 // what communication takes from them.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a replay records about one rank, and its timeline.
+// A replay's records of one rank, and its timeline.
 #pragma once
 
 #include <array>

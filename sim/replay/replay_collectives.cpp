@@ -149,7 +149,7 @@ void Replayer::part_ended(int slot, int m) {
   add_up(slot, m);
 }
 
-/// What the last chunk of a streamed message still takes when it has come in.
+/// The remaining time of a streamed message's last chunk after it has come in.
 double Replayer::last_chunk_seconds(const Live& live, int m) const {
   const Message& message = live.instance->message(m);
   const Ends e = ends(live, m);

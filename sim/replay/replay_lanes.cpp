@@ -157,7 +157,7 @@ void Replayer::proceed(int r) {
   for (int lane = 0; lane < kLanes; ++lane) wake(r, lane);
 }
 
-/// What the host waits for may have passed.
+/// The awaited event may have passed.
 void Replayer::wake_host(int r, int lane) {
   Rank& rank = ranks_[at(r)];
   if (!rank.host_blocked) return;

@@ -6,7 +6,8 @@
 namespace orrery::sim {
 namespace {
 
-/// What an owner sends of an answer while it gathers the next piece (as backends/comm_mpi does).
+/// The part of an answer that an owner sends while it gathers the next piece (as backends/comm_mpi
+/// does).
 constexpr double kPieceBytes = 512 << 10;
 
 }  // namespace

@@ -100,7 +100,7 @@ class Replayer final : public NetworkListener {
     bool by_copy() const { return connection == CallPlan::kCopied; }
   };
 
-  /// What a rank requests from one owner: a message there, which a thread of the owner serves
+  /// A rank's request to one owner: a message there, which a thread of the owner serves
   /// whatever its lanes do, one request after the other; and a message back, which is sent while
   /// the rest is gathered. (What is pushed is added when all of it has come.) Rows are in the
   /// memory of hosts: between ranks that have one memory the words take the library's time and no

@@ -16,10 +16,11 @@ namespace orrery::sim {
 /// Whether each rank has its own host process, or one issues for all ranks of a server.
 enum class Hosts : std::uint8_t { per_rank, per_server };
 
-/// What the network is simulated by. The two agree to rounding.
+/// The engine that simulates the network. The two agree to rounding.
 enum class Engine : std::uint8_t { fluid, simgrid };
 
-/// What a kind of device adds to the prices of its operations (DeviceProfile has the meanings).
+/// The terms that a kind of device adds to the prices of its operations (DeviceProfile has the
+/// meanings).
 struct DeviceBehaviour {
   double issue_seconds = 0, handover_seconds = 0, sync_seconds = 0;
   double communication_slowdown = 1;

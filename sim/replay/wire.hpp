@@ -16,7 +16,7 @@ std::string to_bytes(const Replay& replay);
 Simulation simulation_from(const std::string& bytes);
 Replay replay_from(const std::string& bytes);
 
-/// What travels through the pipes between a program and its simulator: one request, one answer, and
+/// The messages through the pipes between a program and its simulator: one request, one answer, and
 /// before it any number of progress messages.
 enum class Answer : std::uint8_t { replay, error, config_error, progress };
 /// Writes a whole message; false if the other end is gone.

@@ -16,7 +16,7 @@ namespace orrery {
 /// contributions to the rows of y to their owner (reduce).
 enum class Variant : std::uint8_t { row, column };
 
-/// What ranks that train on parts average: their models once in `interval` epochs, or their
+/// Averages among ranks that train on parts: of their models once in `interval` epochs, or their
 /// gradients in every step.
 enum class Averaging : std::uint8_t { model, gradient };
 
@@ -28,11 +28,11 @@ enum class Degrees : std::uint8_t { part, original };
 /// drawn, or, with all other edges, where an edge partitioner put it.
 enum class CrossEdges : std::uint8_t { drop, one_side, as_cut };
 
-/// What a model is evaluated on: the own vertices of each part within what the part holds, or the
+/// The data of an evaluation: the own vertices of each part within what the part holds, or the
 /// whole graph (on rank 0).
 enum class EvaluateOn : std::uint8_t { parts, graph };
 
-/// What stays in memory until the backward pass: only our own buffers, or also what a framework
+/// Memory kept until the backward pass: only our own buffers, or also what a framework
 /// with a tape would keep (core/model/network/tape.hpp).
 enum class Memory : std::uint8_t { lean, autograd };
 

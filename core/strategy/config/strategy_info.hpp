@@ -1,5 +1,5 @@
-// What the rest of the program asks about a strategy. Each strategy has one description, in its own
-// file.
+// The facts about a strategy that the rest of the program needs. Each strategy has one description,
+// in its own file.
 #pragma once
 
 #include <memory>
@@ -41,8 +41,8 @@ struct EvaluatedOn {
   std::string words;  ///< words for reports; empty: no words are needed
 };
 
-/// What decides which weights a strategy learns, beside data, model and training; apart from
-/// rounding.
+/// Everything that decides which weights a strategy learns, beside data, model and training; apart
+/// from rounding.
 enum class LearnsFrom : std::uint8_t {
   data,      ///< nothing else: it is whole-graph training, on any cut and any number of ranks
   settings,  ///< its settings
@@ -108,8 +108,8 @@ struct StrategyInfo {
   std::optional<std::string> (*why_not_resumable)(const StrategyConfig& config) = nullptr;
   /// Why gradients are not those of the loss; nothing: they are.
   std::optional<std::string> (*inexactness)(const StrategyConfig& config) = nullptr;
-  /// What a resumed run must share with the one that left the checkpoint. Default: the cut if
-  /// gradients are not those of the loss, else the data.
+  /// Settings that a resumed run must share with the one that left the checkpoint. Default: the cut
+  /// if gradients are not those of the loss, else the data.
   LearnsFrom (*learns_from)(const StrategyConfig& config) = nullptr;
   EvaluatedOn (*evaluated_on)(const StrategyConfig& config) = nullptr;
   std::vector<ClosedForm> closed_forms{};
@@ -172,7 +172,7 @@ void require_resumable(const StrategyConfig& strategy);
 /// Why gradients are not those of the loss; nothing if they are.
 std::optional<std::string> inexactness(const StrategyConfig& strategy);
 
-/// What decides which weights are learned, beside data, model and training.
+/// Everything that decides the learned weights, beside data, model and training.
 LearnsFrom learns_from(const StrategyConfig& strategy);
 
 /// Which vertices accuracies refer to.

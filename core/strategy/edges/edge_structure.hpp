@@ -13,7 +13,7 @@
 
 namespace orrery {
 
-/// What Edges (core/model/products.hpp) are loaded from. If the graph is only counted, all of this
+/// The source of Edges (core/model/products.hpp). If the graph is only counted, all of this
 /// is counts.
 struct EdgeStructure {
   Pattern pattern;     ///< [rows, sources]
@@ -36,7 +36,7 @@ struct EndVertices {
   bool of_sources = false;  ///< sources keep their vertices
 };
 
-/// What keys the draws of a model, with vertices still to be set; nothing if it draws neither for
+/// The key of a model's draws, with vertices still to be set; nothing if it draws neither for
 /// edges nor for sources.
 std::optional<EndVertices> ends_for(const ModelConfig& model);
 

@@ -69,7 +69,7 @@ class StagedEdges {
   void gather(const Tensor& own, const Tensor& all) const;
   void sum_up(const Tensor& all, const Tensor& own) const;
 
-  /// As Products::weigh_sources() and its adjoint.
+  /// Like Products::weigh_sources() and its adjoint.
   void multiply(const Tensor& weights, const Tensor& x, const Tensor& y);
   void multiply_adjoint(const Tensor& weights, const Tensor& x, const Tensor& dy,
                         const Tensor& dweights, const Tensor& dx);

@@ -14,7 +14,7 @@
 
 namespace orrery {
 
-/// What travels, kept together, because consecutive products share it.
+/// The travelling rows, kept together because consecutive products share it.
 class HaloBuffers {
  public:
   HaloBuffers() = default;
@@ -73,7 +73,7 @@ class HaloProduct {
                               HaloInFlight& halo) const;
 
  private:
-  /// What is on the device for a halo.
+  /// A halo's data on the device.
   struct Halo {
     LocalMatrix block, adjoint;
     Buffer send_index;
@@ -88,7 +88,7 @@ class HaloProduct {
   }
   void exchange(const Tensor& from, const Tensor& to, const HaloStructure::RowCounts& out,
                 const HaloStructure::RowCounts& in) const;
-  /// What a stale product uses of the rows that came in.
+  /// The received rows that a stale product uses.
   Tensor smoothed(const Tensor& in, HaloInFlight& halo) const;
 
   Runtime& rt_;

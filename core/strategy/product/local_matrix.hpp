@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-/// What the values of a block are loaded from.
+/// The source of a block's values.
 Source values_of(const SparseMatrix& block);
 
 /// A block on the device, ready to multiply. It is cut into column tiles of equal width, so that

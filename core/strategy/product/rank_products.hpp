@@ -1,5 +1,5 @@
-// What the training loop asks of one rank: the place of its rows, its products, and sums over
-// ranks.
+// The interface of one rank for the training loop: the place of its rows, its products, and sums
+// over ranks.
 #pragma once
 
 #include <functional>

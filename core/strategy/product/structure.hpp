@@ -1,4 +1,4 @@
-// What a rank works on, as the host prepares it before it is put on the device.
+// A rank's structure, as the host prepares it for the device.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// What caches of every policy and size would hold of the rows that sampled training pulls, from one
-// record of its batches.
+// The share that caches of every policy and size would hold of the rows that sampled training
+// pulls, from one record of its batches.
 #pragma once
 
 #include <functional>

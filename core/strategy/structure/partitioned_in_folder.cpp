@@ -12,7 +12,7 @@
 namespace orrery {
 namespace {
 
-/// What is kept of one part.
+/// The kept data of one part.
 struct Loaded {
   StoredPart stored;
   Csr out;  ///< the part's graph by source, if it is directed

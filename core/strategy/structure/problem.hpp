@@ -1,4 +1,4 @@
-// What is trained: data, model, partition and strategy.
+// The training problem: data, model, partition and strategy.
 #pragma once
 
 #include <memory>

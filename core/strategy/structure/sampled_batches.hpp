@@ -122,7 +122,7 @@ struct WantedRows {
   std::int64_t foreign = 0, kept = 0;  ///< rows of other ranks, and the kept ones among them
 };
 
-/// What a rank works on in a step. Level l (0 = the features, L = the seeds) has the first rows[l]
+/// A rank's structure in a step. Level l (0 = the features, L = the seeds) has the first rows[l]
 /// of the vertices.
 struct SampledBatch {
   /// Rows of A with entries only for drawn neighbours, scaled so that a row's sum is right in the

@@ -1,4 +1,4 @@
-// What the servers of a cluster hold if each computes all that its own vertices depend on: their
+// The subgraphs of a cluster's servers if each computes all that its own vertices depend on: their
 // vertices, cut into co-batches, with the vertices around them, split over the server's ranks.
 #pragma once
 

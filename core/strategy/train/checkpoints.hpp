@@ -1,4 +1,4 @@
-// What a run saves of its weights while it goes on, and how it resumes.
+// The weights that a run saves while it goes on, and how it resumes.
 #pragma once
 
 #include <optional>

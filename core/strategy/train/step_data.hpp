@@ -1,4 +1,4 @@
-// What a step works on.
+// The data of a step.
 #pragma once
 
 #include <array>
