@@ -95,7 +95,7 @@ SpmmWords spmm_fetch_words(const DealSetting& setting);
 ///   partials = (P − 1)·(N/P)·D/M
 ///
 /// A part owns the features of N/P columns with N·Z/P entries, (P − 1)/P of them in other parts'
-/// rows: it receives these, a number and an edge feature each. Of its own N/P rows it gets back a
+/// rows: it receives these, a number and an edge feature each. For its own N/P rows it gets back a
 /// partial result from each other part.
 ///
 /// Units     words

@@ -1,4 +1,4 @@
-// What is known about a data set without reading it.
+// The facts about a data set that are known without reading it.
 #pragma once
 
 #include <string>

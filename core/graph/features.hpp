@@ -28,7 +28,7 @@ class Features {
   virtual bool binary() const { return false; }
   /// True if the values are numbers of 16 bits, and must be held so.
   virtual bool half() const { return false; }
-  /// As read(), in 16 bits.
+  /// Like read(), in 16 bits.
   ///
   /// Requires  half()
   virtual void read_half(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols,

@@ -18,7 +18,7 @@ struct Counts {
   double skew = 1;
 };
 
-/// What a sparse operand consists of. A strategy that needs the real graph gets it from the graph,
+/// The parts of a sparse operand. A strategy that needs the real graph gets it from the graph,
 /// not from here.
 using Pattern = std::variant<std::shared_ptr<const Csr>, Counts>;
 

@@ -57,7 +57,7 @@ struct ModelConfig {
   std::int64_t hidden = 64;
   double dropout = 0.5;  ///< also of the input layer
   bool bias = true;
-  /// Of every layer but the last. Not for resgcn, whose blocks have a ReLU, and sgc, which has
+  /// For every layer but the last. Not for resgcn, whose blocks have a ReLU, and sgc, which has
   /// none.
   Activation activation = Activation::relu;
   bool layer_norm = false;  ///< between convolution and activation of every layer but the last

@@ -1,4 +1,4 @@
-// What an op reads and writes.
+// The operands of an op: its reads and writes.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What every rank of a run does, for any purpose. Training is one such body.
+// The work of every rank of a run, for any purpose. Training is one such body.
 #pragma once
 
 #include <cstdint>

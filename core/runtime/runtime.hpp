@@ -37,7 +37,7 @@ struct HostWork {
   bool operator==(const HostWork&) const = default;
 };
 
-/// What the following steps belong to. Times, volumes and timelines are split by it.
+/// The owner of the following steps. Times, volumes and timelines are split by it.
 enum class Stage : std::uint8_t {
   setup,
   load,

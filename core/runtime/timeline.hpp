@@ -1,4 +1,4 @@
-// What ran when on one rank, in the same form for real and simulated runs.
+// The times of all work on one rank, in the same form for real and simulated runs.
 #pragma once
 
 #include <cstdint>

@@ -48,7 +48,7 @@ class AliasRows {
  private:
   void build_row(EdgeIndex begin, std::uint32_t length, std::vector<double>& share,
                  std::vector<std::uint32_t>& small, std::vector<std::uint32_t>& large);
-  /// Of the entries that are not among the positions from `first_of_row` on.
+  /// For the entries that are not among the positions from `first_of_row` on.
   void draw_by_keys(RowDraws& draws, EdgeIndex begin, std::uint32_t length,
                     std::size_t first_of_row, std::uint32_t wanted,
                     RowPicks::Positions& positions) const;

@@ -1,5 +1,5 @@
-// What the program is doing: a line that is redrawn on a terminal, or a line every ten seconds
-// elsewhere.
+// The present work of the program: a line that is redrawn on a terminal, or a line every ten
+// seconds elsewhere.
 #pragma once
 
 #include <chrono>

@@ -119,8 +119,8 @@ bool has_key(const ChangedFile& file, const Axis& axis) {
   });
 }
 
-/// What is tried of a strategy: the defaults, or the requested values in their place. Settings that
-/// this strategy does not have are left out.
+/// The values tried for a strategy: the defaults, or the requested values in their place. Settings
+/// that this strategy does not have are left out.
 std::vector<Axis> axes_of(const std::string& type, const ChangedFile& file,
                           const Experiment& experiment, const std::vector<Axis>& asked) {
   std::vector<Axis> axes;

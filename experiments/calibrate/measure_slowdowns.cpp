@@ -55,7 +55,7 @@ class Bench {
     alone_seconds_ = median(seconds_of(run_kernels()));
   }
 
-  /// Of one copy, alone.
+  /// For one copy, alone.
   double seconds_of_copy_from(std::uint32_t source) {
     constexpr int kCopies = 3;
     for (int i = 0; i < kCopies; ++i) copy(source);

@@ -51,7 +51,7 @@ class WorkWatch {
   WorkWatch();
   /// Programs that this one started count as its own work after they end.
   WorkReading reading() const;
-  /// What others did since.
+  /// The work of others since.
   OtherWork seen() const { return work_of_others({reading()}); }
 
  private:

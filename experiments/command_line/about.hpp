@@ -1,4 +1,4 @@
-// What this program is: version, revision, compiler and libraries.
+// Facts about this program: version, revision, compiler and libraries.
 #pragma once
 
 #include <string>

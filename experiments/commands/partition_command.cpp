@@ -123,7 +123,7 @@ NumberOfParts choose_parts(const Options& options, const Experiment& experiment,
                           source.data_bytes(), experiment.partition.working_bytes});
 }
 
-/// What every cut must report.
+/// The report that every cut must give.
 struct Measurement {
   std::int64_t edges = 0;
   int hops = 1;  ///< the number of the model's layers

@@ -1,4 +1,4 @@
-// What a rank of a run computes on: cores of this machine, or a GPU.
+// The device of a rank of a run: cores of this machine, or a GPU.
 #pragma once
 
 #include <memory>

@@ -20,7 +20,7 @@ struct PreparedExperiment {
   std::shared_ptr<const Problem> problem;
   std::unique_ptr<const Strategy> strategy;
 
-  /// What its ranks do; this must outlive it.
+  /// The work of its ranks; this must outlive it.
   TrainingBody body() const { return {*strategy, *problem}; }
   /// The number of epochs after which the programs repeat themselves.
   int period() const { return body().period(); }

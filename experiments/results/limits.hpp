@@ -1,4 +1,4 @@
-// What limited a run, by a stated rule from its result.
+// The limits of a run, by a stated rule from its result.
 #pragma once
 
 #include <nlohmann/json.hpp>

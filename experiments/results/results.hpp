@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-/// What to do with an existing result in a folder.
+/// The treatment of an existing result in a folder.
 enum class Existing : std::uint8_t {
   refuse,
   overwrite,

@@ -182,7 +182,7 @@ TEST(GpuCalibrations, WriteFilesThatLoadOfAGpuThatRanksShare) {
   fs::remove_all(folder);
 }
 
-/// What needs the simulator beside the program.
+/// Tests that need the simulator beside the program.
 class Simulated : public ::testing::Test {
  protected:
   void SetUp() override {

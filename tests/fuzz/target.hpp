@@ -1,4 +1,4 @@
-// What is fuzzed: a reader each, given bytes that nobody promised anything about.
+// The fuzzed targets: one reader each, given bytes that nobody promised anything about.
 #pragma once
 
 #include <functional>

@@ -46,7 +46,7 @@ class EdgesInMemory final : public EdgeSource {
   std::vector<Edge> edges_;
 };
 
-/// What each rank builds, by rank.
+/// The rows that each rank builds, by rank.
 std::vector<HeldRows> built(const EdgesInMemory& edges, bool mirrored, const TileLayout& layout,
                             std::int64_t chunk) {
   std::vector<HeldRows> all(at(layout.ranks()));

@@ -173,7 +173,7 @@ Matrix expected_logits(const Problem& problem, const std::vector<Matrix>& parame
 
 TEST(Gat, ComputesItsEquationsOnAnyGraph) {
   const auto one_vertex = std::make_shared<Dataset>(*random_dataset(1, 1, 5, 3, true));
-  // Of 40 vertices with 60 directed edges some have no in-edge, and some a stored self-loop.
+  // Among 40 vertices with 60 directed edges, some have no in-edge, and some a stored self-loop.
   const auto directed = random_dataset(40, 60, 5, 3, false);
   std::int64_t without = 0, loops = 0;
   for (std::int64_t v = 0; v < 40; ++v) {

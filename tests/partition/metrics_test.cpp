@@ -131,7 +131,7 @@ TEST(Replicas, TheIthPartIsTheIthSetBit) {
   EXPECT_EQ(replicas.at(1, 3), 19);
 }
 
-/// Of 4000 vertices in three parts each part owns a third, within four standard deviations.
+/// Each of three parts owns a third of 4000 vertices, within four standard deviations.
 TEST(Replicas, OwnersAreDrawnEvenly) {
   Replicas replicas(4000, 9);
   for (Vertex v = 0; v < 4000; ++v)

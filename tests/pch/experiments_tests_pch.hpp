@@ -1,3 +1,3 @@
-// What nearly every test of experiments/ includes.
+// Headers that nearly every test of experiments/ includes.
 #include "experiments/pch/experiments_pch.hpp"
 #include "tests/pch/tests_pch.hpp"

@@ -1,4 +1,4 @@
-// What nearly every test includes, compiled once for each test program.
+// Headers that nearly every test includes, compiled once for each test program.
 #include <gtest/gtest.h>
 
 #include <algorithm>

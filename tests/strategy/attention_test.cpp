@@ -158,7 +158,8 @@ TEST(Attention, GivesTheSameLossesWithoutOverlapAndOnRanksWithoutVertices) {
   for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(on_one_of_four[i], want[i], 1e-5);
 }
 
-// Of one layer's heads each has 3 columns, of the other's 5; ranks without vertices hold empty blocks.
+// The heads of one layer have 3 columns each, those of the other 5; ranks without vertices hold
+// empty blocks.
 TEST(Attention, InStagesGivesTheLossesOfOneRankWhereRanksHaveNoVertices) {
   const auto data = random_dataset(40, 200, 8, 5, false);
   const ModelConfig model = published(gat(2, 15, 5, 3, Attention::additive, 0.3));
@@ -247,7 +248,7 @@ TEST(Attention, NumbersEdgesByTheirVerticesAndNearlyAlwaysDifferently) {
   for (Vertex row = 0; row < 300; ++row)
     for (Vertex source = 0; source < 300; ++source) numbers.insert(edge_number(row, source));
 
-  // Of 90,000 numbers of 32 bits about one pair is expected to be equal.
+  // Among 90,000 numbers of 32 bits, about one pair is expected to be equal.
   EXPECT_GE(numbers.size(), 90'000U - 5);
   EXPECT_NE(edge_number(1, 2), edge_number(2, 1));
 }

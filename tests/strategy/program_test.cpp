@@ -72,7 +72,7 @@ TEST_P(Recorded, BytesThatCameInAreThoseOfTheProgram) {
   const Outcome real = execute(p);
 
   double counted = 0, planned = 0;
-  // Of each rank from each other; owners of rows receive the numbers that others ask for.
+  // Each rank receives from each other; owners of rows receive the numbers that others ask for.
   std::vector<std::vector<double>> want(real.ranks.size(),
                                         std::vector<double>(real.ranks.size(), 0));
   for (const RankOutcome& rank : real.ranks)

@@ -1,4 +1,4 @@
-// What every communicator has to give, whatever its ranks are made of.
+// The requirements on every communicator, whatever its ranks are.
 #pragma once
 
 #include <gtest/gtest.h>

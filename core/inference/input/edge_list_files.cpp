@@ -171,7 +171,7 @@ class Lines final : public PieceOfFile {
   }
 
  private:
-  /// Of the next line in the file.
+  /// The number of the next line in the file.
   std::int64_t place() const { return start_ + static_cast<std::int64_t>(from_); }
 
   /// The end of the line that begins at from_; empty: the text ends.

@@ -79,9 +79,9 @@ class Model final : public Network {
   std::int64_t columns(int level) const { return products().columns(width(level)).count; }
   /// This rank's columns of a parameter row [1, width].
   Tensor own_columns(const Tensor& row) const;
-  /// What a layer makes of its product, in place.
+  /// The steps of a layer after its product, in place.
   Tensor activated(int layer) const;
-  /// What a norm keeps.
+  /// The kept data of a norm.
   Tensor normalised(int layer) const;
   Tensor rstd(int layer) const;
   /// h_layer, the output of a layer.

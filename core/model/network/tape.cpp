@@ -46,7 +46,7 @@ class TapeCounter {
 
  private:
   int layers() const { return model_.layers + model_.dense_layers; }
-  /// Of the last level.
+  /// For the last level.
   std::int64_t rows() const { return products_.rows(model_.layers); }
   bool deep() const { return model_.type == ModelType::resgcn; }
   bool drops() const { return model_.dropout > 0; }
@@ -82,7 +82,7 @@ class TapeCounter {
 
   std::int64_t saved_by_block(const Sizes& s) const {
     const std::int64_t norm = s.halo * s.width + 2 * s.held() - s.in;
-    // Of the results of ReLU and dropout one is our "activated".
+    // One of the results of ReLU and dropout is our "activated".
     const std::int64_t relu = s.held() * s.width - (drops() ? 0 : s.in * s.width);
     return kFloat * (norm + relu + s.out * s.width) + dropped(s.held() * s.width, s.in * s.width);
   }

@@ -75,7 +75,7 @@ class Merger {
     return kNone;
   }
 
-  /// Of a richer neighbour, or of an equally rich one with a smaller number.
+  /// The number of a richer neighbour, or of an equally rich one with a smaller number.
   bool before(Vertex a, Vertex b) const {
     const auto riches = [&](Vertex v) { return degree_[at(clustering_.richest[at(v)])]; };
     return riches(a) != riches(b) ? riches(a) > riches(b) : a < b;

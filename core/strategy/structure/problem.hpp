@@ -21,7 +21,7 @@ struct ProblemData {
   /// those of this one (training_graph.hpp).
   std::shared_ptr<const ProblemData> whole = nullptr;
 
-  /// Of the training graph.
+  /// For the training graph.
   DataFacts facts() const;
 };
 

@@ -139,7 +139,7 @@ std::shared_ptr<const std::vector<Vertex>> rows_of_copies(const std::vector<Vert
   return rows;
 }
 
-/// Of a batch.
+/// For a batch.
 std::int64_t most_seeds_of(const Problem& problem, const MiniBatchSettings& settings) {
   const std::int64_t ranks = problem.ranks();
   const std::int64_t together = settings.cooperative ? problem.strategy.ranks_per_server : 1;

@@ -158,7 +158,7 @@ TEST_F(PartitionCommand, AnExperimentTellsTheVolumeOfEveryStrategy) {
             by_strategy["full_graph"]["bytes_per_epoch"]);
 }
 
-/// Of five parts 2D has 25 ranks; of nine it would have 81, more than are recorded.
+/// With five parts, 2D has 25 ranks; with nine it would have 81, more than are recorded.
 TEST_F(PartitionCommand, AStrategyThatDoesNotTakeTheCutSaysWhy) {
   std::ofstream(folder_ / "experiment.json") << R"({
     "name": "volumes",

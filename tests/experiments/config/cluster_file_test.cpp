@@ -216,7 +216,7 @@ TEST(ShippedClusters, SayWhatTheirHostsHave) {
     EXPECT_EQ(host.memory_bytes >> 30, published.at(size.name).second) << size.name;
     EXPECT_EQ(cluster.cores_of(0), cluster.has_hosts() ? 0 : host.cores) << size.name;
     if (!cluster.has_hosts()) continue;
-    // Of a socket: four channels of DDR4-2133 to eight of DDR5-4800.
+    // Per socket: four channels of DDR4-2133 to eight of DDR5-4800.
     EXPECT_GT(host.memory_bytes_per_second, 4 * 17e9) << size.name;
     EXPECT_LT(host.memory_bytes_per_second, 2 * 8 * 38.5e9) << size.name;
     EXPECT_EQ(host.pinned_bytes, host.memory_bytes / 2) << size.name;

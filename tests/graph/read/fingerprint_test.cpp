@@ -47,7 +47,7 @@ TEST(Fingerprint, ChangesWithAnyEdgeLabelOrSplitAndWithNothingElse) {
   EXPECT_NE(changed([](Dataset& d) { d.split.clear(); }), whole);
 }
 
-/// Of arrays that are longer than a block.
+/// For arrays that are longer than a block.
 TEST(Fingerprint, DoesNotDependOnTheNumberOfThreads) {
   const Dataset data = path(2'200'000);
   const ThreadPool one(1);

@@ -44,7 +44,7 @@ void expect_finding(const std::vector<Finding>& found, const std::string& words)
   ASSERT_EQ(found.size(), 1U) << (found.empty() ? "nothing" : found[1].problem);
   EXPECT_NE(found[0].problem.find(words), std::string::npos) << found[0].problem;
 }
-/// Of rank 0 on its own.
+/// For rank 0 on its own.
 void expect_finding(Rank& rank, const std::string& words) {
   expect_finding(find_local_problems(rank.program()), words);
 }

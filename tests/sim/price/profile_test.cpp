@@ -166,7 +166,7 @@ TEST(Prices, KnowEveryOperationByTheKeyThatIsListed) {
   }
 }
 
-// Of relu a dropped element is known by its zero.
+// A zero marks a dropped element of relu.
 TEST(Prices, OfEluBackwardAreThoseOfDrawingTheMaskAgain) {
   std::optional<Dropout> dropout;
   std::optional<ActivateBackward> backward;

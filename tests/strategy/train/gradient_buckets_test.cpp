@@ -16,7 +16,7 @@ using testing::losses;
 using testing::make_problem;
 using testing::random_dataset;
 
-/// What leaves in the first epoch.
+/// The buckets that leave in the first epoch.
 struct Sent {
   std::vector<std::int64_t> floats;  ///< of each all-reduce of gradients
   std::vector<int> layers;           ///< whose backward pass began last when it left

@@ -76,7 +76,7 @@ TEST(Pipeline, ProgramsAreThoseOfTheRealRunAndSafe) {
   }
 }
 
-/// Of a space, the largest that any rank has of recorded programs.
+/// For a space, the largest arena of any rank in recorded programs.
 std::int64_t most_of(const std::vector<Program>& programs, Space space) {
   std::int64_t most = 0;
   for (const Program& program : programs) most = std::max(most, program.peak_bytes[at(space)]);
