@@ -478,12 +478,14 @@ class Learning(unittest.TestCase):
         figure, axes = plt.subplots()
         self.addCleanup(plt.close, figure)
         series = {"of": "a", "title": "ours"}
-        panel = self.SPEC | {"x_name": "epochs", "y_name": "accuracy",
+        panel = self.SPEC | {"x_name": "epochs", "y_name": "accuracy", "log": "x",
                              "series": [series, series | {"title": "later", "seconds_of": {"of": "a"}}]}
         learning.draw(axes, panel, self.made, [])
         self.assertEqual([list(line.get_xdata()) for line in axes.lines], [[1, 3], [2.0, 6.0]])
         self.assertEqual(list(axes.lines[0].get_ydata()), [37.5, 62.5])
         self.assertEqual(len(axes.collections), 2)
+        figure.draw_without_rendering()
+        self.assertIn("2", [tick.get_text() for tick in axes.get_xticklabels()], "a plain number")
 
 
 class BreakEvens(unittest.TestCase):
