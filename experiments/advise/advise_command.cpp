@@ -9,6 +9,7 @@
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
 #include "core/base/whole_file.hpp"
+#include "core/graph/files/folder_in_progress.hpp"
 #include "core/terminal/activity.hpp"
 #include "core/terminal/tell.hpp"
 #include "core/terminal/terminal.hpp"
@@ -222,18 +223,20 @@ void keep_found(Json& file, const fs::path& folder) {
   keep("simulation", "profile");
 }
 
-/// Every answer as an experiment file: best-1.json, ..., other-1.json, ...
+/// Every answer as an experiment file: best-1.json, ..., other-1.json, ...; all of them or none.
 void write_files(const Options& options, const Advice& advice) {
+  FolderInProgress folder(options.out, true,
+                          [](const fs::path&) { return std::string("it is not empty"); });
   const auto write = [&](const std::string& name, const RatedPlan& plan) {
     Json file = plan.plan.file;
     keep_found(file, fs::path(options.file).parent_path());
-    write_file(fs::path(options.out) / name, file.dump(2) + "\n");
+    write_file(folder.path() / name, file.dump(2) + "\n");
   };
-  fs::create_directories(options.out);
   for (std::size_t i = 0; i < advice.exact.size(); ++i)
     write(fmt::format("best-{}.json", i + 1), advice.exact[i]);
   for (std::size_t i = 0; i < advice.others.size(); ++i)
     write(fmt::format("other-{}.json", i + 1), advice.others[i]);
+  folder.commit();
   tell("wrote {} experiment files into {}\n", advice.exact.size() + advice.others.size(),
        options.out);
 }

@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <fstream>
-#include <sstream>
 
 #include "core/base/error.hpp"
 #include "core/base/json_reader.hpp"
+#include "core/graph/files/bytes_of.hpp"
 #include "experiments/results/checkpoint.hpp"
 
 namespace orrery {
@@ -14,13 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-std::string whole_file(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 /// A number, or null; one of both must be there.
 std::optional<double> number(const JsonReader& line, const char* key) {
@@ -44,7 +37,7 @@ EpochReport report_of(const JsonReader& line, int epoch) {
 Earlier take_up(const ResultFolder& folder, const Json& resolved) {
   Earlier earlier;
   if (!fs::exists(folder.checkpoint())) return earlier;
-  earlier.checkpoint = whole_file(folder.checkpoint());
+  earlier.checkpoint = bytes_of(folder.checkpoint());
   const int done =
       parse_checkpoint(earlier.checkpoint, folder.checkpoint().string(), resolved).epochs;
   if (done > resolved["train"]["epochs"])
@@ -72,8 +65,8 @@ bool is_complete(const fs::path& folder, const Json& resolved) {
   if (!fs::exists(folder / "result.json")) return false;
   const fs::path kept_file = folder / "config.json", result_file = folder / "result.json";
   if (!fs::exists(kept_file)) return false;
-  const JsonReader result(whole_file(result_file), result_file.string());
-  const JsonReader kept(whole_file(kept_file), kept_file.string());
+  const JsonReader result(bytes_of(result_file), result_file.string());
+  const JsonReader kept(bytes_of(kept_file), kept_file.string());
   if (result.get<bool>("interrupted")) return false;
   require_same_experiment(kept, resolved, kept_file.string());
   if (result.has("diverged_at_epoch"))

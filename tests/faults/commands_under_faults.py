@@ -146,6 +146,27 @@ class Sweeps(Trains):
         assert self.state(out, again.stdout) == whole, "the sweep went on to other lines"
 
 
+class Infers(Command):
+    """An inference, whose embeddings appear as a whole, and which --resume goes on with."""
+
+    def state(self, out, said):
+        result = loaded((out / "made" / "result.json").read_text(), "result.json")
+        printed = loaded(said.splitlines()[-1], "standard output")
+        assert not (out / "made" / "layers").exists(), "layers stay beside a result"
+        return [digest_of(out / "made" / "embeddings"), result["planned_received_bytes"],
+                printed["name"]]
+
+    def check_failed(self, out, inputs, whole):
+        made = out / "made"
+        require_whole_files(made)
+        assert digest_of(made / "embeddings") in (None, whole[0]), "half of the embeddings"
+        words = [w.replace("IN", str(inputs)).replace("OUT", str(out)) for w in self.words]
+        again = subprocess.run([*self.front, *words, "--resume"], capture_output=True, text=True,
+                               timeout=SECONDS, check=False, env={**os.environ, **self.environment})
+        assert again.returncode == 0, f"going on with --resume: {again.stderr}"
+        assert self.state(out, again.stdout) == whole, "resumed to other embeddings"
+
+
 COMMANDS = [
     Command("generate", "dataset", "generate", "communities", "--vertices", "40", "--edges", "120",
             "--out", "OUT/made"),
@@ -159,6 +180,9 @@ COMMANDS = [
     Sweeps("sweep", "sweep", "IN/sweep.json", "--out", "OUT/made", "--quiet", "--json"),
     Sweeps("simulate", "sweep", "IN/run.json", "--backend", "sim", "--set",
            'cluster={"file": "dgx-1", "gpus": 2}', "--out", "OUT/made", "--quiet", "--json"),
+    Infers("infer", "infer", "IN/infer.json", "--out", "OUT/made", "--keep-layers", "--quiet",
+           "--json"),
+    Command("advise", "advise", "IN/infer-less.json", "--out", "OUT/made"),
 ]
 
 
@@ -193,6 +217,8 @@ class Place:
         self.inputs = self.folder / "in"
         self.inputs.mkdir()
         (self.inputs / "run.json").write_text(json.dumps(EXPERIMENT))
+        infer = dict(EXPERIMENT, inference={"columns": 2})
+        (self.inputs / "infer.json").write_text(json.dumps(infer))
         sweep = dict(EXPERIMENT, sweep={"strategy.type": ["spmm_1d", "full_graph"]})
         (self.inputs / "sweep.json").write_text(json.dumps(sweep))
         subprocess.run([PROGRAM, "dataset", "generate", "communities", "--vertices", "30",
