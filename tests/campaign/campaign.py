@@ -301,9 +301,9 @@ def subjects():
         Subject(Report("report", "report", "OUT/result")),
         Subject(small.Infers("infer", "infer", "IN/infer.json", "--out", "OUT/made",
                              "--keep-layers", "--quiet", "--json"), "--resume"),
-        Subject(small.Command("advise", "advise", "IN/infer.json", "--set", "inference=null",
-                              "--set", 'cluster={"file": "dgx-1", "gpus": 2}', "--out",
-                              "OUT/made")),
+        Subject(small.Command("advise", "advise", "IN/run.json", "--set",
+                              'cluster={"file": "dgx-1", "gpus": 2}', "--search",
+                              "strategy.type=spmm_1d,full_graph", "--out", "OUT/made")),
     ]
     if MPI_PROGRAM.exists() and shutil.which("mpirun"):
         found.append(Job.of_each_kind())

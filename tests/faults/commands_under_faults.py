@@ -1,5 +1,6 @@
 """Small commands, each with what it must leave, under calls that fail one at a time."""
 
+import array
 import hashlib
 import json
 import os
@@ -150,11 +151,11 @@ class Infers(Command):
     """An inference, whose embeddings appear as a whole, and which --resume goes on with."""
 
     def state(self, out, said):
+        # What was received is of the layers that were computed now.
         result = loaded((out / "made" / "result.json").read_text(), "result.json")
         printed = loaded(said.splitlines()[-1], "standard output")
         assert not (out / "made" / "layers").exists(), "layers stay beside a result"
-        return [digest_of(out / "made" / "embeddings"), result["planned_received_bytes"],
-                printed["name"]]
+        return [digest_of(out / "made" / "embeddings"), result["name"], printed["name"]]
 
     def check_failed(self, out, inputs, whole):
         made = out / "made"
@@ -182,7 +183,6 @@ COMMANDS = [
            'cluster={"file": "dgx-1", "gpus": 2}', "--out", "OUT/made", "--quiet", "--json"),
     Infers("infer", "infer", "IN/infer.json", "--out", "OUT/made", "--keep-layers", "--quiet",
            "--json"),
-    Command("advise", "advise", "IN/infer-less.json", "--out", "OUT/made"),
 ]
 
 
@@ -197,6 +197,8 @@ def over_mpi(ranks):
                   meant="orrery-mpi")
 
 
+BATCHES = 'strategy={"type": "mini_batch", "fanouts": [2, 2], "batch": 10}'
+
 # The same run on every other backend, and what else reads and prints.
 BACKENDS = [
     Trains("reference", *TRAINS, "kernels=reference"),
@@ -206,6 +208,19 @@ READERS = [
     Looks("info", "dataset", "info", "IN/data", "--json"),
     Looks("cluster", "cluster", "show", "dgx-1", "--json"),
     Looks("cut", "partition", "IN/data", "--parts", "2", "--method", "hash", "--json"),
+    Looks("sharing", "dataset", "sharing", "IN/data", "--json"),
+    Looks("samples", "dataset", "sample-check", "IN/samples.npy", "--graph", "IN/data", "--fanout",
+          "-1", "--json"),
+    Looks("caches", "caches", "IN/run.json", "--set", BATCHES, "--json"),
+]
+# What takes a second or more, for tests/faults/run.
+BY_HAND = [
+    Looks("starve", "starve", "IN/run.json", "--set", BATCHES, "--now", "--json"),
+    Looks("breakdown", "breakdown", "IN/run.json", "--methods", "hash", "--out", "OUT/made",
+          "--json"),
+    Command("advise", "advise", "IN/run.json", "--set", 'cluster={"file": "dgx-1", "gpus": 2}',
+            "--search", "strategy.type=spmm_1d", "--search", "partition.method=metis", "--out",
+            "OUT/made"),
 ]
 
 
@@ -224,7 +239,20 @@ class Place:
         subprocess.run([PROGRAM, "dataset", "generate", "communities", "--vertices", "30",
                         "--edges", "90", "--seed", "3", "--out", str(self.inputs / "data")],
                        check=True, capture_output=True)
+        self.write_samples()
         self.whole = {}
+
+    def write_samples(self):
+        """All neighbours of every vertex of the data set, once."""
+        edges = (self.inputs / "data" / "edges.npy").read_bytes()
+        begin = 10 + int.from_bytes(edges[8:10], "little")
+        ends = array.array("i", edges[begin:])
+        half = len(ends) // 2
+        lines = array.array("q", (n for edge in zip([0] * half, ends[half:], ends[:half]) for n in edge))
+        shape = "{'descr': '<i8', 'fortran_order': False, 'shape': (%d, 3), }" % half
+        header = shape.ljust(117).encode() + b"\n"
+        (self.inputs / "samples.npy").write_bytes(
+            b"\x93NUMPY\x01\0" + len(header).to_bytes(2, "little") + header + lines.tobytes())
 
     def remove(self):
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -9,9 +9,10 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/graph/files/npy_header.hpp"
+#include "core/graph/files/npy.hpp"
 #include "core/inference/input/edge_list_files.hpp"
 #include "core/inference/input/feature_files.hpp"
+#include "core/sample/sample_check.hpp"
 #include "experiments/advise/search_space.hpp"
 #include "experiments/infer/layer_files.hpp"
 #include "tests/fuzz/folder_input.hpp"
@@ -152,6 +153,29 @@ std::vector<std::string> feature_files() {
                 {"options", "vertices 2"}})};
 }
 
+/// Samples of other programs, held against a graph of five vertices.
+void read_samples(std::string_view input) {
+  static const Csr graph = build_csr({5, {0, 1, 2, 3, 4, 2}, {1, 2, 3, 4, 1, 1}});
+  const NpyArray file(scratch().fill("samples.npy", input));
+  const auto values = file.values<std::int64_t>({-1, 3});
+  std::vector<std::int64_t> columns[3];
+  for (std::size_t i = 0; i < values.size(); ++i) columns[i % 3].push_back(values[i]);
+  for (const int fanout : {-1, 2})
+    for (const bool replacement : {false, true})
+      check_samples(graph, {columns[0], columns[1], columns[2]}, {fanout, replacement});
+}
+
+std::vector<std::string> samples() {
+  std::vector<std::int64_t> rows;
+  for (std::int64_t draw = 0; draw < 40; ++draw)
+    for (const std::int64_t from : {0, draw % 2 == 0 ? 4 : 2}) {
+      rows.push_back(draw);
+      rows.push_back(1);
+      rows.push_back(from);
+    }
+  return {npy<std::int64_t>("<i8", {80, 3}, rows), npy<std::int64_t>("<i8", {1, 3}, {0, 2, 1})};
+}
+
 constexpr TileLayout kTiles{4, 2, 1};
 const std::vector<std::int64_t> kWidths{2, 3, 1};
 
@@ -206,6 +230,7 @@ std::vector<Target> inference_targets() {
            read_kept_layers,
            kept_layers,
            {"@@@@ inference.json\n", "@@@@ layer-1-rank-0.bin\n", "null", "[]", "\"seed\": "}},
+          {"samples", read_samples, samples, npy_words},
           {"search",
            [](std::string_view in) { parse_axis(std::string(in)); },
            [] {
