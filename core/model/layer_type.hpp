@@ -24,8 +24,12 @@ struct LayerType {
   bool sparse_input = false;
   /// Multiplies a layer's first rows(layer) inputs by a weight of their own, beside all of them.
   bool own_rows = false;
-  /// Computes weights of edges (Products::edges) instead of multiplying by A.
+  /// Works on edges (Products::edges), of which it computes weights or takes the largest, instead of
+  /// multiplying by A.
   bool weighs_edges = false;
+  /// Of these: takes the largest over edges, without weights and heads; needs the rows of all its
+  /// sources at once (Products::holds_sources()).
+  bool takes_largest = false;
   /// A tape keeps the aggregated input also where x is multiplied by W first (tape.hpp).
   bool tape_keeps_aggregated = false;
   std::unique_ptr<Convolution> (*make)(LayerContext& context, int layer, std::int64_t in,
@@ -35,6 +39,7 @@ struct LayerType {
 // The layers of this folder.
 LayerType gcn_layer();
 LayerType sage_layer();
+LayerType sage_pool_layer();
 LayerType gat_layer();
 
 /// Adds a layer from outside when the program starts:

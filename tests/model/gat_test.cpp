@@ -308,5 +308,15 @@ TEST(Gat, RefusesWhatItCannotHonourAndSaysWhat) {
        "strategy.replace");
 }
 
+TEST(SagePool, RefusesStrategiesWhoseRowsPassBy) {
+  ModelConfig model;
+  model.type = ModelType::sage_pool;
+  model.hidden = 7;  // heads would have to divide it
+
+  EXPECT_EQ(refusal(model, "full_graph"), "");
+  for (const char* strategy : {"spmm_1d", "spmm_15d"})
+    EXPECT_NE(refusal(model, strategy).find("use one of full_graph"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace orrery
