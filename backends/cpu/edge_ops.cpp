@@ -94,7 +94,7 @@ void apply(const NeighbourMax& op, const RankMemory& memory, const RangeKernels&
 }
 
 void apply(const NeighbourMaxBackward& op, const RankMemory& memory, const RangeKernels& kernels) {
-  const Csr& transposed = memory.pattern(op.transposed);
+  const Csr& transposed = memory.pattern(op.a);
   const NeighbourMaxBackwardArgs args{.offsets = transposed.offsets.data(),
                                       .columns = transposed.columns.data(),
                                       .x = inputs_of(memory, op.x),

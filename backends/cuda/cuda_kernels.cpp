@@ -53,8 +53,8 @@ class StreamKernels::Call {
           matrix(op.ties));
   }
   void operator()(const NeighbourMaxBackward& op) {
-    issue("neighbour_max_backward", api().neighbour_max_backward, pattern(op.transposed),
-          matrix(op.x), matrix(op.y), matrix(op.ties), matrix(op.dy), matrix(op.dx));
+    issue("neighbour_max_backward", api().neighbour_max_backward, pattern(op.a), matrix(op.x),
+          matrix(op.y), matrix(op.ties), matrix(op.dy), matrix(op.dx));
   }
   void operator()(const Gemm& op) {
     issue("gemm", api().gemm, matrix(op.a), matrix(op.b), matrix(op.c), op.transpose_a,

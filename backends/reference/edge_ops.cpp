@@ -91,7 +91,7 @@ void apply(const NeighbourMax& op, const RankMemory& memory) {
 }
 
 void apply(const NeighbourMaxBackward& op, const RankMemory& memory) {
-  const Csr& transposed = memory.pattern(op.transposed);
+  const Csr& transposed = memory.pattern(op.a);
   const Floats x(memory, op.x), y(memory, op.y), ties(memory, op.ties), dy(memory, op.dy),
       dx(memory, op.dx);
   for (std::int64_t j = 0; j < transposed.rows; ++j)

@@ -103,17 +103,17 @@ Operands NeighbourMax::operands() const {
 }
 
 void NeighbourMaxBackward::validate() const {
-  require(transposed.shape.rows == x.rows() && dx.shape == x.shape, *this,
-          "x and dx must have as many rows as the transposed pattern, and equal shapes");
-  require(transposed.shape.cols == y.rows() && ties.shape == y.shape && dy.shape == y.shape, *this,
-          "y, ties and dy must have a row for each of its columns, and equal shapes");
+  require(a.shape.rows == x.rows() && dx.shape == x.shape, *this,
+          "x and dx must have as many rows as a, and equal shapes");
+  require(a.shape.cols == y.rows() && ties.shape == y.shape && dy.shape == y.shape, *this,
+          "y, ties and dy must have a row for each column of a, and equal shapes");
   require(x.cols() == y.cols(), *this, "x and y must have equal widths");
   for (const Tensor& read : {x, y, ties, dy})
     require(!overlap(read, dx), *this, "dx must not overlap what is read");
 }
-double NeighbourMaxBackward::flops() const { return 3.0 * real(transposed.nnz * x.cols()); }
+double NeighbourMaxBackward::flops() const { return 3.0 * real(a.nnz * x.cols()); }
 double NeighbourMaxBackward::bytes() const {
-  return pattern_bytes(transposed, true) + real(operands().bytes());
+  return pattern_bytes(a, true) + real(operands().bytes());
 }
 Operands NeighbourMaxBackward::operands() const {
   Operands list{{"x", x, Access::read}, {"y", y, Access::read}, {"ties", ties, Access::read}};

@@ -102,14 +102,14 @@ struct NeighbourMax {
   std::string attributes() const { return {}; }
 };
 
-/// Adjoint of NeighbourMax: dx[j, c] ← Σ dy[i, c] / ties[i, c] over the entries (j, i) of the
-/// transposed pattern with x[j, c] = y[i, c]. Rows that share the largest value share its gradient,
+/// Adjoint of NeighbourMax, a its transposed pattern: dx[j, c] ← Σ dy[i, c] / ties[i, c] over the
+/// entries i of row j with x[j, c] = y[i, c]. Rows that share the largest value share its gradient,
 /// so that it depends on no order of rows.
 ///
-/// Shapes    transposed [m, n] sparse · x, dx [m, f] · y, ties, dy [n, f]
+/// Shapes    a [m, n] sparse · x, dx [m, f] · y, ties, dy [n, f]
 /// Cost      3·nnz·f FLOP; nnz·4 + 8·m + (3·n + 2·m)·f·4 bytes (a lower bound, as above)
 struct NeighbourMaxBackward {
-  Sparse transposed;
+  Sparse a;
   Tensor x, y, ties, dy, dx;
   static constexpr std::string_view kKind = "neighbour_max_backward";
   void validate() const;

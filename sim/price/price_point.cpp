@@ -90,7 +90,7 @@ PricePoint point(const NeighbourMax& op) {
   return as_product(op.y.shape.size() == 0, {op.a, op.x.cols()});
 }
 PricePoint point(const NeighbourMaxBackward& op) {  // an entry reads a row of y, ties and dy each
-  return as_product(op.dx.shape.size() == 0, {op.transposed, 3 * op.x.cols()});
+  return as_product(op.dx.shape.size() == 0, {op.a, 3 * op.x.cols()});
 }
 PricePoint point(const EdgeSoftmax& op) {
   return by_size(op.ends ? "edge_softmax/ends" : op.kKind, op.weights);

@@ -63,9 +63,8 @@ GatherTraffic gather_traffic(const NeighbourMax& op, double cache_bytes) {
 }
 
 GatherTraffic gather_traffic(const NeighbourMaxBackward& op, double cache_bytes) {
-  const double streamed =
-      structure_bytes(op.transposed) + static_cast<double>(op.x.bytes() + op.dx.bytes());
-  return gather_traffic(op.transposed, 3 * op.x.cols(), streamed, cache_bytes);
+  const double streamed = structure_bytes(op.a) + static_cast<double>(op.x.bytes() + op.dx.bytes());
+  return gather_traffic(op.a, 3 * op.x.cols(), streamed, cache_bytes);
 }
 
 double roofline_seconds(const Op& op, const Roofline& roofline,

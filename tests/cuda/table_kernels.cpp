@@ -116,7 +116,7 @@ struct Call {
     });
   }
   int operator()(const NeighbourMaxBackward& op) const {
-    return with_pattern(op.transposed, [&](OrreryPattern* a) {
+    return with_pattern(op.a, [&](OrreryPattern* a) {
       return api.neighbour_max_backward(s, a, m.matrix(op.x), m.matrix(op.y), m.matrix(op.ties),
                                         m.matrix(op.dy), m.matrix(op.dx));
     });
