@@ -24,8 +24,6 @@ void apply(const SpMM& op, const RankMemory& memory, const RangeKernels& kernels
 void apply(const Sddmm& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const EdgeSoftmax& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const EdgeSoftmaxBackward& op, const RankMemory& memory, const RangeKernels& kernels);
-void apply(const NeighbourMax& op, const RankMemory& memory, const RangeKernels& kernels);
-void apply(const NeighbourMaxBackward& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const Gemm& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const GatherRows& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const ScatterAddRows& op, const RankMemory& memory, const RangeKernels& kernels);

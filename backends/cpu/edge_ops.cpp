@@ -79,34 +79,4 @@ void apply(const EdgeSoftmaxBackward& op, const RankMemory& memory, const RangeK
   });
 }
 
-void apply(const NeighbourMax& op, const RankMemory& memory, const RangeKernels& kernels) {
-  const Csr& a = memory.pattern(op.a);
-  const NeighbourMaxArgs args{.offsets = a.offsets.data(),
-                              .columns = a.columns.data(),
-                              .x = inputs_of(memory, op.x),
-                              .y = rows_of(memory, op.y),
-                              .ties = rows_of(memory, op.ties),
-                              .width = op.x.cols(),
-                              .last_edge = a.nnz() - 1};
-  for_whole_rows(a, args.width, [&](std::int64_t first, std::int64_t last) {
-    kernels.neighbour_max(args, first, last);
-  });
-}
-
-void apply(const NeighbourMaxBackward& op, const RankMemory& memory, const RangeKernels& kernels) {
-  const Csr& transposed = memory.pattern(op.a);
-  const NeighbourMaxBackwardArgs args{.offsets = transposed.offsets.data(),
-                                      .columns = transposed.columns.data(),
-                                      .x = inputs_of(memory, op.x),
-                                      .y = inputs_of(memory, op.y),
-                                      .ties = inputs_of(memory, op.ties),
-                                      .dy = inputs_of(memory, op.dy),
-                                      .dx = rows_of(memory, op.dx),
-                                      .width = op.x.cols(),
-                                      .last_edge = transposed.nnz() - 1};
-  for_whole_rows(transposed, args.width, [&](std::int64_t first, std::int64_t last) {
-    kernels.neighbour_max_backward(args, first, last);
-  });
-}
-
 }  // namespace orrery::cpu

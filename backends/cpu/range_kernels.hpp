@@ -60,26 +60,6 @@ struct EdgeGradientArgs {
   Rows<float> dleft;  // first null: none
 };
 
-/// y ← the largest of x over the entries of each row, 0 where there are none; ties ← how many have it.
-struct NeighbourMaxArgs {
-  const std::int64_t* offsets;
-  const std::int32_t* columns;
-  Rows<const float> x;
-  Rows<float> y, ties;
-  std::int64_t width;
-  std::int64_t last_edge;  // greatest index into columns: where prefetching stops
-};
-
-/// dx ← Σ dy / ties where x = y, over the entries of each row of the transposed pattern.
-struct NeighbourMaxBackwardArgs {
-  const std::int64_t* offsets;
-  const std::int32_t* columns;
-  Rows<const float> x, y, ties, dy;
-  Rows<float> dx;
-  std::int64_t width;
-  std::int64_t last_edge;
-};
-
 /// y[i] ← x[index[i]], and y[index[i]] += x[i].
 struct IndexedArgs {
   Rows<const float> x;
@@ -180,9 +160,6 @@ struct RangeKernels {
   void (*edge_softmax)(const EdgeSoftmaxArgs&, std::int64_t begin, std::int64_t end);
   void (*edge_softmax_backward)(const EdgeSoftmaxArgs&, const EdgeGradientArgs&, std::int64_t begin,
                                 std::int64_t end);
-  void (*neighbour_max)(const NeighbourMaxArgs&, std::int64_t begin, std::int64_t end);
-  void (*neighbour_max_backward)(const NeighbourMaxBackwardArgs&, std::int64_t begin,
-                                 std::int64_t end);
   void (*gather)(const IndexedArgs&, std::int64_t begin, std::int64_t end);
   void (*gather_halves)(const HalfRowsArgs&, std::int64_t begin, std::int64_t end);
   /// Adds the rows whose index is in [begin, end), in order.

@@ -48,14 +48,6 @@ class StreamKernels::Call {
           floats(op.gradient), op.weights.cols(), left, right,
           op.dleft ? matrix(*op.dleft) : OrreryMatrix{}, slope, op.scale);
   }
-  void operator()(const NeighbourMax& op) {
-    issue("neighbour_max", api().neighbour_max, pattern(op.a), matrix(op.x), matrix(op.y),
-          matrix(op.ties));
-  }
-  void operator()(const NeighbourMaxBackward& op) {
-    issue("neighbour_max_backward", api().neighbour_max_backward, pattern(op.a), matrix(op.x),
-          matrix(op.y), matrix(op.ties), matrix(op.dy), matrix(op.dx));
-  }
   void operator()(const Gemm& op) {
     issue("gemm", api().gemm, matrix(op.a), matrix(op.b), matrix(op.c), op.transpose_a,
           op.transpose_b, op.beta, device_.options().tf32);

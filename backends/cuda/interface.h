@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { kOrreryCudaVersion = 7 }; /* of this interface; both sides must agree */
+enum { kOrreryCudaVersion = 6 }; /* of this interface; both sides must agree */
 
 typedef enum {
   kOrreryOk = 0,
@@ -134,12 +134,6 @@ typedef struct {
   int (*edge_softmax_backward)(OrreryStream*, const OrreryPattern*, const float* weights,
                                float* gradient, int64_t heads, OrreryMatrix left,
                                OrreryMatrix right, OrreryMatrix dleft, float slope, float scale);
-  /* ties: how many entries of a row have the largest value. */
-  int (*neighbour_max)(OrreryStream*, const OrreryPattern*, OrreryMatrix x, OrreryMatrix y,
-                       OrreryMatrix ties);
-  int (*neighbour_max_backward)(OrreryStream*, const OrreryPattern* transposed, OrreryMatrix x,
-                                OrreryMatrix y, OrreryMatrix ties, OrreryMatrix dy,
-                                OrreryMatrix dx);
   int (*gather_rows)(OrreryStream*, OrreryMatrix x, const int32_t* index, OrreryMatrix y);
   /* Sums in the order of i, so that results are repeatable; max_repeats: how often one index occurs
    * at most where known, 0 where not (1 lets rows be added at once). */

@@ -77,30 +77,4 @@ void apply(const EdgeSoftmaxBackward& op, const RankMemory& memory) {
     }
 }
 
-void apply(const NeighbourMax& op, const RankMemory& memory) {
-  const Csr& a = memory.pattern(op.a);
-  const Floats x(memory, op.x), y(memory, op.y), ties(memory, op.ties);
-  for (std::int64_t i = 0; i < a.rows; ++i)
-    for (std::int64_t c = 0; c < op.x.cols(); ++c) {
-      std::vector<float> values;
-      for (const Vertex j : a.row(static_cast<Vertex>(i))) values.push_back(x(j, c));
-      const float largest = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
-      y(i, c) = largest;
-      ties(i, c) = static_cast<float>(std::count(values.begin(), values.end(), largest));
-    }
-}
-
-void apply(const NeighbourMaxBackward& op, const RankMemory& memory) {
-  const Csr& transposed = memory.pattern(op.a);
-  const Floats x(memory, op.x), y(memory, op.y), ties(memory, op.ties), dy(memory, op.dy),
-      dx(memory, op.dx);
-  for (std::int64_t j = 0; j < transposed.rows; ++j)
-    for (std::int64_t c = 0; c < op.x.cols(); ++c) {
-      double sum = 0;
-      for (const Vertex i : transposed.row(static_cast<Vertex>(j)))
-        if (x(j, c) == y(i, c)) sum += static_cast<double>(dy(i, c)) / ties(i, c);
-      dx(j, c) = static_cast<float>(sum);
-    }
-}
-
 }  // namespace orrery::reference

@@ -29,8 +29,6 @@ void apply(const SpMM& op, const RankMemory& memory);
 void apply(const Sddmm& op, const RankMemory& memory);
 void apply(const EdgeSoftmax& op, const RankMemory& memory);
 void apply(const EdgeSoftmaxBackward& op, const RankMemory& memory);
-void apply(const NeighbourMax& op, const RankMemory& memory);
-void apply(const NeighbourMaxBackward& op, const RankMemory& memory);
 void apply(const Gemm& op, const RankMemory& memory);
 void apply(const GatherRows& op, const RankMemory& memory);
 void apply(const ScatterAddRows& op, const RankMemory& memory);

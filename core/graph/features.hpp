@@ -65,8 +65,7 @@ std::shared_ptr<const Features> row_normalised(std::shared_ptr<const Features> f
 std::shared_ptr<const Features> permuted(std::shared_ptr<const Features> features,
                                          std::vector<Vertex> old_id);
 
-/// The same features rounded to 16 bits. What was held in memory is held in 16 bits instead; what is
-/// computed or read from a file when it is asked for is rounded then.
+/// The same features rounded to 16 bits; nothing is stored.
 ///
 /// Errors    ConfigError under "dataset": a number beyond kLargestHalf
 /// Cost      one pass over the features

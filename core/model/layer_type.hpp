@@ -24,10 +24,9 @@ struct LayerType {
   bool sparse_input = false;
   /// Multiplies a layer's first rows(layer) inputs by a weight of their own, beside all of them.
   bool own_rows = false;
-  /// Works on edges (Products::edges), of which it computes weights or takes the largest, instead of
-  /// multiplying by A.
+  /// Computes weights of edges (Products::edges) instead of multiplying by A.
   bool weighs_edges = false;
-  /// Of these: takes the largest over edges, without weights and heads; needs the rows of all its
+  /// Of these: its weights choose the largest, by columns and without heads; it needs the rows of all
   /// sources at once (Products::holds_sources()).
   bool takes_largest = false;
   /// A tape keeps the aggregated input also where x is multiplied by W first (tape.hpp).

@@ -14,11 +14,10 @@ struct ModelType {
   std::string_view name;  ///< of as long a life as the program
   bool operator==(const ModelType&) const = default;
 
-  static const ModelType gcn, sage, sage_pool, gat, resgcn, sgc;
+  static const ModelType gcn, sage, gat, resgcn, sgc;
 };
-inline constexpr ModelType ModelType::gcn{"gcn"}, ModelType::sage{"sage"},
-    ModelType::sage_pool{"sage-pool"}, ModelType::gat{"gat"}, ModelType::resgcn{"resgcn+"},
-    ModelType::sgc{"sgc"};
+inline constexpr ModelType ModelType::gcn{"gcn"}, ModelType::sage{"sage"}, ModelType::gat{"gat"},
+    ModelType::resgcn{"resgcn+"}, ModelType::sgc{"sgc"};
 
 /// How A is scaled: symmetric D^-1/2·A·D^-1/2, row D^-1·A (D: degrees with the added self-loop), or
 /// chosen by the graph: symmetric where it is symmetric, else row over in-edges. GraphSAGE and
@@ -103,11 +102,6 @@ void require_sound(const ModelConfig& model);
 
 enum class OptimizerType : std::uint8_t { sgd, adam };
 enum class WeightDecayOn : std::uint8_t { first, all };
-/// Which evaluated epoch is the best: the first one of the highest accuracy of validation vertices,
-/// or the last one at which neither their accuracy nor their loss had ever been better.
-///
-/// Source    the second: Veličković et al. 2018, public code
-enum class BestBy : std::uint8_t { accuracy, accuracy_and_loss };
 
 struct TrainConfig {
   int epochs = 100;
@@ -116,10 +110,6 @@ struct TrainConfig {
   double weight_decay = 0;
   WeightDecayOn weight_decay_on = WeightDecayOn::all;
   LossKind loss = LossKind::softmax;
-  BestBy best_by = BestBy::accuracy;
-  /// Training ends after so many evaluations in a row at none of which what `best_by` looks at (any
-  /// of it) was as good as the best before; 0: never.
-  int patience = 0;
   int eval_every = 1;  ///< exact evaluation after every so many epochs and after the last; 0: never
   std::uint64_t seed = 0;
   /// Gradients are summed over ranks in buckets of so many bytes while the backward pass goes on;

@@ -1,6 +1,11 @@
 // GraphSAGE with max-pooling: a vertex takes, column by column, the largest of what its neighbours
 // send, and not the mean.
 //
+// The largest is a sum by weights, as attention has them: a softmax over the in-edges of a vertex
+// whose scores are scaled until nothing but the largest has a weight. Every column is a head. So the
+// layer needs no operation that attention does not have, on any device; it pays with a weight for
+// each edge and column.
+//
 // What a neighbour sends is made by the rank that has its row, so that rows travel once, as wide as
 // the layer's input, forward and backward.
 #include <fmt/core.h>
@@ -12,12 +17,15 @@
 namespace orrery {
 namespace {
 
+/// Neighbouring floats from 1e-18 to 1e10 then differ by more than an exponential tells from none.
+constexpr float kSharpness = 1e28F;
+
 /// y = x·W₁ + m·W₂, m_i = max z_j over the in-neighbours j of i (0 without any), z = ReLU(x·W_p +
-/// b_p),
-/// b_p where the model has biases.
+/// b_p), b_p where the model has biases. Neighbours that share the largest value share its gradient,
+/// which so depends on no order of rows.
 ///
-/// Memory    of each layer, beside what Model counts, in elements, s = sources(layer), f = in: z,
-///           s·f; m and the numbers of neighbours that share it, 2·n·f. Layers share n·f
+/// Memory    of each layer, beside what Model counts, in elements, s = sources(layer), e its edges,
+///           f = in: z, s·f; m, n·f; the weights of edges, e·f. In training layers share e·f
 /// Source    Hamilton et al. 2017, eq. 3, with W_p as wide as the layer's input, as DGL's SAGEConv
 ///           has it
 class SagePoolConvolution final : public Convolution {
@@ -36,16 +44,15 @@ class SagePoolConvolution final : public Convolution {
     };
     fit(z_, sources(), "what neighbours send");
     fit(largest_, rows_out(), "largest of neighbours");
-    fit(ties_, rows_out(), "numbers of neighbours that have it");
+    fit(weights_, entries(), "weights of edges");
   }
   void release() override {
     Convolution::release();
-    for (Buffer* buffer : {&z_, &largest_, &ties_}) *buffer = {};
+    for (Buffer* buffer : {&z_, &largest_, &weights_}) *buffer = {};
   }
 
-  /// Of the gradient at the largest.
   EdgeScratch edge_scratch() const override {
-    return c_.trains ? EdgeScratch{1, rows_out() * in_} : EdgeScratch{};
+    return c_.trains ? EdgeScratch{1, entries() * in_} : EdgeScratch{};
   }
   std::int64_t aggregated_width() const override { return in_; }
   std::int64_t scratch_width() const override { return in_; }
@@ -58,17 +65,21 @@ class SagePoolConvolution final : public Convolution {
     submit(Activate{own, bias(), own, Activation::relu, {}});
     c_.products->bring_sources(layer_, z(),
                                [&] { transform(x, c_.parameters.weight(self_), y, 0); });
-    submit(NeighbourMax{edges().pattern, z(), largest(), ties()});
+    submit(Fill{largest(), 1});  // times what the source sends: the scores of its edges
+    submit(Sddmm{edges().pattern, largest(), z(), weights()});
+    submit(EdgeSoftmax{edges().pattern, weights(), {}, kSharpness});
+    submit(SpMM{edges().pattern, weights(), z(), largest(), 0});
     c_.products->transform(largest(), c_.parameters.weight(neighbour_), y, 1);
   }
 
   void backward(const Tensor& x, const Tensor& dy, const std::optional<Tensor>& dx) override {
     Products& p = *c_.products;
     p.weight_gradient(largest(), dy, c_.parameters.gradient(neighbour_));
-    const Tensor dlargest = c_.edge_scratch.view(rows_out(), in_);
-    p.transform_adjoint(dy, c_.parameters.weight(neighbour_), dlargest, 0);
+    p.transform_adjoint(dy, c_.parameters.weight(neighbour_), largest(), 0);
+    const Tensor ordered = c_.edge_scratch.view(entries(), in_);
     const Tensor dz = c_.scratch.view(sources(), in_);
-    submit(NeighbourMaxBackward{edges().transposed, z(), largest(), ties(), dlargest, dz});
+    submit(GatherRows{weights(), edges().order, ordered});
+    submit(SpMM{edges().transposed, ordered, largest(), dz, 0});
     p.bring_sources_adjoint(layer_, dz,
                             [&] { weight_gradient(x, dy, c_.parameters.gradient(self_)); });
     const Tensor own = dz.rows_at(0, rows_in());
@@ -83,6 +94,7 @@ class SagePoolConvolution final : public Convolution {
  private:
   std::int64_t sources() const { return c_.products->sources(layer_); }
   const Edges& edges() const { return c_.products->edges(layer_); }
+  std::int64_t entries() const { return edges().pattern.nnz; }
   template <class T>
   void submit(const T& op) {
     c_.rt.submit(Lane::compute, op);
@@ -92,10 +104,12 @@ class SagePoolConvolution final : public Convolution {
     return c_.parameters.weight(pool_bias_);
   }
   Tensor z() const { return z_.view(sources(), in_); }
+  /// In the backward pass its gradient.
   Tensor largest() const { return largest_.view(rows_out(), in_); }
-  Tensor ties() const { return ties_.view(rows_out(), in_); }
+  Tensor weights() const { return weights_.view(entries(), in_); }
+
   int pool_, pool_bias_, self_, neighbour_;
-  Buffer z_, largest_, ties_;
+  Buffer z_, largest_, weights_;
 };
 
 }  // namespace

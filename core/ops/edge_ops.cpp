@@ -88,36 +88,4 @@ Operands EdgeSoftmaxBackward::operands() const {
 }
 std::string EdgeSoftmaxBackward::attributes() const { return score_text(*this); }
 
-void NeighbourMax::validate() const {
-  require(a.shape.rows == y.rows(), *this, "rows of a must equal rows of y");
-  require(a.shape.cols == x.rows(), *this, "columns of a must equal rows of x");
-  require(x.cols() == y.cols() && ties.shape == y.shape, *this,
-          "x, y and ties must have equal widths, y and ties equal shapes");
-  require(!overlap(x, y) && !overlap(x, ties) && !overlap(y, ties), *this,
-          "x, y and ties must not overlap");
-}
-double NeighbourMax::flops() const { return real(a.nnz * x.cols()); }
-double NeighbourMax::bytes() const { return pattern_bytes(a, true) + real(operands().bytes()); }
-Operands NeighbourMax::operands() const {
-  return {{"x", x, Access::read}, {"y", y, Access::write}, {"ties", ties, Access::write}};
-}
-
-void NeighbourMaxBackward::validate() const {
-  require(a.shape.rows == x.rows() && dx.shape == x.shape, *this,
-          "x and dx must have as many rows as a, and equal shapes");
-  require(a.shape.cols == y.rows() && ties.shape == y.shape && dy.shape == y.shape, *this,
-          "y, ties and dy must have a row for each column of a, and equal shapes");
-  require(x.cols() == y.cols(), *this, "x and y must have equal widths");
-  for (const Tensor& read : {x, y, ties, dy})
-    require(!overlap(read, dx), *this, "dx must not overlap what is read");
-}
-double NeighbourMaxBackward::flops() const { return 3.0 * real(a.nnz * x.cols()); }
-double NeighbourMaxBackward::bytes() const {
-  return pattern_bytes(a, true) + real(operands().bytes());
-}
-Operands NeighbourMaxBackward::operands() const {
-  Operands list{{"x", x, Access::read}, {"y", y, Access::read}, {"ties", ties, Access::read}};
-  return list.add({"dy", dy, Access::read}).add({"dx", dx, Access::write});
-}
-
 }  // namespace orrery

@@ -4,8 +4,6 @@
 //
 // Dropout of edges is no op of its own: Activate drops elements of [nnz, heads] by the number of
 // each edge, as it drops those of activations by the number of each vertex.
-//
-// The largest of what stands at the sources of a row's edges is what max-pooling is made of.
 #pragma once
 
 #include <optional>
@@ -84,39 +82,6 @@ struct EdgeSoftmaxBackward {
   double bytes() const;
   Operands operands() const;
   std::string attributes() const;
-};
-
-/// y[i, c] ← the largest x[col(e), c] over the entries e of row i, 0 where it has none; ties[i, c] ←
-/// how many of them have it.
-///
-/// Shapes    a [n, m] sparse · x [m, f] · y, ties [n, f]
-/// Cost      nnz·f FLOP; nnz·4 + 8·n + (m + 2·n)·f·4 bytes (each row of x read once: a lower bound)
-struct NeighbourMax {
-  Sparse a;
-  Tensor x, y, ties;
-  static constexpr std::string_view kKind = "neighbour_max";
-  void validate() const;
-  double flops() const;
-  double bytes() const;
-  Operands operands() const;
-  std::string attributes() const { return {}; }
-};
-
-/// Adjoint of NeighbourMax, a its transposed pattern: dx[j, c] ← Σ dy[i, c] / ties[i, c] over the
-/// entries i of row j with x[j, c] = y[i, c]. Rows that share the largest value share its gradient,
-/// so that it depends on no order of rows.
-///
-/// Shapes    a [m, n] sparse · x, dx [m, f] · y, ties, dy [n, f]
-/// Cost      3·nnz·f FLOP; nnz·4 + 8·m + (3·n + 2·m)·f·4 bytes (a lower bound, as above)
-struct NeighbourMaxBackward {
-  Sparse a;
-  Tensor x, y, ties, dy, dx;
-  static constexpr std::string_view kKind = "neighbour_max_backward";
-  void validate() const;
-  double flops() const;
-  double bytes() const;
-  Operands operands() const;
-  std::string attributes() const { return {}; }
 };
 
 }  // namespace orrery

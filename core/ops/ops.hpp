@@ -557,12 +557,12 @@ struct AllToAllV {
   std::string attributes() const;
 };
 
-using Op = std::variant<Load, Fill, Copy, Save, SpMM, Sddmm, EdgeSoftmax, EdgeSoftmaxBackward,
-                        NeighbourMax, NeighbourMaxBackward, Gemm, GatherRows, ScatterAddRows,
-                        Activate, ActivateBackward, ColumnSum, LayerNorm, LayerNormBackward,
-                        ColumnMoments, BatchNorm, BatchNormBackward, Loss, Score, Sgd, Adam,
-                        SendRecv, Broadcast, BroadcastSparse, Reduce, AllReduce, ReduceScatter,
-                        AllGather, AllToAllV, Expose, Withdraw, Pull, Push>;
+using Op =
+    std::variant<Load, Fill, Copy, Save, SpMM, Sddmm, EdgeSoftmax, EdgeSoftmaxBackward, Gemm,
+                 GatherRows, ScatterAddRows, Activate, ActivateBackward, ColumnSum, LayerNorm,
+                 LayerNormBackward, ColumnMoments, BatchNorm, BatchNormBackward, Loss, Score, Sgd,
+                 Adam, SendRecv, Broadcast, BroadcastSparse, Reduce, AllReduce, ReduceScatter,
+                 AllGather, AllToAllV, Expose, Withdraw, Pull, Push>;
 
 /// All ranks of its group call it, in the same order.
 template <class T>

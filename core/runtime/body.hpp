@@ -47,8 +47,6 @@ struct EpochReport {
   /// There when the loss is not finite: training ends with this epoch, whatever is answered. Also
   /// there when the loss of the last epoch is, and the weights after it are not.
   std::optional<Divergence> divergence = {};
-  /// Mean over validation vertices, of an epoch that was evaluated; where TrainConfig asks for it.
-  std::optional<double> validation_loss = {};
 };
 
 /// A run between two epochs, or between two steps of one: all it takes to go on as if it had never

@@ -31,6 +31,7 @@
 #include "core/strategy/edges/device_edges.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/halo_product.hpp"
+#include "core/strategy/shared_preloading.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/preloaded_rank.hpp"
 
@@ -293,9 +294,7 @@ class SharedPreloading final : public Strategy {
   bool below() const {
     return problem_.strategy.depth && *problem_.strategy.depth < problem_.model.layers;
   }
-  bool held_targets() const {
-    return problem_.strategy.sampling && problem_.strategy.sampling->held_targets;
-  }
+  bool held_targets() const { return preloading_settings(problem_.strategy).held_targets; }
   bool redrawn() const {
     return problem_.strategy.sampling && problem_.strategy.sampling->every_epoch;
   }
@@ -332,6 +331,11 @@ void require_number_or(const Settings& file, const std::string& key, const std::
     throw ConfigError(key, fmt::format("found \"{}\", expected a number or {}", *found, words));
 }
 
+bool held_targets(const Settings& file) {
+  if (file.has("strategy.sampling.targets")) return file.is("strategy.sampling.targets", "held");
+  return file.is("strategy.sampling.rule", "granndis_artifact");
+}
+
 void require_sound(const Settings& file) {
   require_number_or(file, "strategy.depth", "\"all\" or \"fit\"");
   require_number_or(file, "strategy.batches", "\"fit\"");
@@ -349,11 +353,7 @@ void require_sound(const Settings& file) {
     throw ConfigError("strategy.depth",
                       fmt::format("found {}, but the model has {} layers",
                                   file.shown("strategy.depth"), file.shown("model.layers")));
-  const bool artifact = file.is("strategy.sampling.rule", "granndis_artifact"),
-             held = file.has("strategy.sampling.targets")
-                        ? file.is("strategy.sampling.targets", "held")
-                        : artifact;
-  if (held && file.is("strategy.evaluate_on", "parts"))
+  if (held_targets(file) && file.is("strategy.evaluate_on", "parts"))
     throw ConfigError("strategy.evaluate_on",
                       "\"parts\" would count vertices that several servers hold several times "
                       "(strategy.sampling.targets held): use \"graph\"");
@@ -382,9 +382,7 @@ void read(const Settings& file, StrategyConfig& config) {
                                   {"granndis_artifact", ExpansionRule::granndis_artifact}},
                                  sampling.expansion.rule);
   sampling.every_epoch = file.is("strategy.sampling.redraw", "epoch");
-  sampling.held_targets = file.has("strategy.sampling.targets")
-                              ? file.is("strategy.sampling.targets", "held")
-                              : file.is("strategy.sampling.rule", "granndis_artifact");
+  config.own = PreloadingSettings{held_targets(file)};
 }
 
 int servers_of(const StrategyConfig& config, int ranks) {

@@ -437,9 +437,6 @@ TrainConfig train_config(const Json& t, std::uint64_t seed) {
       t["weight_decay_on"], {{"first", WeightDecayOn::first}, {"all", WeightDecayOn::all}});
   train.loss =
       pick<LossKind>(t["loss"], {{"softmax", LossKind::softmax}, {"sigmoid", LossKind::sigmoid}});
-  train.best_by = pick<BestBy>(t["best_by"], {{"accuracy", BestBy::accuracy},
-                                              {"accuracy_and_loss", BestBy::accuracy_and_loss}});
-  train.patience = t["patience"];
   train.eval_every = t["eval_every"];
   train.bucket_bytes = bytes_at(t, "bucket_bytes", "train.bucket_bytes");
   train.seed = seed;
@@ -452,13 +449,6 @@ void set_strategy(Experiment& e, const Json& root) {
   e.strategy = strategy_config(root);
   require_possible(e.strategy, e.model);
   if (e.checkpoint_every > 0 || e.checkpoint_steps > 0) require_resumable(e.strategy);
-  if (e.train.patience > 0 && (e.checkpoint_every > 0 || e.checkpoint_steps > 0))
-    throw ConfigError(
-        "train.patience",
-        "counts evaluations from the first epoch on, which a resumed run has not seen: "
-        "set it, or train.checkpoint_every and train.checkpoint_steps, to 0");
-  if (e.train.patience > 0 && e.train.eval_every == 0)
-    throw ConfigError("train.patience", "counts evaluations, of which train.eval_every 0 has none");
   if (e.checkpoint_steps > 0 && e.strategy.type == "model_averaging" &&
       e.strategy.averaging == Averaging::model)
     throw ConfigError("train.checkpoint_steps",
@@ -591,14 +581,6 @@ void require_possible_nccl(const Experiment& e) {
                                   strategy.name));
 }
 
-void require_possible_patience(const Experiment& e) {
-  if (e.train.patience > 0 && (e.backend == "sim" || e.backend == "model"))
-    throw ConfigError("train.patience",
-                      fmt::format("ends training by what it has learned, which backend {} does not "
-                                  "know: set it to 0",
-                                  e.backend));
-}
-
 void require_possible_graphs(const Experiment& e) {
   if (!e.cuda_graph) return;
   if (e.kernels != "cuda")
@@ -622,7 +604,6 @@ void set_backend(Experiment& e, const Json& root) {
   e.tf32 = root.value("tf32", false);
   e.cuda_graph = root["train"]["cuda_graph"];
   require_possible_nccl(e);
-  require_possible_patience(e);
   require_possible_graphs(e);
 }
 

@@ -1,7 +1,6 @@
 #include "experiments/execute/measure.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 namespace orrery {
@@ -63,21 +62,13 @@ Measurement measure(const std::vector<std::vector<EpochCost>>& costs,
   return result;
 }
 
-std::optional<EpochReport> best_epoch(const std::vector<EpochReport>& epochs, BestBy by) {
+std::optional<EpochReport> best_epoch(const std::vector<EpochReport>& epochs) {
   std::optional<EpochReport> best;
-  double accuracy = 0, loss = std::numeric_limits<double>::infinity();  // of any so far
   for (const EpochReport& report : epochs) {
     if (!report.scores) continue;
-    if (!report.scores->validation) {
+    if (!best || !report.scores->validation ||
+        *report.scores->validation > *best->scores->validation)
       best = report;
-      continue;
-    }
-    const double now = *report.scores->validation, its_loss = report.validation_loss.value_or(loss);
-    const bool better =
-        by == BestBy::accuracy ? now > accuracy : now >= accuracy && its_loss <= loss;
-    if (!best || better) best = report;
-    accuracy = std::max(accuracy, now);
-    loss = std::min(loss, its_loss);
   }
   return best;
 }

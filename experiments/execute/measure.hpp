@@ -37,9 +37,8 @@ struct Measurement {
 Measurement measure(const std::vector<std::vector<EpochCost>>& costs,
                     const std::vector<Summary>& summaries);
 
-/// The best report, as BestBy says; without validation vertices the last evaluated one. Nothing
-/// where no epoch was evaluated.
-std::optional<EpochReport> best_epoch(const std::vector<EpochReport>& epochs,
-                                      BestBy by = BestBy::accuracy);
+/// The report with the highest validation accuracy (the first of equals; without validation
+/// vertices the last evaluated one). Nothing where no epoch was evaluated.
+std::optional<EpochReport> best_epoch(const std::vector<EpochReport>& epochs);
 
 }  // namespace orrery

@@ -36,7 +36,6 @@ EpochReport report_of(const JsonReader& line, int epoch) {
   const Accuracies scores{number(line, "train_accuracy"), number(line, "val_accuracy"),
                           number(line, "test_accuracy")};
   if (scores.train || scores.validation || scores.test) report.scores = scores;
-  if (line.has("val_loss")) report.validation_loss = line.get<double>("val_loss");
   return report;
 }
 

@@ -254,20 +254,18 @@ std::string where(const FinishedRun& run) {
 
 Json epoch_json(const EpochReport& report, double seconds) {
   const Accuracies scores = report.scores.value_or(Accuracies{});
-  Json line{{"schema_version", kSchemaVersion},
-            {"epoch", report.epoch},
-            {"loss", or_null(report.loss)},
-            {"train_accuracy", or_null(scores.train)},
-            {"val_accuracy", or_null(scores.validation)},
-            {"test_accuracy", or_null(scores.test)},
-            {"seconds", seconds}};
-  if (report.validation_loss) line["val_loss"] = *report.validation_loss;
-  return line;
+  return {{"schema_version", kSchemaVersion},
+          {"epoch", report.epoch},
+          {"loss", or_null(report.loss)},
+          {"train_accuracy", or_null(scores.train)},
+          {"val_accuracy", or_null(scores.validation)},
+          {"test_accuracy", or_null(scores.test)},
+          {"seconds", seconds}};
 }
 
 Json result_json(const Experiment& experiment, const DataFacts& data, const Placement& placement,
                  const Outcome& outcome, const Measurement& m) {
-  const auto best = best_epoch(outcome.epochs, experiment.train.best_by);
+  const auto best = best_epoch(outcome.epochs);
   const Accuracies scores = best ? *best->scores : Accuracies{};
   Json kinds = Json::object();
   for (const auto& [kind, seconds] : m.breakdown.compute_by_kind) kinds[kind] = seconds;

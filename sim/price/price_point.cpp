@@ -62,35 +62,24 @@ PricePoint with_heads(std::string_view key, bool empty, const Gathers& g, std::i
            {"skew", g.skew}}};
 }
 
-/// A product of one head, or what reads as many rows as one.
-PricePoint as_product(bool empty, const Gathers& g) {
-  return {SpMM::kKind,
-          empty,
-          {{"rows", g.rows},
-           {"degree", g.degree},
-           {"width", g.width},
-           {"ragged", ragged(static_cast<std::int64_t>(g.width))},
-           {"reuse_bytes", g.reuse_bytes},
-           {"skew", g.skew}}};
-}
-
 PricePoint point(const SpMM& op) {
   const Gathers g(op.a, op.x.cols());
   const bool empty = op.y.shape.size() == 0;
   const std::int64_t columns = op.x.cols() / op.heads();
-  return op.heads() > 1 ? with_heads("spmm/heads", empty, g, op.heads(), columns)
-                        : as_product(empty, g);
+  if (op.heads() > 1) return with_heads("spmm/heads", empty, g, op.heads(), columns);
+  return {op.kKind,
+          empty,
+          {{"rows", g.rows},
+           {"degree", g.degree},
+           {"width", g.width},
+           {"ragged", ragged(columns)},
+           {"reuse_bytes", g.reuse_bytes},
+           {"skew", g.skew}}};
 }
 
 PricePoint point(const Sddmm& op) {
   return with_heads(op.kKind, op.dots.shape.size() == 0, {op.a, op.x.cols()}, op.heads(),
                     op.x.cols() / op.heads());
-}
-PricePoint point(const NeighbourMax& op) {
-  return as_product(op.y.shape.size() == 0, {op.a, op.x.cols()});
-}
-PricePoint point(const NeighbourMaxBackward& op) {  // an entry reads a row of y, ties and dy each
-  return as_product(op.dx.shape.size() == 0, {op.a, 3 * op.x.cols()});
 }
 PricePoint point(const EdgeSoftmax& op) {
   return by_size(op.ends ? "edge_softmax/ends" : op.kKind, op.weights);

@@ -45,8 +45,6 @@ class PricePoint {
 ///   spmm/heads            the same, heads (values of an entry) and columns (of each head); ragged
 ///                         is of these columns
 ///   sddmm                 as spmm/heads; of one head too
-///   neighbour_max         that of the product which reads as many rows: spmm, of its width, or,
-///   and its backward      for the backward pass, of three times its width
 ///   edge_softmax and      size (elements of the weights), width (heads), ragged
 ///   its backward, /ends
 ///   gemm and variants     m, n, n16 (n rounded up to a multiple of 16), k

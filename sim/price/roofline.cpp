@@ -56,17 +56,6 @@ GatherTraffic gather_traffic(const Sddmm& op, double cache_bytes) {
   return gather_traffic(op.a, op.z.cols(), streamed, cache_bytes);
 }
 
-GatherTraffic gather_traffic(const NeighbourMax& op, double cache_bytes) {
-  const double streamed =
-      structure_bytes(op.a) + static_cast<double>(op.y.bytes() + op.ties.bytes());
-  return gather_traffic(op.a, op.x.cols(), streamed, cache_bytes);
-}
-
-GatherTraffic gather_traffic(const NeighbourMaxBackward& op, double cache_bytes) {
-  const double streamed = structure_bytes(op.a) + static_cast<double>(op.x.bytes() + op.dx.bytes());
-  return gather_traffic(op.a, 3 * op.x.cols(), streamed, cache_bytes);
-}
-
 double roofline_seconds(const Op& op, const Roofline& roofline,
                         const Roofline::Efficiency& efficiency) {
   const double flops = flops_of(op) / (roofline.flops_per_second * efficiency.flops);
@@ -76,10 +65,6 @@ double roofline_seconds(const Op& op, const Roofline& roofline,
     if (traffic.cache_bytes > 0) bytes += traffic.cache_bytes / roofline.cache_bytes_per_second;
   };
   if (const auto* dots = std::get_if<Sddmm>(&op)) take(gather_traffic(*dots, roofline.cache_bytes));
-  if (const auto* most = std::get_if<NeighbourMax>(&op))
-    take(gather_traffic(*most, roofline.cache_bytes));
-  if (const auto* back = std::get_if<NeighbourMaxBackward>(&op))
-    take(gather_traffic(*back, roofline.cache_bytes));
   if (const auto* product = std::get_if<SpMM>(&op)) {
     take(gather_traffic(*product, roofline.cache_bytes));
     longest = wait_for_longest_row(*product, roofline, efficiency.bytes,

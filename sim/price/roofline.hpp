@@ -26,9 +26,6 @@ struct GatherTraffic {
 GatherTraffic gather_traffic(const SpMM& op, double cache_bytes);
 /// The same of rows of z; rows of x are read, and dots written, once.
 GatherTraffic gather_traffic(const Sddmm& op, double cache_bytes);
-/// The same of rows of x, and of those of y, ties and dy.
-GatherTraffic gather_traffic(const NeighbourMax& op, double cache_bytes);
-GatherTraffic gather_traffic(const NeighbourMaxBackward& op, double cache_bytes);
 
 /// launch + max(flops, bytes) at the stated efficiency, where the bytes of a sparse product are
 /// those of gather_traffic(), each at the rate of where they are found; and, where the number of

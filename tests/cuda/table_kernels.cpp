@@ -110,17 +110,6 @@ struct Call {
                                        op.ends ? op.ends->slope : 0, op.scale);
     });
   }
-  int operator()(const NeighbourMax& op) const {
-    return with_pattern(op.a, [&](OrreryPattern* a) {
-      return api.neighbour_max(s, a, m.matrix(op.x), m.matrix(op.y), m.matrix(op.ties));
-    });
-  }
-  int operator()(const NeighbourMaxBackward& op) const {
-    return with_pattern(op.a, [&](OrreryPattern* a) {
-      return api.neighbour_max_backward(s, a, m.matrix(op.x), m.matrix(op.y), m.matrix(op.ties),
-                                        m.matrix(op.dy), m.matrix(op.dx));
-    });
-  }
   int operator()(const Gemm& op) const {
     return api.gemm(s, m.matrix(op.a), m.matrix(op.b), m.matrix(op.c), op.transpose_a,
                     op.transpose_b, op.beta, 0);

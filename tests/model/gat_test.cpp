@@ -308,9 +308,11 @@ TEST(Gat, RefusesWhatItCannotHonourAndSaysWhat) {
        "strategy.replace");
 }
 
+const ModelType kSagePool{"sage-pool"};
+
 TEST(SagePool, RefusesStrategiesWhoseRowsPassBy) {
   ModelConfig model;
-  model.type = ModelType::sage_pool;
+  model.type = kSagePool;
   model.hidden = 7;  // heads would have to divide it
 
   EXPECT_EQ(refusal(model, "full_graph"), "");

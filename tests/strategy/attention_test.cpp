@@ -58,10 +58,12 @@ ModelConfig published(ModelConfig model) {
   return model;
 }
 
+const ModelType kSagePool{"sage-pool"};
+
 /// GraphSAGE that takes the largest over edges.
 ModelConfig pooling(int layers, std::int64_t hidden) {
   ModelConfig model;
-  model.type = ModelType::sage_pool;
+  model.type = kSagePool;
   model.layers = layers;
   model.hidden = hidden;
   model.dropout = 0.3;
@@ -137,8 +139,7 @@ std::vector<Case> cases() {
   for (const auto& strategy : carrying(Attention::additive))
     for (const NamedModel& model : models()) {
       const bool passes_by = info_of(strategy.config).sources_pass_by;
-      if (passes_by &&
-          (model.config.attention == Attention::dot || model.config.type == ModelType::sage_pool))
+      if (passes_by && (model.config.attention == Attention::dot || model.config.type == kSagePool))
         continue;
       list.push_back({strategy, worlds_of(strategy.config)[turn % 3],
                       turn % 2 == 0 ? "reference" : "cpu", model});

@@ -10,6 +10,7 @@
 #include "core/runtime/summary.hpp"
 #include "core/sample/expansion_sampling.hpp"
 #include "core/strategy/make_strategy.hpp"
+#include "core/strategy/shared_preloading.hpp"
 #include "core/strategy/structure/preloaded_rank.hpp"
 #include "core/strategy/train/record.hpp"
 #include "tests/support/problems.hpp"
@@ -247,7 +248,8 @@ INSTANTIATE_TEST_SUITE_P(Graphs, Sampled,
 TEST(Sampling, OfHeldTargetsLearnsFromAllThatServersHold) {
   const auto data = random_dataset(60, 240, 5, 3, true);
   StrategyConfig config = preloading(2);
-  config.sampling = SamplingConfig{{1, 3, ExpansionRule::granndis_artifact}, false, true};
+  config.sampling = SamplingConfig{{1, 3, ExpansionRule::granndis_artifact}, false};
+  config.own = PreloadingSettings{true};
   config.evaluate_on = EvaluateOn::graph;
   Problem p = problem_on(data, 4, config);
   p.partition = partition_graph(*data->graph, 2, {"training_block", "", 0}, data->split);

@@ -10,9 +10,6 @@ void sddmm(const SddmmArgs& args, std::int64_t begin, std::int64_t end);
 void edge_softmax(const EdgeSoftmaxArgs& args, std::int64_t begin, std::int64_t end);
 void edge_softmax_backward(const EdgeSoftmaxArgs& args, const EdgeGradientArgs& gradient,
                            std::int64_t begin, std::int64_t end);
-void neighbour_max(const NeighbourMaxArgs& args, std::int64_t begin, std::int64_t end);
-void neighbour_max_backward(const NeighbourMaxBackwardArgs& args, std::int64_t begin,
-                            std::int64_t end);
 void gather(const IndexedArgs& args, std::int64_t begin, std::int64_t end);
 void gather_halves(const HalfRowsArgs& args, std::int64_t begin, std::int64_t end);
 void scatter_add(const IndexedArgs& args, std::int64_t begin, std::int64_t end);

@@ -8,8 +8,6 @@ const RangeKernels kernels{
     .sddmm = sddmm,
     .edge_softmax = edge_softmax,
     .edge_softmax_backward = edge_softmax_backward,
-    .neighbour_max = neighbour_max,
-    .neighbour_max_backward = neighbour_max_backward,
     .gather = gather,
     .gather_halves = gather_halves,
     .scatter_add = scatter_add,

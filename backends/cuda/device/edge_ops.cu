@@ -122,42 +122,6 @@ __global__ void softmax_of_rows_backward(const std::int64_t* offsets, const std:
   }
 }
 
-/// A warp for each row: its lanes over columns, entries one after the other.
-__global__ void largest_of_rows(const std::int64_t* offsets, const std::int32_t* columns,
-                                std::int64_t rows, std::int64_t width, Window<float> x,
-                                Window<float> y, Window<float> ties) {
-  const std::int64_t row = warp_item();
-  if (row >= rows) return;
-  const std::int64_t first = offsets[row], last = offsets[row + 1];
-  for (std::int64_t c = threadIdx.x; c < width; c += kLanes) {
-    float largest = first == last ? 0.0F : -INFINITY, count = 0;
-    for (std::int64_t e = first; e < last; ++e) {
-      const float value = x(columns[e], c);
-      count = value > largest ? 1 : count + (value == largest ? 1 : 0);
-      largest = value > largest ? value : largest;
-    }
-    y(row, c) = largest;
-    ties(row, c) = count;
-  }
-}
-
-__global__ void largest_of_rows_backward(const std::int64_t* offsets, const std::int32_t* columns,
-                                         std::int64_t rows, std::int64_t width, Window<float> x,
-                                         Window<float> y, Window<float> ties, Window<float> dy,
-                                         Window<float> dx) {
-  const std::int64_t row = warp_item();
-  if (row >= rows) return;
-  for (std::int64_t c = threadIdx.x; c < width; c += kLanes) {
-    const float own = x(row, c);
-    float sum = 0;
-    for (std::int64_t e = offsets[row]; e < offsets[row + 1]; ++e) {
-      const std::int64_t i = columns[e];
-      if (own == y(i, c)) sum += dy(i, c) / ties(i, c);
-    }
-    dx(row, c) = sum;
-  }
-}
-
 /// A matrix that may not be there.
 Window<float> floats_or_none(const OrreryMatrix& m) {
   return m.data == nullptr ? Window<float>{} : floats(m);
@@ -186,19 +150,6 @@ void edge_softmax_backward(OrreryStream& s, const OrreryPattern* a, const float*
   launch(s, softmax_of_rows_backward, blocks_of(a->rows), dim3{kLanes, kWarpsPerBlock, 1},
          a->view.offsets, a->view.columns, a->rows, weights, gradient, heads, scores,
          floats_or_none(dleft));
-}
-
-void neighbour_max(OrreryStream& s, const OrreryPattern* a, OrreryMatrix x, OrreryMatrix y,
-                   OrreryMatrix ties) {
-  launch(s, largest_of_rows, blocks_of(a->rows), dim3{kLanes, kWarpsPerBlock, 1}, a->view.offsets,
-         a->view.columns, a->rows, x.cols, floats(x), floats(y), floats(ties));
-}
-
-void neighbour_max_backward(OrreryStream& s, const OrreryPattern* transposed, OrreryMatrix x,
-                            OrreryMatrix y, OrreryMatrix ties, OrreryMatrix dy, OrreryMatrix dx) {
-  launch(s, largest_of_rows_backward, blocks_of(transposed->rows), dim3{kLanes, kWarpsPerBlock, 1},
-         transposed->view.offsets, transposed->view.columns, transposed->rows, x.cols, floats(x),
-         floats(y), floats(ties), floats(dy), floats(dx));
 }
 
 }  // namespace orrery::cuda

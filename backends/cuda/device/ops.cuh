@@ -22,10 +22,6 @@ void edge_softmax(OrreryStream& s, const OrreryPattern* a, float* weights, std::
 void edge_softmax_backward(OrreryStream& s, const OrreryPattern* a, const float* weights,
                            float* gradient, std::int64_t heads, OrreryMatrix left,
                            OrreryMatrix right, OrreryMatrix dleft, float slope, float scale);
-void neighbour_max(OrreryStream& s, const OrreryPattern* a, OrreryMatrix x, OrreryMatrix y,
-                   OrreryMatrix ties);
-void neighbour_max_backward(OrreryStream& s, const OrreryPattern* transposed, OrreryMatrix x,
-                            OrreryMatrix y, OrreryMatrix ties, OrreryMatrix dy, OrreryMatrix dx);
 void gather_rows(OrreryStream& s, OrreryMatrix x, const std::int32_t* index, OrreryMatrix y);
 void scatter_add_rows(OrreryStream& s, OrreryMatrix x, const std::int32_t* index, OrreryMatrix y,
                       std::int64_t max_repeats);

@@ -235,8 +235,6 @@ OrreryCudaApi make_table() {
   table.sddmm = Entry<sddmm>::call;
   table.edge_softmax = Entry<edge_softmax>::call;
   table.edge_softmax_backward = Entry<edge_softmax_backward>::call;
-  table.neighbour_max = Entry<neighbour_max>::call;
-  table.neighbour_max_backward = Entry<neighbour_max_backward>::call;
   table.gather_rows = Entry<gather_rows>::call;
   table.scatter_add_rows = Entry<scatter_add_rows>::call;
   table.activate = Entry<activate>::call;

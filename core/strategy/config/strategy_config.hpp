@@ -43,8 +43,6 @@ enum class ServerSplit : std::uint8_t { metis, random };
 struct SamplingConfig {
   ExpansionSampling expansion{};  ///< hops 0: none beside its own
   bool every_epoch = false;       ///< drawn anew in every epoch; else once for the run
-  /// The loss is of all training vertices that a server holds, those that were drawn among them.
-  bool held_targets = false;
 };
 
 struct StrategyConfig {

@@ -7,6 +7,7 @@
 #include "core/partition/neighbourhood.hpp"
 #include "core/partition/partition_options.hpp"
 #include "core/sample/induced.hpp"
+#include "core/strategy/shared_preloading.hpp"
 
 namespace orrery {
 std::int64_t ServerSubgraph::rows(int rank, int d) const {
@@ -71,7 +72,7 @@ Neighbourhood ServerSubgraphs::held(const std::vector<Vertex>& own, int draw) co
   const ExpansionSampling& expansion = config_.sampling->expansion;
   if (expansion.hops == 0) return neighbourhood(graph, graph, own, 0);
   auto drawn = sample_expansion(graph, own, expansion, seed_, static_cast<std::uint64_t>(draw));
-  if (!config_.sampling->held_targets) return induced_neighbourhood(graph, own, drawn);
+  if (!preloading_settings(config_).held_targets) return induced_neighbourhood(graph, own, drawn);
   drawn.insert(drawn.end(), own.begin(), own.end());
   std::sort(drawn.begin(), drawn.end());
   return neighbourhood(graph, graph, drawn, 0);

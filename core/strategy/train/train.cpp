@@ -16,7 +16,6 @@
 #include "core/strategy/train/find_divergence.hpp"
 #include "core/strategy/train/gradient_buckets.hpp"
 #include "core/strategy/train/local_models.hpp"
-#include "core/strategy/train/patience.hpp"
 #include "core/strategy/train/prefetch.hpp"
 #include "core/strategy/train/step_data.hpp"
 
@@ -42,8 +41,7 @@ class Trainer {
         problem_(problem),
         facts_(problem.facts()),
         control_(control),
-        schedule_(strategy.schedule(rt.rank())),
-        patience_(problem.train) {
+        schedule_(strategy.schedule(rt.rank())) {
     if (first_step(first_epoch()) > 0 && first_step(first_epoch()) >= steps_of(first_epoch()))
       throw ConfigError("strategy",
                         "the checkpoint was kept within an epoch of more steps than one has with "
@@ -59,7 +57,7 @@ class Trainer {
       load(*first);
     if (data_ && steps_of(first_epoch()) > 0) loads_ = 1;
     if (in_turns()) most_epochs_ = std::min(schedule_.local->interval, epochs());
-    metrics_ = Buffer(rt_, {1, most_epochs_ + evaluated()}, DType::f64, "metrics");
+    metrics_ = Buffer(rt_, {1, most_epochs_ + kCounts}, DType::f64, "metrics");
     rt_.submit(Lane::copy, Fill{metrics_.tensor(), 0});
     if (control.checkpoint_steps > 0)
       losses_of_ranks_ = Buffer(rt_, {1, rt.size()}, DType::f64, "metrics/losses of ranks");
@@ -110,7 +108,7 @@ class Trainer {
       const bool keeps = control_.checkpoint_every > 0 || control_.checkpoint_steps > 0;
       if (checkpoint_after(turn_.last) || (stops && keeps))
         checkpoints_->keep({turn_.last + 1, {}}, observer);
-      if (stops || patience_.ends_after(done.back())) break;
+      if (stops) break;
     }
     if (prefetch_) prefetch_->stop();
     session_->close();
@@ -303,10 +301,7 @@ class Trainer {
     reports.front().loads = std::exchange(loads_, 0);
     const RowUse before = std::exchange(row_use_, session_->row_use());
     reports.front().rows = {row_use_.foreign - before.foreign, row_use_.kept - before.kept};
-    if (evaluates && reports.back().epoch == epoch) {
-      reports.back().scores = read_scores();
-      reports.back().validation_loss = read_validation_loss();
-    }
+    if (evaluates && reports.back().epoch == epoch) reports.back().scores = read_scores();
     return reports;
   }
 
@@ -319,8 +314,7 @@ class Trainer {
 
   void evaluate(int epoch) {
     const bool several = schedule_.evaluation.size() != 1;
-    if (several) begin_sum({Stage::evaluate, epoch}, counts(0, evaluated()));
-    std::int64_t validation = 0;
+    if (several) begin_sum({Stage::evaluate, epoch}, counts(0, kCounts));
     for (const int structure : schedule_.evaluation) {
       use({structure, 0}, {Stage::evaluate, epoch}, trains_on(structure));
       products().begin(Stage::evaluate, epoch);
@@ -330,14 +324,7 @@ class Trainer {
         rt_.submit(Lane::compute,
                    Score{problem_.train.loss, logits, on_->labels(), on_->targets(kSplits[s]),
                          counts(3 * static_cast<std::int64_t>(s), 3), several});
-      if (!weighs_loss()) continue;
-      const Tensor targets = on_->targets(Split::validation);
-      validation += targets.rows();
-      rt_.submit(Lane::compute, Loss{problem_.train.loss, logits, on_->labels(), targets, logits,
-                                     counts(kCounts, 1), 1, 1, several});
     }
-    if (weighs_loss())
-      rt_.submit(Lane::compute, Fill{counts(kCounts + 1, 1), static_cast<double>(validation)});
     if (prefetch_) return leave_evaluation();
     // What the epochs would not load but for this is no part of their time.
     const auto fixed = schedule_.training->fixed();
@@ -370,24 +357,12 @@ class Trainer {
     return Accuracies{f1(0), f1(1), f1(2)};
   }
 
-  std::optional<double> read_validation_loss() {
-    if (!weighs_loss()) return std::nullopt;
-    const auto sum = rt_.scalar(metrics_lane(), counts(kCounts, 1)),
-               vertices = rt_.scalar(metrics_lane(), counts(kCounts + 1, 1));
-    if (!sum || !vertices || *vertices == 0) return std::nullopt;
-    return *sum / *vertices;
-  }
-
   /// What steps will add to.
   void begin_sum(const Phase& phase, const Tensor& sum, double from = 0) {
     rt_.phase(phase);
     rt_.submit(Lane::compute, Fill{sum, from});
   }
 
-  /// Whether evaluations take the loss of validation vertices too, whose sum and number then stand
-  /// behind the counts.
-  bool weighs_loss() const { return problem_.train.best_by == BestBy::accuracy_and_loss; }
-  std::int64_t evaluated() const { return kCounts + (weighs_loss() ? 2 : 0); }
   bool one_step(int epoch) const { return steps_of(epoch) == 1; }
   RankProducts& products() const { return on_->products(); }
   Group covering_group() const {
@@ -410,7 +385,7 @@ class Trainer {
   }
   Tensor losses_and_counts() const {
     const std::int64_t n = turn_.last + 1 - turn_.first;
-    return metrics_.tensor().cols_at(most_epochs_ - n, n + evaluated());
+    return metrics_.tensor().cols_at(most_epochs_ - n, n + kCounts);
   }
 
   Runtime& rt_;
@@ -435,7 +410,6 @@ class Trainer {
   std::vector<Buffer> tape_;          ///< held for the forecast of other programs
   std::optional<LocalModels> local_;  ///< of the rank's steps; else they train model_
   std::optional<Checkpoints> checkpoints_;
-  Patience patience_;
 };
 
 }  // namespace

@@ -124,45 +124,5 @@ TEST_P(KernelCases, SoftmaxOfScoresThatNoExponentialHoldsIsFinite) {
   for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(got[i], expected[i], 1e-6) << i;
 }
 
-/// Values of which many are equal, so that rows share their largest.
-Tensor few_values(World& w, std::int64_t rows, std::int64_t cols, std::int64_t gap) {
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < rows * (cols + gap); ++i)
-    values.push_back(static_cast<float>(i * 7919 % 5) - 1);
-  Tensor t = w.given(rows, cols + gap, std::move(values));
-  return t.cols_at(0, cols);
-}
-
-/// Widths of less than a vector, some vectors, and what is left of them.
-constexpr std::array kWidths{1, 3, 8, 17, 64, 100};
-
-TEST_P(KernelCases, LargestOfNeighboursEqualsReference) {
-  for (const auto& [width, gap] : pairs_of(kWidths, std::array{0, 3})) {
-    const auto on = [width = width, gap = gap](World& w, Csr pattern) -> Op {
-      const std::int64_t rows = pattern.rows;
-      const Tensor x = few_values(w, pattern.cols, width, gap);
-      const Tensor y = w.poisoned(rows, width, width + gap), ties = w.poisoned(rows, width);
-      return NeighbourMax{w.sparse(std::move(pattern)), x, y, ties};
-    };
-    expect_equals_reference([&](World& w) { return on(w, random_pattern(w.draw(), 90, 61, 40)); });
-    expect_equals_reference([&](World& w) {
-      return on(w, pattern_of_lengths({5, 0, 4000, 1, 0}, 97));
-    });
-  }
-}
-
-TEST_P(KernelCases, LargestOfNeighboursBackwardEqualsReference) {
-  for (const auto& [width, gap] : pairs_of(kWidths, std::array{0, 3}))
-    expect_equals_reference([&, width = width, gap = gap](World& w) -> Op {
-      Csr pattern = random_pattern(w.draw(), 61, 90, 40);
-      const Tensor x = few_values(w, 61, width, gap), y = few_values(w, 90, width, 0);
-      std::vector<float> counts;
-      for (std::int64_t i = 0; i < 90 * width; ++i) counts.push_back(static_cast<float>(1 + i % 4));
-      const Tensor ties = w.given(90, width, std::move(counts));
-      const Tensor dy = w.floats(90, width, width + gap), dx = w.poisoned(61, width, width + gap);
-      return NeighbourMaxBackward{w.sparse(std::move(pattern)), x, y, ties, dy, dx};
-    });
-}
-
 }  // namespace
 }  // namespace orrery::testing

@@ -82,26 +82,6 @@ TEST(BestEpoch, IsTheFirstWithTheHighestValidation) {
   EXPECT_FALSE(best_epoch({{0, 1.0, {}}}).has_value());
 }
 
-// The second is less accurate, the third has a higher loss than the first; the last two are as good
-// as any.
-TEST(BestEpoch, ByAccuracyAndLossIsTheLastThatIsAtItsBestInBoth) {
-  std::vector<EpochReport> epochs;
-  for (const auto& [accuracy, loss] : std::vector<std::pair<double, double>>{
-           {0.5, 1.0}, {0.4, 0.9}, {0.6, 1.1}, {0.6, 0.9}, {0.7, 0.8}}) {
-    epochs.push_back(scored(static_cast<int>(epochs.size()), accuracy, 0));
-    epochs.back().validation_loss = loss;
-  }
-  const auto best_of = [&](std::size_t count) {
-    return best_epoch({epochs.begin(), epochs.begin() + static_cast<std::ptrdiff_t>(count)},
-                      BestBy::accuracy_and_loss)
-        ->epoch;
-  };
-
-  EXPECT_EQ(best_of(3), 0);
-  EXPECT_EQ(best_of(4), 3);
-  EXPECT_EQ(best_of(5), 4);
-}
-
 TEST(BestEpoch, WithoutValidationVerticesIsTheLast) {
   EXPECT_EQ(
       best_epoch({{0, 1.0, Accuracies{0.1, {}, 0.2}}, {1, 1.0, Accuracies{0.1, {}, 0.3}}})->epoch,
