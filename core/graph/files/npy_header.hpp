@@ -10,8 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/half.hpp"
-
 namespace orrery {
 
 /// NumPy's name of a little-endian element type.
@@ -20,10 +18,6 @@ constexpr std::string_view npy_dtype();
 template <>
 constexpr std::string_view npy_dtype<float>() {
   return "<f4";
-}
-template <>
-constexpr std::string_view npy_dtype<Half>() {
-  return "<f2";
 }
 template <>
 constexpr std::string_view npy_dtype<std::int32_t>() {

@@ -11,6 +11,7 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
+#include "core/graph/files/npy_half.hpp"
 
 namespace orrery {
 namespace {

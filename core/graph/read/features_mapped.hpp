@@ -9,8 +9,7 @@
 
 namespace orrery {
 
-/// Dense features in a mapped file. Values are checked as they are read; those of 16 bits are
-/// converted then (Features::half()).
+/// Dense features in a mapped file. Values are checked as they are read.
 ///
 /// Shapes    values [rows, width] float32 or float16; width -1 takes the file's
 /// Requires  `binary` only if every value is known to be 0 or 1; when not given, the file is

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "core/base/error.hpp"
+#include "core/graph/files/npy_half.hpp"
 #include "core/graph/files/npy_window.hpp"
 
 namespace orrery {

@@ -9,6 +9,7 @@
 
 #include "core/base/index.hpp"
 #include "core/graph/files/npy.hpp"
+#include "core/graph/files/npy_half.hpp"
 
 namespace orrery {
 namespace {
