@@ -65,7 +65,7 @@ class MappedDense final : public Features {
   bool binary() const override { return binary_; }
   bool made_up() const override { return made_up_; }
   std::string provenance() const override {
-    return fmt::format("{}mapped file {}", made_up_ ? "made up, " : "", file_name(array_));
+    return fmt::format("{}mapped file {}", made_up_ ? "generated, " : "", file_name(array_));
   }
 
   bool half() const override { return std::is_same_v<Value, Half>; }
@@ -126,7 +126,7 @@ class MappedSparse final : public Features {
   bool binary() const override { return binary_; }
   bool made_up() const override { return made_up_; }
   std::string provenance() const override {
-    return fmt::format("{}mapped sparse file {} ({} entries)", made_up_ ? "made up, " : "",
+    return fmt::format("{}mapped sparse file {} ({} entries)", made_up_ ? "generated, " : "",
                        file_name(indices_file_), indices_.size());
   }
 

@@ -54,7 +54,7 @@ class WindowedDense final : public Features {
   bool binary() const override { return binary_; }
   bool made_up() const override { return made_up_; }
   std::string provenance() const override {
-    return fmt::format("{}mapped file {}", made_up_ ? "made up, " : "", file_name(values_));
+    return fmt::format("{}mapped file {}", made_up_ ? "generated, " : "", file_name(values_));
   }
 
   bool half() const override { return std::is_same_v<Value, Half>; }
@@ -111,7 +111,7 @@ class WindowedSparse final : public Features {
   bool binary() const override { return binary_; }
   bool made_up() const override { return made_up_; }
   std::string provenance() const override {
-    return fmt::format("{}mapped sparse file {} ({} entries)", made_up_ ? "made up, " : "",
+    return fmt::format("{}mapped sparse file {} ({} entries)", made_up_ ? "generated, " : "",
                        file_name(indices_), indices_.header().elements);
   }
 
