@@ -20,9 +20,9 @@ bool takes_edge_stream(const std::string& method);
 bool takes_vertex_stream(const std::string& method);
 
 /// Cuts a graph into parts by the method of partitioner.hpp that has the name. block: equal runs of vertex numbers; degree_block: runs of equal work,
-/// 1 + in-degree per vertex; random: a random permutation cut into equal runs; metis: metis.hpp;
+/// 1 + in-degree per vertex; training_block: runs of equal training vertices; random: a random permutation cut into equal runs; metis: metis.hpp;
 /// file; and the streaming methods hash, ldg, fennel, dbh, powergraph, hdrf, 2ps-l, spring
-/// (streaming.hpp), of which cut_graph says more. `split` is needed where metis balances it.
+/// (streaming.hpp), of which cut_graph says more. `split` is needed by training_block, and where metis balances it.
 ///
 /// Errors    ConfigError (unknown method, names the known ones) · NotBuilt (metis without libmetis)
 ///           · DataError (file) · Error where a method from outside does not keep to its description

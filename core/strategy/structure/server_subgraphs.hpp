@@ -42,7 +42,12 @@ class ServerSubgraphs {
   std::int64_t training_vertices(int batch) const;
   /// A server's own vertices of a batch with those around them: all within `depth` hops along
   /// in-edges, or the sampled ones. `draw` is the epoch where samples are drawn anew, else 0.
+  /// With held targets all that is held is at distance 0, and so computed on every level.
   std::shared_ptr<const ServerSubgraph> part(int server, int batch, int draw) const;
+  /// A server's own vertices of a batch, ascending.
+  const std::vector<Vertex>& own(int server, int batch) const {
+    return own_[orrery::at(at(server, batch))];
+  }
   /// Which rank owns which vertex, by how every batch's own vertices are split.
   Partition ranks() const;
 
