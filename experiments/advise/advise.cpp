@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <numeric>
+#include <tuple>
 #include <unordered_map>
 
 #include "core/base/error.hpp"
 #include "core/strategy/config/strategy_info.hpp"
+#include "experiments/advise/count_bounds.hpp"
 #include "experiments/execute/measure.hpp"
 #include "experiments/predict/prepared.hpp"
 #include "experiments/predict/simulate.hpp"
@@ -104,6 +107,12 @@ class Leaders {
   std::vector<RatedPlan> plans_;
 };
 
+std::optional<double> usd_per_epoch(const Experiment& experiment, double seconds) {
+  const double usd = experiment.cluster->host.usd_per_hour;
+  if (usd == 0) return std::nullopt;
+  return usd * experiment.placement().servers() * seconds / 3600;
+}
+
 RatedPlan rated(Plan plan, const PreparedExperiment& prepared, SimulatedOutcome made) {
   std::vector<std::vector<EpochCost>> costs;
   std::vector<Summary> summaries;
@@ -116,13 +125,17 @@ RatedPlan rated(Plan plan, const PreparedExperiment& prepared, SimulatedOutcome 
                             prepared.experiment.placement(), made.outcome, measured);
   result["links"] = std::move(made.links);
   RatedPlan rated;
-  rated.plan = std::move(plan);
   rated.epoch_seconds = measured.mean_epoch_seconds;
+  rated.errors = epoch_errors(made.errors, made.simulation["library"], measured.breakdown);
   rated.peak_bytes = *std::max_element(measured.peak_bytes.begin(), measured.peak_bytes.end());
   rated.internal_bytes = measured.internal_bytes;
   rated.external_bytes = measured.external_bytes;
+  if (!result["links"].empty() && result["links"][0]["bytes"] > 0)
+    rated.busiest_link = result["links"][0]["type"];
   rated.limited_by = limited_by(result);
+  rated.usd_per_epoch = usd_per_epoch(plan.experiment, rated.epoch_seconds);
   rated.difference = difference_of(prepared.experiment.strategy);
+  rated.plan = std::move(plan);
   return rated;
 }
 
@@ -136,10 +149,48 @@ class Search {
         exact_(kKept * best),
         others_(kKept * best) {}
 
-  void examine(Plan plan, Advice& advice) {
-    const ProblemData data = datasets_.load(plan.experiment);
+  /// What is known of every plan before anything of it is cut or recorded: those with the same
+  /// operations on all vertices share it.
+  ///
+  /// Errors    those of loading the data
+  void bound(const SearchSpace& space) {
+    std::unordered_map<std::string, Known> of_computing;
+    for (const PlanSketch& sketch : space.plans) {
+      const auto [place, is_new] = of_computing.try_emplace(sketch.computing);
+      if (is_new) place->second = known_of(space, sketch);
+      known_.push_back(place->second);
+    }
+  }
+
+  /// The plans in the order in which they are tried.
+  std::vector<std::size_t> order(const SearchSpace& space) const {
+    std::vector<std::size_t> order(space.plans.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto place = [&](std::size_t i) {
+      const bool by_default = space.plans[i].differing <= 1;
+      return std::tuple(!by_default, !by_default && known_[i].differs,
+                        by_default ? 0 : known_[i].least_seconds);
+    };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
+    return order;
+  }
+
+  void examine(const SearchSpace& space, std::size_t i, Advice& advice) {
+    Leaders& leaders = known_[i].differs ? others_ : exact_;
+    if (known_[i].least_seconds >= leaders.beaten_by()) {
+      ++advice.ruled_out_by_counts;
+      return;
+    }
+    auto loaded = space.load(space.plans[i]);
+    if (auto* impossible = std::get_if<ImpossiblePlan>(&loaded)) {
+      advice.impossible.push_back(std::move(*impossible));
+      return;
+    }
+    Plan& plan = std::get<Plan>(loaded);
     const std::string label = plan.label;
     try {
+      const ProblemData data = datasets_.load(plan.experiment);
       rate(std::move(plan), data, advice);
     } catch (const OutOfMemory& error) {
       advice.too_large.push_back({label, error.what()});
@@ -154,6 +205,24 @@ class Search {
   }
 
  private:
+  struct Known {
+    double least_seconds = 0;
+    bool differs = false;  ///< it learns something else
+  };
+
+  Known known_of(const SearchSpace& space, const PlanSketch& sketch) {
+    const auto loaded = space.load(sketch);
+    const Plan* plan = std::get_if<Plan>(&loaded);
+    if (plan == nullptr) return {};  // why, is told when it is its turn
+    const bool differs = difference_of(plan->experiment.strategy).has_value();
+    const ProblemData data = datasets_.load(plan->experiment);
+    try {
+      return {bounds_.least_epoch_seconds(plan->experiment, data), differs};
+    } catch (const Error&) {
+      return {0, differs};  // no closed form holds: it is recorded
+    }
+  }
+
   void rate(Plan plan, const ProblemData& data, Advice& advice) {
     const PreparedExperiment prepared =
         prepare(plan.experiment, data, cuts_.of(plan.experiment, data));
@@ -173,6 +242,8 @@ class Search {
   Simulator& simulator_;
   std::size_t best_;
   Cuts cuts_;
+  CountBounds bounds_;
+  std::vector<Known> known_;  ///< of each plan
   Leaders exact_, others_;
 };
 
@@ -184,12 +255,15 @@ Advice advise(SearchSpace space, DatasetCache& datasets, Simulator& simulator,
   advice.plans = space.plans.size() + space.impossible.size();
   advice.impossible = std::move(space.impossible);
   Search search(datasets, simulator, limits.best);
-  const auto end = Clock::now() + std::chrono::duration<double>(limits.seconds);
+  const auto begin = Clock::now();
+  const auto end = begin + std::chrono::duration<double>(limits.seconds);
+  search.bound(space);
+  advice.bounding_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   std::size_t done = 0;
-  for (Plan& plan : space.plans) {
+  for (const std::size_t i : search.order(space)) {
     if (done > 0 && Clock::now() > end) break;
     tell(done);
-    search.examine(std::move(plan), advice);
+    search.examine(space, i, advice);
     ++done;
   }
   advice.not_tried = space.plans.size() - done;

@@ -62,7 +62,10 @@ void add_other_work(Calibration& calibration, const OtherWork& work);
 /// Adds what tasks of the host take.
 void add_host_tasks(Calibration& calibration, const HostTasks& tasks);
 
-/// Adds what operations take inside of trainings.
+/// Adds a library, and how far it is off.
+void add_library(Calibration& calibration, const MeasuredLibrary& library);
+
+/// Adds what operations take inside of trainings, and how far their prices are off there.
 void add_in_place(Calibration& calibration, std::vector<InPlaceSample> samples);
 
 /// The device profile and the cluster as files' contents.

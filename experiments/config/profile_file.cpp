@@ -61,6 +61,18 @@ sim::HostPrice host_price_of(const Json& file) {
               file.contains("thread_efficiency") ? number(file, "thread_efficiency") : 1};
 }
 
+sim::PriceErrors errors_of(const Json& file) {
+  sim::PriceErrors errors;
+  errors.operations = number_or_zero(file, "operations");
+  for (const auto& [kind, error] : file.value("kinds", Json::object()).items()) {
+    require_known("errors.kinds." + kind, kind, keys_and_kinds());
+    errors.by_kind[kind] = error["value"];
+  }
+  for (const auto& [library, error] : file.value("libraries", Json::object()).items())
+    errors.communication[library] = error["value"];
+  return errors;
+}
+
 void read_roofline(const Json& file, sim::Roofline& roofline) {
   roofline.flops_per_second = number(file, "flops_per_second");
   roofline.bytes_per_second = number(file, "bytes_per_second");
@@ -132,6 +144,19 @@ Json roofline_json(const sim::Roofline& roofline, const SourceOf& source_of) {
   return file;
 }
 
+Json errors_json(const sim::PriceErrors& errors, const SourceOf& source_of) {
+  const auto number = [&](double value, const std::string& path) {
+    return Json{{"value", value}, {"source", source_of("errors." + path)}};
+  };
+  Json file = Json::object();
+  if (errors.operations > 0) file["operations"] = number(errors.operations, "operations");
+  for (const auto& [kind, error] : errors.by_kind)
+    file["kinds"][kind] = number(error, "kinds." + kind);
+  for (const auto& [library, error] : errors.communication)
+    file["libraries"][library] = number(error, "libraries." + library);
+  return file;
+}
+
 Json table_json(const sim::PriceTable& table, const std::string& source, const char* values) {
   Json file{{"axes", Json::array()}, {values, table.seconds}};
   for (const sim::PriceTable::Axis& axis : table.axes)
@@ -177,6 +202,7 @@ sim::DeviceProfile make_profile(const Json& file) {
   if (file.contains("host"))
     for (const auto& [kind, price] : file["host"]["kinds"].items())
       profile.host[kind] = host_price_of(price);
+  if (file.contains("errors")) profile.errors = errors_of(file["errors"]);
   return profile;
 }
 
@@ -223,6 +249,7 @@ Json profile_json(const sim::DeviceProfile& profile, const std::string& descript
   }
   for (const auto& [key, table] : profile.in_place)
     file["in_place"][key] = table_json(table, source_of("in_place." + key), "factors");
+  if (profile.errors.known()) file["errors"] = errors_json(profile.errors, source_of);
   return file;
 }
 

@@ -146,6 +146,7 @@ TEST(ProfileFiles, AreWrittenAsTheyAreRead) {
   profile.tables.emplace("gemm", table);
   profile.host["sample"] = {1e-6, 2e-9, 3e9, 0.5};
   profile.host["checkpoint"] = {.launch_seconds = 1e-3};
+  profile.errors = {0.05, {{"spmm", 0.1}, {"gemm", 0.02}}, {{"mpi", 0.3}}};
   const auto source_of = [](const std::string& path) { return "made up for " + path; };
 
   const Json file = profile_json(profile, "a test", source_of);
@@ -157,6 +158,7 @@ TEST(ProfileFiles, AreWrittenAsTheyAreRead) {
   EXPECT_DOUBLE_EQ(again.tables.at("gemm").seconds[3], 4e-7);
   EXPECT_DOUBLE_EQ(again.tables.at("gemm").fit_error, 0.07);
   EXPECT_EQ(again.host, profile.host);
+  EXPECT_EQ(again.errors, profile.errors);
   EXPECT_EQ(file["host"]["kinds"]["sample"]["seconds_per_item"]["source"],
             "made up for host.kinds.sample.seconds_per_item");
 }
