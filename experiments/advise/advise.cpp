@@ -24,8 +24,11 @@ using Clock = std::chrono::steady_clock;
 
 /// Plans are alike that take as long within this share.
 constexpr double kAlike = 0.01;
-/// So many times the plans that are told are kept, because some of them are alike.
-constexpr std::size_t kKept = 8;
+
+bool is_alike(const RatedPlan& plan, const RatedPlan& first) {
+  return first.plan.experiment.strategy.type == plan.plan.experiment.strategy.type &&
+         plan.epoch_seconds <= (1 + kAlike) * first.epoch_seconds;
+}
 
 /// Cuts that were made: plans of a strategy mostly share theirs.
 class Cuts {
@@ -68,43 +71,50 @@ std::optional<std::string> difference_of(const StrategyConfig& strategy) {
   return "what is learned depends on the cut";
 }
 
-/// The first plans, those that are like one before them told with it.
-std::vector<RatedPlan> told(std::vector<RatedPlan> plans, std::size_t most) {
-  std::vector<RatedPlan> firsts;
-  for (RatedPlan& plan : plans) {
-    const auto like = std::find_if(firsts.begin(), firsts.end(), [&](const RatedPlan& first) {
-      return first.plan.experiment.strategy.type == plan.plan.experiment.strategy.type &&
-             plan.epoch_seconds <= (1 + kAlike) * first.epoch_seconds;
-    });
-    if (like != firsts.end())
-      like->alike.push_back(plan.plan.label);
-    else if (firsts.size() < most)
-      firsts.push_back(std::move(plan));
-  }
+/// Where the first of plans that are told as one stand in a sorted list: at most so many.
+std::vector<std::size_t> firsts_of(const std::vector<RatedPlan>& plans, std::size_t most) {
+  std::vector<std::size_t> firsts;
+  for (std::size_t i = 0; i < plans.size() && firsts.size() < most; ++i)
+    if (std::none_of(firsts.begin(), firsts.end(),
+                     [&](std::size_t first) { return is_alike(plans[i], plans[first]); }))
+      firsts.push_back(i);
   return firsts;
 }
 
-/// The plans with the shortest epochs.
+/// The fastest plans, of which only so many are told that differ.
 class Leaders {
  public:
   explicit Leaders(std::size_t most) : most_(most) {}
-  /// No plan that takes at least so long can become one of them.
-  double beaten_by() const {
-    return plans_.size() < most_ ? std::numeric_limits<double>::infinity()
-                                 : plans_.back().epoch_seconds;
-  }
+  /// A plan that takes longer is neither told nor like one that is, whatever else is found.
+  double beaten_by() const { return beaten_by_; }
   void add(RatedPlan plan) {
     const auto place = std::upper_bound(
         plans_.begin(), plans_.end(), plan.epoch_seconds,
         [](double seconds, const RatedPlan& other) { return seconds < other.epoch_seconds; });
     plans_.insert(place, std::move(plan));
-    if (plans_.size() > most_) plans_.pop_back();
+    const auto firsts = firsts_of(plans_, most_);
+    if (firsts.size() < most_) return;
+    beaten_by_ = (1 + kAlike) * plans_[firsts.back()].epoch_seconds;
+    while (plans_.back().epoch_seconds > beaten_by_) plans_.pop_back();
   }
-  std::vector<RatedPlan>& plans() { return plans_; }
+  /// The first ones, those that are like one before them told with it.
+  std::vector<RatedPlan> told() const {
+    std::vector<RatedPlan> told;
+    for (const RatedPlan& plan : plans_) {
+      const auto like = std::find_if(told.begin(), told.end(),
+                                     [&](const RatedPlan& first) { return is_alike(plan, first); });
+      if (like != told.end())
+        like->alike.push_back(plan.plan.label);
+      else if (told.size() < most_)
+        told.push_back(plan);
+    }
+    return told;
+  }
 
  private:
   std::size_t most_;
   std::vector<RatedPlan> plans_;
+  double beaten_by_ = std::numeric_limits<double>::infinity();
 };
 
 std::optional<double> usd_per_epoch(const Experiment& experiment, double seconds) {
@@ -143,11 +153,7 @@ RatedPlan rated(Plan plan, const PreparedExperiment& prepared, SimulatedOutcome 
 class Search {
  public:
   Search(DatasetCache& datasets, Simulator& simulator, std::size_t best)
-      : datasets_(datasets),
-        simulator_(simulator),
-        best_(best),
-        exact_(kKept * best),
-        others_(kKept * best) {}
+      : datasets_(datasets), simulator_(simulator), exact_(best), others_(best) {}
 
   /// What is known of every plan before anything of it is cut or recorded: those with the same
   /// operations on all vertices share it.
@@ -178,7 +184,7 @@ class Search {
 
   void examine(const SearchSpace& space, std::size_t i, Advice& advice) {
     Leaders& leaders = known_[i].differs ? others_ : exact_;
-    if (known_[i].least_seconds >= leaders.beaten_by()) {
+    if (known_[i].least_seconds > leaders.beaten_by()) {
       ++advice.ruled_out_by_counts;
       return;
     }
@@ -200,8 +206,8 @@ class Search {
   }
 
   void finish(Advice& advice) {
-    advice.exact = told(std::move(exact_.plans()), best_);
-    advice.others = told(std::move(others_.plans()), best_);
+    advice.exact = exact_.told();
+    advice.others = others_.told();
   }
 
  private:
@@ -228,7 +234,7 @@ class Search {
         prepare(plan.experiment, data, cuts_.of(plan.experiment, data));
     const PricedRun run = price_run(prepared);
     Leaders& leaders = difference_of(prepared.experiment.strategy) ? others_ : exact_;
-    if (least_epoch_seconds(run) >= leaders.beaten_by()) {
+    if (least_epoch_seconds(run) > leaders.beaten_by()) {
       ++advice.ruled_out;
       return;
     }
@@ -240,7 +246,6 @@ class Search {
 
   DatasetCache& datasets_;
   Simulator& simulator_;
-  std::size_t best_;
   Cuts cuts_;
   CountBounds bounds_;
   std::vector<Known> known_;  ///< of each plan

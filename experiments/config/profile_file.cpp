@@ -64,12 +64,14 @@ sim::HostPrice host_price_of(const Json& file) {
 sim::PriceErrors errors_of(const Json& file) {
   sim::PriceErrors errors;
   errors.operations = number_or_zero(file, "operations");
-  for (const auto& [kind, error] : file.value("kinds", Json::object()).items()) {
-    require_known("errors.kinds." + kind, kind, keys_and_kinds());
-    errors.by_kind[kind] = error["value"];
-  }
-  for (const auto& [library, error] : file.value("libraries", Json::object()).items())
-    errors.communication[library] = error["value"];
+  if (file.contains("kinds"))
+    for (const auto& [kind, error] : file["kinds"].items()) {
+      require_known("errors.kinds." + kind, kind, keys_and_kinds());
+      errors.by_kind[kind] = error["value"];
+    }
+  if (file.contains("libraries"))
+    for (const auto& [library, error] : file["libraries"].items())
+      errors.communication[library] = error["value"];
   return errors;
 }
 
