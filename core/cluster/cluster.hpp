@@ -67,7 +67,6 @@ struct ServerHost {
   std::int64_t memory_bytes = 0;       ///< main memory
   std::int64_t pinned_bytes = 0;       ///< of it, what may be pinned for copies to devices
   std::string profile;                 ///< of host tasks' times; none: that of the devices
-  double usd_per_hour = 0;             ///< of one server; 0: not said
   bool operator==(const ServerHost&) const = default;
 };
 

@@ -10,6 +10,8 @@
 #include "core/base/error.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "experiments/advise/count_bounds.hpp"
+#include "experiments/config/shipped.hpp"
+#include "experiments/config/validate_json.hpp"
 #include "experiments/execute/measure.hpp"
 #include "experiments/predict/prepared.hpp"
 #include "experiments/predict/simulate.hpp"
@@ -117,10 +119,19 @@ class Leaders {
   double beaten_by_ = std::numeric_limits<double>::infinity();
 };
 
+/// Of one server, in an hour; nothing: the cluster file names no price.
+std::optional<double> usd_per_hour(const std::string& cluster_file) {
+  const std::string path = kClusterFiles.find(cluster_file);
+  const Json file = parse_json(read_settings(path, "a cluster file"), path);
+  const Json& server = file["server"];
+  if (!server.contains("usd_per_hour")) return std::nullopt;
+  return server["usd_per_hour"]["value"].get<double>();
+}
+
 std::optional<double> usd_per_epoch(const Experiment& experiment, double seconds) {
-  const double usd = experiment.cluster->host.usd_per_hour;
-  if (usd == 0) return std::nullopt;
-  return usd * experiment.placement().servers() * seconds / 3600;
+  const auto usd = usd_per_hour(experiment.resolved["cluster"]["file"].get<std::string>());
+  if (!usd) return std::nullopt;
+  return *usd * experiment.placement().servers() * seconds / 3600;
 }
 
 RatedPlan rated(Plan plan, const PreparedExperiment& prepared, SimulatedOutcome made) {
@@ -136,7 +147,8 @@ RatedPlan rated(Plan plan, const PreparedExperiment& prepared, SimulatedOutcome 
   result["links"] = std::move(made.links);
   RatedPlan rated;
   rated.epoch_seconds = measured.mean_epoch_seconds;
-  rated.errors = epoch_errors(made.errors, made.simulation["library"], measured.breakdown);
+  rated.errors =
+      epoch_errors(price_errors(plan.experiment), made.simulation["library"], measured.breakdown);
   rated.peak_bytes = *std::max_element(measured.peak_bytes.begin(), measured.peak_bytes.end());
   rated.internal_bytes = measured.internal_bytes;
   rated.external_bytes = measured.external_bytes;

@@ -90,7 +90,7 @@ void add_host_tasks(Calibration& c, const HostTasks& tasks) {
 void add_library(Calibration& c, const MeasuredLibrary& measured) {
   const std::string& name = measured.library.name;
   c.profile.libraries[name] = rounded(measured.library);
-  if (measured.error > 0) c.profile.errors.communication[name] = rounded(measured.error);
+  if (measured.error > 0) c.errors.communication[name] = rounded(measured.error);
 }
 
 void add_in_place(Calibration& c, std::vector<InPlaceSample> samples) {
@@ -99,8 +99,8 @@ void add_in_place(Calibration& c, std::vector<InPlaceSample> samples) {
   for (auto& [key, table] : c.profile.in_place)
     for (double& factor : table.seconds) factor = rounded(factor);
   const sim::PriceErrors errors = errors_of(c.in_place);
-  c.profile.errors.operations = rounded(errors.operations);
-  for (const auto& [kind, error] : errors.by_kind) c.profile.errors.by_kind[kind] = rounded(error);
+  c.errors.operations = rounded(errors.operations);
+  for (const auto& [kind, error] : errors.by_kind) c.errors.by_kind[kind] = rounded(error);
 }
 
 }  // namespace orrery::calibrate

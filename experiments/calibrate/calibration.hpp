@@ -15,6 +15,7 @@
 #include "experiments/calibrate/measure_tables.hpp"
 #include "experiments/calibrate/other_work.hpp"
 #include "experiments/config/shipped.hpp"
+#include "sim/price/price_errors.hpp"
 
 namespace orrery::calibrate {
 
@@ -28,6 +29,7 @@ struct GpuPart {
 struct Calibration {
   std::string name = kThisMachine;  ///< of its files
   sim::DeviceProfile profile;
+  sim::PriceErrors errors;                      ///< of its prices
   std::map<std::string, MeasuredTable> tables;  ///< those of the profile, and how they came about
   std::vector<InPlaceSample> in_place;          ///< from which those factors come
   HostCosts host;

@@ -214,8 +214,10 @@ Json profile_file_of(const Calibration& c) {
                 "The machine that `orrery calibrate` ran on: all of its cores are one "
                 "device, which ranks share.");
   const std::string description = what + (c.mpi.note.empty() ? "" : " " + c.mpi.note + ".");
-  return profile_json(c.profile, description,
-                      [&](const std::string& path) { return source_of(c, path); });
+  const SourceOf source = [&](const std::string& path) { return source_of(c, path); };
+  Json file = profile_json(c.profile, description, source);
+  if (c.errors.known()) file["errors"] = price_errors_json(c.errors, source);
+  return file;
 }
 
 Json cluster_file_of(const Calibration& c) {

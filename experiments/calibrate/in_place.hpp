@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/calibrate/measure_tables.hpp"
+#include "sim/price/price_errors.hpp"
 
 namespace orrery::calibrate {
 

@@ -184,8 +184,6 @@ std::string host_text(const ServerHost& host) {
     parts.push_back(fmt::format("which moves {}", rate(host.memory_bytes_per_second)));
   if (host.pinned_bytes > 0)
     parts.push_back(fmt::format("{} of it pinned at most", human_bytes(host.pinned_bytes)));
-  if (host.usd_per_hour > 0)
-    parts.push_back(fmt::format("a server costs ${:.2f} an hour", host.usd_per_hour));
   return parts.empty() ? "" : fmt::format("host of a server: {}\n\n", fmt::join(parts, ", "));
 }
 
@@ -242,7 +240,6 @@ Json parts_json(const Cluster& cluster) {
   if (host.memory_bytes_per_second > 0)
     out["host_memory_bytes_per_second"] = host.memory_bytes_per_second;
   if (host.pinned_bytes > 0) out["host_pinned_bytes"] = host.pinned_bytes;
-  if (host.usd_per_hour > 0) out["usd_per_hour"] = host.usd_per_hour;
   const auto name = [&](int n) { return cluster.nodes[at(n)].name; };
   for (const Device& d : cluster.devices)
     out["devices"].push_back({{"rank", out["devices"].size()},

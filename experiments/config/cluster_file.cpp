@@ -136,7 +136,6 @@ class Builder {
     read("host_memory_bytes", host.memory_bytes);
     read("host_memory_bytes_per_second", host.memory_bytes_per_second);
     read("host_pinned_bytes", host.pinned_bytes);
-    read("usd_per_hour", host.usd_per_hour);
     host.profile = server.value("host_profile", "");
     return host;
   }

@@ -61,20 +61,6 @@ sim::HostPrice host_price_of(const Json& file) {
               file.contains("thread_efficiency") ? number(file, "thread_efficiency") : 1};
 }
 
-sim::PriceErrors errors_of(const Json& file) {
-  sim::PriceErrors errors;
-  errors.operations = number_or_zero(file, "operations");
-  if (file.contains("kinds"))
-    for (const auto& [kind, error] : file["kinds"].items()) {
-      require_known("errors.kinds." + kind, kind, keys_and_kinds());
-      errors.by_kind[kind] = error["value"];
-    }
-  if (file.contains("libraries"))
-    for (const auto& [library, error] : file["libraries"].items())
-      errors.communication[library] = error["value"];
-  return errors;
-}
-
 void read_roofline(const Json& file, sim::Roofline& roofline) {
   roofline.flops_per_second = number(file, "flops_per_second");
   roofline.bytes_per_second = number(file, "bytes_per_second");
@@ -146,19 +132,6 @@ Json roofline_json(const sim::Roofline& roofline, const SourceOf& source_of) {
   return file;
 }
 
-Json errors_json(const sim::PriceErrors& errors, const SourceOf& source_of) {
-  const auto number = [&](double value, const std::string& path) {
-    return Json{{"value", value}, {"source", source_of("errors." + path)}};
-  };
-  Json file = Json::object();
-  if (errors.operations > 0) file["operations"] = number(errors.operations, "operations");
-  for (const auto& [kind, error] : errors.by_kind)
-    file["kinds"][kind] = number(error, "kinds." + kind);
-  for (const auto& [library, error] : errors.communication)
-    file["libraries"][library] = number(error, "libraries." + library);
-  return file;
-}
-
 Json table_json(const sim::PriceTable& table, const std::string& source, const char* values) {
   Json file{{"axes", Json::array()}, {values, table.seconds}};
   for (const sim::PriceTable::Axis& axis : table.axes)
@@ -204,7 +177,6 @@ sim::DeviceProfile make_profile(const Json& file) {
   if (file.contains("host"))
     for (const auto& [kind, price] : file["host"]["kinds"].items())
       profile.host[kind] = host_price_of(price);
-  if (file.contains("errors")) profile.errors = errors_of(file["errors"]);
   return profile;
 }
 
@@ -217,6 +189,56 @@ sim::DeviceProfile load_profile(const std::string& file_or_name) {
     error.add_context(path);
     throw;
   }
+}
+
+sim::PriceErrors make_price_errors(const Json& file) {
+  sim::PriceErrors errors;
+  if (file.contains("errors")) {
+    const Json& told = file["errors"];
+    errors.operations = number_or_zero(told, "operations");
+    if (told.contains("kinds"))
+      for (const auto& [kind, error] : told["kinds"].items()) {
+        require_known("errors.kinds." + kind, kind, keys_and_kinds());
+        errors.by_kind[kind] = error["value"];
+      }
+    if (told.contains("libraries"))
+      for (const auto& [library, error] : told["libraries"].items())
+        errors.communication[library] = error["value"];
+    return errors;
+  }
+  if (!file.contains("tables")) return errors;
+  std::map<std::string, int> keys;
+  for (const auto& [key, table] : file["tables"].items()) {
+    const std::string kind = key.substr(0, key.find('/'));
+    double& mean = errors.by_kind[kind];
+    mean += (table["fit_error"].get<double>() - mean) / ++keys[kind];
+  }
+  return errors;
+}
+
+sim::PriceErrors load_price_errors(const std::string& file_or_name) {
+  const std::string path = kDeviceFiles.find(file_or_name);
+  const Json file = parse_json(read_settings(path, "a device profile"), path);
+  try {
+    validate_against(kDeviceSchema, file);
+    return make_price_errors(file);
+  } catch (ConfigError& error) {
+    error.add_context(path);
+    throw;
+  }
+}
+
+Json price_errors_json(const sim::PriceErrors& errors, const SourceOf& source_of) {
+  const auto number = [&](double value, const std::string& path) {
+    return Json{{"value", value}, {"source", source_of("errors." + path)}};
+  };
+  Json file = Json::object();
+  if (errors.operations > 0) file["operations"] = number(errors.operations, "operations");
+  for (const auto& [kind, error] : errors.by_kind)
+    file["kinds"][kind] = number(error, "kinds." + kind);
+  for (const auto& [library, error] : errors.communication)
+    file["libraries"][library] = number(error, "libraries." + library);
+  return file;
 }
 
 std::vector<std::string> shipped_profiles() { return kDeviceFiles.names(); }
@@ -251,7 +273,6 @@ Json profile_json(const sim::DeviceProfile& profile, const std::string& descript
   }
   for (const auto& [key, table] : profile.in_place)
     file["in_place"][key] = table_json(table, source_of("in_place." + key), "factors");
-  if (profile.errors.known()) file["errors"] = errors_json(profile.errors, source_of);
   return file;
 }
 

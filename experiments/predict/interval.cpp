@@ -6,7 +6,9 @@
 #include <cmath>
 #include <set>
 
+#include "core/base/index.hpp"
 #include "core/base/units.hpp"
+#include "experiments/config/profile_file.hpp"
 
 namespace orrery {
 namespace {
@@ -31,14 +33,10 @@ double value_or(const std::map<std::string, double>& values, const std::string& 
 
 }  // namespace
 
-sim::PriceErrors price_errors(const sim::DeviceProfile& profile) {
-  if (profile.errors.known()) return profile.errors;
-  std::map<std::string, std::map<std::string, double>> by_kind;
-  for (const auto& [key, table] : profile.tables)
-    by_kind[key.substr(0, key.find('/'))][key] = table.fit_error;
-  sim::PriceErrors errors;
-  for (const auto& [kind, of_keys] : by_kind) errors.by_kind[kind] = mean(of_keys);
-  return errors;
+sim::PriceErrors price_errors(const Experiment& experiment) {
+  const std::string& named = experiment.simulation.profile;
+  return load_price_errors(
+      named.empty() ? experiment.cluster->devices[at(experiment.devices.front())].profile : named);
 }
 
 std::optional<EpochErrors> epoch_errors(const sim::PriceErrors& prices, const std::string& library,

@@ -7,7 +7,8 @@
 #include <string>
 
 #include "core/runtime/epoch_parts.hpp"
-#include "sim/price/profile.hpp"
+#include "experiments/config/experiment.hpp"
+#include "sim/price/price_errors.hpp"
 
 namespace orrery {
 
@@ -19,9 +20,10 @@ inline constexpr double kIntervalShare = 0.9;
 /// is off by is the same in every epoch of a device.
 using EpochErrors = std::map<std::string, double>;
 
-/// What calibration says of its prices; of a profile that says nothing of them, what its tables are
-/// off by at points that were left out.
-sim::PriceErrors price_errors(const sim::DeviceProfile& profile);
+/// What the profile of the experiment's devices says of its prices (load_price_errors).
+///
+/// Errors    ConfigError: no such profile
+sim::PriceErrors price_errors(const Experiment& experiment);
 
 /// The errors of an epoch with these parts: each part's share of it times the error of its price. A
 /// kind whose error is not known has the mean of those that are; waiting is for operations of other

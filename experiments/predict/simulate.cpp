@@ -13,7 +13,6 @@
 #include "core/terminal/activity.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/profile_file.hpp"
-#include "experiments/predict/interval.hpp"
 
 namespace orrery {
 namespace {
@@ -275,7 +274,6 @@ SimulatedOutcome replay(const PricedRun& run, const Body& body, const Experiment
   result.simulation = settings_json(experiment, run.profile, run.simulation);
   result.simulation.update(replay_json(run.simulation, replay, run.epochs, run.record_seconds));
   result.links = links_json(replay, run.epochs, usual_epoch_seconds(replay));
-  result.errors = price_errors(run.profile);
   return result;
 }
 

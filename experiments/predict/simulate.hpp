@@ -16,7 +16,6 @@ struct SimulatedOutcome {
   Outcome outcome;
   nlohmann::ordered_json simulation;  ///< result.json's "simulation"
   nlohmann::ordered_json links;       ///< result.json's "links": per epoch, the busiest first
-  sim::PriceErrors errors;            ///< of the prices, for intervals (interval.hpp)
 };
 
 /// The profile of the experiment's devices, with its scale: simulation.profile, else what the

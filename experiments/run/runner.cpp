@@ -325,9 +325,9 @@ FinishedRun Runner::simulated(const PreparedExperiment& prepared, const ResultFo
   Reported told = report(prepared, experiment.placement(), made.outcome, {}, results);
   FinishedRun& done = told.run;
   add_preloading(done, prepared);
-  done.result["interval"] =
-      interval_json(done.measured.epoch_seconds,
-                    epoch_errors(made.errors, made.simulation["library"], done.measured.breakdown));
+  done.result["interval"] = interval_json(
+      done.measured.epoch_seconds,
+      epoch_errors(price_errors(experiment), made.simulation["library"], done.measured.breakdown));
   done.result["simulation"] = std::move(made.simulation);
   done.result["links"] = std::move(made.links);
   EpochLog log(&results);

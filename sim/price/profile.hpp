@@ -63,16 +63,6 @@ struct HostPrice {
   bool operator==(const HostPrice&) const = default;
 };
 
-/// How far prices are off: mean relative errors at what was left out when they were fitted. An
-/// interval of a simulated time is made of them. Nothing and 0: not known.
-struct PriceErrors {
-  double operations = 0;                        ///< of all operations of a training as one
-  std::map<std::string, double> by_kind;        ///< of those of a kind ("spmm"), beside that
-  std::map<std::string, double> communication;  ///< of collectives, by library
-  bool known() const { return operations > 0 || !by_kind.empty() || !communication.empty(); }
-  bool operator==(const PriceErrors&) const = default;
-};
-
 /// One kind of device.
 struct DeviceProfile {
   std::string name;
@@ -97,7 +87,6 @@ struct DeviceProfile {
   double communication_slowdown = 1;
   std::map<std::string, Library> libraries;  ///< by name
   std::map<std::string, HostPrice> host;     ///< by kind of host task ("checkpoint")
-  PriceErrors errors;
 };
 
 }  // namespace orrery::sim

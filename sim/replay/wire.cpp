@@ -31,8 +31,8 @@ void fields(A& a, Device& device) {
 
 template <class A>
 void fields(A& a, ServerHost& host) {
-  auto& [cores, memory_rate, memory_bytes, pinned_bytes, profile, usd_per_hour] = host;
-  a(cores, memory_rate, memory_bytes, pinned_bytes, profile, usd_per_hour);
+  auto& [cores, memory_rate, memory_bytes, pinned_bytes, profile] = host;
+  a(cores, memory_rate, memory_bytes, pinned_bytes, profile);
 }
 
 template <class A>

@@ -146,7 +146,6 @@ TEST(ProfileFiles, AreWrittenAsTheyAreRead) {
   profile.tables.emplace("gemm", table);
   profile.host["sample"] = {1e-6, 2e-9, 3e9, 0.5};
   profile.host["checkpoint"] = {.launch_seconds = 1e-3};
-  profile.errors = {0.05, {{"spmm", 0.1}, {"gemm", 0.02}}, {{"mpi", 0.3}}};
   const auto source_of = [](const std::string& path) { return "made up for " + path; };
 
   const Json file = profile_json(profile, "a test", source_of);
@@ -158,9 +157,28 @@ TEST(ProfileFiles, AreWrittenAsTheyAreRead) {
   EXPECT_DOUBLE_EQ(again.tables.at("gemm").seconds[3], 4e-7);
   EXPECT_DOUBLE_EQ(again.tables.at("gemm").fit_error, 0.07);
   EXPECT_EQ(again.host, profile.host);
-  EXPECT_EQ(again.errors, profile.errors);
   EXPECT_EQ(file["host"]["kinds"]["sample"]["seconds_per_item"]["source"],
             "made up for host.kinds.sample.seconds_per_item");
+}
+
+TEST(ProfileFiles, TellHowFarPricesAreOff) {
+  const sim::PriceErrors errors{0.05, {{"spmm", 0.1}, {"gemm", 0.02}}, {{"mpi", 0.3}}};
+  Json file = file_of("t4");
+  file["errors"] = price_errors_json(errors, [](const std::string& path) { return "of " + path; });
+
+  EXPECT_EQ(make_price_errors(file), errors);
+  EXPECT_EQ(file["errors"]["kinds"]["spmm"]["source"], "of errors.kinds.spmm");
+  EXPECT_EQ(refusal(file), "");
+  EXPECT_GT(load_price_errors("a6000").operations, 0);
+
+  file["errors"]["kinds"]["spmn"] = file["errors"]["kinds"]["spmm"];
+  EXPECT_THROW(make_price_errors(file), ConfigError);
+
+  // A file of before: what tables are off by, a kind's mean over its variants.
+  file.erase("errors");
+  EXPECT_FALSE(make_price_errors(file).known());
+  file["tables"] = {{"gemm", {{"fit_error", 0.1}}}, {"gemm/transpose_a", {{"fit_error", 0.3}}}};
+  EXPECT_NEAR(make_price_errors(file).by_kind.at("gemm"), 0.2, 1e-12);
 }
 
 TEST(ProfileFiles, TellMistakesByTheirPath) {

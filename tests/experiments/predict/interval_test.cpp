@@ -57,17 +57,6 @@ TEST(Intervals, AProfileThatSaysNothingOfItsErrorsGivesNone) {
   EXPECT_FALSE(errors_from(nullptr));
 }
 
-TEST(Intervals, AProfileOfBeforeHasThoseOfItsTables) {
-  sim::DeviceProfile profile;
-  profile.tables["gemm"] = {{{"m", {1}}}, {1}, 0.1};
-  profile.tables["gemm/transpose_a"] = {{{"m", {1}}}, {1}, 0.3};
-
-  EXPECT_NEAR(price_errors(profile).by_kind.at("gemm"), 0.2, 1e-12);
-
-  profile.errors.operations = 0.07;
-  EXPECT_TRUE(price_errors(profile).by_kind.empty());
-}
-
 TEST(Intervals, AreReadAsTheyAreWritten) {
   const EpochErrors errors{{"operations", 0.1}, {"spmm", 0.03}};
 
