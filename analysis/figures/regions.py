@@ -113,7 +113,6 @@ def draw(axes, panel, experiments, rows):
     xs, ys, simulated, equations = cells(panel, experiments)
     titles = [entry["title"] for entry in panel["winners"]]
     colour = {title: style.series(title).light for title in titles}
-    differs = False
     for j, row in enumerate(simulated):
         for i, results in enumerate(row):
             won = winner(results)
@@ -125,14 +124,13 @@ def draw(axes, panel, experiments, rows):
                                      linewidth=1.5, hatch="..." if unsure else None))
             closed = winner(equations[j][i])
             if closed and closed[0] != title:
-                differs = True
                 axes.text(i, j + 0.28, closed[0][0].upper(), ha="center", va="center", fontsize=style.TINY,
                           color="white", bbox={"boxstyle": "circle,pad=0.15", "fc": style.INK, "ec": "white", "lw": 0.5},
                           zorder=3)
         draw_borders(axes, row, j)
     for point in panel.get("points", []):
         x, y = place_of(xs, point["x"]), place_of(ys, point["y"])
-        axes.plot([x], [y], "D", color=style.PAPER.light if hasattr(style.PAPER, "light") else style.PAPER,
+        axes.plot([x], [y], "D", color=style.PAPER.light,
                   markeredgecolor="white", markersize=6, zorder=5)
         axes.annotate(point["title"], (x, y), (0, -7), textcoords="offset points", ha="center", va="top",
                       fontsize=style.TINY, color="white", zorder=5,
@@ -144,7 +142,9 @@ def draw(axes, panel, experiments, rows):
     axes.set_xlabel(panel["x_name"])
     axes.set_ylabel(panel["y_name"])
     if panel.get("legend", True):
-        handles = [Patch(facecolor=colour[title], label=f"{title} wins") for title in titles]
+        maps = [one for one in experiments.figure.told["panels"] if one["kind"] == "regions"]
+        every = dict.fromkeys(entry["title"] for one in maps for entry in one["winners"])
+        handles = [Patch(facecolor=style.series(title).light, label=f"{title} wins") for title in every]
         handles.append(Patch(facecolor="white", edgecolor=style.SOFT_INK, hatch="...", label=CANNOT_TELL))
         handles.append(Line2D([], [], marker="o", color=style.INK, markerfacecolor="white", markersize=4,
                               label="border, 90 % interval"))
