@@ -29,7 +29,7 @@ def draw(axes, panel, experiments, rows):
                           [m + d for m, d in zip(middle, around)], color=colour, alpha=0.12,
                           linewidth=0)
     if "x" in panel.get("log", ""):
-        axes.set_xscale("log")
+        style.logarithmic_width(axes)
     axes.set_xlabel(panel["x_name"])
     style.name_height(axes, panel)
     if panel.get("names", True):

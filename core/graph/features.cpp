@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <numeric>
+#include <type_traits>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -25,16 +26,18 @@ void for_each_row(std::int64_t n, const F& f) {
   });
 }
 
+/// Rows in memory, of float or of Half.
+template <class Value>
 class Dense final : public Features {
  public:
-  Dense(std::int64_t rows, std::int64_t width, std::vector<float> values, std::string provenance,
-        bool made_up)
+  Dense(std::int64_t rows, std::int64_t width, std::vector<Value> values, std::string provenance,
+        bool made_up, bool binary)
       : rows_(rows),
         width_(width),
         values_(std::move(values)),
         provenance_(std::move(provenance)),
         made_up_(made_up),
-        binary_(std::ranges::all_of(values_, [](float x) { return x == 0 || x == 1; })) {
+        binary_(binary) {
     ORRERY_ASSERT(std::ssize(values_) == rows * width);
   }
   std::int64_t rows() const override { return rows_; }
@@ -42,16 +45,31 @@ class Dense final : public Features {
   std::string provenance() const override { return provenance_; }
   bool binary() const override { return binary_; }
   bool made_up() const override { return made_up_; }
+  bool half() const override { return std::is_same_v<Value, Half>; }
   void read(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, float* out,
             std::int64_t ld) const override {
     for_each_row(std::ssize(vertices), [&](std::int64_t i) {
-      std::copy_n(values_.data() + vertices[at(i)] * width_ + col0, cols, out + i * ld);
+      const Value* row = values_.data() + vertices[at(i)] * width_ + col0;
+      if constexpr (std::is_same_v<Value, Half>)
+        std::transform(row, row + cols, out + i * ld, to_float);
+      else
+        std::copy_n(row, cols, out + i * ld);
     });
   }
+  void read_half(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, Half* out,
+                 std::int64_t ld) const override {
+    if constexpr (std::is_same_v<Value, Half>)
+      for_each_row(std::ssize(vertices), [&](std::int64_t i) {
+        std::copy_n(values_.data() + vertices[at(i)] * width_ + col0, cols, out + i * ld);
+      });
+    else
+      Features::read_half(vertices, col0, cols, out, ld);
+  }
+  std::span<const Value> values() const { return values_; }
 
  private:
   std::int64_t rows_, width_;
-  std::vector<float> values_;
+  std::vector<Value> values_;
   std::string provenance_;
   bool made_up_, binary_;
 };
@@ -267,13 +285,26 @@ void Features::read_half(std::span<const Vertex>, std::int64_t, std::int64_t, Ha
 }
 
 std::shared_ptr<const Features> half_features(std::shared_ptr<const Features> features) {
-  return std::make_shared<Halves>(std::move(features));
+  if (features->half()) return features;
+  auto rounded = std::make_shared<Halves>(features);
+  const auto* held = dynamic_cast<const Dense<float>*>(features.get());
+  if (held == nullptr) return rounded;
+  std::vector<Half> values(held->values().size());
+  parallel_for(std::ssize(values), kRowsPerBlock * kRowsPerBlock,
+               [&](std::int64_t begin, std::int64_t end) {
+                 std::transform(held->values().begin() + begin, held->values().begin() + end,
+                                values.begin() + begin, to_half);
+               });
+  return std::make_shared<Dense<Half>>(held->rows(), held->width(), std::move(values),
+                                       rounded->provenance(), held->made_up(), held->binary());
 }
 
 std::shared_ptr<const Features> dense_features(std::int64_t rows, std::int64_t width,
                                                std::vector<float> values, std::string provenance,
                                                bool made_up) {
-  return std::make_shared<Dense>(rows, width, std::move(values), std::move(provenance), made_up);
+  const bool binary = std::ranges::all_of(values, [](float x) { return x == 0 || x == 1; });
+  return std::make_shared<Dense<float>>(rows, width, std::move(values), std::move(provenance),
+                                        made_up, binary);
 }
 
 std::shared_ptr<const Features> random_features(std::int64_t rows, std::int64_t width,

@@ -65,7 +65,7 @@ std::shared_ptr<const Features> row_normalised(std::shared_ptr<const Features> f
 std::shared_ptr<const Features> permuted(std::shared_ptr<const Features> features,
                                          std::vector<Vertex> old_id);
 
-/// The same features rounded to 16 bits; nothing is stored.
+/// The same features rounded to 16 bits: rows in memory are then held so, of others nothing is.
 ///
 /// Errors    ConfigError under "dataset": a number beyond kLargestHalf
 /// Cost      one pass over the features

@@ -6,18 +6,18 @@
 #include <chrono>
 #include <cstring>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/base/parallel.hpp"
+#include "core/inference/input/sorted_rows.hpp"
 #include "core/model/adjacency.hpp"
 #include "core/runtime/execute/memory.hpp"
 
 namespace orrery {
 namespace {
 
-constexpr std::int64_t kRowBlock = 4096;
 using Counts64 = std::vector<std::int64_t>;
 
 using Clock = std::chrono::steady_clock;
@@ -41,13 +41,14 @@ class ArrayExchange {
   }
   bool alone() const { return group_.size == 1; }
 
-  /// Rows of `width` numbers, send[j] to group index j, in order; returns those that came.
-  std::vector<Vertex> all_to_all(const std::vector<Vertex>& x, std::int64_t width,
-                                 const Counts64& send, const Counts64& receive) {
+  /// Rows of `width` numbers, send[j] to group index j, in order; adds those that came to `y`.
+  void all_to_all(const std::vector<Vertex>& x, std::int64_t width, const Counts64& send,
+                  const Counts64& receive, std::vector<Vertex>& y) {
     const Room from(*this, 0, x, sum(send), width);
     const Room into(*this, 1, sum(receive), width);
     run(AllToAllV{from.tensor, into.tensor, share(send), share(receive), group_});
-    return into.values();
+    const std::span<const Vertex> came = into.values();
+    y.insert(y.end(), came.begin(), came.end());
   }
 
   /// One number for each rank, [size] -> [size], and whether any rank has more to come.
@@ -57,7 +58,8 @@ class ArrayExchange {
     for (const std::int64_t count : counts)
       numbers.insert(numbers.end(), {static_cast<Vertex>(count), more ? 1 : 0});
     const Counts64 one(counts.size(), 1);
-    const auto came = all_to_all(numbers, 2, one, one);
+    std::vector<Vertex> came;
+    all_to_all(numbers, 2, one, one, came);
     Counts64 theirs;
     for (std::size_t i = 0; i < came.size(); i += 2) {
       theirs.push_back(came[i]);
@@ -96,9 +98,8 @@ class ArrayExchange {
     ~Room() { memory.free(tensor.id); }
     Room(const Room&) = delete;
     Room& operator=(const Room&) = delete;
-    std::vector<Vertex> values() const {
-      const auto* data = memory.data<Vertex>(tensor);
-      return {data, data + tensor.shape.size()};
+    std::span<const Vertex> values() const {
+      return {memory.data<Vertex>(tensor), at(tensor.shape.size())};
     }
     RankMemory& memory;
     Tensor tensor;
@@ -114,7 +115,8 @@ class ArrayExchange {
     std::vector<Vertex>().swap(x);  // an assignment would keep its memory
     const Room into(*this, 1, sum(rows), 1);
     run(AllGather{from.tensor, into.tensor, share(rows), group_});
-    return into.values();
+    const std::span<const Vertex> all = into.values();
+    return {all.begin(), all.end()};
   }
   void run(const Op& op) {
     validate(op);
@@ -135,36 +137,14 @@ std::uint64_t number_of(Vertex u, Vertex v) {
   return x ^ (x >> 31U);
 }
 
-/// The rows of a part from its edges, pairs of a row and a column.
-Csr sorted_rows(const std::vector<Vertex>& pairs, const Share& rows, std::int64_t vertices) {
-  Csr raw{rows.count, vertices, std::vector<EdgeIndex>(at(rows.count) + 1, 0), {}};
-  for (std::size_t i = 0; i < pairs.size(); i += 2) ++raw.offsets[at(pairs[i]) + 1];
-  std::partial_sum(raw.offsets.begin(), raw.offsets.end(), raw.offsets.begin());
-  raw.columns.resize(pairs.size() / 2);
-  {
-    std::vector<EdgeIndex> next(raw.offsets.begin(), raw.offsets.end() - 1);
-    for (std::size_t i = 0; i < pairs.size(); i += 2)
-      raw.columns[at(next[at(pairs[i])]++)] = pairs[i + 1];
+/// use(source, destination) for all edges that belong to the graph.
+template <class Use>
+void each_edge(const std::vector<Edge>& edges, bool mirrored, const Use& use) {
+  for (const Edge& e : edges) {
+    if (e.source == e.destination) continue;
+    use(e.source, e.destination);
+    if (mirrored) use(e.destination, e.source);
   }
-  std::vector<EdgeIndex> lengths(at(rows.count), 0);
-  parallel_for(rows.count, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t r = begin; r < end; ++r) {
-      const auto first = raw.columns.begin() + raw.offsets[at(r)],
-                 last = raw.columns.begin() + raw.offsets[at(r) + 1];
-      std::sort(first, last);
-      lengths[at(r)] = std::unique(first, last) - first;
-    }
-  });
-  EdgeIndex kept = 0;  // rows move down over the duplicates
-  for (std::int64_t r = 0; r < rows.count; ++r) {
-    const EdgeIndex first = raw.offsets[at(r)];
-    std::copy_n(raw.columns.begin() + first, lengths[at(r)], raw.columns.begin() + kept);
-    raw.offsets[at(r)] = kept;
-    kept += lengths[at(r)];
-  }
-  raw.offsets.back() = kept;
-  raw.columns.resize(at(kept));
-  return raw;
 }
 
 /// Edges by the part of their destination: what goes to whom.
@@ -172,16 +152,9 @@ class Buckets {
  public:
   Buckets(const std::vector<Edge>& edges, bool mirrored, const TileLayout& layout)
       : counts(at(layout.row_parts), 0) {
-    const auto visit = [&](const auto& use) {
-      for (const Edge& e : edges) {
-        if (e.source == e.destination) continue;
-        use(e.source, e.destination);
-        if (mirrored) use(e.destination, e.source);
-      }
-    };
     std::vector<int> parts;  // of each visit: divisions take time
     parts.reserve(edges.size() * (mirrored ? 2 : 1));
-    visit([&](Vertex, Vertex to) {
+    each_edge(edges, mirrored, [&](Vertex, Vertex to) {
       parts.push_back(layout.part_of_vertex(to));
       ++counts[at(parts.back())];
     });
@@ -190,7 +163,7 @@ class Buckets {
     for (int part = 0; part < layout.row_parts; ++part) first.push_back(layout.rows(part).first);
     pairs.resize(2 * parts.size());
     auto part = parts.begin();
-    visit([&](Vertex from, Vertex to) {
+    each_edge(edges, mirrored, [&](Vertex from, Vertex to) {
       const std::size_t place = 2 * at(next[at(*part)]++);
       pairs[place] = static_cast<Vertex>(to - first[at(*part)]);
       pairs[place + 1] = from;
@@ -200,6 +173,17 @@ class Buckets {
   Counts64 counts;            ///< edges, by part
   std::vector<Vertex> pairs;  ///< row in the part, column
 };
+
+/// Of a graph that is one part: adds all edges to `pairs`.
+void take_all(const std::vector<Edge>& edges, bool mirrored, std::vector<Vertex>& pairs) {
+  std::size_t place = pairs.size();
+  pairs.resize(place + edges.size() * (mirrored ? 4 : 2));
+  each_edge(edges, mirrored, [&](Vertex from, Vertex to) {
+    pairs[place++] = to;
+    pairs[place++] = from;
+  });
+  pairs.resize(place);
+}
 
 /// A range of a list of edges.
 class RangeOfSource final : public EdgeShare {
@@ -265,19 +249,21 @@ HeldRows build_rows(EdgeShare& edges, bool mirrored, const TileLayout& layout, i
       const auto reading = Clock::now();
       edges.next(chunk, piece);
       took.read_seconds += seconds_since(reading);
+      if (columns.alone()) {
+        more = !piece.empty();
+        take_all(piece, mirrored, pairs);
+        hold(bytes_of(pairs) + bytes_of(piece));
+        continue;
+      }
       const Buckets out(piece, mirrored, layout);
       const auto [in, others] = columns.all_to_all_counts(out.counts, !piece.empty());
       more = others;
-      // What travels is there twice, in the arrays and in what the communicator reads and writes.
-      std::int64_t came_bytes = 0;
-      if (columns.alone()) {
-        pairs.insert(pairs.end(), out.pairs.begin(), out.pairs.end());
-      } else {
-        const auto came = columns.all_to_all(out.pairs, 2, out.counts, in);
-        came_bytes = 2 * bytes_of(came) + bytes_of(out.pairs);
-        pairs.insert(pairs.end(), came.begin(), came.end());
-      }
-      hold(bytes_of(pairs) + bytes_of(piece) + bytes_of(out.pairs) + came_bytes);
+      const std::int64_t before = std::ssize(pairs);
+      columns.all_to_all(out.pairs, 2, out.counts, in, pairs);
+      // What goes out is there twice, in an array and in what the communicator reads.
+      const std::int64_t came = std::ssize(pairs) - before;
+      hold(bytes_of(pairs) + bytes_of(piece) + 2 * bytes_of(out.pairs) +
+           came * static_cast<std::int64_t>(sizeof(Vertex)));
     }
   }
   if (!part.alone()) {
@@ -285,15 +271,18 @@ HeldRows build_rows(EdgeShare& edges, bool mirrored, const TileLayout& layout, i
     pairs = part.all_gather(std::move(pairs));
     hold(mine + 2 * bytes_of(pairs));
   }
-  auto csr = std::make_shared<const Csr>(sorted_rows(pairs, made.rows, layout.vertices));
-  hold(bytes_of(pairs) + bytes_of(csr->columns) + 3 * bytes_of(csr->offsets));
-  std::vector<Vertex>().swap(pairs);
+  const std::int64_t edges_here = std::ssize(pairs) / 2;
+  hold(bytes_of(pairs) + 8 * edges_here);
+  auto csr =
+      std::make_shared<const Csr>(sorted_rows(std::move(pairs), made.rows.count, layout.vertices));
+  hold(8 * edges_here + bytes_of(csr->columns) + bytes_of(csr->offsets));
 
   std::vector<Vertex> degrees;
   std::uint64_t sum = 0;  // of all edges less their reverses: 0 where each has its own
   for (std::int64_t r = 0; r < csr->rows; ++r) {
     degrees.push_back(static_cast<Vertex>(csr->degree(r)));
     const auto v = static_cast<Vertex>(made.rows.first + r);
+    if (mirrored) continue;  // they have by the way they were made
     for (const Vertex u : csr->row(r)) sum += number_of(u, v) - number_of(v, u);
   }
   made.csr = std::move(csr);

@@ -82,6 +82,7 @@ void AliasRows::draw(RowDraws draws, Vertex row, EdgeIndex begin, std::uint32_t 
                      RowPicks& picks, RowPicks::Positions& positions) const {
   const std::uint32_t positive = positive_[at(row)];
   if (fanout < 0 || positive <= static_cast<std::uint32_t>(fanout)) {
+    if (positive == length) return picks.all(begin, length, positions);  // weights need no look
     for (std::uint32_t i = 0; i < length; ++i)
       if (weights_[at(begin) + i] > 0) positions.push_back(begin + i);
     return;

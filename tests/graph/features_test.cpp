@@ -56,6 +56,22 @@ TEST(FeaturesTest, HalvesAreTheNearestNumbersOfSixteenBits) {
   EXPECT_EQ(bits[1].bits, 1);
 }
 
+// What was computed before is computed and rounded now; what was held is held in half the bytes.
+TEST(FeaturesTest, HalvesOfRowsInMemoryAreThoseOfComputedOnes) {
+  const auto computed = random_features(300, 7, 5);
+  const auto held = half_features(dense_features(300, 7, read_all(*computed), "held", false));
+  const std::vector<Vertex> rows{299, 0};
+  std::vector<Half> bits(4), want(4);
+
+  held->read_half(rows, 3, 2, bits.data(), 2);
+
+  half_features(computed)->read_half(rows, 3, 2, want.data(), 2);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(bits[i].bits, want[i].bits);
+  EXPECT_EQ(read_all(*held), read_all(*half_features(computed)));
+  EXPECT_EQ(half_features(held), held);
+  EXPECT_EQ(held->provenance(), "held, rounded to 16 bits");
+}
+
 TEST(FeaturesTest, NumbersBeyondHalvesAreRefused) {
   try {
     half_features(dense_features(3, 2, {1, 3, 0, -70000, 2, 0}, "by hand", false));

@@ -6,10 +6,12 @@
 #include <atomic>
 #include <cmath>
 #include <filesystem>
+#include <type_traits>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
+#include "core/graph/files/npy_half.hpp"
 
 namespace orrery {
 namespace {
@@ -42,14 +44,20 @@ std::int64_t first_bad(std::int64_t n, const Bad& bad) {
   return first;
 }
 
+float as_float(float x) { return x; }
+float as_float(Half x) { return to_float(x); }
+
+/// Of float or of Half.
+template <class Value>
 class MappedDense final : public Features {
  public:
   MappedDense(const NpyArray& array, std::int64_t rows, std::int64_t width,
               std::optional<bool> binary, bool made_up)
-      : array_(array), values_(array.values<float>({rows, width})), made_up_(made_up) {
+      : array_(array), values_(array.values<Value>({rows, width})), made_up_(made_up) {
     const auto n = static_cast<std::int64_t>(values_.size());
     binary_ = binary ? *binary : first_bad(n, [&](std::int64_t i) {
-                                   return values_[at(i)] != 0 && values_[at(i)] != 1;
+                                   const float x = as_float(values_[at(i)]);
+                                   return x != 0 && x != 1;
                                  }) == n;
   }
   std::int64_t rows() const override { return array_.shape()[0]; }
@@ -60,25 +68,40 @@ class MappedDense final : public Features {
     return fmt::format("{}mapped file {}", made_up_ ? "generated, " : "", file_name(array_));
   }
 
+  bool half() const override { return std::is_same_v<Value, Half>; }
+
   void read(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, float* out,
             std::int64_t ld) const override {
+    read_as(vertices, col0, cols, out, ld, [](Value x) { return as_float(x); });
+  }
+  void read_half(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, Half* out,
+                 std::int64_t ld) const override {
+    if constexpr (std::is_same_v<Value, Half>)
+      read_as(vertices, col0, cols, out, ld, [](Half x) { return x; });
+    else
+      Features::read_half(vertices, col0, cols, out, ld);
+  }
+
+ private:
+  template <class To, class Convert>
+  void read_as(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, To* out,
+               std::int64_t ld, const Convert& convert) const {
     parallel_for(std::ssize(vertices), kRowsPerBlock, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t first = vertices[at(i)] * width() + col0;
-        const float* from = values_.data() + first;
-        std::copy_n(from, cols, out + i * ld);
-        const float* bad =
-            std::find_if(from, from + cols, [](float x) { return !std::isfinite(x); });
+        const Value* from = values_.data() + first;
+        std::transform(from, from + cols, out + i * ld, convert);
+        const Value* bad =
+            std::find_if(from, from + cols, [](Value x) { return !std::isfinite(as_float(x)); });
         if (bad != from + cols)
           fail_at(array_, first + (bad - from),
-                  fmt::format("expected a finite number, found {}", *bad));
+                  fmt::format("expected a finite number, found {}", as_float(*bad)));
       }
     });
   }
 
- private:
   NpyArray array_;
-  std::span<const float> values_;
+  std::span<const Value> values_;
   bool binary_ = false, made_up_;
 };
 
@@ -183,7 +206,9 @@ class MappedSparse final : public Features {
 std::shared_ptr<const Features> mapped_features(const NpyArray& values, std::int64_t rows,
                                                 std::int64_t width, std::optional<bool> binary,
                                                 bool made_up) {
-  return std::make_shared<MappedDense>(values, rows, width, binary, made_up);
+  if (values.dtype() == npy_dtype<Half>())
+    return std::make_shared<MappedDense<Half>>(values, rows, width, binary, made_up);
+  return std::make_shared<MappedDense<float>>(values, rows, width, binary, made_up);
 }
 
 std::shared_ptr<const Features> mapped_sparse_features(const NpyArray& indptr,

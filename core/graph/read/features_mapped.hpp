@@ -11,7 +11,7 @@ namespace orrery {
 
 /// Dense features in a mapped file. Values are checked as they are read.
 ///
-/// Shapes    values [rows, width] float32; width -1 takes the file's
+/// Shapes    values [rows, width] float32 or float16; width -1 takes the file's
 /// Requires  `binary` only if every value is known to be 0 or 1; when not given, the file is
 ///           scanned up to the first other value
 /// Errors    DataError: wrong type or shape now, a value that is not finite when it is read

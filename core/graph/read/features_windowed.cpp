@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <type_traits>
 
 #include "core/base/error.hpp"
+#include "core/graph/files/npy_half.hpp"
 #include "core/graph/files/npy_window.hpp"
 
 namespace orrery {
@@ -23,23 +25,29 @@ std::string file_name(const NpyWindow& array) { return fs::path(array.header().p
   throw DataError(array.header().path, place_of(array.header().shape, element), problem);
 }
 
+float as_float(float x) { return x; }
+float as_float(Half x) { return to_float(x); }
+
 /// Whether all elements are 0 or 1.
+template <class Value = float>
 bool is_binary(NpyWindow& array) {
   const std::int64_t n = array.header().elements;
   for (std::int64_t i = 0; i < n; i += kScanBlock)
-    if (!std::ranges::all_of(array.elements<float>(i, std::min(kScanBlock, n - i)),
-                             [](float x) { return x == 0 || x == 1; }))
+    if (!std::ranges::all_of(array.elements<Value>(i, std::min(kScanBlock, n - i)),
+                             [](Value x) { return as_float(x) == 0 || as_float(x) == 1; }))
       return false;
   return true;
 }
 
+/// Of float or of Half.
+template <class Value>
 class WindowedDense final : public Features {
  public:
   WindowedDense(const fs::path& values, std::int64_t rows, std::int64_t width,
                 std::optional<bool> binary, bool made_up)
       : values_(values), made_up_(made_up) {
-    values_.header().require(npy_dtype<float>(), {rows, width});
-    binary_ = binary ? *binary : is_binary(values_);
+    values_.header().require(npy_dtype<Value>(), {rows, width});
+    binary_ = binary ? *binary : is_binary<Value>(values_);
   }
   std::int64_t rows() const override { return values_.header().shape[0]; }
   std::int64_t width() const override { return values_.header().shape[1]; }
@@ -49,21 +57,37 @@ class WindowedDense final : public Features {
     return fmt::format("{}mapped file {}", made_up_ ? "generated, " : "", file_name(values_));
   }
 
+  bool half() const override { return std::is_same_v<Value, Half>; }
+
   void read(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, float* out,
             std::int64_t ld) const override {
-    const std::lock_guard lock(turn_);
-    for (std::size_t i = 0; i < vertices.size(); ++i) {
-      const std::int64_t first = vertices[i] * width() + col0;
-      const auto row = values_.elements<float>(first, cols);
-      const auto bad = std::ranges::find_if(row, [](float x) { return !std::isfinite(x); });
-      if (bad != row.end())
-        fail_at(values_, first + (bad - row.begin()),
-                fmt::format("expected a finite number, found {}", *bad));
-      std::ranges::copy(row, out + static_cast<std::int64_t>(i) * ld);
-    }
+    read_as(vertices, col0, cols, out, ld, [](Value x) { return as_float(x); });
+  }
+  void read_half(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, Half* out,
+                 std::int64_t ld) const override {
+    if constexpr (std::is_same_v<Value, Half>)
+      read_as(vertices, col0, cols, out, ld, [](Half x) { return x; });
+    else
+      Features::read_half(vertices, col0, cols, out, ld);
   }
 
  private:
+  template <class To, class Convert>
+  void read_as(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, To* out,
+               std::int64_t ld, const Convert& convert) const {
+    const std::lock_guard lock(turn_);
+    for (std::size_t i = 0; i < vertices.size(); ++i) {
+      const std::int64_t first = vertices[i] * width() + col0;
+      const auto row = values_.elements<Value>(first, cols);
+      const auto bad =
+          std::ranges::find_if(row, [](Value x) { return !std::isfinite(as_float(x)); });
+      if (bad != row.end())
+        fail_at(values_, first + (bad - row.begin()),
+                fmt::format("expected a finite number, found {}", as_float(*bad)));
+      std::ranges::transform(row, out + static_cast<std::int64_t>(i) * ld, convert);
+    }
+  }
+
   mutable std::mutex turn_;
   mutable NpyWindow values_;
   bool binary_ = false, made_up_;
@@ -138,7 +162,9 @@ class WindowedSparse final : public Features {
 std::shared_ptr<const Features> windowed_features(const fs::path& values, std::int64_t rows,
                                                   std::int64_t width, std::optional<bool> binary,
                                                   bool made_up) {
-  return std::make_shared<WindowedDense>(values, rows, width, binary, made_up);
+  if (read_npy_header(values).dtype == npy_dtype<Half>())
+    return std::make_shared<WindowedDense<Half>>(values, rows, width, binary, made_up);
+  return std::make_shared<WindowedDense<float>>(values, rows, width, binary, made_up);
 }
 
 std::shared_ptr<const Features> windowed_sparse_features(const fs::path& indptr,

@@ -24,6 +24,11 @@ class ChosenFeatures final : public Features {
             std::int64_t ld) const override {
     whole_->read(chosen(vertices_, rows), col0, cols, out, ld);
   }
+  bool half() const override { return whole_->half(); }
+  void read_half(std::span<const Vertex> rows, std::int64_t col0, std::int64_t cols, Half* out,
+                 std::int64_t ld) const override {
+    whole_->read_half(chosen(vertices_, rows), col0, cols, out, ld);
+  }
   std::string provenance() const override { return whole_->provenance(); }
   bool made_up() const override { return whole_->made_up(); }
 

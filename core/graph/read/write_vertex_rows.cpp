@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <type_traits>
 
 #include "core/base/index.hpp"
 #include "core/graph/files/npy.hpp"
+#include "core/graph/files/npy_half.hpp"
 
 namespace orrery {
 namespace {
@@ -30,14 +32,17 @@ void for_blocks(std::int64_t rows, std::int64_t bytes_per_row, const F& f) {
   }
 }
 
-/// Calls f(rows, values) for blocks of full rows.
-template <class F>
+/// Calls f(rows, values) for blocks of full rows, of float or of Half.
+template <class Value = float, class F>
 void for_feature_blocks(const Features& features, const F& f) {
   const std::int64_t width = features.width();
-  std::vector<float> values;
+  std::vector<Value> values;
   for_blocks(features.rows(), 4 * width, [&](std::span<const Vertex> rows) {
     values.resize(rows.size() * at(width));
-    features.read(rows, 0, width, values.data(), width);
+    if constexpr (std::is_same_v<Value, Half>)
+      features.read_half(rows, 0, width, values.data(), width);
+    else
+      features.read(rows, 0, width, values.data(), width);
     f(std::ssize(rows), values);
   });
 }
@@ -58,16 +63,24 @@ FeatureCounts count_features(const Features& features) {
   return counts;
 }
 
-Json write_dense(const Features& features, const FeatureCounts& counts, const fs::path& folder) {
-  auto file =
-      NpyWriter::create<float>(folder / "features.npy", {features.rows(), features.width()});
-  for_feature_blocks(features, [&](std::int64_t, const std::vector<float>& values) {
-    file.append<float>(values);
+template <class Value>
+void write_rows(const Features& features, const fs::path& path) {
+  auto file = NpyWriter::create<Value>(path, {features.rows(), features.width()});
+  for_feature_blocks<Value>(features, [&](std::int64_t, const std::vector<Value>& values) {
+    file.template append<Value>(values);
   });
   file.close();
-  return {{"kind", "dense"},        {"file", "features.npy"},
-          {"dtype", "float32"},     {"shape", {features.rows(), features.width()}},
-          {"nnz", counts.nonzeros}, {"binary", counts.all_ones}};
+}
+
+Json write_dense(const Features& features, const FeatureCounts& counts, const fs::path& folder) {
+  const fs::path path = folder / "features.npy";
+  features.half() ? write_rows<Half>(features, path) : write_rows<float>(features, path);
+  return {{"kind", "dense"},
+          {"file", "features.npy"},
+          {"dtype", features.half() ? "float16" : "float32"},
+          {"shape", {features.rows(), features.width()}},
+          {"nnz", counts.nonzeros},
+          {"binary", counts.all_ones}};
 }
 
 Json write_sparse(const Features& features, const FeatureCounts& counts, const fs::path& folder) {
@@ -111,7 +124,7 @@ Json write_features(const VertexRows& vertices, const fs::path& folder) {
   if (!vertices.features) return {{"kind", "absent"}};
   const Features& features = *vertices.features;
   const FeatureCounts counts = count_features(features);
-  const std::int64_t dense_bytes = 4 * features.rows() * features.width();
+  const std::int64_t dense_bytes = (features.half() ? 2 : 4) * features.rows() * features.width();
   const std::int64_t sparse_bytes =
       8 * (features.rows() + 1) + (counts.all_ones ? 4 : 8) * counts.nonzeros;
   Json storage = sparse_bytes < dense_bytes ? write_sparse(features, counts, folder)

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "core/base/error.hpp"
@@ -104,21 +105,33 @@ class Records final : public PieceOfFile {
       read(file_.edges + next_, numbers_.data() + count, count);
     }
     const std::size_t step = file_.in_rows ? 2 : 1, to = file_.in_rows ? 1 : at(count);
-    into.reserve(into.size() + at(count));
-    for (std::size_t i = 0; i < at(count); ++i) {
-      const Number source = numbers_[i * step], destination = numbers_[i * step + to];
-      // As an unsigned number a negative one is above all others.
-      if (std::max(static_cast<std::uint64_t>(source), static_cast<std::uint64_t>(destination)) >=
-          static_cast<std::uint64_t>(bound_.vertices))
-        throw DataError(opened_.path(),
-                        fmt::format("edge {}", next_ + static_cast<std::int64_t>(i)),
-                        fmt::format("{}, found {} and {}", bound_.words(), source, destination));
-      into.push_back({static_cast<Vertex>(source), static_cast<Vertex>(destination)});
-    }
+    require_vertices(at(count), step, to);
+    std::size_t place = into.size();
+    into.resize(place + at(count));
+    for (std::size_t i = 0; i < at(count); ++i)
+      into[place++] = {static_cast<Vertex>(numbers_[i * step]),
+                       static_cast<Vertex>(numbers_[i * step + to])};
     next_ += count;
   }
 
  private:
+  /// Looks for the culprit only where there is one.
+  void require_vertices(std::size_t count, std::size_t step, std::size_t to) const {
+    using Unsigned = std::make_unsigned_t<Number>;  // a negative number is above all others
+    Unsigned most = 0;
+    for (const Number number : numbers_) most = std::max(most, static_cast<Unsigned>(number));
+    const auto is_vertex = [&](Number number) {
+      return static_cast<std::uint64_t>(static_cast<Unsigned>(number)) <
+             static_cast<std::uint64_t>(bound_.vertices);
+    };
+    if (is_vertex(static_cast<Number>(most))) return;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Number source = numbers_[i * step], destination = numbers_[i * step + to];
+      if (is_vertex(source) && is_vertex(destination)) continue;
+      throw DataError(opened_.path(), fmt::format("edge {}", next_ + static_cast<std::int64_t>(i)),
+                      fmt::format("{}, found {} and {}", bound_.words(), source, destination));
+    }
+  }
   void read(std::int64_t first, Number* out, std::int64_t count) const {
     constexpr std::int64_t kBytes = sizeof(Number);
     if (opened_.read(file_.data_offset + kBytes * first, out, kBytes * count) != kBytes * count)

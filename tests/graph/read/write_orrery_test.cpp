@@ -13,6 +13,7 @@
 #include "core/graph/files/folder_in_progress.hpp"
 
 #include "core/graph/generate/generate.hpp"
+#include "core/graph/read/features_windowed.hpp"
 #include "core/graph/read/load.hpp"
 #include "tests/graph/files.hpp"
 
@@ -77,6 +78,24 @@ TEST_F(WriteOrreryTest, GeneratedSetSurvivesARoundTrip) {
   expect_equal(back, dataset);
   EXPECT_EQ(back.notes.front(), dataset.notes.front());
   EXPECT_THAT(entries(), testing::ElementsAre("out"));
+}
+
+TEST_F(WriteOrreryTest, FeaturesOfSixteenBitsAreWrittenAndReadAsSuch) {
+  Dataset set = generated();
+  set.features = half_features(set.features);
+  const std::int64_t width = set.features->width();
+
+  const Dataset again = round_trip(set);
+
+  expect_equal(again, set);
+  ASSERT_TRUE(again.features->half());
+  EXPECT_EQ(fs::file_size(file("out/features.npy")), 128 + 2 * 500 * 6);
+  const auto windowed = windowed_features(file("out/features.npy"), 500, width, false, true);
+  EXPECT_EQ(all_values(*windowed), all_values(*set.features));
+  std::vector<Half> row(6), want(6);
+  windowed->read_half(std::vector<Vertex>{7}, 0, width, row.data(), width);
+  set.features->read_half(std::vector<Vertex>{7}, 0, width, want.data(), width);
+  for (std::size_t c = 0; c < 6; ++c) EXPECT_EQ(row[c].bits, want[c].bits);
 }
 
 TEST_F(WriteOrreryTest, DirectedSparseSplitSetSurvivesARoundTrip) {
