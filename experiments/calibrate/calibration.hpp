@@ -15,6 +15,7 @@
 #include "experiments/calibrate/measure_tables.hpp"
 #include "experiments/calibrate/other_work.hpp"
 #include "experiments/config/shipped.hpp"
+#include "sim/price/price_errors.hpp"
 
 namespace orrery::calibrate {
 
@@ -28,6 +29,7 @@ struct GpuPart {
 struct Calibration {
   std::string name = kThisMachine;  ///< of its files
   sim::DeviceProfile profile;
+  sim::PriceErrors errors;                      ///< of its prices
   std::map<std::string, MeasuredTable> tables;  ///< those of the profile, and how they came about
   std::vector<InPlaceSample> in_place;          ///< from which those factors come
   HostCosts host;
@@ -62,7 +64,10 @@ void add_other_work(Calibration& calibration, const OtherWork& work);
 /// Adds what tasks of the host take.
 void add_host_tasks(Calibration& calibration, const HostTasks& tasks);
 
-/// Adds what operations take inside of trainings.
+/// Adds a library, and how far it is off.
+void add_library(Calibration& calibration, const MeasuredLibrary& library);
+
+/// Adds what operations take inside of trainings, and how far their prices are off there.
 void add_in_place(Calibration& calibration, std::vector<InPlaceSample> samples);
 
 /// The device profile and the cluster as files' contents.

@@ -1,6 +1,7 @@
 #include "experiments/results/run_report.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +12,7 @@
 #include "core/runtime/epoch_parts.hpp"
 #include "core/terminal/terminal.hpp"
 #include "experiments/config/version.hpp"
+#include "experiments/predict/interval.hpp"
 #include "experiments/predict/preloading.hpp"
 #include "experiments/results/results.hpp"
 #include "experiments/results/table.hpp"
@@ -150,6 +152,30 @@ constexpr const char* kLegend =
     "received by all ranks; peak: memory of the largest rank; val, test: accuracy at the best "
     "validation epoch.";
 
+/// Of a simulated run; null of others.
+Json interval_of(const FinishedRun& run) { return run.result.value("interval", Json()); }
+
+/// Runs that are the first of a table to lie within what simulations may be off by: "cannot tell".
+std::string cannot_tell_line(const std::vector<FinishedRun>& runs) {
+  const FinishedRun* best = nullptr;
+  for (const FinishedRun& run : runs)
+    if (!run.result.contains("out_of_memory") && run.result.value("backend", "") == "sim" &&
+        (best == nullptr || run.measured.epoch_seconds < best->measured.epoch_seconds))
+      best = &run;
+  if (best == nullptr || interval_of(*best).is_null()) return "";
+  std::vector<std::string> near;
+  for (const FinishedRun& run : runs)
+    if (&run != best && !interval_of(run).is_null() &&
+        !can_tell(run.measured.epoch_seconds, errors_from(interval_of(run)),
+                  best->measured.epoch_seconds, errors_from(interval_of(*best))))
+      near.push_back(row_name(run).second);
+  std::string line =
+      fmt::format("±: {:.0f} % of real epochs are meant to lie within", 100 * kIntervalShare);
+  if (!near.empty())
+    line += fmt::format("; cannot tell {} from {}", row_name(*best).second, fmt::join(near, ", "));
+  return line + "\n";
+}
+
 /// A row for each run. Columns of parts that are zero everywhere are left out.
 std::string table_of(const std::vector<FinishedRun>& runs, int width) {
   std::vector<std::string> header{row_name(runs.front()).first, "epoch"};
@@ -170,7 +196,8 @@ std::string table_of(const std::vector<FinishedRun>& runs, int width) {
       table.add(row);
       continue;
     }
-    std::vector<std::string> row{marked_name(run), human_seconds(m.epoch_seconds)};
+    std::vector<std::string> row{marked_name(run),
+                                 with_interval(m.epoch_seconds, errors_from(interval_of(run)))};
     for (const EpochPart& part : columns) row.push_back(human_seconds(m.breakdown.*part.seconds));
     row.push_back(human_bytes(m.internal_bytes + m.external_bytes));
     row.push_back(human_bytes(*std::max_element(m.peak_bytes.begin(), m.peak_bytes.end())));
@@ -466,6 +493,7 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
                   first.result["epochs"].get<int>()));
   fmt::print(to, "{}\n", table_of(runs, width));
   fmt::print(to, "{}\n", wrapped(kLegend, paragraph_on(to)));
+  say(cannot_tell_line(runs));
   if (const std::string kinds = computing_table(runs, width);
       !sweeps_only_seeds(runs) && !kinds.empty())
     fmt::print(to, "\n{}", kinds);

@@ -16,6 +16,7 @@
 #include "experiments/execute/launch.hpp"
 #include "experiments/execute/trace.hpp"
 #include "experiments/predict/closed_forms.hpp"
+#include "experiments/predict/interval.hpp"
 #include "experiments/predict/preloading.hpp"
 #include "experiments/predict/simulate.hpp"
 #include "experiments/results/checkpoint.hpp"
@@ -327,6 +328,9 @@ FinishedRun Runner::simulated(const PreparedExperiment& prepared, const ResultFo
   Reported told = report(prepared, experiment.placement(), made.outcome, {}, results);
   FinishedRun& done = told.run;
   add_preloading(done, prepared);
+  done.result["interval"] = interval_json(
+      done.measured.epoch_seconds,
+      epoch_errors(price_errors(experiment), made.simulation["library"], done.measured.breakdown));
   done.result["simulation"] = std::move(made.simulation);
   done.result["links"] = std::move(made.links);
   EpochLog log(&results);

@@ -8,6 +8,9 @@
 
 namespace orrery::sim {
 
+/// Whether time grows in proportion to a size on this axis beyond the largest point.
+bool is_work(const PriceTable& table, const std::string& axis);
+
 /// Seconds at a point of the axes' space: multilinear in the logarithms of sizes and seconds, which
 /// is exact where time is a product of powers of the sizes.
 ///

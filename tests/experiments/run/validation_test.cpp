@@ -75,6 +75,30 @@ TEST(Errors, AreToldApartByClass) {
   EXPECT_NEAR(by_class["held_out"]["mean_abs_error"].get<double>(), 0.1, 1e-12);
 }
 
+TEST(Intervals, AreCountedByWhetherTheyHoldTheRealEpoch) {
+  std::vector<ValidationRow> rows{row("strategy.type=a", 10, 11), row("strategy.type=b", 10, 12),
+                                  row("strategy.type=c", 10, 30)};
+  rows[0].errors = rows[1].errors = EpochErrors{{"operations", 0.08}};  // ± 13 %
+  EXPECT_TRUE(rows[0].covered());
+  EXPECT_FALSE(rows[1].covered());
+  EXPECT_FALSE(rows[2].covered()) << "it has none";
+
+  const Json all = validation_json(rows);
+
+  EXPECT_EQ(all["intervals"]["all"]["rows"], 2);
+  EXPECT_EQ(all["intervals"]["held_out"]["covered"], 1);
+  EXPECT_NEAR(all["intervals"]["all"]["median_half_width"].get<double>(), 1.645 * 0.08, 1e-4);
+  EXPECT_TRUE(all["rows"][2]["half_width"].is_null());
+  // Both are off by the same: a and b can be told apart.
+  EXPECT_EQ(all["winner"]["cannot_tell"], 0);
+  const std::string text = validation_text(rows, 200);
+  EXPECT_NE(text.find("hold the real epoch of 1 of 2 (50 %"), std::string::npos) << text;
+  EXPECT_NE(text.find("+20.0 % out"), std::string::npos) << text;
+
+  rows[1].errors = EpochErrors{{"communication", 0.08}};
+  EXPECT_EQ(validation_json(rows)["winner"]["cannot_tell"], 1);
+}
+
 TEST(RankCorrelation, IsSpearmans) {
   EXPECT_DOUBLE_EQ(*rank_correlation({1, 2, 3}, {10, 20, 30}), 1);
   EXPECT_DOUBLE_EQ(*rank_correlation({1, 2, 3}, {3, 2, 1}), -1);
