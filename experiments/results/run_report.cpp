@@ -111,6 +111,18 @@ Json breakdown_of_rank(const Measurement& measured) {
   return list;
 }
 
+Json scores_json(const std::optional<LinkScores>& scores) {
+  if (!scores) return nullptr;
+  return {{"auc", scores->auc}, {"mrr", scores->mrr}, {"hits", scores->hits}};
+}
+
+/// How well held-out links are told from pairs that are none; null where no links are predicted.
+Json links_json(const EpochReport& report) {
+  if (!report.links) return nullptr;
+  return {{"validation", scores_json(report.links->validation)},
+          {"test", scores_json(report.links->test)}};
+}
+
 std::string percent(const Json& accuracy) {
   return accuracy.is_null() ? "-" : fmt::format("{:.1f} %", 100 * accuracy.get<double>());
 }
@@ -147,7 +159,8 @@ constexpr const char* kLegend =
     "where no computation hides it, and (hidden) is what computation hid. internal, external: "
     "features between ranks of the same or of another server; gradients: averaging them (or "
     "models); other: idle (hand-overs, cores busy with other ranks). moved: bytes received by all "
-    "ranks; peak: memory of the largest rank; val, test: accuracy at the best validation epoch.";
+    "ranks; peak: memory of the largest rank; val, test: accuracy (of links: AUC) at the best "
+    "validation epoch.";
 
 /// A row for each run. Columns of parts that are zero everywhere are left out.
 std::string table_of(const std::vector<FinishedRun>& runs, int width) {
@@ -254,13 +267,15 @@ std::string where(const FinishedRun& run) {
 
 Json epoch_json(const EpochReport& report, double seconds) {
   const Accuracies scores = report.scores.value_or(Accuracies{});
-  return {{"schema_version", kSchemaVersion},
-          {"epoch", report.epoch},
-          {"loss", or_null(report.loss)},
-          {"train_accuracy", or_null(scores.train)},
-          {"val_accuracy", or_null(scores.validation)},
-          {"test_accuracy", or_null(scores.test)},
-          {"seconds", seconds}};
+  Json line{{"schema_version", kSchemaVersion},
+            {"epoch", report.epoch},
+            {"loss", or_null(report.loss)},
+            {"train_accuracy", or_null(scores.train)},
+            {"val_accuracy", or_null(scores.validation)},
+            {"test_accuracy", or_null(scores.test)},
+            {"seconds", seconds}};
+  if (report.links) line["links"] = links_json(report);
+  return line;
 }
 
 Json result_json(const Experiment& experiment, const DataFacts& data, const Placement& placement,
@@ -311,6 +326,10 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
         {"features", data.features_provenance},
         {"notes", data.notes}}},
       {"provenance", provenance()}};
+  if (experiment.links) {
+    result["links"] = best ? links_json(*best) : Json(nullptr);
+    result["links_hits_at"] = experiment.links->hits;
+  }
   if (diverged(outcome.epochs)) result["divergence"] = divergence_json(outcome.epochs.back());
   add_loads(result, outcome, experiment.backend);
   result["cache"] = cache_json(outcome);
