@@ -353,6 +353,7 @@ TEST(LinkLeaks, ScoreHigherAndAreNotTheDefault) {
   config.test = 0.3;
   Problem honest = link_problem(data, 1, StrategyConfig{}, config);
   honest.train.epochs = 60;
+  honest.model.dropout = 0;
   Problem leaking = honest;
   leaking.data = data;  // with the links that are held out
   leaking.partition = honest.partition;
@@ -367,6 +368,7 @@ TEST(LinkLeaks, ScoreHigherAndAreNotTheDefault) {
     config.exclude = exclude;
     Problem problem = link_problem(data, 1, batches_of_links(200, {-1, -1}), config);
     problem.train.epochs = 20;
+    problem.model.dropout = 0;
     return losses(execute(problem, "cpu")).back();
   };
   EXPECT_LT(loss(ExcludedLinks::none), 0.9 * loss(ExcludedLinks::batch));
