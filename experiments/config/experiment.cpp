@@ -614,9 +614,14 @@ void set_ranks(Experiment& e) {
   e.strategy.ranks_per_server = e.ranks() / servers;
 }
 
+/// Up to so many ranks SimGrid is fast enough.
+constexpr int kMostRanksOfSimgrid = 64;
+
 SimulationConfig simulation_config(const Json& s, const Experiment& e) {
   SimulationConfig config;
   config.epochs = s["epochs"];
+  config.simgrid =
+      s["engine"] == "auto" ? e.ranks() <= kMostRanksOfSimgrid : s["engine"] == "simgrid";
   config.library = s["library"];
   if (config.library == "auto" && e.cluster)
     config.library = !has_only_cpus(*e.cluster)    ? "nccl"

@@ -102,6 +102,7 @@ sim::Simulation build_simulation(const Body& body, const Experiment& experiment,
                             experiment.simulation.channels};
   simulation.hosts = experiment.host_per_server ? sim::Hosts::per_server : sim::Hosts::per_rank;
   simulation.timeline_epochs = experiment.timeline_epochs;
+  simulation.engine = experiment.simulation.simgrid ? sim::Engine::simgrid : sim::Engine::fluid;
   return simulation;
 }
 
@@ -136,6 +137,7 @@ Json settings_json(const Experiment& experiment, const sim::DeviceProfile& profi
                 {"profile_origin", profile.origin},
                 {"profile_other_work_cores", profile.other_work_cores},
                 {"scale", scale},
+                {"engine", simulation.engine == sim::Engine::simgrid ? "simgrid" : "fluid"},
                 {"library", simulation.library.name},
                 {"hosts", experiment.host_per_server ? "per_server" : "per_rank"}};
   if (const std::string& host = experiment.cluster->host.profile; !host.empty())
