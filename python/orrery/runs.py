@@ -26,14 +26,35 @@ class RunFailed(Error):
         self.status = status
 
 
+def _installed() -> Path:
+    """Where `pip install .` puts the program and what it reads."""
+    return Path(__file__).resolve().parent / "program"
+
+
+def shipped_root() -> Path:
+    """The folder with configs/ and analysis/: of the source tree, or of the installed program."""
+    installed = _installed() / "share" / "orrery"
+    return installed if installed.is_dir() else Path(__file__).resolve().parents[2]
+
+
+def main() -> None:
+    """The command `orrery` of an installed package: becomes the program."""
+    path = program()
+    os.execv(path, [path, *sys.argv[1:]])
+
+
 def program() -> str:
-    """The program that is started: $ORRERY_PROGRAM, else the launcher of the source tree that this
-    package is in, else `orrery` of the path. Raises Error where there is none."""
+    """The program that is started: $ORRERY_PROGRAM, else the one that was installed with this package,
+    else the launcher of the source tree that it is in, else `orrery` of the path. Raises Error where
+    there is none."""
     asked = os.environ.get("ORRERY_PROGRAM")
     if asked:
         if not shutil.which(asked):
             raise Error(f"ORRERY_PROGRAM: {asked} is no program")
         return asked
+    installed = _installed() / "bin" / "orrery"
+    if installed.is_file():
+        return str(installed)
     launcher = Path(__file__).resolve().parents[2] / "orrery"
     if launcher.is_file() and os.access(launcher, os.X_OK):
         return str(launcher)
@@ -41,6 +62,38 @@ def program() -> str:
     if not found:
         raise Error("the program orrery is not there: install it, or set ORRERY_PROGRAM to it")
     return found
+
+
+class _Shown:
+    """Where a notebook shows what the program says while it runs: the last lines, in one place that is
+    written over; elsewhere every line on sys.stderr."""
+
+    KEPT = 60
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._place: Any = None
+        ipython = sys.modules.get("IPython")
+        shell = ipython.get_ipython() if ipython else None
+        self._notebook = shell is not None and shell.__class__.__name__ == "ZMQInteractiveShell"
+
+    def tell(self, line: str) -> None:
+        if not self._notebook:
+            print(line, end="", file=sys.stderr, flush=True)
+            return
+        from IPython.display import display
+
+        told = line.rstrip("\n")
+        # "full_graph  epoch 10/60  loss ..." takes the place of the line before of the same run.
+        mark = told.find("  epoch ")
+        if mark > 0 and self._lines and self._lines[-1].startswith(told[:mark + 8]):
+            self._lines.pop()
+        self._lines = [*self._lines, told][-self.KEPT:]
+        text = {"text/plain": "\n".join(self._lines)}
+        if self._place is None:
+            self._place = display(text, raw=True, display_id=True)
+        else:
+            self._place.update(text, raw=True)
 
 
 def _overrides(settings: Mapping[str, Any] | None) -> list[str]:
@@ -81,13 +134,14 @@ def _call(command: str, config: Any, options: list[str], settings: Mapping[str, 
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              encoding="utf-8", errors="replace", start_new_session=True)
     said: list[str] = []
+    shown = _Shown()
 
     def pass_on() -> None:
         for line in child.stderr:
             said.append(line)
             del said[:-40]
             if not quiet:
-                print(line, end="", file=sys.stderr, flush=True)
+                shown.tell(line)
 
     def tell() -> None:
         try:

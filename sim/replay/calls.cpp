@@ -185,8 +185,8 @@ std::set<Traffic::Pair> CallBook::connected_pairs() {
       pairs.emplace(from, to);
     } else if (s_.library.copy_bytes_per_second <= 0) {
       throw ConfigError("cluster",
-                        fmt::format("ranks {} and {} share the device {}, within which the library "
-                                    "\"{}\" cannot send: use one rank per device",
+                        fmt::format("ranks {} and {} share the device {}, but the library \"{}\" "
+                                    "cannot send within a device: use one rank per device",
                                     from_rank, to_rank, s_.cluster.name_of(from), s_.library.name));
     }
   };

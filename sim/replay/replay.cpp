@@ -139,7 +139,7 @@ void Replayer::require_finished() const {
       if (cursor < items.size())
         throw ProgramError(
             r, cursor,
-            fmt::format("the replay stands still: lane {} waits at item {} of {} ({})",
+            fmt::format("the replay is in a deadlock: lane {} waits at item {} of {} ({})",
                         name_of(static_cast<Lane>(l)), cursor, items.size(),
                         to_string(rank.schedule().phases[items[cursor].phase])));
     }
