@@ -109,6 +109,7 @@ Tensor LinkObjective::with_received(const PairRows& pairs, const Tensor& rows) {
     return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   };
   const std::int64_t received = sum(pairs.receive), sent = std::ssize(pairs.send_rows);
+  rt_.sync(rt_.record(Lane::compute));  // else what goes and what comes would both be there
   make_fit(rt_, rows_, {own + received, width}, "links/rows of vertices");
   const Tensor all = rows_.view(own + received, width);
   rt_.submit(Lane::compute, Copy{rows, all.rows_at(0, own)});
@@ -165,6 +166,7 @@ void LinkObjective::learn(const RankProducts& products, const Tensor& rows, cons
     of_step.accumulate = true;
     decoder_.backward(x, here.ends(), dscores, dx, first > 0);
     first += each;
+    rt_.sync(rt_.record(Lane::compute));  // before the next slab takes memory
   } while (first < pairs.links);
 
   rt_.phase({Stage::backward, epoch});
@@ -251,6 +253,7 @@ std::optional<LinkScores> LinkObjective::score(const Tensor& rows,
     const Slab here = slab(pairs, first, std::min(first + each, pairs.links), x.rows());
     const std::int64_t count = here.links * (1 + pairs.per_link);
     decoder_.forward(x, here.ends(), own.tensor().rows_at(first * (1 + pairs.per_link), count));
+    rt_.sync(rt_.record(Lane::compute));
   }
   auto counts = std::make_shared<std::vector<std::int64_t>>();
   for (const PairRows& of_rank : *of_ranks) counts->push_back(of_rank.pairs());
