@@ -11,10 +11,23 @@
 
 namespace orrery {
 
-/// Micro-F1 of each split (for single labels the accuracy): fractions in [0, 1]; nothing for a
-/// split without vertices.
+/// Micro-F1 of each split (for single labels the accuracy), or of links the AUC of what is held out:
+/// fractions in [0, 1]; nothing for a split without vertices or links.
 struct Accuracies {
   std::optional<double> train, validation, test;
+};
+
+/// How well held-out links are told from pairs that are none: fractions in [0, 1].
+struct LinkScores {
+  /// The chance that a link scores above a pair, of all links and pairs; equal ones count half.
+  double auc = 0;
+  /// Of the rank of each link among its own pairs: the mean of its inverse, and the share of links
+  /// whose rank is at most k. A link that scores as n others do stands in the middle of them.
+  double mrr = 0;
+  std::vector<double> hits;  ///< of each k that was asked for
+};
+struct HeldOutScores {
+  std::optional<LinkScores> validation, test;  ///< nothing for a split without links
 };
 
 /// What a rank finds in its gradients when the loss is no finite number any more, or in its weights
@@ -47,6 +60,7 @@ struct EpochReport {
   /// There when the loss is not finite: training ends with this epoch, whatever is answered. Also
   /// there when the loss of the last epoch is, and the weights after it are not.
   std::optional<Divergence> divergence = {};
+  std::optional<HeldOutScores> links = {};  ///< with scores, where links are predicted
 };
 
 /// A run between two epochs, or between two steps of one: all it takes to go on as if it had never

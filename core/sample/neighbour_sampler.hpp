@@ -53,6 +53,10 @@ struct MessageFlow {
   std::int64_t sampled_edges() const;
 };
 
+/// Those of the ascending `positions` that are in [begin, end).
+std::span<const EdgeIndex> positions_within(std::span<const EdgeIndex> positions, EdgeIndex begin,
+                                            EdgeIndex end);
+
 /// Draws the message-flow graphs of batches of one graph, or of copies of it. It is not changed by use: any number of
 /// threads may sample at once, each with its own scratch memory.
 class NeighbourSampler {
@@ -86,14 +90,16 @@ class NeighbourSampler {
 
   /// The message-flow graph of the seeds. A row's neighbours depend on (key, layer, vertex) only.
   ///
-  /// Shapes    seeds: distinct, in the order that rows of the last level get
+  /// Shapes    seeds: distinct, in the order that rows of the last level get · excluded: positions in
+  ///           the graph's columns, ascending: entries that are not there for this sample. Of what is
+  ///           left a row draws as if it were all it had; not of copies, nor with the rule weighted
   /// Cost      about two cache lines for each sampled edge; weighted and labor also look at all
   ///           in-neighbours of some or all rows
   /// Source    Hamilton et al., GraphSAGE (2017); Floyd's sampling (Bentley, CACM 1987) for
   ///           uniform draws; Balin and Çatalyürek, LABOR (2023), the form with exactly `fanout`
   ///           neighbours (sequential Poisson sampling)
   MessageFlow sample(std::span<const Vertex> seeds, const DrawKey& key, Scratch& scratch,
-                     bool with_edges = false) const;
+                     bool with_edges = false, std::span<const EdgeIndex> excluded = {}) const;
 
   const NeighbourSampling& sampling() const { return sampling_; }
   /// Vertices that a batch of so many seeds can have at most.

@@ -44,6 +44,22 @@ void require_enough_data(const Problem& problem, const StrategyInfo& info) {
                       fmt::format("{} {}: use dataset.path", info.name, info.needs_whole_data));
 }
 
+void require_possible_links(const Problem& problem, const StrategyInfo& info) {
+  if (!problem.links) return;
+  if (!info.predicts_links)
+    throw ConfigError(
+        "links",
+        fmt::format("are predicted by strategy.type {}, not by {}",
+                    strategies_with([](const StrategyInfo& s) { return s.predicts_links; }),
+                    info.name));
+  if (problem.data->magnify != 1)
+    throw ConfigError("links", "are of single vertices: set dataset.magnify to 1");
+  if (problem.strategy.memory == Memory::autograd)
+    throw ConfigError("strategy.memory",
+                      "\"autograd\" knows what a tape keeps of a model, not of pairs of vertices: "
+                      "use \"lean\"");
+}
+
 }  // namespace
 
 std::unique_ptr<Strategy> make_strategy(const Problem& problem) {
@@ -53,6 +69,7 @@ std::unique_ptr<Strategy> make_strategy(const Problem& problem) {
   require_possible(problem.strategy, problem.model);
   require_possible_sparse_input(problem);
   require_enough_data(problem, info);
+  require_possible_links(problem, info);
   return info.make(problem);
 }
 

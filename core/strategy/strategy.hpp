@@ -15,6 +15,7 @@
 namespace orrery {
 
 class LearnedRows;
+class LinkBatches;
 
 /// What servers compute beside their own vertices, summed over servers, layers and the steps of an
 /// epoch.
@@ -98,6 +99,9 @@ class Strategy {
 
   /// Of batches of all ranks in the first epoch; nothing where there are none.
   virtual std::optional<BatchSizes> batch_sizes() const { return std::nullopt; }
+
+  /// The links of its steps, where it trains on links; else null.
+  virtual const LinkBatches* links() const { return nullptr; }
 
   /// What a reader of its losses and accuracies has to know of these data, a line each.
   virtual std::vector<std::string> notes() const { return {}; }

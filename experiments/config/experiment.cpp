@@ -359,6 +359,11 @@ void complete(Json& root, int mpi_ranks) {
     throw ConfigError(
         "cluster", fmt::format("{} servers x {} ranks are more than {} ranks", c["servers"].dump(),
                                c["ranks_per_server"].dump(), kMaxRanks));
+  if (root.contains("links")) {
+    if (!root["links"].contains("exclude"))
+      root["links"]["exclude"] = root["strategy"]["type"] == "mini_batch" ? "batch" : "none";
+    require_possible_links(root);
+  }
   if (!root["train"].contains("weight_decay_on"))
     root["train"]["weight_decay_on"] = root["model"]["type"] == "gcn" ? "first" : "all";
 }
@@ -383,6 +388,68 @@ void place(Experiment& e, Json& c, const fs::path& folder, ClusterCache& cluster
   }
   if (c.contains("device_bytes"))
     e.device_bytes = bytes_at(c, "device_bytes", "cluster.device_bytes");
+}
+
+/// What is of labels and splits of vertices, or keeps the graph where no link can be taken out of it.
+void require_possible_links(const Json& root) {
+  const auto refuse = [](const char* key, const char* why) { throw ConfigError(key, why); };
+  const Json &d = root["dataset"], &links = root["links"];
+  if (d.contains("parts") || d.contains("statistics") || d.contains("edge_list"))
+    refuse("links", "are held out of a graph in memory: use dataset.path or dataset.generate");
+  if (d.value("inductive", false))
+    refuse("dataset.inductive",
+           "is of vertices that are trained on, not of links: set it to false");
+  if (d.value("split", "published") != "published" || d.contains("training_share"))
+    refuse(
+        d.contains("training_share") ? "dataset.training_share" : "dataset.split",
+        "is of vertices that are trained on; links.validation and links.test say which links are "
+        "held out: leave it out");
+  if (root["train"]["loss"] != "softmax")
+    refuse("train.loss", "is of labels; that of links is links.loss: leave it out");
+  if (links["exclude"] == "batch" && root["strategy"]["type"] == "full_graph")
+    refuse("links.exclude",
+           "\"batch\" is of what batches draw, and full_graph has none, nor anything left to "
+           "aggregate without the links that it trains on: use \"none\", or strategy.type "
+           "mini_batch");
+  if (links["loss"] == "margin" && root["train"]["checkpoint_steps"] != 0)
+    refuse("train.checkpoint_steps",
+           "keeps the losses of steps apart, which links.loss margin sums in single precision: set "
+           "it to 0, and train.checkpoint_every");
+  for (const Json& k : links["hits"])
+    if (k > links["held_out_negatives"])
+      throw ConfigError("links.hits",
+                        fmt::format("found {}, but a held-out link stands among {} pairs: raise "
+                                    "links.held_out_negatives, or lower it",
+                                    k.dump(), links["held_out_negatives"].dump()));
+}
+
+void set_links(Experiment& e, const Json& root) {
+  if (!root.contains("links")) return;
+  const Json& l = root["links"];
+  LinkConfig& config = e.links.emplace();
+  config.width = l["width"];
+  config.decoder = pick<Decoder>(
+      l["decoder"],
+      {{"dot", Decoder::dot}, {"distmult", Decoder::distmult}, {"mlp", Decoder::mlp}});
+  config.decoder_hidden = l.value("decoder_hidden", config.decoder_hidden);
+  config.loss = pick<PairLoss>(
+      l["loss"], {{"cross_entropy", PairLoss::cross_entropy}, {"margin", PairLoss::margin}});
+  config.margin = l.value("margin", config.margin);
+  config.negatives = pick<NegativesFrom>(l["negatives"], {{"uniform", NegativesFrom::uniform},
+                                                          {"joint", NegativesFrom::joint},
+                                                          {"in_batch", NegativesFrom::in_batch},
+                                                          {"local", NegativesFrom::local}});
+  config.negatives_per_link = l["negatives_per_link"];
+  const std::map<std::string, Corrupted> ends{{"destination", Corrupted::destination},
+                                              {"both", Corrupted::both}};
+  config.corrupted = pick<Corrupted>(l.value("corrupted", "destination"), ends);
+  config.exclude = pick<ExcludedLinks>(
+      l["exclude"], {{"none", ExcludedLinks::none}, {"batch", ExcludedLinks::batch}});
+  config.validation = l["validation"];
+  config.test = l["test"];
+  config.held_out_negatives = l["held_out_negatives"];
+  config.held_out_corrupted = pick<Corrupted>(l["held_out_corrupted"], ends);
+  config.hits = l["hits"].get<std::vector<int>>();
 }
 
 void set_dataset(Experiment& e, const Json& d) {
@@ -692,6 +759,7 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   e.name = root["name"];
   e.seed = root["seed"];
   set_dataset(e, root["dataset"]);
+  set_links(e, root);
   e.model = model_config(root["model"]);
   e.train = train_config(root["train"], e.seed);
   e.checkpoint_every = root["train"]["checkpoint_every"];

@@ -18,6 +18,7 @@
 #include "core/partition/partition.hpp"
 #include "core/partition/partition_options.hpp"
 #include "core/runtime/timeline.hpp"
+#include "core/sample/links/link_config.hpp"
 #include "core/strategy/config/strategy_config.hpp"
 
 namespace orrery {
@@ -44,6 +45,7 @@ struct Experiment {
   std::string parts;  ///< folder of parts instead of a data set; empty: none
   std::optional<GraphStatistics> statistics;  ///< instead of a data set
   bool inductive = false;                     ///< trained on the graph of the training vertices
+  std::optional<LinkConfig> links;            ///< predicted, in the place of labels
   ModelConfig model;
   TrainConfig train;
   PartitionOptions partition;

@@ -11,6 +11,7 @@
 #include "core/graph/training_graph.hpp"
 #include "core/partition/grow.hpp"
 #include "core/partition/methods/cut.hpp"
+#include "core/sample/links/held_out_links.hpp"
 #include "core/terminal/activity.hpp"
 
 namespace orrery {
@@ -45,7 +46,9 @@ std::string loading_words(const DatasetOptions& dataset) {
 }
 
 ProblemData DatasetCache::load(const Experiment& experiment) {
-  const std::string key = experiment.resolved["dataset"].dump() + std::to_string(experiment.seed);
+  const auto& resolved = experiment.resolved;
+  const std::string key = resolved["dataset"].dump() + std::to_string(experiment.seed) +
+                          (experiment.links ? resolved["links"].dump() : "");
   if (key != key_) {
     last_ = {};  // before the next one takes memory
     if (!experiment.dataset.feature_files.empty())
@@ -64,6 +67,11 @@ ProblemData DatasetCache::load(const Experiment& experiment) {
       last_.data = std::make_shared<const Dataset>(load_dataset(experiment.dataset));
     else
       last_.stored = std::make_shared<const PartitionedDataset>(experiment.parts);
+    if (experiment.links) {
+      auto [trained, links] = hold_out_links(*last_.data, *experiment.links, experiment.seed);
+      last_.data = std::make_shared<const Dataset>(std::move(trained));
+      last_.links = std::move(links);
+    }
     if (experiment.inductive) last_ = inductive(std::move(last_));
     key_ = key;
   }

@@ -21,6 +21,14 @@ std::optional<double> number(const JsonReader& line, const char* key) {
   return line.has(key) ? std::optional(line.get<double>(key)) : std::nullopt;
 }
 
+/// Of a split of held-out links.
+std::optional<LinkScores> link_scores_of(const JsonReader& line, const std::string& split) {
+  const std::string under = "links/" + split;
+  if (!line.has(under)) return std::nullopt;
+  return LinkScores{line.get<double>(under + "/auc"), line.get<double>(under + "/mrr"),
+                    line.get<std::vector<double>>(under + "/hits")};
+}
+
 /// The inverse of epoch_json().
 EpochReport report_of(const JsonReader& line, int epoch) {
   if (const std::int64_t found = line.count("epoch"); found != epoch)
@@ -29,6 +37,8 @@ EpochReport report_of(const JsonReader& line, int epoch) {
   const Accuracies scores{number(line, "train_accuracy"), number(line, "val_accuracy"),
                           number(line, "test_accuracy")};
   if (scores.train || scores.validation || scores.test) report.scores = scores;
+  if (line.has("links"))
+    report.links = {link_scores_of(line, "validation"), link_scores_of(line, "test")};
   return report;
 }
 

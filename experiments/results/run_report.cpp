@@ -113,6 +113,18 @@ Json breakdown_of_rank(const Measurement& measured) {
   return list;
 }
 
+Json scores_json(const std::optional<LinkScores>& scores) {
+  if (!scores) return nullptr;
+  return {{"auc", scores->auc}, {"mrr", scores->mrr}, {"hits", scores->hits}};
+}
+
+/// How well held-out links are told from pairs that are none; null where no links are predicted.
+Json links_json(const EpochReport& report) {
+  if (!report.links) return nullptr;
+  return {{"validation", scores_json(report.links->validation)},
+          {"test", scores_json(report.links->test)}};
+}
+
 std::string percent(const Json& accuracy) {
   return accuracy.is_null() ? "-" : fmt::format("{:.1f} %", 100 * accuracy.get<double>());
 }
@@ -149,7 +161,8 @@ constexpr const char* kLegend =
     "only while no computation runs; the overlapped rest is in (hidden). internal, external: "
     "features between ranks of the same server or of different ones; gradients: averaging "
     "gradients or models; other: idle (hand-overs, cores busy with other ranks). moved: bytes "
-    "received by all ranks; peak: memory of the largest rank; val, test: accuracy at the best "
+    "received by all ranks; peak: memory of the largest rank; val, test: accuracy (links: AUC) at "
+    "the best "
     "validation epoch.";
 
 /// Of a simulated run; null of others.
@@ -282,13 +295,15 @@ std::string where(const FinishedRun& run) {
 
 Json epoch_json(const EpochReport& report, double seconds) {
   const Accuracies scores = report.scores.value_or(Accuracies{});
-  return {{"schema_version", kSchemaVersion},
-          {"epoch", report.epoch},
-          {"loss", or_null(report.loss)},
-          {"train_accuracy", or_null(scores.train)},
-          {"val_accuracy", or_null(scores.validation)},
-          {"test_accuracy", or_null(scores.test)},
-          {"seconds", seconds}};
+  Json line{{"schema_version", kSchemaVersion},
+            {"epoch", report.epoch},
+            {"loss", or_null(report.loss)},
+            {"train_accuracy", or_null(scores.train)},
+            {"val_accuracy", or_null(scores.validation)},
+            {"test_accuracy", or_null(scores.test)},
+            {"seconds", seconds}};
+  if (report.links) line["links"] = links_json(report);
+  return line;
 }
 
 Json result_json(const Experiment& experiment, const DataFacts& data, const Placement& placement,
@@ -339,6 +354,10 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
         {"features", data.features_provenance},
         {"notes", data.notes}}},
       {"provenance", provenance()}};
+  if (experiment.links) {
+    result["links"] = best ? links_json(*best) : Json(nullptr);
+    result["links_hits_at"] = experiment.links->hits;
+  }
   if (diverged(outcome.epochs)) result["divergence"] = divergence_json(outcome.epochs.back());
   add_loads(result, outcome, experiment.backend);
   result["cache"] = cache_json(outcome);

@@ -12,7 +12,8 @@
 namespace orrery {
 
 Model::Model(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
-             FirstLayer first_layer, std::int64_t features, std::int64_t classes, ModelUse use)
+             FirstLayer first_layer, std::int64_t features, std::int64_t classes, ModelUse use,
+             const MoreParameters& more)
     : rt_(rt),
       config_(model),
       train_(train),
@@ -26,6 +27,7 @@ Model::Model(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
   widths_.front() = features;
   widths_.back() = classes;
   declare_parameters();
+  if (more) more(parameters_);
   parameters_.allocate(rt_, train_, use);
 }
 

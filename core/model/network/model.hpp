@@ -38,7 +38,8 @@ namespace orrery {
 class Model final : public Network {
  public:
   Model(Runtime& rt, const ModelConfig& model, const TrainConfig& train, FirstLayer first_layer,
-        std::int64_t features, std::int64_t classes, ModelUse use = ModelUse::training);
+        std::int64_t features, std::int64_t classes, ModelUse use = ModelUse::training,
+        const MoreParameters& more = {});
 
   void attach(Products& products, const Tensor& features, const SparseInput* sparse) override;
   void detach() override;

@@ -12,6 +12,9 @@
 
 namespace orrery {
 
+/// Declares parameters of what follows a network, which are trained with its own.
+using MoreParameters = std::function<void(Parameters& parameters)>;
+
 /// Is told a parameter's number: its gradient and those of all after it are set.
 using GradientsReady = std::function<void(int parameter)>;
 
@@ -67,10 +70,12 @@ class Network {
 };
 
 /// `classes` is the width of the last layer. For inference there are weights alone, and no buffers
-/// for gradients; `train` then says the seed that weights start from.
+/// for gradients; `train` then says the seed that weights start from. The parameters that `more`
+/// declares come after the network's; backward() leaves their gradients alone.
 std::unique_ptr<Network> make_network(Runtime& rt, const ModelConfig& model,
                                       const TrainConfig& train, FirstLayer first_layer,
                                       std::int64_t features, std::int64_t classes,
-                                      ModelUse use = ModelUse::training);
+                                      ModelUse use = ModelUse::training,
+                                      const MoreParameters& more = {});
 
 }  // namespace orrery

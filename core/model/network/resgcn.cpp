@@ -12,7 +12,8 @@
 namespace orrery {
 
 ResGcn::ResGcn(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
-               std::int64_t features, std::int64_t classes, ModelUse use)
+               std::int64_t features, std::int64_t classes, ModelUse use,
+               const MoreParameters& more)
     : rt_(rt),
       config_(model),
       train_(train),
@@ -21,6 +22,7 @@ ResGcn::ResGcn(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
       classes_(classes),
       context_{rt, nullptr, parameters_, FirstLayer::recompute, false, nullptr} {
   declare_parameters(features);
+  if (more) more(parameters_);
   parameters_.allocate(rt_, train_, use);
 }
 

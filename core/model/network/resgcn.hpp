@@ -32,7 +32,7 @@ namespace orrery {
 class ResGcn final : public Network {
  public:
   ResGcn(Runtime& rt, const ModelConfig& model, const TrainConfig& train, std::int64_t features,
-         std::int64_t classes, ModelUse use = ModelUse::training);
+         std::int64_t classes, ModelUse use = ModelUse::training, const MoreParameters& more = {});
 
   void attach(Products& products, const Tensor& features, const SparseInput* sparse) override;
   void detach() override;

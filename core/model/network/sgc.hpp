@@ -20,7 +20,7 @@ namespace orrery {
 class Sgc final : public Network {
  public:
   Sgc(Runtime& rt, const ModelConfig& model, const TrainConfig& train, FirstLayer first_layer,
-      std::int64_t features, std::int64_t classes, ModelUse use);
+      std::int64_t features, std::int64_t classes, ModelUse use, const MoreParameters& more);
 
   void attach(Products& products, const Tensor& features, const SparseInput* sparse) override;
   void detach() override;

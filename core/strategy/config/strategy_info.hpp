@@ -98,6 +98,7 @@ struct StrategyInfo {
   bool carries_attention = false;  ///< its products have edges (Products::edges)
   /// Rows of sources pass by in blocks, so that it carries additive attention alone.
   bool sources_pass_by = false;
+  bool predicts_links = false;  ///< has Strategy::links() of a problem with such
 
   // ---- its runs
 

@@ -4,7 +4,12 @@ namespace orrery {
 
 DataFacts ProblemData::facts() const {
   if (statistics) return facts_of(*statistics);
-  return stored ? stored->facts() : facts_of(*data);
+  DataFacts facts = stored ? stored->facts() : facts_of(*data);
+  if (links) {
+    facts.classes = links->config.width;
+    facts.multilabel = false;
+  }
+  return facts;
 }
 
 std::shared_ptr<const PartitionedGraph> partitioned_graph(const Problem& problem) {

@@ -7,6 +7,7 @@
 #include "core/graph/data_facts.hpp"
 #include "core/model/model_config.hpp"
 #include "core/partition/partition.hpp"
+#include "core/sample/links/held_out_links.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/structure/partitioned_graph.hpp"
 
@@ -20,8 +21,10 @@ struct ProblemData {
   /// What is evaluated on, where that is another graph: the whole one, whose training vertices are
   /// those of this one (training_graph.hpp).
   std::shared_ptr<const ProblemData> whole = nullptr;
+  /// What is learned and predicted where that is links, in the place of labels.
+  std::shared_ptr<const LinkTask> links = nullptr;
 
-  /// Of what is trained on.
+  /// Of what is trained on. Of links the classes are the columns of the last layer.
   DataFacts facts() const;
 };
 

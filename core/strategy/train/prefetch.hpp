@@ -58,6 +58,7 @@ class Prefetch {
   const Strategy& strategy_;
   RankSession& session_;
   const ModelConfig& model_;
+  bool labelled_;
   const DataFacts facts_;
   std::shared_ptr<const Steps> steps_;
   StagesAhead ahead_;

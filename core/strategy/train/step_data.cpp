@@ -7,7 +7,7 @@
 namespace orrery {
 
 StepData::StepData(Runtime& rt, std::unique_ptr<RankProducts> products, const ModelConfig& model,
-                   const DataFacts& facts)
+                   const DataFacts& facts, bool labelled)
     : products_(std::move(products)) {
   const VertexData data = products_->data();
   const auto [first_column, columns] = products_->columns(facts.features);
@@ -20,6 +20,7 @@ StepData::StepData(Runtime& rt, std::unique_ptr<RankProducts> products, const Mo
     products_->load_features(first_column, features_.tensor());
   }
 
+  if (!labelled) return;
   const std::int64_t own = products_->rows(model.layers);
   labels_ = Buffer(rt, {own, facts.multilabel ? facts.classes : 1}, DType::i32, "labels");
   rt.submit(Lane::copy, Load{data.labels(own), labels_.tensor()});

@@ -15,6 +15,7 @@
 #include "core/strategy/train/checkpoints.hpp"
 #include "core/strategy/train/find_divergence.hpp"
 #include "core/strategy/train/gradient_buckets.hpp"
+#include "core/strategy/train/link_objective.hpp"
 #include "core/strategy/train/local_models.hpp"
 #include "core/strategy/train/prefetch.hpp"
 #include "core/strategy/train/step_data.hpp"
@@ -62,8 +63,14 @@ class Trainer {
     if (control.checkpoint_steps > 0)
       losses_of_ranks_ = Buffer(rt_, {1, rt.size()}, DType::f64, "metrics/losses of ranks");
     rt_.wait(Lane::compute, rt_.record(Lane::copy));
+    if (problem.links) links_.emplace(rt, problem, strategy);
     model_ = make_network(rt, problem.model, problem.train, first_layer(), facts_.features,
-                          facts_.classes);
+                          facts_.classes, ModelUse::training, [&](Parameters& parameters) {
+                            const bool decays = problem.train.weight_decay_on == WeightDecayOn::all;
+                            const int layer = problem.model.layers + problem.model.dense_layers + 1;
+                            if (links_) links_->decoder().declare(parameters, layer, decays);
+                          });
+    if (links_) links_->allocate(model_->parameters());
     if (session_->learned_rows() != nullptr) model_->want_features_gradient();
     if (data_) attach(*data_);
     if (schedule_.local) local_.emplace(rt, model_->parameters(), *schedule_.local);
@@ -192,7 +199,7 @@ class Trainer {
       data_.reset();
     }
     data_ = std::make_unique<StepData>(rt_, session_->load(strategy_.prepare(rt_.rank(), next)),
-                                       problem_.model, facts_);
+                                       problem_.model, facts_, !problem_.links);
     loaded_ = next;
   }
   /// The same where another one is there, with the model on it.
@@ -238,10 +245,28 @@ class Trainer {
   void do_step(const TrainStep& next, int epoch, int step) {
     begin_step(next, epoch);
     products().begin(Stage::forward, epoch);
-    const auto all = static_cast<double>(facts_.training_vertices);
-    const double vertices = next.averaged_over.value_or(all);
     const Tensor own =
         model_->forward(on_->features(), Stage::forward, epoch, static_cast<std::uint32_t>(step));
+    if (links_)
+      links_->learn(products(), own, model_->logits_gradient(), epoch, next.structure.number,
+                    loss_of(epoch), !one_step(epoch));
+    else
+      learn_labels(own, next, epoch);
+    GradientBuckets buckets(rt_, products(), model_->parameters(), problem_.train.bucket_bytes,
+                            epoch);
+    model_->backward(on_->features(), epoch, [&](int parameter) { buckets.ready_from(parameter); });
+    buckets.finish();
+    if (session_->learned_rows() != nullptr)
+      products().learn_features(model_->features_gradient(), epoch, step);
+    rt_.phase({Stage::update, epoch});
+    model_->parameters().update(rt_, problem_.train, step);
+    end_step(epoch);
+  }
+
+  /// Sets the gradient at the logits, which this rank may have some columns of.
+  void learn_labels(const Tensor& own, const TrainStep& next, int epoch) {
+    const auto all = static_cast<double>(facts_.training_vertices);
+    const double vertices = next.averaged_over.value_or(all);
     const Tensor logits = products().whole_rows(own, classes());
     const bool whole = logits.id == own.id;
     const Tensor gradient = whole ? model_->logits_gradient() : logits;
@@ -253,15 +278,6 @@ class Trainer {
       const auto [first, count] = products().columns(classes());
       rt_.submit(Lane::compute, Copy{gradient.cols_at(first, count), model_->logits_gradient()});
     }
-    GradientBuckets buckets(rt_, products(), model_->parameters(), problem_.train.bucket_bytes,
-                            epoch);
-    model_->backward(on_->features(), epoch, [&](int parameter) { buckets.ready_from(parameter); });
-    buckets.finish();
-    if (session_->learned_rows() != nullptr)
-      products().learn_features(model_->features_gradient(), epoch, step);
-    rt_.phase({Stage::update, epoch});
-    model_->parameters().update(rt_, problem_.train, step);
-    end_step(epoch);
   }
 
   /// Of the epochs of the turn; evaluates the last one where it is to be.
@@ -278,7 +294,7 @@ class Trainer {
       use_average();
       evaluate(epoch);
     }
-    const Tensor summed = evaluates ? losses_and_counts() : losses();
+    const Tensor summed = evaluates && !links_ ? losses_and_counts() : losses();
     const Lane lane = metrics_lane();
     rt_.wait(lane, rt_.record(Lane::compute));
     rt_.submit(lane, AllReduce{summed, covering_group()});
@@ -301,7 +317,7 @@ class Trainer {
     reports.front().loads = std::exchange(loads_, 0);
     const RowUse before = std::exchange(row_use_, session_->row_use());
     reports.front().rows = {row_use_.foreign - before.foreign, row_use_.kept - before.kept};
-    if (evaluates && reports.back().epoch == epoch) reports.back().scores = read_scores();
+    if (evaluates && reports.back().epoch == epoch) add_scores(reports.back());
     return reports;
   }
 
@@ -318,8 +334,12 @@ class Trainer {
     for (const int structure : schedule_.evaluation) {
       use({structure, 0}, {Stage::evaluate, epoch}, trains_on(structure));
       products().begin(Stage::evaluate, epoch);
-      const Tensor logits = products().whole_rows(
-          model_->forward(on_->features(), Stage::evaluate, epoch, std::nullopt), classes());
+      const Tensor own = model_->forward(on_->features(), Stage::evaluate, epoch, std::nullopt);
+      if (links_) {
+        link_scores_ = links_->score(own);
+        continue;
+      }
+      const Tensor logits = products().whole_rows(own, classes());
       for (std::size_t s = 0; s < kSplits.size(); ++s)
         rt_.submit(Lane::compute,
                    Score{problem_.train.loss, logits, on_->labels(), on_->targets(kSplits[s]),
@@ -343,6 +363,19 @@ class Trainer {
     tape_.clear();
     data_.reset();
     on_ = prefetch_->current();
+  }
+
+  void add_scores(EpochReport& report) {
+    if (!links_) {
+      report.scores = read_scores();
+      return;
+    }
+    report.links = link_scores_;
+    if (!link_scores_) return;
+    const auto auc = [](const std::optional<LinkScores>& of) {
+      return of ? std::optional(of->auc) : std::nullopt;
+    };
+    report.scores = {std::nullopt, auc(link_scores_->validation), auc(link_scores_->test)};
   }
 
   /// Nothing without values; the reads themselves are the same in every mode.
@@ -405,7 +438,9 @@ class Trainer {
   Turn turn_;                         ///< the epochs that take place now
   std::int64_t most_epochs_ = 1;      ///< of a turn
   Buffer metrics_;
-  Buffer losses_of_ranks_;  ///< where checkpoints are kept within epochs
+  Buffer losses_of_ranks_;                    ///< where checkpoints are kept within epochs
+  std::optional<LinkObjective> links_;        ///< where these are learned, in the place of labels
+  std::optional<HeldOutScores> link_scores_;  ///< of the last evaluation
   std::unique_ptr<Network> model_;
   std::vector<Buffer> tape_;          ///< held for the forecast of other programs
   std::optional<LocalModels> local_;  ///< of the rank's steps; else they train model_
@@ -425,6 +460,7 @@ void require_trainable(const Problem& problem) {
                                   "as 64"
                                 : " has no features; set it to {\"random\": width} to train on "
                                   "random ones"));
+  if (problem.links) return;
   if (facts.classes == 0)
     throw ConfigError("dataset", name +
                                      " has no labels to train on; a folder has them in "
