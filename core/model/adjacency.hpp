@@ -17,7 +17,10 @@ struct Weighting {
   bool symmetric = false;  ///< A = Aᵀ: 1/sqrt(d_v·d_u), else 1/d_v
   bool sum = false;        ///< all entries are 1
   /// The entry in row v, column u, from their row lengths in A.
-  float operator()(double row_length, double column_length) const;
+  float operator()(double row_length, double column_length) const {
+    return static_cast<float>(scale(row_length, column_length));
+  }
+  double scale(double row_length, double column_length) const;
 };
 /// Errors    ConfigError when symmetric normalisation is asked for on a directed graph
 Weighting weighting_of(const ModelConfig& model, bool symmetric_graph);
@@ -25,6 +28,9 @@ Weighting weighting_of(const ModelConfig& model, bool symmetric_graph);
 /// GCN: stored self-loops dropped, one added to every vertex; values 1/sqrt(d_v·d_u) (symmetric) or
 /// 1/d_v (row), d the row lengths of the result. GraphSAGE-mean: stored self-loops dropped, values
 /// 1/d_v; a vertex without neighbours has an empty row. Layers from outside: as they say.
+///
+/// Edges that have weights w (Dataset::edge_weights) are entries w_vu / sqrt(d_v·d_u), w_vu / d_v or w_vu,
+/// with d the sums of the weights in a row.
 ///
 /// Errors    ConfigError when symmetric normalisation is asked for on a directed graph
 /// Source    Kipf and Welling 2017, eq. 2; Hamilton et al. 2017, mean aggregator

@@ -210,6 +210,7 @@ const StrategyInfo kFullGraph{
     .read = read,
     .require_possible = require_possible_staleness,
     .needs_structure = "which rows each rank needs of the others stands in the edges",
+    .edge_weights = true,
     .magnifiable = true,
     .sums_over_vertices = true,
     .carries_attention = true,

@@ -97,6 +97,7 @@ std::unique_ptr<CLI::App> make_app(int& exit_code) {
   add_run_command(*app, exit_code);
   add_sweep_command(*app, exit_code);
   add_infer_command(*app, exit_code);
+  add_predict_command(*app);
   add_plan_command(*app, exit_code);
   add_advise_command(*app, exit_code);
   add_caches_command(*app, exit_code);

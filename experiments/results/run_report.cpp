@@ -282,6 +282,7 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
       {"server_of_rank", servers_of(placement, experiment.ranks())},
       {"epochs", outcome.epochs.size()},
       {"loss", outcome.epochs.empty() ? Json(nullptr) : or_null(outcome.epochs.back().loss)},
+      {"stopped_early", !outcome.epochs.empty() && outcome.epochs.back().stops_early},
       {"diverged_at_epoch",
        diverged(outcome.epochs) ? Json(outcome.epochs.back().epoch) : Json(nullptr)},
       {"evaluated_on", evaluated_on(experiment.strategy).vertices},

@@ -51,6 +51,9 @@ class Runner {
  private:
   Partition partition(const Experiment& experiment, const ProblemData& data) const;
   ExecuteOptions execute_options(const Experiment& experiment) const;
+  std::shared_ptr<const Checkpoint> start_weights(const Experiment& experiment) const;
+  nlohmann::ordered_json scores(const Experiment& experiment, const ProblemData& data,
+                                const ResultFolder& results) const;
   Outcome execute(const PreparedExperiment& prepared, const ExecuteOptions& options,
                   const ResultFolder* results, std::string& log_not_written) const;
 

@@ -33,6 +33,16 @@ void write_edges(const Dataset& dataset, const fs::path& folder) {
   }
   file.append<Vertex>(by_source.columns);
   file.close();
+  if (!dataset.edge_weights) return;
+  auto weights = NpyWriter::create<float>(folder / "edge_weights.npy", {by_source.nnz()});
+  std::vector<float> of_row;
+  for (Vertex u = 0; u < by_source.rows; ++u) {
+    of_row.clear();
+    for (const Vertex v : by_source.row(u))
+      of_row.push_back((*dataset.edge_weights)[at(entry_of(*dataset.graph, v, u))]);
+    weights.append<float>(of_row);
+  }
+  weights.close();
 }
 
 Json meta_data(const Dataset& dataset, const Json& feature_storage) {
@@ -81,14 +91,10 @@ std::string not_only_a_data_set(const fs::path& folder) {
     return fmt::format("it is no data set ({})", error.what());
   }
   return more_than(folder, [](const std::string& name) {
-    constexpr std::string_view kFiles[] = {"meta.json",
-                                           "edges.npy",
-                                           "features.npy",
-                                           "features_indptr.npy",
-                                           "features_indices.npy",
-                                           "features_data.npy",
-                                           "labels.npy",
-                                           "split.npy"};
+    constexpr std::string_view kFiles[] = {
+        "meta.json",         "edges.npy",           "edge_weights.npy",
+        "features.npy",      "features_indptr.npy", "features_indices.npy",
+        "features_data.npy", "labels.npy",          "split.npy"};
     return std::ranges::find(kFiles, name) != std::end(kFiles);
   });
 }

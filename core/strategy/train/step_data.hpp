@@ -14,9 +14,10 @@ namespace orrery {
 /// A structure with its features, labels and targets, on the device as long as this lives.
 class StepData {
  public:
-  /// Loads on the copy lane, for which the compute lane has yet to wait.
+  /// Loads on the copy lane, for which the compute lane has yet to wait. `class_weights` [classes]:
+  /// how much a training vertex of each counts (class_weights.hpp); empty: all alike.
   StepData(Runtime& rt, std::unique_ptr<RankProducts> products, const ModelConfig& model,
-           const DataFacts& facts);
+           const DataFacts& facts, const std::vector<float>& class_weights = {});
 
   RankProducts& products() const { return *products_; }
   /// Nothing that may be read where there are sparse_features().
