@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/base/index.hpp"
-
 namespace orrery {
 
 DataFacts facts_of(const Dataset& data) {
@@ -21,12 +19,6 @@ DataFacts facts_of(const Dataset& data) {
   facts.multilabel = data.labels.multilabel;
   facts.training_vertices =
       data.magnify * std::count(data.split.begin(), data.split.end(), Split::train);
-  if (facts.classes > 0 && !facts.multilabel && !data.split.empty()) {
-    facts.training_vertices_of_class.resize(at(facts.classes));
-    for (std::size_t v = 0; v < data.split.size(); ++v)
-      if (const auto label = data.labels.values[v]; data.split[v] == Split::train && label >= 0)
-        facts.training_vertices_of_class[at(label)] += data.magnify;
-  }
   facts.notes = data.notes;
   return facts;
 }

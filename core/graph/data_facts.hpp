@@ -20,8 +20,6 @@ struct DataFacts {
   std::int64_t classes = 0;  ///< 0: no labels
   bool multilabel = false;
   std::int64_t training_vertices = 0;
-  /// Of each class, where a vertex has one label and the data are in memory; else empty.
-  std::vector<std::int64_t> training_vertices_of_class{};
   std::vector<std::string> notes;
 };
 DataFacts facts_of(const Dataset& data);

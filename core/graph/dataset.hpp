@@ -26,9 +26,7 @@ struct Labels {
 
 struct Dataset {
   std::string name;
-  std::shared_ptr<const Csr> graph;  ///< row v = in-neighbours of v; self-loops as stored
-  /// [edges], of the graph's entries in their order, finite and >= 0; null: all 1.
-  std::shared_ptr<const std::vector<float>> edge_weights = nullptr;
+  std::shared_ptr<const Csr> graph;          ///< row v = in-neighbours of v; self-loops as stored
   bool symmetric = false;                    ///< every edge is there in both directions
   std::shared_ptr<const Features> features;  ///< null when absent
   Labels labels;
@@ -43,18 +41,6 @@ struct Dataset {
   std::int64_t vertices() const { return graph->rows; }
   std::int64_t edges() const { return graph->nnz(); }
 };
-
-/// The weight of each entry of `to`: that of the same entry of `from`, else of the reverse one. With
-/// them a graph keeps its weights when reverse edges are added.
-///
-/// Requires  each entry of `to` is one of `from`, or the reverse of one
-std::shared_ptr<const std::vector<float>> weights_for(const Csr& to, const Csr& from,
-                                                      const std::vector<float>& weights);
-
-/// Where an entry of a row is among all entries.
-///
-/// Requires  it is there
-EdgeIndex entry_of(const Csr& graph, Vertex row, Vertex column);
 
 /// Makes the edges the graph of the data set; notes how many duplicates were merged.
 void set_graph(Dataset& dataset, const EdgeList& edges);

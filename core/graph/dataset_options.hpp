@@ -23,7 +23,6 @@ struct DatasetOptions {
   /// Read instead of `path`, by what can read edges in ranges; load_dataset() refuses it.
   std::optional<EdgeListOptions> edge_list{};
   bool symmetric = false;                       ///< add the reverse of every edge
-  bool edge_weights = false;                    ///< keep those that the set has
   std::optional<std::int64_t> random_features;  ///< use made-up features of this width
   /// A folder of rows in no order (FeatureFiles); load_dataset() refuses it.
   std::string feature_files;

@@ -90,24 +90,23 @@ SparseMatrix normalised_adjacency(const Csr& graph, bool symmetric_graph, const 
   return {std::move(pattern), std::move(values), weight.symmetric};
 }
 
-namespace {
-
-/// With the sums of the weights of a row in the place of its length; a self-loop that is added weighs
-/// 1. A row whose weights are all 0 is one of zeros.
-SparseMatrix weighted_adjacency(const Dataset& data, const ModelConfig& model) {
+SparseMatrix weighted_adjacency(const Dataset& data, const std::vector<float>& weights,
+                                const ModelConfig& model) {
   const Weighting weight = weighting_of(model, data.symmetric);
   const Csr& graph = *data.graph;
   auto pattern = std::make_shared<const Csr>(with_self_loops(graph, weight.loops));
-  const auto of_edge = [&](std::int64_t v, Vertex u) -> double {
+  const auto of_edge = [&](std::int64_t v, std::int64_t u) -> double {
     if (v == u) return 1;
-    return (*data.edge_weights)[at(entry_of(graph, static_cast<Vertex>(v), u))];
+    const auto row = graph.row(v);
+    const auto found = std::lower_bound(row.begin(), row.end(), static_cast<Vertex>(u));
+    return weights[at(graph.offsets[at(v)] + (found - row.begin()))];
   };
   std::vector<double> sums(at(graph.rows));
   bool symmetric = weight.symmetric;
   for (std::int64_t v = 0; v < graph.rows; ++v)
     for (const Vertex u : pattern->row(v)) {
       sums[at(v)] += of_edge(v, u);
-      symmetric = symmetric && of_edge(v, u) == of_edge(u, static_cast<Vertex>(v));
+      symmetric = symmetric && of_edge(v, u) == of_edge(u, v);
     }
   auto values = edge_values(*pattern, [&](std::int64_t v, Vertex u) {
     const double own = sums[at(v)], other = weight.symmetric ? sums[at(u)] : own;
@@ -117,10 +116,7 @@ SparseMatrix weighted_adjacency(const Dataset& data, const ModelConfig& model) {
   return {std::move(pattern), std::move(values), symmetric};
 }
 
-}  // namespace
-
 SparseMatrix normalised_adjacency(const Dataset& data, const ModelConfig& model) {
-  if (data.edge_weights) return weighted_adjacency(data, model);
   return normalised_adjacency(*data.graph, data.symmetric, model,
                               row_lengths(*data.graph, weighting_of(model, data.symmetric)));
 }

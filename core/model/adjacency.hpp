@@ -29,12 +29,19 @@ Weighting weighting_of(const ModelConfig& model, bool symmetric_graph);
 /// 1/d_v (row), d the row lengths of the result. GraphSAGE-mean: stored self-loops dropped, values
 /// 1/d_v; a vertex without neighbours has an empty row. Layers from outside: as they say.
 ///
-/// Edges that have weights w (Dataset::edge_weights) are entries w_vu / sqrt(d_v·d_u), w_vu / d_v or w_vu,
-/// with d the sums of the weights in a row.
-///
 /// Errors    ConfigError when symmetric normalisation is asked for on a directed graph
 /// Source    Kipf and Welling 2017, eq. 2; Hamilton et al. 2017, mean aggregator
 SparseMatrix normalised_adjacency(const Dataset& data, const ModelConfig& model);
+
+/// The same of a graph whose edges have weights w: its entries are w_vu / sqrt(d_v·d_u), w_vu / d_v or
+/// w_vu, with d the sums of the weights in the rows of A; a self-loop that is added weighs 1. A row
+/// whose weights are all 0 is one of zeros.
+///
+/// Shapes    weights [edges], of the graph's entries in their order
+/// Errors    as normalised_adjacency()
+/// Source    PyTorch Geometric's gcn_norm
+SparseMatrix weighted_adjacency(const Dataset& data, const std::vector<float>& weights,
+                                const ModelConfig& model);
 
 /// The same of a part of a graph, normalised by the given row lengths: those of the A of the whole
 /// graph, or of this one.

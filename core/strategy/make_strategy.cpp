@@ -34,12 +34,12 @@ void require_enough_data(const Problem& problem, const StrategyInfo& info) {
         "dataset.magnify",
         fmt::format("goes with strategy.type {}: set it to 1",
                     strategies_with([](const StrategyInfo& s) { return s.magnifiable; })));
-  if (problem.data && problem.data->edge_weights && !info.edge_weights)
+  if (problem.edge_weights && !info.edge_weights)
     throw ConfigError(
         "dataset.edge_weights",
         fmt::format("goes with strategy.type {}: leave it out",
                     strategies_with([](const StrategyInfo& s) { return s.edge_weights; })));
-  if (problem.data && problem.data->edge_weights && weighs_edges(problem.model))
+  if (problem.edge_weights && weighs_edges(problem.model))
     throw ConfigError(
         "dataset.edge_weights",
         fmt::format("is of models that multiply by A, and \"{}\" computes what an edge "

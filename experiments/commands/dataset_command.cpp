@@ -22,6 +22,7 @@
 #include "core/base/units.hpp"
 #include "core/graph/files/npy_header.hpp"
 #include "core/graph/generate/generate.hpp"
+#include "core/graph/read/edge_weights.hpp"
 #include "core/graph/read/load.hpp"
 #include "core/graph/read/lookup.hpp"
 #include "core/graph/read/write_orrery.hpp"
@@ -202,11 +203,11 @@ void info(const Flags& flags) {
 }
 
 /// Writes the set and says so; shared by generate and convert.
-void write(Dataset& dataset, const Flags& flags) {
+void write(Dataset& dataset, const Flags& flags, const EdgeWeights& edge_weights = nullptr) {
   dataset.name = std::filesystem::path(flags.output).lexically_normal().filename().string();
   {
     const Activity writing("writing " + flags.output);
-    write_orrery(dataset, flags.output, flags.force);
+    write_orrery(dataset, flags.output, flags.force, edge_weights.get());
   }
   print_notes(dataset);
   if (flags.json)
@@ -308,31 +309,30 @@ class Imported {
   RemovedIfInterrupted unfinished_;
 };
 
-/// As read(), and what other programs write.
-Dataset read_to_convert(const Flags& flags) {
-  const fs::path path = locate_dataset(flags.options.path);
-  if (!is_of_other_programs(path, flags.options.format)) {
-    if (!flags.vertices.empty())
-      throw ConfigError("--vertices", "is of a table of edges (.csv with a header, .parquet)");
-    return read(flags);
-  }
-  const Imported imported(path, flags.vertices, flags.output);
-  Flags as_folder = flags;
-  as_folder.options.path = imported.folder().string();
-  as_folder.options.format = "orrery";
-  return read(as_folder);
-}
-
-void convert(const Flags& flags) {
-  Dataset dataset = read_to_convert(flags);
+/// Reads a data set with the weights of its edges, if it has any, and writes it.
+void convert_from(const fs::path& found, const Flags& flags) {
+  Dataset dataset = read(flags);
   if (flags.options.symmetric && !dataset.symmetric) {
-    const auto as_read = dataset.graph;
-    dataset.graph = std::make_shared<Csr>(symmetrise(*as_read));
-    if (dataset.edge_weights)
-      dataset.edge_weights = weights_for(*dataset.graph, *as_read, *dataset.edge_weights);
+    dataset.graph = std::make_shared<Csr>(symmetrise(*dataset.graph));
     dataset.notes.push_back("symmetrised: the reverse of every edge was added");
   }
-  write(dataset, flags);
+  const bool weighted = fs::is_directory(found) && has_edge_weights(found);
+  write(dataset, flags, weighted ? read_edge_weights(found, *dataset.graph) : nullptr);
+}
+
+/// Of any format, that of other programs too.
+void convert(const Flags& flags) {
+  const fs::path found = locate_dataset(flags.options.path);
+  if (is_of_other_programs(found, flags.options.format)) {
+    const Imported imported(found, flags.vertices, flags.output);
+    Flags as_folder = flags;
+    as_folder.options.path = imported.folder().string();
+    as_folder.options.format = "orrery";
+    return convert_from(imported.folder(), as_folder);
+  }
+  if (!flags.vertices.empty())
+    throw ConfigError("--vertices", "is of a table of edges (.csv with a header, .parquet)");
+  convert_from(found, flags);
 }
 
 /// True when the samples are right.

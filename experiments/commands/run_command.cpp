@@ -6,6 +6,7 @@
 #include "core/base/error.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/experiment_file.hpp"
+#include "experiments/commands/python_script.hpp"
 #include "experiments/run/run_session.hpp"
 
 namespace orrery {
@@ -40,6 +41,11 @@ void add_run_command(CLI::App& app, int& exit_code) {
                    "Show these epochs in timeline.json: how many (5), or which, from 0 (10-12); "
                    "default: 3, without the first")
       ->type_name("N|FROM-TO");
+  command->add_flag("--csv", options->log.csv,
+                    "Write the epochs as a table too: epochs.csv beside epochs.jsonl");
+  auto* events = command->add_flag("--tensorboard",
+                                   "Write event files for TensorBoard too: tensorboard/ in the "
+                                   "folder of each run (needs tensorboardX)");
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");
   command->add_flag(
@@ -49,7 +55,11 @@ void add_run_command(CLI::App& app, int& exit_code) {
       "Examples: orrery run configs/quickstart.json --set cluster.ranks=2 --set train.epochs=20\n"
       "          mpirun -n 4 ./orrery run configs/quickstart.json --set cluster.ranks=4 --backend "
       "mpi");
-  command->callback([options, &exit_code] { exit_code = run_session(*options); });
+  command->callback([options, events, &exit_code] {
+    if (events->count() > 0)
+      options->log.event_files = python_command("event_files.py", {}, {"tensorboardX"});
+    exit_code = run_session(*options);
+  });
 }
 
 }  // namespace orrery

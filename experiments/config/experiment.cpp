@@ -162,7 +162,6 @@ DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
     o.path = d["path"];
     o.format = d["format"];
     o.symmetric = d["symmetric"];
-    o.edge_weights = d.value("edge_weights", false);
     o.random_split = d["split"] == "random";
     o.train_on_rest = d["split"] == "train_on_rest";
     set_features(o, d);
@@ -424,6 +423,7 @@ void set_dataset(Experiment& e, const Json& d) {
   e.parts = d.value("parts", std::string());
   e.statistics = graph_statistics(d, e.name);
   e.inductive = d.value("inductive", false);
+  e.edge_weights = d.value("edge_weights", false);
 }
 
 ModelConfig model_config(const Json& m) {

@@ -43,6 +43,7 @@ struct Experiment {
   std::string parts;  ///< folder of parts instead of a data set; empty: none
   std::optional<GraphStatistics> statistics;  ///< instead of a data set
   bool inductive = false;                     ///< trained on the graph of the training vertices
+  bool edge_weights = false;                  ///< A has those of the data set
   ModelConfig model;
   TrainConfig train;
   PartitionOptions partition;

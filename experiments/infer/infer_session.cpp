@@ -74,7 +74,7 @@ void require_inferable(const Experiment& e, bool planned) {
     throw ConfigError("dataset",
                       "orrery infer needs the whole graph: give it a path, a generator or "
                       "statistics, and no parts or magnify");
-  if (e.dataset.edge_weights)
+  if (e.edge_weights)
     throw ConfigError(
         "dataset.edge_weights",
         "orrery infer multiplies by degrees alone: leave it out, or use orrery predict");

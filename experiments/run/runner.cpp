@@ -21,6 +21,7 @@
 #include "experiments/predict/preloading.hpp"
 #include "experiments/predict/simulate.hpp"
 #include "experiments/results/checkpoint.hpp"
+#include "experiments/results/epoch_log.hpp"
 #include "experiments/results/limits.hpp"
 #include "experiments/results/progress.hpp"
 #include "experiments/run/available_memory.hpp"
@@ -204,38 +205,6 @@ void write_forecast(Reported& made, const ResultFolder& results) {
   write_result(made.run, made.timelines, results);
 }
 
-/// The log of epochs. Where it cannot be written, training goes on for its result, and every epoch
-/// tries again to write what is missing.
-class EpochLog {
- public:
-  explicit EpochLog(const ResultFolder* results) : results_(results) {}
-  void append(const EpochReport& report, double seconds) {
-    missing_ += fmt::format("{}\n", epoch_json(report, seconds).dump());
-    const bool told = !not_written_.empty();
-    write();
-    if (!told && !not_written_.empty()) tell("\norrery: {}; going on without it\n", not_written_);
-  }
-  /// Why the log is not whole; empty where it is.
-  const std::string& finish() {
-    if (!missing_.empty()) write();
-    return not_written_;
-  }
-
- private:
-  void write() {
-    try {
-      results_->append("epochs.jsonl", missing_);
-      missing_.clear();
-      not_written_.clear();
-    } catch (const Error& error) {
-      not_written_ = error.what();
-    }
-  }
-
-  const ResultFolder* results_;
-  std::string missing_, not_written_;
-};
-
 }  // namespace
 
 /// What was told of the same data before is not told again.
@@ -362,7 +331,7 @@ FinishedRun Runner::simulated(const PreparedExperiment& prepared, const ResultFo
   add_preloading(done, prepared);
   done.result["simulation"] = std::move(made.simulation);
   done.result["links"] = std::move(made.links);
-  EpochLog log(&results);
+  EpochLog log(&results, options_.log);
   for (std::size_t e = 0; e < done.measured.seconds.size(); ++e)
     log.append(made.outcome.epochs[e], done.measured.seconds[e]);
   write_forecast(told, results);
@@ -427,7 +396,7 @@ Outcome Runner::execute(const PreparedExperiment& prepared, const ExecuteOptions
   ProgressBar bar(experiment.label.empty() ? strategy : experiment.label, problem.train.epochs,
                   results != nullptr && !options_.quiet);
   const EndsInOrder training("this epoch");
-  EpochLog log(results);
+  EpochLog log(results, options_.log);
   const auto progress = [&](const EpochReport& report, double seconds) {
     log.append(report, seconds);
     bar.update(report.epoch + 1, report.loss,

@@ -10,6 +10,7 @@
 #include "experiments/config/load_problem.hpp"
 #include "experiments/predict/prepared.hpp"
 #include "experiments/predict/simulator.hpp"
+#include "experiments/results/epoch_log.hpp"
 #include "experiments/results/results.hpp"
 #include "experiments/results/resume.hpp"
 #include "experiments/results/run_report.hpp"
@@ -35,6 +36,7 @@ class Runner {
     bool resume = false;                      ///< go on from the checkpoint in the folder, if any
     bool anyway = false;                      ///< also what this machine's memory cannot hold
     const std::atomic<bool>* stop = nullptr;  ///< set by a signal
+    LogOptions log{};                         ///< of epochs
   };
   Runner(Options options, const Job& job)
       : options_(options), job_(job), simulator_(options.stop) {}

@@ -10,9 +10,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from _orrery import ConfigError, Error
 
 Config = "Mapping[str, Any] | str | os.PathLike"
@@ -26,14 +28,29 @@ class RunFailed(Error):
         self.status = status
 
 
+def _installed() -> Path:
+    """Where `pip install .` puts the program and what it reads."""
+    return Path(__file__).resolve().parent / "program"
+
+
+def shipped_root() -> Path:
+    """The folder with configs/ and analysis/: of the source tree, or of the installed program."""
+    installed = _installed() / "share" / "orrery"
+    return installed if installed.is_dir() else Path(__file__).resolve().parents[2]
+
+
 def program() -> str:
-    """The program that is started: $ORRERY_PROGRAM, else the launcher of the source tree that this
-    package is in, else `orrery` of the path. Raises Error where there is none."""
+    """The program that is started: $ORRERY_PROGRAM, else the one that was installed with this package,
+    else the launcher of the source tree that it is in, else `orrery` of the path. Raises Error where
+    there is none."""
     asked = os.environ.get("ORRERY_PROGRAM")
     if asked:
         if not shutil.which(asked):
             raise Error(f"ORRERY_PROGRAM: {asked} is no program")
         return asked
+    installed = _installed() / "bin" / "orrery"
+    if installed.is_file():
+        return str(installed)
     launcher = Path(__file__).resolve().parents[2] / "orrery"
     if launcher.is_file() and os.access(launcher, os.X_OK):
         return str(launcher)
@@ -41,6 +58,38 @@ def program() -> str:
     if not found:
         raise Error("the program orrery is not there: install it, or set ORRERY_PROGRAM to it")
     return found
+
+
+class _Shown:
+    """Where a notebook shows what the program says while it runs: the last lines, in one place that is
+    written over; elsewhere every line on sys.stderr."""
+
+    KEPT = 12
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._place: Any = None
+        ipython = sys.modules.get("IPython")
+        shell = ipython.get_ipython() if ipython else None
+        self._notebook = shell is not None and shell.__class__.__name__ == "ZMQInteractiveShell"
+
+    def tell(self, line: str) -> None:
+        if not self._notebook:
+            print(line, end="", file=sys.stderr, flush=True)
+            return
+        from IPython.display import display
+
+        told = line.rstrip("\n")
+        # "full_graph  epoch 10/60  loss ..." takes the place of the line before of the same run.
+        mark = told.find("  epoch ")
+        if mark > 0 and self._lines and self._lines[-1].startswith(told[:mark + 8]):
+            self._lines.pop()
+        self._lines = [*self._lines, told][-self.KEPT:]
+        text = {"text/plain": "\n".join(self._lines)}
+        if self._place is None:
+            self._place = display(text, raw=True, display_id=True)
+        else:
+            self._place.update(text, raw=True)
 
 
 def _overrides(settings: Mapping[str, Any] | None) -> list[str]:
@@ -81,13 +130,14 @@ def _call(command: str, config: Any, options: list[str], settings: Mapping[str, 
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              encoding="utf-8", errors="replace", start_new_session=True)
     said: list[str] = []
+    shown = _Shown()
 
     def pass_on() -> None:
         for line in child.stderr:
             said.append(line)
             del said[:-40]
             if not quiet:
-                print(line, end="", file=sys.stderr, flush=True)
+                shown.tell(line)
 
     def tell() -> None:
         try:
@@ -175,3 +225,32 @@ def validate(config: Any, *, set: Mapping[str, Any] | None = None, out: Any = No
     """
     options = _out(out, False) + ([] if repeats is None else ["--repeats", str(repeats)])
     return _call("validate", config, options, set, quiet)
+
+
+@dataclass
+class Predictions:
+    """What a kept model says of every vertex of a data set."""
+
+    logits: np.ndarray  #: float32 [vertices, classes]
+    predictions: np.ndarray  #: int32 [vertices], or uint8 [vertices, classes] of several labels
+    embeddings: np.ndarray  #: float32 [vertices, width]: what the last layer is given
+    scores: dict[str, dict[str, Any]]  #: of train, validation and test: accuracy, macro_f1, auc
+    folder: Path
+
+
+def predict(run_folder: Any, *, weights: Any = None, out: Any = None, ranks: int = 1,
+            set: Mapping[str, Any] | None = None, force: bool = False,
+            quiet: bool = False) -> Predictions:
+    """Computes the kept weights of a run for every vertex: `orrery predict`.
+
+    run_folder: of a run with train.keep_best or train.checkpoint_every.
+    weights: a checkpoint instead of best.bin, else checkpoint.bin, of the run.
+    set: keys of the run's config.json that are changed, such as {"dataset.path": other data}.
+    out: default: "predictions" in the run's folder. Raises RunFailed.
+    """
+    options = _out(out, force) + ["--ranks", str(ranks)]
+    options += [] if weights is None else ["--weights", os.fspath(weights)]
+    told = _call("predict", os.fspath(run_folder), options, set, quiet)
+    folder = Path(told["out_dir"])
+    arrays = (np.load(folder / f"{name}.npy") for name in ("logits", "predictions", "embeddings"))
+    return Predictions(*arrays, told["scores"], folder)

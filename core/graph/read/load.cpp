@@ -62,10 +62,7 @@ std::string name_of(fs::path path) {
 
 void add_reverse_edges(Dataset& dataset) {
   const std::int64_t before = dataset.edges();
-  const auto as_read = dataset.graph;
-  dataset.graph = std::make_shared<Csr>(symmetrise(*as_read));
-  if (dataset.edge_weights)
-    dataset.edge_weights = weights_for(*dataset.graph, *as_read, *dataset.edge_weights);
+  dataset.graph = std::make_shared<Csr>(symmetrise(*dataset.graph));
   dataset.symmetric = true;
   dataset.notes.push_back(
       fmt::format("symmetrised: {} directed edges became {}", before, dataset.edges()));
@@ -85,16 +82,6 @@ std::optional<Edge> contradiction(const Dataset& dataset, const fs::path& folder
 /// What is wrong with meta.json's key "directed".
 std::string words_of(Edge edge) {
   return fmt::format("is false, but edge {} -> {} has no reverse", edge.source, edge.destination);
-}
-
-/// Weights are kept where they are asked for.
-void choose_edge_weights(Dataset& dataset, bool asked) {
-  if (asked && !dataset.edge_weights)
-    throw ConfigError("dataset.edge_weights",
-                      "'" + dataset.name + "' has no weights of edges (edge_weights.npy)");
-  if (asked || !dataset.edge_weights) return;
-  dataset.edge_weights.reset();
-  dataset.notes.emplace_back("edges have weights, which dataset.edge_weights=true would use");
 }
 
 void magnify(Dataset& dataset, std::int64_t times) {
@@ -143,7 +130,6 @@ void refuse_as_directed(const fs::path& folder, Edge edge) {
 Dataset load_dataset(const DatasetOptions& options) {
   Dataset dataset =
       options.generator.empty() ? read_dataset(options.path, options.format) : generate(options);
-  choose_edge_weights(dataset, options.edge_weights);
   if (options.symmetric && !dataset.symmetric) add_reverse_edges(dataset);
   if (options.generator.empty()) {
     const fs::path folder = locate_dataset(options.path);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -33,20 +32,6 @@ void expect_all(const NpyArray& array, std::span<const T> values, const std::str
                   fmt::format("expected {}, found {}", expected, +values[at(first.load())]));
 }
 
-/// Edges that come several times weigh as much as all of them.
-std::shared_ptr<const std::vector<float>> read_edge_weights(const fs::path& folder,
-                                                            std::span<const std::int32_t> ends,
-                                                            const Csr& graph) {
-  const NpyArray array(folder / "edge_weights.npy");
-  const auto given = array.values<float>({static_cast<std::int64_t>(ends.size() / 2)});
-  expect_all(array, given, "a finite number >= 0",
-             [](float w) { return std::isfinite(w) && w >= 0; });
-  auto weights = std::make_shared<std::vector<float>>(at(graph.nnz()));
-  for (std::size_t e = 0; e < given.size(); ++e)
-    (*weights)[at(entry_of(graph, ends[given.size() + e], ends[e]))] += given[e];
-  return weights;
-}
-
 void read_graph(Dataset& dataset, const fs::path& folder, const MetaFile& meta) {
   const std::int64_t vertices = read_vertex_count(folder, meta);
   const std::int64_t edges = meta.count("num_edges", -1);
@@ -57,8 +42,6 @@ void read_graph(Dataset& dataset, const fs::path& folder, const MetaFile& meta) 
   const std::size_t half = ends.size() / 2;
   dataset.graph = std::make_shared<Csr>(build_csr(vertices, ends.first(half), ends.last(half)));
   note_duplicates(dataset, static_cast<std::int64_t>(half) - dataset.graph->nnz());
-  if (fs::exists(folder / "edge_weights.npy"))
-    dataset.edge_weights = read_edge_weights(folder, ends, *dataset.graph);
 }
 
 void read_class_labels(Dataset& dataset, const NpyArray& array, std::int64_t classes) {

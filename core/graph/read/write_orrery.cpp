@@ -13,6 +13,7 @@
 #include "core/graph/files/folder_in_progress.hpp"
 #include "core/graph/files/meta_file.hpp"
 #include "core/graph/files/npy.hpp"
+#include "core/graph/read/edge_weights.hpp"
 #include "core/graph/read/write_vertex_rows.hpp"
 #include "core/graph/statistics.hpp"
 
@@ -33,16 +34,6 @@ void write_edges(const Dataset& dataset, const fs::path& folder) {
   }
   file.append<Vertex>(by_source.columns);
   file.close();
-  if (!dataset.edge_weights) return;
-  auto weights = NpyWriter::create<float>(folder / "edge_weights.npy", {by_source.nnz()});
-  std::vector<float> of_row;
-  for (Vertex u = 0; u < by_source.rows; ++u) {
-    of_row.clear();
-    for (const Vertex v : by_source.row(u))
-      of_row.push_back((*dataset.edge_weights)[at(entry_of(*dataset.graph, v, u))]);
-    weights.append<float>(of_row);
-  }
-  weights.close();
 }
 
 Json meta_data(const Dataset& dataset, const Json& feature_storage) {
@@ -101,9 +92,11 @@ std::string not_only_a_data_set(const fs::path& folder) {
 
 }  // namespace
 
-void write_orrery(const Dataset& dataset, const fs::path& folder, bool force) {
+void write_orrery(const Dataset& dataset, const fs::path& folder, bool force,
+                  const std::vector<float>* edge_weights) {
   FolderInProgress progress(folder, force, not_only_a_data_set);
   write_edges(dataset, progress.path());
+  if (edge_weights != nullptr) write_edge_weights(*dataset.graph, *edge_weights, progress.path());
   const Json feature_storage = write_vertex_rows(rows_of(dataset), progress.path());
   write_file(progress.path() / "meta.json", meta_data(dataset, feature_storage).dump(1) + "\n");
   progress.commit();

@@ -110,8 +110,6 @@ void require_place_for_parts(const fs::path& folder, bool force) {
 
 void write_parts(const Dataset& data, const Partition& partition, const PartsOptions& options,
                  const fs::path& folder) {
-  if (data.edge_weights)
-    throw ConfigError("dataset.edge_weights", "parts have no weights of edges: leave it out");
   require_place_for_parts(folder, options.force);
   FolderInProgress progress(folder, options.force, not_only_parts);
   const OwnerOrder order(partition);

@@ -20,6 +20,8 @@ struct ProblemData {
   /// What is evaluated on, where that is another graph: the whole one, whose training vertices are
   /// those of this one (training_graph.hpp).
   std::shared_ptr<const ProblemData> whole = nullptr;
+  /// Of the entries of data->graph, finite and >= 0; null: all edges count alike.
+  std::shared_ptr<const std::vector<float>> edge_weights = nullptr;
 
   /// Of what is trained on.
   DataFacts facts() const;

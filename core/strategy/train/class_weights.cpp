@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 
 namespace orrery {
 
@@ -16,14 +17,17 @@ std::vector<float> class_weights(const Problem& problem) {
   std::vector<double> weights = train.class_weights;
   if (!train.balance_classes && weights.size() != classes)
     fail(fmt::format("expected {} numbers, one for each class, found {}", classes, weights.size()));
-  const std::vector<std::int64_t>& counts = facts.training_vertices_of_class;
-  if (counts.empty() && facts.training_vertices > 0) {
-    if (problem.statistics) return std::vector<float>(classes, 1);
+  if (problem.statistics) return std::vector<float>(classes, 1);
+  if (!problem.data)
     fail(
         "need the whole data set in memory: a folder of parts does not say how many vertices of "
         "each "
         "class train; name a dataset.path");
-  }
+  std::vector<std::int64_t> counts(classes);
+  const Dataset& data = *problem.data;
+  for (std::size_t v = 0; v < data.split.size(); ++v)
+    if (data.split[v] == Split::train && data.labels.values[v] >= 0)
+      ++counts[at(data.labels.values[v])];
   weights.resize(classes);
   double sum = 0;
   for (std::size_t c = 0; c < counts.size(); ++c) {
