@@ -136,7 +136,7 @@ def _fetch(url, part, expected, timeout, progress):
         with open(part, "ab" if begin else "wb") as out:
             done = begin
             progress.update(done, total)
-            while piece := answer.read(_PIECE):
+            while piece := answer.read1(_PIECE):  # what came before a silence is kept
                 done += len(piece)
                 if expected and done > expected:
                     raise Refused(f"{url}: more than the {expected} bytes that it should have")
@@ -150,7 +150,7 @@ def _fetch(url, part, expected, timeout, progress):
 
 def _is_final(error):
     """Whether the server has said no, so that another attempt gets the same answer."""
-    return isinstance(error, urllib.error.HTTPError) and 400 <= error.code < 500 and error.code not in (
+    return isinstance(error, urllib.error.HTTPError) and 300 <= error.code < 500 and error.code not in (
         408, 416, 425, 429)
 
 
@@ -160,7 +160,7 @@ def _why(error):
         return "it fell silent"
     if isinstance(error, http.client.IncompleteRead):
         return f"the connection ended {error.expected} bytes too early"
-    return str(reason) or type(error).__name__
+    return " ".join(str(reason).split()) or type(error).__name__
 
 
 def _drop(part):

@@ -39,6 +39,12 @@ def shipped_root() -> Path:
     return installed if installed.is_dir() else Path(__file__).resolve().parents[2]
 
 
+def main() -> None:
+    """The command `orrery` of an installed package: becomes the program."""
+    path = program()
+    os.execv(path, [path, *sys.argv[1:]])
+
+
 def program() -> str:
     """The program that is started: $ORRERY_PROGRAM, else the one that was installed with this package,
     else the launcher of the source tree that it is in, else `orrery` of the path. Raises Error where

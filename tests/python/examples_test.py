@@ -1,5 +1,6 @@
-"""The example of the manual trains."""
+"""The examples of the manual train."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -13,14 +14,27 @@ import train_with_numpy
 
 
 class Examples(unittest.TestCase):
-    def test_ALoopWithNumpyLearnsCommunities(self):
-        with tempfile.TemporaryDirectory() as folder:
-            subprocess.run(
-                [os.environ["ORRERY_PROGRAM"], "dataset", "generate", "communities", "--vertices",
-                 "1000", "--edges", "8000", "--classes", "4", "--features", "8", "--out",
-                 folder + "/set"], check=True, capture_output=True)
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.set = folder.name + "/set"
+        subprocess.run(
+            [os.environ["ORRERY_PROGRAM"], "dataset", "generate", "communities", "--vertices", "1000",
+             "--edges", "8000", "--classes", "4", "--features", "8", "--out", self.set],
+            check=True, capture_output=True)
 
-            first, again = (train_with_numpy.train(folder + "/set") for _ in range(2))
+    def test_ALoopWithNumpyLearnsCommunities(self):
+        first, again = (train_with_numpy.train(self.set) for _ in range(2))
 
         self.assertGreater(first, 0.8)
         self.assertEqual(first, again)
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
+    def test_ALoopWithPyTorchLearnsCommunities(self):
+        import train_with_pytorch
+
+        self.assertGreater(train_with_pytorch.train(self.set), 0.8)
+
+
+if __name__ == "__main__":
+    unittest.main()
