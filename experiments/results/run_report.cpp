@@ -13,6 +13,7 @@
 #include "experiments/config/version.hpp"
 #include "experiments/predict/preloading.hpp"
 #include "experiments/results/results.hpp"
+#include "experiments/results/seeds.hpp"
 #include "experiments/results/table.hpp"
 
 namespace orrery {
@@ -440,6 +441,7 @@ Json sweep_json(const std::vector<FinishedRun>& runs, const std::string& folder,
     out["mean_test_accuracy"] = spread->mean;
     out["std_test_accuracy"] = spread->deviation;
   }
+  out["seeds"] = over_seeds(runs);
   out["sweep"] = Json::array();
   for (const FinishedRun& run : runs) out["sweep"].push_back(run.result);
   return out;
@@ -469,10 +471,7 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
   if (const std::string kinds = computing_table(runs, width);
       !sweeps_only_seeds(runs) && !kinds.empty())
     fmt::print(to, "\n{}", kinds);
-  if (sweeps_only_seeds(runs))
-    if (const auto spread = test_spread(runs))
-      say(fmt::format("\ntest accuracy over {} seeds: {:.1f} % ± {:.1f}\n", runs.size(),
-                      100 * spread->mean, 100 * spread->deviation));
+  if (const std::string seeds = seeds_text(runs); !seeds.empty()) say(seeds);
   for (const FinishedRun& run : runs)
     if (const auto why = inexactness(run.experiment.strategy))
       say(fmt::format("\n{}: gradients are inexact ({})\n", row_name(run).second, *why));
