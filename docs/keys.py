@@ -4,12 +4,14 @@
 import json
 import sys
 from pathlib import Path
+from textwrap import wrap
 
 DOCS = Path(__file__).resolve().parent
 CONFIG = DOCS.parent / "experiments" / "config"
 HEAD = """# Keys
 
-Made from the JSON Schemas by `docs/keys.py`: change those, not this page. Times are seconds, sizes bytes, in every file.
+Made from the JSON Schemas by `docs/keys.py`: change those, not this page. Every file has times in seconds and
+sizes in bytes.
 Every JSON object that a command prints or writes says its `schema_version`: 2 in the
 `meta.json` of a folder of parts, 1 in all others. Experiment files have none.
 """
@@ -71,7 +73,7 @@ def experiment():
 
 def written(name, where):
     schema = json.loads((CONFIG / "schemas" / f"{name}.json").read_text())
-    lines = [f"## {where}", "", schema["description"], "", "| key | type | unit | meaning |", "|---|---|---|---|"]
+    lines = [f"## {where}", "", *wrap(schema["description"], 108), "", "| key | type | unit | meaning |", "|---|---|---|---|"]
     for path, value in rows(schema):
         lines.append(f"| `{path}` | {cell(kind(value))} | {value.get('x-unit', '')} | {cell(value.get('description', ''))} |")
     return lines

@@ -25,7 +25,7 @@ constexpr std::string_view kReadAsIs = "read as it is";
 constexpr std::string_view kUnpack =
     "unpack; the folder with raw/ and split/ is read as it is (format ogb)";
 constexpr std::string_view kToNumpy =
-    "save as a folder of NumPy files with meta.json (format orrery, see README)";
+    "save as a folder of NumPy files with meta.json (format orrery, see docs/data.md)";
 
 constexpr auto kSets = std::to_array<PublishedSet>({
     {"cora", kPlanetoid, "data/ind.cora.*", kToNumpy},
