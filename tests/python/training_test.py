@@ -230,6 +230,8 @@ class Training(unittest.TestCase):
             for key, value in expected.items():
                 self.assertAlmostEqual(said.scores[part][key], value, places=6, msg=(part, key))
         self.assertEqual(json.loads((run / "result.json").read_text())["scores"], said.scores)
+        schema = json.loads(Path(os.environ["ORRERY_SOURCES"], "experiments/config/schemas/prediction.json").read_text())
+        self.assertEqual(set(json.loads((said.folder / "scores.json").read_text())), set(schema["required"]))
         three = orrery.predict(run, out=self.folder / "by three", ranks=3, quiet=True)
         np.testing.assert_allclose(three.logits, said.logits, atol=1e-5)
         with self.assertRaisesRegex(orrery.RunFailed, "force"):
