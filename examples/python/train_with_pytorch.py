@@ -44,7 +44,7 @@ class Sage(nn.Module):
         return rows
 
 
-def train(folder, parts=4, epochs=5, seed=0):
+def train(folder, parts=4, epochs=20, seed=0):
     """Accuracy on the vertices that were not trained on."""
     torch.manual_seed(seed)
     features = torch.from_numpy(np.load(f"{folder}/features.npy"))
@@ -54,10 +54,10 @@ def train(folder, parts=4, epochs=5, seed=0):
     train_vertices, others = np.split(order, [len(order) // 2])
 
     owner = orrery.partition(graph, parts, method="metis", seed=seed)
-    loaders = [orrery.sample(graph, train_vertices[owner[train_vertices] == part], [10, 10], batch_size=64,
+    loaders = [orrery.sample(graph, train_vertices[owner[train_vertices] == part], [10, 10], batch_size=32,
                              seed=seed, workers=1) for part in range(parts)]
     model = Sage(features.shape[1], 32, int(labels.max()) + 1)
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.02)
     for _ in range(epochs):
         for flows in zip(*loaders):
             optimiser.zero_grad()

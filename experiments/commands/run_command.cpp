@@ -13,6 +13,7 @@ namespace orrery {
 
 void add_run_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RunOptions>();
+  auto tensorboard = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand(
       "run", "Train an experiment, or simulate it: every combination of its sweep");
   add_experiment_file(*command, options->file, options->overrides);
@@ -43,9 +44,9 @@ void add_run_command(CLI::App& app, int& exit_code) {
       ->type_name("N|FROM-TO");
   command->add_flag("--csv", options->log.csv,
                     "Write the epochs as a table too: epochs.csv beside epochs.jsonl");
-  auto* events = command->add_flag("--tensorboard",
-                                   "Write event files for TensorBoard too: tensorboard/ in the "
-                                   "folder of each run (needs tensorboardX)");
+  command->add_flag("--tensorboard", *tensorboard,
+                    "Write event files for TensorBoard too: tensorboard/ in the folder of each run "
+                    "(needs tensorboardX)");
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");
   command->add_flag(
@@ -55,8 +56,8 @@ void add_run_command(CLI::App& app, int& exit_code) {
       "Examples: orrery run configs/quickstart.json --set cluster.ranks=2 --set train.epochs=20\n"
       "          mpirun -n 4 ./orrery run configs/quickstart.json --set cluster.ranks=4 --backend "
       "mpi");
-  command->callback([options, events, &exit_code] {
-    if (events->count() > 0)
+  command->callback([options, tensorboard, &exit_code] {
+    if (*tensorboard)
       options->log.event_files = python_command("event_files.py", {}, {"tensorboardX"});
     exit_code = run_session(*options);
   });

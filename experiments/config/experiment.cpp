@@ -864,6 +864,8 @@ std::vector<Experiment> load_experiments(const std::string& file,
     rebase(e.partition.file, e.resolved["partition"], "file", fs::exists(e.partition.file));
     if (!e.weights.empty())
       rebase(e.weights, e.resolved["inference"], "weights", fs::exists(e.weights));
+    if (!e.start_weights.empty())
+      rebase(e.start_weights, e.resolved["train"], "weights", fs::exists(e.start_weights));
   }
   return experiments;
 }

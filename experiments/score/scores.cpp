@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// What one class got right and wrong.
-struct Counts {
+struct ClassCounts {
   std::int64_t true_positive = 0, false_positive = 0, false_negative = 0;
   std::int64_t all() const { return 2 * true_positive + false_positive + false_negative; }
   double f1() const {
@@ -34,9 +34,9 @@ bool is_of(const Labels& labels, std::int64_t row, std::int64_t c) {
                            : labels.values[at(row)] == c;
 }
 
-std::vector<Counts> count(std::span<const float> logits, const Labels& labels,
+std::vector<ClassCounts> count(std::span<const float> logits, const Labels& labels,
                           const std::vector<std::int64_t>& rows) {
-  std::vector<Counts> counts(at(labels.classes));
+  std::vector<ClassCounts> counts(at(labels.classes));
   for (const std::int64_t row : rows) {
     const auto scores = logits.subspan(at(row * labels.classes), at(labels.classes));
     const auto largest = std::max_element(scores.begin(), scores.end()) - scores.begin();
@@ -112,10 +112,10 @@ Scores scores_of(std::span<const float> logits, const Labels& labels,
   const auto rows = labelled(labels, split, which);
   Scores scores;
   scores.vertices = std::ssize(rows);
-  Counts all;
+  ClassCounts all;
   double f1 = 0;
   int classes = 0;
-  for (const Counts& of_class : count(logits, labels, rows)) {
+  for (const ClassCounts& of_class : count(logits, labels, rows)) {
     all.true_positive += of_class.true_positive;
     all.false_positive += of_class.false_positive;
     all.false_negative += of_class.false_negative;
