@@ -282,19 +282,32 @@ class Imported {
     if (from.extension() == ".parquet" || fs::path(vertices).extension() == ".parquet")
       modules.emplace_back("pyarrow");
     const Activity importing("reading " + from.string());
-    run_python_script("import_arrays.py", {},
-                      {{"from", from.string()}, {"vertices", vertices}, {"to", folder_.string()}},
-                      modules);
+    try {
+      run_python_script("import_arrays.py", {},
+                        {{"from", from.string()}, {"vertices", vertices}, {"to", folder_.string()}},
+                        modules);
+    } catch (...) {
+      remove();
+      throw;
+    }
   }
-  ~Imported() {
-    std::error_code left;  // harms nobody
-    fs::remove_all(folder_, left);
-  }
+  ~Imported() { remove(); }
   Imported(const Imported&) = delete;
   Imported& operator=(const Imported&) = delete;
   const fs::path& folder() const { return folder_; }
+  /// What was converted, a line each.
+  std::vector<std::string> notes() const {
+    const std::string file = (folder_ / "meta.json").string();
+    std::ifstream in(file, std::ios::binary);
+    return JsonReader(std::string(std::istreambuf_iterator<char>(in), {}), file)
+        .get<std::vector<std::string>>("notes");
+  }
 
  private:
+  void remove() const {
+    std::error_code left;  // harms nobody
+    fs::remove_all(folder_, left);
+  }
   static fs::path made(const fs::path& beside) {
     const fs::path parent = beside.has_parent_path() ? beside.parent_path() : fs::path(".");
     std::error_code error;
@@ -310,8 +323,10 @@ class Imported {
 };
 
 /// Reads a data set with the weights of its edges, if it has any, and writes it.
-void convert_from(const fs::path& found, const Flags& flags) {
+void convert_from(const fs::path& found, const Flags& flags,
+                  const std::vector<std::string>& notes = {}) {
   Dataset dataset = read(flags);
+  dataset.notes.insert(dataset.notes.end(), notes.begin(), notes.end());
   if (flags.options.symmetric && !dataset.symmetric) {
     dataset.graph = std::make_shared<Csr>(symmetrise(*dataset.graph));
     dataset.notes.push_back("symmetrised: the reverse of every edge was added");
@@ -328,7 +343,7 @@ void convert(const Flags& flags) {
     Flags as_folder = flags;
     as_folder.options.path = imported.folder().string();
     as_folder.options.format = "orrery";
-    return convert_from(imported.folder(), as_folder);
+    return convert_from(imported.folder(), as_folder, imported.notes());
   }
   if (!flags.vertices.empty())
     throw ConfigError("--vertices", "is of a table of edges (.csv with a header, .parquet)");

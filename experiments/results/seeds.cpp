@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -34,7 +36,10 @@ std::vector<std::pair<Json, std::vector<const FinishedRun*>>> groups(
     settings.erase("seed");
     const auto same = [&](const auto& group) { return group.first == settings; };
     auto group = std::find_if(found.begin(), found.end(), same);
-    if (group == found.end()) group = found.insert(found.end(), {settings, {}});
+    if (group == found.end()) {
+      found.emplace_back(settings, std::vector<const FinishedRun*>());
+      group = std::prev(found.end());
+    }
     group->second.push_back(&run);
   }
   std::erase_if(found, [](const auto& group) { return group.second.size() < 2; });

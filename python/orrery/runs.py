@@ -70,7 +70,7 @@ class _Shown:
     """Where a notebook shows what the program says while it runs: the last lines, in one place that is
     written over; elsewhere every line on sys.stderr."""
 
-    KEPT = 12
+    KEPT = 60
 
     def __init__(self) -> None:
         self._lines: list[str] = []

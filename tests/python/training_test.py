@@ -81,15 +81,22 @@ class Training(unittest.TestCase):
         cls.folder = Path(cls.holder.name)
         small_set(cls.folder / "set")
         small_set(cls.folder / "directed", directed=True)
-        cls.begin = cls.run_on("begin", train={"epochs": 1, "checkpoint_every": 1, "learning_rate": 1e-3})
+        first = {"epochs": 1, "checkpoint_every": 1, "learning_rate": 1e-3}
+        cls.begin = cls.run_on("begin", train=first)
+        cls.begin_directed = cls.run_on("begin directed", data="directed", train=first)
 
     @classmethod
     def config(cls, data="set", train=None, **more):
         dataset = {"path": str(cls.folder / data), "row_normalise": False, **more.pop("dataset", {})}
         return {"name": "t", "dataset": dataset,
-                "model": {"type": "gcn", "layers": 2, "hidden": HIDDEN, "dropout": 0} | more.pop("model", {}),
+                "model": cls.model_of(more.pop("model", {})),
                 "partition": {"method": "random"}, "strategy": {"type": "full_graph"},
                 "train": {"optimizer": "sgd", "learning_rate": 0.5, "weight_decay": 0} | (train or {}), **more}
+
+    @staticmethod
+    def model_of(asked):
+        model = {"type": "gcn", "layers": 2, "hidden": HIDDEN, "dropout": 0} | asked
+        return {key: value for key, value in model.items() if key != "hidden" or model["type"] != "sgc"}
 
     @classmethod
     def run_on(cls, name, ranks=1, **settings):
@@ -102,10 +109,11 @@ class Training(unittest.TestCase):
         return [json.loads(line)[key] for line in (run / "epochs.jsonl").read_text().splitlines()]
 
     def expect_as_by_numpy(self, reference, rates, ranks=1, **settings):
-        train = {"epochs": len(rates), "checkpoint_every": len(rates), "weights": str(self.begin)} | settings.pop(
+        begin = self.begin if settings.get("data", "set") == "set" else self.begin_directed
+        train = {"epochs": len(rates), "checkpoint_every": len(rates), "weights": str(begin)} | settings.pop(
             "train", {})
         run = self.run_on("compared", ranks, train=train, **settings)
-        p = {name: array.astype(float) for name, array in orrery.read_checkpoint(self.begin).parameters.items()}
+        p = {name: array.astype(float) for name, array in orrery.read_checkpoint(begin).parameters.items()}
         losses = [reference.step(p, rate) for rate in rates]
         np.testing.assert_allclose(self.lines(run, "loss"), losses, rtol=2e-5)
         for name, array in orrery.read_checkpoint(run).parameters.items():
@@ -243,7 +251,7 @@ class Training(unittest.TestCase):
                              ({"type": "sage", "layer_norm": True, "inner_layers": 1}, HIDDEN)):
             with self.subTest(model):
                 run = self.run_on("other", train={"epochs": 5, "keep_best": True}, model=model)
-                said = orrery.predict(run, quiet=True)
+                said = orrery.predict(run, force=True, quiet=True)
                 self.assertEqual(said.embeddings.shape, (N, width))
                 self.assertAlmostEqual(said.scores["validation"]["accuracy"], max(self.lines(run, "val_accuracy")))
                 names = orrery.read_checkpoint(run / "best.bin").parameters
