@@ -58,7 +58,7 @@ _INFER_ALLOWED = {"file", "title", "set", "data", "otherwise", "infer"}
 _CUTS_ALLOWED = {"cuts", "title", "set", "set_for", "set_method", "stream"}
 ROLES = ("fitted", "informed", "predicted", "aside")
 _CONSTANT = {"is", "by", "role", "rows"}
-PANELS = ("cells", "curves", "shares", "lanes", "pairs", "spread", "stacks")
+PANELS = ("cells", "curves", "learning", "shares", "lanes", "pairs", "spread", "stacks")
 
 
 class FigureError(Exception):
@@ -133,8 +133,9 @@ def _check_run(file, told, name):
 
 
 def _names_in(spec):
-    """All names of runs under "of", "over", "less" and "method_of" of a way to measure."""
-    for key in ("of", "over", "less", "method_of"):
+    """All names of runs under "of", "over", "less", "level", "seconds_of" and "method_of" of a way to
+    measure."""
+    for key in ("of", "over", "less", "level", "seconds_of", "method_of"):
         inner = spec.get(key)
         if isinstance(inner, dict):
             yield from _names_in(inner)

@@ -48,7 +48,8 @@ def make(program, file, run, folder):
 
 
 def _as_run(folder):
-    """The result with what pictures and tables ask a training for, and each stage by its name."""
+    """The result with what pictures and tables ask a training for, each stage by its name, and all
+    layers together."""
     try:
         result = json.loads((folder / "result.json").read_text())
         config = json.loads((folder / "config.json").read_text())
@@ -58,6 +59,8 @@ def _as_run(folder):
     result["dataset"] = {"name": result["dataset"], "vertices": result["vertices"]}
     for stage in result["stages"]:
         result[stage["name"]] = stage["seconds"]
+    result["layers"] = sum(stage["seconds"] for stage in result["stages"]
+                           if stage["name"].startswith("layer "))
     return Run(result=result, config=config, folder=folder)
 
 

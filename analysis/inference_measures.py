@@ -6,11 +6,15 @@ from figure_file import FigureError
 
 
 def stage_seconds(experiments, spec):
-    """Seconds of one stage, such as "layer 1", of the inference at `at`."""
-    seconds = experiments.pick(spec["of"], spec.get("at", {})).result.get(spec["stage"])
-    if seconds is None:
-        raise FigureError(f"{spec['of']} has no stage {spec['stage']} with a time")
-    return seconds
+    """Seconds of one stage, such as "layer 1", of the inference at `at`; of several, "features, layer 1",
+    their sum."""
+    result = experiments.pick(spec["of"], spec.get("at", {})).result
+    sum_of_all = 0
+    for stage in spec["stage"].split(", "):
+        if result.get(stage) is None:
+            raise FigureError(f"{spec['of']} has no stage {stage} with a time")
+        sum_of_all += result[stage]
+    return sum_of_all
 
 
 def _at(spec, cell):

@@ -231,6 +231,44 @@ def numbers(experiments, spec):
     return found
 
 
+def learned(experiments, spec):
+    """{epoch, from 0: [number spec["value"] that it tells, of each value of the key spec["by"]]} of
+    the runs at `at`, in units of 1/spec["times"], for the epochs that all of them tell it of.
+    Errors: FigureError where there is none"""
+    at, told = spec.get("at", {}), []
+    for run in experiments.results[spec["of"]]:
+        if all(value_at(run, k) == v for k, v in at.items()):
+            told.append({line["epoch"]: line[spec["value"]] * spec.get("times", 1)
+                         for line in run.epochs if line.get(spec["value"]) is not None})
+    epochs = sorted(set.intersection(*map(set, told))) if told else []
+    if not epochs:
+        raise FigureError(f"{spec['of']} has no run with {at} whose epochs tell {spec['value']}")
+    return {epoch: [run[epoch] for run in told] for epoch in epochs}
+
+
+def epochs_to(experiments, spec):
+    """Epochs until the mean of learned() comes to spec["level"], a number or a measure of one; None
+    where it never does."""
+    level = spec["level"]
+    level = value_of(experiments, level) if isinstance(level, dict) else level
+    for epoch, values in learned(experiments, spec).items():
+        if mean_of(values) >= level:
+            return epoch + 1
+    return None
+
+
+def seconds_to(experiments, spec):
+    """Those of epochs_to(), of as many seconds each as an epoch of the run spec["seconds_of"]."""
+    epochs = epochs_to(experiments, spec)
+    each = epoch_seconds(experiments, spec["seconds_of"])
+    return None if epochs is None or each is None else epochs * each
+
+
+def best_mean(experiments, spec):
+    """The highest mean of learned(), less spec["less"] (0)."""
+    return max(mean_of(v) for v in learned(experiments, spec).values()) - spec.get("less", 0)
+
+
 def mean(experiments, spec):
     """The mean of a number of the results over the values of a key, such as seeds."""
     return mean_of(numbers(experiments, spec).values())
@@ -263,12 +301,13 @@ MEASURES = {f.__name__: f for f in (
     epoch_seconds, kind_percent, part_percent, part_seconds, product_seconds,
     communication_seconds, fits, ratio, percent_below, result_number, setting, break_even,
     plan_fits, received_in_layer, rows_that_pass_by, granndis_break_even, largest_that_fits,
-    first_above, mean, paired_difference, within)} | CUT_MEASURES | INFERENCE_MEASURES
+    first_above, mean, paired_difference, within, epochs_to, seconds_to, best_mean)} | CUT_MEASURES | INFERENCE_MEASURES
 
 
 def nothing_means(spec):
     """In words, where value_of() is None."""
-    return "never" if spec["measure"] in ("break_even", "first_above") else "out of memory"
+    never = ("break_even", "first_above", "epochs_to", "seconds_to")
+    return "never" if spec["measure"] in never else "out of memory"
 
 
 def value_of(experiments, spec):

@@ -4,10 +4,12 @@ import argparse
 import json
 import os
 import sys
+import traceback
 from pathlib import Path
 
 import limits
 import page
+import plain_text
 import result_folder
 import run_page
 import sweep_page
@@ -48,8 +50,17 @@ def tell(found, out, as_json):
     print(f"Report: {out}")
 
 
+def unexpected(folder, error):
+    """One line about files that are JSON, but not as a run writes them."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    said = plain_text.one_line(f"{type(error).__name__}: {error}")[:200]
+    return (f"{folder}: holds a result that no run of this version wrote so ({said}; "
+            f"{Path(frame.filename).name}, line {frame.lineno})")
+
+
 def main():
     asked = arguments()
+    folder = asked.folder
     try:
         folder = result_folder.find(asked.folder)
         if folder != asked.folder:
@@ -59,8 +70,10 @@ def main():
         whole_file.write(out, make_page(found))
         tell(found, str(out.resolve()), asked.json)
         sys.stdout.flush()
-    except (result_folder.ResultError, OSError) as error:
-        print(f"orrery: error: {error}", file=sys.stderr)
+    except (result_folder.ResultError, OSError, ArithmeticError, AttributeError, LookupError,
+            RecursionError, TypeError, ValueError) as error:
+        known = isinstance(error, (result_folder.ResultError, OSError))
+        print(f"orrery: error: {error if known else unexpected(folder, error)}", file=sys.stderr)
         # What is left to print would be tried again at the end, and fail with a status of Python's own.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1

@@ -121,6 +121,7 @@ def first_use(text, forms):
     seen = blank(seen, r"^#[^\n]*")
     seen = blank(seen, r"^!\[[^\n]*")
     seen = blank(seen, r"(?<=\])\([^)]*\)")
+    seen = blank(seen, r"^<!-- keys of [^>]*-->\n\n(?:\|[^\n]*\n)*")
     seen = blank(seen, r"<!--.*?-->")
     seen = blank(seen, r"\"[^\"\n]*\"")
     pattern = "|".join(re.escape(form).replace(r"\ ", r"\s+") for form in forms)

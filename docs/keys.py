@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Writes docs/keys.md from the schemas of experiment files and of what commands write. --check: is it current?"""
+"""Writes docs/keys.md, and the tables of keys in other pages, from the schemas. --check: are they current?"""
 
 import json
+import re
 import sys
 from pathlib import Path
 from textwrap import wrap
@@ -87,13 +88,39 @@ def page():
     return "\n".join(lines) + "\n"
 
 
+def summary(paths):
+    """The table of some keys of an experiment file, for the page that explains them."""
+    of = dict(rows(json.loads((CONFIG / "schema.json").read_text())))
+    lines = ["| key | default | meaning |", "|---|---|---|"]
+    for path in paths:
+        default = f"`{json.dumps(of[path]['default'])}`" if "default" in of[path] else ""
+        lines.append(f"| `{path}` | {cell(default)} | {cell(of[path]['description'])} |")
+    return "\n".join(lines) + "\n"
+
+
+def with_summaries(text):
+    """A page with its tables made anew: each follows a comment `keys of model: KEY KEY ...`, up to a blank line."""
+    return re.sub(r"(?m)^(<!-- keys of (\w+): ([^>]*) -->\n\n)(?:\|.*\n)*",
+                  lambda at: at[1] + summary(f"{at[2]}.{key}" for key in at[3].split()), text)
+
+
+def pages():
+    """The generated text of each page that has some."""
+    made = {DOCS / "keys.md": page()}
+    for path in sorted(DOCS.glob("*.md")):
+        if "<!-- keys of " in path.read_text():
+            made[path] = with_summaries(path.read_text())
+    return made
+
+
 def main():
+    old = {path: text for path, text in pages().items() if path.read_text() != text}
     if sys.argv[1:] == ["--check"]:
-        if (DOCS / "keys.md").read_text() == page():
-            return 0
-        print("docs/keys.md is not of these schemas: run python3 docs/keys.py", file=sys.stderr)
-        return 1
-    (DOCS / "keys.md").write_text(page())
+        for path in old:
+            print(f"docs/{path.name} does not match the schemas: run python3 docs/keys.py", file=sys.stderr)
+        return 1 if old else 0
+    for path, text in old.items():
+        path.write_text(text)
     return 0
 
 

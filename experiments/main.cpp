@@ -84,8 +84,9 @@ int main(int argc, char** argv) {
     return fail(advice_on(*app, app->remaining(true)), kWrongUse);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return with_output_written(app->exit(error));  // help, version
-    return fail(fmt::format("{}; {} --help says what it takes", error.what(), parsed_command(*app)),
-                kWrongUse);
+    return fail(
+        fmt::format("{}; {} --help lists what it takes", error.what(), parsed_command(*app)),
+        kWrongUse);
   } catch (const ConfigError& error) {
     return fail(error.what(), kWrongUse);
   } catch (const OutOfMemory& error) {

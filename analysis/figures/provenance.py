@@ -66,12 +66,13 @@ def _data(runs):
 
 def _spread(panels, rows):
     """What error bars and bands stand for; empty where none is drawn."""
-    over = {panel["by"] for panel in panels if panel["kind"] == "spread"}
+    over = {panel["by"] for panel in panels if panel["kind"] in ("learning", "spread")}
     drawn = {label for panel in panels if panel["kind"] == "pairs"
              for column in panel["columns"] for label in column["rows"]}
     if any("deviation" in row for row in rows if row["label"] in drawn):
         over.add("seed")
-    bands = any(one.get("level") for panel in panels for one in panel.get("series", []))
+    bands = any(one.get("level") or panel["kind"] == "learning" for panel in panels
+                for one in panel.get("series", []))
     marks = "Error bars and bands" if bands else "Error bars"
     keys = _listed(f"{key}s" for key in sorted(over))
     return f"{marks}: standard deviation over {keys}" if over else ""

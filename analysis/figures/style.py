@@ -75,6 +75,14 @@ def logarithmic_height(axes):
     axes.set_ylim(low, high * (high / low) ** 0.3)
 
 
+def logarithmic_width(axes):
+    """With plain numbers at 1, 2, 5, 10, ... below it."""
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
 def no_ticks_above(axes, most):
     """Leaves numbers out that no value of this kind can have."""
     low, high = axes.get_ylim()

@@ -59,7 +59,7 @@ Batch::~Batch() {
     const std::lock_guard lock(library_lock());
     std::erase(engine_.batches(), this);
   }
-  if (!requests_.empty()) engine_.freeze("an operation of this rank was given up");
+  if (!requests_.empty()) engine_.freeze("this rank gave up an operation");
 }
 
 int Batch::tag_of(std::int64_t bytes) const {
@@ -192,7 +192,8 @@ void Batch::keep_patience() {
   }
   if (waited >= engine_.options().wait_seconds)
     throw Error(
-        fmt::format("{}: waited {:.0f} s for {}, all ranks live; do all of them come to this call?",
+        fmt::format("{}: waited {:.0f} s for {}, and all ranks are alive; do all of them make "
+                    "this call?",
                     to_string(title_), waited, whom));
   tell("orrery: rank {}: {} has waited {:.0f} s for {}\n", engine_.rank(), to_string(title_),
        waited, whom);

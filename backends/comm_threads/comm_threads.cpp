@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -28,18 +29,25 @@ struct Arrival {
 };
 
 /// The meeting place of one group on one lane. Ranks pass a barrier to see each other's calls,
-/// copy, and pass another before anyone may touch its operands again.
+/// copy, and pass another before anyone may touch its operands again. A barrier is two numbers of
+/// its own, so that groups and lanes do not wake each other.
 struct Meeting {
   explicit Meeting(const Group& of)
       : group(of), calls(at(of.size)), came{std::vector<double>(at(of.size)), came[0]} {}
   Group group;
   std::vector<Arrival> calls;  // by group index
-  int arrived = 0;
-  std::uint64_t round = 0;
+  std::atomic<int> arrived = 0;
+  /// Twice the round, and 1 where a rank has failed: then no round begins any more. One number, so
+  /// that all ranks agree whether a round had begun before the failure.
+  std::atomic<int> word = 0;
+  static constexpr int kFailed = 1, kRound = 2;
   /// When each came to the barrier of an even and of an odd round: who is late to leave one still
   /// reads its times while others have come to the next.
   std::array<std::vector<double>, 2> came;
 };
+
+/// How long a rank that has a core looks for the others before it sleeps: to be woken takes longer.
+constexpr double kLookSeconds = 20e-6;
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -70,7 +78,10 @@ struct ThreadWorld::Shared {
 
   ThreadStores stores;
 
-  int copying = 0;  // ranks that may be reading another rank's memory, but for that in stores
+  /// Ranks that may be reading another rank's memory, but for that in stores.
+  std::atomic<int> copying = 0;
+  std::atomic<bool> failed = false;  // `aborted` is not empty
+  bool looks = false;                // before it sleeps: there is a core for each rank
 
   /// Blocks until the condition holds. When a rank has failed instead: Aborted, but only once
   /// nobody copies any more, because the caller will free memory that others may be reading.
@@ -89,25 +100,65 @@ struct ThreadWorld::Shared {
   Meeting& meeting(Lane lane, const Group& group) {
     const std::lock_guard lock(mutex);
     auto& slot = meetings[key_of(lane, group)];
-    if (!slot) slot = std::make_unique<Meeting>(group);
+    if (!slot) {
+      slot = std::make_unique<Meeting>(group);
+      if (failed) slot->word |= Meeting::kFailed;
+    }
     return *slot;
+  }
+
+  /// Nobody starts anything with the others any more, and those who wait for them wake. The caller
+  /// has locked the mutex.
+  void fail(std::string_view why) {
+    if (aborted.empty()) aborted = why;
+    failed = true;
+    for (auto& [key, meeting] : meetings) {
+      meeting->word |= Meeting::kFailed;
+      meeting->word.notify_all();
+    }
+    changed.notify_all();
+  }
+
+  /// Throws Aborted when nobody copies any more.
+  [[noreturn]] void give_up() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return copying == 0; });
+    throw Aborted(aborted);
+  }
+
+  /// So many ranks have done with copying.
+  void copied(int count) {
+    if (copying.fetch_sub(count) != count || !failed) return;
+    const std::lock_guard lock(mutex);  // whoever waits for it has looked before, or sleeps by now
+    changed.notify_all();
+  }
+
+  /// Until the word is another than `before`.
+  void await(const std::atomic<int>& word, int before) const {
+    for (const double until = now() + kLookSeconds; looks && now() < until;)
+      if (word.load(std::memory_order_acquire) != before) return;
+    word.wait(before, std::memory_order_acquire);
   }
 
   /// Returns when all ranks of the meeting are here; if they are about to copy, all are counted as
   /// copying at once. The meter learns for whom its rank waited.
   void barrier(Meeting& meeting, int me, bool then_copy, ExchangeMeter& meter) {
-    std::unique_lock lock(mutex);
-    require_alive(lock);
-    const std::uint64_t round = meeting.round;
-    std::vector<double>& came = meeting.came[round % 2];
+    int word = meeting.word.load(std::memory_order_acquire);
+    if ((word & Meeting::kFailed) != 0) give_up();
+    const int round = word / Meeting::kRound, size = meeting.group.size;
+    std::vector<double>& came = meeting.came[at(round % 2)];
     came[at(me)] = now();
-    if (++meeting.arrived == static_cast<int>(meeting.calls.size())) {
+    if (meeting.arrived.fetch_add(1) + 1 == size) {
       meeting.arrived = 0;
-      ++meeting.round;
-      if (then_copy) copying += static_cast<int>(meeting.calls.size());
-      changed.notify_all();
+      if (then_copy) copying += size;
+      if (!meeting.word.compare_exchange_strong(word, word + Meeting::kRound)) {
+        if (then_copy) copied(size);
+        give_up();
+      }
+      meeting.word.notify_all();
     } else {
-      await(lock, [&] { return meeting.round != round; });
+      await(meeting.word, word);
+      if (meeting.word.load() / Meeting::kRound == round) give_up();
     }
     const double mine = came[at(me)];
     double inside = mine, outside = mine;
@@ -121,8 +172,7 @@ struct ThreadWorld::Shared {
   /// This rank goes, and its operands with it: not before those who are looking at them have done.
   void leave(const std::string& why) {
     std::unique_lock lock(mutex);
-    if (aborted.empty()) aborted = why;
-    changed.notify_all();
+    fail(why);
     changed.wait(lock, [&] { return copying == 0; });
   }
 
@@ -136,8 +186,7 @@ struct ThreadWorld::Shared {
       } catch (const std::exception&) {
         // The device has failed and copies nothing any more; whoever uses it next is told.
       }
-      const std::lock_guard lock(shared.mutex);
-      if (--shared.copying == 0) shared.changed.notify_all();
+      shared.copied(1);
     }
   };
 };
@@ -150,8 +199,7 @@ class ThreadWorld::Rank final : public Communicator {
   void abort(std::string_view why) noexcept override {
     {
       const std::lock_guard lock(shared_.mutex);
-      if (shared_.aborted.empty()) shared_.aborted = why;
-      shared_.changed.notify_all();
+      shared_.fail(why);
     }
     close_stores();
   }
@@ -519,6 +567,7 @@ class ThreadWorld::Rank final : public Communicator {
 
 ThreadWorld::ThreadWorld(int ranks) : shared_(std::make_unique<Shared>()) {
   shared_->ranks = ranks;
+  shared_->looks = ranks <= static_cast<int>(std::thread::hardware_concurrency());
 }
 ThreadWorld::~ThreadWorld() = default;
 

@@ -41,8 +41,8 @@ Handle<OrreryDevice> open(const CudaDevice::Options& options, std::int64_t arena
   const int code = api().device_open(options.gpu.index, arena_bytes, &opened);
   if (code == kOrreryOutOfMemory)
     throw Error(
-        fmt::format("{} has no {} free for each of {} rank{}: end other programs there, or set "
-                    "cluster.device_bytes to less",
+        fmt::format("{} does not have {} of free memory for each of {} rank{}: end other "
+                    "programs there, or lower cluster.device_bytes",
                     info_of(options.gpu.index).name, human_bytes(static_cast<double>(arena_bytes)),
                     options.gpu.sharing, options.gpu.sharing == 1 ? "" : "s"));
   require(code, "device_open");

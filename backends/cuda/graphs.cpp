@@ -76,7 +76,7 @@ void Graphs::capture(Known& known) {
     for (const LibraryCall& call : known.run) call.issue(stream_);
     require(api().graph_end(begun), "graph_end");
   } catch (Error& error) {
-    error.add_context("while a CUDA graph was captured; train.cuda_graph false does without");
+    error.add_context("while a CUDA graph was captured; set train.cuda_graph to false");
     throw;
   }
   known.graph = std::move(graph);

@@ -57,8 +57,10 @@ const OrreryCudaApi& load_api(const std::string& file) {
     throw NotBuilt(fmt::format("{} is no CUDA library of Orrery: {}", file, kAdvice));
   const OrreryCudaApi* found = find(kOrreryCudaVersion);
   if (found == nullptr || found->version != kOrreryCudaVersion)
-    throw NotBuilt(fmt::format("{} is not of this version of Orrery (its interface is not {}): {}",
-                               file, static_cast<int>(kOrreryCudaVersion), kAdvice));
+    throw NotBuilt(
+        fmt::format("{} belongs to another version of Orrery (its interface is not "
+                    "{}): {}",
+                    file, static_cast<int>(kOrreryCudaVersion), kAdvice));
   return *found;
 }
 

@@ -182,7 +182,7 @@ void NcclCommunicator::abort(std::string_view) noexcept { watch_.abort(); }
 void NcclCommunicator::move(const Call& call, const RankMemory& memory) {
   if (watch_.aborted()) throw Aborted("another rank failed");
   if (store_of(call.op))
-    throw ConfigError("", fmt::format("{}: rows of stores are served by hosts, not by nccl: use "
+    throw ConfigError("", fmt::format("{}: hosts serve the rows of stores, nccl does not: use "
                                       "backend mpi",
                                       kind_of(call.op)));
   auto& mover = static_cast<StreamMover&>(call.mover);

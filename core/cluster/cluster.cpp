@@ -18,7 +18,7 @@ void validate_nodes(const Cluster& cluster) {
   for (const ClusterNode& node : cluster.nodes) {
     if (node.name.empty()) throw ConfigError("nodes", "a node has no name");
     if (!names.insert(node.name).second)
-      throw ConfigError(node.name, "duplicate name: two nodes are called so");
+      throw ConfigError(node.name, "duplicate name: two nodes have it");
     if ((node.kind == NodeKind::kNetworkSwitch) != (node.server == kNoServer))
       throw ConfigError(node.name, fmt::format("a {} {} a server", to_string(node.kind),
                                                node.server == kNoServer ? "needs" : "has not"));
@@ -29,7 +29,9 @@ void validate_both_directions(const ClusterLink& link, const std::string& name) 
   const double both = link.both_bytes_per_second, one = link.bytes_per_second;
   if (both == 0) return;
   if (link.duplex == Duplex::kShared)
-    throw ConfigError(name, "both_bytes_per_second is for full duplex; a shared rate is of both");
+    throw ConfigError(name,
+                      "both_bytes_per_second is for full duplex; a shared rate covers both "
+                      "directions");
   if (!(both >= one) || !(both <= 2 * one))
     throw ConfigError(name, fmt::format("found {} bytes per second in both directions together, "
                                         "expected {} to {}: once to twice the rate of one",
@@ -48,7 +50,7 @@ void validate_links(const Cluster& cluster) {
                                     known(link.from) ? link.to : link.from, cluster.nodes.size()));
     const std::string name = fmt::format("{} {} - {}", link.type, cluster.nodes[at(link.from)].name,
                                          cluster.nodes[at(link.to)].name);
-    if (link.from == link.to) throw ConfigError(name, "links a node with itself");
+    if (link.from == link.to) throw ConfigError(name, "links a node to itself");
     if (!(link.bytes_per_second > 0) || !std::isfinite(link.bytes_per_second))
       throw ConfigError(name, fmt::format("found {} bytes per second, expected a value > 0",
                                           link.bytes_per_second));
@@ -92,8 +94,8 @@ void validate_host(const Cluster& cluster) {
   for (int rank = 0; rank < static_cast<int>(cluster.devices.size()); ++rank)
     if (cluster.devices[at(rank)].cores > 0)
       throw ConfigError(cluster.name_of(rank),
-                        "has cores of its own and is its server's machine, so the server's host "
-                        "can have none besides: leave one of the two out");
+                        "has cores and is its server's machine, so the server's host cannot have "
+                        "cores as well: leave one of the two out");
 }
 
 }  // namespace

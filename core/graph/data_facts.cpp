@@ -34,7 +34,7 @@ DataFacts facts_of(const GraphStatistics& graph) {
   facts.classes = graph.classes;
   facts.multilabel = graph.multilabel;
   facts.training_vertices = graph.training_vertices;
-  facts.notes = {"known by its statistics alone"};
+  facts.notes = {"known only by its statistics"};
   return facts;
 }
 

@@ -71,7 +71,7 @@ class Random final : public Features {
   std::int64_t width() const override { return width_; }
   bool made_up() const override { return true; }
   std::string provenance() const override {
-    return fmt::format("made up (random, {} columns)", width_);
+    return fmt::format("generated (random, {} columns)", width_);
   }
   void read(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, float* out,
             std::int64_t ld) const override {
@@ -117,7 +117,7 @@ class ClassCentred final : public Features {
   std::int64_t width() const override { return width_; }
   bool made_up() const override { return true; }
   std::string provenance() const override {
-    return fmt::format("made up (class centres {} apart plus unit noise, {} columns)", distance_,
+    return fmt::format("generated (class centres {} apart plus unit noise, {} columns)", distance_,
                        width_);
   }
   void read(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, float* out,
@@ -194,8 +194,8 @@ class Halves final : public Features {
     });
     if (too_large < rows())
       throw ConfigError("dataset.features_type",
-                        fmt::format("the features of vertex {} go beyond ±{}, which is what "
-                                    "float16 holds: use float32, or set dataset.row_normalise",
+                        fmt::format("the features of vertex {} go beyond ±{}, the limit of "
+                                    "float16: use float32, or set dataset.row_normalise",
                                     too_large.load(), kLargestHalf));
   }
   std::int64_t rows() const override { return inner_->rows(); }

@@ -38,7 +38,7 @@ std::int64_t SparseMatrix::nnz() const {
 
 const Csr& SparseMatrix::csr() const {
   if (std::holds_alternative<Counts>(pattern))
-    throw NeedsStructure("a graph that is given by its statistics has no edges to look at");
+    throw NeedsStructure("a graph given by its statistics has no edges");
   return *std::get<std::shared_ptr<const Csr>>(pattern);
 }
 

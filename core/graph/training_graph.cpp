@@ -62,8 +62,8 @@ Dataset training_graph(const Dataset& data) {
   result.magnify = data.magnify;
   result.notes = data.notes;
   result.notes.push_back(
-      fmt::format("inductive: trained on the {} of {} vertices that the split trains on and the {} "
-                  "of {} edges among them, evaluated on the whole graph",
+      fmt::format("inductive: training uses the {} training vertices (of {}) and the {} edges "
+                  "among them (of {}), evaluation the whole graph",
                   result.vertices(), data.vertices(), result.edges(), data.edges()));
   if (data.features) result.features = selected(data.features, std::move(chosen));
   return result;

@@ -20,7 +20,7 @@ class CountedFeatures final : public Features {
   std::int64_t width() const override { return width_; }
   void read(std::span<const Vertex>, std::int64_t, std::int64_t, float*,
             std::int64_t) const override {
-    throw NeedsStructure("a graph that is given by its statistics has no features to read");
+    throw NeedsStructure("a graph given by its statistics has no features");
   }
   std::string provenance() const override { return "counted"; }
 
@@ -181,11 +181,11 @@ InferenceBody::InferenceBody(const InferenceProblem& problem, EmbeddingSink* sin
     throw ConfigError("inference.rows", fmt::format("{} parts of {} vertices", problem.config.rows,
                                                     problem.data->vertices()));
   if (!problem.data->features)
-    throw ConfigError("dataset", "has no features, from which an inference starts");
+    throw ConfigError("dataset", "has no features, but an inference starts from features");
   if (problem.data->classes < 1)
     throw ConfigError("dataset",
-                      "has no labels, so that only weights say how many columns the last "
-                      "layer has: name them as inference.weights");
+                      "has no labels, so only weights say how many columns the last layer has: "
+                      "name inference.weights");
 }
 
 void InferenceBody::run(Runtime& rt, RunObserver& observer, const RunControl& control) const {

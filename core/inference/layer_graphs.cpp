@@ -482,7 +482,7 @@ PartEdges edges_of(const PartRows& rows) {
   if (entries > std::numeric_limits<Vertex>::max())
     throw ConfigError(
         "inference.rows",
-        fmt::format("a part has {} entries, and weights can be computed for 2^31 - 1: "
+        fmt::format("a part has {} entries, but weights can be computed for at most 2^31 - 1: "
                     "choose more parts",
                     entries));
   if (std::holds_alternative<Counts>(rows.local.pattern)) {

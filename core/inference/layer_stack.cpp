@@ -18,8 +18,8 @@ void load(Runtime& rt, const std::vector<float>& values, const Tensor& row) {
   if (static_cast<std::int64_t>(values.size()) != row.cols())
     throw ConfigError(
         "inference.weights",
-        fmt::format("holds {} numbers where this model has {}: it is of another model "
-                    "or data set",
+        fmt::format("holds {} numbers, but this model has {}: it belongs to another model or "
+                    "data set",
                     values.size(), row.cols()));
   rt.submit(Lane::compute,
             Load{FloatArray{std::make_shared<const std::vector<float>>(values)}, row});
@@ -40,8 +40,8 @@ std::int64_t classes_of(const ModelConfig& model, std::int64_t features,
   if (trained.features > 0 && trained.features != features)
     throw ConfigError(
         "inference.weights",
-        fmt::format("was trained with {} columns of features, and the data set has {}: infer for "
-                    "one with as many, or train again",
+        fmt::format("was trained with {} feature columns, but the data set has {}: use a data "
+                    "set with as many, or train again",
                     trained.features, features));
   if (trained.classes > 0) return trained.classes;
   const auto weights_with = [&](std::int64_t classes) {

@@ -25,7 +25,7 @@ std::string problem_of(const LayerType& layer, const std::vector<LayerType>& oth
   if (!is_name(layer.name)) return fmt::format("is no name: {}", kNameRule);
   bool taken = layer.name == ModelType::resgcn.name || layer.name == ModelType::sgc.name;
   for (const LayerType& other : others) taken = taken || other.name == layer.name;
-  if (taken) return "is the name of two layers: give one another name";
+  if (taken) return "is the name of two layers: rename one";
   if (layer.make == nullptr) return "has no function that makes it";
   return "";
 }
@@ -76,12 +76,12 @@ void require_sound(const ModelConfig& model) {
   if (!weighs_edges(model)) return;
   if (model.heads < 1 || (model.layers > 1 && model.hidden % model.heads != 0))
     throw ConfigError("model.heads",
-                      fmt::format("found {}, but hidden layers are {} wide, of which each head has "
-                                  "as many columns: use a divisor of model.hidden",
+                      fmt::format("found {}, but hidden layers are {} wide and heads must have "
+                                  "equal shares: use a divisor of model.hidden",
                                   model.heads, model.hidden));
   if (model.attention_dropout > 0 && model.layers > kMostLayersWithDrawnEdges)
     throw ConfigError("model.attention_dropout",
-                      fmt::format("is drawn for up to {} layers, found {}: set it to 0",
+                      fmt::format("works with at most {} layers, found {}: set it to 0",
                                   kMostLayersWithDrawnEdges, model.layers));
 }
 

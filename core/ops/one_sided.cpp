@@ -15,8 +15,8 @@ void require_on_host(const T& op) {
   require_contiguous(op);
   for (const Operand& o : op.operands())
     require(o.tensor.space != Space::device, op,
-            fmt::format("{} must lie in memory that the host reaches (host, pinned_host, "
-                        "server_host), also where the device is the host",
+            fmt::format("{} must be in memory that the host reaches (host, pinned_host, "
+                        "server_host), even if the device is the host",
                         o.name));
 }
 

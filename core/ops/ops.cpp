@@ -123,8 +123,7 @@ std::string Load::attributes() const {
 }
 
 void refuse(const Unknown& data) {
-  throw NeedsStructure(
-      fmt::format("a graph that is given by its statistics has no {} to load", data.what));
+  throw NeedsStructure(fmt::format("a graph given by its statistics has no {} to load", data.what));
 }
 
 void Fill::validate() const {

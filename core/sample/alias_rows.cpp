@@ -18,9 +18,6 @@ namespace {
 /// row in which a few entries have nearly all the weight would else be drawn from for ever.
 constexpr std::uint32_t kPatience = 8;
 
-/// Rows of at most so many times the entries that are wanted are short.
-constexpr std::uint32_t kShort = 4;
-
 /// Draws that are made side by side.
 constexpr std::uint32_t kAtOnce = 16;
 
@@ -85,14 +82,13 @@ void AliasRows::draw(RowDraws draws, Vertex row, EdgeIndex begin, std::uint32_t 
                      RowPicks& picks, RowPicks::Positions& positions) const {
   const std::uint32_t positive = positive_[at(row)];
   if (fanout < 0 || positive <= static_cast<std::uint32_t>(fanout)) {
+    if (positive == length) return picks.all(begin, length, positions);  // weights need no look
     for (std::uint32_t i = 0; i < length; ++i)
       if (weights_[at(begin) + i] > 0) positions.push_back(begin + i);
     return;
   }
   const auto wanted = static_cast<std::uint32_t>(fanout);
   const std::size_t first_of_row = positions.size();
-  if (length <= kShort * wanted)
-    return draw_by_keys(draws, begin, length, first_of_row, wanted, positions);
   picks.begin_set(wanted);
   std::uint32_t found = 0;
   for (std::uint32_t tries = 0; found < wanted && tries < (kPatience + 1) * wanted;) {
@@ -100,8 +96,9 @@ void AliasRows::draw(RowDraws draws, Vertex row, EdgeIndex begin, std::uint32_t 
     std::array<std::pair<std::uint32_t, std::uint32_t>, kAtOnce> drawn;
     const std::uint32_t n = std::min(wanted - found, kAtOnce);
     for (std::uint32_t d = 0; d < n; ++d) {
-      const std::uint32_t i = draws.below(length);
-      drawn[d] = {i, draws.word()};
+      const std::uint64_t product = std::uint64_t{draws.word()} * length;
+      const auto i = static_cast<std::uint32_t>(product >> 32U);
+      drawn[d] = {i, static_cast<std::uint32_t>(product)};
       __builtin_prefetch(&entries_[at(begin) + i]);
     }
     for (std::uint32_t d = 0; d < n; ++d) {

@@ -35,7 +35,7 @@ std::vector<int> checked(std::vector<int> fanouts) {
 }
 
 /// Of a layer, from a word that no row draws.
-Variates variates_of(std::uint64_t key_seed, std::uint32_t hop) {
+Variates layer_variates(std::uint64_t key_seed, std::uint32_t hop) {
   const auto words =
       random_bits(key_seed, Purpose::sampler, 0, hop, std::numeric_limits<std::uint32_t>::max());
   return {words[0], words[1]};
@@ -94,7 +94,7 @@ class BatchSampling {
   /// have (needs the numbering).
   void draw_layer(std::uint32_t hop, std::vector<Vertex>& vertices, Csr& block) {
     const auto rows = static_cast<std::int64_t>(vertices.size());
-    variates_ = variates_of(key_seed_, hop);
+    variates_ = layer_variates(key_seed_, hop);
     block.rows = rows;
     block.offsets.assign(at(rows) + 1, 0);
     positions_.clear();
@@ -102,6 +102,8 @@ class BatchSampling {
     for (std::int64_t first = 0; first < rows + 2 * kWindow; first += kWindow) {
       if (first < rows) {
         ask_for_offsets(vertices, first + 2 * kWindow, std::min(rows, first + 3 * kWindow));
+        if (sampling_.rule == NeighbourRule::labor || alias_ != nullptr)
+          ask_for_entries(vertices, first + kWindow, std::min(rows, first + 2 * kWindow));
         for (std::int64_t r = first; r < std::min(rows, first + kWindow); ++r) {
           take(hop, vertices[at(r)]);
           block.offsets[at(r) + 1] = static_cast<EdgeIndex>(positions_.size());
@@ -123,6 +125,22 @@ class BatchSampling {
       const Vertex row = row_of(vertices[at(r)]);
       __builtin_prefetch(&graph_.offsets[at(row)]);
       if (alias_ != nullptr) alias_->prefetch(row);
+    }
+  }
+
+  /// Of rules that look at more of a row than they take: its first lines.
+  void ask_for_entries(const std::vector<Vertex>& vertices, std::int64_t first,
+                       std::int64_t end) const {
+    constexpr EdgeIndex kPerLine = 64 / sizeof(Vertex), kLines = 4;
+    for (std::int64_t r = first; r < end; ++r) {
+      const Vertex row = row_of(vertices[at(r)]);
+      const EdgeIndex begin = graph_.offsets[at(row)], last = graph_.offsets[at(row) + 1];
+      if (alias_ != nullptr) {
+        alias_->prefetch_entries(begin, last);
+        continue;
+      }
+      for (EdgeIndex e = begin; e < std::min(last, begin + kLines * kPerLine); e += kPerLine)
+        __builtin_prefetch(&graph_.columns[at(e)]);
     }
   }
 

@@ -11,7 +11,7 @@
 namespace orrery {
 namespace {
 
-/// Up to so many values a look at each is faster than a table.
+/// Up to so many values a look at each is faster than a table, and than sorting.
 constexpr std::uint32_t kFew = 64;
 
 /// A bound below which `count` of `length` variates, or a few more, are expected.
@@ -49,29 +49,27 @@ void RowPicks::repeated(RowDraws draws, EdgeIndex begin, std::uint32_t length, s
 
 void RowPicks::lowest(const Variates& variates, const Vertex* columns, EdgeIndex begin,
                       std::uint32_t length, std::uint32_t count, Positions& positions) {
-  if (below(likely_bound(length, count), variates, columns, length) < count)
-    below(std::numeric_limits<std::uint32_t>::max(), variates, columns, length);
-  std::nth_element(candidates_.begin(), candidates_.begin() + (count - 1), candidates_.end());
-  std::sort(candidates_.begin(), candidates_.begin() + count);
-  for (std::uint32_t i = 0; i < count; ++i)
-    positions.push_back(begin + static_cast<EdgeIndex>(candidates_[i] & 0xFFFFFFFFU));
-}
-
-std::size_t RowPicks::below(std::uint32_t bound, const Variates& variates, const Vertex* columns,
-                            std::uint32_t length) {
-  std::array<std::uint32_t, Variates::kAtOnce> values;
-  std::size_t found = 0;
-  for (std::uint32_t first = 0; first < length; first += Variates::kAtOnce) {
-    const std::uint32_t n = std::min(Variates::kAtOnce, length - first);
-    if (variates.of(columns + first, n, values.data()) > bound) continue;
-    candidates_.resize(found + n);
-    for (std::uint32_t i = 0; i < n; ++i) {  // without branches
-      candidates_[found] = std::uint64_t{values[i]} << 32U | (first + i);
-      found += values[i] <= bound ? 1 : 0;
-    }
+  const std::size_t room = std::size_t{length} + Variates::kSlack;
+  if (candidates_.size() < room) candidates_.resize(room);
+  std::uint64_t* const found = candidates_.data();
+  std::uint32_t many = variates.below(likely_bound(length, count), columns, length, found);
+  if (many < count)
+    many = variates.below(std::numeric_limits<std::uint32_t>::max(), columns, length, found);
+  const std::size_t before = positions.size();
+  positions.resize(before + count);
+  if (many > kFew) {
+    std::nth_element(found, found + (count - 1), found + many);
+    std::sort(found, found + count);
+    for (std::uint32_t i = 0; i < count; ++i)
+      positions[before + i] = begin + static_cast<EdgeIndex>(found[i] & 0xFFFFFFFFU);
+    return;
   }
-  candidates_.resize(found);
-  return found;
+  std::array<std::uint64_t, kFew + Variates::kSlack> places;
+  Variates::places_of(found, many, places.data());
+  std::array<EdgeIndex, kFew> in_order;
+  for (std::uint32_t i = 0; i < many; ++i)
+    in_order[places[i]] = begin + static_cast<EdgeIndex>(found[i] & 0xFFFFFFFFU);
+  std::copy_n(in_order.begin(), count, positions.begin() + static_cast<std::ptrdiff_t>(before));
 }
 
 void RowPicks::begin_set(std::uint32_t most) {

@@ -44,10 +44,6 @@ class RowPicks {
   bool insert(std::uint32_t value);
 
  private:
-  /// Collects the candidates, those that are not above the bound; returns how many they are.
-  std::size_t below(std::uint32_t bound, const Variates& variates, const Vertex* columns,
-                    std::uint32_t length);
-
   std::vector<std::uint32_t> few_;         ///< values, where they are few
   std::vector<std::uint64_t> many_;        ///< row << 32 | value, in open addresses
   std::vector<std::uint64_t> candidates_;  ///< variate << 32 | index in the row

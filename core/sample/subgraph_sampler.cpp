@@ -59,7 +59,7 @@ double uniform_of(RowDraws& draws) {
 ClusterBatches::ClusterBatches(const Partition& partition, int together, std::uint64_t seed)
     : members_(partition.members()), together_(together), seed_(seed) {
   if (together < 1 || together > partition.parts)
-    throw ConfigError("clusters", fmt::format("a batch of {} of {} parts is none: expected 1 to {}",
+    throw ConfigError("clusters", fmt::format("found a batch of {} of {} parts, expected 1 to {}",
                                               together, partition.parts, partition.parts));
 }
 

@@ -7,27 +7,41 @@
 
 namespace orrery {
 
-/// A permutation of the 32-bit numbers, chosen by two words: the variates of different vertices
-/// differ.
+/// Of one vertex, or of a vector of them: a permutation of the 32-bit numbers, chosen by two words.
 ///
 /// Source    the finaliser "lowbias32" (Wellons, 2018), with a key before each of its rounds
+template <class Words>
+[[gnu::always_inline]] inline Words variates_of(Words vertices, std::uint32_t first,
+                                                std::uint32_t second) {
+  Words x = vertices + first;
+  x = (x ^ (x >> 16U)) * 0x7FEB352DU;
+  x ^= second;
+  x = (x ^ (x >> 15U)) * 0x846CA68BU;
+  x += first;
+  x = (x ^ (x >> 16U)) * 0x7FEB352DU;
+  return x ^ (x >> 15U);
+}
+
+/// The variates of different vertices differ.
 struct Variates {
   std::uint32_t first = 0, second = 0;
 
-  [[gnu::always_inline]] std::uint32_t of(Vertex v) const {
-    std::uint32_t x = static_cast<std::uint32_t>(v) + first;
-    x = (x ^ (x >> 16U)) * 0x7FEB352DU;
-    x ^= second;
-    x = (x ^ (x >> 15U)) * 0x846CA68BU;
-    x += first;
-    x = (x ^ (x >> 16U)) * 0x7FEB352DU;
-    return x ^ (x >> 15U);
+  std::uint32_t of(Vertex v) const {
+    return variates_of(static_cast<std::uint32_t>(v), first, second);
   }
 
-  /// Vertices whose variates are computed together.
-  static constexpr std::uint32_t kAtOnce = 64;
-  /// Those of `count` <= kAtOnce vertices; returns the lowest.
-  std::uint32_t of(const Vertex* vertices, std::uint32_t count, std::uint32_t* variates) const;
+  /// Room that below() needs behind its results.
+  static constexpr std::uint32_t kSlack = 16;
+  /// found ← variate << 32 | i of every vertex i whose variate is not above `bound`, in their order;
+  /// returns how many they are.
+  ///
+  /// Shapes    vertices [count], found [count + kSlack]
+  std::uint32_t below(std::uint32_t bound, const Vertex* vertices, std::uint32_t count,
+                      std::uint64_t* found) const;
+  /// places[i] ← how many of the `many` distinct entries are less than entry i.
+  ///
+  /// Shapes    entries, places [many + kSlack]
+  static void places_of(const std::uint64_t* entries, std::uint32_t many, std::uint64_t* places);
 };
 
 }  // namespace orrery

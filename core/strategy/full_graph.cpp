@@ -149,8 +149,8 @@ class FullGraph final : public Strategy {
 void require_possible_staleness(const StrategyConfig& config, const ModelConfig& model) {
   const auto refuse_attention = [&](const char* key, const char* to) {
     throw ConfigError(key,
-                      fmt::format("{} weighs all edges of a vertex against each other, by rows "
-                                  "of this epoch: set it to {}",
+                      fmt::format("{} compares all edges of a vertex by rows of this epoch: set "
+                                  "it to {}",
                                   model.type.name, to));
   };
   if (weighs_edges(model) && config.boundary_sampling < 1)
@@ -166,16 +166,15 @@ void require_possible_staleness(const StrategyConfig& config, const ModelConfig&
   const auto refuse = [](const std::string& why) { throw ConfigError("strategy.staleness", why); };
   if (config.staleness > 1)
     refuse(
-        "full_graph sends its halo in every epoch, so its rows are 1 epoch old at most; a larger "
-        "bound is for spmm_1d");
+        "full_graph sends its halo in every epoch, so its rows are at most 1 epoch old; spmm_1d "
+        "takes a larger bound");
   if (config.boundary_sampling < 1)
     refuse(
-        "rows that were received in the last epoch are not those that this epoch's "
-        "strategy.boundary_sampling draws: choose one of the two");
+        "strategy.boundary_sampling draws other rows in each epoch, so those of the last epoch "
+        "do not fit: choose one of the two");
   if (model.recompute > 0)
     refuse(
-        "what model.recompute computes again would use other halo rows than the first time: set "
-        "one of the two to 0");
+        "model.recompute would use other halo rows than the first time: set one of the two to 0");
 }
 
 void read(const Settings& file, StrategyConfig& config) {
@@ -195,7 +194,7 @@ std::optional<std::string> inexactness_of(const StrategyConfig& config) {
 
 std::optional<std::string> why_no_closed_forms(const StrategyConfig& config) {
   if (config.staleness == 0 && config.boundary_sampling == 1) return std::nullopt;
-  return "the papers' equations know no strategy.staleness and no strategy.boundary_sampling: "
+  return "the papers' equations do not cover strategy.staleness and strategy.boundary_sampling: "
          "use backend sim";
 }
 
@@ -209,7 +208,7 @@ const StrategyInfo kFullGraph{
     },
     .read = read,
     .require_possible = require_possible_staleness,
-    .needs_structure = "which rows each rank needs of the others stands in the edges",
+    .needs_structure = "the edges decide which rows a rank needs of the others",
     .edge_weights = true,
     .magnifiable = true,
     .sums_over_vertices = true,

@@ -94,9 +94,8 @@ std::unique_ptr<Strategy> make_inductive(const Problem& problem) {
     return std::make_unique<Inductive>(make_strategy(training), nullptr);
   if (problem.strategy.staleness > 0)
     throw ConfigError("dataset.inductive",
-                      "an evaluation on the whole graph takes off the device what "
-                      "strategy.staleness keeps from epoch to epoch: set train.eval_every or "
-                      "strategy.staleness to 0");
+                      "an evaluation on the whole graph removes what strategy.staleness keeps on "
+                      "the device: set train.eval_every or strategy.staleness to 0");
   Problem whole = training;
   static_cast<ProblemData&>(whole) = *problem.whole;
   whole.partition = problem.whole_partition;

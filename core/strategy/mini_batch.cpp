@@ -275,12 +275,12 @@ class MiniBatch final : public Strategy {
     if (never == 0) return {};
     const bool edges = mini_batch_of(problem_.strategy).sampler == BatchSampler::saint_edge;
     return {
-        fmt::format("{} of {} training vertices are never trained on, and the loss counts them "
-                    "as 0: {}",
+        fmt::format("{} of {} training vertices are never trained on (the loss counts them as "
+                    "0): {}",
                     never, problem_.facts().training_vertices,
-                    edges ? "saint-edge draws edges, and they have none"
-                          : "saint-node draws vertices that others aggregate, and they are "
-                            "aggregated by none")};
+                    edges ? "saint-edge draws edges, but they have none"
+                          : "saint-node draws vertices that others aggregate, but nobody "
+                            "aggregates them")};
   }
 
   std::optional<BatchSizes> batch_sizes() const override {
@@ -354,22 +354,23 @@ bool draws_fanouts(BatchSampler sampler) {
 void require_possible_batches(const StrategyConfig& config, const ModelConfig& model) {
   if (model.sparse_input)
     throw ConfigError("model.sparse_input",
-                      "rows of features are pulled from their owners as they are: set it to "
-                      "false, or use another strategy.type");
+                      "feature rows are pulled unchanged from their owners: set it to false, or "
+                      "use another strategy.type");
   const MiniBatchSettings settings = mini_batch_of(config);
   if (settings.learns_features && settings.cache.bytes > 0)
     throw ConfigError("strategy.cache",
-                      "keeps rows as they were, and those of strategy.learn_features change in "
-                      "every step: leave one of the two out");
+                      "keeps rows, but those of strategy.learn_features change in every step: "
+                      "leave one of the two out");
   if (settings.cooperative && settings.cache.bytes > 0)
     throw ConfigError("strategy.cache",
-                      "keeps rows that a rank's own batches need, and with strategy.cooperative a "
-                      "server fetches a row for one of its ranks alone: leave one of the two out");
+                      "keeps rows for a rank's own batches, but with strategy.cooperative a "
+                      "server fetches each row only once, for one of its ranks: leave one of the "
+                      "two out");
   if (weighs_edges(model) && (settings.replace || is_saint(settings.sampler)))
     throw ConfigError(
         settings.replace ? "strategy.replace" : "strategy.sampler",
-        fmt::format("{} weighs each neighbour by its own scores, not by how often or how likely it "
-                    "was drawn: {}",
+        fmt::format("{} weighs neighbours by scores, not by how often or how likely they were "
+                    "drawn: {}",
                     model.type.name,
                     settings.replace ? "set it to false" : "use neighbour, labor, cluster or all"));
   if (!draws_fanouts(settings.sampler)) return;
@@ -390,17 +391,16 @@ void require_own_rows(const Settings& file, std::string_view key, std::string_vi
 
 void require_sound(const Settings& file) {
   require_own_rows(file, "strategy.learn_features",
-                   "rows that are learned are brought when the step begins, or they would be old");
+                   "learned rows travel when the step begins; otherwise they would be old");
   require_own_rows(file, "strategy.cooperative",
-                   "each rank computes with rows of its own of a batch that a server shares");
+                   "a server shares one batch, and each rank computes with its own rows");
   const auto sampler = file.choice<BatchSampler>("strategy.sampler", kSamplers, {});
   const auto policy =
       file.choice<CachePolicy>("strategy.cache.policy", kCachePolicies, CachePolicy::degree);
   if (file.integer("strategy.pipeline.fetch", 0) > 0 && keeps_recent(policy))
     throw ConfigError("strategy.pipeline.fetch",
-                      fmt::format("strategy.cache.policy {} keeps rows where they were pulled to, "
-                                  "for one batch at a time: set it to 0, or use degree, presampled "
-                                  "or vip",
+                      fmt::format("strategy.cache.policy {} keeps rows for one batch at a time: "
+                                  "set it to 0, or use degree, presampled or vip",
                                   file.shown("strategy.cache.policy")));
   if (!draws_fanouts(sampler) && file.has("strategy.fanouts"))
     throw ConfigError("strategy.fanouts",
@@ -411,31 +411,32 @@ void require_sound(const Settings& file) {
   const bool learns = file.flag("strategy.learn_features").value_or(false);
   if (learns && file.flag("dataset.inductive").value_or(false))
     throw ConfigError("strategy.learn_features",
-                      "vertices that are not trained on would be evaluated by features that "
-                      "nothing has been learned of: set it or dataset.inductive to false");
+                      "vertices outside of the training graph would be evaluated with features "
+                      "that were never learned: set it or dataset.inductive to false");
   if (!learns && file.has("strategy.features_rate"))
     throw ConfigError("strategy.features_rate",
-                      "is of features that are learned: leave it out, or set "
-                      "strategy.learn_features to true");
+                      "applies to learned features: leave it out, or set strategy.learn_features "
+                      "to true");
   if (!draws_fanouts(sampler) && file.is("strategy.resample", "epoch"))
     throw ConfigError("strategy.resample",
-                      "\"epoch\" is of neighbours that are drawn, with strategy.sampler neighbour "
-                      "or labor: set it to \"step\"");
+                      "\"epoch\" applies to drawn neighbours (strategy.sampler neighbour or "
+                      "labor): set it to \"step\"");
   if (draws_seeds(sampler)) return;
   if (file.flag("strategy.cooperative").value_or(false))
     throw ConfigError("strategy.cooperative",
-                      "batches of strategy.sampler cluster and saint-* have no seeds that ranks "
-                      "could draw for together: use neighbour, labor or all, or set it to false");
+                      "batches of strategy.sampler cluster and saint-* have no seeds, so ranks "
+                      "cannot share one: use neighbour, labor or all, or set it to false");
   if (file.has("strategy.seeds") && !file.is("strategy.seeds", "local"))
     throw ConfigError("strategy.seeds",
-                      fmt::format("{} is of seeds, and batches of strategy.sampler cluster and "
-                                  "saint-* have none: each rank draws batches of its own; set it "
-                                  "to \"local\"",
+                      fmt::format("{} applies to seeds, but batches of strategy.sampler cluster "
+                                  "and saint-* have none: each rank draws its own batches; set "
+                                  "it to \"local\"",
                                   file.shown("strategy.seeds")));
   if (file.is("strategy.cache.policy", "vip"))
     throw ConfigError("strategy.cache.policy",
-                      "\"vip\" is of vertices that seeds draw, and batches of strategy.sampler "
-                      "cluster and saint-* have none: use \"presampled\" or \"degree\"");
+                      "\"vip\" applies to vertices that seeds draw, but batches of "
+                      "strategy.sampler cluster and saint-* have no seeds: use \"presampled\" or "
+                      "\"degree\"");
   if (sampler != BatchSampler::cluster) return;
   if (file.has("strategy.batch"))
     throw ConfigError(
@@ -445,7 +446,7 @@ void require_sound(const Settings& file) {
   const auto parts = file.number("strategy.clusters"), together = file.number("strategy.together");
   if (!parts)
     throw ConfigError("strategy.clusters",
-                      "is needed with strategy.sampler cluster: the number of parts that METIS "
+                      "is required with strategy.sampler cluster: the number of parts that METIS "
                       "cuts the graph into");
   if (together.value_or(1) > *parts)
     throw ConfigError("strategy.together", fmt::format("found {}, but there are {} clusters",
@@ -487,44 +488,44 @@ std::optional<std::string> inexactness_of(const StrategyConfig& config) {
   const MiniBatchSettings settings = mini_batch_of(config);
   if (settings.sampler == BatchSampler::all) return std::nullopt;
   if (settings.sampler == BatchSampler::cluster)
-    return fmt::format("clusters {}, {} together: they are those of the edges within a batch",
+    return fmt::format("clusters {}, {} together: gradients are those of the edges within a batch",
                        settings.clusters, settings.together);
   if (is_saint(settings.sampler))
-    return fmt::format("subgraphs of {} draws: they are those of the edges within a subgraph",
+    return fmt::format("subgraphs of {} draws: gradients are those of the edges within a subgraph",
                        settings.batch);
   return sampled_fanouts(settings.fanouts);
 }
 
 std::optional<std::string> why_no_closed_forms(const StrategyConfig&) {
-  return "no paper's equations are known here for sampled batches: use backend sim";
+  return "Orrery has no equations for sampled batches: use backend sim";
 }
 
 }  // namespace
 
 extern const StrategyInfo kMiniBatch;
-const StrategyInfo kMiniBatch{
-    .name = "mini_batch",
-    .make = [](const Problem& problem) -> std::unique_ptr<Strategy> {
-      return std::make_unique<MiniBatch>(problem);
-    },
-    .defaults = [](const Settings&) -> std::vector<SettingDefault> {
-      return {{"partition.method", "metis"}};
-    },
-    .require_sound = require_sound,
-    .read = read,
-    .require_possible = require_possible_batches,
-    .by_server = true,
-    .needs_structure = "which neighbours a batch has is drawn among the edges",
-    .needs_whole_data = "draws neighbours among all edges of the graph",
-    .magnifiable = true,
-    .opens_stores = true,
-    .carries_attention = true,
-    .inexactness = inexactness_of,
-    .learns_from =
-        [](const StrategyConfig& config) {
-          return mini_batch_of(config).seeds == SeedsFrom::all ? LearnsFrom::settings
-                                                               : LearnsFrom::cut;
-        },
-    .why_no_closed_forms = why_no_closed_forms};
+const StrategyInfo kMiniBatch{.name = "mini_batch",
+                              .make = [](const Problem& problem) -> std::unique_ptr<Strategy> {
+                                return std::make_unique<MiniBatch>(problem);
+                              },
+                              .defaults = [](const Settings&) -> std::vector<SettingDefault> {
+                                return {{"partition.method", "metis"}};
+                              },
+                              .require_sound = require_sound,
+                              .read = read,
+                              .require_possible = require_possible_batches,
+                              .by_server = true,
+                              .needs_structure = "neighbours of a batch are drawn among the edges",
+                              .needs_whole_data = "draws neighbours among all edges of the graph",
+                              .magnifiable = true,
+                              .opens_stores = true,
+                              .carries_attention = true,
+                              .inexactness = inexactness_of,
+                              .learns_from =
+                                  [](const StrategyConfig& config) {
+                                    return mini_batch_of(config).seeds == SeedsFrom::all
+                                               ? LearnsFrom::settings
+                                               : LearnsFrom::cut;
+                                  },
+                              .why_no_closed_forms = why_no_closed_forms};
 
 }  // namespace orrery

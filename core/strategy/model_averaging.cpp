@@ -171,13 +171,12 @@ void require_sound(const Settings& file) {
   const bool dropped = file.is("strategy.cross_edges", "drop") || !file.has("strategy.cross_edges");
   if (!dropped && file.integer("strategy.hops", 1) != 0)
     throw ConfigError("strategy.cross_edges",
-                      "is for parts that hold no neighbours, as both sides of an edge hold it "
-                      "otherwise: set strategy.hops to 0, or leave it out");
+                      "is for parts without neighbours; otherwise both parts hold the edge: set "
+                      "strategy.hops to 0, or leave it out");
   if (file.is("strategy.averaging", "model") && file.number("train.bucket_bytes") != 0)
-    throw ConfigError(
-        "train.bucket_bytes",
-        "averages of models wait for whole models, and no gradients are averaged: set "
-        "it to 0, or strategy.averaging to \"gradient\"");
+    throw ConfigError("train.bucket_bytes",
+                      "models are averaged as a whole, and gradients are not: set it to 0, or "
+                      "strategy.averaging to \"gradient\"");
   if (file.is("strategy.averaging", "gradient") && file.integer("strategy.interval", 1) != 1)
     throw ConfigError("strategy.interval",
                       "gradients are averaged in every step: leave it out, or set "
@@ -188,7 +187,7 @@ void require_sound(const Settings& file) {
                       "strategy.averaging to \"model\", or strategy.type to \"mini_batch\"");
   if (file.has("strategy.fanouts") && !file.has("strategy.batch"))
     throw ConfigError("strategy.fanouts",
-                      "is of neighbours that the vertices of a batch draw: set strategy.batch");
+                      "applies to the drawn neighbours of a batch: set strategy.batch");
 }
 
 void read(const Settings& file, StrategyConfig& config) {
@@ -218,7 +217,7 @@ std::optional<std::string> inexactness_of_batches(const StrategyConfig& config) 
 
 std::optional<std::string> why_no_forms_of_batches(const StrategyConfig& config) {
   if (config.batch == 0) return std::nullopt;
-  return "no paper's equations are known here for batches: use backend sim";
+  return "Orrery has no equations for batches: use backend sim";
 }
 
 EvaluatedOn evaluated_on_parts(const StrategyConfig& config) {
@@ -246,7 +245,7 @@ const StrategyInfo kModelAveraging{
     .ranks_for = [](const StrategyConfig& config,
                     int parts) { return config.workers > 0 ? config.workers : parts; },
     .deals_parts = true,
-    .needs_structure = "which vertices a part replicates stands in the edges",
+    .needs_structure = "the edges decide which vertices a part replicates",
     .carries_attention = true,
     .period = [](const StrategyConfig& config,
                  int) { return config.averaging == Averaging::model ? config.interval : 1; },

@@ -337,8 +337,8 @@ void require_sound(const Settings& file) {
   const bool simulated = file.is("backend", "sim") || file.is("backend", "model");
   if (file.is("strategy.sampling.redraw", "epoch") && simulated)
     throw ConfigError("strategy.sampling.redraw",
-                      "\"epoch\" is for real runs: what drawing costs is not known to a "
-                      "simulation; use \"run\"");
+                      "\"epoch\" is for real runs, because a simulation has no price for "
+                      "drawing: use \"run\"");
 }
 
 /// What is left to the device memory stays at its default.
@@ -369,7 +369,7 @@ int servers_of(const StrategyConfig& config, int ranks) {
 
 std::optional<std::string> inexactness_of(const StrategyConfig& config) {
   if (!config.sampling) return std::nullopt;
-  return "sampling: they are those of each server's subgraph";
+  return "sampling: gradients are those of each server's subgraph";
 }
 
 EvaluatedOn evaluated_on_samples(const StrategyConfig& config) {
@@ -396,7 +396,7 @@ const StrategyInfo kSharedPreloading{
     .ranks_for = [](const StrategyConfig& config,
                     int parts) { return parts * config.ranks_per_server; },
     .by_server = true,
-    .needs_structure = "which vertices a server depends on stands in the edges",
+    .needs_structure = "the edges decide which vertices a server depends on",
     .needs_whole_data = "gathers what each server depends on from the whole graph",
     .magnifiable = true,
     .sums_over_vertices = true,

@@ -166,8 +166,8 @@ class Spmm1d final : public Strategy {
 void require_possible_staleness(const StrategyConfig& config, const ModelConfig& model) {
   if (weighs_edges(model) && config.variant == Variant::column)
     throw ConfigError("strategy.variant",
-                      fmt::format("\"column\" has no whole rows of edges, whose weights {} takes "
-                                  "against each other: use \"row\"",
+                      fmt::format("\"column\" never has all edges of a vertex at once, as {} "
+                                  "needs: use \"row\"",
                                   model.type.name));
   if (weighs_edges(model) && config.staleness > 0)
     throw ConfigError(
@@ -175,13 +175,13 @@ void require_possible_staleness(const StrategyConfig& config, const ModelConfig&
         fmt::format("{} weighs edges by rows of this epoch: set it to 0", model.type.name));
   if (config.staleness == 0 && config.skip_below > 0)
     throw ConfigError("strategy.skip_below",
-                      "says which rows are not sent again; how often in a row that may happen is "
-                      "strategy.staleness, which is 0");
+                      "needs a strategy.staleness above 0, which bounds how often in a row a "
+                      "broadcast may be skipped");
   if (config.staleness > 0 && config.variant == Variant::column)
     throw ConfigError(
         "strategy.staleness",
-        "the column variant sums contributions at their owner and receives no rows that could be "
-        "used again: use variant \"row\"");
+        "the column variant sums contributions at their owner and has no rows to use again: use "
+        "variant \"row\"");
 }
 
 void read(const Settings& file, StrategyConfig& config) {
@@ -193,7 +193,7 @@ void read(const Settings& file, StrategyConfig& config) {
 
 std::optional<std::string> inexactness_of(const StrategyConfig& config) {
   if (config.skip_below > 0)
-    return fmt::format("staleness {} at most, skipping changes below {}", config.staleness,
+    return fmt::format("staleness at most {}, skipping changes below {}", config.staleness,
                        config.skip_below);
   if (config.staleness > 0) return fmt::format("staleness {}", config.staleness);
   return std::nullopt;
@@ -203,7 +203,7 @@ std::optional<std::string> why_no_closed_forms(const StrategyConfig& config) {
   if (config.depends_on_values())
     return "which broadcasts strategy.skip_below skips depends on values: run it for real";
   if (config.staleness == 0) return std::nullopt;
-  return "the papers' equations know no strategy.staleness: use backend sim";
+  return "the papers' equations do not cover strategy.staleness: use backend sim";
 }
 
 }  // namespace

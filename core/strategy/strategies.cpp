@@ -34,7 +34,7 @@ std::vector<const StrategyInfo*> with_added() {
     if (!is_name(added.name)) refuse(fmt::format("is no name: {}", kNameRule));
     if (added.make == nullptr) refuse("has no function that makes it");
     for (const StrategyInfo* known : all)
-      if (known->name == added.name) refuse("is the name of two strategies: give one another name");
+      if (known->name == added.name) refuse("is the name of two strategies: rename one");
     all.push_back(&added);
   }
   return all;

@@ -13,8 +13,8 @@ namespace orrery {
 namespace {
 
 constexpr const char* kNoMemory =
-    "the system grants no more memory (its limits are those of ulimit -v, of the control group and "
-    "of the machine); a smaller data set, a narrower model or fewer ranks and threads need less";
+    "the system grants no more memory (limits: ulimit -v, the control group, the machine); a "
+    "smaller data set, a narrower model or fewer ranks and threads need less";
 
 /// Allocates nothing.
 void end_without_memory() {
@@ -35,8 +35,8 @@ std::string message_of(const std::exception& error) {
     return fmt::format("{}: {}", file->path1().string(), file->code().message());
   const auto* system = dynamic_cast<const std::system_error*>(&error);
   if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again)
-    return "the system grants no more threads (its limits are those of ulimit -u and, for their "
-           "memory, ulimit -v, and of the control group); fewer ranks need fewer";
+    return "the system grants no more threads (limits: ulimit -u, the control group, and ulimit "
+           "-v for their memory); fewer ranks need fewer";
   return error.what();
 }
 

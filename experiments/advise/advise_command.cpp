@@ -150,18 +150,17 @@ void print_variations(const std::vector<Variation>& variations) {
 void print(const Experiment& base, const std::vector<Variation>& variations) {
   const Advice& advice = variations.front().advice;
   std::string counts = fmt::format(
-      "{} on {}, {} ranks: {} plans. {} were replayed, {} compute for "
-      "longer than the fastest take, {} need more memory than there is, {} are not possible",
+      "{} on {}, {} ranks: {} plans. {} were replayed, {} compute longer than the fastest plans "
+      "take in all, {} need too much memory, {} are not possible",
       base.name, base.cluster->name, base.ranks(), advice.plans, advice.replayed, advice.ruled_out,
       advice.too_large.size(), advice.impossible.size());
   if (advice.not_tried > 0)
-    counts +=
-        fmt::format("; {} were not tried, because the time was over (--seconds)", advice.not_tried);
+    counts += fmt::format("; {} were not tried, because time was up (--seconds)", advice.not_tried);
   const int width = paragraph_on(stdout);
   fmt::print("{}.\n\n", wrapped(counts, width));
   print_plans("learn what whole-graph training learns", advice.exact);
   print_plans("learn something else", advice.others);
-  print_reasons("need more memory than there is:", advice.too_large);
+  print_reasons("need too much memory:", advice.too_large);
   print_reasons("not possible:", advice.impossible);
   print_variations(variations);
   fmt::print(
@@ -249,12 +248,13 @@ std::vector<std::string> settings_of(const std::vector<std::string>& vary,
     const std::string key = text.substr(0, equals);
     for (const Axis& axis : searched)
       if (axis.key == key)
-        throw ConfigError("--vary " + key, "is searched already: leave one of the two out");
+        throw ConfigError("--vary " + key, "is already searched: leave one of the two out");
     for (const std::string_view own : {"strategy", "sweep", "backend", "inference"})
       if (key == own || key.starts_with(std::string(own) + "."))
         throw ConfigError("--vary " + key, own == "strategy"
-                                               ? "strategies are what is searched: use --search"
-                                               : "is no question that orrery advise answers");
+                                               ? "strategies are searched, not varied: use "
+                                                 "--search"
+                                               : "cannot be varied by orrery advise");
     for (std::size_t begin = equals + 1; begin <= text.size();) {
       const std::size_t end = std::min(text.find(',', begin), text.size());
       if (end == begin) throw ConfigError("--vary " + key, "found an empty value");
@@ -267,14 +267,12 @@ std::vector<std::string> settings_of(const std::vector<std::string>& vary,
 
 void require_sensible(const Options& options) {
   if (options.file == "-")
-    throw ConfigError("FILE", "is read once for each plan: give a file, not standard input");
+    throw ConfigError("FILE", "is read once for each plan: name a file instead of standard input");
   if (options.limits.best < 1) throw ConfigError("--best", "expected at least 1");
   if (!(options.limits.seconds > 0)) throw ConfigError("--seconds", "expected more than 0");
   if (options.out.empty() || !fs::exists(options.out)) return;
   if (!fs::is_directory(options.out) || !fs::is_empty(options.out))
-    throw ConfigError("--out", options.out +
-                                   " is there already: name a folder that is empty or "
-                                   "not there");
+    throw ConfigError("--out", options.out + " exists already: name a new or an empty folder");
 }
 
 void run_advise(const Options& options) {
@@ -314,7 +312,7 @@ void run_advise(const Options& options) {
   const Advice& answer = variations.front().advice;
   if (answer.exact.empty() && answer.others.empty()) {
     const auto& reasons = answer.too_large.empty() ? answer.impossible : answer.too_large;
-    throw Error(fmt::format("none of {} plans can be carried out; the first, {}: {}", answer.plans,
+    throw Error(fmt::format("none of {} plans is possible; the first, {}: {}", answer.plans,
                             reasons.empty() ? "" : reasons.front().label,
                             reasons.empty() ? "" : reasons.front().reason));
   }
@@ -341,21 +339,24 @@ void add_advise_command(CLI::App& app, int& exit_code) {
   add_experiment_file(*command, options->file, options->overrides);
   command
       ->add_option("--search", options->search,
-                   "Values to try of a key of strategy or partition, of model.order, "
-                   "train.bucket_bytes, cluster.ranks, cluster.gpus or cluster.servers, in place "
-                   "of the usual ones; may be given several times")
+                   "Values to try instead of the usual ones, for a key of strategy or partition, "
+                   "or for model.order, train.bucket_bytes, cluster.ranks, cluster.gpus or "
+                   "cluster.servers; may be given several times")
       ->type_name("KEY=V1,V2")
       ->allow_extra_args(false);
   command
       ->add_option("--vary", options->vary,
-                   "Ask again with another value of any other key, and say what changes; may be "
-                   "given several times")
+                   "Search again with other values of any other key, and say what changes; may "
+                   "be given several times")
       ->type_name("KEY=V1,V2")
       ->allow_extra_args(false);
-  command->add_option("--best", options->limits.best, "How many plans to tell")
+  command->add_option("--best", options->limits.best, "Number of plans to report")
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--seconds", options->limits.seconds, "After which no further plan is tried")
+  command
+      ->add_option("--seconds", options->limits.seconds,
+                   "Seconds after which no further plan is "
+                   "tried")
       ->type_name("N")
       ->capture_default_str();
   command->add_option("--out", options->out, "Write each answer as an experiment file into DIR")

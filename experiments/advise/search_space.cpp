@@ -200,12 +200,12 @@ std::string shown(const Json& value) {
 void require_searchable(const Experiment& experiment) {
   if (experiment.base.contains("inference"))
     throw ConfigError("inference",
-                      "orrery advise looks for the fastest training: leave it out, or see orrery "
-                      "infer --plan");
+                      "orrery advise searches for the fastest training: leave it out, or see "
+                      "orrery infer --plan");
   if (!experiment.cluster)
     throw ConfigError("cluster.file",
-                      "orrery advise simulates: name the cluster that is asked about, such as "
-                      "\"dgx-a100\", or \"this-machine\" after orrery calibrate");
+                      "orrery advise simulates a cluster: name it, such as \"dgx-a100\", or "
+                      "\"this-machine\" after orrery calibrate");
 }
 
 void require_few(double plans) {
@@ -263,7 +263,7 @@ SearchSpace search_space(const std::string& file, const std::vector<std::string>
   for (std::size_t a = 0; a < asked.size(); ++a)
     for (std::size_t b = 0; b < a; ++b)
       if (asked[a].key == asked[b].key)
-        throw ConfigError("--search " + asked[a].key, "is there twice: name all values in one");
+        throw ConfigError("--search " + asked[a].key, "is given twice: name all values in one");
   const auto with_strategy_of_file = with_any_strategy(file, overrides);
   const ChangedFile unchanged(file, with_strategy_of_file);
   const Experiment base = unchanged.load();
@@ -320,7 +320,7 @@ SearchSpace search_space(const std::string& file, const std::vector<std::string>
   }
   for (const Axis& axis : asked)
     if (axis.key != kStrategies && !used.contains(axis.key))
-      throw ConfigError("--search " + axis.key, "no strategy that is searched takes such values");
+      throw ConfigError("--search " + axis.key, "no searched strategy takes these values");
   std::stable_sort(plans.begin(), plans.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [differing, plan] : plans) space.plans.push_back(std::move(plan));

@@ -111,8 +111,10 @@ class GpuMeasurement {
         .gpu = shared, .device_bytes = bytes, .host_kernels = make_cpu_kernels});
     const std::int64_t room = device->capacity(Space::device);
     if (room < bytes)
-      throw Error(fmt::format("calibrating takes {} of the GPU's memory, of which {} can be had",
-                              human_bytes(ranks * bytes), human_bytes(ranks * room)));
+      throw Error(
+          fmt::format("calibrating takes {} of the GPU's memory, of which {} are "
+                      "available",
+                      human_bytes(ranks * bytes), human_bytes(ranks * room)));
     return device;
   }
 

@@ -31,8 +31,8 @@ std::string measured(const std::string& how) { return "measured: " + how; }
 std::string source_of_table(const Calibration& c, const MeasuredTable& t) {
   const std::string how =
       c.gpu ? fmt::format(
-                  "rounds of calls on one stream, {} points; what lies between two calls "
-                  "is in them",
+                  "rounds of calls on one stream, {} points; they include the gaps between two "
+                  "calls",
                   t.points)
             : fmt::format(
                   "cpu kernels on all cores, {} points and the {:.2f} us between two "

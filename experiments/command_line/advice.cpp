@@ -82,7 +82,7 @@ std::string advice_on(const CLI::App& app, const Words& words) {
                          words.front());
     if (has_settings && words.front().find('=') != std::string::npos)
       return fmt::format("{0}: was not expected. Did you mean --set {0}?", words.front());
-    return fmt::format("{}: was not expected; {} --help says what {} takes", words.front(), path,
+    return fmt::format("{}: was not expected; {} --help lists what {} takes", words.front(), path,
                        path);
   }
   const auto equals = option->find('=');

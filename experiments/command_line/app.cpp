@@ -51,20 +51,20 @@ std::string help_of(CLI::App& app, const std::vector<std::string>& words) {
 
 void add_help_command(CLI::App& app) {
   auto words = std::make_shared<std::vector<std::string>>();
-  CLI::App* command = app.add_subcommand("help", "Explain all commands, or one of them");
+  CLI::App* command = app.add_subcommand("help", "Explain all commands, or one");
   command->add_option("COMMAND", *words, "The command, such as run, or dataset info");
   command->footer("Example: orrery help dataset info");
   command->callback([words, &app] { fmt::print("{}", help_of(app, *words)); });
 }
 
 void add_version_command(CLI::App& app) {
-  app.add_subcommand("version", "Say which version this is, and with which libraries")
+  app.add_subcommand("version", "Print the version and the libraries of this program")
       ->callback([] { fmt::print("{}\n", about()); });
 }
 
 void add_completion_command(CLI::App& app) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("completion", "Print what completes commands in a shell");
+  CLI::App* command = app.add_subcommand("completion", "Print the completion script of a shell");
   command->add_option("SHELL", *shell, "The shell")
       ->required()
       ->check(CLI::IsMember({"bash", "fish", "zsh"}));
@@ -85,15 +85,14 @@ void add_man_command(CLI::App& app) {
 
 std::unique_ptr<CLI::App> make_app(int& exit_code) {
   auto app = std::make_unique<CLI::App>(
-      "Orrery trains graph neural networks on many ranks: for real on threads, over MPI or on "
-      "GPUs,\n"
-      "or replayed by a simulator on a cluster that a file describes.",
+      "Orrery trains graph neural networks on many ranks, on threads, over MPI or on GPUs.\n"
+      "It can also simulate the training on a cluster that a file describes.",
       "orrery");
   app->formatter(std::make_shared<HelpLayout>());
   app->require_subcommand(1);
   app->set_help_flag("-h,--help", "Print this help");
   app->set_version_flag("-V,--version", about,
-                        "Say which version this is, and with which libraries");
+                        "Print the version and the libraries of this program");
   add_run_command(*app, exit_code);
   add_sweep_command(*app, exit_code);
   add_infer_command(*app, exit_code);

@@ -80,15 +80,15 @@ std::string manual_page(const CLI::App& app) {
   for (const CLI::App* command : commands_of(app)) page += section(*command, command->get_name());
   page += ".SH ENVIRONMENT\n";
   page += item(bold("ORRERY_DATA"),
-               "Folders in which data sets are looked up by name, with colons between them; ./data "
-               "is the last.");
+               "Folders in which data sets are looked up by name, separated by colons; ./data is "
+               "the last.");
   page += item(bold("ORRERY_PYTHON"), "The Python 3 that makes reports and figures.");
   page += item(bold("ORRERY_CUDA_LIBRARY"),
-               "The library for NVIDIA GPUs, where it does not lie beside the program.");
+               "The library for NVIDIA GPUs, if it is not beside the program.");
   page += item(bold("XDG_DATA_HOME"),
-               "Below it lies orrery/configs, where calibrate writes when the program is installed "
-               "(default: ~/.local/share).");
-  page += item(bold("NO_COLOR"), "Changes nothing: no output is coloured.");
+               "Folder of orrery/configs, into which calibrate writes if the program is "
+               "installed (default: ~/.local/share).");
+  page += item(bold("NO_COLOR"), "Has no effect: no output is coloured.");
   page += ".SH EXIT STATUS\n";
   page += item("0", "Done.") + item("1", "Failed or interrupted.") +
           item("2", "Wrong use: an option, a key or a value.");

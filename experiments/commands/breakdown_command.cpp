@@ -62,12 +62,13 @@ void print(const Experiment& experiment, const ExperimentStages& of) {
                 human_seconds(s.epoch), human_seconds(s.train())});
   fmt::print(
       "{}\n{}", stages.text(room_on(stdout)),
-      wrapped(fmt::format("load: the data set. save, parts: parts on the disk. load parts: the "
-                          "largest, as ranks read theirs. train: {} epochs of the median.\n",
+      wrapped(fmt::format("load: reading the data set. save, parts: writing parts to disk. load "
+                          "parts: reading the largest part, as each rank reads its own. train: "
+                          "{} times the median epoch.\n",
                           first.epochs),
               paragraph_on(stdout)));
   if (of.methods.size() < 2) return;
-  std::vector<std::string> header{"is quicker in all than"};
+  std::vector<std::string> header{"takes less time in all than"};
   for (const CutStages& s : of.methods) header.push_back(s.method);
   Table pays(header);
   for (const CutStages& row : of.methods) {
@@ -76,9 +77,10 @@ void print(const Experiment& experiment, const ExperimentStages& of) {
     pays.add(cells);
   }
   fmt::print("\n{}\n{}", pays.text(room_on(stdout)),
-             wrapped(fmt::format("Cutting and saving count once, {} and training in every run.\n",
-                                 of.reads_all ? "loading the data set (which this strategy needs "
-                                                "whole)"
+             wrapped(fmt::format("Cutting and saving count once; {} and training count in every "
+                                 "run.\n",
+                                 of.reads_all ? "loading the data set (this strategy needs the "
+                                                "whole set)"
                                               : "loading parts"),
                      paragraph_on(stdout)));
 }
@@ -144,9 +146,7 @@ void run_breakdown(const Options& options) {
 void add_breakdown_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "breakdown",
-      "Time every stage of an experiment, from its files to its last epoch, and say "
-      "when a partitioner pays");
+      "breakdown", "Time every stage of an experiment, and say which partitioner pays off");
   add_experiment_file(*command, options->file, options->overrides);
   command
       ->add_option("--methods", options->methods,

@@ -65,16 +65,16 @@ Studied study(const Experiment& asked, DatasetCache& datasets, const Options& op
   if (type != "mini_batch")
     throw ConfigError(
         "strategy.type",
-        fmt::format("{} pulls no rows that a cache could have: mini_batch does", type));
+        fmt::format("{} pulls no rows that a cache could keep; mini_batch does", type));
   if (mini_batch_of(problem.strategy).learns_features)
     throw ConfigError("strategy.learn_features",
                       "rows that change in every step cannot be kept: set it to false");
   if (problem.ranks() == 1)
-    throw ConfigError("cluster.ranks",
-                      "one rank has all rows itself and asks nobody: set at least 2");
+    throw ConfigError("cluster.ranks", "one rank has all rows itself; set at least 2");
   if (problem.data->magnify > 1)
     throw ConfigError("dataset.magnify",
-                      "no rows are kept of a graph whose vertices stand for several: set it to 1");
+                      "a cache needs real rows, and here each vertex represents several; set it "
+                      "to 1");
   std::vector<std::int64_t> rows;
   for (const double share : options.shares)
     rows.push_back(rows_of(share, problem.data->vertices(), problem.ranks()));
@@ -107,8 +107,9 @@ void print(const Studied& of) {
   const std::string epochs =
       study.epochs == 1 ? "an epoch" : fmt::format("{} epochs", study.epochs);
   fmt::print(
-      "{}: {} batches of {} ranks in {} ask for {} rows of other ranks, {} without a cache\n"
-      "({} distinct ones, counted on every rank)\n\n",
+      "{}: {} batches of {} ranks in {} request {} rows of other ranks, {} without a cache\n"
+      "({} distinct rows, counted on each rank)\n"
+      "\n",
       of.name, grouped(study.batches), of.ranks, epochs, grouped(study.requests),
       human_bytes(static_cast<double>(study.requests * of.row_bytes)), grouped(study.distinct));
   std::vector<std::string> header{"share", "bytes a rank"};
@@ -127,10 +128,10 @@ void print(const Studied& of) {
   }
   fmt::print(
       "{}\n{}\n", table.text(room_on(stdout)),
-      wrapped("Of the rows that are asked for, what a cache has: a share of the rows that a rank "
-              "owns on average. lru and clock begin empty; the others are filled once before the "
-              "first batch. No policy can have more than the most possible (Belady). Last: "
-              "what all ranks still pull in an epoch with the best policy.",
+      wrapped("Share of the requested rows that a cache has. Its size is a share of the rows "
+              "that a rank owns on average. lru and clock start empty; the others are filled "
+              "once before the first batch. No policy finds more than \"most possible\" "
+              "(Belady). Last column: what all ranks still pull in an epoch with the best policy.",
               paragraph_on(stdout)));
 }
 
@@ -175,7 +176,7 @@ void run_caches(const Options& options) {
   end_on_signals();
   const std::vector<Experiment> experiments = load_experiments(options.file, options.overrides);
   if (experiments.size() > 1 && !options.svg.empty())
-    throw ConfigError("--svg", "draws one experiment, and the file has a sweep of several");
+    throw ConfigError("--svg", "draws one experiment, but the file has a sweep of several");
   DatasetCache datasets;
   Json results = Json::array();
   for (const Experiment& experiment : experiments) {
@@ -198,11 +199,11 @@ void run_caches(const Options& options) {
 void add_caches_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "caches", "Say what a cache of every policy and size would save sampled training");
+      "caches", "Say what caches of every policy and size would save in sampled training");
   add_experiment_file(*command, options->file, options->overrides);
   command
       ->add_option("--shares", options->shares,
-                   "Sizes to tell, as shares of the rows that a rank owns on average")
+                   "Sizes to report, as shares of the rows that a rank owns on average")
       ->delimiter(',')
       ->type_name("LIST")
       ->capture_default_str();

@@ -118,7 +118,7 @@ Json to_json(const Calibration& c, const Written& files) {
 void run(const Options& options) {
   if (options.kernels != "cpu" && options.kernels != "cuda")
     throw ConfigError("--kernels",
-                      fmt::format("found \"{}\", allowed: cpu, cuda", options.kernels));
+                      fmt::format("found \"{}\"; allowed are cpu and cuda", options.kernels));
   const std::string folder = options.out.empty() ? machine_configs().string() : options.out;
   require_place_for_files(folder);  // what cannot be written is told before minutes have passed
   tell_activities(true);
@@ -127,7 +127,7 @@ void run(const Options& options) {
   const Calibration c = options.kernels == "cuda" ? calibrate_gpu(effort)
                                                   : calibrate::calibrate(effort, find_probe());
   if (c.other_work.disturbs())
-    tell("note: {}; its times are too long: calibrate again when it is idle\n",
+    tell("note: {}; the measured times are too long. Calibrate again when the machine is idle\n",
          c.other_work.words("it was"));
   const Written files = write(c, folder);
   if (options.json)
@@ -161,7 +161,7 @@ void add_calibrate_command(CLI::App& app, int& exit_code) {
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");
   command->footer(
-      "Leave the machine alone meanwhile. Examples: orrery calibrate\n"
+      "Leave the machine idle meanwhile. Examples: orrery calibrate\n"
       "                                             orrery calibrate --kernels cuda");
   command->callback([options, &exit_code] {
     run(*options);

@@ -153,7 +153,7 @@ void print_labels(const Dataset& dataset, const DatasetStatistics& s) {
 }
 
 void print_info(const Dataset& dataset, const DatasetStatistics& s) {
-  fmt::print("{}{}\n", dataset.name, dataset.generated ? " (made up by a generator)" : "");
+  fmt::print("{}{}\n", dataset.name, dataset.generated ? " (generated)" : "");
   print_graph(s);
   if (const auto& f = dataset.features)
     print_row("features",
@@ -455,21 +455,23 @@ void add_sharing_options(CLI::App& command, Flags& flags) {
   flags.sharing.fanouts = {50, 50, 50};
   command
       .add_option("--fanouts", flags.sharing.fanouts,
-                  "Draw so many in-neighbours in each layer, the first at the targets; -1: all")
+                  "In-neighbours to draw in each layer, the first number at the targets; -1: all")
       ->expected(1, 64)
       ->capture_default_str();
   const auto option = [&](const char* name, auto& value, const char* what) {
     command.add_option(name, value, what)->capture_default_str();
   };
   option("--merged", flags.shares.merged,
-         "Merge the ego networks of this share of the targets in a batch (DGI)");
-  option("--batch", flags.sharing.batch, "Put so many targets into a small batch (DistDGL)");
-  option("--cached", flags.shares.cached, "Keep this share of the input rows (SALIENT++)");
+         "Share of the targets whose ego networks are merged in a batch (DGI)");
+  option("--batch", flags.sharing.batch, "Number of targets in a small batch (DistDGL)");
+  option("--cached", flags.shares.cached, "Share of the input rows to keep (SALIENT++)");
   option("--order", flags.sharing.order,
-         "Let targets follow each other so: random, contiguous (by number), or bfs");
-  option("--networks", flags.sharing.networks, "Count the own networks of so many targets at most");
-  option("--batches", flags.sharing.batches, "Count so many batches of a kind at most");
-  option("--seed", flags.sharing.seed, "Take this seed for all draws");
+         "Order of the targets: random, contiguous (by number), or bfs");
+  option("--networks", flags.sharing.networks,
+         "Largest number of targets whose own networks are "
+         "counted");
+  option("--batches", flags.sharing.batches, "Largest number of batches to count, of each kind");
+  option("--seed", flags.sharing.seed, "Seed of all draws");
   command.add_flag("--symmetric", flags.options.symmetric, "Add the reverse of every edge");
   command.add_flag("--json", flags.json,
                    "Print one JSON object as the last line of standard output");
@@ -483,23 +485,25 @@ void add_generator_options(CLI::App& command, Flags& flags) {
   const auto option = [&](const char* name, auto& value, const char* what) {
     flags.generator_options.push_back(command.add_option(name, value, what)->capture_default_str());
   };
-  option("--vertices", o.generate_vertices, "Draw so many vertices");
+  option("--vertices", o.generate_vertices, "Number of vertices");
   option("--edges", o.generate_edges,
-         "Draw so many undirected edges; each is stored in both directions");
+         "Number of undirected edges; each is stored in both directions");
   option("--classes", o.generate_classes,
-         "Draw labels of so many classes (communities: so many of them)");
-  option("--features", o.generate_features, "Draw features of so many columns");
-  option("--seed", o.seed, "Take this seed for all draws");
-  option("--communities", o.generate_communities, "Plant so many communities (skewed-communities)");
+         "Number of classes of the labels (communities: also the number of communities)");
+  option("--features", o.generate_features, "Number of feature columns");
+  option("--seed", o.seed, "Seed of all draws");
+  option("--communities", o.generate_communities,
+         "Number of planted communities "
+         "(skewed-communities)");
   option("--mixing", o.mixing,
-         "Have this share of the edges leave their community (communities, skewed-communities)");
+         "Share of the edges that leave their community (communities, skewed-communities)");
   option("--feature-signal", o.feature_signal,
-         "Put class centres so far apart, in units of the noise (communities, skewed-communities)");
+         "Distance of the class centres, in units of the noise (communities, skewed-communities)");
   option("--exponent", o.exponent,
-         "Take this exponent for the power law of degrees (chung-lu, bter, skewed-communities)");
-  option("--clustering", o.clustering, "Take this clustering coefficient at degree 2 (bter)");
+         "Exponent of the degrees' power law (chung-lu, bter, skewed-communities)");
+  option("--clustering", o.clustering, "Clustering coefficient at degree 2 (bter)");
   option("--degree-file", o.degree_file,
-         "Read degrees from this file, lines 'degree count [clustering]' (chung-lu, bter, "
+         "File of degrees, with lines 'degree count [clustering]' (chung-lu, bter, "
          "skewed-communities)");
   command.add_option("--out", flags.output, "Write into this folder")->type_name("DIR")->required();
 }
@@ -546,23 +550,21 @@ void add_dataset_command(CLI::App& app, int& exit_code) {
   add_output(*command, *flags);
 
   command = add(dataset, "sample-check",
-                "Say whether samples of neighbours, of any program, are what their rule says",
+                "Test whether samples of neighbours, drawn by any program, follow their rule",
                 "orrery dataset sample-check samples.npy --graph cora --fanout 10",
                 [flags, &exit_code] { exit_code = sample_check(*flags) ? 0 : 1; });
   command
       ->add_option(
           "samples", flags->samples,
-          "A .npy file of one layer, int64 [edges, 3]: draw, row, neighbour; rows are drawn "
-          "again and again")
+          "A .npy file of one layer, int64 [edges, 3]: draw, row, neighbour; each row must be "
+          "drawn many times")
       ->type_name("FILE")
       ->required();
   command
       ->add_option("--graph", flags->options.path,
                    "The graph: a folder, a file, or a name in ORRERY_DATA")
       ->required();
-  command
-      ->add_option("--fanout", flags->rule.fanout,
-                   "A row takes so many of its in-neighbours; -1 takes all")
+  command->add_option("--fanout", flags->rule.fanout, "In-neighbours that a row draws; -1: all")
       ->check(CLI::Validator(
           [](const std::string& n) {
             return n == "-1" || (!n.empty() &&
@@ -578,7 +580,7 @@ void add_dataset_command(CLI::App& app, int& exit_code) {
   add_format(*command, *flags);
 
   command = add(dataset, "sharing",
-                "Say how much of what ego networks have in common different systems compute once",
+                "Say how much of what ego networks share each system computes only once",
                 "orrery dataset sharing cora --fanouts 50 50 50", [flags] { sharing(*flags); });
   add_sharing_options(*command, *flags);
   add_format(*command, *flags);

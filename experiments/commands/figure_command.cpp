@@ -20,11 +20,11 @@ struct Options {
 [[noreturn]] void become_figure(const Options& options) {
   if (int{options.list} + int{options.all} + int{!options.name.empty()} != 1)
     throw ConfigError("figure",
-                      "takes the NAME of a figure, or --list, or --all; for example "
-                      "orrery figure mg-gcn/table3");
+                      "needs the NAME of a figure, --list or --all; for example orrery figure "
+                      "mg-gcn/table3");
   if (options.list && (options.redraw || options.record || !options.out.empty() ||
                        options.width > 0 || options.font_size > 0))
-    throw ConfigError("figure --list", "draws nothing, and goes with --json alone");
+    throw ConfigError("figure --list", "draws nothing and goes with --json alone");
   // The figure's runs are started as commands of this same program.
   std::vector<std::string> arguments{"--program", this_program().string()};
   if (options.list) arguments.emplace_back("--list");
@@ -55,27 +55,25 @@ void add_figure_command(CLI::App& app) {
       "Make a figure or table of a paper: its runs, picture, and numbers beside the paper's");
   command->add_option("NAME", options->name,
                       "The figure: a folder of configs/, such as mg-gcn/table3");
-  command->add_flag("--list", options->list,
-                    "List the figures, what they cost and how close they came");
+  command->add_flag("--list", options->list, "List the figures with their cost and errors");
   command->add_flag("--all", options->all,
-                    "Make every figure that --out does not hold yet, and a page of all of them");
+                    "Make every figure that --out does not have yet, and a page of all figures");
   command
       ->add_option(
           "--out", options->out,
           "Write into this folder (default: results/figures/NAME; of --all results/figures)")
       ->type_name("DIR");
-  command->add_flag("--redraw", options->redraw,
-                    "Draw the results that --out holds, and run nothing");
+  command->add_flag("--redraw", options->redraw, "Draw the results in --out, and run nothing");
   command
       ->add_option("--width", options->width,
-                   "Make the picture so wide, in inches: 3.3 for a column of a paper")
+                   "Width of the picture in inches; 3.3 for a column of a paper")
       ->type_name("INCHES")
       ->check(CLI::Range(2.5, 40.0));
-  command->add_option("--font-size", options->font_size, "Make its text so large, in points (8)")
+  command->add_option("--font-size", options->font_size, "Size of its text in points (8)")
       ->type_name("POINTS")
       ->check(CLI::Range(4.0, 40.0));
   command->add_flag("--record", options->record,
-                    "Write also into the figure's figure.json how close it came");
+                    "Also write the errors into the figure's figure.json");
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");
   command->footer("Example: orrery figure mg-gcn/table3");

@@ -12,7 +12,7 @@ namespace orrery {
 void add_infer_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<InferOptions>();
   CLI::App* command = app.add_subcommand(
-      "infer", "Compute a trained model for all vertices, and write what it says of each");
+      "infer", "Compute a trained model for all vertices, and write a row for each");
   add_experiment_file(*command, options->file, options->overrides);
   command
       ->add_option("--backend", options->backend,
@@ -21,29 +21,25 @@ void add_infer_command(CLI::App& app, int& exit_code) {
       ->type_name("threads|mpi|sim");
   command->add_option("--out", options->out, "Write into this folder (default: results/NAME-TIME)")
       ->type_name("DIR");
-  auto* force =
-      command->add_flag("--force", options->force, "Replace the results that --out holds");
+  auto* force = command->add_flag("--force", options->force, "Replace the results in --out");
   auto* keep =
       command->add_flag("--keep-layers", options->keep_layers,
-                        "Keep every layer in files until the result is there, to go on from");
+                        "Keep every layer in files until the result is there, for --resume");
   auto* resume =
       command
-          ->add_flag(
-              "--resume", options->resume,
-              "Go on from the last layer that a start with --keep-layers left in --out; later "
-              "ones are kept too")
+          ->add_flag("--resume", options->resume,
+                     "Continue after the last layer that a start with --keep-layers left in --out; "
+                     "later layers are kept, too")
           ->excludes(force);
   command
       ->add_flag("--plan", options->plan,
-                 "Run nothing: count the bytes and the memory of every way to lay the inference "
-                 "out on its ranks, the best first (with --backend sim also the seconds)")
+                 "Run nothing: count bytes and memory of every layout of the inference on its "
+                 "ranks, the best first (with --backend sim also the seconds)")
       ->excludes(force, keep, resume);
-  command->add_flag("--anyway", options->anyway,
-                    "Run also what this machine's memory is too small for");
+  command->add_flag("--anyway", options->anyway, "Run even if this machine's memory is too small");
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");
-  command->add_flag("--quiet", options->quiet,
-                    "Print errors alone, and with --json the object: no progress, no table");
+  command->add_flag("--quiet", options->quiet, "Print only errors, and with --json the object");
   command->footer(
       "Examples: orrery infer configs/inference/quickstart.json --out embedded\n"
       "          orrery infer FILE --set 'inference={\"weights\": \"results/trained\", "

@@ -97,7 +97,7 @@ std::vector<Experiment> with_every_strategy(const Options& options, const Experi
 PartitionSource source_of(const Options& options, const Experiment& experiment) {
   if (experiment.inductive && (options.stream || is_edge_file(options.source)))
     throw ConfigError("dataset.inductive",
-                      "which edges are among training vertices is asked of a data set in memory: "
+                      "finding the edges among training vertices needs a data set in memory: "
                       "leave --stream out, and name a data set");
   const bool is_file = std::filesystem::is_regular_file(options.source);
   if (is_edge_file(options.source) || (options.stream && is_file && !is_experiment_file(options)))
@@ -292,9 +292,9 @@ void add_partition_command(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "GRAPH", options->source,
-          "An experiment file (the volumes of its model's strategies are told too), data set by "
-          "path or name, or a file of edges: .bin or .edges (int32 pairs) and .npy (int32 "
-          "[2, E]) are streamed, not loaded")
+          "An experiment file (the volumes of its strategies are reported, too), a data set by "
+          "path or name, or a file of edges: .bin or .edges (int32 pairs) and .npy (int32 [2, "
+          "E]) are streamed, not loaded")
       ->required();
   const Json& known = experiment_schema()["properties"]["partition"]["properties"]["method"];
   command->add_option("--method", options->method, "Cut by this method")
@@ -302,19 +302,19 @@ void add_partition_command(CLI::App& app, int& exit_code) {
   command->add_option("--compare", options->compare, "Cut by every method, best first")
       ->check(CLI::IsMember({"all"}));
   command->add_flag("--stream", options->stream,
-                    "Read the edges one after another and keep none: of a data set folder, or of "
-                    "a text (two vertex numbers from 0 per line)");
+                    "Read the edges one after another and keep none, from a data set folder or a "
+                    "text (two vertex numbers from 0 per line)");
   command
       ->add_option(
           "--parts", options->parts,
-          "Cut into so many (default: those that the experiment's strategy needs; of a graph "
-          "alone as devices, their memory and the size of the data ask for)")
+          "Number of parts (default: what the experiment's strategy needs; for a graph alone, "
+          "from devices, their memory and the size of the data)")
       ->check(CLI::Range(1, kMostParts));
   command->add_option("--out", options->out, "Write the parts into this folder, one folder each")
       ->type_name("DIR");
   command
       ->add_option("--hops", options->hops,
-                   "Have parts hold all vertices within so many hops of their own (default: 1)")
+                   "Hops: parts hold all vertices within this distance of their own (default: 1)")
       ->check(CLI::Range(0, 3));
   command->add_option("--owners", options->owners, "Write the owners into this file, one per line")
       ->type_name("FILE");

@@ -103,19 +103,19 @@ std::string describe(const CutReport& r) {
       "  replication factor  {:.3f}   vertices held with complete neighbourhoods / vertices\n"
       "  edge cut            {:.1f} %  of the edges lead to another part\n"
       "  balance             {:.3f}   largest part / mean part, in vertices\n"
-      "  balance of edges    {:.3f}   the same in edges at its vertices\n",
+      "  balance of edges    {:.3f}   the same, in edges at its vertices\n",
       m.replication_factor, 100 * m.edge_cut, m.vertex_balance, m.edge_balance);
   if (r.training_balance)
-    text += fmt::format("  balance of training {:.3f}   the same in training vertices\n",
+    text += fmt::format("  balance of training {:.3f}   the same, in training vertices\n",
                         *r.training_balance);
   for (std::size_t hop = 0; hop < m.halo_rows.size(); ++hop)
     text += fmt::format(
         "  halo rows, hop {}    {} at most, {} in all parts: distinct vertices of other parts\n",
         hop + 1, most_of(m.halo_rows[hop]), sum_of(m.halo_rows[hop]));
   for (const StrategyVolume& v : r.volumes)
-    text += v.bytes ? fmt::format("  {:18}  {} received in an epoch by {} ranks together\n",
-                                  v.strategy, human_bytes(*v.bytes), v.ranks)
-                    : fmt::format("  {:18}  does not take this cut: {}\n", v.strategy, v.why_not);
+    text += v.bytes ? fmt::format("  {:18}  {} received in an epoch by all {} ranks\n", v.strategy,
+                                  human_bytes(*v.bytes), v.ranks)
+                    : fmt::format("  {:18}  cannot use this cut: {}\n", v.strategy, v.why_not);
   if (r.before && r.after)
     text += fmt::format("  clusters            {}; merged: {}\n", clusters_text(*r.before),
                         clusters_text(*r.after));

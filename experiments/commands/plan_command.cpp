@@ -288,7 +288,7 @@ std::string judge_memory(const PreparedExperiment& prepared, std::int64_t larges
   std::string others;  // batches than those that were drawn
   if (!bound.is_null()) {
     const auto most = bound.get<std::int64_t>();
-    others = fmt::format("; other batches may need more, but none more than {}", human_bytes(most));
+    others = fmt::format("; other batches may need more, but at most {}", human_bytes(most));
     if (room && largest <= *room)
       others += most <= *room ? ", which fits too" : ", which does not fit";
   }
@@ -334,7 +334,8 @@ void print_plan(const PreparedExperiment& prepared, const std::vector<Summary>& 
              problem.train.epochs);
   const char* most =
       result["upper_bound"].get<bool>()
-          ? "nothing is skipped here (strategy.skip_below needs values): a run moves less\n"
+          ? "a plan skips nothing, because strategy.skip_below depends on values: a run moves "
+            "less\n"
           : "";
   const std::string preloading = preloading_line(result["preloading"]);
   fmt::print("{}{}{}", report(ranks), batches_text(result["batches"]),
@@ -380,9 +381,9 @@ void run_plan(const Options& options) {
 void add_plan_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "plan", "Count what would run (operations, FLOP, bytes, memory) and say whether it fits");
+      "plan", "Count operations, FLOP, bytes and memory of an experiment, and say whether it fits");
   add_experiment_file(*command, options->file, options->overrides);
-  command->add_option("--steps", options->steps_of_rank, "Print also every step of this rank")
+  command->add_option("--steps", options->steps_of_rank, "Also print every step of this rank")
       ->type_name("RANK");
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");

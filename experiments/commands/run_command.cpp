@@ -25,18 +25,16 @@ void add_run_command(CLI::App& app, int& exit_code) {
       ->type_name("threads|mpi|nccl|sim|model");
   command->add_option("--out", options->out, "Write into this folder (default: results/NAME-TIME)")
       ->type_name("DIR");
-  auto* force =
-      command->add_flag("--force", options->force, "Replace the results that --out holds");
+  auto* force = command->add_flag("--force", options->force, "Replace the results in --out");
   command
       ->add_flag("--resume", options->resume,
-                 "Go on from the checkpoint in --out, if there is one (train.checkpoint_every)")
+                 "Continue from the checkpoint in --out, if there is one (train.checkpoint_every)")
       ->excludes(force);
   command
       ->add_option("--print-job", options->print_job,
                    "Print a script for a batch system instead of running")
       ->type_name("slurm");
-  command->add_flag("--anyway", options->anyway,
-                    "Run also what this machine's memory is too small for");
+  command->add_flag("--anyway", options->anyway, "Run even if this machine's memory is too small");
   command
       ->add_option("--timeline-epochs", options->timeline_epochs,
                    "Show these epochs in timeline.json: how many (5), or which, from 0 (10-12); "
@@ -49,9 +47,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
                     "(needs tensorboardX)");
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");
-  command->add_flag(
-      "--quiet", options->quiet,
-      "Print errors alone, and with --json the object: no progress, no notes, no tables");
+  command->add_flag("--quiet", options->quiet, "Print only errors, and with --json the object");
   command->footer(
       "Examples: orrery run configs/quickstart.json --set cluster.ranks=2 --set train.epochs=20\n"
       "          mpirun -n 4 ./orrery run configs/quickstart.json --set cluster.ranks=4 --backend "

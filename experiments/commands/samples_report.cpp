@@ -81,12 +81,12 @@ void print(const SampleCheck& check, const std::string& samples, const CheckedRu
       row("pairs equally often", text_of(check.pairs, "pair"));
   }
   if (believed(check))
-    fmt::print("These samples are right, as far as so many draws can tell.\n");
+    fmt::print("These samples follow their rule, as far as this number of draws can tell.\n");
   else if (check.is_wrong() || check.is_biased())
-    fmt::print("These samples are wrong.\n");
+    fmt::print("These samples do not follow their rule.\n");
   else
     fmt::print(
-        "Too few draws to tell: each neighbour of some row must be expected 5 times (draws x "
+        "Too few draws to decide: each neighbour of some row must be expected 5 times (draws x "
         "fanout / degree) and, without replacement, left out 5 times.\n");
 }
 

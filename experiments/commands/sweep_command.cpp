@@ -11,7 +11,7 @@ void add_sweep_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RunOptions>();
   options->sweep = true;
   CLI::App* command = app.add_subcommand(
-      "sweep", "Run every combination of a file once, and go on where an earlier start stopped");
+      "sweep", "Run every combination of a file once, and continue where an earlier start stopped");
   add_experiment_file(*command, options->file, options->overrides);
   command
       ->add_option(
@@ -21,17 +21,15 @@ void add_sweep_command(CLI::App& app, int& exit_code) {
       ->type_name("threads|mpi|nccl|sim|model");
   command->add_option("--out", options->out, "Write into this folder (default: results/NAME)")
       ->type_name("DIR");
-  command->add_flag("--anyway", options->anyway,
-                    "Run also what this machine's memory is too small for");
+  command->add_flag("--anyway", options->anyway, "Run even if this machine's memory is too small");
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");
-  command->add_flag(
-      "--quiet", options->quiet,
-      "Print errors alone, and with --json the object: no progress, no notes, no tables");
+  command->add_flag("--quiet", options->quiet, "Print only errors, and with --json the object");
   command->footer(
       "Example: orrery sweep configs/quickstart.json --out results/quickstart\n"
-      "results.jsonl in the folder has a line for every combination that is done; one that runs "
-      "out of\nmemory is done too. Remove a line to have it run again.");
+      "results.jsonl in the folder has a line for every combination that is done. One that runs "
+      "out of\n"
+      "memory is done, too. Remove a line to run its combination again.");
   command->callback([options, &exit_code] { exit_code = run_session(*options); });
 }
 

@@ -46,8 +46,8 @@ class Validator {
 
   ValidationRow row(const Experiment& experiment, const std::string& file) {
     if (experiment.backend != "threads" && experiment.backend != "mpi")
-      throw ConfigError("backend", fmt::format("found \"{}\", but orrery validate needs one that "
-                                               "runs for real: threads or mpi",
+      throw ConfigError("backend", fmt::format("found \"{}\", but orrery validate needs a "
+                                               "backend that runs for real: threads or mpi",
                                                experiment.backend));
     if (experiment.kernels == "cuda" && !experiment.netcluster.empty())
       throw ConfigError("validate.netcluster",
@@ -220,8 +220,7 @@ int run_validate(const Options& options) {
 void add_validate_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "validate",
-      "Hold real, simulated and modelled times of the same experiments beside each other");
+      "validate", "Compare real, simulated and modelled times of the same experiments");
   command->add_option("FILE", options->files, "Experiment files with backend threads or mpi")
       ->required();
   add_overrides(*command, options->overrides);
@@ -230,13 +229,11 @@ void add_validate_command(CLI::App& app, int& exit_code) {
       ->type_name("DIR");
   command
       ->add_option("--repeats", options->repeats,
-                   "Run each so many times, of which the median counts")
+                   "Number of runs of each experiment; the median counts")
       ->check(CLI::Range(1, 1000));
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");
-  command->add_flag(
-      "--quiet", options->quiet,
-      "Print errors alone, and with --json the object: no progress, no notes, no tables");
+  command->add_flag("--quiet", options->quiet, "Print only errors, and with --json the object");
   command->footer(
       "Examples: orrery calibrate; orrery validate configs/validation/*.json\n"
       "          orrery calibrate --kernels cuda; orrery validate configs/validation/gpu/*.json\n"

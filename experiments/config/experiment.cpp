@@ -247,8 +247,8 @@ void require_possible_training_edges(const Json& dataset) {
   if (edges > all || static_cast<double>(edges) >
                          static_cast<double>(vertices) * static_cast<double>(vertices - 1))
     throw ConfigError(path,
-                      fmt::format("found {}, but {} training vertices have at most {} of the "
-                                  "{} edges among them",
+                      fmt::format("found {}, but {} training vertices have at most {} of the {} "
+                                  "edges among them",
                                   edges, vertices, std::min(all, vertices * (vertices - 1)), all));
 }
 
@@ -273,8 +273,8 @@ void complete_statistics(Json& root) {
       root["strategy"].value("permute", false) || root["partition"]["method"] == "random";
   if (root["strategy"].contains("permute") && !permuted)
     throw ConfigError("strategy.permute",
-                      "statistics alone need true: they say how large equal blocks of a random "
-                      "permutation are, and nothing about other cuts");
+                      "dataset.statistics needs true: counts are enough for equal blocks of a "
+                      "random permutation, not for other cuts");
 }
 
 /// What goes by other keys of the training.
@@ -313,10 +313,11 @@ void complete(Json& root, int mpi_ranks) {
       static_cast<int>(d.contains("edge_list"));
   if (sources != 1)
     throw ConfigError("dataset", sources == 0
-                                     ? "needs \"path\" (read), \"generate\" (make up), \"parts\" "
-                                       "(written by orrery partition), \"statistics\" (counts "
-                                       "alone, nothing to train on) or \"edge_list\" (files that "
-                                       "orrery infer reads in ranges)"
+                                     ? "needs \"path\" (a data set on disk), \"generate\" (a "
+                                       "generated graph), \"parts\" (written by orrery "
+                                       "partition), \"statistics\" (only counts, nothing to "
+                                       "train on) or \"edge_list\" (files that orrery infer "
+                                       "reads in ranges)"
                                      : "\"path\", \"generate\", \"parts\", \"statistics\" and "
                                        "\"edge_list\" exclude each other");
   if (d.contains("edge_list") && d["edge_list"]["files"].is_string())
@@ -324,7 +325,9 @@ void complete(Json& root, int mpi_ranks) {
   if (d.contains("statistics")) complete_statistics(root);
   if (d.contains("parts")) {
     if (d.contains("features"))
-      throw ConfigError("dataset.features", "the parts hold theirs; give it to orrery partition");
+      throw ConfigError("dataset.features",
+                        "the parts have their own; give this to orrery "
+                        "partition");
     const Json& p = root["partition"];
     if (p["method"] != "block" || p["hops"] != 1 || p["parts"] != "auto" ||
         p["cross_edges"] != "drop" || p.contains("working_bytes") ||
@@ -343,7 +346,7 @@ void complete(Json& root, int mpi_ranks) {
   const bool read = d.contains("path") || d.contains("edge_list");
   if (d.contains("features") && d["features"].is_object() != read)
     throw ConfigError("dataset.features",
-                      read ? "with data that is read expected {\"random\": width} or {\"files\": "
+                      read ? "for data on disk expected {\"random\": width} or {\"files\": "
                              "folder}"
                            : "with \"generate\" expected the width, an integer");
   if (d.contains("features") && d["features"].is_object()) {
@@ -352,21 +355,20 @@ void complete(Json& root, int mpi_ranks) {
       throw ConfigError("dataset.features", "expected one of \"random\" and \"files\"");
     if (f.contains("files") && d.value("features_type", "float32") == "float16")
       throw ConfigError("dataset.features_type",
-                        "float16 does not go with dataset.features.files, whose rows are float32 "
-                        "and taken as they are");
+                        "dataset.features.files has float32 rows, which are used unchanged: "
+                        "float16 does not go with it");
     if (f.contains("files") && d.value("row_normalise", false))
       throw ConfigError("dataset.row_normalise",
-                        "does not go with dataset.features.files, whose rows are taken as they "
-                        "are: normalise them before they are written");
+                        "dataset.features.files has rows that are used unchanged: normalise them "
+                        "before you write them");
     if (f.contains("files") && d.value("reorder", "none") != "none")
       throw ConfigError("dataset.reorder",
-                        "renumbers vertices, and dataset.features.files names them as they were: "
-                        "leave one of them out");
+                        "renumbers vertices, but dataset.features.files has the old numbers: "
+                        "leave one of the two out");
   }
   if (d.contains("training_share") && d.contains("path") && d["split"] != "random")
     throw ConfigError("dataset.training_share",
-                      "is of a split that is drawn: set dataset.split to \"random\", or leave it "
-                      "out");
+                      "applies to a drawn split: set dataset.split to \"random\", or leave it out");
   if (d.contains("generate") && !d.contains("features")) d["features"] = 64;
   if (root["partition"]["method"] == "file" && d.value("reorder", "none") != "none")
     throw ConfigError(
@@ -506,8 +508,8 @@ void set_strategy(Experiment& e, const Json& root) {
   if (e.checkpoint_steps > 0 && e.strategy.type == "model_averaging" &&
       e.strategy.averaging == Averaging::model)
     throw ConfigError("train.checkpoint_steps",
-                      "models of parts take their steps apart, and are all whole between epochs "
-                      "only: set it to 0, and train.checkpoint_every");
+                      "models of parts take their steps independently, so checkpoints are "
+                      "possible only between epochs: set it to 0, and use train.checkpoint_every");
   e.fits_depth = s.value("depth", Json()) == "fit";
   e.fits_batches = s.value("batches", Json()) == "fit";
 }
@@ -527,18 +529,17 @@ void set_partition(Experiment& e, const Json& p) {
   e.partition.one_sided = p["cross_edges"] == "one_side";
   if (e.partition.one_sided && e.partition.hops != 0)
     throw ConfigError("partition.cross_edges",
-                      "is for parts that hold no neighbours, as both sides of an edge hold it "
-                      "otherwise: set partition.hops to 0, or leave it out");
+                      "is for parts without neighbours; otherwise both parts hold the edge: set "
+                      "partition.hops to 0, or leave it out");
   if (e.strategy.cross_edges != CrossEdges::as_cut) return;
   if (!e.parts.empty() || !assigns_edges(e.partition.method))
     throw ConfigError("strategy.cross_edges",
-                      "\"as_cut\" trains on the fragments of a graph that is cut when the run "
-                      "begins by a method that gives edges to parts: set partition.method to dbh, "
-                      "powergraph, hdrf or 2ps-l");
+                      "\"as_cut\" trains on the fragments of an edge partitioner: set "
+                      "partition.method to dbh, powergraph, hdrf or 2ps-l");
   if (e.inductive)
     throw ConfigError("strategy.cross_edges",
-                      "\"as_cut\" says where the edges are that are trained on, and "
-                      "dataset.inductive evaluates with others too: leave one of them out");
+                      "\"as_cut\" fixes the edges of the training, but dataset.inductive also "
+                      "evaluates with others: leave one of the two out");
 }
 
 /// Whether all servers have as many ranks, one server's before the next one's.
@@ -601,9 +602,14 @@ void set_ranks(Experiment& e) {
   e.strategy.ranks_per_server = e.ranks() / servers;
 }
 
+/// Up to so many ranks SimGrid is fast enough.
+constexpr int kMostRanksOfSimgrid = 64;
+
 SimulationConfig simulation_config(const Json& s, const Experiment& e) {
   SimulationConfig config;
   config.epochs = s["epochs"];
+  config.simgrid =
+      s["engine"] == "auto" ? e.ranks() <= kMostRanksOfSimgrid : s["engine"] == "simgrid";
   config.library = s["library"];
   if (config.library == "auto" && e.cluster)
     config.library = !has_only_cpus(*e.cluster)    ? "nccl"
@@ -621,7 +627,7 @@ SimulationConfig simulation_config(const Json& s, const Experiment& e) {
 void require_possible_nccl(const Experiment& e) {
   if (e.backend != "nccl") return;
   if (e.kernels != "cuda")
-    throw ConfigError("backend", fmt::format("nccl moves what lies on GPUs: set kernels to cuda, "
+    throw ConfigError("backend", fmt::format("nccl moves data on GPUs: set kernels to cuda, "
                                              "found {}",
                                              e.kernels));
   if (const StrategyInfo& strategy = info_of(e.strategy); strategy.sends_patterns)
@@ -630,17 +636,16 @@ void require_possible_nccl(const Experiment& e) {
                                   strategy.name));
   if (const StrategyInfo& strategy = info_of(e.strategy); strategy.opens_stores)
     throw ConfigError("strategy.type",
-                      fmt::format("the rows of features that {} pulls are served by hosts, not by "
-                                  "nccl: use backend mpi",
+                      fmt::format("hosts serve the feature rows that {} pulls, nccl does not: "
+                                  "use backend mpi",
                                   strategy.name));
 }
 
 void require_possible_graphs(const Experiment& e) {
   if (!e.cuda_graph) return;
   if (e.kernels != "cuda")
-    throw ConfigError("train.cuda_graph", fmt::format("launches work on GPUs: set kernels to cuda, "
-                                                      "found {}",
-                                                      e.kernels));
+    throw ConfigError("train.cuda_graph",
+                      fmt::format("needs GPUs: set kernels to cuda, found {}", e.kernels));
   if (e.backend == "sim" || e.backend == "model" || !e.simulate_on.empty())
     throw ConfigError("train.cuda_graph",
                       fmt::format("simulations price operations that are issued one by one: set "
@@ -696,20 +701,20 @@ void set_inference(Experiment& e, const Json& root) {
   if (i.contains("sddmm") && !weighs_edges(e.model))
     throw ConfigError(
         "inference.sddmm",
-        fmt::format("is of models that compute weights of edges, such as \"gat\", and "
-                    "not of \"{}\": leave it out",
+        fmt::format("applies to models that weigh edges, such as \"gat\", not to \"{}\": leave "
+                    "it out",
                     e.model.type.name));
   if (config.spmm != SparseProduct::ids_then_rows && weighs_edges(e.model))
     throw ConfigError(
         "inference.spmm",
-        fmt::format("found {}, but model.type \"{}\", whose entries of A are computed, "
-                    "has ids_then_rows alone",
+        fmt::format("found {}, but model.type \"{}\" computes the entries of A and has only "
+                    "ids_then_rows",
                     i["spmm"].dump(), e.model.type.name));
   if (config.spmm == SparseProduct::exchange_graph && config.group_bytes > 0)
     throw ConfigError(
         "inference.group_bytes",
-        "is of rows that are fetched, and spmm \"exchange_graph\" fetches none: leave "
-        "it out, or choose another inference.spmm");
+        "applies to fetched rows, but spmm \"exchange_graph\" fetches none: leave it out, or "
+        "choose another inference.spmm");
   if (i.contains("preparation"))
     config.preparation =
         pick<Preparation>(i["preparation"], {{"scan", Preparation::scan},
@@ -718,12 +723,12 @@ void set_inference(Experiment& e, const Json& root) {
   const bool files = !e.dataset.feature_files.empty();
   if (i.contains("preparation") && !files)
     throw ConfigError("inference.preparation",
-                      "is of features in files (dataset.features.files): leave it out");
+                      "applies to features in files (dataset.features.files): leave it out");
   if (files && config.preparation == Preparation::fused &&
       config.spmm != SparseProduct::ids_then_rows)
     throw ConfigError("inference.preparation",
-                      fmt::format("fused takes rows from where they lie, which goes with spmm "
-                                  "\"ids_then_rows\" alone, found {}: choose redistribute or scan",
+                      fmt::format("fused needs spmm \"ids_then_rows\", found {}: choose "
+                                  "redistribute or scan",
                                   i["spmm"].dump()));
   if (config.fanout == 0)
     throw ConfigError("inference.fanout", "found 0, expected -1 (all neighbours) or at least 1");
@@ -834,7 +839,7 @@ std::vector<Experiment> load_experiments(const std::string& file,
                                          const std::vector<std::string>& overrides, int mpi_ranks) {
   const bool piped = file == kStandardInput;
   if (piped && mpi_ranks > 1)
-    throw ConfigError("FILE", "only one process reads standard input: give all of them a file");
+    throw ConfigError("FILE", "only one process can read standard input: name a file instead");
   const std::string text = read_settings(piped ? "/dev/stdin" : file, "an experiment file");
   const auto folder = fs::path(file).parent_path();
   auto experiments = experiments_in(text, file, overrides, mpi_ranks, folder);

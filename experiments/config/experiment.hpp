@@ -25,6 +25,7 @@ namespace orrery {
 /// How a run is replayed on a cluster.
 struct SimulationConfig {
   int epochs = 3;
+  bool simgrid = false;          ///< simulates the links, and not our own solver
   std::string library = "auto";  ///< nccl | mpi | threads; auto only where there is no cluster
   std::string algorithm = "auto";
   int window = 0;                       ///< 0: automatic

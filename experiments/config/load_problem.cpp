@@ -72,12 +72,12 @@ ProblemData DatasetCache::load(const Experiment& experiment) {
     last_ = {};  // before the next one takes memory
     if (!experiment.dataset.feature_files.empty())
       throw ConfigError("dataset.features.files",
-                        "are read by orrery infer alone: elsewhere a data set holds its rows in "
-                        "the order of its vertices");
+                        "is only for orrery infer: elsewhere a data set has its rows in the "
+                        "order of its vertices");
     if (experiment.dataset.edge_list)
       throw ConfigError("dataset.edge_list",
-                        "is read by orrery infer alone: elsewhere name a data set as dataset.path "
-                        "(orrery dataset convert makes one of a list of edges)");
+                        "is only for orrery infer: elsewhere name a data set as dataset.path "
+                        "(orrery dataset convert makes one from a list of edges)");
     const Activity loading(experiment.parts.empty() ? loading_words(experiment.dataset)
                                                     : "reading " + experiment.parts);
     if (experiment.statistics)
@@ -96,11 +96,11 @@ void require_data(const Experiment& experiment) {
   const bool trains = experiment.trains();
   if (experiment.statistics && trains)
     throw ConfigError("dataset.statistics",
-                      "statistics describe no graph to train on; use backend sim or orrery plan");
+                      "dataset.statistics has nothing to train on; use backend sim or orrery plan");
   if (experiment.dataset.magnify > 1 && trains)
     throw ConfigError("dataset.magnify",
-                      "a magnified graph is counted, not there; use backend sim or orrery plan, or "
-                      "set it to 1");
+                      "a magnified graph has only counts; use backend sim or orrery plan, or set "
+                      "it to 1");
 }
 
 NumberOfParts parts_of(const Experiment& experiment, std::int64_t data_bytes) {
@@ -128,12 +128,12 @@ NumberOfParts parts_of(const Experiment& experiment, std::int64_t data_bytes) {
   if (experiment.partition.working_bytes != 0 && deals)
     throw ConfigError("partition.working_bytes",
                       wanted != 0 ? "is for partition.parts auto: leave one of them out"
-                                  : "needs to know the device memory: set cluster.device_bytes, or "
-                                    "name a cluster.file");
+                                  : "needs the device memory: set cluster.device_bytes, or name "
+                                    "a cluster.file");
   if (experiment.partition.working_bytes != 0)
     throw ConfigError("partition.working_bytes",
-                      "is for orrery partition of a graph alone and for strategies that deal any "
-                      "number of parts: here the strategy and its ranks say how many there are");
+                      "is for orrery partition with a bare graph, and for strategies that take "
+                      "any number of parts: here the strategy and its ranks fix the number");
   return {parts, wanted != 0 ? "partition.parts" : "the strategy and its ranks"};
 }
 
@@ -143,12 +143,12 @@ Partition make_partition(const Experiment& experiment, const ProblemData& data) 
   const auto parts = static_cast<int>(parts_of(experiment, data_bytes(data.facts())).parts);
   if (!data.stored && experiment.partition.one_sided)
     throw ConfigError("partition.cross_edges",
-                      "is for parts that orrery partition writes; here a strategy takes what it "
-                      "needs (strategy.cross_edges of model_averaging)");
+                      "is for parts that orrery partition writes; in a run see "
+                      "strategy.cross_edges of model_averaging");
   if (!data.stored && experiment.partition.hops != 1)
     throw ConfigError("partition.hops",
-                      "is for parts that orrery partition writes; here a strategy takes what it "
-                      "needs (how much that is: strategy.hops of model_averaging)");
+                      "is for parts that orrery partition writes; in a run a strategy takes what "
+                      "it needs (model_averaging: strategy.hops)");
   if (data.statistics) return {parts, {}};
   if (!data.stored) {
     const Activity cutting(

@@ -34,7 +34,7 @@ void require_one_way_to_count(const Json& keys) {
 void require_cpus(const Cluster& cluster, const char* key, const char* instead, int number) {
   if (!has_only_cpus(cluster))
     throw ConfigError(std::string("cluster.") + key,
-                      fmt::format("the devices of {} take one rank each; say \"{}\": {} instead",
+                      fmt::format("the devices of {} have one rank each; write \"{}\": {} instead",
                                   cluster.name, instead, number));
 }
 

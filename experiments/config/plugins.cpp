@@ -37,8 +37,9 @@ void add_number(Json& keys, const std::string& method, const MethodParameter& pa
   Json& known = keys[name];
   if (known["type"] != "number" || !known.contains("x-when") ||
       !known["x-when"].contains("method") || known.contains("default"))
-    throw ConfigError("plugins", fmt::format("the partitioner \"{}\" cannot have a number \"{}\", "
-                                             "which is another key already: give it another name",
+    throw ConfigError("plugins", fmt::format("the partitioner \"{}\" cannot have a parameter "
+                                             "\"{}\", because another key has this name: rename "
+                                             "it",
                                              method, name));
   known["x-when"]["method"].push_back(method);
 }
@@ -68,8 +69,8 @@ Json with_plugins(Json schema, const std::vector<Partitioner>& methods,
     for (const std::string_view key : info->keys) {
       Json& known = strategy[std::string(key)];
       if (!known.is_object() || !known.contains("x-when"))
-        throw ConfigError("plugins", fmt::format("the strategy \"{}\" cannot have the key \"{}\": "
-                                                 "it is none that strategies share",
+        throw ConfigError("plugins", fmt::format("the strategy \"{}\" cannot have the key "
+                                                 "\"{}\": strategies do not share it",
                                                  name, key));
       known["x-when"]["type"].push_back(name);
     }

@@ -50,7 +50,7 @@ std::string ShippedFiles::find(const std::string& file_or_name) const {
         fmt::format("this machine has no {} yet: run ./orrery calibrate first", what));
   const auto known = names();
   throw ConfigError(file_or_name,
-                    fmt::format("no such {}.{} Those that ship: {}", what,
+                    fmt::format("no such {}.{} Shipped: {}", what,
                                 did_you_mean(fs::path(file_or_name).stem().string(), known),
                                 fmt::join(known, ", ")));
 }

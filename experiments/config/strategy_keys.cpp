@@ -27,8 +27,9 @@ void require_possible_first_layer(const JsonSettings& file) {
   for (const char* type : {"gat", "resgcn+"})
     if (file.is("model.type", type) && file.is("strategy.first_layer", "exact"))
       throw ConfigError("strategy.first_layer",
-                        fmt::format("model.type {} multiplies its input by weights before anything "
-                                    "is aggregated, so that nothing constant is: leave the key out",
+                        fmt::format("model.type {} multiplies its input by weights before it "
+                                    "aggregates, so nothing constant is aggregated: leave the "
+                                    "key out",
                                     type));
 }
 
@@ -40,7 +41,7 @@ void require_possible_sgc(const JsonSettings& file) {
     throw ConfigError("model.hidden", "model.type sgc has no hidden layers: leave the key out");
   if (file.is("strategy.memory", "autograd"))
     throw ConfigError("strategy.memory",
-                      "what a framework keeps of model.type sgc is not known here: use \"lean\"");
+                      "the tape of model.type sgc is not modelled: use \"lean\"");
 }
 
 /// The same of layers that weigh their edges themselves.
@@ -54,14 +55,14 @@ void require_possible_attention(const JsonSettings& file) {
   if (file.integer("model.layers", defaults.layers) == 1 &&
       file.integer("model.heads", defaults.heads) != defaults.heads)
     throw ConfigError("model.heads",
-                      "is of every layer but the last, and model.layers is 1: leave the key out; "
-                      "the heads of the last layer are model.output_heads");
+                      "applies to every layer but the last, and model.layers is 1: leave the key "
+                      "out; model.output_heads sets the heads of the last layer");
   // Of shared_preloading without sampling "original" stands for all neighbours, and is the default.
   if (file.is("strategy.degrees", "original") &&
       (!file.is("strategy.type", "shared_preloading") || file.has("strategy.sampling")))
     throw ConfigError("strategy.degrees",
-                      fmt::format("normalises a matrix by degrees, and model.type {} weighs the "
-                                  "edges of a part by their scores: leave the key out",
+                      fmt::format("normalises a matrix by degrees, but model.type {} weighs "
+                                  "edges by their scores: leave the key out",
                                   layer->name));
 }
 

@@ -43,8 +43,8 @@ std::string calibrated_machine(const std::string& kernels, int ranks) {
   std::int32_t gpus = 0;
   cuda::require(cuda::api().device_count(&gpus), "device_count");
   if (ranks > 1 && gpus > 1)
-    throw ConfigError("kernels", fmt::format("{}.json describes one GPU, and the ranks work on {}: "
-                                             "set CUDA_VISIBLE_DEVICES to the number of one",
+    throw ConfigError("kernels", fmt::format("{}.json describes one GPU, but the ranks work on "
+                                             "{}: set CUDA_VISIBLE_DEVICES to the number of one",
                                              name, gpus));
   return name;
 }

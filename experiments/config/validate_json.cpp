@@ -264,7 +264,7 @@ Json parse_json(const std::string& text, const std::string& origin) {
     if (event == Json::parse_event_t::object_start) open.emplace_back();
     if (event == Json::parse_event_t::object_end) open.pop_back();
     if (event == Json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
-      throw ConfigError(parsed.get<std::string>(), "stands twice in one object of " + origin);
+      throw ConfigError(parsed.get<std::string>(), "is given twice in one object of " + origin);
     return true;
   };
   try {

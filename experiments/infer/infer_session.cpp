@@ -51,8 +51,8 @@ void require_inferable(const Experiment& e, bool planned) {
   if (!planned && config.rows * config.columns != e.ranks())
     throw ConfigError(
         "inference",
-        fmt::format("{} rows times {} columns are {} tiles, one for each rank, but "
-                    "there are {} ranks: change them, or cluster.ranks",
+        fmt::format("{} rows times {} columns are {} tiles, one per rank, but there are {} "
+                    "ranks: change the tiles, or cluster.ranks",
                     config.rows, config.columns, config.rows * config.columns, e.ranks()));
   if (e.backend == "model" || e.backend == "nccl")
     throw ConfigError("backend", fmt::format("orrery infer runs on threads, mpi or sim, and not "
@@ -60,20 +60,22 @@ void require_inferable(const Experiment& e, bool planned) {
                                              e.backend));
   if (e.statistics && e.backend != "sim" && !planned)
     throw ConfigError("dataset.statistics",
-                      "without edges nothing can be inferred: simulate it with --backend sim, "
-                      "count it with --plan, or give it a path or a generator");
+                      "an inference needs edges: use --backend sim or --plan, or a path or a "
+                      "generator");
   if (!e.dataset.feature_files.empty() && e.trains() && e.weights.empty() && !planned)
     throw ConfigError("inference.weights",
-                      "is needed with dataset.features.files, which a training does not read: name "
-                      "a checkpoint, or the folder of a run with train.checkpoint_every");
+                      "is required with dataset.features.files, because training cannot read "
+                      "these: name a checkpoint, or the folder of a run with "
+                      "train.checkpoint_every");
   if (e.dataset.edge_list && e.trains() && e.weights.empty() && !planned)
     throw ConfigError("inference.weights",
-                      "is needed with dataset.edge_list, which has no labels to train with: name a "
-                      "checkpoint, or the folder of a run with train.checkpoint_every");
+                      "is required with dataset.edge_list, because it has no labels to train "
+                      "with: name a checkpoint, or the folder of a run with "
+                      "train.checkpoint_every");
   if (!e.parts.empty() || e.dataset.magnify > 1)
     throw ConfigError("dataset",
-                      "orrery infer needs the whole graph: give it a path, a generator or "
-                      "statistics, and no parts or magnify");
+                      "orrery infer needs the whole graph: use a path, a generator or "
+                      "statistics, without parts and magnify");
   if (e.edge_weights)
     throw ConfigError(
         "dataset.edge_weights",
@@ -87,8 +89,8 @@ void require_inferable(const Experiment& e, bool planned) {
   if (e.weights.empty() && e.resolved["strategy"].value("learn_features", false))
     throw ConfigError(
         "strategy.learn_features",
-        "inference reads the features of the data set, and the model would be trained "
-        "on learned ones: set it to false, or name inference.weights");
+        "inference reads the features of the data set, but the model would be trained on learned "
+        "ones: set it to false, or name inference.weights");
   if (!e.weights.empty() && !fs::exists(e.weights))
     throw ConfigError("inference.weights",
                       e.weights +
@@ -101,9 +103,9 @@ void require_memory_for(std::int64_t bytes) {
   const auto available = available_memory();
   if (!available || bytes <= *available) return;
   throw Error(
-      fmt::format("its ranks on this machine need {} of memory, and {} can be had; smaller "
-                  "inference.group_bytes or ranks on more machines need less (orrery infer --plan "
-                  "shows what each layout holds), and orrery infer --anyway tries it",
+      fmt::format("its ranks on this machine need {} of memory, but {} are available; smaller "
+                  "inference.group_bytes or ranks on more machines need less (orrery infer "
+                  "--plan shows what each layout holds), and orrery infer --anyway tries it",
                   human_bytes(bytes), human_bytes(*available)));
 }
 
@@ -258,7 +260,7 @@ void infer(PreparedInference prepared, const Experiment& experiment, const Infer
   RankStages& counted = prepared.counted;
   if (job.leads() && !options.quiet && !experiment.simulate_on.empty() &&
       (simulated || job.world != nullptr))
-    tell("simulate_on is left out: it is of inference on threads\n");
+    tell("simulate_on is ignored here: it is for inference on threads\n");
   if (!simulated && experiment.weights.empty())
     problem.weights = train_weights(experiment, folder / "training",
                                     {.quiet = options.quiet,
@@ -281,7 +283,7 @@ void infer(PreparedInference prepared, const Experiment& experiment, const Infer
     if (done > 0) {
       counted = count_stages(InferenceBody(problem, nullptr, &*layers), job);
       if (job.leads() && !options.quiet)
-        tell("going on after layer {} of {}\n", done, problem.layers());
+        tell("continuing after layer {} of {}\n", done, problem.layers());
     }
     const Outcome outcome =
         infer_for_real(problem, experiment, options, folder, layers ? &*layers : nullptr, job);
@@ -371,10 +373,10 @@ int infer_session(InferOptions options) {
   const fs::path folder =
       options.out.empty() ? default_result_folder(experiment.name) : fs::path(options.out);
   if (options.resume && options.out.empty())
-    throw ConfigError("--resume", "needs --out, the folder of the inference to go on with");
+    throw ConfigError("--resume", "needs --out, the folder of the inference to continue");
   if (experiment.backend == "sim" && (options.keep_layers || options.resume))
     throw ConfigError(options.resume ? "--resume" : "--keep-layers",
-                      "a simulation computes no layers that could be kept: leave it out");
+                      "a simulation computes no layers to keep: leave it out");
   if (already_complete(options, folder, experiment)) {
     if (launch.rank > 0) return 0;
     std::error_code left;  // of a start that was ended just after its result was written

@@ -93,7 +93,7 @@ LoadedInference load_inference(const Experiment& experiment, const Job& job) {
   if (!loaded.data->features)
     throw ConfigError(
         "dataset.features",
-        fmt::format("'{}' has no features; set it to {} to infer from made-up ones",
+        fmt::format("'{}' has no features; set it to {} to infer from random ones",
                     loaded.data->name,
                     experiment.dataset.generator.empty() ? "{\"random\": width}" : "their width"));
   return loaded;

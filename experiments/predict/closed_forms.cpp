@@ -671,11 +671,10 @@ ModelOutcome evaluate_model(const ModelInput& input) { return Model(input).outco
 std::optional<std::string> why_no_equations(const StrategyConfig& strategy,
                                             const ModelConfig& model) {
   if (model.sparse_input)
-    return "the papers' equations know no model.sparse_input: use backend sim";
+    return "the papers' equations do not cover model.sparse_input: use backend sim";
   if (weighs_edges(model))
     return fmt::format(
-        "the papers' equations are of products with the adjacency, not of {}: use "
-        "backend sim",
+        "the papers' equations cover products with the adjacency, not {}: use backend sim",
         model.type.name);
   const auto why = info_of(strategy).why_no_closed_forms;
   return why != nullptr ? why(strategy) : std::nullopt;

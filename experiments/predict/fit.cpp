@@ -64,7 +64,7 @@ class Fit {
 
   [[noreturn]] void refuse(const std::string& key, const std::string& best,
                            std::int64_t needed) const {
-    throw ConfigError(key, fmt::format("nothing fits into {} a rank: {} need {}, {} more; take "
+    throw ConfigError(key, fmt::format("nothing fits into {} per rank: {} need {}, {} more; use "
                                        "more ranks, fewer or narrower layers, or model.recompute",
                                        human_bytes(static_cast<double>(room_)), best,
                                        human_bytes(static_cast<double>(needed)),
@@ -92,8 +92,8 @@ Experiment fit_to_memory(const Experiment& experiment, Problem& problem) {
   if (!experiment.fits_depth && !experiment.fits_batches) return fitted;
   if (!experiment.device_bytes)
     throw ConfigError(experiment.fits_depth ? "strategy.depth" : "strategy.batches",
-                      "\"fit\" needs to know the device memory: set cluster.device_bytes, or name "
-                      "a cluster.file");
+                      "\"fit\" needs the device memory: set cluster.device_bytes, or name a "
+                      "cluster.file");
   Fit fit(experiment, problem);
   nlohmann::ordered_json& keys = fitted.resolved["strategy"];
   if (experiment.fits_depth) {

@@ -41,8 +41,8 @@ nlohmann::ordered_json preloading_json(const PreparedExperiment& prepared,
 std::string preloading_line(const nlohmann::ordered_json& preloading) {
   if (preloading.is_null()) return "";
   return fmt::format(
-      "servers compute {:.2f} vertices and {:.2f} edges for each of their own; {} rows of features "
-      "({}) are preloaded; of the largest peak {} are essential, {} preloaded",
+      "servers compute {:.2f} vertices and {:.2f} edges per owned one; {} feature rows ({}) are "
+      "preloaded; of the largest peak {} are essential, {} preloaded",
       preloading["vertices_ratio"].get<double>(), preloading["edges_ratio"].get<double>(),
       preloading["rows"].get<std::int64_t>(), human_bytes(preloading["bytes"].get<std::int64_t>()),
       human_bytes(preloading["essential_peak_bytes"].get<std::int64_t>()),

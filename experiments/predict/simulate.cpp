@@ -102,6 +102,7 @@ sim::Simulation build_simulation(const Body& body, const Experiment& experiment,
                             experiment.simulation.channels};
   simulation.hosts = experiment.host_per_server ? sim::Hosts::per_server : sim::Hosts::per_rank;
   simulation.timeline_epochs = experiment.timeline_epochs;
+  simulation.engine = experiment.simulation.simgrid ? sim::Engine::simgrid : sim::Engine::fluid;
   return simulation;
 }
 
@@ -136,6 +137,7 @@ Json settings_json(const Experiment& experiment, const sim::DeviceProfile& profi
                 {"profile_origin", profile.origin},
                 {"profile_other_work_cores", profile.other_work_cores},
                 {"scale", scale},
+                {"engine", simulation.engine == sim::Engine::simgrid ? "simgrid" : "fluid"},
                 {"library", simulation.library.name},
                 {"hosts", experiment.host_per_server ? "per_server" : "per_rank"}};
   if (const std::string& host = experiment.cluster->host.profile; !host.empty())
@@ -170,8 +172,8 @@ void require_skew_counts(const Experiment& experiment, const sim::DeviceProfile&
                         [](const sim::PriceTable::Axis& axis) { return axis.name == "skew"; });
   if (!counts)
     throw ConfigError("dataset.statistics.skew",
-                      fmt::format("device profile \"{}\" prices products of every skew alike: "
-                                  "leave the key out",
+                      fmt::format("device profile \"{}\" has the same prices for any skew: leave "
+                                  "the key out",
                                   profile.name));
 }
 
@@ -205,10 +207,9 @@ sim::Library library_of(const Experiment& experiment, const sim::DeviceProfile& 
   if (found != profile.libraries.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& [name, library] : profile.libraries) names.push_back(name);
-  throw ConfigError(
-      "simulation.library",
-      fmt::format("the device profile {} knows nothing of \"{}\"; it has: {}", profile.name,
-                  experiment.simulation.library, fmt::join(names, ", ")));
+  throw ConfigError("simulation.library",
+                    fmt::format("the device profile {} has no \"{}\"; it has: {}", profile.name,
+                                experiment.simulation.library, fmt::join(names, ", ")));
 }
 
 int kernel_threads(const Experiment& experiment) {
@@ -222,17 +223,15 @@ PricedRun price_run(const PreparedExperiment& prepared) {
   const TrainingBody body = prepared.body();
   if (body.depends_on_values())
     throw ConfigError("strategy.skip_below",
-                      "which broadcasts are skipped depends on values, which a simulation does not "
-                      "have: run it for real, or set it to 0 for a fixed strategy.staleness");
+                      "skipping depends on values, which a simulation does not have: run it for "
+                      "real, or set it to 0 for a fixed strategy.staleness");
   return price_run(body, prepared.experiment);
 }
 
 PricedRun price_run(const Body& body, const Experiment& experiment) {
   if (body.depends_on_values())
-    throw ConfigError(
-        "backend",
-        "what is done depends on values, which a simulation does not have: run it for "
-        "real");
+    throw ConfigError("backend",
+                      "it depends on values, which a simulation does not have: run it for real");
   const auto began = std::chrono::steady_clock::now();
   PricedRun run;
   run.profile = profile_of(experiment);

@@ -51,7 +51,7 @@ void require_identity(const JsonReader& kept) {
 }
 
 constexpr const char* kResumeTheSame =
-    "resume with the same experiment, or start anew without --resume";
+    "resume with the same experiment, or start over without --resume";
 
 void require_same_identity(const Json& kept, const Json& now, const std::string& origin,
                            const char* advice = kResumeTheSame) {
@@ -164,7 +164,7 @@ ModelCheckpoint parse(const std::string& bytes, const std::string& origin, const
   const std::size_t body = bytes.size() - sizeof kept;
   std::memcpy(&kept, bytes.data() + body, sizeof kept);
   if (kept != crc_of(bytes.data(), body))
-    throw DataError(origin, "", "is damaged: its checksum does not fit; remove it to start anew");
+    throw DataError(origin, "", "is damaged: its checksum does not match; remove it to start over");
   Reader in(std::string_view(bytes).substr(kMagic.size(), body - kMagic.size()), origin);
   const JsonReader header(in.take(in.number<std::uint64_t>()), origin, "header");
   const std::string kind = header.get<std::string>("kept", "training");
@@ -230,7 +230,7 @@ ModelCheckpoint parse_checkpoint_of_model(const std::string& bytes, const std::s
     const JsonReader reader(kept.dump(), origin, "header");
     reader.object("model");
     require_same_identity(layers_of(kept["model"]), layers_of(resolved["model"]), origin,
-                          "the weights fit the model that they were trained for alone");
+                          "the weights fit only the model that they were trained for");
     if (kept.contains("strategy") && reader.get<bool>("strategy/learn_features", false))
       throw ConfigError(key, origin +
                                  ": its model works on features that were learned with it "

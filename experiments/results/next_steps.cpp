@@ -46,13 +46,13 @@ std::string next_steps(const std::vector<FinishedRun>& runs, const std::string& 
   const bool interrupted =
       unfinished.missing > 0 || std::any_of(runs.begin(), runs.end(), was_interrupted);
   if (interrupted && asked.sweep)
-    steps.add("the same command again", "goes on with the combinations that are not done");
+    steps.add("the same command again", "continues with the combinations that are not done");
   else if (interrupted && fs::exists(fs::path(folder) / "checkpoint.bin"))
     steps.add(fmt::format("the same command with --out {} --resume", word(folder)),
-              "goes on from the checkpoint");
+              "continues from the checkpoint");
   else if (interrupted && experiment.label.empty() && experiment.trains())
     steps.add("--set train.checkpoint_every=N",
-              "keeps a checkpoint every N epochs, from which --resume goes on");
+              "keeps a checkpoint every N epochs, from which --resume continues");
   const bool fits = std::any_of(runs.begin(), runs.end(), [](const FinishedRun& run) {
     return !run.result.contains("out_of_memory");
   });

@@ -122,20 +122,18 @@ void require_replaceable(const fs::path& folder, Existing existing) {
     throw Error(fmt::format("{}: {}", folder.string(), why));
   };
   if (!fs::is_empty(folder) && !holds(kLock))
-    refuse(fmt::format("holds files that no run wrote ({}); give another --out",
+    refuse(fmt::format("holds files that no run wrote ({}); choose another --out",
                        fs::directory_iterator(folder)->path().filename().string()));
   remove_unfinished_unless_written_to(folder);
   const bool result = holds("result.json") || holds("sweep.json"), left = holds("checkpoint.bin");
   if (existing == Existing::refuse && result)
-    refuse("already holds a result; give another --out or add --force");
+    refuse("already holds a result; choose another --out or add --force");
   if (existing == Existing::refuse && left)
     refuse(
-        "holds the checkpoint of a run that did not end; add --resume to go on with it, or "
-        "--force to start anew");
+        "holds the checkpoint of an unfinished run; add --resume to continue it, or --force to "
+        "start over");
   if (existing == Existing::resume && result && !left)
-    refuse(
-        "holds a result and no checkpoint to go on from; add --force instead of --resume to "
-        "start anew");
+    refuse("holds a result and no checkpoint; add --force instead of --resume to start over");
 }
 
 ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move(folder)) {
@@ -154,9 +152,9 @@ ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move
     ::close(lock_);
     if (why == EWOULDBLOCK)
       throw Error(
-          fmt::format("{}: another run is writing there; give another --out", path_.string()));
+          fmt::format("{}: another run is writing there; choose another --out", path_.string()));
     throw Error(fmt::format(
-        "{}: cannot be locked against other runs: {}; give an --out on another file system",
+        "{}: cannot be locked against other runs: {}; choose an --out on another file system",
         path_.string(), std::strerror(why)));
   }
   // Nobody else writes here now: what write_file() has not finished is of a killed run.

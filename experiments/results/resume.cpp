@@ -62,7 +62,7 @@ Earlier take_up(const ResultFolder& folder, const Json& resolved) {
   if (static_cast<int>(earlier.epochs.size()) < done)
     throw DataError(log.string(), "",
                     fmt::format("holds {} of the {} epochs that the checkpoint has seen; start "
-                                "anew without --resume",
+                                "over without --resume",
                                 earlier.epochs.size(), done));
   write_file(log, kept);
   return earlier;
@@ -94,7 +94,7 @@ bool is_complete(const fs::path& folder, const Json& resolved) {
   if (!fs::exists(folder / "checkpoint.bin"))
     throw ConfigError("train.epochs",
                       fmt::format("is {}, but {} holds a complete run of {} epochs and no "
-                                  "checkpoint to go on from",
+                                  "checkpoint to continue from",
                                   wanted, folder.string(), done));
   return false;
 }

@@ -132,7 +132,7 @@ std::string notice(const std::vector<FinishedRun>& runs, const Unfinished& unfin
   std::string lines;
   for (const FinishedRun& run : runs)
     if (interrupted(run))
-      lines += fmt::format("INTERRUPTED: {} after {} of {} epochs; its numbers are of those\n",
+      lines += fmt::format("INTERRUPTED: {} after {} of {} epochs; its numbers cover only these\n",
                            row_name(run).second, run.result["epochs"].get<int>(),
                            run.experiment.train.epochs);
   if (unfinished.missing > 0)
@@ -144,11 +144,12 @@ std::string notice(const std::vector<FinishedRun>& runs, const Unfinished& unfin
 }
 
 constexpr const char* kLegend =
-    "epoch = the parts to its right, on the slowest rank of the median epoch; communication counts "
-    "where no computation hides it, and (hidden) is what computation hid. internal, external: "
-    "features between ranks of the same or of another server; gradients: averaging them (or "
-    "models); other: idle (hand-overs, cores busy with other ranks). moved: bytes received by all "
-    "ranks; peak: memory of the largest rank; val, test: accuracy at the best validation epoch.";
+    "epoch = sum of the columns to its right (slowest rank, median epoch). Communication counts "
+    "only while no computation runs; the overlapped rest is in (hidden). internal, external: "
+    "features between ranks of the same server or of different ones; gradients: averaging "
+    "gradients or models; other: idle (hand-overs, cores busy with other ranks). moved: bytes "
+    "received by all ranks; peak: memory of the largest rank; val, test: accuracy at the best "
+    "validation epoch.";
 
 /// A row for each run. Columns of parts that are zero everywhere are left out.
 std::string table_of(const std::vector<FinishedRun>& runs, int width) {
@@ -239,7 +240,7 @@ std::string timeline_line(const std::vector<FinishedRun>& runs) {
   const int kept = left->result["timeline_ranks"], ranks = left->experiment.ranks();
   return fmt::format(
       "  timeline.json of a run opens in ui.perfetto.dev: one row per rank and lane{}\n",
-      kept < ranks ? fmt::format(" (of {} of {} ranks: the first ones and the slowest, so that a "
+      kept < ranks ? fmt::format(" ({} of {} ranks: the first ones and the slowest, so that a "
                                  "browser can open it)",
                                  kept, ranks)
                    : "");
@@ -378,7 +379,7 @@ std::string divergence_line(const Json& result) {
     line += fmt::format("; layer {} is the first with {} that are not finite",
                         found["layer"].get<int>(), found["of"].get<std::string>());
     line += found["largest"].is_null()
-                ? ", and no layer has others"
+                ? ", and all layers have such numbers"
                 : fmt::format(", and the largest of the finite ones is {:.3g}, in layer {}",
                               found["largest"].get<double>(), found["largest_in_layer"].get<int>());
   } else if (!found.is_null() && !found["largest"].is_null()) {

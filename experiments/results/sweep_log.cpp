@@ -50,7 +50,7 @@ WholeLines whole_lines(const fs::path& file) {
     line.get<std::string>("config_hash");
     require_result(line, "result/");
     if (line.has("result/simulated_on"))
-      line.fail("result/simulated_on", "expected none, as forecasts are made when all has run");
+      line.fail("result/simulated_on", "expected none, because forecasts are made after all runs");
     whole.lines.push_back(line.json());
   }
   return whole;

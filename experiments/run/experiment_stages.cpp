@@ -34,7 +34,7 @@ void require_cuttable(const Experiment& experiment) {
                                              "or simulated: set it to threads or sim",
                                              experiment.backend));
   if (!experiment.parts.empty())
-    throw ConfigError("dataset.parts", "is partitioned already: name the data set");
+    throw ConfigError("dataset.parts", "is already cut into parts: name the data set");
   if (experiment.statistics)
     throw ConfigError("dataset.statistics", "describe no graph to cut: name a data set");
 }

@@ -40,14 +40,14 @@ std::string disturbance(const Json& real, const Json& simulated) {
 std::string not_of_this_machine(const FinishedRun& run) {
   if (const int machines = run.result.value("machines", 1); machines > 1)
     return fmt::format(
-        "the ranks ran on {} servers with links between them, and this-machine is one server: "
+        "the ranks ran on {} servers with links between them, but this-machine is one server: "
         "orrery validate measures the links of a netcluster, and a cluster file describes others",
         machines);
   const int servers = run.experiment.placement().servers();
   if (info_of(run.experiment.strategy).by_server && servers > 1)
     return fmt::format(
-        "{} goes by the {} servers of the experiment, and this-machine is one: name a cluster of "
-        "as many",
+        "{} depends on the {} servers of the experiment, but this-machine is one: name a cluster "
+        "with as many",
         info_of(run.experiment.strategy).name, servers);
   return {};
 }
@@ -102,7 +102,7 @@ void measure_this_machine(bool quiet) {
   if (!quiet)
     tell(
         "measuring this machine coarsely for its simulation (once; some minutes; `orrery "
-        "calibrate` does it well)\n");
+        "calibrate` is more exact)\n");
   const auto folder = machine_configs().string();
   const calibrate::Calibration made =
       calibrate::calibrate(calibrate::Effort::quick, calibrate::find_probe());
@@ -180,13 +180,15 @@ void print_forecasts(const std::vector<FinishedRun>& runs, std::FILE* to) {
   const auto say = [&](const std::string& text) {
     fmt::print(to, "{}", wrapped(text, paragraph_on(to)));
   };
-  say("\nThe same files simulated (the same operations, replayed by SimGrid); error: of the "
-      "simulation of this machine against what was measured here\n\n");
+  say("\n"
+      "The same operations simulated (replayed by SimGrid). error: simulation of this machine "
+      "against the measurement\n"
+      "\n");
   fmt::print(to, "{}", table.text(width));
   for (const std::string& why : disturbed)
     say(
-        fmt::format("(*) {}; what is measured then takes longer, so this difference says little of "
-                    "the simulation: repeat it on an idle machine\n",
+        fmt::format("(*) {}; measured times are then too long, and this difference says little "
+                    "about the simulation: repeat it on an idle machine\n",
                     why));
 }
 

@@ -81,7 +81,7 @@ std::string mpirun_line(const Experiment& experiment, const JobRequest& request)
 std::string slurm_script(const Experiment& experiment, const JobRequest& request) {
   const std::string name = as_file_name(experiment.name);
   if (request.file == "-")
-    throw ConfigError("FILE", "standard input is gone when the job starts: give it a file");
+    throw ConfigError("FILE", "standard input is gone when the job starts: name a file");
   const std::string settings = settings_of(request, quoted);
   const int servers = experiment.placement().servers(), ranks = experiment.ranks();
   const bool placed = experiment.places_ranks() &&
@@ -95,10 +95,10 @@ std::string slurm_script(const Experiment& experiment, const JobRequest& request
                                     : "#SBATCH --gpus-per-task=1\n";
   const bool anew = request.force || !experiment.label.empty();
   const std::string again =
-      anew ? "# Queued again, it starts anew.\n"
+      anew ? "# Queued again, it starts over.\n"
       : experiment.checkpoint_every == 0 && experiment.checkpoint_steps == 0
-          ? "# Queued again, it starts anew: set train.checkpoint_every to go on where it was.\n"
-          : fmt::format("# Queued again, it goes on from its last checkpoint (every {}).\n",
+          ? "# Queued again, it starts over; set train.checkpoint_every to continue instead.\n"
+          : fmt::format("# Queued again, it continues from its last checkpoint (every {}).\n",
                         experiment.checkpoint_steps > 0
                             ? fmt::format("{} steps", experiment.checkpoint_steps)
                             : fmt::format("{} epochs", experiment.checkpoint_every));

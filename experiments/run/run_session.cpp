@@ -218,8 +218,7 @@ bool runs_over_mpi(const std::vector<Experiment>& experiments, const Launch& lau
   for (const Experiment& e : experiments) {
     if (e.over_mpi() != mpi)
       throw ConfigError("sweep.backend",
-                        "mpi and nccl are started in another way than the others: run each with "
-                        "--backend");
+                        "mpi and nccl need their own start: run each with --backend");
     if (mpi && e.ranks() != launch.size)
       throw ConfigError(
           "cluster",
@@ -274,7 +273,7 @@ struct Writing {
                                                     const RunOptions& options) {
     if (!options.sweep) return folder;
     if (std::filesystem::exists(folder / "result.json"))
-      throw Error(folder.string() + ": holds the result of a run; give another --out");
+      throw Error(folder.string() + ": holds the result of a run; choose another --out");
     require_same_sweep(folder, experiments);
     return folder;
   }
@@ -333,8 +332,8 @@ void add_timeline_epochs(RunOptions& options) {
   if (!range || (parts[2].matched && last < first))
     throw ConfigError(
         "--timeline-epochs",
-        fmt::format("found \"{}\", expected how many epochs (5), or the first and the "
-                    "last, numbered from 0 (10-12)",
+        fmt::format("found \"{}\", expected a number of epochs (5), or the first and the last, "
+                    "numbered from 0 (10-12)",
                     asked));
   if (!parts[2].matched) {
     options.overrides.push_back(fmt::format("timeline.epochs={}", first));
@@ -379,7 +378,7 @@ int run_session(RunOptions options) {
                       "resumes one run, but the experiment is a sweep: choose a "
                       "combination with --set");
   if (options.resume && options.out.empty())
-    throw ConfigError("--resume", "needs --out, the folder of the run to go on with");
+    throw ConfigError("--resume", "needs --out, the folder of the run to continue");
   const bool mpi = runs_over_mpi(experiments, launch, options);
   for (const Experiment& e : experiments)
     if (e.trains() && e.kernels == "cuda") cuda::choose_gpu(0, 1);  // told before anything is read

@@ -49,20 +49,19 @@ std::vector<std::string> notes_of(const PreparedExperiment& prepared) {
   std::vector<std::string> notes = data.notes;
   if (!data.symmetric) notes.push_back(directed_note(prepared));
   if (data.edges == 0)
-    notes.emplace_back("the graph has no edges: every vertex learns from its own features alone");
+    notes.emplace_back("the graph has no edges: every vertex learns only from its own features");
   if (data.vertices > 0 && data.classes == 1)
     notes.emplace_back(
-        "all labels are of one class: every model is right, so accuracy says nothing");
+        "all labels have one class: every model is right, so accuracy means nothing");
   if (const int empty = empty_parts(prepared.problem->partition); empty > 0)
-    notes.push_back(fmt::format("{} of {} parts hold no vertex, so that some ranks own nothing",
-                                empty, prepared.problem->partition.parts));
+    notes.push_back(fmt::format("{} of {} parts hold no vertex, so some ranks own nothing", empty,
+                                prepared.problem->partition.parts));
   for (std::string& note : prepared.strategy->notes()) notes.push_back(std::move(note));
   const Experiment& experiment = prepared.experiment;
   if (experiment.backend == "threads" && experiment.kernels != "cuda" &&
       experiment.ranks() > available_cores())
     notes.push_back(
-        fmt::format("{} ranks take turns on {} core{}: times are longer than where each "
-                    "has a core of its own",
+        fmt::format("{} ranks take turns on {} core{}: times are longer than with a core for each",
                     experiment.ranks(), available_cores(), available_cores() == 1 ? "" : "s"));
   return notes;
 }
@@ -83,7 +82,7 @@ void require_placed(const Experiment& experiment, const Job& job) {
       job.world == nullptr || job.world->placement().servers() == 1)
     return;
   throw ConfigError("cluster",
-                    fmt::format("{} needs to know which ranks share a server, and these were "
+                    fmt::format("{} needs to know which ranks share a server, but these were "
                                 "started on {}: set cluster.servers and "
                                 "cluster.ranks_per_server, or name a cluster.file",
                                 experiment.strategy.type, job.world->placement().servers()));
@@ -96,9 +95,9 @@ void require_memory_for(std::int64_t bytes) {
   const auto available = available_memory();
   if (!available || bytes <= *available) return;
   throw Error(fmt::format(
-      "its ranks on this machine need {} of memory, and {} can be had; a narrower model, fewer "
-      "layers or ranks on more machines need less (orrery plan shows what each rank holds), and "
-      "orrery run --anyway tries it",
+      "its ranks on this machine need {} of memory, but {} are available; a narrower model, "
+      "fewer layers or ranks on more machines need less (orrery plan shows what each rank "
+      "holds), and orrery run --anyway tries it",
       human_bytes(static_cast<double>(bytes)), human_bytes(static_cast<double>(*available))));
 }
 
@@ -250,7 +249,7 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
   if (results != nullptr && options_.resume) {
     earlier = take_up(*results, experiment.resolved);
     if (earlier.checkpoint.empty() && !options_.quiet)
-      tell("{}: no checkpoint, starting anew\n", results->path().string());
+      tell("{}: no checkpoint, starting over\n", results->path().string());
   }
   job_.share(earlier.checkpoint);
   if (!earlier.checkpoint.empty())

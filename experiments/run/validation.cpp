@@ -281,9 +281,8 @@ std::string validation_text(const std::vector<ValidationRow>& rows, int width) {
       std::count_if(rows.begin(), rows.end(), [](const ValidationRow& r) { return r.disturbed; });
   if (busy > 0)
     text += fmt::format(
-        "in {} of {} rows, marked (*), other programs were at work during the real run: its times "
-        "are "
-        "too long then, and the errors say little of the simulation\n",
+        "in {} of {} rows, marked (*), other programs were at work during the real run: its "
+        "times are too long, and the errors say little about the simulation\n",
         busy, rows.size());
   const Strategies strategies = compare_strategies(rows);
   if (strategies.groups > 0)

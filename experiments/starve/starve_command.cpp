@@ -56,11 +56,10 @@ void add_starve_command(CLI::App& app, int& exit_code) {
   add_experiment_file(*command, options->file, options->overrides);
   command
       ->add_option("--epochs", options->epochs,
-                   "Count so many epochs less one: the first, or where there are few batches the "
-                   "first few, are not")
+                   "Epochs to run; the first, or with few batches the first few, do not count")
       ->capture_default_str()
       ->type_name("N");
-  command->add_flag("--now", options->now, "Say how it is, and try no other settings");
+  command->add_flag("--now", options->now, "Report only the present settings, and try no others");
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");
   command->footer(

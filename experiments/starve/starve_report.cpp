@@ -53,8 +53,8 @@ std::string verdict(const StarveStudy& study) {
   const StageTimes& batch = study.now.batch;
   const BatchStage limit = batch.limit();
   const std::string cores = fmt::format(
-      "the stages before training keep {:.1f} cores of a server busy, and need {:.1f} "
-      "for trainers that never wait{}",
+      "the stages before training keep {:.1f} cores of a server busy; trainers that never wait "
+      "would need {:.1f}{}",
       study.cores_busy, study.cores_needed,
       study.cores > 0 ? fmt::format("; it has {}", study.cores) : "");
   if (limit == BatchStage::train)

@@ -142,7 +142,7 @@ void require_studied(const Experiment& experiment, int epochs) {
                                              "simulates \"sim\"",
                                              experiment.backend));
   if (epochs < 2)
-    throw ConfigError("--epochs", "expected at least 2: the first one is not counted");
+    throw ConfigError("--epochs", "expected at least 2: the first epoch does not count");
 }
 
 void count_cores(StarveStudy& study, const Experiment& experiment) {
@@ -184,7 +184,7 @@ StarveStudy study_starving(const Experiment& experiment, int epochs, bool tries,
   count_cores(study, experiment);
 
   if (!tries) {
-    study.not_replayed = "--now asks for nothing else";
+    study.not_replayed = "--now excludes it";
     return study;
   }
   Experiment replayed = experiment;

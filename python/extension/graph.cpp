@@ -110,7 +110,7 @@ void add_graph(nb::module_& module) {
           "(rows, columns)")
       .def_prop_ro("nnz", &Csr::nnz, "number of entries")
       .def_prop_ro("edge_index", &edge_index, nb::rv_policy::automatic,
-                   "int64 [2, nnz], made anew: row 0 the column, row 1 the row of each entry")
+                   "int64 [2, nnz], a new array: row 0 the column, row 1 the row of each entry")
       .def(
           "transpose",
           [](const Csr& graph) {

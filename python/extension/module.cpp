@@ -10,7 +10,7 @@ namespace nb = nanobind;
 
 void add_errors(nb::module_& module) {
   const auto error = nb::exception<Error>(module, "Error", PyExc_RuntimeError);
-  error.doc() = "Whatever Orrery refuses on purpose: one line that says what to do.";
+  error.doc() = "Something that Orrery refuses on purpose, with one line that says what to do.";
   nb::exception<ConfigError>(module, "ConfigError", error.ptr()).doc() =
       "A setting that cannot be honoured; the message begins with its name.";
   nb::exception<DataError>(module, "DataError", error.ptr()).doc() =

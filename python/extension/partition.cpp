@@ -193,7 +193,7 @@ auto partition(const Csr& graph, int parts, const std::string& method, std::uint
   options.method = method;
   options.seed = seed;
   if (method == "file")
-    throw ConfigError("method", "a partition that is there already needs no call");
+    throw ConfigError("method", "a method that only reads an existing partition needs no call");
   if (find_partitioner(method) != nullptr)  // else partition_graph says which there are
     for (const auto& [key, value] : settings)
       set_option(options, nb::cast<std::string>(key), value);

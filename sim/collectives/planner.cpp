@@ -66,7 +66,7 @@ CollectivePlanner::CollectivePlanner(const Cluster& cluster, Library library,
                       fmt::format("no collective has '{}'; use auto, {}", options.algorithm,
                                   fmt::join(names, ", ")));
   if (options.window < 0)
-    throw ConfigError("simulation.window", "must be 0 (as ranks allow) or more");
+    throw ConfigError("simulation.window", "must be 0 (as the ranks allow) or more");
   if (options.channels < 0) throw ConfigError("simulation.channels", "must be 0 (all) or more");
   if (!(options.chunk_bytes >= 0))
     throw ConfigError("simulation.chunk_bytes", "must be 0 (the library's) or more");

@@ -150,7 +150,8 @@ PricePoint price_point(const Op& op) {
   return std::visit(
       []<class T>(const T& local) -> PricePoint {
         if constexpr (Communicates<T>)
-          assertion_failed("what communicates has no price of its own", __FILE__, __LINE__);
+          assertion_failed("operations that communicate have no price of their own", __FILE__,
+                           __LINE__);
         else
           return point(local);
       },

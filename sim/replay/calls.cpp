@@ -41,19 +41,25 @@ bool copied(const Simulation& simulation, int from_device, int to_device) {
          simulation.cluster.server_of(from_device) == simulation.cluster.server_of(to_device);
 }
 
-CallBook::CallBook(const Simulation& simulation)
+CallBook::CallBook(const Simulation& simulation, const Traffic* traffic)
     : s_(simulation),
+      traffic_(traffic),
       planner_(simulation.cluster, simulation.library, simulation.collectives),
-      met_(at(simulation.ranks())),
+      collectives_(at(simulation.ranks())),
+      messages_(at(simulation.ranks())),
       matrices_(&less) {}
 
 std::vector<CallKey> CallBook::next(int rank, const Call& call, const GroupUse& use) {
+  if (call.what != CollectiveKind::send_recv) {
+    std::vector<int>& met = collectives_[at(rank)];
+    if (met.size() <= call.group) met.resize(call.group + 1, 0);
+    return {{use.lane, use.group, -1, -1, met[call.group]++}};
+  }
   const auto key = [&](int from, int to) {
     CallKey meeting{use.lane, use.group, from, to, 0};
-    meeting.sequence = met_[at(rank)][meeting]++;
+    meeting.sequence = messages_[at(rank)][meeting]++;
     return meeting;
   };
-  if (call.what != CollectiveKind::send_recv) return {key(-1, -1)};
   const int me = use.group.index_of(rank);
   std::vector<CallKey> keys;
   if (call.root >= 0) keys.push_back(key(me, call.root));
@@ -81,15 +87,30 @@ std::shared_ptr<const CallPlan> CallBook::plan(const PlanKey& key, Parts parts) 
   CollectiveShape shape{key.kind, key.members.size, std::max(0, key.root), key.bytes,
                         std::move(parts)};
   Expansion made = planner_.expand(shape, places(key.members));
+  std::vector<int> connections = connections_of(key.members, made);
   auto plan = std::make_shared<const CallPlan>(
       CallPlan{key.kind, key.bytes, key.members,
-               std::make_shared<const PreparedExpansion>(std::move(made), key.members.size)});
+               std::make_shared<const PreparedExpansion>(std::move(made), key.members.size),
+               std::move(connections)});
   const auto count = static_cast<std::int64_t>(plan->expansion->expansion.messages.size());
   if (kept_messages_ + count <= kMostKept) {
     plans_.emplace(key, plan);
     kept_messages_ += count;
   }
   return plan;
+}
+
+std::vector<int> CallBook::connections_of(const Group& members, const Expansion& expansion) const {
+  std::vector<int> connections;
+  if (traffic_ == nullptr) return connections;
+  connections.reserve(expansion.messages.size());
+  for (const Message& message : expansion.messages) {
+    const int from = s_.devices[at(members.rank_of(message.from))],
+              to = s_.devices[at(members.rank_of(message.to))];
+    connections.push_back(copied(s_, from, to) ? CallPlan::kCopied
+                                               : traffic_->connection({from, to}));
+  }
+  return connections;
 }
 
 /// What the ranks of a collective move apiece, the same object for equal contents.
@@ -164,8 +185,8 @@ std::set<Traffic::Pair> CallBook::connected_pairs() {
       pairs.emplace(from, to);
     } else if (s_.library.copy_bytes_per_second <= 0) {
       throw ConfigError("cluster",
-                        fmt::format("ranks {} and {} share the device {}, within which the library "
-                                    "\"{}\" cannot send: use one rank per device",
+                        fmt::format("ranks {} and {} share the device {}, but the library \"{}\" "
+                                    "cannot send within a device: use one rank per device",
                                     from_rank, to_rank, s_.cluster.name_of(from), s_.library.name));
     }
   };

@@ -35,6 +35,8 @@ struct CallPlan {
   double bytes = 0;
   Group members;
   std::shared_ptr<const PreparedExpansion> expansion;
+  std::vector<int> connections;  ///< of each message; kCopied: it crosses no link
+  static constexpr int kCopied = -1;
 };
 
 /// Whether a message between two devices is copied by a core instead of crossing links.
@@ -43,7 +45,8 @@ bool copied(const Simulation& simulation, int from_device, int to_device);
 /// All calls of a simulation.
 class CallBook {
  public:
-  explicit CallBook(const Simulation& simulation);
+  /// With `traffic`, plans say over which connections their messages go.
+  explicit CallBook(const Simulation& simulation, const Traffic* traffic = nullptr);
 
   /// The collectives that a rank's next call on a lane belongs to: one, of SendRecv up to two.
   std::vector<CallKey> next(int rank, const Call& call, const GroupUse& use);
@@ -82,10 +85,15 @@ class CallBook {
   /// The collectives of a rank on a lane and group, in order.
   const std::vector<std::uint32_t>& calls_of(int rank, Lane lane, const Group& group);
 
+  std::vector<int> connections_of(const Group& members, const Expansion& expansion) const;
+
   const Simulation& s_;
+  const Traffic* traffic_;
   CollectivePlanner planner_;
-  /// Of each rank, how often it has met whom: keys of sequence 0.
-  std::vector<std::unordered_map<CallKey, int, CallKeyHash>> met_;
+  /// Of each rank, how often it has met each group of its table, and whom for messages (keys of
+  /// sequence 0).
+  std::vector<std::vector<int>> collectives_;
+  std::vector<std::unordered_map<CallKey, int, CallKeyHash>> messages_;
   std::map<std::tuple<int, int, int>, GroupPlaces> places_;
   std::map<std::tuple<const RankSchedule*, std::uint32_t>, std::vector<std::uint32_t>> calls_;
   std::set<std::shared_ptr<const std::vector<double>>,

@@ -100,8 +100,8 @@ class Pricer {
     phase_ = static_cast<std::uint16_t>(number);
     if (phase_ != number)
       throw ConfigError("simulation.epochs",
-                        fmt::format("a replay counts {} parts of epochs, and this one has more by "
-                                    "epoch {}: replay fewer, they are alike",
+                        fmt::format("a replay counts {} phases of epochs, but this one has more "
+                                    "by epoch {}: replay fewer epochs, they are alike",
                                     number, phase.epoch));
   }
   std::uint32_t position(Lane lane) const {

@@ -7,7 +7,7 @@
 #include <queue>
 #include <vector>
 
-#include "sim/replay/interconnect.hpp"
+#include "sim/network/interconnect.hpp"
 
 namespace orrery::sim {
 

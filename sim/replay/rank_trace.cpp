@@ -4,6 +4,14 @@
 
 namespace orrery::sim {
 
+void RankTrace::reserve(const RankSchedule& schedule) {
+  for (std::size_t lane = 0; lane < done.size(); ++lane)
+    done[lane].reserve(static_cast<std::size_t>(std::count_if(
+        schedule.lanes[lane].begin(), schedule.lanes[lane].end(), [](const LaneItem& item) {
+          return item.type != LaneItem::Type::wait && item.type != LaneItem::Type::nothing;
+        })));
+}
+
 Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& trace) {
   const RankSchedule& schedule = *program.schedule;
   Timeline timeline{rank, {}, trace.marks, trace.memory};

@@ -20,6 +20,9 @@ struct RankTrace {
   std::array<std::vector<Done>, kLanes> done;  ///< works and calls, in the order of their ends
   std::vector<Timeline::Mark> marks;
   std::vector<Timeline::MemoryMark> memory;
+
+  /// Takes the room for all that a rank does.
+  void reserve(const RankSchedule& schedule);
 };
 
 /// The same form as a real rank's, ordered by the spans' beginnings.

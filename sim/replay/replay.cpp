@@ -18,8 +18,9 @@ Replayer::Replayer(const Simulation& simulation, Traffic& traffic, Interconnect&
       traffic_(traffic),
       network_(network),
       progress_(progress),
-      calls_(simulation),
+      calls_(simulation, &traffic),
       hosts_beside_(simulation.cluster.has_hosts()),
+      many_servers_(simulation.cluster.servers() > 1),
       began_(std::chrono::steady_clock::now()) {
   for (std::size_t d = 0; d < s_.cluster.devices.size(); ++d)
     processors_.emplace_back(network, s_.cluster.cores_of(static_cast<int>(d)),
@@ -31,14 +32,16 @@ Replayer::Replayer(const Simulation& simulation, Traffic& traffic, Interconnect&
     Rank rank;
     rank.program = &s_.programs[at(r)];
     rank.device = s_.devices[at(r)];
-    rank.works_at = hosts_beside_ ? s_.cluster.server_of(rank.device) : rank.device;
+    rank.server = s_.cluster.server_of(rank.device);
+    rank.works_at = hosts_beside_ ? rank.server : rank.device;
     rank.memory_end = memory_end(s_.cluster, rank.device);
     ranks_of_host_[at(rank.works_at)].push_back(r);
-    rank.place = on_server[s_.cluster.server_of(rank.device)]++;
+    rank.place = on_server[rank.server]++;
+    rank.trace.reserve(rank.schedule());
     ranks_.push_back(std::move(rank));
   }
   for (Rank& rank : ranks_)
-    rank.sharers = s_.hosts == Hosts::per_server ? on_server[s_.cluster.server_of(rank.device)] : 1;
+    rank.sharers = s_.hosts == Hosts::per_server ? on_server[rank.server] : 1;
   crowded_ = may_be_crowded();
   std::set<const RankSchedule*> seen;
   for (const Rank& rank : ranks_)
@@ -136,7 +139,7 @@ void Replayer::require_finished() const {
       if (cursor < items.size())
         throw ProgramError(
             r, cursor,
-            fmt::format("the replay stands still: lane {} waits at item {} of {} ({})",
+            fmt::format("the replay is in a deadlock: lane {} waits at item {} of {} ({})",
                         name_of(static_cast<Lane>(l)), cursor, items.size(),
                         to_string(rank.schedule().phases[items[cursor].phase])));
     }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "sim/replay/interconnect.hpp"
+#include "sim/network/interconnect.hpp"
 #include "sim/replay/simulation.hpp"
 #include "sim/replay/traffic.hpp"
 

@@ -25,7 +25,7 @@ void Replayer::come(int r, int l) {
 
 /// The rank waits for its messages of a collective that it has come to.
 void Replayer::await_messages(int r, int l, const CallPlan& plan) {
-  if (s_.cluster.servers() == 1) return;
+  if (!many_servers_) return;
   const Expansion& expansion = plan.expansion->expansion;
   for (const std::int32_t m : plan.expansion->touching.of(plan.members.index_of(r))) {
     const Message& message = expansion.messages[at(m)];
@@ -36,7 +36,7 @@ void Replayer::await_messages(int r, int l, const CallPlan& plan) {
 
 /// A message begins or ends, for the exchanges of its two ranks.
 void Replayer::count(const Live& live, const Message& message, int under_way, int awaited) {
-  if (s_.cluster.servers() == 1) return;
+  if (!many_servers_) return;
   const int from = live.plan->members.rank_of(message.from),
             to = live.plan->members.rank_of(message.to);
   const bool outside = external(from, to);
@@ -85,34 +85,33 @@ void Replayer::follow_up(int slot) {
   }
 }
 
-Replayer::Ends Replayer::ends(const Live& live, const Message& m) const {
-  const int from = ranks_[at(live.plan->members.rank_of(m.from))].device;
-  const int to = ranks_[at(live.plan->members.rank_of(m.to))].device;
-  return {{from, to}, copied(s_, from, to)};
+Replayer::Ends Replayer::ends(const Live& live, int m) const {
+  const Message& message = live.instance->message(m);
+  return {ranks_[at(live.plan->members.rank_of(message.from))].device,
+          ranks_[at(live.plan->members.rank_of(message.to))].device, live.plan->connections[at(m)]};
 }
 
 void Replayer::start(int slot, int m) {
   Live& live = live_[at(slot)];
   const Message& message = live.instance->message(m);
   Instance::State& state = live.instance->state(m);
-  const Ends e = ends(live, message);
-  const auto [from, to] = e.devices;
+  const Ends e = ends(live, m);
   count(live, message, +1, -1);
   state.parts = 1;
-  if (e.by_copy) {
-    processors_[at(to)].start(latency(e) + message.bytes / rate(e), 1,
-                              token(Happening::core, slot, m));
+  if (e.by_copy()) {
+    processors_[at(e.to)].start(latency(e) + message.bytes / rate(e), 1,
+                                token(Happening::core, slot, m));
   } else {
     const double core = message.bytes * s_.library.core_seconds_per_byte;
     if (core > 0) {
       state.parts = 3;
-      for (const int device : {from, to})
+      for (const int device : {e.from, e.to})
         start_on_core(device, core, token(Happening::core, slot, m));
     }
-    processors_[at(from)].communicates(+1);
-    processors_[at(to)].communicates(+1);
-    if (live.counted) traffic_.begin(e.devices, message.bytes, network_.now());
-    network_.send(from, to, message.bytes, latency(e), token(Happening::arrival, slot, m));
+    processors_[at(e.from)].communicates(+1);
+    processors_[at(e.to)].communicates(+1);
+    if (live.counted) traffic_.begin(e.connection, message.bytes, network_.now());
+    network_.send(e.connection, message.bytes, latency(e), token(Happening::arrival, slot, m));
   }
   for (const std::int32_t next : live.instance->streamers(m)) {
     const double first_chunk = std::min(live.instance->message(next).chunk, message.bytes);
@@ -123,10 +122,10 @@ void Replayer::start(int slot, int m) {
 
 void Replayer::arrived(int slot, int m) {
   Live& live = live_[at(slot)];
-  const Ends e = ends(live, live.instance->message(m));
-  processors_[at(e.devices.first)].communicates(-1);
-  processors_[at(e.devices.second)].communicates(-1);
-  if (live.counted) traffic_.end(e.devices, network_.now());
+  const Ends e = ends(live, m);
+  processors_[at(e.from)].communicates(-1);
+  processors_[at(e.to)].communicates(-1);
+  if (live.counted) traffic_.end(e.connection, network_.now());
   part_ended(slot, m);
 }
 
@@ -141,8 +140,7 @@ void Replayer::part_ended(int slot, int m) {
       state.held = true;
       return;
     }
-    earliest =
-        std::max(earliest, from.ended_at + last_chunk_seconds(live, live.instance->message(m)));
+    earliest = std::max(earliest, from.ended_at + last_chunk_seconds(live, m));
   }
   if (earliest > network_.now()) {
     network_.at(earliest, token(Happening::release, slot, m));
@@ -152,8 +150,9 @@ void Replayer::part_ended(int slot, int m) {
 }
 
 /// What the last chunk of a streamed message still takes when it has come in.
-double Replayer::last_chunk_seconds(const Live& live, const Message& message) const {
-  const Ends e = ends(live, message);
+double Replayer::last_chunk_seconds(const Live& live, int m) const {
+  const Message& message = live.instance->message(m);
+  const Ends e = ends(live, m);
   return latency(e) + std::min(message.chunk, message.bytes) / rate(e);
 }
 
@@ -161,8 +160,8 @@ void Replayer::add_up(int slot, int m) {
   const Live& live = live_[at(slot)];
   const Message& message = live.instance->message(m);
   if (message.reduced > 0 && s_.library.reduce_bytes_per_second > 0)
-    processors_[at(ends(live, message).devices.second)].start(
-        message.reduced / s_.library.reduce_bytes_per_second, 1, token(Happening::sum, slot, m));
+    processors_[at(ends(live, m).to)].start(message.reduced / s_.library.reduce_bytes_per_second, 1,
+                                            token(Happening::sum, slot, m));
   else
     end(slot, m);
 }
@@ -176,7 +175,7 @@ void Replayer::end(int slot, int m) {
     const auto ended = [&](std::int32_t source) { return live.instance->state(source).ended; };
     const auto sources = live.instance->sources(next);
     if (live.instance->state(next).held && std::all_of(sources.begin(), sources.end(), ended))
-      network_.at(network_.now() + last_chunk_seconds(live, live.instance->message(next)),
+      network_.at(network_.now() + last_chunk_seconds(live, next),
                   token(Happening::release, slot, next));
   }
   follow_up(slot);

@@ -50,8 +50,9 @@ void Replayer::require_host(const Rank& rank) {
                         : bytes && !host.has_memory() ? "server.host_memory_bytes_per_second"
                                                       : nullptr;
   if (missing != nullptr)
-    throw ConfigError(missing, fmt::format("the program has tasks for the host, and the cluster "
-                                           "file of {} does not say this of its hosts: add it",
+    throw ConfigError(missing, fmt::format("the program has tasks for the host, but the cluster "
+                                           "file of {} does not have this key for its hosts: add "
+                                           "it",
                                            s_.cluster.name));
 }
 

@@ -74,8 +74,10 @@ void Replayer::send_words(int slot) {
     if (core > 0) start_on_core(ranks_[at(r)].device, core, part);
     communicates(r, +1);
   }
-  if (asked.counted) traffic_.begin({from, to}, bytes, network_.now());
-  network_.send(from, to, bytes, s_.library.message_seconds + traffic_.latency_seconds({from, to}),
+  const int connection = traffic_.connection({from, to});
+  if (asked.counted) traffic_.begin(connection, bytes, network_.now());
+  network_.send(connection, bytes,
+                s_.library.message_seconds + traffic_.latency_seconds(connection),
                 token(Happening::access_arrival, slot));
 }
 
@@ -94,7 +96,7 @@ void Replayer::communicates(int r, int change) {
 void Replayer::access_arrived(int slot) {
   const Asked& asked = asked_[at(slot)];
   for (const int r : {asked.rank, asked.owner}) communicates(r, -1);
-  if (asked.counted) traffic_.end(ends_of(asked), network_.now());
+  if (asked.counted) traffic_.end(connection_of(asked), network_.now());
   message_part_ended(slot);
 }
 
@@ -151,9 +153,9 @@ void Replayer::served_part(int slot) {
     if (asked.first < 1) return serve_share(slot, 1 - asked.first);
   } else if (asked.messages == 0) {  // the wire waited for the last piece
     asked.messages = 1;
-    const Traffic::Pair ends = ends_of(asked);
-    network_.at(network_.now() + s_.library.message_seconds + traffic_.latency_seconds(ends) +
-                    kPieceBytes / traffic_.bytes_per_second(ends),
+    const int connection = connection_of(asked);
+    network_.at(network_.now() + s_.library.message_seconds + traffic_.latency_seconds(connection) +
+                    kPieceBytes / traffic_.bytes_per_second(connection),
                 token(Happening::access_message, slot));
   }
   if (!takes_thread(asked)) return;

@@ -71,7 +71,7 @@ class Replayer final : public NetworkListener {
 
   struct Rank {
     const PricedProgram* program = nullptr;
-    int device = 0, place = 0, sharers = 1;
+    int device = 0, server = 0, place = 0, sharers = 1;
     int works_at = 0;    ///< in hosts_
     int memory_end = 0;  ///< of the network
     std::array<LaneState, kLanes> lanes;
@@ -95,8 +95,9 @@ class Replayer final : public NetworkListener {
   };
 
   struct Ends {
-    Traffic::Pair devices;
-    bool by_copy;
+    int from, to;    ///< devices
+    int connection;  ///< CallPlan::connections
+    bool by_copy() const { return connection == CallPlan::kCopied; }
   };
 
   /// What a rank asks of one owner: a message there, which a thread of the owner serves whatever its
@@ -150,21 +151,18 @@ class Replayer final : public NetworkListener {
   void follow_up(int slot);
   void await_messages(int r, int l, const CallPlan& plan);
   void count(const Live& live, const Message& message, int under_way, int awaited);
-  bool external(int r, int peer) const {
-    return s_.cluster.server_of(ranks_[at(r)].device) !=
-           s_.cluster.server_of(ranks_[at(peer)].device);
-  }
-  Ends ends(const Live& live, const Message& m) const;
+  bool external(int r, int peer) const { return ranks_[at(r)].server != ranks_[at(peer)].server; }
+  Ends ends(const Live& live, int m) const;
   double latency(const Ends& e) const {
-    return s_.library.message_seconds + (e.by_copy ? 0 : traffic_.latency_seconds(e.devices));
+    return s_.library.message_seconds + (e.by_copy() ? 0 : traffic_.latency_seconds(e.connection));
   }
   double rate(const Ends& e) const {
-    return e.by_copy ? s_.library.copy_bytes_per_second : traffic_.bytes_per_second(e.devices);
+    return e.by_copy() ? s_.library.copy_bytes_per_second : traffic_.bytes_per_second(e.connection);
   }
   void start(int slot, int m);
   void arrived(int slot, int m);
   void part_ended(int slot, int m);
-  double last_chunk_seconds(const Live& live, const Message& message) const;
+  double last_chunk_seconds(const Live& live, int m) const;
   void add_up(int slot, int m);
   void end(int slot, int m);
 
@@ -173,6 +171,7 @@ class Replayer final : public NetworkListener {
   int take_slot();
   void send_words(int slot);
   Traffic::Pair ends_of(const Asked& asked) const;
+  int connection_of(const Asked& asked) const { return traffic_.connection(ends_of(asked)); }
   void communicates(int r, int change);
   void access_arrived(int slot);
   void message_part_ended(int slot);
@@ -204,6 +203,7 @@ class Replayer final : public NetworkListener {
   const std::function<void(const ReplayProgress&)>& progress_;
   CallBook calls_;
   bool hosts_beside_;  ///< their devices; else those are machines
+  bool many_servers_;  ///< more than one
   std::chrono::steady_clock::time_point began_;
   std::vector<Processor> processors_;  ///< of devices
   std::deque<Host> hosts_;             ///< of servers, or of devices where those are machines

@@ -16,6 +16,9 @@ namespace orrery::sim {
 /// Whether each rank has a host process of its own or one issues for all ranks of a server.
 enum class Hosts : std::uint8_t { per_rank, per_server };
 
+/// What the network is simulated by. The two agree to rounding.
+enum class Engine : std::uint8_t { fluid, simgrid };
+
 /// What a kind of device adds to the prices of its operations (DeviceProfile has the meanings).
 struct DeviceBehaviour {
   double issue_seconds = 0, handover_seconds = 0, sync_seconds = 0;
@@ -34,6 +37,7 @@ struct Simulation {
   Hosts hosts = Hosts::per_rank;
   int timeline_ranks = 64;  ///< whose spans come back, besides the slowest rank's
   EpochRange timeline_epochs{0, 1};
+  Engine engine = Engine::fluid;
 
   int ranks() const { return static_cast<int>(devices.size()); }
 };

@@ -50,10 +50,11 @@ Traffic::Traffic(const Cluster& cluster, const std::vector<Pair>& pairs) {
         host ? routes_between_hosts(router, hosts, from - devices, devices, list)
              : router.from(from, list);
     for (std::size_t i = 0; i < list.size(); ++i) {
-      Path path{{}, routes[i].latency_seconds, routes[i].bytes_per_second};
-      for (const Hop& hop : routes[i].hops) add_capacities(cluster, hop, path.capacities);
-      plan_.connections.push_back({from, list[i], path.capacities});
-      paths_.emplace(key({from, list[i]}), std::move(path));
+      numbers_of_pairs_.emplace(key({from, list[i]}), static_cast<int>(paths_.size()));
+      paths_.push_back({routes[i].latency_seconds, routes[i].bytes_per_second});
+      std::vector<int> capacities;
+      for (const Hop& hop : routes[i].hops) add_capacities(cluster, hop, capacities);
+      plan_.connections.push_back({from, list[i], std::move(capacities)});
     }
   }
 }
@@ -87,16 +88,16 @@ int Traffic::capacity(const Cluster& cluster, const ClusterLink& link, int numbe
   return at->second;
 }
 
-void Traffic::begin(Pair pair, double bytes, double now) {
-  for (const int c : route(pair).capacities) {
+void Traffic::begin(int connection, double bytes, double now) {
+  for (const int c : capacities_of(connection)) {
     Capacity& capacity = capacities_[at(c)];
     capacity.use.bytes += bytes;
     if (capacity.under_way++ == 0) capacity.busy_since = now;
   }
 }
 
-void Traffic::end(Pair pair, double now) {
-  for (const int c : route(pair).capacities) {
+void Traffic::end(int connection, double now) {
+  for (const int c : capacities_of(connection)) {
     Capacity& capacity = capacities_[at(c)];
     if (--capacity.under_way == 0) capacity.use.busy_seconds += now - capacity.busy_since;
   }

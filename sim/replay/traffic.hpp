@@ -6,8 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/index.hpp"
 #include "core/cluster/routes.hpp"
-#include "sim/replay/interconnect.hpp"
+#include "sim/network/interconnect.hpp"
 #include "sim/replay/simulation.hpp"
 
 namespace orrery::sim {
@@ -26,18 +27,19 @@ class Traffic {
   Traffic(const Cluster& cluster, const std::vector<Pair>& pairs);
 
   const InterconnectPlan& plan() const { return plan_; }
-  double latency_seconds(Pair pair) const { return route(pair).latency_seconds; }
-  double bytes_per_second(Pair pair) const { return route(pair).bytes_per_second; }
+  /// The number of the plan's connection between two ends.
+  int connection(Pair pair) const { return numbers_of_pairs_.at(key(pair)); }
+  double latency_seconds(int connection) const { return paths_[at(connection)].latency_seconds; }
+  double bytes_per_second(int connection) const { return paths_[at(connection)].bytes_per_second; }
 
   /// A message of a counted epoch begins and ends.
-  void begin(Pair pair, double bytes, double now);
-  void end(Pair pair, double now);
+  void begin(int connection, double bytes, double now);
+  void end(int connection, double now);
   std::vector<LinkUse> use() const;
 
  private:
   enum class Way { forward, backward, both };
   struct Path {
-    std::vector<int> capacities;
     double latency_seconds, bytes_per_second;
   };
   struct Capacity {
@@ -48,14 +50,17 @@ class Traffic {
   static std::uint64_t key(Pair pair) {
     return static_cast<std::uint64_t>(pair.first) << 32 | static_cast<std::uint32_t>(pair.second);
   }
-  const Path& route(Pair pair) const { return paths_.at(key(pair)); }
+  const std::vector<int>& capacities_of(int connection) const {
+    return plan_.connections[at(connection)].capacities;
+  }
   void add_capacities(const Cluster& cluster, const Hop& hop, std::vector<int>& list);
   int capacity(const Cluster& cluster, const ClusterLink& link, int number, Way way);
 
   InterconnectPlan plan_;
   std::vector<Capacity> capacities_;
   std::unordered_map<int, int> numbers_;  ///< of (link, way)
-  std::unordered_map<std::uint64_t, Path> paths_;
+  std::unordered_map<std::uint64_t, int> numbers_of_pairs_;
+  std::vector<Path> paths_;  ///< of each connection
 };
 
 }  // namespace orrery::sim

@@ -100,9 +100,9 @@ static void visit(Reader& reader, std::vector<PricedProgram>& programs) {
 template <class A>
 void fields(A& a, Simulation& simulation) {
   auto& [cluster, devices, programs, behaviour, library, collectives, hosts, timeline_ranks,
-         timeline_epochs] = simulation;
+         timeline_epochs, engine] = simulation;
   a(cluster, devices, programs, behaviour, library, collectives, hosts, timeline_ranks,
-    timeline_epochs);
+    timeline_epochs, engine);
 }
 
 template <class A>

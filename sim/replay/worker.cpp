@@ -13,8 +13,9 @@
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
 #include "core/terminal/tell.hpp"
+#include "sim/network/fluid_interconnect.hpp"
+#include "sim/network/simgrid_interconnect.hpp"
 #include "sim/replay/replay.hpp"
-#include "sim/replay/simgrid_interconnect.hpp"
 #include "sim/replay/wire.hpp"
 
 namespace orrery::sim {
@@ -29,7 +30,9 @@ std::string words_of(const ReplayProgress& progress) {
 std::string simulate(int to, const std::string& request) {
   const Simulation simulation = simulation_from(request);
   Traffic traffic(simulation.cluster, connected_pairs(simulation));
-  const auto network = make_simgrid_interconnect(traffic.plan());
+  const auto network = simulation.engine == Engine::simgrid
+                           ? make_simgrid_interconnect(traffic.plan())
+                           : make_fluid_interconnect(traffic.plan());
   return to_bytes(replay(simulation, traffic, *network, [to](const ReplayProgress& progress) {
     write_message(to, Answer::progress, words_of(progress));
   }));

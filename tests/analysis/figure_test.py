@@ -29,16 +29,23 @@ def reported_results():
 
 
 REPORTED = reported_results()
-SHIPPED = {"catgnn": ["fig2", "fig6", "fig7", "fig8", "fig11", "fig12", "table1", "table2"],
-           "deal": ["fig16", "fig17", "fig18"],
+SHIPPED = {"catgnn": ["fig2", "fig6", "fig7", "fig7-batches", "fig8", "fig9", "fig11", "fig12",
+                      "table1", "table2"],
+           "deal": ["fig15", "fig16", "fig17", "fig18"],
            "granndis": ["accuracy", "eq7", "fig4", "fig8", "fig10", "fig11", "fig12", "fig13",
                         "fig14", "fig15", "fig16b", "table4"],
            "mg-gcn": ["fig5", "fig6", "fig7", "fig8", "fig9", "fig10", "fig12", "sec5.1", "table3"],
-           "orrery": ["attention"]}
+           "orrery": ["attention", "sampled"]}
 
 
 def shipped():
     return [figure_file.load(name) for name in figure_file.names()]
+
+
+def swept(sweep, key):
+    """The values that a sweep gives a key, by itself or with all of its room ("strategy": [{...}])."""
+    room, _, leaf = key.partition(".")
+    return sweep[key] if key in sweep else [settings[leaf] for settings in sweep[room]]
 
 
 def means_in(spec):
@@ -75,7 +82,7 @@ class ShippedFigures(unittest.TestCase):
                     file = json.loads(figure.file_of(spec["of"]).read_text())
                     for key, value in spec.get("at", {}).items():
                         with self.subTest(f"{figure.name}: {row['label']}"):
-                            self.assertIn(value, file["sweep"][key])
+                            self.assertIn(value, swept(file["sweep"], key))
 
     def test_measure_with_measures_that_exist(self):
         for figure in shipped():
@@ -433,6 +440,52 @@ def timed(seconds):
         run.result = {"epoch_seconds": value, "peak_bytes": [3, 8, 5]}
         made.results[name].append(run)
     return made
+
+
+class Learning(unittest.TestCase):
+    """Two seeds that are evaluated after epochs 1, 3 and, one of them, 5; an epoch takes 2 s."""
+
+    SPEC = {"of": "a", "value": "test_accuracy", "by": "seed", "times": 100}
+
+    def setUp(self):
+        self.made = timed({("a", 1): 2.0, ("a", 2): 2.0})
+        for run, learned in zip(self.made.results["a"], ((0.5, None, 0.75, None, 0.7), (0.25, None, 0.5))):
+            run.epochs = [{"epoch": e, "test_accuracy": a} for e, a in enumerate(learned)]
+
+    def value(self, measure, **more):
+        return measures.value_of(self.made, self.SPEC | {"measure": measure} | more)
+
+    def test_is_of_epochs_that_all_runs_tell(self):
+        self.assertEqual(measures.learned(self.made, self.SPEC), {0: [50, 25], 2: [75, 50]})
+        self.assertEqual(self.value("best_mean", less=2), 60.5)
+        with self.assertRaises(FigureError):
+            measures.learned(self.made, self.SPEC | {"value": "loss"})
+
+    def test_comes_to_a_level_after_epochs_and_seconds_or_never(self):
+        best = self.SPEC | {"measure": "best_mean", "less": 1}
+        self.assertEqual(self.value("epochs_to", level=37.5), 1)
+        self.assertEqual(self.value("epochs_to", level=best), 3)
+        self.assertEqual(self.value("seconds_to", level=best, seconds_of={"of": "a"}), 6.0)
+        self.assertIsNone(self.value("seconds_to", level=63, seconds_of={"of": "a"}))
+        self.assertEqual(measures.nothing_means({"measure": "epochs_to"}), "never")
+
+    def test_is_drawn_with_a_band_over_epochs_or_seconds(self):
+        import matplotlib
+        matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+        from figures import learning
+
+        figure, axes = plt.subplots()
+        self.addCleanup(plt.close, figure)
+        series = {"of": "a", "title": "ours"}
+        panel = self.SPEC | {"x_name": "epochs", "y_name": "accuracy", "log": "x",
+                             "series": [series, series | {"title": "later", "seconds_of": {"of": "a"}}]}
+        learning.draw(axes, panel, self.made, [])
+        self.assertEqual([list(line.get_xdata()) for line in axes.lines], [[1, 3], [2.0, 6.0]])
+        self.assertEqual(list(axes.lines[0].get_ydata()), [37.5, 62.5])
+        self.assertEqual(len(axes.collections), 2)
+        figure.draw_without_rendering()
+        self.assertIn("2", [tick.get_text() for tick in axes.get_xticklabels()], "a plain number")
 
 
 class BreakEvens(unittest.TestCase):

@@ -1,16 +1,21 @@
 """The page of orrery report: whole, in need of nothing outside, saying what the result says."""
 
+import contextlib
+import io
 import json
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 from html.parser import HTMLParser
 from pathlib import Path
+from unittest import mock
 
 import epoch_parts
 import folders
 import limits
+import report
 import trace
 import units
 
@@ -48,6 +53,49 @@ class Page(HTMLParser):
     @property
     def text(self):
         return " ".join(self.words)
+
+
+class OfDamagedFiles(unittest.TestCase):
+    """Files of a run in which values are others: a page, or one line; never a traceback."""
+
+    OTHERS = (None, [], {}, "x", -1, 5, float("nan"), [1], {"a": 1})
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = Path(folder.name) / "run"
+
+    def told(self):
+        """Exit status and what is said as an error."""
+        out, err = io.StringIO(), io.StringIO()
+        with mock.patch.object(sys, "argv", ["report", str(self.path)]), \
+                mock.patch.object(report.os, "dup2"), \
+                contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            return report.main(), err.getvalue()
+
+    def test_any_value_of_a_result_may_be_another(self):
+        whole, refused = folders.result(), 0
+        for key in (None, *whole):
+            for other in self.OTHERS:
+                folders.write_run(self.path, dict(whole, **{key: other}) if key else other)
+                with self.subTest(key=key, other=other):
+                    status, said = self.told()
+                    self.assertIn(status, (0, 1))
+                    self.assertEqual(said.count("\n"), status, said)
+                    refused += status
+        self.assertGreater(refused, len(whole))
+
+    def test_any_text_may_stand_in_a_file(self):
+        folders.write_run(self.path, folders.result())
+        for name in ("result.json", "config.json", "epochs.jsonl"):
+            kept = (self.path / name).read_bytes() if (self.path / name).exists() else b""
+            for text in (b"", b"{", b"[" * 100000, b"5", b"\xff", b"null", b"{}", kept[:-20]):
+                (self.path / name).write_bytes(text)
+                with self.subTest(file=name, text=text[:10]):
+                    status, said = self.told()
+                    self.assertIn(status, (0, 1))
+                    self.assertEqual(said.count("\n"), status, said)
+            (self.path / name).write_bytes(kept)
 
 
 class ReportTest(unittest.TestCase):

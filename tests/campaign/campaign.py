@@ -92,8 +92,8 @@ class Subject:
         done = subprocess.run([small.PROGRAM, *words, *self.again], capture_output=True, text=True,
                               timeout=small.SECONDS, check=False)
         if done.returncode != 0:  # only where the killed one had put everything in place
-            assert "already" in done.stderr or "something of that name" in done.stderr or \
-                "is there already" in done.stderr, done.stderr
+            assert "already" in done.stderr or "of that name" in done.stderr or \
+                "exists already" in done.stderr, done.stderr
         else:
             assert not leftovers(out), f"stays: {leftovers(out)}"
         assert command.state(out, done.stdout or "null") == whole, "another outcome"

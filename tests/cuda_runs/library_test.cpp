@@ -32,7 +32,7 @@ TEST(CudaLibrary, ThatIsNotThereIsToldWithItsName) {
 TEST(CudaLibrary, OfAnotherVersionIsRefused) {
   const std::string text = refusal_of(ORRERY_LATER_LIBRARY);
 
-  EXPECT_NE(text.find("is not of this version of Orrery"), std::string::npos) << text;
+  EXPECT_NE(text.find("belongs to another version of Orrery"), std::string::npos) << text;
 }
 
 TEST(CudaLibrary, ThatIsSomethingElseIsRefused) {

@@ -185,7 +185,7 @@ TEST_F(Nccl, RefusesStoresAndSaysWhatToUse) {
       ADD_FAILURE() << "went on";
     } catch (const ConfigError& error) {
       EXPECT_STREQ(error.what(),
-                   "expose: rows of stores are served by hosts, not by nccl: use backend mpi");
+                   "expose: hosts serve the rows of stores, nccl does not: use backend mpi");
     }
   });
 }

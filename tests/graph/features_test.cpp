@@ -62,8 +62,8 @@ TEST(FeaturesTest, NumbersBeyondHalvesAreRefused) {
     FAIL() << "accepted";
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
-                 "dataset.features_type: the features of vertex 1 go beyond ±65504, which is what "
-                 "float16 holds: use float32, or set dataset.row_normalise");
+                 "dataset.features_type: the features of vertex 1 go beyond ±65504, the limit of "
+                 "float16: use float32, or set dataset.row_normalise");
   }
 }
 
@@ -98,7 +98,7 @@ TEST(FeaturesTest, RandomIsStandardNormalAndSaysSo) {
   EXPECT_NEAR(sum / n, 0, 0.04);  // 4.7 standard errors
   EXPECT_NEAR(square / n, 1, 0.06);
   EXPECT_TRUE(features->made_up());
-  EXPECT_EQ(features->provenance(), "made up (random, 7 columns)");
+  EXPECT_EQ(features->provenance(), "generated (random, 7 columns)");
 }
 
 TEST(FeaturesTest, RandomEntryDependsOnSeedRowAndColumnOnly) {

@@ -127,7 +127,7 @@ TEST_F(RowsInFiles, ThatDoNotFitTogetherAreErrors) {
   EXPECT_THAT(problem(60), HasSubstr("expected vertices from 0 to 59, found 60"));
   EXPECT_THAT(problem(62), HasSubstr("found none for vertex 61"));
   write_ids<std::int64_t>("d.npy", "<i8", std::vector<std::int64_t>(40, order_[0]));
-  EXPECT_THAT(problem(), HasSubstr("has a row already, number 0 of all files"));
+  EXPECT_THAT(problem(), HasSubstr("already has a row, number 0 of all files"));
   write_ids<std::int64_t>("d.npy", "<i8", std::vector<std::int64_t>(39, 0));
   EXPECT_THAT(problem(), HasSubstr("ids-d.npy"));
   write_ids<std::int64_t>("d.npy", "<i8", std::vector<std::int64_t>(40, -1));

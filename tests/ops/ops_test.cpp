@@ -322,11 +322,11 @@ TEST(OneSided, RefusesRequestsThatDoNotAddUp) {
   refuses(other, "places must be [sum of rows_per_owner, 1] i32");
   other = kPull;
   other.y = matrix(2, 6, 5);
-  refuses(other, "y must lie in memory that the host reaches");
+  refuses(other, "y must be in memory that the host reaches");
   Push integers = kPush;
   integers.x.dtype = DType::i32;
   refuses(integers, "what is added is f32");
-  refuses(Expose{kStore, matrix(1, 7, 5)}, "rows must lie in memory that the host reaches");
+  refuses(Expose{kStore, matrix(1, 7, 5)}, "rows must be in memory that the host reaches");
   refuses(Expose{kStore, on_host(1, 7, 5, DType::f64)}, "rows of a store are f32, f16 or i32");
   refuses(Withdraw{kStore, on_host(1, 7, 0)}, "rows of a store have a column at least");
   for (const Space space : {Space::host, Space::pinned_host, Space::server_host}) {

@@ -141,7 +141,7 @@ TEST(Plugins, ShareOnlyNumbersThatHaveNoDefaultOfTheirOwn) {
   EXPECT_EQ(schema_with("own")["own"]["default"], 2);
   EXPECT_EQ(schema_with("balance")["balance"]["x-when"]["method"].back(), "mine");
   for (const std::string taken : {"gamma", "file", "method", "parts", "hops", "degree_weight"})
-    EXPECT_TRUE(says(refusal([&] { schema_with(taken); }), "give it another name")) << taken;
+    EXPECT_TRUE(says(refusal([&] { schema_with(taken); }), "rename it")) << taken;
 }
 
 // ---- numbers

@@ -71,9 +71,10 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kRooms{
       "core/strategy/product", "core/inference/layout", "core/inference/input"}},
     {"core/cost", {"core/base"}},
     {"sim/price", {"core/base", "core/ops"}},
+    {"sim/network", {"core/base"}},
     {"sim/collectives", {"core/base", "core/cluster", "sim/price"}},
     {"sim/replay",
-     {"core/terminal", "core/base", "core/cluster", "core/runtime", "sim/price",
+     {"core/terminal", "core/base", "core/cluster", "core/runtime", "sim/price", "sim/network",
       "sim/collectives"}},
     {"backends/reference", {"core/base", "core/ops", "core/runtime/execute"}},
     {"backends/cpu", {"core/base", "core/ops", "core/runtime/execute"}},
@@ -160,6 +161,7 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kRooms{
       "core/strategy/train",
       "backends/reference",
       "backends/cpu",
+      "backends/comm_threads",
       "backends/comm_mpi",
       "backends/cuda",
       "experiments/execute",
@@ -188,7 +190,7 @@ const std::map<std::string, std::set<std::string>> kLibraries{
     {"cusparse", {"backends/cuda/device"}},
     {"nanobind/", {"python/extension"}},
     {"nccl.h", {"backends/cuda/device"}},
-    {"simgrid/", {"sim/replay"}},
+    {"simgrid/", {"sim/network"}},
 };
 /// Programs that measure such a library itself, without anything of ours above it.
 const std::set<std::pair<std::string, std::string>> kMeasuring{
@@ -286,7 +288,7 @@ TEST(Rooms, KeepTheirLibrariesToThemselves) {
 TEST(Rooms, KeepTheSimulatorInOneFile) {
   for (const auto& [from, header] : all_includes())
     if (header.rfind("simgrid/", 0) == 0) {
-      EXPECT_EQ(from, "sim/replay/simgrid_interconnect.cpp");
+      EXPECT_EQ(from, "sim/network/simgrid_interconnect.cpp");
     }
 }
 

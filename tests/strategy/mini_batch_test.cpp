@@ -1149,16 +1149,16 @@ TEST(MiniBatch, SaysWhichSettingsCannotBe) {
             "strategy.fanouts: found 0, expected -1 (all neighbours) or a number >= 1");
   EXPECT_EQ(
       why([](Problem& p) { p.strategy = saint_of(BatchSampler::saint_walk, 21); }),
-      "strategy.batch: found 21, but 20 walks of 2 edges are meant to have all 40 vertices of "
-      "the graph already: set it to 20 or fewer");
+      "strategy.batch: found 21, but 20 walks of 2 edges already cover all 40 vertices of the "
+      "graph: set it to 20 or fewer");
   EXPECT_EQ(why([](Problem& p) {
               p.strategy = saint_of(BatchSampler::saint_edge, std::int64_t{1} << 62);
             }),
-            "strategy.batch: found 4611686018427387904, but 20 edges are meant to have all 40 "
-            "vertices of the graph already: set it to 20 or fewer");
+            "strategy.batch: found 4611686018427387904, but 20 edges already cover all 40 "
+            "vertices of the graph: set it to 20 or fewer");
   EXPECT_EQ(why([](Problem& p) { p.model.sparse_input = true; }),
-            "model.sparse_input: rows of features are pulled from their owners as they are: set it "
-            "to false, or use another strategy.type");
+            "model.sparse_input: feature rows are pulled unchanged from their owners: set it to "
+            "false, or use another strategy.type");
 }
 
 }  // namespace

@@ -271,7 +271,7 @@ TEST(Statistics, AreNotEnoughForTheFullGraph) {
     FAIL() << "planned";
   } catch (const NeedsStructure& error) {
     const std::string words = error.what();
-    EXPECT_EQ(words.find("full_graph: which rows each rank needs"), 0U) << words;
+    EXPECT_EQ(words.find("full_graph: the edges decide which rows"), 0U) << words;
     EXPECT_NE(words.find("spmm_1d"), std::string::npos) << "what would work";
   }
 }

@@ -49,6 +49,31 @@ inline bool all_zero(Block v) {
   return (pairs[0] | pairs[1] | pairs[2] | pairs[3]) == 0;
 }
 
+inline Block dropped_by(const std::uint16_t (&draws)[kBlock], Block values,
+                        const DropoutArgs& args) {
+  BlockBits bits;
+  std::memcpy(&bits, draws, sizeof bits);
+  const auto dropped = __builtin_convertvector(bits, BlockWords) < args.threshold;
+  return dropped ? Block{} : values * args.scale;
+}
+
+/// Columns of a row whose random bits are drawn at once.
+constexpr std::int64_t kPiece = kDraws * kBlock;
+
+/// y ← dropout(values) of the blocks of a piece of one row, from block `first` on.
+inline void drop_piece(const Block (&values)[kDraws], std::uint32_t row_id, std::uint32_t first,
+                       float* y, const DropoutArgs& args) {
+  PhiloxCounters counters;
+  for (int b = 0; b < kDraws; ++b) {
+    counters.row[b] = row_id;
+    counters.block[b] = first + static_cast<std::uint32_t>(b);
+  }
+  alignas(64) std::uint16_t draws[kDraws][kBlock];
+  philox(counters, args.draw, args.purpose, args.key_low, args.key_high, draws);
+  for (int b = 0; b < kDraws; ++b)
+    store_block(y + b * kBlock, dropped_by(draws[b], values[b], args), kBlock);
+}
+
 /// Blocks that wait for their random bits, which are drawn for 16 of them at once. Blocks of zeros
 /// need no draw and never get here (sparse features are zero almost everywhere).
 class DropoutQueue {
@@ -68,12 +93,8 @@ class DropoutQueue {
   void flush() {
     alignas(64) std::uint16_t draws[kDraws][kBlock];
     philox(counters_, args_.draw, args_.purpose, args_.key_low, args_.key_high, draws);
-    for (int b = 0; b < waiting_; ++b) {
-      BlockBits bits;
-      std::memcpy(&bits, draws[b], sizeof bits);
-      const auto dropped = __builtin_convertvector(bits, BlockWords) < args_.threshold;
-      store_block(to_[b], dropped ? Block{} : values_[b] * args_.scale, columns_[b]);
-    }
+    for (int b = 0; b < waiting_; ++b)
+      store_block(to_[b], dropped_by(draws[b], values_[b], args_), columns_[b]);
     waiting_ = 0;
   }
 
@@ -102,22 +123,45 @@ void activate_rows(const ActivateArgs& args, std::int64_t begin, std::int64_t en
 }
 
 template <Curve curve>
+inline Block activated(const ActivateArgs& args, std::int64_t row, std::int64_t first,
+                       std::int64_t columns) {
+  Block v = load_block(args.x.row(row) + first, columns);
+  if (args.bias != nullptr) v += load_block(args.bias + first, columns);
+  return on_curve<curve, kBlock>(v);
+}
+
+/// Pieces with few zeros draw for all of their blocks, the others only for those that are not zero:
+/// a zero stays what it is in either way.
+template <Curve curve>
 void activate_and_drop(const ActivateArgs& args, const DropoutArgs& dropout, std::int64_t begin,
                        std::int64_t end) {
   DropoutQueue queue(dropout);
   for (std::int64_t i = begin; i < end; ++i) {
     const auto row_id = static_cast<std::uint32_t>(dropout.row_ids[i]);
-    for (std::int64_t first = 0; first < args.width; first += kBlock) {
-      const std::int64_t columns = smaller(kBlock, args.width - first);
-      float* y = args.y.row(i) + first;
-      Block v = load_block(args.x.row(i) + first, columns);
-      if (args.bias != nullptr) v += load_block(args.bias + first, columns);
-      v = on_curve<curve, kBlock>(v);
-      if (all_zero(v))
-        store_block(y, v, columns);
-      else
-        queue.push(v, row_id, dropout.first_block + static_cast<std::uint32_t>(first / kBlock), y,
-                   columns);
+    const auto number = [&](std::int64_t column) {
+      return dropout.first_block + static_cast<std::uint32_t>(column / kBlock);
+    };
+    for (std::int64_t piece = 0; piece < args.width; piece += kPiece) {
+      Block values[kDraws];
+      const int blocks =
+          static_cast<int>((smaller(kPiece, args.width - piece) + kBlock - 1) / kBlock);
+      const auto columns = [&](int b) { return smaller(kBlock, args.width - piece - b * kBlock); };
+      int zeros = 0;
+      for (int b = 0; b < blocks; ++b) {
+        values[b] = activated<curve>(args, i, piece + b * kBlock, columns(b));
+        zeros += all_zero(values[b]) ? 1 : 0;
+      }
+      float* y = args.y.row(i) + piece;
+      if (piece + kPiece <= args.width && 2 * zeros <= kDraws) {
+        drop_piece(values, row_id, number(piece), y, dropout);
+        continue;
+      }
+      for (int b = 0; b < blocks; ++b) {
+        if (all_zero(values[b]))
+          store_block(y + b * kBlock, values[b], columns(b));
+        else
+          queue.push(values[b], row_id, number(piece + b * kBlock), y + b * kBlock, columns(b));
+      }
     }
   }
   queue.flush();

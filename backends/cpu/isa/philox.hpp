@@ -30,11 +30,19 @@ inline Words wide_product(Words x, Words y) {
 #endif
 }
 
+/// Which lanes of two vectors stand beside each other, from this one on: one of the first, the same
+/// of the second, the next of the first.
+inline Words side_by_side(int first) {
+  Words lanes = {};
+  for (int i = 0; i < kWords; ++i)
+    lanes[i] = static_cast<std::uint64_t>(first + i / 2 + (i % 2) * kWords);
+  return lanes;
+}
+
 /// The 128 bits of each counter as eight 16-bit numbers, low half of each word first.
 inline void philox(const PhiloxCounters& counters, std::uint32_t word2, std::uint32_t word3,
                    std::uint32_t key_low, std::uint32_t key_high, std::uint16_t (&out)[kDraws][8]) {
   const Words first_factor = Words{} + 0xD2511F53U, second_factor = Words{} + 0xCD9E8D57U;
-  std::uint64_t pairs[kDraws][2];
   for (int draw = 0; draw < kDraws; draw += kWords) {
     Words a, b, c = Words{} + word2, d = Words{} + word3;
     std::memcpy(&a, counters.row + draw, sizeof a);
@@ -50,13 +58,12 @@ inline void philox(const PhiloxCounters& counters, std::uint32_t word2, std::uin
       high += 0xBB67AE85U;
     }
     const Words ab = (a & 0xFFFFFFFFU) | (b << 32U), cd = (c & 0xFFFFFFFFU) | (d << 32U);
-    for (int i = 0; i < kWords; ++i) {
-      pairs[draw + i][0] = ab[i];
-      pairs[draw + i][1] = cd[i];
-    }
+    const Words both[2] = {__builtin_shuffle(ab, cd, side_by_side(0)),
+                           __builtin_shuffle(ab, cd, side_by_side(kWords / 2))};
+    std::memcpy(out + draw, both, sizeof both);
+    static_assert(sizeof both == kWords * sizeof out[0] &&
+                  __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
   }
-  static_assert(sizeof pairs == sizeof out && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
-  std::memcpy(out, pairs, sizeof out);
 }
 
 }  // namespace orrery::cpu::ORRERY_ISA

@@ -75,7 +75,7 @@ void spmm(OrreryStream& s, const OrreryPattern* a, const float* values, std::int
           "spmm: the extents of a, x and y do not fit together");
   require(heads >= 1 && x.cols % heads == 0, "spmm: heads must divide the columns of x");
   require(heads == 1 || by == kOrrerySpmmChosen || by == kOrrerySpmmOwn,
-          "spmm: cuSPARSE has one value for each entry: ask for the library's own product");
+          "spmm: cuSPARSE takes one value per entry: use the library's own product");
   if (y.rows == 0 || y.cols == 0) return;
   switch (by) {
     case kOrrerySpmmChosen:

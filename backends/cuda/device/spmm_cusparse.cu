@@ -24,7 +24,7 @@ void need_offsets(OrreryStream& s, const OrreryPattern& a) {
   Beside& offsets = a.plans->offsets;
   if (offsets.bytes() > 0) return;
   require(a.nnz < std::int64_t{1} << 31U,
-          "cuSPARSE takes less than 2^31 entries here: ask for the library's own product");
+          "cuSPARSE takes fewer than 2^31 entries here: use the library's own product");
   offsets = Beside(s.device, (a.rows + 1) * 4);
   launch(s, narrow, dim3{extent(ceil_div(a.rows + 1, 256)), 1, 1}, dim3{256, 1, 1}, a.view.offsets,
          offsets.as<std::int32_t>(), a.rows + 1);

@@ -163,12 +163,12 @@ void FolderInProgress::create() {
     ::close(lock_);
     lock_ = -1;
   }
-  fail("that other processes remove it again and again");
+  fail("that other processes repeatedly remove it");
 }
 
 void FolderInProgress::require_replaceable() const {
-  if (!force_) fail("something of that name (--force replaces a data set)");
-  if (!fs::is_directory(target_)) fail("something of that name that is no folder");
+  if (!force_) fail("another file or folder of that name (--force replaces a data set)");
+  if (!fs::is_directory(target_)) fail("a file of that name");
   if (fs::is_empty(target_)) return;
   if (const std::string why = objection_(target_); !why.empty())
     fail(fmt::format("a folder that is not replaced: {}", why));

@@ -56,7 +56,7 @@ void end_by_lost_page(int signal, siginfo_t* info, void*) {
     if (data == nullptr || address < data || address >= data + place.size) continue;
     for (const char* part :
          {"orrery: error: ", place.path,
-          ": cannot be read on: it was cut short meanwhile, or its disk failed\n"})
+          ": cannot be read further: it was cut short meanwhile, or its disk failed\n"})
       if (::write(STDERR_FILENO, part, std::strlen(part)) < 0) break;  // nobody listens
     ::_exit(1);
   }

@@ -17,7 +17,7 @@
 namespace orrery {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "arrays are read as they are");
+static_assert(std::endian::native == std::endian::little, "arrays are used unchanged");
 
 constexpr std::string_view kMagic{"\x93NUMPY", 6};
 constexpr std::size_t kAlignment = 64;  // of the data, as NumPy writes it

@@ -93,7 +93,7 @@ std::optional<std::string> why_ignored(std::string_view key, std::string_view ge
       std::ranges::find(rule->generators, generator) == rule->generators.end())
     return fmt::format("only goes with {}", fmt::join(rule->generators, ", "));
   if (rule->replaced_by_degree_file && with_degree_file)
-    return "does not go with a degree file, which says it";
+    return "does not go with a degree file, which has it";
   return std::nullopt;
 }
 
@@ -131,7 +131,7 @@ Csr draw_undirected(std::int64_t vertices, std::int64_t edges, std::uint64_t see
   if (half.nnz() < edges - edges / 10)
     throw ConfigError("dataset.edges",
                       fmt::format("{} distinct edges do not fit: {} were found in {} rounds of "
-                                  "draws (fewer edges, or more vertices)",
+                                  "draws (use fewer edges, or more vertices)",
                                   edges, half.nnz(), kMaxRounds));
   return symmetrise(half);
 }
@@ -166,7 +166,7 @@ void add_taught_labels(Dataset& dataset, const DatasetOptions& options) {
     }
   });
   dataset.notes.push_back(
-      fmt::format("labels: made up (the largest of the first {} feature columns, averaged over "
+      fmt::format("labels: generated (the largest of the first {} feature columns, averaged over "
                   "a vertex and its neighbours)",
                   classes));
 }
@@ -176,8 +176,8 @@ Dataset generated_dataset(Csr graph, const DatasetOptions& options, std::int64_t
   dataset.name = options.generator;
   dataset.generated = dataset.symmetric = true;
   dataset.notes.push_back(
-      fmt::format("graph: made up (generator {}, seed {}; {} undirected edges asked for, {} drawn, "
-                  "each stored in both directions)",
+      fmt::format("graph: generated ({}, seed {}; {} undirected edges requested, {} drawn, each "
+                  "stored in both directions)",
                   options.generator, options.seed, edges, graph.nnz() / 2));
   dataset.graph = std::make_shared<Csr>(std::move(graph));
   return dataset;

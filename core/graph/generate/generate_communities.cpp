@@ -58,7 +58,7 @@ Dataset generate_communities(const DatasetOptions& options) {
       dataset.labels.values[at(scramble(v))] = static_cast<std::int32_t>(communities.of(v));
   });
   dataset.notes.push_back(
-      fmt::format("labels: made up (the {} planted communities)", communities.count));
+      fmt::format("labels: generated (the {} planted communities)", communities.count));
   if (options.generate_features > 0) {
     dataset.features =
         class_features(dataset.labels.values, communities.count, options.generate_features,

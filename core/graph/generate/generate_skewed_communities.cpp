@@ -83,8 +83,8 @@ Dataset generate_skewed_communities(const DatasetOptions& options) {
   if (options.generate_classes > 0) {
     dataset.labels = labels_of(communities, scramble, options.generate_classes);
     dataset.notes.push_back(
-        fmt::format("labels: made up (the {} planted communities, dealt to {} "
-                    "classes in turn)",
+        fmt::format("labels: generated (the {} planted communities, assigned to {} classes in "
+                    "turn)",
                     options.generate_communities, options.generate_classes));
   }
   if (options.generate_features > 0) {

@@ -85,7 +85,9 @@ void choose_split(std::vector<Split>& split, std::vector<std::string>& notes, st
   }
   if (added > 0)
     notes.push_back(
-        fmt::format("split: {} labelled vertices outside the published one train as well", added));
+        fmt::format("split: {} labelled vertices outside of the published split are training "
+                    "vertices, too",
+                    added));
   if (dropped > 0) notes.push_back(fmt::format("split: {} unlabelled vertices left out", dropped));
 }
 

@@ -57,7 +57,7 @@ class MappedDense final : public Features {
   bool binary() const override { return binary_; }
   bool made_up() const override { return made_up_; }
   std::string provenance() const override {
-    return fmt::format("{}mapped file {}", made_up_ ? "made up, " : "", file_name(array_));
+    return fmt::format("{}mapped file {}", made_up_ ? "generated, " : "", file_name(array_));
   }
 
   void read(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, float* out,
@@ -103,7 +103,7 @@ class MappedSparse final : public Features {
   bool binary() const override { return binary_; }
   bool made_up() const override { return made_up_; }
   std::string provenance() const override {
-    return fmt::format("{}mapped sparse file {} ({} entries)", made_up_ ? "made up, " : "",
+    return fmt::format("{}mapped sparse file {} ({} entries)", made_up_ ? "generated, " : "",
                        file_name(indices_file_), indices_.size());
   }
 

@@ -46,7 +46,7 @@ class WindowedDense final : public Features {
   bool binary() const override { return binary_; }
   bool made_up() const override { return made_up_; }
   std::string provenance() const override {
-    return fmt::format("{}mapped file {}", made_up_ ? "made up, " : "", file_name(values_));
+    return fmt::format("{}mapped file {}", made_up_ ? "generated, " : "", file_name(values_));
   }
 
   void read(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, float* out,
@@ -87,7 +87,7 @@ class WindowedSparse final : public Features {
   bool binary() const override { return binary_; }
   bool made_up() const override { return made_up_; }
   std::string provenance() const override {
-    return fmt::format("{}mapped sparse file {} ({} entries)", made_up_ ? "made up, " : "",
+    return fmt::format("{}mapped sparse file {} ({} entries)", made_up_ ? "generated, " : "",
                        file_name(indices_), indices_.header().elements);
   }
 

@@ -87,7 +87,8 @@ std::string words_of(Edge edge) {
 void magnify(Dataset& dataset, std::int64_t times) {
   dataset.magnify = times;
   dataset.notes.push_back(
-      fmt::format("magnified: every count is {} times that of the {} vertices and {} edges at hand",
+      fmt::format("magnified: every count is {} times that of the {} vertices and {} edges on "
+                  "disk",
                   times, dataset.vertices(), dataset.edges()));
 }
 

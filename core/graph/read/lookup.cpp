@@ -92,9 +92,9 @@ std::string did_you_mean_set(const std::string& name) {
 std::string where_to_get(const std::string& name) {
   if (const PublishedSet* set = published_set(name))
     return fmt::format("it comes from {}: {}; {}", set->source, set->files, set->convert);
-  return "put there a folder of NumPy files with meta.json, an unpacked OGB set "
-         "(https://ogb.stanford.edu), a SNAP edge "
-         "list (https://snap.stanford.edu/data) or a Matrix Market file (https://sparse.tamu.edu)";
+  return "put a folder of NumPy files with meta.json there, an unpacked OGB set "
+         "(https://ogb.stanford.edu), a SNAP edge list (https://snap.stanford.edu/data) or a "
+         "Matrix Market file (https://sparse.tamu.edu)";
 }
 
 }  // namespace

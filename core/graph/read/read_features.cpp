@@ -97,7 +97,7 @@ bool has_labels(const fs::path& folder, const MetaFile& meta, std::vector<std::s
 
 std::vector<std::string> notes_on_origin(const MetaFile& meta) {
   if (!meta.get("generated", false)) return {};
-  return meta.list_of_words("made_up", {"the whole data set is made up by a generator"});
+  return meta.list_of_words("made_up", {"a generator made the whole data set"});
 }
 
 }  // namespace orrery

@@ -187,7 +187,7 @@ void set_split(Dataset& dataset, const fs::path& folder) {
     const auto path = find_csv(*where, name);
     if (!path)
       throw DataError((*where / name).string() + ".csv", "",
-                      "expected this part of the split, found no such file");
+                      "expected this file of the split, found none");
     const TextFile file(*path);
     const auto chunks = parse_lines<std::pair<Vertex, const char*>>(
         file, file.text().data(), [&](Line& line, auto& out) {

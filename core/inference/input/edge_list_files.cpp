@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using File = EdgeListFiles::File;
 
-static_assert(std::endian::native == std::endian::little, "binary edge files are read as they are");
+static_assert(std::endian::native == std::endian::little, "binary edge files have a fixed form");
 
 constexpr std::int64_t kText = 1 << 22;  // bytes that are read at once; the longest line
 
@@ -123,7 +123,7 @@ class Records final : public PieceOfFile {
     constexpr std::int64_t kBytes = sizeof(Number);
     if (opened_.read(file_.data_offset + kBytes * first, out, kBytes * count) != kBytes * count)
       throw DataError(opened_.path(), fmt::format("edge {}", next_),
-                      "is gone: the file became shorter");
+                      "is missing: the file became shorter");
   }
   File file_;
   OpenedFile opened_;
@@ -337,8 +337,8 @@ EdgeFormat format_of(const fs::path& path, std::string_view start, const std::st
   if (numpy) refuse("a NumPy array; set the format to npy");
   if (asked == "auto" && start.find('\0') != std::string_view::npos)
     throw ConfigError("dataset.edge_list.format",
-                      fmt::format("{} is binary and does not say how wide its numbers are: set "
-                                  "this to \"uint32\" or \"uint64\"",
+                      fmt::format("{} is binary, and nothing in it tells the width of its "
+                                  "numbers: set this to \"uint32\" or \"uint64\"",
                                   path.string()));
   return EdgeFormat::text;
 }
@@ -358,7 +358,7 @@ void read_numpy_header(File& file) {
                     "expected an array of shape [E, 2] or [2, E], found another one");
   if (rows && planes)
     throw DataError(header.path, "",
-                    "is of shape [2, 2], which may be two edges either way: write them as text");
+                    "has shape [2, 2], which can be read in two ways: write these edges as text");
   file.is_signed = type[1] == 'i';
   file.number_bytes = static_cast<int>(header.element_bytes);
   file.data_offset = static_cast<std::int64_t>(header.data_offset);
@@ -371,8 +371,8 @@ void count_records(File& file) {
   const std::int64_t record = 2 * file.number_bytes;
   if (file.bytes % record != 0)
     throw DataError(file.path.string(), fmt::format("byte {}", file.bytes / record * record),
-                    fmt::format("expected pairs of uint{} ({} bytes each), found {} bytes more: "
-                                "the file is cut short or of another format",
+                    fmt::format("expected pairs of uint{} ({} bytes each), found {} extra bytes: "
+                                "the file is cut short or has another format",
                                 8 * file.number_bytes, record, file.bytes % record));
   file.edges = file.bytes / record;
 }

@@ -117,7 +117,7 @@ FeatureFiles::FeatureFiles(const fs::path& folder, std::int64_t vertices)
       if (known != kNowhere)
         throw DataError(
             of_ids.string(), place,
-            fmt::format("vertex {} has a row already, number {} of all files", ids[i], known));
+            fmt::format("vertex {} already has a row, number {} of all files", ids[i], known));
       known = static_cast<Vertex>(vertex_at_.size());
       vertex_at_.push_back(static_cast<Vertex>(ids[i]));
     }

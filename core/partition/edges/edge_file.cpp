@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 static_assert(sizeof(Edge) == 8 && std::endian::native == std::endian::little,
-              "binary edge files are read as they are");
+              "binary edge files have a fixed form");
 
 struct Closer {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -91,7 +91,7 @@ class StoredEdges : public EdgeStream {
   /// Reads all of `bytes` at `offset`.
   void read(std::int64_t offset, void* out, std::size_t bytes) const {
     if (read_at(file_.get(), path_, offset, out, bytes) != bytes)
-      throw DataError(path_, fmt::format("edge {}", next_), "is gone: the file became shorter");
+      throw DataError(path_, fmt::format("edge {}", next_), "is missing: the file became shorter");
   }
   std::string path_;
   std::int64_t edges_ = 0;
@@ -109,8 +109,8 @@ class BinaryEdges final : public StoredEdges {
     const auto bytes = static_cast<std::int64_t>(fs::file_size(path));
     if (bytes % 8 != 0)
       throw DataError(path_, fmt::format("byte {}", bytes / 8 * 8),
-                      fmt::format("expected pairs of int32 (8 bytes each), found {} bytes more: "
-                                  "the file is cut short or of another format",
+                      fmt::format("expected pairs of int32 (8 bytes each), found {} extra bytes: "
+                                  "the file is cut short or has another format",
                                   bytes % 8));
     edges_ = bytes / 8;
   }

@@ -63,7 +63,7 @@ StreamCut checked(StreamCut cut, const Partitioner& method, int parts) {
   const bool gives_edges = !cut.part_edges.empty();
   if (gives_edges != (method.assigns == Assigns::edges))
     refuse(gives_edges ? "assigns edges, but its description says vertices"
-                       : "says that it assigns edges, but hands back no edges of parts");
+                       : "says that it assigns edges, but returns no edges of parts");
   return cut;
 }
 
@@ -107,8 +107,8 @@ Partition cut_into_fragments(const Csr& graph, int parts, const PartitionOptions
   if (!assigns_edges(method_of(options).name))
     throw ConfigError(
         "partition.method",
-        fmt::format("\"{}\" gives vertices to parts, and fragments are made by one that gives "
-                    "edges: use one of {}",
+        fmt::format("\"{}\" assigns vertices, but fragments need a method that assigns edges: "
+                    "use one of {}",
                     options.method,
                     fmt::join(names_of([](const Partitioner& method) {
                                 return method.assigns == Assigns::edges;
@@ -130,8 +130,8 @@ Partition cut_into_fragments(const Csr& graph, int parts, const PartitionOptions
   StreamCut cut = cut_graph(graph, parts, told);
   if (assigned != std::accumulate(cut.part_edges.begin(), cut.part_edges.end(), std::int64_t{0}))
     throw Error(
-        fmt::format("the partitioner \"{}\" does not tell where each edge goes "
-                    "(PartitionOptions::assigned), so that its fragments are not known",
+        fmt::format("the partitioner \"{}\" does not report where each edge goes "
+                    "(PartitionOptions::assigned), so its fragments are not known",
                     options.method));
   for (Vertex v = 0; v < graph.rows; ++v)
     if (is_there(v, v)) fragments[at(cut.partition.owner[at(v)])].push_back({v, v});

@@ -115,7 +115,7 @@ Csr induced(const Csr& graph, const std::vector<Vertex>& vertices, std::vector<V
 
 Partition metis_partition(const Csr& graph, int parts, const PartitionOptions& options,
                           std::span<const Split> split) {
-  static_assert(sizeof(idx_t) == sizeof(std::int32_t), "weights are given as they are");
+  static_assert(sizeof(idx_t) == sizeof(std::int32_t), "weights must be given directly");
   const int servers = options.metis.servers;
   ORRERY_ASSERT(parts % servers == 0);
   const Csr symmetrised = is_symmetric(graph) ? Csr{} : symmetrise(graph);

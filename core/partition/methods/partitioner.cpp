@@ -19,7 +19,7 @@ std::vector<Partitioner>& added_methods() {
 std::string problem_of(const Partitioner& method, const std::vector<Partitioner>& others) {
   if (!is_name(method.name)) return fmt::format("is no name: {}", kNameRule);
   for (const Partitioner& other : others)
-    if (other.name == method.name) return "is the name of two partitioners: give one another name";
+    if (other.name == method.name) return "is the name of two partitioners: rename one";
   if (!std::visit([](const auto& cut) { return static_cast<bool>(cut); }, method.cut))
     return "has no function that cuts";
   for (const MethodParameter& parameter : method.parameters)

@@ -58,7 +58,7 @@ PartitionedDataset::PartitionedDataset(fs::path folder) : folder_(std::move(fold
   Json rest = meta.json();
   rest.erase("checksum");
   if (meta.get<std::string>("checksum", "") != checksum(rest.dump()))
-    throw DataError(file, "", "is damaged or was edited: its checksum does not fit");
+    throw DataError(file, "", "is damaged or was edited: its checksum does not match");
   method_ = meta.words("method");
   hops_ = meta.get<int>("hops");
   one_sided_ = meta.get<bool>("one_sided", false);
@@ -89,7 +89,9 @@ void PartitionedDataset::check_lists(const MetaFile& meta) const {
   if (hops_ < 0 || hops_ > kMostHops)
     meta.fail("hops", fmt::format("expected 0 to {}, found {}", kMostHops, hops_));
   if (one_sided_ && hops_ > 0)
-    meta.fail("one_sided", "expected false, as the parts hold the neighbours of their vertices");
+    meta.fail("one_sided",
+              "expected false, because the parts hold the neighbours of their "
+              "vertices");
   if (facts_.vertices > kMaxVertices)
     meta.fail("num_nodes",
               fmt::format("expected at most {}, found {}", kMaxVertices, facts_.vertices));

@@ -83,8 +83,8 @@ void SortedRows::count(EdgeStream& edges, Side side) {
   for_each_entry(edges, side, [&](Vertex row, Vertex neighbour) {
     if (row >= n || neighbour >= n)
       throw DataError("the edges", "",
-                      fmt::format("expected vertices below {}, found {}: the file is another than "
-                                  "the one that was partitioned",
+                      fmt::format("expected vertices below {}, found {}: this is not the file "
+                                  "that was partitioned",
                                   n, std::max(row, neighbour)));
     ++length_[place(row)];
     ++added_;

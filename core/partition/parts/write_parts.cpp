@@ -102,7 +102,7 @@ std::string not_only_parts(const fs::path& folder) {
 void require_place_for_parts(const fs::path& folder, bool force) {
   if (!fs::exists(folder)) return;
   if (!force)
-    throw DataError(folder.string(), "", "is there already; --force replaces a folder of parts");
+    throw DataError(folder.string(), "", "exists already; --force replaces a folder of parts");
   if (fs::is_directory(folder) && fs::is_empty(folder)) return;
   if (const std::string why = not_only_parts(folder); !why.empty())
     throw DataError(folder.string(), "", fmt::format("is not replaced: {}", why));

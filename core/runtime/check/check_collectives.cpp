@@ -200,7 +200,7 @@ class CollectiveCheck {
                       : fmt::format("; rank {} is at step {}: {} on {}", peer, head->step,
                                     kind_of(*head->op), name_of(head->lane));
       }
-      return found(static_cast<int>(r), fmt::format("{} on {} waits for ever{}", kind_of(*call->op),
+      return found(static_cast<int>(r), fmt::format("{} on {} waits forever{}", kind_of(*call->op),
                                                     name_of(call->lane), others));
     }
   }

@@ -224,7 +224,7 @@ class StoreCheck {
       if (owners == nullptr) continue;
       if (owners->rows.rows() == 0)
         findings_.push_back({rank, request.item.step,
-                             fmt::format("asks for {} rows of rank {} in {}, who exposes none",
+                             fmt::format("asks for {} rows of rank {} in {}, which exposes none",
                                          rows, group.rank_of(i), to_string(own.store))});
       if (request.adds && !owners->reads.empty() && told_.insert(owners).second)
         findings_.push_back(

@@ -21,8 +21,8 @@ void as_operation(std::string_view kind, const Phase& phase, const Work& work) {
     error.add_context(fmt::format("in {}, {}", kind, to_string(phase)));
     throw;
   } catch (const std::bad_alloc&) {
-    throw Error(fmt::format("no memory is left for what {} needs beside its tensors ({})", kind,
-                            to_string(phase)));
+    throw Error(
+        fmt::format("no memory is left for the work space of {} ({})", kind, to_string(phase)));
   }
 }
 

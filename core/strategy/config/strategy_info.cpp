@@ -50,27 +50,27 @@ void require_attention(const StrategyConfig& strategy, const ModelConfig& model,
   if (!info.carries_attention)
     throw ConfigError(
         "model.type",
-        fmt::format("{} weighs edges, which {} cannot carry: use one of {}", model.type.name,
+        fmt::format("{} weighs edges, but {} does not support that: use one of {}", model.type.name,
                     info.name,
                     strategies_with([](const StrategyInfo& s) { return s.carries_attention; })));
   if (info.sources_pass_by && model.attention == Attention::dot)
     throw ConfigError(
         "model.attention",
-        fmt::format("\"dot\" weighs an edge by the whole rows at its ends, and with {} rows of "
-                    "other ranks pass by after the weights are needed: use \"additive\", or one "
-                    "of {}",
+        fmt::format("\"dot\" weighs an edge by the whole rows at its ends, but with {} rows of "
+                    "other ranks come after the weights are needed: use \"additive\", or one of "
+                    "{}",
                     info.name, strategies_with([](const StrategyInfo& s) {
                       return s.carries_attention && !s.sources_pass_by;
                     })));
   if (strategy.column_tiles > 1)
     throw ConfigError("strategy.column_tiles",
-                      fmt::format("is for products with the adjacency, and {} computes a weight "
+                      fmt::format("is for products with the adjacency, but {} computes a weight "
                                   "for every edge: set it to 1",
                                   model.type.name));
   if (strategy.memory == Memory::autograd)
     throw ConfigError("strategy.memory",
-                      fmt::format("\"autograd\" knows what a tape keeps of gcn, sage and resgcn+, "
-                                  "not of {}: use \"lean\"",
+                      fmt::format("\"autograd\" models the tape of gcn, sage and resgcn+, not of "
+                                  "{}: use \"lean\"",
                                   model.type.name));
 }
 
@@ -79,8 +79,7 @@ void require_attention(const StrategyConfig& strategy, const ModelConfig& model,
 void require_possible(const StrategyConfig& strategy, const ModelConfig& model) {
   const StrategyInfo& info = info_of(strategy);
   if (model.batch_norm && model.layer_norm)
-    throw ConfigError("model.batch_norm",
-                      "stands in the place of model.layer_norm: set one of the two to false");
+    throw ConfigError("model.batch_norm", "replaces model.layer_norm: set one of the two to false");
   if (model.batch_norm && !info.sums_over_vertices)
     throw ConfigError(
         "model.batch_norm",
@@ -95,8 +94,8 @@ void require_possible(const StrategyConfig& strategy, const ModelConfig& model) 
       (strategy.boundary_sampling < 1 || strategy.staleness > 0))
     throw ConfigError(
         "strategy.first_layer",
-        fmt::format("exact lets sgc aggregate its constant input once for all epochs, "
-                    "so that strategy.{} would change nothing: set it to recompute",
+        fmt::format("exact lets sgc aggregate its constant input once for all epochs, so "
+                    "strategy.{} would have no effect: set it to recompute",
                     strategy.staleness > 0 ? "staleness" : "boundary_sampling"));
   if (info.require_possible) info.require_possible(strategy, model);
 }
@@ -163,13 +162,14 @@ void require_fanouts(const std::vector<int>& fanouts, int layers) {
 }
 
 std::string sampled_fanouts(const std::vector<int>& fanouts) {
-  return fmt::format("fanouts {}: they are those of sampled neighbours", fmt::join(fanouts, ", "));
+  return fmt::format("fanouts {}: gradients are those of sampled neighbours",
+                     fmt::join(fanouts, ", "));
 }
 
 std::optional<std::string> lost_with_stale_rows(const StrategyConfig& config) {
   if (config.staleness == 0) return std::nullopt;
-  return "a checkpoint holds nothing of what ranks received in earlier epochs, which "
-         "strategy.staleness uses again: set one of the two to 0";
+  return "a checkpoint does not hold the rows of earlier epochs, which strategy.staleness uses "
+         "again: set one of the two to 0";
 }
 
 }  // namespace orrery

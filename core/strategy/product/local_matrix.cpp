@@ -117,8 +117,8 @@ LocalPattern::LocalPattern(Runtime& rt, const SparseMatrix& block, int column_ti
   const bool tiled = columns.size() > 2;
   if (tiled && block.nnz() > std::numeric_limits<Vertex>::max())
     throw ConfigError("column_tiles",
-                      fmt::format("a block of {} entries is too large to be cut into tiles whose "
-                                  "values are gathered: use 1, or more ranks",
+                      fmt::format("a block of {} entries is too large to cut into tiles: use 1, "
+                                  "or more ranks",
                                   block.nnz()));
   std::int64_t largest = 0;
   for (std::size_t i = 0; i + 1 < columns.size(); ++i) {

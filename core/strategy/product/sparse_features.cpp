@@ -48,13 +48,16 @@ void require_possible_sparse_input(const Problem& problem) {
   if (model.type == ModelType::resgcn || model.type == ModelType::sgc ||
       !layer_of(model).sparse_input)
     refuse("is for gcn and sage, and layers from outside that say so");
-  if (model.dropout > 0) refuse("goes without model.dropout, which drops out the input as well");
-  if (problem.statistics) refuse("needs the features, of which statistics tell the width only");
+  if (model.dropout > 0)
+    refuse(
+        "excludes model.dropout, which would also drop elements of the "
+        "input");
+  if (problem.statistics) refuse("needs the features, but statistics have only their width");
   if (const StrategyInfo& strategy = info_of(problem.strategy); strategy.splits_columns)
     refuse(fmt::format("needs whole rows on a rank, and {} splits them by columns", strategy.name));
   if (!transforms_first(model.order, facts.features, out))
     refuse(
-        fmt::format("is for features that are multiplied by W first; these, {} wide, are "
+        fmt::format("is for features that are multiplied by W first, but these ({} wide) are "
                     "aggregated before they become {} wide",
                     facts.features, out));
 }

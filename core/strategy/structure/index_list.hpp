@@ -25,8 +25,7 @@ class IndexList {
   std::int64_t size() const { return size_; }
   /// Errors    NeedsStructure where they are only counted
   const std::shared_ptr<const std::vector<Vertex>>& numbers() const {
-    if (!numbers_)
-      throw NeedsStructure("a graph that is given by its statistics has no vertex numbers");
+    if (!numbers_) throw NeedsStructure("a graph given by its statistics has no vertex numbers");
     return numbers_;
   }
   bool known() const { return numbers_ != nullptr; }

@@ -50,7 +50,7 @@ void require_countable_copies(const Problem& problem, const MiniBatchSettings& s
                       "\"neighbour\", \"labor\" or \"all\"");
   if (settings.cache.bytes > 0)
     throw ConfigError("strategy.cache.bytes",
-                      "no rows are kept of a graph whose vertices stand for several: leave the "
+                      "a cache needs real rows, but each vertex represents several: leave the "
                       "cache out, or set dataset.magnify to 1");
   const std::int64_t most = std::numeric_limits<Vertex>::max() / problem.data->vertices();
   if (copies > most)
@@ -232,8 +232,8 @@ void SampledBatches::make_saint() {
   if (const std::int64_t most = sampling.most_draws(graph_->rows); sampling.draws > most)
     throw ConfigError(
         "strategy.batch",
-        fmt::format("found {}, but {} {} are meant to have all {} vertices of the "
-                    "graph already: set it to {} or fewer",
+        fmt::format("found {}, but {} {} already cover all {} vertices of the graph: set it to "
+                    "{} or fewer",
                     sampling.draws, most, words_of_draws(sampling), graph_->rows, most));
   saint_.emplace(*graph_, sampling,
                  sampling.rule == SaintRule::node

@@ -44,8 +44,8 @@ class SubgraphsInFolder final : public Subgraphs {
 
   static ConfigError whole_graph_is_missing() {
     return {"strategy.evaluate_on",
-            "\"graph\" needs the whole graph, and of a folder of parts each rank reads its own: "
-            "set it to \"parts\""};
+            "\"graph\" needs the whole graph, but each rank reads only its own part of the "
+            "folder: set it to \"parts\""};
   }
 
  private:
@@ -111,9 +111,9 @@ std::shared_ptr<const Subgraphs> subgraphs_in_folder(
   if (strategy.cross_edges != there)
     throw ConfigError(
         "strategy.cross_edges",
-        fmt::format("the parts were written with {}, so set it to that: \"one_side\" "
-                    "has to be asked of orrery partition (partition.cross_edges), and "
-                    "\"as_cut\" is for a graph that is cut when a run begins",
+        fmt::format("the parts were written with {}, so set it to that; orrery partition writes "
+                    "\"one_side\" parts (partition.cross_edges), and \"as_cut\" needs a graph "
+                    "that is cut when a run begins",
                     folder->one_sided() ? "\"one_side\"" : "\"drop\""));
   if (strategy.evaluate_on == EvaluateOn::graph) throw SubgraphsInFolder::whole_graph_is_missing();
   return std::make_shared<const SubgraphsInFolder>(std::move(folder), model, strategy.degrees);

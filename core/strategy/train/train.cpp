@@ -46,8 +46,8 @@ class Trainer {
         schedule_(strategy.schedule(rt.rank())) {
     if (first_step(first_epoch()) > 0 && first_step(first_epoch()) >= steps_of(first_epoch()))
       throw ConfigError("strategy",
-                        "the checkpoint was kept within an epoch of more steps than one has with "
-                        "these settings: go on with those that it was kept with");
+                        "the checkpoint was kept within an epoch with more steps than these "
+                        "settings give: resume with the settings of that run");
     rt_.phase({Stage::setup});
     session_ = strategy.open(loading_);
     const auto first = first_structure();
@@ -450,13 +450,14 @@ void require_trainable(const Problem& problem) {
   if (facts.features == 0)
     throw ConfigError(
         "dataset.features",
-        name + (facts.generated ? " has no features; set it to how many are made up, as 64"
+        name + (facts.generated ? " has no features; set it to the width of generated ones, such "
+                                  "as 64"
                                 : " has no features; set it to {\"random\": width} to train on "
-                                  "made-up ones"));
+                                  "random ones"));
   if (facts.classes == 0)
     throw ConfigError("dataset", name +
-                                     " has no labels to train on; a folder has them in labels.npy, "
-                                     "and generated data where dataset.classes is above 0");
+                                     " has no labels to train on; a folder has them in "
+                                     "labels.npy, generated data if dataset.classes is above 0");
   if (facts.multilabel && problem.train.loss == LossKind::softmax)
     throw ConfigError("train.loss", name + " has several labels per vertex: use \"sigmoid\"");
   if (!facts.multilabel && problem.train.loss == LossKind::sigmoid)

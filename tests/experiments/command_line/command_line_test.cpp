@@ -93,7 +93,7 @@ TEST_F(CommandLine, TellsWhatAMistakeShouldHaveBeen) {
   advised("run " + file + " --backend gpu", "Did you mean \"nccl\"? kernels=cuda is a setting");
   advised("run " + file + " --set kernels=gpu", "Did you mean \"cuda\"?");
   advised("run " + file + " --set dataset.features=0 --out " + in("a").string(),
-          "has no features; set it to how many are made up, as 64");
+          "has no features; set it to the width of generated ones, such as 64");
   advised("run " + file + " --set epochs=5",
           "Did you mean \"train.epochs\" or \"simulation.epochs\" or \"timeline.epochs\"?");
   advised("run " + file + " --set train.epochs=1e1", "write 10");

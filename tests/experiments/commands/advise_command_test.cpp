@@ -71,12 +71,12 @@ TEST_F(AdviseCommand, RefusesWhatItCannotAnswer) {
   };
   refused("--search model.hidden=8", "model.hidden");
   refused("--vary strategy.type=spmm_1d", "use --search");
-  refused("--search cluster.gpus=2 --vary cluster.gpus=4", "searched already");
+  refused("--search cluster.gpus=2 --vary cluster.gpus=4", "already searched");
   refused("--vary model.layers=", "KEY=VALUE");
   refused("--best 0", "--best");
   refused("--seconds 0", "--seconds");
   refused("--set cluster.gpus=9", "cluster");
-  refused("--out " + folder_.string(), "is there already");
+  refused("--out " + folder_.string(), "exists already");
   EXPECT_EQ(orrery("advise -"), 2);
   EXPECT_THAT(read("err"), HasSubstr("standard input"));
   // Nothing can be carried out: an error, with a reason.

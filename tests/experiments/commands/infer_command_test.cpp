@@ -197,7 +197,7 @@ TEST_F(Infer, NeedsNoLabels) {
                    " --backend sim --set 'cluster={\"file\": \"dgx-1\", \"gpus\": 2}' --out " +
                    in("sim").string()),
             2);
-  EXPECT_THAT(read("err"), HasSubstr("name them as inference.weights"));
+  EXPECT_THAT(read("err"), HasSubstr("name inference.weights"));
   EXPECT_EQ(orrery("infer " + file() + " --plan"), 0) << "the layout may be chosen before";
   EXPECT_THAT(read("err"), HasSubstr("counted with 7, as model.hidden"));
 }
@@ -236,10 +236,10 @@ TEST_F(Infer, RefusesWhatDoesNotFit) {
   refused(one + " --set inference.weights=nowhere", "name a checkpoint, or the folder of a run");
   refused(one + " --set inference.fanout=0", "expected -1 (all neighbours) or at least 1");
   refused(one + R"( --set 'model={"type": "sgc", "layers": 2}')", "no \"sgc\"");
-  refused(one + " --set inference.sddmm=split", "and not of \"sage\"");
+  refused(one + " --set inference.sddmm=split", "not to \"sage\"");
   refused(
       one + R"( --set 'model={"type": "gat", "hidden": 8, "heads": 2}' --set inference.spmm=2d)",
-      "has ids_then_rows alone");
+      "has only ids_then_rows");
   refused(one + " --set inference.spmm=exchange_graph --set inference.group_bytes=60",
           "fetches none");
   refused(one + R"( --backend model --set 'cluster={"file": "dgx-1", "gpus": 1}')",
@@ -266,7 +266,7 @@ TEST_F(Infer, RefusesWeightsOfOtherFeaturesAlsoWhereTheirNumberFits) {
 
   EXPECT_EQ(orrery(arguments(1, 1, "made") + " --set inference.weights=" + in("wide").string()), 2);
   EXPECT_THAT(read("err"),
-              HasSubstr("was trained with 25 columns of features, and the data set has 10"));
+              HasSubstr("was trained with 25 feature columns, but the data set has 10"));
 }
 
 TEST_F(Infer, ReplacesAResultOnlyWhenItCanMakeAnother) {
@@ -310,7 +310,7 @@ TEST_F(Infer, SimulatesAGraphThatIsGivenByItsStatistics) {
   EXPECT_EQ(result["neighbours"][0], 1615685872);
   EXPECT_GT(result["seconds"], 0);
   EXPECT_EQ(orrery(papers + " --backend threads --set cluster.servers=1"), 2);
-  EXPECT_THAT(read("err"), HasSubstr("without edges nothing can be inferred"));
+  EXPECT_THAT(read("err"), HasSubstr("an inference needs edges"));
 }
 
 /// Halved until the rank with the most fits into its memory.
@@ -591,7 +591,7 @@ TEST_F(InferFromFiles, RefusesWhatItCannotRead) {
   told(edges_of("second.txt", "text") + " --set inference={}", "inference.weights");
   for (const char* command : {"run ", "plan "}) {
     EXPECT_NE(orrery(command + file() + edges_of("second.txt", "text")), 0);
-    EXPECT_THAT(read("err"), HasSubstr("read by orrery infer alone")) << command;
+    EXPECT_THAT(read("err"), HasSubstr("is only for orrery infer")) << command;
   }
 }
 

@@ -167,7 +167,7 @@ TEST_F(PartitionCommand, AStrategyThatDoesNotTakeTheCutSaysWhy) {
   const Outcome run = orrery(path("experiment.json"));
 
   ASSERT_EQ(run.exit_code, 0) << run.text;
-  EXPECT_NE(run.text.find("spmm_2d             does not take this cut: strategy: 81 ranks"),
+  EXPECT_NE(run.text.find("spmm_2d             cannot use this cut: strategy: 81 ranks"),
             std::string::npos)
       << run.text;
 }
@@ -261,7 +261,7 @@ TEST_F(PartitionCommand, KeysThatARunCannotHonourAreRefused) {
   EXPECT_NE(told("--stream --method spring", "partition").find("error: dataset.generate: makes"),
             std::string::npos);
   ASSERT_NE(told("--method hash", "partition").find("Try next"), std::string::npos);
-  EXPECT_NE(told("--method hash", "partition").find("is there already"), std::string::npos);
+  EXPECT_NE(told("--method hash", "partition").find("exists already"), std::string::npos);
   EXPECT_NE(orrery(path("one.json") + " --set partition.hops=2 --set 'dataset={\"parts\": \"" +
                        path("partition") + "\"}'",
                    "run")
@@ -313,8 +313,8 @@ TEST_F(PartitionCommand, MistakesAreToldInOneLine) {
   std::ofstream(folder_ / "cut.bin") << "123456789";
   EXPECT_EQ(orrery(path("cut.bin") + " --method dbh --parts 2").text,
             "orrery: error: " + path("cut.bin") +
-                ":byte 8: expected pairs of int32 (8 bytes each), found 1 bytes more: the file is "
-                "cut short or of another format\n");
+                ":byte 8: expected pairs of int32 (8 bytes each), found 1 extra bytes: the file "
+                "is cut short or has another format\n");
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST(StatisticsCommand, WhatCannotBeIsToldInOneLine) {
   const Outcome run = orrery("run", "");
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(run.text,
-            "orrery: error: dataset.statistics: statistics describe no graph to train on; use "
+            "orrery: error: dataset.statistics: dataset.statistics has nothing to train on; use "
             "backend sim or orrery plan\n");
   const Outcome cut = orrery("partition", "");
   EXPECT_EQ(cut.text, "orrery: error: dataset.statistics: describe no graph to cut\n");

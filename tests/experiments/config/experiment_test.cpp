@@ -128,15 +128,15 @@ TEST(ModelAveraging, SaysWhereCrossEdgesAreOfPartsWithoutNeighbours) {
                 .strategy.cross_edges,
             CrossEdges::as_cut);
   EXPECT_EQ(refusal(kMinimal, {of(R"("cross_edges": "one_side")")}).substr(0, 65),
-            "strategy.cross_edges: is for parts that hold no neighbours, as bo");
+            "strategy.cross_edges: is for parts without neighbours; otherwise ");
   EXPECT_EQ(refusal(kMinimal, {of(R"("hops": 0, "cross_edges": "as_cut")")}).substr(0, 66),
-            "strategy.cross_edges: \"as_cut\" trains on the fragments of a graph ");
+            "strategy.cross_edges: \"as_cut\" trains on the fragments of an edge ");
   EXPECT_EQ(refusal(kMinimal, {of(R"("hops": 0, "cross_edges": "as_cut")"), "partition.method=dbh",
                                "dataset.inductive=true"})
                 .substr(0, 59),
-            "strategy.cross_edges: \"as_cut\" says where the edges are tha");
+            "strategy.cross_edges: \"as_cut\" fixes the edges of the train");
   EXPECT_EQ(refusal(kMinimal, {"partition.cross_edges=one_side"}).substr(0, 66),
-            "partition.cross_edges: is for parts that hold no neighbours, as bo");
+            "partition.cross_edges: is for parts without neighbours; otherwise ");
   const Experiment written = load({"partition.cross_edges=one_side", "partition.hops=0"}).front();
   EXPECT_TRUE(written.partition.one_sided);
   EXPECT_THROW(make_partition(written, DatasetCache().load(written)), ConfigError);
@@ -180,8 +180,8 @@ TEST(GraphAttention, ReadsTheRecipeAndRefusesKeysThatWouldDoNothing) {
   EXPECT_EQ(refusal_of("model.projection_dropout=0.5"),
             "model.projection_dropout: only goes with \"type\": gat");
   EXPECT_EQ(refusal(kMinimal, {gat, "model.layers=1", "model.heads=4"}),
-            "model.heads: is of every layer but the last, and model.layers is 1: leave the key "
-            "out; the heads of the last layer are model.output_heads");
+            "model.heads: applies to every layer but the last, and model.layers is 1: leave the "
+            "key out; model.output_heads sets the heads of the last layer");
   EXPECT_EQ(refusal(kMinimal, {gat, "model.layers=1", "model.output_heads=4"}), "accepted");
   const std::string parts = R"(strategy={"type": "model_averaging", "degrees": "original"})";
   EXPECT_EQ(refusal(kMinimal, {gat, parts}).substr(0, 47),
@@ -198,7 +198,7 @@ TEST(GradientBuckets, AreReadInBytesAndRefusedWhereModelsAreAveraged) {
   EXPECT_EQ(load({"strategy.type=model_averaging", "train.bucket_bytes=0"}).size(), 1U);
   for (const char* bytes : {"train.bucket_bytes=25 MB", "train.bucket_bytes=1"})
     EXPECT_EQ(refusal(kMinimal, {"strategy.type=model_averaging", bytes}).substr(0, 57),
-              "train.bucket_bytes: averages of models wait for whole mod");
+              "train.bucket_bytes: models are averaged as a whole, and g");
   EXPECT_EQ(refusal(kMinimal, {R"(strategy={"type": "model_averaging", "averaging": "gradient"})",
                                "train.bucket_bytes=1"}),
             "accepted");
@@ -327,22 +327,24 @@ TEST(Refusal, OfBatchesThatCannotBe) {
   for (const std::string sampler :
        {R"("sampler": "cluster", "clusters": 4)", R"("sampler": "saint-walk")"}) {
     EXPECT_EQ(refusal(sampler + R"(, "resample": "epoch")"),
-              "strategy.resample: \"epoch\" is of neighbours that are drawn, with strategy.sampler "
-              "neighbour or labor: set it to \"step\"");
+              "strategy.resample: \"epoch\" applies to drawn neighbours (strategy.sampler "
+              "neighbour or labor): set it to \"step\"");
     EXPECT_EQ(refusal(sampler + R"(, "seeds": "global")"),
-              "strategy.seeds: \"global\" is of seeds, and batches of strategy.sampler cluster and "
-              "saint-* have none: each rank draws batches of its own; set it to \"local\"");
+              "strategy.seeds: \"global\" applies to seeds, but batches of strategy.sampler "
+              "cluster and saint-* have none: each rank draws its own batches; set it to "
+              "\"local\"");
     EXPECT_EQ(refusal(sampler + R"(, "cache": {"policy": "vip", "bytes": 8})"),
-              "strategy.cache.policy: \"vip\" is of vertices that seeds draw, and batches of "
-              "strategy.sampler cluster and saint-* have none: use \"presampled\" or \"degree\"");
+              "strategy.cache.policy: \"vip\" applies to vertices that seeds draw, but batches "
+              "of strategy.sampler cluster and saint-* have no seeds: use \"presampled\" or "
+              "\"degree\"");
     EXPECT_EQ(
         refusal(sampler + R"(, "cooperative": true)"),
-        "strategy.cooperative: batches of strategy.sampler cluster and saint-* have no seeds "
-        "that ranks could draw for together: use neighbour, labor or all, or set it to false");
+        "strategy.cooperative: batches of strategy.sampler cluster and saint-* have no seeds, so "
+        "ranks cannot share one: use neighbour, labor or all, or set it to false");
   }
   EXPECT_EQ(refusal(R"("sampler": "cluster")"),
-            "strategy.clusters: is needed with strategy.sampler cluster: the number of parts that "
-            "METIS cuts the graph into");
+            "strategy.clusters: is required with strategy.sampler cluster: the number of parts "
+            "that METIS cuts the graph into");
   EXPECT_EQ(refusal(R"("sampler": "cluster", "clusters": 4, "together": 5)"),
             "strategy.together: found 5, but there are 4 clusters");
   const auto averaging = [](const std::string& keys) {
@@ -352,8 +354,7 @@ TEST(Refusal, OfBatchesThatCannotBe) {
             "strategy.batch: parts train on batches of their own where models are averaged: set "
             "strategy.averaging to \"model\", or strategy.type to \"mini_batch\"");
   EXPECT_EQ(averaging(R"("fanouts": [10, 5])"),
-            "strategy.fanouts: is of neighbours that the vertices of a batch draw: set "
-            "strategy.batch");
+            "strategy.fanouts: applies to the drawn neighbours of a batch: set strategy.batch");
   EXPECT_EQ(averaging(R"("batch": 512, "fanouts": [10, 0])"),
             "strategy.fanouts: found 0, expected -1 (all neighbours) or a number >= 1");
   EXPECT_EQ(refusal(R"("fanouts": [10, 5], "cache": {"bytes": "a lot"})").substr(0, 21),
@@ -368,17 +369,16 @@ TEST(Refusal, OfLearnedFeaturesThatCannotBe) {
   };
   EXPECT_EQ(refusal_with(R"("learn_features": true, "features_rate": 0.1)"), "accepted");
   EXPECT_EQ(refusal_with(R"("learn_features": true, "cache": {"bytes": 8})"),
-            "strategy.cache: keeps rows as they were, and those of strategy.learn_features change "
-            "in every step: leave one of the two out");
+            "strategy.cache: keeps rows, but those of strategy.learn_features change in every "
+            "step: leave one of the two out");
   EXPECT_EQ(refusal_with(R"("cooperative": true, "cache": {"bytes": 8})"),
-            "strategy.cache: keeps rows that a rank's own batches need, and with "
-            "strategy.cooperative a server fetches a row for one of its ranks alone: leave one of "
-            "the two out");
+            "strategy.cache: keeps rows for a rank's own batches, but with strategy.cooperative "
+            "a server fetches each row only once, for one of its ranks: leave one of the two out");
   EXPECT_EQ(refusal_with(R"("learn_features": true)", {"dataset.inductive=true"}),
-            "strategy.learn_features: vertices that are not trained on would be evaluated by "
-            "features that nothing has been learned of: set it or dataset.inductive to false");
+            "strategy.learn_features: vertices outside of the training graph would be evaluated "
+            "with features that were never learned: set it or dataset.inductive to false");
   EXPECT_EQ(refusal_with(R"("features_rate": 0.1)"),
-            "strategy.features_rate: is of features that are learned: leave it out, or set "
+            "strategy.features_rate: applies to learned features: leave it out, or set "
             "strategy.learn_features to true");
   EXPECT_EQ(refusal_of("strategy.learn_features=true"),
             "strategy.learn_features: only goes with \"type\": mini_batch");
@@ -391,20 +391,20 @@ TEST(Refusal, OfMagnifiedGraphsByBackendsThatTrain) {
     ADD_FAILURE() << "accepted";
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
-                 "dataset.magnify: a magnified graph is counted, not there; use backend sim or "
-                 "orrery plan, or set it to 1");
+                 "dataset.magnify: a magnified graph has only counts; use backend sim or orrery "
+                 "plan, or set it to 1");
   }
 }
 
 TEST(Refusal, OfCombinations) {
   EXPECT_EQ(refusal_of("backend=nccl"),
-            "backend: nccl moves what lies on GPUs: set kernels to cuda, found cpu");
+            "backend: nccl moves data on GPUs: set kernels to cuda, found cpu");
   EXPECT_EQ(refusal(kMinimal, {"backend=nccl", "kernels=cuda", "strategy.type=spmm_2d"}),
             "strategy.type: the sparse tiles of spmm_2d do not travel by nccl: use backend mpi");
   EXPECT_EQ(refusal(kMinimal, {"backend=nccl", "kernels=cuda", "tf32=true"}), "accepted");
   EXPECT_EQ(refusal(kMinimal, {"kernels=cuda", "train.cuda_graph=true"}), "accepted");
   EXPECT_EQ(refusal(kMinimal, {"train.cuda_graph=true"}),
-            "train.cuda_graph: launches work on GPUs: set kernels to cuda, found cpu");
+            "train.cuda_graph: needs GPUs: set kernels to cuda, found cpu");
   EXPECT_EQ(refusal(kMinimal, {"kernels=cuda", "train.cuda_graph=true", "simulate_on=[\"dgx-1\"]"}),
             "train.cuda_graph: simulations price operations that are issued one by one: set "
             "simulate_on to []");
@@ -415,7 +415,7 @@ TEST(Refusal, OfCombinations) {
             "dataset.mixing: only goes with \"generate\": communities, skewed-communities");
   EXPECT_EQ(refusal_of("dataset.training_share=0.1"), "accepted");
   EXPECT_EQ(refusal_of(R"(dataset={"path": "cora", "training_share": 0.1})"),
-            "dataset.training_share: is of a split that is drawn: set dataset.split to \"random\", "
+            "dataset.training_share: applies to a drawn split: set dataset.split to \"random\", "
             "or leave it out");
   EXPECT_EQ(refusal_of("dataset.symmetric=true"), "dataset.symmetric: only goes with \"path\"");
   EXPECT_EQ(
@@ -424,9 +424,9 @@ TEST(Refusal, OfCombinations) {
       "other");
   EXPECT_EQ(
       refusal_of("dataset={}"),
-      "dataset: needs \"path\" (read), \"generate\" (make up), \"parts\" (written by orrery "
-      "partition), \"statistics\" (counts alone, nothing to train on) or \"edge_list\" (files "
-      "that orrery infer reads in ranges)");
+      "dataset: needs \"path\" (a data set on disk), \"generate\" (a generated graph), \"parts\" "
+      "(written by orrery partition), \"statistics\" (only counts, nothing to train on) or "
+      "\"edge_list\" (files that orrery infer reads in ranges)");
   EXPECT_EQ(refusal_of(R"(dataset.features={"random": 3})"),
             "dataset.features: with \"generate\" expected the width, an integer");
   EXPECT_EQ(refusal_of(R"(dataset={"path": "cora", "features": {}})"),
@@ -436,7 +436,7 @@ TEST(Refusal, OfCombinations) {
   EXPECT_EQ(refusal_of(R"(dataset={"edge_list": {"files": "a"}, "reorder": "bfs"})"),
             "dataset.reorder: does not go with \"edge_list\"");
   EXPECT_EQ(refusal_of(R"(dataset={"edge_list": {"files": "a"}, "features": 3})"),
-            "dataset.features: with data that is read expected {\"random\": width} or {\"files\": "
+            "dataset.features: for data on disk expected {\"random\": width} or {\"files\": "
             "folder}");
   EXPECT_EQ(refusal_of("partition.method=file"),
             "partition.file: is required with \"method\": \"file\"");
@@ -530,7 +530,7 @@ TEST(Refusal, OfWhatPartsHaveSettledAlready) {
   EXPECT_EQ(refused("partition.method=metis"),
             "partition: the parts are cut already: leave partition and strategy.permute out");
   EXPECT_EQ(refused("dataset.features={\"random\": 3}"),
-            "dataset.features: the parts hold theirs; give it to orrery partition");
+            "dataset.features: the parts have their own; give this to orrery partition");
   EXPECT_EQ(refused("dataset.reorder=bfs"), "dataset.reorder: does not go with \"parts\"");
   EXPECT_EQ(refused("dataset.symmetric=true"), "dataset.symmetric: only goes with \"path\"");
 }
@@ -551,8 +551,7 @@ TEST(Refusal, OfWhatSgcHasNone) {
   EXPECT_EQ(refusal(kMinimal, {"model.type=sgc", "model.hidden=8"}),
             "model.hidden: model.type sgc has no hidden layers: leave the key out");
   EXPECT_EQ(refusal(kMinimal, {"model.type=sgc", "strategy.memory=autograd"}),
-            "strategy.memory: what a framework keeps of model.type sgc is not known here: use "
-            "\"lean\"");
+            "strategy.memory: the tape of model.type sgc is not modelled: use \"lean\"");
   const Experiment e = load({"model.type=sgc", "model.layers=3"}).front();
   EXPECT_EQ(parse_experiments(e.resolved.dump(), "again", {}).front().resolved, e.resolved);
 }
@@ -560,8 +559,9 @@ TEST(Refusal, OfWhatSgcHasNone) {
 TEST(Refusal, OfCheckpointsWithinEpochsOfModelsThatTakeTheirStepsApart) {
   const std::string parts = R"(strategy={"type": "model_averaging", "averaging": ")";
   EXPECT_EQ(refusal(kMinimal, {parts + "model\"}", "train.checkpoint_steps=5"}),
-            "train.checkpoint_steps: models of parts take their steps apart, and are all whole "
-            "between epochs only: set it to 0, and train.checkpoint_every");
+            "train.checkpoint_steps: models of parts take their steps independently, so "
+            "checkpoints are possible only between epochs: set it to 0, and use "
+            "train.checkpoint_every");
   EXPECT_EQ(refusal(kMinimal, {parts + "gradient\"}", "train.checkpoint_steps=5"}), "accepted");
 }
 
@@ -589,7 +589,7 @@ TEST(Refusal, OfTextThatIsNoJson) {
   EXPECT_EQ(refusal("{\n \"name\": }").substr(0, 53),
             "test.json: no valid JSON: line 2, column 10: syntax e");
   EXPECT_EQ(refusal(R"({"name": "a", "name": "b"})"),
-            "name: stands twice in one object of test.json");
+            "name: is given twice in one object of test.json");
   EXPECT_EQ(refusal("[1]"), "test.json: expected a JSON object");
   EXPECT_EQ(refusal(kMinimal, {"epochs"}), "--set: found \"epochs\", expected key.path=value");
   EXPECT_EQ(refusal(kMinimal, {"name.x=1"}), "name.x: is no key path such as strategy.type");

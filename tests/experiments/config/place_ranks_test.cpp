@@ -89,7 +89,7 @@ TEST(Gpus, MoreThanThereAreIsAnErrorThatNamesBothNumbers) {
 
 TEST(Gpus, OneRankEach) {
   EXPECT_EQ(refusal(R"({"file": "dgx-a100", "ranks": 4})"),
-            "cluster.ranks: the devices of dgx-a100 take one rank each; say \"gpus\": 4 instead");
+            "cluster.ranks: the devices of dgx-a100 have one rank each; write \"gpus\": 4 instead");
   EXPECT_EQ(refusal(R"({"file": "dgx-a100", "ranks": 4, "gpus": 4})"),
             "cluster: \"gpus\" and \"ranks\" exclude each other");
   EXPECT_EQ(refusal(R"({"gpus": 4})"), "cluster.gpus: only goes with \"file\"");

@@ -77,7 +77,7 @@ TEST_F(TimelineFile, HasTheEpochsThatAreAskedFor) {
             2);
   EXPECT_NE(read("err").find("there are 6 epochs"), std::string::npos) << read("err");
   EXPECT_EQ(orrery("run " + file + " --timeline-epochs 7-6"), 2);
-  EXPECT_NE(read("err").find("expected how many epochs"), std::string::npos) << read("err");
+  EXPECT_NE(read("err").find("expected a number of epochs"), std::string::npos) << read("err");
 }
 
 /// Levels of memory are those of a file that shows all epochs.

@@ -75,7 +75,7 @@ TEST(Fit, CutsMoreBatchesAsMemoryShrinksUntilNothingFits) {
   }
   EXPECT_GT(before, 1);
   EXPECT_NE(told.find("strategy.batches: nothing fits into"), std::string::npos) << told;
-  EXPECT_NE(told.find("more; take more ranks"), std::string::npos) << told;
+  EXPECT_NE(told.find("more; use more ranks"), std::string::npos) << told;
 }
 
 TEST(Fit, PreloadsFewerLayersAsMemoryShrinks) {
@@ -191,8 +191,8 @@ TEST(PartsOfModelAveraging, SayWhatIsMissing) {
   };
 
   EXPECT_EQ(told({"partition.working_bytes=9"}),
-            "partition.working_bytes: needs to know the device memory: set cluster.device_bytes, "
-            "or name a cluster.file");
+            "partition.working_bytes: needs the device memory: set cluster.device_bytes, or name "
+            "a cluster.file");
   EXPECT_EQ(told({"partition.working_bytes=9", "partition.parts=4"}),
             "partition.working_bytes: is for partition.parts auto: leave one of them out");
   EXPECT_EQ(told({"partition.working_bytes=9", "cluster.device_bytes=9"}).substr(0, 23),

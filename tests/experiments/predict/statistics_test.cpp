@@ -84,8 +84,8 @@ TEST(StatisticsKeys, DescribeGraphsThatCanBe) {
 
 TEST(StatisticsKeys, NeedARandomPermutation) {
   const std::string words =
-      "strategy.permute: statistics alone need true: they say how large equal blocks of a random "
-      "permutation are, and nothing about other cuts";
+      "strategy.permute: dataset.statistics needs true: counts are enough for equal blocks of a "
+      "random permutation, not for other cuts";
   EXPECT_EQ(refusal({"strategy.permute=false"}), words);
   EXPECT_EQ(refusal({"strategy.permute=false", "partition.method=metis"}), words);
   EXPECT_EQ(refusal({"strategy.permute=false", "partition.method=random"}), "accepted");
@@ -119,8 +119,8 @@ TEST(StatisticsKeys, SkewChangesPricesOrIsRefused) {
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
-                 "dataset.statistics.skew: device profile \"r5-16\" prices products of every skew "
-                 "alike: leave the key out");
+                 "dataset.statistics.skew: device profile \"r5-16\" has the same prices for any "
+                 "skew: leave the key out");
   }
 }
 
@@ -131,8 +131,8 @@ TEST(StatisticsKeys, AreRefusedByBackendsThatTrain) {
       ADD_FAILURE() << backend;
     } catch (const ConfigError& error) {
       EXPECT_STREQ(error.what(),
-                   "dataset.statistics: statistics describe no graph to train on; use backend sim "
-                   "or orrery plan");
+                   "dataset.statistics: dataset.statistics has nothing to train on; use backend "
+                   "sim or orrery plan");
     }
 }
 

@@ -85,8 +85,8 @@ TEST_F(ForecastOfSeveralServers, ThatAStrategyGoesByIsNotOfThisMachine) {
 
   ASSERT_EQ(orrery("run " + file + " --out " + in("a").string()), 0) << read("err");
 
-  expect_not_of_this_machine(json("a/result.json"), "goes by the 2 servers");
-  EXPECT_NE(read("out").find("goes by the 2 servers"), std::string::npos) << "told in the table";
+  expect_not_of_this_machine(json("a/result.json"), "depends on the 2 servers");
+  EXPECT_NE(read("out").find("depends on the 2 servers"), std::string::npos) << "told in the table";
 }
 
 #ifdef ORRERY_MPIRUN
@@ -146,7 +146,7 @@ TEST(Forecast, MarksTheErrorOfARunBesideOtherWorkAndSaysWhy) {
   EXPECT_NE(text.find("this-machine 200.0 ms 150.0 ms -25 % (*) computation"), std::string::npos)
       << text;
   EXPECT_NE(text.find("(*) this machine was at work while it was measured: other programs kept 0.5 "
-                      "of its 2 cores busy; what is measured then takes longer"),
+                      "of its 2 cores busy; measured times are then too long"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("dgx-1 200.0 ms 150.0 ms - computation"), std::string::npos) << text;

@@ -57,7 +57,7 @@ TEST_F(Told, NotesExplainWhatNumbersMean) {
 
   const std::string err = read("err");
   EXPECT_NE(err.find("note: the graph has no edges"), std::string::npos) << err;
-  EXPECT_NE(err.find("note: all labels are of one class"), std::string::npos) << err;
+  EXPECT_NE(err.find("note: all labels have one class"), std::string::npos) << err;
   EXPECT_NE(err.find("note: 1 of 4 parts hold no vertex"), std::string::npos) << err;
 }
 

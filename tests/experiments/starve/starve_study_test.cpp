@@ -97,12 +97,12 @@ TEST(Starve, RefusesWhatHasNoBatches) {
   EXPECT_EQ(refusal({R"(strategy={"type": "full_graph"})"}, 3),
             "strategy.type: full_graph has no batches that are drawn, fetched and loaded one after "
             "the other: mini_batch does");
-  EXPECT_EQ(refusal({}, 1), "--epochs: expected at least 2: the first one is not counted");
+  EXPECT_EQ(refusal({}, 1), "--epochs: expected at least 2: the first epoch does not count");
   EXPECT_EQ(
       refusal({R"(strategy.cache={"policy": "lru", "bytes": 4096})", "strategy.pipeline.fetch=1"},
               3),
-      "strategy.pipeline.fetch: strategy.cache.policy \"lru\" keeps rows where they were "
-      "pulled to, for one batch at a time: set it to 0, or use degree, presampled or vip");
+      "strategy.pipeline.fetch: strategy.cache.policy \"lru\" keeps rows for one batch at a "
+      "time: set it to 0, or use degree, presampled or vip");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ TEST(MappedFileDeathTest, CutShortWhileItIsReadEndsTheProcessWithItsName) {
   std::ofstream(file) << std::string(1 << 16, 'x');
 
   EXPECT_EXIT(std::exit(sum_of_a_file_that_is_cut(file)), ::testing::ExitedWithCode(1),
-              "orrery: error: .*orrery-cut-while-mapped: cannot be read on: it was cut short");
+              "orrery: error: .*orrery-cut-while-mapped: cannot be read further: it was cut short");
   std::filesystem::remove(file);
 }
 

@@ -69,9 +69,9 @@ TEST_P(GeneratorTest, EverythingMadeUpIsCalledMadeUp) {
 
   EXPECT_TRUE(dataset.generated);
   EXPECT_TRUE(dataset.features->made_up());
-  EXPECT_THAT(dataset.notes, Contains(HasSubstr("graph: made up (generator")));
-  EXPECT_THAT(dataset.notes, Contains(HasSubstr("labels: made up")));
-  EXPECT_THAT(dataset.notes, Contains(HasSubstr("features: made up")));
+  EXPECT_THAT(dataset.notes, Contains(HasSubstr("graph: generated (")));
+  EXPECT_THAT(dataset.notes, Contains(HasSubstr("labels: generated")));
+  EXPECT_THAT(dataset.notes, Contains(HasSubstr("features: generated")));
 }
 
 TEST_P(GeneratorTest, EveryClassOccurs) {
@@ -404,7 +404,7 @@ TEST(IgnoredKeysTest, AreRefusedWithTheGeneratorsThatHaveThem) {
   EXPECT_EQ(why_ignored("mixing", "rmat", false), "only goes with communities, skewed-communities");
   EXPECT_EQ(why_ignored("exponent", "rmat", false),
             "only goes with bter, chung-lu, skewed-communities");
-  EXPECT_EQ(why_ignored("exponent", "bter", true), "does not go with a degree file, which says it");
+  EXPECT_EQ(why_ignored("exponent", "bter", true), "does not go with a degree file, which has it");
   EXPECT_EQ(why_ignored("degree_file", "communities", true),
             "only goes with bter, chung-lu, skewed-communities");
   EXPECT_EQ(why_ignored("degree_file", "bter", true), std::nullopt);

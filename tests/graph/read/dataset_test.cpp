@@ -116,7 +116,7 @@ TEST_F(DatasetTest, RandomFeaturesReplaceAndSaySo) {
 
   EXPECT_EQ(dataset.features->width(), 16);
   EXPECT_TRUE(dataset.features->made_up());
-  EXPECT_THAT(dataset.notes, Contains("features: made up (random, 16 columns)"));
+  EXPECT_THAT(dataset.notes, Contains("features: generated (random, 16 columns)"));
   options.random_features = 0;
   EXPECT_THAT(config_error([&] { load_dataset(options); }),
               HasSubstr("dataset.features.random: expected 1 to"));

@@ -159,7 +159,7 @@ TEST_F(ReadOgbTest, SplitErrors) {
   write_set();
   std::filesystem::remove(file("set/split/time/test.csv"));
   EXPECT_THAT(data_error([&] { load(); }),
-              HasSubstr("test.csv: expected this part of the split, found no such file"));
+              HasSubstr("test.csv: expected this file of the split, found none"));
 }
 
 TEST_F(ReadOgbTest, BlankLinesAndCommentsMayComeFirst) {

@@ -179,7 +179,7 @@ TEST_F(WriteOrreryTest, WhatCameToBeThereMeanwhileIsNotReplaced) {
   write(fs::relative(first.path() / "mine", folder_).string(), "1");
   write("out/yours", "2");
 
-  EXPECT_THAT(data_error([&] { first.commit(); }), HasSubstr("something of that name"));
+  EXPECT_THAT(data_error([&] { first.commit(); }), HasSubstr("of that name"));
   EXPECT_EQ(read("out/yours"), "2");
 }
 

@@ -108,8 +108,8 @@ TEST_F(EdgeFile, BinaryProblemsAreToldWithTheirPlace) {
   };
 
   EXPECT_EQ(refusal(write("cut.bin", bytes(0, 2) + "abc")),
-            ":byte 8: expected pairs of int32 (8 bytes each), found 3 bytes more: the file is cut "
-            "short or of another format");
+            ":byte 8: expected pairs of int32 (8 bytes each), found 3 extra bytes: the file is "
+            "cut short or has another format");
   EXPECT_EQ(refusal(write("id.bin", bytes(0, 4))),
             ":edge 1: expected vertex numbers from 0 to 1050175 in a file of its size (every "
             "number up to the largest takes memory), found 3 and 4294967292");

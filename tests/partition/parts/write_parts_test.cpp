@@ -506,7 +506,7 @@ class EdgesUntil final : public EdgeStream {
   void rewind() override { edges_.rewind(); }
   std::span<const Edge> next() override {
     if (left_-- == 0 && killed_) ::raise(SIGKILL);
-    if (left_ < 0) throw DataError("edges", "", "cannot be read on");
+    if (left_ < 0) throw DataError("edges", "", "cannot be read further");
     return edges_.next();
   }
 

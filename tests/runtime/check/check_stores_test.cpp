@@ -207,7 +207,7 @@ TEST(StoresOfRanks, ARankWithoutRowsIsNotAskedForAny) {
                        if (rank.rt.rank() == 0) rank.pull();
                      },
                      0),
-                 "asks for 1 rows of rank 1 in store 3 of ranks 0..1, who exposes none");
+                 "asks for 1 rows of rank 1 in store 3 of ranks 0..1, which exposes none");
   EXPECT_TRUE(between(
                   [](Rank& rank) {
                     rank.asked = counts({3, 0});
@@ -298,13 +298,13 @@ TEST(StoresOfRanks, AreOpenedAndClosedByAllInOneOrder) {
   EXPECT_TRUE(met(use, use_without_pull).empty()) << "a pull matches nothing";
   expect_finding(met(use, open_other), "store 3 of ranks 0..1 and store 4 of ranks 0..1");
   expect_finding(met(use, open_narrow), "rows of different widths, 4x5 f32 and 4x4 f32");
-  expect_finding(met(use, [](Rank&) {}), "waits for ever; rank 1 has no more");
+  expect_finding(met(use, [](Rank&) {}), "waits forever; rank 1 has no more");
   const auto of_absent_ranks = [](Rank& rank) {
     const Store four{3, world_group(4)};
     rank.rt.submit(Lane::store, Expose{four, rank.table});
     rank.rt.submit(Lane::store, Withdraw{four, rank.table});
   };
-  expect_finding(met(of_absent_ranks, of_absent_ranks), "expose on store waits for ever");
+  expect_finding(met(of_absent_ranks, of_absent_ranks), "expose on store waits forever");
 }
 
 }  // namespace

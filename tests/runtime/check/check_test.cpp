@@ -241,7 +241,7 @@ TEST_F(Across, AMissingCallIsAWaitForEver) {
   ranks[0].submit(Lane::comm, AllReduce{x[0], all});
   ranks[1].submit(Lane::comm, AllReduce{x[1], all});
 
-  EXPECT_EQ(problem(), "rank 0: all_reduce on comm waits for ever; rank 2 has no more");
+  EXPECT_EQ(problem(), "rank 0: all_reduce on comm waits forever; rank 2 has no more");
 }
 
 TEST_F(Across, OppositeOrderOverTwoLanesIsADeadlock) {
@@ -251,14 +251,14 @@ TEST_F(Across, OppositeOrderOverTwoLanesIsADeadlock) {
     ranks[r].submit(swapped ? Lane::comm : Lane::comm2, AllReduce{x[r], all});
   }
 
-  EXPECT_NE(problem().find("waits for ever"), std::string::npos);
+  EXPECT_NE(problem().find("waits forever"), std::string::npos);
 }
 
 TEST_F(Across, ASendWithoutAReceiveIsFound) {
   ranks[0].submit(Lane::comm, SendRecv{x[0], std::nullopt, 1, -1, all});
   ranks[1].submit(Lane::comm, SendRecv{std::nullopt, y[1], -1, 2, all});
 
-  EXPECT_NE(problem().find("send_recv on comm waits for ever"), std::string::npos);
+  EXPECT_NE(problem().find("send_recv on comm waits forever"), std::string::npos);
 }
 
 TEST_F(Across, SubgroupsDoNotDisturbEachOther) {

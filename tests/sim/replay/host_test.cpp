@@ -211,10 +211,8 @@ TEST(HostIssue, EndsSpansAndPhasesAtTheSameTimes) {
   Simulation s = simulation_of(with_host(1).make(), {script.done()});
   s.behaviour.issue_seconds = 100e-6;
 
-  const auto numbers = in_child([&] {
-    Traffic traffic(s.cluster, connected_pairs(s));
-    const auto network = make_simgrid_interconnect(traffic.plan());
-    const Timeline made = replay(s, traffic, *network).timelines.at(0);
+  const auto numbers = on_both_engines(s, [&](Traffic& traffic, Interconnect& network) {
+    const Timeline made = replay(s, traffic, network).timelines.at(0);
     return std::vector{made.memory.at(0).at, made.spans.back().begin};
   });
 
@@ -249,17 +247,16 @@ TEST(NetworkStack, SharesTheCoresOfTheHost) {
 
 /// What the replay of a simulation says is wrong, "" if nothing.
 std::string refusal(const Simulation& s) {
-  const auto letters = in_child([&]() -> std::vector<double> {
-    try {
-      Traffic traffic(s.cluster, connected_pairs(s));
-      const auto network = make_simgrid_interconnect(traffic.plan());
-      replay(s, traffic, *network);
-    } catch (const ConfigError& error) {
-      const std::string text = error.what();
-      return {text.begin(), text.end()};
-    }
-    return {};
-  });
+  const auto letters =
+      on_both_engines(s, [&](Traffic& traffic, Interconnect& network) -> std::vector<double> {
+        try {
+          replay(s, traffic, network);
+        } catch (const ConfigError& error) {
+          const std::string text = error.what();
+          return {text.begin(), text.end()};
+        }
+        return {};
+      });
   std::string text;
   for (const double letter : letters) text += static_cast<char>(letter);
   return text;
@@ -290,10 +287,8 @@ TEST(HostTasks, AreSpansOfTheirLanesAndPartsOfTheEpoch) {
   for (const Lane lane : {Lane::sampler, Lane::store}) script.sync(lane);
   const Simulation s = simulation_of(with_host(4).make(), {script.done()});
 
-  const auto numbers = in_child([&] {
-    Traffic traffic(s.cluster, connected_pairs(s));
-    const auto network = make_simgrid_interconnect(traffic.plan());
-    const Replay made = replay(s, traffic, *network);
+  const auto numbers = on_both_engines(s, [&](Traffic& traffic, Interconnect& network) {
+    const Replay made = replay(s, traffic, network);
     std::vector<double> list;
     for (const Lane lane : {Lane::sampler, Lane::store})
       for (const Span& span : made.timelines.at(0).spans)

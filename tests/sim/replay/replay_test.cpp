@@ -113,11 +113,9 @@ TEST(Replay, MarksDeviceMemoryWhenTheHostComesToIt) {
   script.hold(50);
 
   const Simulation s = simulation_of(StarCluster{}.make(), {script.done(), Script{}.done()});
-  const auto marks = in_child([&] {
-    Traffic traffic(s.cluster, connected_pairs(s));
-    const auto network = make_simgrid_interconnect(traffic.plan());
+  const auto marks = on_both_engines(s, [&](Traffic& traffic, Interconnect& network) {
     std::vector<double> numbers;
-    const Replay made = replay(s, traffic, *network);
+    const Replay made = replay(s, traffic, network);
     for (const Timeline::MemoryMark& mark : made.timelines.at(0).memory) {
       numbers.push_back(mark.at);
       numbers.push_back(static_cast<double>(mark.device_bytes));
@@ -287,16 +285,15 @@ TEST(Replay, RanksThatWaitForEachOtherForEverAreAnError) {
   second.send(Lane::comm, kPair, 0, 1);
   Simulation s = simulation_of(StarCluster{}.make(), {first.done(), second.done()});
 
-  const auto outcome = in_child([&]() -> std::vector<double> {
-    Traffic traffic(s.cluster, connected_pairs(s));
-    const auto network = make_simgrid_interconnect(traffic.plan());
-    try {
-      replay(s, traffic, *network);
-    } catch (const ProgramError& error) {
-      return {static_cast<double>(error.rank)};
-    }
-    return {-1};
-  });
+  const auto outcome =
+      on_both_engines(s, [&](Traffic& traffic, Interconnect& network) -> std::vector<double> {
+        try {
+          replay(s, traffic, network);
+        } catch (const ProgramError& error) {
+          return {static_cast<double>(error.rank)};
+        }
+        return {-1};
+      });
 
   EXPECT_EQ(outcome.at(0), 0);
 }
@@ -307,11 +304,9 @@ TEST(Replay, CountsWhatPassesEachLink) {
   receiver.receive(Lane::comm, kPair, 0, 5e6);
   const Simulation s = simulation_of(StarCluster{}.make(), {sender.done(), receiver.done()});
 
-  const auto numbers = in_child([&] {
-    Traffic traffic(s.cluster, connected_pairs(s));
-    const auto network = make_simgrid_interconnect(traffic.plan());
+  const auto numbers = on_both_engines(s, [&](Traffic& traffic, Interconnect& network) {
     std::vector<double> list;
-    for (const LinkUse& link : replay(s, traffic, *network).links) {
+    for (const LinkUse& link : replay(s, traffic, network).links) {
       list.push_back(link.bytes);
       list.push_back(link.busy_seconds);
     }
@@ -343,10 +338,8 @@ std::map<std::string, double> opposite_flows(double there, double back, double b
   }
   const Simulation s = simulation_from(
       to_bytes(simulation_of(cluster, {first.done(), second.done()})));  // as the simulator gets it
-  const auto numbers = in_child([&] {
-    Traffic traffic(s.cluster, connected_pairs(s));
-    const auto network = make_simgrid_interconnect(traffic.plan());
-    const Replay made = replay(s, traffic, *network);
+  const auto numbers = on_both_engines(s, [&](Traffic& traffic, Interconnect& network) {
+    const Replay made = replay(s, traffic, network);
     std::vector<double> list{made.epochs.at(0).at(0).seconds, 0, 0};
     for (const LinkUse& link : made.links) {
       if (link.type == "net") list[1] += link.bytes;

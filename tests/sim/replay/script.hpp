@@ -3,12 +3,16 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
+#include <functional>
 #include <memory>
 #include <utility>
 
+#include "sim/network/fluid_interconnect.hpp"
+#include "sim/network/simgrid_interconnect.hpp"
 #include "sim/replay/replay.hpp"
-#include "sim/replay/simgrid_interconnect.hpp"
-#include "tests/sim/replay/in_child.hpp"
+#include "tests/sim/network/in_child.hpp"
 
 namespace orrery::sim {
 
@@ -157,13 +161,28 @@ inline Simulation simulation_of(const Cluster& cluster, std::vector<PricedProgra
   return s;
 }
 
+/// What `work` makes of a simulation's network: SimGrid's, after the fluid engine has said the same.
+inline std::vector<double> on_both_engines(
+    const Simulation& simulation,
+    const std::function<std::vector<double>(Traffic&, Interconnect&)>& work) {
+  const auto on = [&](const auto& make) {
+    Traffic traffic(simulation.cluster, connected_pairs(simulation));
+    const auto network = make(traffic.plan());
+    return work(traffic, *network);
+  };
+  const auto simgrid = in_child([&] { return on(make_simgrid_interconnect); });
+  const auto fluid = on(make_fluid_interconnect);
+  EXPECT_EQ(fluid.size(), simgrid.size());
+  for (std::size_t i = 0; i < std::min(fluid.size(), simgrid.size()); ++i)
+    EXPECT_NEAR(fluid[i], simgrid[i], 1e-9 * std::abs(simgrid[i]) + 1e-12) << "number " << i;
+  return simgrid;
+}
+
 /// What the epoch of a rank was spent on: inside its server, between servers, all of it.
 inline std::vector<double> breakdown_of(const Simulation& simulation, int rank) {
-  return in_child([&] {
-    Traffic traffic(simulation.cluster, connected_pairs(simulation));
-    const auto network = make_simgrid_interconnect(traffic.plan());
+  return on_both_engines(simulation, [&](Traffic& traffic, Interconnect& network) {
     const EpochCost cost =
-        replay(simulation, traffic, *network).epochs[static_cast<std::size_t>(rank)].at(0);
+        replay(simulation, traffic, network).epochs[static_cast<std::size_t>(rank)].at(0);
     return std::vector<double>{cost.breakdown.internal, cost.breakdown.external, cost.seconds,
                                cost.breakdown.total()};
   });
@@ -171,11 +190,9 @@ inline std::vector<double> breakdown_of(const Simulation& simulation, int rank) 
 
 /// The time of the epoch on each rank.
 inline std::vector<double> seconds_of(const Simulation& simulation) {
-  return in_child([&] {
-    Traffic traffic(simulation.cluster, connected_pairs(simulation));
-    const auto network = make_simgrid_interconnect(traffic.plan());
+  return on_both_engines(simulation, [&](Traffic& traffic, Interconnect& network) {
     std::vector<double> seconds;
-    for (const auto& rank : replay(simulation, traffic, *network).epochs)
+    for (const auto& rank : replay(simulation, traffic, network).epochs)
       seconds.push_back(rank.at(0).seconds);
     return seconds;
   });

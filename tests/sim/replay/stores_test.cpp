@@ -102,8 +102,15 @@ TEST(Stores, HaveOneThreadThatServesOneAfterTheOther) {
     star.nic_rate = 1e15;
     Simulation s = simulation_of(star.make(), programs);
     s.library.name = library;
-    const auto seconds = seconds_of(s);
-    return *std::max_element(seconds.begin(), seconds.end());
+    // Five requests come at once; who is served first is the engine's choice.
+    const auto sorted = on_both_engines(s, [&](Traffic& traffic, Interconnect& network) {
+      std::vector<double> seconds;
+      for (const auto& rank : replay(s, traffic, network).epochs)
+        seconds.push_back(rank.at(0).seconds);
+      std::sort(seconds.begin(), seconds.end());
+      return seconds;
+    });
+    return sorted.back();
   };
 
   EXPECT_NEAR(last_of_five("mpi"), 2 * kHop + 5 * 400e-6, kExact);
@@ -164,11 +171,9 @@ TEST(Stores, CountTheirBytesOnTheLinksThatTheyPass) {
   const Simulation s = simulation_from(
       to_bytes(simulation_of(servers(2).make(), one_access(1000, 300e-6, false, 1))));
 
-  const auto numbers = in_child([&] {
-    Traffic traffic(s.cluster, connected_pairs(s));
-    const auto network = make_simgrid_interconnect(traffic.plan());
+  const auto numbers = on_both_engines(s, [&](Traffic& traffic, Interconnect& network) {
     std::vector<double> there_and_back{0, 0};
-    for (const LinkUse& link : replay(s, traffic, *network).links)
+    for (const LinkUse& link : replay(s, traffic, network).links)
       if (link.type == "net")
         there_and_back[link.name.starts_with("s0/nic >") ? 0 : 1] += link.bytes;
     return there_and_back;
@@ -184,16 +189,15 @@ TEST(Stores, AreRefusedWhereTheClusterSaysNothingOfHosts) {
   silent.host.memory_bytes_per_second = 0;
   const Simulation s = simulation_of(silent, one_access(1, 1e-6, false, 0));
 
-  const auto refused = in_child([&]() -> std::vector<double> {
-    Traffic traffic(s.cluster, connected_pairs(s));
-    const auto network = make_simgrid_interconnect(traffic.plan());
-    try {
-      replay(s, traffic, *network);
-    } catch (const ConfigError& error) {
-      return {error.path == "server.host_memory_bytes_per_second" ? 1.0 : 0.0};
-    }
-    return {-1};
-  });
+  const auto refused =
+      on_both_engines(s, [&](Traffic& traffic, Interconnect& network) -> std::vector<double> {
+        try {
+          replay(s, traffic, network);
+        } catch (const ConfigError& error) {
+          return {error.path == "server.host_memory_bytes_per_second" ? 1.0 : 0.0};
+        }
+        return {-1};
+      });
 
   EXPECT_EQ(refused.at(0), 1);
 }
@@ -229,10 +233,8 @@ TEST(Stores, OfRecordedProgramsOpenServeAndClose) {
   Simulation s = simulation_of(servers(2).make(), {recorded(0, profile), recorded(1, profile)});
   s.collectives.algorithm = "flat";
 
-  const auto numbers = in_child([&] {
-    Traffic traffic(s.cluster, connected_pairs(s));
-    const auto network = make_simgrid_interconnect(traffic.plan());
-    const Replay made = replay(s, traffic, *network);
+  const auto numbers = on_both_engines(s, [&](Traffic& traffic, Interconnect& network) {
+    const Replay made = replay(s, traffic, network);
     const auto& spans = made.timelines.at(0).spans;
     return std::vector<double>{static_cast<double>(spans.size()), spans.at(0).end,
                                spans.at(1).end - spans.at(1).begin, spans.at(1).bytes,

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "sim/replay/interconnect.hpp"
+#include "sim/network/interconnect.hpp"
 
 namespace orrery::sim {
 

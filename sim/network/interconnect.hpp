@@ -30,9 +30,8 @@ class Interconnect {
   virtual Timer at(double time, std::uint64_t token) = 0;
   /// Of a timer that has not rung.
   virtual void cancel(Timer timer) = 0;
-  /// A message between two ends that were connected.
-  virtual void send(int from, int to, double bytes, double latency_seconds,
-                    std::uint64_t token) = 0;
+  /// A message of whole bytes over one of the plan's connections, by its number.
+  virtual void send(int connection, double bytes, double latency_seconds, std::uint64_t token) = 0;
   /// Until nothing is left to happen.
   virtual void run(NetworkListener& listener) = 0;
 };

@@ -1,13 +1,15 @@
-#include "sim/replay/simgrid_interconnect.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "core/base/rng.hpp"
-#include "tests/sim/replay/in_child.hpp"
+#include "sim/network/fluid_interconnect.hpp"
+#include "sim/network/simgrid_interconnect.hpp"
+#include "tests/sim/network/fair_rates.hpp"
+#include "tests/sim/network/in_child.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -17,13 +19,16 @@ struct Flow {
   double bytes = 0, latency_seconds = 0, begins = 0;
 };
 
-/// When each flow ends, as SimGrid says. Every flow has ends of its own.
+using MakeInterconnect = std::unique_ptr<Interconnect> (*)(const InterconnectPlan&);
+
+/// When each flow ends, as an engine says. Every flow has ends of its own.
 class Ends final : public NetworkListener {
  public:
-  static std::vector<double> of(const InterconnectPlan& plan, const std::vector<Flow>& flows) {
+  static std::vector<double> of(MakeInterconnect make, const InterconnectPlan& plan,
+                                const std::vector<Flow>& flows) {
     return in_child([&] {
-      const auto network = make_simgrid_interconnect(plan);
-      Ends ends(plan, flows, *network);
+      const auto network = make(plan);
+      Ends ends(flows, *network);
       for (std::size_t i = 0; i < flows.size(); ++i) network->at(flows[i].begins, i);
       network->run(ends);
       return ends.at_;
@@ -31,51 +36,17 @@ class Ends final : public NetworkListener {
   }
   void on_timer(std::uint64_t i) override {
     const Flow& flow = flows_[i];
-    const auto& c = plan_.connections[static_cast<std::size_t>(flow.connection)];
-    network_.send(c.from, c.to, flow.bytes, flow.latency_seconds, i);
+    network_.send(flow.connection, flow.bytes, flow.latency_seconds, i);
   }
   void on_arrival(std::uint64_t i) override { at_[i] = network_.now(); }
 
  private:
-  Ends(const InterconnectPlan& plan, const std::vector<Flow>& flows, Interconnect& network)
-      : plan_(plan), flows_(flows), network_(network), at_(flows.size(), -1) {}
-  const InterconnectPlan& plan_;
+  Ends(const std::vector<Flow>& flows, Interconnect& network)
+      : flows_(flows), network_(network), at_(flows.size(), -1) {}
   const std::vector<Flow>& flows_;
   Interconnect& network_;
   std::vector<double> at_;
 };
-
-/// Max-min fair rates by progressive filling: all unfrozen flows grow alike until a capacity is
-/// full, whose flows are frozen then.
-std::vector<double> fair_rates(const InterconnectPlan& plan, const std::vector<int>& connections) {
-  std::vector<double> left = plan.bytes_per_second, rate(connections.size(), 0);
-  std::vector<bool> frozen(connections.size(), false);
-  const auto uses = [&](std::size_t flow, std::size_t capacity) {
-    const auto& list = plan.connections[static_cast<std::size_t>(connections[flow])].capacities;
-    return std::find(list.begin(), list.end(), static_cast<int>(capacity)) != list.end();
-  };
-  for (;;) {
-    double growth = std::numeric_limits<double>::infinity();
-    std::size_t full = 0;
-    for (std::size_t c = 0; c < left.size(); ++c) {
-      int users = 0;
-      for (std::size_t f = 0; f < rate.size(); ++f) users += !frozen[f] && uses(f, c) ? 1 : 0;
-      if (users > 0 && left[c] / users < growth) {
-        growth = left[c] / users;
-        full = c;
-      }
-    }
-    if (growth == std::numeric_limits<double>::infinity()) return rate;
-    for (std::size_t f = 0; f < rate.size(); ++f) {
-      if (frozen[f]) continue;
-      rate[f] += growth;
-      for (std::size_t c = 0; c < left.size(); ++c)
-        if (uses(f, c)) left[c] -= growth;
-    }
-    for (std::size_t f = 0; f < rate.size(); ++f)
-      if (uses(f, full)) frozen[f] = true;
-  }
-}
 
 /// When each flow ends if rates are fair at every instant: after its latency it shares.
 std::vector<double> reference(const InterconnectPlan& plan, const std::vector<Flow>& flows) {
@@ -112,21 +83,28 @@ std::vector<double> reference(const InterconnectPlan& plan, const std::vector<Fl
   return ends;
 }
 
-TEST(SimGridInterconnect, OneMessageTakesItsLatencyAndItsBytesOverTheRate) {
+class Engines : public testing::TestWithParam<MakeInterconnect> {};
+INSTANTIATE_TEST_SUITE_P(, Engines,
+                         testing::Values(make_simgrid_interconnect, make_fluid_interconnect),
+                         [](const auto& which) {
+                           return which.param == make_simgrid_interconnect ? "simgrid" : "fluid";
+                         });
+
+TEST_P(Engines, OneMessageTakesItsLatencyAndItsBytesOverTheRate) {
   const InterconnectPlan plan{{25e9}, 2, {{0, 1, {0}}}};
   for (const double bytes : {0.0, 1.0, 1e3, 1e6, 1e9, 1e12}) {
-    const auto ends = Ends::of(plan, {{0, bytes, 3e-6, 0.5}});
+    const auto ends = Ends::of(GetParam(), plan, {{0, bytes, 3e-6, 0.5}});
 
     EXPECT_NEAR(ends.at(0), 0.5 + 3e-6 + bytes / 25e9, 1e-12 * (1 + bytes / 25e9));
   }
 }
 
-TEST(SimGridInterconnect, FlowsOfDifferentLatencyShareALinkFairly) {
+TEST_P(Engines, FlowsOfDifferentLatencyShareALinkFairly) {
   // Both pass capacity 0 (10 GB/s): 100 MB each, latencies 2 us and 21 us. Together they move
   // 200 MB, so the second ends at 20 ms but for what the first had alone in the first 19 us, and
   // the first when both have had equal shares: 2 us + 190 kB alone, then half each.
   const InterconnectPlan plan{{10e9, 1e12}, 4, {{0, 1, {0}}, {2, 3, {0, 1}}}};
-  const auto ends = Ends::of(plan, {{0, 1e8, 2e-6, 0}, {1, 1e8, 21e-6, 0}});
+  const auto ends = Ends::of(GetParam(), plan, {{0, 1e8, 2e-6, 0}, {1, 1e8, 21e-6, 0}});
 
   const double alone = 19e-6 * 10e9;
   const double first = 21e-6 + 2 * (1e8 - alone) / 10e9;
@@ -134,15 +112,15 @@ TEST(SimGridInterconnect, FlowsOfDifferentLatencyShareALinkFairly) {
   EXPECT_NEAR(ends.at(1), 2e-6 + 2e8 / 10e9, 1e-11);
 }
 
-TEST(SimGridInterconnect, HalfTheRateTakesTwiceAsLong) {
-  const auto end = [](double rate) {
-    return Ends::of({{rate}, 2, {{0, 1, {0}}}}, {{0, 1e9, 0, 0}}).at(0);
+TEST_P(Engines, HalfTheRateTakesTwiceAsLong) {
+  const auto end = [this](double rate) {
+    return Ends::of(GetParam(), {{rate}, 2, {{0, 1, {0}}}}, {{0, 1e9, 0, 0}}).at(0);
   };
 
   EXPECT_NEAR(end(5e9) / end(10e9), 2, 1e-12);
 }
 
-TEST(SimGridInterconnect, AgreesWithProgressiveFillingOnRandomFlows) {
+TEST_P(Engines, AgreesWithProgressiveFillingOnRandomFlows) {
   int flows_seen = 0;
   double worst = 0;
   for (std::uint64_t trial = 0; flows_seen < 500; ++trial) {
@@ -167,7 +145,7 @@ TEST(SimGridInterconnect, AgreesWithProgressiveFillingOnRandomFlows) {
     }
     plan.ends = static_cast<int>(2 * count);
 
-    const auto simulated = Ends::of(plan, flows), expected = reference(plan, flows);
+    const auto simulated = Ends::of(GetParam(), plan, flows), expected = reference(plan, flows);
 
     ASSERT_EQ(simulated.size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i)

@@ -1,4 +1,4 @@
-#include "sim/replay/simgrid_interconnect.hpp"
+#include "sim/network/simgrid_interconnect.hpp"
 
 #include <fmt/core.h>
 
@@ -8,6 +8,7 @@
 #include <simgrid/s4u.hpp>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -57,6 +58,7 @@ class SimGridInterconnect final : public Interconnect {
       return latency_seconds_;
     });
     for (const auto& connection : plan.connections) {
+      ends_.emplace_back(connection.from, connection.to);
       std::vector<s4u::LinkInRoute> route{s4u::LinkInRoute(senders[orrery::at(connection.from)])};
       for (const int c : connection.capacities) route.emplace_back(links[orrery::at(c)]);
       zone->add_route(hosts_[orrery::at(connection.from)]->get_netpoint(),
@@ -74,7 +76,8 @@ class SimGridInterconnect final : public Interconnect {
   }
   void cancel(Timer timer) override { static_cast<KernelTimer*>(timer)->remove(); }
 
-  void send(int from, int to, double bytes, double latency_seconds, std::uint64_t token) override {
+  void send(int connection, double bytes, double latency_seconds, std::uint64_t token) override {
+    const auto [from, to] = ends_[orrery::at(connection)];
     auto message = s4u::Comm::sendto_init(hosts_[orrery::at(from)], hosts_[orrery::at(to)]);
     message->set_payload_size(static_cast<std::uint64_t>(bytes + 0.5));
     under_way_.emplace(message.get(), std::pair{message, token});
@@ -101,6 +104,7 @@ class SimGridInterconnect final : public Interconnect {
 
   s4u::Engine& engine_;
   std::vector<s4u::Host*> hosts_;
+  std::vector<std::pair<int, int>> ends_;  ///< of each connection
   std::unordered_map<const s4u::Activity*, std::pair<s4u::CommPtr, std::uint64_t>> under_way_;
   double latency_seconds_ = 0;  ///< of the message being started
   bool asked_for_latency_ = false;

@@ -1,0 +1,65 @@
+// Rates of flows that share capacities max-min fairly, kept up to date as flows come and go.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace orrery::sim {
+
+/// The rates are max-min fair when every flow has a bottleneck: a capacity that is used up, on which
+/// no flow is faster (Bertsekas and Gallager, Data Networks, 6.5.2). That can be seen capacity by
+/// capacity, so a change is settled where it happened: the flows whose bottleneck changed are
+/// filled again by progressive filling while all others keep their rates, and a flow that has lost
+/// its bottleneck by that, or takes more than its share of somebody's bottleneck, joins them, until
+/// every flow has one. Flows far from the change are never looked at.
+class MaxMin {
+ public:
+  /// Capacities in bytes per second, > 0.
+  explicit MaxMin(const std::vector<double>& bytes_per_second);
+
+  /// A flow through distinct capacities; `route` has to stay where it is while the flow does. One
+  /// without capacities is as fast as can be said.
+  int add(const std::vector<int>& route);
+  void remove(int flow);
+  /// In bytes per second; of a new flow 0 until settle().
+  double rate(int flow) const { return flows_[static_cast<std::size_t>(flow)].rate; }
+  /// Brings the rates up to date. Flows whose rates changed are appended to `changed`.
+  void settle(std::vector<int>& changed);
+  bool settled() const { return touched_by_change_.empty(); }
+
+ private:
+  static constexpr int kNone = -1;
+  struct Flow {
+    const std::vector<int>* route = nullptr;
+    std::vector<int> places;  ///< in the members of each capacity of its route
+    double rate = 0, filled = 0;
+    int bottleneck = kNone, filled_at = kNone;
+    bool open = false;     ///< it is filled again
+    bool growing = false;  ///< and has met no bottleneck yet
+  };
+  struct Member {
+    int flow, hop;
+  };
+  struct Capacity {
+    double bytes_per_second = 0;
+    std::vector<Member> members;
+    double left = 0;  ///< for flows that grow
+    int growing = 0;  ///< how many these are
+    bool changed = false, touched = false;
+  };
+  void change(int capacity);
+  void open(int flow);
+  void fill();
+  bool hold_together();
+  double now(const Flow& flow) const { return flow.open ? flow.filled : flow.rate; }
+
+  std::vector<Capacity> capacities_;
+  std::vector<Flow> flows_;
+  std::vector<int> free_;
+  std::vector<int> touched_by_change_;  ///< capacities
+  std::vector<int> open_, touched_;     ///< while it settles
+  std::vector<std::pair<double, int>> shares_;
+};
+
+}  // namespace orrery::sim
