@@ -35,7 +35,7 @@ bool is_of(const Labels& labels, std::int64_t row, std::int64_t c) {
 }
 
 std::vector<ClassCounts> count(std::span<const float> logits, const Labels& labels,
-                          const std::vector<std::int64_t>& rows) {
+                               const std::vector<std::int64_t>& rows) {
   std::vector<ClassCounts> counts(at(labels.classes));
   for (const std::int64_t row : rows) {
     const auto scores = logits.subspan(at(row * labels.classes), at(labels.classes));
