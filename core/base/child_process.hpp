@@ -40,6 +40,10 @@ class ChildProcess {
   int input_ = -1, output_ = -1;
 };
 
+/// Writes the text, or as much of it as a reader takes: false where it has ended early, which is no
+/// signal here.
+bool write_all(int descriptor, const std::string& text);
+
 /// What a program printed on standard output, and its status as waitpid() has it.
 struct ProgramRun {
   std::string output;

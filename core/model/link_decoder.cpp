@@ -16,10 +16,11 @@ void LinkDecoder::declare(Parameters& parameters, int layer, bool decays) {
       weight_ = parameters.add({width, 1}, {0, 1}, decays);
       return;
     case Decoder::mlp:
-      hidden_weight_ = parameters.add({width, hidden}, Parameters::glorot(width, hidden), decays);
-      hidden_bias_ = parameters.add({1, hidden}, {}, decays);
+      hidden_weight_ =
+          parameters.add({width, hidden}, Parameters::glorot(width, hidden), decays, "hidden");
+      hidden_bias_ = parameters.add({1, hidden}, {}, decays, "hidden_bias");
       weight_ = parameters.add({hidden, 1}, Parameters::glorot(hidden, 1), decays);
-      bias_ = parameters.add({1, 1}, {}, decays);
+      bias_ = parameters.add({1, 1}, {}, decays, "bias");
   }
 }
 

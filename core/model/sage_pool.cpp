@@ -33,10 +33,12 @@ class SagePoolConvolution final : public Convolution {
   SagePoolConvolution(LayerContext& context, int layer, std::int64_t in, std::int64_t out,
                       bool decays)
       : Convolution(context, layer, in, out),
-        pool_(context.parameters.add({in, in}, Parameters::glorot(in, in), decays)),
-        pool_bias_(context.model->bias ? context.parameters.add({1, in}, {}, decays) : -1),
-        self_(context.parameters.add({in, out}, Parameters::glorot(in, out), decays)),
-        neighbour_(context.parameters.add({in, out}, Parameters::glorot(in, out), decays)) {}
+        pool_(context.parameters.add({in, in}, Parameters::glorot(in, in), decays, "pool")),
+        pool_bias_(context.model->bias ? context.parameters.add({1, in}, {}, decays, "pool_bias")
+                                       : -1),
+        self_(context.parameters.add({in, out}, Parameters::glorot(in, out), decays, "self")),
+        neighbour_(
+            context.parameters.add({in, out}, Parameters::glorot(in, out), decays, "neighbour")) {}
 
   void allocate() override {
     const auto fit = [&](Buffer& buffer, std::int64_t rows, std::string_view what) {

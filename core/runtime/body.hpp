@@ -47,6 +47,12 @@ struct RowUse {
   std::int64_t foreign = 0, kept = 0;
 };
 
+/// The best validation accuracy so far, and after which epoch it was.
+struct BestSoFar {
+  int epoch = -1;
+  double validation = 0;
+};
+
 struct EpochReport {
   int epoch = 0;  ///< from 0
   /// Training loss before the epoch's (last) update; nothing without values, or without training.
@@ -61,6 +67,8 @@ struct EpochReport {
   /// there when the loss of the last epoch is, and the weights after it are not.
   std::optional<Divergence> divergence = {};
   std::optional<HeldOutScores> links = {};  ///< with scores, where links are predicted
+  /// Training ends with this epoch, as evaluations got no better for too long (TrainConfig::patience).
+  bool stops_early = false;
 };
 
 /// A run between two epochs, or between two steps of one: all it takes to go on as if it had never
@@ -73,6 +81,7 @@ struct Checkpoint {
   std::vector<std::vector<float>> state;
   int steps = 0;                 ///< done of the epoch that follows
   std::vector<double> losses{};  ///< of each rank, of these steps; none where there are none
+  std::optional<BestSoFar> best{};
 };
 
 /// Told about every epoch, on every rank, after the epoch's time has ended.
@@ -84,10 +93,15 @@ class RunObserver {
   virtual bool epochs_done(std::span<const EpochReport> reports) = 0;
   /// Rank 0 alone is given the checkpoints, on a thread of its own while the run goes on.
   virtual void keep(const Checkpoint&) {}
+  /// The same of the model whenever it is the best so far: its state is the weights and the running
+  /// averages, of local models those of their average. Nothing goes on from it.
+  virtual void keep_best(const Checkpoint&) {}
 };
 
 struct RunControl {
   std::shared_ptr<const Checkpoint> resume;  ///< go on from here
+  std::shared_ptr<const Checkpoint> start;   ///< else: begin with its weights and running averages
+  bool keeps_best = false;                   ///< hands over every best model (keep_best)
   int checkpoint_every = 0;                  ///< epochs; also after an early stop; 0: never
   /// Steps of an epoch; not of local models. 0: only between epochs.
   int checkpoint_steps = 0;

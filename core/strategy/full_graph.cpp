@@ -217,6 +217,7 @@ const StrategyInfo kFullGraph{
     .read = read,
     .require_possible = require_possible_staleness,
     .needs_structure = "the edges decide which rows a rank needs of the others",
+    .edge_weights = true,
     .magnifiable = true,
     .sums_over_vertices = true,
     .carries_attention = true,

@@ -34,6 +34,17 @@ void require_enough_data(const Problem& problem, const StrategyInfo& info) {
         "dataset.magnify",
         fmt::format("goes with strategy.type {}: set it to 1",
                     strategies_with([](const StrategyInfo& s) { return s.magnifiable; })));
+  if (problem.edge_weights && !info.edge_weights)
+    throw ConfigError(
+        "dataset.edge_weights",
+        fmt::format("goes with strategy.type {}: leave it out",
+                    strategies_with([](const StrategyInfo& s) { return s.edge_weights; })));
+  if (problem.edge_weights && weighs_edges(problem.model))
+    throw ConfigError(
+        "dataset.edge_weights",
+        fmt::format("is of models that multiply by A, and \"{}\" computes what an edge "
+                    "weighs: leave it out",
+                    problem.model.type.name));
   if (problem.statistics && !info.needs_structure.empty())
     throw NeedsStructure(fmt::format(
         "{}: {}, and dataset.statistics has none; {} need no more than that", info.name,

@@ -277,6 +277,33 @@ void complete_statistics(Json& root) {
                       "random permutation, not for other cuts");
 }
 
+/// What goes by other keys of the training.
+void complete_training(Json& t) {
+  if (t.contains("schedule")) {
+    Json& schedule = t["schedule"];
+    const bool ends = schedule["type"] == "linear" || schedule["type"] == "cosine";
+    if (ends && !schedule.contains("epochs")) schedule["epochs"] = t["epochs"];
+    if (ends && schedule["epochs"] <= schedule["warmup"])
+      throw ConfigError("train.schedule.epochs",
+                        fmt::format("found {}, expected more than the {} epochs of warmup",
+                                    schedule["epochs"].dump(), schedule["warmup"].dump()));
+  }
+  const bool scored = t.value("patience", 0) > 0 || t.contains("metrics");
+  if (scored && t["eval_every"] == 0)
+    throw ConfigError(
+        "train.eval_every",
+        "found 0, but train.patience and train.metrics go by validation accuracies: set "
+        "it to 1 or more");
+  if (scored && !t.contains("keep_best")) t["keep_best"] = true;
+  if (t.contains("metrics") && !t["keep_best"])
+    throw ConfigError("train.keep_best", "found false, but train.metrics scores what it keeps");
+  if (t.contains("class_weights") && t["class_weights"].is_string() &&
+      t["class_weights"] != "balanced")
+    throw ConfigError("train.class_weights",
+                      fmt::format("found {}, expected \"balanced\" or a number for each class",
+                                  t["class_weights"].dump()));
+}
+
 /// Combinations that the schema cannot express, and defaults that depend on other keys.
 void complete(Json& root, int mpi_ranks) {
   Json& d = root["dataset"];
@@ -309,6 +336,13 @@ void complete(Json& root, int mpi_ranks) {
                         "the parts are cut already: leave partition and "
                         "strategy.permute out");
   }
+  if (d.value("edge_weights", false))
+    for (const char* key : {"reorder", "inductive", "magnify"})
+      if (const Json& asked = d[key]; asked != "none" && asked != false && asked != 1)
+        throw ConfigError(fmt::format("dataset.{}", key),
+                          fmt::format("found {}, which has no weights of edges: leave it out, or "
+                                      "dataset.edge_weights",
+                                      asked.dump()));
   const bool read = d.contains("path") || d.contains("edge_list");
   if (d.contains("features") && d["features"].is_object() != read)
     throw ConfigError("dataset.features",
@@ -366,6 +400,7 @@ void complete(Json& root, int mpi_ranks) {
   }
   if (!root["train"].contains("weight_decay_on"))
     root["train"]["weight_decay_on"] = root["model"]["type"] == "gcn" ? "first" : "all";
+  complete_training(root["train"]);
 }
 
 std::int64_t bytes_at(const Json& room, const char* key, const std::string& path) {
@@ -457,6 +492,7 @@ void set_dataset(Experiment& e, const Json& d) {
   e.parts = d.value("parts", std::string());
   e.statistics = graph_statistics(d, e.name);
   e.inductive = d.value("inductive", false);
+  e.edge_weights = d.value("edge_weights", false);
 }
 
 ModelConfig model_config(const Json& m) {
@@ -508,6 +544,24 @@ TrainConfig train_config(const Json& t, std::uint64_t seed) {
       pick<LossKind>(t["loss"], {{"softmax", LossKind::softmax}, {"sigmoid", LossKind::sigmoid}});
   train.eval_every = t["eval_every"];
   train.bucket_bytes = bytes_at(t, "bucket_bytes", "train.bucket_bytes");
+  if (t.contains("schedule")) {
+    const Json& s = t["schedule"];
+    train.schedule = {
+        pick<RateSchedule::Type>(s["type"], {{"constant", RateSchedule::Type::constant},
+                                             {"step", RateSchedule::Type::step},
+                                             {"linear", RateSchedule::Type::linear},
+                                             {"cosine", RateSchedule::Type::cosine}}),
+        s["warmup"],
+        s.value("epochs", 1),
+        s.value("every", 1),
+        s.value("factor", 1.0),
+        s.value("least", 0.0)};
+  }
+  if (const Json weights = t.value("class_weights", Json()); weights.is_string())
+    train.balance_classes = true;
+  else if (weights.is_array())
+    train.class_weights = weights.get<std::vector<double>>();
+  train.patience = t.value("patience", 0);
   train.seed = seed;
   return train;
 }
@@ -764,6 +818,14 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   e.train = train_config(root["train"], e.seed);
   e.checkpoint_every = root["train"]["checkpoint_every"];
   e.checkpoint_steps = root["train"]["checkpoint_steps"];
+  e.keep_best = root["train"].value("keep_best", false);
+  e.start_weights = root["train"].value("weights", std::string());
+  e.metrics = root["train"].value("metrics", std::vector<std::string>{});
+  if (!e.metrics.empty() && !e.parts.empty())
+    throw ConfigError(
+        "train.metrics",
+        "are of the whole graph in memory, and dataset.parts has each part on its own: "
+        "leave them out, or name a dataset.path");
   set_strategy(e, root);
   place(e, root["cluster"], folder, clusters);
   set_partition(e, root["partition"]);
@@ -875,6 +937,8 @@ std::vector<Experiment> load_experiments(const std::string& file,
     rebase(e.partition.file, e.resolved["partition"], "file", fs::exists(e.partition.file));
     if (!e.weights.empty())
       rebase(e.weights, e.resolved["inference"], "weights", fs::exists(e.weights));
+    if (!e.start_weights.empty())
+      rebase(e.start_weights, e.resolved["train"], "weights", fs::exists(e.start_weights));
   }
   return experiments;
 }

@@ -3,11 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/graph/read/edge_weights.hpp"
 #include "core/graph/read/load.hpp"
+#include "core/graph/read/lookup.hpp"
 #include "core/graph/training_graph.hpp"
 #include "core/partition/grow.hpp"
 #include "core/partition/methods/cut.hpp"
@@ -28,6 +31,25 @@ ProblemData inductive(ProblemData whole) {
     training.data = std::make_shared<const Dataset>(training_graph(*whole.data));
   training.whole = std::make_shared<const ProblemData>(std::move(whole));
   return training;
+}
+
+/// With the weights of its edges, where they are asked for.
+ProblemData in_memory(const Experiment& experiment) {
+  Dataset dataset = load_dataset(experiment.dataset);
+  ProblemData made;
+  if (experiment.dataset.generator.empty()) {
+    const std::filesystem::path folder = locate_dataset(experiment.dataset.path);
+    if (experiment.edge_weights && !has_edge_weights(folder))
+      throw ConfigError(
+          "dataset.edge_weights",
+          fmt::format("'{}' has no weights of edges (edge_weights.npy)", dataset.name));
+    if (experiment.edge_weights)
+      made.edge_weights = read_edge_weights(folder, *dataset.graph);
+    else if (has_edge_weights(folder))
+      dataset.notes.emplace_back("edges have weights, which dataset.edge_weights=true would use");
+  }
+  made.data = std::make_shared<const Dataset>(std::move(dataset));
+  return made;
 }
 
 /// The cut of what is trained on, grown to what is evaluated on.
@@ -64,7 +86,7 @@ ProblemData DatasetCache::load(const Experiment& experiment) {
     if (experiment.statistics)
       last_.statistics = experiment.statistics;
     else if (experiment.parts.empty())
-      last_.data = std::make_shared<const Dataset>(load_dataset(experiment.dataset));
+      last_ = in_memory(experiment);
     else
       last_.stored = std::make_shared<const PartitionedDataset>(experiment.parts);
     if (experiment.links) {

@@ -76,6 +76,10 @@ void require_inferable(const Experiment& e, bool planned) {
     throw ConfigError("dataset",
                       "orrery infer needs the whole graph: use a path, a generator or "
                       "statistics, without parts and magnify");
+  if (e.edge_weights)
+    throw ConfigError(
+        "dataset.edge_weights",
+        "orrery infer multiplies by degrees alone: leave it out, or use orrery predict");
   require_layer_by_layer(e.model);
   if (e.weights.empty() && e.strategy.type == "model_averaging" &&
       e.strategy.averaging == Averaging::model)

@@ -92,8 +92,9 @@ std::optional<bool> put_first(const fs::path& file, const std::string& text) {
 }
 
 /// What is written into the folder of a run.
-constexpr const char* kFiles[] = {"result.json", "sweep.json",   "timeline.json", "failure.json",
-                                  "config.json", "epochs.jsonl", "checkpoint.bin"};
+constexpr const char* kFiles[] = {"result.json",  "sweep.json",     "timeline.json",
+                                  "failure.json", "config.json",    "epochs.jsonl",
+                                  "epochs.csv",   "checkpoint.bin", "best.bin"};
 
 /// What write_file() had not finished when its process was killed, where nobody else writes.
 ///
@@ -162,7 +163,8 @@ ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move
   for (const char* name : {"result.json", "sweep.json", "timeline.json", "failure.json", kClaim})
     fs::remove(path_ / name, error);
   if (existing == Existing::resume && fs::exists(checkpoint())) return;
-  for (const char* name : {"epochs.jsonl", "config.json", "checkpoint.bin"})
+  for (const char* name :
+       {"epochs.jsonl", "epochs.csv", "config.json", "checkpoint.bin", "best.bin"})
     fs::remove(path_ / name, error);
 }
 

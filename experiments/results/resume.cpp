@@ -87,6 +87,10 @@ bool is_complete(const fs::path& folder, const Json& resolved) {
   const std::int64_t done = result.count("epochs");
   const std::int64_t wanted = resolved["train"]["epochs"].get<std::int64_t>();
   if (done == wanted) return true;
+  // Its patience has run out; with another one it goes on.
+  if (done < wanted && result.get<bool>("stopped_early", false) &&
+      kept.get<int>("train/patience", 0) == resolved["train"].value("patience", 0))
+    return true;
   if (done > wanted)
     throw ConfigError("train.epochs", fmt::format("is {}, but {} holds a run of {} epochs", wanted,
                                                   folder.string(), done));

@@ -15,6 +15,7 @@
 #include "experiments/predict/interval.hpp"
 #include "experiments/predict/preloading.hpp"
 #include "experiments/results/results.hpp"
+#include "experiments/results/seeds.hpp"
 #include "experiments/results/table.hpp"
 
 namespace orrery {
@@ -325,6 +326,7 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
       {"server_of_rank", servers_of(placement, experiment.ranks())},
       {"epochs", outcome.epochs.size()},
       {"loss", outcome.epochs.empty() ? Json(nullptr) : or_null(outcome.epochs.back().loss)},
+      {"stopped_early", !outcome.epochs.empty() && outcome.epochs.back().stops_early},
       {"diverged_at_epoch",
        diverged(outcome.epochs) ? Json(outcome.epochs.back().epoch) : Json(nullptr)},
       {"evaluated_on", evaluated_on(experiment.strategy).vertices},
@@ -486,6 +488,7 @@ Json sweep_json(const std::vector<FinishedRun>& runs, const std::string& folder,
     out["mean_test_accuracy"] = spread->mean;
     out["std_test_accuracy"] = spread->deviation;
   }
+  out["seeds"] = over_seeds(runs);
   out["sweep"] = Json::array();
   for (const FinishedRun& run : runs) out["sweep"].push_back(run.result);
   return out;
@@ -516,10 +519,7 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
   if (const std::string kinds = computing_table(runs, width);
       !sweeps_only_seeds(runs) && !kinds.empty())
     fmt::print(to, "\n{}", kinds);
-  if (sweeps_only_seeds(runs))
-    if (const auto spread = test_spread(runs))
-      say(fmt::format("\ntest accuracy over {} seeds: {:.1f} % ± {:.1f}\n", runs.size(),
-                      100 * spread->mean, 100 * spread->deviation));
+  if (const std::string seeds = seeds_text(runs); !seeds.empty()) say(seeds);
   for (const FinishedRun& run : runs)
     if (const auto why = inexactness(run.experiment.strategy))
       say(fmt::format("\n{}: gradients are inexact ({})\n", row_name(run).second, *why));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "experiments/results/epoch_log.hpp"
 #include "experiments/results/results.hpp"
 
 namespace orrery {
@@ -17,6 +18,7 @@ struct RunOptions {
   bool json = false, quiet = false, force = false, resume = false;
   bool anyway = false;  ///< also run what this machine's memory cannot hold
   bool sweep = false;   ///< keep a log of what is done, and skip it
+  LogOptions log{};     ///< of epochs
 
   Existing existing() const {
     return resume ? Existing::resume : force ? Existing::overwrite : Existing::refuse;

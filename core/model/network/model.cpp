@@ -69,10 +69,10 @@ void Model::declare_parameters() {
           make_nested_layer(std::move(layer.convolution), context_, l, in, out, config_, decays);
     // A batch norm would take a bias off again; of its gradient nothing but rounding were left.
     const bool shifted = config_.batch_norm && !last(l);
-    if (config_.bias && !shifted) layer.bias = parameters_.add({1, out}, {}, decays);
+    if (config_.bias && !shifted) layer.bias = parameters_.add({1, out}, {}, decays, "bias");
     if ((config_.layer_norm || config_.batch_norm) && !last(l)) {
-      layer.gain = parameters_.add({1, out}, {0, 1}, decays);
-      layer.shift = parameters_.add({1, out}, {}, decays);
+      layer.gain = parameters_.add({1, out}, {0, 1}, decays, "norm.gain");
+      layer.shift = parameters_.add({1, out}, {}, decays, "norm.shift");
       if (config_.batch_norm) layer.averages = parameters_.add_averages(out);
     }
     layers_.push_back(std::move(layer));

@@ -49,6 +49,9 @@ class Model final : public Network {
   void backward(const Tensor& features, int epoch, const GradientsReady& ready) override;
   void want_features_gradient() override { context_.input_gradient = true; }
   Tensor features_gradient() const override { return gradient_below(1); }
+  std::optional<Tensor> embeddings(const Tensor& features) const override {
+    return input(layers(), features).rows_at(0, rows(layers()));
+  }
   Parameters& parameters() override { return parameters_; }
 
  private:

@@ -42,6 +42,9 @@ class ResGcn final : public Network {
   void backward(const Tensor& features, int epoch, const GradientsReady& ready) override;
   void want_features_gradient() override { context_.input_gradient = true; }
   Tensor features_gradient() const override { return features_gradient_.view(rows(0), features_); }
+  std::optional<Tensor> embeddings(const Tensor& /*features*/) const override {
+    return head_kept_.activated.view(rows(layers()), config_.hidden);
+  }
   Parameters& parameters() override { return parameters_; }
 
  private:

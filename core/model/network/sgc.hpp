@@ -32,6 +32,10 @@ class Sgc final : public Network {
   Tensor features_gradient() const override {
     return features_gradient_.view(products_->rows(0), columns(features_));
   }
+  std::optional<Tensor> embeddings(const Tensor& /*features*/) const override {
+    if (weights_first() && !keeps_aggregated()) return std::nullopt;
+    return level(config_.layers, features_).rows_at(0, products_->rows(config_.layers));
+  }
   Parameters& parameters() override { return parameters_; }
 
  private:

@@ -23,6 +23,8 @@ struct ProblemData {
   std::shared_ptr<const ProblemData> whole = nullptr;
   /// What is learned and predicted where that is links, in the place of labels.
   std::shared_ptr<const LinkTask> links = nullptr;
+  /// Of the entries of data->graph, finite and >= 0; null: all edges count alike.
+  std::shared_ptr<const std::vector<float>> edge_weights = nullptr;
 
   /// Of what is trained on. Of links the classes are the columns of the last layer.
   DataFacts facts() const;

@@ -15,9 +15,10 @@ namespace orrery {
 class StepData {
  public:
   /// Loads on the copy lane, for which the compute lane has yet to wait. Not `labelled`: without
-  /// labels and targets.
+  /// labels and targets. `class_weights` [classes]: how much a training vertex of each counts
+  /// (class_weights.hpp); empty: all alike.
   StepData(Runtime& rt, std::unique_ptr<RankProducts> products, const ModelConfig& model,
-           const DataFacts& facts, bool labelled);
+           const DataFacts& facts, bool labelled, const std::vector<float>& class_weights = {});
 
   RankProducts& products() const { return *products_; }
   /// Nothing that may be read where there are sparse_features().

@@ -13,6 +13,7 @@
 #include "core/model/network/network.hpp"
 #include "core/model/network/tape.hpp"
 #include "core/strategy/train/checkpoints.hpp"
+#include "core/strategy/train/class_weights.hpp"
 #include "core/strategy/train/find_divergence.hpp"
 #include "core/strategy/train/gradient_buckets.hpp"
 #include "core/strategy/train/link_objective.hpp"
@@ -41,6 +42,7 @@ class Trainer {
         strategy_(strategy),
         problem_(problem),
         facts_(problem.facts()),
+        class_weights_(class_weights(problem)),
         control_(control),
         schedule_(strategy.schedule(rt.rank())) {
     if (first_step(first_epoch()) > 0 && first_step(first_epoch()) >= steps_of(first_epoch()))
@@ -77,6 +79,8 @@ class Trainer {
     checkpoints_.emplace(rt, strategy, model_->parameters(), local_ ? &*local_ : nullptr,
                          session_->learned_rows());
     if (control.resume) checkpoints_->restore(*control.resume);
+    if (control.start && !control.resume) checkpoints_->start(*control.start);
+    if (control.resume) best_ = control.resume->best;
   }
 
   void run(RunObserver& observer) {
@@ -109,12 +113,12 @@ class Trainer {
         local_->average();
       }
       rt_.sync(rt_.record(Lane::compute));
-      const std::vector<EpochReport> done = report();
-      const bool stops = !observer.epochs_done(done);
+      const std::vector<EpochReport> done = report(observer);
+      const bool stops = !observer.epochs_done(done) || done.back().stops_early;
       if (done.back().divergence) break;  // on all ranks: the loss is the same on all of them
       const bool keeps = control_.checkpoint_every > 0 || control_.checkpoint_steps > 0;
       if (checkpoint_after(turn_.last) || (stops && keeps))
-        checkpoints_->keep({turn_.last + 1, {}}, observer);
+        checkpoints_->keep({turn_.last + 1, {}, 0, {}, best_}, observer);
       if (stops) break;
     }
     if (prefetch_) prefetch_->stop();
@@ -168,7 +172,7 @@ class Trainer {
     rt_.wait(lane, rt_.record(Lane::compute));
     rt_.submit(lane, AllReduce{all, world_group(rt_.size())});
     rt_.wait(Lane::compute, rt_.record(lane));
-    Checkpoint checkpoint{epoch, {}, step + 1, {}};
+    Checkpoint checkpoint{epoch, {}, step + 1, {}, best_};
     for (int rank = 0; rank < rt_.size(); ++rank)
       checkpoint.losses.push_back(rt_.scalar(lane, all.cols_at(rank, 1)).value_or(0));
     checkpoints_->keep(std::move(checkpoint), observer);
@@ -199,7 +203,7 @@ class Trainer {
       data_.reset();
     }
     data_ = std::make_unique<StepData>(rt_, session_->load(strategy_.prepare(rt_.rank(), next)),
-                                       problem_.model, facts_, !problem_.links);
+                                       problem_.model, facts_, !problem_.links, class_weights_);
     loaded_ = next;
   }
   /// The same where another one is there, with the model on it.
@@ -259,7 +263,7 @@ class Trainer {
     if (session_->learned_rows() != nullptr)
       products().learn_features(model_->features_gradient(), epoch, step);
     rt_.phase({Stage::update, epoch});
-    model_->parameters().update(rt_, problem_.train, step);
+    model_->parameters().update(rt_, problem_.train, epoch, step);
     end_step(epoch);
   }
 
@@ -281,7 +285,7 @@ class Trainer {
   }
 
   /// Of the epochs of the turn; evaluates the last one where it is to be.
-  std::vector<EpochReport> report() {
+  std::vector<EpochReport> report(RunObserver& observer) {
     const int epoch = turn_.last;
     const bool evaluates = evaluates_after(epoch);
     rt_.phase({Stage::evaluate, epoch});
@@ -318,7 +322,30 @@ class Trainer {
     const RowUse before = std::exchange(row_use_, session_->row_use());
     reports.front().rows = {row_use_.foreign - before.foreign, row_use_.kept - before.kept};
     if (evaluates && reports.back().epoch == epoch) add_scores(reports.back());
+    last.stops_early = !improves(last) && out_of_patience(epoch);
+    if (best_ && best_->epoch == epoch && control_.keeps_best)
+      checkpoints_->keep_best({epoch + 1, {}, 0, {}, best_}, observer);
     return reports;
+  }
+
+  /// Takes note of an evaluation that is better than all before. All ranks do alike: the counts that
+  /// accuracies are made of are summed over all of them.
+  bool improves(const EpochReport& report) {
+    if (!report.scores || report.divergence) return false;
+    const std::optional<double> now = report.scores->validation;
+    if (!now && (problem_.train.patience > 0 || control_.keeps_best))
+      throw ConfigError("dataset.split",
+                        "has no validation vertices, by whose accuracy training would stop or keep "
+                        "its best weights: leave out train.patience and train.keep_best");
+    if (!now || (best_ && *now <= best_->validation)) return false;
+    best_ = BestSoFar{report.epoch, *now};
+    return true;
+  }
+  /// Counts evaluations, which come every eval_every epochs and after the last.
+  bool out_of_patience(int epoch) const {
+    const int patience = problem_.train.patience;
+    return patience > 0 && best_ && evaluates_after(epoch) &&
+           epoch - best_->epoch >= patience * problem_.train.eval_every;
   }
 
   Divergence gradients_divergence() {
@@ -426,6 +453,7 @@ class Trainer {
   const Strategy& strategy_;
   const Problem& problem_;
   const DataFacts facts_;
+  const std::vector<float> class_weights_;
   const RunControl& control_;
   const Schedule schedule_;
   std::unique_ptr<RankSession> session_;
@@ -433,6 +461,7 @@ class Trainer {
   std::unique_ptr<StepData> data_;    ///< what was loaded in place of another one,
   StructureId loaded_;                ///< and which it is
   StepData* on_ = nullptr;            ///< what the model works on now
+  std::optional<BestSoFar> best_;     ///< of all epochs, those before a checkpoint too
   int loads_ = 0;                     ///< for steps, since the last report
   RowUse row_use_;                    ///< at the last report
   Turn turn_;                         ///< the epochs that take place now
@@ -471,6 +500,7 @@ void require_trainable(const Problem& problem) {
     throw ConfigError("train.loss", name + " has one label per vertex: use \"softmax\"");
   if (facts.training_vertices == 0)
     throw ConfigError("dataset.split", name + " has no training vertices");
+  class_weights(problem);
 }
 
 void require_steps_to_keep(const Strategy& strategy, int checkpoint_steps) {
