@@ -33,7 +33,7 @@ TEST(TrainingGraph, HasTheTrainingVerticesAndTheEdgesAmongThem) {
   graph.features->read(std::vector<Vertex>{2, 0, 1}, 1, 1, rows.data(), 1);
   EXPECT_THAT(rows, ElementsAre(40, 10, 30));
   EXPECT_EQ(graph.features->rows(), 3);
-  EXPECT_THAT(graph.notes.back(), testing::HasSubstr("3 of 5 vertices"));
+  EXPECT_THAT(graph.notes.back(), testing::HasSubstr("the 3 training vertices (of 5)"));
 }
 
 TEST(TrainingGraph, OfNoSplitIsEmpty) {
