@@ -304,6 +304,47 @@ void complete_training(Json& t) {
                                   t["class_weights"].dump()));
 }
 
+/// What is of labels and splits of vertices, or keeps the graph where no link can be taken out of it.
+void require_possible_links(const Json& root) {
+  const auto refuse = [](const char* key, const char* why) { throw ConfigError(key, why); };
+  const Json &d = root["dataset"], &links = root["links"];
+  if (d.contains("parts") || d.contains("statistics") || d.contains("edge_list"))
+    refuse("links", "are held out of a graph in memory: use dataset.path or dataset.generate");
+  if (d.value("inductive", false))
+    refuse("dataset.inductive",
+           "is of vertices that are trained on, not of links: set it to false");
+  if (d.value("split", "published") != "published" || d.contains("training_share"))
+    refuse(
+        d.contains("training_share") ? "dataset.training_share" : "dataset.split",
+        "is of vertices that are trained on; links.validation and links.test say which links are "
+        "held out: leave it out");
+  if (d.value("edge_weights", false))
+    refuse("dataset.edge_weights",
+           "belong to the edges of the whole graph, and some of them are held out as links: set it "
+           "to false");
+  for (const char* key : {"metrics", "class_weights"})
+    if (root["train"].contains(key))
+      throw ConfigError(fmt::format("train.{}", key),
+                        "is about the classes of vertices, and links have none: leave it out");
+  if (root["train"]["loss"] != "softmax")
+    refuse("train.loss", "is of labels; that of links is links.loss: leave it out");
+  if (links["exclude"] == "batch" && root["strategy"]["type"] == "full_graph")
+    refuse("links.exclude",
+           "\"batch\" is of what batches draw, and full_graph has none, nor anything left to "
+           "aggregate without the links that it trains on: use \"none\", or strategy.type "
+           "mini_batch");
+  if (links["loss"] == "margin" && root["train"]["checkpoint_steps"] != 0)
+    refuse("train.checkpoint_steps",
+           "keeps the losses of steps apart, which links.loss margin sums in single precision: set "
+           "it to 0, and train.checkpoint_every");
+  for (const Json& k : links["hits"])
+    if (k > links["held_out_negatives"])
+      throw ConfigError("links.hits",
+                        fmt::format("found {}, but a held-out link stands among {} pairs: raise "
+                                    "links.held_out_negatives, or lower it",
+                                    k.dump(), links["held_out_negatives"].dump()));
+}
+
 /// Combinations that the schema cannot express, and defaults that depend on other keys.
 void complete(Json& root, int mpi_ranks) {
   Json& d = root["dataset"];
@@ -423,39 +464,6 @@ void place(Experiment& e, Json& c, const fs::path& folder, ClusterCache& cluster
   }
   if (c.contains("device_bytes"))
     e.device_bytes = bytes_at(c, "device_bytes", "cluster.device_bytes");
-}
-
-/// What is of labels and splits of vertices, or keeps the graph where no link can be taken out of it.
-void require_possible_links(const Json& root) {
-  const auto refuse = [](const char* key, const char* why) { throw ConfigError(key, why); };
-  const Json &d = root["dataset"], &links = root["links"];
-  if (d.contains("parts") || d.contains("statistics") || d.contains("edge_list"))
-    refuse("links", "are held out of a graph in memory: use dataset.path or dataset.generate");
-  if (d.value("inductive", false))
-    refuse("dataset.inductive",
-           "is of vertices that are trained on, not of links: set it to false");
-  if (d.value("split", "published") != "published" || d.contains("training_share"))
-    refuse(
-        d.contains("training_share") ? "dataset.training_share" : "dataset.split",
-        "is of vertices that are trained on; links.validation and links.test say which links are "
-        "held out: leave it out");
-  if (root["train"]["loss"] != "softmax")
-    refuse("train.loss", "is of labels; that of links is links.loss: leave it out");
-  if (links["exclude"] == "batch" && root["strategy"]["type"] == "full_graph")
-    refuse("links.exclude",
-           "\"batch\" is of what batches draw, and full_graph has none, nor anything left to "
-           "aggregate without the links that it trains on: use \"none\", or strategy.type "
-           "mini_batch");
-  if (links["loss"] == "margin" && root["train"]["checkpoint_steps"] != 0)
-    refuse("train.checkpoint_steps",
-           "keeps the losses of steps apart, which links.loss margin sums in single precision: set "
-           "it to 0, and train.checkpoint_every");
-  for (const Json& k : links["hits"])
-    if (k > links["held_out_negatives"])
-      throw ConfigError("links.hits",
-                        fmt::format("found {}, but a held-out link stands among {} pairs: raise "
-                                    "links.held_out_negatives, or lower it",
-                                    k.dump(), links["held_out_negatives"].dump()));
 }
 
 void set_links(Experiment& e, const Json& root) {

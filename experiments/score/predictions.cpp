@@ -45,6 +45,11 @@ Experiment forward_experiment(const Json& resolved, int ranks,
   if (file["model"]["type"] == "sgc") file["model"]["order"] = "aggregate_first";
   Experiment experiment =
       parse_experiments(file.dump(), file["name"].get<std::string>(), overrides).front();
+  if (experiment.links)
+    throw ConfigError(
+        "links",
+        "classes of vertices are predicted, and a model of links has none: its scores "
+        "stand in the result of the run");
   if (!experiment.parts.empty() || experiment.statistics || experiment.dataset.edge_list)
     throw ConfigError("dataset",
                       "predictions need the whole graph with its features in memory: name one as "
