@@ -15,7 +15,7 @@ LONG = 8  # rows of a table that is shown only when asked for
 
 
 def legend(entries):
-    """What classes mean. entries: (class, name); a class of lines begins with "line "."""
+    """The legend of classes. entries: (class, name); a class of lines begins with "line "."""
     marks = []
     for cls, name in entries:
         mark = (svg.tag("line", x1=0, y1=7, x2=26, y2=7, cls=cls) if cls.startswith("line ")
@@ -59,7 +59,7 @@ def row(name, drawn, note="", cls="bar"):
 
 
 def legend_of_parts(parts, rows):
-    """Of the parts that can be seen in stacked bars of these rows."""
+    """The legend of the parts that are visible in stacked bars of these rows."""
     longest = max((sum(values.values()) for _, values, _ in rows), default=0)
     return legend([(part.css, part.title) for part in parts
                    if any(values.get(part.key, 0) > longest / 1000 for _, values, _ in rows)])
@@ -137,7 +137,7 @@ def steps(points, end):
 
 
 def thinned(points, most=400):
-    """At most so many of the points, the first and the last among them."""
+    """At most this many points, including the first and the last."""
     if len(points) <= most:
         return points
     step = (len(points) - 1) / (most - 1)

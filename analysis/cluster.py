@@ -92,7 +92,7 @@ def server_frame(layout, frame):
 
 
 def link_words(links):
-    """What the legend says about the links of one type."""
+    """The legend's words about the links of one type."""
     link = links[0]
     most = max(one["count"] for one in links)
     words = f"{link['type']}: {units.rate(link['bytes_per_second'] / link['count'])}"

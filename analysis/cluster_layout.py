@@ -78,7 +78,7 @@ class Layout:
         return BOX_HEIGHT / 2 + 22 + (17 * steps if self.kind[link["from"]] == "device" else 0)
 
     def _network_levels(self):
-        """Of the network's switches: 0 is linked to servers."""
+        """The level of each network switch: level 0 is linked to servers."""
         outside = [name for name, server in self.server.items() if server is None]
         level = {name: 0 for name in outside
                  if any(self.server[other] is not None for other in self.neighbours[name])}
@@ -136,7 +136,7 @@ class Layout:
         return max((0.75 * self.sag(link) for link in arcs), default=0)  # 3/4 of a cubic's controls
 
     def _uplinks(self):
-        """Of every server the network switches that it is linked to, each with its links."""
+        """For every server, the network switches that it is linked to, each with its links."""
         found = [{} for _ in range(self.cluster["servers"])]
         for link in self.cluster["links"]:
             for inside, outside in ((link["from"], link["to"]), (link["to"], link["from"])):
@@ -168,7 +168,7 @@ class Layout:
                 self.at[name] = (x, self.top - ROW * (level + 0.55))
 
     def _below(self, switch):
-        """Where the servers and switches stand that hang on a network switch."""
+        """The places of the servers and switches below a network switch."""
         servers = {self.server[other] for other in self.neighbours[switch]}
         return ([frame.left + frame.width / 2 for frame in self.frames if frame.server in servers]
                 + [group.x for group in self.groups if group.first in servers]

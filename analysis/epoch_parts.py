@@ -27,7 +27,7 @@ class Part:
         return f"part-{self.key}" if self.key in colours.PARTS else "part-other"
 
 
-# Of results that do not say their parts, written before they did.
+# For old results, which do not name their parts.
 _FORMER = [
     {"key": "compute", "words": "computation", "communication": False, "in_sum": True},
     {"key": "internal", "words": "inside servers", "communication": True, "in_sum": True},
@@ -39,7 +39,7 @@ _FORMER = [
     {"key": "hidden", "words": "hidden by computation", "communication": True, "in_sum": False},
 ]
 
-# What the colour names that timelines carry say.
+# The meaning of the colour names in timelines.
 OF_COLOUR = {"good": "compute", "yellow": "internal", "terrible": "external", "bad": "synchronise"}
 
 

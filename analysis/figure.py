@@ -53,7 +53,7 @@ def _in_words(text):
 
 
 def remarks(experiments):
-    """What a reader has to know beside the table."""
+    """Notes beside the table."""
     lines = []
     for constant in experiments.figure.told["constants"]:
         lines.append(f"{constant['role']}: {constant['is']}, set by {constant['by']}")

@@ -57,7 +57,7 @@ def verdict_of(told, ours):
 
 
 def counted_error(row):
-    """What a cell adds to a mean; None of a statement that agrees."""
+    """The contribution of a cell to a mean; None for a statement that agrees."""
     size = None if row["error"] is None else abs(row["error"])
     return max(FAILED, size or 0) if row["verdict"] == "differs" else size
 
@@ -92,7 +92,7 @@ def count(rows):
 
 
 def recorded(counted):
-    """What figure.json keeps of count(), on one line."""
+    """The line of figure.json with the results of count()."""
     rounded = lambda error: None if error is None else round(error, 4)
     kept = {key: counted[key] for key in ("cells", "agree", "ranges", "inside")}
     kept |= {role: rounded(found["mean"]) for role, found in counted["roles"].items()}

@@ -39,7 +39,7 @@ def combinations(run):
 
 
 def settings_of(run, cut):
-    """What is --set for a cut: for all, then for its graph; of a method where it goes with it."""
+    """The --set options of a cut: those of all, of its graph, and of its method."""
     settings = dict(run.get("set", {}))
     if not run.get("stream"):
         settings |= run.get("set_for", {}).get(cut["graph"], {})

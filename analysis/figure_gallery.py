@@ -39,7 +39,7 @@ def list_row(figure):
 
 
 def sums_row(figures):
-    """What can be added up over all figures, under LIST_HEADER."""
+    """The sums over all figures, under LIST_HEADER."""
     total = lambda key: sum(f.told["reached"][key] for f in figures)
     seconds = sum(f.told["cost_seconds"] for f in figures)
     return ["all", str(total("cells")), str(total("agree")),

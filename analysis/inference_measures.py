@@ -42,7 +42,7 @@ def rises(experiments, spec):
 
 
 def falls(experiments, spec):
-    """As rises, and they get less."""
+    """Like rises, but the seconds fall."""
     return rises(experiments, spec | {"each": spec["each"][::-1]})
 
 

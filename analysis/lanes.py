@@ -1,4 +1,4 @@
-"""What each rank did over one epoch: its lanes, and the memory that it held."""
+"""The lanes and the memory of each rank over one epoch."""
 
 import charts
 import epoch_parts
@@ -78,7 +78,7 @@ def timeline(ranks, parts, label):
 
 
 def legend(classes, parts):
-    """Of the classes that occur."""
+    """The legend of the classes that occur."""
     named = COMPUTATION | {part.css: part.title for part in parts if part.key != "compute"}
     return charts.legend([(cls, words) for cls, words in named.items() if cls in classes])
 

@@ -1,4 +1,4 @@
-"""What limited a run: what its result says, in the words of pages and tables.
+"""The limits of a run from its result, in the words of pages and tables.
 
 The rule is stated and applied where results are written (experiments/results/limits.hpp).
 """
@@ -52,7 +52,7 @@ def limit_of_alike(results):
 
 
 def cores_note(run):
-    """What a reader has to know where ranks shared cores; nothing elsewhere."""
+    """A warning if ranks shared cores; otherwise nothing."""
     cores = run.result.get("provenance", {}).get("cores")
     computes_here = not run.simulated and str(run.result.get("kernels", "")).startswith(
         ("cpu", "reference"))

@@ -1,4 +1,4 @@
-"""What was moved, over which links, by which algorithms."""
+"""The data moved, over which links, by which algorithms."""
 
 import charts
 import page

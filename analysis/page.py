@@ -6,7 +6,7 @@ from html import escape
 
 import colours
 
-# What is drawn has a class, and each class a colour.
+# Every drawn thing has a class, and each class a colour.
 MARKS = {f"part-{key}": colour for key, colour in colours.PARTS.items()} | {
     "sparse": colours.SPARSE, "dense": colours.DENSE, "computing": colours.OTHER_COMPUTATION,
     "memory": colours.MEMORY, "link": colours.LINK, "full-link": colours.FULL_LINK,
@@ -69,7 +69,7 @@ a{color:var(--measured)}rect:hover{opacity:.75}
 
 LONG_WORDS = 30  # letters in a cell that takes several lines
 
-# What is drawn over a plain area of 8 by 8, by the name of the hatch; and dashes for lines.
+# Hatches by name, each drawn over a plain area of 8 by 8; and dashes for lines.
 _HATCHES = {"/": "M-2 2L2-2M0 8L8 0M6 10L10 6", "\\": "M-2 6L2 10M0 0L8 8M6-2L10 2",
             "x": "M0 8L8 0M0 0L8 8", "-": "M0 4H8", "|": "M4 0V8", "+": "M0 4H8M4 0V8",
             ".": "M2 2h2M6 6h2"}
@@ -195,7 +195,7 @@ def said(word, text):
 
 
 def warning(word, text):
-    """What a reader has to know before any number."""
+    """Warnings to read before any number."""
     return f'<p class="warning"><b>{escape(word)}</b> {escape(text)}</p>'
 
 

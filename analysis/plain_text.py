@@ -16,7 +16,7 @@ def one_line(text):
 
 
 def in_one_line(value):
-    """What a JSON file holds, each text of it in one line."""
+    """The contents of a JSON file, each text on one line."""
     if isinstance(value, str):
         return one_line(value)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What a run or a sweep left in its result folder, as plain data."""
+"""The result folder of a run or a sweep, as plain data."""
 
 import json
 import re

@@ -36,7 +36,7 @@ def how_it_was_made(run):
 
 
 def header(run, in_sweep):
-    """What has to be known before any number, and the answer that most come for."""
+    """Warnings before any number, and the answer that most readers look for."""
     word, sentence = how_it_was_made(run)
     cls = "how" if word == "measured" else "how simulated"
     limit = limits.limit_of(run.result)
@@ -177,7 +177,7 @@ def _curves(caption, series, unit, y_range):
 
 
 def command_of(run):
-    """What repeats the run, from its resolved file."""
+    """The command that repeats the run from its resolved file."""
     if not run.folder:
         return ""
     words = ["./orrery", "run", str(run.folder / "config.json")]

@@ -19,7 +19,7 @@ COUNTS = ["ranks", "gpus", "servers", "ranks_per_server", "gpus_per_server"]
 
 
 def to_know_first(sweep):
-    """What of the sweep is not what was asked for or expected, above all numbers."""
+    """Differences of the sweep from what was requested or expected, above all numbers."""
     told = [page.warning("interrupted", f"{run.label}, {run.interrupted}; its numbers are of those")
             for run in sweep.runs if run.interrupted]
     if sweep.missing:

@@ -83,7 +83,7 @@ def wordy(text):
 # ---- links
 
 def anchors(page):
-    """What the headings of a page are called in links."""
+    """The names of a page's headings in links."""
     found = set()
     for heading in re.findall(r"^#+ (.*)", re.sub(r"^```.*?^```", "", page.read_text(), flags=re.S | re.M), re.M):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()

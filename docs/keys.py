@@ -32,7 +32,7 @@ def cell(text):
 
 
 def kind(schema):
-    """What a value may be: its choices, or its types and range."""
+    """The allowed values: the choices, or the types and the range."""
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema["enum"])
     types = schema.get("type", "any")
@@ -53,7 +53,7 @@ def rows(schema, path=""):
 
 
 def goes_with(schema):
-    """With which siblings a key goes."""
+    """The sibling keys that a key requires or excludes."""
     words = []
     for other, values in schema.get("x-when", {}).items():
         words.append(f"with `{other}`" if values is True else f"with `{other}` " + ", ".join(f"`{v}`" for v in values))

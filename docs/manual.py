@@ -48,7 +48,7 @@ def title_of(text, otherwise):
 
 
 def links_of(text):
-    """What a page links to, code left out."""
+    """The links of a page, without those in code."""
     return LINK.findall(FENCE.sub("", text))
 
 

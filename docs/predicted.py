@@ -26,7 +26,7 @@ def runs():
 
 
 def mark(found):
-    """What the picture says of the rows it was drawn from."""
+    """The summary of the rows in the picture."""
     return f"{len(found)} runs, {crc32(repr(found).encode()):08x}"
 
 

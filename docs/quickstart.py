@@ -30,7 +30,7 @@ accuracy, and the same simulated on this machine and on a DGX-A100">
 
 
 def printed():
-    """What the quickstart prints on standard output, where that is a terminal."""
+    """The quickstart's standard output on a terminal."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
     run = subprocess.Popen(COMMAND, cwd=DOCS.parent, stdin=subprocess.DEVNULL, stdout=theirs)

@@ -1,4 +1,4 @@
-"""Where matplotlib keeps its settings while a figure is drawn."""
+"""The folder of matplotlib's settings while a figure is drawn."""
 
 import atexit
 import os

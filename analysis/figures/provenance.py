@@ -15,7 +15,7 @@ MACHINES = {
     "rtx2080ti-2x4-1gbe": "2 servers of 4 RTX 2080 Ti (1 GbE)",
 }
 DATA = {"arxiv": "ogbn-arxiv", "products": "ogbn-products", "papers100m": "ogbn-papers100M"}
-# Of data sets that are given by their counts.
+# For data sets given by their counts.
 BY_VERTICES = {169343: "ogbn-arxiv", 2449029: "ogbn-products", 232965: "reddit",
                8745542: "proteins", 5600000: "social-spammer", 111059956: "ogbn-papers100M"}
 
@@ -65,7 +65,7 @@ def _data(runs):
 
 
 def _spread(panels, rows):
-    """What error bars and bands stand for; empty where none is drawn."""
+    """The meaning of error bars and bands; empty if none is drawn."""
     over = {panel["by"] for panel in panels if panel["kind"] in ("learning", "spread")}
     drawn = {label for panel in panels if panel["kind"] == "pairs"
              for column in panel["columns"] for label in column["rows"]}

@@ -13,7 +13,7 @@ _given = {}
 
 
 def rc(font_size):
-    """What matplotlib is told about a figure with text of this size in points."""
+    """The settings of matplotlib for a figure with text of this size in points."""
     return {"font.size": font_size, "axes.titlesize": 1.1 * font_size, "legend.fontsize": SMALL,
             "xtick.labelsize": SMALL, "ytick.labelsize": SMALL, "axes.spines.top": False,
             "axes.spines.right": False, "axes.edgecolor": SOFT_INK, "legend.frameon": False,
@@ -108,7 +108,7 @@ def paper_handle(words="the paper", span=False):
 
 
 def legend(axes, *more, **where):
-    """Of what was drawn, and of these handles."""
+    """A legend of the drawn series and of these handles."""
     handles, _ = axes.get_legend_handles_labels()
     handles += [handle for handle in more if handle is not None]
     if handles:
