@@ -45,7 +45,7 @@ PredictionBody::PredictionBody(const Strategy& strategy, const Problem& problem,
 void PredictionBody::run(Runtime& rt, RunObserver& observer, const RunControl& /*control*/) const {
   rt.phase({Stage::setup});
   const DataFacts facts = problem_.facts();
-  StepData data(rt, strategy_.load(rt, strategy_.prepare(rt.rank())), problem_.model, facts, true);
+  StepData data(rt, strategy_.load(rt, strategy_.prepare(rt.rank())), problem_.model, facts);
   rt.wait(Lane::compute, rt.record(Lane::copy));
   const auto network = make_network(rt, problem_.model, problem_.train, FirstLayer::exact,
                                     facts.features, facts.classes, ModelUse::inference);

@@ -18,7 +18,8 @@ class StepData {
   /// labels and targets. `class_weights` [classes]: how much a training vertex of each counts
   /// (class_weights.hpp); empty: all alike.
   StepData(Runtime& rt, std::unique_ptr<RankProducts> products, const ModelConfig& model,
-           const DataFacts& facts, bool labelled, const std::vector<float>& class_weights = {});
+           const DataFacts& facts, bool labelled = true,
+           const std::vector<float>& class_weights = {});
 
   RankProducts& products() const { return *products_; }
   /// Nothing that may be read where there are sparse_features().

@@ -19,7 +19,7 @@ Op product(std::int64_t rows, std::int64_t columns, std::int64_t nnz, std::int64
   Sparse a;
   a.shape = {rows, columns};
   a.nnz = nnz;
-  a.reuse = reuse;
+  a.reuse = static_cast<float>(reuse);
   SpMM op;
   op.a = a;
   op.x = matrix(columns, width);
