@@ -27,11 +27,11 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/strategy/config/preloading_settings.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/edges/device_edges.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/halo_product.hpp"
-#include "core/strategy/shared_preloading.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/preloaded_rank.hpp"
 

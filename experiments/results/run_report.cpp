@@ -15,7 +15,7 @@
 #include "experiments/predict/interval.hpp"
 #include "experiments/predict/preloading.hpp"
 #include "experiments/results/results.hpp"
-#include "experiments/results/seeds.hpp"
+#include "experiments/results/seed_groups.hpp"
 #include "experiments/results/table.hpp"
 
 namespace orrery {

@@ -471,6 +471,7 @@ class Learning(unittest.TestCase):
         self.assertIsNone(self.value("seconds_to", level=63, seconds_of={"of": "a"}))
         self.assertEqual(measures.nothing_means({"measure": "epochs_to"}), "never")
 
+    @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "needs matplotlib")
     def test_is_drawn_with_a_band_over_epochs_or_seconds(self):
         import matplotlib
         matplotlib.use("Agg")

@@ -1,7 +1,11 @@
 """Maps of winners: who wins a cell, where borders lie and how sure that is, from results made by hand."""
 
+import importlib.util
 import math
 import unittest
+
+if not importlib.util.find_spec("matplotlib"):
+    raise unittest.SkipTest("needs matplotlib")
 
 import intervals
 import measures

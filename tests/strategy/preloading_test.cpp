@@ -10,7 +10,7 @@
 #include "core/runtime/summary.hpp"
 #include "core/sample/expansion_sampling.hpp"
 #include "core/strategy/make_strategy.hpp"
-#include "core/strategy/shared_preloading.hpp"
+#include "core/strategy/config/preloading_settings.hpp"
 #include "core/strategy/structure/preloaded_rank.hpp"
 #include "core/strategy/train/record.hpp"
 #include "tests/support/problems.hpp"

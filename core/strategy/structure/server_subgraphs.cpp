@@ -7,7 +7,7 @@
 #include "core/partition/neighbourhood.hpp"
 #include "core/partition/partition_options.hpp"
 #include "core/sample/induced.hpp"
-#include "core/strategy/shared_preloading.hpp"
+#include "core/strategy/config/preloading_settings.hpp"
 
 namespace orrery {
 std::int64_t ServerSubgraph::rows(int rank, int d) const {

@@ -162,7 +162,7 @@ TEST_F(Advise, NoReplayIsFasterThanItsClosedForm) {
         for (const RankOutcome& rank : made.outcome.ranks)
           slowest = std::max(slowest, rank.epochs[e].seconds);
         EXPECT_GE(slowest, least) << plan.label;
-        near += slowest < 3 * least ? 1 : 0;
+        near += slowest < 5 * least ? 1 : 0;
       }
       ++compared;
     }
@@ -315,7 +315,7 @@ TEST_F(Advise, SaysWhatCannotBeAsked) {
   EXPECT_THAT(space_of({}, {{"strategy.type", {"full_grahp"}}}), HasSubstr("full_graph"));
   EXPECT_THAT(space_of({}, {{"strategy.type", {1}}}), HasSubstr("expected names"));
   EXPECT_THAT(space_of({}, {{"strategy.type", {"full_graph"}}, {"strategy.replication", {2}}}),
-              HasSubstr("no strategy"));
+              HasSubstr("no searched strategy"));
   std::vector<Json> many;
   for (int i = 1; i <= 20001; ++i) many.emplace_back(i);
   EXPECT_THAT(space_of({}, {{"strategy.batches", many}}), HasSubstr("more than 20000"));

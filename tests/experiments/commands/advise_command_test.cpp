@@ -63,8 +63,7 @@ TEST_F(AdviseCommand, PrintsTablesWithReasons) {
   const std::string out = read("out");
   EXPECT_THAT(out, HasSubstr("learn what whole-graph training learns"));
   EXPECT_THAT(out, HasSubstr("1. limited by"));
-  EXPECT_THAT(out, HasSubstr("not possible:"));
-  EXPECT_THAT(out, HasSubstr("mini_batch"));
+  EXPECT_THAT(out, HasSubstr("Closed forms"));
   EXPECT_THAT(out, HasSubstr("as it is"));
   EXPECT_THAT(out, HasSubstr("train.epochs=0"));  // refused, and the others are answered
   EXPECT_THAT(out, HasSubstr("simulated"));
@@ -82,7 +81,7 @@ TEST_F(AdviseCommand, AsksWhatWouldChangeTheOrder) {
   EXPECT_TRUE(answers[0]["what_if"].is_null());
   EXPECT_THAT(answers[1]["what_if"], HasSubstr("twice as fast"));
   EXPECT_THAT(answers[1]["setting"], HasSubstr("cluster.link_factors."));
-  EXPECT_EQ(answers[2]["what_if"], "16 GiB more memory a device");
+  EXPECT_EQ(answers[2]["what_if"], "16.0 GiB more memory a device");
   EXPECT_EQ(answers[3]["what_if"], "half of the ranks");
   EXPECT_LE(answers[1]["best"][0]["epoch_seconds"], answers[0]["best"][0]["epoch_seconds"]);
   for (const Json& answer : answers) EXPECT_TRUE(answer["failed"].is_null()) << answer["failed"];

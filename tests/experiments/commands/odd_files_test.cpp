@@ -60,7 +60,7 @@ TEST_F(OddFiles, APipeIsNeitherEdgesNorWeightsNorACheckpoint) {
   for (const char* name : {"pipe.npy", "pipe.bin", "checkpoint.bin"})
     ASSERT_EQ(::mkfifo(path(name).c_str(), 0600), 0);
   std::ofstream(path("e.json"))
-      << R"({"name": "odd", "dataset": {"generate": "rmat", "vertices": 64},
+      << R"({"name": "odd", "dataset": {"generate": "rmat", "vertices": 64, "edges": 300},
       "model": {"type": "gcn"}, "strategy": {"type": "full_graph"}, "inference": {},
       "train": {"epochs": 1, "checkpoint_every": 1}})";
   const std::string list =

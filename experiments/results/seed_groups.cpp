@@ -1,4 +1,4 @@
-#include "experiments/results/seeds.hpp"
+#include "experiments/results/seed_groups.hpp"
 
 #include <fmt/core.h>
 
