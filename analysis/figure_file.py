@@ -58,7 +58,7 @@ _INFER_ALLOWED = {"file", "title", "set", "data", "otherwise", "infer"}
 _CUTS_ALLOWED = {"cuts", "title", "set", "set_for", "set_method", "stream"}
 ROLES = ("fitted", "informed", "predicted", "aside")
 _CONSTANT = {"is", "by", "role", "rows"}
-PANELS = ("cells", "curves", "learning", "shares", "lanes", "pairs", "spread", "stacks")
+PANELS = ("cells", "curves", "learning", "shares", "lanes", "pairs", "regions", "spread", "stacks")
 
 
 class FigureError(Exception):

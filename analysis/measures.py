@@ -5,6 +5,7 @@ from math import exp, log
 from statistics import mean as mean_of, stdev
 
 import figure_runs
+import intervals
 import trace
 from cut_measures import CUT_MEASURES
 from figure_file import FigureError
@@ -121,15 +122,17 @@ def setting(experiments, spec):
 def break_even(experiments, spec):
     """The value of a swept key at which spec["of"] takes as long as spec["over"], both at
     spec["at"], between its neighbours on logarithmic scales; times spec["times"]; None where one is
-    always faster."""
+    always faster. spec["end"]: "low" or "high", where it is if the ratio of the two is as much as its
+    90 % interval below or above what was simulated."""
     key, before = spec["key"], None
+    shift = {"low": -1, "high": 1}.get(spec.get("end"), 0)
     for value in sorted({value_at(run, key) for run in experiments.results[spec["of"]]}):
         here = spec.get("at", {}) | {key: value}
-        one, other = (experiments.pick(spec[name], here).result["epoch_seconds"]
-                      for name in ("of", "over"))
+        results = [experiments.pick(spec[name], here).result for name in ("of", "over")]
+        one, other = (result["epoch_seconds"] for result in results)
         if one is None or other is None:
             continue
-        gain = log(other / one)
+        gain = log(other / one) + shift * (intervals.half_width_of_ratio(*results) or 0)
         if before is not None and (before[1] > 0) != (gain > 0):
             last, least = before
             return spec.get("times", 1) * exp(

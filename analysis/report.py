@@ -7,6 +7,7 @@ import sys
 import traceback
 from pathlib import Path
 
+import advice_page
 import limits
 import page
 import plain_text
@@ -17,7 +18,9 @@ import whole_file
 
 
 def make_page(found):
-    """The page of a Run or a Sweep."""
+    """The page of a Run, a Sweep or an Advice."""
+    if isinstance(found, advice_page.Advice):
+        return page.page(found.name, advice_page.content(found))
     if isinstance(found, result_folder.Sweep):
         return page.page(found.name, sweep_page.content(found))
     name, label = found.result["name"], found.result.get("label", "")
@@ -33,7 +36,10 @@ def arguments():
 
 
 def tell(found, out, as_json):
-    """Prints what limited each run, and where the page is."""
+    """Prints what limited each run, or which plans lead, and where the page is."""
+    if isinstance(found, advice_page.Advice):
+        advice_page.tell(found, out, as_json)
+        return
     runs = found.runs if isinstance(found, result_folder.Sweep) else [found]
     told = [limits.limit_of(run.result) for run in runs]
     if as_json:
@@ -65,7 +71,8 @@ def main():
         folder = result_folder.find(asked.folder)
         if folder != asked.folder:
             print(f"{asked.folder}: the latest is {folder}", file=sys.stderr)
-        found = result_folder.read(folder)
+        found = (advice_page.Advice(folder) if advice_page.is_advice(folder)
+                 else result_folder.read(folder))
         out = asked.out or folder / "report.html"
         whole_file.write(out, make_page(found))
         tell(found, str(out.resolve()), asked.json)

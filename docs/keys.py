@@ -20,6 +20,7 @@ WRITTEN = {"result": "`result.json`, `orrery run --json`", "plan": "`orrery plan
            "validation": "`validate.json`, `orrery validate --json`", "figure": "`figure.json`, `orrery figure --json`",
            "inference": "`result.json` and `--json` of `orrery infer`",
            "inference_plan": "`orrery infer --plan --json`",
+           "prediction": "`scores.json`, `orrery predict --json`",
            "advice": "`orrery advise --json`",
            "caches": "`orrery caches --json`",
            "breakdown": "`orrery breakdown --json`",

@@ -1,4 +1,5 @@
-"""A number of the results over a swept key, a line per series.
+"""A number of the results over a swept key, a line per series; simulated epochs and their ratios with bars
+of their 90 % intervals, where they have some.
 
 Panel keys: title, x (key), x_name, y_name, y_unit?; series: [{"of", "at"?, "title", "over"?: a run
 whose epoch is divided by this one's}]; base? (keys of the run that each point is divided into: y is
@@ -10,6 +11,9 @@ paper_rows? [{"row", "x" or "y"}]: rows whose paper's number is marked, as a hei
 place at the height y, with paper_name?: words for the mark.
 """
 
+from math import exp
+
+import intervals
 import measures
 from figure_runs import value_at
 from figures import style
@@ -32,6 +36,28 @@ def points(panel, series, experiments):
         if y is not None:
             out.append((x / unit, y))
     return out
+
+
+def half_widths(panel, series, experiments):
+    """{x: relative half width} of the points whose y is an epoch or a ratio of two."""
+    if "base" in panel or panel.get("y", "epoch_seconds") != "epoch_seconds":
+        return {}
+    chosen, unit, widths = series.get("at", {}), panel.get("unit_of_x", 1), {}
+    for run in experiments.results[series["of"]]:
+        here = chosen | {panel["x"]: value_at(run, panel["x"])}
+        result = experiments.pick(series["of"], here).result
+        width = (intervals.half_width_of_ratio(experiments.pick(series["over"], here).result, result)
+                 if "over" in series else intervals.half_width(result))
+        if width is not None:
+            widths[here[panel["x"]] / unit] = width
+    return widths
+
+
+def _bars(axes, line, widths, colour):
+    for x, y in line:
+        if x in widths:
+            axes.plot([x, x], [y * exp(-widths[x]), y * exp(widths[x])], color=colour, linewidth=0.8,
+                      alpha=0.6, zorder=1)
 
 
 def _quoted(axes, panel, experiments, colour_of):
@@ -82,6 +108,7 @@ def draw(axes, panel, experiments, rows):
         marker = "osv^Dph*"[panel["series"].index(series) % 8]
         axes.plot([x for x, _ in line], [y for _, y in line], marker=marker, color=colour,
                   markersize=3.5, linewidth=1.2, label=series["title"])
+        _bars(axes, line, half_widths(panel, series, experiments), colour)
     x = sorted({x for line in lines for x, _ in line})
     if panel.get("linear"):
         axes.plot(x, x, "--", color=style.SOFT_INK, linewidth=0.8, label="ideal", zorder=0.5)

@@ -93,9 +93,9 @@ std::string read_all(int descriptor) {
   }
 }
 
-/// Writes the text, or as much of it as the reader takes; a reader that ends early causes no
-/// signal.
-void write_all(int descriptor, const std::string& text) {
+}  // namespace
+
+bool write_all(int descriptor, const std::string& text) {
   sigset_t broken_pipe, before;
   ::sigemptyset(&broken_pipe);
   ::sigaddset(&broken_pipe, SIGPIPE);
@@ -110,9 +110,8 @@ void write_all(int descriptor, const std::string& text) {
   const timespec at_once{};
   if (!taken) ::sigtimedwait(&broken_pipe, nullptr, &at_once);  // removes the pending signal
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return taken;
 }
-
-}  // namespace
 
 ChildProcess::ChildProcess(const std::vector<std::string>& words, const fs::path& errors) {
   std::vector<char*> pointers;

@@ -40,7 +40,11 @@ class ChildProcess {
   int input_ = -1, output_ = -1;
 };
 
-/// What a program printed on standard output, and its status as in waitpid().
+/// Writes the text, or as much of it as a reader takes: false where it has ended early, which is no
+/// signal here.
+bool write_all(int descriptor, const std::string& text);
+
+/// What a program printed on standard output, and its status as waitpid() has it.
 struct ProgramRun {
   std::string output;
   int status = 0;

@@ -11,7 +11,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/inference/input/sorted_rows.hpp"
+#include "core/inference/input/rows_of_edges.hpp"
 #include "core/model/adjacency.hpp"
 #include "core/runtime/execute/memory.hpp"
 

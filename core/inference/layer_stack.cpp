@@ -67,7 +67,7 @@ void require_layer_by_layer(const ModelConfig& model) {
   if (model.type == ModelType::sgc || (weighs_edges(model) && model.type != ModelType::gat))
     throw ConfigError("model.type",
                       fmt::format("inference computes gcn, sage, gat, resgcn+ and layers from "
-                                  "outside that weigh no edges, and no \"{}\"",
+                                  "outside that work on no edges, and no \"{}\"",
                                   model.type.name));
 }
 

@@ -48,9 +48,9 @@ std::shared_ptr<const std::vector<float>> edge_values(const Csr& pattern, const 
 
 }  // namespace
 
-float Weighting::operator()(double row_length, double column_length) const {
+double Weighting::scale(double row_length, double column_length) const {
   if (sum) return 1;
-  return static_cast<float>(symmetric ? 1 / std::sqrt(row_length * column_length) : 1 / row_length);
+  return symmetric ? 1 / std::sqrt(row_length * column_length) : 1 / row_length;
 }
 
 Weighting weighting_of(const ModelConfig& model, bool symmetric_graph) {
@@ -88,6 +88,32 @@ SparseMatrix normalised_adjacency(const Csr& graph, bool symmetric_graph, const 
   auto values =
       edge_values(*pattern, [&](std::int64_t v, Vertex u) { return weight(length(v), length(u)); });
   return {std::move(pattern), std::move(values), weight.symmetric};
+}
+
+SparseMatrix weighted_adjacency(const Dataset& data, const std::vector<float>& weights,
+                                const ModelConfig& model) {
+  const Weighting weight = weighting_of(model, data.symmetric);
+  const Csr& graph = *data.graph;
+  auto pattern = std::make_shared<const Csr>(with_self_loops(graph, weight.loops));
+  const auto of_edge = [&](std::int64_t v, std::int64_t u) -> double {
+    if (v == u) return 1;
+    const auto row = graph.row(v);
+    const auto found = std::lower_bound(row.begin(), row.end(), static_cast<Vertex>(u));
+    return weights[at(graph.offsets[at(v)] + (found - row.begin()))];
+  };
+  std::vector<double> sums(at(graph.rows));
+  bool symmetric = weight.symmetric;
+  for (std::int64_t v = 0; v < graph.rows; ++v)
+    for (const Vertex u : pattern->row(v)) {
+      sums[at(v)] += of_edge(v, u);
+      symmetric = symmetric && of_edge(v, u) == of_edge(u, v);
+    }
+  auto values = edge_values(*pattern, [&](std::int64_t v, Vertex u) {
+    const double own = sums[at(v)], other = weight.symmetric ? sums[at(u)] : own;
+    if (own == 0 || other == 0) return 0.0F;
+    return static_cast<float>(of_edge(v, u) * weight.scale(own, other));
+  });
+  return {std::move(pattern), std::move(values), symmetric};
 }
 
 SparseMatrix normalised_adjacency(const Dataset& data, const ModelConfig& model) {

@@ -17,7 +17,10 @@ struct Weighting {
   bool symmetric = false;  ///< A = Aᵀ: 1/sqrt(d_v·d_u), else 1/d_v
   bool sum = false;        ///< all entries are 1
   /// The entry in row v, column u, from their row lengths in A.
-  float operator()(double row_length, double column_length) const;
+  float operator()(double row_length, double column_length) const {
+    return static_cast<float>(scale(row_length, column_length));
+  }
+  double scale(double row_length, double column_length) const;
 };
 /// Errors    ConfigError if symmetric normalisation is asked for on a directed graph
 Weighting weighting_of(const ModelConfig& model, bool symmetric_graph);
@@ -30,7 +33,17 @@ Weighting weighting_of(const ModelConfig& model, bool symmetric_graph);
 /// Source    Kipf and Welling 2017, eq. 2; Hamilton et al. 2017, mean aggregator
 SparseMatrix normalised_adjacency(const Dataset& data, const ModelConfig& model);
 
-/// The same for a part of a graph, normalised by the given row lengths: those of the A of the whole
+/// The same of a graph whose edges have weights w: its entries are w_vu / sqrt(d_v·d_u), w_vu / d_v or
+/// w_vu, with d the sums of the weights in the rows of A; a self-loop that is added weighs 1. A row
+/// whose weights are all 0 is one of zeros.
+///
+/// Shapes    weights [edges], of the graph's entries in their order
+/// Errors    as normalised_adjacency()
+/// Source    PyTorch Geometric's gcn_norm
+SparseMatrix weighted_adjacency(const Dataset& data, const std::vector<float>& weights,
+                                const ModelConfig& model);
+
+/// The same of a part of a graph, normalised by the given row lengths: those of the A of the whole
 /// graph, or of this one.
 ///
 /// Shapes    lengths [rows]

@@ -39,7 +39,7 @@ class GatConvolution final : public Convolution {
         weight_(context.parameters.add({in, width_}, Parameters::glorot(in, width_), decays)) {
     if (additive())
       ends_ = context.parameters.add({2 * heads_, width_ / heads_},
-                                     Parameters::glorot(width_ / heads_, 1), decays);
+                                     Parameters::glorot(width_ / heads_, 1), decays, "attention");
   }
 
   void allocate() override {

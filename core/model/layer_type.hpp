@@ -27,7 +27,10 @@ struct LayerType {
   bool own_rows = false;
   /// Computes weights of edges (Products::edges) instead of multiplying by A.
   bool weighs_edges = false;
-  /// A tape keeps the aggregated input even if x is multiplied by W first (tape.hpp).
+  /// Of these: its weights choose the largest, by columns and without heads; it needs the rows of all
+  /// sources at once (Products::holds_sources()).
+  bool takes_largest = false;
+  /// A tape keeps the aggregated input also where x is multiplied by W first (tape.hpp).
   bool tape_keeps_aggregated = false;
   std::unique_ptr<Convolution> (*make)(LayerContext& context, int layer, std::int64_t in,
                                        std::int64_t out, bool decays) = nullptr;
@@ -36,6 +39,7 @@ struct LayerType {
 // The layers of this folder.
 LayerType gcn_layer();
 LayerType sage_layer();
+LayerType sage_pool_layer();
 LayerType gat_layer();
 
 /// Adds a layer from outside when the program starts:

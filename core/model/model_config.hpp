@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/ops/ops.hpp"
 
@@ -105,6 +106,17 @@ void require_sound(const ModelConfig& model);
 enum class OptimizerType : std::uint8_t { sgd, adam };
 enum class WeightDecayOn : std::uint8_t { first, all };
 
+/// How the learning rate changes from epoch to epoch (learning_rate.hpp).
+struct RateSchedule {
+  enum class Type : std::uint8_t { constant, step, linear, cosine };
+  Type type = Type::constant;
+  int warmup = 0;       ///< epochs in which it rises to the learning rate
+  int epochs = 1;       ///< linear, cosine: after so many it is at its least
+  int every = 1;        ///< step: epochs from one change to the next,
+  double factor = 0.1;  ///< which multiplies it by this
+  double least = 0;     ///< linear, cosine: share of the learning rate that is left in the end
+};
+
 struct TrainConfig {
   int epochs = 100;
   OptimizerType optimizer = OptimizerType::adam;
@@ -117,6 +129,13 @@ struct TrainConfig {
   /// Gradients are summed over ranks in buckets of this many bytes while the backward pass goes on;
   /// 0: all together after it.
   std::int64_t bucket_bytes = 0;
+  RateSchedule schedule{};
+  /// How much the loss of a training vertex of each class counts beside others, before they are
+  /// scaled to 1 on average; none: all alike. Not with several labels.
+  std::vector<double> class_weights{};
+  bool balance_classes = false;  ///< instead: inversely to how often a class trains
+  /// Training ends after so many evaluations in a row without a better validation accuracy; 0: never.
+  int patience = 0;
 };
 
 }  // namespace orrery

@@ -21,8 +21,9 @@ class NestedLayer final : public Convolution {
         activation_(model.activation) {
     for (int i = 0; i < model.inner_layers; ++i) {
       Inside& made = inside_.emplace_back();
-      if (model.bias) made.bias = context.parameters.add({1, out}, {}, decays);
-      made.weight = context.parameters.add({out, out}, Parameters::glorot(out, out), decays);
+      if (model.bias) made.bias = context.parameters.add({1, out}, {}, decays, "inner.bias");
+      made.weight =
+          context.parameters.add({out, out}, Parameters::glorot(out, out), decays, "inner.weight");
     }
   }
 

@@ -1,18 +1,30 @@
 #include "core/model/parameters.hpp"
 
+#include <fmt/core.h>
+
 #include <cmath>
 
 #include "core/base/index.hpp"
+#include "core/model/learning_rate.hpp"
 
 namespace orrery {
 Parameters::Start Parameters::glorot(std::int64_t fan_in, std::int64_t fan_out) {
   return {static_cast<float>(std::sqrt(6.0 / static_cast<double>(fan_in + fan_out))), 0};
 }
 
-int Parameters::add(Shape shape, Start start, bool decays) {
-  entries_.push_back({shape, start, decays, size_, declared_in_});
+int Parameters::add(Shape shape, Start start, bool decays, std::string_view role) {
+  entries_.push_back({shape, start, decays, size_, declared_in_, std::string(role)});
   size_ += shape.size();
   return static_cast<int>(entries_.size()) - 1;
+}
+
+std::string Parameters::name_of(int number) const {
+  const Entry& entry = entries_[at(number)];
+  int same = 1;
+  for (int other = 0; other < number; ++other)
+    if (entries_[at(other)].layer == entry.layer && entries_[at(other)].role == entry.role) ++same;
+  return fmt::format("layers.{}.{}{}", entry.layer, entry.role,
+                     same == 1 ? "" : fmt::format("_{}", same));
 }
 
 int Parameters::add_averages(std::int64_t width) {
@@ -65,6 +77,12 @@ std::vector<Tensor> Parameters::state() const {
   return rows;
 }
 
+std::vector<Tensor> Parameters::model() const {
+  std::vector<Tensor> rows{weights_.tensor()};
+  if (averages_) rows.push_back(averages_.tensor());
+  return rows;
+}
+
 Parameters::State Parameters::copy_of_state(Runtime& rt) const {
   const auto copy = [&](const Buffer& of, std::string_view name) {
     if (!of) return Buffer();
@@ -82,10 +100,10 @@ void Parameters::swap_state(State& other) {
   std::swap(second_moment_, other.second_moment);
 }
 
-void Parameters::update(Runtime& rt, const TrainConfig& config, int step) const {
+void Parameters::update(Runtime& rt, const TrainConfig& config, int epoch, int step) const {
   ORRERY_ASSERT(gradients_ && "parameters for inference are not updated");
-  const auto rate = static_cast<float>(config.learning_rate);
-  // Adjacent parameters with the same decay are updated as one run.
+  const auto rate = static_cast<float>(learning_rate_in(config, epoch));
+  // Neighbours with the same decay are updated as one run.
   for (std::size_t first = 0, last; first < entries_.size(); first = last) {
     last = first + 1;
     while (last < entries_.size() && entries_[last].decays == entries_[first].decays) ++last;

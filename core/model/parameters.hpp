@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,9 +34,9 @@ class Parameters {
   /// Parameters declared from now on belong to this layer, in the numbering of phases.
   void begin_layer(int layer) { declared_in_ = layer; }
 
-  /// Declares one before allocate(); `decays` says whether weight decay applies. Returns its
-  /// number.
-  int add(Shape shape, Start start, bool decays);
+  /// Declares one before allocate(); `decays` says whether weight decay applies. `role` is its name
+  /// within its layer, for files; two of the same are numbered. Returns its number.
+  int add(Shape shape, Start start, bool decays, std::string_view role = "weight");
 
   /// Declares the running averages for `width` columns, before allocate(): means, which start at 0,
   /// and variances, which start at 1. Columns are normalised by them outside of training. They have
@@ -68,7 +70,10 @@ class Parameters {
   /// Number of averages.
   int count() const { return static_cast<int>(entries_.size()); }
   int count_of_averages() const { return static_cast<int>(averaged_.size()); }
-  /// The layer of a parameter.
+  Shape shape_of(int number) const { return entries_[at(number)].shape; }
+  /// "layers.1.weight": by layer and role, of its own; with several of a role "weight", "weight_2".
+  std::string name_of(int number) const;
+  /// The layer that a parameter is of.
   int layer_of(int number) const { return entries_[at(number)].layer; }
   int layer_of_averages(int number) const { return averaged_[at(number)].layer; }
   /// Swaps the weight and gradient buffers, so that weights computed into the gradient buffer can
@@ -87,10 +92,14 @@ class Parameters {
   /// running averages if there are any, each as one row.
   std::vector<Tensor> state() const;
 
-  /// One optimiser step on all parameters; `step` counts from 1.
+  /// What a model is without its training: all weights, then the running averages where there are
+  /// any, each as one row.
+  std::vector<Tensor> model() const;
+
+  /// One optimiser step on all parameters, with the learning rate of the epoch; `step` counts from 1.
   ///
   /// Requires  parameters for training
-  void update(Runtime& rt, const TrainConfig& config, int step) const;
+  void update(Runtime& rt, const TrainConfig& config, int epoch, int step) const;
 
  private:
   struct Entry {
@@ -99,6 +108,7 @@ class Parameters {
     bool decays;
     std::int64_t offset;
     int layer;
+    std::string role;
   };
   struct Averages {
     std::int64_t width, offset;

@@ -11,8 +11,9 @@ class SageConvolution final : public Convolution {
  public:
   SageConvolution(LayerContext& context, int layer, std::int64_t in, std::int64_t out, bool decays)
       : Convolution(context, layer, in, out),
-        self_(context.parameters.add({in, out}, Parameters::glorot(in, out), decays)),
-        neighbour_(context.parameters.add({in, out}, Parameters::glorot(in, out), decays)) {}
+        self_(context.parameters.add({in, out}, Parameters::glorot(in, out), decays, "self")),
+        neighbour_(
+            context.parameters.add({in, out}, Parameters::glorot(in, out), decays, "neighbours")) {}
 
   void forward(const Tensor& x, const Tensor& y) override {
     Products& p = *c_.products;

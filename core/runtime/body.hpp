@@ -11,14 +11,27 @@
 
 namespace orrery {
 
-/// Micro-F1 of each split (for single labels the accuracy): fractions in [0, 1]; nothing for a
-/// split without vertices.
+/// Micro-F1 of each split (for single labels the accuracy), or of links the AUC of what is held out:
+/// fractions in [0, 1]; nothing for a split without vertices or links.
 struct Accuracies {
   std::optional<double> train, validation, test;
 };
 
-/// What a rank finds in its gradients if the loss is not finite, or in its weights if the last
-/// update of a run left some that are not finite.
+/// How well held-out links are told from pairs that are none: fractions in [0, 1].
+struct LinkScores {
+  /// The chance that a link scores above a pair, of all links and pairs; equal ones count half.
+  double auc = 0;
+  /// Of the rank of each link among its own pairs: the mean of its inverse, and the share of links
+  /// whose rank is at most k. A link that scores as n others do stands in the middle of them.
+  double mrr = 0;
+  std::vector<double> hits;  ///< of each k that was asked for
+};
+struct HeldOutScores {
+  std::optional<LinkScores> validation, test;  ///< nothing for a split without links
+};
+
+/// What a rank finds in its gradients when the loss is no finite number any more, or in its weights
+/// when the last update of a run left some that are not.
 struct Divergence {
   /// With local models the average replaces the gradients; this then refers to the weights.
   enum class Of : std::uint8_t { gradients, weights };
@@ -34,6 +47,12 @@ struct RowUse {
   std::int64_t foreign = 0, kept = 0;
 };
 
+/// The best validation accuracy so far, and after which epoch it was.
+struct BestSoFar {
+  int epoch = -1;
+  double validation = 0;
+};
+
 struct EpochReport {
   int epoch = 0;  ///< from 0
   /// Training loss before the epoch's (last) update; nothing without values or without training.
@@ -47,6 +66,9 @@ struct EpochReport {
   /// Set if the loss is not finite: training then ends with this epoch, whatever the answer. Also
   /// set if the loss of the last epoch is finite, but the weights after it are not.
   std::optional<Divergence> divergence = {};
+  std::optional<HeldOutScores> links = {};  ///< with scores, where links are predicted
+  /// Training ends with this epoch, as evaluations got no better for too long (TrainConfig::patience).
+  bool stops_early = false;
 };
 
 /// A run between two epochs, or between two steps: everything it needs to continue as if it had
@@ -57,8 +79,9 @@ struct Checkpoint {
   /// All weights, and the optimiser's moments if it has any, each as one row; with local models
   /// those of each, by the part it learns from.
   std::vector<std::vector<float>> state;
-  int steps = 0;                 ///< done in the following epoch
-  std::vector<double> losses{};  ///< losses of each rank in these steps; empty if there are none
+  int steps = 0;                 ///< done of the epoch that follows
+  std::vector<double> losses{};  ///< of each rank, of these steps; none where there are none
+  std::optional<BestSoFar> best{};
 };
 
 /// Called for every epoch, on every rank, after the epoch's time has ended.
@@ -70,10 +93,15 @@ class RunObserver {
   virtual bool epochs_done(std::span<const EpochReport> reports) = 0;
   /// Only rank 0 gets the checkpoints, on a separate thread while the run goes on.
   virtual void keep(const Checkpoint&) {}
+  /// The same of the model whenever it is the best so far: its state is the weights and the running
+  /// averages, of local models those of their average. Nothing goes on from it.
+  virtual void keep_best(const Checkpoint&) {}
 };
 
 struct RunControl {
-  std::shared_ptr<const Checkpoint> resume;  ///< continue from here
+  std::shared_ptr<const Checkpoint> resume;  ///< go on from here
+  std::shared_ptr<const Checkpoint> start;   ///< else: begin with its weights and running averages
+  bool keeps_best = false;                   ///< hands over every best model (keep_best)
   int checkpoint_every = 0;                  ///< epochs; also after an early stop; 0: never
   /// Steps between checkpoints within an epoch; not for local models. 0: only between epochs.
   int checkpoint_steps = 0;

@@ -60,14 +60,15 @@ class BatchSampling {
  public:
   BatchSampling(const Csr& graph, const NeighbourSampling& sampling, const AliasRows* alias,
                 std::uint64_t key_seed, Numbering& numbering, std::vector<EdgeIndex>& positions,
-                RowPicks& picks)
+                RowPicks& picks, std::span<const EdgeIndex> excluded)
       : graph_(graph),
         sampling_(sampling),
         alias_(alias),
         key_seed_(key_seed),
         numbering_(numbering),
         positions_(positions),
-        picks_(picks) {}
+        picks_(picks),
+        excluded_(excluded) {}
 
   MessageFlow run(std::span<const Vertex> seeds, bool with_edges) {
     const std::size_t layers = sampling_.fanouts.size();
@@ -147,10 +148,41 @@ class BatchSampling {
   /// Appends the positions of the entries that a row takes.
   void take(std::uint32_t hop, Vertex v) {
     const Vertex row = row_of(v);
-    const EdgeIndex begin = graph_.offsets[at(row)];
-    const auto degree = static_cast<std::uint32_t>(graph_.offsets[at(row) + 1] - begin);
-    const int fanout = sampling_.fanouts[hop];
+    const EdgeIndex begin = graph_.offsets[at(row)], end = graph_.offsets[at(row) + 1];
     const std::size_t before = positions_.size();
+    const auto gone = excluded_.empty() ? excluded_ : positions_within(excluded_, begin, end);
+    if (gone.empty())
+      choose(hop, v, begin, static_cast<std::uint32_t>(end - begin), graph_.columns.data() + begin);
+    else
+      take_without(gone, hop, v, begin, end);
+    for (std::size_t e = before; e < positions_.size(); ++e)
+      __builtin_prefetch(&graph_.columns[at(positions_[e])]);
+  }
+
+  /// The row is drawn from as if it had no other entries than those that are left, then what was
+  /// drawn is looked up among all.
+  void take_without(std::span<const EdgeIndex> gone, std::uint32_t hop, Vertex v, EdgeIndex begin,
+                    EdgeIndex end) {
+    left_.clear();
+    left_columns_.clear();
+    std::size_t next = 0;
+    for (EdgeIndex e = begin; e < end; ++e)
+      if (next < gone.size() && gone[next] == e) {
+        ++next;
+      } else {
+        left_.push_back(e);
+        left_columns_.push_back(graph_.columns[at(e)]);
+      }
+    const std::size_t before = positions_.size();
+    choose(hop, v, 0, static_cast<std::uint32_t>(left_.size()), left_columns_.data());
+    for (std::size_t e = before; e < positions_.size(); ++e)
+      positions_[e] = left_[at(positions_[e])];
+  }
+
+  /// Appends `begin` + the places of the entries that a vertex takes of `degree` ones.
+  void choose(std::uint32_t hop, Vertex v, EdgeIndex begin, std::uint32_t degree,
+              const Vertex* columns) {
+    const int fanout = sampling_.fanouts[hop];
     const bool all = fanout == kAllNeighbours || static_cast<std::int64_t>(degree) <= fanout;
     switch (sampling_.rule) {
       case NeighbourRule::uniform:
@@ -158,8 +190,8 @@ class BatchSampling {
         if (all)
           picks_.all(begin, degree, positions_);
         else if (sampling_.rule == NeighbourRule::labor)
-          picks_.lowest(variates_, graph_.columns.data() + begin, begin, degree,
-                        static_cast<std::uint32_t>(fanout), positions_);
+          picks_.lowest(variates_, columns, begin, degree, static_cast<std::uint32_t>(fanout),
+                        positions_);
         else
           picks_.distinct(RowDraws(key_seed_, hop, v), begin, degree,
                           static_cast<std::uint32_t>(fanout), positions_);
@@ -172,11 +204,10 @@ class BatchSampling {
                           static_cast<std::uint32_t>(fanout), positions_);
         break;
       case NeighbourRule::weighted:
-        alias_->draw(RowDraws(key_seed_, hop, v), row, begin, degree, fanout, picks_, positions_);
+        alias_->draw(RowDraws(key_seed_, hop, v), row_of(v), begin, degree, fanout, picks_,
+                     positions_);
         break;
     }
-    for (std::size_t e = before; e < positions_.size(); ++e)
-      __builtin_prefetch(&graph_.columns[at(positions_[e])]);
   }
 
   void read(Csr& block, std::int64_t first) {
@@ -224,7 +255,16 @@ class BatchSampling {
   Numbering& numbering_;
   std::vector<EdgeIndex>& positions_;
   RowPicks& picks_;
+  std::span<const EdgeIndex> excluded_;
+  std::vector<EdgeIndex> left_;  ///< of a row without what is excluded: positions
+  std::vector<Vertex> left_columns_;
 };
+
+std::span<const EdgeIndex> positions_within(std::span<const EdgeIndex> positions, EdgeIndex begin,
+                                            EdgeIndex end) {
+  const auto first = std::lower_bound(positions.begin(), positions.end(), begin);
+  return {first, std::lower_bound(first, positions.end(), end)};
+}
 
 std::int64_t MessageFlow::sampled_edges() const {
   std::int64_t sum = 0;
@@ -267,11 +307,13 @@ NeighbourSampler::Scratch NeighbourSampler::scratch(std::int64_t most_seeds) con
 }
 
 MessageFlow NeighbourSampler::sample(std::span<const Vertex> seeds, const DrawKey& key,
-                                     Scratch& scratch, bool with_edges) const {
+                                     Scratch& scratch, bool with_edges,
+                                     std::span<const EdgeIndex> excluded) const {
+  ORRERY_ASSERT(excluded.empty() || (alias_ == nullptr && sampling_.copies == 1));
   return std::visit(
       [&](auto& numbering) {
         return BatchSampling(graph_, sampling_, alias_.get(), RowDraws::seed_of(key), numbering,
-                             scratch.content_->positions, scratch.content_->picks)
+                             scratch.content_->positions, scratch.content_->picks, excluded)
             .run(seeds, with_edges);
       },
       scratch.content_->numbering);

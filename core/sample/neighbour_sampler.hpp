@@ -53,8 +53,12 @@ struct MessageFlow {
   std::int64_t sampled_edges() const;
 };
 
-/// Draws the message-flow graphs of batches of one graph, or of copies of it. Use does not change
-/// it: any number of threads may sample at once, each with its own scratch memory.
+/// Those of the ascending `positions` that are in [begin, end).
+std::span<const EdgeIndex> positions_within(std::span<const EdgeIndex> positions, EdgeIndex begin,
+                                            EdgeIndex end);
+
+/// Draws the message-flow graphs of batches of one graph, or of copies of it. It is not changed by use: any number of
+/// threads may sample at once, each with its own scratch memory.
 class NeighbourSampler {
  public:
   /// `weights` [nnz]: weights of the graph's entries, only for the rule `weighted`, finite and >=
@@ -86,14 +90,16 @@ class NeighbourSampler {
 
   /// The message-flow graph of the seeds. A row's neighbours depend only on (key, layer, vertex).
   ///
-  /// Shapes    seeds: distinct, in the order that rows of the last level get
+  /// Shapes    seeds: distinct, in the order that rows of the last level get · excluded: positions in
+  ///           the graph's columns, ascending: entries that are not there for this sample. Of what is
+  ///           left a row draws as if it were all it had; not of copies, nor with the rule weighted
   /// Cost      about two cache lines for each sampled edge; weighted and labor also look at all
   ///           in-neighbours of some or all rows
   /// Source    Hamilton et al., GraphSAGE (2017); Floyd's sampling (Bentley, CACM 1987) for
   ///           uniform draws; Balin and Çatalyürek, LABOR (2023), the form with exactly `fanout`
   ///           neighbours (sequential Poisson sampling)
   MessageFlow sample(std::span<const Vertex> seeds, const DrawKey& key, Scratch& scratch,
-                     bool with_edges = false) const;
+                     bool with_edges = false, std::span<const EdgeIndex> excluded = {}) const;
 
   const NeighbourSampling& sampling() const { return sampling_; }
   /// Largest number of vertices of a batch with this many seeds.

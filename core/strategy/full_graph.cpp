@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "core/base/error.hpp"
+#include "core/sample/links/link_batches.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/edges/device_edges.hpp"
 #include "core/strategy/product/halo_product.hpp"
@@ -92,7 +93,13 @@ class FullGraph final : public Strategy {
         ends_(ends_for(problem.model)),
         source_(partitioned_graph(problem)),
         magnify_(problem.data ? problem.data->magnify : 1),
-        parts_(problem.ranks()) {}
+        parts_(problem.ranks()) {
+    if (problem.links)
+      links_.emplace(problem.links, problem.data->graph, problem.partition, LinkSteps{},
+                     problem.train.seed);
+  }
+
+  const LinkBatches* links() const override { return links_ ? &*links_ : nullptr; }
 
   std::shared_ptr<const Structure> prepare(int rank, StructureId) const override {
     return parts_.get(rank, [&] {
@@ -143,6 +150,7 @@ class FullGraph final : public Strategy {
   std::optional<EndVertices> ends_;  ///< what keys the draws
   std::shared_ptr<const PartitionedGraph> source_;
   std::int64_t magnify_;
+  std::optional<LinkBatches> links_;
   OncePerRank<std::shared_ptr<const Structure>> parts_;
 };
 
@@ -209,9 +217,11 @@ const StrategyInfo kFullGraph{
     .read = read,
     .require_possible = require_possible_staleness,
     .needs_structure = "the edges decide which rows a rank needs of the others",
+    .edge_weights = true,
     .magnifiable = true,
     .sums_over_vertices = true,
     .carries_attention = true,
+    .predicts_links = true,
     .why_not_resumable = lost_with_stale_rows,
     .inexactness = inexactness_of,
     .closed_forms = {ClosedForm::staged_products, ClosedForm::volume_of_cut,

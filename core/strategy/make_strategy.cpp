@@ -34,6 +34,17 @@ void require_enough_data(const Problem& problem, const StrategyInfo& info) {
         "dataset.magnify",
         fmt::format("goes with strategy.type {}: set it to 1",
                     strategies_with([](const StrategyInfo& s) { return s.magnifiable; })));
+  if (problem.edge_weights && !info.edge_weights)
+    throw ConfigError(
+        "dataset.edge_weights",
+        fmt::format("goes with strategy.type {}: leave it out",
+                    strategies_with([](const StrategyInfo& s) { return s.edge_weights; })));
+  if (problem.edge_weights && weighs_edges(problem.model))
+    throw ConfigError(
+        "dataset.edge_weights",
+        fmt::format("is of models that multiply by A, and \"{}\" computes what an edge "
+                    "weighs: leave it out",
+                    problem.model.type.name));
   if (problem.statistics && !info.needs_structure.empty())
     throw NeedsStructure(fmt::format(
         "{}: {}, and dataset.statistics has none; {} need no more than that", info.name,
@@ -42,6 +53,22 @@ void require_enough_data(const Problem& problem, const StrategyInfo& info) {
   if (problem.stored && !info.needs_whole_data.empty())
     throw ConfigError("dataset.parts",
                       fmt::format("{} {}: use dataset.path", info.name, info.needs_whole_data));
+}
+
+void require_possible_links(const Problem& problem, const StrategyInfo& info) {
+  if (!problem.links) return;
+  if (!info.predicts_links)
+    throw ConfigError(
+        "links",
+        fmt::format("are predicted by strategy.type {}, not by {}",
+                    strategies_with([](const StrategyInfo& s) { return s.predicts_links; }),
+                    info.name));
+  if (problem.data->magnify != 1)
+    throw ConfigError("links", "are of single vertices: set dataset.magnify to 1");
+  if (problem.strategy.memory == Memory::autograd)
+    throw ConfigError("strategy.memory",
+                      "\"autograd\" knows what a tape keeps of a model, not of pairs of vertices: "
+                      "use \"lean\"");
 }
 
 }  // namespace
@@ -53,6 +80,7 @@ std::unique_ptr<Strategy> make_strategy(const Problem& problem) {
   require_possible(problem.strategy, problem.model);
   require_possible_sparse_input(problem);
   require_enough_data(problem, info);
+  require_possible_links(problem, info);
   return info.make(problem);
 }
 

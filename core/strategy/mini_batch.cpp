@@ -264,12 +264,15 @@ class MiniBatch final : public Strategy {
                                               whole_ ? whole_->open(rt) : nullptr);
   }
 
-  /// A server's batch could fall on one rank as a whole, so there is no smaller bound.
+  /// How a server's batch falls on its ranks has no bound but that one of them has all of it; pairs
+  /// of vertices are not only counted.
   std::unique_ptr<Strategy> with_largest_batches() const override {
-    if (batches_->cooperative()) return nullptr;
+    if (batches_->cooperative() || batches_->links() != nullptr) return nullptr;
     return std::make_unique<MiniBatch>(problem_, batches_,
                                        std::make_shared<const SampledBatch>(batches_->largest()));
   }
+
+  const LinkBatches* links() const override { return batches_->links(); }
 
   std::vector<std::string> notes() const override {
     const std::int64_t never = batches_->never_drawn();
@@ -520,6 +523,7 @@ const StrategyInfo kMiniBatch{.name = "mini_batch",
                               .magnifiable = true,
                               .opens_stores = true,
                               .carries_attention = true,
+                              .predicts_links = true,
                               .inexactness = inexactness_of,
                               .learns_from =
                                   [](const StrategyConfig& config) {

@@ -16,13 +16,18 @@
 // Source    GraNNDis 4.2 (shared preloading), 4.3 (expansion-aware sampling), 4.4 and Algorithm 1
 //           (cooperative batching); depth: the "flexible preloading" of its later version
 // Departs   a co-batch is a METIS part of the server's own vertices, the text leaves the choice
-//           open; the loss is the mean over the training vertices, which the public code's is not
+//           open. The public code cuts training vertices in the order of their numbers, of which
+//           server s has chunk b·S + s as its co-batch b (here, by partition training_block, each
+//           server has a run of them, cut as `split` says), holds drawn vertices only, and takes the
+//           loss over all that it holds (held targets)
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/strategy/config/preloading_settings.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/edges/device_edges.hpp"
 #include "core/strategy/make_strategy.hpp"
@@ -191,7 +196,9 @@ class SharedPreloading final : public Strategy {
     schedule.evaluation.clear();
     for (int batch = 0; batch < servers_.batches(); ++batch) {
       const auto vertices = servers_.training_vertices(batch);
-      if (vertices > 0) steps.push_back({{batch, 0}, vertices});
+      // Of held targets the mean is over ranks, as DDP takes it of their sums.
+      const std::int64_t over = held_targets() ? problem_.ranks() : vertices;
+      if (vertices > 0) steps.push_back({{batch, 0}, over});
       schedule.evaluation.insert(schedule.evaluation.begin(), batch);
     }
     if (problem_.train.eval_every == 0)
@@ -236,12 +243,17 @@ class SharedPreloading final : public Strategy {
       for (int batch = 0; batch < servers_.batches(); ++batch) {
         const auto part = servers_.part(server, batch, 0);
         const auto& offsets = part->part->a.csr().offsets;
-        const auto own = part->part->at_distance(0);
+        const auto& owned = servers_.own(server, batch);
+        const auto own = std::ssize(owned);
+        std::int64_t own_edges = 0;
+        for (std::int64_t i = 0; i < part->part->at_distance(0); ++i)
+          if (std::binary_search(owned.begin(), owned.end(), (*part->part->vertices)[at(i)]))
+            own_edges += offsets[at(i + 1)] - offsets[at(i)];
         for (int layer = 1; layer <= layers; ++layer) {
           const auto computed = part->part->at_distance(layer > within ? layers - layer : 0);
           sum.vertices_owned += own;
           sum.vertices_computed += computed;
-          sum.edges_owned += offsets[at(own)];
+          sum.edges_owned += own_edges;
           sum.edges_computed += offsets[at(computed)];
         }
         if (within == 0) sum.rows_preloaded += part->part->at_distance(layers) - own;
@@ -283,6 +295,7 @@ class SharedPreloading final : public Strategy {
   bool below() const {
     return problem_.strategy.depth && *problem_.strategy.depth < problem_.model.layers;
   }
+  bool held_targets() const { return preloading_settings(problem_.strategy).held_targets; }
   bool redrawn() const {
     return problem_.strategy.sampling && problem_.strategy.sampling->every_epoch;
   }
@@ -305,7 +318,8 @@ class SharedPreloading final : public Strategy {
 };
 
 std::vector<SettingDefault> defaults(const Settings& file) {
-  std::vector<SettingDefault> list{{"partition.method", "metis"}};
+  const bool artifact = file.is("strategy.sampling.rule", "granndis_artifact");
+  std::vector<SettingDefault> list{{"partition.method", artifact ? "training_block" : "metis"}};
   if (file.has("strategy.sampling"))
     list.push_back({"strategy.evaluate_on", "graph"});
   else
@@ -317,6 +331,11 @@ void require_number_or(const Settings& file, const std::string& key, const std::
   const auto found = file.text(key);
   if (found && words.find('"' + *found + '"') == std::string::npos)
     throw ConfigError(key, fmt::format("found \"{}\", expected a number or {}", *found, words));
+}
+
+bool held_targets(const Settings& file) {
+  if (file.has("strategy.sampling.targets")) return file.is("strategy.sampling.targets", "held");
+  return file.is("strategy.sampling.rule", "granndis_artifact");
 }
 
 void require_sound(const Settings& file) {
@@ -336,6 +355,10 @@ void require_sound(const Settings& file) {
     throw ConfigError("strategy.depth",
                       fmt::format("found {}, but the model has {} layers",
                                   file.shown("strategy.depth"), file.shown("model.layers")));
+  if (held_targets(file) && file.is("strategy.evaluate_on", "parts"))
+    throw ConfigError("strategy.evaluate_on",
+                      "\"parts\" would count vertices that several servers hold several times "
+                      "(strategy.sampling.targets held): use \"graph\"");
   const bool simulated = file.is("backend", "sim") || file.is("backend", "model");
   if (file.is("strategy.sampling.redraw", "epoch") && simulated)
     throw ConfigError("strategy.sampling.redraw",
@@ -361,6 +384,7 @@ void read(const Settings& file, StrategyConfig& config) {
                                   {"granndis_artifact", ExpansionRule::granndis_artifact}},
                                  sampling.expansion.rule);
   sampling.every_epoch = file.is("strategy.sampling.redraw", "epoch");
+  config.own = PreloadingSettings{held_targets(file)};
 }
 
 int servers_of(const StrategyConfig& config, int ranks) {

@@ -201,6 +201,7 @@ const StrategyInfo kSpmm15d{
         },
     .parts_for = rows_of_grid,
     .ranks_for = [](const StrategyConfig& config, int parts) { return parts * config.replication; },
+    .edge_weights = true,
     .sums_over_vertices = true,
     .carries_attention = true,
     .sources_pass_by = true,

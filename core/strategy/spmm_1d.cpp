@@ -217,6 +217,7 @@ const StrategyInfo kSpmm1d{
     },
     .read = read,
     .require_possible = require_possible_staleness,
+    .edge_weights = true,
     .sums_over_vertices = true,
     .carries_attention = true,
     .sources_pass_by = true,

@@ -301,6 +301,7 @@ const StrategyInfo kSpmm2d{
     .make = make_spmm_2d,
     .parts_for = [](const StrategyConfig&, int ranks) { return side_of(ranks); },
     .ranks_for = [](const StrategyConfig&, int parts) { return parts * parts; },
+    .edge_weights = true,
     .splits_columns = true,
     .sends_patterns = true,
     .closed_forms = {ClosedForm::staged_products, ClosedForm::volume_2d}};

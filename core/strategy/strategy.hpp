@@ -15,6 +15,7 @@
 namespace orrery {
 
 class LearnedRows;
+class LinkBatches;
 
 /// The work of servers beyond their own vertices, summed over servers, layers and the steps of an
 /// epoch.
@@ -99,7 +100,10 @@ class Strategy {
   /// The batches of all ranks in the first epoch; nothing if there are none.
   virtual std::optional<BatchSizes> batch_sizes() const { return std::nullopt; }
 
-  /// Remarks for readers of its losses and accuracies, a line each.
+  /// The links of its steps, where it trains on links; else null.
+  virtual const LinkBatches* links() const { return nullptr; }
+
+  /// What a reader of its losses and accuracies has to know of these data, a line each.
   virtual std::vector<std::string> notes() const { return {}; }
 
   /// The same strategy, counted only, with batches of the largest possible size. It is recorded to

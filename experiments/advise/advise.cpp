@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <numeric>
+#include <tuple>
 #include <unordered_map>
 
 #include "core/base/error.hpp"
 #include "core/strategy/config/strategy_info.hpp"
+#include "experiments/advise/count_bounds.hpp"
+#include "experiments/config/shipped.hpp"
+#include "experiments/config/validate_json.hpp"
 #include "experiments/execute/measure.hpp"
 #include "experiments/predict/prepared.hpp"
 #include "experiments/predict/simulate.hpp"
@@ -21,8 +26,11 @@ using Clock = std::chrono::steady_clock;
 
 /// Plans count as alike if their times differ by less than this share.
 constexpr double kAlike = 0.01;
-/// The search keeps this many times the plans that it reports, because some of them are alike.
-constexpr std::size_t kKept = 8;
+
+bool is_alike(const RatedPlan& plan, const RatedPlan& first) {
+  return first.plan.experiment.strategy.type == plan.plan.experiment.strategy.type &&
+         plan.epoch_seconds <= (1 + kAlike) * first.epoch_seconds;
+}
 
 /// The cuts made so far: plans of a strategy mostly share theirs.
 class Cuts {
@@ -65,44 +73,66 @@ std::optional<std::string> difference_of(const StrategyConfig& strategy) {
   return "what is learned depends on the cut";
 }
 
-/// The first plans; a plan like an earlier one is reported with it.
-std::vector<RatedPlan> told(std::vector<RatedPlan> plans, std::size_t most) {
-  std::vector<RatedPlan> firsts;
-  for (RatedPlan& plan : plans) {
-    const auto like = std::find_if(firsts.begin(), firsts.end(), [&](const RatedPlan& first) {
-      return first.plan.experiment.strategy.type == plan.plan.experiment.strategy.type &&
-             plan.epoch_seconds <= (1 + kAlike) * first.epoch_seconds;
-    });
-    if (like != firsts.end())
-      like->alike.push_back(plan.plan.label);
-    else if (firsts.size() < most)
-      firsts.push_back(std::move(plan));
-  }
+/// Where the first of plans that are told as one stand in a sorted list: at most so many.
+std::vector<std::size_t> firsts_of(const std::vector<RatedPlan>& plans, std::size_t most) {
+  std::vector<std::size_t> firsts;
+  for (std::size_t i = 0; i < plans.size() && firsts.size() < most; ++i)
+    if (std::none_of(firsts.begin(), firsts.end(),
+                     [&](std::size_t first) { return is_alike(plans[i], plans[first]); }))
+      firsts.push_back(i);
   return firsts;
 }
 
-/// The plans with the shortest epochs.
+/// The fastest plans, of which only so many are told that differ.
 class Leaders {
  public:
   explicit Leaders(std::size_t most) : most_(most) {}
-  /// A plan that takes at least this long cannot become one of them.
-  double beaten_by() const {
-    return plans_.size() < most_ ? std::numeric_limits<double>::infinity()
-                                 : plans_.back().epoch_seconds;
-  }
+  /// A plan that takes longer is neither told nor like one that is, whatever else is found.
+  double beaten_by() const { return beaten_by_; }
   void add(RatedPlan plan) {
     const auto place = std::upper_bound(
         plans_.begin(), plans_.end(), plan.epoch_seconds,
         [](double seconds, const RatedPlan& other) { return seconds < other.epoch_seconds; });
     plans_.insert(place, std::move(plan));
-    if (plans_.size() > most_) plans_.pop_back();
+    const auto firsts = firsts_of(plans_, most_);
+    if (firsts.size() < most_) return;
+    beaten_by_ = (1 + kAlike) * plans_[firsts.back()].epoch_seconds;
+    while (plans_.back().epoch_seconds > beaten_by_) plans_.pop_back();
   }
-  std::vector<RatedPlan>& plans() { return plans_; }
+  /// The first ones, those that are like one before them told with it.
+  std::vector<RatedPlan> told() const {
+    std::vector<RatedPlan> told;
+    for (const RatedPlan& plan : plans_) {
+      const auto like = std::find_if(told.begin(), told.end(),
+                                     [&](const RatedPlan& first) { return is_alike(plan, first); });
+      if (like != told.end())
+        like->alike.push_back(plan.plan.label);
+      else if (told.size() < most_)
+        told.push_back(plan);
+    }
+    return told;
+  }
 
  private:
   std::size_t most_;
   std::vector<RatedPlan> plans_;
+  double beaten_by_ = std::numeric_limits<double>::infinity();
 };
+
+/// Of one server, in an hour; nothing: the cluster file names no price.
+std::optional<double> usd_per_hour(const std::string& cluster_file) {
+  const std::string path = kClusterFiles.find(cluster_file);
+  const Json file = parse_json(read_settings(path, "a cluster file"), path);
+  const Json& server = file["server"];
+  if (!server.contains("usd_per_hour")) return std::nullopt;
+  return server["usd_per_hour"]["value"].get<double>();
+}
+
+std::optional<double> usd_per_epoch(const Experiment& experiment, double seconds) {
+  const auto usd = usd_per_hour(experiment.resolved["cluster"]["file"].get<std::string>());
+  if (!usd) return std::nullopt;
+  return *usd * experiment.placement().servers() * seconds / 3600;
+}
 
 RatedPlan rated(Plan plan, const PreparedExperiment& prepared, SimulatedOutcome made) {
   std::vector<std::vector<EpochCost>> costs;
@@ -116,13 +146,18 @@ RatedPlan rated(Plan plan, const PreparedExperiment& prepared, SimulatedOutcome 
                             prepared.experiment.placement(), made.outcome, measured);
   result["links"] = std::move(made.links);
   RatedPlan rated;
-  rated.plan = std::move(plan);
   rated.epoch_seconds = measured.mean_epoch_seconds;
+  rated.errors =
+      epoch_errors(price_errors(plan.experiment), made.simulation["library"], measured.breakdown);
   rated.peak_bytes = *std::max_element(measured.peak_bytes.begin(), measured.peak_bytes.end());
   rated.internal_bytes = measured.internal_bytes;
   rated.external_bytes = measured.external_bytes;
+  if (!result["links"].empty() && result["links"][0]["bytes"] > 0)
+    rated.busiest_link = result["links"][0]["type"];
   rated.limited_by = limited_by(result);
+  rated.usd_per_epoch = usd_per_epoch(plan.experiment, rated.epoch_seconds);
   rated.difference = difference_of(prepared.experiment.strategy);
+  rated.plan = std::move(plan);
   return rated;
 }
 
@@ -130,16 +165,50 @@ RatedPlan rated(Plan plan, const PreparedExperiment& prepared, SimulatedOutcome 
 class Search {
  public:
   Search(DatasetCache& datasets, Simulator& simulator, std::size_t best)
-      : datasets_(datasets),
-        simulator_(simulator),
-        best_(best),
-        exact_(kKept * best),
-        others_(kKept * best) {}
+      : datasets_(datasets), simulator_(simulator), exact_(best), others_(best) {}
 
-  void examine(Plan plan, Advice& advice) {
-    const ProblemData data = datasets_.load(plan.experiment);
+  /// What is known of every plan before anything of it is cut or recorded: those with the same
+  /// operations on all vertices share it.
+  ///
+  /// Errors    those of loading the data
+  void bound(const SearchSpace& space) {
+    std::unordered_map<std::string, Known> of_computing;
+    for (const PlanSketch& sketch : space.plans) {
+      const auto [place, is_new] = of_computing.try_emplace(sketch.computing);
+      if (is_new) place->second = known_of(space, sketch);
+      known_.push_back(place->second);
+    }
+  }
+
+  /// The plans in the order in which they are tried.
+  std::vector<std::size_t> order(const SearchSpace& space) const {
+    std::vector<std::size_t> order(space.plans.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto place = [&](std::size_t i) {
+      const bool by_default = space.plans[i].differing <= 1;
+      return std::tuple(!by_default, !by_default && known_[i].differs,
+                        by_default ? 0 : known_[i].least_seconds);
+    };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
+    return order;
+  }
+
+  void examine(const SearchSpace& space, std::size_t i, Advice& advice) {
+    Leaders& leaders = known_[i].differs ? others_ : exact_;
+    if (known_[i].least_seconds > leaders.beaten_by()) {
+      ++advice.ruled_out_by_counts;
+      return;
+    }
+    auto loaded = space.load(space.plans[i]);
+    if (auto* impossible = std::get_if<ImpossiblePlan>(&loaded)) {
+      advice.impossible.push_back(std::move(*impossible));
+      return;
+    }
+    Plan& plan = std::get<Plan>(loaded);
     const std::string label = plan.label;
     try {
+      const ProblemData data = datasets_.load(plan.experiment);
       rate(std::move(plan), data, advice);
     } catch (const OutOfMemory& error) {
       advice.too_large.push_back({label, error.what()});
@@ -149,17 +218,35 @@ class Search {
   }
 
   void finish(Advice& advice) {
-    advice.exact = told(std::move(exact_.plans()), best_);
-    advice.others = told(std::move(others_.plans()), best_);
+    advice.exact = exact_.told();
+    advice.others = others_.told();
   }
 
  private:
+  struct Known {
+    double least_seconds = 0;
+    bool differs = false;  ///< it learns something else
+  };
+
+  Known known_of(const SearchSpace& space, const PlanSketch& sketch) {
+    const auto loaded = space.load(sketch);
+    const Plan* plan = std::get_if<Plan>(&loaded);
+    if (plan == nullptr) return {};  // why, is told when it is its turn
+    const bool differs = difference_of(plan->experiment.strategy).has_value();
+    const ProblemData data = datasets_.load(plan->experiment);
+    try {
+      return {bounds_.least_epoch_seconds(plan->experiment, data), differs};
+    } catch (const Error&) {
+      return {0, differs};  // no closed form holds: it is recorded
+    }
+  }
+
   void rate(Plan plan, const ProblemData& data, Advice& advice) {
     const PreparedExperiment prepared =
         prepare(plan.experiment, data, cuts_.of(plan.experiment, data));
     const PricedRun run = price_run(prepared);
     Leaders& leaders = difference_of(prepared.experiment.strategy) ? others_ : exact_;
-    if (least_epoch_seconds(run) >= leaders.beaten_by()) {
+    if (least_epoch_seconds(run) > leaders.beaten_by()) {
       ++advice.ruled_out;
       return;
     }
@@ -171,8 +258,9 @@ class Search {
 
   DatasetCache& datasets_;
   Simulator& simulator_;
-  std::size_t best_;
   Cuts cuts_;
+  CountBounds bounds_;
+  std::vector<Known> known_;  ///< of each plan
   Leaders exact_, others_;
 };
 
@@ -184,12 +272,15 @@ Advice advise(SearchSpace space, DatasetCache& datasets, Simulator& simulator,
   advice.plans = space.plans.size() + space.impossible.size();
   advice.impossible = std::move(space.impossible);
   Search search(datasets, simulator, limits.best);
-  const auto end = Clock::now() + std::chrono::duration<double>(limits.seconds);
+  const auto begin = Clock::now();
+  const auto end = begin + std::chrono::duration<double>(limits.seconds);
+  search.bound(space);
+  advice.bounding_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   std::size_t done = 0;
-  for (Plan& plan : space.plans) {
+  for (const std::size_t i : search.order(space)) {
     if (done > 0 && Clock::now() > end) break;
     tell(done);
-    search.examine(std::move(plan), advice);
+    search.examine(space, i, advice);
     ++done;
   }
   advice.not_tried = space.plans.size() - done;

@@ -1,5 +1,6 @@
-// Finds the fastest plan that fits: every plan is recorded, compared with the memory of its
-// devices, and replayed unless its computation alone takes longer than the leading plans.
+// The fastest plan that fits: closed forms rule out what cannot win, all others are recorded, held
+// against the memory of their devices, and replayed unless their computation alone takes longer than
+// the plans that lead.
 #pragma once
 
 #include <functional>
@@ -10,6 +11,7 @@
 
 #include "experiments/advise/search_space.hpp"
 #include "experiments/config/load_problem.hpp"
+#include "experiments/predict/interval.hpp"
 #include "experiments/predict/simulator.hpp"
 
 namespace orrery {
@@ -18,9 +20,13 @@ namespace orrery {
 struct RatedPlan {
   Plan plan;
   double epoch_seconds = 0;           ///< simulated: mean of an epoch on its slowest rank
-  std::int64_t peak_bytes = 0;        ///< device memory of the rank that needs the most
+  std::optional<EpochErrors> errors;  ///< of these; nothing: the profile says nothing of its own
+  std::int64_t peak_bytes = 0;        ///< device memory of the rank that needs most
   double internal_bytes = 0;          ///< received in an epoch inside servers, all ranks together
   double external_bytes = 0;          ///< and between them
+  std::string busiest_link;           ///< type of the link that is busiest; empty: none is used
+  /// Of its servers, by the hour; nothing: the cluster file names no price.
+  std::optional<double> usd_per_epoch;
   nlohmann::ordered_json limited_by;  ///< see limits.hpp
   /// Why it learns something else than whole-graph training (apart from rounding); empty: it learns
   /// the same.
@@ -34,9 +40,11 @@ struct Advice {
   /// the others.
   std::vector<RatedPlan> exact, others;
   std::size_t plans = 0, replayed = 0;
-  std::size_t ruled_out = 0;  ///< their computation alone takes longer than the best took
-  std::size_t not_tried = 0;  ///< when the time ran out
+  std::size_t ruled_out_by_counts = 0;  ///< their closed forms take longer than the best took
+  std::size_t ruled_out = 0;            ///< their computation alone does, as it was recorded
+  std::size_t not_tried = 0;            ///< when the time was over
   std::vector<ImpossiblePlan> impossible, too_large;  ///< with reasons
+  double bounding_seconds = 0;                        ///< that closed forms of all plans took
 };
 
 struct SearchLimits {
@@ -44,8 +52,10 @@ struct SearchLimits {
   double seconds = 120;  ///< no plan is begun after this time
 };
 
-/// Looks for the fastest plans of a space. The answer is the same as from replaying all of them,
-/// unless the time runs out before (Advice::not_tried).
+/// Looks for the fastest plans of a space. The answer is that of replaying all of them, unless the
+/// time is over before (Advice::not_tried): first each strategy as it is by default, then those that
+/// learn what whole-graph training learns by what they take at least (count_bounds.hpp), then the
+/// others.
 ///
 /// `tell` is called with the number of finished plans.
 /// Errors    those of loading the data; the advice reports errors of single plans

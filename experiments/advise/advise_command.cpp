@@ -9,6 +9,7 @@
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
 #include "core/base/whole_file.hpp"
+#include "core/graph/files/folder_in_progress.hpp"
 #include "core/terminal/activity.hpp"
 #include "core/terminal/tell.hpp"
 #include "core/terminal/terminal.hpp"
@@ -25,16 +26,17 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// Mean error of simulations of runs that calibration has not seen (docs/benchmarks.md): it cannot
-/// tell plans apart that are closer than that.
-constexpr double kUnsure = 0.07;
-/// The number of reasons that are printed; --json has all.
+/// Reasons that are printed one by one; --json has all.
 constexpr std::size_t kShownReasons = 6;
+/// What is asked beside: of a link, of so much more memory, of the ranks.
+constexpr int kUsualQuestions = 3;
+constexpr std::int64_t kMoreBytes = std::int64_t{16} << 30;
 
 struct Options {
   std::string file, out;
   std::vector<std::string> overrides, search, vary;
   SearchLimits limits;
+  bool what_if = true;
   bool json = false;
 };
 
@@ -54,10 +56,18 @@ std::string short_label(const std::string& label) {
   return text;
 }
 
+/// "+12 %", or that it is within what simulations are off by.
 std::string slower(const RatedPlan& plan, const RatedPlan& best) {
-  const double more = plan.epoch_seconds / best.epoch_seconds - 1;
   if (&plan == &best) return "";
-  return fmt::format("{}{:.0f} %", more < kUnsure ? "cannot tell: +" : "+", 100 * more);
+  const std::string more =
+      fmt::format("+{:.0f} %", 100 * (plan.epoch_seconds / best.epoch_seconds - 1));
+  if (!plan.errors || can_tell(plan.epoch_seconds, plan.errors, best.epoch_seconds, best.errors))
+    return more;
+  return "cannot tell: " + more;
+}
+
+std::string dollars(double usd) {
+  return usd < 0.01 ? fmt::format("${:.2e}", usd) : fmt::format("${:.3g}", usd);
 }
 
 std::string memory_of(const RatedPlan& plan) {
@@ -68,12 +78,21 @@ std::string memory_of(const RatedPlan& plan) {
 
 void print_plans(const std::string& title, const std::vector<RatedPlan>& plans) {
   if (plans.empty()) return;
-  Table table({title, "epoch", "slower", "device memory", "inside servers", "between"});
+  const bool priced = plans.front().usd_per_epoch.has_value();
+  std::vector<std::string> header{title,           "epoch",          "slower",
+                                  "device memory", "inside servers", "between"};
+  if (priced) header.emplace_back("price of an epoch");
+  Table table(header);
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const RatedPlan& plan = plans[i];
-    table.add({fmt::format("{}. {}", i + 1, short_label(plan.plan.label)),
-               human_seconds(plan.epoch_seconds), slower(plan, plans.front()), memory_of(plan),
-               human_bytes(plan.internal_bytes), human_bytes(plan.external_bytes)});
+    std::vector<std::string> row{fmt::format("{}. {}", i + 1, short_label(plan.plan.label)),
+                                 with_interval(plan.epoch_seconds, plan.errors),
+                                 slower(plan, plans.front()),
+                                 memory_of(plan),
+                                 human_bytes(plan.internal_bytes),
+                                 human_bytes(plan.external_bytes)};
+    if (priced) row.push_back(dollars(plan.usd_per_epoch.value_or(0)));
+    table.add(row);
   }
   fmt::print("{}", table.text(room_on(stdout)));
   const int width = paragraph_on(stdout);
@@ -114,29 +133,49 @@ void print_reasons(const std::string& title, const std::vector<ImpossiblePlan>& 
   fmt::print("\n");
 }
 
-/// How a variation of the file changes the answer.
+/// A question about the file with one setting changed.
+struct Question {
+  std::string setting{};  ///< "KEY=VALUE"; empty: the file as it is
+  std::string words{};    ///< of a question that was not asked for: "ib-qdr twice as fast"
+  std::string name() const {
+    return setting.empty() ? "as it is" : words.empty() ? setting : words;
+  }
+};
+
+/// What a variation of the file makes of the answer.
 struct Variation {
-  std::string setting;  ///< "KEY=VALUE"; empty: the file as it is
+  Question question;
   Advice advice;
   std::string failed{};  ///< why there is no answer
 
   const RatedPlan* best() const { return advice.exact.empty() ? nullptr : &advice.exact.front(); }
 };
 
+/// Whether another plan leads than as it is, and can be told from that one.
+std::string change(const RatedPlan& best, const RatedPlan& as_is) {
+  if (best.plan.label == as_is.plan.label) return "the same plan";
+  for (const std::string& alike : as_is.alike)
+    if (best.plan.label == alike) return "the same plan";
+  for (const std::string& alike : best.alike)
+    if (as_is.plan.label == alike) return "the same plan";
+  return "another plan";
+}
+
 void print_variations(const std::vector<Variation>& variations) {
   if (variations.size() < 2) return;
-  Table table({"what if", "fastest plan", "epoch", "than as it is"}, 2);
+  Table table({"what if", "fastest plan", "epoch", "than as it is", ""}, 2);
   const RatedPlan* as_is = variations.front().best();
   std::string failures;
   for (const Variation& variation : variations) {
-    const std::string name = variation.setting.empty() ? "as it is" : variation.setting;
+    const std::string name = variation.question.name();
     const RatedPlan* best = variation.best();
-    if (best != nullptr)
+    if (best != nullptr && as_is != nullptr)
       table.add(
-          {name, short_label(best->plan.label), human_seconds(best->epoch_seconds),
-           as_is == nullptr || best == as_is
+          {name, short_label(best->plan.label), with_interval(best->epoch_seconds, best->errors),
+           best == as_is
                ? ""
-               : fmt::format("{:+.0f} %", 100 * (best->epoch_seconds / as_is->epoch_seconds - 1))});
+               : fmt::format("{:+.0f} %", 100 * (best->epoch_seconds / as_is->epoch_seconds - 1)),
+           best == as_is ? "" : change(*best, *as_is)});
     else
       failures +=
           wrapped(fmt::format("{}: {}", name,
@@ -150,10 +189,14 @@ void print_variations(const std::vector<Variation>& variations) {
 void print(const Experiment& base, const std::vector<Variation>& variations) {
   const Advice& advice = variations.front().advice;
   std::string counts = fmt::format(
-      "{} on {}, {} ranks: {} plans. {} were replayed, {} compute longer than the fastest plans "
-      "take in all, {} need too much memory, {} are not possible",
-      base.name, base.cluster->name, base.ranks(), advice.plans, advice.replayed, advice.ruled_out,
-      advice.too_large.size(), advice.impossible.size());
+      "{} on {}, {} ranks: {} plans. Closed forms ({} a second) rule out {}, {} compute longer "
+      "than "
+      "the fastest plans take in all, {} were replayed, {} need too much memory, {} are not "
+      "possible",
+      base.name, base.cluster->name, base.ranks(), advice.plans,
+      human_count(static_cast<double>(advice.plans) / std::max(1e-6, advice.bounding_seconds)),
+      advice.ruled_out_by_counts, advice.ruled_out, advice.replayed, advice.too_large.size(),
+      advice.impossible.size());
   if (advice.not_tried > 0)
     counts += fmt::format("; {} were not tried, because time was up (--seconds)", advice.not_tried);
   const int width = paragraph_on(stdout);
@@ -163,24 +206,39 @@ void print(const Experiment& base, const std::vector<Variation>& variations) {
   print_reasons("need too much memory:", advice.too_large);
   print_reasons("not possible:", advice.impossible);
   print_variations(variations);
-  fmt::print(
-      "{}\n",
-      wrapped(fmt::format("All times are simulated: the mean of an epoch on its slowest rank. "
-                          "They have no interval yet; simulations of runs that calibration "
-                          "has not seen are off by {:.0f} % on average, so plans closer than "
-                          "that cannot be told apart.",
-                          100 * kUnsure),
-              width));
+  const RatedPlan* first = !advice.exact.empty()    ? &advice.exact.front()
+                           : !advice.others.empty() ? &advice.others.front()
+                                                    : nullptr;
+  const std::string intervals =
+      first == nullptr || first->errors
+          ? fmt::format(
+                "±: {:.0f} % of real epochs are meant to lie within. Where what one plan takes "
+                "more is within what prices may be off by, errors that both share left out, "
+                "it says \"cannot tell\".",
+                100 * kIntervalShare)
+          : std::string(
+                "They have no interval: the device profile does not say how far its prices "
+                "are off (orrery calibrate measures it).");
+  fmt::print("{}\n", wrapped("All times are simulated: the mean of an epoch on its slowest rank. " +
+                                 intervals,
+                             width));
 }
 
-Json to_json(const RatedPlan& plan) {
+/// `best`: the fastest of its kind.
+Json to_json(const RatedPlan& plan, const RatedPlan& best) {
   const auto& room = plan.plan.experiment.device_bytes;
   return {{"plan", plan.plan.label},
           {"epoch_seconds", plan.epoch_seconds},
+          {"interval", interval_json(plan.epoch_seconds, plan.errors)},
+          {"cannot_tell",
+           &plan == &best || !plan.errors
+               ? Json(nullptr)
+               : Json(!can_tell(plan.epoch_seconds, plan.errors, best.epoch_seconds, best.errors))},
           {"limited_by", plan.limited_by},
           {"peak_bytes", plan.peak_bytes},
           {"device_bytes", room ? Json(*room) : Json(nullptr)},
           {"bytes", {{"internal", plan.internal_bytes}, {"external", plan.external_bytes}}},
+          {"usd_per_epoch", plan.usd_per_epoch ? Json(*plan.usd_per_epoch) : Json(nullptr)},
           {"difference", plan.difference ? Json(*plan.difference) : Json(nullptr)},
           {"alike", plan.alike}};
 }
@@ -189,15 +247,21 @@ Json to_json(const Variation& variation) {
   const Advice& advice = variation.advice;
   Json best = Json::array(), refused = Json::array();
   for (const auto* plans : {&advice.exact, &advice.others})
-    for (const RatedPlan& plan : *plans) best.push_back(to_json(plan));
+    for (const RatedPlan& plan : *plans) best.push_back(to_json(plan, plans->front()));
   for (const auto* plans : {&advice.too_large, &advice.impossible})
     for (const ImpossiblePlan& plan : *plans)
       refused.push_back({{"plan", plan.label},
                          {"too_large", plans == &advice.too_large},
                          {"reason", plan.reason}});
-  return {{"setting", variation.setting.empty() ? Json(nullptr) : Json(variation.setting)},
+  const auto or_null = [](const std::string& text) {
+    return text.empty() ? Json(nullptr) : Json(text);
+  };
+  return {{"setting", or_null(variation.question.setting)},
+          {"what_if", or_null(variation.question.words)},
           {"failed", variation.failed.empty() ? Json(nullptr) : Json(variation.failed)},
           {"plans", advice.plans},
+          {"bounding_seconds", advice.bounding_seconds},
+          {"ruled_out_by_counts", advice.ruled_out_by_counts},
           {"replayed", advice.replayed},
           {"ruled_out", advice.ruled_out},
           {"not_tried", advice.not_tried},
@@ -221,26 +285,41 @@ void keep_found(Json& file, const fs::path& folder) {
   keep("simulation", "profile");
 }
 
-/// Every answer as an experiment file: best-1.json, ..., other-1.json, ...
-void write_files(const Options& options, const Advice& advice) {
+Json to_json(const Experiment& base, const std::vector<Variation>& variations) {
+  Json answers = Json::array();
+  for (const Variation& variation : variations) answers.push_back(to_json(variation));
+  return {{"schema_version", kSchemaVersion},
+          {"name", base.name},
+          {"cluster", base.cluster->name},
+          {"ranks", base.ranks()},
+          {"simulated", true},
+          {"answers", answers}};
+}
+
+/// Every answer as an experiment file: best-1.json, ..., other-1.json, ...; and all that was said as
+/// advice.json, of which orrery report makes a page; all of them or none.
+void write_files(const Options& options, const Advice& advice, const Json& told) {
+  FolderInProgress folder(options.out, true,
+                          [](const fs::path&) { return std::string("it is not empty"); });
   const auto write = [&](const std::string& name, const RatedPlan& plan) {
     Json file = plan.plan.file;
     keep_found(file, fs::path(options.file).parent_path());
-    write_file(fs::path(options.out) / name, file.dump(2) + "\n");
+    write_file(folder.path() / name, file.dump(2) + "\n");
   };
-  fs::create_directories(options.out);
   for (std::size_t i = 0; i < advice.exact.size(); ++i)
     write(fmt::format("best-{}.json", i + 1), advice.exact[i]);
   for (std::size_t i = 0; i < advice.others.size(); ++i)
     write(fmt::format("other-{}.json", i + 1), advice.others[i]);
-  tell("wrote {} experiment files into {}\n", advice.exact.size() + advice.others.size(),
-       options.out);
+  write_file(folder.path() / "advice.json", told.dump(1) + "\n");
+  folder.commit();
+  tell("wrote {} experiment files and advice.json into {}\n",
+       advice.exact.size() + advice.others.size(), options.out);
 }
 
 /// The settings of --vary, one by one.
-std::vector<std::string> settings_of(const std::vector<std::string>& vary,
-                                     const std::vector<Axis>& searched) {
-  std::vector<std::string> settings;
+std::vector<Question> questions_of(const std::vector<std::string>& vary,
+                                   const std::vector<Axis>& searched) {
+  std::vector<Question> questions;
   for (const std::string& text : vary) {
     const std::size_t equals = text.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
@@ -258,11 +337,36 @@ std::vector<std::string> settings_of(const std::vector<std::string>& vary,
     for (std::size_t begin = equals + 1; begin <= text.size();) {
       const std::size_t end = std::min(text.find(',', begin), text.size());
       if (end == begin) throw ConfigError("--vary " + key, "found an empty value");
-      settings.push_back(key + "=" + text.substr(begin, end - begin));
+      questions.push_back({key + "=" + text.substr(begin, end - begin)});
       begin = end + 1;
     }
   }
-  return settings;
+  return questions;
+}
+
+/// What may change the order: the busiest link of the best plan, memory, ranks.
+std::vector<Question> usual_questions(const Experiment& base, const Advice& answer,
+                                      const std::vector<Axis>& searched) {
+  std::vector<Question> questions;
+  const RatedPlan* best = answer.exact.empty() ? nullptr : &answer.exact.front();
+  if (best != nullptr && !best->busiest_link.empty()) {
+    const std::string& type = best->busiest_link;
+    const Json cluster = base.base.value("cluster", Json::object());
+    const double now = cluster.value("link_factors", Json::object()).value(type, 1.0);
+    questions.push_back(
+        {fmt::format("cluster.link_factors.{}={}", type, 2 * now), type + " twice as fast"});
+  }
+  if (base.device_bytes)
+    questions.push_back(
+        {fmt::format("cluster.device_bytes={}", *base.device_bytes + kMoreBytes),
+         fmt::format("{} more memory a device", human_bytes(static_cast<double>(kMoreBytes)))});
+  const bool ranks_are_searched =
+      std::any_of(searched.begin(), searched.end(),
+                  [](const Axis& axis) { return axis.key.starts_with("cluster."); });
+  if (const auto half = half_of_the_ranks(base); half && !ranks_are_searched)
+    questions.push_back(
+        {fmt::format("{}={}", half->key, half->values.back().dump()), "half of the ranks"});
+  return questions;
 }
 
 void require_sensible(const Options& options) {
@@ -275,59 +379,81 @@ void require_sensible(const Options& options) {
     throw ConfigError("--out", options.out + " exists already: name a new or an empty folder");
 }
 
-void run_advise(const Options& options) {
-  require_sensible(options);
-  std::vector<Axis> axes;
-  for (const std::string& text : options.search) axes.push_back(parse_axis(text));
-  std::vector<std::string> settings = settings_of(options.vary, axes);
-  settings.insert(settings.begin(), "");
-  tell_activities(true);
-  end_on_signals();
-  Simulator simulator;
-  DatasetCache datasets;
-  SearchLimits limits = options.limits;
-  limits.seconds /= static_cast<double>(settings.size());
-  std::vector<Variation> variations;
-  Experiment base;
-  Activity activity("listing plans");
-  for (const std::string& setting : settings) {
-    std::vector<std::string> overrides = options.overrides;
+/// Asks the question of the file again and again, with one setting changed.
+class Adviser {
+ public:
+  Adviser(const Options& options, std::vector<Axis> searched)
+      : options_(options), searched_(std::move(searched)) {}
+
+  /// Errors    ConfigError where the file as it is cannot be searched
+  void ask(const Question& question, double seconds, std::size_t best) {
+    std::vector<std::string> overrides = options_.overrides;
+    const std::string& setting = question.setting;
     if (!setting.empty()) overrides.push_back(setting);
-    Variation variation{setting, {}};
+    Variation variation{question, {}};
     try {
-      SearchSpace space = search_space(options.file, overrides, axes);
+      SearchSpace space = search_space(options_.file, overrides, searched_);
       const std::size_t all = space.plans.size();
-      if (setting.empty()) base = space.base;
-      variation.advice = advise(std::move(space), datasets, simulator, limits, [&](std::size_t n) {
-        const std::string where = setting.empty() ? "" : fmt::format(" with {}", setting);
-        activity.update({fmt::format("plan {} of {}{}", n + 1, all, where),
-                         fmt::format("plan {} of {}", n + 1, all)});
-      });
+      if (setting.empty()) base_ = space.base;
+      variation.advice = advise(std::move(space), datasets_, simulator_, {best, seconds},
+                                [&](std::size_t n) { tell_progress(question, n, all); });
     } catch (const Error& error) {
       if (setting.empty()) throw;  // the file itself
       variation.failed = error.what();
     }
-    variations.push_back(std::move(variation));
+    variations_.push_back(std::move(variation));
   }
-  const Advice& answer = variations.front().advice;
+
+  const Experiment& base() const { return base_; }
+  const std::vector<Variation>& variations() const { return variations_; }
+  const Advice& answer() const { return variations_.front().advice; }
+
+ private:
+  void tell_progress(const Question& question, std::size_t n, std::size_t all) {
+    const std::string where =
+        question.setting.empty() ? "" : fmt::format(" with {}", question.name());
+    activity_.update({fmt::format("plan {} of {}{}", n + 1, all, where),
+                      fmt::format("plan {} of {}", n + 1, all)});
+  }
+
+  const Options& options_;
+  std::vector<Axis> searched_;
+  Simulator simulator_;
+  DatasetCache datasets_;
+  Activity activity_{"listing plans"};
+  Experiment base_;
+  std::vector<Variation> variations_;
+};
+
+void run_advise(const Options& options) {
+  require_sensible(options);
+  std::vector<Axis> axes;
+  for (const std::string& text : options.search) axes.push_back(parse_axis(text));
+  const std::vector<Question> asked = questions_of(options.vary, axes);
+  tell_activities(true);
+  end_on_signals();
+  Adviser adviser(options, axes);
+  // Half of the time is for the file as it is, unless there are few other questions.
+  const double others = static_cast<double>(asked.size() + (options.what_if ? kUsualQuestions : 0));
+  const double of_first = others == 0 ? 1 : std::max(0.5, 1 / (1 + others));
+  const double of_others = others == 0 ? 0 : (1 - of_first) / others;
+  adviser.ask({}, options.limits.seconds * of_first, options.limits.best);
+  const Advice& answer = adviser.answer();
   if (answer.exact.empty() && answer.others.empty()) {
     const auto& reasons = answer.too_large.empty() ? answer.impossible : answer.too_large;
     throw Error(fmt::format("none of {} plans is possible; the first, {}: {}", answer.plans,
                             reasons.empty() ? "" : reasons.front().label,
                             reasons.empty() ? "" : reasons.front().reason));
   }
-  if (!options.json) print(base, variations);
-  if (!options.out.empty()) write_files(options, answer);
-  if (!options.json) return;
-  Json answers = Json::array();
-  for (const Variation& variation : variations) answers.push_back(to_json(variation));
-  const Json told{{"schema_version", kSchemaVersion},
-                  {"name", base.name},
-                  {"cluster", base.cluster->name},
-                  {"ranks", base.ranks()},
-                  {"simulated", true},
-                  {"answers", answers}};
-  fmt::print("{}\n", told.dump());
+  for (const Question& question : asked)
+    adviser.ask(question, options.limits.seconds * of_others, options.limits.best);
+  if (options.what_if)
+    for (const Question& question : usual_questions(adviser.base(), adviser.answer(), axes))
+      adviser.ask(question, options.limits.seconds * of_others, 1);
+  if (!options.json) print(adviser.base(), adviser.variations());
+  const Json told = to_json(adviser.base(), adviser.variations());
+  if (!options.out.empty()) write_files(options, adviser.answer(), told);
+  if (options.json) fmt::print("{}\n", told.dump());
 }
 
 }  // namespace
@@ -359,8 +485,14 @@ void add_advise_command(CLI::App& app, int& exit_code) {
                    "tried")
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--out", options->out, "Write each answer as an experiment file into DIR")
+  command
+      ->add_option(
+          "--out", options->out,
+          "Write each answer as an experiment file, and advice.json for orrery report, into DIR")
       ->type_name("DIR");
+  command->add_flag("!--no-what-if", options->what_if,
+                    "Do not ask again with the busiest link twice as fast, 16 GiB more memory and "
+                    "half of the ranks");
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");
   command->footer(

@@ -4,19 +4,23 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 #include <variant>
 
 #include "core/base/error.hpp"
 #include "core/strategy/config/strategy_info.hpp"
+#include "experiments/config/place_ranks.hpp"
 
 namespace orrery {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kMostPlans = 2000;
+constexpr int kMostPlans = 20000;
+/// Neighbours that are drawn in a layer where nobody says how many.
+constexpr int kUsualFanout = 10;
 constexpr std::string_view kStrategies = "strategy.type";
 
 bool is_searchable(std::string_view key) {
@@ -40,6 +44,7 @@ class ChangedFile {
   void set(const std::string& key, const Json& value) {
     overrides_.push_back(fmt::format("{}={}", key, value.dump()));
   }
+  const std::vector<std::string>& overrides() const { return overrides_; }
   /// Errors    ConfigError
   Experiment load() const {
     auto experiments = load_experiments(file_, overrides_);
@@ -97,20 +102,52 @@ std::vector<Axis> default_axes(const std::string& type, const Experiment& experi
   std::vector<Axis> axes{{"model.order", {nullptr, "aggregate_first", "transform_first"}},
                          {"partition.method", {nullptr, "metis"}},
                          {"train.bucket_bytes", {nullptr, "25 MB"}}};
+  if (auto ranks = half_of_the_ranks(experiment)) axes.push_back(std::move(*ranks));
+  if (type == "full_graph") {
+    axes.push_back({"strategy.boundary_sampling", {nullptr, 0.1}});
+    axes.push_back({"strategy.staleness", {nullptr, 1}});
+  }
   if (type == "spmm_15d")
     axes.push_back({"strategy.replication", replications(experiment.ranks())});
   if (type == "shared_preloading") {
     axes.push_back({"strategy.depth", depths(experiment.model.layers)});
     axes.push_back({"strategy.batches", {nullptr, 2, 4}});
+    axes.push_back({"strategy.sampling", {nullptr, {{"hops", 1}, {"fanout", 15}}}});
+  }
+  if (type == "model_averaging") axes.push_back({"strategy.interval", {nullptr, 10}});
+  if (type == "mini_batch") {
+    if (experiment.strategy.type != "mini_batch")
+      axes.push_back({"strategy.fanouts",
+                      {Json(std::vector<int>(static_cast<std::size_t>(experiment.model.layers),
+                                             kUsualFanout))}});
+    axes.push_back({"strategy.batch", {nullptr, 250, 4000}});
   }
   return axes;
 }
 
-/// Whether a strategy has the key: some value of it is accepted, or is refused only because of
-/// other keys of the file.
+/// The values of an axis that are not what the file says anyway.
+Axis without_repetition(const Axis& axis, const Experiment& experiment) {
+  Axis left{axis.key, {}};
+  const Json* now = &experiment.base;
+  for (std::size_t begin = 0; now != nullptr && begin <= axis.key.size();) {
+    const std::size_t end = std::min(axis.key.find('.', begin), axis.key.size());
+    const std::string name = axis.key.substr(begin, end - begin);
+    now = now->is_object() && now->contains(name) ? &(*now)[name] : nullptr;
+    begin = end + 1;
+  }
+  for (const Json& value : axis.values)
+    if (value.is_null() || now == nullptr || *now != value) left.values.push_back(value);
+  return left;
+}
+
+/// Whether a strategy, or a model, has the key: some value of it alone is accepted, or refused for
+/// what else the file says.
 bool has_key(const ChangedFile& file, const Axis& axis) {
+  if (std::all_of(axis.values.begin(), axis.values.end(),
+                  [](const Json& value) { return value.is_null(); }))
+    return true;
   return std::any_of(axis.values.begin(), axis.values.end(), [&](const Json& value) {
-    if (value.is_null()) return true;
+    if (value.is_null()) return false;
     ChangedFile tried = file;
     tried.set(axis.key, value);
     const auto loaded = tried.try_load();
@@ -125,9 +162,12 @@ std::vector<Axis> axes_of(const std::string& type, const ChangedFile& file,
                           const Experiment& experiment, const std::vector<Axis>& asked) {
   std::vector<Axis> axes;
   for (const Axis& axis : default_axes(type, experiment)) {
-    const bool replaced = std::any_of(asked.begin(), asked.end(),
-                                      [&](const Axis& other) { return other.key == axis.key; });
-    if (!replaced && !axis.values.empty() && has_key(file, axis)) axes.push_back(axis);
+    const bool replaced = std::any_of(asked.begin(), asked.end(), [&](const Axis& other) {
+      return other.key == axis.key ||
+             (other.key.starts_with("cluster.") && axis.key.starts_with("cluster."));
+    });
+    Axis left = without_repetition(axis, experiment);
+    if (!replaced && !left.values.empty() && has_key(file, left)) axes.push_back(std::move(left));
   }
   for (const Axis& axis : asked)
     if (axis.key != kStrategies && (!axis.key.starts_with("strategy.") || has_key(file, axis)))
@@ -146,15 +186,26 @@ std::optional<std::string> why_impossible(const ChangedFile& file, const std::ve
   return error->what();
 }
 
-/// The layers below a depth need the whole graph at once, which co-batches do not have.
+/// Settings of which a plan has one at most: layers below a depth need the whole graph at once,
+/// which co-batches and servers that hold samples do not have; rows are left out or stale.
+constexpr std::array<std::array<std::string_view, 2>, 3> kExclusive{
+    {{"strategy.depth", "strategy.batches"},
+     {"strategy.depth", "strategy.sampling"},
+     {"strategy.boundary_sampling", "strategy.staleness"}}};
+
 bool names_exclusive_keys(const std::vector<Axis>& axes, const std::vector<const Json*>& values) {
-  int named = 0;
-  for (std::size_t a = 0; a < axes.size(); ++a)
-    named += (axes[a].key == "strategy.depth" || axes[a].key == "strategy.batches") &&
-                     !values[a]->is_null()
-                 ? 1
-                 : 0;
-  return named == 2;
+  const auto named = [&](std::string_view key) {
+    for (std::size_t a = 0; a < axes.size(); ++a)
+      if (axes[a].key == key) return !values[a]->is_null();
+    return false;
+  };
+  return std::any_of(kExclusive.begin(), kExclusive.end(),
+                     [&](const auto& keys) { return named(keys[0]) && named(keys[1]); });
+}
+
+/// Whether it says how vertices are cut or gradients are summed.
+bool is_no_computing(std::string_view key) {
+  return key.starts_with("partition.") || key == "train.bucket_bytes";
 }
 
 /// Calls visit(values) for every combination of the axes' values.
@@ -231,6 +282,20 @@ std::vector<std::string> strategies(const std::vector<Axis>& asked) {
 
 }  // namespace
 
+std::optional<Axis> half_of_the_ranks(const Experiment& experiment) {
+  const Json cluster = experiment.base.value("cluster", Json::object());
+  const bool cpus = has_only_cpus(*experiment.cluster);
+  std::string key = cpus ? "ranks" : "gpus";
+  int now = experiment.ranks();
+  for (const char* other : {"gpus", "gpus_per_server", "ranks", "ranks_per_server"})
+    if (cluster.contains(other)) {
+      key = other;
+      now = cluster[other];
+    }
+  if (now % 2 != 0) return std::nullopt;
+  return Axis{"cluster." + key, {nullptr, now / 2}};
+}
+
 Axis parse_axis(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
@@ -268,18 +333,12 @@ SearchSpace search_space(const std::string& file, const std::vector<std::string>
   const ChangedFile unchanged(file, with_strategy_of_file);
   const Experiment base = unchanged.load();
   require_searchable(base);
-  const Json backend = backend_of(file, with_strategy_of_file);
-  const auto with_its_backend = [&](Json plan) {
-    plan.erase("backend");
-    if (!backend.is_null()) plan["backend"] = backend;
-    return plan;
-  };
-
-  std::vector<std::pair<int, Plan>> plans;  // and how many keys differ from the default
+  SearchSpace space;
+  space.file = file;
+  space.backend = backend_of(file, with_strategy_of_file);
+  space.base = base;
   std::set<std::string> used;
   double combinations = 0;
-  SearchSpace space;
-  space.base = base;
   for (const std::string& type : strategies(asked)) {
     const std::string name = fmt::format("{}={}", kStrategies, type);
     const ChangedFile of_type = with_strategy(unchanged, base.base, type);
@@ -300,31 +359,36 @@ SearchSpace search_space(const std::string& file, const std::vector<std::string>
     for_each_combination(axes, [&](const std::vector<const Json*>& values) {
       if (names_exclusive_keys(axes, values)) return;
       ChangedFile changed = of_type;
-      std::vector<std::string> words{name};
+      std::vector<std::string> words{name}, computing{name};
       for (std::size_t a = 0; a < axes.size(); ++a) {
         if (values[a]->is_null()) continue;
         changed.set(axes[a].key, *values[a]);
         words.push_back(fmt::format("{}={}", axes[a].key, shown(*values[a])));
+        if (!is_no_computing(axes[a].key)) computing.push_back(words.back());
       }
-      std::string label = fmt::format("{}", fmt::join(words, ", "));
-      auto loaded = changed.try_load();
-      if (const auto* error = std::get_if<ConfigError>(&loaded))
-        space.impossible.push_back({std::move(label), error->what()});
-      else {
-        auto& experiment = std::get<Experiment>(loaded);
-        Json written = with_its_backend(experiment.base);
-        plans.emplace_back(static_cast<int>(words.size()),
-                           Plan{std::move(experiment), std::move(written), std::move(label)});
-      }
+      space.plans.push_back({fmt::format("{}", fmt::join(words, ", ")), changed.overrides(),
+                             static_cast<int>(words.size()),
+                             fmt::format("{}", fmt::join(computing, ", "))});
     });
   }
   for (const Axis& axis : asked)
     if (axis.key != kStrategies && !used.contains(axis.key))
       throw ConfigError("--search " + axis.key, "no searched strategy takes these values");
-  std::stable_sort(plans.begin(), plans.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (auto& [differing, plan] : plans) space.plans.push_back(std::move(plan));
+  std::stable_sort(
+      space.plans.begin(), space.plans.end(),
+      [](const PlanSketch& a, const PlanSketch& b) { return a.differing < b.differing; });
   return space;
+}
+
+std::variant<Plan, ImpossiblePlan> SearchSpace::load(const PlanSketch& sketch) const {
+  auto loaded = ChangedFile(file, sketch.overrides).try_load();
+  if (const auto* error = std::get_if<ConfigError>(&loaded))
+    return ImpossiblePlan{sketch.label, error->what()};
+  auto& experiment = std::get<Experiment>(loaded);
+  Json written = experiment.base;
+  written.erase("backend");
+  if (!backend.is_null()) written["backend"] = backend;
+  return Plan{std::move(experiment), std::move(written), sketch.label};
 }
 
 }  // namespace orrery

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "experiments/config/experiment.hpp"
@@ -35,21 +36,44 @@ struct ImpossiblePlan {
   std::string label, reason;
 };
 
-struct SearchSpace {
-  Experiment base;          ///< what the file says, or the file with strategy full_graph
-  std::vector<Plan> plans;  ///< first each strategy with its defaults, then plans that differ more
-  std::vector<ImpossiblePlan> impossible;
+/// A plan before its file is read.
+struct PlanSketch {
+  std::string label;
+  std::vector<std::string> overrides;  ///< of the searched file
+  int differing = 0;                   ///< settings that are not the default of its strategy
+  /// The label without how vertices are cut and gradients summed: plans that share it have the same
+  /// operations on all vertices.
+  std::string computing;
 };
 
-/// All plans of a file: every strategy, with every combination of the values of its keys. If
-/// `asked` says nothing, each strategy is tried with the orders of a layer, the cut of the file and
-/// one by metis, sums of gradients in one piece and in buckets of 25 MB. Its own keys are tried
-/// too: replication (the divisors of the ranks whose squares are at most their number), depth or
-/// co-batches. Settings of the file's strategy also apply to another strategy that has them.
+class SearchSpace {
+ public:
+  Experiment base;  ///< what the file says, or it with strategy full_graph
+  std::vector<PlanSketch>
+      plans;  ///< first each strategy as it is by default, then what differs more
+  std::vector<ImpossiblePlan> impossible;  ///< strategies that cannot be helped
+
+  /// Reads the file of a plan.
+  std::variant<Plan, ImpossiblePlan> load(const PlanSketch& sketch) const;
+
+  std::string file;                ///< that is searched
+  nlohmann::ordered_json backend;  ///< that it names; null: none
+};
+
+/// The key that says how many ranks there are, and half of them beside null; nothing for odd numbers.
+std::optional<Axis> half_of_the_ranks(const Experiment& experiment);
+
+/// All plans of a file: every strategy with every combination of the values that it has keys for.
+/// Where `asked` says nothing, each strategy is tried with the orders of a layer, its cut as the
+/// file has it and by metis, sums of gradients in one piece and in buckets of 25 MB, and with its
+/// own: replication (the divisors of the ranks whose squares are at most their number), depth,
+/// co-batches, and what learns something else: sampled boundaries, stale rows, sampled servers,
+/// batches and their sizes, rarer averages. All of it on all ranks and, where these are an even
+/// number, on half of them. Settings of the file's strategy are those of another one too, where that has them.
 ///
 /// `overrides`: in the form of load_experiments(). The file need not name a strategy.
 /// Errors    ConfigError: the file itself, one with a sweep, one without cluster.file or with
-///           "inference", keys asked for twice, more than 2,000 plans
+///           "inference", keys asked for twice, more than 20,000 plans
 SearchSpace search_space(const std::string& file, const std::vector<std::string>& overrides,
                          const std::vector<Axis>& asked);
 

@@ -51,7 +51,7 @@ Calibration calibrate(Effort effort, const std::string& probe) {
   c.host_cores = c.cores;
   add_host_tasks(c, measure_host_tasks(host_tasks_bench(effort, c.cores)));
   report(0.01, "ranks that are threads");
-  const sim::Library threads = measure_threads(cpu_threads(c.cores, thorough));
+  const MeasuredLibrary threads = measure_threads(cpu_threads(c.cores, thorough));
   report(0.02, "ranks over MPI");
   c.mpi = measure_mpi(probe, thorough);
   c.tables = measure_tables(
@@ -63,8 +63,8 @@ Calibration calibrate(Effort effort, const std::string& probe) {
       c, measure_in_place(effort, c.profile, c.cores, [&](double share, const std::string& what) {
         report(0.9 + 0.1 * share, what);
       }));
-  c.profile.libraries["threads"] = rounded(threads);
-  if (c.mpi.library) c.profile.libraries["mpi"] = rounded(*c.mpi.library);
+  add_library(c, threads);
+  if (c.mpi.library) add_library(c, {*c.mpi.library, c.mpi.error});
   add_other_work(c, watch.seen());
   c.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return c;

@@ -70,10 +70,10 @@ class GpuMeasurement {
     c.gpu->slowdowns =
         measure_slowdowns(benches_.slowdowns, *open(1, bytes_needed(benches_.slowdowns)));
     report_(0.04, "ranks that are threads");
-    const sim::Library threads = shared_threads();
+    const MeasuredLibrary threads = shared_threads();
     c.tables = tables();
-    derive_profile(c, 0);  // the tables contain the time between two operations on a lane
-    c.profile.libraries["threads"] = rounded(threads);
+    derive_profile(c, 0);  // what lies between two operations on a lane is in the tables
+    add_library(c, threads);
     add_in_place(c, without_waiting(measure_in_place_on_gpu(effort_, c.profile, part(0.9, 0.1)),
                                     c.host.issue_seconds));
     for (auto& [key, table] : c.profile.in_place) drop_threads(table);
@@ -126,17 +126,17 @@ class GpuMeasurement {
 
   /// Two ranks copy and add at the same time, as a simulation lets them share the GPU: one alone
   /// would do so at the rate of both.
-  sim::Library shared_threads() const {
+  MeasuredLibrary shared_threads() const {
     constexpr int kRanks = 2;
     ThreadsBench bench = benches_.threads;
     bench.most = kRanks;
     bench.open = [this, bytes = bench.bytes](int ranks) {
       return open(ranks, 9 * bytes + 32 * kMiB);  // buffers, and the space for sums
     };
-    sim::Library library = measure_threads(bench);
-    library.copy_bytes_per_second *= kRanks;
-    library.reduce_bytes_per_second *= kRanks;
-    return library;
+    MeasuredLibrary measured = measure_threads(bench);
+    measured.library.copy_bytes_per_second *= kRanks;
+    measured.library.reduce_bytes_per_second *= kRanks;
+    return measured;
   }
 
   std::map<std::string, MeasuredTable> tables() const {

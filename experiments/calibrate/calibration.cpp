@@ -87,11 +87,20 @@ void add_host_tasks(Calibration& c, const HostTasks& tasks) {
                             rounded(price.bytes_per_second), price.thread_efficiency};
 }
 
+void add_library(Calibration& c, const MeasuredLibrary& measured) {
+  const std::string& name = measured.library.name;
+  c.profile.libraries[name] = rounded(measured.library);
+  if (measured.error > 0) c.errors.communication[name] = rounded(measured.error);
+}
+
 void add_in_place(Calibration& c, std::vector<InPlaceSample> samples) {
   c.in_place = std::move(samples);
   c.profile.in_place = fit_in_place(c.in_place);
   for (auto& [key, table] : c.profile.in_place)
     for (double& factor : table.seconds) factor = rounded(factor);
+  const sim::PriceErrors errors = errors_of(c.in_place);
+  c.errors.operations = rounded(errors.operations);
+  for (const auto& [kind, error] : errors.by_kind) c.errors.by_kind[kind] = rounded(error);
 }
 
 }  // namespace orrery::calibrate

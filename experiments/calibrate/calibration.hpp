@@ -15,6 +15,7 @@
 #include "experiments/calibrate/measure_tables.hpp"
 #include "experiments/calibrate/other_work.hpp"
 #include "experiments/config/shipped.hpp"
+#include "sim/price/price_errors.hpp"
 
 namespace orrery::calibrate {
 
@@ -28,8 +29,9 @@ struct GpuPart {
 struct Calibration {
   std::string name = kThisMachine;  ///< of its files
   sim::DeviceProfile profile;
-  std::map<std::string, MeasuredTable> tables;  ///< those of the profile, and their origin
-  std::vector<InPlaceSample> in_place;          ///< the source of those factors
+  sim::PriceErrors errors;                      ///< of its prices
+  std::map<std::string, MeasuredTable> tables;  ///< those of the profile, and how they came about
+  std::vector<InPlaceSample> in_place;          ///< from which those factors come
   HostCosts host;
   HostTasks tasks;  ///< the source of the profile's prices of them
   int host_cores = 1;
@@ -63,7 +65,10 @@ void add_other_work(Calibration& calibration, const OtherWork& work);
 /// Adds the times of host tasks.
 void add_host_tasks(Calibration& calibration, const HostTasks& tasks);
 
-/// Adds the times of operations inside trainings.
+/// Adds a library, and how far it is off.
+void add_library(Calibration& calibration, const MeasuredLibrary& library);
+
+/// Adds what operations take inside of trainings, and how far their prices are off there.
 void add_in_place(Calibration& calibration, std::vector<InPlaceSample> samples);
 
 /// The contents of the device profile and the cluster file.

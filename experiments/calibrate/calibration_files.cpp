@@ -84,6 +84,17 @@ std::string source_of_slowdown(const Calibration& c) {
 
 std::string source_of(const Calibration& c, const std::string& path) {
   if (path.starts_with("tables.")) return source_of_table(c, c.tables.at(path.substr(7)));
+  if (path == "errors.operations")
+    return measured(
+        "all operations of a training by factors from the other trainings, over their seconds in "
+        "it");
+  if (path.starts_with("errors.kinds."))
+    return measured("the same of one kind, over what all operations are off by");
+  if (path.starts_with("errors.libraries."))
+    return measured(
+        fmt::format("an exchange and an all-reduce of a sixteenth of the {} from which "
+                    "its prices come, by these prices",
+                    c.gpu ? "64 MiB" : "4 MiB"));
   if (path.starts_with("in_place."))
     return measured(fmt::format(
         "{} such operations inside of trainings of generated graphs, {}, over what the table says "
@@ -203,8 +214,10 @@ Json profile_file_of(const Calibration& c) {
                 "The machine that `orrery calibrate` ran on: all of its cores are one "
                 "device, which ranks share.");
   const std::string description = what + (c.mpi.note.empty() ? "" : " " + c.mpi.note + ".");
-  return profile_json(c.profile, description,
-                      [&](const std::string& path) { return source_of(c, path); });
+  const SourceOf source = [&](const std::string& path) { return source_of(c, path); };
+  Json file = profile_json(c.profile, description, source);
+  if (c.errors.known()) file["errors"] = price_errors_json(c.errors, source);
+  return file;
 }
 
 Json cluster_file_of(const Calibration& c) {

@@ -105,6 +105,19 @@ CollectiveTimes time_collectives(Communicator& communicator, RankDevice& device,
   times.all_reduce_seconds = bench.time(repetitions, [&](int call) {
     return AllReduce{one(bench.to(call)), bench.all()};
   });
+  const std::int64_t some = std::max<std::int64_t>(1, part / 16);
+  std::vector<std::int64_t> parts(static_cast<std::size_t>(ranks), some);
+  parts[at(rank)] = 0;
+  const auto part_each = std::make_shared<const std::vector<std::int64_t>>(std::move(parts));
+  const auto of_all = [&](const Tensor& t) { return t.rows_at(0, some * (ranks - 1)); };
+  times.part_bytes = static_cast<double>(4 * some);
+  times.part_exchange_seconds = bench.time(4 * repetitions, [&](int call) {
+    return AllToAllV{of_all(bench.from(call)), of_all(bench.to(call)), part_each, part_each,
+                     bench.all()};
+  });
+  times.part_all_reduce_seconds = bench.time(4 * repetitions, [&](int call) {
+    return AllReduce{bench.to(call).rows_at(0, some), bench.all()};
+  });
   return times;
 }
 

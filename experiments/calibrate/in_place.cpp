@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <exception>
 #include <set>
@@ -20,6 +21,7 @@
 #include "experiments/predict/prepared.hpp"
 #include "sim/price/op_seconds.hpp"
 #include "sim/price/price_point.hpp"
+#include "sim/price/price_table.hpp"
 
 namespace orrery::calibrate {
 namespace {
@@ -147,13 +149,13 @@ std::vector<RankOutcome> train_side_by_side(const PreparedExperiment& prepared, 
 }
 
 void add_samples(const RankOutcome& outcome, const sim::DeviceProfile& profile, int threads,
-                 std::vector<InPlaceSample>& samples) {
+                 int training, std::vector<InPlaceSample>& samples) {
   for (const Timed& timed : operations_of(outcome)) {
     const sim::PricePoint point = sim::price_point(*timed.op);
     if (point.empty) continue;
     samples.push_back({std::string(point.key), bytes_of(*timed.op), static_cast<double>(threads),
                        sim::op_seconds(profile, *timed.op, threads),
-                       median(timed.seconds) + profile.roofline.launch_seconds});
+                       median(timed.seconds) + profile.roofline.launch_seconds, training});
   }
 }
 
@@ -175,8 +177,18 @@ struct Sums {
   double measured = 0, priced = 0;
 };
 
-/// Σ measured / Σ priced at each point; a point without samples gets the value of the nearest point
-/// with some.
+/// Ratios that should be one: their mean distance from it, in logarithms.
+struct Errors {
+  double sum = 0;
+  int count = 0;
+  void add(double ratio) {
+    sum += std::abs(std::log(ratio));
+    ++count;
+  }
+  double mean() const { return sum / std::max(1, count); }
+};
+
+/// Σ measured / Σ priced at each point; where nothing is, as at the nearest point with something.
 std::vector<double> ratios(const std::vector<Sums>& sums) {
   std::vector<double> factors;
   for (std::size_t i = 0; i < sums.size(); ++i) {
@@ -196,15 +208,17 @@ std::vector<InPlaceSample> samples_of(const std::vector<std::string>& files,
                                       const sim::DeviceProfile& profile, const Report& report) {
   std::vector<InPlaceSample> samples;
   double done = 0;
+  int training = 0;
   for (const std::string& file : files) {
     const Experiment experiment = parse_experiments(file, "calibration", {}).front();
     const PreparedExperiment prepared = prepare(experiment, DatasetCache().load(experiment));
     for (const Team& team : teams) {
       for (const RankOutcome& outcome : train_side_by_side(prepared, team, kernels))
-        add_samples(outcome, profile, team.threads, samples);
+        add_samples(outcome, profile, team.threads, training, samples);
       report(++done / static_cast<double>(files.size() * teams.size()),
              fmt::format("trainings (ranks x threads: {} x {})", team.ranks, team.threads));
     }
+    ++training;
   }
   return samples;
 }
@@ -244,6 +258,47 @@ std::map<std::string, sim::PriceTable> fit_in_place(const std::vector<InPlaceSam
     }
   }
   return tables;
+}
+
+sim::PriceErrors errors_of(const std::vector<InPlaceSample>& samples) {
+  constexpr double kCounts = 0.01;  // of a training
+  std::set<int> trainings;
+  for (const InPlaceSample& sample : samples) trainings.insert(sample.training);
+  if (trainings.size() < 2) return {};
+  Errors all;
+  std::map<std::string, Errors> by_kind;
+  for (const int left_out : trainings) {
+    std::vector<InPlaceSample> others;
+    for (const InPlaceSample& sample : samples)
+      if (sample.training != left_out) others.push_back(sample);
+    const auto factors = fit_in_place(others);
+    std::map<double, std::map<std::string, Sums>> by_threads;
+    for (const InPlaceSample& sample : samples) {
+      if (sample.training != left_out) continue;
+      const auto table = factors.find(sample.key);
+      const std::array<double, 2> at{sample.threads, sample.bytes};
+      Sums& sums = by_threads[sample.threads][sample.key.substr(0, sample.key.find('/'))];
+      sums.measured += sample.measured_seconds;
+      sums.priced += sample.priced_seconds *
+                     (table == factors.end() ? 1 : sim::interpolate(table->second, at));
+    }
+    for (const auto& [threads, kinds] : by_threads) {
+      Sums total;
+      for (const auto& [kind, sums] : kinds) {
+        total.measured += sums.measured;
+        total.priced += sums.priced;
+      }
+      const double common = total.priced / total.measured;
+      all.add(common);
+      for (const auto& [kind, sums] : kinds)
+        if (sums.measured >= kCounts * total.measured)
+          by_kind[kind].add(sums.priced / sums.measured / common);
+    }
+  }
+  sim::PriceErrors errors;
+  errors.operations = all.mean();
+  for (const auto& [kind, of_kind] : by_kind) errors.by_kind[kind] = of_kind.mean();
+  return errors;
 }
 
 }  // namespace orrery::calibrate

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/calibrate/measure_tables.hpp"
+#include "sim/price/price_errors.hpp"
 
 namespace orrery::calibrate {
 
@@ -15,6 +16,7 @@ struct InPlaceSample {
   std::string key;
   double bytes = 0, threads = 1;
   double priced_seconds = 0, measured_seconds = 0;
+  int training = 0;  ///< which of the trainings it is from
 };
 
 /// Trains generated graphs of several sizes: with as many ranks as there are cores, each on its own
@@ -32,5 +34,11 @@ std::vector<InPlaceSample> measure_in_place_on_gpu(Effort effort, const sim::Dev
 /// measured / Σ priced over the samples around it, each weighted by its nearness in logarithms; a
 /// point without samples gets the factor of the nearest point with some.
 std::map<std::string, sim::PriceTable> fit_in_place(const std::vector<InPlaceSample>& samples);
+
+/// How far prices with these factors are off in a training that the factors do not come from: each
+/// is left out once. Mean relative errors, of all operations of a rank's training as one, and of
+/// those of a kind beside that, where they take at least a hundredth of it. Nothing from one
+/// training.
+sim::PriceErrors errors_of(const std::vector<InPlaceSample>& samples);
 
 }  // namespace orrery::calibrate

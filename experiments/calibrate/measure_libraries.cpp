@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -68,16 +69,31 @@ sim::Library library_of(const std::string& name, const CollectiveTimes& t) {
   return library;
 }
 
-sim::Library measure_threads(const ThreadsBench& bench) {
-  sim::Library library = library_of("threads", threads_of(bench, 2, bench.bytes));
+double error_of(const sim::Library& library, const CollectiveTimes& t) {
+  if (t.part_bytes == 0) return 0;
+  const double small = library.collective_seconds + library.message_seconds;
+  const double exchange = small + t.part_bytes / library.copy_bytes_per_second;
+  const double half = t.part_bytes / 2;
+  const double all_reduce =
+      small + library.message_seconds + 2 * half / library.copy_bytes_per_second +
+      (library.reduce_bytes_per_second > 0 ? half / library.reduce_bytes_per_second : 0);
+  return (std::abs(exchange / t.part_exchange_seconds - 1) +
+          std::abs(all_reduce / t.part_all_reduce_seconds - 1)) /
+         2;
+}
+
+MeasuredLibrary measure_threads(const ThreadsBench& bench) {
+  const CollectiveTimes two = threads_of(bench, 2, bench.bytes);
+  sim::Library library = library_of("threads", two);
+  const double error = error_of(library, two);
   if (bench.most > 2) {
     const CollectiveTimes all = threads_of(bench, bench.most, 1 << 16);
     library.collective_seconds = all.small_exchange_seconds;
   } else {
     library.collective_seconds += library.message_seconds;
   }
-  library.message_seconds = 0;  // barriers belong to the collective, not to its messages
-  return library;
+  library.message_seconds = 0;  // barriers are of the collective, not of its messages
+  return {library, error};
 }
 
 ThreadsBench cpu_threads(int cores, bool thorough) {
@@ -98,6 +114,7 @@ MpiMeasurement measure_mpi(const std::string& probe, bool thorough) {
     return m;
   }
   m.library = library_of("mpi", *shared);
+  m.error = error_of(*m.library, *shared);
   const auto tcp = job(probe, {"--mca", "pml", "ob1", "--mca", "btl", "tcp,self"}, thorough);
   if (!tcp) {
     m.note =

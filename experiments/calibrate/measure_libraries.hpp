@@ -17,6 +17,17 @@ namespace orrery::calibrate {
 /// Requires  times of two ranks
 sim::Library library_of(const std::string& name, const CollectiveTimes& times);
 
+/// How far such a library is off at collectives from which none of its prices comes: the mean
+/// relative error of the two of part_bytes. 0 where they were not timed.
+/// Requires  times of two ranks
+double error_of(const sim::Library& library, const CollectiveTimes& times);
+
+/// A library and how far it is off.
+struct MeasuredLibrary {
+  sim::Library library;
+  double error = 0;
+};
+
 /// Ranks that are threads of one process.
 struct ThreadsBench {
   int most = 2;                                ///< ranks that share the machine
@@ -25,9 +36,8 @@ struct ThreadsBench {
   /// The device of each of so many.
   std::function<std::unique_ptr<RankDevice>(int ranks)> open = nullptr;
 };
-/// Rates are those of two ranks; the cost of a small collective is that of as many ranks as
-/// possible.
-sim::Library measure_threads(const ThreadsBench& bench);
+/// Rates are those of two ranks, costs of a small collective those among as many as there may be.
+MeasuredLibrary measure_threads(const ThreadsBench& bench);
 
 /// On the cpu kernels, that is as many as cores.
 ThreadsBench cpu_threads(int cores, bool thorough);
@@ -35,6 +45,7 @@ ThreadsBench cpu_threads(int cores, bool thorough);
 /// The result of a job of two ranks over MPI; `note` says what is missing and why.
 struct MpiMeasurement {
   std::optional<sim::Library> library;
+  double error = 0;                                          ///< how far it is off
   double tcp_latency_seconds = 0, tcp_bytes_per_second = 0;  ///< between processes; 0: unknown
   std::string note;
 };

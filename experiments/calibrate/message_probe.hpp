@@ -15,15 +15,19 @@ inline nlohmann::json to_json(const CollectiveTimes& t) {
           {"exchange_bytes", t.exchange_bytes},
           {"broadcast_seconds", t.broadcast_seconds},
           {"all_reduce_seconds", t.all_reduce_seconds},
-          {"all_reduce_bytes", t.all_reduce_bytes}};
+          {"all_reduce_bytes", t.all_reduce_bytes},
+          {"part_exchange_seconds", t.part_exchange_seconds},
+          {"part_all_reduce_seconds", t.part_all_reduce_seconds},
+          {"part_bytes", t.part_bytes}};
 }
 
 /// Errors    nlohmann::json's if a number is missing
 inline CollectiveTimes from_json(const nlohmann::json& j) {
-  return {j.at("small_exchange_seconds"), j.at("small_all_reduce_seconds"),
-          j.at("exchange_seconds"),       j.at("exchange_bytes"),
-          j.at("broadcast_seconds"),      j.at("all_reduce_seconds"),
-          j.at("all_reduce_bytes")};
+  return {j.at("small_exchange_seconds"),  j.at("small_all_reduce_seconds"),
+          j.at("exchange_seconds"),        j.at("exchange_bytes"),
+          j.at("broadcast_seconds"),       j.at("all_reduce_seconds"),
+          j.at("all_reduce_bytes"),        j.at("part_exchange_seconds"),
+          j.at("part_all_reduce_seconds"), j.at("part_bytes")};
 }
 
 /// The larger of each two times; bytes are the same on all ranks.
@@ -34,7 +38,10 @@ inline CollectiveTimes slower(const CollectiveTimes& a, const CollectiveTimes& b
           std::max(a.exchange_bytes, b.exchange_bytes),
           std::max(a.broadcast_seconds, b.broadcast_seconds),
           std::max(a.all_reduce_seconds, b.all_reduce_seconds),
-          std::max(a.all_reduce_bytes, b.all_reduce_bytes)};
+          std::max(a.all_reduce_bytes, b.all_reduce_bytes),
+          std::max(a.part_exchange_seconds, b.part_exchange_seconds),
+          std::max(a.part_all_reduce_seconds, b.part_all_reduce_seconds),
+          std::max(a.part_bytes, b.part_bytes)};
 }
 
 }  // namespace orrery::calibrate

@@ -96,6 +96,8 @@ std::unique_ptr<CLI::App> make_app(int& exit_code) {
   add_run_command(*app, exit_code);
   add_sweep_command(*app, exit_code);
   add_infer_command(*app, exit_code);
+  add_predict_command(*app);
+  add_watch_command(*app);
   add_plan_command(*app, exit_code);
   add_advise_command(*app, exit_code);
   add_caches_command(*app, exit_code);
@@ -114,8 +116,9 @@ std::unique_ptr<CLI::App> make_app(int& exit_code) {
   add_completion_command(*app);
   add_man_command(*app);
   group(*app, "Experiments",
-        {"run", "sweep", "infer", "plan", "advise", "caches", "starve", "breakdown", "validate"});
-  group(*app, "Results", {"report", "figure", "equations"});
+        {"run", "sweep", "infer", "predict", "plan", "advise", "caches", "starve", "breakdown",
+         "validate"});
+  group(*app, "Results", {"watch", "report", "figure", "equations"});
   group(*app, "Graphs and hardware", {"dataset", "partition", "cluster", "calibrate"});
   group(*app, "About", {"help", "version", "completion", "man"});
   arrange(*app);

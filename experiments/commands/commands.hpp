@@ -19,6 +19,8 @@ void add_sweep_command(CLI::App& app, int& exit_code);
 /// `orrery infer FILE`: computes a trained model for all vertices, for real or simulated, and
 /// writes a row for each.
 void add_infer_command(CLI::App& app, int& exit_code);
+void add_predict_command(CLI::App& app);
+void add_watch_command(CLI::App& app);
 
 /// `orrery plan FILE`: records what would run and prints operations, FLOPs, bytes, memory, and
 /// whether it fits.

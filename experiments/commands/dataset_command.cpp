@@ -4,16 +4,25 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/base/json_reader.hpp"
 #include "core/base/parallel.hpp"
+#include "core/base/removed_if_interrupted.hpp"
 #include "core/base/units.hpp"
+#include "core/graph/files/npy_header.hpp"
 #include "core/graph/generate/generate.hpp"
+#include "core/graph/read/edge_weights.hpp"
 #include "core/graph/read/load.hpp"
 #include "core/graph/read/lookup.hpp"
 #include "core/graph/read/write_orrery.hpp"
@@ -21,7 +30,9 @@
 #include "core/terminal/activity.hpp"
 #include "core/terminal/tell.hpp"
 #include "experiments/commands/grouped.hpp"
+#include "experiments/commands/python_script.hpp"
 #include "experiments/commands/samples_report.hpp"
+#include "experiments/config/installed.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/version.hpp"
 #include "experiments/infer/sharing_report.hpp"
@@ -30,12 +41,15 @@
 namespace orrery {
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 /// Filled in by the flags of all subcommands.
 struct Flags {
   DatasetOptions options;
-  std::string output, samples;
+  std::string output, samples, vertices;
+  std::vector<std::string> sums;  ///< of dataset get
+  bool list = false, keep_download = false;
   CheckedRule rule;
   SharingSettings sharing;
   SharingShares shares;
@@ -188,12 +202,12 @@ void info(const Flags& flags) {
                                    human_count(static_cast<double>(statistics.edges) / seconds)));
 }
 
-/// Writes the data set and reports it; shared by generate and convert.
-void write(Dataset& dataset, const Flags& flags) {
+/// Writes the set and says so; shared by generate and convert.
+void write(Dataset& dataset, const Flags& flags, const EdgeWeights& edge_weights = nullptr) {
   dataset.name = std::filesystem::path(flags.output).lexically_normal().filename().string();
   {
     const Activity writing("writing " + flags.output);
-    write_orrery(dataset, flags.output, flags.force);
+    write_orrery(dataset, flags.output, flags.force, edge_weights.get());
   }
   print_notes(dataset);
   if (flags.json)
@@ -239,13 +253,101 @@ void generate_command(const Flags& flags) {
   write(dataset, flags);
 }
 
-void convert(const Flags& flags) {
+/// Whether a file or a folder holds what analysis/import_arrays.py reads, and not what the program does.
+bool is_of_other_programs(const fs::path& path, const std::string& format) {
+  if (format != "auto") return format == "arrays";
+  const auto type_of = [&](const char* name) { return read_npy_header(path / name).dtype; };
+  const auto differs = [&](const char* name, std::initializer_list<std::string_view> ours) {
+    return fs::exists(path / name) && std::ranges::find(ours, type_of(name)) == ours.end();
+  };
+  if (fs::is_directory(path))
+    return fs::exists(path / "edge_index.npy") ||
+           differs("edges.npy", {npy_dtype<std::int32_t>()}) ||
+           differs("features.npy", {npy_dtype<float>()}) ||
+           differs("edge_weights.npy", {npy_dtype<float>()}) ||
+           differs("labels.npy", {npy_dtype<std::int32_t>(), npy_dtype<std::uint8_t>()});
+  if (path.extension() == ".npz" || path.extension() == ".parquet") return true;
+  if (path.extension() != ".csv") return false;
+  std::string header;
+  std::getline(std::ifstream(path), header);  // a list of numbers has none
+  return std::ranges::any_of(header, [](unsigned char c) { return std::isalpha(c) != 0; });
+}
+
+/// What other programs write, as a folder that is read; gone with this.
+class Imported {
+ public:
+  Imported(const fs::path& from, const std::string& vertices, const fs::path& beside)
+      : folder_(made(beside)), unfinished_(folder_) {
+    std::vector<std::string> modules{"numpy"};
+    if (from.extension() == ".parquet" || fs::path(vertices).extension() == ".parquet")
+      modules.emplace_back("pyarrow");
+    const Activity importing("reading " + from.string());
+    try {
+      run_python_script("import_arrays.py", {},
+                        {{"from", from.string()}, {"vertices", vertices}, {"to", folder_.string()}},
+                        modules);
+    } catch (...) {
+      remove();
+      throw;
+    }
+  }
+  ~Imported() { remove(); }
+  Imported(const Imported&) = delete;
+  Imported& operator=(const Imported&) = delete;
+  const fs::path& folder() const { return folder_; }
+  /// What was converted, a line each.
+  std::vector<std::string> notes() const {
+    const std::string file = (folder_ / "meta.json").string();
+    std::ifstream in(file, std::ios::binary);
+    return JsonReader(std::string(std::istreambuf_iterator<char>(in), {}), file)
+        .get<std::vector<std::string>>("notes");
+  }
+
+ private:
+  void remove() const {
+    std::error_code left;  // harms nobody
+    fs::remove_all(folder_, left);
+  }
+  static fs::path made(const fs::path& beside) {
+    const fs::path parent = beside.has_parent_path() ? beside.parent_path() : fs::path(".");
+    std::error_code error;
+    fs::create_directories(parent, error);
+    std::string name = (parent / ".orrery-import-XXXXXX").string();
+    if (error || ::mkdtemp(name.data()) == nullptr)
+      throw Error(fmt::format("{}: no folder can be made there", parent.string()));
+    return name;
+  }
+
+  fs::path folder_;
+  RemovedIfInterrupted unfinished_;
+};
+
+/// Reads a data set with the weights of its edges, if it has any, and writes it.
+void convert_from(const fs::path& found, const Flags& flags,
+                  const std::vector<std::string>& notes = {}) {
   Dataset dataset = read(flags);
+  dataset.notes.insert(dataset.notes.end(), notes.begin(), notes.end());
   if (flags.options.symmetric && !dataset.symmetric) {
     dataset.graph = std::make_shared<Csr>(symmetrise(*dataset.graph));
     dataset.notes.push_back("symmetrised: the reverse of every edge was added");
   }
-  write(dataset, flags);
+  const bool weighted = fs::is_directory(found) && has_edge_weights(found);
+  write(dataset, flags, weighted ? read_edge_weights(found, *dataset.graph) : nullptr);
+}
+
+/// Of any format, that of other programs too.
+void convert(const Flags& flags) {
+  const fs::path found = locate_dataset(flags.options.path);
+  if (is_of_other_programs(found, flags.options.format)) {
+    const Imported imported(found, flags.vertices, flags.output);
+    Flags as_folder = flags;
+    as_folder.options.path = imported.folder().string();
+    as_folder.options.format = "orrery";
+    return convert_from(imported.folder(), as_folder, imported.notes());
+  }
+  if (!flags.vertices.empty())
+    throw ConfigError("--vertices", "is of a table of edges (.csv with a header, .parquet)");
+  convert_from(found, flags);
 }
 
 /// True if the samples follow their rule.
@@ -264,12 +366,37 @@ void sharing(Flags flags) {
   report_sharing(dataset, flags.sharing, flags.shares, flags.json);
 }
 
-/// Prints where the set is, or where to get it; true if it is here.
-bool get(const std::string& name) {
+/// Becomes the script that fetches it.
+[[noreturn]] void fetch(const Flags& flags) {
+  std::vector<std::string> words{"--catalogue", (shipped_root() / "configs/datasets.json").string(),
+                                 "--program",   launcher().string(),
+                                 "--data",      data_folders().front().string()};
+  if (flags.list) words.emplace_back("--list");
+  if (!flags.options.path.empty()) words.push_back(flags.options.path);
+  for (const std::string& sum : flags.sums) words.insert(words.end(), {"--sha256", sum});
+  if (flags.keep_download) words.emplace_back("--keep-download");
+  if (flags.json) words.emplace_back("--json");
+  become_python_script("dataset_get.py", words, {"numpy"});
+}
+
+bool is_in_catalogue(const std::string& name) {
+  std::ifstream in(shipped_root() / "configs/datasets.json", std::ios::binary);
+  const JsonReader catalogue(std::string(std::istreambuf_iterator<char>(in), {}),
+                             "configs/datasets.json");
+  return catalogue.object("sets").contains(name);
+}
+
+/// Fetches a set of the catalogue; of another one says where it is or can be had. True when it is
+/// here.
+bool get(const Flags& flags) {
+  if (flags.list) fetch(flags);
+  const std::string& name = flags.options.path;
+  if (name.empty()) throw ConfigError("name", "is required, or --list");
   if (const auto here = find_dataset(name)) {
     fmt::print("{} is here: {}\n", name, here->string());
     return true;
   }
+  if (is_in_catalogue(name)) fetch(flags);
   const PublishedSet* set = published_set(name);
   if (set == nullptr) {
     fmt::print("{} is not here, and not in the list of published sets:", name);
@@ -308,9 +435,11 @@ CLI::App* add(CLI::App& parent, const char* name, const char* what, const char* 
   return command;
 }
 
-void add_format(CLI::App& command, Flags& flags) {
+void add_format(CLI::App& command, Flags& flags, bool converts = false) {
+  std::vector<std::string> formats{"auto", "orrery", "ogb", "snap", "mtx"};
+  if (converts) formats.emplace_back("arrays");
   command.add_option("--format", flags.options.format, "Read the input as this format")
-      ->check(CLI::IsMember({"auto", "orrery", "ogb", "snap", "mtx"}))
+      ->check(CLI::IsMember(formats))
       ->capture_default_str();
 }
 
@@ -405,11 +534,19 @@ void add_dataset_command(CLI::App& app, int& exit_code) {
   command = add(dataset, "convert", "Write a data set as a folder of NumPy files",
                 "orrery dataset convert web-Google.txt.gz data/web-google --symmetric",
                 [flags] { convert(*flags); });
-  command->add_option("from", flags->options.path, "A folder, a file, or a name in ORRERY_DATA")
+  command
+      ->add_option("from", flags->options.path,
+                   "A folder, a file (also .npz, .csv with a header, .parquet), or a name in "
+                   "ORRERY_DATA")
       ->required();
   command->add_option("to", flags->output, "The folder to write")->required();
+  command
+      ->add_option("--vertices", flags->vertices,
+                   "Beside a table of edges: one of vertices, with columns id, label, split and "
+                   "features")
+      ->type_name("FILE");
   command->add_flag("--symmetric", flags->options.symmetric, "Add the reverse of every edge");
-  add_format(*command, *flags);
+  add_format(*command, *flags, true);
   add_output(*command, *flags);
 
   command = add(dataset, "sample-check",
@@ -448,10 +585,22 @@ void add_dataset_command(CLI::App& app, int& exit_code) {
   add_sharing_options(*command, *flags);
   add_format(*command, *flags);
 
-  command = add(dataset, "get", "Say where a published data set is, or where to get it",
-                "orrery dataset get ogbn-products",
-                [flags, &exit_code] { exit_code = get(flags->options.path) ? 0 : 1; });
-  command->add_option("name", flags->options.path, "The name of the set")->required();
+  command = add(dataset, "get",
+                "Fetch a published data set, check it and convert it; or say where it can be had",
+                "orrery dataset get ogbn-arxiv",
+                [flags, &exit_code] { exit_code = get(*flags) ? 0 : 1; });
+  command->add_option("name", flags->options.path, "The name of the set");
+  command->add_flag("--list", flags->list, "List the sets that can be fetched");
+  command
+      ->add_option("--sha256", flags->sums,
+                   "The SHA-256 of a file of which the catalogue has none; several times for "
+                   "several files")
+      ->type_name("[FILE=]SUM")
+      ->allow_extra_args(false);
+  command->add_flag("--keep-download", flags->keep_download,
+                    "Keep what was downloaded beside what it was converted to");
+  command->add_flag("--json", flags->json,
+                    "Print one JSON object as the last line of standard output");
 }
 
 }  // namespace orrery

@@ -299,8 +299,10 @@ void add_partition_command(CLI::App& app, int& exit_code) {
           "E]) are streamed, not loaded")
       ->required();
   const Json& known = experiment_schema()["properties"]["partition"]["properties"]["method"];
+  auto methods = known["enum"].get<std::vector<std::string>>();
+  std::erase(methods, "training_block");  // for trainings: who owns the training vertices decides
   command->add_option("--method", options->method, "Cut by this method")
-      ->type_name(fmt::format("{}", fmt::join(known["enum"].get<std::vector<std::string>>(), "|")));
+      ->type_name(fmt::format("{}", fmt::join(methods, "|")));
   command->add_option("--compare", options->compare, "Cut by every method, best first")
       ->check(CLI::IsMember({"all"}));
   command->add_flag("--stream", options->stream,

@@ -30,23 +30,29 @@ bool has_modules(const std::string& python, const std::vector<std::string>& modu
 std::vector<std::string> candidates() {
   const char* wished = std::getenv("ORRERY_PYTHON");
   if (wished != nullptr && *wished != '\0') return {wished};
-  return {"python3", "/usr/bin/python3"};
+  return {"python3", "/usr/bin/python3", (shipped_root() / ".venv/bin/python").string()};
 }
 
 std::string find_python(const std::vector<std::string>& modules) {
   for (const std::string& python : candidates())
     if (has_modules(python, modules)) return python;
   std::string packages = "python3";
-  for (const std::string& module : modules) packages += " python3-" + module;
+  for (const std::string& module : modules) {
+    if (module == "tensorboardX" || module == "rich" || module == "pyarrow")
+      throw Error(fmt::format("{} is missing. Please run: ./orrery python -m pip install {}",
+                              fmt::join(modules, ", "), fmt::join(modules, " ")));
+    packages += " python3-" + module;
+  }
   throw Error(fmt::format("{} {} missing. Please run: apt-get install --no-install-recommends {}",
                           modules.empty() ? "python3" : fmt::format("{}", fmt::join(modules, ", ")),
                           modules.size() > 1 ? "are" : "is", packages));
 }
 
-/// The command line of a script of analysis/.
-std::vector<std::string> command_of(const std::string& script,
-                                    const std::vector<std::string>& arguments,
-                                    const std::vector<std::string>& modules) {
+}  // namespace
+
+std::vector<std::string> python_command(const std::string& script,
+                                        const std::vector<std::string>& arguments,
+                                        const std::vector<std::string>& modules) {
   const auto path = shipped_root() / "analysis" / script;
   if (!std::filesystem::exists(path))
     throw Error(fmt::format("{}: not found; the source tree has moved: build or install again",
@@ -57,11 +63,9 @@ std::vector<std::string> command_of(const std::string& script,
   return words;
 }
 
-}  // namespace
-
 void become_python_script(const std::string& script, const std::vector<std::string>& arguments,
                           const std::vector<std::string>& modules) {
-  std::vector<std::string> words = command_of(script, arguments, modules);
+  std::vector<std::string> words = python_command(script, arguments, modules);
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
@@ -71,11 +75,12 @@ void become_python_script(const std::string& script, const std::vector<std::stri
 }
 
 void run_python_script(const std::string& script, const std::vector<std::string>& arguments,
-                       const nlohmann::ordered_json& told) {
-  // Names of files may contain bytes that are not UTF-8.
+                       const nlohmann::ordered_json& told,
+                       const std::vector<std::string>& modules) {
+  // Names of files may hold what is no UTF-8.
   const auto replace = nlohmann::ordered_json::error_handler_t::replace;
-  const auto run =
-      run_program(command_of(script, arguments, {}), {}, told.dump(-1, ' ', false, replace));
+  const auto run = run_program(python_command(script, arguments, modules), {},
+                               told.dump(-1, ' ', false, replace));
   if (!run) throw Error(fmt::format("analysis/{} cannot be started", script));
   if (run->succeeded()) return;
   const auto end = run->output.find_last_not_of('\n');

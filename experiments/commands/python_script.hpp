@@ -7,20 +7,28 @@
 
 namespace orrery {
 
-/// Replaces this process by the script analysis/<script> of the source tree, run with these
-/// arguments by the first Python that has the modules: only $ORRERY_PYTHON if it is set, else
-/// python3 on the path, else /usr/bin/python3.
+/// Becomes the script analysis/<script> of the source tree, run with these arguments by the first
+/// Python that has the modules: $ORRERY_PYTHON alone where it is set, else python3 of the path,
+/// else /usr/bin/python3, else that of .venv, which ./orrery python makes.
 ///
-/// Errors    Error naming the missing Debian packages
+/// Errors    Error naming the packages that are missing
 [[noreturn]] void become_python_script(const std::string& script,
                                        const std::vector<std::string>& arguments,
                                        const std::vector<std::string>& modules);
 
-/// Runs the script, which needs no modules, and waits for it; it reads `told` from its standard
-/// input.
+/// Runs the script, and waits for it; it reads `told` from its standard input.
 ///
-/// Errors    Error: no Python · the script's standard output, if it failed
+/// Errors    Error: no Python with the modules · what the script said on standard output, where it
+///           failed
 void run_python_script(const std::string& script, const std::vector<std::string>& arguments,
-                       const nlohmann::ordered_json& told);
+                       const nlohmann::ordered_json& told,
+                       const std::vector<std::string>& modules = {});
+
+/// The words that start the script, for who talks to it while it runs.
+///
+/// Errors    as become_python_script()
+std::vector<std::string> python_command(const std::string& script,
+                                        const std::vector<std::string>& arguments,
+                                        const std::vector<std::string>& modules);
 
 }  // namespace orrery

@@ -15,8 +15,10 @@ void add_report_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "report", "Make one self-contained HTML page of a result folder, measured or simulated");
   command
-      ->add_option("DIR", options->folder,
-                   "The folder of a run or a sweep; a name without the date means the latest")
+      ->add_option(
+          "DIR", options->folder,
+          "The folder of a run, a sweep or of orrery advise --out; a name without the date "
+          "means the latest")
       ->required();
   command->add_option("--out", options->out, "Write this file (default: DIR/report.html)")
       ->type_name("FILE");

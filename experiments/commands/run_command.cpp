@@ -6,12 +6,14 @@
 #include "core/base/error.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/experiment_file.hpp"
+#include "experiments/commands/python_script.hpp"
 #include "experiments/run/run_session.hpp"
 
 namespace orrery {
 
 void add_run_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RunOptions>();
+  auto tensorboard = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand(
       "run", "Train an experiment, or simulate it: every combination of its sweep");
   add_experiment_file(*command, options->file, options->overrides);
@@ -38,6 +40,11 @@ void add_run_command(CLI::App& app, int& exit_code) {
                    "Show these epochs in timeline.json: how many (5), or which, from 0 (10-12); "
                    "default: 3, without the first")
       ->type_name("N|FROM-TO");
+  command->add_flag("--csv", options->log.csv,
+                    "Write the epochs as a table too: epochs.csv beside epochs.jsonl");
+  command->add_flag("--tensorboard", *tensorboard,
+                    "Write event files for TensorBoard too: tensorboard/ in the folder of each run "
+                    "(needs tensorboardX)");
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");
   command->add_flag("--quiet", options->quiet, "Print only errors, and with --json the object");
@@ -45,7 +52,11 @@ void add_run_command(CLI::App& app, int& exit_code) {
       "Examples: orrery run configs/quickstart.json --set cluster.ranks=2 --set train.epochs=20\n"
       "          mpirun -n 4 ./orrery run configs/quickstart.json --set cluster.ranks=4 --backend "
       "mpi");
-  command->callback([options, &exit_code] { exit_code = run_session(*options); });
+  command->callback([options, tensorboard, &exit_code] {
+    if (*tensorboard)
+      options->log.event_files = python_command("event_files.py", {}, {"tensorboardX"});
+    exit_code = run_session(*options);
+  });
 }
 
 }  // namespace orrery

@@ -80,6 +80,7 @@ class Validator {
     row.simulated_seconds = simulated["epoch_seconds"];
     row.real = class_seconds(real);
     row.simulated = class_seconds(simulated);
+    row.errors = errors_from(simulated.value("interval", Json()));
     return row;
   }
 

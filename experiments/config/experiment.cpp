@@ -277,6 +277,74 @@ void complete_statistics(Json& root) {
                       "random permutation, not for other cuts");
 }
 
+/// What goes by other keys of the training.
+void complete_training(Json& t) {
+  if (t.contains("schedule")) {
+    Json& schedule = t["schedule"];
+    const bool ends = schedule["type"] == "linear" || schedule["type"] == "cosine";
+    if (ends && !schedule.contains("epochs")) schedule["epochs"] = t["epochs"];
+    if (ends && schedule["epochs"] <= schedule["warmup"])
+      throw ConfigError("train.schedule.epochs",
+                        fmt::format("found {}, expected more than the {} epochs of warmup",
+                                    schedule["epochs"].dump(), schedule["warmup"].dump()));
+  }
+  const bool scored = t.value("patience", 0) > 0 || t.contains("metrics");
+  if (scored && t["eval_every"] == 0)
+    throw ConfigError(
+        "train.eval_every",
+        "found 0, but train.patience and train.metrics go by validation accuracies: set "
+        "it to 1 or more");
+  if (scored && !t.contains("keep_best")) t["keep_best"] = true;
+  if (t.contains("metrics") && !t["keep_best"])
+    throw ConfigError("train.keep_best", "found false, but train.metrics scores what it keeps");
+  if (t.contains("class_weights") && t["class_weights"].is_string() &&
+      t["class_weights"] != "balanced")
+    throw ConfigError("train.class_weights",
+                      fmt::format("found {}, expected \"balanced\" or a number for each class",
+                                  t["class_weights"].dump()));
+}
+
+/// What is of labels and splits of vertices, or keeps the graph where no link can be taken out of it.
+void require_possible_links(const Json& root) {
+  const auto refuse = [](const char* key, const char* why) { throw ConfigError(key, why); };
+  const Json &d = root["dataset"], &links = root["links"];
+  if (d.contains("parts") || d.contains("statistics") || d.contains("edge_list"))
+    refuse("links", "are held out of a graph in memory: use dataset.path or dataset.generate");
+  if (d.value("inductive", false))
+    refuse("dataset.inductive",
+           "is of vertices that are trained on, not of links: set it to false");
+  if (d.value("split", "published") != "published" || d.contains("training_share"))
+    refuse(
+        d.contains("training_share") ? "dataset.training_share" : "dataset.split",
+        "is of vertices that are trained on; links.validation and links.test say which links are "
+        "held out: leave it out");
+  if (d.value("edge_weights", false))
+    refuse("dataset.edge_weights",
+           "belong to the edges of the whole graph, and some of them are held out as links: set it "
+           "to false");
+  for (const char* key : {"metrics", "class_weights"})
+    if (root["train"].contains(key))
+      throw ConfigError(fmt::format("train.{}", key),
+                        "is about the classes of vertices, and links have none: leave it out");
+  if (root["train"]["loss"] != "softmax")
+    refuse("train.loss", "is of labels; that of links is links.loss: leave it out");
+  if (links["exclude"] == "batch" && root["strategy"]["type"] == "full_graph")
+    refuse("links.exclude",
+           "\"batch\" is of what batches draw, and full_graph has none, nor anything left to "
+           "aggregate without the links that it trains on: use \"none\", or strategy.type "
+           "mini_batch");
+  if (links["loss"] == "margin" && root["train"]["checkpoint_steps"] != 0)
+    refuse("train.checkpoint_steps",
+           "keeps the losses of steps apart, which links.loss margin sums in single precision: set "
+           "it to 0, and train.checkpoint_every");
+  for (const Json& k : links["hits"])
+    if (k > links["held_out_negatives"])
+      throw ConfigError("links.hits",
+                        fmt::format("found {}, but a held-out link stands among {} pairs: raise "
+                                    "links.held_out_negatives, or lower it",
+                                    k.dump(), links["held_out_negatives"].dump()));
+}
+
 /// Combinations that the schema cannot express, and defaults that depend on other keys.
 void complete(Json& root, int mpi_ranks) {
   Json& d = root["dataset"];
@@ -309,6 +377,13 @@ void complete(Json& root, int mpi_ranks) {
                         "the parts are cut already: leave partition and "
                         "strategy.permute out");
   }
+  if (d.value("edge_weights", false))
+    for (const char* key : {"reorder", "inductive", "magnify"})
+      if (const Json& asked = d[key]; asked != "none" && asked != false && asked != 1)
+        throw ConfigError(fmt::format("dataset.{}", key),
+                          fmt::format("found {}, which has no weights of edges: leave it out, or "
+                                      "dataset.edge_weights",
+                                      asked.dump()));
   const bool read = d.contains("path") || d.contains("edge_list");
   if (d.contains("features") && d["features"].is_object() != read)
     throw ConfigError("dataset.features",
@@ -359,8 +434,14 @@ void complete(Json& root, int mpi_ranks) {
     throw ConfigError(
         "cluster", fmt::format("{} servers x {} ranks are more than {} ranks", c["servers"].dump(),
                                c["ranks_per_server"].dump(), kMaxRanks));
+  if (root.contains("links")) {
+    if (!root["links"].contains("exclude"))
+      root["links"]["exclude"] = root["strategy"]["type"] == "mini_batch" ? "batch" : "none";
+    require_possible_links(root);
+  }
   if (!root["train"].contains("weight_decay_on"))
     root["train"]["weight_decay_on"] = root["model"]["type"] == "gcn" ? "first" : "all";
+  complete_training(root["train"]);
 }
 
 std::int64_t bytes_at(const Json& room, const char* key, const std::string& path) {
@@ -385,11 +466,41 @@ void place(Experiment& e, Json& c, const fs::path& folder, ClusterCache& cluster
     e.device_bytes = bytes_at(c, "device_bytes", "cluster.device_bytes");
 }
 
+void set_links(Experiment& e, const Json& root) {
+  if (!root.contains("links")) return;
+  const Json& l = root["links"];
+  LinkConfig& config = e.links.emplace();
+  config.width = l["width"];
+  config.decoder = pick<Decoder>(
+      l["decoder"],
+      {{"dot", Decoder::dot}, {"distmult", Decoder::distmult}, {"mlp", Decoder::mlp}});
+  config.decoder_hidden = l.value("decoder_hidden", config.decoder_hidden);
+  config.loss = pick<PairLoss>(
+      l["loss"], {{"cross_entropy", PairLoss::cross_entropy}, {"margin", PairLoss::margin}});
+  config.margin = l.value("margin", config.margin);
+  config.negatives = pick<NegativesFrom>(l["negatives"], {{"uniform", NegativesFrom::uniform},
+                                                          {"joint", NegativesFrom::joint},
+                                                          {"in_batch", NegativesFrom::in_batch},
+                                                          {"local", NegativesFrom::local}});
+  config.negatives_per_link = l["negatives_per_link"];
+  const std::map<std::string, Corrupted> ends{{"destination", Corrupted::destination},
+                                              {"both", Corrupted::both}};
+  config.corrupted = pick<Corrupted>(l.value("corrupted", "destination"), ends);
+  config.exclude = pick<ExcludedLinks>(
+      l["exclude"], {{"none", ExcludedLinks::none}, {"batch", ExcludedLinks::batch}});
+  config.validation = l["validation"];
+  config.test = l["test"];
+  config.held_out_negatives = l["held_out_negatives"];
+  config.held_out_corrupted = pick<Corrupted>(l["held_out_corrupted"], ends);
+  config.hits = l["hits"].get<std::vector<int>>();
+}
+
 void set_dataset(Experiment& e, const Json& d) {
   e.dataset = dataset_options(d, e.seed);
   e.parts = d.value("parts", std::string());
   e.statistics = graph_statistics(d, e.name);
   e.inductive = d.value("inductive", false);
+  e.edge_weights = d.value("edge_weights", false);
 }
 
 ModelConfig model_config(const Json& m) {
@@ -441,6 +552,24 @@ TrainConfig train_config(const Json& t, std::uint64_t seed) {
       pick<LossKind>(t["loss"], {{"softmax", LossKind::softmax}, {"sigmoid", LossKind::sigmoid}});
   train.eval_every = t["eval_every"];
   train.bucket_bytes = bytes_at(t, "bucket_bytes", "train.bucket_bytes");
+  if (t.contains("schedule")) {
+    const Json& s = t["schedule"];
+    train.schedule = {
+        pick<RateSchedule::Type>(s["type"], {{"constant", RateSchedule::Type::constant},
+                                             {"step", RateSchedule::Type::step},
+                                             {"linear", RateSchedule::Type::linear},
+                                             {"cosine", RateSchedule::Type::cosine}}),
+        s["warmup"],
+        s.value("epochs", 1),
+        s.value("every", 1),
+        s.value("factor", 1.0),
+        s.value("least", 0.0)};
+  }
+  if (const Json weights = t.value("class_weights", Json()); weights.is_string())
+    train.balance_classes = true;
+  else if (weights.is_array())
+    train.class_weights = weights.get<std::vector<double>>();
+  train.patience = t.value("patience", 0);
   train.seed = seed;
   return train;
 }
@@ -692,10 +821,19 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   e.name = root["name"];
   e.seed = root["seed"];
   set_dataset(e, root["dataset"]);
+  set_links(e, root);
   e.model = model_config(root["model"]);
   e.train = train_config(root["train"], e.seed);
   e.checkpoint_every = root["train"]["checkpoint_every"];
   e.checkpoint_steps = root["train"]["checkpoint_steps"];
+  e.keep_best = root["train"].value("keep_best", false);
+  e.start_weights = root["train"].value("weights", std::string());
+  e.metrics = root["train"].value("metrics", std::vector<std::string>{});
+  if (!e.metrics.empty() && !e.parts.empty())
+    throw ConfigError(
+        "train.metrics",
+        "are of the whole graph in memory, and dataset.parts has each part on its own: "
+        "leave them out, or name a dataset.path");
   set_strategy(e, root);
   place(e, root["cluster"], folder, clusters);
   set_partition(e, root["partition"]);
@@ -807,6 +945,8 @@ std::vector<Experiment> load_experiments(const std::string& file,
     rebase(e.partition.file, e.resolved["partition"], "file", fs::exists(e.partition.file));
     if (!e.weights.empty())
       rebase(e.weights, e.resolved["inference"], "weights", fs::exists(e.weights));
+    if (!e.start_weights.empty())
+      rebase(e.start_weights, e.resolved["train"], "weights", fs::exists(e.start_weights));
   }
   return experiments;
 }

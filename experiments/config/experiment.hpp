@@ -18,6 +18,7 @@
 #include "core/partition/partition.hpp"
 #include "core/partition/partition_options.hpp"
 #include "core/runtime/timeline.hpp"
+#include "core/sample/links/link_config.hpp"
 #include "core/strategy/config/strategy_config.hpp"
 
 namespace orrery {
@@ -42,8 +43,10 @@ struct Experiment {
   std::uint64_t seed = 0;
   DatasetOptions dataset;
   std::string parts;  ///< folder of parts instead of a data set; empty: none
-  std::optional<GraphStatistics> statistics;  ///< replaces a data set
-  bool inductive = false;                     ///< trains on the graph of the training vertices
+  std::optional<GraphStatistics> statistics;  ///< instead of a data set
+  bool inductive = false;                     ///< trained on the graph of the training vertices
+  std::optional<LinkConfig> links;            ///< predicted, in the place of labels
+  bool edge_weights = false;                  ///< A has those of the data set
   ModelConfig model;
   TrainConfig train;
   PartitionOptions partition;
@@ -65,14 +68,16 @@ struct Experiment {
   std::string netcluster;            ///< rate of its links, for orrery validate; empty: none
   bool used_by_calibration = false;  ///< orrery validate reports its errors separately
   EpochRange timeline_epochs;
-  int checkpoint_every = 0;   ///< epochs; 0: never
-  int checkpoint_steps = 0;   ///< steps of an epoch; 0: only between epochs
-  InferenceConfig inference;  ///< settings of orrery infer
-  /// weights for orrery infer: a file or a folder; empty: trained first
-  std::string weights;
-  nlohmann::ordered_json resolved;  ///< the file with all defaults
-  nlohmann::ordered_json settings;  ///< the swept keys with their values; {} without a sweep
-  /// The file with its overrides and without its sweep; the same for all combinations.
+  int checkpoint_every = 0;          ///< epochs; 0: never
+  int checkpoint_steps = 0;          ///< steps of an epoch; 0: only between epochs
+  bool keep_best = false;            ///< the weights of the best validation accuracy
+  std::string start_weights;         ///< a file or a folder; empty: weights are drawn
+  std::vector<std::string> metrics;  ///< of the best weights, in the end
+  InferenceConfig inference;         ///< of orrery infer
+  std::string weights;               ///< of orrery infer: a file or a folder; empty: trained first
+  nlohmann::ordered_json resolved;   ///< the file with every default filled in
+  nlohmann::ordered_json settings;   ///< the swept keys with their values; {} without a sweep
+  /// The file with its overrides and without its sweep: the same of all combinations.
   nlohmann::ordered_json base;
 
   int ranks() const {

@@ -3,14 +3,18 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/graph/read/edge_weights.hpp"
 #include "core/graph/read/load.hpp"
+#include "core/graph/read/lookup.hpp"
 #include "core/graph/training_graph.hpp"
 #include "core/partition/grow.hpp"
 #include "core/partition/methods/cut.hpp"
+#include "core/sample/links/held_out_links.hpp"
 #include "core/terminal/activity.hpp"
 
 namespace orrery {
@@ -29,7 +33,26 @@ ProblemData inductive(ProblemData whole) {
   return training;
 }
 
-/// The cut of the training graph, extended to the graph of evaluations.
+/// With the weights of its edges, where they are asked for.
+ProblemData in_memory(const Experiment& experiment) {
+  Dataset dataset = load_dataset(experiment.dataset);
+  ProblemData made;
+  if (experiment.dataset.generator.empty()) {
+    const std::filesystem::path folder = locate_dataset(experiment.dataset.path);
+    if (experiment.edge_weights && !has_edge_weights(folder))
+      throw ConfigError(
+          "dataset.edge_weights",
+          fmt::format("'{}' has no weights of edges (edge_weights.npy)", dataset.name));
+    if (experiment.edge_weights)
+      made.edge_weights = read_edge_weights(folder, *dataset.graph);
+    else if (has_edge_weights(folder))
+      dataset.notes.emplace_back("edges have weights, which dataset.edge_weights=true would use");
+  }
+  made.data = std::make_shared<const Dataset>(std::move(dataset));
+  return made;
+}
+
+/// The cut of what is trained on, grown to what is evaluated on.
 Partition whole_partition(const ProblemData& whole, const Partition& cut) {
   if (whole.statistics) return {cut.parts, {}};
   return grow(cut, training_vertices(*whole.data), *whole.data->graph);
@@ -45,7 +68,9 @@ std::string loading_words(const DatasetOptions& dataset) {
 }
 
 ProblemData DatasetCache::load(const Experiment& experiment) {
-  const std::string key = experiment.resolved["dataset"].dump() + std::to_string(experiment.seed);
+  const auto& resolved = experiment.resolved;
+  const std::string key = resolved["dataset"].dump() + std::to_string(experiment.seed) +
+                          (experiment.links ? resolved["links"].dump() : "");
   if (key != key_) {
     last_ = {};  // before the next one takes memory
     if (!experiment.dataset.feature_files.empty())
@@ -61,9 +86,14 @@ ProblemData DatasetCache::load(const Experiment& experiment) {
     if (experiment.statistics)
       last_.statistics = experiment.statistics;
     else if (experiment.parts.empty())
-      last_.data = std::make_shared<const Dataset>(load_dataset(experiment.dataset));
+      last_ = in_memory(experiment);
     else
       last_.stored = std::make_shared<const PartitionedDataset>(experiment.parts);
+    if (experiment.links) {
+      auto [trained, links] = hold_out_links(*last_.data, *experiment.links, experiment.seed);
+      last_.data = std::make_shared<const Dataset>(std::move(trained));
+      last_.links = std::move(links);
+    }
     if (experiment.inductive) last_ = inductive(std::move(last_));
     key_ = key;
   }

@@ -191,6 +191,56 @@ sim::DeviceProfile load_profile(const std::string& file_or_name) {
   }
 }
 
+sim::PriceErrors make_price_errors(const Json& file) {
+  sim::PriceErrors errors;
+  if (file.contains("errors")) {
+    const Json& told = file["errors"];
+    errors.operations = number_or_zero(told, "operations");
+    if (told.contains("kinds"))
+      for (const auto& [kind, error] : told["kinds"].items()) {
+        require_known("errors.kinds." + kind, kind, keys_and_kinds());
+        errors.by_kind[kind] = error["value"];
+      }
+    if (told.contains("libraries"))
+      for (const auto& [library, error] : told["libraries"].items())
+        errors.communication[library] = error["value"];
+    return errors;
+  }
+  if (!file.contains("tables")) return errors;
+  std::map<std::string, int> keys;
+  for (const auto& [key, table] : file["tables"].items()) {
+    const std::string kind = key.substr(0, key.find('/'));
+    double& mean = errors.by_kind[kind];
+    mean += (table["fit_error"].get<double>() - mean) / ++keys[kind];
+  }
+  return errors;
+}
+
+sim::PriceErrors load_price_errors(const std::string& file_or_name) {
+  const std::string path = kDeviceFiles.find(file_or_name);
+  const Json file = parse_json(read_settings(path, "a device profile"), path);
+  try {
+    validate_against(kDeviceSchema, file);
+    return make_price_errors(file);
+  } catch (ConfigError& error) {
+    error.add_context(path);
+    throw;
+  }
+}
+
+Json price_errors_json(const sim::PriceErrors& errors, const SourceOf& source_of) {
+  const auto number = [&](double value, const std::string& path) {
+    return Json{{"value", value}, {"source", source_of("errors." + path)}};
+  };
+  Json file = Json::object();
+  if (errors.operations > 0) file["operations"] = number(errors.operations, "operations");
+  for (const auto& [kind, error] : errors.by_kind)
+    file["kinds"][kind] = number(error, "kinds." + kind);
+  for (const auto& [library, error] : errors.communication)
+    file["libraries"][library] = number(error, "libraries." + library);
+  return file;
+}
+
 std::vector<std::string> shipped_profiles() { return kDeviceFiles.names(); }
 
 Json profile_json(const sim::DeviceProfile& profile, const std::string& description,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/price/price_errors.hpp"
 #include "sim/price/profile.hpp"
 
 namespace orrery {
@@ -20,7 +21,17 @@ sim::DeviceProfile make_profile(const nlohmann::ordered_json& file);
 /// Errors    as make_profile, each naming the file; ConfigError for an unknown name
 sim::DeviceProfile load_profile(const std::string& file_or_name);
 
-/// Names of the shipped profiles, sorted.
+/// How far the prices of a parsed and valid file are off: its "errors"; of a file without them, what
+/// its tables are off by at points that were left out of them.
+///
+/// Errors    ConfigError: an unknown kind, with the nearest
+sim::PriceErrors make_price_errors(const nlohmann::ordered_json& file);
+
+/// The same of FILE, or of the shipped configs/devices/NAME.json.
+/// Errors    as load_profile
+sim::PriceErrors load_price_errors(const std::string& file_or_name);
+
+/// Names of the profiles that ship, sorted.
 std::vector<std::string> shipped_profiles();
 
 /// Refuses a factor for what no profile prices: known are "*", kinds of local operations and their
@@ -35,7 +46,11 @@ using SourceOf = std::function<std::string(const std::string& path)>;
 nlohmann::ordered_json profile_json(const sim::DeviceProfile& profile,
                                     const std::string& description, const SourceOf& source_of);
 
-/// JSON text on lines of at most 110 characters if it can be broken: the form of files for readers.
+/// "errors" of a profile's file, such that make_price_errors() gives them back.
+nlohmann::ordered_json price_errors_json(const sim::PriceErrors& errors, const SourceOf& source_of);
+
+/// JSON text on lines of at most 110 characters where it can be broken: the form of files that
+/// people read.
 std::string pretty(const nlohmann::ordered_json& value);
 
 }  // namespace orrery

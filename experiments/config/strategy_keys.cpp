@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/base/error.hpp"
 #include "core/model/layer_type.hpp"
@@ -22,9 +23,12 @@ const StrategyInfo* named_in(const Settings& file) {
   return nullptr;
 }
 
-/// Before defaults are filled in: what the file itself sets.
+/// Types of models that multiply their input by weights before anything is aggregated.
+constexpr std::array kWeightsFirst{"gat", "sage-pool", "resgcn+"};
+
+/// Before defaults are filled in: what the file itself asks for.
 void require_possible_first_layer(const JsonSettings& file) {
-  for (const char* type : {"gat", "resgcn+"})
+  for (const char* type : kWeightsFirst)
     if (file.is("model.type", type) && file.is("strategy.first_layer", "exact"))
       throw ConfigError("strategy.first_layer",
                         fmt::format("model.type {} multiplies its input by weights before it "
@@ -61,8 +65,8 @@ void require_possible_attention(const JsonSettings& file) {
   if (file.is("strategy.degrees", "original") &&
       (!file.is("strategy.type", "shared_preloading") || file.has("strategy.sampling")))
     throw ConfigError("strategy.degrees",
-                      fmt::format("normalises a matrix by degrees, but model.type {} weighs "
-                                  "edges by their scores: leave the key out",
+                      fmt::format("normalises a matrix by degrees, but model.type {} works on "
+                                  "edges one by one: leave the key out",
                                   layer->name));
 }
 
@@ -85,8 +89,9 @@ void prepare_strategy(Json& root) {
 void complete_strategy(Json& root) {
   Json& strategy = root["strategy"];
   const Json& type = root["model"]["type"];
-  if ((type == "gat" || type == "resgcn+") && strategy.contains("first_layer") &&
-      strategy["first_layer"] == "exact")
+  const bool weights_first =
+      std::find(kWeightsFirst.begin(), kWeightsFirst.end(), type) != kWeightsFirst.end();
+  if (weights_first && strategy.contains("first_layer") && strategy["first_layer"] == "exact")
     strategy["first_layer"] = "recompute";  // the default, which these models cannot honour
   const JsonSettings file(root);
   const StrategyInfo* info = named_in(file);

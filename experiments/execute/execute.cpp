@@ -72,6 +72,9 @@ class RankObserver final : public RunObserver {
   void keep(const Checkpoint& checkpoint) override {
     if (options_.keep) options_.keep(checkpoint);
   }
+  void keep_best(const Checkpoint& model) override {
+    if (options_.keep_best) options_.keep_best(model);
+  }
 
  private:
   /// Spans of the requested epochs. Memory from the beginning; of other epochs only the level at

@@ -4,14 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/base/json_reader.hpp"
 #include "core/base/units.hpp"
+#include "core/graph/files/bytes_of.hpp"
 #include "core/graph/files/folder_in_progress.hpp"
 #include "core/runtime/recording.hpp"
 #include "core/terminal/activity.hpp"
@@ -76,6 +76,10 @@ void require_inferable(const Experiment& e, bool planned) {
     throw ConfigError("dataset",
                       "orrery infer needs the whole graph: use a path, a generator or "
                       "statistics, without parts and magnify");
+  if (e.edge_weights)
+    throw ConfigError(
+        "dataset.edge_weights",
+        "orrery infer multiplies by degrees alone: leave it out, or use orrery predict");
   require_layer_by_layer(e.model);
   if (e.weights.empty() && e.strategy.type == "model_averaging" &&
       e.strategy.averaging == Averaging::model)
@@ -298,8 +302,7 @@ void infer(PreparedInference prepared, const Experiment& experiment, const Infer
   result["provenance"] = provenance();
   results->write("config.json", experiment.resolved.dump(2) + "\n");
   results->write("result.json", result.dump(2) + "\n");
-  std::error_code left;  // layers that cannot be removed harm nobody
-  fs::remove_all(folder / "layers", left);
+  remove_layer_files(folder / "layers");
   if (!options.quiet && !options.json) print_inference(result);
   if (options.json) fmt::print("{}\n", result.dump());
 }
@@ -347,9 +350,8 @@ bool already_complete(const InferOptions& options, const fs::path& folder,
   if (!options.resume || !fs::exists(folder / "result.json") ||
       !fs::exists(folder / "embeddings" / "meta.json"))
     return false;
-  std::stringstream kept;
-  kept << std::ifstream(folder / "config.json").rdbuf();
-  return kept.str() == experiment.resolved.dump(2) + "\n";
+  const fs::path kept = folder / "config.json";
+  return fs::exists(kept) && bytes_of(kept) == experiment.resolved.dump(2) + "\n";
 }
 
 }  // namespace
@@ -375,13 +377,12 @@ int infer_session(InferOptions options) {
                       "a simulation computes no layers to keep: leave it out");
   if (already_complete(options, folder, experiment)) {
     if (launch.rank > 0) return 0;
-    std::error_code left;  // of a start that ended just after its result was written
-    fs::remove_all(folder / "layers", left);
+    const fs::path file = folder / "result.json";
+    const JsonReader kept_result(bytes_of(file), file.string());
+    // Of a start that was ended just after its result was written.
+    remove_layer_files(folder / "layers");
     tell("{}: the inference is complete, there is nothing to resume\n", folder.string());
-    if (options.json) {
-      std::ifstream in(folder / "result.json");
-      fmt::print("{}\n", Json::parse(in).dump());
-    }
+    if (options.json) fmt::print("{}\n", kept_result.json().dump());
     return 0;
   }
   if (!experiment.over_mpi()) {

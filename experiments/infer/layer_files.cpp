@@ -8,8 +8,8 @@
 #include "core/base/index.hpp"
 #include "core/base/json_reader.hpp"
 #include "core/base/whole_file.hpp"
+#include "core/graph/files/bytes_of.hpp"
 #include "core/graph/files/checksum.hpp"
-#include "core/graph/files/mapped_file.hpp"
 
 namespace orrery {
 namespace {
@@ -22,11 +22,6 @@ constexpr const char* kIdentity = "inference.json";
 
 fs::path file_of(const fs::path& folder, int rank, int layer) {
   return folder / fmt::format("layer-{}-rank-{}.bin", layer, rank);
-}
-
-std::string text_of(const fs::path& file) {
-  const MappedFile mapped(file);
-  return std::string(mapped.bytes());
 }
 
 void require_same(const nlohmann::ordered_json& kept, const nlohmann::ordered_json& now,
@@ -59,7 +54,7 @@ void LayerFiles::put(int rank, int layer, std::span<const float> tile) {
 std::shared_ptr<const std::vector<float>> LayerFiles::take(int rank, int layer,
                                                            std::int64_t elements) const {
   const fs::path file = file_of(folder_, rank, layer);
-  const std::string text = text_of(file);
+  const std::string text = bytes_of(file);
   const std::size_t size = static_cast<std::size_t>(elements) * sizeof(float);
   if (text.size() != kChecksumDigits + size ||
       checksum(std::string_view(text).substr(kChecksumDigits)) != text.substr(0, kChecksumDigits))
@@ -69,14 +64,28 @@ std::shared_ptr<const std::vector<float>> LayerFiles::take(int rank, int layer,
   return values;
 }
 
+void remove_layer_files(const fs::path& folder) {
+  std::vector<fs::path> ours;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with(kIdentity) ||
+        (name.starts_with("layer-") && name.find(".bin") != name.npos))
+      ours.push_back(entry->path());
+  }
+  for (const fs::path& file : ours) fs::remove(file, error);
+  fs::remove(folder, error);  // but where it holds something else
+}
+
 int open_layer_files(const fs::path& folder, const nlohmann::ordered_json& identity,
                      const TileLayout& layout, const std::vector<std::int64_t>& widths,
                      bool resume) {
   const fs::path said = folder / kIdentity;
   if (resume && fs::exists(said))
-    require_same(JsonReader(text_of(said), said.string()).json(), identity, folder);
+    require_same(JsonReader(bytes_of(said), said.string()).json(), identity, folder);
   else
-    fs::remove_all(folder);
+    remove_layer_files(folder);
   fs::create_directories(folder);
   if (!fs::exists(said)) write_file(said, identity.dump(2) + "\n");
   for (int layer = static_cast<int>(widths.size()) - 1; layer > 0; --layer) {

@@ -29,8 +29,12 @@ class LayerFiles final : public LayerStore {
   int first_;
 };
 
-/// Makes the folder for an inference that depends on `identity`, and returns how many of its layers
-/// all ranks have kept there. Without `resume`, it is emptied first.
+/// Removes what is ours in such a folder, and the folder where nothing else is in it. What cannot be
+/// removed stays.
+void remove_layer_files(const std::filesystem::path& folder);
+
+/// Makes the folder for an inference that depends on `identity` and answers how many layers of it all
+/// ranks have kept there. Without `resume` what is ours in it is removed first.
 ///
 /// Shapes    widths [layers + 1]: columns of each level
 /// Errors    ConfigError: resumed, and it holds another one's, naming the first key that differs

@@ -62,6 +62,11 @@ std::string contents_of(const InferenceProblem& problem, const Job& job) {
 }
 
 LoadedInference load_inference(const Experiment& experiment, const Job& job) {
+  if (experiment.links)
+    throw ConfigError(
+        "links",
+        "orrery infer computes the classes of vertices, and a model of links has none: "
+        "leave links out");
   LoadedInference loaded;
   const std::string& files = experiment.dataset.feature_files;
   if (experiment.dataset.edge_list) {

@@ -3,10 +3,9 @@
 #include <fmt/core.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "core/base/error.hpp"
+#include "core/graph/files/bytes_of.hpp"
 #include "core/graph/files/checksum.hpp"
 #include "experiments/results/checkpoint.hpp"
 #include "experiments/results/resume.hpp"
@@ -21,15 +20,13 @@ std::string checkpoint_bytes(const fs::path& asked, const Job& job) {
   std::string bytes;
   if (job.leads()) {
     const fs::path file = fs::is_directory(asked) ? asked / "checkpoint.bin" : asked;
-    std::ifstream in(file, std::ios::binary);
-    if (!in)
+    std::error_code unknown;
+    if (!fs::exists(file, unknown))
       throw ConfigError("inference.weights",
-                        fmt::format("{} cannot be read: name a checkpoint, or the folder of a run "
+                        fmt::format("{}: no such file; name a checkpoint, or the folder of a run "
                                     "with train.checkpoint_every",
                                     file.string()));
-    std::stringstream text;
-    text << in.rdbuf();
-    bytes = text.str();
+    bytes = bytes_of(file);
   }
   job.share(bytes);
   return bytes;

@@ -30,8 +30,8 @@ void append(std::string& to, const T& value) {
 /// What the weights of a run depend on, besides its length.
 Json identity(const Json& resolved) {
   Json train = resolved["train"];
-  for (const char* key :
-       {"epochs", "eval_every", "checkpoint_every", "checkpoint_steps", "cuda_graph"})
+  for (const char* key : {"epochs", "eval_every", "checkpoint_every", "checkpoint_steps",
+                          "cuda_graph", "patience", "keep_best", "metrics"})
     train.erase(key);
   Json all{{"seed", resolved["seed"]},
            {"dataset", resolved["dataset"]},
@@ -83,7 +83,14 @@ void require_same_identity(const Json& kept, const Json& now, const std::string&
   for (const auto& [pointer, value] : b.items()) differs(pointer);
 }
 
-/// Takes bytes from the front; DataError if they are missing.
+Json to_json(const std::vector<NamedShape>& names) {
+  Json list = Json::array();
+  for (const NamedShape& one : names)
+    list.push_back({{"name", one.name}, {"shape", {one.shape.rows, one.shape.cols}}});
+  return list;
+}
+
+/// Takes bytes from the front; DataError where they are not there.
 class Reader {
  public:
   Reader(std::string_view bytes, const std::string& origin) : bytes_(bytes), origin_(origin) {}
@@ -118,12 +125,22 @@ void require_same_experiment(const JsonReader& kept, const Json& now, const std:
 }
 
 void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint,
-                      const Json& resolved, const std::optional<ModelWidths>& widths) {
-  Json header{{"epochs", checkpoint.epochs},
+                      const Json& resolved, const std::optional<ModelWidths>& widths,
+                      const ModelConfig* model, Kept kept) {
+  Json header{{"kept", kept == Kept::model ? "model" : "training"},
+              {"epochs", checkpoint.epochs},
               {"steps", checkpoint.steps},
               {"losses", checkpoint.losses},
               {"experiment", identity(resolved)}};
+  if (checkpoint.best)
+    header["best"] = {{"epoch", checkpoint.best->epoch},
+                      {"validation_accuracy", checkpoint.best->validation}};
   if (widths) header["widths"] = {{"features", widths->features}, {"classes", widths->classes}};
+  if (widths && model != nullptr) {
+    const NamedState names = named_state(*model, widths->features, widths->classes);
+    header["weights"] = to_json(names.weights);
+    header["averages"] = to_json(names.averages);
+  }
   header["rows"] = Json::array();
   for (const auto& row : checkpoint.state) header["rows"].push_back(row.size());
   const std::string text = header.dump();
@@ -150,7 +167,10 @@ ModelCheckpoint parse(const std::string& bytes, const std::string& origin, const
     throw DataError(origin, "", "is damaged: its checksum does not match; remove it to start over");
   Reader in(std::string_view(bytes).substr(kMagic.size(), body - kMagic.size()), origin);
   const JsonReader header(in.take(in.number<std::uint64_t>()), origin, "header");
-  require(header.object("experiment"));
+  const std::string kind = header.get<std::string>("kept", "training");
+  if (kind != "training" && kind != "model")
+    header.fail("kept", fmt::format("expected \"training\" or \"model\", found \"{}\"", kind));
+  require(header.object("experiment"), kind == "model" ? Kept::model : Kept::training);
   Checkpoint checkpoint;
   const auto count = [&](const char* key) {
     const int number = header.get<int>(key);
@@ -160,6 +180,9 @@ ModelCheckpoint parse(const std::string& bytes, const std::string& origin, const
   checkpoint.epochs = count("epochs");
   if (header.has("steps")) checkpoint.steps = count("steps");
   if (checkpoint.steps > 0) checkpoint.losses = header.get<std::vector<double>>("losses");
+  if (header.has("best"))
+    checkpoint.best = BestSoFar{static_cast<int>(header.count("best/epoch")),
+                                header.get<double>("best/validation_accuracy")};
   for (const std::int64_t size : header.counts("rows")) {
     const auto floats = static_cast<std::size_t>(size);
     if (floats > in.left() / sizeof(float))
@@ -191,30 +214,34 @@ Json layers_of(const Json& model) {
 Checkpoint parse_checkpoint(const std::string& bytes, const std::string& origin,
                             const Json& resolved) {
   return parse(bytes, origin,
-               [&](const Json& kept) { require_same_identity(kept, identity(resolved), origin); })
+               [&](const Json& kept, Kept kind) {
+                 if (kind == Kept::model)
+                   throw DataError(origin, "",
+                                   "holds a model alone, without what its training goes on from: "
+                                   "name it as train.weights to begin with it");
+                 require_same_identity(kept, identity(resolved), origin);
+               })
       .checkpoint;
 }
 
 ModelCheckpoint parse_checkpoint_of_model(const std::string& bytes, const std::string& origin,
-                                          const Json& resolved) {
-  return parse(bytes, origin, [&](const Json& kept) {
+                                          const Json& resolved, const std::string& key) {
+  return parse(bytes, origin, [&](const Json& kept, Kept kind) {
     const JsonReader reader(kept.dump(), origin, "header");
     reader.object("model");
     require_same_identity(layers_of(kept["model"]), layers_of(resolved["model"]), origin,
                           "the weights fit only the model that they were trained for");
     if (kept.contains("strategy") && reader.get<bool>("strategy/learn_features", false))
-      throw ConfigError("inference.weights",
-                        origin +
-                            ": its model works on features that were learned with it "
-                            "(strategy.learn_features), but inference reads those of the data "
-                            "set; train with the given features");
-    if (kept.contains("strategy") &&
+      throw ConfigError(key, origin +
+                                 ": its model works on features that were learned with it "
+                                 "(strategy.learn_features), and inference reads those of the data "
+                                 "set; train with the features that are given");
+    if (kind == Kept::training && kept.contains("strategy") &&
         reader.get<std::string>("strategy/type") == "model_averaging" &&
         reader.get<std::string>("strategy/averaging", "model") == "model")
-      throw ConfigError("inference.weights",
-                        origin +
-                            ": holds the local models of model_averaging; train with another "
-                            "strategy, which trains one model");
+      throw ConfigError(key, origin +
+                                 ": holds the local models of model_averaging; train with "
+                                 "train.keep_best, which keeps their average in best.bin");
   });
 }
 

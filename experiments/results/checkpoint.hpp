@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/base/json_reader.hpp"
+#include "core/model/network/network.hpp"
 #include "core/runtime/body.hpp"
 
 namespace orrery {
@@ -17,13 +18,18 @@ struct ModelWidths {
   std::int64_t features = 0, classes = 0;
 };
 
-/// Writes a checkpoint of the experiment `resolved`; the old file stays until the new one is
-/// complete. `widths`: those of its model, if known.
+/// What a file holds: all that a training goes on from, or a model alone (RunObserver::keep_best).
+enum class Kept : std::uint8_t { training, model };
+
+/// Writes a checkpoint of the experiment `resolved`; the old file stays whole until the new one is.
+/// `widths`: of its model, where they are known; with them and `model` the file says what its weights
+/// are called, and their shapes.
 ///
 /// Errors    Error (folder not writable, disk full)
 void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint,
                       const nlohmann::ordered_json& resolved,
-                      const std::optional<ModelWidths>& widths = std::nullopt);
+                      const std::optional<ModelWidths>& widths = std::nullopt,
+                      const ModelConfig* model = nullptr, Kept kept = Kept::training);
 
 /// Checks that a run of one experiment may continue as another. Strategy, partition, cluster and
 /// number of epochs may differ; what the learned weights depend on may not (see LearnsFrom).
@@ -41,13 +47,14 @@ struct ModelCheckpoint {
   std::optional<ModelWidths> widths{};
 };
 
-/// Reads a checkpoint file for a run that shares only the model with the one that left it: data
-/// set, seed and training may differ.
+/// Reads the contents of a checkpoint file for a run that has only the model in common with the one
+/// that left it: another data set, seed and training. `key` names in errors who asked for it.
 ///
 /// Errors    DataError (truncated, damaged, of another version) · ConfigError (another model: the
 ///           first key that differs; local models)
 ModelCheckpoint parse_checkpoint_of_model(const std::string& bytes, const std::string& origin,
-                                          const nlohmann::ordered_json& resolved);
+                                          const nlohmann::ordered_json& resolved,
+                                          const std::string& key = "inference.weights");
 
 /// Reads a checkpoint file; `origin` names it in errors.
 ///

@@ -92,9 +92,10 @@ std::optional<bool> put_first(const fs::path& file, const std::string& text) {
   return put;
 }
 
-/// Files in the folder of a run.
-constexpr const char* kFiles[] = {"result.json", "sweep.json",   "timeline.json", "failure.json",
-                                  "config.json", "epochs.jsonl", "checkpoint.bin"};
+/// What is written into the folder of a run.
+constexpr const char* kFiles[] = {"result.json",  "sweep.json",     "timeline.json",
+                                  "failure.json", "config.json",    "epochs.jsonl",
+                                  "epochs.csv",   "checkpoint.bin", "best.bin"};
 
 /// Files that write_file() had not finished when their process was killed, if nobody else writes.
 ///
@@ -163,7 +164,8 @@ ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move
   for (const char* name : {"result.json", "sweep.json", "timeline.json", "failure.json", kClaim})
     fs::remove(path_ / name, error);
   if (existing == Existing::resume && fs::exists(checkpoint())) return;
-  for (const char* name : {"epochs.jsonl", "config.json", "checkpoint.bin"})
+  for (const char* name :
+       {"epochs.jsonl", "epochs.csv", "config.json", "checkpoint.bin", "best.bin"})
     fs::remove(path_ / name, error);
 }
 

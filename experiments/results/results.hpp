@@ -42,6 +42,8 @@ class ResultFolder {
   void append(const std::string& name, const std::string& lines) const;
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path checkpoint() const { return path_ / "checkpoint.bin"; }
+  /// The weights of the best validation accuracy (train.keep_best).
+  std::filesystem::path best() const { return path_ / "best.bin"; }
 
  private:
   std::filesystem::path path_;

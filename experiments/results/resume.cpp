@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <fstream>
-#include <sstream>
 
 #include "core/base/error.hpp"
 #include "core/base/json_reader.hpp"
+#include "core/graph/files/bytes_of.hpp"
 #include "experiments/results/checkpoint.hpp"
 
 namespace orrery {
@@ -15,17 +15,18 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-std::string whole_file(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-/// A number, or null; one of the two must be there.
+/// A number, or null; one of both must be there.
 std::optional<double> number(const JsonReader& line, const char* key) {
   if (!line.json().contains(key)) line.fail(key, "expected a number or null, found none");
   return line.has(key) ? std::optional(line.get<double>(key)) : std::nullopt;
+}
+
+/// Of a split of held-out links.
+std::optional<LinkScores> link_scores_of(const JsonReader& line, const std::string& split) {
+  const std::string under = "links/" + split;
+  if (!line.has(under)) return std::nullopt;
+  return LinkScores{line.get<double>(under + "/auc"), line.get<double>(under + "/mrr"),
+                    line.get<std::vector<double>>(under + "/hits")};
 }
 
 /// The inverse of epoch_json().
@@ -36,6 +37,8 @@ EpochReport report_of(const JsonReader& line, int epoch) {
   const Accuracies scores{number(line, "train_accuracy"), number(line, "val_accuracy"),
                           number(line, "test_accuracy")};
   if (scores.train || scores.validation || scores.test) report.scores = scores;
+  if (line.has("links"))
+    report.links = {link_scores_of(line, "validation"), link_scores_of(line, "test")};
   return report;
 }
 
@@ -44,7 +47,7 @@ EpochReport report_of(const JsonReader& line, int epoch) {
 Earlier take_up(const ResultFolder& folder, const Json& resolved) {
   Earlier earlier;
   if (!fs::exists(folder.checkpoint())) return earlier;
-  earlier.checkpoint = whole_file(folder.checkpoint());
+  earlier.checkpoint = bytes_of(folder.checkpoint());
   const int done =
       parse_checkpoint(earlier.checkpoint, folder.checkpoint().string(), resolved).epochs;
   if (done > resolved["train"]["epochs"])
@@ -72,8 +75,8 @@ bool is_complete(const fs::path& folder, const Json& resolved) {
   if (!fs::exists(folder / "result.json")) return false;
   const fs::path kept_file = folder / "config.json", result_file = folder / "result.json";
   if (!fs::exists(kept_file)) return false;
-  const JsonReader result(whole_file(result_file), result_file.string());
-  const JsonReader kept(whole_file(kept_file), kept_file.string());
+  const JsonReader result(bytes_of(result_file), result_file.string());
+  const JsonReader kept(bytes_of(kept_file), kept_file.string());
   if (result.get<bool>("interrupted")) return false;
   require_same_experiment(kept, resolved, kept_file.string());
   if (result.has("diverged_at_epoch"))
@@ -84,6 +87,10 @@ bool is_complete(const fs::path& folder, const Json& resolved) {
   const std::int64_t done = result.count("epochs");
   const std::int64_t wanted = resolved["train"]["epochs"].get<std::int64_t>();
   if (done == wanted) return true;
+  // Its patience has run out; with another one it goes on.
+  if (done < wanted && result.get<bool>("stopped_early", false) &&
+      kept.get<int>("train/patience", 0) == resolved["train"].value("patience", 0))
+    return true;
   if (done > wanted)
     throw ConfigError("train.epochs", fmt::format("is {}, but {} holds a run of {} epochs", wanted,
                                                   folder.string(), done));

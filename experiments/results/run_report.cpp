@@ -1,6 +1,7 @@
 #include "experiments/results/run_report.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,8 +12,10 @@
 #include "core/runtime/epoch_parts.hpp"
 #include "core/terminal/terminal.hpp"
 #include "experiments/config/version.hpp"
+#include "experiments/predict/interval.hpp"
 #include "experiments/predict/preloading.hpp"
 #include "experiments/results/results.hpp"
+#include "experiments/results/seed_groups.hpp"
 #include "experiments/results/table.hpp"
 
 namespace orrery {
@@ -112,6 +115,18 @@ Json breakdown_of_rank(const Measurement& measured) {
   return list;
 }
 
+Json scores_json(const std::optional<LinkScores>& scores) {
+  if (!scores) return nullptr;
+  return {{"auc", scores->auc}, {"mrr", scores->mrr}, {"hits", scores->hits}};
+}
+
+/// How well held-out links are told from pairs that are none; null where no links are predicted.
+Json links_json(const EpochReport& report) {
+  if (!report.links) return nullptr;
+  return {{"validation", scores_json(report.links->validation)},
+          {"test", scores_json(report.links->test)}};
+}
+
 std::string percent(const Json& accuracy) {
   return accuracy.is_null() ? "-" : fmt::format("{:.1f} %", 100 * accuracy.get<double>());
 }
@@ -148,8 +163,33 @@ constexpr const char* kLegend =
     "only while no computation runs; the overlapped rest is in (hidden). internal, external: "
     "features between ranks of the same server or of different ones; gradients: averaging "
     "gradients or models; other: idle (hand-overs, cores busy with other ranks). moved: bytes "
-    "received by all ranks; peak: memory of the largest rank; val, test: accuracy at the best "
+    "received by all ranks; peak: memory of the largest rank; val, test: accuracy (links: AUC) at "
+    "the best "
     "validation epoch.";
+
+/// Of a simulated run; null of others.
+Json interval_of(const FinishedRun& run) { return run.result.value("interval", Json()); }
+
+/// Runs that are the first of a table to lie within what simulations may be off by: "cannot tell".
+std::string cannot_tell_line(const std::vector<FinishedRun>& runs) {
+  const FinishedRun* best = nullptr;
+  for (const FinishedRun& run : runs)
+    if (!run.result.contains("out_of_memory") && run.result.value("backend", "") == "sim" &&
+        (best == nullptr || run.measured.epoch_seconds < best->measured.epoch_seconds))
+      best = &run;
+  if (best == nullptr || interval_of(*best).is_null()) return "";
+  std::vector<std::string> near;
+  for (const FinishedRun& run : runs)
+    if (&run != best && !interval_of(run).is_null() &&
+        !can_tell(run.measured.epoch_seconds, errors_from(interval_of(run)),
+                  best->measured.epoch_seconds, errors_from(interval_of(*best))))
+      near.push_back(row_name(run).second);
+  std::string line =
+      fmt::format("±: {:.0f} % of real epochs are meant to lie within", 100 * kIntervalShare);
+  if (!near.empty())
+    line += fmt::format("; cannot tell {} from {}", row_name(*best).second, fmt::join(near, ", "));
+  return line + "\n";
+}
 
 /// A row for each run. Columns of parts that are zero everywhere are left out.
 std::string table_of(const std::vector<FinishedRun>& runs, int width) {
@@ -171,7 +211,8 @@ std::string table_of(const std::vector<FinishedRun>& runs, int width) {
       table.add(row);
       continue;
     }
-    std::vector<std::string> row{marked_name(run), human_seconds(m.epoch_seconds)};
+    std::vector<std::string> row{marked_name(run),
+                                 with_interval(m.epoch_seconds, errors_from(interval_of(run)))};
     for (const EpochPart& part : columns) row.push_back(human_seconds(m.breakdown.*part.seconds));
     row.push_back(human_bytes(m.internal_bytes + m.external_bytes));
     row.push_back(human_bytes(*std::max_element(m.peak_bytes.begin(), m.peak_bytes.end())));
@@ -256,13 +297,15 @@ std::string where(const FinishedRun& run) {
 
 Json epoch_json(const EpochReport& report, double seconds) {
   const Accuracies scores = report.scores.value_or(Accuracies{});
-  return {{"schema_version", kSchemaVersion},
-          {"epoch", report.epoch},
-          {"loss", or_null(report.loss)},
-          {"train_accuracy", or_null(scores.train)},
-          {"val_accuracy", or_null(scores.validation)},
-          {"test_accuracy", or_null(scores.test)},
-          {"seconds", seconds}};
+  Json line{{"schema_version", kSchemaVersion},
+            {"epoch", report.epoch},
+            {"loss", or_null(report.loss)},
+            {"train_accuracy", or_null(scores.train)},
+            {"val_accuracy", or_null(scores.validation)},
+            {"test_accuracy", or_null(scores.test)},
+            {"seconds", seconds}};
+  if (report.links) line["links"] = links_json(report);
+  return line;
 }
 
 Json result_json(const Experiment& experiment, const DataFacts& data, const Placement& placement,
@@ -284,6 +327,7 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
       {"server_of_rank", servers_of(placement, experiment.ranks())},
       {"epochs", outcome.epochs.size()},
       {"loss", outcome.epochs.empty() ? Json(nullptr) : or_null(outcome.epochs.back().loss)},
+      {"stopped_early", !outcome.epochs.empty() && outcome.epochs.back().stops_early},
       {"diverged_at_epoch",
        diverged(outcome.epochs) ? Json(outcome.epochs.back().epoch) : Json(nullptr)},
       {"evaluated_on", evaluated_on(experiment.strategy).vertices},
@@ -313,6 +357,10 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
         {"features", data.features_provenance},
         {"notes", data.notes}}},
       {"provenance", provenance()}};
+  if (experiment.links) {
+    result["links"] = best ? links_json(*best) : Json(nullptr);
+    result["links_hits_at"] = experiment.links->hits;
+  }
   if (diverged(outcome.epochs)) result["divergence"] = divergence_json(outcome.epochs.back());
   add_loads(result, outcome, experiment.backend);
   result["cache"] = cache_json(outcome);
@@ -441,6 +489,7 @@ Json sweep_json(const std::vector<FinishedRun>& runs, const std::string& folder,
     out["mean_test_accuracy"] = spread->mean;
     out["std_test_accuracy"] = spread->deviation;
   }
+  out["seeds"] = over_seeds(runs);
   out["sweep"] = Json::array();
   for (const FinishedRun& run : runs) out["sweep"].push_back(run.result);
   return out;
@@ -467,13 +516,11 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
                   first.result["epochs"].get<int>()));
   fmt::print(to, "{}\n", table_of(runs, width));
   fmt::print(to, "{}\n", wrapped(kLegend, paragraph_on(to)));
+  say(cannot_tell_line(runs));
   if (const std::string kinds = computing_table(runs, width);
       !sweeps_only_seeds(runs) && !kinds.empty())
     fmt::print(to, "\n{}", kinds);
-  if (sweeps_only_seeds(runs))
-    if (const auto spread = test_spread(runs))
-      say(fmt::format("\ntest accuracy over {} seeds: {:.1f} % ± {:.1f}\n", runs.size(),
-                      100 * spread->mean, 100 * spread->deviation));
+  if (const std::string seeds = seeds_text(runs); !seeds.empty()) say(seeds);
   for (const FinishedRun& run : runs)
     if (const auto why = inexactness(run.experiment.strategy))
       say(fmt::format("\n{}: gradients are inexact ({})\n", row_name(run).second, *why));

@@ -3,12 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 #include "core/base/error.hpp"
 #include "core/base/json_reader.hpp"
 #include "core/base/whole_file.hpp"
+#include "core/graph/files/bytes_of.hpp"
 #include "experiments/config/shipped.hpp"
 #include "experiments/config/version.hpp"
 #include "experiments/results/run_report.hpp"
@@ -26,12 +25,8 @@ std::uint64_t hash_of(const std::string& text) {
   return hash;
 }
 
-std::string text_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
+/// Empty where there is no such file.
+std::string text_of(const fs::path& file) { return fs::exists(file) ? bytes_of(file) : ""; }
 
 /// The whole lines of a log, and the bytes up to which they go.
 struct WholeLines {

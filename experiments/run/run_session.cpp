@@ -144,7 +144,8 @@ int run_experiments(const std::vector<Experiment>& experiments, const ResultFold
   Runner runner({.quiet = options.quiet,
                  .resume = options.resume,
                  .anyway = options.anyway,
-                 .stop = &stop_requested()},
+                 .stop = &stop_requested(),
+                 .log = options.log},
                 job);
   std::vector<FinishedRun> runs;
   Unfinished unfinished{experiments.size()};

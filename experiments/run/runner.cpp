@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <tuple>
 
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
@@ -16,14 +18,18 @@
 #include "experiments/execute/launch.hpp"
 #include "experiments/execute/trace.hpp"
 #include "experiments/predict/closed_forms.hpp"
+#include "experiments/predict/interval.hpp"
 #include "experiments/predict/preloading.hpp"
 #include "experiments/predict/simulate.hpp"
 #include "experiments/results/checkpoint.hpp"
+#include "experiments/results/epoch_log.hpp"
 #include "experiments/results/limits.hpp"
 #include "experiments/results/progress.hpp"
 #include "experiments/run/available_memory.hpp"
 #include "experiments/run/interruption.hpp"
 #include "experiments/run/thin_timelines.hpp"
+#include "experiments/score/predictions.hpp"
+#include "experiments/score/scores.hpp"
 
 namespace orrery {
 namespace {
@@ -199,42 +205,6 @@ void write_forecast(Reported& made, const ResultFolder& results) {
   write_result(made.run, made.timelines, results);
 }
 
-/// The log of epochs. If it cannot be written, training continues for its result, and every epoch
-/// tries again to write what is missing.
-class EpochLog {
- public:
-  explicit EpochLog(const ResultFolder* results) : results_(results) {}
-  void append(const EpochReport& report, double seconds) {
-    missing_ += fmt::format("{}\n", epoch_json(report, seconds).dump());
-    const bool told = !not_written_.empty();
-    write();
-    if (!told && !not_written_.empty())
-      tell(
-          "\n"
-          "orrery: {}; continuing without it\n",
-          not_written_);
-  }
-  /// Why the log is incomplete; empty if it is complete.
-  const std::string& finish() {
-    if (!missing_.empty()) write();
-    return not_written_;
-  }
-
- private:
-  void write() {
-    try {
-      results_->append("epochs.jsonl", missing_);
-      missing_.clear();
-      not_written_.clear();
-    } catch (const Error& error) {
-      not_written_ = error.what();
-    }
-  }
-
-  const ResultFolder* results_;
-  std::string missing_, not_written_;
-};
-
 }  // namespace
 
 /// Notes on the same data are not repeated.
@@ -286,13 +256,19 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
   if (!earlier.checkpoint.empty())
     options.control.resume = std::make_shared<const Checkpoint>(
         parse_checkpoint(earlier.checkpoint, "the checkpoint", experiment.resolved));
+  options.control.start = start_weights(experiment);
   if (results != nullptr) {
     results->write("config.json", experiment.resolved.dump(2) + "\n");
     const DataFacts facts = prepared.problem->facts();
-    options.keep =
-        [&, widths = ModelWidths{facts.features, facts.classes}](const Checkpoint& checkpoint) {
-          write_checkpoint(results->checkpoint(), checkpoint, experiment.resolved, widths);
-        };
+    const ModelWidths widths{facts.features, facts.classes};
+    options.keep = [&, widths](const Checkpoint& checkpoint) {
+      write_checkpoint(results->checkpoint(), checkpoint, experiment.resolved, widths,
+                       &experiment.model);
+    };
+    options.keep_best = [&, widths](const Checkpoint& model) {
+      write_checkpoint(results->best(), model, experiment.resolved, widths, &experiment.model,
+                       Kept::model);
+    };
   }
   const double prepare_seconds = age + seconds_since(begin);
   const EndsInOrder keeping("the result is written");  // including what was trained before a signal
@@ -315,9 +291,35 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
     result["startup"] = {{"load_seconds", load_seconds},
                          {"until_first_epoch_seconds",
                           prepare_seconds + outcome.ranks.front().seconds_to_first_epoch}};
+  if (!experiment.metrics.empty()) done.result["scores"] = scores(experiment, data, *results);
   write_result(done, timelines, *results);
   if (done.not_written.empty()) done.not_written = log_not_written;
   return std::move(done);
+}
+
+/// Read by the process that leads, where there are any.
+std::shared_ptr<const Checkpoint> Runner::start_weights(const Experiment& experiment) const {
+  if (experiment.start_weights.empty()) return nullptr;
+  const std::string key = "train.weights";
+  std::string bytes, origin;
+  if (job_.leads()) std::tie(bytes, origin) = model_bytes(experiment.start_weights, key);
+  job_.share(bytes);
+  job_.share(origin);
+  return std::make_shared<const Checkpoint>(
+      parse_checkpoint_of_model(bytes, origin, experiment.resolved, key).checkpoint);
+}
+
+/// Of the best weights on the whole graph; null where there are none (no epoch was evaluated).
+nlohmann::ordered_json Runner::scores(const Experiment& experiment, const ProblemData& data,
+                                      const ResultFolder& results) const {
+  if (!std::filesystem::exists(results.best())) return nullptr;
+  const Activity scoring("scoring the best weights");
+  const Experiment forward = forward_experiment(experiment.resolved, 1);
+  const ModelCheckpoint model = read_model(results.best(), forward.resolved, "train.metrics");
+  const ProblemData& whole = data.whole ? *data.whole : data;
+  const Predicted predicted = predict(forward, whole, model.checkpoint);
+  return chosen_scores(scores_json(predicted.logits, whole.data->labels, whole.data->split),
+                       experiment.metrics);
 }
 
 FinishedRun Runner::simulated(const PreparedExperiment& prepared, const ResultFolder& results) {
@@ -327,9 +329,12 @@ FinishedRun Runner::simulated(const PreparedExperiment& prepared, const ResultFo
   Reported told = report(prepared, experiment.placement(), made.outcome, {}, results);
   FinishedRun& done = told.run;
   add_preloading(done, prepared);
+  done.result["interval"] = interval_json(
+      done.measured.epoch_seconds,
+      epoch_errors(price_errors(experiment), made.simulation["library"], done.measured.breakdown));
   done.result["simulation"] = std::move(made.simulation);
   done.result["links"] = std::move(made.links);
-  EpochLog log(&results);
+  EpochLog log(&results, options_.log);
   for (std::size_t e = 0; e < done.measured.seconds.size(); ++e)
     log.append(made.outcome.epochs[e], done.measured.seconds[e]);
   write_forecast(told, results);
@@ -362,6 +367,7 @@ ExecuteOptions Runner::execute_options(const Experiment& experiment) const {
   if (!options_.anyway) options.require_memory = require_memory_for;
   options.control.checkpoint_every = experiment.checkpoint_every;
   options.control.checkpoint_steps = experiment.checkpoint_steps;
+  options.control.keeps_best = experiment.keep_best;
   options.control.inspects_weights = true;
   return options;
 }
@@ -393,7 +399,7 @@ Outcome Runner::execute(const PreparedExperiment& prepared, const ExecuteOptions
   ProgressBar bar(experiment.label.empty() ? strategy : experiment.label, problem.train.epochs,
                   results != nullptr && !options_.quiet);
   const EndsInOrder training("this epoch");
-  EpochLog log(results);
+  EpochLog log(results, options_.log);
   const auto progress = [&](const EpochReport& report, double seconds) {
     log.append(report, seconds);
     bar.update(report.epoch + 1, report.loss,

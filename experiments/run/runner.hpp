@@ -10,6 +10,7 @@
 #include "experiments/config/load_problem.hpp"
 #include "experiments/predict/prepared.hpp"
 #include "experiments/predict/simulator.hpp"
+#include "experiments/results/epoch_log.hpp"
 #include "experiments/results/results.hpp"
 #include "experiments/results/resume.hpp"
 #include "experiments/results/run_report.hpp"
@@ -36,6 +37,7 @@ class Runner {
     bool resume = false;
     bool anyway = false;                      ///< run even if this machine's memory is too small
     const std::atomic<bool>* stop = nullptr;  ///< set by a signal
+    LogOptions log{};                         ///< of epochs
   };
   Runner(Options options, const Job& job)
       : options_(options), job_(job), simulator_(options.stop) {}
@@ -52,6 +54,9 @@ class Runner {
  private:
   Partition partition(const Experiment& experiment, const ProblemData& data) const;
   ExecuteOptions execute_options(const Experiment& experiment) const;
+  std::shared_ptr<const Checkpoint> start_weights(const Experiment& experiment) const;
+  nlohmann::ordered_json scores(const Experiment& experiment, const ProblemData& data,
+                                const ResultFolder& results) const;
   Outcome execute(const PreparedExperiment& prepared, const ExecuteOptions& options,
                   const ResultFolder* results, std::string& log_not_written) const;
 

@@ -107,8 +107,35 @@ constexpr RowClass kRowClasses[] = {
     {"held_out", "with enough cores, not seen by calibration",
      [](const ValidationRow& r) { return !r.oversubscribed && !r.used_by_calibration; }}};
 
+/// What intervals are worth.
+struct Coverage {
+  std::size_t rows = 0, covered = 0;
+  std::optional<double> median_half_width;
+};
+Coverage coverage_of(const std::vector<ValidationRow>& rows,
+                     const std::function<bool(const ValidationRow&)>& counts) {
+  Coverage c;
+  std::vector<double> widths;
+  for (const ValidationRow& row : rows) {
+    if (!row.errors || !counts(row)) continue;
+    ++c.rows;
+    c.covered += row.covered() ? 1 : 0;
+    widths.push_back(half_width(*row.errors));
+  }
+  if (widths.empty()) return c;
+  const auto middle = widths.begin() + static_cast<std::ptrdiff_t>(widths.size() / 2);
+  std::nth_element(widths.begin(), middle, widths.end());
+  c.median_half_width = *middle;
+  return c;
+}
+Json coverage_json(const Coverage& c) {
+  return {{"rows", c.rows},
+          {"covered", c.covered},
+          {"median_half_width", or_null(c.median_half_width)}};
+}
+
 struct Strategies {
-  std::size_t groups = 0, right = 0;
+  std::size_t groups = 0, right = 0, cannot_tell = 0;
   std::optional<double> correlation;
 };
 Strategies compare_strategies(const std::vector<ValidationRow>& rows) {
@@ -119,7 +146,14 @@ Strategies compare_strategies(const std::vector<ValidationRow>& rows) {
     const auto real = column(group, &ValidationRow::real_seconds),
                simulated = column(group, &ValidationRow::simulated_seconds);
     ++s.groups;
-    if (winner(real) == winner(simulated)) ++s.right;
+    const std::size_t first = winner(simulated);
+    if (winner(real) == first) ++s.right;
+    if (std::any_of(group.begin(), group.end(), [&](const ValidationRow& row) {
+          return &row != &group[first] && row.errors && group[first].errors &&
+                 !can_tell(row.simulated_seconds, row.errors, simulated[first],
+                           group[first].errors);
+        }))
+      ++s.cannot_tell;
     if (const auto r = rank_correlation(real, simulated)) {
       sum += *r;
       ++counted;
@@ -170,6 +204,10 @@ ClassSeconds class_seconds(const Json& result) {
     if (part.in_sum && part.seconds != &Breakdown::compute)
       (part.communication ? c.communication : c.other) += parts[part.key].get<double>();
   return c;
+}
+
+bool ValidationRow::covered() const {
+  return errors && std::abs(std::log(real_seconds / simulated_seconds)) <= half_width(*errors);
 }
 
 std::string ValidationRow::setting() const {
@@ -226,11 +264,17 @@ Json validation_json(const std::vector<ValidationRow>& rows) {
                     {"model_seconds", or_null(row.model_seconds)},
                     {"error", row.error()},
                     {"model_error", or_null(row.model_error())},
+                    {"half_width", row.errors ? Json(half_width(*row.errors)) : Json(nullptr)},
+                    {"covered", row.errors ? Json(row.covered()) : Json(nullptr)},
                     {"classes", classes}});
   }
   const Errors all = errors_of(rows, [](const ValidationRow&) { return true; });
   Json by_class = Json::object();
   for (const RowClass& c : kRowClasses) by_class[c.name] = errors_json(errors_of(rows, c.counts));
+  Json intervals{
+      {"all", coverage_json(coverage_of(rows, [](const ValidationRow&) { return true; }))}};
+  for (const RowClass& c : kRowClasses)
+    intervals[c.name] = coverage_json(coverage_of(rows, c.counts));
   const Strategies strategies = compare_strategies(rows);
   Json faster = Json::array();
   for (const SpeedUp& s : speed_ups(rows))
@@ -244,8 +288,12 @@ Json validation_json(const std::vector<ValidationRow>& rows) {
           {"mean_abs_error", all.mean},
           {"max_abs_error", all.most},
           {"by_class", by_class},
+          {"intervals", intervals},
           {"rank_correlation", or_null(strategies.correlation)},
-          {"winner", {{"groups", strategies.groups}, {"right", strategies.right}}}};
+          {"winner",
+           {{"groups", strategies.groups},
+            {"right", strategies.right},
+            {"cannot_tell", strategies.cannot_tell}}}};
 }
 
 std::string validation_text(const std::vector<ValidationRow>& rows, int width) {
@@ -255,8 +303,9 @@ std::string validation_text(const std::vector<ValidationRow>& rows, int width) {
   Table classes(header);
   for (const ValidationRow& row : rows) {
     const char* mark = row.disturbed ? " (*)" : "";
-    table.add({row.setting(), human_seconds(row.real_seconds), human_seconds(row.simulated_seconds),
-               signed_percent(row.error()) + mark,
+    table.add({row.setting(), human_seconds(row.real_seconds),
+               with_interval(row.simulated_seconds, row.errors),
+               signed_percent(row.error()) + (row.errors && !row.covered() ? " out" : "") + mark,
                row.model_seconds ? human_seconds(*row.model_seconds) : "-",
                row.model_seconds ? signed_percent(*row.model_error()) + mark : "-"});
     std::vector<std::string> cells{row.setting()};
@@ -277,6 +326,16 @@ std::string validation_text(const std::vector<ValidationRow>& rows, int width) {
       text += fmt::format("{} {}: mean absolute error {:.1f} %, worst {:.1f} %, mean {}\n", e.rows,
                           c.text, 100 * e.mean, 100 * e.most, signed_percent(e.mean_signed));
   }
+  for (const RowClass& c : kRowClasses) {
+    const Coverage found = coverage_of(rows, c.counts);
+    if (found.rows > 0)
+      text += fmt::format(
+          "intervals {}: hold the real epoch of {} of {} ({:.0f} %, meant are {:.0f} %), median "
+          "± {:.1f} %\n",
+          c.text, found.covered, found.rows,
+          100.0 * static_cast<double>(found.covered) / static_cast<double>(found.rows),
+          100 * kIntervalShare, 100 * *found.median_half_width);
+  }
   const auto busy =
       std::count_if(rows.begin(), rows.end(), [](const ValidationRow& r) { return r.disturbed; });
   if (busy > 0)
@@ -287,8 +346,9 @@ std::string validation_text(const std::vector<ValidationRow>& rows, int width) {
   const Strategies strategies = compare_strategies(rows);
   if (strategies.groups > 0)
     text += fmt::format(
-        "strategies: the simulated winner is the real one in {} of {} comparisons{}\n",
-        strategies.right, strategies.groups,
+        "strategies: the simulated winner is the real one in {} of {} comparisons, and cannot be "
+        "told from another in {}{}\n",
+        strategies.right, strategies.groups, strategies.cannot_tell,
         strategies.correlation ? fmt::format(", rank correlation {:.2f}", *strategies.correlation)
                                : "");
   return text;

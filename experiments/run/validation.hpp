@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/predict/interval.hpp"
+
 namespace orrery {
 
 /// Seconds of an epoch by class; they add up to it.
@@ -32,12 +34,15 @@ struct ValidationRow {
   double real_seconds = 0, simulated_seconds = 0;
   std::optional<double> model_seconds;  ///< nothing if no equations apply
   ClassSeconds real, simulated;
+  std::optional<EpochErrors> errors;  ///< of the simulated epoch; nothing: it has no interval
 
   /// Signed and relative: positive if the simulation is slower.
   double error() const { return simulated_seconds / real_seconds - 1; }
   std::optional<double> model_error() const {
     return model_seconds ? std::optional(*model_seconds / real_seconds - 1) : std::nullopt;
   }
+  /// Whether the real epoch lies in the interval of the simulated one.
+  bool covered() const;
   std::string setting() const;
 };
 
@@ -50,9 +55,12 @@ std::vector<std::vector<ValidationRow>> strategy_groups(const std::vector<Valida
 
 /// validate.json: "rows"; "mean_abs_error" and "max_abs_error" of all rows and, under "by_class",
 /// of those with enough cores, of oversubscribed ones, and of those that calibration did not see;
-/// "speedups" of strategies over the first of their group, real and simulated; "rank_correlation"
-/// between strategies (mean over groups) and "winner": in how many groups the simulated winner is
-/// the real one. Null if there is nothing to report.
+/// "speedups" of strategies over the first of their group, real and simulated;
+/// "rank_correlation" between strategies (mean over groups) and "winner": in how many groups the
+/// simulated winner is the real one, and in how many it cannot be told from the second. "intervals":
+/// of how many rows they hold the real epoch, and the median of their half widths, of all rows, of
+/// those with enough cores, and of those that calibration did not see. Null where there is nothing
+/// to say.
 nlohmann::ordered_json validation_json(const std::vector<ValidationRow>& rows);
 
 /// The same as tables, for lines of at most `width` characters if that is not 0.

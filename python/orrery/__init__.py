@@ -15,13 +15,13 @@ from .data import from_dgl, from_networkx, from_pyg, from_scipy, write_dataset
 from .kernels import Batches, graph, kernels, partition, partition_methods, sample, spmm
 from .panels import PaperFigure, breakdown, curves, figure, paper_figures, timeline
 from .results import Results, results
-from .runs import RunFailed, plan, run, simulate, validate
+from .runs import Predictions, RunFailed, plan, predict, run, simulate, validate
 
 __all__ = [
     "Batches", "Checkpoint", "ConfigError", "Csr", "DataError", "Error", "MessageFlow", "NotBuilt",
-    "PaperFigure", "Results", "RunFailed", "ShapeError", "breakdown", "curves",
+    "PaperFigure", "Predictions", "Results", "RunFailed", "ShapeError", "breakdown", "curves",
     "figure", "from_dgl", "from_networkx", "from_pyg", "from_scipy", "graph", "kernels",
-    "paper_figures", "partition", "partition_methods", "plan", "read_checkpoint",
+    "paper_figures", "partition", "partition_methods", "plan", "predict", "read_checkpoint",
     "results", "run", "sample", "save_npz", "save_safetensors", "simulate", "spmm", "timeline",
     "validate", "write_dataset",
 ]

@@ -25,18 +25,46 @@ class Checkpoint:
     "first_moment" and "second_moment" of these; with batch norm its running "averages". Of
     model_averaging's local models these of each part, as "part0.weights" and so on.
     """
+    # best.bin (train.keep_best) has the weights, and the averages, alone.
 
     epochs: int
     steps: int
     experiment: dict[str, Any]  #: the keys that the weights depend on
     widths: dict[str, int] | None  #: columns of the features, and classes; of old files none
     arrays: dict[str, np.ndarray]
+    #: names and shapes of what `weights` is made of, in order: ("layers.1.weight", (1433, 16))
+    shapes: list[tuple[str, tuple[int, int]]]
+    #: the same of the averages: ("layers.1.norm.averages", (2, 16)): means, variances
+    average_shapes: list[tuple[str, tuple[int, int]]]
+    best: dict[str, Any] | None  #: epoch and validation_accuracy of the best evaluation so far
+
+    @property
+    def parameters(self) -> dict[str, np.ndarray]:
+        """Each parameter, and each running average, by its name and in its shape: views. Raises
+        DataError for files that do not say the names, and for models of several parts."""
+        if not self.shapes:
+            raise DataError("the checkpoint does not say what its weights are called: it is of an older "
+                            "version; read `arrays`")
+        if "weights" not in self.arrays:
+            raise DataError("the checkpoint holds a model for each part: read `arrays`")
+        return {**_cut(self.arrays["weights"], self.shapes),
+                **_cut(self.arrays.get("averages", np.empty(0, np.float32)), self.average_shapes)}
 
 
-def _names(rows: int, experiment: dict[str, Any]) -> list[str]:
+def _cut(row: np.ndarray, shapes: list[tuple[str, tuple[int, int]]]) -> dict[str, np.ndarray]:
+    if sum(rows * columns for _, (rows, columns) in shapes) != row.size:
+        raise DataError("the checkpoint's names do not fit its numbers")
+    made, begin = {}, 0
+    for name, (rows, columns) in shapes:
+        made[name] = row[begin:begin + rows * columns].reshape(rows, columns)
+        begin += rows * columns
+    return made
+
+
+def _names(rows: int, experiment: dict[str, Any], kept: str) -> list[str]:
     """What the rows are, in the order in which the program writes them."""
     model = ["weights"]
-    if experiment.get("train", {}).get("optimizer") == "adam":
+    if kept == "training" and experiment.get("train", {}).get("optimizer") == "adam":
         model += ["first_moment", "second_moment"]
     if experiment.get("model", {}).get("batch_norm"):
         model.append("averages")
@@ -48,16 +76,17 @@ def _names(rows: int, experiment: dict[str, Any]) -> list[str]:
 
 
 def read_checkpoint(file: str | os.PathLike) -> Checkpoint:
-    """Reads a checkpoint.bin, or that of a run's folder. Raises DataError: not there, cut short,
-    damaged."""
+    """Reads a checkpoint.bin or best.bin, or that of a run's folder (its checkpoint.bin, else best.bin).
+    Raises DataError: not there, cut short, damaged."""
     path = Path(file)
     if path.is_dir():
-        path = path / "checkpoint.bin"
+        last = path / "checkpoint.bin"
+        path = last if last.exists() or not (path / "best.bin").exists() else path / "best.bin"
     try:
         content = path.read_bytes()
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}; train with "
-                        "train.checkpoint_every to have one") from error
+                        "train.checkpoint_every or train.keep_best to have one") from error
     if not content.startswith(_MAGIC):
         raise DataError(f"{path}: is no checkpoint of Orrery")
     if len(content) < 20 or zlib.crc32(content[:-4]) != struct.unpack("<I", content[-4:])[0]:
@@ -67,6 +96,9 @@ def read_checkpoint(file: str | os.PathLike) -> Checkpoint:
         header = json.loads(content[16:16 + size])
         counts, experiment = [int(n) for n in header["rows"]], dict(header["experiment"])
         epochs, steps = int(header["epochs"]), int(header.get("steps", 0))
+        kept = str(header.get("kept", "training"))
+        shapes, averages = ([(str(one["name"]), (int(one["shape"][0]), int(one["shape"][1])))
+                             for one in header.get(key, [])] for key in ("weights", "averages"))
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path}: its header cannot be read: {error!r}") from error
     if min(counts, default=0) < 0 or 16 + size + 4 * sum(counts) + 4 != len(content):
@@ -74,11 +106,14 @@ def read_checkpoint(file: str | os.PathLike) -> Checkpoint:
     values = np.frombuffer(content, "<f4", sum(counts), 16 + size)
     rows = np.split(values, np.cumsum(counts)[:-1])
     return Checkpoint(epochs, steps, experiment, header.get("widths"),
-                      dict(zip(_names(len(counts), experiment), rows)))
+                      dict(zip(_names(len(counts), experiment, kept), rows)), shapes, averages,
+                      header.get("best"))
 
 
 def _arrays(given: Checkpoint | dict[str, Any]) -> dict[str, np.ndarray]:
-    arrays = given.arrays if isinstance(given, Checkpoint) else given
+    arrays = given
+    if isinstance(given, Checkpoint):  # names and shapes where the file has them
+        arrays = given.parameters if given.shapes and "weights" in given.arrays else given.arrays
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
 
@@ -101,7 +136,8 @@ def _write_whole(file: str | os.PathLike, write: Any) -> None:
 
 
 def save_npz(given: Checkpoint | dict[str, Any], file: str | os.PathLike) -> None:
-    """Writes the arrays as one .npz file, which numpy.load() reads."""
+    """Writes the arrays (of a checkpoint its parameters by name) as one .npz file, which numpy.load()
+    reads."""
     _write_whole(file, lambda out: np.savez(out, **_arrays(given)))
 
 
@@ -110,7 +146,7 @@ _TYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "int64": "I64", 
 
 
 def save_safetensors(given: Checkpoint | dict[str, Any], file: str | os.PathLike) -> None:
-    """Writes the arrays in the safetensors format: 8 bytes with the length of a header, the header
+    """Writes the arrays (of a checkpoint its parameters by name) in the safetensors format: 8 bytes with the length of a header, the header
     (JSON), the arrays. Raises ConfigError for a type that the format does not have."""
     arrays, header, begin = _arrays(given), {}, 0
     for name, array in arrays.items():

@@ -15,7 +15,7 @@ from _orrery import ConfigError, DataError, ShapeError
 
 from .kernels import graph as make_graph
 
-_FILES = {"meta.json", "edges.npy", "features.npy", "labels.npy", "split.npy"}
+_FILES = {"meta.json", "edges.npy", "edge_weights.npy", "features.npy", "labels.npy", "split.npy"}
 
 
 def _array(values: Any) -> np.ndarray:
@@ -84,6 +84,40 @@ def _split(masks: Any, vertices: int) -> np.ndarray:
     return split
 
 
+def _edge_weights(values: Any, edges: Any, made: Any, notes: list[str]) -> np.ndarray:
+    """Of the edges of `made` in their order: those that come several times weigh as much as all of them,
+    and one that was added as the reverse of another as much as that one."""
+    if hasattr(edges, "tocoo"):
+        entries = edges.tocoo()
+        source, destination = entries.col, entries.row
+    else:
+        source, destination = _array(edges)
+    given = _array(values).reshape(-1)
+    if given.shape != source.shape:
+        raise ShapeError(f"edge_weights: expected {len(source)}, one for each edge, found {len(given)}")
+    if not (np.issubdtype(given.dtype, np.number) or given.dtype == bool) or np.iscomplexobj(given):
+        raise DataError(f"edge_weights: expected real numbers, found {given.dtype}")
+    bad = ~np.isfinite(given) | (given < 0)
+    if bad.any():
+        at = int(np.argmax(bad))
+        raise DataError(f"edge_weights[{at}]: expected a finite number >= 0, found {given[at]}")
+    if given.dtype != np.float32:
+        notes.append(f"edge weights were {given.dtype} and are float32 here")
+    n = made.shape[0]
+    keys, place = np.unique(source.astype(np.int64) * n + destination, return_inverse=True)
+    sums = np.bincount(place, given, len(keys)) if len(keys) else np.empty(0)
+    ours = made.edge_index.astype(np.int64)
+
+    def find(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        wanted = first * n + second
+        at = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
+        return at, (keys[at] == wanted) if len(keys) else np.zeros(len(wanted), bool)
+
+    (here, there), (back, reverse) = find(ours[0], ours[1]), find(ours[1], ours[0])
+    assert (there | reverse).all()
+    return np.where(there, sums[here], sums[back]).astype(np.float32) if len(keys) else np.empty(0, np.float32)
+
+
 def _replaceable(folder: Path, force: bool) -> None:
     if not folder.exists() and not folder.is_symlink():
         return
@@ -101,12 +135,15 @@ def _flush(file: Path) -> None:
 
 def write_dataset(folder: Any, edges: Any, *, num_nodes: int | None = None, features: Any = None,
                   labels: Any = None, split: Any = None, name: str | None = None,
-                  symmetric: bool = False, notes: Any = (), force: bool = False) -> Path:
+                  symmetric: bool = False, edge_weights: Any = None, notes: Any = (),
+                  force: bool = False) -> Path:
     """Writes a folder that `dataset.path` of an experiment may name; it appears whole or not at all.
 
     edges: as graph() takes them. symmetric: add the reverse of every edge.
     features: [N, F], of any real type, or sparse; kept as float32. labels: [N] classes, -1 or NaN
         where there is none, or [N, C] of 0 and 1. What was converted is told on sys.stderr.
+    edge_weights: [E] in the order of the edges (of a matrix: of its entries), finite and >= 0; used
+        with "dataset": {"edge_weights": true}.
     split: (train, validation, test) masks, or uint8 [N] of 0, 1, 2 and 255.
     force: replace a data set that is there.
 
@@ -122,6 +159,8 @@ def write_dataset(folder: Any, edges: Any, *, num_nodes: int | None = None, feat
     vertices = made.shape[0]
     two_way = made == made.transpose()
     arrays = {"edges.npy": made.edge_index.astype(np.int32)}
+    if edge_weights is not None:
+        arrays["edge_weights.npy"] = _edge_weights(edge_weights, edges, made, told)
     if features is not None:
         arrays["features.npy"] = _features(features, vertices, told)
     if labels is not None:
@@ -163,13 +202,18 @@ def write_dataset(folder: Any, edges: Any, *, num_nodes: int | None = None, feat
 
 
 def from_scipy(matrix: Any, folder: Any, **rest: Any) -> Path:
-    """A SciPy sparse matrix: its entry (v, u) is the edge u -> v. Values other than 1 are left out,
-    and said. `rest` as of write_dataset()."""
+    """A SciPy sparse matrix: its entry (v, u) is the edge u -> v. Values other than 1 are kept as weights
+    of the edges where they are finite and >= 0, else left out, and said. `rest` as of write_dataset()."""
     notes = list(rest.pop("notes", ()))
-    values = np.asarray(matrix.tocsr().data)
-    if values.size and not (values == 1).all():
-        notes.append("the values of the matrix were left out: edges have no weights here")
-    return write_dataset(folder, matrix, notes=notes, **rest)
+    values = np.asarray(matrix.tocoo().data)
+    weights = None
+    if values.size and not (values == 1).all() and "edge_weights" not in rest:
+        if np.isrealobj(values) and np.isfinite(values).all() and (values >= 0).all():
+            weights = values
+            notes.append("the values of the matrix are weights of the edges, for dataset.edge_weights")
+        else:
+            notes.append("the values of the matrix were left out: as weights they had to be finite and >= 0")
+    return write_dataset(folder, matrix, notes=notes, **({"edge_weights": weights} | rest))
 
 
 def from_networkx(network: Any, folder: Any, *, features: Any = None, labels: Any = None,
@@ -202,16 +246,16 @@ def from_networkx(network: Any, folder: Any, *, features: Any = None, labels: An
 
 
 def from_pyg(data: Any, folder: Any, **rest: Any) -> Path:
-    """A Data of PyTorch Geometric: edge_index, and x, y and the masks where it has them. Edge
-    attributes are left out, and said. `rest` as of write_dataset()."""
+    """A Data of PyTorch Geometric: edge_index, and edge_weight, x, y and the masks where it has them.
+    Edge attributes are left out, and said. `rest` as of write_dataset()."""
     if getattr(data, "edge_index", None) is None:
         raise DataError("from_pyg: expected a Data with edge_index; of a data set take data_set[0]")
     notes = list(rest.pop("notes", ()))
-    for left_out in ("edge_attr", "edge_weight"):
-        if getattr(data, left_out, None) is not None:
-            notes.append(f"{left_out} was left out")
+    if getattr(data, "edge_attr", None) is not None:
+        notes.append("edge_attr was left out")
     masks = tuple(getattr(data, f"{part}_mask", None) for part in ("train", "val", "test"))
     given = {"features": getattr(data, "x", None), "labels": getattr(data, "y", None),
+             "edge_weights": getattr(data, "edge_weight", None),
              "split": masks if any(mask is not None for mask in masks) else None}
     return write_dataset(folder, _array(data.edge_index), notes=notes,
                          **{"num_nodes": int(data.num_nodes), **given, **rest})

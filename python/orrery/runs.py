@@ -10,9 +10,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from _orrery import ConfigError, Error
 
 Config = "Mapping[str, Any] | str | os.PathLike"
@@ -229,3 +231,32 @@ def validate(config: Any, *, set: Mapping[str, Any] | None = None, out: Any = No
     """
     options = _out(out, False) + ([] if repeats is None else ["--repeats", str(repeats)])
     return _call("validate", config, options, set, quiet)
+
+
+@dataclass
+class Predictions:
+    """What a kept model says of every vertex of a data set."""
+
+    logits: np.ndarray  #: float32 [vertices, classes]
+    predictions: np.ndarray  #: int32 [vertices], or uint8 [vertices, classes] of several labels
+    embeddings: np.ndarray  #: float32 [vertices, width]: what the last layer is given
+    scores: dict[str, dict[str, Any]]  #: of train, validation and test: accuracy, macro_f1, auc
+    folder: Path
+
+
+def predict(run_folder: Any, *, weights: Any = None, out: Any = None, ranks: int = 1,
+            set: Mapping[str, Any] | None = None, force: bool = False,
+            quiet: bool = False) -> Predictions:
+    """Computes the kept weights of a run for every vertex: `orrery predict`.
+
+    run_folder: of a run with train.keep_best or train.checkpoint_every.
+    weights: a checkpoint instead of best.bin, else checkpoint.bin, of the run.
+    set: keys of the run's config.json that are changed, such as {"dataset.path": other data}.
+    out: default: "predictions" in the run's folder. Raises RunFailed.
+    """
+    options = _out(out, force) + ["--ranks", str(ranks)]
+    options += [] if weights is None else ["--weights", os.fspath(weights)]
+    told = _call("predict", os.fspath(run_folder), options, set, quiet)
+    folder = Path(told["out_dir"])
+    arrays = (np.load(folder / f"{name}.npy") for name in ("logits", "predictions", "embeddings"))
+    return Predictions(*arrays, told["scores"], folder)

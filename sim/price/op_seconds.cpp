@@ -7,19 +7,11 @@
 #include "core/base/error.hpp"
 #include "sim/price/price_point.hpp"
 #include "sim/price/price_table.hpp"
+#include "sim/price/profile_entry.hpp"
 #include "sim/price/roofline.hpp"
 
 namespace orrery::sim {
 namespace {
-
-/// The entry of a key, else that of its kind.
-template <class Value>
-const Value* entry(const std::map<std::string, Value>& by_kind, std::string_view key) {
-  if (const auto exact = by_kind.find(std::string(key)); exact != by_kind.end())
-    return &exact->second;
-  const auto kind = by_kind.find(std::string(key.substr(0, key.find('/'))));
-  return kind == by_kind.end() ? nullptr : &kind->second;
-}
 
 double look_up(const PriceTable& table, const Op& op, const PricePoint& point, int threads) {
   std::array<double, 8> at{};
@@ -35,11 +27,7 @@ double look_up(const PriceTable& table, const Op& op, const PricePoint& point, i
 
 double op_seconds(const DeviceProfile& profile, const Op& op, int threads) {
   const PricePoint point = price_point(op);
-  double factor = 1;
-  if (!profile.scale.empty()) {
-    if (const auto all = profile.scale.find("*"); all != profile.scale.end()) factor *= all->second;
-    if (const double* own = entry(profile.scale, point.key)) factor *= *own;
-  }
+  double factor = scale_of(profile, point.key);
   const auto table = profile.tables.find(std::string(point.key));
   const Roofline::Efficiency* efficiency = entry(profile.roofline.by_kind, point.key);
   if (table == profile.tables.end() && efficiency == nullptr)

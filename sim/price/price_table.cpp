@@ -22,14 +22,6 @@ struct Place {
   double growth = 1;      ///< beyond the largest point
 };
 
-bool is_work(const PriceTable& table, const std::string& axis) {
-  if (axis == "width")
-    return std::none_of(table.axes.begin(), table.axes.end(),
-                        [](const PriceTable::Axis& a) { return a.name == "size"; });
-  return axis != "threads" && axis != "bytes" && axis != "reuse_bytes" && axis != "skew" &&
-         axis != "ragged";
-}
-
 Place place_on(const PriceTable& table, const PriceTable::Axis& axis, double value) {
   const auto& points = axis.points;
   if (value <= points.front()) return {};
@@ -42,6 +34,14 @@ Place place_on(const PriceTable& table, const PriceTable::Axis& axis, double val
 }
 
 }  // namespace
+
+bool is_work(const PriceTable& table, const std::string& axis) {
+  if (axis == "width")
+    return std::none_of(table.axes.begin(), table.axes.end(),
+                        [](const PriceTable::Axis& a) { return a.name == "size"; });
+  return axis != "threads" && axis != "bytes" && axis != "reuse_bytes" && axis != "skew" &&
+         axis != "ragged";
+}
 
 double interpolate(const PriceTable& table, std::span<const double> at) {
   const std::size_t axes = table.axes.size();

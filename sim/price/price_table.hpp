@@ -8,8 +8,11 @@
 
 namespace orrery::sim {
 
-/// Seconds at a point of the axes' space: multilinear in the logarithms of sizes and seconds. This
-/// is exact if time is a product of powers of the sizes.
+/// Whether time grows in proportion to a size on this axis beyond the largest point.
+bool is_work(const PriceTable& table, const std::string& axis);
+
+/// Seconds at a point of the axes' space: multilinear in the logarithms of sizes and seconds, which
+/// is exact where time is a product of powers of the sizes.
 ///
 /// Beyond the largest point of an axis that is work, time grows in proportion. On other axes, and
 /// below the smallest point of any, it is that of the nearest point. These axes are not work:

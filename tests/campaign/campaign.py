@@ -113,10 +113,17 @@ class Job(Subject):
     VICTIMS = ("rank killed", "rank stopped", "rank slow", "mpirun killed",
                "mpirun stopped, rank killed")
 
-    def __init__(self, strategy):
-        super().__init__(small.Trains(f"mpi {strategy}", "run", "IN/job.json", "--backend", "mpi",
-                                      "--set", f"strategy.type={strategy}", "--out", "OUT/made",
-                                      "--quiet", "--json"), "--resume")
+    def __init__(self, command):
+        super().__init__(command, "--resume")
+
+    @classmethod
+    def of_each_kind(cls):
+        """A training by each strategy, and an inference."""
+        words = ("--backend", "mpi", "--out", "OUT/made", "--quiet", "--json")
+        return [*(cls(small.Trains(f"mpi {strategy}", "run", "IN/job.json", *words, "--set",
+                                   f"strategy.type={strategy}")) for strategy in cls.STRATEGIES),
+                cls(small.Infers("mpi infer", "infer", "IN/infer-job.json", *words,
+                                 "--keep-layers"))]
 
     def mpirun(self):
         root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
@@ -231,6 +238,13 @@ class Place(small.Place):
         job = dict(EXPERIMENT, cluster={"ranks": Job.RANKS},
                    train={"epochs": 400, "checkpoint_every": 10})
         (self.inputs / "job.json").write_text(json.dumps(job))
+        # Trains for a third of its time, then writes layer after layer.
+        layers = dict(EXPERIMENT["model"], layers=4)
+        for name, ranks, vertices in (("infer", 2, 4000), ("infer-job", Job.RANKS, 20000)):
+            (self.inputs / f"{name}.json").write_text(json.dumps(dict(
+                EXPERIMENT, dataset=dict(EXPERIMENT["dataset"], vertices=vertices, edges=8 * vertices),
+                model=layers, train={"epochs": 2, "checkpoint_every": 1}, cluster={"ranks": ranks},
+                inference={"columns": ranks})))
         for words in (["dataset", "generate", "communities", "--vertices", "3000", "--edges",
                        "20000", "--force", "--out", str(self.inputs / "data")],
                       ["run", str(self.inputs / "run.json"), "--quiet", "--out",
@@ -268,7 +282,7 @@ class Place(small.Place):
 
 
 def subjects():
-    """Every command that writes, and in a list the jobs over MPI, one of each strategy, that take turns."""
+    """Every command that writes, and in a list the jobs over MPI that take turns."""
     found = [
         Subject(small.Trains("run", "run", "IN/run.json", "--out", "OUT/made", "--quiet", "--json"),
                 "--resume"),
@@ -285,9 +299,14 @@ def subjects():
         Subject(small.Command("stream", "partition", "IN/data", "--stream", "--parts", "4",
                               "--method", "spring", "--out", "OUT/made")),
         Subject(Report("report", "report", "OUT/result")),
+        Subject(small.Infers("infer", "infer", "IN/infer.json", "--out", "OUT/made",
+                             "--keep-layers", "--quiet", "--json"), "--resume"),
+        Subject(small.Command("advise", "advise", "IN/run.json", "--set",
+                              'cluster={"file": "dgx-1", "gpus": 2}', "--search",
+                              "strategy.type=spmm_1d,full_graph", "--out", "OUT/made")),
     ]
     if MPI_PROGRAM.exists() and shutil.which("mpirun"):
-        found.append([Job(strategy) for strategy in Job.STRATEGIES])
+        found.append(Job.of_each_kind())
     return found
 
 

@@ -1,5 +1,6 @@
 """Small commands, each with what it must leave, under calls that fail one at a time."""
 
+import array
 import hashlib
 import json
 import os
@@ -146,6 +147,27 @@ class Sweeps(Trains):
         assert self.state(out, again.stdout) == whole, "the sweep went on to other lines"
 
 
+class Infers(Command):
+    """An inference, whose embeddings appear as a whole, and which --resume goes on with."""
+
+    def state(self, out, said):
+        # What was received is of the layers that were computed now.
+        result = loaded((out / "made" / "result.json").read_text(), "result.json")
+        printed = loaded(said.splitlines()[-1], "standard output")
+        return [digest_of(out / "made" / "embeddings"), result["name"], printed["name"]]
+
+    def check_failed(self, out, inputs, whole):
+        made = out / "made"
+        require_whole_files(made)
+        assert digest_of(made / "embeddings") in (None, whole[0]), "half of the embeddings"
+        words = [w.replace("IN", str(inputs)).replace("OUT", str(out)) for w in self.words]
+        again = subprocess.run([*self.front, *words, "--resume"], capture_output=True, text=True,
+                               timeout=SECONDS, check=False, env={**os.environ, **self.environment})
+        assert again.returncode == 0, f"going on with --resume: {again.stderr}"
+        assert self.state(out, again.stdout) == whole, "resumed to other embeddings"
+        assert not (made / "layers").exists(), "layers stay beside a result"
+
+
 COMMANDS = [
     Command("generate", "dataset", "generate", "communities", "--vertices", "40", "--edges", "120",
             "--out", "OUT/made"),
@@ -159,6 +181,8 @@ COMMANDS = [
     Sweeps("sweep", "sweep", "IN/sweep.json", "--out", "OUT/made", "--quiet", "--json"),
     Sweeps("simulate", "sweep", "IN/run.json", "--backend", "sim", "--set",
            'cluster={"file": "dgx-1", "gpus": 2}', "--out", "OUT/made", "--quiet", "--json"),
+    Infers("infer", "infer", "IN/infer.json", "--out", "OUT/made", "--keep-layers", "--quiet",
+           "--json"),
 ]
 
 
@@ -173,6 +197,8 @@ def over_mpi(ranks):
                   meant="orrery-mpi")
 
 
+BATCHES = 'strategy={"type": "mini_batch", "fanouts": [2, 2], "batch": 10}'
+
 # The same run on every other backend, and what else reads and prints.
 BACKENDS = [
     Trains("reference", *TRAINS, "kernels=reference"),
@@ -182,6 +208,19 @@ READERS = [
     Looks("info", "dataset", "info", "IN/data", "--json"),
     Looks("cluster", "cluster", "show", "dgx-1", "--json"),
     Looks("cut", "partition", "IN/data", "--parts", "2", "--method", "hash", "--json"),
+    Looks("sharing", "dataset", "sharing", "IN/data", "--json"),
+    Looks("samples", "dataset", "sample-check", "IN/samples.npy", "--graph", "IN/data", "--fanout",
+          "-1", "--json"),
+    Looks("caches", "caches", "IN/run.json", "--set", BATCHES, "--json"),
+]
+# What takes a second or more, for tests/faults/run.
+BY_HAND = [
+    Looks("starve", "starve", "IN/run.json", "--set", BATCHES, "--now", "--json"),
+    Looks("breakdown", "breakdown", "IN/run.json", "--methods", "hash", "--out", "OUT/made",
+          "--json"),
+    Command("advise", "advise", "IN/run.json", "--set", 'cluster={"file": "dgx-1", "gpus": 2}',
+            "--search", "strategy.type=spmm_1d", "--search", "partition.method=metis", "--out",
+            "OUT/made"),
 ]
 
 
@@ -193,12 +232,27 @@ class Place:
         self.inputs = self.folder / "in"
         self.inputs.mkdir()
         (self.inputs / "run.json").write_text(json.dumps(EXPERIMENT))
+        infer = dict(EXPERIMENT, inference={"columns": 2})
+        (self.inputs / "infer.json").write_text(json.dumps(infer))
         sweep = dict(EXPERIMENT, sweep={"strategy.type": ["spmm_1d", "full_graph"]})
         (self.inputs / "sweep.json").write_text(json.dumps(sweep))
         subprocess.run([PROGRAM, "dataset", "generate", "communities", "--vertices", "30",
                         "--edges", "90", "--seed", "3", "--out", str(self.inputs / "data")],
                        check=True, capture_output=True)
+        self.write_samples()
         self.whole = {}
+
+    def write_samples(self):
+        """All neighbours of every vertex of the data set, once."""
+        edges = (self.inputs / "data" / "edges.npy").read_bytes()
+        begin = 10 + int.from_bytes(edges[8:10], "little")
+        ends = array.array("i", edges[begin:])
+        half = len(ends) // 2
+        lines = array.array("q", (n for edge in zip([0] * half, ends[half:], ends[:half]) for n in edge))
+        shape = "{'descr': '<i8', 'fortran_order': False, 'shape': (%d, 3), }" % half
+        header = shape.ljust(117).encode() + b"\n"
+        (self.inputs / "samples.npy").write_bytes(
+            b"\x93NUMPY\x01\0" + len(header).to_bytes(2, "little") + header + lines.tobytes())
 
     def remove(self):
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -38,7 +38,8 @@ std::string text_of(const fs::path& file) {
 std::vector<std::string> shipped(const std::string& folder, std::size_t most) {
   std::vector<std::string> texts;
   for (const auto& entry : fs::directory_iterator(fs::path(ORRERY_SOURCES) / "configs" / folder))
-    if (entry.path().extension() == ".json") texts.push_back(text_of(entry.path()));
+    if (entry.path().extension() == ".json" && entry.path().filename() != "datasets.json")
+      texts.push_back(text_of(entry.path()));
   std::ranges::sort(texts, [](const auto& a, const auto& b) {
     return std::tuple(a.size(), a) < std::tuple(b.size(), b);
   });

@@ -54,7 +54,7 @@ TEST(FolderInput, NamesStayInTheFolder) {
 /// Faults that a judge must see: it would prove nothing otherwise.
 TEST(Judge, TellsWhatNoReaderMayDo) {
   const auto fault = [](const std::function<void()>& read) {
-    return judge({"made up", [&](std::string_view) { read(); }, {}}, "x");
+    return judge({"made up", [&](std::string_view) { read(); }, {}}, "x stod");
   };
 
   EXPECT_NE(fault([] { throw std::bad_alloc(); }), "");
@@ -62,6 +62,7 @@ TEST(Judge, TellsWhatNoReaderMayDo) {
   EXPECT_NE(fault([] { throw Error("[json.exception.type_error.302] x"); }), "");
   EXPECT_NE(fault([] { throw Error("std::bad_alloc"); }), "");
   EXPECT_EQ(fault([] { throw Error("f.npy:byte 3: expected 5, found 6"); }), "");
+  EXPECT_EQ(fault([] { throw Error("expected a number, found stod"); }), "") << "is the input's";
 #ifdef __SANITIZE_ADDRESS__
   EXPECT_NE(fault([] { std::vector<char> much(100 << 20); }), "");
 #endif

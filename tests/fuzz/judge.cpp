@@ -34,11 +34,12 @@ void given_back(const volatile void* memory) {
   if (memory != nullptr) held -= static_cast<std::int64_t>(__sanitizer_get_allocated_size(memory));
 }
 
-std::string fault_in(std::string_view message) {
+/// Words that the input holds may be shown.
+std::string fault_in(std::string_view message, std::string_view input) {
   for (const char* word : {"[json.exception", "std::", "bad_alloc", "basic_string",
                            "cannot create std", "vector::", "_M_", "stol", "stoi", "stod",
                            "filesystem error", "regex", "Unknown exception"})
-    if (message.find(word) != std::string_view::npos)
+    if (message.find(word) != std::string_view::npos && input.find(word) == std::string_view::npos)
       return std::string("words of a library in a message: ").append(message);
   return "";
 }
@@ -48,7 +49,7 @@ std::string how_it_ended(const Target& target, std::string_view input) {
     target.read(input);
     return "";
   } catch (const Error& error) {
-    return fault_in(error.what());
+    return fault_in(error.what(), input);
   } catch (const std::exception& error) {
     return std::string("an exception that is no orrery::Error: ").append(error.what());
   } catch (...) {

@@ -28,6 +28,7 @@ const Target& target(const std::string& name);
 /// The targets of each kind of input.
 std::vector<Target> graph_targets();
 std::vector<Target> parts_targets();
+std::vector<Target> inference_targets();
 std::vector<Target> kept_targets();
 std::vector<Target> config_targets();
 std::vector<Target> message_targets();

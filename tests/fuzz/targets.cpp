@@ -8,8 +8,8 @@ namespace orrery::fuzz {
 const std::vector<Target>& targets() {
   static const std::vector<Target> all = [] {
     std::vector<Target> list;
-    for (const auto& kind :
-         {graph_targets(), parts_targets(), kept_targets(), config_targets(), message_targets()})
+    for (const auto& kind : {graph_targets(), parts_targets(), inference_targets(), kept_targets(),
+                             config_targets(), message_targets()})
       list.insert(list.end(), kind.begin(), kind.end());
     return list;
   }();

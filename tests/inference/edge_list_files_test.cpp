@@ -226,7 +226,7 @@ TEST_F(EdgeLists, ThatAreNoneAreErrors) {
   EXPECT_THAT(problem({{write("empty.npy", npy_header_bytes("<i4", {0, 2}))}}),
               HasSubstr("expected edges, found none"));
   EXPECT_THAT(problem({{write("short.bin", S(20, 'x'))}, "uint64"}),
-              HasSubstr("byte 16: expected pairs of uint64 (16 bytes each), found 4 bytes more"));
+              HasSubstr("byte 16: expected pairs of uint64 (16 bytes each), found 4 extra bytes"));
   EXPECT_THAT(problem({{write("some.bin", S(16, '\0'))}}),
               HasSubstr("nothing in it tells the width"));
   EXPECT_THAT(problem({{write("a.npy", npy_header_bytes("<i4", {1, 2}) + S(8, '\0'))}, "uint32"}),

@@ -308,5 +308,17 @@ TEST(Gat, RefusesWhatItCannotHonourAndSaysWhat) {
        "strategy.replace");
 }
 
+const ModelType kSagePool{"sage-pool"};
+
+TEST(SagePool, RefusesStrategiesWhoseRowsPassBy) {
+  ModelConfig model;
+  model.type = kSagePool;
+  model.hidden = 7;  // heads would have to divide it
+
+  EXPECT_EQ(refusal(model, "full_graph"), "");
+  for (const char* strategy : {"spmm_1d", "spmm_15d"})
+    EXPECT_NE(refusal(model, strategy).find("use one of full_graph"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace orrery

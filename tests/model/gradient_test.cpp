@@ -7,6 +7,8 @@ namespace {
 using testing::make_problem;
 using testing::random_dataset;
 
+const ModelType kSagePool{"sage-pool"};
+
 struct Case {
   ModelType type;
   std::int64_t hidden;
@@ -58,6 +60,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{ModelType::gcn, 6, true, false, LossKind::sigmoid},
                       Case{ModelType::sage, 6, false, true, LossKind::softmax},
                       Case{ModelType::sage, 16, true, false, LossKind::softmax},
+                      Case{kSagePool, 6, false, true, LossKind::softmax},
+                      Case{kSagePool, 16, true, false, LossKind::sigmoid, 2, true},
                       Case{ModelType::sage, 6, true, true, LossKind::sigmoid},
                       Case{ModelType::gcn, 6, false, false, LossKind::softmax, 3, false, 0,
                            LayerOrder::aggregate_first},

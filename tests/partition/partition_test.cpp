@@ -56,6 +56,18 @@ TEST(Partition, RandomIsBalancedCompleteAndFixedByTheSeed) {
   EXPECT_EQ(vertices, 16U);
 }
 
+TEST(Partition, TrainingBlocksAreRunsOfEqualTrainingVertices) {
+  const Csr graph = build_csr({11, {}, {}});
+  const Split t = Split::train, o = Split::test;
+
+  const Partition p = partition_graph(graph, 3, {"training_block", "", 0},
+                                      std::vector{o, t, o, t, t, t, o, o, t, t, o});
+
+  EXPECT_EQ(p.owner, (std::vector<std::int32_t>{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2}));
+  EXPECT_THROW(partition_graph(graph, 3, {"training_block", "", 0}, std::vector(11, o)),
+               ConfigError);
+}
+
 TEST(Partition, MorePartsThanVerticesLeavesSomeEmpty) {
   const Partition p = partition_graph(build_csr({2, {0}, {1}}), 5, {"block", "", 0});
 

@@ -68,7 +68,9 @@ class Datasets(unittest.TestCase):
         source, destination = np.load(self.set / "edges.npy")
         back = scipy.sparse.coo_matrix((np.ones(len(source)), (destination, source)), (40, 40))
         self.assertEqual((back.tocsr() != (matrix != 0)).nnz, 0)
-        self.assertIn("values of the matrix were left out", self.notes())
+        self.assertIn("values of the matrix are weights of the edges", self.notes())
+        weighted = scipy.sparse.coo_matrix((np.load(self.set / "edge_weights.npy"), (destination, source)), (40, 40))
+        self.assertLess(abs(weighted.tocsr() - matrix).max(), 1e-7)
         self.assertEqual(self.info()["edges"], matrix.nnz)
 
     def test_NetworkxGraphsKeepTheirAttributes(self):

@@ -34,7 +34,7 @@ class Notebook(unittest.TestCase):
         pictures = [output for cell in tour.cells for output in cell.get("outputs", [])
                     if "image/png" in output.get("data", {})]
         self.assertEqual(len(pictures), 2)
-        self.assertIn("first_moment", texts(tour.cells[9]))
+        self.assertIn("layers.1.weight", texts(tour.cells[9]))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,8 @@ class Site(unittest.TestCase):
             self.assertLessEqual({file.stem for file in manual.ROOT.glob("docs/*.md")}, pages)
             self.assertTrue((out / "search/search_index.js").exists())
             api = (out / "api.html").read_text()
-            for name in ("kernels.partition", "kernels.sample", "checkpoint.read_checkpoint", "runs.run", "panels.curves"):
+            for name in ("kernels.partition", "kernels.sample", "checkpoint.read_checkpoint", "runs.predict",
+                         "panels.curves"):
                 self.assertIn(f'id="orrery.{name}"', api)
 
     def test_AnOrphanIsTold(self):

@@ -458,5 +458,31 @@ TEST(NeighbourSampler, BoundsTheVerticesOfABatch) {
   EXPECT_EQ(NeighbourSampler(graph, {{2, kAllNeighbours}}).most_vertices(1), 100);
 }
 
+/// What is excluded is never drawn, and of the others each set is as likely as if there were no more.
+TEST(NeighbourSampler, DrawsAmongWhatIsNotExcluded) {
+  const Csr graph = star(7);
+  const std::vector<EdgeIndex> excluded{0, 3, 6};  // 1, 4 and 7
+  for (const Rule rule : {Rule::uniform, Rule::replacement, Rule::labor}) {
+    const NeighbourSampler sampler(graph, {{2}, rule});
+    auto scratch = sampler.scratch(1);
+    std::map<Vertex, int> times;
+    constexpr int kDraws = 8000;
+    for (std::uint32_t step = 0; step < kDraws; ++step) {
+      const Vertex seed = 0;
+      const auto flow = sampler.sample({&seed, 1}, {1, 0, step}, scratch, false, excluded);
+      const auto drawn = drawn_by(flow, 1);
+      for (const Vertex v : drawn.at(0)) ++times[v];
+    }
+    ASSERT_EQ(times.size(), 4U) << "rule " << static_cast<int>(rule);
+    for (const Vertex v : {2, 3, 5, 6})
+      EXPECT_NEAR(times[v], kDraws / 2.0, 5 * std::sqrt(kDraws / 4.0)) << v;
+  }
+  const NeighbourSampler all(graph, {{kAllNeighbours}});
+  auto scratch = all.scratch(1);
+  const Vertex seed = 0;
+  EXPECT_EQ(drawn_by(all.sample({&seed, 1}, {1, 0, 0}, scratch, false, excluded), 1)[0],
+            (std::vector<Vertex>{2, 3, 5, 6}));
+}
+
 }  // namespace
 }  // namespace orrery

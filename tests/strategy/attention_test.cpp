@@ -58,11 +58,24 @@ ModelConfig published(ModelConfig model) {
   return model;
 }
 
+const ModelType kSagePool{"sage-pool"};
+
+/// GraphSAGE that takes the largest over edges.
+ModelConfig pooling(int layers, std::int64_t hidden) {
+  ModelConfig model;
+  model.type = kSagePool;
+  model.layers = layers;
+  model.hidden = hidden;
+  model.dropout = 0.3;
+  return model;
+}
+
 const std::vector<NamedModel>& models() {
   static const std::vector<NamedModel> list{
       {"Additive", gat(2, 16, 4, 1, Attention::additive, 0), true},
       {"AdditiveAsPublishedOnDirectedGraph", published(gat(3, 12, 3, 2, Attention::additive, 0.4)),
        false},
+      {"MaxPooling", pooling(3, 12), true},
       {"AdditiveWithDropoutAndResidual",
        with_residual_and_norm(gat(3, 16, 8, 1, Attention::additive, 0.4)), true},
       {"DotAsPublished", published(gat(2, 16, 2, 3, Attention::dot, 0.4)), false}};
@@ -126,7 +139,8 @@ std::vector<Case> cases() {
   for (const auto& strategy : carrying(Attention::additive))
     for (const NamedModel& model : models()) {
       const bool passes_by = info_of(strategy.config).sources_pass_by;
-      if (passes_by && model.config.attention == Attention::dot) continue;
+      if (passes_by && (model.config.attention == Attention::dot || model.config.type == kSagePool))
+        continue;
       list.push_back({strategy, worlds_of(strategy.config)[turn % 3],
                       turn % 2 == 0 ? "reference" : "cpu", model});
       ++turn;

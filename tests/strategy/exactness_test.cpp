@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -394,6 +395,28 @@ TEST(Recomputing, GivesTheSameLossesToTheBitInLessMemory) {
     EXPECT_EQ(losses(again), losses(kept)) << recompute;
     const double share = static_cast<double>(peak(again)) / static_cast<double>(peak(kept));
     EXPECT_LE(share, recompute < 12 ? 0.75 : 1.0) << recompute;
+  }
+}
+
+// Every strategy converts them as it loads them, on devices all is as it would be of 32 bits.
+TEST(HalfFeatures, TrainAsTheRoundedOnesOfThirtyTwoBitsInEveryStrategy) {
+  const auto exact = random_dataset(61, 350, 12, 5, true);
+  const auto halves = std::make_shared<Dataset>(*exact),
+             rounded = std::make_shared<Dataset>(*exact);
+  halves->features = half_features(exact->features);
+  std::vector<Vertex> all(61);
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<float> values(61 * 12);
+  halves->features->read(all, 0, 12, values.data(), 12);
+  rounded->features = dense_features(61, 12, std::move(values), "rounded", true);
+  for (const auto& strategy : testing::all_strategies()) {
+    const auto of = [&](const std::shared_ptr<const Dataset>& data) {
+      Problem p = make_problem(data, 4, strategy.config);
+      p.train.epochs = 3;
+      return losses(execute(p));
+    };
+    EXPECT_EQ(of(halves), of(rounded)) << strategy.name;
+    EXPECT_NE(of(halves), of(exact)) << strategy.name;
   }
 }
 

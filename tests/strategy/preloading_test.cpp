@@ -5,9 +5,12 @@
 #include <set>
 #include <tuple>
 
+#include "core/base/index.hpp"
+#include "core/partition/methods/cut.hpp"
 #include "core/runtime/summary.hpp"
 #include "core/sample/expansion_sampling.hpp"
 #include "core/strategy/make_strategy.hpp"
+#include "core/strategy/config/preloading_settings.hpp"
 #include "core/strategy/structure/preloaded_rank.hpp"
 #include "core/strategy/train/record.hpp"
 #include "tests/support/problems.hpp"
@@ -240,6 +243,61 @@ INSTANTIATE_TEST_SUITE_P(Graphs, Sampled,
                          ::testing::Combine(::testing::Bool(),
                                             ::testing::Values(ExpansionRule::connections,
                                                               ExpansionRule::granndis_artifact)));
+
+// As the public code of GraNNDis: sums over all that servers hold, whose mean over ranks is taken.
+TEST(Sampling, OfHeldTargetsLearnsFromAllThatServersHold) {
+  const auto data = random_dataset(60, 240, 5, 3, true);
+  StrategyConfig config = preloading(2);
+  config.sampling = SamplingConfig{{1, 3, ExpansionRule::granndis_artifact}, false};
+  config.own = PreloadingSettings{true};
+  config.evaluate_on = EvaluateOn::graph;
+  Problem p = problem_on(data, 4, config);
+  p.partition = partition_graph(*data->graph, 2, {"training_block", "", 0}, data->split);
+  p.train.epochs = 2;
+  p.train.optimizer = OptimizerType::sgd;  // which knows the scale of a gradient
+  p.train.learning_rate = 1e-3;
+  const auto training = static_cast<double>(p.facts().training_vertices);
+  // The servers' graphs beside each other, without edges between them, are one data set.
+  auto both = std::make_shared<Dataset>(*data);
+  EdgeList edges;
+  std::vector<Vertex> rows;
+  both->labels.values.clear();
+  both->split.clear();
+  for (const auto& own : p.partition.members()) {
+    std::vector<Vertex> held =
+        sample_expansion(*data->graph, own, config.sampling->expansion, p.train.seed, 0);
+    held.insert(held.end(), own.begin(), own.end());
+    std::map<Vertex, Vertex> local;
+    for (const Vertex v : held) {
+      local[v] = static_cast<Vertex>(rows.size());
+      rows.push_back(v);
+      both->labels.values.push_back(data->labels.values[at(v)]);
+      both->split.push_back(data->split[at(v)]);
+    }
+    for (const Vertex v : held)
+      for (const Vertex u : data->graph->row(v))
+        if (local.contains(u)) {
+          edges.source.push_back(local[u]);
+          edges.destination.push_back(local[v]);
+        }
+  }
+  edges.vertices = std::ssize(rows);
+  both->graph = std::make_shared<const Csr>(build_csr(edges));
+  const std::int64_t width = data->features->width();
+  std::vector<float> values(rows.size() * at(width));
+  data->features->read(rows, 0, width, values.data(), width);
+  both->features = dense_features(edges.vertices, width, std::move(values), "rows", true);
+  Problem alone = problem_on(both, 1, {});
+  alone.train = p.train;
+  const auto held = static_cast<double>(alone.facts().training_vertices);
+  alone.train.learning_rate *= held / 4;  // a sum over 4 ranks, where one rank takes the mean
+
+  auto want = losses(execute(alone));
+
+  EXPECT_GT(held, training);
+  for (double& loss : want) loss *= held / training;
+  expect_near(losses(execute(p)), want);
+}
 
 TEST(Sampling, IsDrawnAnewInEveryEpochOrOnce) {
   const auto data = random_dataset(80, 800, 5, 3, true);

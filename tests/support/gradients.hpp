@@ -77,10 +77,12 @@ class GradientBench {
   std::unique_ptr<Network> model_;
 };
 
-inline void expect_gradient_of_differences(const Problem& problem) {
+/// `Bench` is made of a runtime and a problem, and has what GradientBench has.
+template <class Bench = GradientBench>
+void expect_gradient_of_differences(const Problem& problem) {
   ThreadWorld(1).run([&](int, Communicator& communicator) {
     Executor rt({}, make_reference_kernels, communicator);
-    GradientBench bench(rt, problem);
+    Bench bench(rt, problem);
     bench.move_all_weights();
     bench.backward();
     std::vector<float> gradients;

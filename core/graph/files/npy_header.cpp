@@ -165,6 +165,8 @@ NpyHeader parse_npy_header(const std::string& path, std::string_view start,
 
 NpyHeader read_npy_header(const std::filesystem::path& path) {
   std::error_code error;
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
+    throw DataError(path.string(), "", "expected a regular file, found a folder, pipe or device");
   const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(path, error));
   std::ifstream file(path, std::ios::binary);
   if (error || !file)

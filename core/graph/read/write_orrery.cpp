@@ -13,6 +13,7 @@
 #include "core/graph/files/folder_in_progress.hpp"
 #include "core/graph/files/meta_file.hpp"
 #include "core/graph/files/npy.hpp"
+#include "core/graph/read/edge_weights.hpp"
 #include "core/graph/read/write_vertex_rows.hpp"
 #include "core/graph/statistics.hpp"
 
@@ -81,23 +82,21 @@ std::string not_only_a_data_set(const fs::path& folder) {
     return fmt::format("it is no data set ({})", error.what());
   }
   return more_than(folder, [](const std::string& name) {
-    constexpr std::string_view kFiles[] = {"meta.json",
-                                           "edges.npy",
-                                           "features.npy",
-                                           "features_indptr.npy",
-                                           "features_indices.npy",
-                                           "features_data.npy",
-                                           "labels.npy",
-                                           "split.npy"};
+    constexpr std::string_view kFiles[] = {
+        "meta.json",         "edges.npy",           "edge_weights.npy",
+        "features.npy",      "features_indptr.npy", "features_indices.npy",
+        "features_data.npy", "labels.npy",          "split.npy"};
     return std::ranges::find(kFiles, name) != std::end(kFiles);
   });
 }
 
 }  // namespace
 
-void write_orrery(const Dataset& dataset, const fs::path& folder, bool force) {
+void write_orrery(const Dataset& dataset, const fs::path& folder, bool force,
+                  const std::vector<float>* edge_weights) {
   FolderInProgress progress(folder, force, not_only_a_data_set);
   write_edges(dataset, progress.path());
+  if (edge_weights != nullptr) write_edge_weights(*dataset.graph, *edge_weights, progress.path());
   const Json feature_storage = write_vertex_rows(rows_of(dataset), progress.path());
   write_file(progress.path() / "meta.json", meta_data(dataset, feature_storage).dump(1) + "\n");
   progress.commit();

@@ -2,18 +2,20 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "core/graph/dataset.hpp"
 
 namespace orrery {
 
 /// Writes the folder format that load_dataset reads. Everything goes into a temporary folder beside
-/// `folder`, which is renamed at the end; an error leaves nothing of it. Features are stored sparse
-/// if that is smaller.
+/// `folder`, which is renamed at the end; after an error nothing is left of it. Features are stored
+/// sparse where that is smaller. `edge_weights`: of the graph's entries (edge_weights.hpp).
 ///
 /// Requires  the parent folder exists
 /// Errors    DataError: `folder` exists and not `force`, or it holds anything but a data set; a
 ///           file cannot be written (the system's reason is named)
-void write_orrery(const Dataset& dataset, const std::filesystem::path& folder, bool force = false);
+void write_orrery(const Dataset& dataset, const std::filesystem::path& folder, bool force = false,
+                  const std::vector<float>* edge_weights = nullptr);
 
 }  // namespace orrery

@@ -34,7 +34,9 @@ class OpenedFile {
  public:
   explicit OpenedFile(const fs::path& path)
       : path_(path.string()),
-        file_(fs::is_directory(path) ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+        // Not to wait for the other end of a pipe, which has no ranges.
+        file_(fs::is_directory(path) ? -1
+                                     : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (file_ < 0)
       throw DataError(path_, "",
                       fmt::format("cannot be opened: {}",
@@ -398,12 +400,12 @@ EdgeListFiles::EdgeListFiles(const EdgeListOptions& options) {
     File file;
     file.path = name;
     const OpenedFile opened(file.path);
-    std::string start(4096, '\0');
-    start.resize(at(opened.read(0, start.data(), std::ssize(start))));
     std::error_code unknown;
     file.bytes = static_cast<std::int64_t>(fs::file_size(file.path, unknown));
     if (unknown)
       throw DataError(name, "", "has no size: expected a file, which can be read in ranges");
+    std::string start(4096, '\0');
+    start.resize(at(opened.read(0, start.data(), std::ssize(start))));
     file.format = format_of(file.path, start, options.format);
     if (file.format == EdgeFormat::npy) read_numpy_header(file);
     const bool records = file.format == EdgeFormat::uint32 || file.format == EdgeFormat::uint64;

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/base/error.hpp"
@@ -50,8 +51,7 @@ class LocatedFeatures final : public Features {
             std::int64_t ld) const override {
     parallel_for(std::ssize(vertices), kRowBlock, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i)
-        std::copy_n(files_->row_at(files_->place_of(vertices[at(i)])).data() + col0, cols,
-                    out + i * ld);
+        files_->copy(files_->place_of(vertices[at(i)]), col0, cols, out + i * ld);
     });
   }
   std::string provenance() const override { return "rows in files, by their location"; }
@@ -72,7 +72,7 @@ class ScannedFeatures final : public Features {
     for (std::int64_t i = 0; i < std::ssize(vertices); ++i) wanted[at(vertices[at(i)])] = i;
     std::vector<float> row(at(width()));
     for (std::int64_t place = 0; place < rows(); ++place) {
-      std::ranges::copy(files_->row_at(place), row.begin());  // it comes from the file, or not
+      files_->copy(place, 0, width(), row.data());  // it comes from the file, or not
       const std::int64_t i = wanted[at(files_->vertex_at(place))];
       if (i != kNobody) std::copy_n(row.begin() + col0, cols, out + i * ld);
     }
@@ -131,12 +131,20 @@ FeatureFiles::FeatureFiles(const fs::path& folder, std::int64_t vertices)
                                 vertices, missing - place_of_.begin()));
 }
 
-std::span<const float> FeatureFiles::row_at(std::int64_t place) const {
+void FeatureFiles::copy(std::int64_t place, std::int64_t col0, std::int64_t cols,
+                        float* out) const {
   const auto after =
       std::upper_bound(files_.begin(), files_.end(), place,
                        [](std::int64_t p, const File& file) { return p < file.first; });
   const File& file = *std::prev(after);
-  return file.values.subspan(at((place - file.first) * width_), at(width_));
+  const std::int64_t first = (place - file.first) * width_ + col0;
+  const auto from = file.values.subspan(at(first), at(cols));
+  std::ranges::copy(from, out);
+  const auto bad = std::ranges::find_if(from, [](float x) { return !std::isfinite(x); });
+  if (bad != from.end())
+    throw DataError(file.array.path(),
+                    orrery::place_of(file.array.shape(), first + (bad - from.begin())),
+                    fmt::format("expected a finite number, found {}", *bad));
 }
 
 std::shared_ptr<const Features> located_features(std::shared_ptr<const FeatureFiles> files) {

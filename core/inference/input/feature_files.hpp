@@ -37,8 +37,10 @@ class FeatureFiles {
   /// The place of a vertex's row, and the vertex of a place.
   std::int64_t place_of(Vertex vertex) const { return place_of_[at(vertex)]; }
   Vertex vertex_at(std::int64_t place) const { return vertex_at_[at(place)]; }
-  /// width() numbers.
-  std::span<const float> row_at(std::int64_t place) const;
+  /// out ← columns [col0, col0 + cols) of the row at a place.
+  ///
+  /// Errors    DataError naming file, row and column of a number that is not finite
+  void copy(std::int64_t place, std::int64_t col0, std::int64_t cols, float* out) const;
 
  private:
   struct File {

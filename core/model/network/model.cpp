@@ -12,7 +12,8 @@
 namespace orrery {
 
 Model::Model(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
-             FirstLayer first_layer, std::int64_t features, std::int64_t classes, ModelUse use)
+             FirstLayer first_layer, std::int64_t features, std::int64_t classes, ModelUse use,
+             const MoreParameters& more)
     : rt_(rt),
       config_(model),
       train_(train),
@@ -26,6 +27,7 @@ Model::Model(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
   widths_.front() = features;
   widths_.back() = classes;
   declare_parameters();
+  if (more) more(parameters_);
   parameters_.allocate(rt_, train_, use);
 }
 
@@ -67,10 +69,10 @@ void Model::declare_parameters() {
           make_nested_layer(std::move(layer.convolution), context_, l, in, out, config_, decays);
     // A batch norm would subtract a bias again; its gradient would be only rounding error.
     const bool shifted = config_.batch_norm && !last(l);
-    if (config_.bias && !shifted) layer.bias = parameters_.add({1, out}, {}, decays);
+    if (config_.bias && !shifted) layer.bias = parameters_.add({1, out}, {}, decays, "bias");
     if ((config_.layer_norm || config_.batch_norm) && !last(l)) {
-      layer.gain = parameters_.add({1, out}, {0, 1}, decays);
-      layer.shift = parameters_.add({1, out}, {}, decays);
+      layer.gain = parameters_.add({1, out}, {0, 1}, decays, "norm.gain");
+      layer.shift = parameters_.add({1, out}, {}, decays, "norm.shift");
       if (config_.batch_norm) layer.averages = parameters_.add_averages(out);
     }
     layers_.push_back(std::move(layer));

@@ -37,7 +37,8 @@ namespace orrery {
 class Model final : public Network {
  public:
   Model(Runtime& rt, const ModelConfig& model, const TrainConfig& train, FirstLayer first_layer,
-        std::int64_t features, std::int64_t classes, ModelUse use = ModelUse::training);
+        std::int64_t features, std::int64_t classes, ModelUse use = ModelUse::training,
+        const MoreParameters& more = {});
 
   void attach(Products& products, const Tensor& features, const SparseInput* sparse) override;
   void detach() override;
@@ -47,6 +48,9 @@ class Model final : public Network {
   void backward(const Tensor& features, int epoch, const GradientsReady& ready) override;
   void want_features_gradient() override { context_.input_gradient = true; }
   Tensor features_gradient() const override { return gradient_below(1); }
+  std::optional<Tensor> embeddings(const Tensor& features) const override {
+    return input(layers(), features).rows_at(0, rows(layers()));
+  }
   Parameters& parameters() override { return parameters_; }
 
  private:

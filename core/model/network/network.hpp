@@ -4,6 +4,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "core/model/model_config.hpp"
 #include "core/model/parameters.hpp"
@@ -12,7 +14,10 @@
 
 namespace orrery {
 
-/// Called with a parameter's number: its gradient and those of all later ones are computed.
+/// Declares parameters of what follows a network, which are trained with its own.
+using MoreParameters = std::function<void(Parameters& parameters)>;
+
+/// Is told a parameter's number: its gradient and those of all after it are set.
 using GradientsReady = std::function<void(int parameter)>;
 
 /// What the training loop asks of a model, for any layers. The parameters live as long as the
@@ -64,14 +69,34 @@ class Network {
   /// Shapes    [rows(0), columns(features)]
   virtual Tensor features_gradient() const = 0;
 
+  /// What the last layer made the logits of the last forward() from: h_(L−1), as long as nothing
+  /// follows; of SGC the aggregated features. Nothing where a model has no such thing.
+  ///
+  /// Shapes    [rows(layers), columns(width)]
+  virtual std::optional<Tensor> embeddings(const Tensor& /*features*/) const { return {}; }
+
   virtual Parameters& parameters() = 0;
 };
 
-/// `classes` is the width of the last layer. For inference there are only weights, and no buffers
-/// for gradients; `train` then gives the seed of the initial weights.
+/// A parameter, or what a batch norm averages ([2, width]: means, variances), as files name it.
+struct NamedShape {
+  std::string name;
+  Shape shape;
+};
+/// What the rows of a model's weights and (with batch norm) of its running averages are made of, each
+/// in order and row by row.
+struct NamedState {
+  std::vector<NamedShape> weights, averages;
+};
+NamedState named_state(const ModelConfig& model, std::int64_t features, std::int64_t classes);
+
+/// `classes` is the width of the last layer. For inference there are weights alone, and no buffers
+/// for gradients; `train` then says the seed that weights start from. The parameters that `more`
+/// declares come after the network's; backward() leaves their gradients alone.
 std::unique_ptr<Network> make_network(Runtime& rt, const ModelConfig& model,
                                       const TrainConfig& train, FirstLayer first_layer,
                                       std::int64_t features, std::int64_t classes,
-                                      ModelUse use = ModelUse::training);
+                                      ModelUse use = ModelUse::training,
+                                      const MoreParameters& more = {});
 
 }  // namespace orrery

@@ -12,7 +12,8 @@
 namespace orrery {
 
 ResGcn::ResGcn(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
-               std::int64_t features, std::int64_t classes, ModelUse use)
+               std::int64_t features, std::int64_t classes, ModelUse use,
+               const MoreParameters& more)
     : rt_(rt),
       config_(model),
       train_(train),
@@ -21,6 +22,7 @@ ResGcn::ResGcn(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
       classes_(classes),
       context_{rt, nullptr, parameters_, FirstLayer::recompute, false, nullptr} {
   declare_parameters(features);
+  if (more) more(parameters_);
   parameters_.allocate(rt_, train_, use);
 }
 
@@ -45,19 +47,20 @@ void ResGcn::declare_parameters(std::int64_t features) {
   const std::int64_t d = config_.hidden;
   const bool all = train_.weight_decay_on == WeightDecayOn::all;
   const auto linear = [&](std::int64_t in, std::int64_t out, bool decays) {
-    Linear made{parameters_.add({in, out}, Parameters::glorot(in, out), decays), -1};
-    if (config_.bias) made.bias = parameters_.add({1, out}, {}, decays);
+    Linear made{parameters_.add({in, out}, Parameters::glorot(in, out), decays, "linear.weight"),
+                -1};
+    if (config_.bias) made.bias = parameters_.add({1, out}, {}, decays, "linear.bias");
     return made;
   };
   const auto norm = [&] {
-    const int gain = parameters_.add({1, d}, {0, 1}, all);
-    return Norm{gain, parameters_.add({1, d}, {}, all)};
+    const int gain = parameters_.add({1, d}, {0, 1}, all, "norm.gain");
+    return Norm{gain, parameters_.add({1, d}, {}, all, "norm.shift")};
   };
   encoder_ = linear(features, d, true);
   for (int l = 1; l <= layers(); ++l) {
     parameters_.begin_layer(l);
     Block block{norm(), layer_of(config_).make(context_, l, d, d, all)};
-    if (config_.bias) block.bias = parameters_.add({1, d}, {}, all);
+    if (config_.bias) block.bias = parameters_.add({1, d}, {}, all, "bias");
     blocks_.push_back(std::move(block));
   }
   parameters_.begin_layer(layers() + 1);

@@ -32,7 +32,7 @@ namespace orrery {
 class ResGcn final : public Network {
  public:
   ResGcn(Runtime& rt, const ModelConfig& model, const TrainConfig& train, std::int64_t features,
-         std::int64_t classes, ModelUse use = ModelUse::training);
+         std::int64_t classes, ModelUse use = ModelUse::training, const MoreParameters& more = {});
 
   void attach(Products& products, const Tensor& features, const SparseInput* sparse) override;
   void detach() override;
@@ -42,6 +42,9 @@ class ResGcn final : public Network {
   void backward(const Tensor& features, int epoch, const GradientsReady& ready) override;
   void want_features_gradient() override { context_.input_gradient = true; }
   Tensor features_gradient() const override { return features_gradient_.view(rows(0), features_); }
+  std::optional<Tensor> embeddings(const Tensor& /*features*/) const override {
+    return head_kept_.activated.view(rows(layers()), config_.hidden);
+  }
   Parameters& parameters() override { return parameters_; }
 
  private:

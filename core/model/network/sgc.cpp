@@ -9,7 +9,7 @@
 namespace orrery {
 
 Sgc::Sgc(Runtime& rt, const ModelConfig& model, const TrainConfig& train, FirstLayer first_layer,
-         std::int64_t features, std::int64_t classes, ModelUse use)
+         std::int64_t features, std::int64_t classes, ModelUse use, const MoreParameters& more)
     : rt_(rt),
       config_(model),
       train_(train),
@@ -20,7 +20,8 @@ Sgc::Sgc(Runtime& rt, const ModelConfig& model, const TrainConfig& train, FirstL
   parameters_.begin_layer(1);
   weight_ = parameters_.add({features, classes}, Parameters::glorot(features, classes), true);
   if (config_.bias)
-    bias_ = parameters_.add({1, classes}, {}, train.weight_decay_on == WeightDecayOn::all);
+    bias_ = parameters_.add({1, classes}, {}, train.weight_decay_on == WeightDecayOn::all, "bias");
+  if (more) more(parameters_);
   parameters_.allocate(rt_, train_, use);
 }
 

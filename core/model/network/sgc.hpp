@@ -20,7 +20,7 @@ namespace orrery {
 class Sgc final : public Network {
  public:
   Sgc(Runtime& rt, const ModelConfig& model, const TrainConfig& train, FirstLayer first_layer,
-      std::int64_t features, std::int64_t classes, ModelUse use);
+      std::int64_t features, std::int64_t classes, ModelUse use, const MoreParameters& more);
 
   void attach(Products& products, const Tensor& features, const SparseInput* sparse) override;
   void detach() override;
@@ -31,6 +31,10 @@ class Sgc final : public Network {
   void want_features_gradient() override { learns_input_ = true; }
   Tensor features_gradient() const override {
     return features_gradient_.view(products_->rows(0), columns(features_));
+  }
+  std::optional<Tensor> embeddings(const Tensor& /*features*/) const override {
+    if (weights_first() && !keeps_aggregated()) return std::nullopt;
+    return level(config_.layers, features_).rows_at(0, products_->rows(config_.layers));
   }
   Parameters& parameters() override { return parameters_; }
 

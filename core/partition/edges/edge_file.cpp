@@ -152,6 +152,9 @@ bool is_binary(const fs::path& file) {
 bool is_edge_file(const fs::path& file) { return is_binary(file) || file.extension() == ".npy"; }
 
 std::unique_ptr<EdgeStream> open_edge_file(const fs::path& file) {
+  // A pipe would be waited for, and can be read but once.
+  if (fs::exists(file) && !fs::is_regular_file(file) && !fs::is_directory(file))
+    throw DataError(file.string(), "", "expected a regular file, found a pipe or device");
   if (is_binary(file)) return std::make_unique<BinaryEdges>(file);
   if (file.extension() == ".npy") return std::make_unique<NpyEdges>(file);
   return open_edge_text(file);

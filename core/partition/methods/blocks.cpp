@@ -1,6 +1,8 @@
-// Cuts by number, and by number and degree: baselines for other methods.
+// Cuts by number alone, and by numbers and degrees: what other methods are compared with.
+#include <algorithm>
 #include <numeric>
 
+#include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/rng.hpp"
 #include "core/partition/methods/partitioner.hpp"
@@ -32,6 +34,24 @@ Partition degree_block_partition(const Csr& graph, int parts) {
   return p;
 }
 
+/// Runs of vertex numbers with equal numbers of training vertices: those of a run end where its share
+/// of them is reached, and the vertices between two training ones go with the one before.
+Partition training_block_partition(std::span<const Split> split, int parts) {
+  const auto all = std::count(split.begin(), split.end(), Split::train);
+  if (all == 0)
+    throw ConfigError(
+        "partition.method",
+        "\"training_block\" gives each part as many training vertices, and the data set "
+        "has none: use \"block\"");
+  Partition p{parts, std::vector<std::int32_t>(split.size())};
+  std::int64_t met = 0;
+  for (std::size_t v = 0; v < split.size(); ++v) {
+    if (split[v] == Split::train) ++met;
+    p.owner[v] = run_of(std::max<std::int64_t>(met - 1, 0), all, parts);
+  }
+  return p;
+}
+
 Partition random_partition(std::int64_t n, int parts, std::uint64_t seed) {
   std::vector<Vertex> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), 0);
@@ -59,6 +79,16 @@ Partitioner degree_block_partitioner() {
           .parameters = {},
           .cut = [](const Csr& graph, int parts, const PartitionOptions&, std::span<const Split>) {
             return degree_block_partition(graph, parts);
+          }};
+}
+
+Partitioner training_block_partitioner() {
+  return {.name = "training_block",
+          .description = "runs of vertex numbers with equal training vertices",
+          .compared = false,
+          .parameters = {},
+          .cut = [](const Csr&, int parts, const PartitionOptions&, std::span<const Split> split) {
+            return training_block_partition(split, parts);
           }};
 }
 

@@ -19,11 +19,10 @@ std::span<const std::string> compared_methods();
 bool takes_edge_stream(const std::string& method);
 bool takes_vertex_stream(const std::string& method);
 
-/// Cuts a graph into parts by the method of partitioner.hpp with this name. block: equal runs of
-/// vertex numbers; degree_block: runs of equal work, 1 + in-degree per vertex; random: a random
-/// permutation cut into equal runs; metis: metis.hpp; file; and the streaming methods hash, ldg,
-/// fennel, dbh, powergraph, hdrf, 2ps-l, spring (streaming.hpp), see cut_graph. `split` is required
-/// if metis balances it.
+/// Cuts a graph into parts by the method of partitioner.hpp that has the name. block: equal runs of vertex numbers; degree_block: runs of equal work,
+/// 1 + in-degree per vertex; training_block: runs of equal training vertices; random: a random permutation cut into equal runs; metis: metis.hpp;
+/// file; and the streaming methods hash, ldg, fennel, dbh, powergraph, hdrf, 2ps-l, spring
+/// (streaming.hpp), of which cut_graph says more. `split` is needed by training_block, and where metis balances it.
 ///
 /// Errors    ConfigError (unknown method, names the known ones) · NotBuilt (metis without libmetis)
 ///           · DataError (file) · Error if a method from outside violates its description

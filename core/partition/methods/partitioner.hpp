@@ -76,6 +76,7 @@ Partitioner metis_partitioner();
 Partitioner powergraph_partitioner();
 Partitioner random_partitioner();
 Partitioner spring_partitioner();
+Partitioner training_block_partitioner();
 Partitioner two_ps_l_partitioner();
 
 /// Adds a method from outside when the program starts:

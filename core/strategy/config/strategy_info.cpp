@@ -7,6 +7,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/model/layer_type.hpp"
 #include "core/sample/neighbour_sampler.hpp"
 
 namespace orrery {
@@ -50,9 +51,17 @@ void require_attention(const StrategyConfig& strategy, const ModelConfig& model,
   if (!info.carries_attention)
     throw ConfigError(
         "model.type",
-        fmt::format("{} weighs edges, but {} does not support that: use one of {}", model.type.name,
-                    info.name,
+        fmt::format("{} works on edges, but {} does not support that: use one of {}",
+                    model.type.name, info.name,
                     strategies_with([](const StrategyInfo& s) { return s.carries_attention; })));
+  if (info.sources_pass_by && layer_of(model).takes_largest)
+    throw ConfigError(
+        "model.type",
+        fmt::format("{} takes the largest over all rows that an edge comes from, and with {} rows "
+                    "of other ranks pass by: use one of {}",
+                    model.type.name, info.name, strategies_with([](const StrategyInfo& s) {
+                      return s.carries_attention && !s.sources_pass_by;
+                    })));
   if (info.sources_pass_by && model.attention == Attention::dot)
     throw ConfigError(
         "model.attention",

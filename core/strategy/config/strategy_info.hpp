@@ -90,8 +90,9 @@ struct StrategyInfo {
 
   std::string_view needs_structure{};   ///< why counts are not enough; empty: they are
   std::string_view needs_whole_data{};  ///< why parts in a folder are not enough; empty: they are
-  bool magnifiable = false;             ///< a vertex may represent several (dataset.magnify)
-  bool splits_columns = false;          ///< a rank holds only some of the columns of its rows
+  bool edge_weights = false;            ///< multiplies by A as it is, weights of edges included
+  bool magnifiable = false;             ///< a vertex may stand for several (dataset.magnify)
+  bool splits_columns = false;          ///< a rank holds some of the columns of its rows
   bool sends_patterns = false;          ///< sparse patterns travel
   bool opens_stores = false;            ///< ranks read rows in the host memory of other ranks
   /// Whether every rank takes the same steps, and each step counts the own vertices of its covering
@@ -100,6 +101,7 @@ struct StrategyInfo {
   bool carries_attention = false;  ///< its products have edges (Products::edges)
   /// Rows of sources come in blocks, so it supports only additive attention.
   bool sources_pass_by = false;
+  bool predicts_links = false;  ///< has Strategy::links() of a problem with such
 
   // ---- its runs
 

@@ -11,11 +11,12 @@ namespace {
 class GraphInMemory final : public PartitionedGraph {
  public:
   GraphInMemory(std::shared_ptr<const Dataset> data, const ModelConfig& model,
-                const Partition& partition)
+                const Partition& partition, const std::vector<float>* edge_weights)
       : data_(std::move(data)),
         owner_(partition.owner),
         row_at_owner_(partition.owner.size()),
-        a_(normalised_adjacency(*data_, model)) {
+        a_(edge_weights == nullptr ? normalised_adjacency(*data_, model)
+                                   : weighted_adjacency(*data_, *edge_weights, model)) {
     for (auto& own : partition.members()) {
       sizes_.push_back(static_cast<std::int64_t>(own.size()));
       for (std::size_t i = 0; i < own.size(); ++i)
@@ -60,10 +61,10 @@ class GraphInMemory final : public PartitionedGraph {
 
 }  // namespace
 
-std::shared_ptr<const PartitionedGraph> partitioned_in_memory(std::shared_ptr<const Dataset> data,
-                                                              const ModelConfig& model,
-                                                              const Partition& partition) {
-  return std::make_shared<const GraphInMemory>(std::move(data), model, partition);
+std::shared_ptr<const PartitionedGraph> partitioned_in_memory(
+    std::shared_ptr<const Dataset> data, const ModelConfig& model, const Partition& partition,
+    const std::vector<float>* edge_weights) {
+  return std::make_shared<const GraphInMemory>(std::move(data), model, partition, edge_weights);
 }
 
 }  // namespace orrery

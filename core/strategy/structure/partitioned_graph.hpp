@@ -44,10 +44,10 @@ class PartitionedGraph {
   int parts() const { return static_cast<int>(sizes().size()); }
 };
 
-/// From a graph in memory.
-std::shared_ptr<const PartitionedGraph> partitioned_in_memory(std::shared_ptr<const Dataset> data,
-                                                              const ModelConfig& model,
-                                                              const Partition& partition);
+/// From a graph in memory, whose edges may have weights.
+std::shared_ptr<const PartitionedGraph> partitioned_in_memory(
+    std::shared_ptr<const Dataset> data, const ModelConfig& model, const Partition& partition,
+    const std::vector<float>* edge_weights = nullptr);
 
 /// From a folder of parts: each is read when it is first asked for.
 std::shared_ptr<const PartitionedGraph> partitioned_in_folder(

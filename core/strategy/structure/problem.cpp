@@ -4,14 +4,20 @@ namespace orrery {
 
 DataFacts ProblemData::facts() const {
   if (statistics) return facts_of(*statistics);
-  return stored ? stored->facts() : facts_of(*data);
+  DataFacts facts = stored ? stored->facts() : facts_of(*data);
+  if (links) {
+    facts.classes = links->config.width;
+    facts.multilabel = false;
+  }
+  return facts;
 }
 
 std::shared_ptr<const PartitionedGraph> partitioned_graph(const Problem& problem) {
   if (problem.statistics)
     return partitioned_by_statistics(*problem.statistics, problem.model, problem.partition.parts);
   if (problem.stored) return partitioned_in_folder(problem.stored, problem.model);
-  return partitioned_in_memory(problem.data, problem.model, problem.partition);
+  return partitioned_in_memory(problem.data, problem.model, problem.partition,
+                               problem.edge_weights.get());
 }
 
 }  // namespace orrery

@@ -7,6 +7,7 @@
 #include "core/graph/data_facts.hpp"
 #include "core/model/model_config.hpp"
 #include "core/partition/partition.hpp"
+#include "core/sample/links/held_out_links.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/structure/partitioned_graph.hpp"
 
@@ -20,8 +21,12 @@ struct ProblemData {
   /// The graph of evaluations if it is another one: the whole graph, whose training vertices are
   /// those of this one (training_graph.hpp).
   std::shared_ptr<const ProblemData> whole = nullptr;
+  /// What is learned and predicted where that is links, in the place of labels.
+  std::shared_ptr<const LinkTask> links = nullptr;
+  /// Of the entries of data->graph, finite and >= 0; null: all edges count alike.
+  std::shared_ptr<const std::vector<float>> edge_weights = nullptr;
 
-  /// For the training graph.
+  /// Of what is trained on. Of links the classes are the columns of the last layer.
   DataFacts facts() const;
 };
 

@@ -60,9 +60,35 @@ void require_countable_copies(const Problem& problem, const MiniBatchSettings& s
                                   copies, most, problem.data->vertices()));
 }
 
+/// What is of vertices that are trained on, and not of links.
+void require_seeds_of_links(const Problem& problem, const MiniBatchSettings& settings) {
+  if (!draws_seeds(settings.sampler))
+    throw ConfigError(
+        "strategy.sampler",
+        "batches of links draw for the ends of these: use \"neighbour\", \"labor\" or "
+        "\"all\"");
+  const auto refuse = [](const char* key, const char* to) {
+    throw ConfigError(key, fmt::format("is of vertices that are trained on, not of links: {}", to));
+  };
+  if (settings.cooperative) refuse("strategy.cooperative", "set it to false");
+  if (settings.cache.bytes > 0 && settings.cache.policy == CachePolicy::vip)
+    refuse("strategy.cache.policy", "use \"degree\", \"presampled\", \"lru\" or \"clock\"");
+  if (problem.data->magnify != 1) refuse("dataset.magnify", "set it to 1");
+}
+
+std::optional<LinkBatches> links_of(const Problem& problem, const MiniBatchSettings& settings,
+                                    const std::shared_ptr<const Csr>& graph) {
+  if (!problem.links) return std::nullopt;
+  return std::optional<LinkBatches>(
+      std::in_place, problem.links, graph, problem.partition,
+      LinkSteps{settings.batch, settings.seeds, std::max(1, problem.strategy.ranks_per_server)},
+      problem.train.seed);
+}
+
 MiniBatchSettings checked_settings(const Problem& problem) {
   MiniBatchSettings settings = mini_batch_of(problem.strategy);
   require_countable_copies(problem, settings);
+  if (problem.links) require_seeds_of_links(problem, settings);
   return settings;
 }
 
@@ -146,6 +172,10 @@ std::int64_t most_seeds_of(const Problem& problem, const MiniBatchSettings& sett
   const std::int64_t each =
       settings.seeds == SeedsFrom::all ? (settings.batch + ranks - 1) / ranks : settings.batch;
   const std::int64_t all = problem.facts().vertices;
+  if (problem.links) {
+    const std::int64_t ends = 2 + 2 * problem.links->config.negatives_per_link;
+    return each > all / ends ? all : each * ends;
+  }
   return each > all ? all : std::min(each * together, all);
 }
 
@@ -207,6 +237,7 @@ SampledBatches::SampledBatches(const Problem& problem)
       owners_{problem.ranks(), problem.partition.owner,
               std::vector<Vertex>(problem.partition.owner.size()),
               static_cast<int>(problem.data->magnify)},
+      links_(links_of(problem, settings_, graph_)),
       seeds_(seeds_of(problem, settings_)),
       training_(problem.facts().training_vertices),
       most_seeds_(most_seeds_of(problem, settings_)),
@@ -266,6 +297,7 @@ SampledBatches::Scratch SampledBatches::take_scratch() const {
 }
 
 int SampledBatches::steps() const {
+  if (links_) return links_->steps();
   if (!has_subgraphs()) return seeds_.steps();
   if (cluster_batches_) return (cluster_batches_->batches() + ranks_ - 1) / ranks_;
   const std::int64_t together = saint_->sampling().budget() * ranks_;
@@ -273,6 +305,7 @@ int SampledBatches::steps() const {
 }
 
 double SampledBatches::trained_on(int epoch, int step) const {
+  if (links_) return static_cast<double>(links_->links(step));
   if (!has_subgraphs()) return static_cast<double>(seeds_.total(step));
   if (saint_) return static_cast<double>(training_) / steps();
   std::int64_t all = 0;
@@ -319,21 +352,28 @@ MessageFlow SampledBatches::induced(std::vector<Vertex> vertices) const {
 
 MessageFlow SampledBatches::draw(int rank, int epoch, int step) const {
   if (has_subgraphs()) return induced(subgraph(rank, epoch, step));
+  if (links_) {
+    const auto seeds = LinkBatches::vertices_of(links_->of(rank, epoch, step));
+    return draw_for(seeds, epoch, step, links_->excluded(rank, epoch, step));
+  }
   return draw_for(seeds_.of(rank, epoch, step), epoch, step);
 }
 
-MessageFlow SampledBatches::draw_for(std::span<const Vertex> seeds, int epoch, int step) const {
+MessageFlow SampledBatches::draw_for(std::span<const Vertex> seeds, int epoch, int step,
+                                     std::span<const EdgeIndex> excluded) const {
   const DrawKey key{seed_, static_cast<std::uint32_t>(epoch),
                     settings_.resample_steps ? static_cast<std::uint32_t>(step) : 0U};
   Scratch scratch = take_scratch();
-  MessageFlow flow = sampler_.sample(seeds, key, scratch);
+  MessageFlow flow = sampler_.sample(seeds, key, scratch, false, excluded);
   const std::lock_guard lock(mutex_);
   free_.push_back(std::move(scratch));
   return flow;
 }
 
 SampledBatch SampledBatches::batch(int rank, int epoch, int step) const {
-  SampledBatch made = made_of(draw(rank, epoch, step));
+  std::vector<EdgeIndex> excluded;
+  if (links_) excluded = links_->excluded(rank, epoch, step);
+  SampledBatch made = made_of(draw(rank, epoch, step), excluded);
   made.features = wanted(rank, *made.vertices);
   return made;
 }
@@ -351,16 +391,16 @@ std::shared_ptr<const SampledBatch> SampledBatches::of_server(int server, int ep
   });
 }
 
-SampledBatch SampledBatches::made_of(MessageFlow flow) const {
+SampledBatch SampledBatches::made_of(MessageFlow flow, std::span<const EdgeIndex> excluded) const {
   SampledBatch made;
   made.edges = flow.sampled_edges();
   made.rows = std::move(flow.rows);
   made.alike = has_subgraphs();
   if (made.alike)
-    made.layers.assign(made.rows.size() - 1, cut(flow, 1));
+    made.layers.assign(made.rows.size() - 1, cut(flow, 1, excluded));
   else
     for (int layer = 1; layer <= static_cast<int>(flow.blocks.size()); ++layer)
-      made.layers.push_back(cut(flow, layer));
+      made.layers.push_back(cut(flow, layer, excluded));
   if (saint_) made.target_weights = target_weights(flow.vertices);
   flow.vertices.shrink_to_fit();  // several batches wait for their turn
   made.vertices = std::make_shared<const std::vector<Vertex>>(std::move(flow.vertices));
@@ -401,8 +441,8 @@ SampledBatches::Bounds SampledBatches::bounds() const {
         std::vector<std::int64_t>(fanouts.size() + 1, most),
         std::vector<std::int64_t>(fanouts.size(), (dense ? most * most : graph_->nnz()) + loops)};
   }
-  std::int64_t rows = 0;
-  for (int step = 0; step < steps(); ++step)
+  std::int64_t rows = links_ ? most_seeds_ : 0;
+  for (int step = 0; step < steps() && !links_; ++step)
     rows = std::max(rows, std::min(seeds_.total(step), most_seeds_));
   Bounds bounds{{rows}, {}};
   for (const int fanout : fanouts) {
@@ -452,14 +492,23 @@ std::shared_ptr<const std::vector<float>> SampledBatches::target_weights(
   return weights;
 }
 
-/// If k of d neighbours of a row were drawn, its entries count d/k times; in a GraphSAINT batch,
-/// 1/α times. A vertex has the same row on both levels, so its self-loop is on the diagonal.
-SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer) const {
+/// An entry of a row of which k of d neighbours were drawn counts d/k times; of a GraphSAINT batch,
+/// 1/α times. A vertex has the same row on both levels, so its self-loop is on the diagonal. Without
+/// what is excluded a row is as long as if that were not in the graph.
+SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer,
+                                        std::span<const EdgeIndex> excluded) const {
   Csr drawn = std::move(flow.blocks[at(layer - 1)]);
   const auto stored = [&](std::int64_t row) {
     return at(flow.vertices[at(row)] / static_cast<Vertex>(owners_.copies));
   };
-  const auto length = [&](std::int64_t row) { return static_cast<double>(lengths_[stored(row)]); };
+  const auto gone = [&](std::int64_t row) {
+    if (excluded.empty()) return std::int64_t{0};
+    const std::size_t v = stored(row);
+    return std::ssize(positions_within(excluded, graph_->offsets[v], graph_->offsets[v + 1]));
+  };
+  const auto length = [&](std::int64_t row) {
+    return static_cast<double>(lengths_[stored(row)] - gone(row));
+  };
   const std::int64_t loops = weighting_.loops ? drawn.rows : 0;
   std::vector<float> values;
   values.reserve(at(drawn.nnz() + loops));
@@ -468,8 +517,9 @@ SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer) const {
   for (std::int64_t r = 0; r < drawn.rows; ++r) {
     const auto row = drawn.row(r);
     const double own = length(r);
-    const double of_row = static_cast<double>(graph_->degree(static_cast<Vertex>(stored(r)))) /
-                          static_cast<double>(std::max<std::size_t>(1, row.size()));
+    const double of_row =
+        static_cast<double>(graph_->degree(static_cast<Vertex>(stored(r))) - gone(r)) /
+        static_cast<double>(std::max<std::size_t>(1, row.size()));
     const auto times = [&](std::size_t e) {
       if (!saint_) return of_row;
       return 1 / double{normalisation_.entries[at(flow.edges[0][at(drawn.offsets[at(r)]) + e])]};

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/model/adjacency.hpp"
+#include "core/sample/links/link_batches.hpp"
 #include "core/sample/neighbour_sampler.hpp"
 #include "core/sample/row_cache.hpp"
 #include "core/sample/seeds.hpp"
@@ -154,7 +155,8 @@ class SampledBatches {
  public:
   /// Errors    ConfigError: fanouts that are none, more clusters together than there are, draws of
   ///           GraphSAINT that are more than the graph or that never meet a training vertex,
-  ///           dataset.magnify with a cache, without seeds, or of more than 2^31 vertices
+  ///           dataset.magnify with a cache, without seeds, or of more than 2^31 vertices, links with
+  ///           what goes with vertices alone
   explicit SampledBatches(const Problem& problem);
 
   /// Steps of an epoch, the same on all ranks.
@@ -172,6 +174,8 @@ class SampledBatches {
   /// Requires  cooperative()
   std::shared_ptr<const SampledBatch> of_server(int server, int epoch, int step) const;
   bool cooperative() const { return settings_.cooperative; }
+  /// Where seeds are the ends of links and of pairs that are none; else null.
+  const LinkBatches* links() const { return links_ ? &*links_ : nullptr; }
   int ranks_per_server() const { return ranks_per_server_; }
   /// Which rank of its server computes a vertex of a cooperative batch: its owner, or the rank with
   /// the same place as an owner on another server.
@@ -228,11 +232,13 @@ class SampledBatches {
   Scratch take_scratch() const;
   bool has_subgraphs() const { return cluster_batches_ || saint_; }
   MessageFlow draw(int rank, int epoch, int step) const;
-  MessageFlow draw_for(std::span<const Vertex> seeds, int epoch, int step) const;
-  SampledBatch made_of(MessageFlow flow) const;
+  /// `excluded`: entries of the graph that are not there for this batch.
+  MessageFlow draw_for(std::span<const Vertex> seeds, int epoch, int step,
+                       std::span<const EdgeIndex> excluded = {}) const;
+  SampledBatch made_of(MessageFlow flow, std::span<const EdgeIndex> excluded = {}) const;
   std::vector<Vertex> subgraph(int rank, int epoch, int step) const;
   MessageFlow induced(std::vector<Vertex> vertices) const;
-  SampledBatch::Layer cut(MessageFlow& flow, int layer) const;
+  SampledBatch::Layer cut(MessageFlow& flow, int layer, std::span<const EdgeIndex> excluded) const;
   std::shared_ptr<const std::vector<float>> target_weights(
       const std::vector<Vertex>& vertices) const;
   OwnedRows rows_of(const std::vector<Vertex>& vertices) const;
@@ -250,7 +256,8 @@ class SampledBatches {
   bool first_adjoint_;                 ///< whether a gradient passes through A in layer 1
   RowOwners owners_;
   std::vector<std::shared_ptr<const std::vector<Vertex>>> owned_;
-  Seeds seeds_;
+  std::optional<LinkBatches> links_;
+  Seeds seeds_;            ///< none of links
   std::int64_t training_;  ///< vertices of the graph, of which
   std::int64_t never_drawn_ = 0;
   std::int64_t most_seeds_;  ///< seeds of a rank in a step

@@ -7,6 +7,7 @@
 #include "core/partition/neighbourhood.hpp"
 #include "core/partition/partition_options.hpp"
 #include "core/sample/induced.hpp"
+#include "core/strategy/config/preloading_settings.hpp"
 
 namespace orrery {
 std::int64_t ServerSubgraph::rows(int rank, int d) const {
@@ -70,8 +71,11 @@ Neighbourhood ServerSubgraphs::held(const std::vector<Vertex>& own, int draw) co
     return neighbourhood(graph, graph, own, config_.depth.value_or(model_.layers));
   const ExpansionSampling& expansion = config_.sampling->expansion;
   if (expansion.hops == 0) return neighbourhood(graph, graph, own, 0);
-  return induced_neighbourhood(
-      graph, own, sample_expansion(graph, own, expansion, seed_, static_cast<std::uint64_t>(draw)));
+  auto drawn = sample_expansion(graph, own, expansion, seed_, static_cast<std::uint64_t>(draw));
+  if (!preloading_settings(config_).held_targets) return induced_neighbourhood(graph, own, drawn);
+  drawn.insert(drawn.end(), own.begin(), own.end());
+  std::sort(drawn.begin(), drawn.end());
+  return neighbourhood(graph, graph, drawn, 0);
 }
 
 ServerSubgraphs::Shared ServerSubgraphs::make(const std::vector<Vertex>& own, int draw) const {
@@ -96,9 +100,13 @@ Partition ServerSubgraphs::ranks() const {
   for (int server = 0; server < servers_; ++server)
     for (int batch = 0; batch < batches(); ++batch) {
       const auto held = part(server, batch, 0);
-      for (std::int64_t i = 0; i < held->part->within.front(); ++i)
-        all.owner[orrery::at((*held->part->vertices)[orrery::at(i)])] =
-            server * config_.ranks_per_server + held->rank_of[orrery::at(i)];
+      const auto& owned = own(server, batch);
+      for (std::int64_t i = 0; i < held->part->within.front(); ++i) {
+        const Vertex v = (*held->part->vertices)[orrery::at(i)];
+        if (std::binary_search(owned.begin(), owned.end(), v))
+          all.owner[orrery::at(v)] =
+              server * config_.ranks_per_server + held->rank_of[orrery::at(i)];
+      }
     }
   return all;
 }

@@ -41,10 +41,14 @@ class ServerSubgraphs {
   /// Own vertices of all servers that a batch trains on.
   std::int64_t training_vertices(int batch) const;
   /// A server's own vertices of a batch with those around them: all within `depth` hops along
-  /// in-edges, or the sampled ones. `draw` is the epoch if samples are drawn in every epoch, else
-  /// 0.
+  /// in-edges, or the sampled ones. `draw` is the epoch where samples are drawn anew, else 0.
+  /// With held targets all that is held is at distance 0, and so computed on every level.
   std::shared_ptr<const ServerSubgraph> part(int server, int batch, int draw) const;
-  /// Which rank owns which vertex, given how every batch's own vertices are split.
+  /// A server's own vertices of a batch, ascending.
+  const std::vector<Vertex>& own(int server, int batch) const {
+    return own_[orrery::at(at(server, batch))];
+  }
+  /// Which rank owns which vertex, by how every batch's own vertices are split.
   Partition ranks() const;
 
  private:

@@ -16,6 +16,18 @@ Source VertexData::labels(std::int64_t count) const {
   return LabelRows{std::shared_ptr<const Labels>(data_, &data_->labels), std::move(first)};
 }
 
+Source VertexData::class_weights(const IndexList& targets, const std::vector<float>& weight,
+                                 const std::vector<float>* beside) const {
+  if (!data_) return Unknown{"weights of targets"};
+  auto values = std::make_shared<std::vector<float>>();
+  for (std::size_t i = 0; i < targets.numbers()->size(); ++i) {
+    const Vertex vertex = (*rows_.numbers())[at((*targets.numbers())[i])];
+    values->push_back(weight[at(data_->labels.values[at(vertex)])] *
+                      (beside != nullptr ? (*beside)[i] : 1.0F));
+  }
+  return FloatArray{std::move(values)};
+}
+
 VertexData VertexData::of(const std::vector<Vertex>& rows) const {
   auto chosen = std::make_shared<std::vector<Vertex>>();
   chosen->reserve(rows.size());

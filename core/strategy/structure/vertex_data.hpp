@@ -36,8 +36,12 @@ class VertexData {
   Source features(std::int64_t first_column) const;
   /// The labels of its first `count` vertices.
   Source labels(std::int64_t count) const;
-  /// Which of its first `count` vertices are in the split (train, validation or test), in ascending
-  /// order.
+  /// `weight` of the class of each of these targets, times that of `beside` if there is one.
+  ///
+  /// Shapes    targets [t] · weight [classes] · beside [t] · result [t]
+  Source class_weights(const IndexList& targets, const std::vector<float>& weight,
+                       const std::vector<float>* beside) const;
+  /// Which of its first `count` vertices are in the split (train, validation or test); ascending.
   IndexList targets(Split split, std::int64_t count) const;
 
  private:

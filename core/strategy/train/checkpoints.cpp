@@ -73,6 +73,21 @@ void Checkpoints::restore(const Checkpoint& from) {
       load(from, one ? 0 : i * rows.size(), local_->state(all[i].number));
 }
 
+void Checkpoints::start(const Checkpoint& from) {
+  const std::vector<Tensor> rows = parameters_.model();
+  if (from.state.size() < rows.size())
+    throw ConfigError("train.weights", "holds weights of another model");
+  Checkpoint model;
+  model.state.push_back(from.state.front());
+  if (rows.size() > 1) model.state.push_back(from.state.back());
+  load(model, 0, rows);
+  if (local_ == nullptr) return;
+  for (std::size_t i = 1; i < local_->count(); ++i) {
+    // Local models have no running averages (a batch norm is over the vertices of all ranks).
+    load(model, 0, {local_->state(i).front()});
+  }
+}
+
 std::vector<Tensor> Checkpoints::rows_by_structure(const std::vector<Buffer>& gathered) const {
   const auto of_rank = counts();
   const std::size_t each = parameters_.state().size();
@@ -91,13 +106,24 @@ void Checkpoints::keep(Checkpoint checkpoint, RunObserver& observer) {
   if (local_ != nullptr) gathered = local_->gather(counts());
   if (learned_ != nullptr) gathered = learned_->gather();
   if (rt_.rank() != 0) return;
+  std::vector<Tensor> rows = local_ != nullptr ? rows_by_structure(gathered) : parameters_.state();
+  if (learned_ != nullptr)
+    for (const Buffer& state : gathered) rows.push_back(state.tensor());
+  save(std::move(checkpoint), rows, [&observer](const Checkpoint& whole) { observer.keep(whole); });
+}
+
+void Checkpoints::keep_best(Checkpoint checkpoint, RunObserver& observer) {
+  if (rt_.rank() != 0) return;
+  save(std::move(checkpoint), parameters_.model(),
+       [&observer](const Checkpoint& whole) { observer.keep_best(whole); });
+}
+
+void Checkpoints::save(Checkpoint checkpoint, const std::vector<Tensor>& rows,
+                       std::function<void(const Checkpoint&)> keep) {
   finish();
   rt_.wait(Lane::copy, rt_.record(Lane::compute));
   std::vector<std::shared_ptr<std::vector<float>>> saved;
   std::int64_t bytes = 0;
-  std::vector<Tensor> rows = local_ != nullptr ? rows_by_structure(gathered) : parameters_.state();
-  if (learned_ != nullptr)
-    for (const Buffer& state : gathered) rows.push_back(state.tensor());
   for (const Tensor& row : rows) {
     saved.push_back(std::make_shared<std::vector<float>>());
     rt_.submit(Lane::copy, Save{row, saved.back()});
@@ -105,10 +131,10 @@ void Checkpoints::keep(Checkpoint checkpoint, RunObserver& observer) {
   }
   rt_.wait(Lane::compute, rt_.record(Lane::copy));
   rt_.wait(Lane::host, rt_.record(Lane::copy));
-  kept_ = rt_.host(Lane::host, [=, &observer] {
+  kept_ = rt_.host(Lane::host, [=, keep = std::move(keep), checkpoint = std::move(checkpoint)] {
     Checkpoint whole = checkpoint;
     for (const auto& row : saved) whole.state.push_back(std::move(*row));
-    if (is_finite(whole)) observer.keep(whole);
+    if (is_finite(whole)) keep(whole);
     return HostWork{"checkpoint", 1, bytes, 1};
   });
 }

@@ -1,6 +1,7 @@
 // The weights that a run saves while it goes on, and how it resumes.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -23,11 +24,18 @@ class Checkpoints {
   ///
   /// Errors    ConfigError (other sizes or numbers)
   void restore(const Checkpoint& from);
-  /// Adds the state to a checkpoint, and saves it. The values leave on the copy lane and are saved
-  /// on the host lane, while training goes on. Weights that are not finite are not saved: the
-  /// checkpoint before stays.
+  /// Begins with the weights and the running averages of another training: its first row and, with
+  /// averages, its last. Moments and epochs begin anew; all local models start alike.
+  ///
+  /// Errors    ConfigError (other sizes)
+  void start(const Checkpoint& from);
+  /// Adds the state to a checkpoint, and keeps it. The values leave on the copy lane and are kept on
+  /// the host lane, while training goes on. Weights that are not finite are not kept: the checkpoint
+  /// before stays.
   void keep(Checkpoint checkpoint, RunObserver& observer);
-  /// The last one has been saved.
+  /// The model that is evaluated, in the same way, for keep_best(). No collective.
+  void keep_best(Checkpoint checkpoint, RunObserver& observer);
+  /// The last one has been kept.
   void finish();
 
  private:
@@ -39,6 +47,8 @@ class Checkpoints {
   std::vector<Place> places() const;
   std::vector<std::size_t> counts() const;
   void load(const Checkpoint& from, std::size_t first, const std::vector<Tensor>& rows);
+  void save(Checkpoint checkpoint, const std::vector<Tensor>& rows,
+            std::function<void(const Checkpoint&)> keep);
   std::vector<Tensor> rows_by_structure(const std::vector<Buffer>& gathered) const;
 
   Runtime& rt_;

@@ -12,7 +12,9 @@ Prefetch::Prefetch(LoadingRuntime& rt, const Strategy& strategy, RankSession& se
       strategy_(strategy),
       session_(session),
       model_(problem.model),
+      labelled_(problem.links == nullptr),
       facts_(problem.facts()),
+      class_weights_(class_weights(problem)),
       steps_(schedule.training),
       ahead_(*schedule.ahead),
       epoch_(first),
@@ -88,7 +90,8 @@ bool Prefetch::load_one() {
   }
   // Several may be on their way: a step waits only for its own.
   const auto loading = rt_.compute_goes_on(ahead_.load > 1);
-  auto data = std::make_unique<StepData>(rt_, session_.load(std::move(structure)), model_, facts_);
+  auto data = std::make_unique<StepData>(rt_, session_.load(std::move(structure)), model_, facts_,
+                                         labelled_, class_weights_);
   loaded_.push_back({std::move(data), rt_.record(Lane::copy)});
   return true;
 }

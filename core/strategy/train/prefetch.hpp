@@ -4,7 +4,9 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <vector>
 
+#include "core/strategy/train/class_weights.hpp"
 #include "core/strategy/train/loading_runtime.hpp"
 #include "core/strategy/train/step_data.hpp"
 
@@ -58,7 +60,9 @@ class Prefetch {
   const Strategy& strategy_;
   RankSession& session_;
   const ModelConfig& model_;
+  bool labelled_;
   const DataFacts facts_;
+  const std::vector<float> class_weights_;
   std::shared_ptr<const Steps> steps_;
   StagesAhead ahead_;
   int epoch_, index_, last_;  ///< the cursor: the first step whose structure is not being prepared

@@ -7,7 +7,7 @@
 namespace orrery {
 
 StepData::StepData(Runtime& rt, std::unique_ptr<RankProducts> products, const ModelConfig& model,
-                   const DataFacts& facts)
+                   const DataFacts& facts, bool labelled, const std::vector<float>& class_weights)
     : products_(std::move(products)) {
   const VertexData data = products_->data();
   const auto [first_column, columns] = products_->columns(facts.features);
@@ -20,22 +20,28 @@ StepData::StepData(Runtime& rt, std::unique_ptr<RankProducts> products, const Mo
     products_->load_features(first_column, features_.tensor());
   }
 
+  if (!labelled) return;
   const std::int64_t own = products_->rows(model.layers);
   labels_ = Buffer(rt, {own, facts.multilabel ? facts.classes : 1}, DType::i32, "labels");
   rt.submit(Lane::copy, Load{data.labels(own), labels_.tensor()});
 
+  IndexList training;
   for (const Split split : {Split::train, Split::validation, Split::test}) {
     const IndexList targets = data.targets(split, own);
+    if (split == Split::train) training = targets;
     Buffer& rows = targets_[at(split)];
     rows = Buffer(rt, {targets.size(), 1}, DType::i32, "indices/targets");
     rt.submit(Lane::copy, Load{targets.source(), rows.tensor()});
   }
-  if (const auto weights = products_->target_weights()) {
-    const Tensor rows = targets(Split::train);
-    ORRERY_ASSERT(std::ssize(*weights) == rows.rows());
-    target_weights_ = Buffer(rt, rows.shape, DType::f32, "labels/weights of targets");
-    rt.submit(Lane::copy, Load{FloatArray{weights}, target_weights_.tensor()});
-  }
+  const auto weights = products_->target_weights();
+  ORRERY_ASSERT(!weights || std::ssize(*weights) == training.size());
+  if (!weights && class_weights.empty()) return;
+  target_weights_ =
+      Buffer(rt, targets(Split::train).shape, DType::f32, "labels/weights of targets");
+  rt.submit(Lane::copy,
+            Load{class_weights.empty() ? Source(FloatArray{weights})
+                                       : data.class_weights(training, class_weights, weights.get()),
+                 target_weights_.tensor()});
 }
 
 }  // namespace orrery

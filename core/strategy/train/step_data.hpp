@@ -14,9 +14,12 @@ namespace orrery {
 /// A structure with its features, labels and targets, on the device as long as this lives.
 class StepData {
  public:
-  /// Loads on the copy lane; the compute lane does not wait yet.
+  /// Loads on the copy lane, for which the compute lane has yet to wait. Not `labelled`: without
+  /// labels and targets. `class_weights` [classes]: how much a training vertex of each counts
+  /// (class_weights.hpp); empty: all alike.
   StepData(Runtime& rt, std::unique_ptr<RankProducts> products, const ModelConfig& model,
-           const DataFacts& facts);
+           const DataFacts& facts, bool labelled = true,
+           const std::vector<float>& class_weights = {});
 
   RankProducts& products() const { return *products_; }
   /// Must not be read if there are sparse_features().

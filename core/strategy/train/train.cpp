@@ -13,8 +13,10 @@
 #include "core/model/network/network.hpp"
 #include "core/model/network/tape.hpp"
 #include "core/strategy/train/checkpoints.hpp"
+#include "core/strategy/train/class_weights.hpp"
 #include "core/strategy/train/find_divergence.hpp"
 #include "core/strategy/train/gradient_buckets.hpp"
+#include "core/strategy/train/link_objective.hpp"
 #include "core/strategy/train/local_models.hpp"
 #include "core/strategy/train/prefetch.hpp"
 #include "core/strategy/train/step_data.hpp"
@@ -40,6 +42,7 @@ class Trainer {
         strategy_(strategy),
         problem_(problem),
         facts_(problem.facts()),
+        class_weights_(class_weights(problem)),
         control_(control),
         schedule_(strategy.schedule(rt.rank())) {
     if (first_step(first_epoch()) > 0 && first_step(first_epoch()) >= steps_of(first_epoch()))
@@ -63,14 +66,22 @@ class Trainer {
     if (control.checkpoint_steps > 0)
       losses_of_ranks_ = Buffer(rt_, {1, rt.size()}, DType::f64, "metrics/losses of ranks");
     rt_.wait(Lane::compute, rt_.record(Lane::copy));
+    if (problem.links) links_.emplace(rt, problem, strategy);
     model_ = make_network(rt, problem.model, problem.train, first_layer(), facts_.features,
-                          facts_.classes);
+                          facts_.classes, ModelUse::training, [&](Parameters& parameters) {
+                            const bool decays = problem.train.weight_decay_on == WeightDecayOn::all;
+                            const int layer = problem.model.layers + problem.model.dense_layers + 1;
+                            if (links_) links_->decoder().declare(parameters, layer, decays);
+                          });
+    if (links_) links_->allocate(model_->parameters());
     if (session_->learned_rows() != nullptr) model_->want_features_gradient();
     if (data_) attach(*data_);
     if (schedule_.local) local_.emplace(rt, model_->parameters(), *schedule_.local);
     checkpoints_.emplace(rt, strategy, model_->parameters(), local_ ? &*local_ : nullptr,
                          session_->learned_rows());
     if (control.resume) checkpoints_->restore(*control.resume);
+    if (control.start && !control.resume) checkpoints_->start(*control.start);
+    if (control.resume) best_ = control.resume->best;
   }
 
   void run(RunObserver& observer) {
@@ -103,12 +114,12 @@ class Trainer {
         local_->average();
       }
       rt_.sync(rt_.record(Lane::compute));
-      const std::vector<EpochReport> done = report();
-      const bool stops = !observer.epochs_done(done);
+      const std::vector<EpochReport> done = report(observer);
+      const bool stops = !observer.epochs_done(done) || done.back().stops_early;
       if (done.back().divergence) break;  // on all ranks: the loss is the same on all of them
       const bool keeps = control_.checkpoint_every > 0 || control_.checkpoint_steps > 0;
       if (checkpoint_after(turn_.last) || (stops && keeps))
-        checkpoints_->keep({turn_.last + 1, {}}, observer);
+        checkpoints_->keep({turn_.last + 1, {}, 0, {}, best_}, observer);
       if (stops) break;
     }
     if (prefetch_) prefetch_->stop();
@@ -162,7 +173,7 @@ class Trainer {
     rt_.wait(lane, rt_.record(Lane::compute));
     rt_.submit(lane, AllReduce{all, world_group(rt_.size())});
     rt_.wait(Lane::compute, rt_.record(lane));
-    Checkpoint checkpoint{epoch, {}, step + 1, {}};
+    Checkpoint checkpoint{epoch, {}, step + 1, {}, best_};
     for (int rank = 0; rank < rt_.size(); ++rank)
       checkpoint.losses.push_back(rt_.scalar(lane, all.cols_at(rank, 1)).value_or(0));
     checkpoints_->keep(std::move(checkpoint), observer);
@@ -193,7 +204,7 @@ class Trainer {
       data_.reset();
     }
     data_ = std::make_unique<StepData>(rt_, session_->load(strategy_.prepare(rt_.rank(), next)),
-                                       problem_.model, facts_);
+                                       problem_.model, facts_, !problem_.links, class_weights_);
     loaded_ = next;
   }
   /// The same if another structure is loaded, with the model on it.
@@ -239,10 +250,28 @@ class Trainer {
   void do_step(const TrainStep& next, int epoch, int step) {
     begin_step(next, epoch);
     products().begin(Stage::forward, epoch);
-    const auto all = static_cast<double>(facts_.training_vertices);
-    const double vertices = next.averaged_over.value_or(all);
     const Tensor own =
         model_->forward(on_->features(), Stage::forward, epoch, static_cast<std::uint32_t>(step));
+    if (links_)
+      links_->learn(products(), own, model_->logits_gradient(), epoch, next.structure.number,
+                    loss_of(epoch), !one_step(epoch));
+    else
+      learn_labels(own, next, epoch);
+    GradientBuckets buckets(rt_, products(), model_->parameters(), problem_.train.bucket_bytes,
+                            epoch);
+    model_->backward(on_->features(), epoch, [&](int parameter) { buckets.ready_from(parameter); });
+    buckets.finish();
+    if (session_->learned_rows() != nullptr)
+      products().learn_features(model_->features_gradient(), epoch, step);
+    rt_.phase({Stage::update, epoch});
+    model_->parameters().update(rt_, problem_.train, epoch, step);
+    end_step(epoch);
+  }
+
+  /// Sets the gradient at the logits, which this rank may have some columns of.
+  void learn_labels(const Tensor& own, const TrainStep& next, int epoch) {
+    const auto all = static_cast<double>(facts_.training_vertices);
+    const double vertices = next.averaged_over.value_or(all);
     const Tensor logits = products().whole_rows(own, classes());
     const bool whole = logits.id == own.id;
     const Tensor gradient = whole ? model_->logits_gradient() : logits;
@@ -254,19 +283,10 @@ class Trainer {
       const auto [first, count] = products().columns(classes());
       rt_.submit(Lane::compute, Copy{gradient.cols_at(first, count), model_->logits_gradient()});
     }
-    GradientBuckets buckets(rt_, products(), model_->parameters(), problem_.train.bucket_bytes,
-                            epoch);
-    model_->backward(on_->features(), epoch, [&](int parameter) { buckets.ready_from(parameter); });
-    buckets.finish();
-    if (session_->learned_rows() != nullptr)
-      products().learn_features(model_->features_gradient(), epoch, step);
-    rt_.phase({Stage::update, epoch});
-    model_->parameters().update(rt_, problem_.train, step);
-    end_step(epoch);
   }
 
-  /// Reports the epochs of the turn, and evaluates the last one if asked to.
-  std::vector<EpochReport> report() {
+  /// Of the epochs of the turn; evaluates the last one where it is to be.
+  std::vector<EpochReport> report(RunObserver& observer) {
     const int epoch = turn_.last;
     const bool evaluates = evaluates_after(epoch);
     rt_.phase({Stage::evaluate, epoch});
@@ -279,7 +299,7 @@ class Trainer {
       use_average();
       evaluate(epoch);
     }
-    const Tensor summed = evaluates ? losses_and_counts() : losses();
+    const Tensor summed = evaluates && !links_ ? losses_and_counts() : losses();
     const Lane lane = metrics_lane();
     rt_.wait(lane, rt_.record(Lane::compute));
     rt_.submit(lane, AllReduce{summed, covering_group()});
@@ -302,8 +322,31 @@ class Trainer {
     reports.front().loads = std::exchange(loads_, 0);
     const RowUse before = std::exchange(row_use_, session_->row_use());
     reports.front().rows = {row_use_.foreign - before.foreign, row_use_.kept - before.kept};
-    if (evaluates && reports.back().epoch == epoch) reports.back().scores = read_scores();
+    if (evaluates && reports.back().epoch == epoch) add_scores(reports.back());
+    last.stops_early = !improves(last) && out_of_patience(epoch);
+    if (best_ && best_->epoch == epoch && control_.keeps_best)
+      checkpoints_->keep_best({epoch + 1, {}, 0, {}, best_}, observer);
     return reports;
+  }
+
+  /// Takes note of an evaluation that is better than all before. All ranks do alike: the counts that
+  /// accuracies are made of are summed over all of them.
+  bool improves(const EpochReport& report) {
+    if (!report.scores || report.divergence) return false;
+    const std::optional<double> now = report.scores->validation;
+    if (!now && (problem_.train.patience > 0 || control_.keeps_best))
+      throw ConfigError("dataset.split",
+                        "has no validation vertices, by whose accuracy training would stop or keep "
+                        "its best weights: leave out train.patience and train.keep_best");
+    if (!now || (best_ && *now <= best_->validation)) return false;
+    best_ = BestSoFar{report.epoch, *now};
+    return true;
+  }
+  /// Counts evaluations, which come every eval_every epochs and after the last.
+  bool out_of_patience(int epoch) const {
+    const int patience = problem_.train.patience;
+    return patience > 0 && best_ && evaluates_after(epoch) &&
+           epoch - best_->epoch >= patience * problem_.train.eval_every;
   }
 
   Divergence gradients_divergence() {
@@ -319,8 +362,12 @@ class Trainer {
     for (const int structure : schedule_.evaluation) {
       use({structure, 0}, {Stage::evaluate, epoch}, trains_on(structure));
       products().begin(Stage::evaluate, epoch);
-      const Tensor logits = products().whole_rows(
-          model_->forward(on_->features(), Stage::evaluate, epoch, std::nullopt), classes());
+      const Tensor own = model_->forward(on_->features(), Stage::evaluate, epoch, std::nullopt);
+      if (links_) {
+        link_scores_ = links_->score(own);
+        continue;
+      }
+      const Tensor logits = products().whole_rows(own, classes());
       for (std::size_t s = 0; s < kSplits.size(); ++s)
         rt_.submit(Lane::compute,
                    Score{problem_.train.loss, logits, on_->labels(), on_->targets(kSplits[s]),
@@ -347,7 +394,20 @@ class Trainer {
     on_ = prefetch_->current();
   }
 
-  /// Nothing without values; the reads are the same in every mode.
+  void add_scores(EpochReport& report) {
+    if (!links_) {
+      report.scores = read_scores();
+      return;
+    }
+    report.links = link_scores_;
+    if (!link_scores_) return;
+    const auto auc = [](const std::optional<LinkScores>& of) {
+      return of ? std::optional(of->auc) : std::nullopt;
+    };
+    report.scores = {std::nullopt, auc(link_scores_->validation), auc(link_scores_->test)};
+  }
+
+  /// Nothing without values; the reads themselves are the same in every mode.
   std::optional<Accuracies> read_scores() {
     std::array<std::optional<double>, kCounts> read;
     for (std::size_t i = 0; i < read.size(); ++i)
@@ -395,19 +455,23 @@ class Trainer {
   const Strategy& strategy_;
   const Problem& problem_;
   const DataFacts facts_;
+  const std::vector<float> class_weights_;
   const RunControl& control_;
   const Schedule schedule_;
   std::unique_ptr<RankSession> session_;
-  std::optional<Prefetch> prefetch_;  ///< structures of steps, if they are prepared ahead
-  std::unique_ptr<StepData> data_;    ///< the structure that was loaded instead of another one,
-  StructureId loaded_;                ///< and its number
-  StepData* on_ = nullptr;            ///< structure of the model now
+  std::optional<Prefetch> prefetch_;  ///< of what steps work on, where they are prepared ahead
+  std::unique_ptr<StepData> data_;    ///< what was loaded in place of another one,
+  StructureId loaded_;                ///< and which it is
+  StepData* on_ = nullptr;            ///< what the model works on now
+  std::optional<BestSoFar> best_;     ///< of all epochs, those before a checkpoint too
   int loads_ = 0;                     ///< for steps, since the last report
   RowUse row_use_;                    ///< at the last report
   Turn turn_;                         ///< the epochs of the present turn
   std::int64_t most_epochs_ = 1;      ///< of a turn
   Buffer metrics_;
-  Buffer losses_of_ranks_;  ///< set if checkpoints are saved within epochs
+  Buffer losses_of_ranks_;                    ///< where checkpoints are kept within epochs
+  std::optional<LinkObjective> links_;        ///< where these are learned, in the place of labels
+  std::optional<HeldOutScores> link_scores_;  ///< of the last evaluation
   std::unique_ptr<Network> model_;
   std::vector<Buffer> tape_;          ///< kept for the forecast of other programs
   std::optional<LocalModels> local_;  ///< models of the rank's steps; else they train model_
@@ -427,6 +491,7 @@ void require_trainable(const Problem& problem) {
                                   "as 64"
                                 : " has no features; set it to {\"random\": width} to train on "
                                   "random ones"));
+  if (problem.links) return;
   if (facts.classes == 0)
     throw ConfigError("dataset", name +
                                      " has no labels to train on; a folder has them in "
@@ -437,6 +502,7 @@ void require_trainable(const Problem& problem) {
     throw ConfigError("train.loss", name + " has one label per vertex: use \"softmax\"");
   if (facts.training_vertices == 0)
     throw ConfigError("dataset.split", name + " has no training vertices");
+  class_weights(problem);
 }
 
 void require_steps_to_keep(const Strategy& strategy, int checkpoint_steps) {

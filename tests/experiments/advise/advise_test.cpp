@@ -3,10 +3,13 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "core/base/error.hpp"
+#include "core/strategy/config/strategy_info.hpp"
+#include "experiments/advise/count_bounds.hpp"
 #include "experiments/predict/simulate.hpp"
 
 namespace orrery {
@@ -47,6 +50,15 @@ class Advise : public ::testing::Test {
   std::string file_;
 };
 
+/// The plans of a space whose files can be read.
+std::vector<Plan> loaded(const SearchSpace& space) {
+  std::vector<Plan> plans;
+  for (const PlanSketch& sketch : space.plans)
+    if (auto plan = space.load(sketch); std::holds_alternative<Plan>(plan))
+      plans.push_back(std::get<Plan>(std::move(plan)));
+  return plans;
+}
+
 std::vector<std::pair<std::string, double>> times(const std::vector<RatedPlan>& plans) {
   std::vector<std::pair<std::string, double>> list;
   for (const RatedPlan& plan : plans) list.emplace_back(plan.plan.label, plan.epoch_seconds);
@@ -55,9 +67,11 @@ std::vector<std::pair<std::string, double>> times(const std::vector<RatedPlan>& 
 
 const std::vector<Axis> kSmallSpace{{"model.order", {"aggregate_first", "transform_first"}},
                                     {"partition.method", {nullptr}},
-                                    {"train.bucket_bytes", {nullptr}}};
+                                    {"train.bucket_bytes", {nullptr}},
+                                    {"cluster.gpus_per_server", {nullptr}}};
 
 TEST_F(Advise, FindsWhatReplayingAllPlansFinds) {
+  std::size_t by_counts = 0;
   // Links as they are, and so slow or fast that other plans lead.
   for (const std::string factors : {R"({})", R"({"pcie4-x16": 0.01})", R"({"ib-qdr": 1000})"}) {
     std::vector<std::string> overrides;
@@ -69,18 +83,19 @@ TEST_F(Advise, FindsWhatReplayingAllPlansFinds) {
     } catch (const ConfigError& error) {
       FAIL() << factors << ": " << error.what();
     }
-    EXPECT_EQ(all.ruled_out, 0U);
+    EXPECT_EQ(all.ruled_out + all.ruled_out_by_counts, 0U);
     ASSERT_GT(all.exact.size(), 5U);
     auto best = times(all.exact), best_inexact = times(all.others);
     best.resize(1);
     best_inexact.resize(1);
     EXPECT_EQ(times(quick.exact), best) << factors;
     EXPECT_EQ(times(quick.others), best_inexact) << factors;
-    EXPECT_EQ(quick.replayed + quick.ruled_out, all.replayed);
+    by_counts += quick.ruled_out_by_counts;
     for (const Advice* advice : {&all, &quick})
-      EXPECT_EQ(advice->plans, advice->replayed + advice->ruled_out + advice->too_large.size() +
-                                   advice->impossible.size());
+      EXPECT_EQ(advice->plans, advice->replayed + advice->ruled_out + advice->ruled_out_by_counts +
+                                   advice->too_large.size() + advice->impossible.size());
   }
+  EXPECT_GT(by_counts, 0U) << "closed forms never ruled anything out";
 }
 
 TEST_F(Advise, NoReplayIsFasterThanItsComputationAlone) {
@@ -89,7 +104,7 @@ TEST_F(Advise, NoReplayIsFasterThanItsComputationAlone) {
   DatasetCache datasets;
   int compared = 0;
   bool some_are_near = false;
-  for (const Plan& plan : space.plans) {
+  for (const Plan& plan : loaded(space)) {
     std::optional<PreparedExperiment> prepared;
     try {
       prepared.emplace(prepare(plan.experiment, datasets.load(plan.experiment)));
@@ -111,6 +126,49 @@ TEST_F(Advise, NoReplayIsFasterThanItsComputationAlone) {
   }
   EXPECT_GT(compared, 8);
   EXPECT_TRUE(some_are_near);
+}
+
+TEST_F(Advise, NoReplayIsFasterThanItsClosedForm) {
+  Simulator simulator;
+  DatasetCache datasets;
+  int near = 0, compared = 0;
+  // Slow links, so that what is broadcast counts; layers of several kinds.
+  for (const std::vector<std::string>& changed : std::vector<std::vector<std::string>>{
+           {},
+           {R"(cluster.link_factors={"ib-qdr": 0.01})"},
+           {R"(cluster.link_factors={"pcie4-x16": 0.001})", "strategy.variant=column",
+            "strategy.type=spmm_1d"},
+           {R"(model={"type": "sage", "layers": 2, "hidden": 40})"},
+           {R"(model={"type": "gat", "layers": 2, "hidden": 16, "heads": 2})"},
+           {R"(model={"type": "resgcn+", "layers": 4, "hidden": 24})"}}) {
+    CountBounds bounds;
+    for (const Plan& plan : loaded(search_space(file_, changed, kSmallSpace))) {
+      const ProblemData data = datasets.load(plan.experiment);
+      const double least = bounds.least_epoch_seconds(plan.experiment, data);
+      std::optional<PreparedExperiment> prepared;
+      try {
+        prepared.emplace(prepare(plan.experiment, data));
+      } catch (const ConfigError&) {
+        continue;
+      }
+      if (inexactness(prepared->experiment.strategy)) {
+        EXPECT_EQ(least, 0) << plan.label;
+      }
+      if (least == 0) continue;
+      const SimulatedOutcome made =
+          replay(price_run(*prepared), prepared->body(), plan.experiment, simulator);
+      for (std::size_t e = 1; e < made.outcome.ranks.front().epochs.size(); ++e) {
+        double slowest = 0;
+        for (const RankOutcome& rank : made.outcome.ranks)
+          slowest = std::max(slowest, rank.epochs[e].seconds);
+        EXPECT_GE(slowest, least) << plan.label;
+        near += slowest < 5 * least ? 1 : 0;
+      }
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 30);
+  EXPECT_GT(near, 3) << "bounds say nothing";
 }
 
 TEST_F(Advise, NeverProposesWhatDoesNotFit) {
@@ -156,11 +214,16 @@ TEST_F(Advise, ATimeLimitLeavesPlansAndSaysSo) {
 }
 
 TEST_F(Advise, SettingsGoToTheStrategiesThatHaveThem) {
-  const SearchSpace space = search_space(
-      file_, {"strategy.type=shared_preloading", "strategy.overlap=false"},
-      {{"strategy.type", {"full_graph", "shared_preloading"}}, {"strategy.batches", {1, 2}}});
+  const SearchSpace space =
+      search_space(file_, {"strategy.type=shared_preloading", "strategy.overlap=false"},
+                   {{"strategy.type", {"full_graph", "shared_preloading"}},
+                    {"strategy.batches", {1, 2}},
+                    {"strategy.sampling", {nullptr}},
+                    {"strategy.boundary_sampling", {nullptr}},
+                    {"strategy.staleness", {nullptr}},
+                    {"cluster.gpus_per_server", {nullptr}}});
   std::size_t full = 0, preloading = 0;
-  for (const Plan& plan : space.plans) {
+  for (const Plan& plan : loaded(space)) {
     const Json& strategy = plan.experiment.resolved["strategy"];
     EXPECT_EQ(strategy["overlap"], false) << plan.label;
     const bool preloads = strategy["type"] == "shared_preloading";
@@ -171,6 +234,51 @@ TEST_F(Advise, SettingsGoToTheStrategiesThatHaveThem) {
   EXPECT_EQ(full, 12U) << "three orders, two cuts, two ways to sum gradients";
   EXPECT_EQ(preloading, 12U * 2) << "and co-batches as asked for, which go with no depth";
   EXPECT_TRUE(space.impossible.empty());
+}
+
+TEST_F(Advise, SamplesBatchesAndHalvesOfTheRanksAreTriedByDefault) {
+  const std::vector<Plan> plans = loaded(search_space(file_, {}, {}));
+  const auto some = [&](auto&& has) { return std::any_of(plans.begin(), plans.end(), has); };
+  const auto strategy_says = [&](const std::string& type, const std::string& key,
+                                 const Json& value) {
+    return some([&](const Plan& plan) {
+      const Json& strategy = plan.experiment.resolved["strategy"];
+      return strategy["type"] == type && strategy.value(key, Json()) == value;
+    });
+  };
+  EXPECT_TRUE(strategy_says("mini_batch", "batch", 250));
+  EXPECT_TRUE(strategy_says("mini_batch", "fanouts", Json{10, 10, 10}));
+  EXPECT_TRUE(strategy_says("full_graph", "boundary_sampling", 0.1));
+  EXPECT_TRUE(strategy_says("full_graph", "staleness", 1));
+  EXPECT_TRUE(strategy_says("spmm_15d", "replication", 2));
+  EXPECT_TRUE(some([](const Plan& plan) {
+    return plan.experiment.resolved["strategy"]
+               .value("sampling", Json::object())
+               .value("fanout", 0) == 15;
+  }));
+  EXPECT_TRUE(some([](const Plan& plan) { return plan.experiment.ranks() == 2; }));
+  // What the file says already is not tried as if it were something else.
+  for (const Plan& plan : loaded(search_space(file_, {"partition.method=metis"}, {})))
+    EXPECT_EQ(plan.label.find("partition.method"), std::string::npos) << plan.label;
+}
+
+TEST_F(Advise, TellsIntervalsPricesAndLinks) {
+  const std::string cluster =
+      (std::filesystem::path(::testing::TempDir()) / "priced.json").string();
+  Json priced = Json::parse(std::ifstream(ORRERY_SOURCES "/configs/clusters/a6000-4x4-pcie.json"));
+  priced["server"]["usd_per_hour"] = {{"value", 7.2}, {"source", "made up"}};
+  std::ofstream(cluster) << priced;
+
+  const Advice advice = found({"cluster.file=" + cluster}, kSmallSpace, 3);
+
+  ASSERT_FALSE(advice.exact.empty());
+  for (const RatedPlan& plan : advice.exact) {
+    ASSERT_TRUE(plan.errors) << "the profile says how far its prices are off";
+    EXPECT_GT(half_width(*plan.errors), 0.01);
+    EXPECT_NEAR(*plan.usd_per_epoch, 2 * 7.2 * plan.epoch_seconds / 3600, 1e-15) << "two servers";
+    EXPECT_FALSE(plan.busiest_link.empty());
+  }
+  EXPECT_FALSE(found({}, kSmallSpace, 1).exact.front().usd_per_epoch) << "nobody says a price";
 }
 
 TEST_F(Advise, SaysWhatCannotBeAsked) {
@@ -207,14 +315,13 @@ TEST_F(Advise, SaysWhatCannotBeAsked) {
   EXPECT_THAT(space_of({}, {{"strategy.type", {"full_grahp"}}}), HasSubstr("full_graph"));
   EXPECT_THAT(space_of({}, {{"strategy.type", {1}}}), HasSubstr("expected names"));
   EXPECT_THAT(space_of({}, {{"strategy.type", {"full_graph"}}, {"strategy.replication", {2}}}),
-              HasSubstr("no strategy"));
+              HasSubstr("no searched strategy"));
   std::vector<Json> many;
-  for (int i = 1; i <= 2001; ++i) many.emplace_back(i);
-  EXPECT_THAT(space_of({}, {{"strategy.batches", many}}), HasSubstr("more than 2000"));
+  for (int i = 1; i <= 20001; ++i) many.emplace_back(i);
+  EXPECT_THAT(space_of({}, {{"strategy.batches", many}}), HasSubstr("more than 20000"));
   // Numbers beyond all bounds are refused like others.
-  EXPECT_EQ(
-      search_space(file_, {}, {{"cluster.gpus", {Json(1e30), Json(99999999999)}}}).plans.size(),
-      0U);
+  EXPECT_TRUE(
+      loaded(search_space(file_, {}, {{"cluster.gpus", {Json(1e30), Json(99999999999)}}})).empty());
 }
 
 }  // namespace

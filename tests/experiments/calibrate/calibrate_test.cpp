@@ -211,6 +211,22 @@ TEST(Libraries, HaveTheRatesThatExplainTheirTimes) {
   EXPECT_NEAR(library.reduce_bytes_per_second, 4e9, 10);
 }
 
+TEST(Libraries, AreHeldAgainstWhatTheyDoNotComeFrom) {
+  sim::Library library;
+  library.collective_seconds = 8e-6;
+  library.message_seconds = 2e-6;
+  library.copy_bytes_per_second = 1e9;
+  library.reduce_bytes_per_second = 4e9;
+  CollectiveTimes times;
+  EXPECT_EQ(error_of(library, times), 0) << "nothing was timed";
+
+  times.part_bytes = 1e6;
+  times.part_exchange_seconds = (10e-6 + 1e-3) / 1.1;                   // 10 % too slow
+  times.part_all_reduce_seconds = (12e-6 + 1e-3 + 0.5e6 / 4e9) / 0.96;  // 4 % too fast
+
+  EXPECT_NEAR(error_of(library, times), 0.07, 1e-12);
+}
+
 TEST(Calibrations, PriceEveryOperationAndMoreWorkHigher) {
   const sim::DeviceProfile& profile = tiny().profile;
   const auto small = testing::sample_ops(64, 16), large = testing::sample_ops(1 << 16, 64);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "sim/price/price_table.hpp"
 
 namespace orrery::calibrate {
@@ -51,6 +53,25 @@ TEST(InPlace, ASampleBetweenTwoPointsCountsForBoth) {
 
   EXPECT_NEAR(factor(table, 1, 4 * kMiB), (1 + 2.0) / (1 + 1.0), 1e-9);
   EXPECT_NEAR(factor(table, 1, 32 * kMiB), 2, 1e-9);
+}
+
+// Two trainings: factors of the one, 2 and 1, price the other, which took 3 and 1, and the reverse.
+TEST(InPlace, ErrorsAreThoseOfATrainingThatWasLeftOut) {
+  const std::vector<InPlaceSample> samples{{"spmm", 4 * kMiB, 1, 1, 2, 0},
+                                           {"gemm", 4 * kMiB, 1, 1, 1, 0},
+                                           {"spmm", 4 * kMiB, 1, 1, 3, 1},
+                                           {"gemm", 4 * kMiB, 1, 1, 1, 1}};
+
+  const sim::PriceErrors errors = errors_of(samples);
+
+  const double all = std::log(4.0 / 3);  // 2 + 1 for 3 + 1, and the reverse
+  EXPECT_NEAR(errors.operations, all, 1e-12);
+  EXPECT_NEAR(errors.by_kind.at("spmm"), std::log(1.5) - all, 1e-12);
+  EXPECT_NEAR(errors.by_kind.at("gemm"), all, 1e-12);
+}
+
+TEST(InPlace, OneTrainingSaysNothingOfErrors) {
+  EXPECT_FALSE(errors_of({{"spmm", 4 * kMiB, 1, 1, 2, 0}}).known());
 }
 
 TEST(InPlace, EverySampleOfATrainingIsOfAnOperationWithAPrice) {

@@ -95,7 +95,8 @@ TEST_F(CommandLine, TellsWhatAMistakeShouldHaveBeen) {
   advised("run " + file + " --set dataset.features=0 --out " + in("a").string(),
           "has no features; set it to the width of generated ones, such as 64");
   advised("run " + file + " --set epochs=5",
-          "Did you mean \"train.epochs\" or \"simulation.epochs\" or \"timeline.epochs\"?");
+          "Did you mean \"train.epochs\" or \"simulation.epochs\" or \"timeline.epochs\" or "
+          "\"train.schedule.epochs\"?");
   advised("run " + file + " --set train.epochs=1e1", "write 10");
   advised("run " + file + " --set model.bias=True", "write true");
   advised("run " + file + " --set lr=5", "Did you mean \"train.learning_rate\"?");

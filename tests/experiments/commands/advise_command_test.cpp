@@ -20,7 +20,9 @@ class AdviseCommand : public testing::StartedProgram {
   std::string file() const {
     return experiment(R"(, "backend": "threads", "cluster": {"file": "dgx-1", "gpus": 4})");
   }
-  const std::string few_ = "--search model.order=auto --search train.bucket_bytes=0";
+  const std::string few_ =
+      "--search model.order=auto --search train.bucket_bytes=0 --search cluster.gpus=4 "
+      "--no-what-if";
 };
 
 TEST_F(AdviseCommand, TellsTheFastestPlansAndWritesThem) {
@@ -47,6 +49,10 @@ TEST_F(AdviseCommand, TellsTheFastestPlansAndWritesThem) {
                                in("plans/best-1.json").string(), in("made").string())),
             0)
       << read("err");
+  const Json& interval = best[0]["interval"];
+  EXPECT_LT(interval["low_seconds"], best[0]["epoch_seconds"]);
+  EXPECT_GT(interval["high_seconds"], best[0]["epoch_seconds"]);
+  EXPECT_EQ(json("plans/advice.json"), told);
   EXPECT_NEAR(Json::parse(read("out"))["mean_epoch_seconds"].get<double>(),
               best[0]["epoch_seconds"].get<double>(), 1e-12);
 }
@@ -57,11 +63,28 @@ TEST_F(AdviseCommand, PrintsTablesWithReasons) {
   const std::string out = read("out");
   EXPECT_THAT(out, HasSubstr("learn what whole-graph training learns"));
   EXPECT_THAT(out, HasSubstr("1. limited by"));
-  EXPECT_THAT(out, HasSubstr("not possible:"));
-  EXPECT_THAT(out, HasSubstr("mini_batch"));
+  EXPECT_THAT(out, HasSubstr("Closed forms"));
   EXPECT_THAT(out, HasSubstr("as it is"));
   EXPECT_THAT(out, HasSubstr("train.epochs=0"));  // refused, and the others are answered
   EXPECT_THAT(out, HasSubstr("simulated"));
+}
+
+TEST_F(AdviseCommand, AsksWhatWouldChangeTheOrder) {
+  ASSERT_EQ(orrery(fmt::format("advise {} --search model.order=auto --search train.bucket_bytes=0 "
+                               "--search strategy.type=full_graph,spmm_1d --json",
+                               file())),
+            0)
+      << read("err");
+  const Json answers = Json::parse(read("out"))["answers"];
+
+  ASSERT_EQ(answers.size(), 4U);
+  EXPECT_TRUE(answers[0]["what_if"].is_null());
+  EXPECT_THAT(answers[1]["what_if"], HasSubstr("twice as fast"));
+  EXPECT_THAT(answers[1]["setting"], HasSubstr("cluster.link_factors."));
+  EXPECT_EQ(answers[2]["what_if"], "16.0 GiB more memory a device");
+  EXPECT_EQ(answers[3]["what_if"], "half of the ranks");
+  EXPECT_LE(answers[1]["best"][0]["epoch_seconds"], answers[0]["best"][0]["epoch_seconds"]);
+  for (const Json& answer : answers) EXPECT_TRUE(answer["failed"].is_null()) << answer["failed"];
 }
 
 TEST_F(AdviseCommand, RefusesWhatItCannotAnswer) {

@@ -2,6 +2,7 @@
 // not there when it fails.
 #include <gmock/gmock.h>
 
+#include <limits>
 #include <map>
 #include <set>
 
@@ -392,10 +393,30 @@ TEST_F(Infer, GoesOnAfterBeingKilledAndWritesTheSameFiles) {
   EXPECT_EQ(orrery(command + " --resume --out " + in("killed").string()), 0);
   EXPECT_THAT(read("err"), HasSubstr("nothing to resume"));
 
+  // Its result is read only where it is one.
+  const std::string result = read("killed/result.json");
+  std::ofstream(in("killed/result.json")) << result.substr(0, result.size() / 2);
+  EXPECT_EQ(orrery(command + " --resume --json --out " + in("killed").string()), 1);
+  EXPECT_THAT(read("err"), HasSubstr("killed/result.json:"));
+  EXPECT_THAT(read("err"), ::testing::Not(HasSubstr("json.exception")));
+  std::ofstream(in("killed/result.json")) << result;
+
   // Ended between its result and this.
   std::filesystem::create_directories(in("killed/layers"));
   EXPECT_EQ(orrery(command + " --resume --out " + in("killed").string()), 0);
   EXPECT_FALSE(std::filesystem::exists(in("killed/layers")));
+}
+
+TEST_F(Infer, RemovesNoLayersOfOthers) {
+  infer(1, 1, "made");
+  std::filesystem::create_directories(in("made/layers"));
+  std::ofstream(in("made/layers/thesis.tex")) << "mine";
+  std::ofstream(in("made/layers/layer-1-rank-0.bin")) << "left";
+
+  ASSERT_EQ(orrery(arguments(1, 1, "made") + " --force --keep-layers"), 0) << read("err");
+
+  EXPECT_EQ(read("made/layers/thesis.tex"), "mine");
+  EXPECT_FALSE(std::filesystem::exists(in("made/layers/layer-1-rank-0.bin")));
 }
 
 /// What layers hold depends on the numbers in the files, and on the order in which they are added.
@@ -592,6 +613,23 @@ TEST_F(InferFromFiles, RefusesWhatItCannotRead) {
   for (const char* command : {"run ", "plan "}) {
     EXPECT_NE(orrery(command + file() + edges_of("second.txt", "text")), 0);
     EXPECT_THAT(read("err"), HasSubstr("is only for orrery infer")) << command;
+  }
+}
+
+TEST_F(InferFromFiles, RefusesRowsThatAreNotFinite) {
+  const auto bytes = std::filesystem::file_size(in("rows/rows-1.npy"));
+  std::fstream rows(in("rows/rows-1.npy"), std::ios::in | std::ios::out | std::ios::binary);
+  const float infinite = std::numeric_limits<float>::infinity();
+  rows.seekp(static_cast<std::streamoff>(bytes - sizeof infinite));
+  rows.write(reinterpret_cast<const char*>(&infinite), sizeof infinite);
+  rows.close();
+  for (const char* way : {"scan", "redistribute", "fused"}) {
+    EXPECT_EQ(orrery(arguments(2, 2, "made", fmt::format(R"(, "preparation": "{}")", way)) +
+                     rows_in("rows")),
+              1);
+    EXPECT_THAT(read("err"), HasSubstr("rows-1.npy:row ")) << way;
+    EXPECT_THAT(read("err"), HasSubstr("expected a finite number, found inf")) << way;
+    EXPECT_FALSE(std::filesystem::exists(in("made/embeddings")));
   }
 }
 

@@ -55,6 +55,34 @@ TEST_F(OddFiles, APipeIsNoDataSet) {
             std::string::npos);
 }
 
+/// Nobody writes into it, and none of them may wait for that.
+TEST_F(OddFiles, APipeIsNeitherEdgesNorWeightsNorACheckpoint) {
+  for (const char* name : {"pipe.npy", "pipe.bin", "checkpoint.bin"})
+    ASSERT_EQ(::mkfifo(path(name).c_str(), 0600), 0);
+  std::ofstream(path("e.json"))
+      << R"({"name": "odd", "dataset": {"generate": "rmat", "vertices": 64, "edges": 300},
+      "model": {"type": "gcn"}, "strategy": {"type": "full_graph"}, "inference": {},
+      "train": {"epochs": 1, "checkpoint_every": 1}})";
+  const std::string list =
+      R"(dataset={"edge_list": {"files": ")" + path("pipe.bin") + R"(", "format": "uint32"},
+                  "features": {"random": 4}})";
+
+  for (const char* name : {"pipe.npy", "pipe.bin"})
+    EXPECT_NE(error_of({"partition", path(name), "--stream", "--parts", "2"}).find("regular file"),
+              std::string::npos);
+  EXPECT_NE(error_of({"infer", path("e.json"), "--set", list, "--set",
+                      "inference.weights=/dev/zero", "--out", path("made")})
+                .find("regular file"),
+            std::string::npos);
+  EXPECT_NE(error_of({"infer", path("e.json"), "--set", list, "--set",
+                      "inference.weights=" ORRERY_BINARY, "--out", path("made")}),
+            "");
+  std::ofstream(path(".lock"));
+  EXPECT_NE(error_of({"run", path("e.json"), "--out", folder_.string(), "--resume"})
+                .find("expected a regular file"),
+            std::string::npos);
+}
+
 TEST_F(OddFiles, AFolderOfClustersBesideThoseThatShipHidesNone) {
   fs::create_directories(folder_ / "configs/clusters");
   std::ofstream(path("configs/clusters/mine.json")) << "{}";

@@ -67,7 +67,8 @@ TEST(StatisticsCommand, WhatCannotBeIsToldInOneLine) {
   EXPECT_EQ(cut.text, "orrery: error: dataset.statistics: describe no graph to cut\n");
   const Outcome full = orrery("plan", "--set 'strategy={\"type\": \"full_graph\"}'");
   EXPECT_EQ(full.exit_code, 1);
-  EXPECT_EQ(full.text.find("orrery: error: full_graph: which rows"), 0U) << full.text;
+  EXPECT_EQ(full.text.find("orrery: error: full_graph: the edges decide which rows"), 0U)
+      << full.text;
 }
 
 }  // namespace

@@ -30,8 +30,9 @@ TEST(Meanings, OfWordsThatAreNearToNothingAreNone) {
 }
 
 TEST(Meanings, OfKeysAreTheirPathsTheShortestFirst) {
-  EXPECT_EQ(paths_meant(experiment_schema(), "epochs"),
-            (Words{"train.epochs", "simulation.epochs", "timeline.epochs"}));
+  EXPECT_EQ(
+      paths_meant(experiment_schema(), "epochs"),
+      (Words{"train.epochs", "simulation.epochs", "timeline.epochs", "train.schedule.epochs"}));
   EXPECT_EQ(paths_meant(experiment_schema(), "cores"), Words{"cluster.ranks"});
   EXPECT_EQ(
       paths_meant(experiment_schema(), "symmetric"),

@@ -161,6 +161,26 @@ TEST(ProfileFiles, AreWrittenAsTheyAreRead) {
             "made up for host.kinds.sample.seconds_per_item");
 }
 
+TEST(ProfileFiles, TellHowFarPricesAreOff) {
+  const sim::PriceErrors errors{0.05, {{"spmm", 0.1}, {"gemm", 0.02}}, {{"mpi", 0.3}}};
+  Json file = file_of("t4");
+  file["errors"] = price_errors_json(errors, [](const std::string& path) { return "of " + path; });
+
+  EXPECT_EQ(make_price_errors(file), errors);
+  EXPECT_EQ(file["errors"]["kinds"]["spmm"]["source"], "of errors.kinds.spmm");
+  EXPECT_EQ(refusal(file), "accepted");
+  EXPECT_GT(load_price_errors("a6000").operations, 0);
+
+  file["errors"]["kinds"]["spmn"] = file["errors"]["kinds"]["spmm"];
+  EXPECT_THROW(make_price_errors(file), ConfigError);
+
+  // A file of before: what tables are off by, a kind's mean over its variants.
+  file.erase("errors");
+  EXPECT_FALSE(make_price_errors(file).known());
+  file["tables"] = {{"gemm", {{"fit_error", 0.1}}}, {"gemm/transpose_a", {{"fit_error", 0.3}}}};
+  EXPECT_NEAR(make_price_errors(file).by_kind.at("gemm"), 0.2, 1e-12);
+}
+
 TEST(ProfileFiles, TellMistakesByTheirPath) {
   Json file = file_of("t4");
   file["roofline"]["kinds"]["gemmm"] = file["roofline"]["kinds"]["gemm"];

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -74,6 +73,30 @@ TEST(Errors, AreToldApartByClass) {
   EXPECT_NEAR(by_class["enough_cores"]["mean_abs_error"].get<double>(), 0.15, 1e-12);
   EXPECT_NEAR(by_class["oversubscribed"]["mean_abs_error"].get<double>(), 0.5, 1e-12);
   EXPECT_NEAR(by_class["held_out"]["mean_abs_error"].get<double>(), 0.1, 1e-12);
+}
+
+TEST(Intervals, AreCountedByWhetherTheyHoldTheRealEpoch) {
+  std::vector<ValidationRow> rows{row("strategy.type=a", 10, 11), row("strategy.type=b", 10, 12),
+                                  row("strategy.type=c", 10, 30)};
+  rows[0].errors = rows[1].errors = EpochErrors{{"operations", 0.08}};  // ± 13 %
+  EXPECT_TRUE(rows[0].covered());
+  EXPECT_FALSE(rows[1].covered());
+  EXPECT_FALSE(rows[2].covered()) << "it has none";
+
+  const Json all = validation_json(rows);
+
+  EXPECT_EQ(all["intervals"]["all"]["rows"], 2);
+  EXPECT_EQ(all["intervals"]["held_out"]["covered"], 1);
+  EXPECT_NEAR(all["intervals"]["all"]["median_half_width"].get<double>(), 1.645 * 0.08, 1e-4);
+  EXPECT_TRUE(all["rows"][2]["half_width"].is_null());
+  // Both are off by the same: a and b can be told apart.
+  EXPECT_EQ(all["winner"]["cannot_tell"], 0);
+  const std::string text = validation_text(rows, 200);
+  EXPECT_NE(text.find("hold the real epoch of 1 of 2 (50 %"), std::string::npos) << text;
+  EXPECT_NE(text.find("+20.0 % out"), std::string::npos) << text;
+
+  rows[1].errors = EpochErrors{{"communication", 0.08}};
+  EXPECT_EQ(validation_json(rows)["winner"]["cannot_tell"], 1);
 }
 
 TEST(RankCorrelation, IsSpearmans) {
@@ -201,7 +224,7 @@ TEST(ValidationConfigs, CoverWhatTheyAreFor) {
   EXPECT_GE(2 * held_out, files);
   EXPECT_GT(threads, 0);
   EXPECT_GT(mpi, 0);
-  EXPECT_EQ(strategies.size(), 6U);
+  EXPECT_EQ(strategies.size(), 7U);
   EXPECT_GE(rates.size(), 2U);
   EXPECT_TRUE(ranks.contains(1) && ranks.contains(2) && ranks.contains(4));
 }
@@ -222,40 +245,37 @@ std::set<std::string> settings_of(const Experiment& e) {
   add(s.type == "shared_preloading" && s.depth.has_value(), "depth");
   add(s.batches > 1, "co-batches");
   add(s.sampling && s.sampling->expansion.hops == 3, "sampling of three hops");
+  add(s.type == "mini_batch", "batches of drawn neighbours");
+  add(e.inductive, "inductive");
+  add(e.train.bucket_bytes > 0, "buckets");
   add(e.model.recompute > 0, "recompute");
   add(e.model.type == ModelType::resgcn && e.model.layers >= 28, "deep ResGCN+");
   return words;
 }
 
-/// Every setting that changes what a strategy does is held against a clock: among threads and
-/// processes, and on shaped links where it changes what travels between servers.
+/// Every setting that changes what a strategy does is held against a clock: among threads, among
+/// processes and on shaped links.
 TEST(ValidationConfigs, HoldEverySettingAgainstAClock) {
   std::map<std::string, std::set<std::string>> held;  // by way to run
   for (const fs::path& file : files_in(ORRERY_SOURCES "/configs/validation"))
     for (const Experiment& e : load_experiments(file.string(), {}))
       held[e.netcluster.empty() ? e.backend : "links"].merge(settings_of(e));
 
-  const std::set<std::string> here{
-      "more parts than ranks",  "an interval", "boundary sampling", "staleness",
-      "old rows of broadcasts", "co-batches",  "recompute",         "deep ResGCN+"};
-  const std::set<std::string> between{"more parts than ranks",
-                                      "an interval",
-                                      "boundary sampling",
-                                      "staleness",
-                                      "old rows of broadcasts",
-                                      "co-batches",
-                                      "depth",
-                                      "sampling of three hops"};
-  const auto lacks = [&](const std::string& way, const std::set<std::string>& wanted) {
-    std::vector<std::string> missing;
-    std::set_difference(wanted.begin(), wanted.end(), held[way].begin(), held[way].end(),
-                        std::back_inserter(missing));
-    return missing;
-  };
-  EXPECT_EQ(lacks("threads", here), std::vector<std::string>{});
-  EXPECT_EQ(lacks("mpi", here), std::vector<std::string>{});
-  EXPECT_EQ(lacks("links", between), std::vector<std::string>{});
-  EXPECT_TRUE(held["threads"].contains("parts of three hops"));
+  const std::set<std::string> all{"an interval",
+                                  "batches of drawn neighbours",
+                                  "boundary sampling",
+                                  "buckets",
+                                  "co-batches",
+                                  "deep ResGCN+",
+                                  "depth",
+                                  "inductive",
+                                  "more parts than ranks",
+                                  "old rows of broadcasts",
+                                  "parts of three hops",
+                                  "recompute",
+                                  "sampling of three hops",
+                                  "staleness"};
+  for (const char* way : {"threads", "mpi", "links"}) EXPECT_EQ(held[way], all) << way;
 }
 
 /// At least eight that calibration does not see, of one rank and of ranks that share a GPU.

@@ -120,7 +120,7 @@ TEST(ForwardPassesDeath, ABackwardPassIsAnErrorOfTheProgram) {
 
   EXPECT_EQ(parameters.state().size(), 1U);
   EXPECT_DEATH(parameters.gradients(), "no gradients");
-  EXPECT_DEATH(parameters.update(rt, {}, 1), "not updated");
+  EXPECT_DEATH(parameters.update(rt, {}, 0, 1), "not updated");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "core/inference/input/sorted_rows.hpp"
+#include "core/inference/input/rows_of_edges.hpp"
 
 #include <algorithm>
 #include <array>

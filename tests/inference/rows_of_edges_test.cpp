@@ -1,5 +1,5 @@
 // Rows sorted block by block are those that sorting all edges at once gives.
-#include "core/inference/input/sorted_rows.hpp"
+#include "core/inference/input/rows_of_edges.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,151 @@
+"""The page of what orrery advise said: the fastest plans with their intervals, and what would change them."""
+
+import json
+from pathlib import Path
+
+import charts
+import page
+import plain_text
+import result_folder
+import svg
+import units
+
+REASONS = 12  # refused plans that are shown at once
+
+
+class Advice:
+    """advice.json of a folder that orrery advise --out wrote."""
+
+    def __init__(self, folder):
+        file = Path(folder) / "advice.json"
+        try:
+            self.told = plain_text.in_one_line(json.loads(file.read_text()))
+            self.answers, self.name = self.told["answers"], self.told["name"]
+        except OSError as error:
+            raise result_folder.ResultError(f"{file}: cannot be read: {error.strerror}") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise result_folder.ResultError(f"{file}: is no answer of orrery advise ({error})") from error
+
+
+def is_advice(folder):
+    return (Path(folder) / "advice.json").exists()
+
+
+def question(answer):
+    return answer["what_if"] or answer["setting"] or "as it is"
+
+
+def short(plan):
+    """"shared_preloading, depth 2" for "strategy.type=shared_preloading, strategy.depth=2"."""
+    words = []
+    for setting in plan.split(", "):
+        key, _, value = setting.partition("=")
+        name = "cut by" if key == "partition.method" else key.rsplit(".", 1)[-1]
+        words.append(value if key == "strategy.type" else f"{name} {value}")
+    return ", ".join(words)
+
+
+def with_interval(plan):
+    text = units.seconds(plan["epoch_seconds"])
+    return f"{text} ± {units.percent(plan['interval']['half_width'], 0)}" if plan["interval"] else text
+
+
+def ends(plan):
+    """The interval; of a plan without one its time."""
+    interval = plan["interval"]
+    return ((interval["low_seconds"], interval["high_seconds"]) if interval
+            else (plan["epoch_seconds"], plan["epoch_seconds"]))
+
+
+def times(caption, rows):
+    """A bar for each plan, from its interval's lower to its upper end with a mark at its time.
+    rows: (name, plan)."""
+    whole = max(ends(plan)[1] for _, plan in rows)
+    ticks = svg.nice_steps(whole, 4)
+    drawn = []
+    for name, plan in rows:
+        low, high = (end / whole for end in ends(plan))
+        at = plan["epoch_seconds"] / whole
+        hint = f"{name}: {with_interval(plan)}"
+        marks = charts.grid(ticks, whole)
+        marks.append(svg.across(low, max(high - low, 0.004), 6, charts.ROW - 12, "memory", hint))
+        marks.append(svg.across(max(at - 0.002, 0), 0.004, 2, charts.ROW - 4, "series-0", hint))
+        drawn.append(charts.row(name, charts.track(marks), with_interval(plan)))
+    drawn.append(charts.row("", charts.axis(ticks, whole, units.seconds)))
+    return page.figure(caption, charts.legend([("series-0", "simulated"), ("memory", "90 % interval")]),
+                       charts.described(caption, "\n".join(drawn)))
+
+
+def plans_table(caption, plans):
+    rows = []
+    for plan in plans:
+        limit, more = plan["limited_by"], plan["difference"]
+        room = plan["device_bytes"]
+        memory = units.bytes_(plan["peak_bytes"])
+        usd = plan["usd_per_epoch"]
+        rows.append([short(plan["plan"]), with_interval(plan), f"{memory} of {units.bytes_(room)}" if room else memory,
+                     units.bytes_(plan["bytes"]["internal"]), units.bytes_(plan["bytes"]["external"]),
+                     f"${usd:.3g}" if usd is not None else "-", limit["sentence"] if limit else "-", more or "-"])
+    return page.table(caption, ["plan", "epoch", "device memory", "inside servers", "between servers",
+                                "price of an epoch", "limited by", "what it learns else"], rows, words={6, 7})
+
+
+def answer_section(answer, folded):
+    plans = answer["best"]
+    exact, others = ([p for p in plans if not p["difference"]], [p for p in plans if p["difference"]])
+    content = []
+    if answer["failed"]:
+        content.append(page.warning("no answer", answer["failed"]))
+    if plans:
+        content.append(times("Epochs of the fastest plans", [(short(p["plan"]), p) for p in plans]))
+    if exact:
+        content.append(plans_table("Plans that learn what whole-graph training learns", exact))
+    if others:
+        content.append(plans_table("Plans that learn something else", others))
+    content.append(page.paragraph(
+        f"Of {answer['plans']} plans closed forms ruled out {answer['ruled_out_by_counts']}, "
+        f"{answer['ruled_out']} compute for longer than the fastest take, {answer['replayed']} were replayed, "
+        f"{len(answer['refused'])} cannot be carried out, {answer['not_tried']} were not tried."))
+    if answer["refused"]:
+        rows = [[short(one["plan"]), one["reason"]] for one in answer["refused"][:REASONS]]
+        content.append(page.folded("Plans that cannot be carried out",
+                                   page.table("Why", ["plan", "reason"], rows, words={1})))
+    return page.section(question(answer).capitalize() if not answer["setting"] else question(answer), *content,
+                        folded=folded)
+
+
+def what_if(answers):
+    """How the fastest plan changes with each question."""
+    best = [(question(a), a["best"][0]) for a in answers if a["best"] and not a["best"][0]["difference"]]
+    if len(best) < 2:
+        return None
+    first = best[0][1]
+    rows = [[name, short(plan["plan"]), with_interval(plan),
+             units.signed_percent(plan["epoch_seconds"] / first["epoch_seconds"] - 1, 0),
+             "the same" if plan["plan"] == first["plan"] or plan["plan"] in first["alike"]
+             or first["plan"] in plan["alike"] else "another"] for name, plan in best]
+    return page.section("What if", times("The fastest plan of each question", best), page.table(
+        "What would change the order", ["what if", "fastest plan", "epoch", "than as it is", "plan"], rows,
+        words={1}))
+
+
+def content(advice):
+    told = advice.told
+    return [
+        f'<p><span class="how simulated">simulated</span>on {page.escape(told["cluster"])}, '
+        f'{told["ranks"]} ranks. No time here was measured.</p>',
+        what_if(advice.answers),
+        *[answer_section(answer, folded=i > 0) for i, answer in enumerate(advice.answers)],
+    ]
+
+
+def tell(advice, out, as_json):
+    best = [(question(a), a["best"][0]) for a in advice.answers if a["best"]]
+    if as_json:
+        print(json.dumps({"schema_version": 1, "report": out, "answers": [
+            {"question": name, "plan": plan["plan"], "epoch_seconds": plan["epoch_seconds"]}
+            for name, plan in best]}))
+        return
+    for name, plan in best:
+        print(f"{name}: {short(plan['plan'])}, {with_interval(plan)}")
+    print(f"Report: {out}")

@@ -1,0 +1,146 @@
+"""orrery dataset get NAME: fetches a published data set, holds it against its checksum, converts it."""
+
+import argparse
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from datasets import catalogue, converters, download
+from datasets.catalogue import GetError
+
+
+def list_sets(sets, as_json):
+    if as_json:
+        rows = [{"name": s.name, "size": s.size, "licence": s.licence, "source": s.source,
+                 "files": [{"url": f.url, "sha256": f.sha256} for f in s.files]} for s in sets.values()]
+        print(json.dumps({"schema_version": 1, "sets": rows}))
+        return
+    width = max(map(len, sets))
+    for s in sets.values():
+        checked = "checksum known" if all(f.sha256 for f in s.files) else "needs --sha256"
+        print(f"{s.name:<{width}}  {s.size:>7}  {checked:<14}  {s.licence}; {s.source}")
+
+
+def where_to_put(found, file, folder):
+    return (f"Without a network: put {file.name} (from {file.url}) into {folder}, and start this again")
+
+
+def fetch(found, file, folder, asked):
+    """The file in the folder of downloads, checked: one that was put there by hand too."""
+    target = folder / file.name
+    if target.exists():
+        if file.sha256 is None or download.sum_of(target) != file.sha256:
+            os.replace(target, target.with_name(target.name + ".part"))
+            download.accept(target.with_name(target.name + ".part"), file, target)
+        return target
+    try:
+        waiting = target.with_name(target.name + ".part")
+        if file.sha256 and waiting.exists() and download.sum_of(waiting) == file.sha256:
+            download.accept(waiting, file, target)  # it waited for its checksum
+            return target
+        download.download(catalogue.address(found, file), file, target, timeout=asked.timeout,
+                          wait=asked.wait, quiet=asked.quiet)
+    except GetError as error:
+        if "cannot be had" in str(error):
+            raise GetError(f"{error}. {where_to_put(found, file, folder)}") from error
+        raise
+    return target
+
+
+def fetch_all(found, folder, asked):
+    """All files; where checksums are missing all are fetched before that is told, and all are told."""
+    files, missing = [], []
+    for file in found.files:
+        try:
+            files.append(fetch(found, file, folder, asked))
+        except GetError as error:
+            if file.sha256 is not None:
+                raise
+            if "SHA-256" not in str(error):
+                raise
+            missing.append((file, download.sum_of(folder / (file.name + ".part"))))
+    if missing:
+        words = " ".join(f"--sha256 {file.name}={total}" for file, total in missing)
+        raise GetError(
+            f"{found.name}: nobody has published a checksum that we know of {len(missing)} of its files, and "
+            f"without one nothing is taken over. Compare these with somebody's whom you trust, and start again "
+            f"with them: {words}")
+    return files
+
+
+def get(asked):
+    sets = catalogue.load(asked.catalogue)
+    if asked.list:
+        return list_sets(sets, asked.json)
+    found = catalogue.with_sums(sets[asked.name], asked.sha256)
+    data = Path(asked.data)
+    folder = data / ".downloads" / found.name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise GetError(f"{folder}: cannot be made: {error.strerror}; set ORRERY_DATA to a folder that may be "
+                       "written") from error
+    with open(folder / ".lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise GetError(f"{folder}: another start is fetching {found.name}") from None
+        if not asked.quiet:
+            print(f"{found.name}: {found.size} from {found.source}; licence: {found.licence}", file=sys.stderr)
+        files = fetch_all(found, folder, asked)
+        with tempfile.TemporaryDirectory(dir=folder, prefix="unpacked-") as unpacked:
+            source = converters.convert(found, files, Path(unpacked))
+            words = [asked.program, "dataset", "convert", str(source), str(data / found.name)]
+            words += ["--symmetric"] if found.options.get("symmetric") else []
+            words += ["--json"] if asked.json else []
+            status = subprocess.run(words, check=False).returncode
+        if status != 0:
+            raise GetError(f"{found.name}: could not be converted (see above); its files stay in {folder}")
+        for file in files if not asked.keep_download else []:
+            file.unlink()
+    if not asked.keep_download:
+        for left in folder.iterdir():
+            left.unlink()
+        folder.rmdir()
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="orrery dataset get")
+    parser.add_argument("name", nargs="?")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--catalogue", required=True)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--sha256", action="append", default=[])
+    parser.add_argument("--keep-download", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--quiet", action="store_true")
+    parser.add_argument("--timeout", type=float, default=30)
+    parser.add_argument("--wait", type=float, default=1)
+    return parser.parse_args()
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
+def main():
+    signal.signal(signal.SIGTERM, interrupted)
+    try:
+        get(arguments())
+    except GetError as error:
+        print(f"orrery: error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\norrery: interrupted; what came so far is gone on with by the next start", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""orrery dataset get: published data sets, fetched and converted; files of arrays, read."""

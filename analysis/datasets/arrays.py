@@ -1,0 +1,308 @@
+"""Arrays and tables of other programs as a folder of the format `orrery`.
+
+Taken: a folder of .npy files or one .npz file, whose arrays are called as below; or a table of edges
+(CSV with a header, Parquet), with a table of vertices beside it or not.
+"""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+
+NAMES = {
+    "edges": ("edges", "edge_index"),
+    "edge_weights": ("edge_weights", "edge_weight", "weights", "weight"),
+    "features": ("features", "x", "feat", "node_feat", "attr"),
+    "labels": ("labels", "y", "label", "node_label", "class"),
+    "split": ("split",),
+    "num_nodes": ("num_nodes",),
+}
+MASKS = ("train_mask", "val_mask", "test_mask")
+SOURCES, DESTINATIONS = ("source", "src", "from", "u"), ("destination", "target", "dst", "to", "v")
+IDS = ("id", "vertex", "node", "node_id", "vertex_id")
+PARTS = {"train": 0, "training": 0, "valid": 1, "val": 1, "validation": 1, "test": 2, "none": 255, "": 255}
+MOST = 2**31 - 1
+
+
+class ImportProblem(Exception):
+    """One line for a person."""
+
+
+def _fail(place, expected, found):
+    raise ImportProblem(f"{place}: expected {expected}, found {found}")
+
+
+def _only(there, names, where):
+    """The array that has one of the names; none, or an error where there are two."""
+    found = [name for name in names if name in there]
+    if len(found) > 1:
+        raise ImportProblem(f"{where}: holds both {found[0]} and {found[1]}: remove one")
+    return found[0] if found else None
+
+
+def _whole(array, place, least, most):
+    if array.dtype.kind not in "iub":
+        _fail(place, "whole numbers", array.dtype)
+    if array.size and (int(array.min()) < least or int(array.max()) > most):
+        at = int(np.argmax((array < least) | (array > most)))
+        _fail(f"{place}, element {at}", f"{least} to {most}", array.reshape(-1)[at])
+    return array
+
+
+def edges_of(array, place, notes):
+    """int32 [2, E] from whole numbers [2, E] or [E, 2]."""
+    if array.ndim != 2 or 2 not in array.shape:
+        _fail(place, "shape [2, E] or [E, 2]", list(array.shape))
+    if array.shape[0] != 2:
+        array = array.T
+        notes.append("edges: rows and columns were exchanged: they came as [E, 2]")
+    if array.dtype != np.int32:
+        notes.append(f"edges: converted from {array.dtype} to int32")
+    return np.ascontiguousarray(_whole(array, place, 0, MOST - 1), np.int32)
+
+
+def floats_of(array, place, what, notes):
+    """float32 from any real type; what is finite stays so."""
+    if array.dtype.kind not in "fiub":
+        _fail(place, "real numbers", array.dtype)
+    with np.errstate(over="ignore"):
+        made = np.ascontiguousarray(array, np.float32)
+    bad = ~np.isfinite(made)
+    if bad.any():
+        at = tuple(int(i) for i in np.argwhere(bad)[0])
+        _fail(f"{place}{list(at)}", "a finite float32", array[at])
+    if array.dtype != np.float32:
+        notes.append(f"{what}: converted from {array.dtype} to float32")
+    return made
+
+
+def labels_of(array, place, notes):
+    """int32 classes [N] (-1 or NaN: none), or 0 and 1 [N, C]."""
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    given = array.dtype
+    if array.dtype.kind == "f":
+        made = np.where(np.isnan(array), -1, array)
+        if not np.array_equal(made, np.trunc(made)):
+            _fail(place, "whole numbers", "fractions")
+        array = made.astype(np.int64)
+    made = _whole(array, place, -1 if array.ndim == 1 else 0, MOST - 1 if array.ndim == 1 else 1)
+    if given != np.int32:
+        notes.append(f"labels: converted from {given} to int32")
+    return np.ascontiguousarray(made, np.int32)
+
+
+def split_of(arrays, where):
+    """uint8 [N] from a vector of it, or of three masks."""
+    name = _only(arrays, NAMES["split"], where)
+    masks = [mask for mask in MASKS if mask in arrays]
+    if name and masks:
+        raise ImportProblem(f"{where}: holds both {name} and {masks[0]}: remove one")
+    if name:
+        made = _whole(arrays[name], name, 0, 255)
+        if not np.isin(made, (0, 1, 2, 255)).all():
+            _fail(name, "0 (train), 1 (validation), 2 (test) or 255 (none)", "others")
+        return made.astype(np.uint8)
+    if not masks:
+        return None
+    split = None
+    for part, mask in enumerate(MASKS):
+        if mask not in arrays:
+            continue
+        taken = arrays[mask]
+        if taken.ndim != 1:
+            _fail(mask, "one dimension (choose one of several splits)", list(taken.shape))
+        split = np.full(len(taken), 255, np.uint8) if split is None else split
+        if len(taken) != len(split):
+            _fail(mask, f"{len(split)} vertices", len(taken))
+        if (split[taken.astype(bool)] != 255).any():
+            raise ImportProblem(f"{mask}: a vertex is in two of train, validation and test")
+        split[taken.astype(bool)] = part
+    return split
+
+
+def from_arrays(arrays, where):
+    """(arrays of the format, vertices, notes) from named arrays."""
+    notes, made = [], {}
+    name = _only(arrays, NAMES["edges"], where)
+    if name is None:
+        raise ImportProblem(f"{where}: expected an array edges or edge_index, found "
+                            + (", ".join(sorted(arrays)) or "none"))
+    made["edges"] = edges_of(arrays[name], name, notes)
+    for key, take in (("features", lambda a, n: floats_of(a, n, "features", notes)),
+                      ("labels", lambda a, n: labels_of(a, n, notes)),
+                      ("edge_weights", lambda a, n: floats_of(a.reshape(-1), n, "edge weights", notes))):
+        if name := _only(arrays, NAMES[key], where):
+            made[key] = take(arrays[name], name)
+    if (split := split_of(arrays, where)) is not None:
+        made["split"] = split
+    told = _only(arrays, NAMES["num_nodes"], where)
+    counts = {key: len(made[key]) for key in ("features", "labels", "split") if key in made}
+    if told:
+        counts[told] = int(arrays[told])
+    greatest = int(made["edges"].max()) + 1 if made["edges"].size else 0
+    vertices = next(iter(counts.values()), greatest)
+    for key, count in counts.items():
+        if count != vertices:
+            raise ImportProblem(f"{where}: {next(iter(counts))} has {vertices} vertices, but {key} {count}")
+    if greatest > vertices:
+        raise ImportProblem(f"{where}: an edge names vertex {greatest - 1}, but there are {vertices}")
+    if "edge_weights" in made and len(made["edge_weights"]) != made["edges"].shape[1]:
+        _fail("edge weights", f"one for each of {made['edges'].shape[1]} edges", len(made["edge_weights"]))
+    if "features" in made and made["features"].ndim != 2:
+        _fail("features", f"shape [{vertices}, F]", list(made["features"].shape))
+    return made, vertices, notes
+
+
+def read_npz(path):
+    try:
+        with np.load(path, allow_pickle=False) as held:
+            return {name: held[name] for name in held.files}
+    except (ValueError, OSError, EOFError) as error:
+        raise ImportProblem(f"{path}: is no .npz of arrays of numbers: {error}") from error
+
+
+def read_folder(path):
+    arrays = {}
+    for file in sorted(path.glob("*.npy")):
+        try:
+            arrays[file.stem] = np.load(file, mmap_mode="r", allow_pickle=False)
+        except (ValueError, OSError, EOFError) as error:
+            raise ImportProblem(f"{file}: is no .npy of numbers: {error}") from error
+    return arrays
+
+
+def _column(values):
+    """Numbers where all are, else texts."""
+    for kind in (np.int64, np.float64):
+        try:
+            return np.array(values, kind)
+        except (ValueError, OverflowError):
+            pass
+    return np.array(values)
+
+
+def read_table(path):
+    """Columns by name, of CSV with a header or of Parquet."""
+    if path.suffix == ".parquet":
+        try:
+            import pyarrow.parquet
+        except ImportError:
+            raise ImportProblem(f"{path}: Parquet is read with pyarrow, which is not installed: "
+                                "./orrery python -m pip install pyarrow") from None
+        try:
+            table = pyarrow.parquet.read_table(path)
+        except pyarrow.ArrowException as error:
+            raise ImportProblem(f"{path}: {error}") from error
+        return {name: table[name].to_numpy() for name in table.column_names}
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        try:
+            rows = csv.reader(file)
+            header = [name.strip() for name in next(rows, [])]
+            columns = [[] for _ in header]
+            for row in rows:
+                if not row:
+                    continue
+                if len(row) != len(header):
+                    _fail(f"{path}, line {rows.line_num}", f"{len(header)} fields", len(row))
+                for column, field in zip(columns, row):
+                    column.append(field.strip())
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise ImportProblem(f"{path}: {error}") from error
+    if len(set(header)) != len(header):
+        raise ImportProblem(f"{path}: two columns have the same name")
+    return dict(zip(header, map(_column, columns)))
+
+
+def _known_column(table, names, path, what):
+    lower = {name.lower(): name for name in table}
+    found = [lower[name] for name in names if name in lower]
+    if not found:
+        raise ImportProblem(f"{path}: expected a column for the {what} ({', '.join(names)}), found "
+                            + ", ".join(table))
+    return found[0]
+
+
+def _numbered(ids, known, place):
+    """Where each id stands among the known ones, which are distinct."""
+    order = np.argsort(known, kind="stable")
+    try:
+        at = np.searchsorted(known[order], ids)
+    except TypeError:
+        raise ImportProblem(f"{place}: names of vertices are of another kind than in the other table") from None
+    at = np.minimum(at, len(known) - 1)
+    missing = known[order][at] != ids
+    if missing.any():
+        raise ImportProblem(f"{place}: vertex {ids[int(np.argmax(missing))]} is not in the table of vertices")
+    return order[at]
+
+
+def from_tables(edges_file, vertices_file):
+    """The same from a table of edges (source, destination, weight) and one of vertices (id, label, split,
+    and every other column of numbers a feature)."""
+    notes, arrays = [], {}
+    edges = read_table(edges_file)
+    ends = [edges[_known_column(edges, SOURCES, edges_file, "sources")],
+            edges[_known_column(edges, DESTINATIONS, edges_file, "destinations")]]
+    if vertices_file:
+        table = read_table(vertices_file)
+        ids = table.pop(_known_column(table, IDS, vertices_file, "vertices"))
+        if len(np.unique(ids)) != len(ids):
+            raise ImportProblem(f"{vertices_file}: a vertex stands there twice")
+        lower = {name.lower(): name for name in table}
+        if name := next((lower[name] for name in ("label", "labels", "class", "y") if name in lower), None):
+            labels = table.pop(name)
+            if labels.dtype.kind not in "iuf":
+                classes, labels = np.unique(labels, return_inverse=True)
+                notes.append("labels: classes are numbered in alphabetical order: " + ", ".join(map(str, classes[:20])))
+            arrays["labels"] = labels
+        if "split" in lower:
+            split = table.pop(lower["split"])
+            if split.dtype.kind in "OUS":
+                unknown = set(map(str, split)) - set(PARTS)
+                if unknown:
+                    _fail(f"{vertices_file}, split", "train, valid, test or none", sorted(unknown)[0])
+                split = np.array([PARTS[str(part)] for part in split], np.uint8)
+            arrays["split"] = split
+        for name, column in table.items():
+            if column.dtype.kind not in "iufb":
+                raise ImportProblem(f"{vertices_file}: column {name} is no numbers: a feature has to be")
+        if table:
+            arrays["features"] = np.column_stack([column.astype(np.float64) for column in table.values()])
+        notes.append(f"vertices are numbered as the rows of {vertices_file.name}")
+    else:
+        ids = np.unique(np.concatenate(ends))
+        if ids.dtype.kind in "iu" and len(ids) and ids.min() >= 0 and ids.max() < 2 * len(ids) + 1000:
+            ids = np.arange(int(ids.max()) + 1)
+        else:
+            notes.append("vertices are numbered in ascending order of their names")
+    arrays["edges"] = np.stack([_numbered(end, ids, edges_file) for end in ends])
+    arrays["num_nodes"] = np.int64(len(ids))
+    lower = {name.lower(): name for name in edges}
+    if name := next((lower[name] for name in NAMES["edge_weights"] if name in lower), None):
+        arrays["edge_weights"] = edges[name]
+    made, vertices, more = from_arrays(arrays, edges_file)
+    return made, vertices, notes + [note for note in more if not note.startswith("edges:")]
+
+
+def write(made, vertices, notes, name, folder):
+    for key, array in made.items():
+        np.save(folder / f"{key}.npy", array)
+    features = made.get("features")
+    meta = {"schema_version": 1, "name": name, "num_nodes": vertices, "num_edges": int(made["edges"].shape[1]),
+            "has_labels": "labels" in made, "has_split": "split" in made, "notes": notes,
+            "feature_storage": {"kind": "absent"} if features is None else {
+                "kind": "dense", "file": "features.npy", "dtype": "float32", "shape": list(features.shape)}}
+    (folder / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
+
+
+def import_set(source, vertices_file, folder):
+    if source.is_dir() or source.suffix == ".npz":
+        if vertices_file:
+            raise ImportProblem("--vertices is of a table of edges: leave it out")
+        arrays = read_folder(source) if source.is_dir() else read_npz(source)
+        made, vertices, notes = from_arrays(arrays, source)
+    else:
+        made, vertices, notes = from_tables(source, vertices_file)
+    write(made, vertices, notes, source.stem, folder)

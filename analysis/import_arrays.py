@@ -1,0 +1,20 @@
+"""Reads arrays and tables of other programs and writes a folder that the program reads, for
+`orrery dataset convert`, which tells {"from", "vertices", "to"} on standard input.
+
+In Python, because NumPy, and pyarrow where it is installed, read every version of these formats: the
+program checks what comes out as it checks any data set."""
+
+import json
+import sys
+from pathlib import Path
+
+import plain_text
+from datasets.arrays import ImportProblem, import_set
+
+if __name__ == "__main__":
+    told = json.load(sys.stdin)
+    try:
+        import_set(Path(told["from"]), Path(told["vertices"]) if told["vertices"] else None, Path(told["to"]))
+    except (ImportProblem, OSError, MemoryError) as error:
+        print(plain_text.one_line(str(error)))  # which the program tells
+        sys.exit(1)

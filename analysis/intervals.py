@@ -1,0 +1,19 @@
+"""Whether two simulated epochs can be told apart: experiments/predict/interval.hpp for figures."""
+
+from math import sqrt
+
+DEVIATIONS = 1.6449  # of a normal distribution: the middle nine tenths lie within so many
+
+
+def half_width(result):
+    """Relative, of the epoch of a result; None where it has no interval."""
+    interval = result.get("interval")
+    return interval["half_width"] if interval else None
+
+
+def half_width_of_ratio(one, other):
+    """Relative, of one epoch over the other: errors that both have are none. None as above."""
+    if not one.get("interval") or not other.get("interval"):
+        return None
+    a, b = one["interval"]["causes"], other["interval"]["causes"]
+    return DEVIATIONS * sqrt(sum((a.get(cause, 0) - b.get(cause, 0)) ** 2 for cause in a.keys() | b.keys()))

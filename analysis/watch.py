@@ -1,0 +1,287 @@
+"""orrery watch DIR: a run or a sweep at the terminal while it goes on, from the files that it writes."""
+
+import argparse
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+import plain_text
+import units
+
+BLOCKS = " ▁▂▃▄▅▆▇█"
+
+
+def read(file):
+    """A JSON file; None where it is not there, or just being written."""
+    try:
+        return plain_text.in_one_line(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return None
+
+
+class Epochs:
+    """The lines of epochs.jsonl, of which only new ones are read."""
+
+    def __init__(self, file):
+        self.file, self.end, self.lines = file, 0, []
+
+    def update(self):
+        try:
+            with self.file.open("rb") as log:
+                log.seek(0, 2)
+                if log.tell() < self.end:  # another start began anew
+                    self.end, self.lines = 0, []
+                log.seek(self.end)
+                new = log.read()
+        except OSError:
+            return
+        whole = new[:new.rfind(b"\n") + 1]
+        self.end += len(whole)
+        for line in whole.splitlines():
+            try:
+                told = json.loads(line)
+                del self.lines[told["epoch"]:]
+                self.lines.append(told)
+            except (ValueError, KeyError, TypeError):
+                continue
+
+    def column(self, key):
+        return [line[key] for line in self.lines if line.get(key) is not None]
+
+
+class Run:
+    """One run's folder."""
+
+    def __init__(self, folder, program):
+        self.folder, self.program = folder, program
+        self.epochs = Epochs(folder / "epochs.jsonl")
+        self.memory, self.asked, self.planning = None, False, None
+
+    def update(self):
+        self.config, self.result = read(self.folder / "config.json"), read(self.folder / "result.json")
+        self.failure = read(self.folder / "failure.json")
+        self.epochs.update()
+        if self.result and isinstance(self.result.get("peak_bytes"), list):
+            self.memory = ("held at most", self.result["peak_bytes"])
+        elif self.config and not self.asked and self.program:
+            self._ask()
+        if self.planning and self.planning.poll() is not None:
+            self._take()
+
+    def _ask(self):
+        """What each rank will hold is known before it does: by the plan."""
+        self.asked = True
+        self.planning = subprocess.Popen([self.program, "plan", str(self.folder / "config.json"), "--json"],
+                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                         stderr=subprocess.DEVNULL, text=True, start_new_session=True)
+
+    def _take(self):
+        said, self.planning = self.planning.stdout.read(), None
+        try:
+            told = json.loads(said.splitlines()[-1])
+            peaks = [rank["peak_bytes"] for rank in told["ranks"]]
+        except (ValueError, KeyError, IndexError, TypeError):
+            return
+        if self.memory is None:
+            self.memory = ("will hold at most", peaks)
+
+    def close(self):
+        if self.planning:
+            self.planning.kill()
+            self.planning.wait()
+
+    @property
+    def ended(self):
+        return self.result is not None or self.failure is not None
+
+    def setting(self, *keys):
+        value = self.config
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        return value
+
+    def state(self):
+        if self.failure:
+            return "failed"
+        if self.result is None:
+            return "going on" if self.epochs.lines else "starting"
+        if self.result.get("interrupted"):
+            return "interrupted"
+        return "stopped early" if self.result.get("stopped_early") else "done"
+
+    @property
+    def made(self):
+        """How its numbers came about."""
+        return {"sim": "simulated", "model": "modelled"}.get(self.setting("backend"), "measured")
+
+
+def spark(values, width):
+    """A line of blocks, the last `width` values between their least and their greatest."""
+    values = values[-width:]
+    if not values:
+        return ""
+    least, most = min(values), max(values)
+    scale = (len(BLOCKS) - 2) / (most - least) if most > least else 0
+    return "".join(BLOCKS[1 + int((value - least) * scale)] for value in values)
+
+
+def percent(value):
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+def seconds(value):
+    return "-" if value is None else units.seconds(value)
+
+
+def last(values):
+    return values[-1] if values else None
+
+
+def numbers(run, width):
+    """Loss, accuracies and seconds, the last of each and how it came there."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("", "last", "best", "so far"):
+        table.add_column(name, justify="left" if name in ("", "so far") else "right", no_wrap=True)
+    room = max(10, width - 45)
+    loss = run.epochs.column("loss")
+    if loss:
+        table.add_row("loss", f"{loss[-1]:.4f}", f"{min(loss):.4f}", spark(loss, room))
+    for key, name in (("train_accuracy", "training"), ("val_accuracy", "validation"), ("test_accuracy", "test")):
+        if values := run.epochs.column(key):
+            table.add_row(name, percent(values[-1]), percent(max(values)), spark(values, room))
+    if times := run.epochs.column("seconds"):
+        table.add_row(f"epoch, {run.made}", seconds(times[-1]), seconds(min(times)), spark(times, room))
+    return table
+
+
+def memory(run):
+    if not run.memory or not run.memory[1]:
+        return Text("")
+    words, peaks = run.memory
+    limit = run.result.get("device_bytes") if run.result else None
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("memory of rank")
+    table.add_column(words, justify="right")
+    table.add_column("")
+    most = limit or max(peaks) or 1
+    for rank, peak in list(enumerate(peaks))[:16]:
+        table.add_row(str(rank), units.bytes_(peak), "█" * max(1, int(24 * peak / most)))
+    if len(peaks) > 16:
+        table.add_row("...", f"{len(peaks) - 16} more", "")
+    return table
+
+
+def heading(run):
+    total, done = run.setting("train", "epochs"), len(run.epochs.lines)
+    words = [f"{run.setting('name') or run.folder.name}", run.state(),
+             f"{run.setting('strategy', 'type')}, {run.made}"]
+    if total and run.made == "measured":
+        words.append(f"epoch {done} of {total}")
+    times = run.epochs.column("seconds")
+    if not run.ended and times and total:
+        words.append(f"about {seconds(sum(times) / len(times) * (total - done))} left without evaluations")
+    return Text("  ".join(words), style="bold", no_wrap=True, overflow="ellipsis")
+
+
+def one(run, width):
+    return Group(heading(run), numbers(run, width), memory(run))
+
+
+def several(runs, width):
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("run", "state", "epochs", "loss", "validation", "test", "epoch", "memory", ""):
+        table.add_column(name, justify="left" if name in ("run", "state", "") else "right", no_wrap=True)
+    for run in runs:
+        loss, times = run.epochs.column("loss"), run.epochs.column("seconds")
+        peak = max(run.memory[1]) if run.memory and run.memory[1] else None
+        table.add_row(run.folder.name, f"{run.state()}, {run.made}", str(len(run.epochs.lines)),
+                      f"{loss[-1]:.4f}" if loss else "-", percent(last(run.epochs.column("val_accuracy"))),
+                      percent(last(run.epochs.column("test_accuracy"))), seconds(last(times)),
+                      "-" if peak is None else units.bytes_(peak), spark(loss, 20))
+    return table
+
+
+class Watched:
+    """A folder of one run, or of a sweep whose runs come one after the other."""
+
+    def __init__(self, folder, program):
+        self.folder, self.program, self.runs = folder, program, {}
+
+    def update(self):
+        folders = [self.folder] if (self.folder / "config.json").exists() else sorted(
+            (file.parent for file in self.folder.glob("*/config.json")), key=lambda f: f.stat().st_ctime)
+        for folder in folders:
+            self.runs.setdefault(folder, Run(folder, self.program))
+        for run in self.runs.values():
+            run.update()
+
+    @property
+    def ended(self):
+        runs = list(self.runs.values())
+        if (self.folder / "config.json").exists():
+            return bool(runs) and runs[0].ended
+        return (self.folder / "sweep.json").exists()
+
+    def picture(self, width):
+        runs = list(self.runs.values())
+        if not runs:
+            return Text(f"{self.folder}: nothing has begun here yet")
+        return one(runs[0], width) if len(runs) == 1 else several(runs, width)
+
+    def close(self):
+        for run in self.runs.values():
+            run.close()
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="orrery watch")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--program", default="")
+    parser.add_argument("--once", action="store_true")
+    return parser.parse_args()
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
+def main():
+    asked = arguments()
+    signal.signal(signal.SIGTERM, interrupted)
+    console = Console(highlight=False)
+    if not asked.folder.is_dir():
+        print(f"orrery: error: {asked.folder}: is no folder; name that of a run or a sweep", file=sys.stderr)
+        return 1
+    watched = Watched(asked.folder, asked.program)
+    try:
+        if asked.once or not console.is_terminal:
+            watched.update()
+            for run in watched.runs.values():  # the forecast is worth a moment
+                if run.planning:
+                    run.planning.wait(timeout=60)
+            watched.update()
+            console.print(watched.picture(console.width))
+            return 0
+        with Live(console=console, auto_refresh=False) as live:
+            while True:
+                watched.update()
+                live.update(watched.picture(console.width), refresh=True)
+                if watched.ended:
+                    return 0
+                time.sleep(0.5)
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        watched.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

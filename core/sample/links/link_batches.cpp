@@ -1,0 +1,246 @@
+#include "core/sample/links/link_batches.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/base/rng.hpp"
+
+namespace orrery {
+namespace {
+
+/// Which draws of the purpose `sampler` these are: beside those of Seeds.
+constexpr std::uint32_t kNegatives = 0xFFFFFFFDU, kPool = 0xFFFFFFFCU;
+/// After so many draws that were edges one that is an edge is taken.
+constexpr std::uint32_t kTries = 16;
+
+int ranks_per_list(const LinkSteps& steps, int ranks) {
+  if (steps.batch == 0 || steps.from == SeedsFrom::all) return ranks;
+  return steps.from == SeedsFrom::own ? 1 : steps.ranks_per_server;
+}
+
+std::vector<Vertex> numbers_below(std::int64_t n) {
+  std::vector<Vertex> numbers(at(n));
+  std::iota(numbers.begin(), numbers.end(), Vertex{0});
+  return numbers;
+}
+
+}  // namespace
+
+PairRows pair_rows(const ScoredLinks& pairs, const std::vector<Vertex>& vertices) {
+  std::unordered_map<Vertex, Vertex> row;
+  row.reserve(vertices.size());
+  for (std::size_t i = 0; i < vertices.size(); ++i)
+    row.emplace(vertices[i], static_cast<Vertex>(i));
+  PairRows rows;
+  rows.links = std::ssize(pairs.links);
+  rows.per_link = pairs.per_link;
+  for (const auto* list : {&pairs.links, &pairs.negatives})
+    for (const VertexPair& pair : *list) {
+      rows.left.push_back(row.at(pair.source));
+      rows.right.push_back(row.at(pair.destination));
+    }
+  return rows;
+}
+
+LinkBatches::LinkBatches(std::shared_ptr<const LinkTask> task, std::shared_ptr<const Csr> graph,
+                         const Partition& cut, LinkSteps steps, std::uint64_t seed)
+    : task_(std::move(task)),
+      graph_(std::move(graph)),
+      owner_(cut.owner),
+      owned_(cut.members()),
+      row_(cut.owner.size()),
+      cut_(steps),
+      ranks_per_list_(ranks_per_list(steps, cut.parts)),
+      seed_(seed) {
+  for (const auto& own : owned_)
+    for (std::size_t i = 0; i < own.size(); ++i) row_[at(own[i])] = static_cast<Vertex>(i);
+  const LinkConfig& config = task_->config;
+  const std::int64_t together = cut_.batch == 0 ? links() : std::min(links(), cut_.batch);
+  if (config.negatives == NegativesFrom::in_batch && config.negatives_per_link >= together)
+    throw ConfigError("links.negatives_per_link",
+                      fmt::format("found {}, but a batch of {} links has the other ends of {} "
+                                  "others: set it to that or fewer",
+                                  config.negatives_per_link, together, together - 1));
+  std::vector<std::int64_t> owned(owned_.size(), 0);
+  for (const VertexPair& link : task_->train)
+    most_links_ = std::max(most_links_, ++owned[at(owner_of(link))]);
+  if (cut_.batch == 0) return;
+  const bool shared = cut_.from == SeedsFrom::all;
+  most_links_ = std::min(links(), shared ? (cut_.batch + ranks() - 1) / ranks() : cut_.batch);
+  if (cut_.from == SeedsFrom::all) {
+    seeds_ = Seeds::from_all(numbers_below(links()), ranks(), cut_.batch, seed_);
+    return;
+  }
+  std::vector<std::vector<Vertex>> lists(at(ranks() / ranks_per_list_));
+  for (std::size_t n = 0; n < task_->train.size(); ++n)
+    lists[at(owner_of(task_->train[n]) / ranks_per_list_)].push_back(static_cast<Vertex>(n));
+  seeds_ = Seeds::from_servers(
+      share_equally(std::move(lists), cut_.ranks_per_server / ranks_per_list_, seed_),
+      ranks_per_list_, cut_.batch, seed_);
+}
+
+int LinkBatches::steps() const { return seeds_ ? seeds_->steps() : 1; }
+
+std::int64_t LinkBatches::links(int step) const { return seeds_ ? seeds_->total(step) : links(); }
+
+LinkBatches::Group LinkBatches::group(int rank, int epoch, int step) const {
+  Group group;
+  if (!seeds_) {
+    group.links = numbers_below(links());
+    group.last = group.links.size();
+    return group;
+  }
+  const int first = rank - rank % ranks_per_list_;
+  for (int r = first; r < first + ranks_per_list_; ++r) {
+    const std::vector<Vertex> own = seeds_->of(r, epoch, step);
+    if (r == rank) group.first = group.links.size();
+    group.links.insert(group.links.end(), own.begin(), own.end());
+    if (r == rank) group.last = group.links.size();
+  }
+  return group;
+}
+
+Vertex LinkBatches::any_vertex(std::uint64_t key, std::uint32_t a, std::uint32_t b,
+                               std::optional<int> part) const {
+  const auto bits = random_bits(key, Purpose::sampler, a, b);
+  if (!part) return static_cast<Vertex>(uniform_below(bits[0], bits[1], row_.size()));
+  const auto& own = owned_[at(*part)];
+  return own[uniform_below(bits[0], bits[1], own.size())];
+}
+
+bool LinkBatches::is_edge(const VertexPair& pair) const {
+  const auto row = graph_->row(pair.destination);
+  return std::binary_search(row.begin(), row.end(), pair.source);
+}
+
+ScoredLinks LinkBatches::of(int rank, int epoch, int step) const {
+  const LinkConfig& config = task_->config;
+  const Group batch = group(rank, epoch, step);
+  const auto size = batch.links.size();
+  const auto key =
+      derived_seed(seed_, Purpose::sampler, static_cast<std::uint32_t>(epoch), kNegatives);
+  const auto pool =
+      derived_seed(derived_seed(seed_, Purpose::sampler, static_cast<std::uint32_t>(epoch), kPool),
+                   Purpose::sampler, static_cast<std::uint32_t>(step),
+                   static_cast<std::uint32_t>(rank / ranks_per_list_));
+  ScoredLinks pairs;
+  pairs.per_link = config.negatives_per_link;
+  for (std::size_t i = batch.first; i < batch.last; ++i) {
+    const Vertex number = batch.links[i];
+    const VertexPair& link = task_->train[at(number)];
+    if (!seeds_ && owner_of(link) != rank) continue;
+    pairs.links.push_back(link);
+    for (int k = 0; k < config.negatives_per_link; ++k) {
+      VertexPair pair = link;
+      const std::size_t other = (i + at(k) + 1) % size;
+      // Of a last, short batch there may be too few others.
+      const bool in_batch = config.negatives == NegativesFrom::in_batch && at(k) + 1 < size;
+      if (in_batch) {
+        pair.destination = task_->train[at(batch.links[other])].destination;
+      } else if (config.negatives == NegativesFrom::joint) {
+        pair.destination = any_vertex(pool, static_cast<std::uint32_t>(k), 0, std::nullopt);
+      } else {
+        const auto part =
+            config.negatives == NegativesFrom::local ? std::optional(rank) : std::nullopt;
+        for (std::uint32_t tries = 0; tries < kTries; ++tries) {
+          const std::uint32_t draw = 2 * (static_cast<std::uint32_t>(k) * kTries + tries);
+          const auto n = static_cast<std::uint32_t>(number);
+          if (config.corrupted == Corrupted::both) pair.source = any_vertex(key, n, draw + 1, part);
+          pair.destination = any_vertex(key, n, draw, part);
+          if (pair.source != pair.destination && !is_edge(pair)) break;
+        }
+      }
+      pairs.negatives.push_back(pair);
+    }
+  }
+  return pairs;
+}
+
+std::vector<Vertex> LinkBatches::vertices_of(const ScoredLinks& pairs) {
+  std::unordered_map<Vertex, bool> seen;
+  std::vector<Vertex> vertices;
+  const auto add = [&](Vertex v) {
+    if (seen.emplace(v, true).second) vertices.push_back(v);
+  };
+  for (const auto* list : {&pairs.links, &pairs.negatives})
+    for (const VertexPair& pair : *list) {
+      add(pair.source);
+      add(pair.destination);
+    }
+  return vertices;
+}
+
+std::vector<EdgeIndex> LinkBatches::excluded(int rank, int epoch, int step) const {
+  std::vector<EdgeIndex> entries;
+  if (task_->config.exclude == ExcludedLinks::none) return entries;
+  const auto exclude = [&](Vertex row, Vertex column) {
+    const auto columns = graph_->row(row);
+    const auto found = std::lower_bound(columns.begin(), columns.end(), column);
+    if (found != columns.end() && *found == column)
+      entries.push_back(graph_->offsets[at(row)] + (found - columns.begin()));
+  };
+  for (const Vertex number : group(rank, epoch, step).links) {
+    const VertexPair& link = task_->train[at(number)];
+    exclude(link.destination, link.source);
+    exclude(link.source, link.destination);
+  }
+  std::sort(entries.begin(), entries.end());
+  entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
+  return entries;
+}
+
+LinkBatches::OfRanks LinkBatches::rows_of_step(int epoch, int step) const {
+  const std::lock_guard lock(mutex_);
+  if (last_.rows && last_.epoch == epoch && last_.step == step) return last_.rows;
+  std::vector<ScoredLinks> of_ranks;
+  for (int rank = 0; rank < ranks(); ++rank) of_ranks.push_back(of(rank, epoch, step));
+  last_ = {epoch, step, exchange(of_ranks)};
+  return last_.rows;
+}
+
+LinkBatches::OfRanks LinkBatches::rows_of(const ScoredLinks& held_out) const {
+  std::vector<ScoredLinks> of_ranks(owned_.size());
+  for (ScoredLinks& own : of_ranks) own.per_link = held_out.per_link;
+  const auto each = at(held_out.per_link);
+  for (std::size_t i = 0; i < held_out.links.size(); ++i) {
+    ScoredLinks& own = of_ranks[at(owner_of(held_out.links[i]))];
+    own.links.push_back(held_out.links[i]);
+    const auto first = held_out.negatives.begin() + static_cast<std::ptrdiff_t>(i * each);
+    own.negatives.insert(own.negatives.end(), first, first + static_cast<std::ptrdiff_t>(each));
+  }
+  return exchange(of_ranks);
+}
+
+/// What a rank needs of another one comes once, in ascending order of vertices.
+LinkBatches::OfRanks LinkBatches::exchange(const std::vector<ScoredLinks>& of_ranks) const {
+  auto made = std::make_shared<std::vector<PairRows>>(owned_.size());
+  std::vector<std::vector<std::vector<Vertex>>> wanted(owned_.size());  // [rank][owner]
+  for (std::size_t rank = 0; rank < owned_.size(); ++rank) {
+    wanted[rank].resize(owned_.size());
+    for (const Vertex v : vertices_of(of_ranks[rank]))
+      if (at(owner_[at(v)]) != rank) wanted[rank][at(owner_[at(v)])].push_back(v);
+    std::vector<Vertex> rows = owned_[rank];
+    PairRows& own = (*made)[rank];
+    for (auto& list : wanted[rank]) {
+      std::sort(list.begin(), list.end());
+      rows.insert(rows.end(), list.begin(), list.end());
+    }
+    own = pair_rows(of_ranks[rank], rows);
+    for (const auto& list : wanted[rank]) own.receive.push_back(std::ssize(list));
+  }
+  for (std::size_t rank = 0; rank < owned_.size(); ++rank)
+    for (std::size_t receiver = 0; receiver < owned_.size(); ++receiver) {
+      const auto& list = wanted[receiver][rank];
+      (*made)[rank].send.push_back(std::ssize(list));
+      for (const Vertex v : list) (*made)[rank].send_rows.push_back(row_[at(v)]);
+    }
+  return made;
+}
+
+}  // namespace orrery

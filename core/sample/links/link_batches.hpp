@@ -1,0 +1,109 @@
+// Links as seeds: which of them each rank trains on in every step, the pairs that are none beside
+// them, and who brings which rows to score them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "core/partition/partition.hpp"
+#include "core/sample/links/held_out_links.hpp"
+#include "core/sample/seeds.hpp"
+
+namespace orrery {
+
+/// How an epoch is cut into steps.
+struct LinkSteps {
+  /// Links of a step, as seeds (SeedsFrom); 0: all links in one step, each on the rank that owns its
+  /// source.
+  std::int64_t batch = 0;
+  SeedsFrom from = SeedsFrom::all;
+  int ranks_per_server = 1;
+};
+
+/// The pairs of one rank by the rows of their two ends: links first, then the negatives of each.
+/// Rows are the rank's own, after them those that it receives, by owner.
+struct PairRows {
+  std::int64_t links = 0;
+  int per_link = 0;
+  std::vector<Vertex> left, right;          ///< [links · (1 + per_link)]
+  std::vector<std::int64_t> receive, send;  ///< rows from and to each rank; none: nothing travels
+  std::vector<Vertex> send_rows;            ///< own row of each sent one, by receiver
+
+  std::int64_t pairs() const { return std::ssize(left); }
+};
+
+/// The rows of pairs whose vertices are all among `vertices`.
+PairRows pair_rows(const ScoredLinks& pairs, const std::vector<Vertex>& vertices);
+
+/// The links of all ranks and steps, each a function of the seed, the epoch, the step and the link.
+/// All calls may come from several threads at once.
+class LinkBatches {
+ public:
+  /// `graph` is the one that is trained on; edges have no self-loops.
+  ///
+  /// Errors    ConfigError: negatives that the steps cannot have
+  LinkBatches(std::shared_ptr<const LinkTask> task, std::shared_ptr<const Csr> graph,
+              const Partition& cut, LinkSteps steps, std::uint64_t seed);
+
+  const LinkTask& task() const { return *task_; }
+  int ranks() const { return static_cast<int>(owned_.size()); }
+  /// Steps of an epoch, as many on all ranks.
+  int steps() const;
+  /// Links of all ranks together in a step, and in an epoch.
+  std::int64_t links(int step) const;
+  std::int64_t links() const { return std::ssize(task_->train); }
+  /// Whether a step takes some of the links, as seeds of batches that have all their rows.
+  bool in_batches() const { return seeds_.has_value(); }
+  /// Of a rank in a step, at most.
+  std::int64_t most_links() const { return most_links_; }
+
+  /// Of a rank in a step.
+  ScoredLinks of(int rank, int epoch, int step) const;
+  /// The vertices of these, each once, in the order in which they come.
+  static std::vector<Vertex> vertices_of(const ScoredLinks& pairs);
+  /// The entries of the graph's columns that a rank's sample of a step must not take, ascending:
+  /// the links of the step, in both directions, of all ranks that take them from one list.
+  std::vector<EdgeIndex> excluded(int rank, int epoch, int step) const;
+
+  /// Where every rank owns rows of its part: what each needs in a step, or to score what is held
+  /// out. The ranks of a process share it.
+  using OfRanks = std::shared_ptr<const std::vector<PairRows>>;
+  OfRanks rows_of_step(int epoch, int step) const;
+  /// Those whose source a rank owns.
+  OfRanks rows_of(const ScoredLinks& held_out) const;
+
+ private:
+  /// The links from which a rank takes its share of a step, in the order of the step, and the share.
+  struct Group {
+    std::vector<Vertex> links;  ///< numbers in LinkTask::train
+    std::size_t first = 0, last = 0;
+  };
+  int owner_of(const VertexPair& link) const { return owner_[at(link.source)]; }
+  Group group(int rank, int epoch, int step) const;
+  Vertex any_vertex(std::uint64_t key, std::uint32_t a, std::uint32_t b,
+                    std::optional<int> part) const;
+  bool is_edge(const VertexPair& pair) const;
+  OfRanks exchange(const std::vector<ScoredLinks>& of_ranks) const;
+
+  std::shared_ptr<const LinkTask> task_;
+  std::shared_ptr<const Csr> graph_;
+  std::vector<std::int32_t> owner_;
+  std::vector<std::vector<Vertex>> owned_;  ///< vertices of each rank, ascending
+  std::vector<Vertex> row_;                 ///< of each vertex at its owner
+  LinkSteps cut_;
+  int ranks_per_list_;
+  std::int64_t most_links_ = 0;
+  std::uint64_t seed_;
+  std::optional<Seeds> seeds_;  ///< none where all links are one step
+  struct Last {
+    int epoch = -1, step = -1;
+    OfRanks rows;
+  };
+  mutable std::mutex mutex_;
+  mutable Last last_;  ///< what was asked for last
+};
+
+}  // namespace orrery

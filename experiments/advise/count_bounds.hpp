@@ -1,0 +1,36 @@
+// What an epoch of a plan takes at least, by counts alone: before anything is cut or recorded.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/ops/ops.hpp"
+#include "experiments/config/experiment.hpp"
+#include "experiments/config/load_problem.hpp"
+
+namespace orrery {
+
+/// Bounds of plans of one data set and one training; those of the same model, order and ranks share
+/// what they need.
+class CountBounds {
+ public:
+  /// Of every epoch but the first, in seconds; 0 of strategies that do not compute what whole-graph
+  /// training computes.
+  ///
+  /// The ranks together do at least the products of one rank that trains on the whole graph (which is recorded once for each order of a layer), at the best rate that the profile has for
+  /// them (sim/price/least_seconds.hpp), and the busiest does its share. spmm_1d also brings to every
+  /// rank, and into every server, all rows of each product but those that are there: (P − 1)/P · n
+  /// rows on average, at what its links bring together (CAGNET, 1D; MG-GCN 5.1).
+  ///
+  /// Errors    those of loading the data; ConfigError of profiles and models
+  double least_epoch_seconds(const Experiment& plan, const ProblemData& data);
+
+ private:
+  /// The products on one rank, of an epoch in which they are fewest.
+  const std::vector<Op>& operations_of(const Experiment& plan, const ProblemData& data);
+
+  std::map<std::string, std::vector<Op>> operations_;
+};
+
+}  // namespace orrery

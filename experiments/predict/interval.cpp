@@ -1,0 +1,103 @@
+#include "experiments/predict/interval.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/base/index.hpp"
+#include "core/base/units.hpp"
+#include "experiments/config/profile_file.hpp"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Of a normal distribution: the middle nine tenths lie within so many standard deviations, and one
+/// has so many mean absolute ones.
+constexpr double kDeviations = 1.6449, kOfMeanError = 1.2533;
+
+double mean(const std::map<std::string, double>& values) {
+  double sum = 0;
+  for (const auto& [name, value] : values) sum += value;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+double value_or(const std::map<std::string, double>& values, const std::string& name,
+                double other) {
+  const auto found = values.find(name);
+  return found == values.end() ? other : found->second;
+}
+
+}  // namespace
+
+sim::PriceErrors price_errors(const Experiment& experiment) {
+  const std::string& named = experiment.simulation.profile;
+  return load_price_errors(
+      named.empty() ? experiment.cluster->devices[at(experiment.devices.front())].profile : named);
+}
+
+std::optional<EpochErrors> epoch_errors(const sim::PriceErrors& prices, const std::string& library,
+                                        const Breakdown& epoch) {
+  const double seconds = epoch.total();
+  if (!prices.known() || !(seconds > 0)) return std::nullopt;
+  const double usual = mean(prices.by_kind);
+  double communication = 0;
+  for (const EpochPart& part : kEpochParts)
+    if (part.in_sum && part.communication) communication += epoch.*part.seconds;
+  EpochErrors errors;
+  for (const auto& [kind, busy] : epoch.compute_by_kind)
+    errors[kind] = kOfMeanError * value_or(prices.by_kind, kind, usual) * busy / seconds;
+  errors["operations"] = kOfMeanError * prices.operations * (seconds - communication) / seconds;
+  errors["communication"] =
+      kOfMeanError *
+      value_or(prices.communication, library,
+               prices.communication.empty() ? usual : mean(prices.communication)) *
+      communication / seconds;
+  return errors;
+}
+
+double half_width(const EpochErrors& errors) { return half_width_of_ratio(errors, {}); }
+
+double half_width_of_ratio(const EpochErrors& a, const EpochErrors& b) {
+  std::set<std::string> causes;
+  for (const EpochErrors* errors : {&a, &b})
+    for (const auto& [cause, error] : *errors) causes.insert(cause);
+  double squares = 0;
+  for (const std::string& cause : causes) {
+    const double difference = value_or(a, cause, 0) - value_or(b, cause, 0);
+    squares += difference * difference;
+  }
+  return kDeviations * std::sqrt(squares);
+}
+
+bool can_tell(double a_seconds, const std::optional<EpochErrors>& a, double b_seconds,
+              const std::optional<EpochErrors>& b) {
+  return a && b && std::abs(std::log(a_seconds / b_seconds)) > half_width_of_ratio(*a, *b);
+}
+
+Json interval_json(double epoch_seconds, const std::optional<EpochErrors>& errors) {
+  if (!errors) return nullptr;
+  const double half = half_width(*errors);
+  Json causes = Json::object();
+  for (const auto& [cause, error] : *errors) causes[cause] = error;
+  return {{"share", kIntervalShare},
+          {"half_width", half},
+          {"low_seconds", epoch_seconds * std::exp(-half)},
+          {"high_seconds", epoch_seconds * std::exp(half)},
+          {"causes", causes}};
+}
+
+std::optional<EpochErrors> errors_from(const Json& interval) {
+  if (!interval.is_object()) return std::nullopt;
+  return interval["causes"].get<EpochErrors>();
+}
+
+std::string with_interval(double seconds, const std::optional<EpochErrors>& errors) {
+  if (!errors) return human_seconds(seconds);
+  return fmt::format("{} ± {:.0f} %", human_seconds(seconds), 100 * half_width(*errors));
+}
+
+}  // namespace orrery

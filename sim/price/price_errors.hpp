@@ -1,0 +1,19 @@
+// How far the prices of a device profile are off.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace orrery::sim {
+
+/// Mean relative errors of prices at what was left out when they were fitted. An interval of a
+/// simulated time is made of them. Nothing and 0: not known.
+struct PriceErrors {
+  double operations = 0;                        ///< of all operations of a training as one
+  std::map<std::string, double> by_kind;        ///< of those of a kind ("spmm"), beside that
+  std::map<std::string, double> communication;  ///< of collectives, by library
+  bool known() const { return operations > 0 || !by_kind.empty() || !communication.empty(); }
+  bool operator==(const PriceErrors&) const = default;
+};
+
+}  // namespace orrery::sim

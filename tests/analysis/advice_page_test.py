@@ -1,0 +1,70 @@
+"""The page of what orrery advise said: plans with intervals, what if, reasons."""
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+import advice_page
+import folders
+from report_test import Page
+
+
+def plan(label, seconds, **changes):
+    return {"plan": label, "epoch_seconds": seconds,
+            "interval": {"share": 0.9, "half_width": 0.1, "low_seconds": 0.9 * seconds,
+                         "high_seconds": 1.1 * seconds, "causes": {}},
+            "cannot_tell": None, "limited_by": {"part": "compute", "share": 0.6, "sentence": "computation, <60 %>"},
+            "peak_bytes": 1 << 30, "device_bytes": 2 << 30, "bytes": {"internal": 1024, "external": 2048},
+            "usd_per_epoch": 0.0125, "difference": None, "alike": []} | changes
+
+
+def answer(best, **changes):
+    return {"setting": None, "what_if": None, "failed": None, "plans": 40, "bounding_seconds": 0.01,
+            "ruled_out_by_counts": 20, "replayed": 10, "ruled_out": 8, "not_tried": 0, "best": best,
+            "refused": [{"plan": "strategy.type=spmm_2d", "too_large": False, "reason": "needs a square"}]} | changes
+
+
+class AdvicePage(unittest.TestCase):
+    def page_of(self, answers):
+        with tempfile.TemporaryDirectory() as folder:
+            told = {"schema_version": 1, "name": "made-up", "cluster": "dgx-1", "ranks": 4, "simulated": True,
+                    "answers": answers}
+            (Path(folder) / "advice.json").write_text(json.dumps(told))
+            done = folders.orrery("report", folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout, Page((Path(folder) / "report.html").read_text()).text
+
+    def test_tells_plans_intervals_prices_and_what_if(self):
+        first, other = plan("strategy.type=full_graph", 0.02), plan("strategy.type=spmm_1d, strategy.variant=column", 0.01)
+        stale = plan("strategy.type=full_graph, strategy.staleness=1", 0.005, difference="rows are old")
+        said, page = self.page_of([answer([first, stale]),
+                                   answer([other], setting="cluster.link_factors.x=2", what_if="x twice as fast")])
+
+        for words in ("full_graph", "20 ms ± 10 %", "$0.0125", "1 GiB of 2 GiB", "x twice as fast",
+                      "spmm_1d, variant column", "-50 %", "another", "rows are old", "computation, <60 %>",
+                      "needs a square", "closed forms ruled out 20", "simulated"):
+            self.assertIn(words, page)
+        self.assertIn("as it is: full_graph, 20 ms ± 10 %", said)
+
+    def test_of_a_question_without_an_answer_says_why(self):
+        _, page = self.page_of([answer([plan("strategy.type=full_graph", 0.02)]),
+                                answer([], setting="model.layers=0", failed="model.layers: found 0")])
+        self.assertIn("model.layers: found 0", page)
+
+    def test_of_no_answer_is_an_error_in_one_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "advice.json").write_text("{}")
+            done = folders.orrery("report", folder)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("is no answer of orrery advise", done.stderr)
+
+
+class Labels(unittest.TestCase):
+    def test_are_short(self):
+        self.assertEqual(advice_page.short("strategy.type=full_graph, partition.method=metis, train.bucket_bytes=25 MB"),
+                         "full_graph, cut by metis, bucket_bytes 25 MB")
+
+
+if __name__ == "__main__":
+    unittest.main()
