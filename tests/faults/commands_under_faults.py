@@ -80,6 +80,23 @@ class Command:
         assert left is None or left == whole, "a half-written folder stands under its name"
 
 
+class Advises(Command):
+    """Writes plans, and says beside them how long it took."""
+
+    def state(self, out, said):
+        made = out / "made"
+        if not made.exists():
+            return None
+        told = {file.name: loaded(file.read_text(), file.name) for file in sorted(made.iterdir())}
+        for answer in told["advice.json"]["answers"]:
+            answer.pop("bounding_seconds")
+        return told
+
+    def check_failed(self, out, inputs, whole):
+        left = self.state(out, None)
+        assert left is None or left == whole, "some of the files stand there"
+
+
 class Prints(Command):
     """Prints JSON and leaves nothing."""
 
