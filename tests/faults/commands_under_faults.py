@@ -235,7 +235,7 @@ BY_HAND = [
     Looks("starve", "starve", "IN/run.json", "--set", BATCHES, "--now", "--json"),
     Looks("breakdown", "breakdown", "IN/run.json", "--methods", "hash", "--out", "OUT/made",
           "--json"),
-    Command("advise", "advise", "IN/run.json", "--set", 'cluster={"file": "dgx-1", "gpus": 2}',
+    Advises("advise", "advise", "IN/run.json", "--set", 'cluster={"file": "dgx-1", "gpus": 2}',
             "--search", "strategy.type=spmm_1d", "--search", "partition.method=metis", "--out",
             "OUT/made"),
 ]
