@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 
 
 class Error(RuntimeError):
-    """Whatever Orrery refuses on purpose: one line that says what to do."""
+    """
+    Something that Orrery refuses on purpose, with one line that says what to do.
+    """
 
 class ConfigError(Error):
     """A setting that cannot be honoured; the message begins with its name."""
@@ -46,7 +48,7 @@ class Csr:
     @property
     def edge_index(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None, None))]:
         """
-        int64 [2, nnz], made anew: row 0 the column, row 1 the row of each entry
+        int64 [2, nnz], a new array: row 0 the column, row 1 the row of each entry
         """
 
     def transpose(self) -> Csr:

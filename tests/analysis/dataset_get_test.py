@@ -15,7 +15,10 @@ import unittest
 import zipfile
 from pathlib import Path
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError as missing:
+    raise unittest.SkipTest("needs numpy") from missing
 from datasets import arrays, converters
 from datasets.catalogue import File, GetError
 

@@ -301,7 +301,7 @@ def subjects():
         Subject(Report("report", "report", "OUT/result")),
         Subject(small.Infers("infer", "infer", "IN/infer.json", "--out", "OUT/made",
                              "--keep-layers", "--quiet", "--json"), "--resume"),
-        Subject(small.Command("advise", "advise", "IN/run.json", "--set",
+        Subject(small.Advises("advise", "advise", "IN/run.json", "--set",
                               'cluster={"file": "dgx-1", "gpus": 2}', "--search",
                               "strategy.type=spmm_1d,full_graph", "--out", "OUT/made")),
     ]

@@ -266,21 +266,8 @@ std::map<std::string, double> losses_in(const fs::path& folder) {
   return losses;
 }
 
-/// The wire between two servers of a cluster loses one frame in a hundred and delays the others by a
-/// millisecond from here on, until the cluster ends; it prints into `told`.
-bool spoil_wire(const std::string& cluster, const fs::path& told) {
-  const std::string wire =
-      "python3 -B " + std::string(ORRERY_SOURCES) + "/tests/netcluster/lossy_wire.py ";
-  for (const char* server : {"-server0 ", "-server1 "})
-    if (!succeeds("ip netns exec " + cluster + server + wire + "whole-packets eth0")) return false;
-  succeeds("ip netns exec " + cluster + "-switch " + wire + "forward port0 port1 0.01 0.001 5 >'" +
-           told.string() + "' 2>&1 &");
-  return becomes_true([&] { return !text_of(told).empty(); }, 10);
-}
-
-/// Every strategy trains over a wire that loses and delays, and a link that is down for most of a
-/// second, again and again.
-TEST_F(NetclusterTest, LinksThatLoseDelayAndDropForAWhileChangeNoLoss) {
+/// A link is down for most of a second, again and again, while every strategy trains over it.
+TEST_F(NetclusterTest, LinksThatDropForAWhileChangeNoLoss) {
   const std::string programs = std::string(ORRERY_BUILD) + "/experiments/";
   if (!fs::exists(programs + "orrery-mpi")) GTEST_SKIP() << "orrery-mpi was not built";
   std::string name = (fs::temp_directory_path() / "orrery-test-XXXXXX").string();
@@ -288,7 +275,7 @@ TEST_F(NetclusterTest, LinksThatLoseDelayAndDropForAWhileChangeNoLoss) {
   std::ofstream(folder / "e.json") << R"({"name": "drops", "seed": 5,
       "dataset": {"generate": "communities", "vertices": 600, "edges": 4000, "features": 16},
       "model": {"type": "gcn", "layers": 2, "hidden": 16}, "cluster": {"servers": 2, "ranks_per_server": 2},
-      "train": {"epochs": 20},
+      "train": {"epochs": 150},
       "sweep": {"strategy.type": ["full_graph", "spmm_1d", "spmm_15d", "spmm_2d",
                                   "model_averaging", "shared_preloading"]}})";
   const std::string experiment = (folder / "e.json").string();
@@ -307,8 +294,6 @@ TEST_F(NetclusterTest, LinksThatLoseDelayAndDropForAWhileChangeNoLoss) {
   std::string network;
   for (const std::string& trace : cluster.traces())
     if (trace.ends_with("-switch")) network = fs::path(trace).filename();
-  const fs::path told = folder / "wire";
-  EXPECT_TRUE(spoil_wire(network.substr(0, network.rfind('-')), told)) << text_of(told);
   int drops = 0;
   std::optional<int> status;
   while (!(status = cluster.wait(1)) && drops < 30) {
@@ -320,12 +305,6 @@ TEST_F(NetclusterTest, LinksThatLoseDelayAndDropForAWhileChangeNoLoss) {
 
   EXPECT_EQ(status, 0) << cluster.error();
   EXPECT_GE(drops, 2);
-  const std::string frames = text_of(told);
-  const std::size_t last = frames.rfind("{\"forwarded\"");
-  ASSERT_NE(last, std::string::npos) << frames;
-  const auto counted = nlohmann::json::parse(frames.substr(last));
-  EXPECT_GT(counted["forwarded"], 1000);
-  EXPECT_GT(counted["lost"], 10);
   const auto whole = losses_in(folder / "undisturbed"), dropped = losses_in(folder / "made");
   EXPECT_EQ(whole.size(), 6U);
   ASSERT_EQ(dropped.size(), whole.size());
