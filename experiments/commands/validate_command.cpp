@@ -12,7 +12,6 @@
 #include "core/base/removed_if_interrupted.hpp"
 #include "core/terminal/activity.hpp"
 #include "core/terminal/tell.hpp"
-#include "experiments/calibrate/other_work.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/experiment_file.hpp"
 #include "experiments/config/shipped.hpp"
@@ -70,12 +69,12 @@ class Validator {
     const Json simulated = forecast(experiment, "sim", folder);
     if (!why_no_equations(experiment.strategy, experiment.model))
       row.model_seconds = forecast(experiment, "model", folder)["epoch_seconds"].get<double>();
-    const calibrate::WorkWatch watch;
     const Json real = real_result(experiment, folder);
-    const calibrate::OtherWork others = watch.seen();
-    row.load_before = others.load_before;
-    row.other_work_cores = others.cores;
-    row.disturbed = others.disturbs();
+    // Ranks on a netcluster are no descendants of ours, so the job itself tells.
+    const Json& others = real["other_work"];
+    row.load_before = others["load_before"];
+    if (!others["cores"].is_null()) row.other_work_cores = others["cores"].get<double>();
+    row.disturbed = !others["note"].is_null();
     row.real_seconds = real["epoch_seconds"];
     row.simulated_seconds = simulated["epoch_seconds"];
     row.real = class_seconds(real);
@@ -121,6 +120,11 @@ class Validator {
   }
 
   Json described(const Experiment& experiment, const fs::path& folder) {
+    if (experiment.netcluster.empty() && experiment.placement().servers() > 1)
+      throw ConfigError("cluster.servers",
+                        "ranks are grouped into servers that share this machine, and its "
+                        "simulation has one server: set validate.netcluster (servers with links "
+                        "of their own), or cluster.ranks");
     if (experiment.netcluster.empty())
       return {{"file", calibrated_machine(experiment.kernels, experiment.ranks())},
               {"ranks", experiment.ranks()}};
