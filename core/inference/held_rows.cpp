@@ -174,7 +174,7 @@ class Buckets {
   std::vector<Vertex> pairs;  ///< row in the part, column
 };
 
-/// Of a graph that is one part: adds all edges to `pairs`.
+/// The graph is one part: adds all edges to `pairs`.
 void take_all(const std::vector<Edge>& edges, bool mirrored, std::vector<Vertex>& pairs) {
   std::size_t place = pairs.size();
   pairs.resize(place + edges.size() * (mirrored ? 4 : 2));

@@ -28,7 +28,8 @@ class TileSum {
   virtual void end() = 0;
 };
 
-/// By InferenceConfig::spmm. `column_tiles`: of the matrices on the device, for their caches.
+/// InferenceConfig::spmm chooses the class. `column_tiles`: the number of column tiles of the
+/// matrices on the device, for their caches.
 std::unique_ptr<TileSum> make_tile_sum(Runtime& rt, const LayerGraphs& graphs,
                                        const InferenceConfig& config, int column_tiles);
 

@@ -94,7 +94,7 @@ struct SaintNormalisation {
   std::vector<float> entries, vertices;
 };
 
-/// By counting in subgraphs that together have `coverage` times the graph's vertices.
+/// Counts in subgraphs that together have `coverage` times the graph's vertices.
 ///
 /// Cost      the edges of the subgraphs; 8 bytes per entry of the graph
 SaintNormalisation normalisation_of(const SaintSampler& sampler, int coverage, std::uint64_t seed);

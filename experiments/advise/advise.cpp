@@ -119,7 +119,7 @@ class Leaders {
   double beaten_by_ = std::numeric_limits<double>::infinity();
 };
 
-/// Of one server, in an hour; nothing: the cluster file names no price.
+/// The price of one server for an hour; nothing: the cluster file names no price.
 std::optional<double> usd_per_hour(const std::string& cluster_file) {
   const std::string path = kClusterFiles.find(cluster_file);
   const Json file = parse_json(read_settings(path, "a cluster file"), path);

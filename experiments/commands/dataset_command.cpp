@@ -335,7 +335,7 @@ void convert_from(const fs::path& found, const Flags& flags,
   write(dataset, flags, weighted ? read_edge_weights(found, *dataset.graph) : nullptr);
 }
 
-/// Of any format, that of other programs too.
+/// Reads any format, those of other programs too.
 void convert(const Flags& flags) {
   const fs::path found = locate_dataset(flags.options.path);
   if (is_of_other_programs(found, flags.options.format)) {

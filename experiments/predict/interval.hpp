@@ -12,7 +12,7 @@
 
 namespace orrery {
 
-/// Of how many real epochs an interval is meant to hold the time.
+/// The share of real epochs whose time an interval is meant to hold.
 inline constexpr double kIntervalShare = 0.9;
 
 /// Relative standard deviations of an epoch's seconds by what they come from: the prices of a kind

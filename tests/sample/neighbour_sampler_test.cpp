@@ -366,7 +366,7 @@ TEST(NeighbourSampler, DrawsWithReplacementAreIndependent) {
   EXPECT_GT(testing::p_value(testing::chi_square(of_successors), 80), kLeast);
 }
 
-/// Of every ordered choice of `count` of the weights, one after the other among those left.
+/// Visits every ordered choice of `count` of the weights, one after the other among those left.
 void for_each_order(const std::vector<double>& weights, int count,
                     const std::function<void(const std::vector<int>&, double)>& visit,
                     std::vector<int> order = {}, double probability = 1) {

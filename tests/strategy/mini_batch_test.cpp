@@ -498,9 +498,9 @@ TEST(MiniBatch, KeptRowsAreNotPulledAgain) {
   }
 }
 
-/// Of the rows of others that its batches need, one after the other, each rank pulls those that a
-/// list of the rows needed last does not have: in all epochs, and by link class. What is learned
-/// stays the same to the bit.
+/// The batches of a rank need rows of others, one after the other. The rank pulls those that a list
+/// of the rows needed last does not have: in all epochs, and by link class. What is learned stays
+/// the same to the bit.
 TEST(MiniBatch, RecentRowsAreNotPulledAgain) {
   constexpr int kRanks = 4;
   const auto data = random_dataset(150, 900, 12, 4, true);

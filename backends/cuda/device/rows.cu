@@ -16,7 +16,7 @@ __global__ void gather(Window<float> x, const std::int32_t* index, Window<float>
   if (i < rows && j < cols) pack_at<V>(y, i, j) = pack_at<V>(x, index[i], j);
 }
 
-/// As to_float() of core/base/half.hpp.
+/// The same as to_float() of core/base/half.hpp.
 __device__ __forceinline__ float widened(std::uint16_t half) {
   const auto number = [](std::uint32_t bits) {
     float value;

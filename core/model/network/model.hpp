@@ -68,7 +68,7 @@ class Model final : public Network {
   int layers() const { return config_.layers + config_.dense_layers; }
   bool last(int layer) const { return layer == layers(); }
   bool dense(int layer) const { return layer > config_.layers; }
-  /// As Products has them; dense layers keep the rows of the last level.
+  /// The rows that Products has at this level; dense layers keep the rows of the last level.
   std::int64_t rows(int level) const { return products().rows(std::min(level, config_.layers)); }
   std::int64_t inputs(int layer) const {
     return dense(layer) ? rows(layer) : products().inputs(layer);

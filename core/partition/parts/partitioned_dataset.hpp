@@ -60,8 +60,8 @@ class PartitionedDataset {
   const std::vector<std::int64_t>& replicas() const { return replicas_; }
   /// Training vertices among the own vertices of each part.
   const std::vector<std::int64_t>& training() const { return training_; }
-  /// Reads a part after comparing its checksums. Of the other parts that are present it reads the
-  /// numbers of the vertices that it has replicas of.
+  /// Reads a part after comparing its checksums. It also reads, from the other parts that are
+  /// present, the numbers of the vertices that it has replicas of.
   StoredPart read(int part) const;
 
  private:

@@ -139,7 +139,7 @@ ScoredLinks LinkBatches::of(int rank, int epoch, int step) const {
     for (int k = 0; k < config.negatives_per_link; ++k) {
       VertexPair pair = link;
       const std::size_t other = (i + at(k) + 1) % size;
-      // Of a last, short batch there may be too few others.
+      // A last, short batch may have too few others.
       const bool in_batch = config.negatives == NegativesFrom::in_batch && at(k) + 1 < size;
       if (in_batch) {
         pair.destination = task_->train[at(batch.links[other])].destination;

@@ -36,7 +36,7 @@ class LinkObjective {
   void learn(const RankProducts& products, const Tensor& rows, const Tensor& gradient, int epoch,
              int step, const Tensor& loss, bool accumulate);
 
-  /// Of what is held out; nothing without values. A collective; the host waits.
+  /// Scores of the links that are held out; nothing without values. A collective; the host waits.
   ///
   /// Shapes    rows [own vertices, width]
   std::optional<HeldOutScores> score(const Tensor& rows);

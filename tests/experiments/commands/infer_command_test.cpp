@@ -67,8 +67,8 @@ class Infer : public testing::StartedProgram {
   }
 };
 
-/// By a second way: the classes that they say are right as often as the evaluation after the last epoch
-/// said.
+/// A second way: the classes that they give are right as often as the evaluation after the last
+/// epoch said.
 TEST_F(Infer, WritesWhatTheTrainingEvaluated) {
   infer(2, 3, "made");
 
