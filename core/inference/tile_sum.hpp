@@ -12,6 +12,8 @@
 namespace orrery {
 
 /// The product of one rank. All ranks of the layout make the same calls in the same order.
+///
+/// Placement x, y: a tile on each rank, the rows of its part and its share of the columns
 class TileSum {
  public:
   virtual ~TileSum() = default;

@@ -1,4 +1,5 @@
-// What an epoch of a plan takes at least, by counts alone: before anything is cut or recorded.
+// Lower bounds of the time and memory of a plan, by counts alone: before anything is cut or
+// recorded.
 #pragma once
 
 #include <map>

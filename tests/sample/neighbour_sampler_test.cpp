@@ -458,7 +458,8 @@ TEST(NeighbourSampler, BoundsTheVerticesOfABatch) {
   EXPECT_EQ(NeighbourSampler(graph, {{2, kAllNeighbours}}).most_vertices(1), 100);
 }
 
-/// What is excluded is never drawn, and of the others each set is as likely as if there were no more.
+/// Excluded entries are never drawn, and each set of the others is as likely as if there were no
+/// more.
 TEST(NeighbourSampler, DrawsAmongWhatIsNotExcluded) {
   const Csr graph = star(7);
   const std::vector<EdgeIndex> excluded{0, 3, 6};  // 1, 4 and 7

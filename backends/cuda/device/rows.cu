@@ -46,7 +46,7 @@ __global__ void gather_halves(Window<std::uint16_t> x, const std::int32_t* index
   pack_at<V>(y, i, j) = to;
 }
 
-/// Where no index occurs twice.
+/// For indices that are all different.
 template <int V>
 __global__ void scatter_add_distinct(Window<float> x, const std::int32_t* index, Window<float> y,
                                      std::int64_t rows, std::int64_t cols) {

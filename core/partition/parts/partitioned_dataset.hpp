@@ -26,6 +26,8 @@
 namespace orrery {
 
 /// One part in memory.
+///
+/// Placement the own vertices of one part; replicas are own vertices of other parts
 struct StoredPart {
   /// Own vertices and replicas in local numbers; features stay mapped.
   std::shared_ptr<const Dataset> local;
@@ -40,6 +42,7 @@ struct StoredPart {
 
 /// A folder of parts; opening it reads only meta.json.
 ///
+/// Placement on disk, a folder for each part; a rank reads its own
 /// Errors    DataError (file, key or position, what was expected and found): a checksum that does
 ///           not match, files that do not belong together
 class PartitionedDataset {

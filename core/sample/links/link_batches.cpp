@@ -217,7 +217,7 @@ LinkBatches::OfRanks LinkBatches::rows_of(const ScoredLinks& held_out) const {
   return exchange(of_ranks);
 }
 
-/// What a rank needs of another one comes once, in ascending order of vertices.
+/// A rank receives each row that it needs of another one once, in ascending order of vertices.
 LinkBatches::OfRanks LinkBatches::exchange(const std::vector<ScoredLinks>& of_ranks) const {
   auto made = std::make_shared<std::vector<PairRows>>(owned_.size());
   std::vector<std::vector<std::vector<Vertex>>> wanted(owned_.size());  // [rank][owner]

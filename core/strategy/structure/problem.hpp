@@ -21,7 +21,7 @@ struct ProblemData {
   /// The graph of evaluations if it is another one: the whole graph, whose training vertices are
   /// those of this one (training_graph.hpp).
   std::shared_ptr<const ProblemData> whole = nullptr;
-  /// What is learned and predicted where that is links, in the place of labels.
+  /// The links that are learned and predicted in the place of labels; null: labels.
   std::shared_ptr<const LinkTask> links = nullptr;
   /// Weights of the entries of data->graph, finite and >= 0; null: all edges count alike.
   std::shared_ptr<const std::vector<float>> edge_weights = nullptr;

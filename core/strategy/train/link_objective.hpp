@@ -19,6 +19,9 @@ namespace orrery {
 /// Where ranks own the rows of their parts, each scores the pairs whose link's source it owns: rows of
 /// other ranks that it needs travel before, each once, and their gradients after. The pairs of a batch
 /// have all their rows in it.
+///
+/// Placement rows, gradient: of this rank's own vertices; a pair: on the rank that owns its link's
+///           source
 class LinkObjective {
  public:
   /// `problem` and `strategy` outlive this.

@@ -1,4 +1,4 @@
-// What `meson install` leaves works by itself, wherever it is moved, also as a job of Slurm.
+// The files of `meson install` work by themselves, wherever they are moved, also as a job of Slurm.
 #include <gmock/gmock.h>
 
 #include "tests/experiments/commands/started_program.hpp"
