@@ -1,5 +1,4 @@
-// Lower bounds of the time and memory of a plan, by counts alone: before anything is cut or
-// recorded.
+// Lower bounds of the time of a plan's epoch, by counts alone: before anything is cut or recorded.
 #pragma once
 
 #include <map>
