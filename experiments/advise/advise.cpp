@@ -84,7 +84,7 @@ std::vector<std::size_t> firsts_of(const std::vector<RatedPlan>& plans, std::siz
   return firsts;
 }
 
-/// The fastest plans, of which only so many are told that differ.
+/// The fastest plans, up to this number that differ.
 class Leaders {
  public:
   explicit Leaders(std::size_t most) : most_(most) {}
@@ -100,7 +100,7 @@ class Leaders {
     beaten_by_ = (1 + kAlike) * plans_[firsts.back()].epoch_seconds;
     while (plans_.back().epoch_seconds > beaten_by_) plans_.pop_back();
   }
-  /// The first ones, those that are like one before them told with it.
+  /// The first plans; one that cannot be told from an earlier plan is listed with it.
   std::vector<RatedPlan> told() const {
     std::vector<RatedPlan> told;
     for (const RatedPlan& plan : plans_) {
@@ -232,7 +232,7 @@ class Search {
   Known known_of(const SearchSpace& space, const PlanSketch& sketch) {
     const auto loaded = space.load(sketch);
     const Plan* plan = std::get_if<Plan>(&loaded);
-    if (plan == nullptr) return {};  // why, is told when it is its turn
+    if (plan == nullptr) return {};  // the reason is told when it is this plan's turn
     const bool differs = difference_of(plan->experiment.strategy).has_value();
     const ProblemData data = datasets_.load(plan->experiment);
     try {

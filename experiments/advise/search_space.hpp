@@ -48,9 +48,9 @@ struct PlanSketch {
 
 class SearchSpace {
  public:
-  Experiment base;  ///< what the file says, or it with strategy full_graph
+  Experiment base;  ///< the file itself, or the file with strategy full_graph
   std::vector<PlanSketch>
-      plans;  ///< first each strategy as it is by default, then what differs more
+      plans;  ///< first each strategy with its defaults, then plans that differ more
   std::vector<ImpossiblePlan> impossible;  ///< strategies that cannot be helped
 
   /// Reads the file of a plan.

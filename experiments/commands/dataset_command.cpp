@@ -367,7 +367,7 @@ void sharing(Flags flags) {
   report_sharing(dataset, flags.sharing, flags.shares, flags.json);
 }
 
-/// Becomes the script that fetches it.
+/// Replaces this process by the script that fetches it.
 [[noreturn]] void fetch(const Flags& flags) {
   std::vector<std::string> words{"--catalogue", (shipped_root() / "configs/datasets.json").string(),
                                  "--program",   launcher().string(),

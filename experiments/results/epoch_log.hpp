@@ -1,4 +1,5 @@
-// What a run says of each of its epochs while it goes on: epochs.jsonl, and what else was asked for.
+// The log of a run's epochs, written while it goes on: epochs.jsonl, and other outputs that were
+// requested.
 #pragma once
 
 #include <memory>

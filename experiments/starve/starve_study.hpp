@@ -1,4 +1,5 @@
-// How well the trainers of an experiment are fed with batches, and what would feed them better.
+// Whether batches come fast enough for the trainers of an experiment, and which settings would make
+// them faster.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a model learns from links, and how well it tells those that are held out from pairs that are
-// none.
+// The loss of a model that predicts links, and how well it tells held-out links from pairs that are
+// no links.
 #pragma once
 
 #include <memory>

@@ -117,7 +117,7 @@ TEST_F(MpiJob, WithoutMpirunSaysWhichLineStartsItHere) {
   std::string line = told.substr(told.find(begin) + begin.size());
   line = line.substr(0, line.find('\n'));
 
-  // The launcher starts what `build` holds; here it is this build.
+  // The launcher starts the program in `build`; here it is this build.
   const auto end = line.find(program) + program.find(" run");
   const auto path = line.rfind(' ', end - 1) + 1;
   line.replace(path, end - path, ORRERY_MPI);

@@ -1,5 +1,5 @@
-// Whom the trainer waits for: a stage that is made slow on purpose is named, and what would help is
-// found by replaying.
+// Whom the trainer waits for: a stage that is made slow on purpose is named, and replays find a
+// setting that would help.
 #include "experiments/starve/starve_study.hpp"
 
 #include <fmt/core.h>

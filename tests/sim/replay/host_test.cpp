@@ -48,7 +48,7 @@ TEST(HostTasks, RunBesideKernels) {
 TEST(HostTasks, BlockTheHostThatJoinsThem) {
   Script script;
   script.task(Lane::sampler, 5e-3);
-  script.sync(Lane::sampler);  // what a join is
+  script.sync(Lane::sampler);  // the meaning of a join
   script.work(Lane::compute, 1e-3);
 
   EXPECT_NEAR(epoch_of(with_host(4).make(), {script.done()}), 6e-3, kExact);
@@ -245,7 +245,7 @@ TEST(NetworkStack, SharesTheCoresOfTheHost) {
   EXPECT_NEAR(epochs(true).at(1), 2e-3, kExact);
 }
 
-/// What the replay of a simulation says is wrong, "" if nothing.
+/// The error of the replay of a simulation; "" if there is none.
 std::string refusal(const Simulation& s) {
   const auto letters =
       on_both_engines(s, [&](Traffic& traffic, Interconnect& network) -> std::vector<double> {

@@ -46,7 +46,8 @@ TEST(Stores, AnswerWhileTheirOwnerComputesForASecond) {
 }
 
 TEST(Stores, TakeCoresOfKernelsWhereTheDeviceIsTheMachine) {
-  // The owner's kernel has both cores; with the thread that serves three threads want them.
+  // The owner's kernel has both cores; together with the thread that serves, three threads want
+  // them.
   StarCluster machines;
   machines.servers = 2;
   machines.devices_per_server = 1;
