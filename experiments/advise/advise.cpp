@@ -84,11 +84,11 @@ std::vector<std::size_t> firsts_of(const std::vector<RatedPlan>& plans, std::siz
   return firsts;
 }
 
-/// The fastest plans, up to this number that differ.
+/// The fastest plans; at most `most` of them can be told apart.
 class Leaders {
  public:
   explicit Leaders(std::size_t most) : most_(most) {}
-  /// A plan that takes longer is neither told nor like one that is, whatever else is found.
+  /// A plan that takes longer is not listed, alone or with another one, whatever else is found.
   double beaten_by() const { return beaten_by_; }
   void add(RatedPlan plan) {
     const auto place = std::upper_bound(

@@ -10,7 +10,7 @@ namespace orrery::sim {
 namespace {
 
 constexpr double kUnlimited = 1e18;  // bytes per second
-constexpr double kRounding = 1e-11;  // relative: relative difference below which rates are equal
+constexpr double kRounding = 1e-11;  // rates that differ relatively by less are equal
 
 }  // namespace
 

@@ -56,7 +56,7 @@ std::shared_ptr<const Dataset> some_data() {
   return random_dataset(kVertices, 500, kWidth, 4, true);
 }
 
-/// After every `steps` steps.
+/// The checkpoints of a training, one after every `every_steps` steps.
 std::vector<Checkpoint> checkpoints(const Problem& problem, int every_steps) {
   std::vector<Checkpoint> kept;
   ExecuteOptions options;

@@ -156,8 +156,8 @@ void require_possible(const StrategyConfig& strategy, const ModelConfig& model);
 
 /// The number of parts into which a strategy cuts the vertices for `ranks` ranks.
 ///
-/// Errors    figError if the strategy cannot run on this number of ranks; the message lists what is
-///           possible
+/// Errors    ConfigError if the strategy cannot run on this number of ranks; the message lists what
+///           is possible
 int parts_for(const StrategyConfig& strategy, int ranks);
 
 /// The inverse: how many ranks work on this number of parts.

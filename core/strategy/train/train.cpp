@@ -459,8 +459,8 @@ class Trainer {
   const RunControl& control_;
   const Schedule schedule_;
   std::unique_ptr<RankSession> session_;
-  std::optional<Prefetch> prefetch_;  ///< rows that the structures of steps need, if they are prepared ahead
-  std::unique_ptr<StepData> data_;    ///< the structure that was loaded in the place of another one,
+  std::optional<Prefetch> prefetch_;  ///< of structures that are prepared ahead
+  std::unique_ptr<StepData> data_;    ///< the structure that replaced the last one,
   StructureId loaded_;                ///< and which it is
   StepData* on_ = nullptr;            ///< the structure that the model works on now
   std::optional<BestSoFar> best_;     ///< of all epochs, those before a checkpoint too
