@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// and rows: number of entries that are sorted in memory at once
+/// Entries, and rows, that are sorted in memory at once.
 constexpr std::int64_t kBucketEntries = 1 << 22;
 constexpr std::int64_t kMostBuckets = 1 << 13;  ///< each has a buffer
 constexpr std::int64_t kBufferBytes = 1 << 26;  ///< of all buckets together
