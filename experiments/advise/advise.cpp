@@ -73,8 +73,8 @@ std::optional<std::string> difference_of(const StrategyConfig& strategy) {
   return "what is learned depends on the cut";
 }
 
-/// Positions in a sorted list of plans: the first of each group that is told as one, at most so
-/// many.
+/// Positions in a sorted list of plans: the first of each group that is listed as one, at most
+/// `most` of them.
 std::vector<std::size_t> firsts_of(const std::vector<RatedPlan>& plans, std::size_t most) {
   std::vector<std::size_t> firsts;
   for (std::size_t i = 0; i < plans.size() && firsts.size() < most; ++i)

@@ -53,7 +53,7 @@ struct StarveStudy {
 StarveStudy study_starving(const Experiment& experiment, int epochs, bool tries,
                            DatasetCache& datasets, Simulator& simulator);
 
-/// The first that is as good as the best, to a fiftieth of its epoch. They are not empty.
+/// The index of the first that is as good as the best, to a fiftieth of its epoch.
 std::size_t first_enough(const std::vector<Fed>& tried);
 
 }  // namespace orrery

@@ -159,7 +159,7 @@ TEST_F(ActivityOnTerminal, MayBeginAndEndInManyThreadsAtOnce) {
     });
   for (std::thread& thread : threads) thread.join();
   {
-    const Activity last("reading on");  // the others may all have been too short to be told
+    const Activity last("reading on");  // all others may have been too short to be shown
     std::this_thread::sleep_for(milliseconds(700));
   }
 

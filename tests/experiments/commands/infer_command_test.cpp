@@ -36,7 +36,7 @@ class Infer : public testing::StartedProgram {
         << read("err");
   }
   std::string file() const { return in("e.json").string(); }
-  /// The arguments of an inference on so many tiles; `more`: further keys of the section.
+  /// The arguments of an inference on this many tiles; `more`: further keys of the section.
   std::string arguments(int rows, int columns, const std::string& out,
                         const std::string& more = "") const {
     return fmt::format(

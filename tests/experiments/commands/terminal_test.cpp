@@ -20,8 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 class OnTerminal : public testing::OnTerminals<testing::StartedProgram> {
  protected:
-  /// Starts the program in the test's folder on a terminal of so many columns, with standard output
-  /// there too or in `out`.
+  /// Starts the program in the test's folder on a terminal of this many columns, with standard
+  /// output there too or in `out`.
   void start_on_terminal(unsigned short columns, std::vector<std::string> words, bool whole) {
     words.insert(words.begin(), ORRERY_BINARY);
     std::vector<char*> arguments;

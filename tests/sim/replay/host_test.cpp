@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kExact = 1e-11;
 
-/// One server with a host of so many cores.
+/// One server with a host of this many cores.
 StarCluster with_host(int cores, double bytes_per_second = 0) {
   StarCluster star;
   star.host_cores = cores;
@@ -135,7 +135,7 @@ TEST(HostTasks, OfAMachineUseItsMemory) {
   EXPECT_NEAR(epoch_of(cluster, {script.done()}), 4e-3, kExact);
 }
 
-/// A task of so many threads, then ten kernels of a microsecond, issued in 100 us each.
+/// A task of this many threads, then ten kernels of a microsecond, issued in 100 us each.
 PricedProgram issues_beside_a_task(double seconds, int threads) {
   Script script;
   script.task(Lane::sampler, seconds, threads);
