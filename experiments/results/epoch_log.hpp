@@ -20,7 +20,7 @@ struct LogOptions {
   std::vector<std::string> event_files{};
 };
 
-/// Where the log cannot be written, training goes on for its result, and every epoch tries again to
+/// If the log cannot be written, training goes on for its result, and every epoch tries again to
 /// write what is missing.
 class EpochLog {
  public:
