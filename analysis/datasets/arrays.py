@@ -1,6 +1,6 @@
 """Arrays and tables of other programs as a folder of the format `orrery`.
 
-Taken: a folder of .npy files or one .npz file, whose arrays are called as below; or a table of edges
+It takes a folder of .npy files or one .npz file, whose arrays have the names below, or a table of edges
 (CSV with a header, Parquet), with a table of vertices beside it or not.
 """
 
@@ -63,7 +63,7 @@ def edges_of(array, place, notes):
 
 
 def floats_of(array, place, what, notes):
-    """float32 from any real type; what is finite stays so."""
+    """float32 from any real type; finite numbers stay finite."""
     if array.dtype.kind not in "fiub":
         _fail(place, "real numbers", array.dtype)
     with np.errstate(over="ignore"):
@@ -174,7 +174,7 @@ def read_folder(path):
 
 
 def _column(values):
-    """Numbers where all are, else texts."""
+    """Numbers if all are numbers, else texts."""
     for kind in (np.int64, np.float64):
         try:
             return np.array(values, kind)
