@@ -30,11 +30,11 @@ LANGUAGES = {".py": "python", ".hpp": "cpp", ".cpp": "cpp", ".json": "json", ".p
 
 
 class SiteError(Exception):
-    """One line for a person."""
+    """An error, told in one line."""
 
 
 def pages():
-    """Where each page of the manual is, and what it is called on the site."""
+    """The file of each page of the manual, and its title on the site."""
     found = {ROOT / "README.md": "index.md"}
     found |= {file: file.name for file in sorted((ROOT / "docs").glob("*.md"))}
     for name in ("CONTRIBUTING.md", "SECURITY.md"):
