@@ -103,7 +103,7 @@ def answer_section(answer, folded):
     if others:
         content.append(plans_table("Plans that learn something else", others))
     content.append(page.paragraph(
-        f"Of {answer['plans']} plans closed forms ruled out {answer['ruled_out_by_counts']}, "
+        f"{answer['plans']} plans were looked at: closed forms ruled out {answer['ruled_out_by_counts']}, "
         f"{answer['ruled_out']} compute for longer than the fastest take, {answer['replayed']} were replayed, "
         f"{len(answer['refused'])} cannot be carried out, {answer['not_tried']} were not tried."))
     if answer["refused"]:

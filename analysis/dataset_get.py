@@ -137,7 +137,7 @@ def main():
         print(f"orrery: error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("\norrery: interrupted; what came so far is gone on with by the next start", file=sys.stderr)
+        print("\norrery: interrupted; the next start continues with what has come so far", file=sys.stderr)
         return 130
     return 0
 

@@ -103,7 +103,7 @@ def record(figure, told):
     text, found = re.subn(r'"reached": \{[^}]*\}', lambda _: f'"reached": {json.dumps(reached)}',
                           file.read_text())
     if found != 1:
-        raise FigureError(f"{file}: holds no reached on a line of its own")
+        raise FigureError(f"{file}: has no line that begins with "reached"")
     whole_file.write(file, text)
 
 

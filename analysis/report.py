@@ -60,7 +60,7 @@ def unexpected(folder, error):
     """One line about files that are JSON but not a run's result."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     said = plain_text.one_line(f"{type(error).__name__}: {error}")[:200]
-    return (f"{folder}: holds a result that no run of this version wrote so ({said}; "
+    return (f"{folder}: holds a result that no run of this version can have written ({said}; "
             f"{Path(frame.filename).name}, line {frame.lineno})")
 
 

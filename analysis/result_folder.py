@@ -167,8 +167,8 @@ def read(folder):
     if (folder / "result.json").exists():
         run = read_run(folder)
         if "stages" in run.result:
-            raise ResultError(f"{folder}: holds an inference, of which orrery infer has told all; "
-                              f"its training, where it began with one, is in {folder / 'training'}")
+            raise ResultError(f"{folder}: holds an inference, which has no page: orrery infer prints all of it; "
+                              f"if it began with a training, that is in {folder / 'training'}")
         return run
     own = sorted(sub for sub in folder.iterdir() if (sub / "result.json").exists())
     if not own:

@@ -163,7 +163,7 @@ def build(out):
             raise SiteError("\n".join(said) or made.stdout + made.stderr)
         if out.exists():
             if not (out / "sitemap.xml").exists():
-                raise SiteError(f"{out}: is there already, and no site that this wrote")
+                raise SiteError(f"{out}: exists already, and is no site that this script wrote")
             shutil.rmtree(out)
         out.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(Path(scratch) / "site", out)

@@ -267,7 +267,7 @@ def from_tables(edges_file, vertices_file):
             arrays["split"] = split
         for name, column in table.items():
             if column.dtype.kind not in "iufb":
-                raise ImportProblem(f"{vertices_file}: column {name} is no numbers: a feature has to be")
+                raise ImportProblem(f"{vertices_file}: column {name} holds other things than numbers, so it cannot be a feature")
         if table:
             arrays["features"] = np.column_stack([column.astype(np.float64) for column in table.values()])
         notes.append(f"vertices are numbered as the rows of {vertices_file.name}")
@@ -300,7 +300,7 @@ def write(made, vertices, notes, name, folder):
 def import_set(source, vertices_file, folder):
     if source.is_dir() or source.suffix == ".npz":
         if vertices_file:
-            raise ImportProblem("--vertices is of a table of edges: leave it out")
+            raise ImportProblem("--vertices goes with a table of edges alone: leave it out")
         arrays = read_folder(source) if source.is_dir() else read_npz(source)
         made, vertices, notes = from_arrays(arrays, source)
     else:

@@ -146,8 +146,8 @@ _TYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "int64": "I64", 
 
 
 def save_safetensors(given: Checkpoint | dict[str, Any], file: str | os.PathLike) -> None:
-    """Writes the arrays (of a checkpoint its parameters by name) in the safetensors format: 8 bytes with the length of a header, the header
-    (JSON), the arrays. Raises ConfigError for a type that the format does not have."""
+    """Writes the arrays (of a checkpoint its parameters by name) in the safetensors format: 8 bytes with the length of
+    a header, the header (JSON), the arrays. Raises ConfigError for a type that the format does not have."""
     arrays, header, begin = _arrays(given), {}, 0
     for name, array in arrays.items():
         if array.dtype.name not in _TYPES:

@@ -228,7 +228,7 @@ def spmm(edges: Any, x: Any, values: Any = None, *, out: np.ndarray | None = Non
         raise ShapeError(f"values: expected [nnz] or [nnz, heads], found {list(weights.shape)}")
     if out is None:
         if beta:
-            raise ConfigError("beta: weighs what out held, and there is no out")
+            raise ConfigError("beta: is the weight of the old values of out, and there is no out")
         out = np.empty((made.shape[0], rows.shape[1]), np.float32)
     elif not (isinstance(out, np.ndarray) and out.dtype == np.float32 and out.ndim == 2
               and out.flags.c_contiguous and out.flags.writeable):
