@@ -103,7 +103,7 @@ def record(figure, told):
     text, found = re.subn(r'"reached": \{[^}]*\}', lambda _: f'"reached": {json.dumps(reached)}',
                           file.read_text())
     if found != 1:
-        raise FigureError(f"{file}: has no line that begins with "reached"")
+        raise FigureError(f"{file}: has no single entry \"reached\" that could be replaced")
     whole_file.write(file, text)
 
 
