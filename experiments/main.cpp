@@ -1,6 +1,7 @@
 // The command line.
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -8,9 +9,11 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <system_error>
 #include <thread>
 
 #include "core/base/error.hpp"
@@ -50,9 +53,29 @@ void keep_standard_descriptors() {
   }
 }
 
+/// A reader of the output that has gone (`| head`) does not end what is being computed, only what is
+/// printed: what then cannot be written ends the program as it ends others, by that signal.
+void note_broken_pipe(int) {}
+
+[[noreturn]] void end_by_broken_pipe() {
+  std::signal(SIGPIPE, SIG_DFL);
+  std::raise(SIGPIPE);
+  std::abort();
+}
+
+/// Below this, reading a JSON file runs over the stack's end.
+void require_stack() {
+  constexpr rlim_t kLeast = 128 << 10;
+  rlimit stack{};
+  if (::getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < kLeast)
+    throw orrery::Error(fmt::format("expected a stack of at least {} KiB, found {} (ulimit -s)",
+                                    kLeast >> 10U, stack.rlim_cur >> 10U));
+}
+
 /// The exit code, if the output has reached its reader.
 int with_output_written(int exit_code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
+  if (errno == EPIPE) end_by_broken_pipe();
   return fail(fmt::format("standard output cannot be written: {}", std::strerror(errno)), kFailed);
 }
 
@@ -65,6 +88,7 @@ int main(int argc, char** argv) {
   keep_standard_descriptors();
   // reaching a limit on a file's size is an error of write(), reported as such
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, note_broken_pipe);    // programs that are started do not inherit that
   const ThreadPool pool(available_cores());  // for loading; ranks have their own pools
   int exit_code = 0;
   // The first rank does what not all ranks run together.
@@ -73,6 +97,7 @@ int main(int argc, char** argv) {
     return 0;
   std::unique_ptr<CLI::App> app;
   try {
+    require_stack();
     app = make_app(exit_code);
     if (argc == 1) {
       tell("{}", overview(*app));
@@ -92,6 +117,9 @@ int main(int argc, char** argv) {
     return fail(error.what(), kWrongUse);
   } catch (const OutOfMemory& error) {
     return fail(with_advice(error), kFailed);
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::broken_pipe) end_by_broken_pipe();
+    return fail(message_of(error), kFailed);
   } catch (const std::exception& error) {
     return fail(message_of(error), kFailed);
   }
