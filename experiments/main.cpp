@@ -31,13 +31,20 @@ namespace {
 
 constexpr int kFailed = 1, kWrongUse = 2;
 
+/// A name from a file may have a million letters: the beginning and the end say enough.
+std::string shortened(const std::string& message) {
+  constexpr std::size_t kEnds = 1500;
+  if (message.size() <= 3 * kEnds) return message;
+  return message.substr(0, kEnds) + " [...] " + message.substr(message.size() - kEnds);
+}
+
 /// If many ranks make the same mistake, rank 0 reports it at once, and the others only if they live
 /// on, which means that the mistake was theirs alone.
 int fail(const std::string& message, int exit_code) {
   const orrery::Launch launch = orrery::launch_from_environment();
   if (launch.rank > 0) std::this_thread::sleep_for(std::chrono::seconds(3));
   const std::string rank = launch.rank > 0 ? fmt::format("rank {}: ", launch.rank) : "";
-  orrery::tell("orrery: error: {}{}\n", rank, orrery::one_line(message));
+  orrery::tell("orrery: error: {}{}\n", rank, orrery::one_line(shortened(message)));
   return exit_code;
 }
 

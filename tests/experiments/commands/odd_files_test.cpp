@@ -122,6 +122,18 @@ TEST_F(OddFiles, AnExperimentComesThroughAPipe) {
   EXPECT_EQ(shown->status, 0) << shown->output;
 }
 
+TEST_F(OddFiles, AVeryLongNameIsToldByItsEnds) {
+  const std::string name(100000, 'p');
+  std::ofstream(path("e.json"))
+      << R"({"name": "odd", "dataset": {"path": ")" << name
+      << R"("}, "model": {"type": "gcn"}, "strategy": {"type": "full_graph"}})";
+
+  const std::string said = error_of({"plan", path("e.json")});
+
+  EXPECT_NE(said.find("ppp [...] "), std::string::npos);
+  EXPECT_LT(said.size(), 5000U);
+}
+
 TEST_F(OddFiles, AFolderOfClustersBesideThoseThatShipHidesNone) {
   fs::create_directories(folder_ / "configs/clusters");
   std::ofstream(path("configs/clusters/mine.json")) << "{}";
