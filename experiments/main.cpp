@@ -1,6 +1,7 @@
 // The command line.
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -79,6 +80,16 @@ void require_stack() {
                                     kLeast >> 10U, stack.rlim_cur >> 10U));
 }
 
+/// A script that is killed cannot end what it started: it asks for that beforehand, by its number.
+void end_with_starter() {
+  const char* starter = std::getenv("ORRERY_ENDS_WITH");
+  if (starter == nullptr) return;
+  const bool asked = fmt::to_string(::getppid()) == starter;
+  if (asked) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (asked && fmt::to_string(::getppid()) != starter) std::raise(SIGTERM);  // meanwhile
+  ::unsetenv("ORRERY_ENDS_WITH");  // of this program alone
+}
+
 /// The exit code, if the output has reached its reader.
 int with_output_written(int exit_code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
@@ -93,6 +104,7 @@ int main(int argc, char** argv) {
   end_when_memory_ends();
   end_when_a_mapped_file_is_cut();
   keep_standard_descriptors();
+  end_with_starter();
   // reaching a limit on a file's size is an error of write(), reported as such
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, note_broken_pipe);    // programs that are started do not inherit that
