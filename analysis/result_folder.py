@@ -51,7 +51,7 @@ class Run:
         return [tuple(part.split("=", 1)) for part in parts if "=" in part]
 
     def settings_but(self, *keys):
-        """The label without these keys and what is below them."""
+        """The label without these keys and those below them."""
         kept = [(key, value) for key, value in self.settings
                 if not any(key == one or key.startswith(one + ".") for one in keys)]
         return ", ".join(f"{key}={value}" for key, value in kept)
@@ -83,8 +83,8 @@ class Sweep:
         return next(iter(keys))[0] if len(keys) == 1 and len(next(iter(keys))) == 1 else None
 
     def short_names(self):
-        """Names of the runs: where they differ in one key its word ("spmm_1d") or the end of the key
-        with its number ("ranks=4"), else their labels."""
+        """Names of the runs. If they differ in one key: its word ("spmm_1d"), or the end of the key with its number
+        ("ranks=4"). Otherwise their labels."""
         key = self.swept_key()
         if not key:
             return [run.label for run in self.runs]
