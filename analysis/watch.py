@@ -267,7 +267,8 @@ def main():
     signal.signal(signal.SIGTERM, interrupted)
     console = Console(highlight=False)
     if not asked.folder.is_dir():
-        print(f"orrery: error: {plain_text.one_line(str(asked.folder))}: is no folder; name that of a run or a sweep", file=sys.stderr)
+        print(f"orrery: error: {plain_text.one_line(str(asked.folder))}: is no folder; name that of a run or a sweep",
+              file=sys.stderr)
         return 1
     watched = Watched(asked.folder, asked.program)
     try:
