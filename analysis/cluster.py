@@ -153,7 +153,7 @@ def host_words(cluster):
 
 
 def draw(cluster):
-    """The SVG of a cluster as `orrery cluster show --json` tells it."""
+    """The SVG of the output of `orrery cluster show --json`."""
     layout = Layout(cluster)
     width = max(layout.right + MARGIN, NARROWEST)
     by_type = {}

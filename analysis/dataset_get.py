@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import plain_text
 from datasets import catalogue, converters, download
 from datasets.catalogue import GetError
 
@@ -134,7 +135,7 @@ def main():
     try:
         get(arguments())
     except GetError as error:
-        print(f"orrery: error: {error}", file=sys.stderr)
+        print(f"orrery: error: {plain_text.one_line(str(error))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\norrery: interrupted; the next start continues with what has come so far", file=sys.stderr)

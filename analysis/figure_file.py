@@ -150,7 +150,7 @@ def _check_row(file, told, i):
     for key in row.keys() - _ROW_ALLOWED:
         _complain(file, f"rows[{i}]: unknown key {key}")
     if row.get("role", "aside") != "aside":
-        _complain(file, f"rows[{i}].role: {row['role']}, allowed: aside; constants say the others")
+        _complain(file, f"rows[{i}].role: {row['role']}, allowed: aside; the other roles follow from constants")
     compared = row["paper"] is not None or row.get("paper_says") == "out of memory"
     if "role" in row and row["paper"] is not None and "note" not in row:
         _complain(file, f"rows[{i}]: is an aside with a number of the paper and needs a note: why")

@@ -157,8 +157,8 @@ def received_in_layer(experiments, spec):
 
 
 def rows_that_pass_by(experiments, spec):
-    """In closed form: bytes that all ranks receive where the rows of all vertices pass by every
-    rank but their owner's spec["times"] times."""
+    """A closed form: the bytes that all ranks receive if the rows of all vertices travel to every rank but their owner,
+    spec["times"] times."""
     return spec["times"] * (spec["ranks"] - 1) * spec["vertices"] * 4 * spec["columns"]
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import plain_text
+import whole_file
 
 
 class ResultError(Exception):
@@ -50,7 +51,7 @@ class Run:
         return [tuple(part.split("=", 1)) for part in parts if "=" in part]
 
     def settings_but(self, *keys):
-        """The label without these keys and what is below them."""
+        """The label without these keys and those below them."""
         kept = [(key, value) for key, value in self.settings
                 if not any(key == one or key.startswith(one + ".") for one in keys)]
         return ", ".join(f"{key}={value}" for key, value in kept)
@@ -64,7 +65,7 @@ class Run:
     @property
     def timeline(self):
         file = self.folder / "timeline.json" if self.folder else None
-        return file if file and file.exists() else None
+        return file if file and file.is_file() else None
 
 
 @dataclass
@@ -82,8 +83,8 @@ class Sweep:
         return next(iter(keys))[0] if len(keys) == 1 and len(next(iter(keys))) == 1 else None
 
     def short_names(self):
-        """Names of the runs: where they differ in one key its word ("spmm_1d") or the end of the key
-        with its number ("ranks=4"), else their labels."""
+        """Names of the runs. If they differ in one key: its word ("spmm_1d"), or the end of the key with its number
+        ("ranks=4"). Otherwise their labels."""
         key = self.swept_key()
         if not key:
             return [run.label for run in self.runs]
@@ -94,7 +95,7 @@ class Sweep:
 
 def _json(file):
     try:
-        return plain_text.in_one_line(json.loads(file.read_text()))
+        return plain_text.in_one_line(json.loads(whole_file.read(file)))
     except OSError as error:
         raise ResultError(f"{file}: cannot be read: {error.strerror}") from error
     except ValueError as error:
@@ -106,7 +107,9 @@ def _lines(file):
         return []
     try:
         return [plain_text.in_one_line(json.loads(line))
-                for line in file.read_text().split("\n") if line]
+                for line in whole_file.read(file).split("\n") if line]
+    except OSError as error:
+        raise ResultError(f"{file}: cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise ResultError(f"{file}: a line is no JSON ({error})") from error
 

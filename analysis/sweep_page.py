@@ -20,7 +20,7 @@ COUNTS = ["ranks", "gpus", "servers", "ranks_per_server", "gpus_per_server"]
 
 def to_know_first(sweep):
     """Differences of the sweep from what was requested or expected, above all numbers."""
-    told = [page.warning("interrupted", f"{run.label}, {run.interrupted}; its numbers are of those")
+    told = [page.warning("interrupted", f"{run.label}, {run.interrupted}; its numbers are those of the finished epochs")
             for run in sweep.runs if run.interrupted]
     if sweep.missing:
         of = f"{sweep.missing} of {sweep.missing + len(sweep.runs)} combinations were not run"

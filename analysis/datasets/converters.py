@@ -107,7 +107,7 @@ def planetoid(found, files, folder):
     edges = {(int(u), int(v)) for u, others in graph.items() for v in others}
     edges |= {(v, u) for u, v in edges}
     if edges and max(max(edge) for edge in edges) >= n:
-        raise GetError(f"{found.name}: graph has vertices that no features are for")
+        raise GetError(f"{found.name}: graph names vertices without features")
     rows = [(columns[order], values[order]) for columns, values in rows
             for order in [np.argsort(columns, kind="stable")]]
     np.save(folder / "edges.npy", np.array(sorted(edges), np.int32).reshape(-1, 2).T.copy())

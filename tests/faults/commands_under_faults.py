@@ -50,7 +50,7 @@ def require_whole_files(folder):
 
 
 def require_readable(folder):
-    """Every JSON file can be read, and every line of a log but one that a kill cut off."""
+    """Every JSON file can be read, and every line of a log except one that a kill cut off."""
     for file in folder.rglob("*.json"):
         if not any(".partial-" in part for part in file.parts):
             loaded(file.read_text(), file)
