@@ -45,6 +45,7 @@ Json config_of(const fs::path& run) {
         fmt::format("{} cannot be read: name the folder of a run, which has it", file.string()));
   const JsonReader config(bytes_of(file), file.string());
   for (const char* key : {"dataset", "model", "train"}) config.object(key);
+  static_cast<void>(config.get<std::string>("name"));
   return config.json();
 }
 

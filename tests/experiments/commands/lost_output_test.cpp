@@ -54,7 +54,8 @@ TEST_F(LostOutput, OfAReaderThatHasGoneDoesNotEndARun) {
 }
 
 TEST_F(LostOutput, OfAReaderThatHasGoneEndsACommandAsItEndsOthers) {
-  const std::string words = ORRERY_BINARY " cluster show dgx-1 | true; exit ${PIPESTATUS[0]}";
+  const std::string words =
+      "{ sleep 0.3; " ORRERY_BINARY " cluster show dgx-1; } | true; exit ${PIPESTATUS[0]}";
   const int status = std::system(("bash -c '" + words + "' 2>/dev/null").c_str());
 
   EXPECT_EQ(WEXITSTATUS(status), 128 + SIGPIPE);
