@@ -61,8 +61,8 @@ void keep_standard_descriptors() {
   }
 }
 
-/// A reader of the output that has gone (`| head`) does not end what is being computed, only what is
-/// printed: what then cannot be written ends the program as it ends others, by that signal.
+/// A reader of the output that ends early (`| head`) does not end a computation. A result that then
+/// cannot be printed ends the program, as others, by SIGPIPE.
 void note_broken_pipe(int) {}
 
 [[noreturn]] void end_by_broken_pipe() {

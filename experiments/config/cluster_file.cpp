@@ -67,8 +67,8 @@ std::vector<std::string> names_in_range(const std::string& text, const std::stri
   return names;
 }
 
-/// Whether `name` matches a pattern in which * represents any letters. After a mismatch only the last
-/// star is tried longer: what an earlier one left is as good for all that follows.
+/// Whether `name` matches a pattern in which * represents any letters. After a mismatch only the
+/// last star takes more letters: those of earlier stars need no second try.
 bool matches(const std::string& pattern, const std::string& name) {
   constexpr std::size_t kNone = std::string::npos;
   std::size_t p = 0, n = 0, star = kNone, after_star = 0;
