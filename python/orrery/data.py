@@ -201,8 +201,8 @@ def write_dataset(folder: Any, edges: Any, *, num_nodes: int | None = None, feat
 
 
 def from_scipy(matrix: Any, folder: Any, **rest: Any) -> Path:
-    """A SciPy sparse matrix: its entry (v, u) is the edge u -> v. Values other than 1 are kept as weights
-    of the edges where they are finite and >= 0, else left out, and said. `rest` as of write_dataset()."""
+    """A SciPy sparse matrix: its entry (v, u) is the edge u -> v. Values other than 1 become weights of the edges if
+    they are finite and >= 0; otherwise they are left out with a note. `rest` as of write_dataset()."""
     notes = list(rest.pop("notes", ()))
     values = np.asarray(matrix.tocoo().data)
     weights = None
@@ -246,7 +246,7 @@ def from_networkx(network: Any, folder: Any, *, features: Any = None, labels: An
 
 def from_pyg(data: Any, folder: Any, **rest: Any) -> Path:
     """A Data of PyTorch Geometric: edge_index, and edge_weight, x, y and the masks where it has them.
-    Edge attributes are left out, and said. `rest` as of write_dataset()."""
+    Edge attributes are left out with a note. `rest` as of write_dataset()."""
     if getattr(data, "edge_index", None) is None:
         raise DataError("from_pyg: expected a Data with edge_index; of a data set take data_set[0]")
     notes = list(rest.pop("notes", ()))
