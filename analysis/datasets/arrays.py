@@ -253,7 +253,11 @@ def _numbers(column, place):
             raise ImportProblem(f"{place}: holds lists of unequal length: a feature has to be numbers") from None
     if column.dtype.kind not in "iufb":
         raise ImportProblem(f"{place}: is no numbers: a feature has to be")
-    return column.astype(np.float64)
+    made = column.astype(np.float64)
+    if not np.isfinite(made).all():
+        row = int(np.argwhere(~np.isfinite(made))[0][0])
+        _fail(f"{place}, row {row + 1}", "a finite float32", "none" if np.isnan(made[row]).any() else made[row])
+    return made
 
 
 def _numbered(ids, known, place):
