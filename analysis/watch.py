@@ -20,7 +20,7 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 def read(file):
-    """A JSON file; None where it is not there, or just being written."""
+    """A JSON file; None if it is not there, or just being written."""
     try:
         return plain_text.in_one_line(json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError):
@@ -28,7 +28,7 @@ def read(file):
 
 
 class Epochs:
-    """The lines of epochs.jsonl, of which only new ones are read."""
+    """The lines of epochs.jsonl; each call reads only the new ones."""
 
     def __init__(self, file):
         self.file, self.end, self.lines = file, 0, []
@@ -37,7 +37,7 @@ class Epochs:
         try:
             with self.file.open("rb") as log:
                 log.seek(0, 2)
-                if log.tell() < self.end:  # another start began anew
+                if log.tell() < self.end:  # another start began from the first epoch
                     self.end, self.lines = 0, []
                 log.seek(self.end)
                 new = log.read()
@@ -77,7 +77,7 @@ class Run:
             self._take()
 
     def _ask(self):
-        """What each rank will hold is known before it does: by the plan."""
+        """The memory that each rank will hold, from the plan."""
         self.asked = True
         self.planning = subprocess.Popen([self.program, "plan", str(self.folder / "config.json"), "--json"],
                                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -119,7 +119,7 @@ class Run:
 
     @property
     def made(self):
-        """How its numbers came about."""
+        """The course of its numbers."""
         return {"sim": "simulated", "model": "modelled"}.get(self.setting("backend"), "measured")
 
 
@@ -146,7 +146,7 @@ def last(values):
 
 
 def numbers(run, width):
-    """Loss, accuracies and seconds, the last of each and how it came there."""
+    """Loss, accuracies and seconds: the last value of each, and its course."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("", "last", "best", "so far"):
         table.add_column(name, justify="left" if name in ("", "so far") else "right", no_wrap=True)

@@ -4,7 +4,7 @@ import os
 
 
 def write(file, text):
-    """Replaces the file; what is no file (a pipe, a terminal) is written to as it stands."""
+    """Replaces the file; a pipe or a terminal is written to directly."""
     if file.exists() and not file.is_file():
         file.write_text(text, encoding="utf-8")
         return

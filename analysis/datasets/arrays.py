@@ -1,6 +1,6 @@
 """Arrays and tables of other programs as a folder of the format `orrery`.
 
-Taken: a folder of .npy files or one .npz file, whose arrays are called as below; or a table of edges
+It takes a folder of .npy files or one .npz file, whose arrays have the names below, or a table of edges
 (CSV with a header, Parquet), with a table of vertices beside it or not.
 """
 
@@ -63,7 +63,7 @@ def edges_of(array, place, notes):
 
 
 def floats_of(array, place, what, notes):
-    """float32 from any real type; what is finite stays so."""
+    """float32 from any real type; finite numbers stay finite."""
     if array.dtype.kind not in "fiub":
         _fail(place, "real numbers", array.dtype)
     with np.errstate(over="ignore"):
@@ -250,9 +250,9 @@ def _numbers(column, place):
         try:
             column = np.stack([np.asarray(one) for one in column])
         except ValueError:
-            raise ImportProblem(f"{place}: holds lists of unequal length: a feature has to be numbers") from None
+            raise ImportProblem(f"{place} holds lists of unequal length, so it cannot be a feature") from None
     if column.dtype.kind not in "iufb":
-        raise ImportProblem(f"{place}: is no numbers: a feature has to be")
+        raise ImportProblem(f"{place} holds other things than numbers, so it cannot be a feature")
     made = column.astype(np.float64)
     if not np.isfinite(made).all():
         row = int(np.argwhere(~np.isfinite(made))[0][0])
@@ -331,7 +331,7 @@ def write(made, vertices, notes, name, folder):
 def import_set(source, vertices_file, folder):
     if source.is_dir() or source.suffix == ".npz":
         if vertices_file:
-            raise ImportProblem("--vertices is of a table of edges: leave it out")
+            raise ImportProblem("--vertices goes with a table of edges alone: leave it out")
         arrays = read_folder(source) if source.is_dir() else read_npz(source)
         made, vertices, notes = from_arrays(arrays, source)
     else:

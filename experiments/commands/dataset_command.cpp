@@ -253,7 +253,7 @@ void generate_command(const Flags& flags) {
   write(dataset, flags);
 }
 
-/// Whether a file or a folder holds what analysis/import_arrays.py reads, and not what the program does.
+/// Whether analysis/import_arrays.py reads a file or folder, and not the program itself.
 bool is_of_other_programs(const fs::path& path, const std::string& format) {
   if (format != "auto") return format == "arrays";
   const auto type_of = [&](const char* name) { return read_npy_header(path / name).dtype; };
@@ -273,7 +273,8 @@ bool is_of_other_programs(const fs::path& path, const std::string& format) {
   return std::ranges::any_of(header, [](unsigned char c) { return std::isalpha(c) != 0; });
 }
 
-/// What other programs write, as a folder that is read; gone with this.
+/// A data set in the format of another program, converted to a folder that is read; it is removed
+/// with this.
 class Imported {
  public:
   Imported(const fs::path& from, const std::string& vertices, const fs::path& beside)
@@ -295,7 +296,7 @@ class Imported {
   Imported(const Imported&) = delete;
   Imported& operator=(const Imported&) = delete;
   const fs::path& folder() const { return folder_; }
-  /// What was converted, a line each.
+  /// Notes on what was converted, a line each.
   std::vector<std::string> notes() const {
     const std::string file = (folder_ / "meta.json").string();
     std::ifstream in(file, std::ios::binary);
@@ -335,7 +336,7 @@ void convert_from(const fs::path& found, const Flags& flags,
   write(dataset, flags, weighted ? read_edge_weights(found, *dataset.graph) : nullptr);
 }
 
-/// Of any format, that of other programs too.
+/// Reads any format, those of other programs too.
 void convert(const Flags& flags) {
   const fs::path found = locate_dataset(flags.options.path);
   if (is_of_other_programs(found, flags.options.format)) {
@@ -366,7 +367,7 @@ void sharing(Flags flags) {
   report_sharing(dataset, flags.sharing, flags.shares, flags.json);
 }
 
-/// Becomes the script that fetches it.
+/// Replaces this process by the script that fetches it.
 [[noreturn]] void fetch(const Flags& flags) {
   std::vector<std::string> words{"--catalogue", (shipped_root() / "configs/datasets.json").string(),
                                  "--program",   launcher().string(),
@@ -579,9 +580,9 @@ void add_dataset_command(CLI::App& app, int& exit_code) {
                     "Print one JSON object as the last line of standard output");
   add_format(*command, *flags);
 
-  command = add(dataset, "sharing",
-                "Say how much of what ego networks share each system computes only once",
-                "orrery dataset sharing cora --fanouts 50 50 50", [flags] { sharing(*flags); });
+  command =
+      add(dataset, "sharing", "Say how much shared work of ego networks each system does only once",
+          "orrery dataset sharing cora --fanouts 50 50 50", [flags] { sharing(*flags); });
   add_sharing_options(*command, *flags);
   add_format(*command, *flags);
 
@@ -593,12 +594,12 @@ void add_dataset_command(CLI::App& app, int& exit_code) {
   command->add_flag("--list", flags->list, "List the sets that can be fetched");
   command
       ->add_option("--sha256", flags->sums,
-                   "The SHA-256 of a file of which the catalogue has none; several times for "
-                   "several files")
+                   "The SHA-256 of a file for which the catalogue has none; may be given several "
+                   "times")
       ->type_name("[FILE=]SUM")
       ->allow_extra_args(false);
   command->add_flag("--keep-download", flags->keep_download,
-                    "Keep what was downloaded beside what it was converted to");
+                    "Keep the downloaded files beside the converted data set");
   command->add_flag("--json", flags->json,
                     "Print one JSON object as the last line of standard output");
 }

@@ -1,4 +1,4 @@
-"""Runs, plans, simulations and validations: what the program `orrery` does, from Python."""
+"""Starts the program `orrery` from Python: runs, plans, simulations and validations."""
 
 from __future__ import annotations
 
@@ -48,15 +48,14 @@ def _environment() -> dict[str, str]:
 
 
 def main() -> None:
-    """The command `orrery` of an installed package: becomes the program."""
+    """The command `orrery` of an installed package: replaces itself by the program."""
     path = program()
     os.execve(path, [path, *sys.argv[1:]], _environment())
 
 
 def program() -> str:
     """The program that is started: $ORRERY_PROGRAM, else the one that was installed with this package,
-    else the launcher of the source tree that it is in, else `orrery` of the path. Raises Error where
-    there is none."""
+    else the launcher of the source tree that it is in, else `orrery` of the path. Raises Error if there is none."""
     asked = os.environ.get("ORRERY_PROGRAM")
     if asked:
         if not shutil.which(asked):
@@ -75,8 +74,8 @@ def program() -> str:
 
 
 class _Shown:
-    """Where a notebook shows what the program says while it runs: the last lines, in one place that is
-    written over; elsewhere every line on sys.stderr."""
+    """Shows the program's messages while it runs: in a notebook the last lines, in one place that is written over;
+    elsewhere every line on sys.stderr."""
 
     KEPT = 60
 
@@ -230,15 +229,15 @@ def simulate(config: Any, *, set: Mapping[str, Any] | None = None, out: Any = No
 
 
 def plan(config: Any, *, set: Mapping[str, Any] | None = None, quiet: bool = True) -> dict[str, Any]:
-    """What each rank would do, move and hold: what `orrery plan --json` prints. Nothing runs."""
+    """Each rank's operations, bytes and memory: the output of `orrery plan --json`. Nothing runs."""
     return _call("plan", config, [], set, quiet)
 
 
 def validate(config: Any, *, set: Mapping[str, Any] | None = None, out: Any = None,
              repeats: int | None = None, quiet: bool = False) -> dict[str, Any]:
-    """Holds simulations and equations against measurements: what `orrery validate --json` prints.
+    """Compares simulations and equations with measurements: the output of `orrery validate --json`.
 
-    Where errors exceed the accepted ones the program says so with an exit status: RunFailed.
+    If errors exceed the accepted ones, the program ends with an exit status: RunFailed.
     """
     options = _out(out, False) + ([] if repeats is None else ["--repeats", str(repeats)])
     return _call("validate", config, options, set, quiet)
@@ -246,7 +245,7 @@ def validate(config: Any, *, set: Mapping[str, Any] | None = None, out: Any = No
 
 @dataclass
 class Predictions:
-    """What a kept model says of every vertex of a data set."""
+    """The predictions of a kept model for every vertex of a data set."""
 
     logits: np.ndarray  #: float32 [vertices, classes]
     predictions: np.ndarray  #: int32 [vertices], or uint8 [vertices, classes] of several labels

@@ -21,7 +21,7 @@ ETAG = '"one"'
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Gives files; how, says `manner`: a list that holds for one request after the other."""
+    """Serves files. `manner` lists how it answers one request after the other."""
 
     daemon_threads = True
 
@@ -31,7 +31,7 @@ class Server(http.server.ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
     def handle_error(self, *_):
-        pass  # who asked has gone: that is what is tested
+        pass  # the client has gone: that is the test
 
     def address(self, path):
         return f"http://127.0.0.1:{self.server_address[1]}/{path}"
@@ -188,7 +188,7 @@ class Fetching(unittest.TestCase):
         self.expect(self.get(), "nobody has published a checksum", f"--sha256 edges.txt.gz={self.sum}")
         asked = len(self.server.asked)
         self.expect_whole(self.get("--sha256", f"edges.txt.gz={self.sum}"))
-        self.assertEqual(len(self.server.asked), asked)  # what waited was taken
+        self.assertEqual(len(self.server.asked), asked)  # the waiting file was used
 
     def test_WhereOnlyTheSumOfAllFilesIsPublished(self):
         """Two files; the second is not what the converter reads, but has to be the right one."""
@@ -212,7 +212,7 @@ class Fetching(unittest.TestCase):
     def test_NothingIsThere(self):
         self.server.manners = ["missing"]
         self.expect(self.get(), "Not Found", "Without a network: put edges.txt.gz")
-        self.assertEqual(len(self.server.asked), 1)  # a no is a no
+        self.assertEqual(len(self.server.asked), 1)  # a refusal is not tried again
 
     def test_WhatWasPutThereByHandIsTaken(self):
         folder = self.folder / "data/.downloads/ring"

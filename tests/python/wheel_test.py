@@ -18,7 +18,7 @@ import json, sys
 sys.path.insert(0, sys.argv[1])
 import orrery, orrery.runs
 config = {"name": "t", "dataset": {"generate": "communities", "vertices": 200, "edges": 800, "features": 4},
-          "strategy": {"type": "full_graph"}, "train": {"epochs": 2}}
+          "model": {"type": "gcn", "hidden": 4}, "strategy": {"type": "full_graph"}, "train": {"epochs": 2}}
 answer = orrery.run(config, out="run", quiet=True)
 print(json.dumps({"package": orrery.__file__, "program": orrery.runs.program(), "epochs": answer["epochs"],
                   "parts": orrery.partition([[0, 1], [1, 0]], 2, method="block").tolist(),
@@ -65,7 +65,7 @@ class Wheel(unittest.TestCase):
 
     def test_AllOfItLiesInThePackage(self):
         for source, (place, _, _) in self.destinations.items():
-            self.assertRegex(place, r"^\{py_platlib\}/(orrery/|_orrery\.)", source)  # pip takes nothing else
+            self.assertRegex(place, r"^\{py_platlib\}/(orrery(/|$)|_orrery\.)", source)  # pip takes nothing else
             self.assertTrue(source.exists(), f"{source}: planned, but not built by the targets of pyproject.toml")
 
     def test_TheInstalledPackageNeedsNoSources(self):

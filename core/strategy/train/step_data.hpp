@@ -12,6 +12,8 @@
 namespace orrery {
 
 /// A structure with its features, labels and targets, on the device as long as this lives.
+///
+/// Placement features: the rows of level 0 on this rank; labels, targets: those of the last level
 class StepData {
  public:
   /// Loads on the copy lane, for which the compute lane has yet to wait. Not `labelled`: without
@@ -27,7 +29,7 @@ class StepData {
   const SparseFeatures* sparse_features() const {
     return sparse_features_ ? &*sparse_features_ : nullptr;
   }
-  /// Number of rows of the last level.
+  /// Labels of the rows of the last level.
   Tensor labels() const { return labels_.tensor(); }
   /// The rows of the last level that are in the split (train, validation or test).
   Tensor targets(Split split) const { return targets_[at(split)].tensor(); }
