@@ -9,6 +9,7 @@ import plain_text
 import result_folder
 import svg
 import units
+import whole_file
 
 REASONS = 12  # refused plans that are shown at once
 
@@ -19,7 +20,7 @@ class Advice:
     def __init__(self, folder):
         file = Path(folder) / "advice.json"
         try:
-            self.told = plain_text.in_one_line(json.loads(file.read_text()))
+            self.told = plain_text.in_one_line(json.loads(whole_file.read(file)))
             self.answers, self.name = self.told["answers"], self.told["name"]
         except OSError as error:
             raise result_folder.ResultError(f"{file}: cannot be read: {error.strerror}") from error

@@ -10,6 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import child
+import plain_text
 from datasets import catalogue, converters, download
 from datasets.catalogue import GetError
 
@@ -117,7 +119,7 @@ def get(asked):
             words = [asked.program, "dataset", "convert", str(source), str(data / found.name)]
             words += ["--symmetric"] if found.options.get("symmetric") else []
             words += ["--json"] if asked.json else []
-            status = subprocess.run(words, check=False).returncode
+            status = subprocess.run(words, check=False, env=child.environment()).returncode
         if status != 0:
             raise GetError(f"{found.name}: could not be converted (see above); its files stay in {folder}")
         for file in files if not asked.keep_download else []:
@@ -153,7 +155,7 @@ def main():
     try:
         get(arguments())
     except GetError as error:
-        print(f"orrery: error: {error}", file=sys.stderr)
+        print(f"orrery: error: {plain_text.one_line(str(error))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\norrery: interrupted; the next start continues with what has come so far", file=sys.stderr)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import plain_text
+import whole_file
 
 
 class ResultError(Exception):
@@ -64,7 +65,7 @@ class Run:
     @property
     def timeline(self):
         file = self.folder / "timeline.json" if self.folder else None
-        return file if file and file.exists() else None
+        return file if file and file.is_file() else None
 
 
 @dataclass
@@ -94,7 +95,7 @@ class Sweep:
 
 def _json(file):
     try:
-        return plain_text.in_one_line(json.loads(file.read_text()))
+        return plain_text.in_one_line(json.loads(whole_file.read(file)))
     except OSError as error:
         raise ResultError(f"{file}: cannot be read: {error.strerror}") from error
     except ValueError as error:
@@ -106,7 +107,9 @@ def _lines(file):
         return []
     try:
         return [plain_text.in_one_line(json.loads(line))
-                for line in file.read_text().split("\n") if line]
+                for line in whole_file.read(file).split("\n") if line]
+    except OSError as error:
+        raise ResultError(f"{file}: cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise ResultError(f"{file}: a line is no JSON ({error})") from error
 

@@ -11,6 +11,7 @@ import time
 import urllib.error
 import urllib.request
 
+import plain_text
 from datasets.catalogue import GetError
 
 _PIECE = 1 << 18
@@ -160,7 +161,7 @@ def _why(error):
         return "it fell silent"
     if isinstance(error, http.client.IncompleteRead):
         return f"the connection ended {error.expected} bytes too early"
-    return " ".join(str(reason).split()) or type(error).__name__
+    return plain_text.one_line(" ".join(str(reason).split())) or type(error).__name__
 
 
 def _drop(part):

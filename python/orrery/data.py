@@ -212,8 +212,8 @@ def write_dataset(folder: Any, edges: Any, *, num_nodes: int | None = None, feat
 
 
 def from_scipy(matrix: Any, folder: Any, **rest: Any) -> Path:
-    """A SciPy sparse matrix: its entry (v, u) is the edge u -> v. Values other than 1 are kept as weights
-    of the edges where they are finite and >= 0, else left out, and said. `rest` as of write_dataset()."""
+    """A SciPy sparse matrix: its entry (v, u) is the edge u -> v. Values other than 1 become weights of the edges if
+    they are finite and >= 0; otherwise they are left out with a note. `rest` as of write_dataset()."""
     notes = list(rest.pop("notes", ()))
     values = np.asarray(matrix.tocoo().data)
     weights = None
@@ -286,7 +286,7 @@ def _weights_of(network: Any, name: str | None, notes: list[str]) -> np.ndarray 
 
 def from_pyg(data: Any, folder: Any, **rest: Any) -> Path:
     """A Data of PyTorch Geometric: edge_index, and edge_weight, x, y and the masks where it has them.
-    Edge attributes are left out, and said. `rest` as of write_dataset()."""
+    Edge attributes are left out with a note. `rest` as of write_dataset()."""
     if len(getattr(data, "node_types", [None])) != 1 or hasattr(data, "edge_index_dict"):
         raise DataError("from_pyg: expected one type of vertices; use data.to_homogeneous() first")
     if getattr(data, "edge_index", None) is None:
@@ -306,7 +306,7 @@ def from_pyg(data: Any, folder: Any, **rest: Any) -> Path:
 
 def from_dgl(network: Any, folder: Any, **rest: Any) -> Path:
     """A homogeneous graph of DGL: its edges, ndata's feat, label and masks where it has them, and edata's
-    weight. Other edata are left out, and said. `rest` as of write_dataset()."""
+    weight. Other edata are left out with a note. `rest` as of write_dataset()."""
     if len(getattr(network, "ntypes", ["_N"])) != 1 or len(getattr(network, "etypes", ["_E"])) != 1:
         raise DataError("from_dgl: expected one type of vertices and of edges; use dgl.to_homogeneous first")
     source, destination = network.edges()

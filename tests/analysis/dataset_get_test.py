@@ -59,6 +59,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
+        if manner == "steers the terminal":
+            self.send_response(404, "\x1b[31m$(touch ran)<script>\x07")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         if manner == "busy":
             self.send_response(503)
             self.send_header("Content-Length", "0")
@@ -128,6 +133,12 @@ class Fetching(unittest.TestCase):
         meta = json.loads((self.folder / "data" / "ring" / "meta.json").read_text())
         self.assertEqual((meta["num_nodes"], meta["num_edges"]), (500, 500))
         self.assertFalse((self.folder / "data" / ".downloads" / "ring").exists())
+
+    def test_WhatAServerSaysDoesNotSteerTheTerminal(self):
+        self.server.manners = ["steers the terminal"]
+        got = self.get()
+        self.expect(got, r"\x1b[31m$(touch ran)<script>\x07")
+        self.assertNotIn("\x1b", got.stderr)
 
     def test_AFileIsFetchedCheckedConvertedAndKeptOnce(self):
         self.expect_whole(self.get())

@@ -17,7 +17,7 @@ import commands_under_faults as small  # noqa: E402  (found by the line above)
 BUILD = Path(os.environ["ORRERY_BUILD"])
 MPI_PROGRAM = BUILD / "experiments" / "orrery-mpi"
 GONE_WITHIN = 10  # seconds after a kill, for every process of the job
-STOPPED_WITHIN = 30  # where a rank may be lost while the others leave MPI, which they take 21 s to notice
+STOPPED_WITHIN = 30  # if a rank may be lost while the others leave MPI: they notice it after 21 s
 
 EXPERIMENT = {
     "name": "campaign", "seed": 5,
