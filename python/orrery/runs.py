@@ -139,10 +139,10 @@ def _call(command: str, config: Any, options: list[str], settings: Mapping[str, 
         told, file = None, os.fspath(config)
     words = [program(), command, file, "--json", *options, *_overrides(settings)]
     # A process group of its own: Ctrl-C reaches the program once, by us.
-    child = subprocess.Popen(words, env=_environment(), stdin=subprocess.PIPE if told else subprocess.DEVNULL,
+    child = subprocess.Popen(words, stdin=subprocess.PIPE if told else subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              encoding="utf-8", errors="replace", start_new_session=True,
-                             env=os.environ | {"ORRERY_ENDS_WITH": str(os.getpid())})
+                             env=_environment() | {"ORRERY_ENDS_WITH": str(os.getpid())})
     said: list[str] = []
     shown = _Shown()
 
