@@ -86,7 +86,7 @@ def results_csv(experiments):
     if all("cuts" in run for run in told.values()):
         return figure_cuts.results_csv(experiments.results)
     runs = [(name, run) for name, found in experiments.results.items()
-            if "cuts" not in told[name] for run in found]
+            if told[name].keys().isdisjoint({"cuts", "sharing"}) for run in found]
     keys = [part.key for part in epoch_parts.told(runs[0][1].result if runs else {})]
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")

@@ -795,10 +795,13 @@ void set_inference(Experiment& e, const Json& root) {
         pick<Preparation>(i["preparation"], {{"scan", Preparation::scan},
                                              {"redistribute", Preparation::redistribute},
                                              {"fused", Preparation::fused}});
-  const bool files = !e.dataset.feature_files.empty();
+  // Of a graph that is counted, to say how its features are prepared is to say that they lie in files.
+  const bool files =
+      !e.dataset.feature_files.empty() || (e.statistics && i.contains("preparation"));
   if (i.contains("preparation") && !files)
     throw ConfigError("inference.preparation",
-                      "applies to features in files (dataset.features.files): leave it out");
+                      "applies to features in files (dataset.features.files) or to a graph that is "
+                      "given by dataset.statistics: leave it out");
   if (files && config.preparation == Preparation::fused &&
       config.spmm != SparseProduct::ids_then_rows)
     throw ConfigError("inference.preparation",

@@ -8,6 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/runtime/read_files.hpp"
 #include "sim/price/host_seconds.hpp"
 #include "sim/price/op_seconds.hpp"
 
@@ -74,7 +75,11 @@ class Pricer {
   void add(const SyncStep& s) { host_waits(s.event.lane, s.event.position); }
   void add(const ScalarStep& s) { host_waits(s.lane, position(s.lane)); }
   void add(const HostStep& s) {
-    item(s.lane, {LaneItem::Type::task, s.lane, phase_, task(s.work), submitted(false)});
+    // Nothing is known of how fast files come: they are in memory.
+    if (s.work.kind == kReadFiles)
+      item(s.lane, {LaneItem::Type::nothing, s.lane, phase_, 0, submitted(false)});
+    else
+      item(s.lane, {LaneItem::Type::task, s.lane, phase_, task(s.work), submitted(false)});
     ORRERY_ASSERT(s.task.id == tasks_.size());
     tasks_.push_back({s.lane, position(s.lane)});
   }
