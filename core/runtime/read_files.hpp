@@ -1,4 +1,4 @@
-// The kind of host tasks that read files: in a simulation their bytes take the storage's time.
+// The kind of host tasks that read files. In a simulation they take the time of the storage.
 #pragma once
 
 #include <string_view>

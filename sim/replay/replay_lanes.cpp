@@ -204,6 +204,7 @@ void Replayer::advance(int r, int l) {
       case LaneItem::Type::task: {
         const Work& task = schedule.works[item.index];
         begin(lane);
+        if (read_files(rank, task, r, l)) break;
         lane.open = host_of(rank).start(task.seconds, task.threads, task.bytes,
                                         token(Happening::task, r, l));
         follow(rank.works_at);
@@ -222,6 +223,17 @@ void Replayer::advance(int r, int l) {
         break;
     }
   }
+}
+
+/// Lets the bytes of files come from the storage. False: the task reads none, or the cluster file
+/// does not say how fast they come.
+bool Replayer::read_files(const Rank& rank, const Work& task, int r, int l) {
+  if (task.file_bytes == 0 || !s_.cluster.storage.has_rate()) return false;
+  const int connection = traffic_.connection({storage_end(s_.cluster), rank.device});
+  ranks_[at(r)].lanes[at(l)].open = 1;
+  network_.send(connection, task.file_bytes, traffic_.latency_seconds(connection),
+                token(Happening::task, r, l));
+  return true;
 }
 
 bool Replayer::may_start(const Rank& rank, const LaneItem& item, LaneState& lane, int r, int l) {

@@ -1,7 +1,5 @@
 #include "core/inference/input/feature_files.hpp"
 
-#include "core/inference/input/storage_rate.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/graph/files/npy_header.hpp"
+#include "core/inference/input/storage_rate.hpp"
 
 namespace orrery {
 namespace {
