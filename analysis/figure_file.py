@@ -153,10 +153,11 @@ def _names_in(spec):
     measure."""
     for key in ("of", "over", "less", "level", "seconds_of", "method_of"):
         inner = spec.get(key)
-        if isinstance(inner, dict):
-            yield from _names_in(inner)
-        elif isinstance(inner, str):
-            yield inner
+        for one in inner if isinstance(inner, list) else [inner]:
+            if isinstance(one, dict):
+                yield from _names_in(one)
+            elif isinstance(one, str):
+                yield one
 
 
 def _check_row(file, told, i):

@@ -1,10 +1,12 @@
 """Runs of a figure that count what ego networks share: `orrery dataset sharing` for every cell.
 
-A cell is what stands on the command line ("merged", "cached", ...). The graph is a data set of
-ORRERY_DATA ("graph") or is generated first ("generate"). Each cell leaves a file, written whole, so
-that a figure that was killed goes on with what is missing.
+A cell has the flags of the command ("merged", "cached", ...). The graph is a data set of ORRERY_DATA
+("graph") or is generated first ("generate"). Each cell leaves a file, written whole, so that a figure
+that was killed goes on with what is missing.
 """
 
+import csv
+import io
 import json
 import subprocess
 
@@ -83,6 +85,20 @@ def read(run, folder):
     return runs
 
 
+def results_csv(results):
+    """A line for every cell and system."""
+    text = io.StringIO()
+    out = csv.writer(text, lineterminator="\n")
+    out.writerow(["run", "cell", "system", "mean_over_levels_percent", "all_levels_percent"])
+    for name, runs in results.items():
+        for run in runs:
+            cell = " ".join(_flags(run.config))
+            for one in run.result["systems"]:
+                out.writerow([name, cell, one["system"], run.result[one["system"]],
+                              100 * one["sharing"]])
+    return text.getvalue()
+
+
 def percent(experiments, spec):
     """The sharing ratio of a "system" in the cell `at`, in percent."""
     return experiments.pick(spec["of"], spec.get("at", {})).result[spec["system"]]
@@ -95,10 +111,4 @@ def sharing_rises(experiments, spec):
     return all(a < b for a, b in zip(found, found[1:]))
 
 
-def sharing_above(experiments, spec):
-    """Whether a system's ratio "of" one run is above that "over" another, in the same cell."""
-    return percent(experiments, spec) > percent(experiments, spec | {"of": spec["over"]})
-
-
-SHARING_MEASURES = {"sharing_percent": percent, "sharing_rises": sharing_rises,
-                    "sharing_above": sharing_above}
+SHARING_MEASURES = {"sharing_percent": percent, "sharing_rises": sharing_rises}

@@ -305,7 +305,8 @@ MEASURES = {f.__name__: f for f in (
     epoch_seconds, kind_percent, part_percent, part_seconds, product_seconds,
     communication_seconds, fits, ratio, percent_below, result_number, setting, break_even,
     plan_fits, received_in_layer, rows_that_pass_by, granndis_break_even, largest_that_fits,
-    first_above, mean, paired_difference, within, epochs_to, seconds_to, best_mean)} | CUT_MEASURES | INFERENCE_MEASURES | SHARING_MEASURES
+    first_above, mean, paired_difference, within, epochs_to, seconds_to, best_mean)} | (
+        CUT_MEASURES | INFERENCE_MEASURES | SHARING_MEASURES)
 
 
 def nothing_means(spec):

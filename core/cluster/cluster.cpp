@@ -104,8 +104,8 @@ void validate_storage(const Cluster& cluster) {
        {storage.server_bytes_per_second, storage.shared_bytes_per_second, storage.latency_seconds})
     if (!(number >= 0) || !std::isfinite(number))
       throw ConfigError("storage", fmt::format("found {}, expected a number >= 0", number));
-  if (!storage.has_rate() && storage.shared_bytes_per_second > 0)
-    throw ConfigError("storage", "a rate of all servers together needs the rate of one");
+  if (!storage.has_rate() && storage != Storage{})
+    throw ConfigError("storage", "needs the rate of one server (bytes_per_second)");
 }
 
 }  // namespace

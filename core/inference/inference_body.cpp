@@ -41,7 +41,7 @@ Buffer load_features(Runtime& rt, const InferenceProblem& problem) {
     source = FeatureRows{problem.data->features, std::move(vertices), columns.first};
   }
   Buffer features(rt, {rows.count, columns.count}, DType::f32, "features");
-  // Who scans has all rows of all files go by, whatever it takes of them.
+  // A scan reads all rows of all files, whatever it takes of them.
   if (problem.data->feature_files)
     read_places(rt, problem.data->feature_files, {0, problem.data->feature_files->rows()});
   if (columns.count > 0) rt.submit(Lane::copy, Load{std::move(source), features.tensor()});

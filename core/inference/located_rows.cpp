@@ -84,12 +84,12 @@ std::int64_t rounds_for(std::int64_t rows, std::int64_t rows_per_group) {
   return rows == 0 ? 0 : (rows - 1) / rows_per_group + 1;
 }
 
-/// Of so many rows, those in group g.
+/// How many of these rows are in group g.
 std::int64_t rows_in_group(std::int64_t rows, std::int64_t rows_per_group, std::int64_t g) {
   return std::clamp<std::int64_t>(rows - g * rows_per_group, 0, rows_per_group);
 }
 
-/// Rows of x that a part of a counted graph meets in layer 1, its own ones too.
+/// Rows of x that a part of a counted graph meets in layer 1, its own rows included.
 std::int64_t columns_met(const LayerGraphs& graphs, int part) {
   const PartRows cut = graphs.cut(1, part, std::numeric_limits<Vertex>::max());
   const auto own = static_cast<double>(cut.local.cols()),
@@ -99,10 +99,10 @@ std::int64_t columns_met(const LayerGraphs& graphs, int part) {
   return cut.numbers.size() + of_own;
 }
 
-/// The rows that each rank reads are those of each part in proportion: the sums are exact.
+/// Every rank reads rows of every part in proportion to the part. The sums are exact.
 void count_places(LocatedInput& input) {
   const TileLayout& layout = input.layout;
-  std::int64_t dealt = 0;  // a row after the other to the ranks in turn, part by part
+  std::int64_t dealt = 0;  // rows are dealt to the ranks in turn, part by part
   for (int part = 0; part < layout.row_parts; ++part) {
     const std::int64_t rows = layout.rows(part).count;
     for (int r = 0; r < layout.ranks(); ++r) {
@@ -115,14 +115,14 @@ void count_places(LocatedInput& input) {
   }
 }
 
-}  // namespace
-
-/// Not of a recording, for which nothing is to be read.
-static bool has_values(Runtime& rt) {
+/// Whether operations are executed. For a recording there is nothing to read.
+bool has_values(Runtime& rt) {
   const Buffer one(rt, {1, 1}, DType::f32, "scratch/a number");
   rt.submit(Lane::copy, Fill{one.tensor(), 1});
   return rt.scalar(Lane::copy, one.tensor()).has_value();
 }
+
+}  // namespace
 
 void read_places(Runtime& rt, const std::shared_ptr<const FeatureFiles>& files,
                  const Share& places) {
@@ -216,7 +216,7 @@ LocatedRows::LocatedRows(Runtime& rt, const LocatedInput& input, const LayerGrap
   for (const Lane lane : {Lane::compute, Lane::comm}) rt.wait(lane, rt.record(Lane::copy));
 }
 
-/// Rows come by reader, and by vertex from each.
+/// Rows come by reader, and by vertex from each reader.
 std::vector<Vertex> LocatedRows::order_of_rows() const {
   std::vector<Vertex> first(at(input_.layout.ranks()), 0), order;
   for (int r = 0; r + 1 < input_.layout.ranks(); ++r)
@@ -280,7 +280,7 @@ void LocatedRows::send_to_tiles(const Tensor& whole, const Tensor& y, float beta
 
 // ---- A·x ---------------------------------------------------------------------------------------
 
-/// Of a counted graph: entries fall on the groups in proportion to their rows.
+/// For a counted graph: entries fall on the groups in proportion to their rows.
 void LocatedRows::count_groups() {
   const PartRows cut = graphs_.cut(1, part(), std::numeric_limits<Vertex>::max());
   std::int64_t entries = cut.local.nnz();

@@ -56,8 +56,8 @@ std::shared_ptr<const LocatedInput> locate_input(
     const InferenceConfig& config, bool sums_first, std::optional<int> only_part,
     const std::function<void(std::vector<std::int64_t>&)>& add_up);
 
-/// Has the rows at these places come from their files into memory, a host task of kind kReadFiles, and waits
-/// for it. What is loaded from there then takes no file's time.
+/// Reads the rows at these places from their files into memory, in a host task of kind kReadFiles,
+/// and waits for it. Loads of these rows then wait for no file.
 void read_places(Runtime& rt, const std::shared_ptr<const FeatureFiles>& files,
                  const Share& places);
 

@@ -795,7 +795,7 @@ void set_inference(Experiment& e, const Json& root) {
         pick<Preparation>(i["preparation"], {{"scan", Preparation::scan},
                                              {"redistribute", Preparation::redistribute},
                                              {"fused", Preparation::fused}});
-  // Of a graph that is counted, to say how its features are prepared is to say that they lie in files.
+  // A counted graph has its features in files if the file says how they are prepared.
   const bool files =
       !e.dataset.feature_files.empty() || (e.statistics && i.contains("preparation"));
   if (i.contains("preparation") && !files)

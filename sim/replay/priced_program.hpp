@@ -20,6 +20,7 @@ struct Work {
   std::uint32_t kind = 0;  ///< in RankSchedule::kinds
   std::int32_t threads = 1;
   double seconds = 0, flops = 0, bytes = 0, file_bytes = 0;
+  bool reads_files() const { return file_bytes > 0; }
   bool operator==(const Work&) const = default;
 };
 

@@ -199,7 +199,7 @@ std::vector<Traffic::Pair> connected_pairs(const Simulation& simulation) {
     const PricedProgram& program = simulation.programs[at(r)];
     const int asker = ends[at(r)];
     const bool reads = std::ranges::any_of(program.schedule->works,
-                                           [](const Work& work) { return work.file_bytes > 0; });
+                                           [](const Work& work) { return work.reads_files(); });
     if (reads && simulation.cluster.storage.has_rate())
       pairs.insert({storage_end(simulation.cluster), simulation.devices[at(r)]});
     for (const StoreAccess& access : program.schedule->accesses)

@@ -30,8 +30,8 @@ class FeatureFiles {
   ///           row or two
   FeatureFiles(const std::filesystem::path& folder, std::int64_t vertices);
 
-  /// Of files of which only the shape is known: every row is as likely to lie in any place. There are no
-  /// places of vertices, and no values.
+  /// Files whose shape alone is known. A row is equally likely in every place; there are no places of
+  /// vertices, and no values.
   static FeatureFiles counted(std::int64_t vertices, std::int64_t width);
   bool is_counted() const { return files_.empty(); }
 
@@ -42,8 +42,8 @@ class FeatureFiles {
   /// The place of a vertex's row, and the vertex of a place.
   std::int64_t place_of(Vertex vertex) const { return place_of_[at(vertex)]; }
   Vertex vertex_at(std::int64_t place) const { return vertex_at_[at(place)]; }
-  /// Reads the rows at these places, so that they are in memory when they are asked for; not faster than
-  /// ORRERY_STORAGE allows (StorageRate).
+  /// Reads the rows at these places, so that they are in memory when copy() wants them; not faster
+  /// than ORRERY_STORAGE allows (StorageRate).
   void fetch(std::int64_t first, std::int64_t count) const;
   /// out ← columns [col0, col0 + cols) of the row at a place.
   ///
