@@ -459,7 +459,7 @@ class ThreadWorld::Rank final : public Communicator {
   }
 
   void pull(const Call& call, const Pull& o, const RankMemory& memory) {
-    // What this lane still has to read from y, or to bring into the index and the places.
+    // Finishes what this lane still reads from y, or writes into the index and the places.
     call.mover.settle();
     const std::int64_t row = o.y.cols() * bytes_of(o.y.dtype);
     auto* y = static_cast<char*>(memory.bytes_at(o.y));
@@ -484,7 +484,7 @@ class ThreadWorld::Rank final : public Communicator {
     }
   }
 
-  /// Not within a meeting: it may wait until nobody copies there any more.
+  /// Must not be called within a meeting: it may wait until nobody copies there any more.
   void require_open(bool open, const Store& store, int owner) {
     if (open) return;
     std::unique_lock lock(shared_.mutex);

@@ -61,6 +61,9 @@ std::shared_ptr<const LocatedInput> locate_input(
 void read_places(Runtime& rt, const std::shared_ptr<const FeatureFiles>& files,
                  const Share& places);
 
+/// The first layer of a rank whose input is in the rows that it has read.
+///
+/// Placement x: the rows that a rank has read, with all columns; y: its tile
 class LocatedRows {
  public:
   /// Reads this rank's share of the rows.

@@ -19,8 +19,9 @@ namespace orrery {
 /// optimiser's state.
 enum class ModelUse : std::uint8_t { training, inference };
 
-/// All parameters lie in one allocation, so that gradients are averaged by one all-reduce. Every
-/// rank holds all of them.
+/// All parameters lie in one allocation, so that gradients are averaged by one all-reduce.
+///
+/// Placement all of them on every rank
 class Parameters {
  public:
   /// Initial value of a parameter: uniform in ±limit, or `value` if limit is 0.

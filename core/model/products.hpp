@@ -10,6 +10,8 @@ namespace orrery {
 
 /// The edges of a layer on this rank, for layers that weigh each of them: the pattern of A without
 /// values, in the forms that products with such weights and their adjoints need.
+///
+/// Placement the edges into rows of this rank, on its device
 struct Edges {
   Sparse pattern;  ///< [rows(layer), sources(layer)]
   /// [sources(layer), rows(layer)]; it and `order` exist only if sources are held

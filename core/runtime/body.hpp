@@ -21,8 +21,9 @@ struct Accuracies {
 struct LinkScores {
   /// The chance that a link scores above a pair, of all links and pairs; equal ones count half.
   double auc = 0;
-  /// Of the rank of each link among its own pairs: the mean of its inverse, and the share of links
-  /// whose rank is at most k. A link that scores as n others do stands in the middle of them.
+  /// Each link has a rank among its own pairs. These are the mean of the inverse rank, and the
+  /// share of links whose rank is at most k. A link that scores as n others do stands in the middle
+  /// of them.
   double mrr = 0;
   std::vector<double> hits;  ///< of each k that was asked for
 };

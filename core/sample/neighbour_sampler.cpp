@@ -129,7 +129,7 @@ class BatchSampling {
     }
   }
 
-  /// Of rules that look at more of a row than they take: its first lines.
+  /// For rules that look at more of a row than they take: asks for its first cache lines.
   void ask_for_entries(const std::vector<Vertex>& vertices, std::int64_t first,
                        std::int64_t end) const {
     constexpr EdgeIndex kPerLine = 64 / sizeof(Vertex), kLines = 4;

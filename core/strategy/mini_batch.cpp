@@ -264,8 +264,8 @@ class MiniBatch final : public Strategy {
                                               whole_ ? whole_->open(rt) : nullptr);
   }
 
-  /// How a server's batch falls on its ranks has no bound but that one of them has all of it; pairs
-  /// of vertices are not only counted.
+  /// One rank of a server may have all of its batch, so there is no smaller bound; and pairs of
+  /// vertices are not only counted.
   std::unique_ptr<Strategy> with_largest_batches() const override {
     if (batches_->cooperative() || batches_->links() != nullptr) return nullptr;
     return std::make_unique<MiniBatch>(problem_, batches_,

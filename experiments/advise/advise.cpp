@@ -73,7 +73,8 @@ std::optional<std::string> difference_of(const StrategyConfig& strategy) {
   return "what is learned depends on the cut";
 }
 
-/// Where the first of plans that are told as one stand in a sorted list: at most so many.
+/// Positions in a sorted list of plans: the first of each group that is told as one, at most so
+/// many.
 std::vector<std::size_t> firsts_of(const std::vector<RatedPlan>& plans, std::size_t most) {
   std::vector<std::size_t> firsts;
   for (std::size_t i = 0; i < plans.size() && firsts.size() < most; ++i)
@@ -119,7 +120,7 @@ class Leaders {
   double beaten_by_ = std::numeric_limits<double>::infinity();
 };
 
-/// Of one server, in an hour; nothing: the cluster file names no price.
+/// The price of one server for an hour; nothing: the cluster file names no price.
 std::optional<double> usd_per_hour(const std::string& cluster_file) {
   const std::string path = kClusterFiles.find(cluster_file);
   const Json file = parse_json(read_settings(path, "a cluster file"), path);

@@ -28,7 +28,7 @@ using Json = nlohmann::ordered_json;
 
 /// Reasons that are printed one by one; --json has all.
 constexpr std::size_t kShownReasons = 6;
-/// What is asked beside: of a link, of so much more memory, of the ranks.
+/// The questions that are always asked: about a link, about more memory, about the ranks.
 constexpr int kUsualQuestions = 3;
 constexpr std::int64_t kMoreBytes = std::int64_t{16} << 30;
 

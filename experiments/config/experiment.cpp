@@ -277,7 +277,7 @@ void complete_statistics(Json& root) {
                       "random permutation, not for other cuts");
 }
 
-/// What goes by other keys of the training.
+/// Completes the keys that depend on other keys of the training.
 void complete_training(Json& t) {
   if (t.contains("schedule")) {
     Json& schedule = t["schedule"];
@@ -304,7 +304,7 @@ void complete_training(Json& t) {
                                   t["class_weights"].dump()));
 }
 
-/// What is of labels and splits of vertices, or keeps the graph where no link can be taken out of it.
+/// Refuses keys about labels and splits of vertices, and graphs from which no link can be taken.
 void require_possible_links(const Json& root) {
   const auto refuse = [](const char* key, const char* why) { throw ConfigError(key, why); };
   const Json &d = root["dataset"], &links = root["links"];
@@ -922,7 +922,7 @@ std::vector<Experiment> load_experiments(const std::string& file,
   const std::string text = read_settings(piped ? "/dev/stdin" : file, "an experiment file");
   const auto folder = fs::path(file).parent_path();
   auto experiments = experiments_in(text, file, overrides, mpi_ranks, folder);
-  // What is not found otherwise may be beside the experiment file.
+  // A path that is not found otherwise may begin at the folder of the experiment file.
   const auto rebase = [&](std::string& path, Json& room, const char* key, bool found) {
     if (path.empty() || found || fs::path(path).is_absolute() || !fs::exists(folder / path)) return;
     path = fs::absolute(folder / path).lexically_normal().string();

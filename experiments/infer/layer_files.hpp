@@ -29,8 +29,8 @@ class LayerFiles final : public LayerStore {
   int first_;
 };
 
-/// Removes what is ours in such a folder, and the folder where nothing else is in it. What cannot be
-/// removed stays.
+/// Removes what is ours in such a folder, and the folder where nothing else is in it. Files that
+/// cannot be removed stay.
 void remove_layer_files(const std::filesystem::path& folder);
 
 /// Makes the folder for an inference that depends on `identity` and answers how many layers of it all

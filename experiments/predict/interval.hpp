@@ -12,12 +12,12 @@
 
 namespace orrery {
 
-/// Of how many real epochs an interval is meant to hold the time.
+/// The share of real epochs whose time an interval is meant to hold.
 inline constexpr double kIntervalShare = 0.9;
 
 /// Relative standard deviations of an epoch's seconds by what they come from: the prices of a kind
-/// of operation ("spmm"), of all of them together ("operations"), of communication. What one cause
-/// is off by is the same in every epoch of a device.
+/// of operation ("spmm"), of all of them together ("operations"), of communication. The error of
+/// one cause is the same in every epoch of a device.
 using EpochErrors = std::map<std::string, double>;
 
 /// What the profile of the experiment's devices says of its prices (load_price_errors).

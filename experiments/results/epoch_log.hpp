@@ -23,8 +23,8 @@ struct LogOptions {
 /// write what is missing.
 class EpochLog {
  public:
-  /// `results`: null on processes that do not lead. Of a run that goes on, epochs.jsonl holds the
-  /// epochs before.
+  /// `results`: null on processes that do not lead. If a run goes on, epochs.jsonl holds the epochs
+  /// before.
   EpochLog(const ResultFolder* results, const LogOptions& options);
   void append(const EpochReport& report, double seconds);
   /// Why a log is not whole; empty where it is.

@@ -309,7 +309,7 @@ std::shared_ptr<const Checkpoint> Runner::start_weights(const Experiment& experi
       parse_checkpoint_of_model(bytes, origin, experiment.resolved, key).checkpoint);
 }
 
-/// Of the best weights on the whole graph; null where there are none (no epoch was evaluated).
+/// Scores of the best weights on the whole graph; null if there are none (no epoch was evaluated).
 nlohmann::ordered_json Runner::scores(const Experiment& experiment, const ProblemData& data,
                                       const ResultFolder& results) const {
   if (!std::filesystem::exists(results.best())) return nullptr;

@@ -65,8 +65,8 @@ std::vector<double> log_sums(std::span<const float> logits, std::int64_t classes
   return sums;
 }
 
-/// By the sum of the ranks of those that are of the class (Mann and Whitney), equal ones sharing
-/// theirs.
+/// Computed from the sum of the ranks of the vertices of the class (Mann and Whitney); equal scores
+/// share their ranks.
 std::optional<double> area(std::vector<std::pair<double, bool>> ranked) {
   std::sort(ranked.begin(), ranked.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -193,7 +193,7 @@ class GpuSimulation : public Simulated {};
 class GpuValidation : public Simulated {};
 class GpuForecast : public Simulated {};
 
-/// That ranks may share a GPU changes nothing for one that has it alone.
+/// A rank that has a GPU alone is simulated alike, whether or not ranks may share it.
 TEST_F(GpuSimulation, OfOneRankIsThatOfAnAcceleratorOfItsOwn) {
   const Folder folder(true);
   Json alone = cluster_file_of(tiny());

@@ -153,7 +153,7 @@ TEST_F(EdgeLists, OfSeveralFilesAreReadTogether) {
   EXPECT_EQ(pairs(read(EdgeListFiles(all), 3, 64)), pairs(expected));
 }
 
-/// By a second way: what one process reads of a list of edges as a data set.
+/// A second way: what one process reads from a list of edges as a data set.
 TEST_F(EdgeLists, BecomeTheRowsThatTheOrdinaryReaderReads) {
   const Dataset whole = read_dataset(write("whole.txt", text()), "snap");
   ASSERT_EQ(whole.vertices(), kVertices);

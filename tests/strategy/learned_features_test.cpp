@@ -153,7 +153,7 @@ TEST(LearnedFeatures, HaveTheGradientOfDifferencesInEveryModel) {
     }
 }
 
-/// As PyTorch's SparseAdam: one count of steps for all rows, and nothing happens to the rows of
+/// Like PyTorch's SparseAdam: one count of steps for all rows, and nothing happens to the rows of
 /// vertices that are in no batch of the step.
 TEST(LearnedFeatures, TakeStepsOfASparseAdam) {
   const int ranks = 3;

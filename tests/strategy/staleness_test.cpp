@@ -41,10 +41,10 @@ StrategyConfig smoothed(double features, double gradients) {
   return config;
 }
 
-/// What came in an epoch before, or its moving average from the first epoch on.
+/// The rows of an earlier epoch, or their moving average from the first epoch on.
 class Kept {
  public:
-  /// What is used in this epoch, in which `now` travels.
+  /// The rows that are used in this epoch, in which `now` travels.
   Matrix use(const Matrix& now, double smoothing) {
     if (epoch_++ == 0) {
       last_ = now;

@@ -18,6 +18,8 @@ namespace orrery {
 /// The communication of one rank. When run() returns, this rank's part is done, or issued to the
 /// lane of the mover. Several lanes may be inside at the same time. What a rank exposes in a store
 /// is served to the others, whatever its lanes do meanwhile.
+///
+/// Placement operands: on this rank; the others' are in the calls of the other ranks
 class Communicator {
  public:
   explicit Communicator(int size) : received_(static_cast<std::size_t>(size)) {}

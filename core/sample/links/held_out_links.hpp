@@ -27,8 +27,8 @@ struct ScoredLinks {
 /// What is learned and what it is held against.
 struct LinkTask {
   LinkConfig config;
-  /// In the graph that is trained on. Of a symmetric graph each link is there once, in a direction
-  /// that is drawn.
+  /// The links of the graph that is trained on. If it is symmetric, each link is there once, in a
+  /// direction that is drawn.
   std::vector<VertexPair> train;
   ScoredLinks validation, test;  ///< in it no longer
 };

@@ -15,6 +15,8 @@ namespace orrery {
 
 /// The source of Edges (core/model/products.hpp). If the graph is only counted, all of this
 /// is counts.
+///
+/// Placement the edges into rows of one rank, in host memory
 struct EdgeStructure {
   Pattern pattern;     ///< [rows, sources]
   Pattern transposed;  ///< [sources, rows]

@@ -23,6 +23,8 @@ struct Spread {
 /// The last `depth` layers are computed within the server: rows shrink from one layer to the next,
 /// from all that the own vertices depend on to the own vertices. The layers below have only own
 /// vertices, and their halo comes from all ranks.
+///
+/// Placement the structure of one rank, in host memory
 struct PreloadedRank {
   struct Layer {
     HaloStructure part;

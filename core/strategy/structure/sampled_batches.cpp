@@ -60,7 +60,7 @@ void require_countable_copies(const Problem& problem, const MiniBatchSettings& s
                                   copies, most, problem.data->vertices()));
 }
 
-/// What is of vertices that are trained on, and not of links.
+/// Refuses settings that need training vertices, which links do not have.
 void require_seeds_of_links(const Problem& problem, const MiniBatchSettings& settings) {
   if (!draws_seeds(settings.sampler))
     throw ConfigError(

@@ -246,7 +246,7 @@ std::optional<LinkScores> LinkObjective::score(const Tensor& rows,
                                                const LinkBatches::OfRanks& of_ranks) {
   const PairRows& pairs = (*of_ranks)[at(rt_.rank())];
   const Tensor x = with_received(pairs, rows);
-  // By slabs: links and their negatives.
+  // In slabs of links and their negatives.
   Buffer own(rt_, {pairs.pairs(), 1}, DType::f32, "links/held-out scores");
   const std::int64_t each = slab_links(pairs.per_link);
   for (std::int64_t first = 0; first < pairs.links; first += each) {

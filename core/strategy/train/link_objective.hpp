@@ -19,6 +19,9 @@ namespace orrery {
 /// Where ranks own the rows of their parts, each scores the pairs whose link's source it owns: rows of
 /// other ranks that it needs travel before, each once, and their gradients after. The pairs of a batch
 /// have all their rows in it.
+///
+/// Placement rows, gradient: of this rank's own vertices; a pair: on the rank that owns its link's
+///           source
 class LinkObjective {
  public:
   /// `problem` and `strategy` outlive this.
@@ -36,7 +39,7 @@ class LinkObjective {
   void learn(const RankProducts& products, const Tensor& rows, const Tensor& gradient, int epoch,
              int step, const Tensor& loss, bool accumulate);
 
-  /// Of what is held out; nothing without values. A collective; the host waits.
+  /// Scores of the links that are held out; nothing without values. A collective; the host waits.
   ///
   /// Shapes    rows [own vertices, width]
   std::optional<HeldOutScores> score(const Tensor& rows);

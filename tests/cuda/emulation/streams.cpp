@@ -86,7 +86,7 @@ void append(Queue& queue, std::function<void()> work) {
 
 }  // namespace
 
-/// What another thread is in the midst of is not waited for: it may wait for this rank (NCCL).
+/// It does not wait for work that another thread is doing: that may wait for this rank (NCCL).
 void run_all() {
   const std::lock_guard lock(queues_mutex());
   for (Queue* queue : queues()) run_queued(*queue, queue->issued);
@@ -193,7 +193,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return cudaGraphDestroy(graph); }
 
-// What a captured stream could be asked for but is not in Orrery is an error here: events.
+// Events on a captured stream are an error here: Orrery never uses them.
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   if (stream->captured) return cudaErrorStreamCaptureUnsupported;

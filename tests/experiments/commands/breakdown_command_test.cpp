@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
-/// By trying one run after the other.
+/// Finds it by trying one run after the other.
 std::optional<double> tried(double once, double each, double other_once, double other_each) {
   if (once <= other_once && each <= other_each) return 0;
   for (int runs = 1; runs < 1000; ++runs)

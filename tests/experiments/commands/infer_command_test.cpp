@@ -67,8 +67,8 @@ class Infer : public testing::StartedProgram {
   }
 };
 
-/// By a second way: the classes that they say are right as often as the evaluation after the last epoch
-/// said.
+/// A second way: the classes that they give are right as often as the evaluation after the last
+/// epoch said.
 TEST_F(Infer, WritesWhatTheTrainingEvaluated) {
   infer(2, 3, "made");
 
@@ -183,7 +183,7 @@ TEST_F(Infer, TrainsFirstWhereThereAreNoWeights) {
   EXPECT_EQ(json("all/training/result.json")["loss"], json("trained/result.json")["loss"]);
 }
 
-/// What it was trained on says how many columns there are.
+/// The data that it was trained on say how many columns there are.
 TEST_F(Infer, NeedsNoLabels) {
   infer(2, 1, "labelled");
   std::filesystem::remove(in("data/labels.npy"));
@@ -426,7 +426,8 @@ TEST_F(Infer, RemovesNoLayersOfOthers) {
   EXPECT_FALSE(std::filesystem::exists(in("made/layers/layer-1-rank-0.bin")));
 }
 
-/// What layers hold depends on the numbers in the files, and on the order in which they are added.
+/// The values of layers depend on the numbers in the files, and on the order in which they are
+/// added.
 TEST_F(Infer, ResumesNoOtherDataOrOrderOfSums) {
   const std::vector<std::string> words{"infer",
                                        file(),

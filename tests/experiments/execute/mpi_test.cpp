@@ -107,7 +107,7 @@ TEST_F(MpiJob, CommandsThatNeedOneProcessAreDoneByTheFirst) {
   EXPECT_EQ(printed()["name"], "job") << "one object, not three";
 }
 
-// As root, and with more ranks than cores, Open MPI starts nothing without being told to.
+// Open MPI starts nothing as root, nor more ranks than cores, without being told to.
 TEST_F(MpiJob, WithoutMpirunSaysWhichLineStartsItHere) {
   EXPECT_EQ(shell(std::string(ORRERY_BINARY) + " run " + experiment(2) +
                   " --set cluster.ranks=4 --set 'name=a b' --out " + (folder_ / "a").string()),

@@ -1,4 +1,4 @@
-// What is left to the device memory, while that shrinks.
+// Settings that fit the device memory, while that shrinks.
 #include "experiments/predict/fit.hpp"
 
 #include <fmt/core.h>

@@ -51,7 +51,7 @@ TEST(Starve, NamesTheStageThatIsThrottled) {
 }
 
 /// Where all stages are off a batch takes them one after the other; ahead of the trainer they take
-/// as long as the slowest. What is enough is the first that is as good as the best.
+/// as long as the slowest. The first number that is as good as the best is enough.
 TEST(Starve, SaysWhatWouldBeEnough) {
   const StarveStudy study = study_of({R"(simulation.scale={"sample": 20, "gemm": 20})"}, true);
 

@@ -317,8 +317,8 @@ DeviceProfile by_hand() {
   return profile;
 }
 
-/// As a strategy says it: a task is drawn during a kernel of 4 ms, the host joins it, and gives the
-/// device a kernel of 2 ms.
+/// The program of a strategy: a task is drawn during a kernel of 4 ms, the host joins it, and gives
+/// the device a kernel of 2 ms.
 Program recorded(std::int64_t items, int threads) {
   Recorder rt({});
   rt.phase({Stage::forward, 0});
