@@ -87,7 +87,8 @@ LoadedInference load_inference(const Experiment& experiment, const Job& job) {
     read.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     loaded.stages.push_back(std::move(read));
   }
-  if (experiment.statistics && experiment.resolved["inference"].contains("preparation")) {
+  const auto settings = experiment.resolved.value("inference", nlohmann::ordered_json::object());
+  if (experiment.statistics && settings.contains("preparation") && loaded.data->features) {
     auto with_files = std::make_shared<InferenceData>(*loaded.data);
     with_files->feature_files = std::make_shared<const FeatureFiles>(
         FeatureFiles::counted(loaded.data->vertices(), loaded.data->features->width()));
