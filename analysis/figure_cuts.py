@@ -1,8 +1,8 @@
 """Runs of a figure that cut graphs: `orrery partition` for every graph, method and number of parts.
 
-Each cut leaves a file, written beside and renamed, so that a figure that was killed goes on with
-what is missing. A cut counts as done when its file has the same settings; a new version of the
-program does not count: remove the folder to cut again.
+Each cut leaves a file, written beside and renamed, so that a killed figure goes on with the missing cuts. A cut counts
+as done when its file has the same settings; a new version of the program does not count: remove the folder to cut
+again.
 """
 
 import csv
@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import child
 import whole_file
 from figure_file import FigureError
 from result_folder import Run
@@ -39,7 +40,7 @@ def combinations(run):
 
 
 def settings_of(run, cut):
-    """The --set options of a cut: those of all, of its graph, and of its method."""
+    """The --set options of a cut: those for all cuts, for its graph, and for its method."""
     settings = dict(run.get("set", {}))
     if not run.get("stream"):
         settings |= run.get("set_for", {}).get(cut["graph"], {})
@@ -67,13 +68,13 @@ def _cut(program, run, cut, settings):
     for key, value in settings.items():
         words += ["--set", f"{key}={value if isinstance(value, str) else json.dumps(value)}"]
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
-        child = subprocess.Popen(words, stdout=out, stderr=errors)
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
+        cutting = subprocess.Popen(words, stdout=out, stderr=errors, env=child.environment())
+        _, status, usage = os.wait4(cutting.pid, 0)
+        cutting.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         errors.seek(0)
         lines, complaint = out.read().strip().splitlines(), errors.read().strip()
-    if child.returncode != 0 or not lines:
+    if cutting.returncode != 0 or not lines:
         last = complaint.splitlines()[-1] if complaint else "ended without a word"
         raise FigureError(f"{' '.join(words[1:])}: {last.removeprefix('orrery: error: ')}")
     result = json.loads(lines[-1])
@@ -87,7 +88,7 @@ def file_of(folder, cut):
 
 
 def make(program, run, folder):
-    """Cuts what is not there yet."""
+    """Makes the missing cuts."""
     for cut in combinations(run):
         settings = settings_of(run, cut)
         known = _read(file_of(folder, cut))

@@ -1,12 +1,13 @@
 """Runs of a figure that infer: `orrery infer` for every cell that the run lists.
 
-A cell is what --set says besides the run's own "set". Each leaves a result folder; one whose
+A cell is the --set options besides the run's own "set". Each leaves a result folder; one whose
 resolved settings are known already is not run again.
 """
 
 import json
 import subprocess
 
+import child
 from figure_file import FigureError
 from result_folder import Run
 
@@ -29,7 +30,7 @@ def _command(program, file, settings, folder):
 
 
 def make(program, file, run, folder):
-    """Infers what is not there yet, with these settings of this file."""
+    """Infers the missing cells, with these settings of this file."""
     for cell in run["infer"]:
         out = folder_of(folder, cell)
         words = _command(program, file, settings_of(run, cell), out)
@@ -39,7 +40,7 @@ def make(program, file, run, folder):
             if json.loads(known.read_text()) == asked:
                 continue
         folder.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        done = subprocess.run(words, capture_output=True, text=True, check=False, env=child.environment())
         if done.returncode != 0 or not (out / "result.json").exists():
             lines = [line for line in done.stderr.splitlines() if line.strip()]
             last = lines[-1] if lines else "ended without a word"
@@ -48,8 +49,8 @@ def make(program, file, run, folder):
 
 
 def _as_run(folder):
-    """The result with what pictures and tables ask a training for, each stage by its name, and all
-    layers together."""
+    """The result with the keys that pictures and tables read from a training, each stage by its name, and all layers
+    together."""
     try:
         result = json.loads((folder / "result.json").read_text())
         config = json.loads((folder / "config.json").read_text())

@@ -45,7 +45,7 @@ def _said(value, says):
 
 
 def error_in_words(row):
-    """"+12.3 %", "inside" a range, "agrees" or "DIFFERS"; both of a number that differs."""
+    """"+12.3 %", "inside" a range, "agrees" or "DIFFERS"; a number that differs has both."""
     if isinstance(row["paper"], list) and row["error"] == 0:
         return "inside"
     number = units.signed_percent(row["error"]) if row["error"] is not None else ""

@@ -35,7 +35,7 @@ class LinkDecoder {
 
   /// Declares its parameters, of layer `layer`.
   void declare(Parameters& parameters, int layer, bool decays);
-  /// Makes room; the parameters are allocated, and live longer.
+  /// Makes room. `parameters` are allocated, and outlive this.
   ///
   /// Shapes    ones: of scores by dot products
   void allocate(const Parameters& parameters, std::int64_t most_pairs);

@@ -38,6 +38,9 @@ struct Edges {
 /// The additional rows come from other ranks. Operands and results belong to the compute lane: they
 /// are ready for it, and what the call leaves running on other lanes never touches them after the
 /// compute lane's next item.
+///
+/// Placement an activation: rows of this rank's vertices, and its columns of them (columns());
+///           weights: on every rank
 class Products {
  public:
   virtual ~Products() = default;

@@ -256,7 +256,7 @@ class BatchSampling {
   std::vector<EdgeIndex>& positions_;
   RowPicks& picks_;
   std::span<const EdgeIndex> excluded_;
-  std::vector<EdgeIndex> left_;  ///< of a row without what is excluded: positions
+  std::vector<EdgeIndex> left_;  ///< of a row without the excluded entries: positions
   std::vector<Vertex> left_columns_;
 };
 

@@ -168,7 +168,7 @@ class MiniBatchSession final : public RankSession {
     const int ranks = batches_.ranks_per_server();
     return {1, rt_.rank() / ranks * ranks, ranks, 1};
   }
-  /// Evaluates what is learned so far.
+  /// Evaluates the present weights.
   std::unique_ptr<RankProducts> load_whole(std::shared_ptr<const Structure> structure) {
     auto products = whole_->load(std::move(structure));
     if (learned_)

@@ -56,7 +56,7 @@ std::string short_label(const std::string& label) {
   return text;
 }
 
-/// "+12 %", or that it is within what simulations are off by.
+/// "+12 %", or that the difference is within the error of simulations.
 std::string slower(const RatedPlan& plan, const RatedPlan& best) {
   if (&plan == &best) return "";
   const std::string more =
@@ -142,7 +142,7 @@ struct Question {
   }
 };
 
-/// What a variation of the file makes of the answer.
+/// The answer for a variation of the file.
 struct Variation {
   Question question;
   Advice advice;

@@ -30,13 +30,16 @@ void add_plan_command(CLI::App& app, int& exit_code);
 /// change the answer.
 void add_advise_command(CLI::App& app, int& exit_code);
 
-/// `orrery caches FILE`: draws the batches of sampled training and prints what caches of every
-/// policy and size would have of their rows.
+/// `orrery caches FILE`: draws the batches of sampled training and prints the share of their rows
+/// that caches of every policy and size would hold.
 void add_caches_command(CLI::App& app, int& exit_code);
 
 /// `orrery starve FILE`: which stage before training keeps the trainers waiting, and what would be
 /// enough.
 void add_starve_command(CLI::App& app, int& exit_code);
+
+/// `orrery trace FILE`: an epoch as a trace for other simulators.
+void add_trace_command(CLI::App& app, int& exit_code);
 
 /// `orrery breakdown FILE`: the time of an experiment from its files to its last epoch, for several
 /// methods of cutting, and after how many runs one pays over another.

@@ -2,9 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "core/base/error.hpp"
@@ -12,6 +12,7 @@
 #include "core/base/json_reader.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/whole_file.hpp"
+#include "core/graph/files/bytes_of.hpp"
 #include "core/graph/files/folder_in_progress.hpp"
 #include "core/graph/files/npy.hpp"
 #include "core/terminal/activity.hpp"
@@ -39,12 +40,12 @@ struct PredictOptions {
 
 Json config_of(const fs::path& run) {
   const fs::path file = run / "config.json";
-  std::ifstream in(file, std::ios::binary);
-  if (!in)
+  if (std::error_code error; !fs::exists(file, error))
     throw Error(
         fmt::format("{} cannot be read: name the folder of a run, which has it", file.string()));
-  const JsonReader config(std::string(std::istreambuf_iterator<char>(in), {}), file.string());
+  const JsonReader config(bytes_of(file), file.string());
   for (const char* key : {"dataset", "model", "train"}) config.object(key);
+  static_cast<void>(config.get<std::string>("name"));
   return config.json();
 }
 
@@ -141,20 +142,20 @@ void predict_command(const PredictOptions& options) {
 void add_predict_command(CLI::App& app) {
   auto options = std::make_shared<PredictOptions>();
   CLI::App* command = app.add_subcommand(
-      "predict", "Write what the kept weights of a run say of every vertex, and score it");
+      "predict", "Write the predictions of a run's kept weights for every vertex, and score them");
   command
       ->add_option("RUN", options->run,
                    "The folder of a run with train.keep_best or train.checkpoint_every")
       ->required();
   command
       ->add_option("--weights", options->weights,
-                   "Take this checkpoint, or that of this folder, instead of best.bin, else "
-                   "checkpoint.bin, of RUN")
+                   "Use this checkpoint, or that of this folder (default: best.bin of RUN, else "
+                   "its checkpoint.bin)")
       ->type_name("FILE");
   add_overrides(*command, options->overrides);
   command
       ->add_option("--ranks", options->ranks,
-                   "Compute on so many ranks, threads of this machine; the numbers are the same")
+                   "Compute on this many threads, each a rank; the predictions stay the same")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   command->add_option("--out", options->out, "Write into this folder (default: RUN/predictions)")
@@ -162,7 +163,7 @@ void add_predict_command(CLI::App& app) {
   command->add_flag("--force", options->force, "Replace predictions that are there");
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");
-  command->add_flag("--quiet", options->quiet, "Print errors alone, and with --json the object");
+  command->add_flag("--quiet", options->quiet, "Print only errors, and with --json the object");
   command->footer("Example: orrery predict results/mine --out predicted");
   command->callback([options] {
     const ThreadPool pool(available_cores());

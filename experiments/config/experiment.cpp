@@ -589,7 +589,7 @@ void set_strategy(Experiment& e, const Json& root) {
   e.fits_batches = s.value("batches", Json()) == "fit";
 }
 
-/// The method, the number of parts, and what they hold.
+/// The method, the number of parts, and the reach of parts.
 void set_partition(Experiment& e, const Json& p) {
   e.partition.method = e.strategy.permute ? "random" : p["method"].get<std::string>();
   e.partition.file = p.value("file", std::string());
@@ -677,7 +677,7 @@ void set_ranks(Experiment& e) {
   e.strategy.ranks_per_server = e.ranks() / servers;
 }
 
-/// Up to so many ranks SimGrid is fast enough.
+/// SimGrid is fast enough up to this number of ranks.
 constexpr int kMostRanksOfSimgrid = 64;
 
 SimulationConfig simulation_config(const Json& s, const Experiment& e) {

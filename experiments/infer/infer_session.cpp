@@ -44,8 +44,8 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Refuses, before anything is loaded, what cannot be inferred. `planned`: rows and columns are
-/// still to be chosen.
+/// Refuses experiments that cannot be inferred, before anything is loaded. `planned`: rows and
+/// columns are still to be chosen.
 void require_inferable(const Experiment& e, bool planned) {
   const InferenceConfig& config = e.inference;
   if (!planned && config.rows * config.columns != e.ranks())

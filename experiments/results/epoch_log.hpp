@@ -1,4 +1,5 @@
-// What a run says of each of its epochs while it goes on: epochs.jsonl, and what else was asked for.
+// The log of a run's epochs, written while it goes on: epochs.jsonl, and other outputs that were
+// requested.
 #pragma once
 
 #include <memory>
@@ -19,7 +20,7 @@ struct LogOptions {
   std::vector<std::string> event_files{};
 };
 
-/// Where the log cannot be written, training goes on for its result, and every epoch tries again to
+/// If the log cannot be written, training goes on for its result, and every epoch tries again to
 /// write what is missing.
 class EpochLog {
  public:

@@ -267,7 +267,7 @@ struct Writing {
   ResultFolder results;
 
  private:
-  /// A sweep would remove what `run` has left there, and mix with another sweep.
+  /// A sweep would remove the files that `run` has left there, and mix with another sweep.
   static const std::filesystem::path& refuse_others(const std::filesystem::path& folder,
                                                     const std::vector<Experiment>& experiments,
                                                     const RunOptions& options) {

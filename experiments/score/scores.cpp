@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What one class got right and wrong.
+/// Right and wrong predictions of one class.
 struct ClassCounts {
   std::int64_t true_positive = 0, false_positive = 0, false_negative = 0;
   std::int64_t all() const { return 2 * true_positive + false_positive + false_negative; }

@@ -74,7 +74,7 @@ struct DeviceProfile {
   /// Keyed by price key (price_point.hpp); an entry here takes precedence over the roofline.
   std::map<std::string, PriceTable> tables;
   /// Keyed by price key. They hold factors in the place of seconds: an operation inside a training
-  /// takes so much longer than its table says, because it finds other data in the caches.
+  /// takes that many times as long as its table says, because it finds other data in the caches.
   std::map<std::string, PriceTable> in_place;
   Roofline roofline;
   /// Multiplies the price of a key, else of a kind, and of all by "*" (host tasks only by their

@@ -32,7 +32,7 @@ REPORTED = reported_results()
 SHIPPED = {"beyond": ["regions"],
            "catgnn": ["fig2", "fig6", "fig7", "fig7-batches", "fig8", "fig9", "fig11", "fig12",
                       "table1", "table2"],
-           "deal": ["fig5", "fig15", "fig16", "fig17", "fig18", "fig21", "table5"],
+           "deal": ["fig15", "fig16", "fig17", "fig18"],
            "granndis": ["accuracy", "eq7", "fig4", "fig8", "fig10", "fig11", "fig12", "fig13",
                         "fig14", "fig15", "fig16b", "table4"],
            "mg-gcn": ["fig5", "fig6", "fig7", "fig8", "fig9", "fig10", "fig12", "sec5.1", "table3"],
@@ -540,7 +540,7 @@ class FiguresOfOurs(unittest.TestCase):
                 self.assertTrue(not own or all(row["role"] == "aside" for row in figure.told["rows"]))
 
     def test_that_are_planned_run_nothing(self):
-        """The program that would have to run is not there."""
+        """The program that it would run does not exist."""
         figure = figure_file.load("orrery/attention")
         with tempfile.TemporaryDirectory() as folder:
             made = Experiments(figure, folder, "/no/such/program")
@@ -610,7 +610,7 @@ class PapersMarks(unittest.TestCase):
 
 @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "matplotlib is missing")
 class PairsWithErrorBars(unittest.TestCase):
-    """Accuracies in % with deviations: what they reached is read above the bars and below 100 %."""
+    """Accuracies in % with deviations: their labels stand above the bars and below 100 %."""
 
     def setUp(self):
         import matplotlib

@@ -44,7 +44,7 @@ TEST(Half, IsTheNearestOne) {
     for (const int step : {-1, 1}) {
       const auto other = static_cast<std::uint16_t>(got.bits + step);
       if ((got.bits & 0x7FFFU) == 0 && step < 0) continue;
-      // What is next to the largest stands for 2^16.
+      // The number after the largest half stands for 2^16.
       const double there =
           (other & 0x7FFFU) == 0x7C00U ? std::copysign(65536.0, x) : value_of(other);
       const double other_distance = std::abs(there - static_cast<double>(x));

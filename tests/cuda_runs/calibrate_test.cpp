@@ -50,7 +50,7 @@ Ended run(const std::string& command) {
   return {WEXITSTATUS(::pclose(pipe)), text};
 }
 
-/// A working directory with what was measured, or with nothing, and one experiment.
+/// A working directory with one experiment, and with measurements or without.
 class Folder {
  public:
   explicit Folder(bool calibrated)

@@ -1,5 +1,5 @@
-// Files of edges read in ranges: every edge once, whatever the format and the number of ranks; what is
-// no edge is told with its place.
+// Files of edges read in ranges: every edge once, whatever the format and the number of ranks; a
+// line that is no edge is reported with its place.
 #include "core/inference/input/edge_list_files.hpp"
 
 #include <gmock/gmock.h>
@@ -110,7 +110,7 @@ class EdgeLists : public ::testing::Test {
     }
     return all;
   }
-  /// What reading by three ranks says.
+  /// The error of reading by three ranks.
   static std::string problem(const EdgeListOptions& options) {
     try {
       const EdgeListFiles files(options);

@@ -202,7 +202,7 @@ TEST(Gat, ComputesItsEquationsOnAnyGraph) {
       }
 }
 
-// Scores are made of rows of which nothing is dropped.
+// Scores use rows without dropout.
 TEST(Gat, DropsElementsOfItsRowsWhereTheyAreSummedOnly) {
   for (const Attention form : {Attention::additive, Attention::dot})
     for (const int layers : {1, 2}) {

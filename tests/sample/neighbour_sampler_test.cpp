@@ -23,7 +23,7 @@ using Rule = NeighbourRule;
 
 constexpr Rule kRules[] = {Rule::uniform, Rule::replacement, Rule::weighted, Rule::labor};
 
-/// Row 0 of a graph in which vertex 0 has so many in-neighbours, 1, 2, ....
+/// Row 0 of a graph in which vertex 0 has this many in-neighbours: 1, 2, ....
 Csr star(std::int64_t neighbours) {
   std::vector<Vertex> source, destination;
   for (Vertex v = 1; v <= neighbours; ++v) {
@@ -229,7 +229,7 @@ TEST(NeighbourSampler, ATableNumbersAsADenseArrayDoes) {
   }
 }
 
-/// How often each of the vertices 1, ..., n is drawn for vertex 0, and each pair of them, over so
+/// How often each of the vertices 1, ..., n is drawn for vertex 0, and each pair of them, over this
 /// many steps; the batch's other layer draws the same row with other words.
 struct Inclusions {
   Inclusions(const Csr& graph, const NeighbourSampler& sampler, int times, int layer = 1)

@@ -1,4 +1,4 @@
-// A magnified graph is recorded with so many times the sizes of the one at hand.
+// A magnified graph is recorded with a multiple of the sizes of the present one.
 #include <gtest/gtest.h>
 
 #include "core/base/error.hpp"

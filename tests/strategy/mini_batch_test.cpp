@@ -397,8 +397,8 @@ TEST(MiniBatch, TheTablesOfAllRanksAreOneCopyOfTheFeatures) {
   }
 }
 
-/// Features in 16 bits are rounded, no more: whatever is trained learns what it would learn of the
-/// rounded ones in 32. A batch's rows then travel, and lie in host memory, in half the bytes.
+/// Features in 16 bits are rounded, no more: the weights are those of a training on the rounded
+/// features in 32 bits. A batch's rows then travel, and lie in host memory, in half the bytes.
 TEST(MiniBatch, HalvesTakeHalfTheBytesAndChangeNothingElse) {
   auto halves = std::make_shared<Dataset>(*random_dataset(150, 900, 12, 4, true));
   halves->features = half_features(halves->features);
@@ -904,8 +904,8 @@ TEST(MiniBatch, SaintSaysWhichTrainingVerticesItNeverDraws) {
     }
 }
 
-/// Without any edge a walk stays where it begins, and a GCN's vertices have their own rows: only what
-/// draws nothing is refused.
+/// Without any edge a walk stays where it begins, and a GCN's vertices have their own rows: only
+/// settings that draw nothing are refused.
 TEST(MiniBatch, SaintOnAGraphWithoutEdgesTrainsWhereItDrawsVertices) {
   const auto run = [&](BatchSampler sampler, ModelType type) {
     Problem p = make_problem(with_isolated(0), 2, saint_of(sampler, 8));
@@ -978,7 +978,7 @@ TEST(MiniBatch, TheFirstEpochBeginsWhenItsFirstBatchIsLoaded) {
   for (const Program& program : record_training(*make_strategy(p), p, 1, {})) {
     using Clock = std::map<Lane, std::uint32_t>;  // items of each lane
     Clock issued, done;                           // done: as the host knows
-    std::map<Lane, Clock> waited;                 // what the next item of a lane comes behind
+    std::map<Lane, Clock> waited;                 // the items that the next item of a lane follows
     std::map<std::pair<Lane, std::uint32_t>, Clock> behind;  // the same of each position
     const auto join = [](Clock& to, const Clock& from) {
       for (const auto& [lane, items] : from) to[lane] = std::max(to[lane], items);

@@ -644,7 +644,7 @@ TEST(ModelAveraging, MoreRanksThanPartsWork) {
   }
 }
 
-/// Whole parts see what the whole graph shows; without neighbourhoods they do not.
+/// Whole parts have the same neighbours as the whole graph; without neighbourhoods they do not.
 TEST(ModelAveraging, EvaluatesOnPartsOrOnTheWholeGraph) {
   for (const int hops : {0, 2}) {
     Problem parts = small(on_parts(Averaging::model), 4);

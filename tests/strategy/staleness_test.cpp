@@ -105,7 +105,7 @@ class HistoricalProducts final : public testing::DenseProducts {
 };
 
 /// y = own·x + halo·(what the owner of each row sent last): it sends the rows of a layer when all
-/// of them together changed by the limit, or after so many epochs in which it did not.
+/// of them together changed by the limit, or after the given number of epochs in which it did not.
 class SkippingProducts final : public testing::DenseProducts {
  public:
   explicit SkippingProducts(const Problem& p)

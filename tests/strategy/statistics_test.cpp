@@ -156,7 +156,7 @@ TEST(Statistics, SplitsOfThePartsAreTheirShares) {
   EXPECT_EQ(data.targets(Split::test, 250).size(), 50);
 }
 
-/// Where degrees are equal, the largest row of a tile is a matter of chance.
+/// If degrees are equal, the largest row of a tile is a matter of chance.
 TEST(Statistics, SkewOfTilesIsThatOfChanceWithoutHubs) {
   const Problem real = make_problem(random_dataset(4000, 80000, 4, 3, true), 8, "spmm_1d");
   GraphStatistics graph = statistics_of(*real.data);

@@ -17,7 +17,7 @@ namespace orrery {
 /// Declares parameters of what follows a network, which are trained with its own.
 using MoreParameters = std::function<void(Parameters& parameters)>;
 
-/// Is told a parameter's number: its gradient and those of all after it are set.
+/// Called with the number of a parameter when its gradient and those of all after it are set.
 using GradientsReady = std::function<void(int parameter)>;
 
 /// What the training loop asks of a model, for any layers. The parameters live as long as the

@@ -1,4 +1,4 @@
-// What a framework with a tape keeps in memory, beyond our own buffers.
+// The memory that a framework with a tape takes, beyond our own buffers.
 #pragma once
 
 #include <cstdint>

@@ -14,9 +14,9 @@
 namespace orrery {
 namespace {
 
-/// Which draws of the purpose `sampler` these are: beside those of Seeds.
+/// The numbers of these draws of the purpose `sampler`, different from those of Seeds.
 constexpr std::uint32_t kNegatives = 0xFFFFFFFDU, kPool = 0xFFFFFFFCU;
-/// After so many draws that were edges one that is an edge is taken.
+/// A draw that is an edge is drawn again, at most this many times; then it is taken.
 constexpr std::uint32_t kTries = 16;
 
 int ranks_per_list(const LinkSteps& steps, int ranks) {

@@ -1,5 +1,5 @@
-// Links as seeds: which of them each rank trains on in every step, the pairs that are none beside
-// them, and who brings which rows to score them.
+// Links as seeds: which of them each rank trains on in every step, with pairs that are no links,
+// and the ranks that bring the rows to score them.
 #pragma once
 
 #include <functional>
@@ -103,7 +103,7 @@ class LinkBatches {
     OfRanks rows;
   };
   mutable std::mutex mutex_;
-  mutable Last last_;  ///< what was asked for last
+  mutable Last last_;  ///< the links that were requested last
 };
 
 }  // namespace orrery

@@ -41,7 +41,7 @@ struct PreloadedRank {
   std::optional<Spread> spread;               ///< set if there are layers below
 };
 
-/// For a graph in which every vertex represents `times` ones.
+/// The same for a graph in which every vertex represents `times` vertices.
 Spread magnified(const Spread& spread, std::int64_t times);
 PreloadedRank magnified(const PreloadedRank& rank, std::int64_t times);
 

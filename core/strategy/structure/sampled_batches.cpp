@@ -493,8 +493,8 @@ std::shared_ptr<const std::vector<float>> SampledBatches::target_weights(
 }
 
 /// An entry of a row of which k of d neighbours were drawn counts d/k times; of a GraphSAINT batch,
-/// 1/α times. A vertex has the same row on both levels, so its self-loop is on the diagonal. Without
-/// what is excluded a row is as long as if that were not in the graph.
+/// 1/α times. A vertex has the same row on both levels, so its self-loop is on the diagonal. A row
+/// is as long as if the excluded entries were not in the graph.
 SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer,
                                         std::span<const EdgeIndex> excluded) const {
   Csr drawn = std::move(flow.blocks[at(layer - 1)]);

@@ -459,10 +459,10 @@ class Trainer {
   const RunControl& control_;
   const Schedule schedule_;
   std::unique_ptr<RankSession> session_;
-  std::optional<Prefetch> prefetch_;  ///< of what steps work on, where they are prepared ahead
-  std::unique_ptr<StepData> data_;    ///< what was loaded in place of another one,
+  std::optional<Prefetch> prefetch_;  ///< of structures that are prepared ahead
+  std::unique_ptr<StepData> data_;    ///< the structure that replaced the last one,
   StructureId loaded_;                ///< and which it is
-  StepData* on_ = nullptr;            ///< what the model works on now
+  StepData* on_ = nullptr;            ///< the structure that the model works on now
   std::optional<BestSoFar> best_;     ///< of all epochs, those before a checkpoint too
   int loads_ = 0;                     ///< for steps, since the last report
   RowUse row_use_;                    ///< at the last report

@@ -1,9 +1,9 @@
 // Streams, events and copies of the emulated runtime.
 //
-// At once (as it stands): work runs when it is enqueued, on the calling thread.
-// Lazily (ORRERY_EMULATE_LAZILY=1, or orrery_emulate_lazily(1)): work runs only when something
-// waits for it, one waiting caller at a time, and of other streams no more than events ask for. So
-// whoever reads without having waited reads what was there before.
+// At once (as it stands): work runs when it is enqueued, on the calling thread. Lazily
+// (ORRERY_EMULATE_LAZILY=1, or orrery_emulate_lazily(1)): work runs only when something waits for
+// it, one waiting caller at a time, and of other streams no more than events ask for. So code that
+// reads without having waited finds the old data.
 #include <cuda_runtime.h>
 
 #include <atomic>
@@ -48,7 +48,7 @@ std::recursive_mutex& queues_mutex() {
   static std::recursive_mutex mutex;
   return mutex;
 }
-/// All queues, for what waits for the whole device.
+/// All queues, for calls that wait for the whole device.
 std::set<Queue*>& queues() {
   static std::set<Queue*> all;
   return all;
@@ -226,7 +226,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (event->queue == nullptr || event->queue->done >= event->position) return cudaSuccess;
-  // Whoever polls waits: what is not done at the first question is so at the next.
+  // A poll also waits: work that is not done at the first poll is done at the next.
   if (!event->asked) {
     event->asked = true;
     return cudaErrorNotReady;

@@ -25,7 +25,7 @@ TEST(PaysAfter, IsTheFirstRunThatTakesLessInAll) {
       for (const double other_once : {0.0, 1.0, 5.0})
         for (const double other_each : {1.0, 1.5, 3.0}) {
           const auto want = once <= other_once && each > other_each
-                                ? std::nullopt  // it falls behind at last
+                                ? std::nullopt  // it is slower in the end
                                 : tried(once, each, other_once, other_each);
           EXPECT_EQ(pays_after(once, each, other_once, other_each), want)
               << once << " + " << each << " n against " << other_once << " + " << other_each

@@ -62,7 +62,7 @@ TEST_F(MpiJob, RunsAnExperimentWithRankZeroAloneSpeaking) {
   EXPECT_NE(read("a/timeline.json").find("rank 2"), std::string::npos);
 }
 
-/// Every rank says what it saw of its processors; rank 0 tells what remains for others.
+/// Every rank reports the processors that it saw; rank 0 prints those that remain for others.
 TEST_F(MpiJob, SaysWhatOtherProgramsDidMeanwhile) {
   if (!fs::exists("/proc/stat")) GTEST_SKIP() << "this system does not tell";
   const pid_t other = ::fork();
@@ -117,7 +117,7 @@ TEST_F(MpiJob, WithoutMpirunSaysWhichLineStartsItHere) {
   std::string line = told.substr(told.find(begin) + begin.size());
   line = line.substr(0, line.find('\n'));
 
-  // The launcher starts what `build` holds; here it is this build.
+  // The launcher starts the program in `build`; here it is this build.
   const auto end = line.find(program) + program.find(" run");
   const auto path = line.rfind(' ', end - 1) + 1;
   line.replace(path, end - path, ORRERY_MPI);

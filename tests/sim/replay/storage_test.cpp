@@ -9,7 +9,7 @@
 namespace orrery::sim {
 namespace {
 
-constexpr double kExact = 1e-10;
+constexpr double kExact = 1e-8;
 
 /// The time of each rank that reads so many bytes; two ranks a server.
 std::vector<double> reading(const Storage& storage, const std::vector<double>& bytes,

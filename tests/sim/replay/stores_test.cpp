@@ -27,7 +27,8 @@ StarCluster servers(int count) {
   return star;
 }
 
-/// The first rank pulls or pushes so many rows of the second, which takes so long to serve them.
+/// The first rank pulls or pushes this many rows of the second, which takes this long to serve
+/// them.
 std::vector<PricedProgram> one_access(double rows, double seconds, bool adds, int busy_threads) {
   Script asks, owns;
   asks.access(Lane::store, kPair, {0, rows}, seconds, adds);
@@ -46,7 +47,8 @@ TEST(Stores, AnswerWhileTheirOwnerComputesForASecond) {
 }
 
 TEST(Stores, TakeCoresOfKernelsWhereTheDeviceIsTheMachine) {
-  // The owner's kernel has both cores; with the thread that serves three threads want them.
+  // The owner's kernel has both cores; together with the thread that serves, three threads want
+  // them.
   StarCluster machines;
   machines.servers = 2;
   machines.devices_per_server = 1;
