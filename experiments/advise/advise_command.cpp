@@ -397,6 +397,8 @@ class Adviser {
       if (setting.empty()) base_ = space.base;
       variation.advice = advise(std::move(space), datasets_, simulator_, {best, seconds},
                                 [&](std::size_t n) { tell_progress(question, n, all); });
+    } catch (const SimulatorFailed&) {
+      throw;
     } catch (const Error& error) {
       if (setting.empty()) throw;  // the file itself
       variation.failed = error.what();

@@ -213,6 +213,15 @@ TEST_F(Advise, ATimeLimitLeavesPlansAndSaysSo) {
   EXPECT_EQ(advice.replayed, 1U);
 }
 
+TEST_F(Advise, ASimulatorThatFailsMakesNoPlanImpossible) {
+  const std::atomic<bool> stop = true;
+  Simulator simulator(&stop);
+  DatasetCache datasets;
+  EXPECT_THROW(advise(search_space(file_, {}, kSmallSpace), datasets, simulator, {.best = 1},
+                      [](std::size_t) {}),
+               SimulatorFailed);
+}
+
 TEST_F(Advise, SettingsGoToTheStrategiesThatHaveThem) {
   const SearchSpace space =
       search_space(file_, {"strategy.type=shared_preloading", "strategy.overlap=false"},
