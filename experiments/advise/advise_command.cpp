@@ -344,6 +344,32 @@ std::vector<Question> questions_of(const std::vector<std::string>& vary,
   return questions;
 }
 
+/// Refuses a key of which no value is possible, such as one that does not exist, before anything is
+/// searched.
+void require_possible(const Options& options, const std::vector<Axis>& searched,
+                      const std::vector<Question>& asked) {
+  if (asked.empty()) return;
+  search_space(options.file, options.overrides, searched);  // what is wrong with the file itself
+  // By key; nothing where a value is possible.
+  std::map<std::string, std::optional<ConfigError>> refused;
+  for (const Question& question : asked) {
+    const std::string key = question.setting.substr(0, question.setting.find('='));
+    std::vector<std::string> overrides = options.overrides;
+    overrides.push_back(question.setting);
+    try {
+      search_space(options.file, overrides, searched);
+      refused[key] = std::nullopt;
+    } catch (const ConfigError& error) {
+      refused.try_emplace(key, error);
+    }
+  }
+  for (auto& [key, error] : refused)
+    if (error) {
+      error->add_context("--vary " + key);
+      throw *error;
+    }
+}
+
 /// What may change the order: the busiest link of the best plan, memory, ranks.
 std::vector<Question> usual_questions(const Experiment& base, const Advice& answer,
                                       const std::vector<Axis>& searched) {
@@ -432,6 +458,7 @@ void run_advise(const Options& options) {
   std::vector<Axis> axes;
   for (const std::string& text : options.search) axes.push_back(parse_axis(text));
   const std::vector<Question> asked = questions_of(options.vary, axes);
+  require_possible(options, axes, asked);
   tell_activities(true);
   end_on_signals();
   Adviser adviser(options, axes);

@@ -54,7 +54,7 @@ void Simulator::give_up() {
   process_->kill();  // the replaying process ends with it
   process_.reset();
   throw SimulatorFailed(stopped() ? "interrupted before the simulation had a result"
-                        : "the simulator ended before it had a result");
+                                  : "the simulator ended before it had a result");
 }
 
 void Simulator::start() {
