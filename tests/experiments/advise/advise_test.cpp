@@ -305,6 +305,7 @@ TEST_F(Advise, SaysWhatCannotBeAsked) {
   EXPECT_THAT(refused("strategy.fanouts=[1]"), HasSubstr("expected numbers"));
   EXPECT_THAT(refused("partition.method=null"), HasSubstr("expected numbers"));
   EXPECT_THAT(refused("model.layers=2"), HasSubstr("model.layers"));
+  EXPECT_EQ(parse_axis("cluster.gpus_per_server=2").values, (std::vector<Json>{2}));
   EXPECT_EQ(parse_axis("strategy.depth=1,fit,1").values, (std::vector<Json>{1, "fit"}));
 
   const auto space_of = [&](const std::vector<std::string>& overrides,
