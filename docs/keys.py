@@ -24,7 +24,8 @@ WRITTEN = {"result": "`result.json`, `orrery run --json`", "plan": "`orrery plan
            "advice": "`orrery advise --json`",
            "caches": "`orrery caches --json`",
            "breakdown": "`orrery breakdown --json`",
-           "starve": "`orrery starve --json`"}
+           "starve": "`orrery starve --json`",
+           "trace": "`trace.json`, `orrery trace --json`"}
 
 
 def cell(text):

@@ -102,6 +102,7 @@ std::unique_ptr<CLI::App> make_app(int& exit_code) {
   add_advise_command(*app, exit_code);
   add_caches_command(*app, exit_code);
   add_starve_command(*app, exit_code);
+  add_trace_command(*app, exit_code);
   add_breakdown_command(*app, exit_code);
   add_validate_command(*app, exit_code);
   add_report_command(*app);
@@ -116,8 +117,8 @@ std::unique_ptr<CLI::App> make_app(int& exit_code) {
   add_completion_command(*app);
   add_man_command(*app);
   group(*app, "Experiments",
-        {"run", "sweep", "infer", "predict", "plan", "advise", "caches", "starve", "breakdown",
-         "validate"});
+        {"run", "sweep", "infer", "predict", "plan", "advise", "caches", "starve", "trace",
+         "breakdown", "validate"});
   group(*app, "Results", {"watch", "report", "figure", "equations"});
   group(*app, "Graphs and hardware", {"dataset", "partition", "cluster", "calibrate"});
   group(*app, "About", {"help", "version", "completion", "man"});

@@ -38,6 +38,9 @@ void add_caches_command(CLI::App& app, int& exit_code);
 /// enough.
 void add_starve_command(CLI::App& app, int& exit_code);
 
+/// `orrery trace FILE`: an epoch as a trace for other simulators.
+void add_trace_command(CLI::App& app, int& exit_code);
+
 /// `orrery breakdown FILE`: the time of an experiment from its files to its last epoch, for several
 /// methods of cutting, and after how many runs one pays over another.
 void add_breakdown_command(CLI::App& app, int& exit_code);

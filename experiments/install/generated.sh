@@ -1,6 +1,7 @@
 #!/bin/sh
-# What `meson install` makes anew: the revision, completions and the manual page, by the program that was installed, and the
-# library for GPUs where it has been built. Arguments: the source tree, the library's file or nothing.
+# Files that `meson install` makes anew: the revision, completions and the manual page, by the program that was
+# installed, and the library for GPUs where it has been built. Arguments: the source tree, the library's file or
+# nothing.
 set -eu
 to=$MESON_INSTALL_DESTDIR_PREFIX
 git -C "$1" describe --always --dirty >"$to/share/orrery/revision" 2>/dev/null || rm -f "$to/share/orrery/revision"

@@ -19,8 +19,7 @@ _FILES = {"meta.json", "edges.npy", "edge_weights.npy", "features.npy", "labels.
 
 
 def _array(values: Any) -> np.ndarray:
-    """Of NumPy, of a tensor on the CPU, or of one that has to come from a device or a graph of
-    gradients."""
+    """A NumPy array from an array, a tensor on the CPU, or one on a device or with gradients."""
     for method in ("detach", "cpu"):
         values = getattr(values, method, lambda given=values: given)()
     return np.asarray(values)
@@ -85,8 +84,8 @@ def _split(masks: Any, vertices: int) -> np.ndarray:
 
 
 def _edge_weights(values: Any, edges: Any, made: Any, notes: list[str]) -> np.ndarray:
-    """Of the edges of `made` in their order: those that come several times weigh as much as all of them,
-    and one that was added as the reverse of another as much as that one."""
+    """The weights of the edges of `made`, in their order. An edge that comes several times weighs as much as all of
+    them; one that was added as the reverse of another weighs as much as that one."""
     if hasattr(edges, "tocoo"):
         entries = edges.tocoo()
         source, destination = entries.col, entries.row
@@ -140,9 +139,9 @@ def write_dataset(folder: Any, edges: Any, *, num_nodes: int | None = None, feat
     """Writes a folder that `dataset.path` of an experiment may name; it appears whole or not at all.
 
     edges: as graph() takes them. symmetric: add the reverse of every edge.
-    features: [N, F], of any real type, or sparse; kept as float32. labels: [N] classes, -1 or NaN
-        where there is none, or [N, C] of 0 and 1. What was converted is told on sys.stderr.
-    edge_weights: [E] in the order of the edges (of a matrix: of its entries), finite and >= 0; used
+    features: [N, F], of any real type, or sparse; kept as float32. labels: [N] classes, -1 or NaN for none, or [N, C]
+    of 0 and 1. What was converted is told on sys.stderr. edge_weights: [E] in the order of the edges (of a matrix: of
+    its entries), finite and >= 0; used
         with "dataset": {"edge_weights": true}.
     split: (train, validation, test) masks, or uint8 [N] of 0, 1, 2 and 255.
     force: replace a data set that is there.
@@ -202,8 +201,8 @@ def write_dataset(folder: Any, edges: Any, *, num_nodes: int | None = None, feat
 
 
 def from_scipy(matrix: Any, folder: Any, **rest: Any) -> Path:
-    """A SciPy sparse matrix: its entry (v, u) is the edge u -> v. Values other than 1 are kept as weights
-    of the edges where they are finite and >= 0, else left out, and said. `rest` as of write_dataset()."""
+    """A SciPy sparse matrix: its entry (v, u) is the edge u -> v. Values other than 1 become weights of the edges if
+    they are finite and >= 0; otherwise they are left out with a note. `rest` as of write_dataset()."""
     notes = list(rest.pop("notes", ()))
     values = np.asarray(matrix.tocoo().data)
     weights = None
@@ -247,7 +246,7 @@ def from_networkx(network: Any, folder: Any, *, features: Any = None, labels: An
 
 def from_pyg(data: Any, folder: Any, **rest: Any) -> Path:
     """A Data of PyTorch Geometric: edge_index, and edge_weight, x, y and the masks where it has them.
-    Edge attributes are left out, and said. `rest` as of write_dataset()."""
+    Edge attributes are left out with a note. `rest` as of write_dataset()."""
     if getattr(data, "edge_index", None) is None:
         raise DataError("from_pyg: expected a Data with edge_index; of a data set take data_set[0]")
     notes = list(rest.pop("notes", ()))

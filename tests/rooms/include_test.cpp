@@ -78,6 +78,8 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kRooms{
     {"sim/replay",
      {"core/terminal", "core/base", "core/cluster", "core/runtime", "sim/price", "sim/network",
       "sim/collectives"}},
+    {"sim/traces",
+     {"core/base", "core/ops", "core/runtime", "sim/price", "sim/collectives", "sim/replay"}},
     {"backends/reference", {"core/base", "core/ops", "core/runtime/execute"}},
     {"backends/cpu", {"core/base", "core/ops", "core/runtime/execute"}},
     {"backends/cpu/isa", {"backends/cpu"}},
@@ -130,7 +132,7 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kRooms{
       "core/strategy/train",   "core/cost",           "experiments/config",
       "core/strategy/store",   "experiments/predict", "experiments/results",
       "experiments/calibrate", "experiments/run",     "experiments/infer",
-      "experiments/score"}},
+      "experiments/score",     "sim/traces"}},
     {"experiments/advise",
      {"core/terminal", "core/base", "core/graph/files", "core/ops", "core/strategy/config",
       "sim/price", "experiments/execute", "experiments/config", "experiments/predict",
@@ -192,6 +194,7 @@ const std::map<std::string, std::set<std::string>> kLibraries{
     {"cusparse", {"backends/cuda/device"}},
     {"nanobind/", {"python/extension"}},
     {"nccl.h", {"backends/cuda/device"}},
+    {"google/protobuf/", {"sim/traces"}},
     {"simgrid/", {"sim/network"}},
 };
 /// Programs that measure such a library itself, without anything of ours above it.
