@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import child
 import plain_text
 from datasets import catalogue, converters, download
 from datasets.catalogue import GetError
@@ -99,7 +100,7 @@ def get(asked):
             words = [asked.program, "dataset", "convert", str(source), str(data / found.name)]
             words += ["--symmetric"] if found.options.get("symmetric") else []
             words += ["--json"] if asked.json else []
-            status = subprocess.run(words, check=False).returncode
+            status = subprocess.run(words, check=False, env=child.environment()).returncode
         if status != 0:
             raise GetError(f"{found.name}: could not be converted (see above); its files stay in {folder}")
         for file in files if not asked.keep_download else []:

@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import child
 import whole_file
 from figure_file import FigureError
 from result_folder import Run
@@ -67,13 +68,13 @@ def _cut(program, run, cut, settings):
     for key, value in settings.items():
         words += ["--set", f"{key}={value if isinstance(value, str) else json.dumps(value)}"]
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
-        child = subprocess.Popen(words, stdout=out, stderr=errors)
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
+        cutting = subprocess.Popen(words, stdout=out, stderr=errors, env=child.environment())
+        _, status, usage = os.wait4(cutting.pid, 0)
+        cutting.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         errors.seek(0)
         lines, complaint = out.read().strip().splitlines(), errors.read().strip()
-    if child.returncode != 0 or not lines:
+    if cutting.returncode != 0 or not lines:
         last = complaint.splitlines()[-1] if complaint else "ended without a word"
         raise FigureError(f"{' '.join(words[1:])}: {last.removeprefix('orrery: error: ')}")
     result = json.loads(lines[-1])

@@ -7,6 +7,7 @@ resolved settings are known already is not run again.
 import json
 import subprocess
 
+import child
 from figure_file import FigureError
 from result_folder import Run
 
@@ -39,7 +40,7 @@ def make(program, file, run, folder):
             if json.loads(known.read_text()) == asked:
                 continue
         folder.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        done = subprocess.run(words, capture_output=True, text=True, check=False, env=child.environment())
         if done.returncode != 0 or not (out / "result.json").exists():
             lines = [line for line in done.stderr.splitlines() if line.strip()]
             last = lines[-1] if lines else "ended without a word"

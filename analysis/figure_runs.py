@@ -6,6 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import child
 import figure_cuts
 import figure_inferences
 import result_folder
@@ -87,7 +88,7 @@ class Experiments:
         words += ["--out", str(folder), "--json"] + ([] if resumes else ["--force"])
         for key, value in settings.items():
             words += ["--set", _setting(key, value)]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        done = subprocess.run(words, capture_output=True, text=True, check=False, env=child.environment())
         if done.returncode != 0 or not folder.exists():
             raise FigureError(f"{name}: {last_line(done.stderr)}")
 
@@ -99,7 +100,7 @@ class Experiments:
             words += ["--set", _setting(key, value)]
         if (key := " ".join(words)) in self.plans:
             return self.plans[key]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        done = subprocess.run(words, capture_output=True, text=True, check=False, env=child.environment())
         if done.returncode != 0 or not done.stdout.strip():
             raise FigureError(f"plan of {name}: {last_line(done.stderr)}")
         self.plans[key] = json.loads(done.stdout.strip().splitlines()[-1])

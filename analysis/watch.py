@@ -13,6 +13,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+import child
 import plain_text
 import units
 import whole_file
@@ -84,7 +85,8 @@ class Run:
         self.asked = True
         self.planning = subprocess.Popen([self.program, "plan", str(self.folder / "config.json"), "--json"],
                                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                         stderr=subprocess.DEVNULL, text=True, start_new_session=True)
+                                         stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+                                         env=child.environment())
 
     def _take(self):
         said, self.planning = self.planning.stdout.read(), None

@@ -1,6 +1,8 @@
 // The command line.
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -8,9 +10,11 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <system_error>
 #include <thread>
 
 #include "core/base/error.hpp"
@@ -28,13 +32,20 @@ namespace {
 
 constexpr int kFailed = 1, kWrongUse = 2;
 
+/// A name from a file may have a million letters: the beginning and the end say enough.
+std::string shortened(const std::string& message) {
+  constexpr std::size_t kEnds = 1500;
+  if (message.size() <= 3 * kEnds) return message;
+  return message.substr(0, kEnds) + " [...] " + message.substr(message.size() - kEnds);
+}
+
 /// If many ranks make the same mistake, rank 0 reports it at once, and the others only if they live
 /// on, which means that the mistake was theirs alone.
 int fail(const std::string& message, int exit_code) {
   const orrery::Launch launch = orrery::launch_from_environment();
   if (launch.rank > 0) std::this_thread::sleep_for(std::chrono::seconds(3));
   const std::string rank = launch.rank > 0 ? fmt::format("rank {}: ", launch.rank) : "";
-  orrery::tell("orrery: error: {}{}\n", rank, orrery::one_line(message));
+  orrery::tell("orrery: error: {}{}\n", rank, orrery::one_line(shortened(message)));
   return exit_code;
 }
 
@@ -50,9 +61,39 @@ void keep_standard_descriptors() {
   }
 }
 
+/// A reader of the output that ends early (`| head`) does not end a computation. A result that then
+/// cannot be printed ends the program, as others, by SIGPIPE.
+void note_broken_pipe(int) {}
+
+[[noreturn]] void end_by_broken_pipe() {
+  std::signal(SIGPIPE, SIG_DFL);
+  std::raise(SIGPIPE);
+  std::abort();
+}
+
+/// Below this, reading a JSON file runs over the stack's end.
+void require_stack() {
+  constexpr rlim_t kLeast = 128 << 10;
+  rlimit stack{};
+  if (::getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < kLeast)
+    throw orrery::Error(fmt::format("expected a stack of at least {} KiB, found {} (ulimit -s)",
+                                    kLeast >> 10U, stack.rlim_cur >> 10U));
+}
+
+/// A script that is killed cannot end what it started: it asks for that beforehand, by its number.
+void end_with_starter() {
+  const char* starter = std::getenv("ORRERY_ENDS_WITH");
+  if (starter == nullptr) return;
+  const bool asked = fmt::to_string(::getppid()) == starter;
+  if (asked) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (asked && fmt::to_string(::getppid()) != starter) std::raise(SIGTERM);  // meanwhile
+  ::unsetenv("ORRERY_ENDS_WITH");  // of this program alone
+}
+
 /// The exit code, if the output has reached its reader.
 int with_output_written(int exit_code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
+  if (errno == EPIPE) end_by_broken_pipe();
   return fail(fmt::format("standard output cannot be written: {}", std::strerror(errno)), kFailed);
 }
 
@@ -63,8 +104,10 @@ int main(int argc, char** argv) {
   end_when_memory_ends();
   end_when_a_mapped_file_is_cut();
   keep_standard_descriptors();
+  end_with_starter();
   // reaching a limit on a file's size is an error of write(), reported as such
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, note_broken_pipe);    // programs that are started do not inherit that
   const ThreadPool pool(available_cores());  // for loading; ranks have their own pools
   int exit_code = 0;
   // The first rank does what not all ranks run together.
@@ -73,6 +116,7 @@ int main(int argc, char** argv) {
     return 0;
   std::unique_ptr<CLI::App> app;
   try {
+    require_stack();
     app = make_app(exit_code);
     if (argc == 1) {
       tell("{}", overview(*app));
@@ -92,6 +136,9 @@ int main(int argc, char** argv) {
     return fail(error.what(), kWrongUse);
   } catch (const OutOfMemory& error) {
     return fail(with_advice(error), kFailed);
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::broken_pipe) end_by_broken_pipe();
+    return fail(message_of(error), kFailed);
   } catch (const std::exception& error) {
     return fail(message_of(error), kFailed);
   }

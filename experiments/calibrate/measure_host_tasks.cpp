@@ -1,10 +1,8 @@
 #include "experiments/calibrate/measure_host_tasks.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +13,7 @@
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/rng.hpp"
+#include "core/base/temporary_folder.hpp"
 #include "experiments/calibrate/time_ops.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/predict/prepared.hpp"
@@ -36,29 +35,8 @@ double median_seconds(int repetitions, const std::function<void()>& work) {
   return median(std::move(seconds));
 }
 
-/// A temporary folder with a new name.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (fs::temp_directory_path() / "orrery-calibrate-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw Error(fmt::format("{}: cannot be made: {}", name, std::strerror(errno)));
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
 sim::HostPrice checkpoint_price(const HostTasksBench& bench) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder("calibrate");
   const nlohmann::ordered_json experiment{{"seed", 0},
                                           {"dataset", "none"},
                                           {"model", "none"},

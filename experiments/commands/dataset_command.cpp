@@ -267,7 +267,7 @@ bool is_of_other_programs(const fs::path& path, const std::string& format) {
            differs("edge_weights.npy", {npy_dtype<float>()}) ||
            differs("labels.npy", {npy_dtype<std::int32_t>(), npy_dtype<std::uint8_t>()});
   if (path.extension() == ".npz" || path.extension() == ".parquet") return true;
-  if (path.extension() != ".csv") return false;
+  if (path.extension() != ".csv" || !fs::is_regular_file(path)) return false;
   std::string header;
   std::getline(std::ifstream(path), header);  // a list of numbers has none
   return std::ranges::any_of(header, [](unsigned char c) { return std::isalpha(c) != 0; });

@@ -1,12 +1,9 @@
 #include "experiments/commands/partition_source.hpp"
 
 #include <fmt/core.h>
-#include <stdlib.h>
-
-#include <cerrno>
-#include <cstring>
 
 #include "core/base/error.hpp"
+#include "core/base/temporary_folder.hpp"
 #include "core/graph/read/load.hpp"
 #include "core/graph/training_graph.hpp"
 #include "core/partition/edges/edge_file.hpp"
@@ -31,29 +28,6 @@ class EdgesOfDataset final : public EdgeStream {
  private:
   std::unique_ptr<EdgeStream> edges_;
   std::int64_t vertices_;
-};
-
-/// A folder for temporary files; it is removed with this object.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "orrery-cut-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw DataError(name, "",
-                      fmt::format("cannot be made ({}): set TMPDIR to a folder that can be written",
-                                  std::strerror(errno)));
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
 };
 
 }  // namespace
@@ -91,7 +65,7 @@ const std::string& PartitionSource::name() const { return data_ ? data_->name : 
 StreamCut PartitionSource::cut(int parts, const PartitionOptions& how) const {
   if (!streams()) return cut_graph(*data_->graph, parts, how, data_->split);
   if (!takes_vertex_stream(how.method)) return cut_stream(*edges_, parts, how);
-  const ScratchFolder scratch;
+  const TemporaryFolder scratch("cut");
   const std::int64_t vertices = count_edges(*edges_).vertices();
   VerticesOnDisk stream(*edges_, vertices, scratch.path() / "vertices");
   return cut_vertices(stream, parts, how);

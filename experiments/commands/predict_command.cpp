@@ -2,9 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "core/base/error.hpp"
@@ -12,6 +12,7 @@
 #include "core/base/json_reader.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/whole_file.hpp"
+#include "core/graph/files/bytes_of.hpp"
 #include "core/graph/files/folder_in_progress.hpp"
 #include "core/graph/files/npy.hpp"
 #include "core/terminal/activity.hpp"
@@ -39,12 +40,12 @@ struct PredictOptions {
 
 Json config_of(const fs::path& run) {
   const fs::path file = run / "config.json";
-  std::ifstream in(file, std::ios::binary);
-  if (!in)
+  if (std::error_code error; !fs::exists(file, error))
     throw Error(
         fmt::format("{} cannot be read: name the folder of a run, which has it", file.string()));
-  const JsonReader config(std::string(std::istreambuf_iterator<char>(in), {}), file.string());
+  const JsonReader config(bytes_of(file), file.string());
   for (const char* key : {"dataset", "model", "train"}) config.object(key);
+  static_cast<void>(config.get<std::string>("name"));
   return config.json();
 }
 

@@ -22,6 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kMostNodesOfARange = 4096;
+constexpr std::size_t kLongestName = 256;  // std::regex recurses for every letter
 
 std::vector<std::string> keys_of(const Json& object) {
   std::vector<std::string> keys;
@@ -37,8 +38,15 @@ std::vector<std::string> keys_of(const Json& object) {
                                       fmt::join(known, ", ")));
 }
 
+void require_short(const std::string& name, const std::string& path) {
+  if (name.size() > kLongestName)
+    throw ConfigError(path, fmt::format("found \"{}...\", expected a name of at most {} letters",
+                                        name.substr(0, 40), kLongestName));
+}
+
 /// "gpu0..gpu3" to its four names, "cpu0" to itself.
 std::vector<std::string> names_in_range(const std::string& text, const std::string& path) {
+  require_short(text, path.substr(0, 60));
   static const std::regex form(
       R"(([A-Za-z][A-Za-z0-9_]*?)(\d*)(?:\.\.([A-Za-z][A-Za-z0-9_]*?)(\d+))?)");
   std::smatch part;
@@ -59,21 +67,33 @@ std::vector<std::string> names_in_range(const std::string& text, const std::stri
   return names;
 }
 
-/// Whether `name` matches a pattern in which * represents any letters.
+/// Whether `name` matches a pattern in which * represents any letters. After a mismatch only the
+/// last star takes more letters: those of earlier stars need no second try.
 bool matches(const std::string& pattern, const std::string& name) {
-  const auto star = pattern.find('*');
-  if (star == std::string::npos) return pattern == name;
-  if (name.compare(0, star, pattern, 0, star) != 0) return false;
-  const std::string rest = pattern.substr(star + 1);
-  for (std::size_t at = star; at <= name.size(); ++at)
-    if (matches(rest, name.substr(at))) return true;
-  return false;
+  constexpr std::size_t kNone = std::string::npos;
+  std::size_t p = 0, n = 0, star = kNone, after_star = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      after_star = n;
+    } else if (p < pattern.size() && pattern[p] == name[n]) {
+      ++p;
+      ++n;
+    } else if (star != kNone) {
+      p = star + 1;
+      n = ++after_star;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == kNone;
 }
 
 /// The nodes that a link may name, in order.
 using Scope = std::vector<std::pair<std::string, int>>;
 
 std::vector<int> select(const Scope& scope, const std::string& pattern, const std::string& path) {
+  require_short(pattern, path);
   std::vector<std::string> known;
   for (const auto& [name, node] : scope) known.push_back(name);
   std::vector<int> found;

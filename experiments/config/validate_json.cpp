@@ -1,11 +1,13 @@
 #include "experiments/config/validate_json.hpp"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <set>
@@ -237,14 +239,20 @@ void fill(const Json& schema, Json& value) {
 
 std::string read_settings(const std::string& file, const std::string& what) {
   constexpr std::size_t kMostBytes = std::size_t{16} << 20U;
-  std::ifstream in(file, std::ios::binary);
+  // May be a pipe, as of `<(...)`: one that nobody has opened to write is not waited for.
+  const int in = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (in >= 0) ::fcntl(in, F_SETFL, 0);
   std::string text;
-  for (char block[1 << 16]; in && text.size() <= kMostBytes;) {
-    in.read(block, sizeof block);
-    text.append(block, static_cast<std::size_t>(in.gcount()));
+  ssize_t got = in < 0 ? -1 : 0;
+  for (char block[1 << 16]; in >= 0 && text.size() <= kMostBytes;) {
+    got = ::read(in, block, sizeof block);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(block, static_cast<std::size_t>(got));
   }
-  if (!in.eof() && text.empty())
-    throw ConfigError("", fmt::format("{}: cannot be read; expected {}", file, what));
+  if (in >= 0) ::close(in);
+  if (got < 0) throw ConfigError("", fmt::format("{}: cannot be read; expected {}", file, what));
+  if (text.empty()) throw ConfigError("", fmt::format("{}: is empty; expected {}", file, what));
   if (text.size() > kMostBytes)
     throw ConfigError("", fmt::format("{}: expected {}, found more than 16 MiB", file, what));
   return text;

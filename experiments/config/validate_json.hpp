@@ -13,7 +13,8 @@ nlohmann::ordered_json parse_json(const std::string& text, const std::string& or
 
 /// The text of a file that people write: an experiment, a cluster, a device profile.
 ///
-/// Errors    ConfigError naming the file: it cannot be read, is a folder, or has more than 16 MiB
+/// Errors    ConfigError naming the file: it cannot be read, is a folder or empty, or has more than
+///           16 MiB
 std::string read_settings(const std::string& file, const std::string& what);
 
 /// The schema that the program was built with, with the additions of plugins.

@@ -3,11 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
+#include <filesystem>
+#include <system_error>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/graph/files/bytes_of.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "experiments/execute/execute.hpp"
 
@@ -81,15 +82,12 @@ std::pair<std::string, std::string> model_bytes(const fs::path& file_or_folder,
                                                 const std::string& key) {
   fs::path file = file_or_folder;
   if (fs::is_directory(file)) file /= fs::exists(file / "best.bin") ? "best.bin" : "checkpoint.bin";
-  std::ifstream in(file, std::ios::binary);
-  if (!in)
+  if (std::error_code error; !fs::exists(file, error))
     throw ConfigError(key,
                       fmt::format("{} cannot be read: name a checkpoint, or the folder of a run "
                                   "with train.keep_best or train.checkpoint_every",
                                   file.string()));
-  std::stringstream text;
-  text << in.rdbuf();
-  return {text.str(), file.string()};
+  return {bytes_of(file), file.string()};
 }
 
 ModelCheckpoint read_model(const fs::path& file_or_folder, const Json& resolved,

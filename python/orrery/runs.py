@@ -133,7 +133,8 @@ def _call(command: str, config: Any, options: list[str], settings: Mapping[str, 
     # A process group of its own, so that only we pass Ctrl-C on to the program.
     child = subprocess.Popen(words, stdin=subprocess.PIPE if told else subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             encoding="utf-8", errors="replace", start_new_session=True)
+                             encoding="utf-8", errors="replace", start_new_session=True,
+                             env=os.environ | {"ORRERY_ENDS_WITH": str(os.getpid())})
     said: list[str] = []
     shown = _Shown()
 

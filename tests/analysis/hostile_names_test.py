@@ -129,10 +129,12 @@ class HostileNames(unittest.TestCase):
         run = folders.real_run(self.path, train={"epochs": 1, "checkpoint_every": 1})
         config = json.loads((run / "config.json").read_text())
         for changed in (config | {"name": HOSTILE}, config | {"dataset": {"path": HOSTILE}},
-                        config | {"strategy": {"type": HOSTILE}}, config | {HOSTILE: HOSTILE}):
+                        config | {"strategy": {"type": HOSTILE}}, config | {HOSTILE: HOSTILE},
+                        config | {"name": 5}):
             (run / "config.json").write_text(json.dumps(changed))
             done = folders.orrery("predict", run, "--force")
             self.assertIn(done.returncode, (0, 1, 2))
+            self.assertNotIn("json.exception", done.stderr)
             self.assertNotRegex(done.stdout + done.stderr, CONTROL)
 
     def test_of_runs_that_are_watched_are_text(self):

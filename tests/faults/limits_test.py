@@ -69,6 +69,13 @@ class Limits(unittest.TestCase):
 
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_on_a_stack_that_is_too_small_are_told(self):
+        small = 64 * 1024
+        done = self.start("run", lambda: resource.setrlimit(resource.RLIMIT_STACK, (small, small)))
+
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("expected a stack of at least 128 KiB, found 64 (ulimit -s)", done.stderr)
+
     def test_no_home_no_temporary_folder_no_environment(self):
         for environment in ({}, {"TMPDIR": "/nowhere", "PATH": "/nowhere"}):
             with self.subTest(environment=environment):

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <vector>
+#include <memory>
 
 #include "core/base/error.hpp"
 
@@ -25,11 +25,12 @@ std::string checksum(std::string_view bytes) { return text_of(add(0, bytes.data(
 
 std::string file_checksum(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
-  std::vector<char> block(1 << 20);
+  constexpr std::size_t kBlock = 1 << 20;
+  const auto block = std::make_unique_for_overwrite<char[]>(kBlock);  // zeroes would cost more
   uLong crc = 0;
   while (in) {
-    in.read(block.data(), std::ssize(block));
-    crc = add(crc, block.data(), static_cast<std::size_t>(in.gcount()));
+    in.read(block.get(), kBlock);
+    crc = add(crc, block.get(), static_cast<std::size_t>(in.gcount()));
   }
   if (!in.eof())
     throw DataError(file.string(), "",

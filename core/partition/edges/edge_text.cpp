@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "core/base/error.hpp"
 #include "core/graph/files/text.hpp"
@@ -18,7 +19,10 @@ constexpr std::size_t kBuffer = 1 << 22;  // bytes; the longest line that can be
 class TextEdges final : public EdgeStream {
  public:
   explicit TextEdges(const std::filesystem::path& path)
-      : path_(path.string()), text_(path), buffer_(kBuffer), most_(most_vertices(path)) {
+      : path_(path.string()),
+        text_(path),
+        buffer_(std::make_unique_for_overwrite<char[]>(kBuffer)),
+        most_(most_vertices(path)) {
     if (std::filesystem::is_directory(path))
       throw DataError(path_, "", "cannot be opened: is a folder");
     block_.reserve(kStreamBlock);
@@ -33,15 +37,15 @@ class TextEdges final : public EdgeStream {
   std::span<const Edge> next() override {
     block_.clear();
     while (block_.size() < kStreamBlock) {
-      const char* line = buffer_.data() + begin_;
+      const char* line = buffer_.get() + begin_;
       const auto* stop = static_cast<const char*>(std::memchr(line, '\n', end_ - begin_));
       if (stop == nullptr && fill()) continue;
       if (stop == nullptr && begin_ == end_) break;
-      line = buffer_.data() + begin_;
-      if (stop == nullptr) stop = buffer_.data() + end_;  // the last line needs no end
+      line = buffer_.get() + begin_;
+      if (stop == nullptr) stop = buffer_.get() + end_;  // the last line needs no end
       ++line_;
       parse(line, stop);
-      begin_ = std::min(end_, static_cast<std::size_t>(stop - buffer_.data()) + 1);
+      begin_ = std::min(end_, static_cast<std::size_t>(stop - buffer_.get()) + 1);
     }
     return block_;
   }
@@ -49,13 +53,13 @@ class TextEdges final : public EdgeStream {
  private:
   /// Makes room for and reads more text; false at the end of the file.
   bool fill() {
-    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
     end_ -= begin_;
     begin_ = 0;
-    if (end_ == buffer_.size())
+    if (end_ == kBuffer)
       throw DataError(path_, fmt::format("line {}", line_ + 1),
                       fmt::format("is longer than {} bytes; expected two vertex numbers", kBuffer));
-    const std::size_t got = text_.read(buffer_.data() + end_, buffer_.size() - end_);
+    const std::size_t got = text_.read(buffer_.get() + end_, kBuffer - end_);
     end_ += got;
     return got > 0;
   }
@@ -77,7 +81,7 @@ class TextEdges final : public EdgeStream {
 
   std::string path_;
   PackedText text_;
-  std::vector<char> buffer_;
+  std::unique_ptr<char[]> buffer_;   // not zeroed: a small file needs little of it
   std::size_t begin_ = 0, end_ = 0;  ///< unread text in the buffer
   std::int64_t line_ = 0;
   std::int64_t most_;

@@ -1,17 +1,17 @@
 // A cut from a file.
 #include <fmt/core.h>
 
-#include <fstream>
+#include <sstream>
 
 #include "core/base/error.hpp"
+#include "core/graph/files/bytes_of.hpp"
 #include "core/partition/methods/partitioner.hpp"
 
 namespace orrery {
 namespace {
 
 Partition read_partition(const std::string& file, std::int64_t n, int parts) {
-  std::ifstream in(file);
-  if (!in) throw DataError(file, "", "cannot be opened; expected one owner per line");
+  std::istringstream in(bytes_of(file));
   Partition p{parts, {}};
   std::string line;
   bool ends_in_a_line_end = false;

@@ -1,22 +1,13 @@
 #include "core/partition/parts/one_way_edge.hpp"
 
-#include <fmt/core.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <string>
 
-#include "core/base/error.hpp"
-#include "core/base/removed_if_interrupted.hpp"
+#include "core/base/temporary_folder.hpp"
 #include "core/partition/parts/pair_hash.hpp"
 #include "core/partition/parts/sorted_rows.hpp"
 
 namespace orrery {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// Whether every edge occurs as often as its reverse.
 bool is_balanced(EdgeStream& edges) {
@@ -28,38 +19,11 @@ bool is_balanced(EdgeStream& edges) {
   return forward == backward;
 }
 
-/// A separate folder among the temporary files, removed with this.
-class Scratch {
- public:
-  Scratch() : path_(made()), if_interrupted_(path_) {}
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  static fs::path made() {
-    std::error_code missing;
-    std::string name = (fs::temp_directory_path(missing) / "orrery-edges-XXXXXX").string();
-    if (missing || ::mkdtemp(name.data()) == nullptr)
-      throw DataError(
-          name, "",
-          "cannot be created among the temporary files: set TMPDIR to a folder that may "
-          "be written");
-    return name;
-  }
-  fs::path path_;
-  RemovedIfInterrupted if_interrupted_;
-};
-
 }  // namespace
 
 std::optional<Edge> one_way_edge(EdgeStream& edges) {
   if (is_balanced(edges)) return std::nullopt;
-  const Scratch scratch;
+  const TemporaryFolder scratch("edges");
   const auto vertices = static_cast<std::size_t>(count_edges(edges).vertices());
   const OwnerOrder order(Partition{1, std::vector<std::int32_t>(vertices)});
   SortedRows in(edges, SortedRows::Side::in, order, scratch.path() / "in");

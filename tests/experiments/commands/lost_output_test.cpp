@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -44,6 +45,20 @@ TEST_F(LostOutput, OfAllThatWasOpenDoesNotEndARunNorMixItsFiles) {
   EXPECT_EQ(orrery(a_run() + " <&- >&- 2>&-"), 0);
   EXPECT_TRUE(fs::exists(folder_ / "result.json"));
   EXPECT_EQ(fs::file_size(folder_ / ".lock"), 0U);
+}
+
+/// `| head` has gone before the run tells anything.
+TEST_F(LostOutput, OfAReaderThatHasGoneDoesNotEndARun) {
+  EXPECT_EQ(orrery(a_run() + " 2>&1 | true"), 0);
+  EXPECT_TRUE(fs::exists(folder_ / "result.json"));
+}
+
+TEST_F(LostOutput, OfAReaderThatHasGoneEndsACommandAsItEndsOthers) {
+  const std::string words =
+      "{ sleep 0.3; " ORRERY_BINARY " cluster show dgx-1; } | true; exit ${PIPESTATUS[0]}";
+  const int status = std::system(("bash -c '" + words + "' 2>/dev/null").c_str());
+
+  EXPECT_EQ(WEXITSTATUS(status), 128 + SIGPIPE);
 }
 
 TEST_F(LostOutput, OfAMistakeKeepsItsStatus) {

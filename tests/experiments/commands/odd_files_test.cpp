@@ -83,6 +83,57 @@ TEST_F(OddFiles, APipeIsNeitherEdgesNorWeightsNorACheckpoint) {
             std::string::npos);
 }
 
+TEST_F(OddFiles, APipeThatNobodyWritesIsNotWaitedFor) {
+  for (const char* name : {"pipe", "pipe.csv", "config.json"})
+    ASSERT_EQ(::mkfifo(path(name).c_str(), 0600), 0);
+  std::ofstream(path("edges.txt")) << "0 1\n1 2\n";
+
+  EXPECT_NE(error_of({"plan", path("pipe")}, 2).find("is empty; expected an experiment file"),
+            std::string::npos);
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"partition", path("edges.txt"), "--parts", "2", "--method", "file", "--set",
+            "partition.file=" + path("pipe")},
+           {"dataset", "convert", path("pipe.csv"), path("made")},
+           {"predict", folder_.string()}})
+    EXPECT_NE(error_of(words).find("expected a regular file"), std::string::npos) << words.front();
+}
+
+TEST_F(OddFiles, NeitherAPipeNorADeviceHoldsWeights) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  std::ofstream(path("config.json"))
+      << R"({"name": "odd", "dataset": {"generate": "rmat", "vertices": 64, "edges": 300},
+      "model": {"type": "gcn"}, "strategy": {"type": "full_graph"}, "train": {"epochs": 1}})";
+
+  for (const std::string& weights : {path("pipe"), std::string("/dev/zero")})
+    EXPECT_NE(error_of({"predict", folder_.string(), "--weights", weights})
+                  .find("expected a regular file"),
+              std::string::npos)
+        << weights;
+}
+
+TEST_F(OddFiles, AnExperimentComesThroughAPipe) {
+  std::ofstream(path("e.json"))
+      << R"({"name": "odd", "dataset": {"generate": "rmat", "vertices": 64, "edges": 300},
+      "model": {"type": "gcn"}, "strategy": {"type": "full_graph"}})";
+  const auto shown = run_program(
+      {"bash", "-c", ORRERY_BINARY " plan <(sleep 0.2; cat '" + path("e.json") + "') 2>&1"},
+      "/dev/null");
+
+  EXPECT_EQ(shown->status, 0) << shown->output;
+}
+
+TEST_F(OddFiles, AVeryLongNameIsToldByItsEnds) {
+  const std::string name(100000, 'p');
+  std::ofstream(path("e.json"))
+      << R"({"name": "odd", "dataset": {"path": ")" << name
+      << R"("}, "model": {"type": "gcn"}, "strategy": {"type": "full_graph"}})";
+
+  const std::string said = error_of({"plan", path("e.json")});
+
+  EXPECT_NE(said.find("ppp [...] "), std::string::npos);
+  EXPECT_LT(said.size(), 5000U);
+}
+
 TEST_F(OddFiles, AFolderOfClustersBesideThoseThatShipHidesNone) {
   fs::create_directories(folder_ / "configs/clusters");
   std::ofstream(path("configs/clusters/mine.json")) << "{}";

@@ -403,5 +403,31 @@ TEST(ClusterFile, IsNamedInItsErrors) {
   }
 }
 
+TEST(ClusterFile, RefusesNamesThatNobodyReads) {
+  Json named = file_of("dgx-1"), linked = named;
+  named["server"]["nodes"][std::string(200000, 'x')] = "switch";
+  linked["server"]["links"][0]["pairs"][0] = std::string(200000, 'x') + "-gpu0";
+
+  EXPECT_NE(refusal(named).find("xxx...\", expected a name of at most 256 letters"),
+            std::string::npos);
+  EXPECT_NE(refusal(linked), "accepted");
+  EXPECT_LT(refusal(linked).size(), 10000U);
+}
+
+TEST(ClusterFile, ManyStarsTakeNoTime) {
+  Json file = file_of("dgx-1");
+  file["server"]["nodes"][std::string(100, 'a')] = "switch";
+  std::string stars;
+  for (int i = 0; i < 40; ++i) stars += "*a";
+  Json link = {{"type", "qpi"}, {"from", stars + "b"}, {"to", "cpu0"}};
+  Json unknown = file;
+  unknown["server"]["links"].push_back(link);
+  link["from"] = "a" + stars + "*";
+  file["server"]["links"].push_back(link);
+
+  EXPECT_NE(refusal(unknown).find("unknown node"), std::string::npos);
+  EXPECT_EQ(refusal(file), "accepted");
+}
+
 }  // namespace
 }  // namespace orrery
