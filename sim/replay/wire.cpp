@@ -180,7 +180,7 @@ bool read_message(int descriptor, Answer& kind, std::string& bytes) {
   if (!read_all(descriptor, reinterpret_cast<char*>(&header), sizeof header)) return false;
   kind = header.kind;
   // Memory is allocated as bytes arrive: a killed process may have left half a header.
-  constexpr std::uint64_t kPiece = std::uint64_t{1} << 24U;
+  constexpr std::uint64_t kPiece = std::uint64_t{1} << 20U;
   bytes.clear();
   while (bytes.size() < header.bytes) {
     const std::size_t got = bytes.size();
