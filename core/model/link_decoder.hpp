@@ -27,8 +27,8 @@ struct PairEnds {
 /// values are the other. So pairs need no operation of their own, and none that a device profile
 /// would have to price.
 ///
-/// Placement x, scores: of this rank; parameters: on every rank
 /// Memory    two buffers of [most pairs at once, width], with mlp two of [.., hidden] as well
+/// Placement x, scores: of this rank; parameters: on every rank
 class LinkDecoder {
  public:
   LinkDecoder(Runtime& rt, const LinkConfig& config);

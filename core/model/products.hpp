@@ -81,8 +81,8 @@ class Products {
   /// The adjoint: adds what reached the other rows to the rows they came from.
   virtual void complete_adjoint(int /*layer*/, const Tensor& /*dx*/) {}
 
-  /// Source rows of the edges of a layer: first those of inputs(layer), then rows that other ranks
-  /// computed.
+  /// The rows of the sources of a layer's edges: first those of inputs(layer), then rows that other
+  /// ranks computed.
   ///
   /// Requires  a model whose layers weigh edges, like everything about sources
   virtual std::int64_t sources(int layer) const { return inputs(layer); }

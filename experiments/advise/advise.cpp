@@ -213,6 +213,8 @@ class Search {
       rate(std::move(plan), data, advice);
     } catch (const OutOfMemory& error) {
       advice.too_large.push_back({label, error.what()});
+    } catch (const SimulatorFailed&) {
+      throw;
     } catch (const Error& error) {
       advice.impossible.push_back({label, error.what()});
     }
@@ -272,9 +274,11 @@ Advice advise(SearchSpace space, DatasetCache& datasets, Simulator& simulator,
   Advice advice;
   advice.plans = space.plans.size() + space.impossible.size();
   advice.impossible = std::move(space.impossible);
+  simulator.start();
   Search search(datasets, simulator, limits.best);
+  const auto end = Clock::now() + std::chrono::duration<double>(limits.seconds);
+  datasets.load(space.base);  // no closed form: plans share it
   const auto begin = Clock::now();
-  const auto end = begin + std::chrono::duration<double>(limits.seconds);
   search.bound(space);
   advice.bounding_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   std::size_t done = 0;

@@ -58,7 +58,8 @@ struct SearchLimits {
 /// then the others.
 ///
 /// `tell` is called with the number of finished plans.
-/// Errors    those of loading the data; the advice reports errors of single plans
+/// Errors    those of loading the data; NotBuilt (no simulator); SimulatorFailed; the advice reports
+///           errors of single plans
 Advice advise(SearchSpace space, DatasetCache& datasets, Simulator& simulator,
               const SearchLimits& limits, const std::function<void(std::size_t)>& tell);
 

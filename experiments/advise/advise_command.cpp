@@ -344,6 +344,32 @@ std::vector<Question> questions_of(const std::vector<std::string>& vary,
   return questions;
 }
 
+/// Refuses a key of which no value is possible, such as one that does not exist, before anything is
+/// searched.
+void require_possible(const Options& options, const std::vector<Axis>& searched,
+                      const std::vector<Question>& asked) {
+  if (asked.empty()) return;
+  search_space(options.file, options.overrides, searched);  // what is wrong with the file itself
+  // By key; nothing where a value is possible.
+  std::map<std::string, std::optional<ConfigError>> refused;
+  for (const Question& question : asked) {
+    const std::string key = question.setting.substr(0, question.setting.find('='));
+    std::vector<std::string> overrides = options.overrides;
+    overrides.push_back(question.setting);
+    try {
+      search_space(options.file, overrides, searched);
+      refused[key] = std::nullopt;
+    } catch (const ConfigError& error) {
+      refused.try_emplace(key, error);
+    }
+  }
+  for (auto& [key, error] : refused)
+    if (error) {
+      error->add_context("--vary " + key);
+      throw *error;
+    }
+}
+
 /// What may change the order: the busiest link of the best plan, memory, ranks.
 std::vector<Question> usual_questions(const Experiment& base, const Advice& answer,
                                       const std::vector<Axis>& searched) {
@@ -397,6 +423,8 @@ class Adviser {
       if (setting.empty()) base_ = space.base;
       variation.advice = advise(std::move(space), datasets_, simulator_, {best, seconds},
                                 [&](std::size_t n) { tell_progress(question, n, all); });
+    } catch (const SimulatorFailed&) {
+      throw;
     } catch (const Error& error) {
       if (setting.empty()) throw;  // the file itself
       variation.failed = error.what();
@@ -425,11 +453,28 @@ class Adviser {
   std::vector<Variation> variations_;
 };
 
+/// Why no plan is possible: the reason of most of those that need too much memory or, without any,
+/// of most others.
+std::string why_none(const Advice& answer) {
+  std::map<std::string, std::vector<std::string>> by_reason;
+  for (const auto& [label, reason] :
+       answer.too_large.empty() ? answer.impossible : answer.too_large)
+    by_reason[reason].push_back(label);
+  const auto most = std::max_element(
+      by_reason.begin(), by_reason.end(),
+      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  return most == by_reason.end()
+             ? "no plan is possible"
+             : fmt::format("none of {} plans is possible; {} of them, such as {}: {}", answer.plans,
+                           most->second.size(), most->second.front(), most->first);
+}
+
 void run_advise(const Options& options) {
   require_sensible(options);
   std::vector<Axis> axes;
   for (const std::string& text : options.search) axes.push_back(parse_axis(text));
   const std::vector<Question> asked = questions_of(options.vary, axes);
+  require_possible(options, axes, asked);
   tell_activities(true);
   end_on_signals();
   Adviser adviser(options, axes);
@@ -439,12 +484,7 @@ void run_advise(const Options& options) {
   const double of_others = others == 0 ? 0 : (1 - of_first) / others;
   adviser.ask({}, options.limits.seconds * of_first, options.limits.best);
   const Advice& answer = adviser.answer();
-  if (answer.exact.empty() && answer.others.empty()) {
-    const auto& reasons = answer.too_large.empty() ? answer.impossible : answer.too_large;
-    throw Error(fmt::format("none of {} plans is possible; the first, {}: {}", answer.plans,
-                            reasons.empty() ? "" : reasons.front().label,
-                            reasons.empty() ? "" : reasons.front().reason));
-  }
+  if (answer.exact.empty() && answer.others.empty()) throw Error(why_none(answer));
   for (const Question& question : asked)
     adviser.ask(question, options.limits.seconds * of_others, options.limits.best);
   if (options.what_if)
@@ -466,8 +506,8 @@ void add_advise_command(CLI::App& app, int& exit_code) {
   command
       ->add_option("--search", options->search,
                    "Values to try instead of the usual ones, for a key of strategy or partition, "
-                   "or for model.order, train.bucket_bytes, cluster.ranks, cluster.gpus or "
-                   "cluster.servers; may be given several times")
+                   "or for model.order, train.bucket_bytes, or cluster's ranks, gpus, servers, "
+                   "ranks_per_server or gpus_per_server; may be given several times")
       ->type_name("KEY=V1,V2")
       ->allow_extra_args(false);
   command

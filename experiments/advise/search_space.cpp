@@ -25,8 +25,9 @@ constexpr std::string_view kStrategies = "strategy.type";
 
 bool is_searchable(std::string_view key) {
   return key.starts_with("strategy.") || key.starts_with("partition.") || key == "model.order" ||
-         key == "train.bucket_bytes" || key == "cluster.ranks" || key == "cluster.gpus" ||
-         key == "cluster.servers";
+         key == "train.bucket_bytes" || key == "cluster.servers" || key == "cluster.ranks" ||
+         key == "cluster.gpus" || key == "cluster.ranks_per_server" ||
+         key == "cluster.gpus_per_server";
 }
 
 Json value_of(const std::string& text) {
@@ -302,12 +303,14 @@ Axis parse_axis(const std::string& text) {
     throw ConfigError("--search", fmt::format("expected KEY=VALUE,VALUE,..., found \"{}\"", text));
   Axis axis{text.substr(0, equals), {}};
   if (!is_searchable(axis.key))
-    throw ConfigError("--search",
-                      fmt::format("found {}, which changes what is computed: only strategy.*, "
-                                  "partition.*, model.order, train.bucket_bytes, cluster.ranks, "
-                                  "cluster.gpus and cluster.servers can be searched (--vary asks "
-                                  "again with other values of any other key)",
-                                  axis.key));
+    throw ConfigError(
+        "--search", fmt::format("found {}, which changes what is computed: only strategy.*, "
+                                "partition.*, model.order, train.bucket_bytes and numbers of "
+                                "ranks, gpus and servers (cluster.ranks, cluster.gpus, "
+                                "cluster.servers, cluster.ranks_per_server, "
+                                "cluster.gpus_per_server) can be searched (--vary asks again with "
+                                "other values of any other key)",
+                                axis.key));
   for (std::size_t begin = equals + 1; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const Json value = value_of(text.substr(begin, end - begin));

@@ -21,7 +21,7 @@ struct Axis {
 ///
 /// Errors    ConfigError: no key, no values, values that are lists or objects, a key that changes
 ///           what is computed and not how (only strategy.*, partition.*, model.order,
-///           train.bucket_bytes, cluster.ranks, cluster.gpus and cluster.servers can be searched)
+///           train.bucket_bytes and numbers of ranks, gpus and servers can be searched)
 Axis parse_axis(const std::string& text);
 
 /// One way to carry out the experiment.

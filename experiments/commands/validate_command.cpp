@@ -12,6 +12,7 @@
 #include "core/base/removed_if_interrupted.hpp"
 #include "core/terminal/activity.hpp"
 #include "core/terminal/tell.hpp"
+#include "experiments/calibrate/other_work.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/experiment_file.hpp"
 #include "experiments/config/shipped.hpp"
@@ -69,9 +70,11 @@ class Validator {
     const Json simulated = forecast(experiment, "sim", folder);
     if (!why_no_equations(experiment.strategy, experiment.model))
       row.model_seconds = forecast(experiment, "model", folder)["epoch_seconds"].get<double>();
+    const calibrate::WorkWatch watch;
     const Json real = real_result(experiment, folder);
-    // Ranks on a netcluster are no descendants of ours, so the job itself tells.
-    const Json& others = real["other_work"];
+    // Ranks over links are no children of this process, so they say themselves what others did.
+    const Json others = experiment.netcluster.empty() ? calibrate::other_work_json(watch.seen())
+                                                      : real["other_work"];
     row.load_before = others["load_before"];
     if (!others["cores"].is_null()) row.other_work_cores = others["cores"].get<double>();
     row.disturbed = !others["note"].is_null();

@@ -193,26 +193,25 @@ sim::DeviceProfile load_profile(const std::string& file_or_name) {
 
 sim::PriceErrors make_price_errors(const Json& file) {
   sim::PriceErrors errors;
-  if (file.contains("errors")) {
-    const Json& told = file["errors"];
-    errors.operations = number_or_zero(told, "operations");
-    if (told.contains("kinds"))
-      for (const auto& [kind, error] : told["kinds"].items()) {
-        require_known("errors.kinds." + kind, kind, keys_and_kinds());
-        errors.by_kind[kind] = error["value"];
-      }
-    if (told.contains("libraries"))
-      for (const auto& [library, error] : told["libraries"].items())
-        errors.communication[library] = error["value"];
-    return errors;
+  if (file.contains("tables")) {
+    std::map<std::string, int> tables;
+    for (const auto& [key, table] : file["tables"].items()) {
+      const std::string kind = key.substr(0, key.find('/'));
+      double& mean = errors.by_kind[kind];
+      mean += (table["fit_error"].get<double>() - mean) / ++tables[kind];
+    }
   }
-  if (!file.contains("tables")) return errors;
-  std::map<std::string, int> keys;
-  for (const auto& [key, table] : file["tables"].items()) {
-    const std::string kind = key.substr(0, key.find('/'));
-    double& mean = errors.by_kind[kind];
-    mean += (table["fit_error"].get<double>() - mean) / ++keys[kind];
-  }
+  if (!file.contains("errors")) return errors;
+  const Json& told = file["errors"];
+  errors.operations = number_or_zero(told, "operations");
+  if (told.contains("kinds"))
+    for (const auto& [kind, error] : told["kinds"].items()) {
+      require_known("errors.kinds." + kind, kind, keys_and_kinds());
+      errors.by_kind[kind] = error["value"];
+    }
+  if (told.contains("libraries"))
+    for (const auto& [library, error] : told["libraries"].items())
+      errors.communication[library] = error["value"];
   return errors;
 }
 

@@ -21,8 +21,9 @@ sim::DeviceProfile make_profile(const nlohmann::ordered_json& file);
 /// Errors    as make_profile, each naming the file; ConfigError for an unknown name
 sim::DeviceProfile load_profile(const std::string& file_or_name);
 
-/// How far the prices of a parsed and valid file are off: its "errors"; of a file without them, what
-/// its tables are off by at points that were left out of them.
+/// How far the prices of a parsed and valid file are off: its "errors"; kinds that these leave out,
+/// such as those that no training of the calibration has, are off by what their tables are at points
+/// that were left out of them, in the mean over the kind's tables.
 ///
 /// Errors    ConfigError: an unknown kind, with the nearest
 sim::PriceErrors make_price_errors(const nlohmann::ordered_json& file);

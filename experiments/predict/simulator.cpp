@@ -53,16 +53,19 @@ void Simulator::give_up() {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   process_->kill();  // the replaying process ends with it
   process_.reset();
-  throw Error(stopped() ? "interrupted before the simulation had a result"
-                        : "the simulator ended before it had a result");
+  throw SimulatorFailed(stopped() ? "interrupted before the simulation had a result"
+                                  : "the simulator ended before it had a result");
+}
+
+void Simulator::start() {
+  if (process_) return;
+  const WithoutInterrupts started;
+  process_.emplace(std::vector{simulator_program()});
 }
 
 sim::Replay Simulator::replay(const sim::Simulation& simulation, const std::string& what) {
   Activity replaying(what);
-  if (!process_) {
-    const WithoutInterrupts started;
-    process_.emplace(std::vector{simulator_program()});
-  }
+  start();
   const auto former = ::signal(SIGPIPE, SIG_IGN);
   sim::Answer kind = sim::Answer::error;
   std::string bytes;
@@ -77,7 +80,7 @@ sim::Replay Simulator::replay(const sim::Simulation& simulation, const std::stri
   ::signal(SIGPIPE, former);
   if (!answered) give_up();
   if (kind == sim::Answer::config_error) throw ConfigError("", bytes);
-  if (kind == sim::Answer::error) throw Error(bytes);
+  if (kind == sim::Answer::error) throw SimulatorFailed(bytes);
   return sim::replay_from(bytes);
 }
 

@@ -6,20 +6,30 @@
 #include <string>
 
 #include "core/base/child_process.hpp"
+#include "core/base/error.hpp"
 #include "sim/replay/simulation.hpp"
 
 namespace orrery {
+
+/// The simulator ended, or could not be reached, before it had a result: that says nothing about what
+/// was to be simulated.
+class SimulatorFailed : public Error {
+  using Error::Error;
+};
 
 class Simulator {
  public:
   /// `stop`: set by a signal, ends a simulation.
   explicit Simulator(const std::atomic<bool>* stop = nullptr) : stop_(stop) {}
 
+  /// Starts the program, unless it runs already.
+  ///
+  /// Errors    NotBuilt (this build has no simulator)
+  void start();
   /// Its progress becomes part of what `what` shows.
   ///
-  /// Errors    NotBuilt (this build has no simulator) · ConfigError, ProgramError's text as Error,
-  ///           an Error that says with which signal the simulation ended, and one that says that it
-  ///           was interrupted
+  /// Errors    NotBuilt · ConfigError · SimulatorFailed, with ProgramError's text, with the signal
+  ///           that ended the simulation, or because it was interrupted
   sim::Replay replay(const sim::Simulation& simulation, const std::string& what);
 
  private:

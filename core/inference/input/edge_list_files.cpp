@@ -8,6 +8,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "core/graph/files/npy_header.hpp"
 #include "core/graph/files/text.hpp"
 #include "core/graph/plausible.hpp"
+#include "core/inference/input/storage_rate.hpp"
 #include "core/partition/edges/edge_text.hpp"
 
 namespace orrery {
@@ -57,6 +59,7 @@ class OpenedFile {
         throw DataError(path_, fmt::format("byte {}", offset + got),
                         fmt::format("cannot be read: {}", std::strerror(errno)));
       if (more == 0) break;
+      pass_storage(more);
       got += more;
     }
     return got;
@@ -165,7 +168,10 @@ std::optional<Edge> edge_of(Line line, const Bound& bound) {
 class Lines final : public PieceOfFile {
  public:
   Lines(const File& file, std::int64_t begin, std::int64_t end, Bound bound)
-      : opened_(file.path), range_end_(end), bound_(bound), text_(at(kText)) {
+      : opened_(file.path),
+        range_end_(end),
+        bound_(bound),
+        text_(std::make_unique_for_overwrite<char[]>(at(kText))) {
     // A line begins where the byte before ends one.
     start_ = std::max<std::int64_t>(begin - 1, 0);
     if (begin > 0 && begin < end) skip_line();
@@ -176,7 +182,7 @@ class Lines final : public PieceOfFile {
       const std::optional<std::size_t> stop = line_end();
       if (!stop) return;
       try {
-        if (const auto edge = edge_of({text_.data() + from_, text_.data() + *stop}, bound_))
+        if (const auto edge = edge_of({text_.get() + from_, text_.get() + *stop}, bound_))
           into.push_back(*edge);
       } catch (const TextProblem& problem) {
         throw DataError(opened_.path(), fmt::format("line {}", line_number()), problem.message);
@@ -193,24 +199,24 @@ class Lines final : public PieceOfFile {
   std::optional<std::size_t> line_end() {
     for (;;) {
       const auto* stop =
-          static_cast<const char*>(std::memchr(text_.data() + from_, '\n', to_ - from_));
-      if (stop != nullptr) return at(stop - text_.data());
+          static_cast<const char*>(std::memchr(text_.get() + from_, '\n', to_ - from_));
+      if (stop != nullptr) return at(stop - text_.get());
       if (fill()) continue;
       if (from_ == to_) return std::nullopt;
       return to_;  // the last line needs no end
     }
   }
   bool fill() {
-    std::memmove(text_.data(), text_.data() + from_, to_ - from_);
+    std::memmove(text_.get(), text_.get() + from_, to_ - from_);
     start_ += static_cast<std::int64_t>(from_);
     to_ -= from_;
     from_ = 0;
-    if (to_ == text_.size())
+    if (to_ == at(kText))
       throw DataError(opened_.path(), fmt::format("line {}", line_number()),
                       fmt::format("is longer than {} bytes; expected two vertex numbers", kText));
     const std::int64_t got =
-        opened_.read(start_ + static_cast<std::int64_t>(to_), text_.data() + to_,
-                     static_cast<std::int64_t>(text_.size() - to_));
+        opened_.read(start_ + static_cast<std::int64_t>(to_), text_.get() + to_,
+                     kText - static_cast<std::int64_t>(to_));
     to_ += at(got);
     return got > 0;
   }
@@ -223,7 +229,7 @@ class Lines final : public PieceOfFile {
   }
   /// Counted from the beginning of the file, because only errors need it.
   std::int64_t line_number() const {
-    std::vector<char> piece(at(kText));
+    std::vector<char> piece(at(std::min(kText, place())));
     std::int64_t lines = 1;
     for (std::int64_t first = 0; first < place(); first += kText) {
       const std::int64_t count =
@@ -236,7 +242,7 @@ class Lines final : public PieceOfFile {
   OpenedFile opened_;
   std::int64_t range_end_;
   Bound bound_;
-  std::vector<char> text_;
+  std::unique_ptr<char[]> text_;   // not zeroed: a small file needs little of it
   std::int64_t start_ = 0;         ///< of text_ in the file
   std::size_t from_ = 0, to_ = 0;  ///< the part of it to read
 };

@@ -7,12 +7,12 @@ namespace orrery {
 /// full, the next structure waits in the stage before; the last stage takes first. 0: a stage works
 /// when the next one asks for it, the last stage when the step begins.
 struct StagesAhead {
-  int sample = 0;  ///< structures that are prepared, or being prepared, on the sampler lane
-  int fetch =
-      0;  ///< structures whose rows are in host memory, or on their way there, on the store lane
-  int load =
-      /// structures on the device, or on their way there on the copy lane, besides that of the step
-      1;
+  /// Structures that are prepared, or being prepared, on the sampler lane.
+  int sample = 0;
+  /// Structures whose rows are in host memory, or on their way there, on the store lane.
+  int fetch = 0;
+  /// Structures on the device, or on their way there on the copy lane, besides that of the step.
+  int load = 1;
   /// Largest number of structures at a time, with that of the step.
   int together() const { return sample + fetch + load + 1; }
 };

@@ -60,9 +60,8 @@ class LocalPattern {
  private:
   struct Tile {
     SparseBuffer pattern;
-    Buffer
-        /// entries of the block, [entries of the tile, 1] i32; empty if there is one tile
-        entries;
+    /// Entries of the block, [entries of the tile, 1] i32; empty if there is one tile.
+    Buffer entries;
     std::int64_t first_column = 0;
   };
   std::vector<Tile> tiles_;

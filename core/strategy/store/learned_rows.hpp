@@ -15,12 +15,12 @@ namespace orrery {
 /// ends. The owner adds up the gradients of a row in the order of the ranks that send them, and
 /// takes one step of a sparse Adam on the rows with gradients.
 ///
-/// Placement each row, with its moments, on the rank that owns its vertex
 /// Staleness none: what is brought has every update before, because owners send rows behind the
 ///           updates on their compute lanes. A rank waits only for the rows that are sent to it,
 ///           not for all others. A rank has one version of the table: that of the last step.
 /// Memory    of width d: 3·own·d, the rows that travel both ways, and 4·d for each distinct row
 ///           that is updated in a step
+/// Placement each row, with its moments, on the rank that owns its vertex
 /// Source    Kingma and Ba 2015; on the rows that have a gradient alone as PyTorch's SparseAdam:
 ///           moments of the others stay, the step counts for all rows together
 /// Departs   the order of sums is fixed, where servers of parameters (DistDGL's among them) add

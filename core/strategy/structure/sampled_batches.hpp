@@ -71,8 +71,8 @@ struct MiniBatchSettings {
   /// For each layer, the first at the seeds: kAllNeighbours or >= 1. Empty for BatchSampler::all.
   std::vector<int> fanouts{};
   bool replace = false;  ///< neighbour: a neighbour may be drawn several times
-  bool resample_steps =
-      true;  ///< every step draws other neighbours; else all steps of an epoch draw the same
+  /// Every step draws other neighbours; else all steps of an epoch draw the same.
+  bool resample_steps = true;
   int clusters = 1;     ///< cluster: parts that METIS cuts the graph into,
   int together = 1;     ///< and how many of them form a batch
   int walk_length = 2;  ///< saint_walk: steps from a root

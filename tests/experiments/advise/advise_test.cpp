@@ -213,6 +213,15 @@ TEST_F(Advise, ATimeLimitLeavesPlansAndSaysSo) {
   EXPECT_EQ(advice.replayed, 1U);
 }
 
+TEST_F(Advise, ASimulatorThatFailsMakesNoPlanImpossible) {
+  const std::atomic<bool> stop = true;
+  Simulator simulator(&stop);
+  DatasetCache datasets;
+  EXPECT_THROW(advise(search_space(file_, {}, kSmallSpace), datasets, simulator, {.best = 1},
+                      [](std::size_t) {}),
+               SimulatorFailed);
+}
+
 TEST_F(Advise, SettingsGoToTheStrategiesThatHaveThem) {
   const SearchSpace space =
       search_space(file_, {"strategy.type=shared_preloading", "strategy.overlap=false"},
@@ -296,6 +305,7 @@ TEST_F(Advise, SaysWhatCannotBeAsked) {
   EXPECT_THAT(refused("strategy.fanouts=[1]"), HasSubstr("expected numbers"));
   EXPECT_THAT(refused("partition.method=null"), HasSubstr("expected numbers"));
   EXPECT_THAT(refused("model.layers=2"), HasSubstr("model.layers"));
+  EXPECT_EQ(parse_axis("cluster.gpus_per_server=2").values, (std::vector<Json>{2}));
   EXPECT_EQ(parse_axis("strategy.depth=1,fit,1").values, (std::vector<Json>{1, "fit"}));
 
   const auto space_of = [&](const std::vector<std::string>& overrides,

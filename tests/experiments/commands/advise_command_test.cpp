@@ -96,6 +96,7 @@ TEST_F(AdviseCommand, RefusesWhatItCannotAnswer) {
   refused("--vary strategy.type=spmm_1d", "use --search");
   refused("--search cluster.gpus=2 --vary cluster.gpus=4", "already searched");
   refused("--vary model.layers=", "KEY=VALUE");
+  refused("--vary model.laiers=2,3", "Did you mean \"layers\"");
   refused("--best 0", "--best");
   refused("--seconds 0", "--seconds");
   refused("--set cluster.gpus=9", "cluster");
