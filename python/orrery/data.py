@@ -30,10 +30,10 @@ def _array(values: Any) -> np.ndarray:
     return np.asarray(values)
 
 
-def _left_out(names: Any, there: str, how: str) -> list[str]:
-    """A note that says which data of edges stay behind."""
+def _left_out(names: Any, how: str) -> list[str]:
+    """A note that names the data of edges that are not kept."""
     words = ", ".join(map(str, names))
-    return [f"{there} {words} left out; {how}"] if words else []
+    return [f"data of edges were left out: {words}; {how}"] if words else []
 
 
 def _features(values: Any, vertices: int, notes: list[str]) -> np.ndarray:
@@ -289,13 +289,12 @@ def from_pyg(data: Any, folder: Any, **rest: Any) -> Path:
     Edge attributes are left out with a note. `rest` as of write_dataset()."""
     if len(getattr(data, "node_types", [None])) != 1 or hasattr(data, "edge_index_dict"):
         raise DataError("from_pyg: expected one type of vertices; use data.to_homogeneous() first")
-    if getattr(data, "edge_index", None) is None:
+    if getattr(data, "edge_index", None) is None or not hasattr(data, "num_nodes"):
         raise DataError("from_pyg: expected a Data with edge_index (ToSparseTensor removes it); of a data set "
                         "take data_set[0]")
     notes = list(rest.pop("notes", ()))
     if getattr(data, "edge_attr", None) is not None and "edge_weights" not in rest:
-        notes += _left_out(["edge_attr"], "the data of edges", "edge_weights=data.edge_attr takes one number "
-                           "for each edge")
+        notes += _left_out(["edge_attr"], "edge_weights=data.edge_attr takes one number for each edge")
     masks = tuple(getattr(data, f"{part}_mask", None) for part in ("train", "val", "test"))
     given = {"features": getattr(data, "x", None), "labels": getattr(data, "y", None),
              "edge_weights": getattr(data, "edge_weight", None),
@@ -319,7 +318,7 @@ def from_dgl(network: Any, folder: Any, **rest: Any) -> Path:
     of_edges, notes = getattr(network, "edata", {}), list(rest.pop("notes", ()))
     if "edge_weights" not in rest:
         given["edge_weights"] = of_edges["weight"] if "weight" in of_edges else None
-        notes += _left_out([name for name in of_edges if name not in ("weight", "_ID")], "the data of edges",
+        notes += _left_out([name for name in of_edges if name not in ("weight", "_ID")],
                            "edge_weights=graph.edata[NAME] takes one number for each edge")
     return write_dataset(folder, np.stack([_array(source), _array(destination)]), notes=notes,
                          **{"num_nodes": int(network.num_nodes()), **given, **rest})

@@ -122,14 +122,16 @@ class Datasets(unittest.TestCase):
         orrery.from_pyg(data, self.set)
         orrery.from_dgl(network, self.folder / "dgl")
 
-        self.assertIn("length left out", (self.folder / "dgl/meta.json").read_text())
+        self.assertIn("left out: length", (self.folder / "dgl/meta.json").read_text())
         np.testing.assert_array_equal(np.load(self.folder / "dgl/edge_weights.npy"), [3, 4])
         for file in ("edges.npy", "features.npy", "labels.npy", "split.npy"):
             self.assertEqual((self.set / file).read_bytes(), (self.folder / "dgl" / file).read_bytes())
         np.testing.assert_array_equal(np.load(self.set / "split.npy"), [0, 1, 2])
-        self.assertIn("edge_attr left out", self.notes())
+        self.assertIn("left out: edge_attr", self.notes())
         self.assertIn("float16", self.notes())
         self.assertEqual(self.info()["vertices"], 3)
+        with self.assertRaisesRegex(orrery.DataError, r"data_set\[0\]"):  # a data set of PyG passes attributes on
+            orrery.from_pyg(SimpleNamespace(edge_index=Tensor(edges)), self.folder / "other")
 
     def test_MistakesLeaveNothingBehind(self):
         wrong = [({"features": np.ones((2, 2))}, orrery.ShapeError, r"\[3, F\]"),
