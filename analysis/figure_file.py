@@ -20,6 +20,8 @@ Keys
                          orrery partition for every combination; stream: from edges.npy, not loaded
       infer              [{key: value}]: orrery infer once for each of these settings beside "set";
                          measures ask for the seconds of its stages
+      sharing            [{flag: value}]: orrery dataset sharing once for each of these, of the data
+                         set "graph", or of the graph that "generate" makes: {"kind", flag: value}
   rows                   {"label", "unit", "paper", "ours": how to measure it, "role"?, "reported"?,
                          "note"?}
       paper              a number, [least, most] (a range that several cells share), true or false,
@@ -56,6 +58,7 @@ _RUN_ALLOWED = {"file", "title", "set", "fit", "scale_of", "data", "otherwise", 
                 "plan", "infer"}
 _INFER_ALLOWED = {"file", "title", "set", "data", "otherwise", "infer"}
 _CUTS_ALLOWED = {"cuts", "title", "set", "set_for", "set_method", "stream"}
+_SHARING_ALLOWED = {"sharing", "title", "graph", "generate"}
 ROLES = ("fitted", "informed", "predicted", "aside")
 _CONSTANT = {"is", "by", "role", "rows"}
 PANELS = ("cells", "curves", "learning", "shares", "lanes", "pairs", "regions", "spread", "stacks")
@@ -110,8 +113,21 @@ def _check_infer(file, run, name):
         _complain(file, f"runs.{name}.infer: needs a list of settings")
 
 
+def _check_sharing(file, run, name):
+    for key in run.keys() - _SHARING_ALLOWED:
+        _complain(file, f"runs.{name}: {key} does not go with sharing")
+    if ("graph" in run) == ("generate" in run):
+        _complain(file, f"runs.{name}: needs graph or generate, one of the two")
+    cells = run["sharing"]
+    if not isinstance(cells, list) or not cells or not all(isinstance(c, dict) for c in cells):
+        _complain(file, f"runs.{name}.sharing: needs a list of flags with their values")
+
+
 def _check_run(file, told, name):
     run = told["runs"][name]
+    if "sharing" in run:
+        _check_sharing(file, run, name)
+        return
     if "cuts" in run:
         _check_cuts(file, run, name)
         return
@@ -137,10 +153,11 @@ def _names_in(spec):
     measure."""
     for key in ("of", "over", "less", "level", "seconds_of", "method_of"):
         inner = spec.get(key)
-        if isinstance(inner, dict):
-            yield from _names_in(inner)
-        elif isinstance(inner, str):
-            yield inner
+        for one in inner if isinstance(inner, list) else [inner]:
+            if isinstance(one, dict):
+                yield from _names_in(one)
+            elif isinstance(one, str):
+                yield one
 
 
 def _check_row(file, told, i):

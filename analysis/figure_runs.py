@@ -9,6 +9,7 @@ from pathlib import Path
 import child
 import figure_cuts
 import figure_inferences
+import figure_sharing
 import result_folder
 import whole_file
 from figure_file import FigureError
@@ -62,6 +63,8 @@ class Experiments:
             return None
         if "cuts" in run:
             return figure_cuts.make(self.program, run, self.out / "runs" / name)
+        if "sharing" in run:
+            return figure_sharing.make(self.program, run, self.out / "runs" / name)
         if "infer" in run:
             return figure_inferences.make(self.program, self._file(name), run,
                                           self.out / "runs" / name)
@@ -154,6 +157,9 @@ class Experiments:
                 continue
             if "cuts" in run:
                 self.results[name] = figure_cuts.read(run, self.out / "runs" / name)
+                continue
+            if "sharing" in run:
+                self.results[name] = figure_sharing.read(run, self.out / "runs" / name)
                 continue
             if "infer" in run:
                 self.results[name] = figure_inferences.read(run, self.out / "runs" / name)

@@ -6,28 +6,33 @@ from figure_file import FigureError
 
 
 def stage_seconds(experiments, spec):
-    """Seconds of one stage, such as "layer 1", of the inference at `at`; for several, "features, layer 1", their
-    sum."""
+    """Seconds of one stage, such as "layer 1", of the inference at `at`, or the sum over several,
+    such as "features, layer 1"."""
     result = experiments.pick(spec["of"], spec.get("at", {})).result
-    sum_of_all = 0
-    for stage in spec["stage"].split(", "):
+    stages = spec["stage"].split(", ")
+    for stage in stages:
         if result.get(stage) is None:
             raise FigureError(f"{spec['of']} has no stage {stage} with a time")
-        sum_of_all += result[stage]
-    return sum_of_all
+    return sum(result[stage] for stage in stages)
 
 
 def _at(spec, cell):
     return spec | {"at": spec.get("at", {}) | cell}
 
 
+def _list(one_or_more):
+    return one_or_more if isinstance(one_or_more, list) else [one_or_more]
+
+
 def _ratios(experiments, spec):
-    return [stage_seconds(experiments, _at(spec["of"], cell)) /
-            stage_seconds(experiments, _at(spec["over"], cell)) for cell in spec["each"]]
+    return [stage_seconds(experiments, _at(of, cell)) / stage_seconds(experiments, _at(over, cell))
+            for of, over in zip(_list(spec["of"]), _list(spec["over"]), strict=True)
+            for cell in spec["each"]]
 
 
 def mean_stage_ratio(experiments, spec):
-    """The mean, over the cells of "each", of a stage's seconds "of" one run "over" another's."""
+    """The mean, over the cells of "each", of a stage's seconds "of" one run "over" another's. "of" and
+    "over" may be lists of runs: the mean over all pairs."""
     return mean(_ratios(experiments, spec))
 
 

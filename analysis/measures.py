@@ -10,6 +10,7 @@ import trace
 from cut_measures import CUT_MEASURES
 from figure_file import FigureError
 from figure_runs import value_at
+from figure_sharing import SHARING_MEASURES
 from inference_measures import INFERENCE_MEASURES
 
 IN_UNITS = {"s": 1.0, "ms": 1e-3, "MB": 1e6, "MiB": 2**20, "GiB": 2**30}
@@ -303,7 +304,8 @@ MEASURES = {f.__name__: f for f in (
     epoch_seconds, kind_percent, part_percent, part_seconds, product_seconds,
     communication_seconds, fits, ratio, percent_below, result_number, setting, break_even,
     plan_fits, received_in_layer, rows_that_pass_by, granndis_break_even, largest_that_fits,
-    first_above, mean, paired_difference, within, epochs_to, seconds_to, best_mean)} | CUT_MEASURES | INFERENCE_MEASURES
+    first_above, mean, paired_difference, within, epochs_to, seconds_to, best_mean)} | (
+        CUT_MEASURES | INFERENCE_MEASURES | SHARING_MEASURES)
 
 
 def nothing_means(spec):

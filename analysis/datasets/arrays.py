@@ -174,10 +174,10 @@ def read_folder(path):
 
 
 def _column(values):
-    """Numbers if all are numbers, else texts."""
-    for kind in (np.int64, np.float64):
+    """Numbers where all are (an empty field among them is NaN), else texts."""
+    for kind, given in ((np.int64, values), (np.float64, values), (np.float64, [value or "nan" for value in values])):
         try:
-            return np.array(values, kind)
+            return np.array(given, kind)
         except (ValueError, OverflowError):
             pass
     return np.array(values)
@@ -195,6 +195,8 @@ def read_table(path):
             table = pyarrow.parquet.read_table(path)
         except pyarrow.ArrowException as error:
             raise ImportProblem(f"{path}: {error}") from error
+        if len(set(table.column_names)) != len(table.column_names):
+            raise ImportProblem(f"{path}: two columns have the same name")
         return {name: table[name].to_numpy() for name in table.column_names}
     with open(path, newline="", encoding="utf-8-sig") as file:
         try:
@@ -224,6 +226,40 @@ def _known_column(table, names, path, what):
     return found[0]
 
 
+def _take_vertices(table, names, path, what):
+    """A column that names a vertex in every row, which the table has no longer."""
+    name = _known_column(table, names, path, what)
+    column = table.pop(name)
+    empty = np.isnan(column) if column.dtype.kind == "f" else np.array([one is None or one == "" for one in column], bool)
+    if empty.any():
+        _fail(f"{path}, column {name}, row {int(np.argmax(empty)) + 1}", "a vertex", "none")
+    return column
+
+
+def _classes(labels, notes):
+    """Numbers for words, in alphabetical order; where there is none, -1."""
+    words = np.array(["" if word is None else str(word) for word in labels])
+    classes = np.unique(words[words != ""])
+    notes.append("labels: classes are numbered in alphabetical order: " + ", ".join(classes[:20]))
+    return np.where(words == "", -1, np.searchsorted(classes, words)).astype(np.int32)
+
+
+def _numbers(column, place):
+    """Features from a column of numbers, or of lists of equally many."""
+    if column.dtype.kind == "O" and len(column):
+        try:
+            column = np.stack([np.asarray(one) for one in column])
+        except ValueError:
+            raise ImportProblem(f"{place} holds lists of unequal length, so it cannot be a feature") from None
+    if column.dtype.kind not in "iufb":
+        raise ImportProblem(f"{place} holds other things than numbers, so it cannot be a feature")
+    made = column.astype(np.float64)
+    if not np.isfinite(made).all():
+        row = int(np.argwhere(~np.isfinite(made))[0][0])
+        _fail(f"{place}, row {row + 1}", "a finite float32", "none" if np.isnan(made[row]).any() else made[row])
+    return made
+
+
 def _numbered(ids, known, place):
     """Where each id stands among the known ones, which are distinct."""
     order = np.argsort(known, kind="stable")
@@ -243,33 +279,28 @@ def from_tables(edges_file, vertices_file):
     and every other column of numbers a feature)."""
     notes, arrays = [], {}
     edges = read_table(edges_file)
-    ends = [edges[_known_column(edges, SOURCES, edges_file, "sources")],
-            edges[_known_column(edges, DESTINATIONS, edges_file, "destinations")]]
+    ends = [_take_vertices(edges, SOURCES, edges_file, "sources"),
+            _take_vertices(edges, DESTINATIONS, edges_file, "destinations")]
     if vertices_file:
         table = read_table(vertices_file)
-        ids = table.pop(_known_column(table, IDS, vertices_file, "vertices"))
+        ids = _take_vertices(table, IDS, vertices_file, "vertices")
         if len(np.unique(ids)) != len(ids):
             raise ImportProblem(f"{vertices_file}: a vertex stands there twice")
         lower = {name.lower(): name for name in table}
         if name := next((lower[name] for name in ("label", "labels", "class", "y") if name in lower), None):
             labels = table.pop(name)
-            if labels.dtype.kind not in "iuf":
-                classes, labels = np.unique(labels, return_inverse=True)
-                notes.append("labels: classes are numbered in alphabetical order: " + ", ".join(map(str, classes[:20])))
-            arrays["labels"] = labels
+            arrays["labels"] = labels if labels.dtype.kind in "iuf" else _classes(labels, notes)
         if "split" in lower:
             split = table.pop(lower["split"])
             if split.dtype.kind in "OUS":
-                unknown = set(map(str, split)) - set(PARTS)
-                if unknown:
+                words = [str(part or "").lower() for part in split]
+                if unknown := set(words) - set(PARTS):
                     _fail(f"{vertices_file}, split", "train, valid, test or none", sorted(unknown)[0])
-                split = np.array([PARTS[str(part)] for part in split], np.uint8)
+                split = np.array([PARTS[word] for word in words], np.uint8)
             arrays["split"] = split
-        for name, column in table.items():
-            if column.dtype.kind not in "iufb":
-                raise ImportProblem(f"{vertices_file}: column {name} holds other things than numbers, so it cannot be a feature")
         if table:
-            arrays["features"] = np.column_stack([column.astype(np.float64) for column in table.values()])
+            arrays["features"] = np.column_stack(
+                [_numbers(column, f"{vertices_file}: column {name}") for name, column in table.items()])
         notes.append(f"vertices are numbered as the rows of {vertices_file.name}")
     else:
         ids = np.unique(np.concatenate(ends))

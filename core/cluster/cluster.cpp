@@ -98,6 +98,16 @@ void validate_host(const Cluster& cluster) {
                         "cores as well: leave one of the two out");
 }
 
+void validate_storage(const Cluster& cluster) {
+  const Storage& storage = cluster.storage;
+  for (const double number :
+       {storage.server_bytes_per_second, storage.shared_bytes_per_second, storage.latency_seconds})
+    if (!(number >= 0) || !std::isfinite(number))
+      throw ConfigError("storage", fmt::format("found {}, expected a number >= 0", number));
+  if (!storage.has_rate() && storage != Storage{})
+    throw ConfigError("storage", "needs the rate of one server (bytes_per_second)");
+}
+
 }  // namespace
 
 std::string to_string(NodeKind kind) {
@@ -148,6 +158,7 @@ void validate(const Cluster& cluster) {
   validate_links(cluster);
   validate_devices(cluster);
   validate_host(cluster);
+  validate_storage(cluster);
   if (const auto cut = find_unreachable(cluster)) {
     const char* hint =
         cluster.relay_through_devices ? "" : " (devices pass nothing on: relay_through_devices)";

@@ -41,6 +41,9 @@ Buffer load_features(Runtime& rt, const InferenceProblem& problem) {
     source = FeatureRows{problem.data->features, std::move(vertices), columns.first};
   }
   Buffer features(rt, {rows.count, columns.count}, DType::f32, "features");
+  // A scan reads all rows of all files, whatever it takes of them.
+  if (problem.data->feature_files)
+    read_places(rt, problem.data->feature_files, {0, problem.data->feature_files->rows()});
   if (columns.count > 0) rt.submit(Lane::copy, Load{std::move(source), features.tensor()});
   rt.wait(Lane::compute, rt.record(Lane::copy));
   return features;

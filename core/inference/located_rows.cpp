@@ -1,6 +1,7 @@
 #include "core/inference/located_rows.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/inference/fetched_rows.hpp"
+#include "core/runtime/read_files.hpp"
 
 namespace orrery {
 namespace {
@@ -82,7 +84,56 @@ std::int64_t rounds_for(std::int64_t rows, std::int64_t rows_per_group) {
   return rows == 0 ? 0 : (rows - 1) / rows_per_group + 1;
 }
 
+/// How many of these rows are in group g.
+std::int64_t rows_in_group(std::int64_t rows, std::int64_t rows_per_group, std::int64_t g) {
+  return std::clamp<std::int64_t>(rows - g * rows_per_group, 0, rows_per_group);
+}
+
+/// Rows of x that a part of a counted graph meets in layer 1, its own rows included.
+std::int64_t columns_met(const LayerGraphs& graphs, int part) {
+  const PartRows cut = graphs.cut(1, part, std::numeric_limits<Vertex>::max());
+  const auto own = static_cast<double>(cut.local.cols()),
+             entries = static_cast<double>(cut.local.nnz());
+  const std::int64_t of_own =
+      own == 0 ? 0 : std::llround(own * (1 - std::pow(1 - 1 / own, entries)));
+  return cut.numbers.size() + of_own;
+}
+
+/// Every rank reads rows of every part in proportion to the part. The sums are exact.
+void count_places(LocatedInput& input) {
+  const TileLayout& layout = input.layout;
+  std::int64_t dealt = 0;  // rows are dealt to the ranks in turn, part by part
+  for (int part = 0; part < layout.row_parts; ++part) {
+    const std::int64_t rows = layout.rows(part).count;
+    for (int r = 0; r < layout.ranks(); ++r) {
+      const auto up_to = [&](std::int64_t end) {
+        return (end + layout.ranks() - 1 - r) / layout.ranks();
+      };
+      input.of_part[at(r) * at(layout.row_parts) + at(part)] = up_to(dealt + rows) - up_to(dealt);
+    }
+    dealt += rows;
+  }
+}
+
+/// Whether operations are executed. For a recording there is nothing to read.
+bool has_values(Runtime& rt) {
+  const Buffer one(rt, {1, 1}, DType::f32, "scratch/a number");
+  rt.submit(Lane::copy, Fill{one.tensor(), 1});
+  return rt.scalar(Lane::copy, one.tensor()).has_value();
+}
+
 }  // namespace
+
+void read_places(Runtime& rt, const std::shared_ptr<const FeatureFiles>& files,
+                 const Share& places) {
+  if (places.count == 0) return;
+  const Task read = rt.host(Lane::host, [files, places, real = has_values(rt)] {
+    if (real) files->fetch(places.first, places.count);
+    const auto width = files->width() * static_cast<std::int64_t>(sizeof(float));
+    return HostWork{std::string(kReadFiles), places.count, places.count * width, 1};
+  });
+  rt.join(read);
+}
 
 int LocatedInput::reader_of(Vertex vertex) const {
   const TileLayout places_of_ranks{layout.vertices, layout.ranks(), 1};
@@ -99,9 +150,12 @@ std::shared_ptr<const LocatedInput> locate_input(
   const TileLayout& layout = input->layout;
   const int parts = layout.row_parts, ranks = layout.ranks();
   input->of_part.assign(at(ranks) * at(parts), 0);
-  for (std::int64_t v = 0; v < layout.vertices; ++v)
-    ++input->of_part[at(input->reader_of(static_cast<Vertex>(v))) * at(parts) +
-                     at(layout.part_of_vertex(v))];
+  if (input->files->is_counted())
+    count_places(*input);
+  else
+    for (std::int64_t v = 0; v < layout.vertices; ++v)
+      ++input->of_part[at(input->reader_of(static_cast<Vertex>(v))) * at(parts) +
+                       at(layout.part_of_vertex(v))];
   if (!sums_first || config.preparation != Preparation::fused) return input;
 
   // The first share is the widest: all shares of a part have the same groups.
@@ -111,6 +165,10 @@ std::shared_ptr<const LocatedInput> locate_input(
   std::vector<std::int64_t> rounds(at(parts), 0);
   for (int part = 0; part < parts; ++part) {
     if (only_part && part != *only_part) continue;
+    if (input->files->is_counted()) {
+      rounds[at(part)] = rounds_for(columns_met(graphs, part), input->rows_per_group);
+      continue;
+    }
     asked[at(part)] = asked_columns(
         rows_of(graphs.cut(1, part, std::numeric_limits<Vertex>::max()), layout, part), *input);
     rounds[at(part)] = rounds_for(std::ssize(asked[at(part)]), input->rows_per_group);
@@ -118,11 +176,19 @@ std::shared_ptr<const LocatedInput> locate_input(
   if (add_up) add_up(rounds);
   const std::int64_t most = *std::max_element(rounds.begin(), rounds.end());
   input->needed.assign(at(most * parts * ranks), 0);
-  for (int part = 0; part < parts; ++part)
+  for (int part = 0; part < parts; ++part) {
+    if (input->files->is_counted()) {
+      const std::int64_t met = columns_met(graphs, part);
+      for (std::int64_t g = 0; g < most; ++g)
+        for (int r = 0; r < ranks; ++r)
+          input->needed[at((g * parts + part) * ranks + r)] =
+              share_of(rows_in_group(met, input->rows_per_group, g), ranks, r).count;
+    }
     for (std::size_t i = 0; i < asked[at(part)].size(); ++i) {
       const auto round = static_cast<std::int64_t>(i) / input->rows_per_group;
       ++input->needed[at((round * parts + part) * ranks + input->reader_of(asked[at(part)][i]))];
     }
+  }
   if (add_up) add_up(input->needed);
   return input;
 }
@@ -131,29 +197,35 @@ LocatedRows::LocatedRows(Runtime& rt, const LocatedInput& input, const LayerGrap
                          std::shared_ptr<const Features> features, int column_tiles)
     : rt_(rt), input_(input), graphs_(graphs), column_tiles_(column_tiles) {
   const Share places = input.places(rt.rank());
-  auto vertices = std::make_shared<std::vector<Vertex>>();
-  for (std::int64_t place = places.first; place < places.end(); ++place)
-    vertices->push_back(input.files->vertex_at(place));
-  std::sort(vertices->begin(), vertices->end());
+  Source read = Unknown{"features"}, order = Unknown{"indices"};
+  if (!input.files->is_counted()) {
+    auto vertices = std::make_shared<std::vector<Vertex>>();
+    for (std::int64_t place = places.first; place < places.end(); ++place)
+      vertices->push_back(input.files->vertex_at(place));
+    std::sort(vertices->begin(), vertices->end());
+    read = FeatureRows{std::move(features), std::move(vertices), 0};
+    order = IndexArray{std::make_shared<const std::vector<Vertex>>(order_of_rows())};
+  }
   rows_ = Buffer(rt, {places.count, input.files->width()}, DType::f32, "features/as they lie");
-  if (places.count > 0)
-    rt.submit(Lane::copy,
-              Load{FeatureRows{std::move(features), std::move(vertices), 0}, rows_.tensor()});
+  read_places(rt, input.files, places);
+  if (places.count > 0) rt.submit(Lane::copy, Load{std::move(read), rows_.tensor()});
 
-  // Rows come by reader, and by vertex from each reader.
-  std::vector<Vertex> first(at(input.layout.ranks()), 0), order;
-  for (int r = 0; r + 1 < input.layout.ranks(); ++r)
-    first[at(r) + 1] = static_cast<Vertex>(
-        first[at(r)] + input.of_part[at(r) * at(input.layout.row_parts) + at(part())]);
   const Share rows = input.layout.rows(part());
-  for (std::int64_t v = rows.first; v < rows.end(); ++v)
-    order.push_back(first[at(input.reader_of(static_cast<Vertex>(v)))]++);
   order_ = Buffer(rt, {rows.count, 1}, DType::i32, "indices/order of rows that come");
-  if (rows.count > 0)
-    rt.submit(Lane::copy,
-              Load{IndexArray{std::make_shared<const std::vector<Vertex>>(std::move(order))},
-                   order_.tensor()});
+  if (rows.count > 0) rt.submit(Lane::copy, Load{std::move(order), order_.tensor()});
   for (const Lane lane : {Lane::compute, Lane::comm}) rt.wait(lane, rt.record(Lane::copy));
+}
+
+/// Rows come by reader, and by vertex from each reader.
+std::vector<Vertex> LocatedRows::order_of_rows() const {
+  std::vector<Vertex> first(at(input_.layout.ranks()), 0), order;
+  for (int r = 0; r + 1 < input_.layout.ranks(); ++r)
+    first[at(r) + 1] = static_cast<Vertex>(
+        first[at(r)] + input_.of_part[at(r) * at(input_.layout.row_parts) + at(part())]);
+  const Share rows = input_.layout.rows(part());
+  for (std::int64_t v = rows.first; v < rows.end(); ++v)
+    order.push_back(first[at(input_.reader_of(static_cast<Vertex>(v)))]++);
+  return order;
 }
 
 Tensor LocatedRows::placeholder() const {
@@ -208,7 +280,37 @@ void LocatedRows::send_to_tiles(const Tensor& whole, const Tensor& y, float beta
 
 // ---- A·x ---------------------------------------------------------------------------------------
 
+/// For a counted graph: entries fall on the groups in proportion to their rows.
+void LocatedRows::count_groups() {
+  const PartRows cut = graphs_.cut(1, part(), std::numeric_limits<Vertex>::max());
+  std::int64_t entries = cut.local.nnz();
+  for (const RemoteGroup& group : cut.groups) entries += group.block.nnz();
+  const std::int64_t met = columns_met(graphs_, part());
+  numbers_ = Buffer(rt_, {met, 1}, DType::i32, "indices/rows to ask for");
+  if (met > 0) rt_.submit(Lane::copy, Load{Unknown{"indices"}, numbers_.tensor()});
+  for (int g = 0; g < input_.rounds(); ++g) {
+    AskedGroup group;
+    group.first = g * input_.rows_per_group;
+    group.count = rows_in_group(met, input_.rows_per_group, g);
+    const auto up_to = [&](std::int64_t row) {
+      return std::llround(static_cast<double>(entries) * static_cast<double>(row) /
+                          static_cast<double>(std::max<std::int64_t>(1, met)));
+    };
+    if (group.count > 0) {
+      const std::int64_t nnz = up_to(group.first + group.count) - up_to(group.first);
+      group.block.emplace(rt_, SparseMatrix{Counts{part_rows(), group.count, nnz, 1}, nullptr},
+                          column_tiles_, "rows read elsewhere");
+    }
+    groups_.push_back(std::move(group));
+  }
+}
+
 void LocatedRows::load_groups() {
+  if (input_.files->is_counted()) {
+    count_groups();
+    for (const Lane lane : {Lane::comm2, Lane::compute}) rt_.wait(lane, rt_.record(Lane::copy));
+    return;
+  }
   const auto rows =
       rows_of(graphs_.cut(1, part(), std::numeric_limits<Vertex>::max()), input_.layout, part());
   const auto asked = asked_columns(rows, input_);

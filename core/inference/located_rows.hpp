@@ -56,6 +56,11 @@ std::shared_ptr<const LocatedInput> locate_input(
     const InferenceConfig& config, bool sums_first, std::optional<int> only_part,
     const std::function<void(std::vector<std::int64_t>&)>& add_up);
 
+/// Reads the rows at these places from their files into memory, in a host task of kind kReadFiles,
+/// and waits for it. Loads of these rows then wait for no file.
+void read_places(Runtime& rt, const std::shared_ptr<const FeatureFiles>& files,
+                 const Share& places);
+
 /// The first layer of a rank whose input is in the rows that it has read.
 ///
 /// Placement x: the rows that a rank has read, with all columns; y: its tile
@@ -100,7 +105,9 @@ class LocatedRows {
     std::optional<LocalMatrix> block;
     std::optional<Event> numbers, rows;
   };
+  std::vector<Vertex> order_of_rows() const;
   void load_groups();
+  void count_groups();
   void send_numbers(std::size_t g, Event free);
   Event send_rows(std::size_t g);
   std::int64_t served(std::size_t g) const;  ///< rows that a share requests from this rank

@@ -1,13 +1,15 @@
-"""How fast Python draws batches and cuts graphs, beside the C++ programs in the same run:
+"""How fast Python draws batches, cuts a graph and multiplies, beside the same calls in C++ (python_bench.cpp):
 
-    ninja -C build experiments/bench/sample_bench
-    ORRERY_DATA=... ./orrery python experiments/bench/python_speed.py
+    ninja -C build experiments/bench/python_bench
+    ORRERY_DATA=... ./orrery python experiments/bench/python_speed.py [FILE.json]
 
-ogbn-arxiv, symmetric. Batches of 1,000 seeds with fanouts 15, 10, 5 on one thread, as sample_bench draws them; rates are
-sampled edges per second, the best of the rounds, in turns. Cuts by SPRING into 16 parts, as `orrery partition` makes them.
+ogbn-arxiv, symmetric. An epoch of batches of 1,000 seeds with fanouts 15, 10, 5 on one thread; a cut by SPRING into 16
+parts; products of 128 columns with the graph and with the first block of a batch, on all cores. Both languages do it in
+turns; numbers are the best of all rounds. The work is compared, so that times stand for the same.
 """
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -18,7 +20,14 @@ import numpy as np
 import orrery
 
 ROOT = Path(__file__).resolve().parents[2]
-ROUNDS, SECONDS = 5, 2.0
+TURNS, ROUNDS, PARTS, BATCH, WIDTH = 5, 2, 16, 1000, 128
+PROGRAM = os.environ.get("PYTHON_BENCH", ROOT / "build/experiments/bench/python_bench")
+WORK = ("nnz", "sampled_edges", "owners", "block_nnz")
+NAMES = {"sample_seconds": "an epoch of batches", "partition_seconds": "a cut by spring",
+         "spmm_seconds": "a product with the graph, into an array that is there",
+         "spmm_new_seconds": "a product with the graph, into a new array",
+         "block_spmm_seconds": "a product with a block, into an array that is there",
+         "block_spmm_new_seconds": "a product with a block, into a new array"}
 
 
 def data_set(name):
@@ -28,49 +37,77 @@ def data_set(name):
     sys.exit(f"{name} is not here: set ORRERY_DATA")
 
 
-def by_program():
-    """Sampled edges per second of the C++ loop."""
-    said = subprocess.run(
-        [ROOT / "build/experiments/bench/sample_bench", "--benchmark_filter=ogbn-arxiv/uniform/.*threads:1$",
-         f"--benchmark_min_time={SECONDS}", "--benchmark_format=json"], check=True, capture_output=True, text=True,
-        env=os.environ | {"SAMPLE_BENCH_SCALE": "4"})
-    return json.loads(said.stdout)["benchmarks"][0]["items_per_second"]
+def best_of(rounds, work):
+    best = math.inf
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - begin)
+    return best
 
 
-def by_python(graph, order):
-    """The same in a loop over orrery.sample()."""
-    loader = orrery.sample(graph, order, [15, 10, 5], batch_size=1000, shuffle=False)
-    edges, batches, begin = 0, 0, time.perf_counter()
-    while (seconds := time.perf_counter() - begin) < SECONDS:
-        for flow in loader:
+def by_cpp(folder):
+    said = subprocess.run([PROGRAM, folder, str(ROUNDS)], check=True, capture_output=True, text=True)
+    return json.loads(said.stdout)
+
+
+def spread_order(n):
+    """The order of python_bench.cpp."""
+    stride = 7919
+    while math.gcd(stride, n) != 1:
+        stride += 1
+    return (np.arange(n, dtype=np.int64) * stride % n).astype(np.int32)
+
+
+def by_python(graph):
+    order, said = spread_order(graph.shape[0]), {"nnz": graph.nnz}
+
+    def draw():
+        edges = 0
+        for flow in orrery.sample(graph, order, [15, 10, 5], batch_size=BATCH, shuffle=False):
             edges += sum(block.nnz for block in flow.blocks)
-            batches += 1
-            if time.perf_counter() - begin >= SECONDS:
-                break
-    return edges / seconds
+        said["sampled_edges"], said["flow"] = edges, flow
 
+    def cut():
+        said["owner"] = orrery.partition(graph, PARTS, method="spring")
 
-def cut_by_program(folder):
-    begin = time.perf_counter()
-    subprocess.run([ROOT / "build/experiments/orrery", "partition", folder, "--method", "spring", "--parts", "16",
-                    "--json"], check=True, capture_output=True)
-    return time.perf_counter() - begin
+    said["sample_seconds"] = best_of(ROUNDS, draw)
+    said["partition_seconds"] = best_of(ROUNDS, cut)
+    owner = said.pop("owner")
+    said["owners"] = int((np.arange(len(owner)) % 1009 * owner.astype(np.int64)).sum())
+    block = said.pop("flow").blocks[0]
+    said["block_nnz"] = block.nnz
+    for name, pattern, rounds in (("spmm", graph, 3 * ROUNDS), ("block_spmm", block, 30 * ROUNDS)):
+        x = np.full((pattern.shape[1], WIDTH), 0.5, np.float32)
+        out = np.zeros((pattern.shape[0], WIDTH), np.float32)
+        said[name + "_seconds"] = best_of(rounds, lambda: orrery.spmm(pattern, x, out=out))
+        said[name + "_new_seconds"] = best_of(rounds, lambda: orrery.spmm(pattern, x))
+    return said
 
 
 def main():
     folder = data_set("ogbn-arxiv")
     edges = np.load(folder / "edges.npy")
     graph = orrery.graph(np.concatenate([edges, edges[::-1]], 1))
-    order = np.random.default_rng(1).permutation(graph.shape[0]).astype(np.int32)
-    rates = np.array([[by_program(), by_python(graph, order)] for _ in range(ROUNDS)])
-    program, python = rates.max(0)
-    print(f"sampled edges/s: C++ {program / 1e6:.1f} M, Python {python / 1e6:.1f} M, "
-          f"Python {100 * (python / program - 1):+.1f} %  (rounds: "
-          + ", ".join(f"{100 * (p / c - 1):+.1f} %" for c, p in rates) + ")")
-    begin = time.perf_counter()
-    owner = orrery.partition(graph, 16, method="spring")
-    print(f"spring, 16 parts of {len(owner)} vertices: Python {time.perf_counter() - begin:.2f} s; "
-          f"`orrery partition` with reading and measuring the cut {cut_by_program(folder):.2f} s")
+    turns = []
+    for turn in range(TURNS):
+        cpp, python = by_cpp(folder), by_python(graph)
+        for key in WORK:
+            if cpp[key] != python[key]:
+                sys.exit(f"not the same work: {key} is {cpp[key]} in C++ and {python[key]} in Python")
+        turns.append((cpp, python))
+        print(f"turn {turn + 1} of {TURNS}", file=sys.stderr, flush=True)
+    rows = {}
+    for key, name in NAMES.items():
+        beside = key.replace("_new", "")
+        cpp, python = min(c[beside] for c, _ in turns), min(p[key] for _, p in turns)
+        each = [100 * (p[key] / c[beside] - 1) for c, p in turns]
+        rows[key] = {"cpp_ms": 1e3 * cpp, "python_ms": 1e3 * python, "more_percent": 100 * (python / cpp - 1),
+                     "more_percent_of_turns": each}
+        print(f"{name}: C++ {1e3 * cpp:.2f} ms, Python {1e3 * python:.2f} ms: {100 * (python / cpp - 1):+.1f} % "
+              f"(turns: {', '.join(f'{one:+.1f}' for one in each)} %)")
+    if len(sys.argv) > 1:
+        Path(sys.argv[1]).write_text(json.dumps(rows | {"work": {key: turns[0][0][key] for key in WORK}}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

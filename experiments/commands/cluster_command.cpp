@@ -174,6 +174,17 @@ std::string class_table(const std::vector<PairClass>& classes) {
   return table.text(room_on(stdout));
 }
 
+std::string storage_text(const Storage& storage) {
+  if (!storage.has_rate()) return "";
+  std::string text =
+      fmt::format("storage: a server reads at {}", rate(storage.server_bytes_per_second));
+  if (storage.shared_bytes_per_second > 0)
+    text += fmt::format(", all servers together at {}", rate(storage.shared_bytes_per_second));
+  if (storage.latency_seconds > 0)
+    text += fmt::format(", each read after {}", human_seconds(storage.latency_seconds));
+  return text + "\n\n";
+}
+
 /// The description of a server's host.
 std::string host_text(const ServerHost& host) {
   std::vector<std::string> parts;
@@ -201,6 +212,7 @@ void print_cluster(const Cluster& cluster) {
              cluster.devices.size() == 1 ? "" : "s", cluster.description);
   fmt::print("{}\n", device_table(cluster));
   fmt::print("{}", host_text(cluster.host));
+  fmt::print("{}", storage_text(cluster.storage));
   fmt::print("{}\n", link_table(cluster));
   fmt::print("rate of the route from rank (row) to rank (column){}\n",
              all ? "" : ", in the first server");
@@ -241,6 +253,13 @@ Json parts_json(const Cluster& cluster) {
   if (host.memory_bytes_per_second > 0)
     out["host_memory_bytes_per_second"] = host.memory_bytes_per_second;
   if (host.pinned_bytes > 0) out["host_pinned_bytes"] = host.pinned_bytes;
+  const Storage& storage = cluster.storage;
+  if (storage.has_rate()) {
+    out["storage"] = {{"bytes_per_second", storage.server_bytes_per_second},
+                      {"latency_seconds", storage.latency_seconds}};
+    if (storage.shared_bytes_per_second > 0)
+      out["storage"]["shared_bytes_per_second"] = storage.shared_bytes_per_second;
+  }
   const auto name = [&](int n) { return cluster.nodes[at(n)].name; };
   for (const Device& d : cluster.devices)
     out["devices"].push_back({{"rank", out["devices"].size()},

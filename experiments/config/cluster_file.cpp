@@ -121,6 +121,7 @@ class Builder {
     cluster_.relay_through_devices = file_.value("relay_through_devices", false);
     const Json& server = file_["server"];
     cluster_.host = host_of(server);
+    if (file_.contains("storage")) cluster_.storage = storage_of(file_["storage"]);
     const auto names = expanded_nodes(server["nodes"]);
     for (int s = 0; s < servers_; ++s) add_server(s, names);
     if (servers_ > 1) add_network();
@@ -145,6 +146,17 @@ class Builder {
       }
     }
     return list;
+  }
+
+  static Storage storage_of(const Json& said) {
+    Storage storage;
+    const auto read = [&](const char* key, double& value) {
+      if (said.contains(key)) said[key]["value"].get_to(value);
+    };
+    read("bytes_per_second", storage.server_bytes_per_second);
+    read("shared_bytes_per_second", storage.shared_bytes_per_second);
+    read("latency_seconds", storage.latency_seconds);
+    return storage;
   }
 
   static ServerHost host_of(const Json& server) {

@@ -795,10 +795,13 @@ void set_inference(Experiment& e, const Json& root) {
         pick<Preparation>(i["preparation"], {{"scan", Preparation::scan},
                                              {"redistribute", Preparation::redistribute},
                                              {"fused", Preparation::fused}});
-  const bool files = !e.dataset.feature_files.empty();
+  // A counted graph has its features in files if the file says how they are prepared.
+  const bool files =
+      !e.dataset.feature_files.empty() || (e.statistics && i.contains("preparation"));
   if (i.contains("preparation") && !files)
     throw ConfigError("inference.preparation",
-                      "applies to features in files (dataset.features.files): leave it out");
+                      "applies to features in files (dataset.features.files) or to a graph that is "
+                      "given by dataset.statistics: leave it out");
   if (files && config.preparation == Preparation::fused &&
       config.spmm != SparseProduct::ids_then_rows)
     throw ConfigError("inference.preparation",

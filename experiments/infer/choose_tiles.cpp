@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <set>
 #include <tuple>
 
+#include "core/base/error.hpp"
 #include "core/base/index.hpp"
 
 namespace orrery {
@@ -73,6 +75,7 @@ std::string name_of(LayerOrder order) {
 std::vector<TileChoice> choose_tiles(const InferenceProblem& asked, int ranks,
                                      const std::optional<std::int64_t>& device_bytes) {
   std::vector<TileChoice> choices;
+  std::exception_ptr impossible;
   for (int rows = 1; rows <= ranks; ++rows) {
     const int columns = ranks / rows;
     if (ranks % rows != 0 || rows > asked.data->vertices()) continue;
@@ -92,11 +95,16 @@ std::vector<TileChoice> choose_tiles(const InferenceProblem& asked, int ranks,
           problem.config.gemm = gemm;
           for (const Preparation preparation : preparations_of(asked)) {
             prepare_by(problem, preparation);
-            choices.push_back(counted(problem, device_bytes));
+            try {
+              choices.push_back(counted(problem, device_bytes));
+            } catch (const ConfigError&) {  // such parts cannot be; others can
+              if (!impossible) impossible = std::current_exception();
+            }
           }
         }
     }
   }
+  if (choices.empty() && impossible) std::rethrow_exception(impossible);
   std::stable_sort(choices.begin(), choices.end(), [](const TileChoice& a, const TileChoice& b) {
     return std::tuple(!a.fits, a.received_bytes + a.file_bytes, a.peak_bytes) <
            std::tuple(!b.fits, b.received_bytes + b.file_bytes, b.peak_bytes);

@@ -87,6 +87,13 @@ LoadedInference load_inference(const Experiment& experiment, const Job& job) {
     read.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     loaded.stages.push_back(std::move(read));
   }
+  const auto settings = experiment.resolved.value("inference", nlohmann::ordered_json::object());
+  if (experiment.statistics && settings.contains("preparation") && loaded.data->features) {
+    auto with_files = std::make_shared<InferenceData>(*loaded.data);
+    with_files->feature_files = std::make_shared<const FeatureFiles>(
+        FeatureFiles::counted(loaded.data->vertices(), loaded.data->features->width()));
+    loaded.data = std::move(with_files);
+  }
   if (!files.empty()) {
     const Activity reading("reading which vertices the rows in " + files + " are of");
     auto with_files = std::make_shared<InferenceData>(*loaded.data);
@@ -139,6 +146,7 @@ std::shared_ptr<const LocatedInput> locate_input(const InferenceProblem& problem
 
 std::shared_ptr<const Features> features_in(const InferenceData& data,
                                             const InferenceConfig& config) {
+  if (data.feature_files->is_counted()) return data.features;
   return config.preparation == Preparation::scan ? scanned_features(data.feature_files)
                                                  : located_features(data.feature_files);
 }

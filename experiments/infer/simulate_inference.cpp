@@ -21,7 +21,11 @@ Json simulate_stages(const InferenceProblem& problem, Experiment experiment,
   Simulator simulator(&stop_requested());
   SimulatedOutcome made = simulate(body, experiment, simulator);
   if (simulation != nullptr) *simulation = std::move(made.simulation);
-  return stages_json(problem, nullptr, counted, slowest_seconds(made.outcome));
+  const std::vector<double> seconds = slowest_seconds(made.outcome);
+  Json stages = stages_json(problem, nullptr, counted, seconds);
+  if (problem.data->feature_files && experiment.cluster->storage.has_rate())
+    stages[0]["seconds"] = seconds[0];
+  return stages;
 }
 
 Json simulate_elsewhere(const InferenceProblem& problem, const Experiment& experiment,

@@ -115,6 +115,7 @@ Outcome outcome_from(const Body& body, const Experiment& experiment, const Progr
   outcome.ranks.resize(programs.size());
   for (std::size_t r = 0; r < programs.size(); ++r) {
     outcome.ranks[r].epochs = replay.epochs[r];
+    outcome.ranks[r].seconds_to_first_epoch = replay.setup_seconds[r];
     outcome.ranks[r].summary = summary[r];
     outcome.ranks[r].loads = programs[r]->loads;
     outcome.ranks[r].foreign_rows = programs[r]->foreign_rows;

@@ -19,10 +19,21 @@ _FILES = {"meta.json", "edges.npy", "edge_weights.npy", "features.npy", "labels.
 
 
 def _array(values: Any) -> np.ndarray:
-    """A NumPy array from an array, a tensor on the CPU, or one on a device or with gradients."""
+    """A NumPy array from an array or a tensor, also one on a device, with gradients or of a sparse layout.
+    bfloat16, which NumPy does not know, becomes float32."""
     for method in ("detach", "cpu"):
         values = getattr(values, method, lambda given=values: given)()
+    if "strided" not in str(getattr(values, "layout", "strided")):
+        values = values.to_dense()
+    if str(getattr(values, "dtype", "")) == "torch.bfloat16":
+        values = values.float()
     return np.asarray(values)
+
+
+def _left_out(names: Any, how: str) -> list[str]:
+    """A note that names the data of edges that are not kept."""
+    words = ", ".join(map(str, names))
+    return [f"data of edges were left out: {words}; {how}"] if words else []
 
 
 def _features(values: Any, vertices: int, notes: list[str]) -> np.ndarray:
@@ -207,7 +218,7 @@ def from_scipy(matrix: Any, folder: Any, **rest: Any) -> Path:
     values = np.asarray(matrix.tocoo().data)
     weights = None
     if values.size and not (values == 1).all() and "edge_weights" not in rest:
-        if np.isrealobj(values) and np.isfinite(values).all() and (values >= 0).all():
+        if _are_weights(values):
             weights = values
             notes.append("the values of the matrix are weights of the edges, for dataset.edge_weights")
         else:
@@ -216,11 +227,13 @@ def from_scipy(matrix: Any, folder: Any, **rest: Any) -> Path:
 
 
 def from_networkx(network: Any, folder: Any, *, features: Any = None, labels: Any = None,
-                  split: Any = None, **rest: Any) -> Path:
+                  split: Any = None, edge_weights: str | None = "weight", **rest: Any) -> Path:
     """A NetworkX graph; an undirected one has each edge in both directions.
 
     Vertices are numbered in the order of `network.nodes`; features, labels and split are arrays in
-    that order, or names of node attributes. `rest` as of write_dataset().
+    that order, or names of node attributes. edge_weights: the name of an edge attribute; default
+    "weight" where every edge has it, as in NetworkX; None leaves weights out. `rest` as of
+    write_dataset().
     """
     names = list(network.nodes)
     number = {name: i for i, name in enumerate(names)}
@@ -234,24 +247,54 @@ def from_networkx(network: Any, folder: Any, *, features: Any = None, labels: An
         return np.asarray([network.nodes[name][values] for name in names])
 
     pairs = np.asarray([(number[u], number[v]) for u, v in network.edges()], np.int64).reshape(-1, 2).T
-    if not network.is_directed():
-        pairs = np.concatenate([pairs, pairs[::-1]], axis=1)
     notes = list(rest.pop("notes", ()))
+    weights = _weights_of(network, edge_weights, notes)
+    if not network.is_directed():
+        back = pairs[::-1, pairs[0] != pairs[1]]
+        weights = None if weights is None else np.concatenate([weights, weights[pairs[0] != pairs[1]]])
+        pairs = np.concatenate([pairs, back], axis=1)
     if names != list(range(len(names))):
         notes.append("vertices are numbered in the order of the nodes of the NetworkX graph")
     return write_dataset(folder, pairs, num_nodes=len(names), features=of_nodes(features, "features"),
                          labels=of_nodes(labels, "labels"), split=of_nodes(split, "split"),
-                         notes=notes, **rest)
+                         edge_weights=weights, notes=notes, **rest)
+
+
+def _are_weights(values: np.ndarray) -> bool:
+    return bool(values.dtype.kind in "fiub" and np.isfinite(values).all() and (values >= 0).all())
+
+
+def _weights_of(network: Any, name: str | None, notes: list[str]) -> np.ndarray | None:
+    """The attribute of every edge of a NetworkX graph, in their order. `weight` may be absent, or hold what is
+    no weight; another one was asked for."""
+    if name is None or not network.number_of_edges():
+        return None
+    given = [weight for _, _, weight in network.edges(data=name)]
+    if name != "weight":
+        if any(weight is None for weight in given):
+            raise DataError(f"edge_weights: not every edge has the attribute {name!r}")
+        return np.asarray(given)
+    there = [weight for weight in given if weight is not None]
+    if not there or all(weight == 1 for weight in there):
+        return None
+    if len(there) < len(given) or not _are_weights(np.asarray(given)):
+        notes.append("weights of edges were left out: every edge has to have one, finite and >= 0")
+        return None
+    notes.append("the attribute 'weight' of edges is their weight, for dataset.edge_weights")
+    return np.asarray(given)
 
 
 def from_pyg(data: Any, folder: Any, **rest: Any) -> Path:
     """A Data of PyTorch Geometric: edge_index, and edge_weight, x, y and the masks where it has them.
     Edge attributes are left out with a note. `rest` as of write_dataset()."""
-    if getattr(data, "edge_index", None) is None:
-        raise DataError("from_pyg: expected a Data with edge_index; of a data set take data_set[0]")
+    if len(getattr(data, "node_types", [None])) != 1 or hasattr(data, "edge_index_dict"):
+        raise DataError("from_pyg: expected one type of vertices; use data.to_homogeneous() first")
+    if getattr(data, "edge_index", None) is None or not hasattr(data, "num_nodes"):
+        raise DataError("from_pyg: expected a Data with edge_index (ToSparseTensor removes it); of a data set "
+                        "take data_set[0]")
     notes = list(rest.pop("notes", ()))
-    if getattr(data, "edge_attr", None) is not None:
-        notes.append("edge_attr was left out")
+    if getattr(data, "edge_attr", None) is not None and "edge_weights" not in rest:
+        notes += _left_out(["edge_attr"], "edge_weights=data.edge_attr takes one number for each edge")
     masks = tuple(getattr(data, f"{part}_mask", None) for part in ("train", "val", "test"))
     given = {"features": getattr(data, "x", None), "labels": getattr(data, "y", None),
              "edge_weights": getattr(data, "edge_weight", None),
@@ -261,10 +304,10 @@ def from_pyg(data: Any, folder: Any, **rest: Any) -> Path:
 
 
 def from_dgl(network: Any, folder: Any, **rest: Any) -> Path:
-    """A homogeneous graph of DGL: its edges, and ndata's feat, label and masks where it has them.
-    `rest` as of write_dataset()."""
-    if len(getattr(network, "ntypes", ["_N"])) != 1:
-        raise DataError("from_dgl: expected one type of vertices; use dgl.to_homogeneous first")
+    """A homogeneous graph of DGL: its edges, ndata's feat, label and masks where it has them, and edata's
+    weight. Other edata are left out with a note. `rest` as of write_dataset()."""
+    if len(getattr(network, "ntypes", ["_N"])) != 1 or len(getattr(network, "etypes", ["_E"])) != 1:
+        raise DataError("from_dgl: expected one type of vertices and of edges; use dgl.to_homogeneous first")
     source, destination = network.edges()
     data = network.ndata
     masks = tuple(data[f"{part}_mask"] if f"{part}_mask" in data else None
@@ -272,5 +315,10 @@ def from_dgl(network: Any, folder: Any, **rest: Any) -> Path:
     given = {"features": data["feat"] if "feat" in data else None,
              "labels": data["label"] if "label" in data else None,
              "split": masks if any(mask is not None for mask in masks) else None}
-    return write_dataset(folder, np.stack([_array(source), _array(destination)]),
+    of_edges, notes = getattr(network, "edata", {}), list(rest.pop("notes", ()))
+    if "edge_weights" not in rest:
+        given["edge_weights"] = of_edges["weight"] if "weight" in of_edges else None
+        notes += _left_out([name for name in of_edges if name not in ("weight", "_ID")],
+                           "edge_weights=graph.edata[NAME] takes one number for each edge")
+    return write_dataset(folder, np.stack([_array(source), _array(destination)]), notes=notes,
                          **{"num_nodes": int(network.num_nodes()), **given, **rest})

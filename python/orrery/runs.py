@@ -39,10 +39,18 @@ def shipped_root() -> Path:
     return installed if installed.is_dir() else Path(__file__).resolve().parents[2]
 
 
+def _environment() -> dict[str, str]:
+    """In which the program finds the packages of this interpreter (rich, tensorboardX, matplotlib), as in an
+    environment that is activated."""
+    here = str(Path(sys.executable).parent)
+    path = os.environ.get("PATH", os.defpath)
+    return os.environ | {"PATH": path if path.split(os.pathsep)[0] == here else here + os.pathsep + path}
+
+
 def main() -> None:
     """The command `orrery` of an installed package: replaces itself by the program."""
     path = program()
-    os.execv(path, [path, *sys.argv[1:]])
+    os.execve(path, [path, *sys.argv[1:]], _environment())
 
 
 def program() -> str:
@@ -130,11 +138,11 @@ def _call(command: str, config: Any, options: list[str], settings: Mapping[str, 
     else:
         told, file = None, os.fspath(config)
     words = [program(), command, file, "--json", *options, *_overrides(settings)]
-    # A process group of its own, so that only we pass Ctrl-C on to the program.
+    # A process group of its own: Ctrl-C reaches the program once, by us.
     child = subprocess.Popen(words, stdin=subprocess.PIPE if told else subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              encoding="utf-8", errors="replace", start_new_session=True,
-                             env=os.environ | {"ORRERY_ENDS_WITH": str(os.getpid())})
+                             env=_environment() | {"ORRERY_ENDS_WITH": str(os.getpid())})
     said: list[str] = []
     shown = _Shown()
 
@@ -194,17 +202,21 @@ def _out(out: Any, force: bool) -> list[str]:
 
 
 def run(config: Any, *, set: Mapping[str, Any] | None = None, out: Any = None, force: bool = False,
-        resume: bool = False, backend: str | None = None, quiet: bool = False) -> dict[str, Any]:
+        resume: bool = False, backend: str | None = None, csv: bool = False, tensorboard: bool = False,
+        quiet: bool = False) -> dict[str, Any]:
     """Trains an experiment: every combination of its sweep.
 
     config: the file, or a dict as in the file; `set` sets single keys: {"train.epochs": 20}.
-    out: the folder for results (default: results/NAME-TIME), replaced with `force`, continued from its checkpoint with
-    `resume`. quiet: no progress; else what the program says goes to sys.stderr, so that a notebook shows it.
+    out: the folder for results (default: results/NAME-TIME), replaced with `force`, gone on with
+        from its checkpoint with `resume`.
+    csv, tensorboard: write epochs.csv, or event files for TensorBoard, into the folder.
+    quiet: no progress; else what the program says goes to sys.stderr, so that a notebook shows it.
 
     Returns what `orrery run --json` prints (docs/keys.md). An interrupt (Ctrl-C, or a notebook's
     stop) ends the program and then raises KeyboardInterrupt. Raises RunFailed with its error.
     """
     options = _out(out, force) + (["--resume"] if resume else [])
+    options += (["--csv"] if csv else []) + (["--tensorboard"] if tensorboard else [])
     if backend is not None:
         options += ["--backend", backend]
     return _call("run", config, options, set, quiet)

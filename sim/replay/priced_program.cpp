@@ -8,6 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/runtime/read_files.hpp"
 #include "sim/price/host_seconds.hpp"
 #include "sim/price/op_seconds.hpp"
 
@@ -125,18 +126,20 @@ class Pricer {
   std::uint32_t work(Lane lane, const Op& op) {
     const int threads = lane == Lane::compute ? threads_ : 1;
     return number_of({kind(kind_of(op)), threads, op_seconds(profile_, op, threads), flops_of(op),
-                      bytes_of(op)});
+                      bytes_of(op), 0});
   }
 
   std::uint32_t task(const HostWork& work) {
     const auto items = static_cast<double>(work.items), bytes = static_cast<double>(work.bytes);
+    // Only the storage says how long files take; a profile of a device knows nothing of them.
+    if (work.kind == kReadFiles) return number_of({kind("host"), work.threads, 0, 0, 0, bytes});
     // The name is that of the span in an Executor.
     return number_of({kind("host"), work.threads,
-                      host_seconds(profile_, work.kind, items, bytes, work.threads), 0, bytes});
+                      host_seconds(profile_, work.kind, items, bytes, work.threads), 0, bytes, 0});
   }
 
   std::uint32_t number_of(const Work& w) {
-    return works_.of({w.kind, w.threads, w.seconds, w.flops, w.bytes},
+    return works_.of({w.kind, w.threads, w.seconds, w.flops, w.bytes, w.file_bytes},
                      [&] { schedule_->works.push_back(w); });
   }
 
@@ -259,7 +262,7 @@ class Pricer {
   std::vector<Event> tasks_;  ///< by id: the points after them
   Numbers<std::string_view> kinds_;
   Numbers<std::tuple<int, int, int>> phase_numbers_;
-  Numbers<std::tuple<std::uint32_t, int, double, double, double>> works_;
+  Numbers<std::tuple<std::uint32_t, int, double, double, double, double>> works_;
   Numbers<std::tuple<int, int, int, int, int>> group_numbers_;
   Numbers<std::vector<double>> part_numbers_;
   Numbers<std::tuple<int, std::uint32_t, std::uint32_t, int, int, double, double, std::uint32_t>>

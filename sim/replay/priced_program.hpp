@@ -15,11 +15,12 @@
 namespace orrery::sim {
 
 /// A local operation on a device, or a task of a host, alone. The bytes of a task also pass the
-/// host's memory.
+/// host's memory. A task that reads files takes only the time of the storage.
 struct Work {
   std::uint32_t kind = 0;  ///< in RankSchedule::kinds
   std::int32_t threads = 1;
-  double seconds = 0, flops = 0, bytes = 0;
+  double seconds = 0, flops = 0, bytes = 0, file_bytes = 0;
+  bool reads_files() const { return file_bytes > 0; }
   bool operator==(const Work&) const = default;
 };
 

@@ -171,6 +171,9 @@ Replay Replayer::result() const {
       slowest_rank = r;
     }
     result.epochs.push_back(std::move(costs));
+    const auto first = std::ranges::find_if(
+        all.marks, [](const Timeline::Mark& mark) { return mark.phase.in_epoch(); });
+    result.setup_seconds.push_back(first == all.marks.end() ? 0 : first->at);
   }
   std::set<int> kept{slowest_rank};
   for (int r = 0; r < std::min(s_.ranks(), s_.timeline_ranks); ++r) kept.insert(r);
@@ -195,6 +198,10 @@ std::vector<Traffic::Pair> connected_pairs(const Simulation& simulation) {
   for (int r = 0; r < simulation.ranks(); ++r) {
     const PricedProgram& program = simulation.programs[at(r)];
     const int asker = ends[at(r)];
+    const bool reads = std::ranges::any_of(program.schedule->works,
+                                           [](const Work& work) { return work.reads_files(); });
+    if (reads && simulation.cluster.storage.has_rate())
+      pairs.insert({storage_end(simulation.cluster), simulation.devices[at(r)]});
     for (const StoreAccess& access : program.schedule->accesses)
       for_each_owner(*program.schedule, access, program.groups, [&](int rank, double, double) {
         const int owner = ends[at(rank)];

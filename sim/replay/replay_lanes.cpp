@@ -39,7 +39,7 @@ void Replayer::require_host(const Rank& rank) {
   bool tasks = false, bytes = false;
   for (const auto& lane : schedule.lanes)
     for (const LaneItem& item : lane)
-      if (item.type == LaneItem::Type::task) {
+      if (item.type == LaneItem::Type::task && !schedule.works[item.index].reads_files()) {
         tasks = true;
         bytes = bytes || schedule.works[item.index].bytes > 0;
       }
@@ -66,9 +66,10 @@ bool Replayer::may_be_crowded() const {
     if (!seen.insert(&schedule).second) continue;
     others = others || !schedule.accesses.empty();
     for (const auto& lane : schedule.lanes)
-      others = others || std::any_of(lane.begin(), lane.end(), [](const LaneItem& item) {
-                 return item.type == LaneItem::Type::task;
-               });
+      others =
+          others || std::any_of(lane.begin(), lane.end(), [&](const LaneItem& item) {
+            return item.type == LaneItem::Type::task && !schedule.works[item.index].reads_files();
+          });
   }
   std::size_t most = 0;
   for (const auto& ranks : ranks_of_host_) most = std::max(most, ranks.size());
@@ -203,6 +204,10 @@ void Replayer::advance(int r, int l) {
       }
       case LaneItem::Type::task: {
         const Work& task = schedule.works[item.index];
+        if (task.reads_files()) {
+          read_files(task, r, l);
+          break;
+        }
         begin(lane);
         lane.open = host_of(rank).start(task.seconds, task.threads, task.bytes,
                                         token(Happening::task, r, l));
@@ -222,6 +227,18 @@ void Replayer::advance(int r, int l) {
         break;
     }
   }
+}
+
+/// The bytes of files come from the storage. If the cluster file does not say how fast, they are
+/// there.
+void Replayer::read_files(const Work& task, int r, int l) {
+  if (!s_.cluster.storage.has_rate()) return pass(r, l);
+  const int connection = traffic_.connection({storage_end(s_.cluster), ranks_[at(r)].device});
+  LaneState& lane = ranks_[at(r)].lanes[at(l)];
+  begin(lane);
+  lane.open = 1;
+  network_.send(connection, task.file_bytes, traffic_.latency_seconds(connection),
+                token(Happening::task, r, l));
 }
 
 bool Replayer::may_start(const Rank& rank, const LaneItem& item, LaneState& lane, int r, int l) {

@@ -135,6 +135,7 @@ class Replayer final : public NetworkListener {
   void wake(int r, int lane) { to_do_.emplace_back(r, lane); }
   void work_off();
   void advance(int r, int l);
+  void read_files(const Work& task, int r, int l);
   bool may_start(const Rank& rank, const LaneItem& item, LaneState& lane, int r, int l);
   bool later(LaneState& lane, int r, int l, double time);
   void begin(LaneState& lane) {

@@ -65,6 +65,7 @@ struct AlgorithmUse {
 
 struct Replay {
   std::vector<std::vector<EpochCost>> epochs;  ///< of each rank
+  std::vector<double> setup_seconds;           ///< of each rank, before its first epoch
   std::vector<Timeline> timelines;             ///< of some ranks
   std::vector<LinkUse> links;                  ///< those that were used
   std::vector<AlgorithmUse> algorithms;

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
 
 #include "core/base/error.hpp"
@@ -36,6 +37,10 @@ int memory_end(const Cluster& cluster, int device) {
   return static_cast<int>(cluster.devices.size()) + cluster.server_of(device);
 }
 
+int storage_end(const Cluster& cluster) {
+  return static_cast<int>(cluster.devices.size()) + cluster.servers();
+}
+
 Traffic::Traffic(const Cluster& cluster, const std::vector<Pair>& pairs) {
   const int devices = static_cast<int>(cluster.devices.size());
   std::map<int, std::vector<int>> targets;
@@ -44,8 +49,12 @@ Traffic::Traffic(const Cluster& cluster, const std::vector<Pair>& pairs) {
   const std::vector<int> hosts = host_nodes(cluster);
   plan_.ends = devices;
   for (const auto& [from, list] : targets) {
+    if (from == storage_end(cluster)) {
+      for (const int to : list) connect_to_storage(cluster, to);
+      continue;
+    }
     const bool host = from >= devices;
-    if (host) plan_.ends = devices + cluster.servers();
+    if (host) plan_.ends = std::max(plan_.ends, devices + cluster.servers());
     const std::vector<Route> routes =
         host ? routes_between_hosts(router, hosts, from - devices, devices, list)
              : router.from(from, list);
@@ -57,6 +66,32 @@ Traffic::Traffic(const Cluster& cluster, const std::vector<Pair>& pairs) {
       plan_.connections.push_back({from, list[i], std::move(capacities)});
     }
   }
+}
+
+/// A device's files pass what its server can read and, if servers share a file system, what all can.
+void Traffic::connect_to_storage(const Cluster& cluster, int device) {
+  const Storage& storage = cluster.storage;
+  const int from = storage_end(cluster);
+  const auto number_of = [&](int key, const std::string& name, double rate) {
+    const auto [found, added] = numbers_.try_emplace(key, static_cast<int>(capacities_.size()));
+    if (added) {
+      capacities_.push_back({{name, "storage", rate, 0, 0}, 0, 0});
+      plan_.bytes_per_second.push_back(rate);
+    }
+    return found->second;
+  };
+  const int server = cluster.server_of(device);
+  std::vector<int> list{number_of(-2 - server, fmt::format("storage > s{}", server),
+                                  storage.server_bytes_per_second)};
+  double rate = storage.server_bytes_per_second;
+  if (storage.shared_bytes_per_second > 0) {
+    list.push_back(number_of(-1, "storage", storage.shared_bytes_per_second));
+    rate = std::min(rate, storage.shared_bytes_per_second);
+  }
+  numbers_of_pairs_.emplace(key({from, device}), static_cast<int>(paths_.size()));
+  paths_.push_back({storage.latency_seconds, rate});
+  plan_.connections.push_back({from, device, std::move(list)});
+  plan_.ends = from + 1;
 }
 
 /// Two directions that share a total pass one capacity more than their own. Its latency is 0,

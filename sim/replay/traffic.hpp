@@ -18,11 +18,14 @@ namespace orrery::sim {
 /// servers, if servers have hosts. (Of several sockets the first represents all.)
 int memory_end(const Cluster& cluster, int device);
 
+/// The network end that files come from: behind all others.
+int storage_end(const Cluster& cluster);
+
 /// Routes between the pairs of ends that a simulation uses, as capacities of a network: each
 /// direction of a link, or both, or each and both.
 class Traffic {
  public:
-  using Pair = std::pair<int, int>;  ///< ends: devices, or memory_end()
+  using Pair = std::pair<int, int>;  ///< ends: devices, memory_end() or storage_end()
 
   /// Errors    ConfigError (no route)
   Traffic(const Cluster& cluster, const std::vector<Pair>& pairs);
@@ -54,12 +57,13 @@ class Traffic {
   const std::vector<int>& capacities_of(int connection) const {
     return plan_.connections[at(connection)].capacities;
   }
+  void connect_to_storage(const Cluster& cluster, int device);
   void add_capacities(const Cluster& cluster, const Hop& hop, std::vector<int>& list);
   int capacity(const Cluster& cluster, const ClusterLink& link, int number, Way way);
 
   InterconnectPlan plan_;
   std::vector<Capacity> capacities_;
-  std::unordered_map<int, int> numbers_;  ///< of (link, way)
+  std::unordered_map<int, int> numbers_;  ///< of (link, way); of the storage: below 0
   std::unordered_map<std::uint64_t, int> numbers_of_pairs_;
   std::vector<Path> paths_;  ///< of each connection
 };

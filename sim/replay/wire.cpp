@@ -36,9 +36,15 @@ void fields(A& a, ServerHost& host) {
 }
 
 template <class A>
+void fields(A& a, Storage& storage) {
+  auto& [server_rate, shared_rate, latency_seconds] = storage;
+  a(server_rate, shared_rate, latency_seconds);
+}
+
+template <class A>
 void fields(A& a, Cluster& cluster) {
-  auto& [name, description, nodes, links, devices, host, relay] = cluster;
-  a(name, description, nodes, links, devices, host, relay);
+  auto& [name, description, nodes, links, devices, host, relay, storage] = cluster;
+  a(name, description, nodes, links, devices, host, relay, storage);
 }
 
 }  // namespace orrery
@@ -119,10 +125,10 @@ void fields(A& a, AlgorithmUse& use) {
 
 template <class A>
 void fields(A& a, Replay& replay) {
-  auto& [epochs, timelines, links, algorithms, messages, operations, simulated_seconds,
-         wall_seconds, peak_rss_bytes] = replay;
-  a(epochs, timelines, links, algorithms, messages, operations, simulated_seconds, wall_seconds,
-    peak_rss_bytes);
+  auto& [epochs, setup_seconds, timelines, links, algorithms, messages, operations,
+         simulated_seconds, wall_seconds, peak_rss_bytes] = replay;
+  a(epochs, setup_seconds, timelines, links, algorithms, messages, operations, simulated_seconds,
+    wall_seconds, peak_rss_bytes);
 }
 
 namespace {

@@ -5,22 +5,15 @@ import hashlib
 import http.server
 import json
 import os
-import pickle
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 import unittest
-import zipfile
 from pathlib import Path
 
-try:
-    import numpy as np
-except ImportError as missing:
-    raise unittest.SkipTest("needs numpy") from missing
-from datasets import arrays, converters
-from datasets.catalogue import File, GetError
+from datasets import converters
 
 SCRIPT = os.environ["ORRERY_SOURCES"] + "/analysis/dataset_get.py"
 EDGES = "".join(f"{i} {(i * 7 + 1) % 500}\n" for i in range(500)) * 40  # 160 kB
@@ -208,6 +201,20 @@ class Fetching(unittest.TestCase):
         self.expect_whole(self.get("--sha256", f"edges.txt.gz={self.sum}"))
         self.assertEqual(len(self.server.asked), asked)  # the waiting file was used
 
+    def test_WhereOnlyTheSumOfAllFilesIsPublished(self):
+        """Two files; the second is not what the converter reads, but has to be the right one."""
+        self.server.files["second"] = b"second"
+        both = hashlib.sha256(b"second").digest()
+        total = bytes(a ^ b for a, b in zip(bytes.fromhex(self.sum), both)).hex()
+        files = [{"url": self.server.address(name), "sha256": None} for name in ("edges.txt.gz", "second")]
+        self.publish(files=files, sha256_xor=total)
+        self.server.files["second"] = b"another"
+        self.expect(self.get(), total, "one of them is another file", f"--sha256 edges.txt.gz={self.sum}")
+        self.assertFalse((self.folder / "data/.downloads/ring/second").exists())
+        (self.folder / "data/.downloads/ring/second.part").unlink()
+        self.server.files["second"] = b"second"
+        self.expect_whole(self.get())
+
     def test_SumsThatAreNone(self):
         self.expect(self.get("--sha256", "12"), "64 hexadecimal digits")
         self.expect(self.get("--sha256", "other=" + 64 * "0"), "no file other")
@@ -245,166 +252,5 @@ class Catalogue(unittest.TestCase):
             for file in one.files:
                 self.assertTrue(file.url.startswith("https://"), file.url)
                 self.assertTrue(file.sha256 is None or len(file.sha256) == 64)
-
-
-class Converting(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
-    def set_of(self, converter, **options):
-        from datasets.catalogue import Set
-
-        return Set("tiny", "nobody", "none", "1 kB", converter, [File("http://x/y", None, None)], options)
-
-    def planetoid(self):
-        """Five vertices, of which the fourth is missing among the test ones (as in citeseer)."""
-        class csr_matrix:  # as SciPy's pickles name it
-            def __init__(self, dense):
-                dense = np.asarray(dense, np.float32)
-                rows, self.indices = (a.astype(np.int32) for a in np.nonzero(dense))
-                self.data = dense[np.nonzero(dense)]
-                self.indptr = np.searchsorted(rows, np.arange(len(dense) + 1)).astype(np.int32)
-                self._shape = dense.shape
-
-        csr_matrix.__module__, csr_matrix.__qualname__ = "scipy.sparse.csr", "csr_matrix"
-        fake = type(sys)("scipy.sparse.csr")
-        fake.csr_matrix = csr_matrix
-        before = {name: sys.modules.get(name) for name in ("scipy", "scipy.sparse", "scipy.sparse.csr")}
-        sys.modules.update({"scipy": type(sys)("scipy"), "scipy.sparse": type(sys)("scipy.sparse"),
-                            "scipy.sparse.csr": fake})
-        one_hot = np.eye(2, dtype=np.int32)
-        try:
-            for kind, value in {"x": csr_matrix([[1, 0, 0]]), "allx": csr_matrix([[1, 0, 0], [0, 2, 0]]),
-                                "tx": csr_matrix([[0, 0, 3], [1, 1, 0]]), "y": one_hot[[0]],
-                                "ally": one_hot[[0, 1]], "ty": one_hot[[1, 0]],
-                                "graph": {0: [1, 1], 1: [0], 2: [2], 4: [0]}}.items():
-                (self.folder / f"ind.tiny.{kind}").write_bytes(pickle.dumps(value, protocol=2))
-        finally:
-            for name, module in before.items():
-                sys.modules.pop(name) if module is None else sys.modules.update({name: module})
-        (self.folder / "ind.tiny.test.index").write_text("4\n2\n")
-        return sorted(self.folder.glob("ind.tiny.*"))
-
-    def test_Planetoid(self):
-        out = self.folder / "out"
-        out.mkdir()
-        converters.convert(self.set_of("planetoid"), self.planetoid(), out)
-        arrays_of = {file.stem: np.load(file) for file in out.glob("*.npy")}
-        np.testing.assert_array_equal(arrays_of["edges"], [[0, 0, 1, 2, 4], [1, 4, 0, 2, 0]])
-        np.testing.assert_array_equal(arrays_of["labels"], [0, 1, 0, 0, 1])
-        np.testing.assert_array_equal(arrays_of["split"], [0, 1, 2, 1, 2])
-        np.testing.assert_array_equal(arrays_of["features_indptr"], [0, 1, 2, 4, 4, 5])
-        np.testing.assert_array_equal(arrays_of["features_indices"], [0, 1, 0, 1, 2])
-        np.testing.assert_array_equal(arrays_of["features_data"], [1, 2, 1, 1, 3])
-        said = subprocess.run([os.environ["ORRERY_PROGRAM"], "dataset", "info", out, "--json"], check=True,
-                              capture_output=True, text=True)
-        self.assertEqual(json.loads(said.stdout.splitlines()[-1])["vertices"], 5)
-
-    def test_APickleThatNamesAnythingElseIsRefused(self):
-        files = self.planetoid()
-        class Evil:
-            def __reduce__(self):
-                return os.system, ("touch " + str(test.folder / "evil"),)
-        test = self
-        (self.folder / "ind.tiny.graph").write_bytes(pickle.dumps(Evil(), protocol=2))
-        with self.assertRaisesRegex(GetError, "posix.system, which is no part"):
-            converters.convert(self.set_of("planetoid"), files, self.folder)
-        self.assertFalse((self.folder / "evil").exists())
-
-    def test_ArchivesStayInTheirFolder(self):
-        archive, out = self.folder / "a.zip", self.folder / "out"
-        out.mkdir()
-        with zipfile.ZipFile(archive, "w") as packed:
-            packed.writestr("../../outside", "x")
-            packed.writestr("arxiv/raw/edge.csv", "0,1\n")
-        folder = converters.convert(self.set_of("ogb", folder="arxiv"), [archive], out)
-        self.assertEqual((folder / "raw/edge.csv").read_text(), "0,1\n")
-        self.assertFalse((self.folder.parent / "outside").exists())
-        self.assertFalse((self.folder / "outside").exists())
-        archive.write_bytes(b"no zip")
-        with self.assertRaisesRegex(GetError, "no whole zip"):
-            converters.convert(self.set_of("ogb", folder="arxiv"), [archive], out)
-
-
-class Arrays(unittest.TestCase):
-    """Inputs of other programs to `orrery dataset convert`, converted by the program."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
-    def convert(self, source, *words, status=0):
-        run = subprocess.run([os.environ["ORRERY_PROGRAM"], "dataset", "convert", self.folder / source,
-                              self.folder / "set", *words], capture_output=True, text=True, check=False)
-        self.assertEqual(run.returncode, status, run.stderr)
-        if status:
-            self.assertEqual([file for file in self.folder.glob(".*")], [])
-            return run.stderr
-        made = {file.stem: np.load(file) for file in (self.folder / "set").glob("*.npy")}
-        return made, " ".join(json.loads((self.folder / "set/meta.json").read_text())["notes"])
-
-    GIVEN = {"edge_index": np.array([[0, 1, 2], [1, 2, 0]]), "x": np.arange(6, dtype=np.float16).reshape(3, 2),
-             "y": np.array([0, 1, -1]), "train_mask": np.array([True, False, False]),
-             "val_mask": np.array([False, True, False]), "edge_weight": np.array([1.5, 2, 3])}
-
-    def expect_given(self, made, notes):
-        np.testing.assert_array_equal(made["edges"], [[0, 1, 2], [1, 2, 0]])
-        np.testing.assert_array_equal(made["edge_weights"], np.float32([1.5, 2, 3]))
-        np.testing.assert_array_equal(made["features"], np.float32([[0, 1], [2, 3], [4, 5]]))
-        np.testing.assert_array_equal(made["labels"], [0, 1, -1])
-        np.testing.assert_array_equal(made["split"], [0, 1, 255])
-        for words in ("edges: converted from int64", "features: converted from float16",
-                      "labels: converted from int64", "edge weights: converted from float64"):
-            self.assertIn(words, notes)
-
-    def test_Npz(self):
-        np.savez(self.folder / "given.npz", **self.GIVEN)
-        self.expect_given(*self.convert("given.npz"))
-
-    def test_AFolderOfNpy(self):
-        (self.folder / "given").mkdir()
-        for name, array in self.GIVEN.items():
-            np.save(self.folder / "given" / name, array)
-        self.expect_given(*self.convert("given"))
-
-    def test_TablesWithNames(self):
-        (self.folder / "e.csv").write_text("source,target,weight\nann,bob,1.5\nbob,cy,2\ncy,ann,3\n")
-        (self.folder / "v.csv").write_text("id,label,split,a,b\nann,red,train,0,1\nbob,blue,val,2,3\ncy,red,,4,5\n")
-        made, notes = self.convert("e.csv", "--vertices", str(self.folder / "v.csv"))
-        np.testing.assert_array_equal(made["edges"], [[0, 1, 2], [1, 2, 0]])
-        np.testing.assert_array_equal(made["edge_weights"], np.float32([1.5, 2, 3]))
-        np.testing.assert_array_equal(made["features"], np.float32([[0, 1], [2, 3], [4, 5]]))
-        np.testing.assert_array_equal(made["labels"], [1, 0, 1])
-        np.testing.assert_array_equal(made["split"], [0, 1, 255])
-        self.assertIn("alphabetical order: blue, red", notes)
-
-    def test_Parquet(self):
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError:
-            self.skipTest("pyarrow is not installed")
-        pyarrow.parquet.write_table(pyarrow.table({"src": [5, 6], "dst": [6, 7]}), self.folder / "e.parquet")
-        made, _ = self.convert("e.parquet")
-        np.testing.assert_array_equal(made["edges"], [[5, 6], [6, 7]])
-
-    def test_Mistakes(self):
-        for changes, words in [({"edge_index": np.zeros((3, 3), int)}, "shape [2, E]"),
-                               ({"edge_index": np.array([[0, 9], [1, 1]])}, "vertex 9, but there are 3"),
-                               ({"edge_index": np.array([[-1], [0]])}, "0 to"),
-                               ({"x": np.full((3, 1), np.nan)}, "a finite float32"),
-                               ({"x": np.full((3, 1), 1e300)}, "a finite float32"),
-                               ({"y": np.array([0.5, 1, 2])}, "fractions"),
-                               ({"y": np.array([0, 1])}, "but labels 2"),
-                               ({"edge_weight": np.ones(5)}, "one for each of 3 edges"),
-                               ({"x": np.array([["a"]], object)}, "no .npz of arrays of numbers")]:
-            with self.subTest(words):
-                np.savez(self.folder / "given.npz", **(self.GIVEN | changes))
-                self.assertIn(words, self.convert("given.npz", status=1))
-
-    def test_TwoNamesOfOneArray(self):
-        with self.assertRaisesRegex(arrays.ImportProblem, "both edges and edge_index"):
-            arrays.from_arrays({"edges": np.zeros((2, 1), int), "edge_index": np.zeros((2, 1), int)}, "here")
+            if one.sha256_xor:
+                self.assertRegex(one.sha256_xor, "^[0-9a-f]{64}$")

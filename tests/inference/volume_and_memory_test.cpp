@@ -1,13 +1,21 @@
 // What an inference receives and holds, against brute force and Deal's tables.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
+#include <filesystem>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 
 #include "core/base/rng.hpp"
 #include "core/cost/deal.hpp"
+#include "core/graph/files/npy.hpp"
+#include "core/inference/input/feature_files.hpp"
 #include "core/runtime/check/check.hpp"
+#include "core/runtime/read_files.hpp"
 #include "core/runtime/recording.hpp"
 #include "core/runtime/summary.hpp"
 #include "tests/support/inferences.hpp"
@@ -300,6 +308,92 @@ TEST(InferenceOfStatistics, CountsWhatARandomGraphReceivesAndHolds) {
       EXPECT_NEAR(expected / received, 1, 0.02) << type.name << static_cast<int>(spmm);
       EXPECT_NEAR(most / peak, 1, 0.05) << type.name << static_cast<int>(spmm);
       EXPECT_EQ(known.graphs->neighbours(1), counted.graphs->neighbours(1));
+    }
+}
+
+/// Rows of a data set in one file, in an order that is drawn.
+class RowsInDrawnOrder {
+ public:
+  explicit RowsInDrawnOrder(const Dataset& data)
+      : folder_(std::filesystem::path(::testing::TempDir()) /
+                ("drawn_order" + std::to_string(::getpid()))) {
+    const std::int64_t width = data.features->width();
+    std::filesystem::create_directories(folder_);
+    std::vector<Vertex> order(at(data.vertices()));
+    std::iota(order.begin(), order.end(), 0);
+    Sequence draws(9, Purpose::permutation, 0);
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[draws.below(i)]);
+    std::vector<float> rows(order.size() * at(width));
+    data.features->read(order, 0, width, rows.data(), width);
+    NpyWriter of_rows =
+        NpyWriter::create<float>(folder_ / "rows-all.npy", {data.vertices(), width});
+    of_rows.append(std::span<const float>(rows));
+    of_rows.close();
+    NpyWriter of_ids = NpyWriter::create<std::int32_t>(folder_ / "ids-all.npy", {data.vertices()});
+    of_ids.append(std::span<const Vertex>(order));
+    of_ids.close();
+    files = std::make_shared<const FeatureFiles>(folder_, data.vertices());
+  }
+  ~RowsInDrawnOrder() { std::filesystem::remove_all(folder_); }
+  RowsInDrawnOrder(const RowsInDrawnOrder&) = delete;
+  RowsInDrawnOrder& operator=(const RowsInDrawnOrder&) = delete;
+  std::shared_ptr<const FeatureFiles> files;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+/// The same for features in files in no order, of which only the shape is known.
+TEST(InferenceOfStatistics, CountsWhatRowsInFilesInNoOrderReceiveAndHold) {
+  constexpr std::int64_t kVertices = 6000, kEntries = 5;
+  const auto data = random_columns(kVertices, kEntries);
+  const RowsInDrawnOrder rows(*data);
+  GraphStatistics counts;
+  counts.vertices = kVertices;
+  counts.edges = kVertices * kEntries;
+  counts.features = counts.classes = 8;
+  counts.symmetric = false;
+  for (const LayerOrder order : {LayerOrder::aggregate_first, LayerOrder::transform_first})
+    for (const Preparation preparation :
+         {Preparation::scan, Preparation::redistribute, Preparation::fused}) {
+      ModelConfig model = one_layer();
+      model.order = order;
+      InferenceConfig config = tiles(4, 2);
+      config.preparation = preparation;
+      config.group_bytes = 4000;
+      const auto measured = [&](InferenceProblem problem, std::shared_ptr<const InferenceData> of,
+                                std::shared_ptr<const FeatureFiles> files) {
+        auto with_files = std::make_shared<InferenceData>(*of);
+        with_files->feature_files = std::move(files);
+        problem.data = with_files;
+        problem.graphs = make_graphs(problem);
+        problem.input = locate_input(problem);
+        double received = 0, peak = 0, read = 0;
+        const auto programs = record_ranks(InferenceBody(problem), 2, {});
+        check(programs);
+        for (const Program& program : programs) {
+          peak = std::max(peak, static_cast<double>(program.peak_bytes[at(Space::device)]));
+          for (const auto& [kind, bytes] : received_by_kind(program)) received += bytes;
+          for (const Step& step : program.steps)
+            if (const auto* task = std::get_if<HostStep>(&step))
+              if (task->work.kind == kReadFiles) read += static_cast<double>(task->work.bytes);
+        }
+        return std::array{received, peak, read};
+      };
+      const InferenceProblem known = make_inference(data, model, config);
+
+      const auto real = measured(known, known.data, rows.files);
+      const auto counted =
+          measured(known, inference_data(counts),
+                   std::make_shared<const FeatureFiles>(FeatureFiles::counted(kVertices, 8)));
+
+      const std::string way = fmt::format("order {}, preparation {}", static_cast<int>(order),
+                                          static_cast<int>(preparation));
+      EXPECT_NEAR(counted[0] / real[0], 1, 0.02) << way;
+      EXPECT_NEAR(counted[1] / real[1], 1, 0.05) << way;
+      const double whole = kVertices * 8 * 4;
+      EXPECT_EQ(real[2], preparation == Preparation::scan ? 8 * whole : whole) << way;
+      EXPECT_EQ(counted[2], real[2]) << way;
     }
 }
 

@@ -321,6 +321,8 @@ TEST(NetclusterUsage, MistakesAreExitCodeTwoAndNamed) {
       {{"--ranks-per-server", "x"}, "'x'"},
       {{"--rate", "fast", "true"}, "'fast'"},
       {{"--rate"}, "--rate"},
+      {{"--storage", "quick", "true"}, "--storage"},
+      {{"--shared-storage", "0bit", "true"}, "--shared-storage"},
       {{"--json", "--", "true"}, "--measure"},
       {{"--", "/no/such/program"}, "/no/such/program"},
   };

@@ -85,6 +85,27 @@ class Datasets(unittest.TestCase):
         with self.assertRaisesRegex(orrery.DataError, "no attribute 'x'"):
             orrery.from_networkx(network, self.folder / "other", labels="x")
 
+    def test_WeightsOfNetworkxEdges(self):
+        network = networkx.Graph()
+        network.add_weighted_edges_from([("a", "b", 2), ("b", "c", 0.5), ("c", "c", 3)])
+        networkx.set_edge_attributes(network, 4, "length")
+
+        orrery.from_networkx(network, self.set)
+
+        held = dict(zip(map(tuple, np.load(self.set / "edges.npy").T.tolist()),
+                        np.load(self.set / "edge_weights.npy").tolist()))
+        self.assertEqual(held, {(0, 1): 2, (1, 0): 2, (1, 2): 0.5, (2, 1): 0.5, (2, 2): 3})
+        self.assertIn("'weight' of edges", self.notes())
+        orrery.from_networkx(network, self.set, edge_weights="length", force=True)
+        self.assertEqual(set(np.load(self.set / "edge_weights.npy")), {4})
+        orrery.from_networkx(network, self.set, edge_weights=None, force=True)
+        self.assertFalse((self.set / "edge_weights.npy").exists())
+        with self.assertRaisesRegex(orrery.DataError, "attribute 'width'"):
+            orrery.from_networkx(network, self.set, edge_weights="width", force=True)
+        network.add_edge("a", "c")
+        orrery.from_networkx(network, self.set, force=True)
+        self.assertIn("every edge has to have one", self.notes())
+
     def test_DataOfPygAndGraphsOfDglAreTheSame(self):
         edges, x, y = [[0, 1], [1, 2]], np.ones((3, 2), np.float16), np.array([0, 1, 1])
         masks = np.eye(3, dtype=bool)
@@ -95,17 +116,22 @@ class Datasets(unittest.TestCase):
         network = SimpleNamespace(
             ntypes=["_N"], num_nodes=lambda: 3, edges=lambda: tuple(map(Tensor, edges)),
             ndata={"feat": Tensor(x), "label": Tensor(y),
-                   **{part: Tensor(mask) for part, mask in zip(parts, masks)}})
+                   **{part: Tensor(mask) for part, mask in zip(parts, masks)}},
+            edata={"length": Tensor([1, 2]), "weight": Tensor([3, 4])})
 
         orrery.from_pyg(data, self.set)
         orrery.from_dgl(network, self.folder / "dgl")
 
+        self.assertIn("left out: length", (self.folder / "dgl/meta.json").read_text())
+        np.testing.assert_array_equal(np.load(self.folder / "dgl/edge_weights.npy"), [3, 4])
         for file in ("edges.npy", "features.npy", "labels.npy", "split.npy"):
             self.assertEqual((self.set / file).read_bytes(), (self.folder / "dgl" / file).read_bytes())
         np.testing.assert_array_equal(np.load(self.set / "split.npy"), [0, 1, 2])
-        self.assertIn("edge_attr was left out", self.notes())
+        self.assertIn("left out: edge_attr", self.notes())
         self.assertIn("float16", self.notes())
         self.assertEqual(self.info()["vertices"], 3)
+        with self.assertRaisesRegex(orrery.DataError, r"data_set\[0\]"):  # a data set of PyG passes attributes on
+            orrery.from_pyg(SimpleNamespace(edge_index=Tensor(edges)), self.folder / "other")
 
     def test_MistakesLeaveNothingBehind(self):
         wrong = [({"features": np.ones((2, 2))}, orrery.ShapeError, r"\[3, F\]"),

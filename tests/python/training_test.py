@@ -205,6 +205,21 @@ class Training(unittest.TestCase):
         again = orrery.run(self.config(cluster={"ranks": 1}, train=train), out=begun, resume=True, quiet=True)
         self.assertEqual(again["epochs"], len(straight))
 
+    def test_AResumedTrainingIsTheStraightOne(self):
+        """To the bit, with everything that a step depends on beside the weights."""
+        settings = {"dataset": {"edge_weights": True}, "train": {
+            "epochs": 6, "optimizer": "adam", "class_weights": "balanced", "checkpoint_every": 1,
+            "schedule": {"type": "cosine", "epochs": 10, "warmup": 2}}}
+        for ranks in (1, 3):
+            straight = self.run_on("straight", ranks, **settings)
+            begun = self.run_on("resumed", ranks, **settings | {"train": settings["train"] | {"epochs": 2}})
+            orrery.run(self.config(cluster={"ranks": ranks}, **settings), out=begun, resume=True, quiet=True)
+            self.assertEqual(self.lines(begun, "loss"), self.lines(straight, "loss"))
+            one, other = orrery.read_checkpoint(straight), orrery.read_checkpoint(begun)
+            self.assertEqual(one.epochs, 6)
+            for name, row in one.arrays.items():
+                self.assertEqual(row.tobytes(), other.arrays[name].tobytes(), name)
+
     def by_hand(self, said, which):
         """Scores by definition: of every class, and over every pair."""
         labels = np.load(self.folder / "set/labels.npy")
@@ -316,6 +331,9 @@ class Watching(unittest.TestCase):
             self.assertIn("done", seen.stdout)
             self.assertIn(f"{lines[-1]['loss']:.4f}", seen.stdout)
             self.assertRegex(seen.stdout, r"memory of rank +held at most\s+0 +[\d.]+ KiB")
+            orrery.run(config, out=folder / "from python", csv=True, tensorboard=True, quiet=True)
+            self.assertEqual(len((folder / "from python/epochs.csv").read_text().splitlines()), 1 + len(lines))
+            self.assertTrue(list((folder / "from python/tensorboard").glob("events.*")))
 
     @staticmethod
     def events(content):

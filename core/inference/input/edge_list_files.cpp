@@ -18,6 +18,7 @@
 #include "core/graph/files/npy_header.hpp"
 #include "core/graph/files/text.hpp"
 #include "core/graph/plausible.hpp"
+#include "core/inference/input/storage_rate.hpp"
 #include "core/partition/edges/edge_text.hpp"
 
 namespace orrery {
@@ -58,6 +59,7 @@ class OpenedFile {
         throw DataError(path_, fmt::format("byte {}", offset + got),
                         fmt::format("cannot be read: {}", std::strerror(errno)));
       if (more == 0) break;
+      pass_storage(more);
       got += more;
     }
     return got;

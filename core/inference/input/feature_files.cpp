@@ -10,6 +10,7 @@
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/graph/files/npy_header.hpp"
+#include "core/inference/input/storage_rate.hpp"
 
 namespace orrery {
 namespace {
@@ -122,6 +123,7 @@ FeatureFiles::FeatureFiles(const fs::path& folder, std::int64_t vertices)
       vertex_at_.push_back(static_cast<Vertex>(ids[i]));
     }
     files_.push_back(std::move(file));
+    rows_ = std::ssize(vertex_at_);
   }
   if (width_ < 1) throw DataError(folder_, "", "expected rows of at least one column");
   const auto missing = std::find(place_of_.begin(), place_of_.end(), kNowhere);
@@ -129,6 +131,29 @@ FeatureFiles::FeatureFiles(const fs::path& folder, std::int64_t vertices)
     throw DataError(folder_, "",
                     fmt::format("expected a row for each of {} vertices, found none for vertex {}",
                                 vertices, missing - place_of_.begin()));
+}
+
+FeatureFiles FeatureFiles::counted(std::int64_t vertices, std::int64_t width) {
+  FeatureFiles files;
+  files.rows_ = vertices;
+  files.width_ = width;
+  return files;
+}
+
+void FeatureFiles::fetch(std::int64_t first, std::int64_t count) const {
+  constexpr std::int64_t kPage = 4096 / sizeof(float), kPiece = 1 << 18;  // floats
+  volatile float touched = 0;
+  for (const File& file : files_) {
+    const std::int64_t rows = std::ssize(file.values) / width_;
+    const std::int64_t begin = std::max(first, file.first) - file.first,
+                       end = std::min(first + count, file.first + rows) - file.first;
+    for (std::int64_t at_first = begin * width_; at_first < end * width_; at_first += kPiece) {
+      const std::int64_t stop = std::min(at_first + kPiece, end * width_);
+      pass_storage((stop - at_first) * static_cast<std::int64_t>(sizeof(float)));
+      for (std::int64_t i = at_first; i < stop; i += kPage) touched = file.values[at(i)];
+    }
+  }
+  static_cast<void>(touched);
 }
 
 void FeatureFiles::copy(std::int64_t place, std::int64_t col0, std::int64_t cols,

@@ -30,26 +30,35 @@ class FeatureFiles {
   ///           row or two
   FeatureFiles(const std::filesystem::path& folder, std::int64_t vertices);
 
-  std::int64_t rows() const { return static_cast<std::int64_t>(vertex_at_.size()); }
+  /// Files whose shape alone is known. A row is equally likely in every place; there are no places of
+  /// vertices, and no values.
+  static FeatureFiles counted(std::int64_t vertices, std::int64_t width);
+  bool is_counted() const { return files_.empty(); }
+
+  std::int64_t rows() const { return rows_; }
   std::int64_t width() const { return width_; }
   /// For all rows, without the numbers of their vertices.
   std::int64_t bytes() const { return rows() * width_ * static_cast<std::int64_t>(sizeof(float)); }
   /// The place of a vertex's row, and the vertex of a place.
   std::int64_t place_of(Vertex vertex) const { return place_of_[at(vertex)]; }
   Vertex vertex_at(std::int64_t place) const { return vertex_at_[at(place)]; }
+  /// Reads the rows at these places, so that they are in memory when copy() wants them; not faster
+  /// than ORRERY_STORAGE allows (StorageRate).
+  void fetch(std::int64_t first, std::int64_t count) const;
   /// out ← columns [col0, col0 + cols) of the row at a place.
   ///
   /// Errors    DataError naming file, row and column of a number that is not finite
   void copy(std::int64_t place, std::int64_t col0, std::int64_t cols, float* out) const;
 
  private:
+  FeatureFiles() = default;
   struct File {
     std::int64_t first = 0;  ///< place of its first row
     NpyArray array;
     std::span<const float> values{};
   };
   std::string folder_;
-  std::int64_t width_ = 0;
+  std::int64_t rows_ = 0, width_ = 0;
   std::vector<File> files_;
   std::vector<Vertex> place_of_, vertex_at_;
 };

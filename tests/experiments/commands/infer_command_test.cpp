@@ -310,6 +310,13 @@ TEST_F(Infer, SimulatesAGraphThatIsGivenByItsStatistics) {
   EXPECT_EQ(result["vertices"], 111059956);
   EXPECT_EQ(result["neighbours"][0], 1615685872);
   EXPECT_GT(result["seconds"], 0);
+  ASSERT_EQ(orrery(papers + " --force --set inference.preparation=redistribute"), 0) << read("err");
+  const Json in_files = Json::parse(read("out"));
+  EXPECT_EQ(in_files["preparation"], "redistribute");
+  EXPECT_NEAR(in_files["planned_received_bytes"].get<double>() -
+                  result["planned_received_bytes"].get<double>(),
+              7 / 8. * 4 * 128 * 111059956, 1e6)
+      << "seven of eight rows lie elsewhere";
   EXPECT_EQ(orrery(papers + " --backend threads --set cluster.servers=1"), 2);
   EXPECT_THAT(read("err"), HasSubstr("an inference needs edges"));
 }
@@ -679,6 +686,66 @@ TEST_F(InferFromFiles, PreparesRowsInAnyOfThreeWays) {
     }
   }
   EXPECT_EQ(ways, (std::set<std::string>{"fused", "redistribute", "scan"}));
+}
+
+Json stage_of(const Json& result, const std::string& name) {
+  for (const Json& stage : result["stages"])
+    if (stage["name"] == name) return stage;
+  ADD_FAILURE() << "no stage " << name;
+  return {};
+}
+
+/// Never sooner than their bytes over the rate; how much later depends on the machine.
+TEST_F(InferFromFiles, ReadsNoFasterThanTheStorage) {
+  const std::string files = fmt::format(
+      R"( --set 'dataset={{"edge_list": {{"files": "{}", "format": "uint64", "vertices": 401}}, "features": {{"files": "{}"}}}}')",
+      in("first.bin").string(), in("rows").string());
+  ASSERT_EQ(orrery(arguments(1, 1, "fast") + files), 0) << read("err");
+  ::setenv("ORRERY_STORAGE", ("2e5@" + in("storage").string()).c_str(), 1);
+  const int status = orrery(arguments(1, 1, "slow") + files);
+  ::setenv("ORRERY_STORAGE", "fast", 1);
+  const int refused = orrery(arguments(1, 1, "none") + files);
+  ::unsetenv("ORRERY_STORAGE");
+
+  EXPECT_EQ(refused, 2);
+  EXPECT_THAT(read("err"), HasSubstr("ORRERY_STORAGE: found \"fast\", expected RATE@FILE"));
+  ASSERT_EQ(status, 0);
+  const Json result = json("slow/result.json");
+  EXPECT_EQ(stage_of(result, "features")["file_bytes"], 401 * 10 * 4);
+  for (const char* stage : {"read edges", "features"})
+    EXPECT_GE(stage_of(result, stage)["seconds"].get<double>(),
+              stage_of(result, stage)["file_bytes"].get<double>() / 2e5)
+        << stage;
+  EXPECT_EQ(read("slow/embeddings/part-0000.npy"), read("fast/embeddings/part-0000.npy"));
+}
+
+/// Seconds of reading are bytes over the rates that the cluster file names.
+TEST_F(InferFromFiles, TakeTheTimeOfTheStorageInSimulations) {
+  const auto features = [&](const std::string& way, const Json& storage) {
+    Json cluster = Json::parse(std::ifstream(ORRERY_SOURCES "/configs/clusters/r5-16-25gbe.json"));
+    cluster.erase("storage");
+    for (const auto& [key, value] : storage.items())
+      cluster["storage"][key] = {{"value", value}, {"source", "a test"}};
+    std::ofstream(in("cluster.json")) << cluster;
+    EXPECT_EQ(orrery(arguments(2, 2, way, R"(, "preparation": ")" + way + "\"") + rows_in("rows") +
+                     fmt::format(" --backend sim --set simulation.library=mpi --set "
+                                 R"('cluster={{"file": "{}", "servers": 4}}' --force)",
+                                 in("cluster.json").string())),
+              0)
+        << read("err");
+    return stage_of(Json::parse(read("out")), "features")["seconds"];
+  };
+  constexpr double kRate = 1e3, kAll = 401 * 10 * 4, kShare = 101 * 10 * 4;  // the first rank's
+
+  EXPECT_TRUE(features("scan", {}).is_null()) << "nobody says how fast files come";
+  EXPECT_NEAR(features("scan", {{"bytes_per_second", kRate}}).get<double>(), kAll / kRate, 0.01);
+  EXPECT_NEAR(
+      features("fused", {{"bytes_per_second", kRate}, {"latency_seconds", 1}}).get<double>(),
+      1 + kShare / kRate, 0.01);
+  EXPECT_NEAR(
+      features("redistribute", {{"bytes_per_second", 1e9}, {"shared_bytes_per_second", kRate}})
+          .get<double>(),
+      kAll / kRate, 0.01);
 }
 
 TEST_F(InferFromFiles, PlansWhatHasNoLabelsAndNoWeights) {

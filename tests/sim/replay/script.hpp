@@ -33,6 +33,12 @@ class Script {
     schedule_.works.push_back({2, threads, seconds, 0, bytes});
     item(lane, LaneItem::Type::task, schedule_.works.size() - 1);
   }
+  /// A task of the host that reads so many bytes of files.
+  void read(double bytes) {
+    schedule_.works.push_back({2, 1, 0, 0, 0, bytes});
+    item(Lane::host, LaneItem::Type::task, schedule_.works.size() - 1);
+    sync(Lane::host);
+  }
   void call(Lane lane, const Group& group, Call call) {
     call.group = group_number(lane, group);
     call.kind = 1;

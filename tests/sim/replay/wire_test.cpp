@@ -19,7 +19,8 @@ Cluster made_up_cluster() {
           {{1, 2, 3e9, 4e-6, Duplex::kShared, "cable", 5, 6e9}},
           {{7, "v100", "v100-derived", 16, 8e11, 9e12, 10}, {11, "cpu", "xeon", 12, 13, 14, 15}},
           {16, 17, std::int64_t{1} << 38, 18, "epyc"},
-          true};
+          true,
+          {19, 20, 21}};
 }
 
 RankSchedule made_up_schedule() {
@@ -31,7 +32,7 @@ RankSchedule made_up_schedule() {
                     {LaneItem::Type::task, Lane::sampler, 9, 10, {11, 12}}};
   s.host = {{HostItem::Type::memory, Lane::sampler, 9, issued}};
   s.phases = {{Stage::backward, 10, 11}};
-  s.works = {{1, 12, 13, 14, 15}};
+  s.works = {{1, 12, 13, 14, 15, 16}};
   s.calls = {{CollectiveKind::all_to_all, 1, 16, 17, 18, 19, 20, 0}};
   s.accesses = {{1, 2, 3, 4, 1, 5, 6, 7}};
   s.parts = {{21, 22, 23}, {}};
@@ -59,6 +60,7 @@ Simulation made_up_simulation() {
 
 Replay made_up_replay() {
   return {{{test::made_up_cost(1), test::made_up_cost(20)}, {test::made_up_cost(40)}},
+          {0.5, 1.5},
           {test::made_up_timeline(3)},
           {{"s0/gpu0 > s0/nic", "pcie", 1, 2, 3}},
           {{CollectiveKind::reduce_scatter, 4, "ring", 5, 6, 7}},
@@ -102,6 +104,7 @@ TEST(Wire, BringsBackEveryMemberOfAReplay) {
   const Replay back = replay_from(to_bytes(sent));
 
   EXPECT_EQ(back.epochs, sent.epochs);
+  EXPECT_EQ(back.setup_seconds, sent.setup_seconds);
   EXPECT_EQ(back.timelines, sent.timelines);
   EXPECT_EQ(back.links, sent.links);
   EXPECT_EQ(back.algorithms, sent.algorithms);

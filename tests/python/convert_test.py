@@ -1,0 +1,222 @@
+"""What `orrery dataset get` and `dataset convert` make of files of other programs: of publishers' sets, of arrays
+and of tables, through the program."""
+
+import json
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+from datasets import arrays, converters
+from datasets.catalogue import File, GetError, Set
+
+# The program reads them with the interpreter of this environment.
+HERE = os.environ | {"ORRERY_PYTHON": sys.executable}
+
+
+class Converting(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def set_of(self, converter, **options):
+        return Set("tiny", "nobody", "none", "1 kB", converter, [File("http://x/y", None, None)], options)
+
+    def planetoid(self):
+        """Five vertices, of which the fourth is missing among the test ones (as in citeseer)."""
+        class csr_matrix:  # as SciPy's pickles name it
+            def __init__(self, dense):
+                dense = np.asarray(dense, np.float32)
+                rows, self.indices = (a.astype(np.int32) for a in np.nonzero(dense))
+                self.data = dense[np.nonzero(dense)]
+                self.indptr = np.searchsorted(rows, np.arange(len(dense) + 1)).astype(np.int32)
+                self._shape = dense.shape
+
+        csr_matrix.__module__, csr_matrix.__qualname__ = "scipy.sparse.csr", "csr_matrix"
+        fake = type(sys)("scipy.sparse.csr")
+        fake.csr_matrix = csr_matrix
+        before = {name: sys.modules.get(name) for name in ("scipy", "scipy.sparse", "scipy.sparse.csr")}
+        sys.modules.update({"scipy": type(sys)("scipy"), "scipy.sparse": type(sys)("scipy.sparse"),
+                            "scipy.sparse.csr": fake})
+        one_hot = np.eye(2, dtype=np.int32)
+        try:
+            for kind, value in {"x": csr_matrix([[1, 0, 0]]), "allx": csr_matrix([[1, 0, 0], [0, 2, 0]]),
+                                "tx": csr_matrix([[0, 0, 3], [1, 1, 0]]), "y": one_hot[[0]],
+                                "ally": one_hot[[0, 1]], "ty": one_hot[[1, 0]],
+                                "graph": {0: [1, 1], 1: [0], 2: [2], 4: [0]}}.items():
+                (self.folder / f"ind.tiny.{kind}").write_bytes(pickle.dumps(value, protocol=2))
+        finally:
+            for name, module in before.items():
+                sys.modules.pop(name) if module is None else sys.modules.update({name: module})
+        (self.folder / "ind.tiny.test.index").write_text("4\n2\n")
+        return sorted(self.folder.glob("ind.tiny.*"))
+
+    def test_Planetoid(self):
+        out = self.folder / "out"
+        out.mkdir()
+        converters.convert(self.set_of("planetoid"), self.planetoid(), out)
+        arrays_of = {file.stem: np.load(file) for file in out.glob("*.npy")}
+        np.testing.assert_array_equal(arrays_of["edges"], [[0, 0, 1, 2, 4], [1, 4, 0, 2, 0]])
+        np.testing.assert_array_equal(arrays_of["labels"], [0, 1, 0, 0, 1])
+        np.testing.assert_array_equal(arrays_of["split"], [0, 1, 2, 1, 2])
+        np.testing.assert_array_equal(arrays_of["features_indptr"], [0, 1, 2, 4, 4, 5])
+        np.testing.assert_array_equal(arrays_of["features_indices"], [0, 1, 0, 1, 2])
+        np.testing.assert_array_equal(arrays_of["features_data"], [1, 2, 1, 1, 3])
+        said = subprocess.run([os.environ["ORRERY_PROGRAM"], "dataset", "info", out, "--json"], check=True,
+                              capture_output=True, text=True)
+        self.assertEqual(json.loads(said.stdout.splitlines()[-1])["vertices"], 5)
+
+    def test_APickleThatNamesAnythingElseIsRefused(self):
+        files = self.planetoid()
+        class Evil:
+            def __reduce__(self):
+                return os.system, ("touch " + str(test.folder / "evil"),)
+        test = self
+        (self.folder / "ind.tiny.graph").write_bytes(pickle.dumps(Evil(), protocol=2))
+        with self.assertRaisesRegex(GetError, "posix.system, which is no part"):
+            converters.convert(self.set_of("planetoid"), files, self.folder)
+        self.assertFalse((self.folder / "evil").exists())
+
+    def test_ArchivesStayInTheirFolder(self):
+        archive, out = self.folder / "a.zip", self.folder / "out"
+        out.mkdir()
+        with zipfile.ZipFile(archive, "w") as packed:
+            packed.writestr("../../outside", "x")
+            packed.writestr("arxiv/raw/edge.csv", "0,1\n")
+        folder = converters.convert(self.set_of("ogb", folder="arxiv"), [archive], out)
+        self.assertEqual((folder / "raw/edge.csv").read_text(), "0,1\n")
+        self.assertFalse((self.folder.parent / "outside").exists())
+        self.assertFalse((self.folder / "outside").exists())
+        archive.write_bytes(b"no zip")
+        with self.assertRaisesRegex(GetError, "no whole zip"):
+            converters.convert(self.set_of("ogb", folder="arxiv"), [archive], out)
+
+
+class Arrays(unittest.TestCase):
+    """What `orrery dataset convert` takes from other programs, through the program."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def convert(self, source, *words, status=0):
+        run = subprocess.run([os.environ["ORRERY_PROGRAM"], "dataset", "convert", self.folder / source,
+                              self.folder / "set", *words], capture_output=True, text=True, check=False, env=HERE)
+        self.assertEqual(run.returncode, status, run.stderr)
+        if status:
+            self.assertEqual([file for file in self.folder.glob(".*")], [])
+            return run.stderr
+        made = {file.stem: np.load(file) for file in (self.folder / "set").glob("*.npy")}
+        return made, " ".join(json.loads((self.folder / "set/meta.json").read_text())["notes"])
+
+    GIVEN = {"edge_index": np.array([[0, 1, 2], [1, 2, 0]]), "x": np.arange(6, dtype=np.float16).reshape(3, 2),
+             "y": np.array([0, 1, -1]), "train_mask": np.array([True, False, False]),
+             "val_mask": np.array([False, True, False]), "edge_weight": np.array([1.5, 2, 3])}
+
+    def expect_given(self, made, notes):
+        np.testing.assert_array_equal(made["edges"], [[0, 1, 2], [1, 2, 0]])
+        np.testing.assert_array_equal(made["edge_weights"], np.float32([1.5, 2, 3]))
+        np.testing.assert_array_equal(made["features"], np.float32([[0, 1], [2, 3], [4, 5]]))
+        np.testing.assert_array_equal(made["labels"], [0, 1, -1])
+        np.testing.assert_array_equal(made["split"], [0, 1, 255])
+        for words in ("edges: converted from int64", "features: converted from float16",
+                      "labels: converted from int64", "edge weights: converted from float64"):
+            self.assertIn(words, notes)
+
+    def test_Npz(self):
+        np.savez(self.folder / "given.npz", **self.GIVEN)
+        self.expect_given(*self.convert("given.npz"))
+
+    def test_AFolderOfNpy(self):
+        (self.folder / "given").mkdir()
+        for name, array in self.GIVEN.items():
+            np.save(self.folder / "given" / name, array)
+        self.expect_given(*self.convert("given"))
+
+    def test_TablesWithNames(self):
+        (self.folder / "e.csv").write_text("source,target,weight\nann,bob,1.5\nbob,cy,2\ncy,ann,3\n")
+        (self.folder / "v.csv").write_text("id,label,split,a,b\nann,red,train,0,1\nbob,blue,val,2,3\ncy,red,,4,5\n")
+        self.expect_named(*self.convert("e.csv", "--vertices", str(self.folder / "v.csv")))
+
+    def expect_named(self, made, notes):
+        np.testing.assert_array_equal(made["edges"], [[0, 1, 2], [1, 2, 0]])
+        np.testing.assert_array_equal(made["edge_weights"], np.float32([1.5, 2, 3]))
+        np.testing.assert_array_equal(made["features"], np.float32([[0, 1], [2, 3], [4, 5]]))
+        np.testing.assert_array_equal(made["labels"], [1, 0, 1])
+        np.testing.assert_array_equal(made["split"], [0, 1, 255])
+        self.assertIn("alphabetical order: blue, red", notes)
+
+    def test_WhatIsEmptyIsNoLabel(self):
+        (self.folder / "e.csv").write_text("src,dst\n0,1\n1,2\n")
+        for given, labels in ((["2", "", "10"], [2, -1, 10]), (["b", "", "a"], [1, -1, 0])):
+            (self.folder / "v.csv").write_text("id,y\n" + "".join(f"{i},{one}\n" for i, one in enumerate(given)))
+            made, _ = self.convert("e.csv", "--vertices", str(self.folder / "v.csv"), "--force")
+            np.testing.assert_array_equal(made["labels"], labels)
+        (self.folder / "e.csv").write_text("src,dst\n0,1\n1,\n")
+        shutil.rmtree(self.folder / "set")
+        self.assertIn("column dst, row 2: expected a vertex", self.convert("e.csv", status=1))
+
+    def parquet(self, name, **columns):
+        pyarrow.parquet.write_table(pyarrow.table(columns), self.folder / name)
+
+    def test_Parquet(self):
+        self.parquet("e.parquet", src=[5, 6], dst=[6, 7])
+        made, _ = self.convert("e.parquet")
+        np.testing.assert_array_equal(made["edges"], [[5, 6], [6, 7]])
+
+    def test_ParquetWithVerticesSaysTheSameAsCsv(self):
+        self.parquet("e.parquet", source=["ann", "bob", "cy"], target=["bob", "cy", "ann"],
+                     weight=np.float16([1.5, 2, 3]))
+        self.parquet("v.parquet", id=["ann", "bob", "cy"], label=["red", "blue", "red"], split=["train", "val", None],
+                     a=[0, 2, 4], b=[1.0, 3.0, 5.0])
+        self.expect_named(*self.convert("e.parquet", "--vertices", str(self.folder / "v.parquet")))
+
+    def test_FeaturesInOneColumnOfParquet(self):
+        self.parquet("e.parquet", src=[0], dst=[1])
+        self.parquet("v.parquet", id=[0, 1], x=[[1.0, 2.0], [3.0, 4.0]], more=[5, 6])
+        made, _ = self.convert("e.parquet", "--vertices", str(self.folder / "v.parquet"))
+        np.testing.assert_array_equal(made["features"], np.float32([[1, 2, 5], [3, 4, 6]]))
+
+    def test_MistakesInParquet(self):
+        self.parquet("e.parquet", src=[0], dst=[1])
+        for columns, words in [({"x": [[1.0, 2.0], [3.0]]}, "column x"), ({"x": [1.0, None]}, "finite float32"),
+                               ({"x": ["a", "b"]}, "column x"), ({"split": ["a", None]}, "split")]:
+            with self.subTest(columns):
+                self.parquet("v.parquet", id=[0, 1], **columns)
+                self.assertIn(words, self.convert("e.parquet", "--vertices", str(self.folder / "v.parquet"), status=1))
+        self.parquet("e.parquet", src=[0, None], dst=[1, 0])
+        self.assertIn("column src", self.convert("e.parquet", status=1))
+        (self.folder / "e.parquet").write_bytes(b"PAR1 cut")
+        self.assertIn("e.parquet", self.convert("e.parquet", status=1))
+
+    def test_Mistakes(self):
+        for changes, words in [({"edge_index": np.zeros((3, 3), int)}, "shape [2, E]"),
+                               ({"edge_index": np.array([[0, 9], [1, 1]])}, "vertex 9, but there are 3"),
+                               ({"edge_index": np.array([[-1], [0]])}, "0 to"),
+                               ({"x": np.full((3, 1), np.nan)}, "a finite float32"),
+                               ({"x": np.full((3, 1), 1e300)}, "a finite float32"),
+                               ({"y": np.array([0.5, 1, 2])}, "fractions"),
+                               ({"y": np.array([0, 1])}, "but labels 2"),
+                               ({"edge_weight": np.ones(5)}, "one for each of 3 edges"),
+                               ({"x": np.array([["a"]], object)}, "no .npz of arrays of numbers")]:
+            with self.subTest(words):
+                np.savez(self.folder / "given.npz", **(self.GIVEN | changes))
+                self.assertIn(words, self.convert("given.npz", status=1))
+
+    def test_TwoNamesOfOneArray(self):
+        with self.assertRaisesRegex(arrays.ImportProblem, "both edges and edge_index"):
+            arrays.from_arrays({"edges": np.zeros((2, 1), int), "edge_index": np.zeros((2, 1), int)}, "here")
+
+
+if __name__ == "__main__":
+    unittest.main()
