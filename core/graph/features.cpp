@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdint>
+#include <mutex>
 #include <numeric>
 #include <type_traits>
 
@@ -81,26 +83,66 @@ float normal_entry(std::uint64_t seed, Vertex v, std::int64_t c) {
   return c % 2 == 0 ? normal_float(bits[0], bits[1]) : normal_float(bits[2], bits[3]);
 }
 
-class Random final : public Features {
+/// Rows that are drawn. Those that are asked for a second time are kept in memory, with the others of
+/// their block: a strategy that loads its parts again and again loads them as it would load data.
+class Drawn : public Features {
  public:
-  Random(std::int64_t rows, std::int64_t width, std::uint64_t seed)
-      : rows_(rows), width_(width), seed_(seed) {}
+  Drawn(std::int64_t rows, std::int64_t width)
+      : rows_(rows), width_(width), blocks_(at((rows + kRows - 1) / kRows)) {}
   std::int64_t rows() const override { return rows_; }
   std::int64_t width() const override { return width_; }
   bool made_up() const override { return true; }
-  std::string provenance() const override {
-    return fmt::format("generated (random, {} columns)", width_);
-  }
   void read(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, float* out,
             std::int64_t ld) const override {
     for_each_row(std::ssize(vertices), [&](std::int64_t i) {
-      for (std::int64_t c = 0; c < cols; ++c)
-        out[i * ld + c] = normal_entry(seed_, vertices[at(i)], col0 + c);
+      const Vertex v = vertices[at(i)];
+      Block& block = blocks_[at(v / kRows)];
+      const std::uint64_t this_row = std::uint64_t{1} << (v % kRows);
+      if ((block.asked.fetch_or(this_row) & this_row) == 0)
+        draw(v, col0, cols, out + i * ld);
+      else
+        std::copy_n(kept(block, v - v % kRows).data() + (v % kRows) * width_ + col0, cols,
+                    out + i * ld);
     });
   }
 
  private:
+  static constexpr std::int64_t kRows = 64;
+  struct Block {
+    std::atomic<std::uint64_t> asked = 0;  ///< a bit for each row
+    std::once_flag drawn;
+    std::vector<float> rows;
+  };
+
+  /// Columns [col0, col0 + cols) of a row.
+  virtual void draw(Vertex v, std::int64_t col0, std::int64_t cols, float* out) const = 0;
+  const std::vector<float>& kept(Block& block, std::int64_t first) const {
+    std::call_once(block.drawn, [&] {
+      const std::int64_t rows = std::min(kRows, rows_ - first);
+      block.rows.resize(at(rows * width_));
+      for (std::int64_t r = 0; r < rows; ++r)
+        draw(static_cast<Vertex>(first + r), 0, width_, block.rows.data() + r * width_);
+    });
+    return block.rows;
+  }
+
   std::int64_t rows_, width_;
+  mutable std::vector<Block> blocks_;
+};
+
+class Random final : public Drawn {
+ public:
+  Random(std::int64_t rows, std::int64_t width, std::uint64_t seed)
+      : Drawn(rows, width), seed_(seed) {}
+  std::string provenance() const override {
+    return fmt::format("generated (random, {} columns)", width());
+  }
+
+ private:
+  void draw(Vertex v, std::int64_t col0, std::int64_t cols, float* out) const override {
+    for (std::int64_t c = 0; c < cols; ++c) out[c] = normal_entry(seed_, v, col0 + c);
+  }
+
   std::uint64_t seed_;
 };
 
@@ -122,36 +164,28 @@ std::vector<float> class_centres(std::int64_t classes, std::int64_t width, doubl
   return centres;
 }
 
-class ClassCentred final : public Features {
+class ClassCentred final : public Drawn {
  public:
   ClassCentred(std::vector<std::int32_t> labels, std::int64_t classes, std::int64_t width,
                double distance, std::uint64_t seed)
-      : labels_(std::move(labels)),
+      : Drawn(std::ssize(labels), width),
+        labels_(std::move(labels)),
         centres_(class_centres(classes, width, distance, seed)),
-        width_(width),
         distance_(distance),
         seed_(seed) {}
-  std::int64_t rows() const override { return std::ssize(labels_); }
-  std::int64_t width() const override { return width_; }
-  bool made_up() const override { return true; }
   std::string provenance() const override {
     return fmt::format("generated (class centres {} apart plus unit noise, {} columns)", distance_,
-                       width_);
-  }
-  void read(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, float* out,
-            std::int64_t ld) const override {
-    for_each_row(std::ssize(vertices), [&](std::int64_t i) {
-      const Vertex v = vertices[at(i)];
-      const float* centre = centres_.data() + labels_[at(v)] * width_ + col0;
-      for (std::int64_t c = 0; c < cols; ++c)
-        out[i * ld + c] = centre[c] + normal_entry(seed_, v, col0 + c);
-    });
+                       width());
   }
 
  private:
+  void draw(Vertex v, std::int64_t col0, std::int64_t cols, float* out) const override {
+    const float* centre = centres_.data() + labels_[at(v)] * width() + col0;
+    for (std::int64_t c = 0; c < cols; ++c) out[c] = centre[c] + normal_entry(seed_, v, col0 + c);
+  }
+
   std::vector<std::int32_t> labels_;
   std::vector<float> centres_;
-  std::int64_t width_;
   double distance_;
   std::uint64_t seed_;
 };

@@ -42,13 +42,14 @@ std::shared_ptr<const Features> dense_features(std::int64_t rows, std::int64_t w
                                                std::vector<float> values, std::string provenance,
                                                bool made_up);
 
-/// Random features: entry (v, c) is a standard normal draw of (seed, v, c). Nothing is stored.
+/// Random features: entry (v, c) is a standard normal draw of (seed, v, c). Rows that are read again
+/// are kept; no others are stored.
 std::shared_ptr<const Features> random_features(std::int64_t rows, std::int64_t width,
                                                 std::uint64_t seed);
 
 /// Generated features of labelled vertices: row v is the centre of its class plus unit normal
-/// noise. Centres point in random directions and are `distance` apart on average. Only the centres
-/// and the classes are stored.
+/// noise. Centres point in random directions and are `distance` apart on average. The centres and the
+/// classes are stored, and rows that are read again.
 ///
 /// Shapes    labels [rows], each from 0 to classes - 1
 std::shared_ptr<const Features> class_features(std::vector<std::int32_t> labels,

@@ -37,6 +37,7 @@
 #include "core/strategy/part_batches.hpp"
 #include "core/strategy/product/subgraph_products.hpp"
 #include "core/strategy/strategy.hpp"
+#include "core/strategy/structure/once_per_rank.hpp"
 #include "core/strategy/structure/subgraphs.hpp"
 
 namespace orrery {
@@ -50,7 +51,9 @@ class ModelAveraging final : public Strategy {
       : config_(problem.strategy),
         model_(problem.model),
         workers_(problem.ranks()),
-        parts_(std::move(parts)) {
+        parts_(std::move(parts)),
+        in_memory_(!problem.stored),
+        prepared_(parts_->parts()) {
     for (int part = 0; part < parts_->parts(); ++part)
       training_.push_back(parts_->training_vertices(part));
     if (config_.batch == 0) return;
@@ -81,8 +84,10 @@ class ModelAveraging final : public Strategy {
       const auto part = static_cast<int>(next - first_batch_.begin()) - 1;
       return batches_->prepare(part, which.draw, which.number - first_batch_[at(part)]);
     }
-    return prepare_subgraph(
-        which.number == kWholeGraph ? parts_->whole() : parts_->part(which.number), model_);
+    if (which.number == kWholeGraph) return prepare_subgraph(parts_->whole(), model_);
+    const auto make = [&] { return prepare_subgraph(parts_->part(which.number), model_); };
+    const bool kept = in_memory_ && which.number < parts();
+    return kept ? prepared_.get(which.number, make) : make();
   }
   std::unique_ptr<RankProducts> load(Runtime& rt,
                                      std::shared_ptr<const Structure> structure) const override {
@@ -152,7 +157,9 @@ class ModelAveraging final : public Strategy {
   ModelConfig model_;
   int workers_;
   std::shared_ptr<const Subgraphs> parts_;
-  std::vector<std::int64_t> training_;  ///< vertices of each part
+  bool in_memory_;  ///< parts, and so what is cut out of them; those of a folder are cut anew
+  OncePerRank<std::shared_ptr<const Structure>> prepared_;  ///< by part
+  std::vector<std::int64_t> training_;                      ///< vertices of each part
   std::optional<PartBatches> batches_;
   /// The structure number of each part's first batch, after those of the parts; and one past the
   /// last.

@@ -20,11 +20,11 @@ Axes full_axes(const std::string& key) {
   if (key == "spmm/heads")
     return {
         {"rows", {128, 2048, 32768}}, {"degree", {6, 64}}, {"heads", {2, 8}},
-        {"columns", {8, 64}},         {"ragged", {1, 2}},  {"reuse_bytes", {1 * kMiB, 24 * kMiB}}};
+        {"columns", {1, 8, 64}},      {"ragged", {1, 2}},  {"reuse_bytes", {1 * kMiB, 24 * kMiB}}};
   if (key == "sddmm")
     return {
         {"rows", {128, 2048, 32768}}, {"degree", {6, 64}}, {"heads", {1, 8}},
-        {"columns", {8, 64}},         {"ragged", {1, 2}},  {"reuse_bytes", {1 * kMiB, 24 * kMiB}}};
+        {"columns", {1, 8, 64}},      {"ragged", {1, 2}},  {"reuse_bytes", {1 * kMiB, 24 * kMiB}}};
   if (key.starts_with("edge_softmax"))
     return {{"size", {256, 32768, 1048576, 4194304}}, {"width", {1, 4, 8}}};
   if (key == "gemm/transpose_a")  // a weight gradient: k is the number of vertices
@@ -58,7 +58,7 @@ Axes full_gpu_axes(const std::string& key) {
     return {{"rows", {4096, 65536, 262144}},
             {"degree", {4, 64}},
             {"heads", {2, 8}},
-            {"columns", {8, 64}},
+            {"columns", {1, 8, 64}},
             {"ragged", {1, 2}},
             {"reuse_bytes", {1 * kMiB, 256 * kMiB}},
             {"skew", {1, 128}}};
@@ -66,7 +66,7 @@ Axes full_gpu_axes(const std::string& key) {
     return {{"rows", {4096, 65536, 262144}},
             {"degree", {4, 64}},
             {"heads", {1, 8}},
-            {"columns", {8, 64}},
+            {"columns", {1, 8, 64}},
             {"ragged", {1, 2}},
             {"reuse_bytes", {1 * kMiB, 256 * kMiB}}};
   if (key.starts_with("edge_softmax"))

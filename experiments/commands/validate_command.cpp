@@ -123,6 +123,11 @@ class Validator {
   }
 
   Json described(const Experiment& experiment, const fs::path& folder) {
+    if (experiment.netcluster.empty() && experiment.placement().servers() > 1)
+      throw ConfigError("cluster.servers",
+                        "ranks are grouped into servers that share this machine, and its "
+                        "simulation has one server: set validate.netcluster (servers with links "
+                        "of their own), or cluster.ranks");
     if (experiment.netcluster.empty())
       return {{"file", calibrated_machine(experiment.kernels, experiment.ranks())},
               {"ranks", experiment.ranks()}};

@@ -48,7 +48,10 @@ class RankObserver final : public RunObserver {
 
   bool epochs_done(std::span<const EpochReport> reports) override {
     const bool stop = hooks_.stop_after(reports.back().epoch);
-    executor_.finish();
+    // A GPU has times of its work when all of it is done. Elsewhere what goes on beside the next
+    // epoch (a stale halo, batches that are drawn ahead) is not waited for: it would take time that
+    // belongs to no epoch.
+    if (options_.kernels == "cuda") executor_.finish();
     const Timeline recent = executor_.take_timeline();
     if (outcome_.epochs.empty()) {
       const auto first = std::find_if(recent.marks.begin(), recent.marks.end(),
@@ -77,23 +80,21 @@ class RankObserver final : public RunObserver {
   }
 
  private:
-  /// Spans of the requested epochs. Memory from the beginning; of other epochs only the level at
-  /// their end. A resumed run has its own cold epoch.
+  /// Spans of the requested epochs, also those that ended later. Memory from the beginning; of other
+  /// epochs only the level at their end. A resumed run has its own cold epoch.
   void keep_timeline(const Timeline& recent, std::span<const EpochReport> reports) {
     const EpochRange taken{reports.front().epoch, static_cast<int>(reports.size())};
-    if (taken.first >= wanted_.first + wanted_.count) return;
     Timeline& kept = outcome_.timeline;
     const bool whole = std::any_of(reports.begin(), reports.end(), [&](const EpochReport& report) {
       return wanted_.contains(report.epoch);
     });
-    if (whole) {
-      kept.marks.insert(kept.marks.end(), recent.marks.begin(), recent.marks.end());
-      std::copy_if(recent.spans.begin(), recent.spans.end(), std::back_inserter(kept.spans),
-                   [&](const Span& span) {
-                     const int epoch = span.phase.epoch;
-                     return wanted_.contains(epoch) || !taken.contains(epoch);
-                   });
-    }
+    std::copy_if(recent.spans.begin(), recent.spans.end(), std::back_inserter(kept.spans),
+                 [&](const Span& span) {
+                   const int epoch = span.phase.epoch;
+                   return wanted_.contains(epoch) || (whole && !taken.contains(epoch));
+                 });
+    if (taken.first >= wanted_.first + wanted_.count) return;
+    if (whole) kept.marks.insert(kept.marks.end(), recent.marks.begin(), recent.marks.end());
     const bool set_up = outcome_.epochs.empty();
     const auto skipped = whole || set_up || recent.memory.empty() ? 0 : recent.memory.size() - 1;
     kept.memory.insert(kept.memory.end(),

@@ -131,6 +131,29 @@ TEST(FeaturesTest, RandomEntryDependsOnSeedRowAndColumnOnly) {
   EXPECT_NE(read_all(*random_features(600, 5, 10)), values);
 }
 
+// What is read a second time is copied from memory from then on.
+TEST(FeaturesTest, RowsAreTheSameHoweverOftenTheyAreRead) {
+  std::vector<std::int32_t> labels(150);
+  for (std::size_t v = 0; v < labels.size(); ++v) labels[v] = static_cast<std::int32_t>(v % 3);
+  for (const bool by_class : {false, true}) {
+    const auto make = [&] {
+      return by_class ? class_features(labels, 3, 5, 2, 9) : random_features(150, 5, 9);
+    };
+    const std::vector<float> values = read_all(*make());
+    const auto features = make();
+    const ThreadPool pool(3);
+    const std::vector<Vertex> rows{149, 64, 2, 64};
+    for (int time = 0; time < 3; ++time) {
+      std::vector<float> out(rows.size() * 2);
+      features->read(rows, 3, 2, out.data(), 2);
+      for (std::size_t i = 0; i < out.size(); ++i)
+        EXPECT_EQ(out[i], values[static_cast<std::size_t>(rows[i / 2]) * 5 + 3 + i % 2]);
+    }
+    EXPECT_EQ(read_all(*features), values);
+    EXPECT_EQ(read_all(*features), values);
+  }
+}
+
 // With no noise to speak of (distance 1e6), the mean squared distance of two centres is distance².
 TEST(FeaturesTest, ClassCentresAreTheGivenDistanceApart) {
   constexpr std::int64_t kClasses = 40, kWidth = 64;

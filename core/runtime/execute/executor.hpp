@@ -75,8 +75,9 @@ class Executor final : public Runtime {
   void finish();
   const Recorder& recorder() const { return recorder_; }
   const RankMemory& memory() const { return memory_; }
-  /// Spans since the last call. A long run takes them epoch by epoch, so that they do not pile up.
-  /// Requires  finish()
+  /// Spans that have ended since the last call. A long run takes them epoch by epoch, so that they
+  /// do not pile up.
+  /// Requires  finish(), where the device asks for it (DeviceLane::take_spans)
   Timeline take_timeline();
 
  private:

@@ -1,5 +1,6 @@
 #include "core/runtime/execute/host_device.hpp"
 
+#include <mutex>
 #include <utility>
 
 namespace orrery {
@@ -19,12 +20,16 @@ class HostLane final : public DeviceLane {
     if (!span) return;
     span->begin = begin_;
     span->end = now();
+    const std::lock_guard lock(mutex_);
     spans_.push_back(*span);
   }
   void skip_item() noexcept override {}
   bool passed(std::uint32_t) noexcept override { return true; }
   void await(std::uint32_t) override {}
-  std::vector<Span> take_spans() override { return std::exchange(spans_, {}); }
+  std::vector<Span> take_spans() override {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(spans_, {});
+  }
 
  private:
   double now() const {
@@ -34,6 +39,7 @@ class HostLane final : public DeviceLane {
   std::unique_ptr<Kernels> kernels_;
   std::chrono::steady_clock::time_point origin_;
   double begin_ = 0;
+  std::mutex mutex_;
   std::vector<Span> spans_;
 };
 

@@ -51,9 +51,9 @@ class DeviceLane {
   ///
   /// Errors    those that the device reports for its work
   virtual void await(std::uint32_t position) = 0;
-  /// The spans since the last call.
+  /// The spans that have ended since the last call.
   ///
-  /// Requires  all issued work has passed
+  /// Requires  all issued work has passed; on a HostDevice the lane may go on
   virtual std::vector<Span> take_spans() = 0;
 };
 

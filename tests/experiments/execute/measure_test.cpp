@@ -3,12 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <future>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/base/index.hpp"
 #include "core/base/rng.hpp"
+#include "core/runtime/buffer.hpp"
+#include "experiments/execute/execute.hpp"
 #include "experiments/execute/trace.hpp"
 #include "tests/experiments/execute/perfetto_rule.hpp"
 
@@ -52,6 +57,62 @@ TEST(Measurement, HoldsTheMedianEpochOfEveryRank) {
   EXPECT_DOUBLE_EQ(m.epoch_seconds, 3);
   EXPECT_DOUBLE_EQ(m.ranks[0].breakdown.compute, 3);
   EXPECT_DOUBLE_EQ(m.ranks[1].breakdown.compute, 1);
+}
+
+/// Two ranks whose sum of the first epoch goes on beside the second one: rank 1 takes part in it only
+/// after rank 0 has reported the first epoch.
+class SumAcrossEpochs final : public Body {
+ public:
+  int ranks() const override { return 2; }
+  int epochs() const override { return 2; }
+  void run(Runtime& rt, RunObserver& observer, const RunControl&) const override {
+    const Buffer sum(rt, {1, 1}, DType::f32, "gradients/sum");
+    rt.phase({Stage::forward, 0});
+    rt.submit(Lane::compute, Fill{sum.tensor(), 1});
+    const bool runs = rt.scalar(Lane::compute, sum.tensor()).has_value();
+    if (runs && rt.rank() == 1)
+      waited_ = first_reported_.get_future().wait_for(std::chrono::seconds(20));
+    rt.wait(Lane::comm, rt.record(Lane::compute));
+    rt.submit(Lane::comm, AllReduce{sum.tensor(), world_group(2)});
+    report(rt, observer, 0);
+    if (runs && rt.rank() == 0) first_reported_.set_value();
+    rt.phase({Stage::forward, 1});
+    rt.wait(Lane::compute, rt.record(Lane::comm));
+    rt.submit(Lane::compute, Copy{sum.tensor(), sum.tensor(), 2});
+    rt.sync(rt.record(Lane::compute));
+    report(rt, observer, 1);
+  }
+  std::future_status waited() const { return waited_; }
+
+ private:
+  static void report(Runtime& rt, RunObserver& observer, int epoch) {
+    rt.phase({Stage::evaluate, epoch});
+    const EpochReport report{epoch, std::nullopt, std::nullopt, 0};
+    observer.epochs_done({&report, 1});
+  }
+  mutable std::promise<void> first_reported_;
+  mutable std::future_status waited_ = std::future_status::deferred;
+};
+
+// It would take time that belongs to no epoch, and a stale halo would be no faster than an exact one.
+TEST(Measurement, DoesNotWaitForWhatGoesOnBesideTheNextEpoch) {
+  const SumAcrossEpochs body;
+  ExecuteOptions options;
+  options.timeline_epochs = {0, 1};
+
+  const Outcome outcome = execute_on_threads(body, options, {});
+
+  EXPECT_EQ(body.waited(), std::future_status::ready);
+  EXPECT_EQ(outcome.epochs.size(), 2U);
+  for (const RankOutcome& rank : outcome.ranks) {
+    const auto& spans = rank.timeline.spans;
+    EXPECT_EQ(std::count_if(spans.begin(), spans.end(),
+                            [](const Span& span) { return span.kind == "all_reduce"; }),
+              1);  // kept although it ended later
+    EXPECT_EQ(std::count_if(spans.begin(), spans.end(),
+                            [](const Span& span) { return span.phase.epoch == 1; }),
+              0);
+  }
 }
 
 TEST(Measurement, NamesTheClassesOfTheRankWithTheLargestPeak) {
